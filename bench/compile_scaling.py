@@ -60,7 +60,7 @@ WEIGHTS = 8
 
 
 def program(ops):
-    """The text of a program of about so many ops, and how many it has."""
+    """Returns the text of a program of about `ops` ops, and how many it has."""
     layers = max(1, round((ops - 4) / LAYER_OPS))
     parameters = ", ".join(f"%w{j}: tensor<64x64xf32>, %b{j}: tensor<64xf32>" for j in range(WEIGHTS))
     lines = [
@@ -109,7 +109,7 @@ with mlir.make_ir_context() as context:
 
 
 def measure(command, timeout, **environment):
-    """Wall seconds and peak MiB of a process, with what it printed; None after the timeout."""
+    """Returns wall seconds, peak MiB and output of a process; None after the timeout."""
     begin = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
     try:
@@ -125,7 +125,7 @@ def measure(command, timeout, **environment):
 
 
 def measure_tilewright(tool, artifact, folder, timeout):
-    # The peak is the child's alone: time(1) would need a package, a parent in between does not.
+    # The wrapper measures the peak of the child alone, without time(1), which would need a package.
     wrapper = (
         "import resource,subprocess,sys; c=subprocess.run(sys.argv[1:]); u=resource.getrusage(resource.RUSAGE_CHILDREN); "
         "print('peak', u.ru_maxrss, u.ru_utime + u.ru_stime); sys.exit(c.returncode)"
@@ -146,7 +146,7 @@ def measure_jaxlib(artifact, timeout):
 
 
 def is_hopeless(last, ops, timeout):
-    """Whether jaxlib would not make it, if it grows linearly from the last program: nobody need wait for that."""
+    """Whether jaxlib would exceed the timeout, if its time grows linearly from the last program: then it is not run."""
     return not last["jaxlib"] or last["jaxlib"]["seconds"] * ops / last["ops"] > timeout
 
 

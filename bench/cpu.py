@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def serve():
-    """A contender: reads commands as lines of JSON, answers each with one."""
+    """A contender process: reads commands as lines of JSON and answers each with one."""
     import time
 
     sys.path.insert(0, str(ROOT))
@@ -39,7 +39,7 @@ def serve():
         compiled = arguments = None
         function, arguments = suite.PROGRAMS[name][1]()
         jax.block_until_ready(arguments)
-        pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        pathlib.Path("/proc/self/clear_refs").write_text("5")  # resets the peak
         before = resident()
         lowered = jax.jit(function).lower(*arguments)
         start = time.perf_counter()
@@ -53,7 +53,7 @@ def serve():
         return {"compile": seconds, "memory": peak() - before, "summary": summary}
 
     def measure(seconds):
-        """Calls for about `seconds`; the time of one call."""
+        """Calls the function for about `seconds`; returns the time of one call."""
         count, start = 0, time.perf_counter()
         while True:
             result = compiled(*arguments)

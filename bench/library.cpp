@@ -1,5 +1,5 @@
-// How long library kernels take on the rows of the CPU suite: name, threads, median of seven in
-// milliseconds. Buffers are warm and reused. bench/library.py shows the peers beside them.
+// Times library kernels on the cases of the CPU suite: name, threads, median of seven in
+// milliseconds. Buffers are warm and reused. bench/library.py measures the other frameworks.
 //
 //   ninja -C build/dev library-bench && build/dev/bench/library-bench [part of a name] [threads]
 #include "tilewright/runtime/cpu/library/TestCalls.h"
@@ -35,7 +35,7 @@ static TestBuffer below(int64_t limit, const Dims &dims) {
   return buffer;
 }
 
-/// Milliseconds, of the processor or of the wall.
+/// CPU time of this thread or wall time, in milliseconds.
 static double now(bool ofProcessor) {
   timespec time{};
   clock_gettime(ofProcessor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
@@ -51,7 +51,7 @@ static void measure(const char *name, TestCall call, unsigned threads) {
   ThreadPool pool(threads);
   std::vector<double> times;
   for (int round = 0; round < 8; ++round) {
-    // One thread is measured by its own clock, so that busy neighbours disturb less.
+    // With one thread, measure its CPU time, which other load on the machine disturbs less.
     const double begin = now(threads == 1);
     status = call.runPrepared(pool);
     if (round > 0)

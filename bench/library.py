@@ -1,8 +1,8 @@
-"""The rows of bench/library.cpp for NumPy and jaxlib: median of seven, processor time in milliseconds.
+"""The rows of bench/library.cpp for NumPy and jaxlib: median of seven, CPU time in milliseconds.
 
     python bench/library.py [part of a name]
 
-Run it beside `library-bench` on the same machine at the same time of day: read ratios, not times.
+Run it beside `library-bench` on the same machine at the same time of day: compare ratios, not times.
 """
 
 import os

@@ -21,7 +21,7 @@ def weights(seed, dtype, **shapes):
             for name, shape in shapes.items()}
 
 
-# A GPT of six layers: 512 wide, 8 heads, 256 tokens of context, 8,192 words.
+# A GPT of six layers: width 512, 8 heads, a context of 256 tokens, a vocabulary of 8,192.
 LAYERS, WIDTH, HEADS, CONTEXT, WORDS, BATCH = 6, 512, 8, 256, 8192, 4
 
 
@@ -79,7 +79,7 @@ def gpt_train(p, first, second, x):
 
 
 def gpt_decode(p, cache, position, token):
-    """One token for each sequence, with the keys and values of all before it kept."""
+    """Decodes one token of each sequence, with the cached keys and values of all earlier tokens."""
     x = p["embed"][token] + p["position"][position]
     kept = []
     for layer, (keys, values) in zip(p["layers"], cache):

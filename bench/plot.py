@@ -2,7 +2,7 @@
 import math
 from xml.sax.saxutils import escape
 
-# Okabe and Ito's colours, and a dash for those who see none of them.
+# Okabe and Ito's colours, and dashes for readers who cannot tell them apart.
 STYLES = [("#0072B2", ""), ("#D55E00", "6 4"), ("#009E73", "2 3"), ("#CC79A7", "8 3 2 3")]
 WIDTH, HEIGHT, LEFT, TOP, GAP = 400, 300, 70, 46, 90
 
@@ -13,7 +13,7 @@ def _decades(values):
 
 
 def log_log(panels, x_title):
-    """One panel beside the other. A panel is (title, {name of a line: [(x, y), …]})."""
+    """Draws panels side by side. A panel is (title, {name of a line: [(x, y), …]})."""
     total = LEFT + len(panels) * (WIDTH + GAP)
     height = TOP + HEIGHT + 76
     out = [

@@ -108,7 +108,7 @@ def main():
         path = Path(folder) / "artifact.mlirbc"
         path.write_bytes(many_operations(arguments.ops))
         compare(f"{arguments.ops} operations", path, probe, arguments.runs, arguments.ops)
-        # In a process of its own, because making it needs several times its size.
+        # In a process of its own, because making the file needs several times its size.
         code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import reading; " \
                f"open({str(path)!r}, 'wb').write(reading.large_constant({arguments.constant_mib}))"
         subprocess.run([sys.executable, "-c", code], check=True)

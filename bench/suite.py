@@ -1,6 +1,6 @@
 """The programs that bench/cpu.py measures: name -> a function that makes (jax function, arguments).
 
-Rows are those of the field's usual complaints: matmuls of every aspect ratio, fusions larger and smaller
+The rows are what users of CPU backends usually complain about: matmuls of every aspect ratio, fusions larger and smaller
 than a cache, data movement, sorting, scans, small models and calls that are all overhead.
 """
 import functools
@@ -12,8 +12,8 @@ import numpy
 from bench import models
 
 PROGRAMS = {}
-LARGE = (4096, 4096)  # 64 MiB of f32: beyond the caches, so memory decides
-SMALL = (1024, 1024)  # 4 MiB: within them
+LARGE = (4096, 4096)  # 64 MiB of f32: larger than the caches, so memory-bound
+SMALL = (1024, 1024)  # 4 MiB: fits the caches
 
 
 def program(name, group):

@@ -15,6 +15,12 @@ if(NOT TILEWRIGHT_PYTHON)
   set(TILEWRIGHT_PYTHON "${setup_python}" CACHE FILEPATH "python with requirements.txt installed")
 endif()
 
+if(NOT TILEWRIGHT_TORCH_PYTHON)
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/tools/setup --print-torch-python
+    OUTPUT_VARIABLE setup_python OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set(TILEWRIGHT_TORCH_PYTHON "${setup_python}" CACHE FILEPATH "python with torch and triton; empty: no tests of torch programs")
+endif()
+
 # tilewright_library(NAME [NO_LLVM] [HOT] SOURCES … [DEPENDS …] [LINK …])
 #
 # NO_LLVM  belongs to the half that never sees an LLVM header. This is checked
@@ -22,7 +28,7 @@ endif()
 # HOT      optimised in every preset.
 function(tilewright_library name)
   cmake_parse_arguments(ARG "NO_LLVM;HOT" "" "SOURCES;DEPENDS;LINK" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES}) # only if a program needs it
   tilewright_link(${name} PUBLIC ${ARG_LINK})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
@@ -32,20 +38,31 @@ function(tilewright_library name)
   endif()
   if(NOT ARG_NO_LLVM)
     tilewright_use_llvm(${name})
+  else()
+    tilewright_use_pch(${name} std)
   endif()
+endfunction()
+
+# Uses the shared PCH of a kind (std, test, ir) that was made for this target's level of optimisation: the
+# compiler refuses one that was made for another.
+function(tilewright_use_pch name kind)
+  if(NOT TILEWRIGHT_PCH)
+    return()
+  endif()
+  get_target_property(options ${name} COMPILE_OPTIONS)
+  if(options MATCHES "-O2")
+    set(kind hot_${kind})
+  endif()
+  target_precompile_headers(${name} REUSE_FROM tilewright_pch_${kind})
+  # CMake compiles programs with -fPIE; the PCH was made for libraries, and the
+  # compiler refuses it when this differs.
+  target_compile_options(${name} PRIVATE -fPIC)
 endfunction()
 
 # Headers and the shared PCH of the LLVM half.
 function(tilewright_use_llvm name)
   target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-  # HOT libraries are compiled with other flags than the PCH, so they do without.
-  get_target_property(options ${name} COMPILE_OPTIONS)
-  if(TILEWRIGHT_PCH AND NOT options MATCHES "-O2")
-    target_precompile_headers(${name} REUSE_FROM tilewright_pch_ir)
-    # CMake compiles programs with -fPIE; the PCH was made for libraries, and the
-    # compiler refuses it when this differs.
-    target_compile_options(${name} PRIVATE -fPIC)
-  endif()
+  tilewright_use_pch(${name} ir)
 endfunction()
 
 # Links our own targets as they are, and MLIR* or LLVM* components either as
@@ -65,22 +82,62 @@ function(tilewright_link name scope)
   endif()
 endfunction()
 
-# Every test program, and with them the libraries that they need.
-add_custom_target(tilewright_tests)
-# CI runs the tests of the half without LLVM under sanitizers, and need not build them again.
-set(TILEWRIGHT_TESTS_THAT_RAN "" CACHE STRING "tests that are not built by default: names, with | between them")
+# For a program or a library that users install: it brings its own libstdc++ and libgcc, and needs no symbol that
+# glibc 2.34 lacks, so that a machine of 2021 loads it. Only where TILEWRIGHT_PORTABLE is on, as in the preset release:
+# libLLVM.so, which the other presets link, has a libstdc++ of its own.
+function(tilewright_ships name)
+  if(TILEWRIGHT_PORTABLE)
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+    target_link_libraries(${name} PRIVATE TilewrightOlderGlibc)
+  endif()
+endfunction()
+# Objects and not an archive: they must come before libc, whatever the order of libraries.
+add_library(TilewrightOlderGlibc OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/library/OlderGlibc.cpp)
+set_target_properties(TilewrightOlderGlibc PROPERTIES CXX_VISIBILITY_PRESET hidden)
 
-# tilewright_test(NAME [NO_LLVM] [HOT] [ONE_THREAD] SOURCES … [LINK …] [ARGS …] [LABELS …])
+# CI runs many tests of the half without LLVM under a sanitizer, and need not build them again.
+set(TILEWRIGHT_TESTS_THAT_RAN "" CACHE STRING "tests that are not built by default: names, with | between them")
+option(TILEWRIGHT_SANITIZE_ALL "under a sanitizer, have also the tests that .ci/run leaves to .ci/nightly" OFF)
+
+# Sets `result` to whether this build has tests that .ci/run runs only under the given sanitizers (a list of `address` and
+# `thread`; empty: without any). Sanitizers make programs ten times as slow to compile and to run, so that in .ci/run
+# what reads bytes of strangers runs under AddressSanitizer, what has threads of its own under ThreadSanitizer, and the
+# rest without; .ci/nightly runs everything under both.
+function(tilewright_has_tests_under result)
+  set(${result} TRUE PARENT_SCOPE)
+  if(NOT TILEWRIGHT_SANITIZE OR TILEWRIGHT_SANITIZE_ALL)
+    return()
+  endif()
+  foreach(sanitizer IN LISTS ARGN)
+    if(TILEWRIGHT_SANITIZE MATCHES ${sanitizer})
+      return()
+    endif()
+  endforeach()
+  set(${result} FALSE PARENT_SCOPE)
+endfunction()
+
+# tilewright_test(NAME [NO_LLVM] [HOT] [ONE_THREAD] [UNDER sanitizer …] SOURCES … [LINK …] [ARGS …] [LABELS …])
 # A GoogleTest program, run by CTest as one test.
 #
 # ONE_THREAD  neither it nor what it tests has a second thread: left out under ThreadSanitizer.
+# UNDER       the sanitizers that it runs under in .ci/run (see above), `none` for none; by default those of the folder,
+#             TILEWRIGHT_TESTS_UNDER, and both where no folder says so.
 function(tilewright_test name)
-  cmake_parse_arguments(ARG "NO_LLVM;HOT;ONE_THREAD" "" "SOURCES;LINK;ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_LLVM;HOT;ONE_THREAD" "" "SOURCES;LINK;ARGS;LABELS;UNDER" ${ARGN})
   if(ARG_ONE_THREAD AND TILEWRIGHT_SANITIZE STREQUAL "thread")
     return()
   endif()
+  if(NOT ARG_UNDER)
+    set(ARG_UNDER ${TILEWRIGHT_TESTS_UNDER})
+  endif()
+  if(NOT ARG_UNDER)
+    set(ARG_UNDER address thread)
+  endif()
+  tilewright_has_tests_under(wanted ${ARG_UNDER})
+  if(NOT wanted)
+    return()
+  endif()
   add_executable(${name} ${ARG_SOURCES})
-  add_dependencies(tilewright_tests ${name})
   if(TILEWRIGHT_TESTS_THAT_RAN AND name MATCHES "^(${TILEWRIGHT_TESTS_THAT_RAN})$")
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
   endif()
@@ -94,19 +151,24 @@ function(tilewright_test name)
   endif()
   if(NOT ARG_NO_LLVM)
     tilewright_use_llvm(${name})
-  elseif(TILEWRIGHT_PCH)
-    # Half of what compiling a test takes is GoogleTest. A PCH is for one level of optimisation.
-    set(pch tilewright_pch_test)
-    if(ARG_HOT)
-      set(pch tilewright_pch_hot_test)
-    endif()
-    target_precompile_headers(${name} REUSE_FROM ${pch})
-    target_compile_options(${name} PRIVATE -fPIC)
+  else()
+    tilewright_use_pch(${name} test)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   if(ARG_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
   endif()
+endfunction()
+
+# tilewright_alone(NAME …): tests of programs that promise times, which .ci/nightly runs by themselves (NAME-alone) and holds
+# to them. Elsewhere their bounds are wide (tilewright/support/test/Slowness.h).
+function(tilewright_alone)
+  foreach(name IN LISTS ARGN)
+    if(TEST ${name} AND NOT TILEWRIGHT_SANITIZE)
+      add_test(NAME ${name}-alone COMMAND ${name})
+      set_tests_properties(${name}-alone PROPERTIES LABELS slow TIMEOUT 900 ENVIRONMENT TILEWRIGHT_TEST_ALONE=1)
+    endif()
+  endforeach()
 endfunction()
 
 # tilewright_pytest(NAME FILE [ARGS …] [LABELS …] [TIMEOUT seconds] [RUNNER …] [ENVIRONMENT …])
@@ -115,9 +177,12 @@ endfunction()
 # RUNNER       a command that runs the command that follows it.
 # ENVIRONMENT  more variables, NAME=VALUE each.
 function(tilewright_pytest name file)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "ARGS;LABELS;RUNNER;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PYTHON" "ARGS;LABELS;RUNNER;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_PYTHON)
+    set(ARG_PYTHON ${TILEWRIGHT_PYTHON})
+  endif()
   add_test(NAME ${name}
-    COMMAND ${ARG_RUNNER} ${TILEWRIGHT_PYTHON} -m pytest -q -p no:cacheprovider ${file} ${ARG_ARGS}
+    COMMAND ${ARG_RUNNER} ${ARG_PYTHON} -m pytest -q -p no:cacheprovider ${file} ${ARG_ARGS}
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES
     ENVIRONMENT "TILEWRIGHT_BUILD_DIR=${CMAKE_BINARY_DIR};TILEWRIGHT_CONFORMANCE_DIR=${TILEWRIGHT_CONFORMANCE_DIR};JAX_PLATFORMS=cpu;PYTHONDONTWRITEBYTECODE=1;${ARG_ENVIRONMENT}")
@@ -129,23 +194,36 @@ function(tilewright_pytest name file)
   endif()
 endfunction()
 
-if(TILEWRIGHT_PCH)
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch_test.cpp CONTENT "")
-  foreach(pch tilewright_pch_test tilewright_pch_hot_test)
-    add_library(${pch} OBJECT ${CMAKE_BINARY_DIR}/pch_test.cpp)
-    target_link_libraries(${pch} PRIVATE GTest::gmock GTest::gtest Threads::Threads)
-    target_precompile_headers(${pch} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <algorithm> <chrono> <functional>
-      <map> <memory> <mutex> <optional> <random> <span> <string> <thread> <vector>)
+# tilewright_pch(KIND LIBRARIES … HEADERS …)
+# Two precompiled headers: tilewright_pch_KIND, and tilewright_pch_hot_KIND for HOT targets.
+function(tilewright_pch kind)
+  cmake_parse_arguments(ARG "" "" "LIBRARIES;HEADERS" ${ARGN})
+  # Only written when it changes, so that configuring again rebuilds nothing.
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch_${kind}.cpp CONTENT "")
+  foreach(pch tilewright_pch_${kind} tilewright_pch_hot_${kind})
+    add_library(${pch} OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/pch_${kind}.cpp)
+    target_link_libraries(${pch} PRIVATE ${ARG_LIBRARIES})
+    target_precompile_headers(${pch} PRIVATE ${ARG_HEADERS})
   endforeach()
-  target_compile_options(tilewright_pch_hot_test PRIVATE $<$<CONFIG:Dev>:-O2>)
+  target_compile_options(tilewright_pch_hot_${kind} PRIVATE $<$<CONFIG:Dev>:-O2>)
+endfunction()
+
+# Parsing the standard library's headers is most of what compiling a unit of the half without LLVM
+# takes, and half of what a test takes is GoogleTest.
+if(TILEWRIGHT_PCH)
+  set(standard_headers <algorithm> <array> <atomic> <bit> <charconv> <chrono> <cmath> <condition_variable> <cstring>
+    <functional> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread>
+    <tuple> <unordered_map> <utility> <variant> <vector>)
+  tilewright_pch(std LIBRARIES Threads::Threads HEADERS ${standard_headers})
+  tilewright_pch(test LIBRARIES GTest::gmock GTest::gtest Threads::Threads
+    HEADERS <gmock/gmock.h> <gtest/gtest.h> <random> ${standard_headers})
 endif()
 if(TILEWRIGHT_LLVM AND TILEWRIGHT_PCH)
-  # Only written when it changes, so that configuring again rebuilds nothing.
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch_ir.cpp CONTENT "")
-  add_library(tilewright_pch_ir OBJECT ${CMAKE_BINARY_DIR}/pch_ir.cpp)
-  target_include_directories(tilewright_pch_ir SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-  target_precompile_headers(tilewright_pch_ir PRIVATE
+  tilewright_pch(ir HEADERS
     <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/IR/OpImplementation.h>
     <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Interfaces/InferTypeOpInterface.h>
     <mlir/Bytecode/BytecodeOpInterface.h> <mlir/Pass/Pass.h> <mlir/Dialect/Func/IR/FuncOps.h>)
+  foreach(pch tilewright_pch_ir tilewright_pch_hot_ir)
+    target_include_directories(${pch} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  endforeach()
 endif()

@@ -28,6 +28,9 @@ if(TILEWRIGHT_LLD)
   add_link_options(--ld-path=${TILEWRIGHT_LLD})
 endif()
 
+# A hash of each program and library, by which caches tell builds apart (tilewright/support/BuildId.h).
+add_link_options(-Wl,--build-id=sha1)
+
 find_program(TILEWRIGHT_CCACHE ccache)
 if(TILEWRIGHT_CCACHE)
   foreach(language C CXX)
@@ -60,6 +63,14 @@ if(TILEWRIGHT_LLVM)
     set(MLIR_DIR "${llvm_cmake_dir}/../mlir" CACHE PATH "where MLIRConfig.cmake is")
   endif()
   find_package(MLIR REQUIRED CONFIG)
+  # LLVM's archives ask for the shared zlib and zstd; what ships holds them, because not every system has zstd.
+  if(TILEWRIGHT_PORTABLE)
+    find_library(TILEWRIGHT_ZLIB_ARCHIVE libz.a REQUIRED)
+    find_library(TILEWRIGHT_ZSTD_ARCHIVE libzstd.a REQUIRED)
+    set_target_properties(ZLIB::ZLIB PROPERTIES IMPORTED_LOCATION ${TILEWRIGHT_ZLIB_ARCHIVE}
+      IMPORTED_LOCATION_RELEASE ${TILEWRIGHT_ZLIB_ARCHIVE})
+    set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION ${TILEWRIGHT_ZSTD_ARCHIVE})
+  endif()
   if(NOT LLVM_VERSION_MAJOR EQUAL 22)
     message(FATAL_ERROR "tilewright builds against LLVM 22, found ${LLVM_VERSION} in ${LLVM_DIR}")
   endif()

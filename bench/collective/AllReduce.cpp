@@ -1,10 +1,10 @@
-// The all-reduces of bench/collective by our engines, one rank a process:
+// Times all-reduce over our transports, one rank per process:
 //
 //   bench_allreduce shm DIRECTORY RANK RANKS [private]
 //   bench_allreduce tcp DIRECTORY RANK RANKS [ADDRESS]
 //   bench_allreduce ucx DIRECTORY RANK RANKS
 //
-// DIRECTORY is where the processes leave their addresses. Prints what this rank needed, a line a
+// The processes exchange their addresses through DIRECTORY. Prints this rank's time, one line per
 // size.
 #include "bench/collective/Measure.h"
 #include "tilewright/collective/shm/ShmEngine.h"
@@ -73,7 +73,7 @@ static Status measure(int argc, char **argv) {
     float last = 0;
     std::memcpy(&last, out + bytes - 4, 4);
     if (last != static_cast<float>(ranks))
-      return Status(Code::internal, "a sum is wrong");
+      return Status(Code::internal, "all-reduce returned a wrong sum");
     std::printf("%zu %.4f\n", bytes, time);
     std::fflush(stdout);
     if (!isPrivate) {

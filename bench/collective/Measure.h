@@ -1,4 +1,4 @@
-// Measure: one way to time an all-reduce, for us and for the peer.
+// Measure: times an all-reduce, the same way for our transports and for MPI.
 #ifndef BENCH_COLLECTIVE_MEASURE_H
 #define BENCH_COLLECTIVE_MEASURE_H
 
@@ -12,8 +12,9 @@ namespace bench {
 
 constexpr size_t sizes[] = {4, 1024, 64 << 10, 1 << 20, 64 << 20};
 
-/// Microseconds a call: the median of samples, each of so many calls that the clock costs nothing.
-/// How many depends on the size alone, because all ranks must make as many calls.
+/// Microseconds per call: the median over samples. Each sample has enough calls to make the cost of
+/// reading the clock negligible. The number of calls depends only on the size, because all ranks
+/// must make the same number.
 template <typename Function> double medianMicroseconds(size_t bytes, Function &&call) {
   const int calls = bytes <= 1024 ? 100 : bytes <= (64 << 10) ? 20 : 1;
   const int samples = bytes <= (1 << 20) ? 101 : 15;

@@ -1,5 +1,5 @@
-// The all-reduces of bench/collective by an MPI library: `mpirun -n 2 bench_mpi`. Prints what the
-// slowest rank needed, a line a size.
+// Times all-reduce of an MPI library: `mpirun -n 2 bench_mpi`. Prints the time of the slowest rank,
+// one line per size.
 #include "bench/collective/Measure.h"
 
 #include <mpi.h>

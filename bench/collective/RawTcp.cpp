@@ -1,10 +1,10 @@
-// What a connection can do by itself, for bench/collective:
+// Times a bare TCP connection, as a baseline for bench/collective:
 //
 //   bench_rawtcp listen ADDRESS        on one host
 //   bench_rawtcp connect ADDRESS       on the other
 //
-// Prints, a line a size, the microseconds to send that much each way at once; the smallest is half
-// of a round trip.
+// Prints, one line per size, the microseconds to send that many bytes in both directions at once;
+// for the smallest size this is half of a round trip.
 #include "bench/collective/Measure.h"
 
 #include <arpa/inet.h>

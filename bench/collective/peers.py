@@ -31,7 +31,7 @@ def parse(text):
 
 
 def together(commands, timeout=300):
-    """Runs commands side by side; the slowest time for each size."""
+    """Runs the commands concurrently; returns the slowest time for each size."""
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
     try:
         outputs = [process.communicate(timeout=timeout)[0] for process in running]
@@ -67,7 +67,7 @@ class Bench:
         return together([realtime() + self.mpirun + ["-n", str(ranks), self.mpi]])
 
     def on(self, host, command):
-        # A name of its own, or Open MPI takes both for one machine.
+        # Each namespace needs its own host name, or Open MPI takes both for the same machine.
         return ["ip", "netns", "exec", host, "unshare", "--uts", "sh", "-c",
                 f'hostname {host}; exec "$@"', "sh", *command]
 
@@ -117,7 +117,7 @@ def remove_hosts():
 
 
 def measure(rounds, **sides):
-    """The median over the rounds, for each side and size."""
+    """Returns the median over the rounds, for each contender and size."""
     times = {name: [] for name in sides}
     for _ in range(rounds):
         for name, run in sides.items():

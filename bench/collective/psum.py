@@ -30,7 +30,7 @@ CALLS, LOOPS, IN_A_LOOP = 3000, 20, 1000
 
 
 def worker():
-    """One process; prints microseconds by row."""
+    """Runs one process of the job; prints the microseconds of each row."""
     if os.environ["SIDE"] == "ours":
         from tilewright import jax_plugin
 
@@ -82,20 +82,20 @@ def worker():
         "chained": lambda: chain(mean, x, CALLS),
         "in a loop": lambda: each(loop, x, LOOPS) / IN_A_LOOP,
     }.items():
-        psum(x).block_until_ready()  # both begin together
+        psum(x).block_until_ready()  # both processes begin together
         times[name] = measure()
     psum(x).block_until_ready()
     print(json.dumps(times))
 
 
 def job(build, side, prefix):
-    """Both processes; the slower one's time for each row."""
+    """Runs both processes; returns the slower one's time for each row."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_"))}
     environment |= {"SIDE": side, "COORDINATOR": f"127.0.0.1:{port}", "PYTHONPATH": f"{ROOT}:{ROOT / 'python'}",
-                    "TILEWRIGHT_LIBRARY": str(build / "tilewright/plugin/libtilewright_pjrt.so")}  # fmt: skip
+                    "TILEWRIGHT_LIBRARY": str(build / "lib/libtilewright_pjrt.so")}  # fmt: skip
     if side != "ours":
         environment |= {"JAX_PLATFORMS": "cpu", "JAX_CPU_COLLECTIVES_IMPLEMENTATION": "gloo"}
     running = [

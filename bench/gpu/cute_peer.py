@@ -1,4 +1,4 @@
-"""CuTe DSL: the dense GEMMs among its own examples for Hopper, which are files of the CUTLASS repository and in no package."""
+"""CuTe DSL: the dense GEMMs of its own examples for Hopper. They are files of the CUTLASS repository and are not in any package."""
 
 import importlib.util
 import os

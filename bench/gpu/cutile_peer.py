@@ -1,4 +1,4 @@
-"""cuTile: tiles as NVIDIA's own tile compiler (tileiras) takes them, which chooses warps, stages and roles itself."""
+"""cuTile: tile programs for NVIDIA's own tile compiler (tileiras), which chooses warps, stages and warp specialization itself."""
 
 import io
 import os
@@ -39,7 +39,7 @@ def configurations(name):
     import cuda.tile as ct
     from cuda.tile.compilation import ArrayConstraint
 
-    def matrix(element):  # rows that are contiguous, all sizes and addresses divisible by 16
+    def matrix(element):  # contiguous rows; all sizes and addresses are divisible by 16
         return ArrayConstraint(element, 2, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(), may_alias_internally=False,
                                stride_constant=(None, 1), stride_divisible_by=(16, 1), shape_divisible_by=16,
                                base_addr_divisible_by=16)  # fmt: skip

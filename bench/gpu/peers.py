@@ -1,11 +1,13 @@
-"""Kernels of ours beside those of Triton, CuTe DSL, cuTile and CUTLASS, compiled without a GPU and read back from machine code.
+"""Our kernels beside those of Triton, CuTe DSL, cuTile and CUTLASS, compiled without a GPU and read back from machine code.
 
     pip install triton==3.9.0 nvidia-cutlass-dsl 'cuda-tile[tileiras]' nvidia-cutlass
     python -m bench.gpu.peers --sass sass.py --cute-examples cutlass/examples/python/CuTeDSL/cute/hopper/kernel/dense_gemm
 
-The figure is the issue cycles of the steady-state loop for each cycle that the tensor cores need for its matrix instructions: how much of
-the time the warps that issue them are busy doing so. `sass.py` reads it from the control words of a cubin, with the nvdisasm on PATH or
-in Triton's wheel. Instructions of a warp (sm_80) hold it up for as long as they run, so there 1 is the tensor core's own rate. CPU seconds are ours without ptxas, and everybody else's with it. A peer that is not installed is named and left out.
+The figure is the issue cycles of the steady-state loop divided by the cycles that the tensor cores need for its matrix instructions: how
+much of the time the warps that issue these instructions are busy doing so. `sass.py` reads it from the control words of a cubin, with the
+nvdisasm on PATH or in Triton's wheel. A matrix instruction of a single warp (sm_80) blocks that warp while it runs, so there 1 is the
+tensor core's own rate. CPU seconds are ours without ptxas, and those of the others with it. A peer that is not installed is named and
+left out.
 """
 
 import argparse
@@ -20,7 +22,8 @@ from bench.gpu import cute_peer, cutile_peer, cutlass_peer, triton_peer
 
 ROOT = pathlib.Path(__file__).parents[2]
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", ROOT / "build/release")) / "bin/tilewright"
-# Multiply-adds of what one instruction of a loop runs on: a processor of an H100 for a group of warps, a quarter of one of an A100 for a warp.
+# Multiply-adds per cycle of the unit that runs an instruction: on H100 a multiprocessor, for the warps of a group; on
+# A100 a quarter of one, for a warp.
 PRODUCTS_PER_CYCLE = {"f16": 2048, "e4m3": 4096, "f16 sm_80": 256}
 
 OURS = {
@@ -62,7 +65,7 @@ def ours(name, folder):
     began = os.times()
     subprocess.run([TOOL, "compile", source, f"--output={folder}/ours.twx", f"--target=vgpu:{chip}"], check=True, capture_output=True)
     ended = os.times()
-    # Once more with ptxas, which is not ours to answer for.
+    # Compile again with ptxas, whose time does not count.
     subprocess.run([TOOL, "compile", source, f"--output={folder}/ours.twx", f"--target={chip}", f"--code={folder}/ours"], check=True,
                    capture_output=True)  # fmt: skip
     seconds = ended.children_user - began.children_user + ended.children_system - began.children_system
@@ -80,7 +83,7 @@ def read(cubin, folder, sass):
 
 
 def ratio(facts, element):
-    """Issue cycles for each tensor cycle of the loop with matrix instructions that costs least; nothing without one."""
+    """Issue cycles for each tensor-core cycle of the cheapest loop with matrix instructions; None if there is no such loop."""
     best = None
     for loop in facts["loops_with_mma"]:
         shapes = [key for key in facts["mix"] if key.startswith(("HGMMA", "QGMMA", "HMMA"))]
@@ -95,7 +98,7 @@ def ratio(facts, element):
 
 
 def peers(name, folder, arguments):
-    """Each configuration of everybody else: (who, cubin, CPU seconds)."""
+    """Each configuration of each peer: (name, cubin, CPU seconds)."""
     everybody = {"Triton": lambda: triton_peer.configurations(name), "cuTile": lambda: cutile_peer.configurations(name)}
     if name.endswith("sm_80"):
         everybody = {"Triton": everybody["Triton"]}
@@ -119,7 +122,7 @@ def main():
     arguments = parser.parse_args()
     print(f"{'kernel':24} {'by':40} {'CPU s':>7} {'instrs':>7} {'issue/tensor':>13} {'LDL+STL':>8}")
     with tempfile.TemporaryDirectory() as folder:
-        # What was compiled before takes no time.
+        # No caches: kernels that are compiled already would take no time.
         os.environ |= {"TRITON_CACHE_DIR": folder, "CUDA_TILE_CACHE_DIR": "0"}
         folder = pathlib.Path(folder)
         for name in OURS:

@@ -52,7 +52,7 @@ def compiled(function, signature, constants, chip=90, **options):
     from triton.compiler import ASTSource
 
     began = time.process_time()
-    # A divisor of 16 is what the launcher would find out from these sizes.
+    # The launcher would find these sizes divisible by 16.
     names = list(signature)
     divisible = {(names.index(n),): [["tt.divisibility", 16]] for n in names if signature[n] != "constexpr" and n not in ("sak", "sbk", "scn")}
     source = ASTSource(function, signature, constants, attrs=divisible)
@@ -72,7 +72,7 @@ def configurations(name):
     strides = {s: "i32" for s in ("sam", "sbn", "scm")} | {s: "constexpr" for s in ("sak", "sbk", "scn")}
     order = ["sam", "sak", "sbk", "sbn", "scm", "scn"]
     for m, n, warps, stages in ((128, 256, 8, 3), (128, 128, 4, 4), (64, 256, 4, 4)):
-        # On Ampere the tutorial's small tiles are half as deep.
+        # On Ampere the tutorial's small tiles have half the depth.
         sizes = {"BM": m, "BN": n, "BK": depth // 2 if on_ampere and warps == 4 else depth}
         signature = pointers | {s: strides[s] for s in order} | dict.fromkeys([*sizes, "G"], "constexpr")
         constants = sizes | {"G": 8, "sak": 1, "sbk": 1, "scn": 1}

@@ -1,4 +1,4 @@
-// How fast convolutions are, forward and as gradients, in the layouts that JAX uses.
+// Times convolutions, forward and as gradients, in the layouts that JAX uses.
 //
 //   ninja -C build/release bench_convolution && build/release/bench/matmul/bench_convolution
 //   [threads]
@@ -19,7 +19,7 @@ namespace {
 
 struct Row {
   const char *name;
-  /// Letters of the dimensions as JAX writes them: "NHWC,HWIO->NHWC".
+  /// Dimension letters as JAX writes them: "NHWC,HWIO->NHWC".
   const char *layout;
   std::vector<int64_t> lhs, rhs, result;
   std::vector<int64_t> strides, padding, lhsDilation, rhsDilation;

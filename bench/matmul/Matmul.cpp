@@ -1,10 +1,11 @@
-// How fast products are: ours, and what the machine can do at all.
+// Times matrix products: ours, and the limits of the machine.
 //
 //   ninja -C build/release bench_matmul && build/release/bench/matmul/bench_matmul [threads]
 //   [filter]
 //
-// Each row is the median of rounds in which all contenders take turns, so that noise of a shared
-// machine hits all of them. Rates are in GFLOP/s (or GOP/s), for products of one row also in GB/s.
+// Each row is the median over rounds in which all contenders alternate, so that noise on a shared
+// machine affects all of them. Rates are in GFLOP/s (or GOP/s), for matrix-vector products also in
+// GB/s.
 #include "tilewright/runtime/cpu/matmul/Matmul.h"
 #include "tilewright/numerics/Convert.h"
 #include "tilewright/runtime/cpu/matmul/OneDnn.h"
@@ -72,7 +73,8 @@ const Row rows[] = {
     {"i32_512x512x512", i32, i32, 512, 512, 512},
 };
 
-/// On one thread the time that the thread had, so that others on the machine count less.
+/// CPU time of this thread if it is the only one (`isAlone`), because other load on the machine
+/// affects it less; otherwise wall time.
 double now(bool isAlone) {
   timespec time;
   clock_gettime(isAlone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
@@ -91,7 +93,7 @@ struct Contender {
   std::vector<double> times;
 };
 
-/// Ordinary numbers: subnormal ones would be slow.
+/// Avoids subnormal numbers, which would be slow.
 std::vector<std::byte> operandOf(ElementType type, int64_t count) {
   std::vector<std::byte> bytes(static_cast<size_t>(count) * numerics::storageBytes(type));
   std::vector<double> values(static_cast<size_t>(count));
@@ -102,7 +104,7 @@ std::vector<std::byte> operandOf(ElementType type, int64_t count) {
   return bytes;
 }
 
-/// As many multiplications as the row has, on the same panels again and again.
+/// Does as many multiplications as the row has, always on the same panels.
 void runAlone(const PanelKernel &kernel, const Row &row, const std::vector<std::byte> &panels,
               ThreadPool &pool) {
   const int64_t summed = 256 / kernel.depth * kernel.depth;
@@ -137,15 +139,16 @@ void run(const Row &row, ThreadPool &pool) {
   std::vector<Contender> contenders;
   contenders.push_back({"ours (" + ours.name() + ")", [&] { ours.run(operands, pool); }, {}});
 
-  // TILEWRIGHT_BENCH_BLOCKS="266,256,512 128,512,512": other tiles of rows, columns and sums.
+  // TILEWRIGHT_BENCH_BLOCKS="266,256,512 128,512,512" adds contenders with other block sizes: rows,
+  // columns and contraction.
   std::vector<std::unique_ptr<Matmul>> variants;
   if (const char *blocks = std::getenv("TILEWRIGHT_BENCH_BLOCKS")) {
     std::istringstream list(blocks);
     for (std::string each; list >> each;) {
       Matmul::Choice choice;
-      std::sscanf(each.c_str(), "%ld,%ld,%ld,%ld", &choice.mostRows, &choice.mostColumns,
-                  &choice.mostSummed, &choice.mostDirect);
-      variants.push_back(std::make_unique<Matmul>(problem, Machine::host(), choice));
+      std::sscanf(each.c_str(), "%ld,%ld,%ld,%ld", &choice.maxRows, &choice.maxColumns,
+                  &choice.maxSummed, &choice.maxDirect);
+      variants.push_back(std::make_unique<Matmul>(problem, CpuFeatures::host(), choice));
       contenders.push_back(
           {each, [&, matmul = variants.back().get()] { matmul->run(operands, pool); }, {}});
     }
@@ -153,14 +156,14 @@ void run(const Row &row, ThreadPool &pool) {
   const std::unique_ptr<OneDnnMatmul> oneDnn = OneDnnMatmul::create(problem, pool.threadCount());
   if (oneDnn)
     contenders.push_back({OneDnnMatmul::name(), [&] { oneDnn->run(operands, pool); }, {}});
-  // The innermost loop alone, on panels that stay in the first cache: what packing and blocking
-  // could reach at best.
+  // The innermost loop alone, on panels that stay in the L1 cache: an upper bound on what packing
+  // and blocking can reach.
   const PanelKernel *kernel = ours.panelKernel();
   const std::vector<std::byte> panels(1 << 20);
   if (kernel && row.batch * row.rows * row.columns * row.summed > (1 << 24))
     contenders.push_back({"kernel alone", [&] { runAlone(*kernel, row, panels, pool); }, {}});
 
-  // Memory as fast as it can be read, for products that read one operand once.
+  // Reads memory at full speed: the upper bound for products that read one operand once.
   const std::vector<char> memory(row.rows <= 8 ? rhs.size() : 0);
   if (row.rows <= 8 && rhs.size() > (1 << 20))
     contenders.push_back(
@@ -197,7 +200,7 @@ void run(const Row &row, ThreadPool &pool) {
 int main(int argc, char **argv) {
   const unsigned threads = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 1;
   ThreadPool pool(threads);
-  std::printf("%s, %u threads\n", Machine::host().name().c_str(), threads);
+  std::printf("%s, %u threads\n", CpuFeatures::host().name().c_str(), threads);
   for (const Row &row : rows)
     if (argc < 3 || std::strstr(row.name, argv[2]))
       run(row, pool);

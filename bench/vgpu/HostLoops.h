@@ -1,4 +1,4 @@
-// What the kernels of the benchmark compute, as straight loops of the host.
+// The benchmark's kernels as plain loops on the host.
 #ifndef BENCH_VGPU_HOSTLOOPS_H
 #define BENCH_VGPU_HOSTLOOPS_H
 
@@ -6,12 +6,12 @@
 
 namespace tilewright::bench {
 
-/// Of each row; by exp2 as the kernel does it.
+/// Softmax of each row; uses exp2, as the kernel does.
 void hostSoftmax(const float *in, float *out, int rows, int columns);
 /// c = a * b, square, row-major.
 void hostMatmul(const float *a, const float *b, float *c, int n);
-/// c (f32) = a * b transposed, square, of f16 in row-major order. Factors are turned
-/// into f32 once, b into row-major order, so that the loop over columns is a vector's.
+/// c = a * transpose(b) for square row-major matrices: a and b are f16, c is f32. Converts a and b
+/// to f32 once, and b to row-major order, so that the loop over columns vectorises.
 void hostHalfMatmul(const uint16_t *a, const uint16_t *b, float *c, int n);
 
 } // namespace tilewright::bench

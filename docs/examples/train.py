@@ -23,4 +23,4 @@ y = x.sum(axis=1, keepdims=True)
 for _ in range(20):
     weights, value = step(weights, x, y)
 print("loss", value)
-print("on", jax.devices()[0].client.platform_version.split("\n")[0])
+print("on", jax.devices()[0].device_kind)

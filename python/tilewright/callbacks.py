@@ -1,6 +1,6 @@
 """Runs a JAX host callback on the memory of the program that calls it.
 
-The library calls `call` with Python's lock held (plugin/ffi/PythonCallback.cpp).
+The library calls `call` while holding the GIL (plugin/ffi/PythonCallback.cpp).
 """
 
 import traceback
@@ -8,7 +8,7 @@ import traceback
 import ml_dtypes
 import numpy as np
 
-# By the spelling of the element type. One byte for each element of the types below a byte.
+# By the spelling of the element type. Types narrower than a byte take one byte for each element.
 _DTYPES = {
     "i1": np.bool_,
     "i2": ml_dtypes.int2, "i4": ml_dtypes.int4, "ui2": ml_dtypes.uint2, "ui4": ml_dtypes.uint4,
@@ -26,10 +26,10 @@ _DTYPES = {
 
 
 def call(function, arguments, results) -> str:
-    """Calls `function` and writes what it returns. Answers "" or what went wrong.
+    """Calls `function` and writes its results. Returns "" or what went wrong.
 
     Arguments and results are (memory, element type, shape). Arguments are
-    copied: the function may keep them, and the memory is used again.
+    copied: the function may keep them, and the program reuses the memory.
     """
     try:
         inputs = []
@@ -45,7 +45,7 @@ def call(function, arguments, results) -> str:
             if target.size:
                 np.copyto(target, np.asarray(output, dtype=target.dtype).reshape(shape))
         return ""
-    except BaseException:  # it must not travel through frames that are not Python's
+    except BaseException:  # it must not propagate through C++ frames
         return "the callback raised an exception\n" + traceback.format_exc()
 
 

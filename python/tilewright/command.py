@@ -1,20 +1,15 @@
-"""The command `tilewright` of the wheel: `tilewright vgpu run -- PROGRAM`.
-
-The wheel carries the virtual GPU. Compiling from the command line needs the tools
-that a build of the repository makes.
-"""
+"""The command `tilewright` of the wheel: replaces this process with the program in the wheel."""
 
 import os
-import pathlib
 import sys
 
-PROGRAM = pathlib.Path(__file__).parent / "native/bin/tilewright-vgpu"
+from tilewright import native
 
 
 def main() -> int:
-    arguments = sys.argv[1:]
-    if not arguments or arguments[0] != "vgpu":
-        print("usage: tilewright vgpu run [FLAGS] -- PROGRAM [ARGUMENTS]", file=sys.stderr)
-        print("`tilewright vgpu run --help` says more.", file=sys.stderr)
-        return 0 if arguments in (["--help"], ["help"]) else 2
-    os.execv(PROGRAM, [str(PROGRAM), *arguments[1:]])
+    try:
+        program = str(native.program())
+        os.execv(program, [program, *sys.argv[1:]])
+    except OSError as problem:
+        print(f"tilewright: {problem}", file=sys.stderr)
+    return 1

@@ -1,7 +1,7 @@
-"""Gives the library the handlers of custom calls that are registered with JAX.
+"""Passes handlers of custom calls that are registered with JAX to the library.
 
-jax.ffi.register_ffi_target(platform="cpu") and jaxlib's own linear algebra go
-to JAX's CPU client. Here they go to that and to the plugin.
+jax.ffi.register_ffi_target(platform="cpu") and jaxlib's own linear algebra register
+handlers with JAX's CPU client. This module also registers them with the plugin.
 """
 
 import ctypes
@@ -68,7 +68,7 @@ class _Errors:
 
 
 def share_handlers(c_api) -> None:
-    """Registers with the plugin what is registered with JAX for `cpu`, now and later."""
+    """Registers the handlers that JAX has for `cpu` with the plugin, also those that are added later."""
     from jaxlib import xla_client
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -85,7 +85,7 @@ def share_handlers(c_api) -> None:
 
     def register(target, function, platform="Host", api_version=_TYPED, traits=0):
         if api_version != _TYPED:
-            return  # calls without types, which the plugin refuses by name when a program has one
+            return  # a handler of the untyped API; the plugin rejects a program that calls it, by name
         stages = function if isinstance(function, dict) else {"execute": function}
         text = target if isinstance(target, bytes) else target.encode()
         args = _RegisterArgs(
@@ -96,14 +96,14 @@ def share_handlers(c_api) -> None:
             raise RuntimeError(errors.take(error))
 
     for target, function in xla_client.custom_call_targets("Host").items():
-        # Its two stages are needed, and jaxlib gives out one; the plugin has its own.
+        # The handler needs its two stages, and jaxlib exports only one; the plugin has its own handler.
         if isinstance(function, dict) and "python_cpu_callback" not in target or target.startswith("xla_buffer"):
             register(target, function)
     _forward(xla_client, register)
 
 
 def _forward(xla_client, register) -> None:
-    """Stands between JAX and its own registry of handlers for `cpu`."""
+    """Wraps JAX's registration of handlers for `cpu`."""
     def both(name, function, platform, api_version=0, traits=0):
         xla_client._xla.register_custom_call_target(name, function, platform, api_version, traits)
         register(name, function, platform, api_version, traits)

@@ -1,34 +1,24 @@
-"""What JAX calls when it looks for plugins: the entry point `jax_plugins`.
+"""The entry point `jax_plugins`, which JAX calls when it discovers plugins.
 
 The plugin registers as `tilewright` and reports the platform `cpu`, because
-JAX's lowerings, donation, compile cache and callbacks go by the reported name.
+JAX's lowerings, donation, compile cache and callbacks depend on the reported name.
 docs/design/platform-name.md has the reasons.
 """
 
+import atexit
 import dataclasses
 import os
-import pathlib
 import re
+import sys
 
-from tilewright import ffi, options
+from tilewright import ffi, jax_rules, native, options
 
 _NAME = "tilewright"
-_PRIORITY = 400  # above JAX's own cpu (0), as every plugin
-
-
-def library_path() -> pathlib.Path:
-    """The plugin's library: TILEWRIGHT_LIBRARY if set, else the one in the wheel."""
-    given = os.environ.get("TILEWRIGHT_LIBRARY")
-    path = pathlib.Path(given) if given else pathlib.Path(__file__).parent / "libtilewright_pjrt.so"
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{path} is not there; install the wheel, or set TILEWRIGHT_LIBRARY to libtilewright_pjrt.so"
-        )
-    return path
+_PRIORITY = 400  # above JAX's own cpu (0), as for every plugin
 
 
 def initialize() -> None:
-    """Registers the plugin with JAX. Called once, by JAX."""
+    """Registers the plugin with JAX, which calls this once."""
     from jax._src import xla_bridge
 
     # JAX warns about every plugin that it does not know by name.
@@ -38,16 +28,37 @@ def initialize() -> None:
     c_api = xla_bridge.register_plugin(
         _NAME,
         priority=_PRIORITY,
-        library_path=str(library_path()),
-        # A dictionary, even an empty one: JAX drops its own options without (jax.distributed).
+        library_path=str(native.library()),
+        # Pass a dictionary, even an empty one: without it JAX drops its own options (jax.distributed).
         options=_create_options,
     )
     ffi.share_handlers(c_api)
+    jax_rules.install()
     _answer_to_cpu(xla_bridge)
+    # Exit functions run in reverse order of registration: this one runs before JAX's own, which JAX registered at
+    # import.
+    atexit.register(_finish_runs)
+
+
+def _finish_runs() -> None:
+    """Waits for programs with callbacks; prints one line for each failure.
+
+    JAX also waits for them at exit, twice, and prints the whole error each time, even if the script has caught it. With
+    jaxlib a program with a callback ends before the call returns; with this plugin it may still run.
+    """
+    from jax._src import dispatch
+
+    tokens = dispatch.runtime_tokens
+    for token in [*tokens.current_tokens.values(), *tokens.output_runtime_tokens.values()]:
+        try:
+            token.block_until_ready()
+        except Exception as error:  # JAX's error, or that of a backend that is already destroyed
+            print(f"tilewright: a program failed, and the script may not have asked for its result: {str(error).splitlines()[0]}", file=sys.stderr)
+    tokens.clear()
 
 
 def _create_options() -> dict:
-    """The options of the client: JAX's wish for CPU devices, then the user's own."""
+    """The client's options: the number of CPU devices that the script asks JAX for, then the user's own."""
     chosen = options.current().as_create_options()
     if "runtime.devices" not in chosen and "TILEWRIGHT_RUNTIME_DEVICES" not in os.environ:
         if (count := _wanted_cpu_devices()) is not None:
@@ -56,7 +67,7 @@ def _create_options() -> dict:
 
 
 def _wanted_cpu_devices() -> int | None:
-    """How many CPU devices a script asks JAX for, in either of the two ways there are."""
+    """How many CPU devices a script asks JAX for, in either of JAX's two ways."""
     from jax._src import xla_bridge
 
     count = xla_bridge.num_cpu_devices.value
@@ -69,9 +80,9 @@ def _wanted_cpu_devices() -> int | None:
 def _answer_to_cpu(xla_bridge) -> None:
     """Makes the name `cpu` mean this plugin, unless the user has listed JAX's own cpu.
 
-    JAX asks for the backend `cpu` by name in many places (callbacks, DLPack,
+    JAX looks up the backend `cpu` by name in many places (callbacks, DLPack,
     jax.devices("cpu")). With two clients that report `cpu`, those arrays would
-    be on the other one.
+    be on the other client.
     """
     from jax._src import config
 
@@ -90,7 +101,7 @@ def _answer_to_cpu(xla_bridge) -> None:
         xla_bridge._backend_initialization_hooks.append(also_as_cpu)
         return
 
-    # JAX would make its own cpu client first. Behind ours in the order, it can be the same one.
+    # JAX would create its own cpu client first. If its factory comes after ours, it can return our client.
     own = xla_bridge._backend_factories.pop("cpu")
     xla_bridge._backend_factories["cpu"] = dataclasses.replace(
         own, factory=lambda: xla_bridge._backends.get(_NAME) or own.factory()

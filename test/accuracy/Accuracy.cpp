@@ -39,7 +39,7 @@ bool isNumber(std::string_view text, uint64_t &value) {
   return error == std::errc() && end == text.data() + text.size() && value > 0;
 }
 
-/// Takes one `--name=value`; false if it is none of ours.
+/// Parses one `--name=value`; returns false for an unknown argument.
 bool parse(std::string_view argument, Arguments &arguments) {
   const size_t equals = argument.find('=');
   if (equals == std::string_view::npos)
@@ -71,7 +71,7 @@ bool wanted(const std::vector<std::string> &list, std::string_view name) {
   return list.empty();
 }
 
-/// Measures all that is wanted and hands each result on.
+/// Measures everything that the arguments select and passes each result on.
 template <typename Take> void measureAll(const Arguments &arguments, Take take) {
   const Effort &effort = arguments.effort;
   for (size_t i = 0; i < numerics::elementTypeCount; ++i) {
@@ -94,7 +94,7 @@ template <typename Take> void measureAll(const Arguments &arguments, Take take) 
       run(binaryOps(), [&](ScalarOp op) { return measureBinary(op, type, effort); });
     }
   }
-  mpfr_free_cache(); // this thread's; those of inParallel free their own
+  mpfr_free_cache(); // for this thread; those of inParallel free their own
 }
 
 int check(const char *path, const Arguments &arguments) {

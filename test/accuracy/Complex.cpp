@@ -1,8 +1,8 @@
 // Complex operations against the same functions in 640 bits.
 //
-// The error is that of the whole number: its distance from the exact one, in
-// ulps of the exact one's magnitude. Samples whose exact result lies outside the
-// normal range of the components are left out.
+// The error is that of the complex number: its distance from the exact one, in ulps of the exact
+// one's magnitude. Samples whose exact result is outside the normal range of the components are
+// left out.
 #include "Measure.h"
 
 #include "tilewright/numerics/FloatFormat.h"
@@ -161,7 +161,7 @@ std::span<const ScalarOp> complexOps() {
 Measurement measureComplex(ScalarOp op, ElementType type, const Effort &effort) {
   const ElementType component = numerics::componentOf(type);
   const numerics::FloatFormat format = numerics::formatOf(component);
-  const interpret::Operation operation = interpret::operationFor(op, type);
+  const numerics::Operation operation = numerics::operationFor(op, type);
   std::mt19937_64 random(effort.seed);
   Measurement found;
   for (uint64_t i = 0; i < effort.wideSamples; ++i) {
@@ -176,8 +176,8 @@ Measurement measureComplex(ScalarOp op, ElementType type, const Effort &effort) 
       continue;
     ++found.tested;
     ++found.byMpfr;
-    const interpret::Scalar ours = operation(interpret::Scalar::ofComplex(a),
-                                             interpret::Scalar::ofComplex(b), interpret::Scalar());
+    const numerics::Scalar ours = operation(numerics::Scalar::ofComplex(a),
+                                            numerics::Scalar::ofComplex(b), numerics::Scalar());
     const Big distance = hypot(exact.re - ours.r, exact.im - ours.im);
     const double error = std::isfinite(ours.r) && std::isfinite(ours.im)
                              ? std::ldexp(mpfr_get_d(distance.number, MPFR_RNDA),

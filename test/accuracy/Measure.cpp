@@ -12,11 +12,11 @@
 
 namespace tilewright::accuracy {
 
-using interpret::Operation;
-using interpret::Scalar;
 using numerics::decode;
 using numerics::encode;
 using numerics::formatOf;
+using numerics::Operation;
+using numerics::Scalar;
 
 void Measurement::merge(const Measurement &other) {
   if (other.largestError > largestError) {
@@ -62,10 +62,10 @@ std::span<const ScalarOp> binaryOps() {
 
 namespace {
 
-/// MPFR also looks at one in so many of the inputs that the screen decided.
+/// MPFR also checks one in this many of the inputs that the screen decided.
 constexpr uint64_t confirmEvery = 1 << 13;
 
-/// Equal down to the sign of a zero; any NaN is as good as another.
+/// Equal including the sign of a zero; all NaNs are equal.
 bool same(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (a != a && b != b);
 }
@@ -75,12 +75,12 @@ double valueOf(ElementType type, uint64_t bits) {
                                   : decode(type, bits);
 }
 
-/// Compares one operation's results, one at a time.
+/// Compares results of one operation, one at a time.
 class Comparison {
 public:
   Comparison(ScalarOp op, ElementType type, bool useScreen)
       : op(op), type(type), useScreen(useScreen), precision(type == ElementType::f64 ? 192 : 96),
-        operation(interpret::operationFor(op, type)) {}
+        operation(numerics::operationFor(op, type)) {}
 
   double ours(double a, double b) const {
     return operation(Scalar::ofReal(a), Scalar::ofReal(b), Scalar()).r;
@@ -88,7 +88,7 @@ public:
 
   void compare(double a, double b) { judge(a, b, ours(a, b)); }
 
-  /// For a function with a symmetry: the result for -a must mirror the one for a.
+  /// For a symmetric function: checks that the result for -a mirrors the one for a.
   void compareBothSigns(double a, Symmetry symmetry) {
     const double value = ours(a, 0), mirrored = ours(-a, 0);
     judge(a, 0, value);
@@ -114,7 +114,7 @@ private:
       return;
     ++found.misrounded;
     double error = reference.errorOf(value, type);
-    // A zero of the wrong sign is not a matter of rounding.
+    // A zero of the wrong sign is not a rounding error.
     if (error == 0)
       error = std::numeric_limits<double>::infinity();
     if (error > found.largestError) {
@@ -132,7 +132,7 @@ private:
   Reference reference;
 };
 
-/// Splits [0, count) into pieces, one for each job, and merges what they find.
+/// Splits [0, count) into one range for each job and merges the results.
 Measurement inParallel(unsigned jobs, uint64_t count,
                        const std::function<Measurement(uint64_t begin, uint64_t end)> &piece) {
   std::vector<Measurement> found(jobs);
@@ -150,8 +150,8 @@ Measurement inParallel(unsigned jobs, uint64_t count,
   return total;
 }
 
-/// Zeros, infinities, NaN, the ends of the normal and subnormal ranges, small
-/// integers and halves: both signs.
+/// Zeros, infinities, NaN, the limits of the normal and subnormal ranges, small integers and
+/// halves, with both signs.
 std::vector<double> specialValues(ElementType type) {
   const numerics::FloatFormat format = formatOf(type);
   std::vector<double> values;
@@ -172,8 +172,8 @@ double randomSized(std::mt19937_64 &random, ElementType type, int range) {
   return decode(type, encode(type, std::ldexp(bits & 1 ? -mantissa : mantissa, exponent)));
 }
 
-/// A value of the type: a third over all patterns, a third of moderate size,
-/// a third near one.
+/// A random value of the type: a third uniform over all bit patterns, a third of moderate size, a
+/// third near one.
 double randomValue(std::mt19937_64 &random, ElementType type) {
   switch (random() % 3) {
   case 0:

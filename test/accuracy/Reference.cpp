@@ -20,7 +20,7 @@ static double roundTo(double value, ElementType type) {
                                   : numerics::decode(type, numerics::encode(type, value));
 }
 
-/// IEEE 754 maximum and minimum, which MPFR does not have: NaN wins, -0 < +0.
+/// IEEE 754 maximum and minimum, which MPFR does not have: NaN takes precedence, -0 < +0.
 static double larger(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return std::numeric_limits<double>::quiet_NaN();
@@ -64,7 +64,7 @@ void Reference::evaluate(ScalarOp op, double a, double b, mpfr_prec_t precision)
     ternary = mpfr_log1p(result, x, z);
     break;
   case ScalarOp::logistic:
-    // Three roundings, so with bits to spare; only x = 0 and infinities are exact.
+    // Three roundings, so compute with extra bits; only x = 0 and infinities are exact.
     mpfr_set_prec(result, precision + 64);
     mpfr_neg(x, x, z);
     ternary = mpfr_exp(result, x, z);
@@ -104,8 +104,8 @@ void Reference::evaluate(ScalarOp op, double a, double b, mpfr_prec_t precision)
   case ScalarOp::tanh:
     ternary = mpfr_tanh(result, x, z);
     break;
-  // Sums of zeros follow the rounding mode, which must be nearest for them;
-  // 2300 bits hold every sum of two doubles.
+  // The sign of a sum of zeros follows the rounding mode, so add with rounding to nearest; 2300
+  // bits hold every sum of two doubles.
   case ScalarOp::add:
     mpfr_set_prec(result, 2300);
     ternary = mpfr_add(result, x, y, MPFR_RNDN);
@@ -144,7 +144,7 @@ void Reference::evaluate(ScalarOp op, double a, double b, mpfr_prec_t precision)
 double Reference::roundedTo(ElementType type) const {
   if (type == ElementType::f64)
     return mpfr_get_d(result, MPFR_RNDN);
-  // A double that rounds as the result does: the last bit is odd if anything was dropped.
+  // Round to odd: the last bit is odd if anything was dropped, so that rounding again is correct.
   double value = mpfr_get_d(result, MPFR_RNDZ);
   if (std::isfinite(value) && (inexact || mpfr_cmp_d(result, value) != 0))
     value = std::bit_cast<double>(std::bit_cast<uint64_t>(value) | 1);
@@ -158,7 +158,7 @@ double Reference::errorOf(double value, ElementType type) const {
     return std::isnan(value) && mpfr_nan_p(result) ? 0 : infinity;
   if (mpfr_inf_p(result))
     return value == mpfr_get_d(result, MPFR_RNDN) ? 0 : infinity;
-  // Infinity stands where the next finite value would be.
+  // An infinite value counts as the one that would follow the largest finite value.
   const int top = static_cast<int>(format.maxFinite() >> format.mantissaBits) - format.bias;
   if (std::isinf(value)) {
     if (mpfr_zero_p(result) || mpfr_get_exp(result) - 1 < top)
@@ -177,7 +177,8 @@ double Reference::errorOf(double value, ElementType type) const {
   return error;
 }
 
-/// A double that rounds to every shorter format as the long double does.
+/// Rounds to odd, so that rounding the double to a shorter format gives the same as rounding the
+/// long double.
 static double roundedToOdd(long double value) {
   auto nearest = static_cast<double>(value);
   if (static_cast<long double>(nearest) == value || value != value || std::isinf(value))
@@ -190,12 +191,12 @@ static double roundedToOdd(long double value) {
   return std::bit_cast<double>(bits | 1);
 }
 
-/// An approximation with a relative error of at most about 2^-60; for small x
-/// from the first terms of the series, which is much faster.
+/// An approximation with a relative error of at most about 2^-60. For small x it uses the first
+/// terms of the series, which is much faster.
 static long double approximate(ScalarOp op, long double x, long double y) {
   const long double size = std::fabs(x);
-  // Far out every format up to 32 bits has reached its limit, and any value
-  // beyond the limit will do.
+  // For large arguments every format of at most 32 bits has reached its limit, and any value beyond
+  // the limit will do.
   const bool farOut = size > 120;
   const long double huge = 0x1p300L, tiny = 0x1p-300L;
   const long double notANumber = std::numeric_limits<long double>::quiet_NaN();
@@ -231,7 +232,7 @@ static long double approximate(ScalarOp op, long double x, long double y) {
   }
 }
 
-/// Rounds toward minus infinity, by way of an integer.
+/// Rounds toward minus infinity by converting to an integer.
 static double floorOf(double x) {
   if (!(std::fabs(x) < 0x1p52) || x == 0)
     return x;
@@ -241,7 +242,7 @@ static double floorOf(double x) {
 
 std::optional<double> screen(ScalarOp op, double a, double b, ElementType type) {
   switch (op) {
-  // What never rounds is decided at once. (In f8E8M0FNU even -1 must be rounded.)
+  // Operations that never round are decided at once. (In f8E8M0FNU even -1 must be rounded.)
   case ScalarOp::abs:
     return roundTo(std::signbit(a) ? -a : a, type);
   case ScalarOp::negate:
@@ -262,7 +263,7 @@ std::optional<double> screen(ScalarOp op, double a, double b, ElementType type) 
     return roundTo(-larger(-a, -b), type);
   case ScalarOp::remainder:
     return roundTo(static_cast<double>(fmodl(a, b)), type);
-  // The machine's own f32 is IEEE 754.
+  // The machine's own f32 arithmetic is IEEE 754.
   case ScalarOp::add:
   case ScalarOp::subtract:
   case ScalarOp::multiply:
@@ -281,11 +282,11 @@ std::optional<double> screen(ScalarOp op, double a, double b, ElementType type) 
   const long double value = approximate(op, a, b);
   if (value == 0 || !std::isfinite(value))
     return roundTo(static_cast<double>(value), type);
-  // A result that close to a midpoint is left to MPFR.
+  // Results this close to a midpoint are left to MPFR.
   const long double slack = value * 0x1p-59L;
   const long double low = value - slack, high = value + slack;
   if (type == ElementType::f32) {
-    // Told apart by hand: a conversion that overflows or underflows takes a hundred cycles.
+    // Handled separately: a conversion that overflows or underflows takes a hundred cycles.
     if (std::fabs(value) < 0x1p-160L)
       return std::copysign(0.0, static_cast<double>(value));
     if (std::fabs(value) > 0x1p130L)

@@ -1,9 +1,9 @@
-// The right answer for every operation on reals: MPFR, and a fast screen that
-// makes it affordable to ask for all 2^32 inputs.
+// The correct result of every operation on reals: MPFR, and a fast screen that makes it affordable
+// to test all 2^32 inputs.
 #ifndef TEST_ACCURACY_REFERENCE_H
 #define TEST_ACCURACY_REFERENCE_H
 
-#include "tilewright/interpret/scalar/Operations.h"
+#include "tilewright/numerics/scalar/Operations.h"
 
 #include <mpfr.h>
 
@@ -11,8 +11,8 @@
 
 namespace tilewright::accuracy {
 
-using interpret::ElementType;
-using interpret::ScalarOp;
+using numerics::ElementType;
+using numerics::ScalarOp;
 
 /// Evaluates one operation at a time with MPFR. Not thread-safe: one for each thread.
 class Reference {
@@ -37,16 +37,16 @@ private:
   bool inexact = false;
 };
 
-/// A second opinion from the C library's long double functions, which share no
-/// code with the double functions under test: op(a, b) rounded to the type, or
-/// nothing if their last digits cannot tell or the screen has no opinion.
+/// A second opinion from the C library's long double functions, which share no code with the double
+/// functions under test: op(a, b) rounded to the type. Nothing if the long double result is too
+/// close to a midpoint or the screen does not support the operation.
 std::optional<double> screen(ScalarOp op, double a, double b, ElementType type);
 
 /// op(-x) = op(x), -op(x), or neither.
 enum class Symmetry { none, even, odd };
 Symmetry symmetryOf(ScalarOp op);
 
-/// Whether results are never rounded: abs, floor, maximum and the like.
+/// Whether the operation never rounds: abs, floor, maximum and the like.
 bool isExact(ScalarOp op);
 
 } // namespace tilewright::accuracy

@@ -40,7 +40,7 @@ Rows readRows(std::istream &in) {
     std::string type, op, error, a, b;
     Measurement found;
     words >> type >> op >> found.tested >> found.byMpfr >> found.misrounded >> error >> a >> b;
-    // Streams do not read "inf" or hexadecimal floats.
+    // Streams cannot parse "inf" or hexadecimal floats.
     found.largestError = std::strtod(error.c_str(), nullptr);
     found.worstA = std::strtod(a.c_str(), nullptr);
     found.worstB = std::strtod(b.c_str(), nullptr);
@@ -51,7 +51,7 @@ Rows readRows(std::istream &in) {
   return rows;
 }
 
-/// An error with four decimals, more than it was so that the page never says less.
+/// An error with four decimals, rounded up so that the page never understates it.
 static std::string errorText(double error) {
   if (std::isinf(error))
     return "wrong";
@@ -77,7 +77,7 @@ static std::string grouped(uint64_t number) {
   return text;
 }
 
-/// `counted`, if given, gets a last column with how many inputs were tested.
+/// If `counted` is given, a last column shows how many inputs were tested.
 static std::string table(const Rows &rows, std::span<const ScalarOp> ops,
                          std::span<const ElementType> types,
                          std::optional<ElementType> counted = std::nullopt) {
@@ -105,7 +105,7 @@ static std::string table(const Rows &rows, std::span<const ScalarOp> ops,
   return text;
 }
 
-/// "bf16 65,536 · f32 4,294,967,296": the least that any of the operations got.
+/// "bf16 65,536 · f32 4,294,967,296": the minimum over the operations.
 static std::string coverage(const Rows &rows, std::span<const ScalarOp> ops,
                             std::span<const ElementType> types) {
   std::string text;
@@ -126,7 +126,7 @@ std::string render(const Rows &rows) {
     if (const auto type = static_cast<ElementType>(i); numerics::isReal(type) && !isWide(type))
       narrow.push_back(type);
   const ElementType wide[] = {ElementType::f64, ElementType::c64, ElementType::c128};
-  // abs, add … in one alphabetical list for the wide types.
+  // The wide types have one alphabetical list of all operations.
   std::vector<ScalarOp> all(unaryOps().begin(), unaryOps().end());
   all.insert(all.end(), binaryOps().begin(), binaryOps().end());
   std::sort(all.begin(), all.end(), [](ScalarOp a, ScalarOp b) { return nameOf(a) < nameOf(b); });
@@ -134,7 +134,7 @@ std::string render(const Rows &rows) {
   return concat(
       R"(# Accuracy of the evaluator
 
-How far the results of the evaluator's scalar operations (`tilewright/interpret/scalar`) are from the exact ones, in
+How far the results of the evaluator's scalar operations (`tilewright/numerics/scalar`) are from the exact ones, in
 ulps: units in the last place of the result's type. Made by `accuracy render`; the test `accuracy` measures a sample
 again and fails where it finds more than this page says.
 
@@ -145,6 +145,9 @@ again and fails where it finds more than this page says.
 Special values are part of it: a NaN, an infinity or a zero of the wrong sign would show as `wrong`. They follow IEEE
 754, as the StableHLO specification asks. In formats without infinity or NaN, results that need one are what `convert`
 makes of them.
+
+Denormal numbers are kept, by the evaluator and by compiled code alike: `jax.jit(lambda x: x * 1e-40)(1.5)` is 1.5e-40.
+jaxlib's CPU backend flushes them to zero and gives 0 there; so results below 1.2e-38 in f32 may differ from its.
 
 The reference is MPFR. One operand up to 16 bits, two up to 8, and f64 are decided by MPFR alone. Elsewhere a
 result is accepted at once if the C library's long double functions, which share no code with those under test,

@@ -12,11 +12,11 @@
 
 namespace tilewright::accuracy {
 
-/// All that was measured, by type and operation.
+/// All measurements, by type and operation.
 using Rows = std::map<std::pair<ElementType, ScalarOp>, Measurement>;
 
-/// One measurement on one line, tab-separated. A full run takes an hour, so
-/// rows can be collected from several runs.
+/// One measurement as a tab-separated line. A full run takes an hour, so rows can be collected from
+/// several runs.
 std::string rowOf(ElementType type, ScalarOp op, const Measurement &found);
 /// The rows in a file; a later row for the same type and operation wins.
 Rows readRows(std::istream &in);
@@ -24,14 +24,14 @@ Rows readRows(std::istream &in);
 /// The page.
 std::string render(const Rows &rows);
 
-/// What the page promises for one operation on one type.
+/// The bound that the page promises for one operation on one type.
 struct Bound {
   double error;
-  std::optional<uint64_t> misrounded; // nothing for samples of wide types
+  std::optional<uint64_t> misrounded; // not promised for samples of wide types
 };
 std::map<std::pair<ElementType, ScalarOp>, Bound> readBounds(std::istream &page);
 
-/// Says how a measurement breaks its bound, or nothing.
+/// How a measurement violates its bound; empty if it does not.
 std::string violation(ElementType type, ScalarOp op, const Measurement &found, const Bound &bound);
 
 } // namespace tilewright::accuracy

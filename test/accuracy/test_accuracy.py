@@ -1,4 +1,4 @@
-"""The program `accuracy` refuses what it should, and says why."""
+"""The program `accuracy` rejects invalid arguments and pages, and says why."""
 import os
 import subprocess
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("TILEWRIGHT_BUILD_DIR", ROOT / "build/dev")) / "test/accuracy/accuracy"
 PAGE = ROOT / "docs/reference/accuracy.md"
-# Some seconds of work are not needed to see a refusal.
+# Few samples: a rejection does not need seconds of work.
 QUICK = ("--type=f8E4M3FN", "--type=complex<f64>", "--samples=100", "--wide-samples=200")
 
 

@@ -1,5 +1,5 @@
-// How fast generated kernels are and how long they take to compile: nanoseconds for one element,
-// beside a copy of as many bytes. Built on demand: ninja kernels-bench.
+// Speed and compile time of generated kernels: nanoseconds for each element, compared with a copy
+// of as many bytes. Built on demand: ninja kernels-bench.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
@@ -28,7 +28,7 @@ double seconds() {
 
 struct Program {
   const char *name;
-  const char *text; // R rows and C columns are put in
+  const char *text; // R and C are replaced by the rows and columns
 };
 
 const Program programs[] = {
@@ -159,7 +159,7 @@ int main(int argc, char **argv) {
           std::fwrite(text.data(), 1, text.size(), stderr);
         };
       }
-      std::clock_t begin = std::clock(); // of this process: machines are shared
+      std::clock_t begin = std::clock(); // CPU time of this process, since machines are shared
       auto code = cpu::generateObject(*module, cpu::hostChip(), options);
       double compiled = double(std::clock() - begin) / CLOCKS_PER_SEC;
       if (!code.isOk()) {

@@ -1,11 +1,10 @@
-// Runs programs that judge themselves: each is read, @main is evaluated, and
-// its check.* calls decide. usage: run-conformance FOLDER WRONG [NAME…]
+// Runs self-checking programs: each is read, @main is evaluated, and its check.* calls decide.
+// usage: run-conformance FOLDER WRONG [NAME…]
 //
-// Programs are portable artifacts (.mlirbc) or text of our dialects (.mlir).
-// Artifacts whose name begins with `dynamic.` have no expected results and are
-// left out. WRONG lists artifacts whose expected results are wrong, one line
-// each, "name: reason"; they must fail. NAME runs only files whose name
-// contains it, and prints each.
+// Programs are portable artifacts (.mlirbc) or text of our dialects (.mlir). Artifacts whose name
+// begins with `dynamic.` have no expected results and are left out. WRONG lists artifacts whose
+// expected results are wrong, one line each, "name: reason"; they must fail. NAME runs only files
+// whose name contains it, and prints each.
 #include "tilewright/import/ArtifactFile.h"
 #include "tilewright/import/Import.h"
 #include "tilewright/interpret/Evaluator.h"

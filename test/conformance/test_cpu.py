@@ -1,4 +1,4 @@
-"""Every artifact that judges itself passes compiled for the CPU, but for those whose data is wrong."""
+"""Every self-checking artifact passes when compiled for the CPU, except those whose data is wrong."""
 import os
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ TOOL = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "bin/tilewright"
 WRONG = pathlib.Path(__file__).parent / "wrong-data.txt"
 
 
-# What a user has, where small constants are folded by the evaluator, and everything compiled.
+# The default options, with which the evaluator folds small constants, and options with which everything is compiled.
 OPTIONS = {"folded": [], "compiled": ["--simplify.max-fold-elements=0"]}
 
 

@@ -29,7 +29,7 @@ DTYPES = {"f32": np.float32, "f64": np.float64, "complex<f32>": np.complex64, "c
 
 
 def values(constant):
-    """The elements of a constant, from its text: the bindings do not give complex ones."""
+    """The elements of a constant, parsed from its text: the bindings do not return complex ones."""
     text = constant.get_asm()
     literal, dims, element = re.search(r"dense<(.*)> : tensor<([0-9x]*)x([a-z].*)>", text).groups()
     dtype = np.dtype(DTYPES[element])
@@ -80,7 +80,7 @@ def irfft(array, lengths):
     for axis, size in zip(range(-len(lengths), -1), lengths[:-1]):
         array = along(dft_matrix(size, size, size, 1), array, axis) / size
     size = lengths[-1]
-    # Each frequency but the first, and the middle one, stands for two.
+    # Each frequency except the first and the middle one stands for two.
     weight = np.full(array.shape[-1], 2, dtype=np.longdouble)
     weight[0] = 1
     if size % 2 == 0:
@@ -89,7 +89,7 @@ def irfft(array, lengths):
 
 
 def triangular_solve(a, b):
-    """x with x a = b, where a is its upper triangle."""
+    """Solves x a = b for x, where only a's upper triangle is used."""
     a, b = wide(a), wide(b)
     x = np.zeros_like(b)
     for i in range(a.shape[-1]):
@@ -107,7 +107,7 @@ EXACT = {
     "sin_complex64_20_20": lambda x: np.sin(wide(x)),
     "triangular_solve_float32_2_8_8_float32_2_10_8": triangular_solve,
 }
-# check.expect_almost_eq allows this; check.expect_close allows ULPS values of the type.
+# The tolerance of check.expect_almost_eq; check.expect_close allows ULPS values of the type.
 TOLERANCE, ULPS = 0.001, 3
 ALMOST = {"cumprod_complex64_8_9", "pow_complex64_20_30_complex64_20_30", "sin_complex64_20_20"}
 
@@ -136,14 +136,14 @@ def test_expected_results_fail_their_own_check(name):
     inputs, expected = constants(name)
     exact = parts(EXACT[name](*inputs))
     expected = parts(expected)
-    # The formula is the right one: nearly all of the exact results are near.
+    # The formula is correct: nearly all exact results are close to the expected ones.
     scale = np.max(np.abs(exact))
     assert np.max(np.abs(expected - exact)) < 1e-3 * scale
     if name in ALMOST:
         wrong = np.abs(expected - exact) > TOLERANCE
     else:
         wrong = ulps_apart(exact.astype(expected.dtype), expected) > ULPS
-        # Extended precision cannot tell a zero from its own rounding error.
+        # Extended precision cannot distinguish a zero from its own rounding error.
         wrong &= np.abs(exact) > 1e-12 * scale
     print(f"{name}: {np.count_nonzero(wrong)} of {wrong.size} expected values are wrong")
     assert np.any(wrong)

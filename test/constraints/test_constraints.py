@@ -1,9 +1,9 @@
-"""Every numbered constraint of the StableHLO specification is kept by somebody and broken by a test.
+"""Every numbered constraint of the StableHLO specification is enforced, and a test violates it.
 
 test/lit/dialect/stablehlo/constraints.tsv lists them: the op (or `quantized_type`), the label (`scatter_c7` is
-constraint C7 of scatter), the rule in one line, and what keeps it:
+constraint C7 of scatter), the rule in one line, and what enforces it:
 
-    verifier: FILE   a check with the label beside it; FILE has a case that breaks it, under the same label
+    verifier: FILE   a check with the label beside it; FILE has a case that violates it, under the same label
     type: FILE       an operand type or a trait in ODS; FILE has such a case
     n/a: REASON      nothing to check before the program runs
 """
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIALECT = ROOT / "tilewright/dialect/stablehlo"
 TESTS = ROOT / "test/lit/dialect/stablehlo"
 
-# Ops that the specification names without numbered constraints, or has dropped.
+# Ops that have no numbered constraints in the specification, or that it has removed.
 WITHOUT_CONSTRAINTS = {
     "after_all", "broadcast", "create_token", "cross-replica-sum", "custom_call", "dot", "einsum", "outfeed",
     "partition_id", "real_dynamic_slice", "replica_id", "return", "set_dimension_size", "torch_index_select",
@@ -39,7 +39,7 @@ def table():
 
 
 def labels_in(text):
-    """Labels in comments: a label in code or IR would be a name."""
+    """Labels in comments only: a label in code or IR would be an identifier."""
     comments = re.findall(r"//(.*)", text)
     return {label for comment in comments for label in re.findall(r"\b[a-z][a-z0-9_]*_c\d+\b", comment)}
 

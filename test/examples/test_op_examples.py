@@ -1,7 +1,7 @@
-"""The example in each op's description reads and verifies.
+"""The example in each op's description parses and verifies.
 
-mlir-tblgen gives the descriptions. An example uses values that it does not
-define, so they are defined after it, which is legal in a module's body; their
+mlir-tblgen prints the descriptions. An example uses values that it does not
+define. The test defines them after it, which is legal in a module's body; their
 types are those that MLIR reports for the uses.
 """
 
@@ -42,7 +42,7 @@ def examples(group):
 
 
 def read(text):
-    """What tilewright-opt says about `text`; empty if it accepts it."""
+    """The diagnostics of tilewright-opt for `text`; empty if it accepts it."""
     command = [BUILD / "bin/tilewright-opt", "--allow-unregistered-dialect", "-o", os.devnull]
     run = subprocess.run(command, input=text, capture_output=True, text=True)
     assert run.returncode >= 0, run.stderr
@@ -50,7 +50,7 @@ def read(text):
 
 
 def missing_values(text, message):
-    """{name: type} of values that `text` has to define. A first guess at every type is i1."""
+    """{name: type} of the values that `text` does not define. The first guess for every type is i1."""
     lines = text.splitlines()
     undeclared = re.findall(r":(\d+):(\d+): error: use of undeclared SSA value name", message)
     if undeclared:
@@ -60,7 +60,7 @@ def missing_values(text, message):
 
 
 def problem(example):
-    """What is wrong with an example, with all values it uses defined; empty if nothing is."""
+    """The diagnostics for an example, with all values it uses defined; empty if there are none."""
     if example.startswith("stablehlo.return"):
         example = f'"test.region"() ({{\n{example}}}) : () -> ()\n'
     values = {}

@@ -23,7 +23,7 @@ struct Entry {
   std::string bytes;
 };
 
-/// An artifact in pieces that can be changed one by one.
+/// An artifact split into parts that can be changed one by one.
 struct Parts {
   uint64_t version = 6;
   std::string producer;
@@ -39,7 +39,7 @@ struct Parts {
   std::string ir;
 };
 
-/// Reads pieces without judging them. Status is used only to stop.
+/// Splits an artifact without validating it. Status is used only to stop.
 class Dissection {
 public:
   static std::optional<Parts> of(std::string_view artifact) {
@@ -196,7 +196,7 @@ std::string assemble(const Parts &parts) {
   return std::move(out.data);
 }
 
-/// Numbers at which readers break: ends of ranges, sizes, sign bits.
+/// Numbers that often break readers: limits of ranges, sizes, sign bits.
 uint64_t interesting(Random &random) {
   constexpr uint64_t numbers[] = {0,
                                   1,
@@ -253,7 +253,7 @@ public:
 private:
   template <typename T> T &pick(std::vector<T> &list) { return list[random.below(list.size())]; }
 
-  /// A number near the sizes of the tables, or one that readers break at.
+  /// A number near the sizes of the tables, or one that often breaks readers.
   uint64_t number(uint64_t old) {
     switch (random.below(6)) {
     case 0:
@@ -271,7 +271,7 @@ private:
     }
   }
 
-  /// Takes bytes as a row of varints and changes, adds or drops one of them.
+  /// Treats bytes as a list of varints and changes, adds or removes one of them.
   void changeNumber(std::string &bytes) {
     std::vector<std::pair<size_t, uint64_t>> numbers;
     Cursor cursor(bytesOf(bytes), 0, "bytes");
@@ -294,7 +294,7 @@ private:
     case 1:
       changed.varint(number(0)).varint(numbers[place].second);
       break;
-    case 2: // one bit, which keeps the width
+    case 2: // flip one bit, which keeps the width
       bytes[begin] = static_cast<char>(bytes[begin] ^ (1 << random.below(8)));
       return;
     default:
@@ -320,7 +320,7 @@ private:
         entry.custom = !entry.custom;
       return;
     case 4: {
-      Entry copy = entry; // one more, at the end, so that ids stay
+      Entry copy = entry; // duplicate it at the end, so that ids stay valid
       list.push_back(std::move(copy));
       return;
     }

@@ -1,5 +1,5 @@
-// Changes artifacts where it matters: in their strings, entries, property lists
-// and operations, with sizes, offsets and sections made to fit again.
+// Mutates artifacts by structure: changes strings, entries, property lists and operations, and
+// adjusts sizes, offsets and sections.
 #ifndef TEST_FUZZ_ARTIFACTMUTATOR_H
 #define TEST_FUZZ_ARTIFACTMUTATOR_H
 
@@ -28,8 +28,8 @@ private:
   uint64_t state;
 };
 
-/// Takes an artifact apart, changes one to four places in it and puts it
-/// together again. What cannot be taken apart comes back with flipped bits.
+/// Splits an artifact, changes one to four places and assembles it again. Bytes that cannot be
+/// split come back with flipped bits.
 std::string mutateStructure(std::string_view artifact, Random &random);
 
 /// Flips bits, changes, inserts, removes and copies bytes.

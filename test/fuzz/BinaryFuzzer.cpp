@@ -1,4 +1,4 @@
-// libFuzzer target of the loader of GPU modules: half of the changes are libFuzzer's own, half are
+// libFuzzer target of the GPU module loader: half of the mutations are libFuzzer's own, half are
 // ours.
 #include "test/fuzz/BinaryTarget.h"
 #include "test/fuzz/MutationLoop.h"

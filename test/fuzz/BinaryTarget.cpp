@@ -44,7 +44,7 @@ bool checkBinary(std::string_view image) {
     isLoaded = true;
     for (std::span<std::byte> variable : (*module)->variables())
       if (!variable.empty())
-        variable.back() = variable.front(); // memory that is really there
+        variable.back() = variable.front(); // the memory must be mapped
   }
   require(std::clock() - start < 10 * CLOCKS_PER_SEC, "loading took over ten seconds");
   return isLoaded;
@@ -60,7 +60,7 @@ template <typename T> static void put(std::string &bytes, size_t at, T value) {
 std::string wrapPtx(std::string_view text, bool isPacked) {
   std::string payload;
   if (isPacked) {
-    // One sequence of literals is a block, too.
+    // A single sequence of literals is a valid LZ4 block, too.
     payload += static_cast<char>(text.size() >= 15 ? 0xf0 : text.size() << 4);
     if (text.size() >= 15) {
       size_t rest = text.size() - 15;
@@ -99,7 +99,7 @@ std::string mutateBinary(std::string_view image, Random &random) {
   for (uint64_t change = 0, changes = 1 + random.below(3); change < changes; ++change) {
     if (changed.empty())
       return changed;
-    // Most changes near the beginning, where the numbers are.
+    // Half of the changes are near the beginning, where the numbers are.
     const size_t reach = random.below(2) ? std::min<size_t>(changed.size(), 160) : changed.size();
     const size_t at = random.below(reach);
     switch (random.below(4)) {

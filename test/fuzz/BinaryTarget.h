@@ -1,4 +1,4 @@
-// What every fuzzer of the loader of GPU modules runs on each input, and how inputs are changed.
+// The check that every fuzzer of the GPU module loader runs on each input, and the mutations.
 #ifndef TEST_FUZZ_BINARYTARGET_H
 #define TEST_FUZZ_BINARYTARGET_H
 
@@ -9,16 +9,16 @@
 
 namespace tilewright::fuzz {
 
-/// Takes `image` as a module of the driver, for two chips: the container is opened, its PTX
-/// parsed, laid out and decoded. A failure must have an id of vgpu, and everything take
-/// less than ten seconds. Prints what is broken and aborts, as fuzzers want it. Returns
-/// whether it could be loaded for one of the chips.
+/// Loads `image` as a module of the driver, for two chips: opens the container, and parses, lays
+/// out and decodes its PTX. A failure must have an error id of vgpu, and everything must take less
+/// than ten seconds. Prints what is broken and aborts, as fuzzers expect. Returns whether the image
+/// could be loaded for one of the chips.
 bool checkBinary(std::string_view image);
 
-/// Changes text by words; of a container bytes, fields, or the text that is in it.
+/// Mutates text by words, and containers by bytes, fields or their embedded text.
 std::string mutateBinary(std::string_view image, Random &random);
 
-/// PTX as the one part of a fat binary: as it is, or packed as LZ4.
+/// A fat binary that contains only this PTX, plain or compressed with LZ4.
 std::string wrapPtx(std::string_view text, bool isPacked);
 
 } // namespace tilewright::fuzz

@@ -1,10 +1,10 @@
-// Runs the fuzz target without libFuzzer, in every build and the same each time:
+// Runs the fuzz target without libFuzzer, deterministically and in every build:
 //
 //   ReadDriver [--runs=N] [--seed=S] [--save=FILE | --write=FOLDER] FOLDER-OR-FILE…
 //
-// Half of the inputs are changed bit by bit, half by structure. --save writes
-// each input before it is tried, so that the one that kills the process is known;
-// --write writes all inputs and tries none.
+// Half of the inputs are mutated bit by bit, half by structure. --save writes each input before it
+// is tried, so that the input that crashes the process is known; --write writes all inputs and
+// tries none.
 
 #include "test/fuzz/ArtifactMutator.h"
 #include "test/fuzz/ReadTarget.h"
@@ -77,7 +77,8 @@ int main(int argc, char **argv) {
     if (!checkArtifact(bytesOf(input)))
       continue;
     ++readable;
-    // What can still be read is changed further, a few generations deep.
+    // Inputs that can still be read join the corpus and are mutated further, a few generations
+    // deep.
     if (corpus.size() < 4 * files.size() && random.oneIn(16))
       corpus.push_back(std::move(input));
     else if (corpus.size() > files.size() && random.oneIn(16))

@@ -16,7 +16,7 @@ using namespace artifact;
 
 namespace {
 
-/// Walks through all fields and changes the one that is number `target`.
+/// Visits all fields and changes field number `target`.
 class MutatorArchive {
 public:
   static constexpr bool isWriter = false;
@@ -51,7 +51,7 @@ public:
   template <typename T> void list(std::vector<T> &items, const char *) {
     if (isChosen())
       change(items);
-    // Few of a long list, so that small fields elsewhere have their turn.
+    // Visit only a few elements of a long list, so that small fields elsewhere are reached as well.
     for (T &item : items)
       fields(*this, item);
   }
@@ -131,7 +131,7 @@ private:
 void mutateObject(std::vector<std::byte> &object, Random &random) {
   if (object.size() < 8)
     return;
-  // Fields of ELF are 2, 4 and 8 bytes at multiples of their size.
+  // Fields of ELF are 2, 4 and 8 bytes, aligned to their size.
   const size_t width = size_t(2) << random.below(3);
   const size_t at = random.below(object.size() / width) * width;
   uint64_t value = 0;
@@ -190,7 +190,7 @@ std::vector<std::vector<std::byte>> executableSeeds(std::span<const std::byte> o
   loadable.target.features = {"sse2"};
   seeds.push_back(writeExecutable(loadable));
 
-  // Without kernels: the plan can be run whatever became of it.
+  // Without kernels, so that the plan can be run after any mutation.
   Executable plain = sample;
   plain.object.clear();
   plain.kernels.clear();

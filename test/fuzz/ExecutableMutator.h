@@ -1,4 +1,4 @@
-// Changes executables field by field, and what fuzzers of the loader start from.
+// Mutates executables field by field, and makes the seeds for fuzzers of the loader.
 #ifndef TEST_FUZZ_EXECUTABLEMUTATOR_H
 #define TEST_FUZZ_EXECUTABLEMUTATOR_H
 
@@ -10,14 +10,13 @@
 
 namespace tilewright::fuzz {
 
-/// Executables that can be read, one of which can be loaded: with every kind of
-/// step, with `object` (of SeedObject.c), and without object code, which can be run.
+/// Three valid executables: one with every kind of step, one that can be loaded, with `object` (of
+/// SeedObject.c), and one without object code, which can be run.
 std::vector<std::vector<std::byte>> executableSeeds(std::span<const std::byte> object);
 
-/// Reads an executable, changes one to four fields (numbers to those at which
-/// readers break, choices, strings, lists, words of the object code) and writes
-/// it with a fingerprint that fits. What cannot be read comes back with changed
-/// bytes and a fingerprint that fits.
+/// Reads an executable, changes one to four fields (numbers to values that often break readers,
+/// enums, strings, lists, words of the object code) and writes it with a matching fingerprint.
+/// Bytes that cannot be read come back with changed bytes and a matching fingerprint.
 std::vector<std::byte> mutateExecutable(std::span<const std::byte> bytes, Random &random);
 
 } // namespace tilewright::fuzz

@@ -1,12 +1,11 @@
-// Runs the fuzz target of the executable loader without libFuzzer, in every
-// build and the same each time:
+// Runs the fuzz target of the executable loader without libFuzzer, deterministically and in every
+// build:
 //
 //   LoadDriver [--runs=N] [--seed=S] [--save=FILE] [--write=FOLDER] OBJECT
 //
-// Starts from executables of its own, one with OBJECT, which is SeedObject.c
-// compiled. --save writes each input before it is
-// tried, so that the one that kills the process is known; --write only writes what
-// it starts from, for libFuzzer.
+// Makes its own seeds, one of them with OBJECT, which is SeedObject.c compiled. --save writes each
+// input before it is tried, so that the input that crashes the process is known; --write only
+// writes the seeds, for libFuzzer.
 
 #include "test/fuzz/ExecutableMutator.h"
 #include "test/fuzz/LoadTarget.h"
@@ -72,7 +71,8 @@ int main(int argc, char **argv) {
       writeFile(save, input);
     const int far = checkExecutableBytes(input);
     ++counts[far];
-    // What can still be read is changed further, a few generations deep.
+    // Inputs that can still be read join the corpus and are mutated further, a few generations
+    // deep.
     if (far == 0 || input.size() > 16384 || !random.oneIn(far > 1 ? 4 : 16))
       continue;
     if (corpus.size() < 16 * seeds)

@@ -1,5 +1,5 @@
-// libFuzzer target of the executable loader. Half of the inputs are changed
-// field by field, half byte by byte.
+// libFuzzer target of the executable loader. Half of the inputs are mutated field by field, half
+// byte by byte.
 
 #include "test/fuzz/ExecutableMutator.h"
 #include "test/fuzz/LoadTarget.h"

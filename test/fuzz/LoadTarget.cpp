@@ -24,8 +24,8 @@ static void require(bool holds, const char *what, const std::string &detail = {}
   std::abort();
 }
 
-/// Runs are only tried with less memory than this.
-static constexpr int64_t mostBytes = 1 << 20;
+/// Programs that need more memory than this are not run.
+static constexpr int64_t maxBytes = 1 << 20;
 
 namespace {
 
@@ -85,7 +85,12 @@ struct TouchingCalls : CustomCallResolver {
 struct TouchingCollectives : Collectives {
   Status start(const Collective &collective, std::span<const std::byte *const> operands,
                std::span<std::byte *const> results) override {
-    touch(operands, results, sizesOf(collective.operands, collective.results));
+    std::vector<TensorType> in, out;
+    for (const collective::Tensor &tensor : collective.call.tensors) {
+      in.push_back({tensor.element, tensor.inDims});
+      out.push_back({tensor.element, tensor.outDims});
+    }
+    touch(operands, results, sizesOf(in, out));
     return Status();
   }
   Status finish(const Collective &) override { return Status(); }
@@ -94,8 +99,8 @@ struct TouchingCollectives : Collectives {
 
 } // namespace
 
-/// Slices are inside their allocations and allocations inside their memory,
-/// computed anew.
+/// Checks, with its own arithmetic, that slices are inside their allocations and allocations inside
+/// their memory.
 static void requireSlicesInside(const Executable &executable) {
   auto check = [&](const Slice &slice) {
     require(slice.allocation < executable.allocations.size(), "an allocation that is not there");
@@ -131,7 +136,7 @@ static void requireSlicesInside(const Executable &executable) {
     }
 }
 
-/// True if it could be run: it is small.
+/// Returns whether the program was run: only small ones are.
 static bool runOnce(const Program &program) {
   const Executable &executable = program.executable();
   int64_t total = executable.arenaBytes[0] / 2 + executable.arenaBytes[1] / 2;
@@ -139,18 +144,18 @@ static bool runOnce(const Program &program) {
   std::vector<std::byte *> parameters, results;
   auto add = [&](const TensorType &type, std::vector<std::byte *> &list) {
     const auto size = static_cast<int64_t>(sizesOf({&type, 1}, std::span<const TensorType>())[0]);
-    total = size < mostBytes ? total + size : mostBytes;
-    memory.emplace_back(total < mostBytes ? size : 0);
+    total = size < maxBytes ? total + size : maxBytes;
+    memory.emplace_back(total < maxBytes ? size : 0);
     list.push_back(memory.back().data());
   };
   for (const Parameter &parameter : executable.parameters)
     add(parameter.type, parameters);
   for (const ResultInfo &result : executable.results)
     add(result.type, results);
-  if (total >= mostBytes)
+  if (total >= maxBytes)
     return false;
   static ThreadPool pool(1);
-  std::atomic<bool> cancel = true; // loops end with their first round
+  std::atomic<bool> cancel = true; // loops end in their first iteration
   TouchingCollectives collectives;
   RunContext context{.pool = pool};
   context.collectives = &collectives;
@@ -193,7 +198,7 @@ static int checkOnce(std::span<const std::byte> bytes) {
 }
 
 int checkExecutableBytes(std::span<const std::byte> bytes) {
-  // Time of the processor, so that a busy machine does not look like a slow loader.
+  // CPU time, so that a busy machine does not look like a slow loader.
   const std::clock_t start = std::clock();
   int reached = checkOnce(bytes);
   if (reached == 0 && bytes.size() >= contentAt) {

@@ -10,7 +10,7 @@ using namespace bytecode;
 
 namespace {
 
-/// Leaves the function with a description when something does not hold.
+/// Returns a description from the enclosing function if the condition does not hold.
 #define REQUIRE(condition, ...)                                                                    \
   do {                                                                                             \
     if (!(condition))                                                                              \
@@ -53,7 +53,7 @@ private:
   /// By ValueId: 0 unknown, 1 usable, 2 defined but out of scope.
   std::vector<uint8_t> state;
   std::vector<ValueId> defined;
-  /// Where values of the enclosing function begin in `defined`.
+  /// Where the values of the enclosing isolated operation begin in `defined`.
   size_t scopeStart = 0;
 };
 
@@ -93,7 +93,7 @@ std::string ModuleCheck::checkType(const Type &type) {
 }
 
 std::string ModuleCheck::checkAttr(const Attr &attr) {
-  const AttrLayout *layout = nullptr; // the last of a kind has all fields
+  const AttrLayout *layout = nullptr; // the last layout of a kind has all fields
   const AttrLayout *first = nullptr;
   for (const AttrLayout &row : attrLayouts())
     if (row.kind == attr.kind) {
@@ -213,7 +213,7 @@ std::string ModuleCheck::checkOperations() {
   return {};
 }
 
-/// Recursion is as deep as regions are nested, which the reader bounds.
+/// The recursion depth is the nesting depth of regions, which the reader bounds.
 std::string ModuleCheck::checkOp(OpId id) {
   const Operation &op = m.operations[id];
   REQUIRE(op.name < m.opNames.size(), op.name);
@@ -233,7 +233,7 @@ std::string ModuleCheck::checkOp(OpId id) {
   REQUIRE(row.results.accepts(op.resultCount), op.resultCount);
   REQUIRE(inside(op.regions, m.regions) && row.regions.accepts(op.regions.size), id);
 
-  // Regions, in which an isolated operation hides what was defined outside.
+  // Inside the regions of an isolated operation, values from outside are not visible.
   const size_t outerStart = scopeStart;
   std::vector<ValueId> hidden;
   if (row.isolated) {

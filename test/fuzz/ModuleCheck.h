@@ -1,4 +1,4 @@
-// ModuleCheck: the promises of bytecode::Module, looked at from outside.
+// ModuleCheck: checks the invariants of bytecode::Module.
 #ifndef TEST_FUZZ_MODULECHECK_H
 #define TEST_FUZZ_MODULECHECK_H
 
@@ -8,11 +8,11 @@
 
 namespace tilewright::fuzz {
 
-/// The first promise of Module.h that `module` breaks, or nothing. Written
-/// from the comments there and not from the reader.
+/// The first invariant of Module.h that `module` violates, or nothing. Written from the comments
+/// there and independent of the reader.
 std::string brokenPromise(const bytecode::Module &module);
 
-/// Bytes that the tables of `module` take, without what they view.
+/// Bytes that the tables of `module` take, without the bytes that they only view.
 size_t tableBytes(const bytecode::Module &module);
 
 } // namespace tilewright::fuzz

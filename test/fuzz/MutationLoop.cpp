@@ -30,7 +30,7 @@ int runMutations(int argc, char **argv, const MutationTarget &target) {
   std::sort(files.begin(), files.end());
   std::vector<std::string> corpus;
   for (const std::filesystem::path &path : files) {
-    if (std::filesystem::file_size(path) > target.mostBytes)
+    if (std::filesystem::file_size(path) > target.maxBytes)
       continue;
     std::ifstream file(path, std::ios::binary);
     corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
@@ -47,7 +47,8 @@ int runMutations(int argc, char **argv, const MutationTarget &target) {
   uint64_t accepted = 0;
   std::string input;
   for (uint64_t run = 0; run < runs; ++run) {
-    // What is still accepted is changed further, a few generations deep.
+    // Inputs that are still accepted join the corpus and are mutated further, a few generations
+    // deep.
     if (run % 4 == 0 || input.empty())
       input = corpus[random.below(corpus.size())];
     std::string changed = target.mutate(input, random);

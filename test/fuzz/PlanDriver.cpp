@@ -1,5 +1,5 @@
-// The fuzz target of communication plans without libFuzzer: PlanDriver [RUNS [SEED [FOLDER]]].
-// With a folder it writes plans to start from there instead.
+// Runs the fuzz target of communication plans without libFuzzer: PlanDriver [RUNS [SEED [FOLDER]]].
+// With a folder it only writes seeds there.
 #include "test/fuzz/PlanTarget.h"
 
 #include <cstdio>
@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
   uint64_t read = 0;
   std::string input;
   for (uint64_t run = 0; run < runs; ++run) {
-    // What can still be read is changed further, a few generations deep.
+    // Inputs that can still be read are mutated further, a few generations deep.
     if (run % 6 == 0 || input.empty()) {
       input = seedPlan(seed * 1'000'000 + run);
       if (!checkPlanBytes(input))

@@ -1,4 +1,5 @@
-// libFuzzer target of communication plans: half of the changes are libFuzzer's own, half are ours.
+// libFuzzer target of communication plans: half of the mutations are libFuzzer's own, half are
+// ours.
 #include "test/fuzz/PlanTarget.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "test/fuzz/PlanTarget.h"
 
-#include "tilewright/collective/plan/PlanBytes.h"
-#include "tilewright/collective/plan/RandomPlan.h"
-#include "tilewright/collective/plan/Verify.h"
+#include "tilewright/plan/PlanBytes.h"
+#include "tilewright/plan/RandomPlan.h"
+#include "tilewright/plan/Verify.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +23,7 @@ static std::string textOf(const std::vector<std::byte> &bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
-/// Whatever the plan, there is a verdict with words, or it is too large.
+/// For every plan there must be a verdict with an explanation, or the plan is too large.
 static void checkProof(const CommPlan &plan) {
   VerifyOptions options;
   options.maxEvents = 1 << 14;
@@ -54,7 +54,8 @@ bool checkPlanBytes(std::string_view bytes) {
     require(checkPlan(*plan).isOk(), "what was read breaks a rule");
     require(textOf(writePlan(*plan)) == bytes, "what was read is written differently");
     require(firstDifference(*plan, *plan, "a", "b").empty(), "a plan differs from itself");
-    // Proofs look at all ranks where ranks decide; that many are for a benchmark.
+    // Where choices depend on the rank, a proof visits all ranks; so many ranks are for a
+    // benchmark.
     if (plan->mesh.size() <= 1024)
       checkProof(*plan);
   } else {
@@ -68,7 +69,7 @@ bool checkPlanBytes(std::string_view bytes) {
 
 namespace {
 
-/// Numbers at which readers and provers break.
+/// Numbers that often break readers and provers.
 int64_t number(Random &random) {
   constexpr int64_t known[] = {0,
                                1,
@@ -125,7 +126,7 @@ void change(CommPlan &plan, Random &random) {
     break;
   case 7:
     if (!plan.sites.empty())
-      any(plan.sites).meeting = static_cast<uint32_t>(random.below(8));
+      any(plan.sites).collectiveId = static_cast<uint32_t>(random.below(8));
     break;
   case 8:
     if (!plan.sites.empty())

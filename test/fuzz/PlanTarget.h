@@ -1,4 +1,4 @@
-// What every fuzzer of communication plans runs on each input, and how plans are changed.
+// The check that every fuzzer of communication plans runs on each input, and the mutations.
 #ifndef TEST_FUZZ_PLANTARGET_H
 #define TEST_FUZZ_PLANTARGET_H
 
@@ -9,14 +9,14 @@
 
 namespace tilewright::fuzz {
 
-/// Reads `bytes` and holds the reader to its word: a failure is E6010 or E6011, a plan that was
-/// read keeps its rules and is written as it was; proving it ends in a verdict that can be told or
-/// in E6019, and a plan without loops is judged the same by program order and by its instances. A
-/// second of processor time and 256 MB are enough. Prints what is broken and aborts. Returns
-/// whether it could be read.
+/// Reads `bytes` and checks the reader's promises. A failure is E6010 or E6011; a valid plan
+/// satisfies its invariants and is the same after writing it. Proving it ends with a verdict that
+/// can be printed or in E6019, and a plan without loops has the same verdict by program order and
+/// by its instances. A second of CPU time and 256 MB must be enough. Prints what is broken and
+/// aborts. Returns whether the plan could be read.
 bool checkPlanBytes(std::string_view bytes);
 
-/// Changes numbers of a plan that can be read, else bytes.
+/// Changes numbers of a plan that can be read, otherwise bytes.
 std::string mutatePlan(std::string_view bytes, Random &random);
 
 /// The bytes of a plan to start from.

@@ -1,4 +1,4 @@
-// The fuzz target of the PTX reader without libFuzzer.
+// Runs the fuzz target of the PTX reader without libFuzzer.
 #include "test/fuzz/MutationLoop.h"
 #include "test/fuzz/PtxTarget.h"
 

@@ -1,4 +1,4 @@
-// libFuzzer target of the PTX reader: half of the changes are libFuzzer's own, half are ours.
+// libFuzzer target of the PTX reader: half of the mutations are libFuzzer's own, half are ours.
 #include "test/fuzz/MutationLoop.h"
 #include "test/fuzz/PtxTarget.h"
 

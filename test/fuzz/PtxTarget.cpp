@@ -74,8 +74,8 @@ static void checkModule(const Module &module) {
             "a symbol stands for nothing");
 }
 
-/// Loads what could be read: every kernel is decoded, plain and observed, or
-/// refused with an id.
+/// Loads the module: every kernel must be decoded, with and without an observer, or rejected with
+/// an error id.
 static void checkLoading(std::string_view text, const Module &module) {
   using vgpu::machine::LoadedModule;
   auto checkRefusal = [](Status status) {
@@ -98,7 +98,7 @@ static void checkLoading(std::string_view text, const Module &module) {
 }
 
 bool checkPtx(std::string_view text) {
-  // Time of the processor, so that a busy machine does not look like a slow reader.
+  // CPU time, so that a busy machine does not look like a slow reader.
   const std::clock_t start = std::clock();
   Result<Module> module = parse(text);
   require(std::clock() - start < CLOCKS_PER_SEC, "reading took over a second");
@@ -122,7 +122,8 @@ bool checkPtx(std::string_view text) {
   return true;
 }
 
-/// Words, numbers and single characters; space belongs to what is before it.
+/// Splits text into words, numbers and single characters; white space belongs to the token before
+/// it.
 static std::vector<std::string> wordsOf(std::string_view text) {
   std::vector<std::string> words;
   for (size_t at = 0; at < text.size();) {
@@ -170,7 +171,7 @@ std::string mutatePtx(std::string_view text, Random &random) {
                                       ".branchtargets ",
                                       ".callprototype ",
                                       "WARP_SZ"};
-    for (const Row &row : instructionTable()) {
+    for (const InstructionRow &row : instructionTable()) {
       words.push_back("\n" + std::string(row.opcode));
       for (const ModifierSlot &slot : row.slots)
         words.push_back("." + spellingOf(slot.words[0]));
@@ -202,7 +203,7 @@ std::string mutatePtx(std::string_view text, Random &random) {
       *at = dictionary[random.below(dictionary.size())];
       break;
     default: {
-      // A statement twice, or gone.
+      // Duplicates or removes a statement.
       auto from = std::min(at, other), to = std::max(at, other);
       if (to - from < 60) {
         std::vector<std::string> part(from, to);

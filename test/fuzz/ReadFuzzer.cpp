@@ -1,5 +1,5 @@
-// libFuzzer targets of the artifact reader. Built twice: plain, which mutates
-// bits, and with TILEWRIGHT_STRUCTURE_AWARE, which mutates the parts.
+// libFuzzer targets of the artifact reader. Built twice: plain, which mutates bits, and with
+// TILEWRIGHT_STRUCTURE_AWARE, which mutates by structure.
 
 #include "test/fuzz/ArtifactMutator.h"
 #include "test/fuzz/ReadTarget.h"

@@ -10,8 +10,8 @@
 
 namespace tilewright::fuzz {
 
-/// Most bytes of tables for one byte of input, by the sparsest encodings there
-/// are (an entry of two bytes is an Attr), and room for small inputs.
+/// The maximum of table bytes for each input byte, given by the sparsest encodings (an entry of two
+/// bytes becomes an Attr), and a constant for small inputs.
 static constexpr size_t bytesEach = 64, bytesAtLeast = 4 << 20;
 
 static void require(bool holds, const char *what, const std::string &detail = {}) {
@@ -22,7 +22,7 @@ static void require(bool holds, const char *what, const std::string &detail = {}
 }
 
 bool checkArtifact(std::span<const uint8_t> artifact) {
-  // Time of the processor, so that a busy machine does not look like a slow reader.
+  // CPU time, so that a busy machine does not look like a slow reader.
   const std::clock_t start = std::clock();
   const ImportOptions options;
   Result<bytecode::Module> module = bytecode::read(std::as_bytes(artifact), options);

@@ -1,4 +1,4 @@
-// What every fuzzer of the artifact reader runs on each input.
+// The check that every fuzzer of the artifact reader runs on each input.
 #ifndef TEST_FUZZ_READTARGET_H
 #define TEST_FUZZ_READTARGET_H
 
@@ -8,10 +8,10 @@
 
 namespace tilewright::fuzz {
 
-/// Reads `artifact` and holds the reader to its word: an error has an id of its
-/// own, a Module keeps its promises and can be written and read again, time
-/// stays under a second and memory in proportion to the input. Prints what is
-/// broken and aborts, as fuzzers want it. Returns whether it could be read.
+/// Reads `artifact` and checks the reader's promises: an error has its own id, a Module satisfies
+/// its invariants and can be written and read again, everything takes less than a second, and
+/// memory is proportional to the input. Prints what is broken and aborts, as fuzzers expect.
+/// Returns whether the artifact could be read.
 bool checkArtifact(std::span<const uint8_t> artifact);
 
 } // namespace tilewright::fuzz

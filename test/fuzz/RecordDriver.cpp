@@ -1,4 +1,4 @@
-// Recordings of flight recorders, damaged: RecordDriver [RUNS [SEED]].
+// Fuzzes recordings of flight recorders: RecordDriver [RUNS [SEED]].
 #include "test/fuzz/ArtifactMutator.h"
 #include "tilewright/collective/record/Diagnosis.h"
 #include "tilewright/collective/record/Recorder.h"
@@ -23,7 +23,8 @@ static void require(bool holds, const char *what, const std::string &detail = {}
   std::abort();
 }
 
-/// The file of one process of two, with two ranks, some cliques and a ring that has gone round.
+/// The file of one of two processes, with two ranks, some cliques and a ring that has wrapped
+/// around.
 static std::string seedRecording(int64_t process, Random &random) {
   char folder[] = "/tmp/tilewright-fuzz-XXXXXX";
   require(mkdtemp(folder) != nullptr, "there is no folder");
@@ -48,9 +49,9 @@ static std::string seedRecording(int64_t process, Random &random) {
         call.kind = call.order == 2 ? Kind::barrier : Kind::allReduce;
         call.name = "all_reduce.0";
         call.place = "train.py:41";
-        const Recorder::Place place =
-            (*made)->placeOf(track, call, cliques[random.below(2)], "shm");
-        const uint64_t number = track.begin(place.site, *place.lane, 1, State::waits);
+        const Recorder::CallSite callSite =
+            (*made)->callSiteOf(track, call, cliques[random.below(2)], "shm");
+        const uint64_t number = track.begin(callSite.site, *callSite.progress, 1, State::waits);
         if (i > 1)
           track.end(number, !random.oneIn(20));
       }
@@ -63,7 +64,7 @@ static std::string seedRecording(int64_t process, Random &random) {
   return bytes;
 }
 
-/// Where bytes decide something: header, the used part of the table, ring headers, entries.
+/// Chooses a byte that matters: in the header, the used part of the table, ring headers or entries.
 static size_t placeIn(const std::string &bytes, Random &random) {
   const size_t ring = pageBytes + tableBytes + random.below(2) * ringBytesOf(64);
   size_t at = 0;
@@ -84,7 +85,7 @@ static size_t placeIn(const std::string &bytes, Random &random) {
   return bytes.empty() ? 0 : at % bytes.size();
 }
 
-/// Records of the table with checks that fit what they have become.
+/// Recomputes the checksums of the table's records after a mutation.
 static void repairTable(std::string &bytes) {
   if (bytes.size() < pageBytes + tableBytes)
     return;
@@ -121,7 +122,7 @@ static std::string mutate(std::string bytes, Random &random) {
   return bytes;
 }
 
-/// Reads, and explains what could be read next to a whole recording.
+/// Reads the bytes; if that works, explains them together with an undamaged recording.
 static bool check(const std::string &bytes, const std::string &other) {
   const std::clock_t begin = std::clock();
   Result<Recording> recording =
@@ -135,7 +136,7 @@ static bool check(const std::string &bytes, const std::string &other) {
     const Diagnosis diagnosis = diagnose(view, std::chrono::seconds(1));
     require(!toText(view, diagnosis, {}).empty() && !toJson(view, diagnosis, {}).empty(),
             "a diagnosis has no words");
-    require(verdictOf(view, diagnosis).isOk() != diagnosis.standsStill,
+    require(verdictOf(view, diagnosis).isOk() != diagnosis.isHung,
             "a verdict is not the diagnosis");
   } else {
     const Status status = std::move(recording).takeStatus();

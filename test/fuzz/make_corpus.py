@@ -20,7 +20,7 @@ from jax import export, lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-# Locations name files; keep the name and drop the folder of whoever runs this.
+# Locations name files; keep the file's name and drop the folder, which depends on the machine.
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
 X = jax.ShapeDtypeStruct((4, 8), jnp.float32)
 MESH = Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))

@@ -1,6 +1,7 @@
-// No kernel leaves the compiler that cannot launch: random programs, each refused with a reason or
-// loaded by the virtual driver, which has the chip's limits. Registers are ptxas' to give, where
-// there is one: the compiler refuses what needs more than a processor has.
+// Every kernel that the compiler emits can be launched. Random programs are either rejected with an
+// error, or the virtual driver, which has the chip's limits, loads them. ptxas decides the number
+// of registers; if it is installed, the compiler rejects kernels that need more than a
+// multiprocessor has.
 #include "tilewright/driver/Compile.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/runtime/cuda/CudaBackend.h"
@@ -118,7 +119,7 @@ TEST(GpuLoad, WhatIsNotRefusedCanLaunch) {
     request.options.compile.target = target;
     Result<artifact::Executable> executable = driver::compile(*module, request);
     if (!executable.isOk()) {
-      // A reason has a number that a page explains, and is none of ours to be ashamed of.
+      // A rejection must have an error id with a page, and must not be an internal error.
       const Status status = std::move(executable).takeStatus();
       EXPECT_NE(status.code(), Code::internal) << status.toString() << "\n" << text;
       EXPECT_TRUE(status.error().has_value()) << status.toString() << "\n" << text;

@@ -1,7 +1,8 @@
-"""Programs written by hand for GPUs: products, softmax, norms and their gradients, reductions, transposes, the elementwise zoo.
+"""Hand-written programs for GPUs: products, softmax, norms and their gradients, reductions, transposes, elementwise functions.
 
-Each is a function of arrays, with the class of its tolerance (test/jax/agreement.py), or a bound of its own: products in
-tf32 lose bits of their factors, so what is allowed follows from the sum of the absolute products.
+Each is a function of arrays, with the class of its tolerance (test/jax/agreement.py) or a bound of its own. Products in
+tf32 round their factors, so the tolerance follows from the sum of the absolute products. For products with an epilogue of
+functions and sums, and for norms, the tolerance follows from all terms of all sums (bounds.py).
 """
 
 import dataclasses
@@ -24,9 +25,11 @@ class GpuCase:
     function: callable
     arguments: tuple
     op_class: str = "elementary"
-    # For products and sums: how many units of 2^-24 of the sum of absolute terms an element may be off.
+    # For products and sums: the allowed error of an element, in units of 2^-24 of the sum of absolute terms.
     product_units: float = 0.0
     absolute: np.ndarray | None = None
+    # Results are also compared with bounds that follow from every sum of the program.
+    bounded: bool = False
 
 
 _random = np.random.default_rng(7)
@@ -50,7 +53,7 @@ def _result(dtype):
 
 
 def product(name, lhs, rhs, contract, batch=((), ()), after=None, before=None, more=(), result=None, units=None):
-    """lhs · rhs with `before` on the way in and `after` on the way out."""
+    """lhs · rhs with the prologue `before` and the epilogue `after`."""
     result = np.dtype(result or _result(lhs.dtype))
 
     def function(a, b, *rest):
@@ -84,7 +87,7 @@ def products():
             b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
             contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
             yield product(f"gemm_{name}_{transposes}_{m}x{n}x{k}", a, b, contract)
-    # Rows so short that an index beyond them is the address of the next ones.
+    # Rows so short that an index beyond their end is an address in the next rows.
     for name in ("f16", "tf32", "s8"):
         left, right = TYPES[name]
         for m, n, k in ((2, 3, 16), (2, 1, 6), (4, 8, 40)):
@@ -116,14 +119,14 @@ def products():
             if epilogue == "row_sum":
                 case = dataclasses.replace(case, absolute=case.absolute.sum(axis=1))
             elif epilogue == "bias_relu_half":
-                # It rounds to f16 on the way, where two right sums may end on two sides of a tie: an ulp, 2^-10 of at
-                # most the absolute sum and the bias, in the units of the product.
+                # The epilogue rounds to f16, where two correct sums may be on different sides of a tie. That is an ulp,
+                # 2^-10 of at most the absolute sum and the bias, in the units of the product.
                 ulp = 2.0**-10 * (case.absolute + 2) / (case.product_units * 2.0**-24)
                 case = dataclasses.replace(case, absolute=case.absolute + ulp)
             else:
                 case = dataclasses.replace(case, absolute=case.absolute + 2)
             yield case
-    # Several tiles, ragged, of rows that the copy engine takes; with --processors 2 more than run at once.
+    # Several tiles, ragged, with rows that TMA accepts; with --processors 2 there are more tiles than run at once.
     for name, transposes in [("f16", "nn"), ("f16", "nt"), ("f16", "tn"), ("f16", "tt"), ("bf16", "nt"), ("e4m3", "nt"), ("s8", "nt")]:
         left, right = TYPES[name]
         m, n, k = 264, 200, 144
@@ -132,29 +135,27 @@ def products():
         contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
         yield product(f"gemm_tiles_{name}_{transposes}", a, b, contract)
         if left in (F16, BF16):
-            # Rounded to 11 bits, or to 8.
+            # The result is rounded to 11 bits, or to 8.
             yield product(f"gemm_tiles_{name}_{transposes}_narrow", a, b, contract, result=left, units=2.0 ** (13 if left == F16 else 16))
     a, b, bias = numbers((3, 200, 80), F16), numbers((3, 80, 136), F16), numbers((136,))
     yield product("gemm_tiles_batched", a, b, ((2,), (1,)), ((0,), (0,)))
     case = product("gemm_tiles_batched_bias", a, b, ((2,), (1,)), ((0,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16),
                    more=(bias,), units=2.0**13)  # fmt: skip
     yield dataclasses.replace(case, absolute=case.absolute + 2)
-    # Rows of a product reduced in its kernel, and what goes on with them.
+    # The kernel of the product also reduces its rows and continues with the result.
     a, b = numbers((264, 144), F16), numbers((144, 200), F16)
-    rows = {
-        "sum": (lambda d: jnp.sum(d, axis=1), lambda x: x.sum(axis=1)),
-        "max": (lambda d: jnp.max(d, axis=1), lambda x: x.max(axis=1)),
-        # An ulp of each exponential, and of the quotient.
-        "softmax": (lambda d: jax.nn.softmax(d, axis=1), lambda x: x + 4),
-        "softmax_half": (lambda d: jax.nn.softmax(d, axis=1).astype(jnp.float16), lambda x: x + 2.0**8),
-    }
-    for name, (after, absolute) in rows.items():
-        case = product(f"gemm_rows_{name}", a, b, plain, after=after)
+    rows = {"sum": lambda x: x.sum(axis=1), "max": lambda x: x.max(axis=1)}
+    for name, absolute in rows.items():
+        case = product(f"gemm_rows_{name}", a, b, plain, after=lambda d, f=getattr(jnp, name): f(d, axis=1))
         yield dataclasses.replace(case, absolute=absolute(case.absolute))
+    # The entries are small, so the tolerance must follow from them and not from the size of the product.
+    for name, after in {"softmax": lambda d: jax.nn.softmax(d, axis=1), "softmax_half": lambda d: jax.nn.softmax(d, axis=1).astype(jnp.float16)}.items():
+        case = product(f"gemm_rows_{name}", a, b, plain, after=after)
+        yield dataclasses.replace(case, op_class="bounded", product_units=0.0, absolute=None, bounded=True)
     a, b = numbers((3, 72, 80), BF16), numbers((3, 256, 80), BF16)
     case = product("gemm_rows_batched", a, b, ((2,), (2,)), ((0,), (0,)), after=lambda d: jnp.sum(jnp.maximum(d, 0), axis=2))
     yield dataclasses.replace(case, absolute=case.absolute.sum(axis=2))
-    # Weights that are kept small and widened on the way in.
+    # Weights are stored in a small type and widened in the prologue.
     x = numbers((96, 128), BF16)
     for name, dtype in {"e4m3": E4M3, "e5m2": E5M2, "s8": I8}.items():
         w, scale = numbers((128, 64), dtype), numbers((64,), BF16, 0.5, 1.0)
@@ -166,7 +167,7 @@ def products():
 
 
 def dequantised():
-    """Products whose one side is computed on its way: from another type, with scales of rows, columns or groups of the contraction."""
+    """Products with a computed operand: converted from another type, or scaled by rows, columns or groups of the contraction."""
     orders = {"nn": ((1,), (0,)), "nt": ((1,), (1,)), "tn": ((0,), (0,)), "tt": ((0,), (1,))}
 
     def shapes(order, m, n, k):
@@ -178,11 +179,11 @@ def dequantised():
     pairs = {"bf16_e4m3": (BF16, E4M3), "bf16_e5m2": (BF16, E5M2), "f16_s8": (F16, I8), "bf16_i4": (BF16, I4), "bf16_u4": (BF16, U4),
              "bf16_e2m1": (BF16, E2M1), "f16_e4m3": (F16, E4M3), "bf16_f32": (BF16, F32), "f16_bf16": (F16, BF16)}  # fmt: skip
     for at, (name, (kept, small)) in enumerate(pairs.items()):
-        # Both sides in all orders for the first, each of the others with two.
+        # The first pair with both sides in all orders, each of the others with two.
         for number, (order, side) in enumerate(itertools.product(orders, ("lhs", "rhs"))):
             if at != 0 and number % 4 != at % 4:
                 continue
-            # Rows of 72, 136 or 200 bytes are nothing for a copy engine: such products stay where they were.
+            # Rows of 72, 136 or 200 bytes do not suit TMA: such products use ordinary kernels.
             m, n, k = ((160, 192, 320), (144, 80, 208), (64, 256, 1008), (136, 72, 200))[(at + number // 2) % 4]
             left, right = shapes(order, m, n, k)
             a = numbers(left, small if side == "lhs" else kept)
@@ -199,9 +200,9 @@ def dequantised():
     transposed = np.ascontiguousarray(w.astype(np.float32).T).astype(E4M3)
     yield product("gemm_mixed_half_rows", x, transposed, orders["nt"], before=wide(BF16, "rhs"), result=BF16, units=2.0**17)
     half = product("gemm_mixed_half", x, w, orders["nn"], before=wide(BF16, "rhs"), after=lambda d: d.astype(jnp.bfloat16), result=F32)
-    yield dataclasses.replace(half, absolute=half.absolute * 2.0**10)  # rounded to 8 bits in the end
+    yield dataclasses.replace(half, absolute=half.absolute * 2.0**10)  # the result is rounded to 8 bits
     # Scales of rows or columns, of groups of the contraction, and zero points. The scaled weight is rounded to bf16, as
-    # the evaluator does; its size is what the allowance follows from.
+    # in the evaluator; the tolerance follows from its size.
     for name, dtype in {"i4": I4, "u4": U4, "e2m1": E2M1, "s8": I8}.items():
         for order, group in (("nn", 64), ("nt", 128), ("nn", 128), ("nt", 64)):
             m, n, k = 96, 160, 512
@@ -251,17 +252,17 @@ def norms():
         x = numbers((rows, columns), F32, -3, 3)
         g, b = numbers((columns,)), numbers((columns,))
         shape = f"{rows}x{columns}"
-        yield GpuCase(f"softmax_{shape}", softmax, (x,), "network")
+        yield GpuCase(f"softmax_{shape}", softmax, (x,), "network", bounded=True)
         yield GpuCase(f"softmax_gradient_{shape}", gradient(softmax), (numbers(x.shape), x), "network")
         yield GpuCase(f"log_softmax_{shape}", lambda x: jax.nn.log_softmax(x, axis=-1), (x,), "network")
-        yield GpuCase(f"layer_norm_{shape}", layer_norm, (x, g, b), "network")
-        yield GpuCase(f"rms_norm_{shape}", rms_norm, (x, g), "network")
+        yield GpuCase(f"layer_norm_{shape}", layer_norm, (x, g, b), "network", bounded=True)
+        yield GpuCase(f"rms_norm_{shape}", rms_norm, (x, g), "network", bounded=True)
         if columns > 1:
             yield GpuCase(f"layer_norm_gradient_{shape}", gradient(layer_norm), (numbers(x.shape), x, g, b), "network")
             yield GpuCase(f"rms_norm_gradient_{shape}", gradient(rms_norm), (numbers(x.shape), x, g), "network")
     for dtype in (F16, BF16):
         x = numbers((33, 257), dtype, -3, 3)
-        yield GpuCase(f"softmax_{dtype.name}", softmax, (x,), "network")
+        yield GpuCase(f"softmax_{dtype.name}", softmax, (x,), "network", bounded=True)
 
 
 def reductions():
@@ -274,7 +275,7 @@ def reductions():
     functions = {"sum": jnp.sum, "max": jnp.max, "min": jnp.min}
     for (shape_name, (shape, axes)), (name, function) in itertools.product(shapes.items(), functions.items()):
         x = numbers(shape)
-        # Sums are taken in another order; what cancels leaves few bits, so errors are held against the terms.
+        # Sums have another order. If terms cancel, few bits remain, so errors are compared with the terms.
         allowed = (1.0, np.abs(x).sum(axes)) if name == "sum" else ()
         yield GpuCase(f"{name}_{shape_name}", lambda x, f=function, a=axes: f(x, axis=a), (x,), "exact", *allowed)
     for dtype in (F16, BF16, np.int8, np.int32, np.uint16, np.int64, np.float64):
@@ -283,6 +284,12 @@ def reductions():
         yield GpuCase(f"max_columns_{np.dtype(dtype).name}", lambda x: jnp.max(x, axis=0), (x,), "exact")
     yield GpuCase("argmax_rows", lambda x: jnp.argmax(x, axis=1), (numbers((30, 500)),), "exact")
     yield GpuCase("argmin_columns", lambda x: jnp.argmin(x, axis=0), (numbers((500, 30)),), "exact")
+    # Lanes and warps are combined in another order than that of the indices; the first NaN must be found.
+    for name, shape, axis in [("rows", (30, 500), 1), ("columns", (500, 30), 0), ("all", (5000,), 0), ("few", (7, 4), 1)]:
+        x = np.where(_random.random(shape) < 0.02, np.nan, _random.integers(-2, 3, shape)).astype(np.float32)
+        x.flat[:: x.size // 3] = np.nan
+        yield GpuCase(f"argmax_of_nans_{name}", lambda x, a=axis: jnp.argmax(x, axis=a), (x,), "exact")
+        yield GpuCase(f"argmin_of_nans_{name}", lambda x, a=axis: jnp.argmin(x, axis=a), (x,), "exact")
     yield GpuCase("all_rows", lambda x: jnp.all(x, axis=1), (numbers((30, 5), np.bool_),), "exact")
     yield GpuCase("any_all", lambda x: jnp.any(x), (numbers((30, 50), np.bool_),), "exact")
     yield GpuCase("prod_rows", lambda x: jnp.prod(x, axis=1), (numbers((30, 20), F32, 0.5, 1.5),), "reduction")
@@ -327,7 +334,8 @@ WHOLE = {"and": lax.bitwise_and, "or": lax.bitwise_or, "xor": lax.bitwise_xor, "
 
 def elementwise():
     for name, function in UNARY.items():
-        # Activations are chains whose last sum cancels: what is small in them is small beside the rest of the tensor.
+        # Activations are chains whose last sum cancels: errors count relative to the whole tensor, not to a small
+        # element.
         op_class = "network" if name in ("gelu", "silu", "softplus") else "elementary"
         yield GpuCase(f"{name}_f32", function, (numbers((1003,), F32, -4, 4),), op_class)
         if name in ("exp", "tanh", "gelu", "neg", "floor"):
@@ -359,5 +367,5 @@ def elementwise():
 
 def all_cases():
     global _random
-    _random = np.random.default_rng(7)  # the same inputs, however often a process asks
+    _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
     return [*products(), *norms(), *reductions(), *movements(), *elementwise()]

@@ -1,9 +1,10 @@
-"""Programs for GPUs, compiled, run on the virtual GPU with every check on, and equal to the evaluator's answer.
+"""Programs for GPUs, compiled, run on the virtual GPU with every check on, and compared with the evaluator.
 
     pytest test/gpu/test_cases.py --chip sm_90a --only gemm --order latest --processors 2
 
-The kernels are what `tilewright compile --target=sm_90a` makes; nothing may be reported. What is allowed to differ is in
-test/jax/agreement.py; for products it follows from the sum of the absolute products (cases.py).
+The kernels are those of `tilewright compile --target=sm_90a`; the checks may report nothing. test/jax/agreement.py has the
+tolerances. For products they follow from the sum of the absolute products (cases.py), and for softmax and norms from the
+terms of every sum (bounds.py).
 """
 
 import concurrent.futures
@@ -15,6 +16,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "jax"))
 import agreement  # noqa: E402
 import artifacts  # noqa: E402
+import bounds  # noqa: E402
 import cases  # noqa: E402
 import evaluator  # noqa: E402
 import jax  # noqa: E402
@@ -33,13 +35,22 @@ def artifact_of(case):
     return artifacts.Case(case.name, case.op_class, 1, exported.mlir_module_serialized, arguments, like)
 
 
-def difference(case, actual, expected):
-    """Why an answer is wrong, in words, or None."""
+def difference(case, actual, expected, within=None):
+    """Describes why a result is wrong; None if it is right."""
     if isinstance(expected, str):
         return f"evaluation failed: {expected}"
     if isinstance(actual, str):
         return f"failed: {actual}"
+    if case.bounded and not isinstance(within, list):
+        return f"no bounds: {within}"
     for index, (a, e) in enumerate(zip(actual, expected)):
+        if case.bounded:
+            if not np.all(np.isfinite(within[index])):
+                return f"result {index}: {np.sum(~np.isfinite(within[index]))} of {e.size} elements have no bound, so this says little"
+            if words := bounds.difference(a, e, within[index]):
+                return f"result {index} {words}"
+        if case.op_class == "bounded":
+            continue
         if case.product_units and e.dtype.kind not in "iu":
             apart = np.abs(a.astype(np.float64) - e.astype(np.float64))
             allowed = case.product_units * 2.0**-24 * np.broadcast_to(case.absolute, e.shape) + 2.0**-20
@@ -55,12 +66,14 @@ def difference(case, actual, expected):
 
 
 def compare(job):
-    """The cases [first, last) on a chip: what is wrong, in words."""
+    """Runs the cases [first, last) on a chip; describes what is wrong."""
     folder, chip, order, processors, names = job
     folder.mkdir()
     chosen = [case for case in cases.all_cases() if case.name in names]
     made = [artifact_of(case) for case in chosen]
     expected = evaluator.evaluate(made, folder)
+    judged = {case.name for case in chosen if case.bounded}
+    within = bounds.of_cases([case for case in made if case.name in judged], folder) if judged else {}
     for output in folder.glob("*.out*"):
         output.unlink()
     report = folder / "report.txt"
@@ -68,7 +81,7 @@ def compare(job):
                    "TILEWRIGHT_VGPU_REPORT": str(report)}  # fmt: skip
     actual = evaluator.evaluate(made, folder, f"--target=vgpu:{chip}", f"--compile.processors={processors}")
     wrong = [f"{case.name}: {words}" for case in chosen
-             if (words := difference(case, actual[case.name], expected[case.name]))]  # fmt: skip
+             if (words := difference(case, actual[case.name], expected[case.name], within.get(case.name)))]  # fmt: skip
     if report.exists() and "no findings" not in report.read_text():
         wrong.append(f"reported:\n{report.read_text()[:4000]}")
     for file in folder.iterdir():
@@ -82,7 +95,7 @@ def test_cases_on_the_virtual_gpu(tmp_path, pytestconfig):
     names = [case.name for case in cases.all_cases() if only in case.name][number - 1 :: count]
     jobs = [(tmp_path / str(at), chip, order, processors, set(names[at : at + CHUNK])) for at in range(0, len(names), CHUNK)]
     wrong = []
-    # Started anew, not forked: jax has threads.
+    # Spawned, not forked: jax has threads.
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(min(len(jobs), os.cpu_count()), context) as pool:
         for words in pool.map(compare, jobs):
@@ -100,3 +113,28 @@ def test_a_wrong_answer_is_seen():
     assert difference(exact, [np.ones(3, np.int32)], [np.ones(3, np.int32)]) is None
     assert "ulps" in difference(exact, [np.ones(3, np.int32)], [np.zeros(3, np.int32)])
     assert difference(exact, "E4070 …", right) == "failed: E4070 …"
+
+
+def test_a_wrong_softmax_is_seen(tmp_path):
+    """What a broken kernel would write: each is further from the correct result than the terms allow."""
+    for case in [case for case in cases.all_cases() if case.name in ("gemm_rows_softmax", "gemm_rows_softmax_half")]:
+        made = artifact_of(case)
+        expected = evaluator.evaluate([made], tmp_path)[case.name]
+        within = bounds.of_cases([made], tmp_path)[case.name]
+        assert difference(case, expected, expected, within) is None
+        right = expected[0].astype(np.float64)
+        # With 200 columns an entry is 0.005 on average. Far smaller ones are subnormal in f16, where an ulp is large in
+        # comparison.
+        widest = np.max((within[0] / np.maximum(right, 1e-30))[right > 1e-4])
+        print(f"{case.name}: bounds are at most {widest:.2%} of an entry")
+        assert widest < (0.01 if expected[0].dtype == np.float32 else 0.05)
+        a, b = (x.astype(np.float64) for x in case.arguments)
+        logits = a @ b
+        logits[:, 7] -= a[:, 3] * b[3, 7]  # one term of one column's product is missing
+        dropped = np.exp(logits - logits.max(axis=1, keepdims=True))
+        one = right.copy()
+        one[5, np.argmax(right[5])] *= 1.06
+        wrong = {"zero": 0 * right, "one element": one, "a dropped term": dropped / dropped.sum(axis=1, keepdims=True),
+                 "one row too far": np.roll(right, 1, axis=0), "a sum without its last column": right / (1 - right[:, -1:])}  # fmt: skip
+        for name, values in wrong.items():
+            assert difference(case, [values.astype(expected[0].dtype)], expected, within), f"{case.name}: {name} is not seen"

@@ -111,7 +111,7 @@ static std::string show(const Module &m, const Type &type) {
 
 /// The fields of an attribute in the order of Attr: a, b, list.
 static std::string show(const Module &m, const Attr &attr) {
-  // The last row of a kind has all the fields that any has.
+  // The last layout of a kind has all fields that any layout of that kind has.
   const AttrLayout *layout = nullptr;
   for (const AttrLayout &row : attrLayouts())
     if (row.kind == attr.kind)
@@ -184,7 +184,7 @@ static std::string contentOf(const char *path) {
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
-/// Whether what write() makes of `module` reads like `module`.
+/// Whether writing `module` and reading it again gives the same module.
 static std::string again(const Module &module) {
   Result<std::string> bytes = write(module);
   if (!bytes.isOk())

@@ -1,11 +1,11 @@
-// A thousand artifacts made to hurt: each announces, implies or nests far more
-// than its bytes hold, and each has one error it must end in, within a second of
-// processor time and 512 MB.
+// A thousand malicious artifacts. Each declares, implies or nests far more than its bytes contain,
+// and must end in one particular error, within a second of CPU time and 512 MB.
 //
-//   Bombs [--only=N]      sets them off, each in a process of its own
+//   Bombs [--only=N]      runs them, each in a process of its own
 
 #include "tilewright/import/bytecode/RawArtifact.h"
 #include "tilewright/import/bytecode/Reader.h"
+#include "tilewright/support/test/Slowness.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -28,19 +28,19 @@ namespace {
 struct Bomb {
   std::string name;
   Error error;
-  /// Made only in the process that is to survive it.
+  /// Called only in the child process that reads the artifact.
   std::function<std::string()> make;
 };
 
 #if __has_feature(address_sanitizer)
-constexpr int slack = 4; // sanitizers take time and memory of their own
+constexpr int slack = 4; // sanitizers need memory of their own
 #else
 constexpr int slack = 1;
 #endif
 constexpr size_t memoryLimit = slack * (size_t(512) << 20);
-constexpr int secondsLimit = slack;
+const int secondsLimit = tilewright::slowness();
 
-/// Numbers far beyond any file, and just beyond a small one.
+/// Numbers far beyond the size of any file, and just beyond that of a small one.
 const std::vector<uint64_t> hugeNumbers = {1000,
                                            65536,
                                            1u << 20,
@@ -64,7 +64,7 @@ public:
   void add(std::string name, Error error, std::function<std::string()> make) {
     bombs.push_back({std::move(name), error, std::move(make)});
   }
-  /// The sample with something done to it.
+  /// Adds the sample artifact with a change.
   void changed(std::string name, Error error, std::function<void(RawArtifact &)> change) {
     add(std::move(name), error, [change] {
       RawArtifact artifact = R::sample();
@@ -94,7 +94,7 @@ Bytes tensorType(const std::vector<int64_t> &dims, uint64_t element = R::f32) {
   return bytes.varint(element);
 }
 
-/// Shapes whose product overflows, exceeds the limit, or has too many dimensions.
+/// Shapes whose product overflows, exceeds the limit, or that have too many dimensions.
 void BombList::shapes() {
   for (int64_t first : {int64_t(1) << 31, int64_t(1) << 32, int64_t(1) << 40, int64_t(1) << 62,
                         INT64_MAX, int64_t(4294967297), int64_t(3037000500)})
@@ -119,7 +119,7 @@ void BombList::shapes() {
               });
 }
 
-/// Constants whose shape asks for far more bytes than they have.
+/// Constants whose shape requires far more bytes than they have.
 void BombList::splats() {
   for (int64_t count : {int64_t(1000000000000), int64_t(1) << 40, int64_t(1) << 47})
     for (size_t size : {0u, 1u, 2u, 3u, 5u, 8u, 100u, 4096u, 1000000u}) {
@@ -141,7 +141,7 @@ void BombList::splats() {
             [=](RawArtifact &a) {
               a.attr(R::vhlo, Bytes().varint(15).varint(R::tensor).varint(size));
             });
-  // A splat of 10^12 elements that is used like any other value: one element too many bytes.
+  // A splat of 10^12 elements whose literal is one element too long.
   for (int64_t rank = 1; rank <= 12; ++rank)
     changed("splat of 10^12 in rank " + std::to_string(rank) + ", one byte long",
             Error::literalSize, [=](RawArtifact &a) {
@@ -153,7 +153,7 @@ void BombList::splats() {
             });
 }
 
-/// Lists that announce more than their bytes.
+/// Lists that declare more elements than their bytes hold.
 void BombList::counts() {
   struct Place {
     const char *name;
@@ -188,7 +188,7 @@ void BombList::counts() {
               });
 }
 
-/// Tables that announce more than their section.
+/// Tables that declare more than their section holds.
 void BombList::sections() {
   for (uint64_t count : hugeNumbers) {
     auto with = [this, count](const char *name, Error error, unsigned section, Bytes content) {
@@ -238,7 +238,7 @@ void BombList::deepEntries() {
                 Error::limitNesting, [=](RawArtifact &a) {
                   uint64_t base = isType ? a.types.size() : a.attrs.size();
                   for (uint64_t i = 0; i < depth; ++i) {
-                    // The last of the chain is entry 0, a leaf.
+                    // The chain ends at entry 0, a leaf.
                     uint64_t next =
                         forward ? (i + 1 < depth ? base + i + 1 : 0) : (i > 0 ? base + i - 1 : 0);
                     isType ? a.type(dialect, link(next)) : a.attr(dialect, link(next));
@@ -263,7 +263,7 @@ void BombList::deepEntries() {
     }
 }
 
-/// Entries that contain themselves after some steps.
+/// Entries that contain themselves, directly or through other entries.
 void BombList::cycles() {
   for (uint64_t length : {1, 2, 3, 10, 100, 255})
     for (uint64_t copies : {1, 7, 100})
@@ -281,7 +281,7 @@ void BombList::cycles() {
                 });
 }
 
-/// A body of `ops` inside @main without values, spelled without copying it again and again.
+/// Adds a body of `ops` operations without values to @main, without copying it repeatedly.
 std::string withBody(RawArtifact &a, const std::string &body, uint64_t ops, uint64_t values = 1) {
   Bytes region = Bytes()
                      .varint(1)
@@ -301,7 +301,7 @@ std::string withBody(RawArtifact &a, const std::string &body, uint64_t ops, uint
   return a.encode();
 }
 
-/// Nests of up to 10^5 regions, isolated and not, closed and cut short.
+/// Nests of up to 10^5 regions, isolated and not, complete and truncated.
 void BombList::deepRegions() {
   for (uint64_t depth : {255, 1000, 10000, 100000, 1000000})
     for (bool closed : {true, false})
@@ -332,7 +332,7 @@ void BombList::deepRegions() {
               .encode());
       return a.encode();
     });
-  // Each level of a nest announces as many values as bytes are left.
+  // Each level of a nest declares as many values as bytes are left.
   for (uint64_t depth : {2, 10, 100, 200})
     for (uint64_t padding : {1000, 100000, 10000000})
       add("values announced " + std::to_string(depth) + " times over " + std::to_string(padding) +
@@ -357,7 +357,7 @@ void BombList::deepRegions() {
           });
 }
 
-/// Operations that announce too much, and too many operations.
+/// Operations that declare too much, and too many operations.
 void BombList::operations() {
   for (uint64_t count : hugeNumbers) {
     auto op = [this, count](const char *name, Error error, Bytes bytes) {
@@ -424,7 +424,7 @@ void BombList::strings() {
               for (uint64_t i = 0; i < count; ++i)
                 a.names.push_back({R::vhlo, name});
             });
-    // Keys that differ only at their very end, compared again and again.
+    // Keys that differ only at their end, so that each comparison is slow.
     changed(std::to_string(count) + " keys with a long common beginning", Error::dictionaryOrder,
             [=](RawArtifact &a) {
               std::string stem(1000000, 'k');
@@ -455,7 +455,7 @@ void BombList::properties() {
     changed("property list with " + std::to_string(extra) + " attributes too many",
             Error::opProperties,
             [=](RawArtifact &a) { a.properties[1].raw(std::string(extra, '\1')); });
-  // Many operations share one long list that is wrong at its end.
+  // Many operations share a long list whose last element is invalid.
   for (uint64_t ops : {10, 1000, 100000})
     add(std::to_string(ops) + " operations and one long property list", Error::opProperties, [=] {
       RawArtifact a = R::sample();
@@ -537,7 +537,7 @@ void BombList::integers() {
             });
 }
 
-/// Runs one bomb in a child and says what went wrong, or nothing.
+/// Runs one bomb in a child process; returns what went wrong, or nothing.
 std::string explode(const Bomb &bomb, double &slowest, long &largest) {
   int channel[2];
   if (pipe(channel) != 0)
@@ -545,12 +545,13 @@ std::string explode(const Bomb &bomb, double &slowest, long &largest) {
   pid_t child = fork();
   if (child == 0) {
     std::string bytes = bomb.make();
-    // What the file itself takes is not the reader's doing.
+    // The file's own bytes do not count as the reader's memory.
     rlimit memory{memoryLimit + bytes.capacity(), memoryLimit + bytes.capacity()};
 #if !__has_feature(address_sanitizer) // which reserves terabytes
     setrlimit(RLIMIT_DATA, &memory);
 #endif
-    rlimit seconds{secondsLimit + 60, secondsLimit + 60};
+    const rlim_t most = static_cast<rlim_t>(secondsLimit) + 60;
+    rlimit seconds{most, most};
     setrlimit(RLIMIT_CPU, &seconds);
     rusage before{}, after{};
     getrusage(RUSAGE_SELF, &before);

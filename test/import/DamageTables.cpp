@@ -48,7 +48,7 @@ private:
       tables.valueTypes[pick(tables.valueTypes.size())] = pick(tables.types.size());
   }
 
-  /// Another value that the same operation uses is visible to it too.
+  /// Replaces an operand by another operand of the same operation, which is therefore visible.
   void swapOperand() {
     Operation &op = someOperation();
     if (op.operands.size > 1)
@@ -56,7 +56,7 @@ private:
           tables.operands[op.operands.begin + pick(op.operands.size)];
   }
 
-  /// By an attribute from anywhere: Module promises nothing about these.
+  /// Replaces a property by any attribute of the module: Module promises nothing about these.
   void replaceProperty() {
     Operation &op = someOperation();
     if (op.properties.size == 0)
@@ -65,7 +65,7 @@ private:
     slot = pick(tables.attrs.size());
   }
 
-  /// Into one that takes as many of everything.
+  /// Renames an operation to one with the same numbers of operands, results and regions.
   void renameOperation() {
     Operation &op = someOperation();
     const OpRow &row = allOps()[pick(allOps().size())];
@@ -88,7 +88,7 @@ private:
       attr.a ^= 1;
   }
 
-  /// The numbers of a list such as a permutation, into bytes of our own.
+  /// Changes the numbers of a list such as a permutation, in our own copy of the bytes.
   void changeList(Attr &attr) {
     Literal &literal = tables.literals[attr.b];
     if (literal.form != LiteralForm::elements || literal.bytes.size() % 8 != 0 ||

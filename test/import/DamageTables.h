@@ -1,4 +1,4 @@
-// Turns the tables of a good artifact into those of a bad program.
+// Turns the tables of a valid artifact into those of an invalid program.
 #ifndef TEST_IMPORT_DAMAGETABLES_H
 #define TEST_IMPORT_DAMAGETABLES_H
 
@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-/// Makes a few changes that keep every promise of bytecode::Module, so that
-/// whatever crashes behind it is a mistake of the importer or of a verifier.
+/// Makes a few changes that keep all invariants of bytecode::Module, so that any crash is a bug in
+/// the importer or in a verifier.
 void damageTables(bytecode::Module &tables, std::mt19937_64 &random);
 
 } // namespace tilewright

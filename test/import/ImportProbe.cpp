@@ -46,7 +46,7 @@ int fail(Status status) {
   return 1;
 }
 
-/// Constants in place of references to them, so that the text is complete.
+/// Replaces references to constants by the constants, so that the text is complete.
 void inlineConstants(mlir::ModuleOp module) {
   module.walk([](mlir::Operation *op) {
     auto resource = op->getAttrOfType<mlir::DenseResourceElementsAttr>("value");
@@ -70,7 +70,7 @@ int print(const std::vector<std::string> &paths) {
   return 0;
 }
 
-/// With locations and constants in full.
+/// The module as text, with locations and complete constants.
 std::string textOf(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -113,8 +113,8 @@ int compareAgain(const std::vector<std::string> &paths) {
   return equal == paths.size() ? 0 : 1;
 }
 
-/// Of this process so far, in bytes. Not getrusage's figure, which a process
-/// inherits from the one that started it.
+/// Peak memory of this process so far, in bytes. getrusage's figure would not do: a process
+/// inherits it from the one that started it.
 int64_t peakMemory() {
   std::ifstream facts("/proc/self/status");
   for (std::string word; facts >> word;)
@@ -123,7 +123,7 @@ int64_t peakMemory() {
   return 0;
 }
 
-/// Visits every byte of the constants that are still in the file.
+/// Reads every byte of the constants that are still in the file.
 uint64_t sumOfConstants(mlir::ModuleOp module) {
   uint64_t sum = 0;
   module.walk([&](mlir::Operation *op) {
@@ -178,7 +178,7 @@ std::string damaged(std::string bytes, std::mt19937_64 &random) {
     case 1:
       bytes[place] = static_cast<char>(pick(256));
       break;
-    case 2: // indices are small numbers, so small changes reach far
+    case 2: // indices are small numbers, so small changes have large effects
       bytes[place] = static_cast<char>(bytes[place] + (pick(2) ? 2 : -2));
       break;
     case 3:
@@ -210,8 +210,8 @@ Status importDamagedTables(mlir::MLIRContext &context, const std::string &bytes,
 
 using Victim = Status (*)(mlir::MLIRContext &, const std::string &, std::mt19937_64 &);
 
-/// Runs damaged copies in children, `chunk` in each, so that a crash costs one
-/// chunk and names the run that ended it.
+/// Runs damaged copies in child processes, `chunk` in each, so that a crash loses one chunk and the
+/// crashing run is known.
 int batch(Victim victim, uint64_t seed, int runs, const std::vector<std::string> &paths) {
   std::vector<std::string> contents;
   for (const std::string &path : paths) {
@@ -241,7 +241,7 @@ int batch(Victim victim, uint64_t seed, int runs, const std::vector<std::string>
       ::alarm(120);
       std::map<std::string, int> ends;
       for (int run = first; run < std::min(first + chunk, runs); ++run) {
-        // What is running, for the parent to read if we die.
+        // Tells the parent which run is in progress, in case this process crashes.
         std::string line = concat("run ", run, "\n");
         (void)!::write(pipes[1], line.data(), line.size());
         runOne(run, ends);

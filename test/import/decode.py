@@ -55,9 +55,9 @@ class Bytes:
         return tag & 0x7F, self.take(length)
 
 
-# How an entry is laid out, by dialect and code: a name, then one letter a field.
-# t type, a attribute, s string, u varint, i signed varint, b byte, d f64, o optional attribute, v optional varint,
-# B blob, w integer of the type before it, T A I list of types, attributes, signed varints, U list of varints.
+# The layout of an entry, by dialect and code: a name, then one letter for each field. t type, a attribute, s string, u
+# varint, i signed varint, b byte, d f64, o optional attribute, v optional varint, B blob, w integer of the preceding
+# type, T A I list of types, attributes, signed varints, U list of varints.
 TYPES = {
     ("vhlo", 0): ("integer signless 1", ""), ("vhlo", 1): ("complex", "t"), ("vhlo", 2): ("real bf16", ""),
     ("vhlo", 3): ("real f16", ""), ("vhlo", 4): ("real f32", ""), ("vhlo", 5): ("real f64", ""),
@@ -344,7 +344,7 @@ class Artifact:
         return self.lines
 
     def read_ops(self, reader, count, scope, depth):
-        """`scope` holds, for each region around, [first number in scope, first number in file, next number, size]."""
+        """`scope` has for each enclosing region [first number in scope, first number in file, next number, size]."""
         for _ in range(count):
             self.read_op(reader, scope, depth)
 

@@ -1,4 +1,4 @@
-"""What jaxlib reads from an artifact, and the text of a module in a form that can be compared."""
+"""Reads artifacts with jaxlib, and normalises the text of a module so that it can be compared."""
 import re
 
 from jax._src.interpreters import mlir as jax_mlir
@@ -8,7 +8,7 @@ CURRENT_VERSION = tuple(int(part) for part in stablehlo.get_current_version().sp
 
 
 def read(artifact: bytes) -> str:
-    """The module in generic form, after jaxlib's own deserialiser."""
+    """The module in generic form, read by jaxlib's own deserialiser."""
     with jax_mlir.make_ir_context() as context:
         module = stablehlo.deserialize_portable_artifact(context, artifact)
         return module.operation.get_asm(print_generic_op_form=True)

@@ -1,4 +1,4 @@
-"""JAX programs whose artifacts hold what artifacts hold: each op group, constants of all kinds, sdy."""
+"""JAX programs whose artifacts contain everything that artifacts can contain: each op group, constants of all kinds, sdy."""
 import functools
 import os
 
@@ -157,7 +157,7 @@ def any_number_of_rows(x):
 
 
 def artifact(name: str) -> bytes:
-    """The program as jax.export writes it."""
+    """The program, exported by jax.export."""
     function, arguments, options = PROGRAMS[name]
     if "symbolic" in options:
         shape = jax.export.symbolic_shape(options["symbolic"])

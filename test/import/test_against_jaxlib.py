@@ -1,4 +1,4 @@
-"""Every artifact means to us what it means to jaxlib: op names, types, attributes, constants."""
+"""We read every artifact as jaxlib does: op names, types, attributes, constants."""
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ CONFORMANCE = Path(os.environ.get("TILEWRIGHT_CONFORMANCE_DIR", "../shared/confo
 
 
 def our_reading(paths) -> list[str]:
-    """One text a file."""
+    """The text of each file."""
     result = subprocess.run([PROBE, "print", *paths], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result.stdout.split("\n// end\n")[:-1]
@@ -55,7 +55,7 @@ def version_of(path) -> tuple[int, int]:
 
 
 def test_every_version():
-    """Artifacts of StableHLO 0.9 to the newest that this jaxlib reads."""
+    """Artifacts from StableHLO 0.9 to the newest version that this jaxlib reads."""
     paths = sorted(CONFORMANCE.glob("compat/*.mlir.bc"))
     if not paths:
         pytest.skip(f"no conformance data in {CONFORMANCE}")

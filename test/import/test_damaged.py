@@ -1,4 +1,4 @@
-"""Damaged artifacts end in a module or in a coded error; never in a signal, never without a code."""
+"""Damaged artifacts give a module or an error with an id; never a signal, never an error without an id."""
 import os
 import subprocess
 from pathlib import Path
@@ -19,7 +19,7 @@ def artifacts(tmp_path_factory):
     for name in programs.PROGRAMS:
         path = folder / f"{name}.mlirbc"
         path.write_bytes(programs.artifact(name))
-        # A bit flipped in a large constant proves nothing.
+        # Flipping a bit in a large constant tests nothing.
         if path.stat().st_size < 100_000:
             paths.append(path)
     paths += sorted(CONFORMANCE.glob("compat/*"))[::4]
@@ -35,8 +35,8 @@ def test_damaged(what, artifacts, request):
     ends = dict(line.split() for line in result.stdout.splitlines() if not line.startswith("crash:"))
     assert result.returncode == 0, result.stdout
     assert int(ends.pop("crashes")) == 0
-    # E0 is a failure without an error of its own: a mistake of ours.
+    # E0 is a failure without an error id: our bug.
     assert "E0" not in ends
     assert sum(map(int, ends.values())) == option("--damaged")
-    # The damage must be neither harmless nor total for the test to mean anything.
+    # The test means nothing if all damage is harmless, or all of it is fatal.
     assert int(ends["ok"]) < option("--damaged") and len(ends) > 3

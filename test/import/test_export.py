@@ -1,4 +1,4 @@
-"""What we write, jaxlib reads, and it reads the same module as from the original."""
+"""jaxlib reads the artifacts that we write, and gets the same module as from the original."""
 import os
 import re
 import subprocess
@@ -36,7 +36,7 @@ def test_jax_program(name, tmp_path):
     path.write_bytes(original)
     artifact = written_again(path, tmp_path)
     assert_same(artifact, original, name)
-    # The usual version, unless the program uses something newer.
+    # The default version, unless the program uses something newer.
     assert producer(artifact) == "1.13"
 
 
@@ -57,7 +57,7 @@ def test_what_the_version_lacks_is_named(tmp_path):
     result = subprocess.run([PROBE, "export", "1.0", path, tmp_path / "x"], capture_output=True, text=True)
     assert result.returncode != 0
     assert "E1121" in result.stderr and "'stablehlo.gather' at " in result.stderr
-    assert "exists since StableHLO 1.1, the artifact is for 1.0; export for 1.1 or newer" in result.stderr
+    assert "requires StableHLO 1.1, but the target version is 1.0; export for 1.1 or newer" in result.stderr
 
 
 def test_conformance_data(tmp_path, request):
@@ -69,7 +69,7 @@ def test_conformance_data(tmp_path, request):
 
 
 def test_round_trip():
-    """Ours against ours, on everything: reading, writing and reading gives the same module."""
+    """Reading, writing and reading again with our own code gives the same module, for all artifacts."""
     paths = sorted(CONFORMANCE.glob("*/*.mlir*bc*"))
     if not paths:
         pytest.skip(f"no conformance data in {CONFORMANCE}")

@@ -1,4 +1,4 @@
-"""What write() makes reads back: here the same tables, in jaxlib the same program."""
+"""Artifacts that write() makes can be read: with our reader they give the same tables, with jaxlib the same program."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ TOOL = BUILD / "test/import/ArtifactTables"
 
 
 def verdicts(files):
-    """The tool's line for each file: whether reading what was written gives the same tables."""
+    """The tool's line for each file: whether reading the written artifact gives the same tables."""
     lines = []
     for first in range(0, len(files), 500):
         run = [TOOL, "--again", *files[first : first + 500]]

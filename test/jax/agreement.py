@@ -21,7 +21,7 @@ import numpy as np
 @dataclasses.dataclass(frozen=True)
 class OpClass:
     ulps: float
-    of: str  # "element" or "tensor"
+    of: str  # relative to the "element" or the "tensor"
     what: str
 
 
@@ -44,7 +44,7 @@ FLUSHED = {np.dtype(np.float32), np.dtype(np.float64), np.dtype(ml_dtypes.bfloat
 
 
 def distance(actual, expected, of="element"):
-    """The largest distance of two arrays of one type and shape, in ulps; inf where they differ in kind."""
+    """The largest distance of two arrays of the same type and shape, in ulps; inf if one is NaN or infinite and the other is not."""
     if actual.dtype != expected.dtype or actual.shape != expected.shape:
         return np.inf
     if expected.size == 0:
@@ -79,7 +79,7 @@ def _component(dtype):
 
 
 def _wide(array):
-    """The values in double precision, subnormals flushed where XLA does."""
+    """The values in double precision, with subnormals flushed where XLA does so."""
     if array.dtype.kind == "c":
         wide = array.astype(np.complex128)
         return _flush(wide.real, array.dtype) + 1j * _flush(wide.imag, array.dtype)

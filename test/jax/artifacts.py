@@ -3,9 +3,8 @@
 import dataclasses
 import os
 
-# Before jax is imported: four devices for shard_map; every op rounded to its type,
-# which the evaluator does and XLA may otherwise skip between two bf16 ops; and
-# machine code that is compiled quickly, since each program runs once.
+# Before jax is imported: four devices for shard_map; each op rounds to its type, as in the evaluator, which XLA may
+# otherwise skip between two bf16 ops; and fast compilation, since each program runs once.
 os.environ["XLA_FLAGS"] = (
     "--xla_force_host_platform_device_count=4 --xla_allow_excess_precision=false "
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
@@ -20,7 +19,7 @@ from jax import export  # noqa: E402
 
 @dataclasses.dataclass
 class Case:
-    """What the evaluator gets, and what it should answer."""
+    """The inputs for the evaluator, and the expected results."""
 
     name: str
     op_class: str
@@ -34,7 +33,7 @@ class Case:
 
 
 def make(program):
-    """Exports a program, draws its inputs, and asks jaxlib for the outputs."""
+    """Exports a program, generates its inputs, and computes the outputs with jaxlib."""
     with jax.enable_x64(program.x64):
         arguments = program.arguments()
         exported = export.export(jax.jit(program.function), platforms=[program.platform])(*_specs(program, arguments))
@@ -42,7 +41,7 @@ def make(program):
     leaves = jax.tree.leaves(arguments)
     return Case(
         program.name, program.op_class, program.ranks, exported.mlir_module_serialized,
-        # jit drops arguments that are not used; so does the artifact's signature.
+        # jit drops unused arguments; so does the artifact's signature.
         [leaves[i] for i in exported.module_kept_var_idx],
         [np.asarray(leaf) for leaf in jax.tree.leaves(outputs)],
     )  # fmt: skip

@@ -41,7 +41,7 @@ class Program:
     inputs: tuple
     op_class: str
     x64: bool  # whether jax may use 64-bit types
-    platform: str  # whose lowering is exported; jaxlib always judges on the CPU
+    platform: str  # whose lowering is exported; the reference is always jaxlib on the CPU
     ranks: int
 
     def arguments(self):
@@ -85,7 +85,7 @@ def uniform(*shape, low=0.0, high=1.0, dtype=np.float32):
 
 
 def integers(*shape, low=-100, high=100, dtype=np.int32):
-    """Whole numbers from low to high, without high."""
+    """Integers from low to high, high not included."""
     return Input(lambda rng: np.asarray(rng.integers(low, high, size=shape)), _dtype(dtype))
 
 

@@ -1,4 +1,4 @@
-"""Programs divided over devices: random shardings on a random mesh, the program of one device, and its run on all of them."""
+"""Programs sharded over devices: random shardings on a random mesh, the program of one device, and its run on all of them."""
 
 import collections
 import dataclasses
@@ -15,7 +15,7 @@ MESHES = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (2, 4), (2, 2, 2)]}
 
 @dataclasses.dataclass
 class Cut:
-    """The axes of each dimension, by number."""
+    """The mesh axes of each dimension, by number."""
 
     mesh: tuple
     dims: list
@@ -52,7 +52,7 @@ def draw_cut(rng, mesh, shape, chance, is_batch=False):
 
 
 def with_shardings(text, mesh, inputs, results):
-    """The program with a mesh, and shardings on the signature of its main function."""
+    """Adds a mesh to the program, and shardings to the signature of its main function."""
     axes = ", ".join(f'"a{i}"={size}' for i, size in enumerate(mesh))
     devices = int(np.prod(mesh))
     text = re.sub(r"mhlo.num_partitions = 1 : i32", f"mhlo.num_partitions = {devices} : i32", text, count=1)
@@ -81,14 +81,14 @@ class Case:
         self.collectives = collections.Counter()
 
     def whole(self):
-        """A line of a batch that computes all on one device."""
+        """A line of a batch that computes everything on one device."""
         return self._line(f"{self.name}.mlirbc", [f"{self.name}.in{i}.npy" for i in range(len(self.arguments))], self.name)
 
     def divide(self, mesh):
-        """A line of a batch that computes it on all devices; words in its place if it cannot be divided."""
+        """A line of a batch that computes the program on all devices; an explanation instead if it cannot be sharded."""
         devices = int(np.prod(mesh))
         self.mesh, name = mesh, f"{self.name}-{devices}"
-        # Half of them as a batch: then most ops meet operands that are divided alike.
+        # Half of the programs shard the batch: then most ops have operands with the same sharding.
         is_batch = self.rng.random() < 0.5
         cuts = [draw_cut(self.rng, mesh, a.shape, 0.8, is_batch) for a in self.arguments]
         self.results = [draw_cut(self.rng, mesh, shape, 0.3) for shape, _ in self.outputs]
@@ -110,9 +110,9 @@ class Case:
         return self._line(f"{name}.mlir", inputs, name), None
 
     def answers(self):
-        """Of each device: what it has, and which piece of one device's answer it should have.
+        """For each device: its result, and the shard of one device's result that it should be.
 
-        - FileNotFoundError: a program that did not run.
+        - FileNotFoundError: a program did not run.
         """
         whole = [self._load(f"{self.name}.out{i}", dtype) for i, (_, dtype) in enumerate(self.outputs)]
         devices = int(np.prod(self.mesh))
@@ -146,9 +146,9 @@ def run_batch(folder, name, lines, devices):
 
 
 def compare(cases, folder, judge):
-    """Runs every case on one device and on 2, 4 and 8. `judge(case, device, got, wanted)` says in words what is wrong.
+    """Runs every case on one device and on 2, 4 and 8. `judge(case, device, got, wanted)` describes what is wrong.
 
-    (what is wrong, collectives of all programs, number of runs)
+    Returns (what is wrong, collectives of all programs, number of runs).
     """
     run_batch(folder, "whole", [case.whole() for case in cases], 1)
     wrong, collectives, runs = [], collections.Counter(), 0

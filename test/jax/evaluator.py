@@ -10,7 +10,7 @@ TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/
 
 
 def evaluate(cases, folder, *options):
-    """The outputs of each case, by name; where it failed, the tool's words instead. Evaluated, unless `options` say more."""
+    """The outputs of each case, by name; the tool's output instead if it failed. Evaluates, unless `options` select another way to run."""
     for case in cases:
         case.artifact_file(folder).write_bytes(case.artifact)
         for index, array in enumerate(case.inputs):
@@ -30,11 +30,11 @@ def _arguments(case, folder):
 
 
 def _outputs(case, folder, options):
-    # Every rank holds the whole result; that they agree is part of the answer.
+    # Every rank has the replicated result; all ranks must agree.
     ranks = [f"rank{rank}-" for rank in range(case.ranks)] if case.ranks > 1 else [""]
     files = [folder / f"{case.name}.out{rank}{i}.npy" for rank in ranks for i in range(len(case.expected))]
     if not all(file.exists() for file in files):
-        # One more time alone, for its own words.
+        # Run it again alone, to get its own error message.
         artifact, *inputs, _, prefix = _arguments(case, folder)
         alone = _run(f"--partitions={case.ranks}", artifact, *(f"--input={i}" for i in inputs), f"--output={prefix}",
                      *options)  # fmt: skip
@@ -53,7 +53,7 @@ def _raw(array):
 
 
 def _typed(array, dtype):
-    """NumPy does not know ml_dtypes' types by name; they come as raw bytes of the same size."""
+    """NumPy does not know ml_dtypes' types by name; they are raw bytes of the same size."""
     return array.view(dtype) if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize else array
 
 

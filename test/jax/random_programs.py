@@ -33,7 +33,7 @@ MAX_MAGNITUDE = {"float16": 500.0, "bfloat16": 5e3, "float32": 1e4, "float64": 1
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """What is known of a value: every element is in [low, high], and two implementations differ by at most `error`."""
+    """What is known about a value: every element is in [low, high], and two implementations differ by at most `error`."""
 
     dtype: str
     shape: tuple
@@ -78,7 +78,7 @@ class Program:
     outputs: tuple[Spec, ...]
 
     def source(self):
-        """The program as a person would write it."""
+        """The program as Python source."""
         names = ", ".join(f"v{i}" for i in range(len(self.inputs)))
         types = ", ".join(f"{s.dtype}{list(s.shape)}" for s in self.inputs)
         results = ", ".join(f"v{len(self.inputs) + i}" for i in range(len(self.outputs)))
@@ -91,7 +91,7 @@ class Program:
         return scope["program"]
 
     def needed(self, name):
-        """The lines that value `name` depends on, it among them."""
+        """The lines that value `name` depends on, including its own."""
         wanted, lines = {name}, []
         for line in reversed(self.lines):
             value, expression = line.split(" = ", 1)
@@ -113,13 +113,13 @@ def _draw_input(rng, spec):
         return rng.integers(0, 2, size=spec.shape) != 0
     if spec.kind == "int":
         return rng.integers(int(spec.low), int(spec.high), size=spec.shape, endpoint=True, dtype=spec.dtype)
-    # An eighth of a whole number: exact in every float type here, so that ties happen.
+    # Multiples of 1/8: exact in every float type here, so that ties occur.
     steps = rng.integers(int(spec.low * 8), int(spec.high * 8), size=spec.shape, endpoint=True)
     return np.asarray(steps / 8).astype(ml_dtypes.finfo(spec.dtype).dtype)
 
 
 class Builder:
-    """The values so far. A rule picks operands from them and says what it makes of them."""
+    """The values so far. A rule picks operands from them and describes its result."""
 
     def __init__(self, draw, inputs):
         self.draw = draw
@@ -133,7 +133,7 @@ class Builder:
         return self.draw(st.integers(low, high))
 
     def pick(self, wanted=lambda spec: True):
-        """The (name, spec) of a value that satisfies `wanted`, or None."""
+        """A (name, spec) whose spec satisfies `wanted`, or None."""
         candidates = [i for i, spec in enumerate(self.values) if wanted(spec)]
         if not candidates:
             return None
@@ -146,7 +146,7 @@ class Builder:
         return self.pick(lambda other: (other.dtype, other.shape) == (spec.dtype, spec.shape) and wanted(other))
 
     def add(self, expression, spec):
-        """Takes a rule's result, unless it became too large or too inexact to tell anything."""
+        """Accepts a rule's result, unless it is too large or too inexact to be useful."""
         if spec.size > MAX_ELEMENTS or not np.isfinite(spec.error):
             return
         if spec.kind in ("float", "complex"):
@@ -189,7 +189,7 @@ def programs(draw):
     for turn in range(4 * wanted):
         if len(builder.lines) >= wanted:
             break
-        # Hypothesis likes zero; turning the list makes zero another rule each time.
+        # Hypothesis prefers zero; rotating the list makes zero a different rule each time.
         choice = draw(st.integers(0, len(RULES) - 1))
         made = RULES[(choice + 37 * turn) % len(RULES)](builder)
         if made:
@@ -198,7 +198,7 @@ def programs(draw):
     return Program(tuple(inputs), tuple(builder.lines), tuple(outputs))
 
 
-# --- without hypothesis: twenty times as fast, larger shapes, nothing to shrink ---
+# --- without hypothesis: twenty times as fast, larger shapes, no shrinking ---
 
 
 class SeededBuilder(Builder):
@@ -237,7 +237,7 @@ def _seeded_shape(rng, sizes):
 
 
 def seeded_program(seed, sizes=(1, 2, 3, 4, 5, 7, 8, 16, 17, 33)):
-    """Program number `seed`: as `programs` draws them, with shapes that fill vectors, too."""
+    """Program number `seed`: drawn as by `programs`, but also with shapes that fill vectors."""
     from random_rules import RULES
 
     rng = random.Random(seed)

@@ -1,8 +1,8 @@
-"""One rule an operation: which operands it takes, how it is written, what is known of its result.
+"""One rule for each operation: which operands it takes, how it is written, what is known about its result.
 
-A rule returns None where the values at hand do not suit it. `rounding` below is
+A rule returns None if the available values do not suit it. `rounding` below is
 the distance in epsilons at the result's magnitude that one operation may add:
-1 for an operation that is rounded once, 8 for a function XLA approximates.
+1 for an operation that is rounded once, 8 for a function that XLA approximates.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ def rule(function):
 
 
 def rules(*parameters):
-    """The decorated function, once for each parameter tuple."""
+    """Registers the decorated function as a rule, once for each parameter tuple."""
 
     def register(function):
         for values in parameters:
@@ -56,13 +56,13 @@ def unsigned(spec):
 
 
 def anything_int(spec):
-    """The same type and shape, with nothing known but the type: integers wrap."""
+    """The same type and shape, with an interval of the whole type: integers wrap."""
     info = np.iinfo(spec.dtype)
     return Spec(spec.dtype, spec.shape, info.min, info.max)
 
 
 def rounded(spec, low, high, error, rounding=1):
-    """A float result with its interval, and the error it inherits plus its own rounding."""
+    """A float result with its interval; its error is the inherited error plus its own rounding."""
     return dataclasses.replace(
         spec, low=low, high=high, error=error + rounding * spec.epsilon * max(abs(low), abs(high))
     )
@@ -136,7 +136,7 @@ def absolute(b):
         return f"lax.abs({v})", anything_int(s) if ints(s) else dataclasses.replace(s, low=0.0, high=s.magnitude)
 
 
-# --- two operands of one type and shape ---
+# --- two operands of the same type and shape ---
 
 
 @rules(("add", 1), ("sub", -1))
@@ -200,8 +200,8 @@ def integer_arithmetic(b, name):
     if picked:
         (x, s), (y, _) = picked, b.like(picked[1])
         if name == "mul" and x == y:
-            # jaxlib 0.10.2 takes abs(x * x) to be x * x, also where the product wraps
-            # around to a negative number; test/exec/wrapping.mlir has what is right.
+            # jaxlib 0.10.2 simplifies abs(x * x) to x * x, although the product may wrap to a negative number;
+            # test/exec/elementwise/wrapping-square.mlir has the correct result.
             y = f"({y} | 1)"
         return f"lax.{name}({x}, {y})", s if bools(s) else anything_int(s)
 
@@ -211,7 +211,7 @@ def integer_division(b, name):
     picked = b.pick(ints)
     if picked:
         (x, s), (y, _) = picked, b.like(picked[1])
-        # An odd divisor is never zero; what a division by zero gives is nobody's promise.
+        # An odd divisor is never zero; the result of a division by zero is undefined.
         return f"lax.{name}({x}, {y} | 1)", anything_int(s)
 
 
@@ -432,7 +432,7 @@ def gather_rows(b):
 
 @rules(("max",), ("min",), ("add",))
 def scatter(b, how):
-    # Only what does not depend on the order of colliding updates.
+    # Only updates whose result does not depend on the order of collisions.
     picked = b.pick(lambda s: s.rank == 1 and s.size > 0 and (ints(s) or floats(s) and how != "add"))
     index = picked and b.pick(lambda s: s.dtype in ("int32", "int64") and s.rank == 1)
     updates = index and b.pick(lambda s: (s.dtype, s.shape) == (picked[1].dtype, index[1].shape))

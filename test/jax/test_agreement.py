@@ -1,4 +1,4 @@
-"""The judge's own ruler: a distance that measured nothing would pass everything."""
+"""Tests the distance itself: one that measured nothing would accept everything."""
 
 import agreement
 import ml_dtypes

@@ -1,4 +1,4 @@
-"""Every JAX program of programs/: exported, read, evaluated, and equal to jaxlib's answer.
+"""Every JAX program of programs/: exported, read, evaluated, and compared with jaxlib's result.
 
 pytest test/jax/test_programs.py -k 'sorting'         some of them
 pytest test/jax/test_programs.py --shard 1/2          every second one, as CTest runs them
@@ -55,7 +55,7 @@ def finite_share(cases):
 
 
 def table(cases, outputs):
-    """The largest distance of each class beside what is allowed, as lines."""
+    """The largest distance of each class beside the tolerance, as lines."""
     worst = collections.defaultdict(lambda: (0.0, ""))
     for case in cases:
         of = agreement.CLASSES[case.op_class].of

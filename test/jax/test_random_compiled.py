@@ -1,11 +1,11 @@
-"""Random programs, compiled for the CPU, and equal to the evaluator's answer within their own bounds.
+"""Random programs, compiled for the CPU and compared with the evaluator's results within their own bounds.
 
     pytest test/jax/test_random_compiled.py --programs 10000 --seed 7
 
-Inputs come from files, so that nothing is known when a program is compiled; each is compiled twice, with the default
-options and with nothing folded. jax writes the programs and runs none of them. The bound of a value follows from the
+Inputs are read from files, so that no value is known at compile time. Each program is compiled twice, with the default
+options and without folding. jax writes the programs and runs none of them. The bound of a value follows from the
 program (random_programs.py): a few ulps for each operation, by its class (random_rules.py). Integers, booleans,
-and what only moves, compares or rounds elements must be equal.
+and operations that only move, compare or round elements must be equal.
 """
 
 import collections
@@ -42,7 +42,7 @@ def _dtype(name):
 
 
 def compare(job):
-    """Programs [first, last) of a seed, in a folder: how many operations, and what disagrees, in words."""
+    """Runs programs [first, last) of a seed in a folder; returns the number of operations and descriptions of disagreements."""
     folder, seed, first, last = job
     folder.mkdir()
     programs = [random_programs.seeded_program(f"{seed}/{i}") for i in range(first, last)]
@@ -83,7 +83,7 @@ def test_compiled_programs_agree_with_the_evaluator(tmp_path, pytestconfig):
     began = time.monotonic()
     jobs = [(tmp_path / str(at), seed, at, min(at + CHUNK, count)) for at in range(0, count, CHUNK)]
     operations, wrong = collections.Counter(), []
-    # Started anew, not forked: jax has threads.
+    # Spawned, not forked: jax has threads.
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(min(len(jobs), os.cpu_count()), context) as pool:
         for made, words in pool.map(compare, jobs):

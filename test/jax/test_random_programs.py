@@ -1,4 +1,4 @@
-"""Random programs, exported, read, evaluated, and equal to jaxlib's answer within their own bounds.
+"""Random programs, exported, read, evaluated, and compared with jaxlib's results within their own bounds.
 
     pytest test/jax/test_random_programs.py --programs 2000 --seed 7
 
@@ -32,7 +32,7 @@ def draw_programs(count, seed):
     drawn = {}
 
     @hypothesis.seed(seed)
-    @hypothesis.settings(SETTINGS, max_examples=2 * count)  # some are drawn twice, some come out empty
+    @hypothesis.settings(SETTINGS, max_examples=2 * count)  # some are drawn twice, some are empty
     @hypothesis.given(random_programs.programs())
     def collect(program):
         if program.lines and len(drawn) < count:
@@ -54,7 +54,7 @@ def make_case(program, name):
 
 
 def disagreement(program, case, outputs, judge="jaxlib", ours="ours"):
-    """What is wrong, in words; None when all outputs are within their bounds."""
+    """Describes what is wrong; None if all outputs are within their bounds."""
     if isinstance(outputs, str):
         return f"evaluation failed: {outputs}"
     for index, (spec, actual, expected) in enumerate(zip(program.outputs, outputs, case.expected)):
@@ -76,7 +76,7 @@ def disagreement(program, case, outputs, judge="jaxlib", ours="ours"):
 
 
 def outside(program, case):
-    """The first output that breaks what the generator promised of it; None when all keep it."""
+    """The first output that violates the generator's interval or bound; None if there is none."""
     for spec, line, array in zip(program.outputs, program.lines, case.expected):
         if (str(array.dtype), array.shape) != (spec.dtype, spec.shape):
             return f"{line}: {array.dtype}{array.shape} is not {spec}"

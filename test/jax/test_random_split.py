@@ -1,11 +1,11 @@
-"""Programs divided over 2, 4 and 8 devices, and equal to what one device computes within their own bounds.
+"""Programs sharded over 2, 4 and 8 devices, and compared with the result of one device within their own bounds.
 
     pytest test/jax/test_random_split.py --programs 2000 --seed 7
 
-Parameters get random shardings on a random mesh, some results too. `distribute-split` makes of each the program of one
-device, and the evaluator runs it on all devices at a time, which exchange what its collectives say. One device, the whole
-program, is the judge. Sums over what is divided are taken in another order, which the bounds of a value allow for
-(random_programs.py, agreement.py); what is exact stays exact.
+Parameters get random shardings on a random mesh, some results too. `distribute-split` makes the program of one device,
+and the evaluator runs it on all devices at once, including its collectives. The reference is the whole program on one
+device. Sums over sharded dimensions have another order, which the bounds of a value allow for (random_programs.py,
+agreement.py); exact values stay exact.
 """
 
 import dataclasses
@@ -23,8 +23,9 @@ import random_programs
 from jax import export
 from test_random_programs import disagreement
 
-SIZES = (8, 16, 4, 8, 2, 3, 1)  # most come out even
-# Where a program's class does not say that parts of its sums are rounded to bf16 before they are added: two of its ulps, in f32's.
+SIZES = (8, 16, 4, 8, 2, 3, 1)  # most are divisible by the number of shards
+# For programs whose class does not allow for partial sums that are rounded to bf16 before they are added: two bf16
+# ulps, in f32 ulps.
 ROUNDED = {"small_types.mixed_precision_training_step": 2 * 2**16}
 NOBODY = artifacts.Case("", "", 1, b"", [], [])
 
@@ -45,7 +46,7 @@ def test_random_programs_in_pieces(tmp_path, pytestconfig):
         rng = random.Random(f"{seed}/{i}")
         program = random_programs.seeded_program(f"split/{seed}/{i}", SIZES)
         function = program.function()
-        # The other values are used in the program alone, so that they may be divided.
+        # The other values are used only inside the program, so that they may be sharded.
         kept = sorted(rng.sample(range(len(program.lines)), min(len(program.lines), rng.randint(1, 3))))
         program = dataclasses.replace(program, outputs=tuple(program.outputs[k] for k in kept))
         with jax.enable_x64(True):
@@ -67,7 +68,7 @@ def test_random_programs_in_pieces(tmp_path, pytestconfig):
 
 
 def test_programs_of_the_catalog_in_pieces(tmp_path, pytestconfig):
-    """Every twelfth of them with every change; all with --programs 1000."""
+    """Every twelfth program with every change; all of them with --programs 1000."""
     step = 1 if pytestconfig.getoption("--programs") >= 1000 else 12
     cases, bounds = [], {}
     for program in list(catalog.load().values())[::step]:

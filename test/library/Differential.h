@@ -1,4 +1,4 @@
-// Random calls of library kernels, and the same values as the evaluator's tensors.
+// Random calls of library kernels, and the same values as tensors of the evaluator.
 #ifndef TEST_LIBRARY_DIFFERENTIAL_H
 #define TEST_LIBRARY_DIFFERENTIAL_H
 
@@ -14,16 +14,16 @@ namespace tilewright::runtime::cpu {
 
 using Dims = std::vector<int64_t>;
 using interpret::Context;
-using interpret::Scalar;
 using interpret::Tensor;
+using numerics::Scalar;
 
 inline ElementType elementTypeNumber(size_t i) { return static_cast<ElementType>(i); }
 
-/// Numbers that are the same in every run.
+/// Random numbers that are the same in every run.
 class Random {
 public:
   explicit Random(uint32_t seed) : engine(seed) {}
-  /// One of [low, high].
+  /// A number in [low, high].
   int64_t number(int64_t low, int64_t high) {
     return low + static_cast<int64_t>((engine() >> 4) % static_cast<uint64_t>(high - low + 1));
   }
@@ -36,15 +36,15 @@ public:
   ElementType type() {
     return elementTypeNumber(static_cast<size_t>(number(0, numerics::elementTypeCount - 1)));
   }
-  /// A type out of a list.
+  /// A random type of a list.
   ElementType oneOf(std::initializer_list<ElementType> types) {
     return types.begin()[number(0, static_cast<int64_t>(types.size()) - 1)];
   }
-  /// Whole numbers of [low, high], converted.
+  /// Integers in [low, high], converted to `type`.
   TestBuffer buffer(ElementType type, const Dims &dims, int64_t low = -9, int64_t high = 9) {
     TestBuffer result({type, dims});
-    const interpret::Operation convert =
-        interpret::operationFor(interpret::ScalarOp::convert, ElementType::i64, type);
+    const numerics::Operation convert =
+        numerics::operationFor(numerics::ScalarOp::convert, ElementType::i64, type);
     for (int64_t i = 0; i < result.count(); ++i) {
       Scalar value = convert(Scalar::ofSigned(number(low, high)), {}, {});
       if (numerics::isComplex(type))
@@ -70,7 +70,7 @@ inline TensorType typeOf(const Tensor &tensor) {
   return {tensor.type(), Dims(tensor.shape().dims().begin(), tensor.shape().dims().end())};
 }
 
-/// Runs `call` with results like `expected` and demands the same bytes.
+/// Runs `call` with result buffers like `expected` and requires the same bytes.
 inline void expectSame(TestCall &call, const std::vector<Tensor> &expected, const std::string &what,
                        unsigned threads = 2) {
   for (const Tensor &tensor : expected)

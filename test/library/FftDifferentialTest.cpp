@@ -11,7 +11,7 @@ using interpret::FftKind;
 
 static Context context;
 
-/// The largest difference, relative to the root of the mean square of what is expected.
+/// The largest difference, relative to the root mean square of the expected values.
 static double difference(const TestBuffer &got, const Tensor &expected) {
   double largest = 0, squares = 0;
   for (int64_t i = 0; i < got.count(); ++i) {

@@ -74,7 +74,7 @@ TEST(LinearAlgebraDifferential, TriangularSolve) {
       for (int64_t k = 0; k < n * n; ++k)
         if (k % (n + 1) == 0)
           matrix.set(i + k, Scalar::ofComplex(8));
-        else if (n > 6) // well conditioned, or rounding differs by more than is stated
+        else if (n > 6) // well conditioned, or rounding differs by more than the tolerance
           matrix.set(i + k, Scalar::ofComplex(matrix.at(i + k).complex() * 0.125));
     const char *const names[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
     TestCall call("triangular_solve",

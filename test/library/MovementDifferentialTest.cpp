@@ -175,7 +175,7 @@ TEST(MovementDifferential, DynamicSlices) {
   }
 }
 
-/// Dimension numbers that fit together, made from a random operand.
+/// Consistent dimension numbers, derived from a random operand.
 TEST(MovementDifferential, Gather) {
   Random random(7);
   for (int round = 0; round < 600; ++round) {
@@ -199,7 +199,7 @@ TEST(MovementDifferential, Gather) {
     Dims mapped(roles.begin() + batching, roles.end());
     mapped.resize(static_cast<size_t>(random.number(0, static_cast<int64_t>(mapped.size()))));
     numbers.startIndexMap = mapped;
-    // Indices: the batching dimensions and some more, with the vector anywhere.
+    // Indices: the batching dimensions and some others, with the index vector in any position.
     Dims indexDims;
     for (int64_t dim : numbers.operandBatchingDims)
       indexDims.push_back(dims[static_cast<size_t>(dim)]);

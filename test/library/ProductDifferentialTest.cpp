@@ -40,7 +40,7 @@ static Types randomTypes(Random &random) {
   }
 }
 
-/// Dimensions of an operand in random order: where each of `sizes` went.
+/// Shuffles the dimensions of an operand; returns the new position of each of `sizes`.
 static Dims shuffled(Random &random, const Dims &sizes, Dims &dims) {
   Dims order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -100,7 +100,7 @@ TEST(ProductDifferential, DotGeneral) {
   }
 }
 
-/// buffers: a bias for each column, the result. The product is 3 x 4.
+/// `buffers` are a bias for each column, and the result. The product is 3 x 4.
 static void addBias(void *const *buffers, int64_t rowBegin, int64_t rowEnd, int64_t columnBegin,
                     int64_t columnEnd, const void *tile, int64_t tileStride) {
   for (int64_t row = rowBegin; row < rowEnd; ++row)
@@ -190,7 +190,8 @@ static void compareConvolution(Random &random, int round) {
   p.output = layoutOf(shuffled(random, inputSizes, outputDims));
 
   const Types types = randomTypes(random);
-  // What is not a number is one under padding, too, and the evaluator does not look there.
+  // f8E8M0FNU converts numbers below 1 to NaN. A NaN factor under padding makes the kernel's result
+  // NaN, while the evaluator skips padding.
   const int64_t low = types.rhs == ElementType::f8E8M0FNU ? 1 : -2;
   TestBuffer lhs = random.buffer(types.lhs, inputDims, low, 2);
   TestBuffer rhs = random.buffer(types.rhs, kernelDims, low, 2);

@@ -24,7 +24,7 @@ TEST(RandomDifferential, Bits) {
     for (int64_t i = 0; i < words; ++i)
       state.as<uint64_t>()[i] =
           static_cast<uint64_t>(random.number(0, 1 << 20)) * 0x9e3779b97f4a7c15u;
-    // Near the ends of a half and of the whole counter.
+    // Counters near the overflow of the lower half and of the whole.
     if (round % 3 == 0)
       state.as<uint64_t>()[1] = round % 2 == 0 ? 0xfffffffffffffff9u : 0x12fffffff8u;
     auto expected =

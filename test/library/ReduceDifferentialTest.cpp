@@ -9,8 +9,8 @@
 namespace tilewright::runtime::cpu {
 
 using interpret::ScalarFunction;
-using interpret::ScalarOp;
 using interpret::WindowDimension;
+using numerics::ScalarOp;
 
 static Context context;
 
@@ -27,15 +27,15 @@ static const Operation operations[] = {
     {"and", ScalarOp::bitAnd},      {"or", ScalarOp::bitOr},
     {"xor", ScalarOp::bitXor}};
 
-/// An operation that `type` has and whose result does not depend on the order of rounding.
+/// An operation that `type` supports and whose result does not depend on the order of evaluation.
 static Operation operationOf(Random &random, ElementType type) {
   for (;;) {
     const Operation each = operations[random.number(0, 6)];
     const bool rounds = numerics::isReal(type) && numerics::bitWidth(type) < 16;
     const bool adds = each.op == ScalarOp::add || each.op == ScalarOp::multiply;
-    // A complex product of zeros has signs that depend on the order, too.
+    // The signs of zeros in a complex product depend on the order, too.
     const bool multiplies = numerics::isComplex(type) && each.op == ScalarOp::multiply;
-    if (interpret::operationFor(each.op, type) && !(rounds && adds) && !multiplies)
+    if (numerics::operationFor(each.op, type) && !(rounds && adds) && !multiplies)
       return each;
   }
 }
@@ -70,7 +70,7 @@ TEST(ReduceDifferential, KnownOperations) {
   }
 }
 
-/// Sizes at which work is cut into pieces and split over threads.
+/// Sizes at which the work is split into blocks and over threads.
 TEST(ReduceDifferential, LargeSums) {
   Random random(12);
   struct Case {
@@ -170,7 +170,7 @@ TEST(ReduceDifferential, ArgMaxAndArgMin) {
     const int64_t size = dims[static_cast<size_t>(dimension)];
     Dims kept = dims;
     kept.erase(kept.begin() + dimension);
-    // The first that no other one beats; a NaN beats all numbers.
+    // The expected result is the first element that no other beats; a NaN beats all numbers.
     std::vector<int64_t> best;
     for (int64_t out = 0; out < shape.elementCount() / size; ++out) {
       const int64_t base = out / stride * stride * size + out % stride;
@@ -194,7 +194,7 @@ TEST(ReduceDifferential, ArgMaxAndArgMin) {
     call.operand(std::move(values));
     if (asReduce) {
       TestBuffer init({type, {}});
-      init.set(0, isMaximum ? interpret::lowestOf(type) : interpret::highestOf(type));
+      init.set(0, isMaximum ? numerics::lowestOf(type) : numerics::highestOf(type));
       call.operand(std::move(indices)).operand(std::move(init));
       call.operand(bufferOf(ElementType::i32, {}, {0}));
       call.result({type, kept});
@@ -264,7 +264,7 @@ TEST(ReduceDifferential, Windows) {
 }
 
 TEST(ReduceDifferential, SmallWindowsAndShortRunsRoundAsTheBodySays) {
-  // Elements of many magnitudes, so that every other order of rounding shows.
+  // Elements of many magnitudes, so that every other order of summation gives another result.
   Random random(19);
   for (int round = 0; round < 200; ++round) {
     const bool isRun = round % 2 == 0;
@@ -291,7 +291,7 @@ TEST(ReduceDifferential, SmallWindowsAndShortRunsRoundAsTheBodySays) {
     }
     TestBuffer values({type, dims});
     for (int64_t i = 0; i < values.count(); ++i)
-      values.set(i, interpret::operationFor(interpret::ScalarOp::convert, ElementType::f64, type)(
+      values.set(i, numerics::operationFor(numerics::ScalarOp::convert, ElementType::f64, type)(
                         Scalar::ofReal(std::ldexp(double(random.number(-999, 999)) / 999,
                                                   int(random.number(-6, 6)))),
                         {}, {}));
@@ -308,8 +308,8 @@ TEST(ReduceDifferential, SmallWindowsAndShortRunsRoundAsTheBodySays) {
   }
 }
 
-/// Large enough that the first sliding dimension is taken in slabs, with windows across their
-/// edges.
+/// Large enough that the first sliding dimension is processed in slabs, with windows across slab
+/// boundaries.
 TEST(ReduceDifferential, WindowsInSlabs) {
   Random random(16);
   for (int round = 0; round < 24; ++round) {

@@ -8,8 +8,8 @@
 namespace tilewright::runtime::cpu {
 
 using interpret::ScalarFunction;
-using interpret::ScalarOp;
 using interpret::ScatterDimensions;
+using numerics::ScalarOp;
 
 static Context context;
 
@@ -22,7 +22,7 @@ static Dims permutation(Random &random, int64_t rank) {
 }
 
 namespace {
-/// Dimension numbers with shapes that fit them.
+/// Dimension numbers with matching shapes.
 struct Case {
   ScatterDimensions numbers;
   Dims input, indices, updates;
@@ -99,11 +99,11 @@ TEST(ScatterDifferential, KnownOperations) {
     ElementType type = random.type();
     std::vector<Attribute> attributes = each.attributes();
     const int64_t choice = random.number(0, 3);
-    while (choice > 1 && !interpret::operationFor(ScalarOp::maximum, type))
+    while (choice > 1 && !numerics::operationFor(ScalarOp::maximum, type))
       type = random.type();
     const ScalarOp op = choice == 1 ? ScalarOp::add : ScalarOp::maximum;
     attributes.push_back(text("body", choice == 0 ? "second" : choice == 1 ? "add" : "maximum"));
-    // Values are replaced by the second argument, which no scalar operation does.
+    // The second argument replaces the value, which no scalar operation does.
     ScalarFunction::Builder second({type, type});
     second.addResult(1, type);
     const ScalarFunction function =
@@ -155,7 +155,7 @@ TEST(ScatterDifferential, Functions) {
   }
 }
 
-/// Rows that are split over threads: sums of f32 in the order of the index vectors, to the bit.
+/// Rows are split over threads: f32 sums must be in the order of the index vectors, bit for bit.
 TEST(ScatterDifferential, RowsInParallel) {
   Random random(33);
   TestCall call("scatter",

@@ -9,7 +9,7 @@
 namespace tilewright::runtime::cpu {
 
 using interpret::ScalarFunction;
-using interpret::ScalarOp;
+using numerics::ScalarOp;
 
 static Context context;
 
@@ -44,7 +44,7 @@ TEST(SortDifferential, KnownOrders) {
                            integers("comparator_total_order", {total})});
     for (size_t i = 0; i < width; ++i) {
       ElementType type = random.type();
-      // Two formats hold no negative or no large numbers but NaNs, which have no order by value.
+      // In two formats negative or large numbers become NaN, which has no order by value.
       while (i == key && (numerics::isComplex(type) || type == ElementType::f8E8M0FNU ||
                           type == ElementType::f8E4M3B11FNUZ))
         type = random.type();
@@ -97,7 +97,7 @@ TEST(SortDifferential, LongRowsInParallel) {
       const std::vector<double> before = call.operands[0].reals(), after = call.results[0].reals();
       std::vector<int32_t> order(static_cast<size_t>(count));
       std::iota(order.begin(), order.end(), 0);
-      // 64-bit integers lose bits as doubles.
+      // Compare as integers: doubles would lose bits of 64-bit integers.
       auto goesBefore = [&](int32_t a, int32_t b) {
         if (type == ElementType::ui64)
           return call.operands[0].as<uint64_t>()[a] < call.operands[0].as<uint64_t>()[b];
@@ -119,7 +119,7 @@ TEST(SortDifferential, LongRowsInParallel) {
     }
 }
 
-/// Input 1 decides, then input 0.
+/// Compares by input 1, then by input 0.
 static void lexicographic(const void *const *arguments, void *const *results) {
   const auto a = *static_cast<const int32_t *>(arguments[2]),
              b = *static_cast<const int32_t *>(arguments[3]);
@@ -172,7 +172,7 @@ TEST(SortDifferential, TopK) {
         values.as<float>()[i] = i % 2 == 0 ? NAN : -0.0f;
     call.result({type, {rows, k}}).result({ElementType::i32, {rows, k}});
     ASSERT_TRUE(call.run().isOk());
-    const interpret::Operation greater = interpret::operationFor(
+    const numerics::Operation greater = numerics::operationFor(
         numerics::isReal(type) ? (largest ? ScalarOp::totalOrderGt : ScalarOp::totalOrderLt)
                                : (largest ? ScalarOp::compareGt : ScalarOp::compareLt),
         type);

@@ -38,15 +38,17 @@ void writeBytes(const Bytes &bytes) {
   std::cout.flush();
 }
 
-/// The next word of a command as an element type; the test that misspells one
-/// learns it from the message.
+/// Reads the next word of a command as an element type. For an unknown word prints a message, by
+/// which a test finds its spelling mistake, and returns pred.
 ElementType readType(std::istream &line) {
   std::string name;
   line >> name;
   std::optional<ElementType> type = elementTypeNamed(name);
-  if (!type)
+  if (!type) {
     std::cerr << "no element type named '" << name << "'\n";
-  return type.value_or(ElementType::pred);
+    std::exit(1);
+  }
+  return *type;
 }
 
 Bytes runConvert(std::istream &line) {

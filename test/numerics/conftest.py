@@ -24,12 +24,12 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture
 def random(request):
-    """A generator; its seed is printed at the end of the run."""
+    """A random generator; its seed is printed at the end of the run."""
     return numpy.random.default_rng(request.config.option.seed)
 
 
 class Numerics:
-    """tilewright/numerics in a process of its own; see NumericsPipe.cpp for the protocol."""
+    """tilewright/numerics in a separate process; see NumericsPipe.cpp for the protocol."""
 
     def __init__(self):
         build = Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev"))
@@ -48,7 +48,7 @@ class Numerics:
         return numpy.frombuffer(data, numpy.uint8)
 
     def convert(self, source, values, target):
-        """The bits of `values`, an array whose bits are of type `source`, as `target`."""
+        """Converts `values`, an array whose bits are of type `source`, to the bits of `target`."""
         count = values.size
         back = self.call(f"convert {source.name} {target.name} {count}", values,
                          bytes_back=count * target.bits_dtype.itemsize)

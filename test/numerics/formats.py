@@ -1,7 +1,7 @@
-"""The element types as Python sees them: ml_dtypes where it has them, and an exact model.
+"""The element types in Python: ml_dtypes where it has them, and an exact model.
 
 The model knows a format only as the list of its values. It finds the nearest one by searching that list, so it
-shares no idea with the code under test, which shifts bits.
+has nothing in common with the code under test, which shifts bits.
 """
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,7 +45,7 @@ class Real:
 
     @cached_property
     def midpoints(self):
-        """Between each value and the next; the last is where rounding leaves the format."""
+        """Midpoints between each value and the next; beyond the last midpoint, values round out of the format's range."""
         last = self.values[-1]
         step = np.ldexp(1.0, int(np.frexp(last)[1]) - 1 - self.mantissa)
         return np.append((self.values[:-1] + self.values[1:]) / 2, last + step / 2)
@@ -74,7 +74,7 @@ class Real:
         midpoints = self.midpoints.astype(x.dtype)
         code = np.searchsorted(midpoints, magnitude, side="left")
         on_midpoint = magnitude == midpoints[np.minimum(code, len(midpoints) - 1)]
-        # One significant bit has the even significand above: f8E8M0FNU rounds halfway up.
+        # With one significant bit the upper neighbour has the even significand: f8E8M0FNU rounds ties up.
         code += on_midpoint & ((code % 2 == 1) if self.mantissa else True)
         code = np.where(code >= self.finite_count, self.overflow_code(saturate), code)
         if not self.signed:
@@ -116,7 +116,7 @@ class Integer:
         return np.arange(1 << self.width, dtype=self.bits_dtype)
 
     def truncate(self, x):
-        """float64 toward zero into the range; NaN is 0."""
+        """Rounds float64 toward zero and clamps to the range; NaN becomes 0."""
         low = -(2 ** (self.width - 1)) if self.signed else 0
         high = 2 ** (self.width - 1) - 1 if self.signed else 2**self.width - 1
         whole = [0 if v != v else high if v >= high + 1 else low if v <= low else int(v) for v in x.tolist()]
@@ -162,6 +162,6 @@ INTEGERS = [
 BY_NAME = {t.name: t for t in REALS + INTEGERS}
 F32, F64 = BY_NAME["f32"], BY_NAME["f64"]
 SMALL_REALS = [t for t in REALS if t.width <= 16]
-# Those for which `encode` above has a list of values to search.
+# The types for which `encode` above has a list of values to search.
 LISTED_REALS = SMALL_REALS + [BY_NAME["tf32"]]
 SMALL_INTEGERS = [t for t in INTEGERS if t.width <= 16]

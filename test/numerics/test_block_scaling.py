@@ -1,4 +1,4 @@
-"""Block scaling against a model in rational numbers: no rounding anywhere but where the rules say so."""
+"""Compares block scaling with a model in rational numbers, which rounds only where the rules say so."""
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -38,7 +38,7 @@ def value(type, code):
 
 
 def nearest(type, x):
-    """The code of the value nearest to a rational; halfway to the even code; beyond the largest, the largest."""
+    """The code of the value nearest to a rational; ties to the even code; values beyond the largest become the largest."""
     values = [Fraction(v) for v in type.values]
     distance = [abs(abs(x) - v) for v in values]
     best = min(distance)
@@ -113,7 +113,7 @@ def rows(random):
         yield np.ldexp(normal, -135).astype(np.float32)  # subnormal, and the smallest scale
         yield np.ldexp(normal, 125).astype(np.float32).clip(-3e38, 3e38)
         yield np.where(random.random(length) < 0.7, 0, normal).astype(np.float32)
-        # Small integers over powers of two: halfway between elements again and again.
+        # Small integers divided by powers of two: many ties between elements.
         yield np.ldexp(random.integers(-64, 65, length), random.integers(-3, 3, length)).astype(np.float32)
 
 
@@ -162,7 +162,7 @@ def test_dot(numerics, random, format, other):
             elements = finite_codes(random, side.element, length)
             scales = finite_codes(random, side.scale, side.blocks(length))
             if random.random() < 0.5 and side is not NVFP4:
-                scales = np.clip(scales, 117, 137)  # near enough that the sum has many significant bits
+                scales = np.clip(scales, 117, 137)  # close enough that the sum has many significant bits
             global_scale = np.float32(random.standard_normal()) if side is NVFP4 else np.float32(1)
             sides += [elements, scales]
             words += [side.name, float(global_scale).hex()]
@@ -181,7 +181,7 @@ def test_requantising_changes_nothing(numerics, random, format):
         global_scale = global_scale_for(numerics, format, values)
         elements, scales = quantise(numerics, format, values, global_scale)
         again = quantise(numerics, format, dequantise(numerics, format, elements, scales, global_scale), global_scale)
-        # A subnormal e4m3 scale is too coarse to be found again from what it scaled.
+        # A subnormal e4m3 scale is too coarse to be recomputed from the values it scaled.
         kept = np.ones(len(scales), bool) if format is not NVFP4 else scales >= 8
         assert (again[1] == scales)[kept].all(), values
         assert (again[0] == elements)[np.repeat(kept, format.block)[:len(elements)]].all(), values

@@ -1,7 +1,7 @@
 """Conversions: every value of the small formats, random and boundary values of the large ones.
 
-Judges: ml_dtypes and numpy wherever they round once, the exact model of formats.py everywhere, jaxlib for what
-StableHLO leaves open (a real beyond the range of an integer).
+References: ml_dtypes and numpy wherever they round once, the exact model of formats.py everywhere, jaxlib for what
+StableHLO leaves undefined (a real beyond the range of an integer).
 """
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def assert_rounds(numerics, source, values, target, expected):
 
 
 def cast(values, target):
-    """numpy's or ml_dtypes' own conversion; through f32 for pairs of small types it does not have."""
+    """numpy's or ml_dtypes' own conversion; through f32 for pairs of small types that they do not have."""
     with np.errstate(all="ignore"):
         try:
             return values.astype(target.dtype).view(target.bits_dtype)
@@ -59,7 +59,7 @@ def without_known_differences(target, bits, values):
 
 
 def reference(values, target):
-    """The right answer for values that f32 holds: ml_dtypes' where it has the type, else the model's."""
+    """The correct result for values that f32 represents: ml_dtypes' where it has the type, else the model's."""
     if target.dtype is None:
         return target.encode(widened(values))
     return without_known_differences(target, cast(values, target), values)
@@ -81,7 +81,7 @@ def neighbourhoods(target, dtype):
 
 
 def random_reals(random, dtype, count):
-    """Half of it uniform over all patterns, half with exponents near those of the small formats."""
+    """Half of them uniform over all bit patterns, half with exponents near those of the small formats."""
     width = np.dtype(dtype).itemsize
     patterns = np.frombuffer(random.bytes(width * (count // 2)), dtype)
     near = np.ldexp(random.standard_normal(count - count // 2), random.integers(-30, 20, count - count // 2))
@@ -176,16 +176,16 @@ def test_saturating(numerics, random, type):
     assert_same(type, numerics.saturate(values, type), type.encode(values, saturate=True), values, "saturating f64")
 
 
-# --- where ml_dtypes differs, and who is right
+# --- where ml_dtypes differs, and which result is right
 
 
 @by_name([t for t in SMALL_REALS if t.name != "f16"])
 def test_known_difference_ml_dtypes_rounds_f64_twice(numerics, type):
-    """ml_dtypes 0.6 casts float64 through float32, so a value within 2^-25 of a midpoint can go the wrong way.
+    """ml_dtypes 0.6 casts float64 through float32, so a value within 2^-25 of a midpoint can be rounded the wrong way.
 
     IEEE 754 rounds once, as we do; jaxlib rounds once to the 8-bit types and twice to bf16.
-    All that differs is explained: ml_dtypes' answer is the right one for the float32 next to the value. For
-    f8E8M0FNU it shows at one end only, where halfway rounds up: below a midpoint.
+    All differences are explained: ml_dtypes' result is the right one for the float32 next to the value. For
+    f8E8M0FNU, where ties round up, only values below a midpoint differ.
     """
     values = np.concatenate([np.nextafter(type.midpoints, 0), np.nextafter(type.midpoints, np.inf)])
     theirs, once = cast(values, type), type.encode(values)
@@ -207,7 +207,7 @@ def test_known_difference_small_scales(numerics):
 
 
 def awkward_integers(random, type, count):
-    """Random magnitudes, and integers that a float or double on the way would round into a tie."""
+    """Random magnitudes, and integers that an intermediate float or double would round to a tie."""
     spread = random.integers(-2**63, 2**63 - 1, count, np.int64, endpoint=True) >> random.integers(0, 63, count)
     middle = np.concatenate([t.midpoints for t in SMALL_REALS])
     middle = middle[(middle < 2.0**62) & (middle == np.floor(middle))].astype(np.int64)

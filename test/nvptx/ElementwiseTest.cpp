@@ -1,4 +1,4 @@
-// Every element type through registers and back, with arithmetic between.
+// Loads, computes on and stores every element type.
 #include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/dialect/sm/Layout.h"
@@ -107,7 +107,7 @@ TEST_P(Elementwise, RoundsToPowersOfTwo) {
 }
 
 TEST_P(Elementwise, Functions) {
-  // The evaluator is correctly rounded; README.md of target/cpu and of target/elements have the
+  // The evaluator is correctly rounded; the READMEs of target/cpu and target/lanes list the
   // ulps.
   Comparison within;
   within.tolerance = 3e-7;
@@ -133,7 +133,7 @@ TEST_P(Elementwise, Functions) {
 TEST_P(Elementwise, Complex) {
   for (std::string part : {"f32", "f64"}) {
     const std::string type = concat("complex<", part, ">");
-    // The evaluator rounds once, where instructions round each product.
+    // The evaluator rounds once, while the instructions round each product.
     expectEqual(
         {type, type}, type,
         concat("    %s = complex.add %a0, %a1 : ", type, "\n    %v = complex.mul %s, %a0 : ", type),
@@ -155,7 +155,7 @@ TEST_P(Elementwise, FunctionsOfComplex) {
 TEST(ElementwiseCode, VectorsAreAsWideAsTheyMayBe) {
   const Chip &chip = *chipNamed("sm_90a");
   auto ptxOf = [&](std::string text) { return compileText(text, chip)->ptx; };
-  // Rows of 90 f16 are aligned to four bytes and no more.
+  // Rows of 90 f16 are aligned to only four bytes.
   std::string ragged = ptxOf(elementwise({"f16"}, "f16", "    %v = arith.negf %a0 : f16", 8));
   EXPECT_NE(ragged.find("ld.global.b32"), std::string::npos) << ragged;
   EXPECT_EQ(ragged.find("ld.global.v"), std::string::npos);

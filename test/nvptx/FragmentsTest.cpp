@@ -1,7 +1,7 @@
-// The layouts of matrix instructions against the virtual GPU, which has its own tables: operands
-// are put into registers as the layouts say, and the product must come out where the accumulator's
-// says.
-#include "tilewright/dialect/sm/Atoms.h"
+// Checks the layouts of matrix instructions against the virtual GPU, which has its own tables:
+// operands are put into registers according to their layouts, and the product must be where the
+// accumulator's layout says.
+#include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
 
@@ -16,12 +16,13 @@ using sm::Layout;
 
 namespace {
 
-/// Runs one instruction in one warp. `encode` writes an element, whose value is a small integer, in
-/// `bits`.
+/// Runs one instruction in one warp. `encode` returns the bits of an element, whose value is a
+/// small integer.
 void expectProduct(const std::string &instruction, int64_t bits, bool isInteger,
                    const std::function<uint64_t(int)> &encode) {
   SCOPED_TRACE(instruction);
-  const Layout a = sm::atoms::mmaA(bits), b = sm::atoms::mmaB(bits), c = sm::atoms::mmaC(bits);
+  const Layout a = sm::instruction::mmaA(bits), b = sm::instruction::mmaB(bits),
+               c = sm::instruction::mmaC(bits);
   const int64_t depth = a.cover(1);
   const auto aWords = static_cast<size_t>(a.extent(sm::Axis::reg) * bits / 32),
              bWords = static_cast<size_t>(b.extent(sm::Axis::reg) * bits / 32);

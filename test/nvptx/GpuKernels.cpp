@@ -29,9 +29,9 @@
 
 namespace tilewright::nvptx {
 
-using interpret::Scalar;
 using interpret::Tensor;
 using numerics::ElementType;
+using numerics::Scalar;
 
 static mlir::MLIRContext &context() {
   static mlir::MLIRContext *made = [] {
@@ -71,7 +71,7 @@ const Ptxas *ptxas() {
   return found ? &*found : nullptr;
 }
 
-/// PTX of a module given as text of LLVM IR.
+/// Compiles the text of LLVM IR to PTX.
 static std::string compileLlvm(const std::string &text, const Chip &chip) {
   llvm::LLVMContext llvm;
   llvm::SMDiagnostic diagnostic;
@@ -89,12 +89,16 @@ static Tensor randomTensor(mlir::MemRefType type, std::mt19937_64 &random,
                            const Comparison &comparison, interpret::Context &evaluation) {
   auto element = *interpret::signlessTypeOf(type.getElementType());
   Tensor tensor = *Tensor::allocate(element, *numerics::Shape::create(type.getShape()), evaluation);
-  std::uniform_real_distribution<double> real(-comparison.range, comparison.range);
+  std::uniform_real_distribution<double> any(-comparison.range, comparison.range);
+  auto real = [&](std::mt19937_64 &random) {
+    const double number = any(random);
+    return comparison.step ? std::round(number / comparison.step) * comparison.step : number;
+  };
   for (int64_t i = 0; i < tensor.elementCount(); ++i) {
     if (numerics::isComplex(element))
       tensor.set(i, Scalar::ofComplex({float(real(random)), float(real(random))}));
     else if (numerics::isReal(element))
-      // Encoded and read again, so that it is a value of the type.
+      // Encoded and decoded again, so that the value is representable in the type.
       tensor.set(i, Scalar::ofReal(real(random)));
     else if (element == ElementType::pred)
       tensor.set(i, Scalar::ofUnsigned(random() & 1));
@@ -138,7 +142,7 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
                                  const Comparison &comparison) {
   const Chip &chip = *chipNamed(chipName);
   mlir::OwningOpRef<mlir::ModuleOp> module = parse(text);
-  // A tile.kernel is evaluated as it is, and gets its roles afterwards.
+  // Evaluate a tile.kernel before it gets its roles.
   interpret::Context evaluation;
   std::mt19937_64 random(comparison.seed);
   std::vector<Tensor> inputs;
@@ -149,7 +153,7 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
       inputs.push_back(randomTensor(mlir::cast<mlir::MemRefType>(input.getType()), random,
                                     comparison, evaluation));
     expectedOfTile.emplace(interpret::evaluateKernel(kernel, inputs, evaluation));
-    attachTarget(*module, chip, comparison.processors);
+    attachTarget(*module, chip, comparison.multiprocessors);
     mlir::PassManager passes(&context());
     passes.addPass(tile::createTilePipelinePass());
     if (mlir::failed(passes.run(*module)) || mlir::failed(mlir::verify(*module)))
@@ -172,13 +176,14 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
   const KernelInfo &info = code->kernels.front();
   if (code->ptx.find("f32x2") != std::string::npos)
     return "the PTX computes with pairs of f32";
-  // One chip speaks for both that the virtual GPU runs where the code is the same but for its
-  // header: products differ.
+  // If the code for both chips of the virtual GPU differs only in its header, assemble it for one
+  // of them. Products differ.
   if (const Ptxas *assembler = chip.name == "sm_80" && !expectedOfTile ? nullptr : ptxas()) {
     Result<Assembled> made = assembler->assemble(code->ptx, chip);
     if (!made.isOk())
       return std::move(made).takeStatus().toString();
-    // Kernels with roles have budgets; others are tests of what a thread can be asked to hold.
+    // Kernels with roles have register budgets; other tests may need more registers than a thread
+    // has.
     if (expectedOfTile && made->kernels[0].spillStoreBytes != 0)
       return concat("ptxas spills ", made->kernels[0].spillStoreBytes, " bytes");
     if (Status status = checkLaunch(chip, info.name, info.threads, made->kernels[0].registers);
@@ -196,9 +201,6 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
   if (!expected.isOk())
     return concat("the evaluator: ", std::move(expected).takeStatus().toString());
 
-  // The virtual GPU runs what it has; later chips are only assembled.
-  if (chip.name != "sm_80" && chip.name != "sm_90a")
-    return "";
   VirtualGpu gpu;
   if (std::string problem = gpu.load(*code, std::string(chip.name)); !problem.empty())
     return concat("loading: ", problem);

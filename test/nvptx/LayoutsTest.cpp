@@ -49,7 +49,7 @@ TEST(Convert, NamesOfRegistersCostNothing) {
 }
 
 TEST(Convert, LanesOfAWarpShuffle) {
-  // The accumulator of a matrix instruction as rows of lanes.
+  // Converts the accumulator of a matrix instruction to rows of lanes.
   std::string text = converting("f32", {16, 8}, 1, "[2 reg:2, 8 lane:4] [4 lane, 2 reg]",
                                 "[16 lane:2] [2 lane, 4 reg]");
   EXPECT_EQ(compareWithEvaluator(text, "sm_90a"), "");
@@ -65,7 +65,7 @@ TEST(Convert, TransposesThroughSharedMemoryWithoutConflicts) {
   EXPECT_THAT(ptxOf(text), HasSubstr("bar"));
 }
 
-/// Random pairs of blocked layouts of random shapes: every way of moving is met.
+/// Random pairs of blocked layouts of random shapes, which cover every method of conversion.
 TEST(Convert, AnyBlockedLayoutToAnyOther) {
   std::mt19937 random(17);
   auto pick = [&](std::vector<int64_t> choices) { return choices[random() % choices.size()]; };

@@ -1,4 +1,4 @@
-// Loads, stores and gathers: vectors, strides, padding, raggedness, grids.
+// Loads, stores and gathers: vectors, strides, padding, ragged shapes, grids.
 #include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/dialect/sm/Layout.h"
@@ -55,7 +55,7 @@ TEST(MemoryCode, SixteenBytesWhereRowsAreAligned) {
   EXPECT_THAT(ptxOf("f32", 1024, 512), HasSubstr("ld.global.v4.b32"));
   EXPECT_THAT(ptxOf("f32", 1024, 512), HasSubstr("st.global.v4.b32"));
   EXPECT_THAT(ptxOf("i8", 1024, 512), HasSubstr("ld.global.v4.b32"));
-  // No masks where nothing is outside: no predicates at all.
+  // Without out-of-bounds elements there are no masks, so no predicates at all.
   EXPECT_THAT(ptxOf("f32", 1024, 512), Not(HasSubstr("@%p")));
   // Rows of 1002 f32 are aligned to eight bytes.
   EXPECT_THAT(ptxOf("f32", 1002, 334), Not(HasSubstr("v4.b32")));
@@ -145,8 +145,8 @@ TEST_P(Memory, GridsOfAnyRank) {
     })");
 }
 
-/// Every point once, whatever the order: bands that divide the rows, that do not, and one that is
-/// more than all.
+/// Visits every point once, in any order: with bands that divide the rows, bands that do not, and a
+/// band larger than all rows.
 TEST_P(Memory, PointsInTheOrderOfARaster) {
   for (int raster : {1, 2, 4, 5, 16})
     for (bool isBatched : {false, true}) {

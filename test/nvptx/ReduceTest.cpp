@@ -91,7 +91,7 @@ TEST_P(Reduce, Extremes) {
   expectEqual("i1", "1", "%v = arith.andi %a, %b : i1");
 }
 TEST_P(Reduce, CombinersOfManyOps) {
-  // Without a neutral element that is known: the larger of absolute value.
+  // A combiner without a known neutral element: the value of larger magnitude.
   expectEqual("i32", "0",
               "%c31 = arith.constant 31 : i32\n    %p = arith.shrsi %a, %c31 : i32\n"
               "    %q = arith.shrsi %b, %c31 : i32\n    %r = arith.xori %a, %p : i32\n"
@@ -130,7 +130,7 @@ TEST(ReduceOfTwo, IndexOfTheLargest) {
   }
 }
 
-/// Two reductions after another share memory; the second waits until the first was read.
+/// Two consecutive reductions share memory; the second waits until the first has been read.
 TEST(ReduceInALoop, NormalisesRows) {
   EXPECT_EQ(compareWithEvaluator(R"(
     #l = #sm.layout<[2 reg:4] [4 warp, 32 lane, 4 reg]>
@@ -189,7 +189,7 @@ TEST_P(Scan, SumsUpToEachElement) {
   for (const Spread &spread : spreads())
     for (std::string body :
          {"%v = arith.addi %a, %b : i32",
-          // Not commutative: the last that is odd, or the first.
+          // Not commutative: b if it is odd, otherwise a.
           "%one = arith.constant 1 : i32\n    %odd = arith.andi %b, %one : i32\n"
           "    %c = arith.cmpi eq, %odd, %one : i32\n    %v = arith.select %c, %b, %a : i32"}) {
       std::string text = concat(

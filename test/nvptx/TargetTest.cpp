@@ -1,4 +1,4 @@
-// Chips, ptxas, and what the target refuses.
+// Chips, ptxas, and what the target rejects.
 #include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/support/Concat.h"
@@ -17,8 +17,7 @@ using testing::Not;
 
 namespace {
 
-/// Adds and multiplies pairs of neighbours: where LLVM could make vectors of two f32, it would
-/// here.
+/// Adds and multiplies pairs of neighbours: LLVM would form vectors of two f32 here if it could.
 constexpr const char *pairs = R"(
   #l = #sm.layout<[32 lane, 4 reg]>
   sm.kernel @f grid [4] inputs 2 warps 1 {
@@ -36,11 +35,11 @@ constexpr const char *pairs = R"(
   })";
 
 TEST(Chips, EveryRowCompilesAndAssembles) {
-  for (const Chip &chip : chips()) {
+  for (const Chip &chip : nvptx::chips()) {
     Result<GpuCode> code = compileText(pairs, chip);
     ASSERT_TRUE(code.isOk()) << std::move(code).takeStatus().toString();
     EXPECT_THAT(code->ptx, HasSubstr(concat(".target ", chip.name)));
-    // ptxas 12.9 and 13.0 contract separate operations on pairs.
+    // ptxas 12.9 and 13.0 contract separate f32x2 operations.
     EXPECT_THAT(code->ptx, Not(HasSubstr("f32x2"))) << chip.name;
     EXPECT_THAT(code->ptx, HasSubstr("mul.rn.f32"));
     EXPECT_THAT(code->ptx, HasSubstr("add.rn.f32"));
@@ -76,7 +75,7 @@ TEST(Ptxas, BudgetsAreRead) {
   EXPECT_EQ(kernels[0].sharedBytes, 2048);
 }
 
-/// A folder with a program that answers as ptxas would.
+/// A folder with a program that pretends to be ptxas.
 class Pretender {
 public:
   explicit Pretender(std::string_view script) {
@@ -124,15 +123,65 @@ TEST(Ptxas, WhatWasMadeIsKept) {
   std::string ptx = compileText(pairs, chip)->ptx;
   std::string pattern = (std::filesystem::temp_directory_path() / "cubins-XXXXXX").string();
   const std::string folder = mkdtemp(pattern.data());
-  Assembled first = *ptxas()->assemble(ptx, chip, folder);
+  const FileCache cache(folder, 0);
+  Assembled first = *ptxas()->assemble(ptx, chip, &cache);
   ASSERT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
-  Assembled second = *ptxas()->assemble(ptx, chip, folder);
+  Assembled second = *ptxas()->assemble(ptx, chip, &cache);
   EXPECT_EQ(first.binary, second.binary);
   EXPECT_EQ(second.kernels[0].registers, first.kernels[0].registers);
-  // A damaged entry is made again.
+  // A damaged cache entry is made again.
   for (const auto &entry : std::filesystem::directory_iterator(folder))
     std::ofstream(entry.path()) << "9\nrubbish";
-  EXPECT_EQ(ptxas()->assemble(ptx, chip, folder)->binary, first.binary);
+  EXPECT_EQ(ptxas()->assemble(ptx, chip, &cache)->binary, first.binary);
+  std::filesystem::remove_all(folder);
+}
+
+/// A cache entry that was changed anywhere, truncated or renamed is made again, and the new one is
+/// kept.
+TEST(Ptxas, AChangedEntryIsNeverUsed) {
+  // Writes another cubin each time.
+  Pretender counting("test \"$1\" = --version && echo 'tools, release 13.0, V13.0.88' && exit 0\n"
+                     "while [ \"$1\" != -o ]; do shift; done\n"
+                     "echo made >> \"$0.count\"\n"
+                     "printf '\\177ELF a cubin, number %d' $(wc -l < \"$0.count\") > \"$2\"\n"
+                     "echo 'a log'");
+  Ptxas assembler = *Ptxas::find(counting.path());
+  const Chip &chip = *chipNamed("sm_90a");
+  std::string pattern = (std::filesystem::temp_directory_path() / "cubins-XXXXXX").string();
+  const std::string folder = mkdtemp(pattern.data());
+  const FileCache cache(folder, 0);
+  auto cubin = [&](std::string_view ptx = "a program") {
+    std::vector<std::byte> binary = assembler.assemble(ptx, chip, &cache)->binary;
+    return std::string(reinterpret_cast<const char *>(binary.data()), binary.size());
+  };
+  ASSERT_EQ(cubin(), "\177ELF a cubin, number 1");
+  EXPECT_EQ(cubin(), "\177ELF a cubin, number 1") << "what is whole is used";
+  const std::string path = std::filesystem::directory_iterator(folder)->path();
+  auto read = [](const std::string &from) {
+    std::ifstream file(from, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string whole = read(path);
+  int made = 1;
+  auto expectMadeAgain = [&](const std::string &damaged, const std::string &what) {
+    std::ofstream(path, std::ios::binary) << damaged;
+    EXPECT_EQ(cubin(), concat("\177ELF a cubin, number ", ++made)) << what;
+    EXPECT_EQ(cubin(), concat("\177ELF a cubin, number ", made)) << "kept again after " << what;
+  };
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string changed = whole;
+    changed[at] ^= 1;
+    expectMadeAgain(changed, concat("byte ", at, " was changed"));
+  }
+  for (size_t size = 0; size < whole.size(); size += 7)
+    expectMadeAgain(whole.substr(0, size), concat("cut to ", size, " bytes"));
+  expectMadeAgain(whole + "more", "something was added");
+  // Puts the entry of one program under the name of another.
+  cubin("another program");
+  ++made;
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
+    if (entry.path() != path)
+      expectMadeAgain(read(entry.path()), "another program's entry");
   std::filesystem::remove_all(folder);
 }
 

@@ -22,7 +22,7 @@ std::string VirtualGpu::load(const GpuCode &code, const std::string &chip) {
 std::string VirtualGpu::run(const std::string &name, const std::vector<void *> &buffers,
                             int completion, uint64_t seed) {
   const KernelInfo &kernel = kernels.at(name);
-  // Nothing to compute, and nothing to launch: the driver leaves such a step out.
+  // Nothing to compute: the driver skips such a launch, too.
   if (llvm::is_contained(kernel.grid, 0))
     return "";
   tilewright_vgpu_config config = {};
@@ -47,7 +47,7 @@ std::string VirtualGpu::run(const std::string &name, const std::vector<void *> &
     std::vector<uint64_t> dims(map.dims.begin(), map.dims.end());
     std::vector<uint64_t> strides(map.byteStrides.begin(), map.byteStrides.end());
     std::vector<uint32_t> box(map.box.begin(), map.box.end()), ones(map.dims.size(), 1);
-    // Numbers of CUtensorMapDataType: bytes are the same whatever they mean.
+    // Values of CUtensorMapDataType: only the size of elements matters here.
     const uint32_t element = map.elementType.isF16()    ? 6
                              : map.elementType.isBF16() ? 9
                              : map.elementType.isF32()  ? 7

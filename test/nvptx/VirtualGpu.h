@@ -1,8 +1,8 @@
-// For tests: kernels on the virtual GPU, with every check on.
+// For tests: runs kernels on the virtual GPU, with every check on.
 #ifndef TEST_NVPTX_VIRTUALGPU_H
 #define TEST_NVPTX_VIRTUALGPU_H
 
-#include "tilewright/target/nvptx/Target.h"
+#include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
 
 #include <map>
@@ -15,12 +15,12 @@ namespace tilewright::nvptx {
 /// The kernels of a module, loaded.
 class VirtualGpu {
 public:
-  /// Gives what is wrong, or "".
+  /// Returns what is wrong, or "".
   std::string load(const GpuCode &code, const std::string &chip);
 
-  /// Runs a kernel, which is named as in the module. Copies and products are done at once
-  /// (completion 0), as late as can be (1) or at random (2). Gives what went wrong or was found, or
-  /// "".
+  /// Runs the kernel that has this name in the module. Asynchronous copies and products complete at
+  /// once (completion 0), as late as possible (1) or at random (2). Returns what went wrong or what
+  /// the checks found, or "".
   std::string run(const std::string &name, const std::vector<void *> &buffers, int completion,
                   uint64_t seed);
 

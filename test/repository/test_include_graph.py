@@ -39,6 +39,8 @@ def test_allowed_edges_are_allowed(sketch):
     ("import/Import.cpp", '"tilewright/transform/fuse/Fuse.h"', "'import' must not include 'transform'"),
     ("transform/fuse/Fuse.cpp", '"tilewright/target/cpu/Cpu.h"', "'transform' must not include 'target'"),
     ("transform/fuse/Fuse.cpp", '"tilewright/transform/tile/Tile.h"', "stage 'fuse' must not include stage 'tile'"),
+    ("driver/Compile.cpp", '"tilewright/target/cpu/Chip.h"', "'driver' knows targets only by"),
+    ("target/cpu/Chip.cpp", '"tilewright/target/nvptx/Chip.h"', "target 'cpu' must not include target 'nvptx'"),
     ("runtime/Client.cpp", '"tilewright/driver/Compile.h"', "'runtime' must not include 'driver'"),
     ("vgpu/ptx/Parse.cpp", '"tilewright/runtime/Client.h"', "'vgpu' must not include 'runtime'"),
     ("import/bytecode/Reader.cpp", '"tilewright/interpret/Tensor.h"', "'import/bytecode' must not include 'interpret'"),

@@ -1,4 +1,4 @@
-"""Compile time grows with the program and not with its square: bench/compile_scaling.py, at sizes that take seconds."""
+"""Compile time grows linearly with the program and not quadratically: bench/compile_scaling.py, at sizes that take seconds."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ def test_eight_times_the_program_is_not_sixteen_times_the_work(tmp_path):
 
 
 def test_programs_mean_what_they_should(tmp_path):
-    """The layer is a program that runs: no NaN, and the same on both ways."""
+    """The layer is a valid program: no NaN, and the same result evaluated and compiled."""
     (tmp_path / "p.mlir").write_text(compile_scaling.program(60)[0])
     inputs = ["--input=32x64xf32=0.5"] + ["--input=64x64xf32=0.01", "--input=64xf32=0.1"] * compile_scaling.WEIGHTS
     outputs = []

@@ -1,4 +1,4 @@
-"""The command line as a person meets it: what it prints, writes and returns."""
+"""The command line as users see it: what it prints, writes and returns."""
 
 import os
 import pathlib
@@ -7,6 +7,7 @@ import subprocess
 import numpy
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "bin" / "tilewright"
 
 ADD = """
@@ -34,18 +35,65 @@ def add(tmp_path):
     return path
 
 
-def test_help_lists_commands_options_and_exit_codes():
+def test_help_fits_on_a_screen_and_all_of_it_is_behind_another_flag():
     result = tilewright("--help")
     assert result.returncode == 0
-    for text in ("run", "print", "vgpu", "--import.max-rank=64", "exit codes:"):
+    for text in ("run", "print", "report", "vgpu", "--help-all", "--version"):
         assert text in result.stdout
+    assert len(result.stdout.splitlines()) <= 24 and "--import.max-rank" not in result.stdout
+    assert tilewright("help").stdout == tilewright("-h").stdout == result.stdout
+    everything = tilewright("--help-all").stdout
+    for text in ("--import.max-rank=64", "exit codes:", "  7  its ranks"):
+        assert text in everything
+
+
+def test_without_arguments_the_help_goes_to_standard_error():
+    result = tilewright()
+    assert result.returncode == 2 and result.stdout == "" and "usage: tilewright COMMAND" in result.stderr
+
+
+def test_the_version_is_that_of_the_wheel():
+    version = (ROOT / "python/tilewright/version.py").read_text().split('"')[1]
+    for word in ("--version", "version"):
+        assert tilewright(word).stdout.splitlines()[0] == f"tilewright {version}"
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["complie", "x.mlir"], "did you mean 'compile'?"),
+        (["help", "exlpain"], "did you mean 'explain'?"),
+        (["compile", "x.mlir", "--outptu=y"], "did you mean '--output'?"),
+        (["compile", "x.mlir", "--compile.traget=sm_80"], "did you mean 'compile.target'"),
+        (["explain", "kernel"], "did you mean 'kernels'?"),
+        (["explain", "E2O10"], "did you mean 'E2010'?"),
+        (["benchmark"], "(the commands are compile, run, "),
+    ],
+)
+def test_a_typing_error_gets_a_suggestion(arguments, words):
+    result = tilewright(*arguments)
+    assert result.returncode == 2 and words in result.stderr
+    assert len(result.stderr.splitlines()) <= 3, "a hint, not the whole help"
+
+
+def test_a_misspelt_variable_is_told():
+    result = tilewright("options", TILEWRIGHT_IMPORT_MAX_RANKS="3")
+    assert result.returncode == 0
+    assert "TILEWRIGHT_IMPORT_MAX_RANKS is ignored; did you mean TILEWRIGHT_IMPORT_MAX_RANK?" in result.stderr
+
+
+def test_one_option_is_described():
+    assert "Max number of dimensions of a tensor" in tilewright("options", "max-rank").stdout
+    assert tilewright("options", "no-such").returncode == 2
 
 
 def test_each_command_explains_itself():
-    for command in ("run", "print", "options", "explain"):
+    for command in ("compile", "run", "print", "options", "explain", "report", "comm", "verify-comm"):
         result = tilewright(command, "--help")
         assert result.returncode == 0
         assert f"usage: tilewright {command}" in result.stdout
+        assert len(result.stdout.splitlines()) <= 45 and "--import.max-bytes" not in result.stdout
+        assert tilewright("help", command).stdout == result.stdout
 
 
 def test_run_prints_results(add):
@@ -90,9 +138,49 @@ def test_print_shows_the_program(add):
     assert '"stablehlo.add"' in tilewright("print", add, "--generic").stdout
 
 
-def test_explain_says_what_an_error_means():
-    assert "an option with this name does not exist" in tilewright("explain", "E0001").stdout
+def test_explain_prints_the_page_of_an_error():
+    page = tilewright("explain", "E2010").stdout
+    assert page.startswith("E2010: fusion left an operation that the next phase cannot compile\n=====")
+    assert "What to do." in page and "**" not in page and "`" not in page
+    assert tilewright("explain", "e2010").stdout == tilewright("explain", "2010").stdout == page
     assert tilewright("explain", "E9999").returncode == 2
+
+
+def test_compile_says_what_it_wrote(add, tmp_path):
+    result = tilewright("compile", add, f"--code={tmp_path}/code", "--report")
+    assert result.returncode == 0, result.stderr
+    assert f"wrote {tmp_path}/add.twx (" in result.stdout and "): 1 kernel for " in result.stdout
+    assert f"wrote {tmp_path}/code.o" in result.stdout
+    assert "1 launch of 1 kernel, 0 library calls" in result.stdout
+
+
+def test_an_executable_runs_without_a_compiler(add, tmp_path):
+    assert tilewright("compile", add, f"--output={tmp_path}/add.twx").returncode == 0
+    result = tilewright("run", tmp_path / "add.twx", "--input", "2x2xf32=1,2,3,4", "--input", "2x2xf32=10")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "result 0: tensor<2x2xf32> [[11, 12], [13, 14]]\n"
+    for arguments, words in (
+        (["--input=2x2xf32=1"], "takes 2 inputs: 2x2xf32, 2x2xf32; got 1"),
+        (["--on=evaluator"], "is an executable"),
+        (["--target=vgpu:sm_90a"], "a CPU, but the target is vgpu:sm_90a"),
+    ):
+        result = tilewright("run", tmp_path / "add.twx", *arguments)
+        assert result.returncode == 2 and words in result.stderr
+
+
+def test_an_executable_for_a_gpu_runs_on_the_virtual_one(add, tmp_path):
+    assert tilewright("compile", add, "--target=sm_90a", f"--output={tmp_path}/add.twx").returncode == 0
+    inputs = ["--input=2x2xf32=1,2,3,4", "--input=2x2xf32=10"]
+    result = tilewright("run", tmp_path / "add.twx", *inputs, "--target=vgpu:sm_90a")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "result 0: tensor<2x2xf32> [[11, 12], [13, 14]]\n"
+
+
+def test_a_damaged_executable_is_refused(add, tmp_path):
+    assert tilewright("compile", add, f"--output={tmp_path}/add.twx").returncode == 0
+    (tmp_path / "half.twx").write_bytes((tmp_path / "add.twx").read_bytes()[:200])
+    result = tilewright("run", tmp_path / "half.twx", "--input=2x2xf32=1", "--input=2x2xf32=1")
+    assert result.returncode == 5 and "E5003" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -100,15 +188,17 @@ def test_explain_says_what_an_error_means():
     [
         (["run"], 2, ["E0005", "takes one argument, got 0"]),
         (["run", "a", "b"], 2, ["E0005", "got 2"]),
-        (["run", "ADD", "--inputs=1"], 2, ["E0003", "--inputs", "--input, --output"]),
+        (["run", "ADD", "--inputs=1"], 2, ["E0003", "--inputs", "--input, --output", "did you mean '--input'?"]),
         (["run", "ADD", "--input"], 2, ["E0004", "--input=FILE.npy"]),
         (["run", "ADD", "--partitions=0"], 2, ["E0004", "from 1 to 4096, got '0'"]),
         (["run", "ADD", "--import.max-bank=1"], 2, ["E0001", "import.max-rank"]),
         (["run", "ADD", "--function=step"], 2, ["E0005", "no function @step"]),
-        (["run", "ADD", "--input=2x2xf32=1"], 2, ["E0009", "takes 2 inputs, got 1"]),
+        (["run", "ADD", "--input=2x2xf32=1"], 2, ["E0009", "takes 2 inputs: 2x2xf32, 2x2xf32; got 1"]),
         (["run", "ADD", "--input=2x2xf32=1", "--input=3xf32=1"], 2, ["E0009", "input 1", "2x2xf32"]),
         (["run", "ADD", "--input=2x2xf32=1", "--input=none.npy"], 3, ["E0006", "none.npy"]),
-        (["print", "TEXT"], 2, ["E0010", "neither an artifact nor valid text"]),
+        (["run", "missing.mlirbc"], 3, ["E1101", "missing.mlirbc"]),
+        (["comm", "explain", "/nonexistent"], 3, ["E6052", "/nonexistent"]),
+        (["print", "TEXT"], 3, ["E0010", "neither an artifact nor valid text"]),
     ],
 )
 def test_failures_name_the_place_and_what_to_do(add, tmp_path, arguments, code, words):
@@ -119,7 +209,7 @@ def test_failures_name_the_place_and_what_to_do(add, tmp_path, arguments, code, 
     assert result.returncode == code, result.stderr
     for word in words:
         assert word in result.stderr
-    assert "docs/errors/" in result.stderr
+    assert f"more: tilewright explain {words[0]}" in result.stderr
 
 
 def test_unwritable_output_is_named(add):
@@ -133,3 +223,26 @@ def test_limits_come_from_the_environment_too(add):
     result = tilewright(*arguments, TILEWRIGHT_INTERPRET_MAX_STEPS="1")
     assert result.returncode == 5
     assert "interpret.max-steps" in result.stderr
+
+
+SORT = """
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %l = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  return %s : tensor<8xf32>
+}
+"""
+
+
+def test_an_op_without_a_gpu_kernel_is_named_with_its_page_and_a_way_out(tmp_path):
+    program = tmp_path / "sort.mlir"
+    program.write_text(SORT)
+    result = tilewright("compile", program, "--target=sm_90a")
+    assert result.returncode == 6
+    assert result.stderr.startswith("E4070 target: 'stablehlo.sort' is not supported on the GPU yet\n")
+    assert f"{program}:3:" in result.stderr and "jax.device_put(x, jax.devices('cpu')[0])" in result.stderr
+    assert "more: tilewright explain E4070" in result.stderr and "' failed: " not in result.stderr
+    assert "jax.device_put" in tilewright("explain", "E4070").stdout

@@ -1,4 +1,4 @@
-"""The timeline of `--trace`: stages, passes, kernels, threads and memory, in an order that can be."""
+"""The timeline of `--trace`: stages, passes, kernels, threads and memory, in a consistent order."""
 
 import collections
 import json
@@ -62,7 +62,7 @@ class Timeline:
         return found
 
     def check_nesting(self):
-        """On one thread, two spans are one inside the other or one after the other."""
+        """On one thread, two spans are nested or disjoint."""
         for thread in {span["tid"] for span in self.spans}:
             mine = [span for span in self.spans if span["tid"] == thread]
             open_ends = []
@@ -91,7 +91,7 @@ def test_compile_shows_stages_passes_and_memory(program, tmp_path):
 
 
 def test_kernels_that_differ_are_compiled_on_all_cores(tmp_path):
-    # Products keep the exponentials apart, and no two have the same shape.
+    # Products keep the exponentials apart, and all shapes are different.
     lines, types = [], []
     for i in range(24):
         types.append(f"tensor<{i + 8}x{i + 8}xf32>")
@@ -124,7 +124,7 @@ def test_run_shows_kernels_threads_and_buffers(program, tmp_path):
         if span["cat"] in ("kernel", "library"):
             assert program_span["ts"] <= span["ts"]
             assert span["ts"] + span["dur"] <= program_span["ts"] + program_span["dur"] + 2e-3
-    # The product and what it is made of live in the arena.
+    # The product and its operands are in the arena.
     assert max(timeline.counters["live temporaries"]) >= 2048 * 2048 * 4
     # The parameter, the result and the temporaries.
     assert max(timeline.counters["bytes in use"]) >= 3 * 2048 * 512 * 4
@@ -142,7 +142,7 @@ def test_the_variable_does_the_same_and_may_name_the_process(program, tmp_path):
 
 def test_a_command_that_fails_still_leaves_its_timeline(tmp_path):
     (tmp_path / "bad.mlir").write_text("not a program")
-    tilewright("compile", tmp_path / "bad.mlir", f"--trace={tmp_path}/t.json", code=2)
+    tilewright("compile", tmp_path / "bad.mlir", f"--trace={tmp_path}/t.json", code=3)
     assert Timeline(tmp_path / "t.json").names("compile") == ["import"]
 
 

@@ -1,4 +1,4 @@
-"""`tilewright verify-comm`: proofs and counterexamples of whole programs, with what their choices depend on."""
+"""`tilewright verify-comm`: proofs and counterexamples of whole programs, with the values that choices depend on."""
 
 import os
 import pathlib
@@ -60,7 +60,7 @@ def branch(predicate, arm0, arm1):
 
 
 def axis(divisor, modulus, equals):
-    """%flag: whether this rank's number, divided and taken modulo, is `equals`: as JAX computes axis_index."""
+    """%flag: whether the rank's number, divided and taken modulo, is `equals`, as JAX computes axis_index."""
     return f"""
     %me = stablehlo.partition_id : tensor<ui32>
     %divisor = stablehlo.constant dense<{divisor}> : tensor<ui32>
@@ -76,20 +76,20 @@ def test_a_program_is_proven_with_its_mesh_cliques_guards_and_lines():
     text = tilewright("verify-comm", EXAMPLES / "sums-over-a-mesh.mlir")
     assert "mesh      data=2, model=2 (4 ranks)" in text
     assert "along data, model" in text
-    assert re.search(r"guard 0 +loop at .*sums-over-a-mesh.mlir:\d+:\d+, 8 turns", text)
-    assert re.search(r"guard 1 +loop at .*, as often on all ranks", text)
+    assert re.search(r"guard 0 +loop at .*sums-over-a-mesh.mlir:\d+:\d+, 8 iterations", text)
+    assert re.search(r"guard 1 +loop at .*, same trip count on all ranks", text)
     assert re.search(r"all_reduce.0 \(add f32, 16 bytes, along model\) at .*:18:16, lane 0, steps \d+ to \d+, in guard 0", text)
-    assert "the order of the program is the order of all ranks" in text
+    assert "all ranks follow program order" in text
     assert re.search(r"plan +[0-9a-f]{32}, \d+ bytes", text)
     again = tilewright("verify-comm", EXAMPLES / "sums-over-a-mesh.mlir", "--instances")
-    assert "all ranks come to their end" in again
+    assert "all ranks finish" in again
 
 
 def test_a_compiled_program_carries_its_plan(tmp_path):
     out = tmp_path / "step.twx"
     tilewright("compile", EXAMPLES / "sums-over-a-mesh.mlir", f"--output={out}")
     assert tilewright("verify-comm", out) == tilewright("verify-comm", EXAMPLES / "sums-over-a-mesh.mlir")
-    assert "is compiled and has its mesh" in tilewright("verify-comm", out, "--mesh=x=4", code=2)
+    assert "which already has a mesh" in tilewright("verify-comm", out, "--mesh=x=4", code=2)
 
 
 def test_who_never_comes_is_named_by_compile_too(tmp_path):
@@ -112,14 +112,14 @@ def test_a_branch_on_an_axis_index_may_hold_collectives_along_the_other_axis(tmp
         program(axis(divisor, modulus, 1) + branch("flag", all_reduce("x", groups, "a"), "%b = stablehlo.abs %x : tensor<4xf32>"))
     )
     if fits:
-        assert f"decided by the place along {'data' if divisor == 2 else 'model'}" in tilewright("verify-comm", file)
+        assert f"decided by the coordinate along {'data' if divisor == 2 else 'model'}" in tilewright("verify-comm", file)
     else:
         assert "E6016" in tilewright("verify-comm", file, code=7)
 
 
 @pytest.mark.parametrize("sharding, groups, fits", [("data", MODEL, True), ("data", DATA, False), ("model", MODEL, False)])
 def test_a_choice_by_a_divided_argument_varies_along_its_axes(tmp_path, sharding, groups, fits):
-    """A per-device region sees its own piece of the flags."""
+    """A per-device region sees its own shard of the flags."""
     inner = branch("mine", all_reduce("x", groups, "a"), "%b = stablehlo.abs %x : tensor<4xf32>")
     inner = inner.replace("return %r : tensor<4xf32>", "sdy.return %r : tensor<4xf32>")
     body = f"""
@@ -139,7 +139,7 @@ def test_a_choice_by_a_divided_argument_varies_along_its_axes(tmp_path, sharding
 
 
 def test_a_sum_makes_a_choice_the_same_within_its_groups(tmp_path):
-    """The condition is summed along `data`, so a collective along `data` may depend on it, one along `model` not."""
+    """The condition is summed along `data`, so a collective along `data` may depend on it, but not one along `model`."""
     for groups, fits in ((DATA, True), (MODEL, False)):
         body = f"""
     %me = stablehlo.partition_id : tensor<ui32>
@@ -170,7 +170,7 @@ def test_the_mesh_may_be_given_and_must_fit(tmp_path):
 
 
 def test_without_collectives_there_is_nothing_to_prove():
-    assert "nobody waits for anybody" in tilewright("verify-comm", EXAMPLES / "softmax.mlir")
+    assert "is for 1 rank and has no collectives: no rank waits for another" in tilewright("verify-comm", EXAMPLES / "softmax.mlir")
 
 
 def test_pictures_are_drawn_and_waits_are_red(tmp_path):

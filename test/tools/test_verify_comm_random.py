@@ -1,7 +1,7 @@
-"""What verify-comm calls proven does not deadlock in the evaluator: random programs of four ranks.
+"""Random programs of four ranks that verify-comm calls proven do not deadlock in the evaluator.
 
-The evaluator runs all ranks and notices when they wait for each other. It shares nothing with the analysis of what
-choices depend on, so a value that is wrongly thought to be the same on all ranks shows here. VERIFY_COMM_PROGRAMS=1000 for more.
+The evaluator runs all ranks and detects when they wait for each other. It shares no code with the analysis of what choices
+depend on, so a value that the analysis wrongly considers equal on all ranks is found here. VERIFY_COMM_PROGRAMS=1000 for more.
 """
 
 import os
@@ -15,7 +15,7 @@ GROUPS = {"model": [[0, 1], [2, 3]], "data": [[0, 2], [1, 3]], "all": [[0, 1, 2,
 
 
 class Program:
-    """Scalars of f32 that depend on the rank or not, through sums, branches and loops."""
+    """Generates scalars of f32 that depend on the rank or not, through sums, branches and loops."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -61,7 +61,7 @@ module attributes {{mhlo.num_partitions = 4 : i32}} {{
         return name
 
     def block(self, lines, values, depth, size):
-        """Adds some ops; gives the last value."""
+        """Adds some ops; returns the last value."""
         values = list(values)
         for _ in range(self.random.randint(1, size)):
             kinds = ["arithmetic", "collective", "collective", "branch", "loop"]
@@ -104,7 +104,7 @@ module attributes {{mhlo.num_partitions = 4 : i32}} {{
         return name
 
     def loop(self, lines, values, depth):
-        """As many turns as some value says, at most three."""
+        """A loop with a trip count from some value, at most three."""
         name, i, v, more, one, following = (self.name() for _ in range(6))
         most = self.random.choice([f"{self.random.randint(0, 3)}", None])
         if most is None:

@@ -1,12 +1,11 @@
-// Reads programs, evaluates them, transforms them, evaluates them again: the
-// results must be the same. usage:
+// Reads programs, evaluates them, transforms them, evaluates them again: the results must be the
+// same. usage:
 //   check-transforms simplify|fuse FOLDER [--every=N] [--fold=N] [--print] [NAME…]
 //
-// A program without inputs judges itself by its check.* calls as well. Others
-// get inputs made from their types, the same in every run. --every=N takes each
-// N-th program, --fold=N sets simplify.max-fold-elements, --print and --summary
-// show what came out, --no-run only transforms; NAME takes only programs whose
-// name contains it.
+// A program without inputs is also judged by its own check.* calls. Others get inputs made from
+// their types, the same in every run. --every=N takes each N-th program, --fold=N sets
+// simplify.max-fold-elements, --print and --summary show the result, --no-run only transforms; NAME
+// takes only programs whose name contains it.
 #include "tilewright/import/ArtifactFile.h"
 #include "tilewright/import/Import.h"
 #include "tilewright/interpret/Checks.h"
@@ -37,7 +36,7 @@ using interpret::Tensor;
 
 /// CTest's SKIP_RETURN_CODE.
 static constexpr int skipped = 77;
-/// Rewrites such as x^3 to products, or a sum in another order, move the last bits.
+/// Rewrites such as x^3 to products, or a sum in another order, change the last bits.
 static constexpr int64_t allowedUlps = 8;
 
 struct Settings {
@@ -50,11 +49,11 @@ struct Outcome {
   Status status;
   size_t opsBefore = 0, opsAfter = 0;
   double seconds = 0;
-  /// Cannot be run even before the transformation.
+  /// The program cannot be run even before the transformation.
   bool unusable = false;
 };
 
-/// Small numbers that are exact in most types, the same for the same name.
+/// Small numbers that are exact in most types, deterministic for a name.
 static Result<RuntimeValue> inputOf(mlir::Type type, std::mt19937 &random) {
   auto tensorType = mlir::dyn_cast<mlir::RankedTensorType>(type);
   if (!tensorType || !tensorType.hasStaticShape())
@@ -68,17 +67,17 @@ static Result<RuntimeValue> inputOf(mlir::Type type, std::mt19937 &random) {
   std::uniform_int_distribution<int> draw(-24, 24);
   for (int64_t i = 0; i < tensor.elementCount(); ++i) {
     const int number = draw(random);
-    interpret::Scalar scalar;
+    numerics::Scalar scalar;
     if (numerics::isComplex(*element))
-      scalar = interpret::Scalar::ofComplex({number / 8.0, draw(random) / 8.0});
+      scalar = numerics::Scalar::ofComplex({number / 8.0, draw(random) / 8.0});
     else if (numerics::isReal(*element))
-      scalar = interpret::Scalar::ofReal(number / 8.0);
+      scalar = numerics::Scalar::ofReal(number / 8.0);
     else if (*element == numerics::ElementType::pred)
-      scalar = interpret::Scalar::ofUnsigned(number & 1);
+      scalar = numerics::Scalar::ofUnsigned(number & 1);
     else if (numerics::isUnsigned(*element))
-      scalar = interpret::Scalar::ofUnsigned(static_cast<uint64_t>(number + 24) % 4);
+      scalar = numerics::Scalar::ofUnsigned(static_cast<uint64_t>(number + 24) % 4);
     else
-      scalar = interpret::Scalar::ofSigned(number % 4);
+      scalar = numerics::Scalar::ofSigned(number % 4);
     tensor.set(i, scalar);
   }
   return RuntimeValue(std::move(tensor));
@@ -94,7 +93,7 @@ static Status compare(const RuntimeValue &after, const RuntimeValue &before) {
     return Status();
   if (interpret::expectClose(after.tensor(), before.tensor(), allowedUlps).isOk())
     return Status();
-  // Sums that cancel are far apart in ulps and close in value.
+  // A sum that cancels may differ by many ulps but little in value.
   return interpret::expectAlmostEqual(after.tensor(), before.tensor(), 1e-5);
 }
 

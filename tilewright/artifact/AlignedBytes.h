@@ -1,4 +1,4 @@
-// AlignedBytes: bytes that kernels can be pointed at.
+// AlignedBytes: a byte vector with the alignment that kernels require.
 #ifndef TILEWRIGHT_ARTIFACT_ALIGNEDBYTES_H
 #define TILEWRIGHT_ARTIFACT_ALIGNEDBYTES_H
 
@@ -8,7 +8,7 @@
 
 namespace tilewright::artifact {
 
-/// What every allocation and every slice begins at a multiple of.
+/// The alignment, in bytes, of every allocation and every slice.
 inline constexpr size_t bufferAlignment = 64;
 
 template <typename T> struct AlignedAllocator {
@@ -22,8 +22,8 @@ template <typename T> struct AlignedAllocator {
   template <typename U> bool operator==(const AlignedAllocator<U> &) const { return true; }
 };
 
-/// A vector whose data() can be handed to a kernel, so that constants are used
-/// where the reader put them.
+/// A byte vector whose data() can be passed to a kernel, so kernels use constants in place, without
+/// another copy.
 using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
 
 } // namespace tilewright::artifact

@@ -21,8 +21,8 @@ Status checkAttributes(std::span<const Attribute> attributes, std::string_view o
     if (const auto *elements = std::get_if<Elements>(&attribute.value)) {
       const size_t each = numerics::storageBytes(elements->type);
       if (elements->isScalar ? elements->bytes.size() != each : elements->bytes.size() % each != 0)
-        return fail(attribute, "has ", elements->bytes.size(), " bytes for ",
-                    elements->isScalar ? "one element of " : "elements of ", each);
+        return fail(attribute, "has ", elements->bytes.size(), " bytes, expected ",
+                    elements->isScalar ? "one element of " : "a multiple of ", each, " bytes");
     } else if (const auto *nested = std::get_if<std::vector<Attribute>>(&attribute.value)) {
       if (depth + 1 >= maxAttributeNesting)
         return fail(attribute, "is nested deeper than ", maxAttributeNesting);
@@ -78,14 +78,13 @@ private:
     if (executable.replicas < 1 || executable.replicas > most || executable.partitions < 1 ||
         executable.partitions > most)
       return signature("the executable is for ", executable.replicas, " replicas and ",
-                       executable.partitions, " partitions, and each must be from 1 to ", most);
+                       executable.partitions, " partitions; each must be from 1 to ", most);
     for (size_t i = 0; i < executable.parameters.size(); ++i) {
       const Parameter &parameter = executable.parameters[i];
       TILEWRIGHT_ASSIGN(int64_t bytes, byteCountOf(parameter.type, "parameter", i));
       parameterBytes.push_back(bytes);
       if (!isKnownMemory(parameter.memoryKind))
-        return signature("parameter ", i, " is in memory '", parameter.memoryKind,
-                         "', which does not exist");
+        return signature("parameter ", i, " has unknown memory kind '", parameter.memoryKind, "'");
     }
     std::vector<bool> isTaken(executable.parameters.size());
     for (size_t i = 0; i < executable.results.size(); ++i) {
@@ -93,17 +92,17 @@ private:
       TILEWRIGHT_ASSIGN(int64_t bytes, byteCountOf(result.type, "result", i));
       resultBytes.push_back(bytes);
       if (!isKnownMemory(result.memoryKind))
-        return signature("result ", i, " is in memory '", result.memoryKind,
-                         "', which does not exist");
+        return signature("result ", i, " has unknown memory kind '", result.memoryKind, "'");
       if (result.aliasOf == none)
         continue;
       if (result.aliasOf >= executable.parameters.size())
-        return signature("result ", i, " takes over parameter ", result.aliasOf, " of ",
-                         executable.parameters.size());
+        return signature("result ", i, " aliases parameter ", result.aliasOf, ", but there are ",
+                         executable.parameters.size(), " parameters");
       if (executable.parameters[result.aliasOf].donation == Donation::none ||
           parameterBytes[result.aliasOf] != bytes || isTaken[result.aliasOf])
-        return signature("result ", i, " takes over parameter ", result.aliasOf,
-                         ", which must be donated, once, and have as many bytes");
+        return signature(
+            "result ", i, " aliases parameter ", result.aliasOf,
+            ", which must be donated, aliased by only one result, and have the same size");
       isTaken[result.aliasOf] = true;
     }
     return Status();
@@ -112,12 +111,13 @@ private:
   Status checkAllocations() {
     for (int64_t bytes : executable.arenaBytes)
       if (bytes < 0 || bytes > maxBytes)
-        return allocation("an arena has ", bytes, " bytes");
+        return allocation("an arena has ", bytes, " bytes, expected 0 to ", maxBytes);
     std::vector<bool> isStored(executable.results.size());
     for (size_t i = 0; i < executable.allocations.size(); ++i) {
       const Allocation &a = executable.allocations[i];
       if (a.space > 1 || a.bytes < 0 || a.bytes > maxBytes)
-        return allocation("allocation ", i, " has ", a.bytes, " bytes in space ", a.space);
+        return allocation("allocation ", i, " has ", a.bytes, " bytes in space ", a.space,
+                          ", expected 0 to ", maxBytes, " bytes in space 0 or 1");
       switch (a.storage) {
       case Storage::parameter:
         TILEWRIGHT_TRY(checkBuffer(i, a, "parameter", parameterBytes));
@@ -145,10 +145,10 @@ private:
                             const std::vector<int64_t> &sizes) {
     if (a.index >= sizes.size())
       return Status(Error::executableIndex,
-                    concat("allocation ", i, " is ", what, " ", a.index, " of ", sizes.size(),
-                           "; compile the program again"));
+                    concat("allocation ", i, " is for ", what, " ", a.index, ", but there are ",
+                           sizes.size(), " ", what, "s; compile the program again"));
     if (a.bytes != sizes[a.index])
-      return allocation("allocation ", i, " has ", a.bytes, " bytes, and ", what, " ", a.index,
+      return allocation("allocation ", i, " has ", a.bytes, " bytes, but ", what, " ", a.index,
                         " has ", sizes[a.index]);
     return Status();
   }
@@ -156,9 +156,9 @@ private:
   static Status checkInside(size_t i, const Allocation &a, std::string_view what, uint64_t size) {
     const auto bytes = static_cast<uint64_t>(a.bytes);
     if (a.index % bufferAlignment != 0 || bytes > size || a.index > size - bytes)
-      return allocation("allocation ", i, " has ", bytes, " bytes at ", a.index,
-                        ", which must be a multiple of ", bufferAlignment, " inside the ", size,
-                        " bytes of the ", what);
+      return allocation("allocation ", i, " has ", bytes, " bytes at offset ", a.index,
+                        "; it must begin at a multiple of ", bufferAlignment, " and be inside the ",
+                        size, " bytes of the ", what);
     return Status();
   }
 
@@ -172,11 +172,13 @@ private:
         return Status(Error::executableStep,
                       concat("kernel ", i, " '", kernel.symbol, "' has a grid of ", kernel.grid,
                              ", ", kernel.scratchBytes, " bytes of scratch and an item cost of ",
-                             kernel.itemCost, "; compile the program again"));
+                             kernel.itemCost,
+                             "; it must have a symbol, no negative value, and at most ",
+                             maxScratchBytes, " bytes of scratch; compile the program again"));
       if (kernel.gpu.has_value() != executable.target.isGpu())
         return Status(Error::executableStep,
                       concat("kernel ", i, " '", kernel.symbol, "' has ", kernel.gpu ? "a" : "no",
-                             " launch for GPUs, and the target is ", executable.target.triple,
+                             " GPU launch, but the target is ", executable.target.triple,
                              "; compile the program again"));
       if (kernel.gpu)
         TILEWRIGHT_TRY(checkGpuLaunch(*kernel.gpu, concat("kernel ", i, " '", kernel.symbol, "'")));
@@ -192,11 +194,11 @@ private:
     }
     if (needsObject && sections.object == 0)
       return Status(Error::executableStep,
-                    "the executable has kernels and no object code; compile the program again");
+                    "the executable has kernels, but no object code; compile the program again");
     if (sections.binary > 0 && !executable.target.isGpu())
       return Status(Error::executableStep,
                     concat("the executable is for ", executable.target.triple,
-                           " and has code for a GPU; compile the program again"));
+                           ", but has code for a GPU; compile the program again"));
     return Status();
   }
 

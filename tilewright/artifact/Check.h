@@ -1,4 +1,4 @@
-// checkExecutable(): everything an executable promises, whoever made it.
+// checkExecutable(): checks all invariants of an executable that was compiled or read from a file.
 #ifndef TILEWRIGHT_ARTIFACT_CHECK_H
 #define TILEWRIGHT_ARTIFACT_CHECK_H
 
@@ -9,39 +9,38 @@
 
 namespace tilewright::artifact {
 
-/// Blocks within blocks, and attributes within attributes, so that whoever
-/// walks them may recurse.
+/// Limits on the nesting of blocks and attributes, so that code can traverse both recursively.
 inline constexpr size_t maxBlockNesting = 128, maxAttributeNesting = 16;
-/// More buffers than any kernel has, and more scratch than a thread's share of a cache.
+/// Limits far above what real kernels need, in number of buffers and in scratch per thread.
 inline constexpr size_t maxBuffers = 4096;
 inline constexpr int64_t maxScratchBytes = int64_t(1) << 28;
-/// No machine has more memory, and sums of a few of these do not overflow.
+/// Limit on a size: more memory than any machine has, and small enough that sums of a few sizes do
+/// not overflow.
 inline constexpr int64_t maxBytes = int64_t(1) << 56;
 
-/// Holds an executable against these rules; the message names the first that
-/// is broken and where. The reader calls it, and the compiler may after emitting.
+/// Checks an executable against the rules below; the message names the first violation and its
+/// location. The reader always calls it; the compiler may call it after emitting.
 ///
-///  - Indices are in range; enums have been checked by whoever decoded them.
-///  - Types have a size. Allocations of parameters and results have that of
-///    their type; constants and temporaries lie inside their section or arena,
-///    at multiples of 64. Each result that has bytes has an
-///    allocation, or takes over a parameter's memory, where it may be left.
-///  - Slices begin at a multiple of 64 and lie inside their allocation; operands
-///    have exactly the bytes of their type; copies have equal bytes; a predicate
-///    has a byte and a selector four.
-///  - Blocks form a tree under the first: each other block is used by one step,
-///    once, and none is deeper than maxBlockNesting.
+///  - Indices are in range. (The decoder has already checked enums.)
+///  - Every type has a known size. Allocations of parameters and results have the size of their
+///    type; constants and temporaries lie inside their section or arena, at multiples of 64. Each
+///    result that is not empty has an allocation or aliases a parameter; the program may leave an
+///    aliased result in the parameter's allocation.
+///  - Slices begin at a multiple of 64 and lie inside their allocation. An operand's slice has
+///    exactly the size of its type, the two slices of a copy have the same size, a predicate has at
+///    least one byte and a selector at least four (one if it is a pred).
+///  - Blocks form a tree rooted at the first block: exactly one step uses each other block, once,
+///    and no block is nested deeper than maxBlockNesting.
 ///  - A collective begins once and ends once, later in the same block.
-///  - No step other than a launch has a result in the constants, which runs share.
-///  - Kernels have a GpuLaunch if and only if the target is a GPU: within what any
-///    GPU takes, with tensor maps of which each lies inside its buffer.
+///  - No step writes to the constants, which runs share. (For launches this is not checked.)
+///  - Kernels have a GpuLaunch if and only if the target is a GPU. A GpuLaunch is within the limits
+///    that all GPUs have in common, and each tensor map lies inside its buffer.
 ///
-/// Not checked: what a launch writes, which only the kernel knows, and that
-/// parameters that are not donated are left alone. Both are the compiler's word,
-/// like the object code itself.
+/// Not checked: what a launch writes, which only the kernel knows, and that no step writes a
+/// parameter that is not donated. For both we trust the compiler, as we do for the object code.
 Status checkExecutable(const Executable &executable);
 
-/// The same before those are in place which are bytes.
+/// Sizes of the byte sections, to check an executable before these sections are copied into it.
 struct ByteSections {
   size_t constants = 0, object = 0, binary = 0;
 };

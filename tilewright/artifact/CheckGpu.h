@@ -1,4 +1,4 @@
-// The part of checkExecutable that looks at launches of a GPU.
+// The part of checkExecutable that checks GPU launches.
 #ifndef TILEWRIGHT_ARTIFACT_CHECKGPU_H
 #define TILEWRIGHT_ARTIFACT_CHECKGPU_H
 
@@ -10,14 +10,16 @@
 
 namespace tilewright::artifact {
 
-/// More than any GPU has; what a certain one has is for whoever loads the program to check.
+/// Limits above those of any GPU; the runtime checks the limits of the actual GPU when it loads the
+/// program.
 inline constexpr uint32_t maxSharedBytes = 1 << 20, maxClusterBlocks = 16;
-/// Of all parameters of a kernel: buffers and tensor maps.
+/// Limit on the total size of a kernel's parameters: buffers and tensor maps.
 inline constexpr size_t maxParameterBytes = 32764;
 
 /// `owner` names the kernel.
 Status checkGpuLaunch(const GpuLaunch &launch, std::string_view owner);
-/// `owner` names the step that passes `buffers`, which have been checked themselves.
+/// `owner` names the step that passes `buffers`; the caller has already checked the buffers
+/// themselves.
 Status checkGpuBuffers(const GpuLaunch &launch, std::span<const Slice> buffers,
                        std::string_view owner);
 

@@ -17,8 +17,8 @@ public:
 
   Status check() {
     if (executable.blocks.empty())
-      return Status(Error::executableBlocks,
-                    "the executable has no blocks, and the first is the program; compile it again");
+      return Status(Error::executableBlocks, "the executable has no blocks, but block 0 must "
+                                             "contain the program; compile the program again");
     for (block = 0; block < executable.blocks.size(); ++block) {
       open.clear();
       const std::vector<Step> &steps = executable.blocks[block].steps;
@@ -32,7 +32,7 @@ public:
           if (open.contains(start->id))
             return Status(Error::executableStep,
                           concat("collective ", start->id, " '", each.name, "' in block ", block,
-                                 " never ends; compile the program again"));
+                                 " is never completed; compile the program again"));
     }
     return Status();
   }
@@ -44,7 +44,8 @@ private:
   }
   Status checkIndex(Index index, size_t count, std::string_view what) const {
     if (index >= count)
-      return fail(Error::executableIndex, "uses ", what, " ", index, " of ", count);
+      return fail(Error::executableIndex, "uses ", what, " ", index,
+                  ", expected an index less than ", count);
     return Status();
   }
 
@@ -53,9 +54,9 @@ private:
     const int64_t size = executable.allocations[slice.allocation].bytes;
     if (slice.offset < 0 || slice.offset % static_cast<int64_t>(bufferAlignment) != 0 ||
         slice.bytes < 0 || slice.bytes > size || slice.offset > size - slice.bytes)
-      return fail(Error::executableSlice, "has a slice of ", slice.bytes, " bytes at ",
-                  slice.offset, ", which must be a multiple of ", bufferAlignment, " inside the ",
-                  size, " bytes of allocation ", slice.allocation);
+      return fail(Error::executableSlice, "has a slice of ", slice.bytes, " bytes at offset ",
+                  slice.offset, "; it must begin at a multiple of ", bufferAlignment,
+                  " and be inside the ", size, " bytes of allocation ", slice.allocation);
     return Status();
   }
   Status checkWritten(const Slice &slice) const {
@@ -66,14 +67,14 @@ private:
   }
   Status checkOperands(std::span<const Operand> operands) const {
     if (operands.size() > maxBuffers)
-      return fail(Error::executableStep, "has ", operands.size(), " operands or results, at most ",
-                  maxBuffers, " are known to be sane");
+      return fail(Error::executableStep, "has ", operands.size(), " operands or results, limit ",
+                  maxBuffers);
     for (const Operand &operand : operands) {
       TILEWRIGHT_TRY(checkSlice(operand.slice));
       TILEWRIGHT_TRY(checkIndex(operand.type, executable.types.size(), "type"));
       if (operand.slice.bytes != typeBytes[operand.type])
         return fail(Error::executableSlice, "has a slice of ", operand.slice.bytes,
-                    " bytes for a tensor of ", typeBytes[operand.type]);
+                    " bytes for a tensor of ", typeBytes[operand.type], " bytes");
     }
     return Status();
   }
@@ -88,8 +89,8 @@ private:
   Status checkAction(const LaunchStep &launch) {
     TILEWRIGHT_TRY(checkIndex(launch.kernel, executable.kernels.size(), "kernel"));
     if (launch.buffers.size() > maxBuffers)
-      return fail(Error::executableStep, "passes ", launch.buffers.size(), " buffers, at most ",
-                  maxBuffers, " are known to be sane");
+      return fail(Error::executableStep, "passes ", launch.buffers.size(), " buffers, limit ",
+                  maxBuffers);
     for (const Slice &slice : launch.buffers)
       TILEWRIGHT_TRY(checkSlice(slice));
     if (const std::optional<GpuLaunch> &gpu = executable.kernels[launch.kernel].gpu)
@@ -104,7 +105,7 @@ private:
   Status checkAction(const CustomCallStep &call) {
     if (call.target.empty() || call.apiVersion < 0 || call.apiVersion > 4)
       return fail(Error::executableStep, "calls '", call.target, "' with API version ",
-                  call.apiVersion, "; a name and 0 to 4 are needed");
+                  call.apiVersion, "; expected a name and a version from 0 to 4");
     TILEWRIGHT_TRY(checkAttributes(call.attributes, "a custom call", 0));
     return checkTensors(call.operands, call.results);
   }
@@ -112,7 +113,8 @@ private:
     TILEWRIGHT_TRY(checkSlice(copy.from));
     TILEWRIGHT_TRY(checkSlice(copy.to));
     if (copy.from.bytes != copy.to.bytes)
-      return fail(Error::executableSlice, "copies ", copy.from.bytes, " bytes to ", copy.to.bytes);
+      return fail(Error::executableSlice, "copies ", copy.from.bytes, " bytes to a slice of ",
+                  copy.to.bytes, " bytes");
     return checkWritten(copy.to);
   }
   Status checkAction(const WhileStep &loop) {
@@ -120,49 +122,68 @@ private:
     TILEWRIGHT_TRY(checkIndex(loop.body, executable.blocks.size(), "block"));
     TILEWRIGHT_TRY(checkSlice(loop.predicate));
     if (loop.predicate.bytes < 1)
-      return fail(Error::executableSlice, "has a predicate of 0 bytes");
+      return fail(Error::executableSlice, "has a predicate of 0 bytes, expected at least 1");
     if (loop.tripCount < -1)
-      return fail(Error::executableStep, "is a loop of ", loop.tripCount, " rounds");
+      return fail(Error::executableStep, "has an invalid trip count of ", loop.tripCount);
     return Status();
   }
   Status checkAction(const BranchStep &branch) {
     for (Index target : branch.blocks)
       TILEWRIGHT_TRY(checkIndex(target, executable.blocks.size(), "block"));
     if (branch.isPredicate ? branch.blocks.size() != 2 : branch.blocks.empty())
-      return fail(Error::executableStep, "has ", branch.blocks.size(), " branches, and ",
-                  branch.isPredicate ? "a predicate chooses between 2" : "needs 1");
+      return fail(Error::executableStep, "has ", branch.blocks.size(), " branches, but needs ",
+                  branch.isPredicate ? "2 for a predicate" : "at least 1");
     TILEWRIGHT_TRY(checkSlice(branch.selector));
     const int64_t needed = branch.isPredicate ? 1 : 4;
     if (branch.selector.bytes < needed)
       return fail(Error::executableSlice, "has a selector of ", branch.selector.bytes,
-                  " bytes and needs ", needed);
+                  " bytes, but needs ", needed);
     return Status();
   }
   Status checkAction(const CollectiveStartStep &start) {
-    constexpr std::string_view kinds[] = {"all_reduce",         "all_gather",
-                                          "reduce_scatter",     "all_to_all",
-                                          "collective_permute", "collective_broadcast"};
-    if (std::find(std::begin(kinds), std::end(kinds), start.kind) == std::end(kinds))
-      return fail(Error::executableStep, "is a collective '", start.kind, "', which is not known");
+    if (start.kind == CollectiveKind::raggedAllToAll || start.kind == CollectiveKind::barrier)
+      return fail(Error::executableStep, "has unsupported collective kind '", nameOf(start.kind),
+                  "'");
+    TILEWRIGHT_TRY(checkReduction(start));
     if (!seen.insert(start.id).second)
-      return fail(Error::executableStep, "begins collective ", start.id, " a second time");
+      return fail(Error::executableStep, "starts collective ", start.id, " a second time");
     open.insert(start.id);
     const int64_t ranks = executable.replicas * executable.partitions;
     for (const std::vector<int64_t> &group : start.groups) {
-      if (start.kind == "collective_permute" && group.size() != 2)
+      if (start.kind == CollectiveKind::permute && group.size() != 2)
         return fail(Error::executableStep, "permutes with a list of ", group.size(),
-                    " ranks where pairs are needed");
+                    " ranks, expected pairs");
       for (int64_t rank : group)
         if (rank < -1 || rank >= ranks) // -1 fills groups of unequal size
-          return fail(Error::executableStep, "names rank ", rank, " of ", ranks);
+          return fail(Error::executableStep, "names rank ", rank, ", but the executable is for ",
+                      ranks, " ranks");
     }
-    TILEWRIGHT_TRY(checkAttributes(start.attributes, "a collective", 0));
+    for (int64_t dimension : {start.dimension, start.splitDimension})
+      if (dimension < 0)
+        return fail(Error::executableStep, "has the negative dimension ", dimension);
     return checkTensors(start.operands, start.results);
+  }
+  /// Only all_reduce and reduce_scatter have a reduction; a reduction by a function has one body,
+  /// and any other has none.
+  Status checkReduction(const CollectiveStartStep &start) {
+    const bool reduces =
+        start.kind == CollectiveKind::allReduce || start.kind == CollectiveKind::reduceScatter;
+    if (reduces != (start.reduction != ReductionKind::none))
+      return fail(
+          Error::executableStep, "is ", nameOf(start.kind), " with the reduction '",
+          nameOf(start.reduction),
+          "'; all_reduce and reduce_scatter must have a reduction, other collectives must not");
+    const size_t bodies = start.reduction == ReductionKind::function ? 1 : 0;
+    if (start.bodies.size() != bodies)
+      return fail(Error::executableStep, "has ", start.bodies.size(),
+                  " reduction functions, but reduction '", nameOf(start.reduction), "' needs ",
+                  bodies);
+    return Status();
   }
   Status checkAction(const CollectiveDoneStep &done) {
     if (open.erase(done.id) == 0)
-      return fail(Error::executableStep, "ends collective ", done.id,
-                  ", which did not begin before it in this block");
+      return fail(Error::executableStep, "completes collective ", done.id,
+                  ", which no earlier step of this block starts");
     return Status();
   }
 
@@ -170,8 +191,8 @@ private:
   std::span<const int64_t> typeBytes;
   size_t block = 0, number = 0;
   const Step *step = nullptr;
-  std::unordered_set<uint32_t> seen; // collectives that began anywhere
-  std::unordered_set<uint32_t> open; // that began in this block and have not ended
+  std::unordered_set<uint32_t> seen; // collectives that began in any block
+  std::unordered_set<uint32_t> open; // collectives that began in this block and have not ended
 };
 
 } // namespace
@@ -185,13 +206,12 @@ Status checkBlockTree(const Executable &executable) {
   std::vector<bool> isUsed(blocks.size());
   isUsed[0] = true;
   size_t used = 1;
-  // Level by level from the program: what is used twice or never is found on the way.
+  // Breadth-first search from the entry block; finds blocks that are used twice or never.
   std::vector<Index> level = {0}, next;
   for (size_t depth = 1; !level.empty(); ++depth) {
     if (depth > maxBlockNesting)
-      return Status(Error::executableBlocks,
-                    concat("loops and branches are nested deeper than ", maxBlockNesting,
-                           "; a program like this is not written by hand: report it"));
+      return Status(Error::executableBlocks, concat("loops and branches are nested deeper than ",
+                                                    maxBlockNesting, "; report this as a bug"));
     next.clear();
     for (Index block : level)
       for (const Step &step : blocks[block].steps) {
@@ -203,8 +223,8 @@ Status checkBlockTree(const Executable &executable) {
         for (size_t i = before; i < next.size(); ++i) {
           if (isUsed[next[i]])
             return Status(Error::executableBlocks,
-                          concat("block ", next[i], " is used twice, by '", step.name,
-                                 "' in block ", block, "; compile the program again"));
+                          concat("block ", next[i], " is used twice, the second time by '",
+                                 step.name, "' in block ", block, "; compile the program again"));
           isUsed[next[i]] = true;
           ++used;
         }
@@ -214,7 +234,7 @@ Status checkBlockTree(const Executable &executable) {
   if (used != blocks.size())
     return Status(Error::executableBlocks,
                   concat("block ", std::find(isUsed.begin(), isUsed.end(), false) - isUsed.begin(),
-                         " is used by no step that runs; compile the program again"));
+                         " is not used by any step that runs; compile the program again"));
   return Status();
 }
 

@@ -1,4 +1,4 @@
-// The part of checkExecutable that looks at steps.
+// The part of checkExecutable that checks steps.
 #ifndef TILEWRIGHT_ARTIFACT_CHECKSTEPS_H
 #define TILEWRIGHT_ARTIFACT_CHECKSTEPS_H
 
@@ -11,9 +11,9 @@
 namespace tilewright::artifact {
 
 Status checkAttributes(std::span<const Attribute> attributes, std::string_view owner, size_t depth);
-/// `typeBytes` are the sizes of Executable::types; allocations have been checked.
+/// `typeBytes` are the sizes of Executable::types. The caller has checked allocations.
 Status checkSteps(const Executable &executable, std::span<const int64_t> typeBytes);
-/// Blocks that steps name exist.
+/// Checks that the blocks form a tree. All block indices in steps must be in range.
 Status checkBlockTree(const Executable &executable);
 
 } // namespace tilewright::artifact

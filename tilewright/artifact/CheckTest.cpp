@@ -1,5 +1,4 @@
-// Each promise of Check.h, broken: one executable an error, with the words that
-// a user needs.
+// Violates each invariant of Check.h: one executable per error, with the text that a user needs.
 
 #include "tilewright/artifact/Check.h"
 #include "tilewright/artifact/Reader.h"
@@ -13,7 +12,7 @@ using namespace tilewright;
 using namespace tilewright::artifact;
 using testing::HasSubstr;
 
-/// Both the check and the reader must refuse `executable`.
+/// Both checkExecutable and the reader must reject `executable`.
 static void expectFailure(const Executable &executable, Error error, std::string_view words) {
   Status status = checkExecutable(executable);
   ASSERT_FALSE(status.isOk()) << "expected " << idOf(error);
@@ -22,7 +21,7 @@ static void expectFailure(const Executable &executable, Error error, std::string
   EXPECT_EQ(readExecutable(writeExecutable(executable)).takeStatus().error(), error);
 }
 
-/// The sample with something changed.
+/// The sample with a change.
 template <typename Change>
 static void expectFailure(Error error, std::string_view words, Change change) {
   Executable executable = sampleExecutable();
@@ -40,20 +39,21 @@ TEST(CheckExecutable, AcceptsTheSample) {
 
 TEST(CheckExecutable, Indices) {
   const auto index = Error::executableIndex;
-  expectFailure(index, "step 0 'fusion.0' of block 0 uses kernel 2 of 2",
+  expectFailure(index, "step 0 'fusion.0' of block 0 uses kernel 2, expected an index less than 2",
                 [](auto &e) { action<LaunchStep>(e, 0).kernel = 2; });
-  expectFailure(index, "uses allocation 7 of 7",
+  expectFailure(index, "uses allocation 7, expected an index less than 7",
                 [](auto &e) { action<LaunchStep>(e, 0).buffers[0].allocation = 7; });
-  expectFailure(index, "uses library kernel 1 of 1",
+  expectFailure(index, "uses library kernel 1, expected an index less than 1",
                 [](auto &e) { action<LibraryStep>(e, 1).library = 1; });
-  expectFailure(index, "uses type 4294967295 of 3",
+  expectFailure(index, "uses type 4294967295, expected an index less than 3",
                 [](auto &e) { action<LibraryStep>(e, 1).results[0].type = none; });
-  expectFailure(index, "uses block 9 of 9", [](auto &e) { action<WhileStep>(e, 5).body = 9; });
-  expectFailure(index, "uses block 99 of 9",
+  expectFailure(index, "uses block 9, expected an index less than 9",
+                [](auto &e) { action<WhileStep>(e, 5).body = 9; });
+  expectFailure(index, "uses block 99, expected an index less than 9",
                 [](auto &e) { action<BranchStep>(e, 0, 2).blocks[1] = 99; });
-  expectFailure(index, "allocation 0 is parameter 2 of 2",
+  expectFailure(index, "allocation 0 is for parameter 2, but there are 2 parameters",
                 [](auto &e) { e.allocations[0].index = 2; });
-  expectFailure(index, "allocation 2 is result 9 of 2",
+  expectFailure(index, "allocation 2 is for result 9, but there are 2 results",
                 [](auto &e) { e.allocations[2].index = 9; });
 }
 
@@ -67,7 +67,7 @@ TEST(CheckExecutable, TypesHaveASize) {
 
 TEST(CheckExecutable, AllocationsFitWhereTheyAreKept) {
   const auto allocation = Error::executableAllocation;
-  expectFailure(allocation, "allocation 0 has 64 bytes, and parameter 0 has 128",
+  expectFailure(allocation, "allocation 0 has 64 bytes, but parameter 0 has 128",
                 [](auto &e) { e.allocations[0].bytes = 64; });
   expectFailure(allocation, "inside the 256 bytes of the constants",
                 [](auto &e) { e.allocations[4].index = 192; });
@@ -84,7 +84,7 @@ TEST(CheckExecutable, AllocationsFitWhereTheyAreKept) {
 }
 
 TEST(CheckExecutable, AResultMayBeLeftInTheParameterItTakesOver) {
-  Executable e = sampleExecutable(); // its first result is one
+  Executable e = sampleExecutable(); // its first result aliases a parameter
   e.allocations[2] = {Storage::temporary, 64, 128, 0};
   EXPECT_TRUE(checkExecutable(e).isOk());
   e.results[0].aliasOf = none;
@@ -93,22 +93,25 @@ TEST(CheckExecutable, AResultMayBeLeftInTheParameterItTakesOver) {
 
 TEST(CheckExecutable, SlicesFitTheirAllocationAndUse) {
   const auto slice = Error::executableSlice;
-  expectFailure(slice, "a slice of 128 bytes at 64, which must be a multiple of 64 inside the 128",
-                [](auto &e) { action<LaunchStep>(e, 0).buffers[0].offset = 64; });
-  expectFailure(slice, "at 4, which must be a multiple of 64",
+  expectFailure(
+      slice,
+      "a slice of 128 bytes at offset 64; it must begin at a multiple of 64 and be inside the 128",
+      [](auto &e) { action<LaunchStep>(e, 0).buffers[0].offset = 64; });
+  expectFailure(slice, "at offset 4; it must begin at a multiple of 64",
                 [](auto &e) { action<LaunchStep>(e, 0).buffers[0] = {0, 4, 4}; });
-  expectFailure(slice, "at -64", [](auto &e) { action<CopyStep>(e, 4).to.offset = -64; });
+  expectFailure(slice, "at offset -64", [](auto &e) { action<CopyStep>(e, 4).to.offset = -64; });
   expectFailure(slice, "a slice of -1 bytes",
                 [](auto &e) { action<LaunchStep>(e, 0).buffers[0].bytes = -1; });
-  expectFailure(slice, "at 9223372036854775744", [](auto &e) {
+  expectFailure(slice, "at offset 9223372036854775744", [](auto &e) {
     action<LaunchStep>(e, 0).buffers[0].offset = (~uint64_t(0) >> 1) - 63;
   });
   expectFailure(slice, "a slice of 64 bytes for a tensor of 128",
                 [](auto &e) { action<LibraryStep>(e, 1).operands[0].slice.bytes = 64; });
-  expectFailure(slice, "copies 4 bytes to 8", [](auto &e) { action<CopyStep>(e, 4).to.bytes = 8; });
+  expectFailure(slice, "copies 4 bytes to a slice of 8",
+                [](auto &e) { action<CopyStep>(e, 4).to.bytes = 8; });
   expectFailure(slice, "a predicate of 0 bytes",
                 [](auto &e) { action<WhileStep>(e, 5).predicate.bytes = 0; });
-  expectFailure(slice, "a selector of 3 bytes and needs 4",
+  expectFailure(slice, "a selector of 3 bytes, but needs 4",
                 [](auto &e) { action<BranchStep>(e, 0, 2).selector.bytes = 3; });
   expectFailure(slice, "writes to allocation 4, which is constant",
                 [](auto &e) { action<LibraryStep>(e, 1).results[0].slice.allocation = 4; });
@@ -118,11 +121,12 @@ TEST(CheckExecutable, BlocksFormATree) {
   const auto blocks = Error::executableBlocks;
   expectFailure(blocks, "has no blocks", [](auto &e) { e.blocks.clear(); });
   expectFailure(blocks, "block 0 is used twice", [](auto &e) { action<WhileStep>(e, 5).body = 0; });
-  expectFailure(blocks, "block 3 is used twice, by 'case.7'",
+  expectFailure(blocks, "block 3 is used twice, the second time by 'case.7'",
                 [](auto &e) { action<BranchStep>(e, 0, 2).blocks[1] = 3; });
-  expectFailure(blocks, "block 9 is used by no step", [](auto &e) { e.blocks.emplace_back(); });
-  // Two that use only each other.
-  expectFailure(blocks, "is used by no step", [](auto &e) {
+  expectFailure(blocks, "block 9 is not used by any step",
+                [](auto &e) { e.blocks.emplace_back(); });
+  // Two blocks that only use each other.
+  expectFailure(blocks, "is not used by any step", [](auto &e) {
     const Slice flag = action<WhileStep>(e, 5).predicate;
     e.blocks.resize(13);
     e.blocks[9].steps = {{WhileStep{10, 11, flag, -1}, "", ""}};
@@ -152,31 +156,42 @@ TEST(CheckExecutable, StepsCanRun) {
                 [](auto &e) { action<LaunchStep>(e, 0).buffers.assign(4097, Slice{0, 0, 128}); });
   expectFailure(step, "with API version 5",
                 [](auto &e) { action<CustomCallStep>(e, 2).apiVersion = 5; });
-  expectFailure(step, "a loop of -2 rounds",
+  expectFailure(step, "an invalid trip count of -2",
                 [](auto &e) { action<WhileStep>(e, 5).tripCount = -2; });
   expectFailure(step, "has 0 branches",
                 [](auto &e) { action<BranchStep>(e, 0, 2).blocks.clear(); });
-  expectFailure(step, "a predicate chooses between 2", [](auto &e) {
+  expectFailure(step, "branches, but needs 2 for a predicate", [](auto &e) {
     action<BranchStep>(e, 0, 2).isPredicate = true;
     action<BranchStep>(e, 0, 2).blocks.pop_back();
   });
-  expectFailure(step, "a collective 'gossip'",
-                [](auto &e) { action<CollectiveStartStep>(e, 6).kind = "gossip"; });
-  expectFailure(step, "names rank 2 of 2",
+  expectFailure(step, "has unsupported collective kind 'barrier'",
+                [](auto &e) { action<CollectiveStartStep>(e, 6).kind = CollectiveKind::barrier; });
+  expectFailure(step, "is all_gather with the reduction 'add'", [](auto &e) {
+    action<CollectiveStartStep>(e, 6).kind = CollectiveKind::allGather;
+  });
+  expectFailure(step, "is all_reduce with the reduction ''",
+                [](auto &e) { action<CollectiveStartStep>(e, 6).reduction = ReductionKind::none; });
+  expectFailure(step, "has 0 reduction functions, but reduction 'function' needs 1", [](auto &e) {
+    action<CollectiveStartStep>(e, 6).reduction = ReductionKind::function;
+  });
+  expectFailure(step, "negative dimension -1",
+                [](auto &e) { action<CollectiveStartStep>(e, 6).dimension = -1; });
+  expectFailure(step, "names rank 2, but the executable is for 2 ranks",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).groups = {{0, 2}}; });
-  expectFailure(step, "pairs are needed", [](auto &e) {
-    action<CollectiveStartStep>(e, 6).kind = "collective_permute";
+  expectFailure(step, "expected pairs", [](auto &e) {
+    action<CollectiveStartStep>(e, 6).kind = CollectiveKind::permute;
+    action<CollectiveStartStep>(e, 6).reduction = ReductionKind::none;
     action<CollectiveStartStep>(e, 6).groups = {{0, 1, 1}};
   });
-  expectFailure(step, "ends collective 8, which did not begin",
+  expectFailure(step, "completes collective 8, which no earlier step",
                 [](auto &e) { action<CollectiveDoneStep>(e, 7).id = 8; });
-  expectFailure(step, "collective 7 'all-reduce.6' in block 0 never ends",
+  expectFailure(step, "collective 7 'all-reduce.6' in block 0 is never completed",
                 [](auto &e) { e.blocks[0].steps.pop_back(); });
-  expectFailure(step, "begins collective 7 a second time",
+  expectFailure(step, "starts collective 7 a second time",
                 [](auto &e) { e.blocks[0].steps.push_back(e.blocks[0].steps[6]); });
 }
 
-/// The sample of a GPU with something of its launch changed.
+/// The GPU sample with a change to its launch.
 template <typename Change>
 static void expectGpuFailure(std::string_view words, Change change,
                              Error error = Error::executableStep) {
@@ -191,10 +206,10 @@ TEST(CheckExecutable, GpuLaunchesAreThereForGpusOnly) {
 
   Executable e = sampleGpuExecutable();
   e.kernels[0].gpu.reset();
-  expectFailure(e, Error::executableStep, "kernel 0 'fusion_0' has no launch for GPUs");
+  expectFailure(e, Error::executableStep, "kernel 0 'fusion_0' has no GPU launch");
   e = sampleGpuExecutable();
   e.target.triple = "x86_64-unknown-linux-gnu";
-  expectFailure(e, Error::executableStep, "has a launch for GPUs, and the target is x86_64");
+  expectFailure(e, Error::executableStep, "has a GPU launch, but the target is x86_64");
   e = sampleExecutable();
   e.binary.resize(1);
   expectFailure(e, Error::executableStep, "has code for a GPU");
@@ -206,12 +221,12 @@ TEST(CheckExecutable, GpuLaunchesAreWithinWhatAnyGpuTakes) {
   expectGpuFailure("a grid of 65536 blocks along z", [](GpuLaunch &l) { l.grid[2] = 65536; });
   expectGpuFailure("blocks of 1025 threads along x", [](GpuLaunch &l) { l.block[0] = 1025; });
   expectGpuFailure("blocks of 65 threads along z", [](GpuLaunch &l) { l.block[2] = 65; });
-  expectGpuFailure("blocks of 2048 threads, and takes 1024",
+  expectGpuFailure("blocks of 2048 threads, limit 1024",
                    [](GpuLaunch &l) { l.block = {128, 16, 1}; });
   expectGpuFailure("clusters of 3 blocks along x, which must divide the grid of 4",
                    [](GpuLaunch &l) { l.cluster[0] = 3; });
   expectGpuFailure("clusters of 0 blocks along y", [](GpuLaunch &l) { l.cluster[1] = 0; });
-  expectGpuFailure("clusters of 32 blocks, and takes 16", [](GpuLaunch &l) {
+  expectGpuFailure("clusters of 32 blocks, limit 16", [](GpuLaunch &l) {
     l.grid = {8, 4, 1};
     l.cluster = {8, 4, 1};
   });
@@ -225,29 +240,29 @@ TEST(CheckExecutable, TensorMapsAreOnesThatADriverTakes) {
     expectGpuFailure(words, [&](GpuLaunch &l) { change(l.tensorMaps[0]); }, error);
   };
   map(
-      "tensor map 0 of step 0 'fusion.0' of block 0 is of buffer 3 of 3",
+      "tensor map 0 of step 0 'fusion.0' of block 0 uses buffer 3, but the step passes 3 buffers",
       [](TensorMap &m) { m.buffer = 3; }, Error::executableIndex);
-  map("reaches over 16384 bytes of a buffer of 64", [](TensorMap &m) { m.buffer = 1; });
-  map("reaches over 9223372036854775807 bytes", [](TensorMap &m) {
+  map("covers 16384 bytes, but its buffer has 64", [](TensorMap &m) { m.buffer = 1; });
+  map("covers 9223372036854775807 bytes", [](TensorMap &m) {
     m.dims = {8, int64_t(1) << 32};
     m.byteStrides = {(int64_t(1) << 40) - 16};
   });
   map("has 0 dimensions", [](TensorMap &m) { m.dims.clear(); });
   map("2 strides", [](TensorMap &m) { m.byteStrides.push_back(16); });
-  map("a box of 1", [](TensorMap &m) { m.box.pop_back(); });
+  map("a box of rank 1", [](TensorMap &m) { m.box.pop_back(); });
   map("3 element strides", [](TensorMap &m) { m.elementStrides.push_back(1); });
-  map("has size 1 of 0, and takes 1 to 4294967296", [](TensorMap &m) { m.dims[1] = 0; });
-  map("has box size 1 of 257", [](TensorMap &m) { m.box[1] = 257; });
-  map("has element stride 0 of 9", [](TensorMap &m) { m.elementStrides[0] = 9; });
-  map("has stride 1 of 264 bytes, which must be a multiple of 16",
+  map("has size 0 in dimension 1, expected 1 to 4294967296", [](TensorMap &m) { m.dims[1] = 0; });
+  map("has box size 257 in dimension 1", [](TensorMap &m) { m.box[1] = 257; });
+  map("has element stride 9 in dimension 0", [](TensorMap &m) { m.elementStrides[0] = 9; });
+  map("has stride 264 in dimension 1, expected a multiple of 16",
       [](TensorMap &m) { m.byteStrides[0] = 264; });
-  map("has stride 1 of -16", [](TensorMap &m) { m.byteStrides[0] = -16; });
-  map("has stride 1 of 16 bytes, less than the 256 of a row",
+  map("has stride -16 in dimension 1", [](TensorMap &m) { m.byteStrides[0] = -16; });
+  map("has stride 16 in dimension 1, but a row has 256 bytes",
       [](TensorMap &m) { m.byteStrides[0] = 16; });
   map("rows of 2 bytes, which must be a multiple of 16", [](TensorMap &m) { m.box[0] = 1; });
-  map("rows of 128 bytes, more than the 64 of its swizzle",
+  map("rows of 128 bytes, but its swizzle covers 64 bytes",
       [](TensorMap &m) { m.swizzle = TensorMap::Swizzle::bytes64; });
-  map("is interleaved with 2 dimensions",
+  map("is interleaved but has 2 dimensions",
       [](TensorMap &m) { m.interleave = TensorMap::Interleave::bytes16; });
   map("needs a swizzle of 32 bytes", [](TensorMap &m) {
     m.dims = {8, 8, 8};
@@ -257,7 +272,7 @@ TEST(CheckExecutable, TensorMapsAreOnesThatADriverTakes) {
     m.interleave = TensorMap::Interleave::bytes32;
   });
   map("elements of 16 bytes", [](TensorMap &m) { m.element = ElementType::c128; });
-  map("fills with NaN, which elements of i16 have not",
+  map("fills with NaN, which i16 does not have",
       [](TensorMap &m) { m.element = ElementType::i16; });
 }
 
@@ -265,11 +280,11 @@ TEST(CheckExecutable, SignaturesFitTogether) {
   const auto signature = Error::executableSignature;
   expectFailure(signature, "0 replicas", [](auto &e) { e.replicas = 0; });
   expectFailure(signature, "partitions", [](auto &e) { e.partitions = int64_t(1) << 62; });
-  expectFailure(signature, "parameter 0 is in memory 'moon'",
+  expectFailure(signature, "parameter 0 has unknown memory kind 'moon'",
                 [](auto &e) { e.parameters[0].memoryKind = "moon"; });
-  expectFailure(signature, "result 1 is in memory ''",
+  expectFailure(signature, "result 1 has unknown memory kind ''",
                 [](auto &e) { e.results[1].memoryKind = ""; });
-  expectFailure(signature, "result 0 takes over parameter 5 of 2",
+  expectFailure(signature, "result 0 aliases parameter 5, but there are 2 parameters",
                 [](auto &e) { e.results[0].aliasOf = 5; });
   expectFailure(signature, "must be donated", [](auto &e) { e.results[0].aliasOf = 1; });
 }
@@ -278,6 +293,6 @@ TEST(CheckExecutable, AttributesAreWellFormed) {
   const auto attribute = Error::executableAttribute;
   expectFailure(attribute, "of library kernel 0 'sort' has no name",
                 [](auto &e) { e.libraries[0].attributes[0].name = ""; });
-  expectFailure(attribute, "'flops' of the statistics has 9 bytes for one element of 8",
+  expectFailure(attribute, "'flops' of the statistics has 9 bytes, expected one element of 8 bytes",
                 [](auto &e) { std::get<Elements>(e.statistics[0].value).bytes.resize(9); });
 }

@@ -1,8 +1,9 @@
-// Executable: what the compiler hands to the runtime, as plain structs.
+// Executable: the compiler's output and the runtime's input, as plain structs.
 #ifndef TILEWRIGHT_ARTIFACT_EXECUTABLE_H
 #define TILEWRIGHT_ARTIFACT_EXECUTABLE_H
 
 #include "tilewright/artifact/AlignedBytes.h"
+#include "tilewright/numerics/Collective.h"
 #include "tilewright/numerics/ElementType.h"
 
 #include <array>
@@ -16,7 +17,9 @@
 
 namespace tilewright::artifact {
 
+using numerics::CollectiveKind;
 using numerics::ElementType;
+using numerics::ReductionKind;
 
 /// An index into one of the tables of the Executable.
 using Index = uint32_t;
@@ -28,8 +31,8 @@ struct TensorType {
   bool operator==(const TensorType &) const = default;
 };
 
-/// A configuration value of a library kernel, custom call or collective. Elements
-/// keep their type, because handlers of custom calls ask for it.
+/// A configuration value of a library kernel or custom call. Elements keep their type,
+/// because custom-call handlers query it.
 struct Attribute;
 struct Elements {
   ElementType type = ElementType::i64;
@@ -47,13 +50,13 @@ inline bool Attribute::operator==(const Attribute &) const = default;
 
 /// Where an allocation comes from when the executable runs.
 enum class Storage : uint8_t {
-  parameter, // the caller's buffer number `index`
+  parameter, // the caller's buffer with number `index`
   result,    // a new buffer that becomes result number `index`
-  constant,  // the constants, from byte `index`; never written
-  temporary, // one arena for each run
+  constant,  // bytes of the constants section from `index`; never written
+  temporary, // part of an arena that each run allocates
 };
 
-/// A piece of memory that steps read and write slices of.
+/// A range of memory; steps read and write slices of it.
 struct Allocation {
   Storage storage = Storage::temporary;
   uint64_t index = 0; // see Storage; for a temporary, its offset in the arena of its space
@@ -62,7 +65,7 @@ struct Allocation {
   bool operator==(const Allocation &) const = default;
 };
 
-/// Bytes of an allocation. Offsets are multiples of 64.
+/// A byte range of an allocation. Offsets are multiples of 64.
 struct Slice {
   Index allocation = 0;
   int64_t offset = 0;
@@ -70,15 +73,15 @@ struct Slice {
   bool operator==(const Slice &) const = default;
 };
 
-/// A slice seen as a tensor; `type` is an index into Executable::types.
+/// A slice interpreted as a tensor; `type` is an index into Executable::types.
 struct Operand {
   Slice slice;
   Index type = 0;
   bool operator==(const Operand &) const = default;
 };
 
-/// A tensor as the copy engine of a GPU sees it: what cuTensorMapEncodeTiled takes, dimension 0
-/// the one that is contiguous. The runtime makes it of the buffer's address.
+/// A tensor as the GPU's copy engine (TMA) sees it: the arguments of cuTensorMapEncodeTiled, with
+/// dimension 0 contiguous. The runtime encodes it with the buffer's address.
 struct TensorMap {
   enum class Interleave : uint8_t { none, bytes16, bytes32 };
   enum class Swizzle : uint8_t {
@@ -86,50 +89,51 @@ struct TensorMap {
     bytes32,
     bytes64,
     bytes128,
-    bytes128Atom32, // the others have atoms of 16 bytes
+    bytes128Atom32, // the others have 16-byte atoms
     bytes128Atom32Flip8,
     bytes128Atom64,
   };
   enum class L2Promotion : uint8_t { none, bytes64, bytes128, bytes256 };
   enum class Fill : uint8_t { zero, nan };
 
-  Index buffer = 0; // of LaunchStep::buffers
+  Index buffer = 0; // index into LaunchStep::buffers
   ElementType element = ElementType::f32;
   std::vector<int64_t> dims;           // 1 to 5
   std::vector<int64_t> byteStrides;    // of all but dimension 0
-  std::vector<int64_t> box;            // elements of one copy
+  std::vector<int64_t> box;            // elements that one copy moves
   std::vector<int64_t> elementStrides; // 1 takes all, 2 every second
   Interleave interleave = Interleave::none;
   Swizzle swizzle = Swizzle::none;
   L2Promotion promotion = L2Promotion::none;
-  Fill fill = Fill::zero; // of what lies outside the tensor
+  Fill fill = Fill::zero; // value of elements outside the tensor
   bool operator==(const TensorMap &) const = default;
 };
 
-/// How a kernel of a GPU is launched. Its parameters are the pointers of the step's buffers in
-/// order, then each tensor map, 128 bytes by value.
+/// How to launch a GPU kernel. The kernel's parameters are pointers to the step's buffers, in
+/// order, followed by each tensor map, 128 bytes by value.
 struct GpuLaunch {
-  std::array<uint32_t, 3> grid = {1, 1, 1};    // of blocks
-  std::array<uint32_t, 3> block = {1, 1, 1};   // of threads
-  std::array<uint32_t, 3> cluster = {1, 1, 1}; // of blocks; divides the grid
-  uint32_t sharedBytes = 0;                    // beside what the code itself declares
+  std::array<uint32_t, 3> grid = {1, 1, 1};    // in blocks
+  std::array<uint32_t, 3> block = {1, 1, 1};   // in threads
+  std::array<uint32_t, 3> cluster = {1, 1, 1}; // in blocks; divides the grid
+  uint32_t sharedBytes = 0;                    // dynamic, besides what the code itself declares
   std::vector<TensorMap> tensorMaps;
   bool operator==(const GpuLaunch &) const = default;
 };
 
-/// Generated code. On a CPU `void symbol(void *const *buffers, int64_t begin, int64_t end,
-/// std::byte *scratch)` does work items [begin, end) of its grid; on a GPU see GpuLaunch.
+/// Generated code. On a CPU, `void symbol(void *const *buffers, int64_t begin, int64_t end,
+/// std::byte *scratch)` computes work items [begin, end) of the kernel's grid. For GPUs see
+/// GpuLaunch.
 struct Kernel {
   std::string symbol;
   int64_t grid = 1;
-  int64_t scratchBytes = 0; // for each call
+  int64_t scratchBytes = 0; // per call
   int64_t itemCost = 0;     // estimated nanoseconds for one work item, for choosing a grain
-  std::optional<GpuLaunch> gpu = std::nullopt; // if and only if the target is a GPU
+  std::optional<GpuLaunch> gpu = std::nullopt; // present if and only if the target is a GPU
   bool operator==(const Kernel &) const = default;
 };
 
-/// A kernel of the runtime's library with its configuration. `bodies` are
-/// symbols of scalar functions: `void body(const void *const *args, void *const *results)`.
+/// A kernel of the runtime's library, with its configuration. `bodies` are the symbols of scalar
+/// functions: `void body(const void *const *args, void *const *results)`.
 struct Library {
   std::string name;
   std::vector<Attribute> attributes;
@@ -147,12 +151,12 @@ struct LibraryStep {
   std::vector<Operand> operands, results;
   bool operator==(const LibraryStep &) const = default;
 };
-/// A handler that the user, JAX or we registered by name.
+/// Calls a handler that the user, JAX or this project registered by name.
 struct CustomCallStep {
   std::string target;
   int32_t apiVersion = 0;
-  std::string opaque;                // versions 1 to 3: the configuration as the program has it
-  std::vector<Attribute> attributes; // version 4: a typed dictionary
+  std::string opaque;                // API versions 1 to 3: the configuration string
+  std::vector<Attribute> attributes; // API version 4: a typed dictionary
   std::vector<Operand> operands, results;
   bool operator==(const CustomCallStep &) const = default;
 };
@@ -160,33 +164,35 @@ struct CopyStep {
   Slice from, to; // equal bytes
   bool operator==(const CopyStep &) const = default;
 };
-/// Runs block `condition`; while the byte at `predicate` is not 0 runs `body` and `condition`
-/// again. The loop's values live in slices that the blocks read and write.
+/// Runs block `condition`; while the byte at `predicate` is not 0, runs `body` and `condition`
+/// again. Loop-carried values are in slices that both blocks read and write.
 struct WhileStep {
   Index condition = 0, body = 0;
   Slice predicate;
-  /// Known when the loop counts: then `condition` need not run. -1 otherwise.
+  /// The number of iterations if the compiler knows it (the runtime may then skip `condition`);
+  /// otherwise -1.
   int64_t tripCount = -1;
   bool operator==(const WhileStep &) const = default;
 };
-/// Runs one of the blocks: by an i32 (out of range takes the last), or by a pred (0 takes the
-/// second).
+/// Runs one of the blocks. An i32 selector is the block's index (the last block if it is out of
+/// range); a pred selector selects the first block if true and the second if false.
 struct BranchStep {
   Slice selector;
   bool isPredicate = false;
   std::vector<Index> blocks;
   bool operator==(const BranchStep &) const = default;
 };
-/// Begins a collective; the results may be read after the CollectiveDone of the same `id`.
-/// All ranks issue the collectives of one clique in the order of `order`.
+/// Begins a collective; its results may be read after the CollectiveDoneStep with the same `id`.
+/// All ranks issue the collectives of a communicator in increasing `order`.
 struct CollectiveStartStep {
-  std::string kind; // "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-                    // "collective_permute", "collective_broadcast"
+  CollectiveKind kind = CollectiveKind::allReduce;
   uint32_t id = 0;
   uint32_t order = 0;
   std::vector<std::vector<int64_t>> groups; // of ranks; for collective_permute, pairs
-  std::vector<Attribute> attributes;        // "dimension", "body", …
-  std::vector<std::string> bodies;
+  int64_t dimension = 0;      // all_gather, reduce_scatter; all_to_all: where results are joined
+  int64_t splitDimension = 0; // all_to_all
+  ReductionKind reduction = ReductionKind::none;
+  std::vector<std::string> bodies; // the function, if the reduction is one
   std::vector<Operand> operands, results;
   bool operator==(const CollectiveStartStep &) const = default;
 };
@@ -199,8 +205,8 @@ using StepAction = std::variant<LaunchStep, LibraryStep, CustomCallStep, CopySte
                                 BranchStep, CollectiveStartStep, CollectiveDoneStep>;
 struct Step {
   StepAction action;
-  std::string name;     // what a timeline shows: "fusion.3 softmax"
-  std::string location; // the user's file and line
+  std::string name;     // shown in timelines: "fusion.3 softmax"
+  std::string location; // the user's source file and line
   bool operator==(const Step &) const = default;
 };
 struct Block {
@@ -220,30 +226,30 @@ struct Parameter {
 struct ResultInfo {
   TensorType type;
   std::string memoryKind = "device";
-  /// The parameter whose buffer this result takes over when that one is donated.
+  /// The parameter whose buffer holds this result if the caller donates the parameter.
   Index aliasOf = none;
   std::string sharding;
   bool operator==(const ResultInfo &) const = default;
 };
 
-/// The triple of NVIDIA's GPUs.
+/// The target triple of NVIDIA GPUs.
 inline constexpr std::string_view gpuTriple = "nvptx64-nvidia-cuda";
 
-/// What the object code was made for.
+/// The target that the object code was compiled for.
 struct Target {
   std::string triple;                // "x86_64-unknown-linux-gnu"
   std::string cpu;                   // the row of the chip table: "x86-64-v4", "sm_90a"
-  std::vector<std::string> features; // which the machine must have
+  std::vector<std::string> features; // that the machine must have
   bool isGpu() const { return triple == gpuTriple; }
   bool operator==(const Target &) const = default;
 };
 
-/// A compiled program. Writer.h makes bytes of it, Reader.h checks every field
-/// on the way back, so whoever holds one read by readExecutable may index freely.
+/// A compiled program. Writer.h serialises it; Reader.h checks every field when it deserialises, so
+/// code that holds an Executable from readExecutable may index without bounds checks.
 struct Executable {
   std::string name;
   Target target;
-  std::array<uint8_t, 16> fingerprint = {}; // of everything else; equal programs have equal ones
+  std::array<uint8_t, 16> fingerprint = {}; // hash of all else; equal for equal programs
   int64_t replicas = 1, partitions = 1;
 
   std::vector<Parameter> parameters;
@@ -255,15 +261,15 @@ struct Executable {
   std::vector<Kernel> kernels;
   std::vector<Library> libraries;
   std::vector<Block> blocks;     // the first is the program
-  AlignedBytes constants;        // used in place, so that a large one is not copied again
+  AlignedBytes constants;        // used in place, so that large constants are not copied again
   std::vector<std::byte> object; // an ELF relocatable file, or PTX; empty if nothing was generated
-  std::vector<std::byte> binary; // what an assembler made of PTX for this very chip; may be empty
+  std::vector<std::byte> binary; // PTX assembled for exactly this chip; may be empty
 
-  /// The collectives of all ranks (collective/plan), as bytes because the runtime alone reads them;
-  /// empty if there are none.
+  /// The communication plan of all ranks (plan), in encoded form because only the
+  /// runtime decodes it; empty if the program has no collectives.
   std::vector<std::byte> communication;
 
-  /// What tools show: "flops", "bytes accessed", "fusions" …
+  /// Values that tools display: "flops", "bytes accessed", "fusions" …
   std::vector<Attribute> statistics;
   bool operator==(const Executable &) const = default;
 };

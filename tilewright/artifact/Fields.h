@@ -1,5 +1,5 @@
-// Fields: the order of all fields in an executable, said once for whoever
-// writes, reads or changes them.
+// Fields: the order of all fields in an executable, defined once for the writer, the reader and the
+// fuzzer.
 #ifndef TILEWRIGHT_ARTIFACT_FIELDS_H
 #define TILEWRIGHT_ARTIFACT_FIELDS_H
 
@@ -8,8 +8,8 @@
 
 namespace tilewright::artifact {
 
-/// An archive is a class with these members; Writer.cpp and Reader.cpp have one
-/// each (support/Archive.h has the plain fields), and so does the fuzzer.
+/// An archive is a class with these members. Writer.cpp, Reader.cpp and the fuzzer each define one;
+/// support/Archive.h handles the plain fields.
 ///
 ///   static constexpr bool isWriter
 ///   void number(T &)                       an unsigned number, or bool
@@ -18,9 +18,9 @@ namespace tilewright::artifact {
 ///   void text(std::string &)
 ///   void bytes(std::vector<std::byte> &)
 ///   void list(V &, const char *things)     a vector, through fields() of its items
-///   void alternative(V &)                  a variant: which, then its fields()
-///   void optional(O &)                     whether it is there, then its fields()
-///   bool enter(); void leave();            nested attributes; false is too deep
+///   void alternative(V &)                  a variant: its index, then its fields()
+///   void optional(O &)                     a flag whether it has a value, then its fields()
+///   bool enter(); void leave();            nested attributes; enter() is false if too deep
 using tilewright::Field;
 
 template <typename A> void fields(A &a, Field<A, std::string> &text) { a.text(text); }
@@ -128,11 +128,13 @@ template <typename A> void fields(A &a, Field<A, BranchStep> &step) {
   a.list(step.blocks, "blocks");
 }
 template <typename A> void fields(A &a, Field<A, CollectiveStartStep> &step) {
-  a.text(step.kind);
+  a.enumeration(step.kind, numerics::collectiveKindCount);
   a.number(step.id);
   a.number(step.order);
   a.list(step.groups, "groups");
-  fields(a, step.attributes);
+  a.integer(step.dimension);
+  a.integer(step.splitDimension);
+  a.enumeration(step.reduction, numerics::reductionKindCount);
   a.list(step.bodies, "bodies");
   a.list(step.operands, "operands");
   a.list(step.results, "results");
@@ -159,7 +161,7 @@ template <typename A> void fields(A &a, Field<A, ResultInfo> &result) {
   a.text(result.sharding);
 }
 
-// The sections; constants, object, binary and communication are bytes.
+// Sections made of fields. Constants, object, binary and communication are raw bytes instead.
 template <typename A> void signatureFields(A &a, Field<A, Executable> &executable) {
   a.text(executable.name);
   a.text(executable.target.triple);

@@ -1,4 +1,4 @@
-// Format: where things are in the bytes of an executable.
+// Format: the binary layout of an executable.
 //
 //   0   magic       8 bytes
 //   8   version     u32
@@ -8,9 +8,9 @@
 //   40  table       for each section: number u32, zero u32, offset u64, size u64
 //   208 sections in the order of Section, each at the next multiple of 64, gaps zero
 //
-// Numbers of the header are little endian. Within sections a number is LEB128,
-// a signed one zigzag; a string or list is its count and then its items, in the
-// order of Fields.h. Constants, object, binary and communication are as they are.
+// Header fields are little endian. Within sections numbers are LEB128, signed ones zigzag-encoded;
+// a string or list is its count and then its items, in the order of Fields.h. Constants, object,
+// binary and communication are raw bytes.
 #ifndef TILEWRIGHT_ARTIFACT_FORMAT_H
 #define TILEWRIGHT_ARTIFACT_FORMAT_H
 
@@ -21,11 +21,12 @@
 
 namespace tilewright::artifact {
 
-/// The first byte is no text, and a copy in text mode damages the last three.
+/// The first byte is not ASCII, so that the file is not taken for text. A text-mode copy damages
+/// the last three bytes, so the reader detects it.
 inline constexpr std::string_view magic("\xF5TWX\r\n\x1A\n", 8);
-/// Raised by every change of Fields.h; a reader reads its own version only,
-/// because an executable can always be made again from the program.
-inline constexpr uint32_t formatVersion = 3;
+/// Increase with every change of Fields.h. A reader accepts only its own version, because an
+/// executable can always be recompiled from the program.
+inline constexpr uint32_t formatVersion = 4;
 
 enum class Section : uint32_t {
   signature = 1,
@@ -47,7 +48,8 @@ constexpr uint64_t alignedToSection(uint64_t offset) {
   return (offset + sectionAlignment - 1) / sectionAlignment * sectionAlignment;
 }
 
-/// Writes the fingerprint of what follows it into a file of at least contentAt bytes.
+/// Computes the fingerprint of a file and stores it in the header. The file must have at least
+/// contentAt bytes.
 void seal(std::span<std::byte> file);
 
 } // namespace tilewright::artifact

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char *timesName = "arena.step-times", *buffersName = "arena.buffers";
 
-/// Blocks that a step runs, in the order they are told of.
+/// Blocks that a step runs, in the order in which forEachStep visits them.
 std::vector<Index> blocksOf(const Step &step) {
   if (auto *loop = std::get_if<WhileStep>(&step.action))
     return {loop->condition, loop->body};
@@ -21,8 +21,9 @@ std::vector<Index> blocksOf(const Step &step) {
   return {};
 }
 
-/// Calls `visit(block, index)` for every step, loops and branches before what they run. The
-/// blocks of a checked executable are a tree, but its nesting may be deeper than a stack.
+/// Calls `visit(block, index)` for every step, and for a loop or branch before the steps of its
+/// blocks. The blocks of a checked executable form a tree; the traversal uses an explicit stack
+/// instead of recursion.
 template <typename Visit> void forEachStep(const Executable &executable, Visit visit) {
   std::vector<std::pair<Index, size_t>> open;
   if (!executable.blocks.empty())
@@ -59,7 +60,7 @@ std::optional<MemoryTimeline> MemoryTimeline::of(const Executable &executable) {
   });
   memory.times = statisticList(executable, timesName);
   std::vector<int64_t> numbers = statisticList(executable, buffersName);
-  // The file may come from anybody: nothing below may overflow or look past an end.
+  // The file is untrusted: the code below must not overflow or read out of bounds.
   constexpr int64_t latest = int64_t(1) << 40;
   auto isTime = [](int64_t time) { return time >= 0 && time <= latest; };
   if (memory.times.size() != memory.steps.size() || numbers.size() % 4 != 0 ||
@@ -88,7 +89,8 @@ std::optional<MemoryTimeline> MemoryTimeline::of(const Executable &executable) {
   int64_t bytes = 0;
   for (auto [time, delta] : deltas) {
     bytes += delta;
-    // Buffers that are alive together lie apart, so they fit; else the numbers are made up.
+    // Buffers that are live at the same time do not overlap, so in a valid timeline their total
+    // never exceeds the arena.
     if (bytes > arena)
       return std::nullopt;
     memory.changes.push_back({time, bytes});

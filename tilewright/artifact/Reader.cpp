@@ -26,7 +26,7 @@ public:
     const uint64_t which = cursor.number();
     if (which >= sizeof...(Ts))
       return cursor.fail(
-          concat("has the kind ", which, " where only ", sizeof...(Ts), " are known"));
+          concat("has kind ", which, ", but only ", sizeof...(Ts), " kinds are known"));
     emplace(value, which, std::index_sequence_for<Ts...>());
     std::visit([this](auto &held) { fields(*this, held); }, value);
   }
@@ -37,7 +37,7 @@ public:
       fields(*this, value.emplace());
   }
 
-  /// Attributes contain attributes; the stack is spent on few of them.
+  /// Limits the nesting of attributes, because reading them recurses.
   bool enter() {
     if (++depth > maxAttributeNesting)
       cursor.fail(concat("nests attributes deeper than ", maxAttributeNesting));
@@ -46,7 +46,8 @@ public:
   void leave() { --depth; }
 
 private:
-  /// The fewest bytes that an item takes, so that memory stays in proportion.
+  /// The minimum encoded size of an item. Limits the count that the file may claim, so that a
+  /// corrupt count cannot cause an allocation out of proportion to the input.
   template <typename T> static constexpr size_t bytesEach() {
     if constexpr (std::is_same_v<T, Step>)
       return 4;
@@ -87,26 +88,27 @@ Status badSection(std::string what) {
 /// Checks the header and finds the sections.
 Result<std::array<std::span<const std::byte>, sectionCount>>
 sectionsOf(std::span<const std::byte> file) {
-  // A file that is too short for any part of the header is foreign or cut,
-  // depending on how it begins.
+  // If the header is truncated, its first bytes decide whether the file is a truncated executable
+  // or not an executable at all.
   if (file.empty() ||
       std::memcmp(file.data(), magic.data(), std::min(file.size(), magic.size())) != 0)
-    return Status(Error::executableMagic,
-                  "the file does not begin as an executable does (f5 54 57 58 …); pass what "
-                  "`tilewright compile` wrote, not the program itself");
+    return Status(
+        Error::executableMagic,
+        "the file does not begin with the magic bytes of an executable (f5 54 57 58 …); pass "
+        "the output of `tilewright compile`, not the program itself");
   if (file.size() >= sectionCountAt && numberAt<uint32_t>(file, versionAt) != formatVersion)
     return Status(Error::executableVersion,
                   concat("the executable has format ", numberAt<uint32_t>(file, versionAt),
-                         ", and this runtime reads ", formatVersion,
+                         ", but this runtime reads ", formatVersion,
                          "; compile the program again with this version"));
   const uint64_t expected = file.size() < tableAt ? headerBytes : numberAt<uint64_t>(file, sizeAt);
   if (file.size() < headerBytes || file.size() < expected)
     return Status(Error::executableTruncated,
-                  concat("the executable has ", file.size(), " bytes of ", expected,
-                         "; copy or compile it again"));
+                  concat("the executable is truncated to ", file.size(), " of ", expected,
+                         " bytes; copy or compile it again"));
   if (file.size() > expected)
     return badSection(
-        concat("the executable has ", file.size(), " bytes and should have ", expected));
+        concat("the executable has ", file.size(), " bytes, but should have ", expected));
   const std::array<uint8_t, 16> fingerprint = fingerprintOf(file.subspan(contentAt));
   if (std::memcmp(fingerprint.data(), file.data() + fingerprintAt, fingerprint.size()) != 0)
     return Status(Error::executableChecksum,
@@ -115,19 +117,20 @@ sectionsOf(std::span<const std::byte> file) {
 
   if (numberAt<uint32_t>(file, sectionCountAt) != sectionCount)
     return badSection(concat("the executable has ", numberAt<uint32_t>(file, sectionCountAt),
-                             " sections and should have ", sectionCount));
+                             " sections, but should have ", sectionCount));
   std::array<std::span<const std::byte>, sectionCount> sections;
   uint64_t end = headerBytes;
   for (uint32_t i = 0; i < sectionCount; ++i) {
     const size_t entry = tableAt + i * tableEntryBytes;
-    const auto number = numberAt<uint64_t>(file, entry); // with the zero after it
+    const auto number = numberAt<uint64_t>(file, entry); // including the zero after it
     const auto offset = numberAt<uint64_t>(file, entry + 8);
     const auto size = numberAt<uint64_t>(file, entry + 16);
     if (number != i + 1)
-      return badSection(concat("section ", i + 1, " of the executable has the number ", number));
+      return badSection(concat("section ", i + 1, " of the executable has number ", number,
+                               ", expected ", i + 1));
     if (offset != alignedToSection(end) || offset > file.size() || size > file.size() - offset)
       return badSection(concat("section ", i + 1, " of the executable is at ", offset, " with ",
-                               size, " bytes, and must follow the one before it inside ",
+                               size, " bytes, but must follow the previous section and end within ",
                                file.size()));
     for (uint64_t gap = end; gap < offset; ++gap)
       if (file[gap] != std::byte(0))
@@ -136,7 +139,8 @@ sectionsOf(std::span<const std::byte> file) {
     end = offset + size;
   }
   if (end != file.size())
-    return badSection(concat("the sections of the executable end at ", end, " of ", file.size()));
+    return badSection(concat("the sections of the executable end at byte ", end,
+                             ", but the file has ", file.size(), " bytes"));
   return sections;
 }
 
@@ -159,10 +163,11 @@ Result<Executable> readExecutable(std::span<const std::byte> bytes) {
                              [&](auto &a) { planFields(a, result); }));
   TILEWRIGHT_TRY(readSection(sections[4], "the statistics of the executable",
                              [&](auto &a) { statisticsFields(a, result); }));
-  // Before the large copies: what does not fit together is not worth them.
+  // Check before the large copies: an inconsistent executable is not worth copying.
   TILEWRIGHT_TRY(
       checkExecutable(result, {sections[2].size(), sections[3].size(), sections[5].size()}));
-  // A vector with an allocator of its own copies byte by byte: filled first, it is much faster.
+  // A vector with a custom allocator copies byte by byte, so resizing it first and then filling it
+  // is much faster.
   result.constants.resize(sections[2].size());
   std::copy_n(sections[2].data(), sections[2].size(), result.constants.data());
   result.object.assign(sections[3].data(), sections[3].data() + sections[3].size());

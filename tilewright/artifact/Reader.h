@@ -1,5 +1,5 @@
-// readExecutable(): from bytes that nobody vouches for to an executable whose
-// every index, size and slice is known to be good.
+// readExecutable(): decodes untrusted bytes to an executable in which every index, size and slice
+// is valid.
 #ifndef TILEWRIGHT_ARTIFACT_READER_H
 #define TILEWRIGHT_ARTIFACT_READER_H
 
@@ -11,13 +11,13 @@
 
 namespace tilewright::artifact {
 
-/// Decodes and checks (see Check.h) an executable. Time and memory are linear
-/// in the size of the input, whatever it holds. Constants, object and binary are
-/// copied once, into the Executable, where they are used.
+/// Decodes and checks (see Check.h) an executable. Time and memory are linear in the size of the
+/// input, for any input. The reader copies constants, object and binary once, into the Executable,
+/// which uses them in place.
 ///
-/// Fails with one of E5001 to E5019: what is broken, where, and what to do.
-/// That bytes are accepted does not make their object code harmless: load
-/// executables only from those whose programs you would run.
+/// Fails with one of E5001 to E5019, which state what is invalid, where, and what to do. Valid
+/// bytes may still contain malicious object code: load executables only from sources whose programs
+/// you would run.
 Result<Executable> readExecutable(std::span<const std::byte> bytes);
 
 } // namespace tilewright::artifact

@@ -1,4 +1,4 @@
-// What was written is read again, and what was not is refused with a reason.
+// The reader accepts what the writer wrote, and rejects everything else with a reason.
 
 #include "tilewright/artifact/Reader.h"
 #include "tilewright/artifact/Format.h"
@@ -22,7 +22,7 @@ template <typename T> static void put(Bytes &bytes, size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-/// Reading `bytes` must end in `error`, with `words` in the message.
+/// Reading `bytes` must fail with `error`, with `words` in the message.
 static void expectFailure(const Bytes &bytes, Error error, std::string_view words) {
   Status status = readExecutable(bytes).takeStatus();
   ASSERT_FALSE(status.isOk()) << "expected " << idOf(error);
@@ -82,14 +82,16 @@ TEST(ExecutableReader, ForeignFilesAreToldFromExecutables) {
 TEST(ExecutableReader, NewerVersionNamesBoth) {
   Bytes bytes = sampleBytes();
   put(bytes, versionAt, formatVersion + 1);
-  expectFailure(bytes, Error::executableVersion, "has format 4, and this runtime reads 3");
+  expectFailure(bytes, Error::executableVersion,
+                "has format " + std::to_string(formatVersion + 1) + ", but this runtime reads " +
+                    std::to_string(formatVersion) + ";");
 }
 
 TEST(ExecutableReader, TruncatedSaysHowMuchIsThere) {
   Bytes bytes = sampleBytes();
   const std::string size = std::to_string(bytes.size());
   bytes.resize(bytes.size() - 1);
-  expectFailure(bytes, Error::executableTruncated, "bytes of " + size);
+  expectFailure(bytes, Error::executableTruncated, " of " + size + " bytes");
 }
 
 TEST(ExecutableReader, EveryPrefixIsRefused) {
@@ -127,7 +129,7 @@ TEST(ExecutableReader, SectionsHaveOnePlace) {
   bytes = sampleBytes();
   put(bytes, tableAt, uint32_t(2));
   seal(bytes);
-  expectFailure(bytes, Error::executableSection, "has the number 2");
+  expectFailure(bytes, Error::executableSection, "has number 2");
 
   bytes = sampleBytes();
   bytes[headerBytes] = std::byte(1);
@@ -137,10 +139,10 @@ TEST(ExecutableReader, SectionsHaveOnePlace) {
   bytes = sampleBytes();
   bytes.push_back(std::byte(0));
   seal(bytes);
-  expectFailure(bytes, Error::executableSection, "and should have");
+  expectFailure(bytes, Error::executableSection, "but should have");
 }
 
-/// The sample whose plan is `plan`, which fits where the sample's was.
+/// The sample with `plan` as its plan section, which must fit where the sample's plan was.
 static Bytes withPlan(std::initializer_list<uint8_t> plan) {
   Bytes bytes = sampleBytes();
   uint64_t offset = 0;
@@ -151,9 +153,9 @@ static Bytes withPlan(std::initializer_list<uint8_t> plan) {
 }
 
 TEST(ExecutableReader, CountsAreHeldAgainstTheBytesThatFollow) {
-  // 2^63 types; making room for them would be the end of the process.
+  // 2^63 types; allocating memory for them would end the process.
   expectFailure(withPlan({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}),
-                Error::executableEncoding, "announces 9223372036854775808 types");
+                Error::executableEncoding, "declares 9223372036854775808 types");
 }
 
 TEST(ExecutableReader, NumbersAreReadInOneWay) {
@@ -164,7 +166,7 @@ TEST(ExecutableReader, NumbersAreReadInOneWay) {
 
 TEST(ExecutableReader, ChoicesAreKnown) {
   expectFailure(withPlan({0x01, 0x60, 0x00}), Error::executableEncoding,
-                "has the choice 96 where only");
+                "has the enum value 96, expected less than");
 }
 
 TEST(ExecutableReader, NestedAttributesSpendLittleStack) {

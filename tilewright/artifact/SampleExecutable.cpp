@@ -52,8 +52,16 @@ Executable sampleExecutable() {
       {CustomCallStep{"callback", 2, "opaque \x01", {}, {{n, 1}}, {{m, 1}}}, "call.3", ""},
       {CopyStep{n, pinned}, "copy.4", ""},
       {WhileStep{1, 2, flag, -1}, "while.5", "train.py:9"},
-      {CollectiveStartStep{
-           "all_reduce", 7, 0, {{0, 1}}, {{"body", std::string("add")}}, {}, {{x, 0}}, {{y, 0}}},
+      {CollectiveStartStep{CollectiveKind::allReduce,
+                           7,
+                           0,
+                           {{0, 1}},
+                           0,
+                           0,
+                           ReductionKind::add,
+                           {},
+                           {{x, 0}},
+                           {{y, 0}}},
        "all-reduce.6", ""},
       {CollectiveDoneStep{7}, "all-reduce.6", ""},
   };

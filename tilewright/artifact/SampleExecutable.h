@@ -1,4 +1,4 @@
-// An executable that has one of everything, for tests and fuzzers.
+// A sample executable with every kind of item, for tests and fuzzers.
 #ifndef TILEWRIGHT_ARTIFACT_SAMPLEEXECUTABLE_H
 #define TILEWRIGHT_ARTIFACT_SAMPLEEXECUTABLE_H
 
@@ -6,10 +6,11 @@
 
 namespace tilewright::artifact {
 
-/// Every kind of step, storage, attribute and option; passes checkExecutable.
-/// The object is not object code.
+/// Contains every kind of step, storage, attribute and option; passes checkExecutable. The object
+/// section is not valid object code.
 Executable sampleExecutable();
-/// The same of a GPU: a launch with a cluster and a tensor map. The object is not PTX.
+/// The same for a GPU: a launch with a cluster and a tensor map. The object section is not valid
+/// PTX.
 Executable sampleGpuExecutable();
 
 } // namespace tilewright::artifact

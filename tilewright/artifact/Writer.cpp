@@ -50,7 +50,7 @@ std::vector<std::byte> writeExecutable(const Executable &executable) {
     offsets[i] = alignedToSection(end);
     end = offsets[i] + sections[i].size();
   }
-  // Room for all, but only gaps are filled with zeros: constants may be large.
+  // Reserve space for the whole file but zero-fill only the gaps, because constants may be large.
   std::vector<std::byte> file;
   file.reserve(end);
   file.resize(headerBytes);
@@ -64,7 +64,7 @@ std::vector<std::byte> writeExecutable(const Executable &executable) {
     put(file, entry + 8, offsets[i]);
     put(file, entry + 16, uint64_t(sections[i].size()));
     file.resize(offsets[i]);
-    // Pointers, because only those are copied as one piece.
+    // Insert through pointers: std::vector uses a single memcpy only for pointers.
     const std::byte *data = sections[i].data();
     file.insert(file.end(), data, data + sections[i].size());
   }

@@ -1,4 +1,4 @@
-// writeExecutable(): the bytes of an executable.
+// writeExecutable(): serialises an executable.
 #ifndef TILEWRIGHT_ARTIFACT_WRITER_H
 #define TILEWRIGHT_ARTIFACT_WRITER_H
 
@@ -9,9 +9,8 @@
 
 namespace tilewright::artifact {
 
-/// Equal executables give equal bytes. `executable.fingerprint` is not looked
-/// at: the one in the bytes is computed from the rest. Nothing is checked here;
-/// Check.h does that, and the reader always.
+/// Equal executables give equal bytes. Ignores `executable.fingerprint` and computes the
+/// fingerprint from the other fields. Does not call checkExecutable(); the reader always does.
 std::vector<std::byte> writeExecutable(const Executable &executable);
 
 } // namespace tilewright::artifact

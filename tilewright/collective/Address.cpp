@@ -28,7 +28,7 @@ Address localAddress(const std::string &name) {
   Address address;
   auto &local = reinterpret_cast<sockaddr_un &>(address.storage);
   local.sun_family = AF_UNIX;
-  // The first byte stays zero: an abstract name.
+  // An abstract Unix socket name: the first byte stays zero.
   const size_t length = std::min(name.size(), sizeof local.sun_path - 1);
   std::memcpy(local.sun_path + 1, name.data(), length);
   address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);

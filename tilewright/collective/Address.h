@@ -1,4 +1,4 @@
-// Address: where a process listens, as others write it and reach it.
+// Address: a socket address that a process listens on, as text and as bytes.
 #ifndef TILEWRIGHT_COLLECTIVE_ADDRESS_H
 #define TILEWRIGHT_COLLECTIVE_ADDRESS_H
 
@@ -16,12 +16,14 @@ struct Address {
   sockaddr *raw() { return reinterpret_cast<sockaddr *>(&storage); }
 };
 
-/// Of numbers, IPv4 or IPv6; nothing if they are none.
+/// Parses a numeric IPv4 or IPv6 address and a numeric port, without name lookup. Empty if either
+/// is malformed.
 std::optional<Address> parseAddress(const std::string &host, const std::string &port);
-/// A socket of this host that has no name in the file system; names are those of its network
-/// namespace.
+/// An abstract Unix socket address: it has no entry in the file system and is visible within this
+/// host's network namespace only.
 Address localAddress(const std::string &name);
-/// An address of this host that others may reach: not loopback, if there is one.
+/// An IPv4 address at which other hosts can reach this host: the address of the first interface
+/// that is up and not loopback, or 127.0.0.1 if no such interface exists.
 std::string addressOfThisHost();
 
 } // namespace tilewright::collective

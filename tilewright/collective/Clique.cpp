@@ -12,12 +12,13 @@ Result<std::optional<Clique>> cliqueOf(const Call &call, int64_t rank, int64_t r
   for (const std::vector<int64_t> &group : *call.groups) {
     if (call.kind == Kind::permute && group.size() != 2)
       return Status(Error::collectiveGroups,
-                    concat("'", call.name, "' has a pair of ", group.size(), " ranks"));
+                    concat("'", call.name, "' has a source-target pair of ", group.size(),
+                           " ranks; it must have 2"));
     for (size_t i = 0; i < group.size(); ++i) {
       const int64_t member = group[i];
       if (member < 0 || member >= ranks)
-        return Status(Error::collectiveGroups,
-                      concat("'", call.name, "' names rank ", member, ", but the run has ", ranks));
+        return Status(Error::collectiveGroups, concat("'", call.name, "' names rank ", member,
+                                                      ", but the run has ", ranks, " ranks"));
       const bool isSource = call.kind == Kind::permute && i == 0;
       if (++(isSource ? sends : seen)[static_cast<size_t>(member)] > 1)
         return Status(Error::collectiveGroups,
@@ -39,7 +40,7 @@ Result<std::optional<Clique>> cliqueOf(const Call &call, int64_t rank, int64_t r
   }
   if (!mine && call.kind != Kind::permute && call.kind != Kind::broadcast)
     return Status(Error::collectiveGroups,
-                  concat("'", call.name, "' has no group with rank ", rank));
+                  concat("'", call.name, "' has no group that contains rank ", rank));
   return mine;
 }
 
@@ -55,7 +56,8 @@ bool agree(const Call &a, const Call &b) {
   return true;
 }
 
-/// Mixes one number in: multiplication spreads it upward, the shift brings it down again.
+/// Mixes a number into the hash: the multiplication carries low bits up, the shift carries high
+/// bits down.
 static uint64_t mix(uint64_t hash, uint64_t number) {
   hash = (hash ^ number) * 0x9E3779B97F4A7C15U;
   return hash ^ (hash >> 29);
@@ -73,8 +75,7 @@ uint64_t siteHash(const Call &call) {
   hash = mix(hash, static_cast<uint64_t>(call.dimension));
   hash = mix(hash, static_cast<uint64_t>(call.splitDimension));
   hash = mix(hash, call.ragged.size());
-  for (char c : call.reduction.operation)
-    hash = mix(hash, static_cast<uint64_t>(c));
+  hash = mix(hash, static_cast<uint64_t>(call.reduction.operation));
   for (const Tensor &tensor : call.tensors) {
     hash = mix(hash, static_cast<uint64_t>(tensor.element));
     if (call.kind != Kind::raggedAllToAll)
@@ -93,8 +94,8 @@ std::string describe(const Call &call) {
 
 Status mismatch(int64_t rank, std::string_view theirs, int64_t other, std::string_view others) {
   return Status(Error::collectiveMismatch,
-                concat("rank ", rank, " came with ", theirs, " where rank ", other, " came with ",
-                       others, "; the ranks do not run the same program"));
+                concat("rank ", rank, " called ", theirs, " where rank ", other, " called ", others,
+                       "; the ranks do not run the same program"));
 }
 
 } // namespace tilewright::collective

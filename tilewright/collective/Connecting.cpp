@@ -34,9 +34,9 @@ std::string Rendezvous::keyOf(int64_t process) const {
 }
 
 Status Rendezvous::blame(int64_t process, Status otherwise) {
-  // The reason may be a little later than the end.
+  // The connection may close before the peer's reason is visible in the store, so wait a little.
   for (const Deadline soon = after(std::chrono::milliseconds(20));;) {
-    TILEWRIGHT_TRY(nobodyGaveUp({&process, 1}));
+    TILEWRIGHT_TRY(checkGaveUp({&process, 1}));
     if (std::chrono::steady_clock::now() >= soon)
       return otherwise;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -48,7 +48,7 @@ Status Rendezvous::giveUp(Status why) {
   return why;
 }
 
-Status Rendezvous::nobodyGaveUp(std::span<const int64_t> missing) {
+Status Rendezvous::checkGaveUp(std::span<const int64_t> missing) {
   for (int64_t process : missing) {
     TILEWRIGHT_ASSIGN(std::optional<std::string> why, store.tryGet(keyOf(process)));
     if (why)
@@ -58,10 +58,10 @@ Status Rendezvous::nobodyGaveUp(std::span<const int64_t> missing) {
   return Status();
 }
 
-Status Rendezvous::stillWorthIt(std::span<const int64_t> missing) {
-  if (nobodyDied)
-    TILEWRIGHT_TRY(nobodyDied());
-  return nobodyGaveUp(missing);
+Status Rendezvous::checkPeers(std::span<const int64_t> missing) {
+  if (checkConnected)
+    TILEWRIGHT_TRY(checkConnected());
+  return checkGaveUp(missing);
 }
 
 Result<std::string> Rendezvous::note(const std::string &key, int64_t process) {
@@ -70,13 +70,14 @@ Result<std::string> Rendezvous::note(const std::string &key, int64_t process) {
     TILEWRIGHT_ASSIGN(std::optional<std::string> note, store.tryGet(key));
     if (note)
       return *std::move(note);
-    TILEWRIGHT_TRY(stillWorthIt({&process, 1}));
-    // Who it waits for may wait in vain itself, and is about to say so.
+    TILEWRIGHT_TRY(checkPeers({&process, 1}));
+    // The missing process may time out at the same moment and publish a more precise reason; allow
+    // it 20 ms.
     if (std::chrono::steady_clock::now() >= deadline + std::chrono::milliseconds(20))
       return Status(Error::ranksNotConnected,
-                    concat("process ", membership.process, " waited for ",
-                           membership.ranksText(process), " to come: nobody wrote '", key,
-                           "' in the key-value store in time"));
+                    concat("process ", membership.process, " timed out waiting for ",
+                           membership.ranksText(process), " to connect: it did not write '", key,
+                           "' to the key-value store"));
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(5000));
   }
@@ -86,10 +87,10 @@ Result<bool> Rendezvous::event(int descriptor, short events, std::span<const int
                                Deadline until) {
   until = std::min(until, deadline);
   constexpr auto moment = std::chrono::milliseconds(10);
-  // One of them in turn, because a store may be far away.
+  // Query the store for one missing process per step, because queries to a remote store are slow.
   for (size_t next = 0; !awaitEvent(descriptor, events, std::min(until, after(moment)));
        next = (next + 1) % missing.size()) {
-    TILEWRIGHT_TRY(stillWorthIt(missing.subspan(next, 1)));
+    TILEWRIGHT_TRY(checkPeers(missing.subspan(next, 1)));
     if (std::chrono::steady_clock::now() >= until)
       return false;
   }
@@ -100,19 +101,20 @@ Status systemFailure(const std::string &what) {
   return Status(Error::ranksNotConnected, concat(what, " failed: ", std::strerror(errno)));
 }
 
-Status waitedInVain(const Membership &membership, const std::vector<int64_t> &processes) {
+Status connectTimedOut(const Membership &membership, const std::vector<int64_t> &processes) {
   std::string missing;
   for (int64_t process : processes)
     missing += (missing.empty() ? "" : ", ") + membership.ranksText(process);
-  return Status(Error::ranksNotConnected, concat("process ", membership.process,
-                                                 " waited in vain for ", missing, " to come"));
+  return Status(
+      Error::ranksNotConnected,
+      concat("process ", membership.process, " timed out waiting for ", missing, " to connect"));
 }
 
 Status fenced(const Membership &membership, int64_t process, uint64_t epoch) {
   return Status(Error::rankFenced,
-                concat("process ", membership.process, " came to ", membership.ranksText(process),
-                       " with epoch ", membership.epoch, ", which has epoch ", epoch,
-                       "; whoever was given up must join anew"));
+                concat("process ", membership.process, " connected to ",
+                       membership.ranksText(process), " with epoch ", membership.epoch,
+                       ", but the current epoch is ", epoch, "; an evicted process must rejoin"));
 }
 
 } // namespace tilewright::collective

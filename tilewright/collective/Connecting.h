@@ -1,8 +1,8 @@
-// Connecting: what engines between processes do alike until all ranks of a job have met.
+// Connecting: the rendezvous code that all multi-process engines share.
 #ifndef TILEWRIGHT_COLLECTIVE_CONNECTING_H
 #define TILEWRIGHT_COLLECTIVE_CONNECTING_H
 
-#include "tilewright/collective/Driver.h"
+#include "tilewright/collective/ProgressEngine.h"
 
 #include <functional>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace tilewright::collective {
 
-/// A file descriptor that is closed with this.
+/// Owns a file descriptor and closes it.
 class Descriptor {
 public:
   explicit Descriptor(int number = -1) : number(number) {}
@@ -19,55 +19,56 @@ public:
   Descriptor &operator=(const Descriptor &) = delete;
   int get() const { return number; }
   int release() { return std::exchange(number, -1); }
-  void reset(int other); // closes what it had
+  void reset(int other); // closes the old descriptor
 
 private:
   int number;
 };
 
-/// Whether one of poll()'s `events` happens in time.
+/// Whether one of poll()'s `events` happens before the deadline.
 bool awaitEvent(int descriptor, short events, Deadline deadline);
 
-/// How a process waits for others until all have met: in small steps, with a look between them at
-/// those who are connected already, and at what the key-value store says about those who are not.
-/// Who gives up says why, in the store: so all name the one to blame, and nobody waits for those
-/// who do not wait any more. A store that fails ends every wait.
+/// Waits for peers during rendezvous, in small steps. Between steps it checks the peers that are
+/// already connected, and reads from the key-value store whether a missing peer has given up. A
+/// process that gives up publishes its reason in the store. So all processes report the same
+/// culprit, and none waits for a peer that has stopped waiting. A failure of the store ends every
+/// wait.
 class Rendezvous {
 public:
-  /// `nobodyDied` looks at those who are connected.
+  /// `checkConnected` checks the peers that are connected.
   Rendezvous(const Membership &membership, KeyValueStore &store, Deadline deadline,
-             std::function<Status()> nobodyDied = {})
+             std::function<Status()> checkConnected = {})
       : deadline(deadline), membership(membership), store(store),
-        nobodyDied(std::move(nobodyDied)) {}
+        checkConnected(std::move(checkConnected)) {}
 
-  /// What process `process` left under `key`.
-  ///  - ranksNotConnected (E6032): it does not come in time, or somebody died meanwhile.
+  /// The value that process `process` published under `key`.
+  ///  - ranksNotConnected (E6032): it was not published in time, or a connected peer died.
   Result<std::string> note(const std::string &key, int64_t process);
-  /// Waits until one of poll()'s `events` happens; false if it does not by `until` or in time.
-  ///  - ranksNotConnected (E6032): somebody died, or one of these gave up.
+  /// Waits for one of poll()'s `events`; false if none happens before `until` and `deadline`.
+  ///  - ranksNotConnected (E6032): a connected peer died, or one of `missing` gave up.
   Result<bool> event(int descriptor, short events, std::span<const int64_t> missing,
                      Deadline until = Deadline::max());
-  /// Why a process gave up, if it said so; else `otherwise`.
+  /// The reason that `process` published when it gave up; `otherwise` if it published none.
   Status blame(int64_t process, Status otherwise);
-  /// Says why this process gives up.
+  /// Publishes `why` as the reason why this process gives up.
   Status giveUp(Status why);
 
   const Deadline deadline;
 
 private:
-  Status stillWorthIt(std::span<const int64_t> missing);
-  Status nobodyGaveUp(std::span<const int64_t> missing);
+  Status checkPeers(std::span<const int64_t> missing);
+  Status checkGaveUp(std::span<const int64_t> missing);
   std::string keyOf(int64_t process) const;
   const Membership &membership;
   KeyValueStore &store;
-  const std::function<Status()> nobodyDied;
+  const std::function<Status()> checkConnected;
 };
 
-/// E6032: a system call failed, for the reason in errno.
+/// E6032: a system call failed; errno has the reason.
 Status systemFailure(const std::string &what);
-/// E6032: these processes did not come.
-Status waitedInVain(const Membership &membership, const std::vector<int64_t> &processes);
-/// E6033: `process` has gone on to another epoch.
+/// E6032: these processes did not connect in time.
+Status connectTimedOut(const Membership &membership, const std::vector<int64_t> &processes);
+/// E6033: `process` is in epoch `epoch`, so it rejects this process's stale epoch.
 Status fenced(const Membership &membership, int64_t process, uint64_t epoch);
 
 } // namespace tilewright::collective

@@ -54,14 +54,15 @@ static Status checkTensor(const Call &call, const Tensor &tensor, int64_t member
     isFine = scale(call.splitDimension, false) && scale(call.dimension, true);
   if (!isFine || expected != tensor.outDims)
     return Status(Error::collectiveGroups,
-                  concat("'", call.name, "', a ", nameOf(call.kind), " of ", members,
-                         " ranks, cannot make ", listed(tensor.outDims), " of ",
-                         listed(tensor.inDims)));
+                  concat("'", call.name, "' (", nameOf(call.kind), " of ", members,
+                         " ranks) cannot produce a result of shape ", listed(tensor.outDims),
+                         " from an operand of shape ", listed(tensor.inDims)));
   const bool reduces = call.kind == Kind::allReduce || call.kind == Kind::reduceScatter;
   if (reduces && !call.reduction.isBody() && !combineFor(call.reduction.operation, tensor.element))
     return Status(Error::collectiveGroups,
                   concat("'", call.name, "' reduces ", numerics::spelling(tensor.element), " by '",
-                         call.reduction.operation, "', which has no meaning"));
+                         nameOf(call.reduction.operation),
+                         "', which is not defined for this type"));
   return Status();
 }
 
@@ -70,16 +71,16 @@ static Status checkRagged(const Call &call, int64_t members) {
   if (call.tensors.size() != 1 || entries == 0 || call.ragged.size() % 4 != 0 ||
       entries % static_cast<size_t>(members) != 0)
     return Status(Error::collectiveGroups,
-                  concat("'", call.name, "', a ragged_all_to_all of ", members, " ranks, has ",
+                  concat("'", call.name, "' (ragged_all_to_all of ", members, " ranks) has ",
                          call.tensors.size(), " tensors and ", call.ragged.size(),
-                         " numbers about their rows; it takes one, and four lists of as many "
-                         "numbers for each rank"));
+                         " offsets and sizes; it must have 1 tensor, and four lists of the same "
+                         "length, a multiple of the number of ranks"));
   const int64_t rows = call.tensors[0].inDims[0];
   for (size_t e = 0; e < entries; ++e) {
     const int64_t offset = call.ragged[e], size = call.ragged[entries + e];
     if (offset < 0 || size < 0 || offset > rows || size > rows - offset)
       return Status(Error::raggedRows, concat("'", call.name, "' sends ", size, " rows from row ",
-                                              offset, " of a tensor that has ", rows));
+                                              offset, " of a tensor with ", rows, " rows"));
   }
   return Status();
 }
@@ -89,12 +90,15 @@ Status checkCall(const Call &call, int64_t members) {
     TILEWRIGHT_TRY(checkTensor(call, tensor, members));
   if (call.kind == Kind::raggedAllToAll)
     TILEWRIGHT_TRY(checkRagged(call, members));
-  // A function of all tensors together needs them to have as many elements.
+  // A reduction function combines one element of each tensor, so all tensors need the same number
+  // of elements.
   if (call.reduction.isBody())
     for (const Tensor &tensor : call.tensors)
       if (elements(tensor.inDims) != elements(call.tensors[0].inDims))
         return Status(Error::collectiveGroups,
-                      concat("'", call.name, "' reduces tensors of different sizes together"));
+                      concat("'", call.name,
+                             "' reduces tensors with different numbers of elements by a function, "
+                             "which needs the same number"));
   return Status();
 }
 
@@ -105,11 +109,12 @@ size_t outBytes(const Tensor &tensor) {
   return elements(tensor.outDims) * storageBytes(tensor.element);
 }
 
-/// Larger copies do not find their target in a cache later, so they need not push others out.
+/// From this size on a copy uses non-temporal stores: the target would not stay in a cache, so
+/// caching it would only evict other data.
 static constexpr size_t streamedBytes = size_t(4) << 20;
 
 #ifdef __SSE2__
-/// `to` is a multiple of 16, and so is `bytes`.
+/// `to` must be 16-byte aligned, and `bytes` a multiple of 16.
 static void stream(std::byte *to, const std::byte *from, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 16)
     _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
@@ -128,7 +133,7 @@ static void copyStreaming(std::byte *to, const std::byte *from, size_t bytes) {
   std::memcpy(to, from, bytes);
 #endif
 }
-/// Makes what was streamed visible in the order of the program.
+/// Orders the non-temporal stores before all later stores.
 static void endStreaming() {
 #ifdef __SSE2__
   _mm_sfence();
@@ -153,7 +158,7 @@ struct Range {
 };
 } // namespace
 
-/// Accumulates beside the results, because a result may be the operand.
+/// Accumulates in a separate block, because the result may alias an operand.
 static void reduceOperation(const Party &party, size_t index, const Range &range, std::byte *into) {
   const Tensor &own = party.own.tensors[index];
   const size_t bytes = storageBytes(own.element);
@@ -232,7 +237,7 @@ void reduceShare(const Party &party, std::span<std::byte *const> into) {
   reducePart(party, party.mine, party.members, into);
 }
 
-/// Where each result begins; on the stack for the few tensors that there usually are.
+/// Pointers to all results; on the stack for up to eight tensors.
 namespace {
 class Results {
 public:
@@ -314,7 +319,8 @@ void allToAll(const Party &party) {
       inStrides[d] = inStride, outStrides[d] = outStride;
       inStride *= tensor.inDims[d], outStride *= tensor.outDims[d];
     }
-    // Dimensions after both are whole in operand and result, so they move together.
+    // Dimensions after both the split and the join dimension are complete in operand and result, so
+    // they are copied as one row.
     const auto last = static_cast<size_t>(std::max(own.splitDimension, own.dimension));
     const auto row = static_cast<size_t>(piece[last] * inStrides[last]);
     const size_t rows = elements(std::span(piece).first(last));
@@ -343,7 +349,7 @@ Status raggedAllToAll(const Party &party) {
   const Tensor &tensor = own.tensors[0];
   const size_t entries = own.ragged.size() / 4, each = entries / party.members;
   const size_t row = elements(std::span(tensor.inDims).subspan(1)) * storageBytes(tensor.element);
-  // Checked as a whole first, so that a bad entry leaves the result as it was.
+  // The first pass only validates, so that an invalid entry leaves the result unchanged.
   for (const bool isCopying : {false, true})
     for (size_t member = 0; member < party.members; ++member)
       for (size_t i = 0; i < each; ++i) {
@@ -358,7 +364,7 @@ Status raggedAllToAll(const Party &party) {
           return Status(Error::raggedRows,
                         concat("member ", member, " of '", own.name, "' sends ", rows,
                                " rows to row ", to, " of the result of member ", party.mine,
-                               ", which has ", tensor.outDims[0]));
+                               ", which has ", tensor.outDims[0], " rows"));
         if (isCopying)
           copyBytes(tensor.out + static_cast<size_t>(to) * row,
                     party.inOf(member, 0) + static_cast<size_t>(from) * row,
@@ -380,7 +386,7 @@ void receive(const Party &party, std::optional<size_t> from) {
   }
 }
 
-/// The other end of the pair that has member `mine` at `end`.
+/// The other end of the pair whose end `end` (0: source, 1: target) is member `mine`.
 static std::optional<size_t> partner(const Call &call, std::span<const int64_t> clique, size_t mine,
                                      size_t end) {
   for (const std::vector<int64_t> &pair : *call.groups)

@@ -1,4 +1,4 @@
-// Move: what one rank does in a collective, given everybody's memory.
+// Move: how one rank computes its results of a collective from the memory of all members.
 #ifndef TILEWRIGHT_COLLECTIVE_MOVE_H
 #define TILEWRIGHT_COLLECTIVE_MOVE_H
 
@@ -9,17 +9,17 @@
 
 namespace tilewright::collective {
 
-/// Whether the shapes of a call fit its kind and a group of `members` ranks, so
-/// that the functions below stay inside the tensors.
+/// Checks that the shapes of a call fit its kind and a group of `members` ranks, so that the
+/// functions below stay within the tensors.
 ///  - collectiveGroups (E6002)
 ///  - raggedRows (E6030)
 Status checkCall(const Call &call, int64_t members);
 
-/// A group's memory as one member sees it.
+/// The memory of all members, as one member sees it.
 struct Party {
   const Call &own;
   size_t mine = 0, members = 1;
-  /// Operands, and the results of the shares, of member m for tensor t at [m * tensors + t].
+  /// Operands, and results of reduceShare(), by member m and tensor t: at [m * tensors + t].
   std::span<const std::byte *const> in, out;
   std::span<const int64_t *const> ragged = {}; // by member, as Call::ragged
 
@@ -40,30 +40,31 @@ struct Share {
 };
 Share shareOf(const Tensor &tensor, size_t member, size_t members);
 
-// Each fills the caller's results from the operands of all. Sums are taken in
-// the order of the group, so all ranks get the same bits. An all_reduce is done whole
-// by everybody, or in two halves with everybody waiting between: each member
-// reduces its share, then collects those of the others.
+// These functions compute the caller's results from the operands of all members. They reduce in
+// group order, so all ranks get the same bits. For an all_reduce either every member calls
+// reduceAll(), or there are two steps with a barrier between them: each member reduces its own
+// share, then copies the shares of the other members.
 void reduceAll(const Party &party);
-/// `into` is, for each tensor, where the whole result would begin.
+/// `into[t]` points to where the whole result of tensor t would begin.
 void reduceShare(const Party &party, std::span<std::byte *const> into);
 void collectShares(const Party &party);
 void gather(const Party &party);
 void reduceScatter(const Party &party);
 void allToAll(const Party &party);
-///  - raggedRows (E6030): members do not agree about the rows that move.
+/// - raggedRows (E6030): members disagree about the number of rows sent, or a row is out of bounds.
 Status raggedAllToAll(const Party &party);
-/// From the member with this index; zeros if there is none.
+/// Copies the operand of member `from`; writes zeros if there is none.
 void receive(const Party &party, std::optional<size_t> from);
-/// Whichever of these the call's kind is; an all_reduce whole. `source` is sourceOf() of a
-/// permutation.
+/// Dispatches on the call's kind; computes an all_reduce with reduceAll(). For a permute, `source`
+/// is its sourceOf().
 ///  - raggedRows (E6030)
 Status exchange(const Party &party, std::optional<size_t> source);
-/// The member whose operand member `mine` gets in a permutation, and the one that gets its own.
+/// In a permute: the member whose operand member `mine` receives, and the member that receives the
+/// operand of `mine`.
 std::optional<size_t> sourceOf(const Call &call, std::span<const int64_t> clique, size_t mine);
 std::optional<size_t> targetOf(const Call &call, std::span<const int64_t> clique, size_t mine);
 
-/// Copies past the caches if there is more than they hold anyway.
+/// Copies; uses non-temporal stores from 4 MiB on, because the target would not stay in a cache.
 void copyBytes(std::byte *to, const std::byte *from, size_t bytes);
 
 } // namespace tilewright::collective

@@ -20,7 +20,7 @@ template <typename T> T load(const std::byte *from) {
 }
 template <typename T> void store(std::byte *to, T value) { std::memcpy(to, &value, sizeof(T)); }
 
-// What the operations mean on machine types. Integers wrap, so they are added as unsigned.
+// Operations on native types. Integer overflow must wrap, so integers are added as unsigned.
 struct Add {
   template <typename T> static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>)
@@ -42,7 +42,7 @@ struct Maximum {
     if constexpr (std::is_floating_point_v<T>) {
       if (a != a || b != b)
         return a != a ? a : b;
-      if (a == b) // +0 is larger than -0
+      if (a == b) // +0 is greater than -0
         return std::signbit(a) ? b : a;
     }
     return a > b ? a : b;
@@ -75,7 +75,7 @@ void combineNative(std::byte *into, const std::byte *from, size_t count) {
     store<T>(into, Op::apply(load<T>(into), load<T>(from)));
 }
 
-/// Two- and four-bit integers: a byte each, the value in the low bits, the rest zero.
+/// Two- and four-bit integers: each is in the low bits of a byte whose other bits are zero.
 template <typename Op, unsigned bits, bool isSigned>
 void combineNarrow(std::byte *into, const std::byte *from, size_t count) {
   auto widen = [](std::byte b) {
@@ -86,8 +86,8 @@ void combineNarrow(std::byte *into, const std::byte *from, size_t count) {
     into[i] = static_cast<std::byte>(Op::apply(widen(into[i]), widen(from[i])) & ((1 << bits) - 1));
 }
 
-/// Small floats: a double holds every product and, for formats of at most 16 bits, rounds every
-/// sum as if it were exact, so one encode() rounds once.
+/// Small floats, computed in double: a double represents every product exactly, and for formats of
+/// at most 16 bits, rounding the double sum gives the same value as rounding the exact sum once.
 template <typename Op, ElementType type>
 void combineSmallFloat(std::byte *into, const std::byte *from, size_t count) {
   using Bits =
@@ -176,29 +176,32 @@ template <typename Op> Combine numberCombine(ElementType type) {
 
 } // namespace
 
-Combine combineFor(std::string_view operation, ElementType type) {
+Combine combineFor(ReductionKind operation, ElementType type) {
   if (type == ElementType::pred) {
-    // Truth values are 0 and 1: adding is "or", multiplying is "and", as StableHLO says.
-    if (operation == "add" || operation == "maximum" || operation == "or")
+    // Booleans are 0 and 1; StableHLO defines their sum as bitwise or and their product as bitwise
+    // and.
+    if (operation == ReductionKind::add || operation == ReductionKind::maximum ||
+        operation == ReductionKind::bitOr)
       return combineNative<Or, uint8_t>;
-    if (operation == "multiply" || operation == "minimum" || operation == "and")
+    if (operation == ReductionKind::multiply || operation == ReductionKind::minimum ||
+        operation == ReductionKind::bitAnd)
       return combineNative<And, uint8_t>;
-    return operation == "xor" ? combineNative<Xor, uint8_t> : nullptr;
+    return operation == ReductionKind::bitXor ? combineNative<Xor, uint8_t> : nullptr;
   }
-  if (operation == "add")
+  if (operation == ReductionKind::add)
     return numerics::isComplex(type) ? complexCombine<Add>(type) : numberCombine<Add>(type);
-  if (operation == "multiply")
+  if (operation == ReductionKind::multiply)
     return numerics::isComplex(type) ? complexCombine<Multiply>(type)
                                      : numberCombine<Multiply>(type);
-  if (operation == "maximum")
+  if (operation == ReductionKind::maximum)
     return numberCombine<Maximum>(type);
-  if (operation == "minimum")
+  if (operation == ReductionKind::minimum)
     return numberCombine<Minimum>(type);
-  if (operation == "and")
+  if (operation == ReductionKind::bitAnd)
     return integerCombine<And>(type);
-  if (operation == "or")
+  if (operation == ReductionKind::bitOr)
     return integerCombine<Or>(type);
-  if (operation == "xor")
+  if (operation == ReductionKind::bitXor)
     return integerCombine<Xor>(type);
   return nullptr;
 }

@@ -1,9 +1,9 @@
 #include "tilewright/driver/CommunicationPlan.h"
 
-#include "tilewright/collective/plan/Verify.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/interpret/Types.h"
+#include "tilewright/plan/Verify.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/distribute/Replication.h"
 
@@ -72,7 +72,7 @@ private:
     guard.arm = arm;
     guard.position = here;
     guard.arms = op.getNumRegions();
-    guard.location = interpret::placeOf(op.getLoc());
+    guard.location = interpret::sourceLocation(op.getLoc());
     const distribute::ControlFacts facts = distribute::factsOf(&op, mesh);
     guard.varies = facts.varies;
     if (auto count = op.getAttrOfType<IntegerAttr>("exec.trip_count"); isLoop && count) {
@@ -85,21 +85,17 @@ private:
   }
 
   Status addSite(exec::CollectiveStartOp start, PlanIndex guard, uint32_t arm, uint32_t here) {
-    std::optional<collective::Kind> kind = collective::kindNamed(start.getKind().str());
-    if (!kind)
-      return Status(Error::planOp,
-                    concat("'", start.getKind().str(), "' is no collective that an engine knows"));
+    const exec::CollectiveAttr collective = start.getCollective();
     Site site;
-    site.kind = *kind;
-    site.meeting = static_cast<uint32_t>(plan.sites.size());
+    site.kind = collective.getKind();
+    site.collectiveId = static_cast<uint32_t>(plan.sites.size());
     site.guard = guard;
     site.arm = arm;
     site.start = here;
     site.done = here;
-    site.name = concat(start.getKind().str(), ".", start.getId());
-    site.location = interpret::placeOf(start.getLoc());
-    if (auto body = start.getConfig().getAs<StringAttr>("body"))
-      site.reduction = body.str();
+    site.name = concat(nameOf(site.kind), ".", start.getId());
+    site.location = interpret::sourceLocation(start.getLoc());
+    site.reduction = collective.getReduction();
     int64_t all = 0;
     for (ValueRange values : {ValueRange(start.getInputs()), ValueRange(start.getResults())})
       for (Value value : values)
@@ -115,7 +111,7 @@ private:
         TILEWRIGHT_ASSIGN(numerics::Shape shape, interpret::staticShapeOf(type));
         site.bytes += shape.byteCount(*interpret::elementTypeOf(type.getElementType()));
       }
-    site.clique = cliqueOf(start, *kind);
+    site.clique = cliqueOf(start, site.kind);
     largest[site.clique] = std::max(largest[site.clique], all);
     siteOf[start.getId()] = static_cast<PlanIndex>(plan.sites.size());
     plan.sites.push_back(std::move(site));
@@ -124,7 +120,7 @@ private:
 
   PlanIndex cliqueOf(exec::CollectiveStartOp start, collective::Kind kind) {
     DenseIntElementsAttr groups = start.getGroups();
-    // The same attribute is the same clique: groups of many ranks are looked at once.
+    // Equal groups are the same attribute, so the clique of a large group is computed once.
     auto [known, isNew] = cliqueOfGroups.try_emplace(
         {groups.getAsOpaquePointer(), kind == collective::Kind::permute}, 0);
     if (!isNew)
@@ -181,7 +177,8 @@ Status proveCommunication(const collective::CommPlan &plan) {
   Status status = collective::toStatus(plan, *found);
   return Status(
       *status.error(),
-      concat(status.message(), "\n  note: --compile.verify-comm=false compiles it as it is"));
+      concat(status.message(),
+             "\n  note: --compile.verify-comm=false compiles the program without this check"));
 }
 
 } // namespace tilewright::driver

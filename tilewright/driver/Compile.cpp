@@ -1,27 +1,31 @@
 #include "tilewright/driver/Compile.h"
 
 #include "tilewright/artifact/Writer.h"
-#include "tilewright/collective/plan/PlanBytes.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/driver/CommunicationPlan.h"
+#include "tilewright/driver/CompileCache.h"
 #include "tilewright/driver/Costs.h"
+#include "tilewright/driver/Emit.h"
 #include "tilewright/driver/Stages.h"
-#include "tilewright/driver/TargetStages.h"
+#include "tilewright/import/Export.h"
 #include "tilewright/import/Import.h"
+#include "tilewright/plan/PlanBytes.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
-#include "tilewright/target/cpu/Chip.h"
-#include "tilewright/target/nvptx/Chip.h"
+#include "tilewright/support/WorkLimit.h"
+#include "tilewright/target/AllTargets.h"
+#include "tilewright/target/Target.h"
 #include "tilewright/transform/distribute/Replication.h"
 #include "tilewright/transform/distribute/Split.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/tile/Passes.h"
+#include "tilewright/transform/tile/solve/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,6 +37,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <optional>
 #include <pthread.h>
 
 using namespace mlir;
@@ -46,25 +51,86 @@ void registerCompilerDialects(DialectRegistry &registry) {
                   sm::SmDialect, stablehlo::StablehloDialect, tile::TileDialect>();
 }
 
-Result<std::unique_ptr<TargetStages>> createTargetStages(const CompileRequest &request) {
-  if (auto stages = createCpuStages(request))
-    return stages;
-  if (auto stages = createGpuStages(request))
-    return stages;
-  std::string known;
-  for (const cpu::Chip &chip : cpu::chips())
-    known += concat(known.empty() ? "" : ", ", chip.name);
-  for (const nvptx::Chip &chip : nvptx::chips())
-    known += concat(", ", chip.name);
-  return Status(Error::compileTarget, concat("compile.target is '", request.options.compile.target,
-                                             "'; known are ", known));
+namespace {
+
+/// Applies the work limit of the options for the lifetime of this object, unless the caller already
+/// has a limit.
+class OwnLimit {
+public:
+  explicit OwnLimit(const CompileOptions &options) {
+    if (WorkLimit::current() || (options.maxSeconds <= 0 && options.maxMemory <= 0))
+      return;
+    scope.emplace(std::make_shared<WorkLimit>(WorkLimit::Amounts{
+        .seconds = static_cast<double>(options.maxSeconds), .bytes = options.maxMemory}));
+  }
+
+private:
+  std::optional<WorkLimit::Scope> scope;
+};
+
+} // namespace
+
+/// Exports the module as an artifact, without attributes that only later stages read. Empty if the
+/// module has ops that an artifact cannot contain.
+static std::string artifactOf(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  copy->walk([](Operation *op) {
+    for (NamedAttribute attribute : llvm::to_vector(op->getDiscardableAttrs()))
+      if (attribute.getName().strref().starts_with("exec."))
+        op->removeDiscardableAttr(attribute.getName());
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function)
+      return;
+    auto withoutOurs = [&](DictionaryAttr attributes) {
+      SmallVector<NamedAttribute> kept;
+      for (NamedAttribute attribute :
+           attributes ? attributes.getValue() : ArrayRef<NamedAttribute>())
+        if (!attribute.getName().strref().starts_with("exec.") &&
+            !attribute.getName().strref().starts_with("sdy."))
+          kept.push_back(attribute);
+      return kept;
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.setArgAttrs(i, withoutOurs(function.getArgAttrDict(i)));
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      function.setResultAttrs(i, withoutOurs(function.getResultAttrDict(i)));
+  });
+  for (auto mesh : llvm::make_early_inc_range(copy->getOps<sdy::MeshOp>()))
+    mesh.erase();
+  Result<std::string> artifact = exportArtifact(*copy);
+  return artifact.isOk() ? *std::move(artifact) : std::string();
 }
 
-Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &request) {
-  TILEWRIGHT_ASSIGN(std::unique_ptr<TargetStages> target, createTargetStages(request));
-  target->attach(module);
+/// Adds the passes between kernels on tiles and what the target generates code from.
+static void addLowerPasses(OpPassManager &passes, const target::Target &target, ModuleOp module) {
+  target.addLowerPasses(passes);
+  if (!exec::targetOf(module).isGpu())
+    return;
+  // The first pass turns matmuls into pipelined kernels where it can. It leaves all other kernels
+  // unchanged; the second pass chooses their layouts.
+  passes.addPass(tile::createTilePipelinePass());
+  passes.addPass(solve::createSolveLayoutsPass());
+}
 
-  Stages stages(module, request, /*count=*/8);
+static Result<artifact::Executable> generate(const target::Target &target, ModuleOp module,
+                                             const CompileRequest &request) {
+  TILEWRIGHT_ASSIGN(target::GeneratedCode code, target.generate(module, request.wantsRemarks));
+  TILEWRIGHT_ASSIGN(artifact::Executable executable, emitExecutable(module, code.kernels));
+  executable.target = std::move(code.target);
+  executable.object = std::move(code.object);
+  executable.binary = std::move(code.binary);
+  if (request.report) {
+    request.report->budgets = std::move(code.budgets);
+    request.report->assembler = std::move(code.assembler);
+  }
+  return executable;
+}
+
+static Result<artifact::Executable> compileFor(const target::Target &target, ModuleOp module,
+                                               const CompileRequest &request) {
+  target.attach(module);
+
+  Stages stages(module, request, /*count=*/7);
   TILEWRIGHT_TRY(stages.run("distribute", [&]() -> Status {
     std::vector<distribute::RankMesh::Axis> axes;
     for (const auto &[name, size] : request.mesh)
@@ -73,7 +139,7 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
         distribute::chooseMesh(module, std::move(axes), request.replicas, request.partitions));
     if (request.partitions == 1)
       return {};
-    // Pieces are followed through one flat function.
+    // distribute propagates shardings through a single function, so inline all calls.
     PassManager passes(module.getContext(), ModuleOp::getOperationName());
     simplify::InlinePassOptions inlining;
     inlining.maxOps = request.options.simplify.maxOps;
@@ -85,18 +151,21 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
     simplify::buildSimplifyPipeline(passes, request.options.simplify);
   }));
-  // Fusing hides ops, and what they compute from the rank; later stages repeat some of them.
+  if (request.perDevice && request.partitions > 1)
+    *request.perDevice = artifactOf(module);
+  // Record now how loops and branches depend on the rank: fusion hides the ops from which that is
+  // derived, and later stages duplicate some of them.
   distribute::markControl(module);
   const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run("fuse", [&](OpPassManager &passes) {
     fuse::buildFusePipeline(passes, request.options.fuse);
-    target->addFusePasses(passes);
+    target.addFusePasses(passes);
   }));
   TILEWRIGHT_TRY(stages.run(
       "tile", [&](OpPassManager &passes) { passes.addPass(tile::createTileFusionsPass()); }));
   TILEWRIGHT_TRY(
-      stages.run("lower", [&](OpPassManager &passes) { target->addLowerPasses(passes); }));
-  // The plan before the code: the code generator takes kernels apart.
+      stages.run("lower", [&](OpPassManager &passes) { addLowerPasses(passes, target, module); }));
+  // Schedule before generating code, because the code generator dismantles kernels.
   TILEWRIGHT_TRY(stages.run(
       "schedule", [&](OpPassManager &passes) { schedule::buildSchedulePipeline(passes); }));
 
@@ -111,7 +180,7 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
 
   artifact::Executable executable;
   TILEWRIGHT_TRY(stages.run("code", [&]() -> Status {
-    TILEWRIGHT_ASSIGN(executable, target->generate(module));
+    TILEWRIGHT_ASSIGN(executable, generate(target, module, request));
     addCosts(executable, costs);
     return {};
   }));
@@ -123,19 +192,43 @@ Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &requ
   return executable;
 }
 
+static Result<std::unique_ptr<target::Target>> createTarget(const CompileRequest &request) {
+  target::registerAllTargets();
+  return target::createTarget(request.options);
+}
+
+Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &request) {
+  OwnLimit limit(request.options.compile);
+  TILEWRIGHT_ASSIGN(std::unique_ptr<target::Target> target, createTarget(request));
+  return compileFor(*target, module, request);
+}
+
 Result<artifact::Executable> compile(ArtifactFile file, const CompileRequest &request) {
+  OwnLimit limit(request.options.compile);
+  TILEWRIGHT_ASSIGN(std::unique_ptr<target::Target> target, createTarget(request));
+  const std::optional<CompileCache> cache = CompileCache::open(file.bytes(), request, *target);
+  if (cache)
+    if (std::optional<artifact::Executable> known = cache->load())
+      return *std::move(known);
   DialectRegistry registry;
   registerCompilerDialects(registry);
-  // Threads of MLIR's own would compete with those of the runtime.
+  // MLIR's own thread pool would compete with the runtime's threads.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   Result<OwningOpRef<ModuleOp>> module = Status(Code::internal, "not imported");
   {
     trace::Span span("compile", "import");
+    if (WorkLimit *current = WorkLimit::current())
+      current->enter("import");
     module = importArtifact(context, std::move(file), request.options.import);
+    if (WorkLimit::mustStop())
+      return WorkLimit::current()->status();
   }
   TILEWRIGHT_TRY(std::move(module).takeStatus());
-  return compile(**module, request);
+  TILEWRIGHT_ASSIGN(artifact::Executable executable, compileFor(*target, **module, request));
+  if (cache)
+    cache->store(executable);
+  return executable;
 }
 
 void runOnLargeStack(const std::function<void()> &work) {
@@ -152,7 +245,7 @@ void runOnLargeStack(const std::function<void()> &work) {
   int failed =
       pthread_create(&thread, &attributes, enter, const_cast<std::function<void()> *>(&work));
   pthread_attr_destroy(&attributes);
-  // Without a thread, the caller's own stack is better than no result.
+  // If no thread can be started, run on the caller's stack.
   if (failed)
     return work();
   pthread_join(thread, nullptr);

@@ -39,7 +39,7 @@ bool isTranscendental(Operation *op) {
              stablehlo::TanOp, stablehlo::TanhOp, stablehlo::PowerOp, stablehlo::Atan2Op>(op);
 }
 
-/// What one element of an elementwise op costs; conversions and choices are no arithmetic.
+/// Cost of one element of an elementwise op; conversions and selects are not arithmetic.
 Arithmetic ofElement(Operation *op) {
   if (isTranscendental(op))
     return {0, 1};
@@ -54,7 +54,7 @@ Arithmetic ofElement(Operation *op) {
   return counts ? Arithmetic{1, 0} : Arithmetic{};
 }
 
-/// The ops of a scalar function, each once.
+/// Cost of one call of a scalar function: the sum of its ops.
 Arithmetic ofBody(Region &body) {
   Arithmetic sum;
   body.walk([&](Operation *op) {
@@ -71,7 +71,7 @@ Arithmetic times(Arithmetic one, double count) {
   return {one.flops * count, one.transcendentals * count};
 }
 
-/// An op that has no blocks of the plan inside.
+/// Cost of an op that is not a loop or branch.
 Arithmetic ofOp(Operation *op) {
   if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
     double sums = 1;
@@ -110,7 +110,7 @@ Arithmetic ofOp(Operation *op) {
     double length = 1;
     for (int64_t size : fft.getFftLength())
       length *= static_cast<double>(size);
-    // The usual count of the radix-2 algorithm.
+    // The usual flop count of the radix-2 algorithm.
     return {5 * elementsOf(fft.getType()) * std::log2(std::max(length, 1.0)), 0};
   }
   if (op->getNumOperands() == 0 || op->getNumResults() == 0 ||
@@ -154,7 +154,7 @@ CostsByOp ofBlock(Block &block) {
   return costs;
 }
 
-/// Bytes that one step reads and writes by itself.
+/// Bytes that a step reads and writes, without the steps nested in it.
 double bytesOf(const artifact::Step &step) {
   using namespace artifact;
   double sum = 0;

@@ -1,4 +1,4 @@
-// Costs: how much arithmetic a program does and how much memory its plan touches.
+// Costs: the arithmetic of a program and the memory traffic of its plan.
 #ifndef TILEWRIGHT_DRIVER_COSTS_H
 #define TILEWRIGHT_DRIVER_COSTS_H
 
@@ -11,22 +11,24 @@
 
 namespace tilewright::driver {
 
-/// Arithmetic on floats. An op of one element counts 1, a product with its sum 2, and a function
-/// such as exp 1 transcendental.
+/// Floating-point arithmetic. An op on one element counts as 1, a multiply-add as 2, and a function
+/// such as exp as 1 transcendental.
 struct Arithmetic {
   double flops = 0, transcendentals = 0;
 };
 
-/// What each kind of op does, by its name without the dialect. A loop counts as often as it turns,
-/// where that is known, else once; of branches the dearest counts.
+/// Arithmetic by kind of op, named without the dialect. The body of a loop counts once per
+/// iteration if the trip count is known, otherwise once. Of the branches of an op only the most
+/// expensive counts.
 using CostsByOp = std::map<std::string, Arithmetic>;
 
-/// Counts `@main` of a simplified module: composites and calls are gone, nothing is fused yet.
+/// Counts the arithmetic of `@main` in a simplified module, in which composites and calls are
+/// inlined and nothing is fused yet.
 CostsByOp countArithmetic(mlir::ModuleOp module);
 
-/// Adds the statistics "flops", "transcendentals" and "bytes accessed" of all, and
-/// "flops of dot_general" and so on of each kind of op. Bytes are those of the plan: every step
-/// reads its operands and writes its results once.
+/// Adds the statistics "flops", "transcendentals" and "bytes accessed" of the program, and "flops
+/// of dot_general" and so on for each kind of op. Bytes are those of the plan: every step reads its
+/// operands and writes its results once.
 void addCosts(artifact::Executable &executable, const CostsByOp &costs);
 
 } // namespace tilewright::driver

@@ -1,4 +1,4 @@
-// What programs cost, against what a person counts.
+// Costs of programs, compared with a count by hand.
 #include "tilewright/driver/Costs.h"
 #include "tilewright/artifact/MemoryTimeline.h"
 #include "tilewright/artifact/Statistics.h"
@@ -46,7 +46,7 @@ TEST_F(Costs, AProductCountsTwoForEachTerm) {
   EXPECT_EQ(artifact::statistic(made, "flops of add"), 8 * 32);
   EXPECT_EQ(artifact::statistic(made, "flops"), 2 * 8 * 16 * 32 + 8 * 32);
   EXPECT_EQ(artifact::statistic(made, "transcendentals"), 8 * 32);
-  // The product computes what reads it, so that nothing but the last result is written.
+  // The elementwise ops are an epilogue of the product, so only the last result is written.
   EXPECT_EQ(artifact::statistic(made, "bytes accessed"), 4 * (8 * 16 + 16 * 32 + 8 * 32));
 }
 
@@ -75,7 +75,7 @@ TEST_F(Costs, AReductionCountsWhatItFoldsAndALoopItsTurns) {
   EXPECT_EQ(artifact::statistic(made, "flops"), 63 + 100 * 64) << "integers are no floats";
 }
 
-/// Two large temporaries, one after the other in the plan, and a third beside each.
+/// Two large temporaries, one after the other in the plan, and a third one alive beside each.
 TEST_F(Costs, TheMemoryTimelineFillsTheArenaAndNothingOverlaps) {
   artifact::Executable made = compileText(R"(
     func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {

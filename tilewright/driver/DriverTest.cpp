@@ -1,12 +1,19 @@
-// What compile() makes of a program, and what it says when it cannot.
+// What compile() makes of a program, and its errors.
 #include "tilewright/driver/Compile.h"
 #include "tilewright/driver/Emit.h"
+#include "tilewright/support/WorkLimit.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <thread>
 
 using namespace tilewright;
 using namespace tilewright::driver;
@@ -32,10 +39,10 @@ protected:
     auto module = parse(text);
     return compile(*module, request);
   }
-  /// What emitting a module says that was scheduled by hand.
+  /// The error of emitting a module that was scheduled by hand.
   Status emitFailure(llvm::StringRef text) {
     auto module = parse(text);
-    llvm::StringMap<KernelFacts> none;
+    llvm::StringMap<target::KernelLaunch> none;
     return emitExecutable(*module, none).takeStatus();
   }
 
@@ -61,6 +68,37 @@ TEST_F(Driver, AnExecutableHasTheSignatureOfTheProgram) {
   EXPECT_EQ(report.stages.back().name, "code");
 }
 
+/// docs/architecture.md draws the stages in order; progress counts them.
+TEST_F(Driver, TheStagesAreThoseOfTheMap) {
+  std::ifstream page(TILEWRIGHT_SOURCE_DIR "/docs/architecture.md");
+  std::vector<std::string> drawn;
+  bool isBetween = false;
+  for (std::string line; std::getline(page, line);) {
+    std::smatch match;
+    if (!std::regex_match(line, match, std::regex("    ([a-z]+)  +[^ ].*")))
+      continue;
+    if (match[1] == "artifact")
+      break;
+    if (isBetween)
+      drawn.push_back(match[1]);
+    isBetween |= match[1] == "import";
+  }
+  CompileReport report;
+  request.report = &report;
+  std::vector<double> fractions;
+  request.progress = [&](const char *, double done) { fractions.push_back(done); };
+  ASSERT_TRUE(
+      compileText(
+          "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }")
+          .isOk());
+  std::vector<std::string> ran;
+  for (const StageReport &stage : report.stages)
+    ran.push_back(stage.name);
+  EXPECT_EQ(ran, drawn);
+  for (size_t i = 0; i < fractions.size(); ++i)
+    EXPECT_EQ(fractions[i], double(i) / double(ran.size()));
+}
+
 TEST_F(Driver, AnUnknownChipIsAnsweredWithTheKnownOnes) {
   request.options.compile.target = "x86-64-v9";
   Status status = compileText("func.func @main() { return }").takeStatus();
@@ -75,9 +113,38 @@ TEST_F(Driver, AStageThatFailsIsNamedWithTheOpAndAReplay) {
       return %0#0 : tensor<2xf32>
     })")
                       .takeStatus();
-  EXPECT_EQ(status.error(), Error::compileStage);
+  EXPECT_EQ(status.error(), Error::cpuLowerOp);
   EXPECT_THAT(status.message(), HasSubstr("stablehlo.infeed"));
   EXPECT_THAT(status.message(), HasSubstr("replay"));
+}
+
+/// With a limit that was reached before, no stage begins.
+TEST_F(Driver, AWorkLimitEndsTheCompilation) {
+  auto limit = std::make_shared<WorkLimit>(WorkLimit::Amounts{.seconds = 0.001});
+  while (!limit->isReached())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const char *text = R"(
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.exponential %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    })";
+  {
+    WorkLimit::Scope scope(limit);
+    Status status = compileText(text).takeStatus();
+    EXPECT_EQ(status.error(), Error::compileDeadline);
+    EXPECT_EQ(status.code(), Code::deadlineExceeded);
+    EXPECT_THAT(status.message(), HasSubstr("in stage 'distribute'"));
+  }
+  EXPECT_TRUE(compileText(text).isOk()) << "the context forgets the limit";
+}
+
+TEST_F(Driver, LimitsOfTheOptionsAreSetAndForgotten) {
+  request.options.compile.maxSeconds = 1000;
+  request.options.compile.maxMemory = int64_t(1) << 40;
+  EXPECT_TRUE(compileText("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {"
+                          "%0 = stablehlo.sine %x : tensor<4xf32> return %0 : tensor<4xf32> }")
+                  .isOk());
+  EXPECT_EQ(WorkLimit::current(), nullptr);
 }
 
 TEST_F(Driver, AModuleWithoutMainIsRefused) {

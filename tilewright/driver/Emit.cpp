@@ -28,7 +28,7 @@ namespace {
 
 class Emitter {
 public:
-  Emitter(ModuleOp module, const llvm::StringMap<KernelFacts> &facts)
+  Emitter(ModuleOp module, const llvm::StringMap<target::KernelLaunch> &facts)
       : module(module), facts(facts) {}
 
   Result<artifact::Executable> run();
@@ -55,21 +55,21 @@ private:
   static std::vector<std::string> namesOf(std::optional<ArrayAttr> bodies);
 
   ModuleOp module;
-  const llvm::StringMap<KernelFacts> &facts;
+  const llvm::StringMap<target::KernelLaunch> &facts;
   artifact::Executable out;
   llvm::DenseMap<Type, artifact::Index> types;
   llvm::StringMap<artifact::Index> kernels;
   std::map<std::tuple<const void *, const void *, const void *>, artifact::Index> libraries;
   artifact::Index constantAllocation = 0;
-  artifact::Index nothing = artifact::none; // the allocation of tokens, if there are any
+  artifact::Index nothing = artifact::none; // the allocation for tokens, if there are any
   uint32_t collectiveOrder = 0;
-  /// The ops that the steps of each block were made of.
+  /// The ops that each block's steps were emitted from.
   std::vector<std::vector<Operation *>> sources;
 };
 
 } // namespace
 
-/// A tensor that takes no memory in a plan: tokens.
+/// Whether values of this type take no memory in a plan, as is the case for tokens.
 static bool hasNoBytes(Type type) { return !isa<RankedTensorType>(type); }
 
 static artifact::TensorType tensorTypeOf(Type type) {
@@ -77,7 +77,7 @@ static artifact::TensorType tensorTypeOf(Type type) {
   if (isa<stablehlo::TokenType>(type))
     return {numerics::ElementType::pred, {0}};
   auto tensor = cast<RankedTensorType>(type);
-  // The schedule stage has refused everything that is not an element or not static.
+  // The schedule stage rejects types without static shape or element type.
   return {*interpret::elementTypeOf(tensor.getElementType()),
           std::vector<int64_t>(tensor.getShape().begin(), tensor.getShape().end())};
 }
@@ -114,7 +114,8 @@ std::vector<artifact::Operand> Emitter::operandsOf(ValueRange values) {
   return operands;
 }
 
-/// Handlers count their operands, so a custom call keeps its tokens, as empty slices.
+/// Like operandsOf(), but with tokens as empty slices: handlers of custom calls expect every
+/// operand.
 std::vector<artifact::Operand> Emitter::operandsWithTokens(ValueRange values) {
   std::vector<artifact::Operand> operands;
   for (Value value : values) {
@@ -150,8 +151,8 @@ Status Emitter::emitSignature(func::FuncOp function) {
     std::string text;
     llvm::raw_string_ostream(text) << type;
     return Status(Error::planSignature,
-                  concat(what.str(), " ", number, " of the program is a ", text,
-                         ", and only tensors of static shape can be passed"));
+                  concat(what.str(), " ", number, " of the program has type ", text,
+                         "; parameters and results must be tensors of static shape"));
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     Type type = function.getArgumentTypes()[i];
@@ -223,7 +224,7 @@ void Emitter::emitLaunch(exec::LaunchOp launch, artifact::Step &step) {
   StringRef symbol = launch.getKernel();
   auto [it, isNew] = kernels.try_emplace(symbol, out.kernels.size());
   if (isNew) {
-    KernelFacts known = facts.lookup(symbol);
+    target::KernelLaunch known = facts.lookup(symbol);
     out.kernels.push_back({known.symbol.empty() ? symbol.str() : known.symbol, known.grid,
                            known.scratchBytes, known.itemCost, known.gpu});
   }
@@ -236,7 +237,7 @@ void Emitter::emitLaunch(exec::LaunchOp launch, artifact::Step &step) {
 }
 
 Status Emitter::emitLibrary(exec::LibraryOp call, artifact::Step &step) {
-  // Attributes are unique in MLIR, so equal calls share one entry by their addresses.
+  // MLIR uniques attributes, so equal calls have the same addresses and share one entry.
   auto key =
       std::tuple(call.getNameAttr().getAsOpaquePointer(), call.getConfig().getAsOpaquePointer(),
                  call.getBodiesAttr().getAsOpaquePointer());
@@ -261,7 +262,8 @@ Status Emitter::emitCustomCall(exec::CustomCallOp call, artifact::Step &step) {
   } else if (auto text = dyn_cast<StringAttr>(call.getConfig())) {
     action.opaque = text.str();
   }
-  // Not the handler's attributes: plugin/ffi/Call.h brings its buffers into these orders.
+  // These attributes are for plugin/ffi/Call.h, which transposes the buffers to these layouts and
+  // does not pass the attributes on to the handler.
   for (StringRef layouts : {"operand_layouts", "result_layouts"})
     if (auto orders = call->getAttrOfType<DenseI64ArrayAttr>(layouts)) {
       artifact::Elements elements;
@@ -278,10 +280,13 @@ Status Emitter::emitCustomCall(exec::CustomCallOp call, artifact::Step &step) {
 
 Status Emitter::emitCollective(exec::CollectiveStartOp start, artifact::Step &step) {
   artifact::CollectiveStartStep action;
-  action.kind = start.getKind().str();
+  const exec::CollectiveAttr collective = start.getCollective();
+  action.kind = collective.getKind();
   action.id = static_cast<uint32_t>(start.getId());
   action.order = collectiveOrder++;
-  TILEWRIGHT_ASSIGN(action.attributes, toAttributes(start.getConfig()));
+  action.dimension = collective.getDimension();
+  action.splitDimension = collective.getSplitDimension();
+  action.reduction = collective.getReduction();
   action.bodies = namesOf(start.getBodies());
   DenseIntElementsAttr groups = start.getGroups();
   auto shape = cast<ShapedType>(groups.getType()).getShape();
@@ -294,7 +299,7 @@ Status Emitter::emitCollective(exec::CollectiveStartOp start, artifact::Step &st
   }
   action.operands = operandsOf(start.getInputs());
   action.results = operandsOf(start.getResults());
-  step.name = action.kind;
+  step.name = nameOf(action.kind);
   step.action = std::move(action);
   return {};
 }
@@ -327,7 +332,7 @@ Status Emitter::emitBranch(Operation &op, artifact::Step &step) {
 
 Status Emitter::emitOp(Operation &op, artifact::Block &into) {
   artifact::Step step;
-  step.location = interpret::placeOf(op.getLoc());
+  step.location = interpret::sourceLocation(op.getLoc());
   if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
     return emitConstant(constant);
   if (auto copy = dyn_cast<exec::CopyOp>(op)) {
@@ -337,7 +342,7 @@ Status Emitter::emitOp(Operation &op, artifact::Block &into) {
     step.action = action;
     step.name = "copy";
   } else if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
-    // A GPU launches no empty grid.
+    // A GPU cannot launch an empty grid.
     if (const auto &gpu = facts.lookup(launch.getKernel()).gpu;
         gpu && llvm::is_contained(gpu->grid, 0u))
       return {};
@@ -357,7 +362,7 @@ Status Emitter::emitOp(Operation &op, artifact::Block &into) {
     TILEWRIGHT_TRY(emitBranch(op, step));
   } else if (op.hasTrait<OpTrait::IsTerminator>() ||
              llvm::all_of(op.getResults(), [&](Value result) {
-               // Another view of an operand's memory, or nothing in memory at all.
+               // The result is a view of an operand's memory, or takes no memory.
                return hasNoBytes(result.getType()) ||
                       (op.getNumOperands() == op.getNumResults() &&
                        sliceOf(result) ==
@@ -365,9 +370,10 @@ Status Emitter::emitOp(Operation &op, artifact::Block &into) {
              })) {
     return {};
   } else {
-    return Status(Error::planOp, concat("'", op.getName().getStringRef().str(), "' at ",
-                                        step.location.empty() ? "an unknown place" : step.location,
-                                        " has no step in a plan; no stage has lowered it"));
+    return Status(Error::planOp,
+                  concat("'", op.getName().getStringRef().str(), "' at ",
+                         step.location.empty() ? "an unknown place" : step.location,
+                         " is not supported: no stage lowered it to a step of the plan"));
   }
   into.steps.push_back(std::move(step));
   return {};
@@ -406,7 +412,7 @@ void Emitter::emitMemoryTimeline(func::FuncOp function) {
   auto arena = function->getAttrOfType<DenseI64ArrayAttr>(schedule::arenaAttr);
   if (!arena)
     return;
-  // The code generator changes kernels only, so this counts as the stage did that made the plan.
+  // The code generator only changes kernels, so ops have the same numbers as in the schedule.
   schedule::Lifetimes lifetimes(function);
   std::vector<std::vector<int64_t>> times(sources.size());
   for (auto [ops, into] : llvm::zip(sources, times))
@@ -416,7 +422,7 @@ void Emitter::emitMemoryTimeline(func::FuncOp function) {
 }
 
 Result<artifact::Executable> emitExecutable(ModuleOp module,
-                                            const llvm::StringMap<KernelFacts> &kernels) {
+                                            const llvm::StringMap<target::KernelLaunch> &kernels) {
   return Emitter(module, kernels).run();
 }
 

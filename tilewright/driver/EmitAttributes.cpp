@@ -54,14 +54,14 @@ static Result<artifact::AttributeValue> toValue(StringRef name, Attribute attrib
     made.bytes.assign(tensor.data(), tensor.data() + tensor.byteCount());
     return artifact::AttributeValue(std::move(made));
   }
-  // A number: as a tensor of one element, so that its bytes are made in one place.
+  // Convert a number like a tensor of one element, so that only one function encodes elements.
   if (isa<IntegerAttr, FloatAttr>(attribute)) {
     Type type = cast<TypedAttr>(attribute).getType();
     if (type.isIndex())
       type = IntegerType::get(type.getContext(), 64),
       attribute = IntegerAttr::get(type, cast<IntegerAttr>(attribute).getInt());
     if (!interpret::elementTypeOf(type))
-      return refuse("whose type no handler can take");
+      return refuse("whose type cannot be passed to a handler");
     TILEWRIGHT_ASSIGN(
         artifact::AttributeValue value,
         toValue(name, DenseElementsAttr::get(RankedTensorType::get({}, type), attribute)));

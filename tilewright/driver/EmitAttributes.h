@@ -1,4 +1,4 @@
-// Configurations of library kernels and custom calls, as the runtime reads them.
+// Attributes of library kernels and custom calls, in the runtime's form.
 #ifndef TILEWRIGHT_DRIVER_EMITATTRIBUTES_H
 #define TILEWRIGHT_DRIVER_EMITATTRIBUTES_H
 
@@ -9,8 +9,8 @@
 
 namespace tilewright::driver {
 
-/// Strings, numbers, arrays of numbers and dictionaries of these, typed as they are.
-///  - planAttribute: a value is of another kind.
+/// Converts strings, numbers, arrays of numbers and dictionaries of these, with their types.
+///  - planAttribute: a value has another type.
 Result<std::vector<artifact::Attribute>> toAttributes(mlir::DictionaryAttr dictionary);
 
 } // namespace tilewright::driver

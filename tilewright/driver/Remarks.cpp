@@ -18,15 +18,18 @@ public:
   void streamOptimizationRemark(const remark::detail::Remark &made) override {
     Remark &kept = remarks.emplace_back();
     kept.isMissed = made.getRemarkType() == llvm::remarks::Type::Missed;
-    // Passes name themselves "tile-fusions"; people think in stages.
+    // The name of a pass, such as "tile-fusions", begins with its stage.
     kept.stage = made.getCategoryName().split('-').first.str();
-    kept.place = interpret::placeOf(made.getLocation());
+    kept.place = interpret::sourceLocation(made.getLocation());
     for (const remark::detail::Remark::Arg &arg : made.getArgs()) {
       std::string *field = arg.key == "Remark"       ? &kept.text
                            : arg.key == "Reason"     ? &kept.reason
                            : arg.key == "Consumer"   ? &kept.consumer
                            : arg.key == "Producer"   ? &kept.producer
                            : arg.key == "ProducerAt" ? &kept.producerPlace
+                           : arg.key == "Kernel"     ? &kept.kernel
+                           : arg.key == "Tile"       ? &kept.tile
+                           : arg.key == "Layout"     ? &kept.layout
                                                      : nullptr;
       if (field)
         *field = arg.val;
@@ -41,10 +44,10 @@ private:
 
 RemarkCollector::RemarkCollector(MLIRContext &context, std::vector<Remark> &remarks)
     : context(context) {
-  // A kind that has no filter of its own is off, whatever `all` says.
+  // In MLIR a remark kind without its own filter is off, even if `all` is set.
   const std::string any = ".*";
   const remark::RemarkCategories everything{any, any, any, any, any};
-  // Fails only for streamers that open a file.
+  // This fails only for streamers that open a file.
   (void)remark::enableOptimizationRemarks(context, std::make_unique<Streamer>(remarks),
                                           std::make_unique<remark::RemarkEmittingPolicyAll>(),
                                           everything);

@@ -1,4 +1,4 @@
-// Remarks: what the stages say about what they did and what they left alone.
+// Remarks: the optimizations that stages applied or missed, and why.
 #ifndef TILEWRIGHT_DRIVER_REMARKS_H
 #define TILEWRIGHT_DRIVER_REMARKS_H
 
@@ -11,19 +11,22 @@ namespace tilewright::driver {
 
 /// One decision of a stage.
 struct Remark {
-  bool isMissed = false; // something was left as it was
+  bool isMissed = false; // an optimization was not applied
   std::string stage;     // the category: "fuse", "tile"
   std::string text;      // "stablehlo.add does not join stablehlo.dot_general"
   std::string reason;
-  std::string consumer, producer; // of a join: op, type and space of the two
+  std::string consumer, producer; // of a fusion: op, type and iteration space of the two
   std::string place, producerPlace;
+  std::string kernel; // of a decision for one kernel: its name
+  std::string tile,
+      layout; // of a layout: the tile's size, "64x32", and what stands in #sm.layout<…>
 };
 
-/// "missed fuse: …", the two values, where they are, and the reason, each on a line.
+/// "missed fuse: …", the two values, their locations and the reason, each on its own line.
 std::string toString(const Remark &remark);
 
-/// Collects the remarks of `context` into `remarks`, in the order they are made, as long as it
-/// lives.
+/// Collects the remarks of `context` into `remarks`, in the order in which they are emitted, until
+/// it is destroyed.
 ///
 ///   RemarkCollector collect(*module.getContext(), report.remarks);
 class RemarkCollector {

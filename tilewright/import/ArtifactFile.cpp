@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-/// A file descriptor that closes itself.
+/// A file descriptor that its destructor closes.
 struct Descriptor {
   explicit Descriptor(int fd) : fd(fd) {}
   ~Descriptor() {
@@ -77,7 +77,7 @@ Result<ArtifactFile> ArtifactFile::open(const std::string &path, const ImportOpt
   if (::fstat(file.fd, &facts) != 0)
     return unreadable(path, "examine");
 
-  // An empty file cannot be mapped; it goes the way of the pipes.
+  // mmap rejects an empty file, so read it like a pipe.
   if (!S_ISREG(facts.st_mode) || facts.st_size == 0) {
     TILEWRIGHT_ASSIGN(std::vector<std::byte> bytes, readToEnd(file.fd, path, options.maxBytes));
     return ArtifactFile(std::move(bytes), path);

@@ -1,4 +1,4 @@
-// ArtifactFile: the bytes of an artifact and whoever keeps them alive.
+// ArtifactFile: the bytes of an artifact and the object that keeps them alive.
 #ifndef TILEWRIGHT_IMPORT_ARTIFACTFILE_H
 #define TILEWRIGHT_IMPORT_ARTIFACTFILE_H
 
@@ -13,14 +13,14 @@
 
 namespace tilewright {
 
-/// The bytes of a portable artifact, shared: an imported module points its
-/// large constants into them, so the mapping ends with the last module, not
-/// with the caller's variable. A copy is two pointers.
+/// The bytes of a portable artifact. Large constants of an imported module point into them, so a
+/// mapped file stays mapped until the last such module is destroyed. Copying an ArtifactFile copies
+/// two pointers.
 ///
 ///   TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open("step.mlirbc", options.import));
 ///
-/// A mapped file must not be shortened while it is in use; whoever cannot be
-/// sure of that reads the file and hands over the bytes.
+/// A mapped file must not be truncated while it is in use. A caller that cannot guarantee this must
+/// read the file and pass the bytes.
 class ArtifactFile {
 public:
   /// Maps a regular file; reads anything else (a pipe) to its end.
@@ -28,7 +28,7 @@ public:
   ///  - limitBytes: more bytes than import.max-bytes.
   static Result<ArtifactFile> open(const std::string &path, const ImportOptions &options);
 
-  /// Takes bytes that came from elsewhere. `name` stands in messages.
+  /// Takes bytes from another source; messages refer to them as `name`.
   explicit ArtifactFile(std::vector<std::byte> bytes, std::string name = "artifact");
   explicit ArtifactFile(std::string_view bytes, std::string name = "artifact");
 

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// A file in the test's temporary folder that goes when the test does.
+/// A file in the test's temporary folder, deleted by the destructor.
 struct TemporaryFile {
   explicit TemporaryFile(std::string_view content)
       : path(::testing::TempDir() + "artifact-" + std::to_string(::getpid())) {

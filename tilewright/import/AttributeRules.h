@@ -1,5 +1,5 @@
-// How each attribute of a VHLO operation is written in StableHLO. The rows are
-// in AttributeRules.def; import and export read the same ones.
+// How StableHLO spells each attribute of a VHLO operation. AttributeRules.def has the rows; import
+// and export read the same rows.
 #ifndef TILEWRIGHT_IMPORT_ATTRIBUTERULES_H
 #define TILEWRIGHT_IMPORT_ATTRIBUTERULES_H
 
@@ -9,7 +9,8 @@
 
 namespace tilewright {
 
-/// What an attribute is in StableHLO, hence also which kind VHLO must give it.
+/// The form of an attribute in StableHLO. It also determines the attribute kind that is valid in
+/// VHLO.
 enum class AttributeForm : uint8_t {
   boolean,             ///< BoolAttr
   integer,             ///< IntegerAttr
@@ -18,7 +19,7 @@ enum class AttributeForm : uint8_t {
   type,                ///< TypeAttr
   dictionary,          ///< DictionaryAttr
   textOrDictionary,    ///< StringAttr or DictionaryAttr
-  array,               ///< ArrayAttr, each element as it comes
+  array,               ///< ArrayAttr, each element unchanged
   dictionaries,        ///< ArrayAttr of DictionaryAttr
   integers,            ///< DenseI64ArrayAttr, from a 1-d tensor of i64
   booleans,            ///< DenseBoolArrayAttr, from a 1-d tensor of i1
@@ -30,18 +31,18 @@ enum class AttributeForm : uint8_t {
   flag,                ///< UnitAttr, from a boolean
   accuracy,            ///< #stablehlo.result_accuracy
   precisions,          ///< ArrayAttr of #stablehlo.precision
-  comparisonDirection, ///< the enum of that name; so for those below
+  comparisonDirection, ///< the enum of that name; likewise those below
   comparisonType,      //
   fftType,             //
   rngAlgorithm,        //
   rngDistribution,     //
   transpose,           //
   apiVersion,          ///< IntegerAttr of i32
-  part,                ///< a field of a struct attribute
-  ignored,             ///< nothing
+  part,                ///< becomes a field of a struct attribute
+  ignored,             ///< StableHLO has no such attribute
 };
 
-/// The value that StableHLO leaves out.
+/// The default value that StableHLO omits.
 enum class AttributeDefault : uint8_t {
   none,            ///< always written
   no,              ///< false
@@ -64,7 +65,7 @@ enum class AttributeDefault : uint8_t {
 };
 
 struct AttributeRule {
-  /// Without dialect and version: "dot_general".
+  /// The operation's name without dialect and version: "dot_general".
   std::string_view op;
   std::string_view name;
   AttributeForm form;
@@ -77,7 +78,7 @@ std::string_view withoutVersion(std::string_view vhloName);
 /// The rules of an operation, in alphabetical order of attributes.
 std::span<const AttributeRule> attributeRulesOf(std::string_view op);
 
-/// One rule, or null when the operation has no such attribute.
+/// The rule of one attribute, or null if the operation does not have it.
 const AttributeRule *findAttributeRule(std::string_view op, std::string_view attribute);
 
 } // namespace tilewright

@@ -1,5 +1,5 @@
-// All artifacts of the conformance data are read and verified. Where the data
-// is absent the tests are skipped, and CTest says so.
+// Reads and verifies all artifacts of the conformance data. If the data is absent, the tests are
+// skipped, and CTest reports that.
 #include "tilewright/import/Import.h"
 
 #include <filesystem>
@@ -29,7 +29,7 @@ void expectAllRead(const std::string &folder, size_t expected) {
   ImportOptions options;
   size_t read = 0;
   for (const std::string &path : paths) {
-    // A context for each: it keeps the constants of what it read.
+    // Use a new context for each artifact: it keeps the constants that it read.
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     Result<ArtifactFile> file = ArtifactFile::open(path, options);
     ASSERT_TRUE(file.isOk()) << path;

@@ -1,4 +1,4 @@
-// Attributes and locations: builtin ones as they are, VHLO's as StableHLO's.
+// Attributes and locations: builtin ones unchanged, VHLO's converted to StableHLO's.
 #include "tilewright/import/EntryBuilder.h"
 
 #include "tilewright/dialect/stablehlo/StablehloAttrs.h"
@@ -16,7 +16,7 @@ EntryBuilder::EntryBuilder(mlir::MLIRContext &context, const Module &tables, Art
     : mlirContext(context), module(tables), file(std::move(file)), builtTypes(tables.types.size()),
       builtAttributes(tables.attrs.size()),
       handler(&context, [this, thread = std::this_thread::get_id()](mlir::Diagnostic &diagnostic) {
-        // The context may be in use elsewhere; those words are not for us.
+        // Ignore diagnostics of other threads that use the same context.
         if (std::this_thread::get_id() != thread)
           return mlir::failure();
         refusal = diagnostic.str();
@@ -28,15 +28,13 @@ mlir::InFlightDiagnostic EntryBuilder::emitError() {
 }
 
 Status EntryBuilder::invalidType(TypeId id, std::string_view reason) {
-  return Status(Error::entryInvalid,
-                concat("type ", id, " of the artifact cannot be built: ", reason,
-                       "; the file is damaged or its producer is wrong: write it again"));
+  return Status(Error::entryInvalid, concat("type ", id, " of the artifact is invalid: ", reason,
+                                            "; export the artifact again"));
 }
 
 Status EntryBuilder::invalidAttribute(AttrId id, std::string_view reason) {
-  return Status(Error::entryInvalid,
-                concat("attribute ", id, " of the artifact cannot be built: ", reason,
-                       "; the file is damaged or its producer is wrong: write it again"));
+  return Status(Error::entryInvalid, concat("attribute ", id, " of the artifact is invalid: ",
+                                            reason, "; export the artifact again"));
 }
 
 Result<mlir::Type> EntryBuilder::checked(mlir::Type type, TypeId id) {
@@ -85,10 +83,11 @@ Result<mlir::Attribute> EntryBuilder::buildAttribute(AttrId id) {
   return buildSdy(id);
 }
 
-/// The bits of an integer or a real, as `numbers` hold them.
+/// The bits of an integer or a float, from the words in Module::numbers.
 static llvm::APInt bitsOf(std::span<const int64_t> words, unsigned width) {
   llvm::SmallVector<uint64_t> unsignedWords(words.begin(), words.end());
-  // A wide negative number may come with fewer words than its width has.
+  // A wide number may have fewer words than its width requires, because MLIR omits leading zero
+  // words; APInt extends with zeros. APInt needs at least one word.
   if (unsignedWords.empty())
     unsignedWords.push_back(0);
   return llvm::APInt(width, unsignedWords);
@@ -116,7 +115,7 @@ Result<mlir::Attribute> EntryBuilder::buildBuiltin(AttrId id) {
   case AttrKind::symbolRef: {
     llvm::SmallVector<mlir::FlatSymbolRefAttr> nested;
     for (AttrId part : module.attrsIn(attr.list)) {
-      // A part is a reference of its own, to one name.
+      // Each nested reference is itself a flat reference to a single name.
       TILEWRIGHT_ASSIGN(auto built, attributeOf<mlir::FlatSymbolRefAttr>(id, part));
       nested.push_back(built);
     }
@@ -149,7 +148,7 @@ Result<mlir::Attribute> EntryBuilder::buildBuiltin(AttrId id) {
   case AttrKind::vhloTensor:
     return buildTensor(id, /*inlineBytes=*/SIZE_MAX);
   default:
-    return invalidAttribute(id, "it is of a kind this version does not know");
+    return invalidAttribute(id, "unknown attribute kind");
   }
 }
 
@@ -159,7 +158,7 @@ Result<mlir::Attribute> EntryBuilder::buildDictionary(AttrId id) {
   for (size_t pair = 0; pair + 1 < pairs.size(); pair += 2) {
     std::string_view key = module.textOf(pairs[pair]);
     if (key.empty())
-      return invalidAttribute(id, "a key of a dictionary must not be empty");
+      return invalidAttribute(id, "dictionary keys must not be empty");
     TILEWRIGHT_ASSIGN(mlir::Attribute value, attribute(pairs[pair + 1]));
     named.append(key, value);
   }
@@ -173,11 +172,12 @@ Result<mlir::Attribute> EntryBuilder::buildLocation(AttrId id) {
     llvm::SmallVector<unsigned, 4> place;
     for (int64_t number : module.numbersIn(attr.list)) {
       if (number < 0 || number > UINT32_MAX)
-        return invalidAttribute(id, concat("a line or column must fit 32 bits, got ", number));
+        return invalidAttribute(id,
+                                concat("line and column numbers must fit 32 bits, got ", number));
       place.push_back(static_cast<unsigned>(number));
     }
     auto name = mlir::StringAttr::get(&mlirContext, module.textOf(attr.a));
-    // A single place is what most files have; MLIR keeps it shorter.
+    // Most locations are a single position, which MLIR stores more compactly.
     if (place[0] == place[2] && place[1] == place[3])
       return mlir::FileLineColRange::get(name, place[0], place[1]);
     return mlir::FileLineColRange::get(name, place[0], place[1], place[2], place[3]);
@@ -213,7 +213,8 @@ Result<mlir::Attribute> EntryBuilder::buildVhlo(AttrId id) {
   mlir::MLIRContext *context = &mlirContext;
   std::span<const int64_t> numbers;
   auto report = [this] { return emitError(); };
-  // By its own type, or the call would fall to a base class's template.
+  // Use exactly the declared type: with a conversion, overload resolution would choose a template
+  // of the base class.
   llvm::function_ref<mlir::InFlightDiagnostic()> emit = report;
 
   switch (attr.kind) {
@@ -287,7 +288,7 @@ Result<mlir::Attribute> EntryBuilder::buildVhlo(AttrId id) {
     return stablehlo::MeshAttr::get(context, axes, devices);
   }
   default:
-    // The rest differs from the builtin kinds by its code only.
+    // The remaining kinds differ from the builtin ones only in their code.
     return buildBuiltin(id);
   }
 }

@@ -16,17 +16,17 @@
 
 namespace tilewright {
 
-/// Builds each entry once and remembers it. VHLO's types become the builtin
-/// ones and its attributes those of StableHLO, so nothing of VHLO exists in
-/// MLIR. Entries come from a stranger: whatever MLIR would assert is checked
-/// here and reported as `entryInvalid`, with the entry's number.
+/// Builds each entry once and remembers it. VHLO's types become the builtin ones and its attributes
+/// those of StableHLO, so MLIR never sees VHLO. Entries are untrusted: EntryBuilder checks
+/// everything that MLIR would assert and reports violations as `entryInvalid`, with the entry's
+/// number.
 ///
 ///   EntryBuilder entries(context, tables, file);
 ///   TILEWRIGHT_ASSIGN(mlir::Type type, entries.type(tables.valueTypes[0]));
 class EntryBuilder {
 public:
-  /// See constant(). MLIR copies, hashes and uniques smaller ones, which is
-  /// what passes that look for a small constant expect.
+  /// See constant(). MLIR copies, hashes and uniques constants up to this size; passes that look
+  /// for a small constant rely on that.
   static constexpr size_t maxInlineBytes = 4096;
 
   EntryBuilder(mlir::MLIRContext &context, const bytecode::Module &tables, ArtifactFile file);
@@ -34,10 +34,9 @@ public:
   Result<mlir::Type> type(bytecode::TypeId id);
   Result<mlir::Attribute> attribute(bytecode::AttrId id);
   Result<mlir::Location> location(bytecode::AttrId id);
-  /// A tensor that may be large. One of more than maxInlineBytes stays in the
-  /// file: it becomes a DenseResourceElementsAttr that points there and keeps
-  /// the file alive. Its bytes are laid out as DenseElementsAttr lays out its
-  /// own, and may lie at any address.
+  /// A tensor that may be large. A tensor of more than maxInlineBytes stays in the file: it becomes
+  /// a DenseResourceElementsAttr that points there and keeps the file alive. Its bytes have the
+  /// layout of DenseElementsAttr and may have any alignment.
   Result<mlir::Attribute> constant(bytecode::AttrId id);
   /// All types of a list, appended to `out`.
   Status types(std::span<const bytecode::TypeId> ids, llvm::SmallVectorImpl<mlir::Type> &out);
@@ -46,8 +45,8 @@ public:
   const bytecode::Attr &entry(bytecode::AttrId id) const { return module.attrs[id]; }
   mlir::MLIRContext &context() const { return mlirContext; }
 
-  /// Runs `get`, a call of some getChecked, and reports what MLIR says when it
-  /// refuses: checkedBy([&](auto emitError) { return X::getChecked(emitError, …); })
+  /// Runs `get`, a call of some getChecked, and reports MLIR's diagnostic if it fails:
+  /// checkedBy([&](auto emitError) { return X::getChecked(emitError, …); })
   template <typename Get> Result<mlir::Attribute> checkedBy(Get get) {
     auto report = [this] { return emitError(); };
     if (mlir::Attribute attribute = get(llvm::function_ref<mlir::InFlightDiagnostic()>(report)))
@@ -55,18 +54,18 @@ public:
     return Status(Error::attributeKind, refusal);
   }
 
-  // Plain values, for attributes that are taken apart. They return nothing
-  // when the entry is of another kind.
+  // Plain values, for callers that decode an attribute themselves. The result is empty if the entry
+  // has another kind.
 
-  /// Of an integer of at most 64 bits.
+  /// The value of an integer of at most 64 bits.
   std::optional<int64_t> integer(bytecode::AttrId id) const;
   std::optional<bool> boolean(bytecode::AttrId id) const;
   std::optional<std::string_view> text(bytecode::AttrId id) const;
-  /// Of a 1-dimensional tensor of i64.
+  /// The elements of a 1-dimensional tensor of i64.
   std::optional<llvm::SmallVector<int64_t>> integers(bytecode::AttrId id) const;
-  /// Of a 1-dimensional tensor of i1.
+  /// The elements of a 1-dimensional tensor of i1.
   std::optional<llvm::SmallVector<bool>> booleans(bytecode::AttrId id) const;
-  /// Whether the entry is a tensor, of i1 or i64, whose elements all are `value`.
+  /// Whether the entry is a non-empty tensor of i1 or i64 whose elements all equal `value`.
   bool isFilledWith(bytecode::AttrId id, int64_t value) const;
 
 private:
@@ -77,7 +76,7 @@ private:
   Result<mlir::Attribute> buildLocation(bytecode::AttrId id);
   Result<mlir::Attribute> buildVhlo(bytecode::AttrId id);
   Result<mlir::Attribute> buildSdy(bytecode::AttrId id);
-  /// `inlineBytes`: the largest that is copied.
+  /// Copies a tensor of at most `inlineBytes`; a larger one stays in the file.
   Result<mlir::Attribute> buildTensor(bytecode::AttrId id, size_t inlineBytes);
   Result<mlir::Attribute> buildDenseArray(bytecode::AttrId id);
   Result<mlir::Attribute> buildDictionary(bytecode::AttrId id);
@@ -88,15 +87,16 @@ private:
   Result<llvm::SmallVector<Attr>> attributesOf(bytecode::AttrId owner, bytecode::Range range);
   template <typename Attr> Result<Attr> attributeOf(bytecode::AttrId owner, bytecode::AttrId id);
 
-  /// What MLIR's getChecked reports to; the words end up in the Status.
+  /// The diagnostic that MLIR's getChecked reports to; its text becomes part of the Status.
   mlir::InFlightDiagnostic emitError();
   Status invalidType(bytecode::TypeId id, std::string_view reason);
   Status invalidAttribute(bytecode::AttrId id, std::string_view reason);
-  /// The type, or why MLIR refused it.
+  /// The type, or the reason why MLIR rejected it.
   Result<mlir::Type> checked(mlir::Type type, bytecode::TypeId id);
   Result<mlir::Attribute> checked(mlir::Attribute attribute, bytecode::AttrId id);
 
-  /// The literal of a tensor of at most one dimension and the given integer width.
+  /// The literal of a tensor of signed or signless integers of `width` bits; null for other
+  /// entries.
   const bytecode::Literal *listOf(bytecode::AttrId id, unsigned width) const;
 
   mlir::MLIRContext &mlirContext;
@@ -105,7 +105,7 @@ private:
   std::vector<mlir::Type> builtTypes;
   std::vector<mlir::Attribute> builtAttributes;
   llvm::DenseMap<bytecode::AttrId, mlir::Attribute> builtConstants;
-  /// What MLIR said last when it refused an entry of ours.
+  /// The last diagnostic with which MLIR rejected an entry.
   std::string refusal;
   mlir::ScopedDiagnosticHandler handler;
 };

@@ -1,4 +1,4 @@
-// Constants: what a literal's bytes become, and lists of numbers read from them.
+// Constants: converts the bytes of literals to attributes, and reads lists of numbers from them.
 #include "tilewright/import/EntryBuilder.h"
 
 #include "tilewright/support/Concat.h"
@@ -21,7 +21,8 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace {
 
-/// Element bits that share a byte with nothing: i2, i4, f4 and f6. Full bytes give 8.
+/// The width of an element that does not fill its byte: i2, i4, f4 and f6. 8 for all others,
+/// including i1, which is packed.
 unsigned subByteWidth(mlir::Type element) {
   if (auto integer = llvm::dyn_cast<mlir::IntegerType>(element))
     return integer.getWidth() < 8 && integer.getWidth() > 1 ? integer.getWidth() : 8;
@@ -30,7 +31,7 @@ unsigned subByteWidth(mlir::Type element) {
   return 8;
 }
 
-/// The i1 elements of a literal as MLIR keeps them: eight a byte, zeros behind.
+/// The i1 elements of a literal as MLIR stores them: eight per byte, padded with zeros.
 std::vector<char> packed(const Literal &literal) {
   auto count = static_cast<size_t>(literal.elementCount);
   std::vector<char> bits((count + 7) / 8, 0);
@@ -74,11 +75,12 @@ size_t alignmentOf(const void *address) {
   return size_t(1) << std::countr_zero(reinterpret_cast<uintptr_t>(address) | 64);
 }
 
-/// A resource over bytes that `owner` keeps alive. MLIR frees it with the context.
+/// A resource over bytes that `owner` keeps alive. The resource lives until the MLIR context is
+/// destroyed.
 mlir::Attribute resource(mlir::ShapedType type, llvm::ArrayRef<char> bytes,
                          std::shared_ptr<const void> owner) {
-  // MLIR looks for a free name by counting up, which is quadratic when many
-  // share a prefix; ours are never taken.
+  // MLIR finds a free name by counting up, which is quadratic when many names share a prefix; our
+  // names are unique.
   static std::atomic<uint64_t> next{0};
   mlir::AsmResourceBlob blob(
       bytes, alignmentOf(bytes.data()), [owner = std::move(owner)](void *, size_t, size_t) {},
@@ -108,15 +110,15 @@ Result<mlir::Attribute> EntryBuilder::buildTensor(AttrId id, size_t inlineBytes)
   TILEWRIGHT_ASSIGN(mlir::Type built, type(attr.a));
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(built);
   if (!type || !type.hasStaticShape())
-    return invalidAttribute(id, "a constant needs a tensor type of static shape");
+    return invalidAttribute(id, "a constant must have a tensor type with a static shape");
   mlir::Type element = type.getElementType();
   mlir::Type component = element;
   if (auto complex = llvm::dyn_cast<mlir::ComplexType>(element))
     component = complex.getElementType();
   if (!component.isIntOrIndexOrFloat())
-    return invalidAttribute(id, "a constant holds integers, reals or complex numbers");
+    return invalidAttribute(id, "a constant must have integer, float or complex elements");
 
-  // MLIR keeps i1 as bits and a splat of it as 0x00 or 0xff.
+  // MLIR stores i1 as bits, and an i1 splat as 0x00 or 0xff.
   if (element.isInteger(1)) {
     if (literal.form == LiteralForm::splat || literal.elementCount == 1) {
       char all = bitAt(literal, 0) ? '\xff' : '\0';
@@ -131,7 +133,8 @@ Result<mlir::Attribute> EntryBuilder::buildTensor(AttrId id, size_t inlineBytes)
     return mlir::DenseElementsAttr::getFromRawBuffer(type, bits);
   }
 
-  // The bits above a sub-byte element are the writer's; MLIR counts on zeros.
+  // MLIR requires zeros in the unused high bits of a sub-byte element; producers need not write
+  // them.
   std::span<const std::byte> bytes = literal.bytes;
   std::vector<char> masked;
   if (unsigned width = subByteWidth(element); width < 8) {
@@ -147,7 +150,7 @@ Result<mlir::Attribute> EntryBuilder::buildTensor(AttrId id, size_t inlineBytes)
   bool isSplat = false;
   if (!mlir::DenseElementsAttr::isValidRawBuffer(type, chars(bytes), isSplat))
     return invalidAttribute(
-        id, concat("a constant has ", bytes.size(), " bytes, which do not fit its type"));
+        id, concat("a constant has ", bytes.size(), " bytes, which does not match its type"));
   if (bytes.size() <= inlineBytes)
     return mlir::DenseElementsAttr::getFromRawBuffer(type, chars(bytes));
   if (!masked.empty())
@@ -159,8 +162,8 @@ Result<mlir::Attribute> EntryBuilder::buildDenseArray(AttrId id) {
   const Attr &attr = entry(id);
   const Literal &literal = module.literals[attr.b];
   TILEWRIGHT_ASSIGN(mlir::Type element, type(attr.a));
-  // MLIR reads the elements through a typed pointer, so they move to memory
-  // that is aligned for any of them.
+  // MLIR reads the elements through a typed pointer, so copy them to memory that is aligned for any
+  // element type.
   std::vector<uint64_t> aligned((literal.bytes.size() + 7) / 8);
   std::memcpy(aligned.data(), literal.bytes.data(), literal.bytes.size());
   llvm::ArrayRef<char> data(reinterpret_cast<const char *>(aligned.data()), literal.bytes.size());
@@ -208,8 +211,8 @@ const Literal *EntryBuilder::listOf(AttrId id, unsigned width) const {
 
 std::optional<llvm::SmallVector<int64_t>> EntryBuilder::integers(AttrId id) const {
   const Literal *literal = listOf(id, 64);
-  // A list of numbers is about as long as a tensor has dimensions. A splat
-  // can claim any length, so the claim is bounded before it is believed.
+  // A list of numbers is about as long as the rank of a tensor. A splat can claim any length, so
+  // bound the claim before allocating.
   if (!literal || module.types[entry(id).a].dims.size != 1 ||
       (literal->form == LiteralForm::splat && literal->elementCount > int64_t(maxInlineBytes)))
     return std::nullopt;
@@ -234,7 +237,7 @@ bool EntryBuilder::isFilledWith(AttrId id, int64_t value) const {
   const Literal *wide = listOf(id, 64);
   const Literal *narrow = listOf(id, 1);
   const Literal *literal = wide ? wide : narrow;
-  // An empty tensor is filled with anything, but says nothing either.
+  // All elements of an empty tensor equal `value`, but it does not express a default: return false.
   if (!literal || literal->elementCount == 0)
     return false;
   int64_t distinct = literal->form == LiteralForm::splat ? 1 : literal->elementCount;

@@ -1,4 +1,4 @@
-// Attributes of sdy: meshes and shardings.
+// Attributes of the sdy dialect: meshes and shardings.
 #include "tilewright/import/EntryBuilder.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
@@ -11,10 +11,11 @@ Result<mlir::Attribute> EntryBuilder::buildSdy(AttrId id) {
   const Attr &attr = entry(id);
   mlir::MLIRContext *context = &mlirContext;
   auto report = [this] { return emitError(); };
-  // Arguments below have exactly the declared types: a call that needs a
-  // conversion would fall to a template of the base class.
+  // Pass arguments of exactly the declared types: with a conversion, overload resolution would
+  // choose a template of the base class.
   llvm::function_ref<mlir::InFlightDiagnostic()> emit = report;
-  // Those whose list is one of numbers or of attributes; the others look into `lists`.
+  // `numbers` returns the list of an attribute that has one list of numbers; `listed` returns one
+  // of the lists of an attribute that has several.
   auto numbers = [&] { return ArrayRef<int64_t>(module.numbersIn(attr.list)); };
   auto listed = [&](size_t index) {
     return ArrayRef<int64_t>(module.numbersIn(module.listsIn(attr.list)[index]));
@@ -100,6 +101,6 @@ Result<mlir::Attribute> EntryBuilder::buildSdy(AttrId id) {
     return sdy::AllToAllParamListAttr::get(context, moves);
   }
   default:
-    return invalidAttribute(id, "it is of a kind this version does not know");
+    return invalidAttribute(id, "unknown attribute kind");
   }
 }

@@ -1,4 +1,4 @@
-// Types: VHLO's and the builtin ones become the same builtin types.
+// Types: VHLO types and builtin types become the same builtin types.
 #include "tilewright/import/EntryBuilder.h"
 
 #include "tilewright/dialect/stablehlo/StablehloAttrs.h"
@@ -68,7 +68,7 @@ Result<mlir::Type> EntryBuilder::buildType(TypeId id) {
   switch (type.kind) {
   case TypeKind::integer:
     if (type.width == 0 || type.width > mlir::IntegerType::kMaxWidth)
-      return invalidType(id, concat("an integer has 1 to ", mlir::IntegerType::kMaxWidth,
+      return invalidType(id, concat("an integer type must have 1 to ", mlir::IntegerType::kMaxWidth,
                                     " bits, got ", type.width));
     return mlir::IntegerType::get(&mlirContext, type.width, signednessOf(type.signedness));
   case TypeKind::real:
@@ -80,7 +80,7 @@ Result<mlir::Type> EntryBuilder::buildType(TypeId id) {
   case TypeKind::token:
     return stablehlo::TokenType::get(&mlirContext);
   case TypeKind::witness:
-    return invalidType(id, "a shape witness has no meaning in StableHLO");
+    return invalidType(id, "shape witnesses are not part of StableHLO");
   case TypeKind::complex:
     return checked(mlir::ComplexType::getChecked(emit, inner), id);
   case TypeKind::tensor: {
@@ -120,17 +120,17 @@ Result<mlir::Type> EntryBuilder::buildType(TypeId id) {
   case TypeKind::quantizedPerAxis:
     return buildQuantized(type, id);
   }
-  return invalidType(id, "it is of a kind this version does not know");
+  return invalidType(id, "unknown type kind");
 }
 
 Result<mlir::Type> EntryBuilder::buildQuantized(const Type &type, TypeId id) {
   const Quantization &quantization = module.quantizations[type.quantization];
   TILEWRIGHT_ASSIGN(mlir::Type storage, this->type(quantization.storage));
   TILEWRIGHT_ASSIGN(mlir::Type expressed, this->type(quantization.expressed));
-  // The quant dialect keeps signedness in a flag and wants storage types
-  // without one; it knows the flag `signed` and no other.
+  // The quant dialect keeps signedness in a flag and requires signless storage types; `signed` is
+  // its only flag.
   if (quantization.flags > mlir::quant::QuantizationFlags::Signed)
-    return invalidType(id, concat("quantization flags are 0 or 1, got ", quantization.flags));
+    return invalidType(id, concat("quantization flags must be 0 or 1, got ", quantization.flags));
   auto flags = static_cast<unsigned>(quantization.flags);
   auto emit = [this] { return emitError(); };
 
@@ -145,7 +145,7 @@ Result<mlir::Type> EntryBuilder::buildQuantized(const Type &type, TypeId id) {
                        quantization.storageMin, quantization.storageMax),
                    id);
   if (quantization.axis > INT32_MAX)
-    return invalidType(id, concat("there is no quantized dimension ", quantization.axis));
+    return invalidType(id, concat("quantized dimension ", quantization.axis, " is out of range"));
   return checked(mlir::quant::UniformQuantizedPerAxisType::getChecked(
                      emit, flags, storage, expressed, scales, zeroPoints,
                      static_cast<int32_t>(quantization.axis), quantization.storageMin,

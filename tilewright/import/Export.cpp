@@ -19,9 +19,9 @@ Result<std::string> exportArtifact(mlir::ModuleOp module, std::optional<bytecode
   }
   if (*target < bytecode::oldestVersion || *target > bytecode::newestVersion)
     return Status(Error::exportVersion,
-                  concat("artifacts are written for StableHLO ", bytecode::oldestVersion.toString(),
-                         " to ", bytecode::newestVersion.toString(), ", asked for ",
-                         target->toString()));
+                  concat("the target version must be StableHLO ",
+                         bytecode::oldestVersion.toString(), " to ",
+                         bytecode::newestVersion.toString(), ", got ", target->toString()));
   ExportEntries entries(*module.getContext(), *target);
   TILEWRIGHT_TRY(exportOperations(module, entries));
   entries.tables.producer = *target;

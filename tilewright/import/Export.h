@@ -1,4 +1,4 @@
-// exportArtifact(): a module out, as a portable artifact that others read.
+// exportArtifact(): writes a module as a portable StableHLO artifact.
 #ifndef TILEWRIGHT_IMPORT_EXPORT_H
 #define TILEWRIGHT_IMPORT_EXPORT_H
 
@@ -12,21 +12,20 @@
 
 namespace tilewright {
 
-/// What an artifact is written for when nobody says otherwise: readers of the
-/// last two years know it.
+/// The default target version: readers from the last two years support it.
 inline constexpr bytecode::Version usualExportVersion{1, 13};
 
-/// Writes a verified module of func, stablehlo and sdy as an artifact for
-/// StableHLO `target`. Without a target it is usualExportVersion, or the first
-/// version after it that has everything the module uses.
+/// Writes a verified module of func, stablehlo and sdy as an artifact for StableHLO `target`.
+/// Without a target it uses usualExportVersion, or the first later version that has everything the
+/// module uses.
 ///
 ///   TILEWRIGHT_ASSIGN(std::string artifact, exportArtifact(module));
 ///
-/// Reading the artifact gives the same module, with one known loss: VHLO has
-/// no place for the type of a collective's channel_handle.
-///  - exportInexpressible: the target lacks something; says what, which
-///    operation uses it, and the first version that has it.
-///  - exportUnsupported: no version has it.
+/// Importing the artifact gives the same module, except for the type of a collective's
+/// channel_handle, which VHLO cannot represent.
+///  - exportInexpressible: the target version lacks a feature that the module uses; the message
+///    names the feature, the operation and the first version that has it.
+///  - exportUnsupported: no version has the feature.
 Result<std::string> exportArtifact(mlir::ModuleOp module,
                                    std::optional<bytecode::Version> target = std::nullopt);
 

@@ -1,4 +1,5 @@
-// Attributes and locations, back to VHLO's or left as the builtin ones.
+// Exports attributes and locations: converts them to their VHLO equivalents, or keeps them if they
+// are builtin.
 #include "tilewright/import/ExportEntries.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
@@ -44,7 +45,7 @@ llvm::SmallVector<int64_t> wordsOf(const llvm::APInt &bits) {
 
 Status unsupported(std::string_view what) {
   return Status(Error::exportUnsupported,
-                concat(what, " has no place in a portable artifact; lower or remove it first"));
+                concat(what, " cannot be stored in a portable artifact; lower or remove it first"));
 }
 
 Status ExportEntries::need(bytecode::Version since, std::string_view what) {
@@ -52,8 +53,9 @@ Status ExportEntries::need(bytecode::Version since, std::string_view what) {
   if (since <= target)
     return Status();
   return Status(Error::exportInexpressible,
-                concat(what, " exists since StableHLO ", since.toString(), ", the artifact is for ",
-                       target.toString(), "; export for ", since.toString(), " or newer"));
+                concat(what, " requires StableHLO ", since.toString(),
+                       ", but the target version is ", target.toString(), "; export for ",
+                       since.toString(), " or newer"));
 }
 
 //===- Plain values -------------------------------------------------------===//
@@ -178,7 +180,7 @@ Result<AttrId> ExportEntries::addVhlo(mlir::Attribute attribute) {
     return booleans(each.asArrayRef());
   if (auto each = llvm::dyn_cast<mlir::ElementsAttr>(attribute))
     return addTensor(each, AttrKind::vhloTensor, Dialect::vhlo);
-  // VHLO has no unit; artifacts that may mix dialects take the builtin one.
+  // VHLO has no unit attribute; artifacts that may mix dialects use the builtin one.
   if (llvm::isa<mlir::UnitAttr>(attribute)) {
     TILEWRIGHT_TRY(need({1, 11}, "a unit attribute"));
     return builtin(attribute);
@@ -222,7 +224,7 @@ Result<AttrId> ExportEntries::addStablehlo(mlir::Attribute attribute) {
                         std::bit_cast<int64_t>(each.getRtol().convertToDouble()), each.getUlps()}));
   }
 
-  // What is left describes replica groups by a mesh.
+  // The remaining attributes describe replica groups by a mesh.
   TILEWRIGHT_TRY(need({1, 16}, "a mesh for replica groups"));
   if (auto each = llvm::dyn_cast<SubAxisInfoAttr>(attribute))
     return add(AttrKind::vhloSubAxisInfo, absent, absent,
@@ -250,7 +252,7 @@ Result<AttrId> ExportEntries::addStablehlo(mlir::Attribute attribute) {
     TILEWRIGHT_ASSIGN(AttrId axes, vhlo(each.getAxes()));
     return add(AttrKind::vhloReplicaGroupMesh, mesh, axes);
   }
-  return unsupported(concat("the attribute ", spelled(attribute), " in this place"));
+  return unsupported(concat("the attribute ", spelled(attribute), " of this operation"));
 }
 
 Result<AttrId> ExportEntries::addTensor(mlir::ElementsAttr attribute, AttrKind kind,
@@ -335,7 +337,7 @@ Result<AttrId> ExportEntries::location(mlir::Location location) {
     entry.kind = AttrKind::fileLocation;
     entry.a = builtinString(place.getFilename());
     int64_t line = place.getStartLine(), column = place.getStartColumn();
-    // Readers before 1.9 know single places only.
+    // Readers before 1.9 accept only single positions, not ranges.
     bool isRange = target >= bytecode::Version{1, 9};
     entry.list = numbers({line, column, isRange ? int64_t(place.getEndLine()) : line,
                           isRange ? int64_t(place.getEndColumn()) : column});

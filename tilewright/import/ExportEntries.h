@@ -15,23 +15,22 @@
 
 namespace tilewright {
 
-/// The inverse of EntryBuilder: adds each entry once and returns its id. Knows
-/// the version it writes for; what that version lacks is refused by need().
-/// Text and constants are referred to, not copied: the module and its context
-/// must outlive the tables.
+/// The inverse of EntryBuilder: adds each entry once and returns its id. need() rejects features
+/// that the target version lacks. The tables refer to text and constants without copying them: the
+/// module and its context must outlive the tables.
 class ExportEntries {
 public:
   ExportEntries(mlir::MLIRContext &context, bytecode::Version target)
       : target(target), context(context) {}
 
-  /// Which of its two spellings an entry gets: VHLO's, or for sdy operations
-  /// and the module the builtin one.
+  /// Whether an entry is written as VHLO's or as the builtin type or attribute. sdy operations and
+  /// the module use builtin entries.
   using Dialect = bytecode::Dialect;
 
   Result<bytecode::TypeId> type(mlir::Type type, Dialect dialect = Dialect::vhlo);
-  /// Any attribute that VHLO can hold; those of sdy as they are.
+  /// Exports any attribute that VHLO can represent; keeps sdy attributes unchanged.
   Result<bytecode::AttrId> vhlo(mlir::Attribute attribute);
-  /// An attribute of the module or of an sdy operation.
+  /// Exports an attribute of the module or of an sdy operation.
   Result<bytecode::AttrId> builtin(mlir::Attribute attribute);
   Result<bytecode::AttrId> location(mlir::Location location);
   /// A dictionary of VHLO or builtin attributes under builtin keys.
@@ -56,11 +55,11 @@ public:
   }
   bytecode::AttrId booleans(llvm::ArrayRef<bool> values);
 
-  /// Fails when the target is older than `since`, and remembers the newest asked for.
+  /// Fails if the target is older than `since`; records the newest version that was needed.
   Status need(bytecode::Version since, std::string_view what);
   bytecode::Version newestNeeded() const { return needed; }
 
-  /// Adds `values` to a pool.
+  /// Appends `values` to a pool.
   template <typename T, typename Values>
   static bytecode::Range pool(std::vector<T> &into, const Values &values) {
     auto begin = static_cast<uint32_t>(into.size());
@@ -81,7 +80,7 @@ private:
   Result<bytecode::AttrId> addTensor(mlir::ElementsAttr attribute, bytecode::AttrKind kind,
                                      Dialect dialect);
   Result<bytecode::Range> types(mlir::TypeRange types, Dialect dialect);
-  /// Attributes of a list, through vhlo(), builtin() or a class's own way.
+  /// Exports each attribute of a list with vhlo() or builtin().
   template <typename List> Result<bytecode::Range> list(const List &attributes, Dialect dialect);
 
   bytecode::AttrId add(bytecode::AttrKind kind, uint32_t a = bytecode::absent,
@@ -109,7 +108,7 @@ private:
   llvm::StringMap<bytecode::StringId> strings;
 };
 
-/// A failure without a version that would help.
+/// The failure for a feature that no version supports.
 Status unsupported(std::string_view what);
 
 } // namespace tilewright

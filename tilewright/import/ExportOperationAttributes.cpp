@@ -1,5 +1,4 @@
-// What VHLO writes for each attribute of an operation: AttributeRules.def, the
-// other way round.
+// Exports the attributes of an operation to VHLO: applies AttributeRules.def in reverse.
 #include "tilewright/import/AttributeRules.h"
 #include "tilewright/import/ExportOperations.h"
 
@@ -20,7 +19,7 @@ std::string_view baseName(mlir::Operation *op) {
   return {name.data(), name.size()};
 }
 
-/// How many dimensions a window or a convolution has.
+/// The number of spatial dimensions of a window or a convolution.
 int64_t windowRank(mlir::Operation *op) {
   if (auto numbers = op->getAttrOfType<stablehlo::ConvDimensionNumbersAttr>("dimension_numbers"))
     return static_cast<int64_t>(numbers.getInputSpatialDimensions().size());
@@ -29,8 +28,8 @@ int64_t windowRank(mlir::Operation *op) {
   return 0;
 }
 
-/// A field of a struct attribute as an integer or a list of them; nothing when
-/// `name` is no such field.
+/// A field of a struct attribute as an integer or a list of integers; monostate if `name` is not
+/// such a field.
 using Field = std::variant<std::monostate, int64_t, llvm::ArrayRef<int64_t>>;
 
 Field convolutionField(stablehlo::ConvDimensionNumbersAttr numbers, std::string_view name) {
@@ -107,7 +106,7 @@ Field channelField(stablehlo::ChannelHandleAttr channel, std::string_view name) 
   return {};
 }
 
-/// Looks through the struct attributes that `op` has.
+/// Searches the struct attributes of `op`.
 Field structField(mlir::Operation *op, std::string_view name) {
   Field field;
   auto look = [&](llvm::StringRef attribute, auto find) {
@@ -134,7 +133,7 @@ Field structField(mlir::Operation *op, std::string_view name) {
   return field;
 }
 
-/// A field of a dot's algorithm; the type `none` when the dot has no algorithm.
+/// A field of a dot's algorithm, or the type `none` if the dot has no algorithm.
 Result<AttrId> algorithmField(mlir::Operation *op, std::string_view name, ExportEntries &entries) {
   auto algorithm = op->getAttrOfType<stablehlo::DotAlgorithmAttr>("algorithm");
   mlir::Type type;
@@ -157,7 +156,7 @@ Result<AttrId> algorithmField(mlir::Operation *op, std::string_view name, Export
   return entries.boolean(algorithm.getAllowImpreciseAccumulation());
 }
 
-/// The value that StableHLO left out.
+/// The default value, which StableHLO omitted.
 Result<AttrId> defaultValue(mlir::Operation *op, const AttributeRule &rule,
                             ExportEntries &entries) {
   int64_t rank = windowRank(op);
@@ -199,7 +198,7 @@ Result<AttrId> defaultValue(mlir::Operation *op, const AttributeRule &rule,
   case AttributeDefault::noneType:
     break;
   }
-  return unsupported(concat("an operation without its attribute '", rule.name, "'"));
+  return unsupported(concat("an operation without the required attribute '", rule.name, "'"));
 }
 
 } // namespace

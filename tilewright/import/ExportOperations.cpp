@@ -37,25 +37,25 @@ private:
   Status writeRegions(OpId id, mlir::Operation *op, Dialect dialect);
   Status writeBlock(RegionId region, mlir::Block &block, Dialect dialect);
 
-  /// The form of `op` that the target has, if it can say what `op` says.
+  /// The form of `op` in the target version, if that form can express `op`.
   Result<const OpRow *> rowFor(mlir::Operation *op);
   Status properties(mlir::Operation *op, const OpRow &row, bytecode::Operation &entry);
   Status checkOlderReducers(mlir::Operation *op);
 
-  /// A new operation at the end of the table; its `end` is set by finish().
+  /// Appends a new operation to the table; finish() sets its `end`.
   Result<OpId> begin(const OpRow &row, mlir::Location location, llvm::ArrayRef<ValueId> operands,
                      mlir::TypeRange results, Dialect dialect);
   void finish(OpId id) { tables.operations[id].end = tables.operations.size(); }
-  /// Between VHLO's types and the builtin ones of sdy: the same value, respelled.
+  /// Converts a value between VHLO's types and the builtin types that sdy uses.
   Result<ValueId> cast(ValueId value, mlir::Type type, mlir::Location location, Dialect to);
   Result<llvm::SmallVector<ValueId>> operandsOf(mlir::Operation *op, Dialect dialect);
 
   ExportEntries &entries;
   bytecode::Module &tables;
-  /// By value; in VHLO's types always.
+  /// The exported id of each value; always the one with VHLO types.
   llvm::DenseMap<mlir::Value, ValueId> values;
   llvm::DenseMap<uint16_t, uint32_t> opNames;
-  /// Whether a failure names its operation already.
+  /// Whether the current failure already names the operation that caused it.
   bool isBlamed = false;
 };
 
@@ -97,7 +97,7 @@ Status OperationWriter::writeModule(mlir::ModuleOp module) {
 Status OperationWriter::write(mlir::Operation *op) {
   bool isSdy = llvm::isa<sdy::SdyDialect>(op->getDialect());
   Status status = isSdy ? writeSdy(op) : writeVhlo(op);
-  // The innermost operation is to blame; those around it only pass it on.
+  // Blame the innermost operation; the operations around it only propagate the failure.
   if (status.isOk() || !status.error() || isBlamed)
     return status;
   isBlamed = true;
@@ -115,8 +115,8 @@ Result<const OpRow *> OperationWriter::rowFor(mlir::Operation *op) {
   if (forms.empty())
     return unsupported("it");
 
-  // The newest form says everything; an older one does when the attributes it
-  // lacks have their defaults and its operands suffice.
+  // The newest form can express every operation. An older form can express `op` if the attributes
+  // it lacks have their default values and it accepts the numbers of operands, results and regions.
   auto saysAll = [&](const OpRow *row) {
     if (!row->operands.accepts(op->getNumOperands()) ||
         !row->results.accepts(op->getNumResults()) || !row->regions.accepts(op->getNumRegions()))
@@ -127,14 +127,14 @@ Result<const OpRow *> OperationWriter::rowFor(mlir::Operation *op) {
   };
   const OpRow *oldest =
       *llvm::find_if(forms, [&](const OpRow *row) { return row == forms.back() || saysAll(row); });
-  TILEWRIGHT_TRY(entries.need(oldest->since, "what it says"));
+  TILEWRIGHT_TRY(entries.need(oldest->since, "this form of the operation"));
   for (const OpRow *row : forms)
     if (row->since <= entries.target && entries.target <= row->until)
       return row;
   return unsupported("it");
 }
 
-/// Reducers with other types than their operands came with 0.17.
+/// StableHLO 0.17 introduced reducers whose types differ from those of their operands.
 Status OperationWriter::checkOlderReducers(mlir::Operation *op) {
   llvm::StringRef name = op->getName().stripDialect();
   bool isReducer = name == "all_reduce" || name == "reduce" || name == "reduce_scatter" ||
@@ -144,7 +144,7 @@ Status OperationWriter::checkOlderReducers(mlir::Operation *op) {
   auto arguments = op->getRegions().back().getArgumentTypes();
   for (auto [argument, result] : llvm::zip(arguments, op->getResultTypes()))
     if (mlir::getElementTypeOrSelf(argument) != mlir::getElementTypeOrSelf(result))
-      return entries.need({0, 17}, "a reduction in another type than its operand's");
+      return entries.need({0, 17}, "a reduction whose type differs from its operand's");
   return Status();
 }
 
@@ -188,7 +188,7 @@ Status OperationWriter::writeSdy(mlir::Operation *op) {
   const OpRow *row = bytecode::findOp(Dialect::sdy, view(op->getName().stripDialect()));
   if (!row)
     return unsupported("it");
-  TILEWRIGHT_TRY(entries.need(row->since, "sdy beside VHLO"));
+  TILEWRIGHT_TRY(entries.need(row->since, "the sdy dialect"));
   TILEWRIGHT_ASSIGN(auto operands, operandsOf(op, Dialect::sdy));
   TILEWRIGHT_ASSIGN(OpId id,
                     begin(*row, op->getLoc(), operands, op->getResultTypes(), Dialect::builtin));
@@ -271,7 +271,7 @@ Status OperationWriter::writeRegions(OpId id, mlir::Operation *op, Dialect diale
     if (blocks.empty())
       continue;
     if (!blocks.hasOneBlock())
-      return unsupported("a region of several blocks");
+      return unsupported("a region with several blocks");
     TILEWRIGHT_TRY(writeBlock(range.begin + index, blocks.front(), dialect));
   }
   return Status();

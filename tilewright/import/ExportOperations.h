@@ -1,4 +1,4 @@
-// The operations of a module as those of an artifact.
+// Exports the operations of a module to an artifact.
 #ifndef TILEWRIGHT_IMPORT_EXPORTOPERATIONS_H
 #define TILEWRIGHT_IMPORT_EXPORTOPERATIONS_H
 
@@ -8,16 +8,17 @@
 
 namespace tilewright {
 
-/// Adds the module and all it holds to `entries.tables`. A failure says which
-/// operation, and where in the user's program.
+/// Adds the module and everything in it to `entries.tables`. A failure names the operation and its
+/// line in the user's program.
 Status exportOperations(mlir::ModuleOp module, ExportEntries &entries);
 
-/// The value of one attribute of `op` as VHLO writes it, defaults included.
-/// `op` is a StableHLO or func operation, `name` an attribute of its VHLO form.
+/// Exports one attribute of `op` in VHLO's form, including default values. `op` is a StableHLO or
+/// func operation, `name` an attribute of its VHLO form.
 Result<bytecode::AttrId> exportAttribute(mlir::Operation *op, std::string_view name,
                                          ExportEntries &entries);
 
-/// Whether `op` can do without an attribute that only newer forms have.
+/// Whether attribute `name` of `op` has its default value, so that an older form of the operation,
+/// which lacks the attribute, can express `op`.
 bool hasDefault(mlir::Operation *op, std::string_view name);
 
 } // namespace tilewright

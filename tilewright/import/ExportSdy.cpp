@@ -1,4 +1,4 @@
-// Attributes of sdy: meshes and shardings.
+// Attributes of the sdy dialect: meshes and shardings.
 #include "tilewright/import/ExportEntries.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
@@ -12,7 +12,7 @@ using bytecode::Range;
 
 Result<AttrId> ExportEntries::addSdy(mlir::Attribute attribute) {
   using namespace sdy;
-  TILEWRIGHT_TRY(need({1, 11}, "sdy beside VHLO"));
+  TILEWRIGHT_TRY(need({1, 11}, "the sdy dialect"));
   auto each = [&](const auto &attributes) -> Result<Range> {
     llvm::SmallVector<AttrId> ids;
     for (mlir::Attribute one : attributes) {
@@ -21,7 +21,7 @@ Result<AttrId> ExportEntries::addSdy(mlir::Attribute attribute) {
     }
     return pool(tables.attrLists, ids);
   };
-  // Attributes that are a list of others and nothing else.
+  // For attributes that are only a list of other attributes.
   auto listed = [&](AttrKind kind, const auto &attributes) -> Result<AttrId> {
     TILEWRIGHT_ASSIGN(Range range, each(attributes));
     return add(kind, absent, absent, range);
@@ -89,7 +89,7 @@ Result<AttrId> ExportEntries::addSdy(mlir::Attribute attribute) {
   }
   if (auto moves = llvm::dyn_cast<AllToAllParamListAttr>(attribute))
     return listed(AttrKind::sdyAllToAllParamList, moves.getValue());
-  return unsupported("an attribute of sdy that artifacts do not carry");
+  return unsupported("this attribute of the sdy dialect");
 }
 
 } // namespace tilewright

@@ -21,7 +21,7 @@ protected:
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     ASSERT_TRUE(module);
   }
-  /// What comes back, in generic form without locations.
+  /// The module after export and import, in generic form without locations.
   std::string roundTrip(std::optional<Version> target = std::nullopt) {
     Result<std::string> artifact = exportArtifact(*module, target);
     if (!artifact.isOk())
@@ -74,6 +74,7 @@ TEST_F(ExportTest, SdyIsBridgedByCastsThatVanishAgain) {
         %1 = "stablehlo.negate"(%piece) : (tensor<4xf32>) -> tensor<4xf32>
         sdy.return %1 : tensor<4xf32>
       } : (tensor<8xf32>) -> tensor<8xf32>
+      sdy.sharding_group %0 group_id=3 : tensor<8xf32>
       %2 = sdy.sharding_constraint %0 <@mesh, [{"x"}]> : tensor<8xf32>
       return %2 : tensor<8xf32>
     })");
@@ -108,8 +109,8 @@ TEST_F(ExportTest, ANewAttributeNeedsANewVersion) {
       return %0 : tensor<4xf32>
     })");
   expectRefusal({1, 8}, Error::exportInexpressible,
-                "operation 'stablehlo.exponential' at model.py:7:3: what it says exists since "
-                "StableHLO 1.9, the artifact is for 1.8; export for 1.9 or newer");
+                "operation 'stablehlo.exponential' at model.py:7:3: this form of the operation "
+                "requires StableHLO 1.9, but the target version is 1.8; export for 1.9 or newer");
   EXPECT_EQ(roundTrip(Version{1, 9}), print(*module));
 }
 
@@ -118,7 +119,7 @@ TEST_F(ExportTest, ANewTypeNeedsANewVersion) {
     func.func @main(%x: tensor<4xf4E2M1FN>) -> tensor<4xf4E2M1FN> {
       return %x : tensor<4xf4E2M1FN>
     })");
-  expectRefusal({1, 7}, Error::exportInexpressible, "f4E2M1FN exists since StableHLO 1.8");
+  expectRefusal({1, 7}, Error::exportInexpressible, "f4E2M1FN requires StableHLO 1.8");
 }
 
 TEST_F(ExportTest, SeveralOperandsNeedTheFormThatTakesThem) {
@@ -127,23 +128,23 @@ TEST_F(ExportTest, SeveralOperandsNeedTheFormThatTakesThem) {
       %0:2 = "stablehlo.all_gather"(%x, %y) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>, tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>)
       return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
     })");
-  expectRefusal({1, 4}, Error::exportInexpressible, "exists since StableHLO 1.5");
+  expectRefusal({1, 4}, Error::exportInexpressible, "requires StableHLO 1.5");
   EXPECT_EQ(roundTrip(Version{1, 5}), print(*module));
 }
 
 TEST_F(ExportTest, AnUnknownVersionIsRefused) {
   parse(exponential);
-  expectRefusal({0, 8}, Error::exportVersion, "StableHLO 0.9 to 1.20, asked for 0.8");
-  expectRefusal({2, 0}, Error::exportVersion, "asked for 2.0");
+  expectRefusal({0, 8}, Error::exportVersion, "StableHLO 0.9 to 1.20, got 0.8");
+  expectRefusal({2, 0}, Error::exportVersion, "got 2.0");
 }
 
 TEST_F(ExportTest, ATypeThatVhloLacksIsRefused) {
   parse(R"(
     func.func private @f(vector<4xf32>)
   )");
-  expectRefusal(
-      {1, 20}, Error::exportUnsupported,
-      "operation 'func.func' at -:2:5: the type vector<4xf32> has no place in a portable artifact");
+  expectRefusal({1, 20}, Error::exportUnsupported,
+                "operation 'func.func' at -:2:5: the type vector<4xf32> cannot be stored in a "
+                "portable artifact");
 }
 
 TEST_F(ExportTest, AnOperationOfAnotherDialectIsRefused) {
@@ -153,7 +154,7 @@ TEST_F(ExportTest, AnOperationOfAnotherDialectIsRefused) {
       return
     })");
   expectRefusal({1, 20}, Error::exportUnsupported,
-                "operation 'builtin.unrealized_conversion_cast' at -:3:12: it has no place");
+                "operation 'builtin.unrealized_conversion_cast' at -:3:12: it cannot be stored");
 }
 
 TEST_F(ExportTest, ConstantsOfAllLayoutsSurvive) {

@@ -1,4 +1,4 @@
-// Types, back to VHLO's or left as the builtin ones.
+// Types: converts them to VHLO's or keeps the builtin ones.
 #include "tilewright/import/ExportEntries.h"
 
 #include "tilewright/dialect/stablehlo/StablehloAttrs.h"
@@ -30,7 +30,7 @@ std::optional<ElementType> realOf(mlir::Type type) {
   return std::nullopt;
 }
 
-/// The StableHLO version that brought a real type to VHLO.
+/// The StableHLO version that added a floating-point type to VHLO.
 Version sinceOf(ElementType element) {
   switch (element) {
   case ElementType::f8E4M3FNUZ:
@@ -139,7 +139,7 @@ Result<TypeId> ExportEntries::addType(mlir::Type type, Dialect dialect) {
     TILEWRIGHT_ASSIGN(entry.results, types(function.getResults(), dialect));
     return addEntry(entry);
   }
-  // The rest has no builtin spelling in an artifact.
+  // The remaining types have no builtin spelling in an artifact.
   entry.dialect = Dialect::vhlo;
   if (llvm::isa<stablehlo::TokenType>(type)) {
     entry.kind = TypeKind::token;

@@ -2,6 +2,7 @@
 
 #include "tilewright/import/SourceTrail.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/WorkLimit.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -28,9 +29,7 @@ Status ModuleBuilder::at(OpId id, Status failure) {
 }
 
 Status ModuleBuilder::misplaced(OpId id, std::string_view rule) {
-  return at(id,
-            Status(Error::misplacedOperation,
-                   concat(rule, "; the file is damaged or its producer is wrong: write it again")));
+  return at(id, Status(Error::misplacedOperation, concat(rule, "; export the artifact again")));
 }
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>> ModuleBuilder::build() {
@@ -54,7 +53,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> ModuleBuilder::build() {
 
   const bytecode::Region &body = tables.regionsOf(root).front();
   if (!body.hasBlock || body.argumentCount != 0)
-    return misplaced(0, "a module has one block without arguments");
+    return misplaced(0, "a module must have one block without arguments");
   TILEWRIGHT_TRY(buildBlock(body, *module->getBody()));
   return module;
 }
@@ -62,8 +61,10 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> ModuleBuilder::build() {
 Status ModuleBuilder::buildBlock(const bytecode::Region &region, mlir::Block &block) {
   bool isModule = kindOf(region.parent) == Op::builtinModule;
   if (!isModule && region.firstOp == region.endOp)
-    return misplaced(region.parent, "a block must end with a return, this one is empty");
+    return misplaced(region.parent, "a block must end with a return, but this block is empty");
   for (OpId id = region.firstOp; id != region.endOp; id = operation(id).end) {
+    if (WorkLimit::mustStop())
+      return WorkLimit::stopAt(concat("operation ", id, " of the artifact"));
     bool isLast = operation(id).end == region.endOp;
     TILEWRIGHT_TRY(checkPlace(id, region.parent, isLast));
     TILEWRIGHT_TRY(buildOperation(id, block));
@@ -75,18 +76,20 @@ Status ModuleBuilder::checkPlace(OpId id, OpId parent, bool isLast) {
   Op op = kindOf(id), around = kindOf(parent);
   bool isFunction = op == Op::func_v1, isMesh = op == Op::sdyMesh;
   if (op == Op::builtinModule)
-    return misplaced(id, "a module must not stand inside another operation");
+    return misplaced(id, "a module must not be nested in another operation");
   if (around == Op::builtinModule)
     return isFunction || isMesh
                ? Status()
-               : misplaced(id, "only functions and meshes stand directly in the module");
+               : misplaced(id, "only functions and meshes may be top-level operations");
   if (isFunction || isMesh)
-    return misplaced(id, "a function or a mesh must stand directly in the module");
+    return misplaced(id, "a function or a mesh must be a top-level operation");
 
   bool inManual = around == Op::sdyManualComputation;
   bool isReturn = op == Op::return_v1 || op == Op::sdyReturn;
   if (isReturn && (op == Op::sdyReturn) != inManual)
-    return misplaced(id, "a manual computation ends with sdy.return, all else with vhlo.return_v1");
+    return misplaced(
+        id,
+        "a manual computation must end with sdy.return, every other region with vhlo.return_v1");
   if (isReturn != isLast)
     return misplaced(id, isReturn ? "a return must be the last operation of its block"
                                   : "the last operation of a block must be a return");
@@ -100,8 +103,8 @@ Status ModuleBuilder::buildOperation(OpId id, mlir::Block &block) {
 }
 
 Status ModuleBuilder::forwardCast(OpId id) {
-  // Casts stand between VHLO's types and the builtin types of sdy. Here both
-  // are the same type, so the operand is the result.
+  // Casts convert between VHLO's types and the builtin types of sdy. Here both are the same type,
+  // so the result is the operand.
   const bytecode::Operation &op = operation(id);
   std::span<const bytecode::ValueId> operands = tables.operandsOf(op);
   bool isIdentity = operands.size() == op.resultCount;
@@ -111,7 +114,7 @@ Status ModuleBuilder::forwardCast(OpId id) {
     values[op.firstResult + i] = values[operands[i]];
   }
   if (!isIdentity)
-    return misplaced(id, "a conversion must lead to the same type, only spelled differently");
+    return misplaced(id, "a conversion must not change the type");
   return Status();
 }
 
@@ -135,7 +138,8 @@ Result<const ModuleBuilder::Plan *> ModuleBuilder::planOf(Op op) {
   for (std::string_view attribute : row.attributes) {
     const AttributeRule *rule = findAttributeRule(base, attribute);
     if (!rule && row.dialect == bytecode::Dialect::vhlo)
-      return Status(Code::internal, concat("AttributeRules.def lacks ", base, " ", attribute));
+      return Status(Code::internal, concat("AttributeRules.def has no rule for attribute '",
+                                           attribute, "' of ", base));
     if (rule && rule->form == AttributeForm::part)
       plan->hasParts = true;
     bool isChannel = rule && rule->form == AttributeForm::channel;
@@ -188,7 +192,7 @@ Status ModuleBuilder::buildRegions(OpId id, mlir::Operation &op) {
   for (size_t index = 0; index < regions.size(); ++index) {
     const bytecode::Region &region = regions[index];
     if (!region.hasBlock) {
-      // A function without a body is a declaration; all else needs one.
+      // A function without a body is a declaration; all other regions need a body.
       if (kindOf(id) == Op::func_v1)
         continue;
       return misplaced(id, "its regions must not be empty");
@@ -243,13 +247,13 @@ Status ModuleBuilder::appendDiscardable(const bytecode::Operation &op, mlir::Ope
   for (size_t pair = 0; pair + 1 < pairs.size(); pair += 2) {
     std::string_view key = tables.textOf(pairs[pair]);
     if (row.attributeIndex(key) >= 0)
-      continue; // inherent, written here by old bytecode
-    // MLIR would take an attribute of this name for one of the operation's own.
+      continue; // inherent: bytecode before 5 puts it here
+    // MLIR would interpret an attribute of this name as one of the operation's inherent attributes.
     bool isTaken = llvm::any_of(name.getAttributeNames(), [&](mlir::StringAttr own) {
       return own.getValue() == llvm::StringRef(key);
     });
     if (isTaken || key.empty())
-      return wrongKind(key, "absent, because it has a meaning of its own in StableHLO");
+      return wrongKind(key, "absent, because StableHLO reserves the name");
     TILEWRIGHT_ASSIGN(mlir::Attribute attribute, entries.attribute(pairs[pair + 1]));
     out.append(key, attribute);
   }
@@ -262,7 +266,7 @@ Status ModuleBuilder::checkFunction(const bytecode::Operation &op) {
   if (type.kind != bytecode::AttrKind::vhloType ||
       tables.types[type.a].kind != bytecode::TypeKind::function)
     return wrongKind("function_type", "a function type");
-  // MLIR reads the word without looking.
+  // MLIR does not check the visibility string.
   std::optional<std::string_view> visibility = entries.text(properties["sym_visibility"]);
   if (!visibility || (*visibility != "" && *visibility != "private" && *visibility != "public" &&
                       *visibility != "nested"))

@@ -1,4 +1,4 @@
-// From the tables of an artifact to a module of func, stablehlo and sdy.
+// ModuleBuilder: builds a module of func, stablehlo and sdy from the tables of an artifact.
 #ifndef TILEWRIGHT_IMPORT_MODULEBUILDER_H
 #define TILEWRIGHT_IMPORT_MODULEBUILDER_H
 
@@ -14,27 +14,26 @@
 
 namespace tilewright {
 
-/// Creates every operation once, in the order of the table: linear in the size
-/// of the artifact. The result has the structure that MLIR's verifier and ours
-/// take for granted (blocks end in the right terminator, functions stand in
-/// the module), but is not verified yet.
+/// Creates every operation once, in the order of the table: linear in the size of the artifact. The
+/// result has the structure that MLIR's verifier and ours assume (blocks end in the right
+/// terminator, functions are children of the module), but is not verified yet.
 class ModuleBuilder {
 public:
   ModuleBuilder(EntryBuilder &entries, const ImportOptions &options);
 
-  /// - misplacedOperation: an operation stands where it has no meaning.
+  /// - misplacedOperation: an operation is not allowed where it appears.
   /// - attributeKind: an operation's attribute is not what the operation takes.
   /// - entryInvalid: MLIR has no such type or attribute.
-  /// - limitParts: types and attributes are small in the file and huge to visit.
+  /// - limitParts: types and attributes are small in the file but too large to traverse.
   Result<mlir::OwningOpRef<mlir::ModuleOp>> build();
 
 private:
-  /// What to do with the operations of one row of the table; made at first use.
+  /// How to build the operations of one OpRow; computed at first use.
   struct Plan {
     mlir::OperationName name;
-    /// Without dialect and version: "dot_general".
+    /// The operation's name without dialect and version: "dot_general".
     std::string_view base;
-    /// One per attribute of the row: its rule, and its name in StableHLO.
+    /// For each attribute of the row, its rule and its name in StableHLO.
     llvm::SmallVector<std::pair<const AttributeRule *, mlir::StringAttr>> slots;
     bool hasParts = false;
   };
@@ -51,11 +50,12 @@ private:
   Status appendDiscardable(const bytecode::Operation &op, mlir::OperationName name,
                            mlir::NamedAttrList &out);
 
-  /// Whether operation `id` may stand in a region of `parent`, and at its end.
+  /// Checks that operation `id` may be in a region of `parent`, and that it is a terminator if and
+  /// only if it is the last operation of its block.
   Status checkPlace(bytecode::OpId id, bytecode::OpId parent, bool isLast);
   Status checkFunction(const bytecode::Operation &op);
 
-  /// Adds which operation it was, and where in the user's program.
+  /// Adds the operation and its line in the user's program to a failure.
   Status at(bytecode::OpId id, Status failure);
   Status misplaced(bytecode::OpId id, std::string_view rule);
 

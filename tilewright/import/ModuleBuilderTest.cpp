@@ -1,4 +1,4 @@
-// Modules from hand-written tables: what decodes but is no program.
+// Modules from handwritten tables: tables that decode but are not a valid program.
 #include "tilewright/import/ModuleBuilder.h"
 #include "tilewright/import/EntryBuilder.h"
 #include "tilewright/import/Import.h"
@@ -46,10 +46,10 @@ protected:
     module->print(out, mlir::OpPrintingFlags().printGenericOpForm());
     return text;
   }
-  /// @main(x: f32 tensor) -> f32 tensor, open; returns x.
+  /// Begins @main(x: f32 tensor) -> f32 tensor and returns x.
   uint32_t beginMain() { return tables.beginFunction("main", {scalar}, {scalar}); }
 
-  /// A constant and its return, in @main.
+  /// Builds @main with a constant and its return.
   Status buildConstant(uint32_t type, uint32_t value) {
     tables.beginFunction("main", {}, {type});
     uint32_t result = tables.op(Op::constant_v1, {}, {type}, {value});
@@ -153,7 +153,7 @@ TEST_F(ModuleBuilderTest, ALargeConstantStaysWhereItIs) {
   mlir::AsmResourceBlob *blob = attribute.getRawHandle().getBlob();
   EXPECT_EQ(static_cast<const void *>(blob->getData().data()), bytes);
   EXPECT_EQ(blob->getData().size(), count * 4);
-  // The alignment it claims is the one it has.
+  // It has the alignment that it claims.
   EXPECT_EQ(reinterpret_cast<uintptr_t>(bytes) % blob->getDataAlignment(), 0u);
 }
 
@@ -278,7 +278,7 @@ TEST_F(ModuleBuilderTest, HalfAnAlgorithmIsRefused) {
       Op::dot_general_v2, {x, x}, {scalar},
       {tables.typeAttr(f32), none, dims, none, dims, none, none, usual, dims, none, dims, none});
   tables.op(Op::return_v1, {result}, {});
-  expectFailure(Error::attributeKind, "all fields of a dot algorithm, or none");
+  expectFailure(Error::attributeKind, "if and only if all other fields of the dot algorithm are");
 }
 
 //===- Small in the file, huge to visit ------------------------------------===//
@@ -328,18 +328,18 @@ TEST_F(ModuleBuilderTest, AConstantDoesNotCount) {
 
 TEST_F(ModuleBuilderTest, OnlyFunctionsStandInTheModule) {
   tables.op(Op::create_token_v1, {}, {tables.type(TestTables::ofKind(TypeKind::token))});
-  expectFailure(Error::misplacedOperation, "only functions and meshes stand directly");
+  expectFailure(Error::misplacedOperation, "only functions and meshes may be top-level operations");
 }
 
 TEST_F(ModuleBuilderTest, FunctionsAreNotNested) {
   beginMain();
   tables.beginFunction("inner", {}, {});
-  expectFailure(Error::misplacedOperation, "must stand directly in the module");
+  expectFailure(Error::misplacedOperation, "must be a top-level operation");
 }
 
 TEST_F(ModuleBuilderTest, ModulesAreNotNested) {
   tables.begin(Op::builtinModule, {}, {}, {absent, absent});
-  expectFailure(Error::misplacedOperation, "a module must not stand inside");
+  expectFailure(Error::misplacedOperation, "a module must not be nested in");
 }
 
 TEST_F(ModuleBuilderTest, ABlockEndsWithAReturn) {
@@ -350,7 +350,8 @@ TEST_F(ModuleBuilderTest, ABlockEndsWithAReturn) {
 
 TEST_F(ModuleBuilderTest, ABlockIsNotEmpty) {
   beginMain();
-  expectFailure(Error::misplacedOperation, "a block must end with a return, this one is empty");
+  expectFailure(Error::misplacedOperation,
+                "a block must end with a return, but this block is empty");
 }
 
 TEST_F(ModuleBuilderTest, NothingFollowsAReturn) {
@@ -363,7 +364,7 @@ TEST_F(ModuleBuilderTest, NothingFollowsAReturn) {
 TEST_F(ModuleBuilderTest, SdyReturnEndsNoFunction) {
   uint32_t x = beginMain();
   tables.op(Op::sdyReturn, {x}, {});
-  expectFailure(Error::misplacedOperation, "a manual computation ends with sdy.return");
+  expectFailure(Error::misplacedOperation, "a manual computation must end with sdy.return");
 }
 
 TEST_F(ModuleBuilderTest, ACastBetweenEqualTypesVanishes) {
@@ -378,7 +379,7 @@ TEST_F(ModuleBuilderTest, ACastToAnotherTypeIsRefused) {
   uint32_t x = beginMain();
   uint32_t other = tables.op(Op::builtinUnrealizedConversionCast, {x}, {matrix});
   tables.op(Op::return_v1, {other}, {});
-  expectFailure(Error::misplacedOperation, "must lead to the same type");
+  expectFailure(Error::misplacedOperation, "must not change the type");
 }
 
 //===- Programs that break a rule -----------------------------------------===//

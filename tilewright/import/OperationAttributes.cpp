@@ -38,13 +38,13 @@ bool isUsualAccuracy(const EntryBuilder &entries, AttrId id) {
          numbers[2] == 0;
 }
 
-/// What VHLO must hold for a form, and how a message calls it.
+/// The kind of VHLO entry that a form requires, and its name in messages.
 struct Expectation {
   AttrKind kind;
   std::string_view words;
 };
 
-/// Of the forms that hold one kind and take it over as it is.
+/// For the forms that expect exactly one kind and keep the attribute unchanged.
 std::optional<Expectation> expectationOf(AttributeForm form) {
   switch (form) {
   case AttributeForm::boolean:
@@ -84,7 +84,7 @@ std::optional<Expectation> expectationOf(AttributeForm form) {
   }
 }
 
-/// Whether the entry is an array whose elements all are of one of two kinds.
+/// Whether the entry is an array whose elements are all of kind `kind` or `other`.
 bool isArrayOf(const EntryBuilder &entries, AttrId id, AttrKind kind, AttrKind other) {
   const bytecode::Attr &attr = entries.entry(id);
   return attr.kind == AttrKind::vhloArray &&
@@ -121,7 +121,8 @@ bool isLeftOut(const EntryBuilder &entries, const AttributeRule &rule,
   case AttributeDefault::emptyArray:
     return isEmpty(entries, id, AttrKind::vhloArray);
   case AttributeDefault::emptyLayouts:
-    // One without the other has a meaning: "these have no layout, but those do".
+    // Omit the layouts only if both are empty: an empty list has a meaning if the other is not
+    // empty.
     return isEmpty(entries, properties["operand_layouts"], AttrKind::vhloArray) &&
            isEmpty(entries, properties["result_layouts"], AttrKind::vhloArray);
   case AttributeDefault::emptyDictionary:
@@ -200,12 +201,12 @@ Result<mlir::Attribute> convertAttribute(EntryBuilder &entries, const AttributeR
       return stablehlo::ChannelHandleAttr::get(&entries.context(), *channel, /*type=*/0);
     return wrongKind(rule.name, "an integer");
   case AttributeForm::flag:
-    // A flag that is false is left out, so this one is true.
+    // The caller omits flags that are false, so the value must be true.
     if (entries.boolean(id))
       return builder.getUnitAttr();
     return wrongKind(rule.name, "a boolean");
   default:
-    return wrongKind(rule.name, "something this version knows");
+    return wrongKind(rule.name, "of a supported kind");
   }
 }
 

@@ -12,13 +12,13 @@ using namespace bytecode;
 
 namespace {
 
-/// Far above any limit, far below an overflow of a sum of a list.
+/// Counts saturate at this value: above any limit, and small enough that the sum of two counts does
+/// not overflow.
 constexpr uint64_t most = uint64_t(1) << 62;
 
 uint64_t sum(uint64_t a, uint64_t b) { return std::min(a + b, most); }
 
-/// Of the encodings of a kind, the one with most fields: it names all that the
-/// others have.
+/// The encoding of `kind` with the most fields, which include all fields of its other encodings.
 const AttrLayout *layoutOf(AttrKind kind) {
   static const auto *layouts = [] {
     auto *map = new std::map<AttrKind, const AttrLayout *>;
@@ -41,7 +41,7 @@ PartCount::PartCount(const Module &tables, const ImportOptions &options)
 
 Status PartCount::charge(const Operation &op) {
   uint64_t parts = 0;
-  // The value of a constant is never visited by us.
+  // Our passes never traverse the value of a constant.
   if (tables.rowOf(op).op != Op::constant_v1)
     parts = ofAttributes(op.properties);
   if (op.attributes != absent)
@@ -49,14 +49,14 @@ Status PartCount::charge(const Operation &op) {
   for (uint32_t i = 0; i < op.resultCount; ++i)
     parts = sum(parts, ofType(tables.valueTypes[op.firstResult + i]));
   total = sum(total, parts);
-  // A location is visited when somebody asks for it, not with each operation.
+  // A location is traversed only on request, not with each operation, so it does not add to the
+  // total.
   uint64_t alone = op.location == absent ? 0 : ofAttribute(op.location);
   if (std::max(total, alone) <= limit)
     return Status();
   return Status(Error::limitParts,
-                concat("types and attributes have more than ", limit,
-                       " parts when those that are shared are counted each time; raise "
-                       "import.max-parts if the artifact is not an attack"));
+                concat("types and attributes expand to more than ", limit,
+                       " parts; raise import.max-parts if the artifact is trusted"));
 }
 
 uint64_t PartCount::ofType(TypeId id) {
@@ -106,7 +106,7 @@ uint64_t PartCount::countAttribute(const Attr &attr) {
   for (const Field &field : layout->all()) {
     Range range = attr.list;
     if (field.slot == Slot::item) {
-      // A plainer encoding fills fewer lists.
+      // An older encoding fills fewer lists.
       if (item == attr.list.size)
         break;
       range = tables.listsIn(attr.list)[item++];

@@ -1,4 +1,4 @@
-// How large types and attributes are when nothing in them is shared.
+// PartCount: the size of types and attributes when a shared part counts once per use.
 #ifndef TILEWRIGHT_IMPORT_PARTCOUNT_H
 #define TILEWRIGHT_IMPORT_PARTCOUNT_H
 
@@ -10,20 +10,19 @@
 
 namespace tilewright {
 
-/// In the tables, entries share parts: forty tuples of two, each made of the
-/// one before, take a few bytes and are a type of 10^12 parts to whoever prints
-/// or walks it; a list of a million numbers is stored once and verified with
-/// each operation that refers to it. This counts what visiting everything would
-/// visit, and stops at import.max-parts.
+/// Entries of the tables share parts: forty pairs, each of which contains the previous one twice,
+/// take a few bytes but are a type of 10^12 parts to code that prints or traverses it. A list of a
+/// million numbers is stored once but verified with each operation that refers to it. PartCount
+/// counts the parts that a full traversal visits, and fails above import.max-parts.
 class PartCount {
 public:
   PartCount(const bytecode::Module &tables, const ImportOptions &options);
 
   /// Adds the attributes and result types of an operation to the total.
-  ///  - limitParts: now it is too much.
+  ///  - limitParts: the total exceeds import.max-parts.
   Status charge(const bytecode::Operation &op);
 
-  /// Saturating; computed once for each entry.
+  /// The number of parts, saturating; computed once per entry.
   uint64_t ofType(bytecode::TypeId id);
   uint64_t ofAttribute(bytecode::AttrId id);
 

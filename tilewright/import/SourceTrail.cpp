@@ -8,9 +8,9 @@ namespace tilewright {
 
 std::string sourceOf(mlir::Location location) {
   std::string file, name;
-  // Depth first, callee before caller: the first file is the innermost frame.
-  // A list of our own, because locations may nest as deep as a file likes, and
-  // a bound, because fused ones may share parts without end.
+  // Depth first, callee before caller: the first file is the innermost frame. Uses an explicit
+  // stack, because an artifact may nest locations arbitrarily deep, and a bound, because fused
+  // locations that share parts may expand exponentially.
   llvm::SmallVector<mlir::Location> open = {location};
   for (int visited = 0; !open.empty() && visited < 1000 && file.empty(); ++visited) {
     mlir::Location here = open.pop_back_val();

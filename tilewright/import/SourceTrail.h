@@ -1,4 +1,4 @@
-// Where in the user's program an operation comes from, in words.
+// sourceOf(): where in the user's program an operation comes from, as text.
 #ifndef TILEWRIGHT_IMPORT_SOURCETRAIL_H
 #define TILEWRIGHT_IMPORT_SOURCETRAIL_H
 
@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-/// "train.py:41:8 (jit(step)/dot_general)": the innermost file of a location
-/// and the name nearest to it, as far as they are known; else an empty string.
+/// "train.py:41:8 (jit(step)/dot_general)": the innermost file of a location and the name nearest
+/// to it, as far as they are known; empty if neither is known.
 std::string sourceOf(mlir::Location location);
 
 } // namespace tilewright

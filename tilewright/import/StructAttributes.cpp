@@ -1,4 +1,4 @@
-// The attributes that VHLO spells field by field and StableHLO as one struct.
+// Converts attributes that VHLO spells as separate fields and StableHLO as one struct.
 #include "tilewright/import/OperationAttributes.h"
 
 #include "tilewright/dialect/stablehlo/StablehloAttrs.h"
@@ -10,8 +10,8 @@ using bytecode::AttrId;
 using bytecode::AttrKind;
 using Dimensions = llvm::SmallVector<int64_t>;
 
-/// Reads fields by name and keeps the first failure, so that a struct is read
-/// as a list of fields.
+/// Reads fields by name and keeps the first failure, so that code can read all fields of a struct
+/// without a check after each.
 class Fields {
 public:
   Fields(EntryBuilder &entries, const Properties &properties)
@@ -35,7 +35,7 @@ public:
     fail(wrongKind(name, "a 1-dimensional tensor of i64"));
     return {};
   }
-  /// Of a field that the first form of the operation does not have.
+  /// Like dimensions(), for a field that the first form of the operation lacks; empty if absent.
   Dimensions newerDimensions(std::string_view name) {
     return properties[name] == bytecode::absent ? Dimensions() : dimensions(name);
   }
@@ -101,8 +101,8 @@ constexpr std::string_view algorithmFields[] = {
     "lhs_component_count",         "rhs_component_count", "num_primitive_operations",
     "allow_imprecise_accumulation"};
 
-/// Appends the algorithm of a dot, unless all of its fields are the type
-/// `none` or this form of the operation has none of them.
+/// Appends the algorithm of a dot, unless all of its fields are the type `none` or this form of the
+/// operation lacks them.
 Status appendAlgorithm(EntryBuilder &entries, const Properties &properties, Fields &fields,
                        mlir::NamedAttrList &out) {
   if (properties["lhs_precision_type"] == bytecode::absent)
@@ -114,7 +114,7 @@ Status appendAlgorithm(EntryBuilder &entries, const Properties &properties, Fiel
     return Status();
   if (none != 0)
     return wrongKind("lhs_precision_type",
-                     "given together with all fields of a dot algorithm, or none of them");
+                     "present if and only if all other fields of the dot algorithm are");
 
   mlir::Type lhs = fields.type("lhs_precision_type"), rhs = fields.type("rhs_precision_type"),
              accumulation = fields.type("accumulation_type");

@@ -1,4 +1,4 @@
-// Tables of an artifact, written by hand: what a hostile file can decode to.
+// Handwritten tables of an artifact: what a hostile file can decode to.
 #ifndef TILEWRIGHT_IMPORT_TESTTABLES_H
 #define TILEWRIGHT_IMPORT_TESTTABLES_H
 
@@ -11,8 +11,8 @@
 
 namespace tilewright {
 
-/// Builds a bytecode::Module from the outside in. It keeps the promises of
-/// Module (ids in range, preorder) and none of those that the importer checks.
+/// Builds a bytecode::Module from the outside in. It satisfies the invariants of Module (ids in
+/// range, preorder) but none of those that the importer checks.
 ///
 ///   TestTables tables;
 ///   tables.beginFunction("main", {f32}, {f32});
@@ -87,7 +87,7 @@ public:
   uint32_t array(Ids elements, AttrKind kind = AttrKind::vhloArray) {
     return attr(kind, bytecode::absent, bytecode::absent, pool(module.attrLists, elements));
   }
-  /// A tensor of `of`; `bytes` as they stand in the file.
+  /// A tensor of type `of`; `bytes` are encoded as in the file.
   uint32_t constant(uint32_t of, std::string bytes, int64_t count,
                     bytecode::LiteralForm form = bytecode::LiteralForm::elements) {
     texts.push_back(std::move(bytes));
@@ -179,7 +179,7 @@ private:
   }
 
   std::vector<uint32_t> open;
-  // Strings and literals are views; a deque does not move what they see.
+  // Strings and literals are views; a deque keeps the addresses of its elements.
   std::deque<std::string> texts;
 };
 

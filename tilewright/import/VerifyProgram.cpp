@@ -16,7 +16,7 @@ namespace {
 constexpr size_t maxReported = 5;
 constexpr size_t maxMessageBytes = 2000;
 
-/// Collects what the verifier says, as text for a Status.
+/// Collects the verifier's diagnostics as text for a Status.
 class Findings {
 public:
   explicit Findings(mlir::MLIRContext &context)
@@ -27,7 +27,7 @@ public:
           add(found);
           return mlir::success();
         }) {
-    // The operation itself may hold a region of a million others.
+    // Do not print the operation: its region may contain a million others.
     context.printOpOnDiagnostic(false);
   }
   ~Findings() { context.printOpOnDiagnostic(printedOps); }
@@ -66,7 +66,7 @@ private:
 
 using Functions = llvm::SmallVector<mlir::func::FuncOp>;
 
-/// Who a function calls, each named by its place in `functions`.
+/// The functions that `function` calls, as indices into `functions`.
 llvm::SmallVector<size_t> callees(mlir::func::FuncOp function,
                                   const llvm::DenseMap<mlir::StringAttr, size_t> &places) {
   llvm::SmallVector<size_t> found;
@@ -100,7 +100,7 @@ Status cycle(const Functions &functions, llvm::ArrayRef<size_t> path, size_t aga
                        "; write the repetition as stablehlo.while"));
 }
 
-/// Depth first with a list of our own: chains of calls may be as long as the file.
+/// Depth first with an explicit stack: call chains may be as long as the file.
 Status checkCalls(mlir::ModuleOp module) {
   Functions functions;
   llvm::DenseMap<mlir::StringAttr, size_t> places;

@@ -1,4 +1,4 @@
-// Whether a module is a program that the specification allows.
+// verifyProgram(): whether a module is a valid StableHLO program.
 #ifndef TILEWRIGHT_IMPORT_VERIFYPROGRAM_H
 #define TILEWRIGHT_IMPORT_VERIFYPROGRAM_H
 
@@ -8,10 +8,10 @@
 
 namespace tilewright {
 
-/// Runs MLIR's verifier, which runs those of the dialects, and then looks for
-/// functions that call themselves, over however many others.
-///  - programInvalid: a rule is broken; says which, by which operation, where.
-///  - callsItself: there is a cycle; names its functions.
+/// Runs MLIR's verifier, which runs the dialects' verifiers, and then looks for direct and indirect
+/// recursion.
+///  - programInvalid: names the violated rule, the operation and its line.
+///  - callsItself: the call graph has a cycle; names its functions.
 Status verifyProgram(mlir::ModuleOp module);
 
 } // namespace tilewright

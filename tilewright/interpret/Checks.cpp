@@ -19,15 +19,15 @@ static std::string indexOf(const Shape &shape, int64_t position) {
   return listed(index);
 }
 
-/// Fails unless `agrees(actual, expected)` for all elements. `describe` says
-/// how far apart two of them are.
+/// Fails unless `agrees(actual, expected)` holds for all elements. `describe` formats the distance
+/// between two elements.
 template <typename Agrees, typename Describe>
 static Status compare(const Tensor &actual, const Tensor &expected, std::string_view rule,
                       Agrees agrees, Describe describe) {
   if (actual.type() != expected.type() || actual.shape() != expected.shape())
     return Status(Error::interpretCheck,
-                  concat("a check compares tensors of one type, got ", actual.typeString(), " and ",
-                         expected.typeString()));
+                  concat("operands of a check must have the same type, got ", actual.typeString(),
+                         " and ", expected.typeString()));
   int64_t differences = 0, first = 0;
   for (int64_t i = 0; i < actual.elementCount(); ++i)
     if (!agrees(actual.at(i), expected.at(i)) && differences++ == 0)
@@ -60,7 +60,8 @@ uint64_t ulpsApart(ElementType type, double a, double b) {
     return 0;
   if (!std::isfinite(a) || !std::isfinite(b))
     return std::numeric_limits<uint64_t>::max();
-  // Without their signs, the bits of a format count its values up from zero.
+  // Without the sign bit, the encoding of a value is its index in the sequence of non-negative
+  // values.
   const unsigned padding = numerics::formatOf(type).paddingBits;
   const uint64_t up = numerics::encode(type, std::fabs(a)) >> padding;
   const uint64_t down = numerics::encode(type, std::fabs(b)) >> padding;

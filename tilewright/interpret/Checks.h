@@ -1,4 +1,4 @@
-// How a program compares what it computed with what it expected.
+// Comparisons of actual and expected results.
 #ifndef TILEWRIGHT_INTERPRET_CHECKS_H
 #define TILEWRIGHT_INTERPRET_CHECKS_H
 
@@ -6,20 +6,22 @@
 
 namespace tilewright::interpret {
 
-/// Each compares element by element and fails with Error::interpretCheck at the
-/// first difference, with its index, both values and how many more there are.
+/// Each function compares element by element and fails with Error::interpretCheck. The message has
+/// the index and both values of the first difference, and the number of differences.
 
 /// Equal as values: -0 equals +0, and NaN equals NaN, whatever its bits.
 Status expectEqual(const Tensor &actual, const Tensor &expected);
 
-/// At most `ulps` values of the type apart; zeros count as one value, NaN
-/// equals NaN, infinities only themselves. Complex numbers component by component.
+/// Elements may differ by at most `ulps` values of the type. Both zeros count as the same value,
+/// NaN equals NaN, and infinities equal only themselves. Complex numbers are compared by component.
 Status expectClose(const Tensor &actual, const Tensor &expected, uint64_t ulps);
 
-/// At most `tolerance` apart; NaN equals NaN, infinities only themselves.
+/// Elements may differ by at most `tolerance`. NaN equals NaN, and infinities equal only
+/// themselves.
 Status expectAlmostEqual(const Tensor &actual, const Tensor &expected, double tolerance);
 
-/// The number of values of a real type between two of it.
+/// The distance of two values of a real type in ulps: how many steps to the next value lead from
+/// one to the other.
 uint64_t ulpsApart(ElementType type, double a, double b);
 
 } // namespace tilewright::interpret

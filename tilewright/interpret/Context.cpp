@@ -15,24 +15,24 @@ Context::Context(const InterpretOptions &options) : budget(std::make_shared<Budg
 
 Result<std::shared_ptr<std::byte>> Context::allocate(int64_t bytes) {
   const int64_t limit = budget->options.maxBytes;
-  // The bytes are taken before they are allocated, so that two ranks cannot
-  // both see room for the last tensor. Comparing with what is left rather than
-  // adding keeps a huge request from overflowing.
+  // Reserve the bytes before allocating, so that two ranks cannot both see room for the last
+  // tensor. Comparing with the remainder instead of adding keeps a huge request from overflowing.
   int64_t live = budget->liveBytes.load(std::memory_order_relaxed);
   do {
     if (bytes > limit - live)
-      return Status(Error::interpretBytes,
-                    concat("asks for ", bytes, " bytes while ", live, " are alive, limit ", limit,
-                           "; raise interpret.max-bytes"));
+      return Status(Error::interpretBytes, concat("cannot allocate ", bytes, " bytes: ", live,
+                                                  " bytes are in use and the limit is ", limit,
+                                                  "; raise interpret.max-bytes"));
   } while (!budget->liveBytes.compare_exchange_weak(live, live + bytes));
 
   auto *memory = static_cast<std::byte *>(
       ::operator new(static_cast<size_t>(bytes), bufferAlignment, std::nothrow));
   if (!memory) {
     budget->liveBytes -= bytes;
-    return Status(Error::interpretBytes,
-                  concat("asks for ", bytes, " bytes, which the machine does not have; ", live,
-                         " are alive; lower interpret.max-bytes to fail earlier"));
+    return Status(
+        Error::interpretBytes,
+        concat("cannot allocate ", bytes, " bytes: out of memory with ", live,
+               " bytes in use; lower interpret.max-bytes to fail before memory runs out"));
   }
   int64_t peak = budget->peakBytes.load(std::memory_order_relaxed);
   while (peak < live + bytes && !budget->peakBytes.compare_exchange_weak(peak, live + bytes)) {
@@ -49,8 +49,9 @@ Status Context::countSteps(int64_t steps) {
   const int64_t before = budget->steps.fetch_add(steps, std::memory_order_relaxed);
   if (steps > limit - before)
     return Status(Error::interpretSteps,
-                  concat("needs ", steps, " scalar operations after ", before, ", limit ", limit,
-                         "; raise interpret.max-steps if the program is known to end"));
+                  concat("needs ", steps, " more scalar operations after ", before,
+                         ", but the limit is ", limit,
+                         "; raise interpret.max-steps if the program is known to terminate"));
   return Status();
 }
 

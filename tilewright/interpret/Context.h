@@ -1,4 +1,4 @@
-// Context: what one evaluation may spend, and how much of it is spent.
+// Context: the memory and step budget of one evaluation, and how much of it has been used.
 #ifndef TILEWRIGHT_INTERPRET_CONTEXT_H
 #define TILEWRIGHT_INTERPRET_CONTEXT_H
 
@@ -12,27 +12,26 @@
 
 namespace tilewright::interpret {
 
-/// Counts the bytes of tensors that are alive and the scalar operations done so
-/// far, against InterpretOptions. Every allocation and every loop over elements
-/// goes through it, before memory or time is spent:
+/// Counts the bytes of live tensors and the scalar operations so far, and enforces the limits of
+/// InterpretOptions. Every allocation and every loop over elements calls it first:
 ///
 ///   TILEWRIGHT_TRY(context.countSteps(result.elementCount()));
 ///
-/// A copy shares the counts, so the simulated ranks of one evaluation spend one
-/// budget. Thread-safe. Buffers may outlive the Context.
+/// Copies share the counts, so the simulated ranks of one evaluation share one budget. Thread-safe.
+/// Buffers may outlive the Context.
 class Context {
 public:
-  /// Implicit, so that whoever need not look at the counts passes options.
+  /// Implicit, so that callers that do not need the counts can pass options.
   Context(const InterpretOptions &options = {});
 
   const InterpretOptions &options() const { return budget->options; }
 
-  /// Memory for `bytes`, aligned to 64 and not initialised; given back to the
-  /// budget when the last owner lets go.
-  ///  - interpretBytes: more would be alive than interpret.max-bytes allows.
+  /// Allocates `bytes` bytes of uninitialized memory, aligned to 64. They are returned to the
+  /// budget when the last owner releases them.
+  ///  - interpretBytes: the live bytes would exceed interpret.max-bytes.
   Result<std::shared_ptr<std::byte>> allocate(int64_t bytes);
 
-  /// - interpretSteps: the evaluation has done more than interpret.max-steps.
+  /// - interpretSteps: the evaluation has exceeded interpret.max-steps.
   Status countSteps(int64_t steps);
 
   int64_t liveBytes() const { return budget->liveBytes.load(std::memory_order_relaxed); }

@@ -6,13 +6,18 @@
 namespace tilewright::interpret {
 
 static Status needTwoTensors(std::span<const RuntimeValue> inputs) {
-  if (inputs.size() == 2 && inputs[0].isTensor() && inputs[1].isTensor())
-    return Status();
-  return Status(Error::interpretCheck,
-                concat("a check compares two tensors, got ", inputs.size(), " operands"));
+  if (inputs.size() != 2)
+    return Status(Error::interpretCheck,
+                  concat("a check must have two operands, got ", inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].isTensor())
+      return Status(Error::interpretCheck,
+                    concat("operand ", i, " of a check must be a tensor, got ",
+                           inputs[i].isTuple() ? "a tuple" : "a token"));
+  return Status();
 }
 
-/// A check without results, from a comparison of two tensors.
+/// Makes a custom call without results from a comparison of two tensors.
 template <typename Compare> static CustomCalls::Function checkBy(Compare compare) {
   return [compare](mlir::Operation *, std::span<const RuntimeValue> inputs,
                    Context &) -> Result<RuntimeValues> {
@@ -36,16 +41,16 @@ static Result<RuntimeValues> passOn(mlir::Operation *, std::span<const RuntimeVa
   return RuntimeValues(inputs.begin(), inputs.end());
 }
 
-/// jax.export's check of the sizes a program was promised: the first operand is
-/// the answer, the others are the numbers that {0}, {1} … in its message stand for.
+/// jax.export's assertion about dynamic sizes: the first operand is the condition, and the other
+/// operands replace {0}, {1} … in the error message.
 static Result<RuntimeValues> assertShape(mlir::Operation *call,
                                          std::span<const RuntimeValue> inputs, Context &) {
   for (const RuntimeValue &input : inputs)
     if (!input.isTensor() || input.tensor().elementCount() != 1)
-      return Status(Error::interpretShape, "shape_assertion takes scalars only");
+      return Status(Error::interpretShape, "operands of shape_assertion must be scalars");
   if (inputs.empty() || inputs[0].tensor().indexAt(0) != 0)
     return RuntimeValues();
-  std::string message = "a promise about the sizes of inputs does not hold";
+  std::string message = "an assertion about the shapes of the inputs does not hold";
   if (auto text = call->getAttrOfType<mlir::StringAttr>("error_message"))
     message = text.str();
   for (size_t i = 1; i < inputs.size(); ++i) {
@@ -68,6 +73,10 @@ const CustomCalls &CustomCalls::standard() {
               }));
     calls.add("check.eq", answerEqual);
     calls.add("shape_assertion", assertShape);
+    // JAX's request to compute one value before another; the evaluator runs ops in program order.
+    calls.add("control_dep",
+              [](mlir::Operation *, std::span<const RuntimeValue>,
+                 Context &) -> Result<RuntimeValues> { return RuntimeValues(); });
     for (llvm::StringRef target :
          {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint",
           "annotate_device_placement", "MoveToHost", "MoveToDevice", "xla.sdy.FuncResultSharding"})

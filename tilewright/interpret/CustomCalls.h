@@ -1,4 +1,4 @@
-// What custom calls mean, by the name of their target.
+// The semantics of custom calls, by target name.
 #ifndef TILEWRIGHT_INTERPRET_CUSTOMCALLS_H
 #define TILEWRIGHT_INTERPRET_CUSTOMCALLS_H
 
@@ -13,7 +13,7 @@
 
 namespace tilewright::interpret {
 
-/// A table of targets.
+/// Maps target names to their implementations.
 ///
 ///   CustomCalls calls = CustomCalls::standard();
 ///   calls.add("my.twice", [](mlir::Operation *, std::span<const RuntimeValue> inputs,
@@ -23,18 +23,18 @@ public:
   using Function = std::function<Result<RuntimeValues>(
       mlir::Operation *call, std::span<const RuntimeValue> inputs, Context &context)>;
 
-  /// The targets that every evaluation knows: the checks by which a program
-  /// judges itself, and annotations of shardings, which pass their operands on.
+  /// The targets that every evaluation supports: the checks with which a program verifies its own
+  /// results, and sharding annotations, which return their operands.
   ///
   ///   check.expect_eq(actual, expected)         equal as values; NaN equals NaN
-  ///   check.expect_close(actual, expected)      at most 3 values of the type apart
+  ///   check.expect_close(actual, expected)      at most 3 ulps apart
   ///   check.expect_almost_eq(actual, expected)  at most 0.001 apart
-  ///   check.eq(expected, actual) -> i1          integers equal, others 0.0001 apart
-  ///   shape_assertion(condition, sizes…)        what jax.export was promised of dynamic sizes
+  ///   check.eq(expected, actual) -> i1          integers equal, others at most 0.0001 apart
+  ///   shape_assertion(condition, sizes…)        jax.export's assertions about dynamic sizes
   static const CustomCalls &standard();
 
   void add(llvm::StringRef target, Function function) { table[target] = std::move(function); }
-  /// Null if there is no such target.
+  /// Null if the target is unknown.
   const Function *find(llvm::StringRef target) const {
     auto found = table.find(target);
     return found == table.end() ? nullptr : &found->second;

@@ -1,4 +1,4 @@
-// Ops that reach outside the function: calls by name, composites, the host.
+// Ops that refer to something outside the function: calls by name, composites, the host.
 #include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/interpret/Evaluation.h"
 #include "tilewright/interpret/Types.h"
@@ -11,9 +11,8 @@ static Status evaluateCustomCall(stablehlo::CustomCallOp op, OpCall &call) {
   const CustomCalls::Function *function = call.evaluation.program.customCalls.find(target);
   if (!function)
     return Status(Error::interpretCustomCall,
-                  concat("custom call target '", target,
-                         "' is not one that the evaluator knows; register it with "
-                         "CustomCalls::add, or lower it before evaluation"));
+                  concat("unknown custom call target '", target,
+                         "'; register it with CustomCalls::add, or lower it before evaluation"));
   return call.give((*function)(op, call.operands, call.context()));
 }
 

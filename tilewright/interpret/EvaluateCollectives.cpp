@@ -1,4 +1,4 @@
-// Ops that several ranks carry out together.
+// Collective ops.
 #include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/CollectiveOps.h"
 #include "tilewright/interpret/Evaluation.h"
@@ -13,14 +13,14 @@
 namespace tilewright::interpret {
 
 static std::string whereOf(mlir::Operation *op) {
-  const std::string place = placeOf(op->getLoc());
-  return concat("'", op->getName().getStringRef().str(), "'", place.empty() ? "" : " at ", place);
+  const std::string source = sourceLocation(op->getLoc());
+  return concat("'", op->getName().getStringRef().str(), "'", source.empty() ? "" : " at ", source);
 }
 
 namespace {
-/// What a rank knows after meeting its group: everybody's operands in the
-/// group's order, and its own place in it.
-struct Meeting {
+/// The state of a rank after exchanging with its group: the operands of all members in the group's
+/// order, and its own position.
+struct GroupOperands {
   std::vector<RuntimeValues> members;
   size_t self;
 
@@ -34,8 +34,8 @@ struct Meeting {
 };
 } // namespace
 
-/// Meets the group that this rank is in; nothing if it is in none.
-static Result<std::optional<Meeting>> meet(OpCall &call) {
+/// Exchanges operands with this rank's group; nullopt if the rank is in no group.
+static Result<std::optional<GroupOperands>> exchange(OpCall &call) {
   const Rank &rank = call.evaluation.rank;
   TILEWRIGHT_ASSIGN(RankGroups groups, rankGroupsOf(call.op, rank.world->grid()));
   for (const std::vector<int64_t> &group : groups) {
@@ -46,21 +46,22 @@ static Result<std::optional<Meeting>> meet(OpCall &call) {
     TILEWRIGHT_ASSIGN(std::vector<RuntimeValues> members,
                       rank.world->exchange(call.op, group, rank.number, std::move(call.operands),
                                            whereOf(call.op)));
-    return std::optional<Meeting>(Meeting{std::move(members), index});
+    return std::optional<GroupOperands>(GroupOperands{std::move(members), index});
   }
-  return std::optional<Meeting>();
+  return std::optional<GroupOperands>();
 }
 
-/// The same for ops that every rank must be in a group of.
-static Result<Meeting> mustMeet(OpCall &call) {
-  TILEWRIGHT_ASSIGN(std::optional<Meeting> meeting, meet(call));
-  if (!meeting)
-    return Status(Error::interpretGroups, concat("rank ", call.evaluation.rank.number,
-                                                 " is in none of the replica groups"));
-  return *std::move(meeting);
+/// Like exchange(), for ops that require every rank to be in a group.
+static Result<GroupOperands> mustExchange(OpCall &call) {
+  TILEWRIGHT_ASSIGN(std::optional<GroupOperands> group, exchange(call));
+  if (!group)
+    return Status(Error::interpretGroups,
+                  concat("rank ", call.evaluation.rank.number, " is not in any replica group"));
+  return *std::move(group);
 }
 
-/// Combines one tensor per member, in order, in the type that the body takes.
+/// Folds one tensor per member in group order. Computes in the body's argument type and converts
+/// the sum to `result`.
 static Result<Tensor> fold(OpCall &call, std::vector<Tensor> tensors, const ScalarFunction &body,
                            ElementType result) {
   const ElementType type = body.argumentTypes().front();
@@ -79,7 +80,7 @@ static Result<Tensor> fold(OpCall &call, std::vector<Tensor> tensors, const Scal
   return converted(sum, result);
 }
 
-/// Part `index` of `count` equal ones along `dimension`.
+/// Part `index` of `count` equal parts along `dimension`.
 static Result<Tensor> part(const Tensor &tensor, int64_t dimension, int64_t count, int64_t index,
                            Context &context) {
   const int64_t size = tensor.shape()[dimension];
@@ -103,42 +104,42 @@ static Status giveZeros(OpCall &call) {
 }
 
 static Status evaluateAllGather(stablehlo::AllGatherOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
+  TILEWRIGHT_ASSIGN(GroupOperands group, mustExchange(call));
   for (size_t i = 0; i < op->getNumResults(); ++i)
-    TILEWRIGHT_TRY(call.give(concatenate(
-        meeting.tensors(i), static_cast<int64_t>(op.getAllGatherDim()), call.context())));
+    TILEWRIGHT_TRY(call.give(
+        concatenate(group.tensors(i), static_cast<int64_t>(op.getAllGatherDim()), call.context())));
   return Status();
 }
 
 static Status evaluateAllReduce(stablehlo::AllReduceOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
+  TILEWRIGHT_ASSIGN(GroupOperands group, mustExchange(call));
   TILEWRIGHT_ASSIGN(ScalarFunction body, call.scalarFunction(op.getComputation()));
   for (size_t i = 0; i < op->getNumResults(); ++i)
-    TILEWRIGHT_TRY(call.give(fold(call, meeting.tensors(i), body, call.resultElementType(i))));
+    TILEWRIGHT_TRY(call.give(fold(call, group.tensors(i), body, call.resultElementType(i))));
   return Status();
 }
 
 static Status evaluateReduceScatter(stablehlo::ReduceScatterOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
+  TILEWRIGHT_ASSIGN(GroupOperands group, mustExchange(call));
   TILEWRIGHT_ASSIGN(ScalarFunction body, call.scalarFunction(op.getComputation()));
-  TILEWRIGHT_ASSIGN(Tensor sum, fold(call, meeting.tensors(0), body, call.resultElementType()));
+  TILEWRIGHT_ASSIGN(Tensor sum, fold(call, group.tensors(0), body, call.resultElementType()));
   return call.give(part(sum, static_cast<int64_t>(op.getScatterDimension()),
-                        static_cast<int64_t>(meeting.members.size()),
-                        static_cast<int64_t>(meeting.self), call.context()));
+                        static_cast<int64_t>(group.members.size()),
+                        static_cast<int64_t>(group.self), call.context()));
 }
 
 static Status evaluateAllToAll(stablehlo::AllToAllOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
+  TILEWRIGHT_ASSIGN(GroupOperands group, mustExchange(call));
   const auto count = static_cast<int64_t>(op.getSplitCount());
-  if (count != static_cast<int64_t>(meeting.members.size()))
-    return Status(Error::interpretGroups, concat("split_count must be the size of the group, got ",
-                                                 count, " and ", meeting.members.size()));
+  if (count != static_cast<int64_t>(group.members.size()))
+    return Status(Error::interpretGroups,
+                  concat("split_count must equal the size of the group, got ", count, " and ",
+                         group.members.size()));
   for (size_t i = 0; i < op->getNumResults(); ++i) {
     std::vector<Tensor> parts;
-    for (const Tensor &tensor : meeting.tensors(i)) {
-      TILEWRIGHT_ASSIGN(Tensor mine,
-                        part(tensor, static_cast<int64_t>(op.getSplitDimension()), count,
-                             static_cast<int64_t>(meeting.self), call.context()));
+    for (const Tensor &tensor : group.tensors(i)) {
+      TILEWRIGHT_ASSIGN(Tensor mine, part(tensor, static_cast<int64_t>(op.getSplitDimension()),
+                                          count, static_cast<int64_t>(group.self), call.context()));
       parts.push_back(std::move(mine));
     }
     TILEWRIGHT_TRY(call.give(
@@ -147,40 +148,39 @@ static Status evaluateAllToAll(stablehlo::AllToAllOp op, OpCall &call) {
   return Status();
 }
 
-/// The member whose value `results[i]` is, or goes to: the first, or with a
-/// dynamic root the one that the last operand names.
-static Result<size_t> rootOf(const Meeting &meeting, size_t i, bool dynamic) {
+/// The index in the group of the rank that sends result `i` (broadcast) or receives it (reduce): 0,
+/// or with a dynamic root the value in the last operand.
+static Result<size_t> rootOf(const GroupOperands &group, size_t i, bool dynamic) {
   if (!dynamic)
     return size_t(0);
-  const int64_t root =
-      meeting.members[meeting.self].back().tensor().indexAt(static_cast<int64_t>(i));
-  if (root < 0 || root >= static_cast<int64_t>(meeting.members.size()))
-    return Status(Error::interpretGroups,
-                  concat("root ", root, " is not in a group of ", meeting.members.size()));
+  const int64_t root = group.members[group.self].back().tensor().indexAt(static_cast<int64_t>(i));
+  if (root < 0 || root >= static_cast<int64_t>(group.members.size()))
+    return Status(Error::interpretGroups, concat("root must be in [0, ", group.members.size(),
+                                                 "), the size of the group, got ", root));
   return static_cast<size_t>(root);
 }
 
 static Status evaluateBroadcast(stablehlo::CollectiveBroadcastOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(std::optional<Meeting> meeting, meet(call));
-  if (!meeting)
+  TILEWRIGHT_ASSIGN(std::optional<GroupOperands> group, exchange(call));
+  if (!group)
     return giveZeros(call);
   for (size_t i = 0; i < op->getNumResults(); ++i) {
-    TILEWRIGHT_ASSIGN(size_t root, rootOf(*meeting, i, op.getHasDynamicRoot()));
-    call.results.push_back(meeting->members[root][i]);
+    TILEWRIGHT_ASSIGN(size_t root, rootOf(*group, i, op.getHasDynamicRoot()));
+    call.results.push_back(group->members[root][i]);
   }
   return Status();
 }
 
 static Status evaluateCollectiveReduce(stablehlo::CollectiveReduceOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(std::optional<Meeting> meeting, meet(call));
-  if (!meeting)
+  TILEWRIGHT_ASSIGN(std::optional<GroupOperands> group, exchange(call));
+  if (!group)
     return giveZeros(call);
   TILEWRIGHT_ASSIGN(ScalarFunction body, call.scalarFunction(op.getComputation()));
   for (size_t i = 0; i < op->getNumResults(); ++i) {
-    TILEWRIGHT_ASSIGN(size_t root, rootOf(*meeting, i, op.getHasDynamicRoot()));
+    TILEWRIGHT_ASSIGN(size_t root, rootOf(*group, i, op.getHasDynamicRoot()));
     const ElementType type = call.resultElementType(i);
-    if (root == meeting->self) {
-      TILEWRIGHT_TRY(call.give(fold(call, meeting->tensors(i), body, type)));
+    if (root == group->self) {
+      TILEWRIGHT_TRY(call.give(fold(call, group->tensors(i), body, type)));
       continue;
     }
     TILEWRIGHT_ASSIGN(Shape shape, call.resultShape(i));
@@ -202,9 +202,9 @@ static Status evaluatePermute(stablehlo::CollectivePermuteOp op, OpCall &call) {
 }
 
 static Status evaluateCrossReplicaSum(stablehlo::CrossReplicaSumOp op, OpCall &call) {
-  TILEWRIGHT_ASSIGN(Meeting meeting, mustMeet(call));
-  return call.give(fold(call, meeting.tensors(0),
-                        ScalarFunction::single(ScalarOp::add, meeting.tensors(0).front().type()),
+  TILEWRIGHT_ASSIGN(GroupOperands group, mustExchange(call));
+  return call.give(fold(call, group.tensors(0),
+                        ScalarFunction::single(ScalarOp::add, group.tensors(0).front().type()),
                         call.resultElementType()));
 }
 
@@ -218,7 +218,7 @@ static Status evaluateSend(stablehlo::SendOp op, OpCall &call) {
     return Status();
   }
   if (!op.getSourceTargetPairs())
-    return Status(Error::interpretGroups, "a send to another device needs source_target_pairs");
+    return Status(Error::interpretGroups, "a send to another device must have source_target_pairs");
   TILEWRIGHT_ASSIGN(RankGroups pairs, rankGroupsOf(op, rank.world->grid()));
   for (const std::vector<int64_t> &pair : pairs)
     if (pair[0] == rank.number)
@@ -235,7 +235,8 @@ static Status evaluateRecv(stablehlo::RecvOp op, OpCall &call) {
     return Status();
   }
   if (!op.getSourceTargetPairs())
-    return Status(Error::interpretGroups, "a recv from another device needs source_target_pairs");
+    return Status(Error::interpretGroups,
+                  "a recv from another device must have source_target_pairs");
   TILEWRIGHT_ASSIGN(RankGroups pairs, rankGroupsOf(op, rank.world->grid()));
   for (const std::vector<int64_t> &pair : pairs) {
     if (pair[1] != rank.number)
@@ -245,7 +246,7 @@ static Status evaluateRecv(stablehlo::RecvOp op, OpCall &call) {
     call.results.emplace_back();
     return Status();
   }
-  // Nobody sends to this rank: it gets zeros, as from collective_permute.
+  // No rank sends to this rank: it gets zeros, as in collective_permute.
   for (size_t i = 0; i + 1 < op->getNumResults(); ++i) {
     TILEWRIGHT_ASSIGN(Shape shape, call.resultShape(i));
     const ElementType type = call.resultElementType(i);
@@ -277,8 +278,7 @@ void addCollectiveHandlers(HandlerTable &table) {
   add<stablehlo::ReplicaIdOp>(table, [](stablehlo::ReplicaIdOp op, OpCall &call) {
     return giveNumber(call, call.evaluation.rank.replica());
   });
-  // What is started has finished before anything else runs: an order that
-  // every asynchronous execution allows.
+  // Run the started op to completion at once: every asynchronous schedule must allow that.
   add<stablehlo::AsyncStartOp>(table, [](stablehlo::AsyncStartOp op, OpCall &call) {
     TILEWRIGHT_ASSIGN(RuntimeValues results, call.run(op.getBody(), std::move(call.operands)));
     call.results.push_back(RuntimeValue::tuple(std::move(results)));

@@ -13,7 +13,7 @@ static Status evaluateWhile(stablehlo::WhileOp op, OpCall &call) {
     TILEWRIGHT_ASSIGN(RuntimeValues condition, call.run(op.getCond(), state));
     if (!condition.front().tensor().at(0).u)
       break;
-    // The body takes the state over, so it can update its tensors in place.
+    // Move the state into the body, so that the body can update its tensors in place.
     TILEWRIGHT_ASSIGN(state, call.run(op.getBody(), std::move(state)));
   }
   call.results = std::move(state);
@@ -31,12 +31,12 @@ void addControlFlowHandlers(HandlerTable &table) {
   add<stablehlo::CaseOp>(table, [](stablehlo::CaseOp op, OpCall &call) {
     const auto count = static_cast<int64_t>(op.getBranches().size());
     const int64_t index = call.tensor(0).indexAt(0);
-    // An index that names no branch means the last.
+    // An index out of range selects the last branch.
     const int64_t branch = index >= 0 && index < count ? index : count - 1;
     return call.give(call.run(op.getBranches()[static_cast<size_t>(branch)], {}));
   });
   add<stablehlo::WhileOp, evaluateWhile>(table);
-  // What becomes one kernel means what its ops mean.
+  // A fusion computes the same as its ops.
   add<exec::FusionOp>(table, [](exec::FusionOp op, OpCall &call) {
     return call.give(call.run(op.getBody(), std::move(call.operands)));
   });

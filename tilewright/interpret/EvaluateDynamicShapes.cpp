@@ -1,4 +1,4 @@
-// Ops whose shapes are values of the program.
+// Ops whose shapes are runtime values.
 #include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
 #include "tilewright/interpret/Evaluation.h"
 #include "tilewright/interpret/kernels/Movement.h"

@@ -33,7 +33,7 @@ static Status evaluateDot(stablehlo::DotOp op, OpCall &call) {
   return call.give(dot(call.tensor(0), call.tensor(1), call.resultElementType(), call.context()));
 }
 
-/// What convolution and dynamic_conv share; they differ in where the padding is.
+/// The common part of convolution and dynamic_conv; they differ in the source of the padding.
 template <typename Op>
 static Status convolve(Op op, const std::vector<int64_t> &padding, OpCall &call) {
   stablehlo::ConvDimensionNumbersAttr numbers = op.getDimensionNumbers();
@@ -104,7 +104,7 @@ static Status evaluateTriangularSolve(stablehlo::TriangularSolveOp op, OpCall &c
 }
 
 static Status evaluateFft(stablehlo::FftOp op, OpCall &call) {
-  // Both enumerations have one order.
+  // Both enumerations have the same order.
   const auto kind = static_cast<FftKind>(op.getFftType());
   return call.give(fft(call.tensor(0), kind, op.getFftLength(), call.context()));
 }

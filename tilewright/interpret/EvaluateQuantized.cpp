@@ -1,5 +1,5 @@
-// Quantized tensors are kept as tensors of their storage type. Ops that only
-// move elements never notice; arithmetic is done on what they express.
+// Quantized tensors are kept as tensors of their storage type. Data movement works on the storage;
+// arithmetic works on the expressed values.
 #include "tilewright/dialect/stablehlo/UnaryOps.h"
 #include "tilewright/interpret/Evaluation.h"
 #include "tilewright/interpret/Types.h"
@@ -31,7 +31,9 @@ static Result<QuantizedType> parametersOf(mlir::quant::QuantizedType type) {
     storage.reset();
   }
   if (!storage || !expressed)
-    return Status(Error::interpretOp, "this kind of quantized type has no meaning here");
+    return Status(
+        Error::interpretOp,
+        "unsupported quantized type; must be uniform, with supported storage and expressed types");
   parameters.storage = *storage;
   parameters.expressed = *expressed;
   parameters.storageMin = type.getStorageTypeMin();
@@ -69,7 +71,7 @@ Status onExpressedValues(OpCall &call, Handler handler) {
   return Status();
 }
 
-/// Both conversions are the identity on what is expressed.
+/// Both conversions are the identity on expressed values.
 static Status passOn(OpCall &call) {
   call.results = std::move(call.operands);
   return Status();

@@ -5,7 +5,7 @@
 namespace tilewright::interpret {
 
 static Status evaluateRngBitGenerator(stablehlo::RngBitGeneratorOp op, OpCall &call) {
-  // Both enumerations have one order.
+  // Both enumerations have the same order.
   const auto algorithm = static_cast<RandomAlgorithm>(op.getRngAlgorithm());
   TILEWRIGHT_ASSIGN(Shape shape, call.resultShape(1));
   TILEWRIGHT_ASSIGN(

@@ -8,7 +8,7 @@
 
 namespace tilewright::interpret {
 
-/// A list of one number per dimension, or ones where the attribute is absent.
+/// The list with one number per dimension, or `rank` times `otherwise` if the attribute is absent.
 static std::vector<int64_t> listOr(std::optional<llvm::ArrayRef<int64_t>> list, size_t rank,
                                    int64_t otherwise) {
   return list ? list->vec() : std::vector<int64_t>(rank, otherwise);

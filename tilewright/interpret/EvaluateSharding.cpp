@@ -1,4 +1,4 @@
-// The sdy dialect: shardings, and regions written per device.
+// The sdy dialect: shardings, and manual computations, whose bodies run per device.
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/interpret/Evaluation.h"
 #include "tilewright/interpret/Mesh.h"
@@ -11,7 +11,7 @@
 
 namespace tilewright::interpret {
 
-/// The mesh that a sharding lies on, as the module defines it.
+/// Looks up the mesh that a sharding refers to in the module.
 static Result<sdy::MeshAttr> meshAttrOf(sdy::TensorShardingAttr sharding, OpCall &call) {
   if (auto mesh = llvm::dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef()))
     return mesh;
@@ -24,7 +24,7 @@ static Result<sdy::MeshAttr> meshAttrOf(sdy::TensorShardingAttr sharding, OpCall
 }
 
 static Result<Mesh> meshOf(sdy::MeshAttr attribute) {
-  // A mesh without axes is one device, whatever its number.
+  // A mesh without axes is a single device, whatever its id.
   if (attribute.getAxes().empty())
     return Mesh::create({}, {});
   std::vector<Mesh::Axis> axes;
@@ -34,29 +34,29 @@ static Result<Mesh> meshOf(sdy::MeshAttr attribute) {
 }
 
 namespace {
-/// How one tensor is cut over the manual axes: for each dimension, the axes
-/// that cut it. Axes that are not manual leave the tensor whole.
-using Cut = std::vector<std::vector<Mesh::AxisRef>>;
+/// The sharding of one tensor over the manual axes: for each dimension, the axes that shard it. All
+/// other axes are ignored.
+using Sharding = std::vector<std::vector<Mesh::AxisRef>>;
 
 /// A `manual_computation` with its attributes resolved.
 struct ManualComputation {
   Mesh mesh;
-  std::vector<Cut> inputs, outputs;
+  std::vector<Sharding> inputs, outputs;
 };
 } // namespace
 
-static Result<Cut> cutOf(sdy::TensorShardingAttr sharding, const Mesh &mesh,
-                         llvm::ArrayRef<mlir::StringAttr> manualAxes) {
+static Result<Sharding> shardingOf(sdy::TensorShardingAttr attr, const Mesh &mesh,
+                                   llvm::ArrayRef<mlir::StringAttr> manualAxes) {
   auto isManual = [&](llvm::StringRef name) {
     return llvm::any_of(manualAxes, [&](mlir::StringAttr axis) { return axis.getValue() == name; });
   };
-  for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes())
+  for (sdy::AxisRefAttr axis : attr.getUnreducedAxes())
     if (isManual(axis.getName()))
-      return Status(Error::interpretOp, "a result that is unreduced over a manual axis has no "
-                                        "value to join");
-  Cut cut;
-  for (sdy::DimensionShardingAttr dimension : sharding.getDimShardings()) {
-    cut.emplace_back();
+      return Status(Error::interpretOp,
+                    "a result that is unreduced over a manual axis cannot be gathered");
+  Sharding sharding;
+  for (sdy::DimensionShardingAttr dimension : attr.getDimShardings()) {
+    sharding.emplace_back();
     for (sdy::AxisRefAttr axis : dimension.getAxes()) {
       if (!isManual(axis.getName()))
         continue;
@@ -65,114 +65,116 @@ static Result<Cut> cutOf(sdy::TensorShardingAttr sharding, const Mesh &mesh,
       TILEWRIGHT_ASSIGN(Mesh::AxisRef ref,
                         factor ? mesh.axis(name, factor.getPreSize(), factor.getSize())
                                : mesh.axis(name));
-      cut.back().push_back(ref);
+      sharding.back().push_back(ref);
     }
   }
-  return cut;
+  return sharding;
 }
 
 static Result<ManualComputation> resolve(sdy::ManualComputationOp op, OpCall &call) {
   llvm::SmallVector<sdy::TensorShardingAttr> shardings(op.getInShardings().getShardings());
   llvm::append_range(shardings, op.getOutShardings().getShardings());
   std::optional<sdy::MeshAttr> meshAttr;
-  for (sdy::TensorShardingAttr sharding : shardings) {
-    TILEWRIGHT_ASSIGN(sdy::MeshAttr here, meshAttrOf(sharding, call));
-    // Shardings without axes may name a mesh of their own; one with axes decides.
+  for (sdy::TensorShardingAttr attr : shardings) {
+    TILEWRIGHT_ASSIGN(sdy::MeshAttr here, meshAttrOf(attr, call));
+    // Shardings without axes may refer to a different mesh, so prefer a mesh with axes.
     if (!meshAttr || meshAttr->getAxes().empty())
       meshAttr = here;
   }
   TILEWRIGHT_ASSIGN(Mesh mesh, meshAttr ? meshOf(*meshAttr) : Mesh::create({}, {}));
   ManualComputation computation{std::move(mesh), {}, {}};
   llvm::ArrayRef<mlir::StringAttr> axes = op.getManualAxes();
-  for (sdy::TensorShardingAttr sharding : op.getInShardings().getShardings()) {
-    TILEWRIGHT_ASSIGN(Cut cut, cutOf(sharding, computation.mesh, axes));
-    computation.inputs.push_back(std::move(cut));
+  for (sdy::TensorShardingAttr attr : op.getInShardings().getShardings()) {
+    TILEWRIGHT_ASSIGN(Sharding sharding, shardingOf(attr, computation.mesh, axes));
+    computation.inputs.push_back(std::move(sharding));
   }
-  for (sdy::TensorShardingAttr sharding : op.getOutShardings().getShardings()) {
-    TILEWRIGHT_ASSIGN(Cut cut, cutOf(sharding, computation.mesh, axes));
-    computation.outputs.push_back(std::move(cut));
+  for (sdy::TensorShardingAttr attr : op.getOutShardings().getShardings()) {
+    TILEWRIGHT_ASSIGN(Sharding sharding, shardingOf(attr, computation.mesh, axes));
+    computation.outputs.push_back(std::move(sharding));
   }
   return computation;
 }
 
-/// The piece of a tensor that lies on `device`.
-static Result<RuntimeValue> pieceOf(const RuntimeValue &value, const Cut &cut, const Mesh &mesh,
-                                    int64_t device, Context &context) {
+/// The shard of a tensor on `device`.
+static Result<RuntimeValue> shardOf(const RuntimeValue &value, const Sharding &sharding,
+                                    const Mesh &mesh, int64_t device, Context &context) {
   if (!value.isTensor())
     return value;
   const Tensor &tensor = value.tensor();
   std::vector<int64_t> start, sizes;
   for (int64_t dim = 0; dim < tensor.rank(); ++dim) {
-    int64_t pieces = 1, size = tensor.shape()[dim];
-    for (const Mesh::AxisRef &ref : cut[static_cast<size_t>(dim)])
-      pieces *= ref.size;
-    if (size % pieces != 0)
-      return Status(Error::interpretShape, concat("dimension ", dim, " of size ", size,
-                                                  " cannot be cut into ", pieces, " pieces"));
-    sizes.push_back(size / pieces);
-    start.push_back(mesh.positionAlong(cut[static_cast<size_t>(dim)], device) * sizes.back());
+    int64_t shards = 1, size = tensor.shape()[dim];
+    for (const Mesh::AxisRef &ref : sharding[static_cast<size_t>(dim)])
+      shards *= ref.size;
+    if (size % shards != 0)
+      return Status(Error::interpretShape,
+                    concat("dimension ", dim, " of size ", size, " is not divisible by ", shards,
+                           ", its number of shards"));
+    sizes.push_back(size / shards);
+    start.push_back(mesh.positionAlong(sharding[static_cast<size_t>(dim)], device) * sizes.back());
   }
-  TILEWRIGHT_ASSIGN(Tensor piece, dynamicSlice(tensor, start, sizes, context));
-  return RuntimeValue(std::move(piece));
+  TILEWRIGHT_ASSIGN(Tensor shard, dynamicSlice(tensor, start, sizes, context));
+  return RuntimeValue(std::move(shard));
 }
 
-/// The whole tensor from the pieces of all devices, by device.
-static Result<RuntimeValue> joined(const std::vector<RuntimeValues> &pieces, size_t result,
-                                   const Cut &cut, const Mesh &mesh, Context &context) {
-  if (!pieces.front()[result].isTensor())
-    return pieces.front()[result];
-  const Tensor &first = pieces.front()[result].tensor();
+/// Gathers the global tensor from the shards of all devices, by device.
+static Result<RuntimeValue> gatherShards(const std::vector<RuntimeValues> &shards, size_t result,
+                                         const Sharding &sharding, const Mesh &mesh,
+                                         Context &context) {
+  if (!shards.front()[result].isTensor())
+    return shards.front()[result];
+  const Tensor &first = shards.front()[result].tensor();
   std::vector<int64_t> dims(first.shape().dims().begin(), first.shape().dims().end());
   for (size_t dim = 0; dim < dims.size(); ++dim)
-    for (const Mesh::AxisRef &ref : cut[dim])
+    for (const Mesh::AxisRef &ref : sharding[dim])
       dims[dim] *= ref.size;
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));
   TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
-  TILEWRIGHT_ASSIGN(Tensor whole, Tensor::allocate(first.type(), std::move(shape), context));
+  TILEWRIGHT_ASSIGN(Tensor global, Tensor::allocate(first.type(), std::move(shape), context));
   for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-    const Tensor &piece = pieces[static_cast<size_t>(device)][result].tensor();
-    StridedBox target{0, whole.shape().strides()};
+    const Tensor &shard = shards[static_cast<size_t>(device)][result].tensor();
+    StridedBox target{0, global.shape().strides()};
     for (size_t dim = 0; dim < dims.size(); ++dim)
-      target.offset += mesh.positionAlong(cut[dim], device) *
-                       piece.shape()[static_cast<int64_t>(dim)] * target.strides[dim];
-    copyStrided({piece.shape().dims().begin(), piece.shape().dims().end()}, piece.data(),
-                {0, piece.shape().strides()}, whole.mutableData(), target, piece.elementBytes());
+      target.offset += mesh.positionAlong(sharding[dim], device) *
+                       shard.shape()[static_cast<int64_t>(dim)] * target.strides[dim];
+    copyStrided({shard.shape().dims().begin(), shard.shape().dims().end()}, shard.data(),
+                {0, shard.shape().strides()}, global.mutableData(), target, shard.elementBytes());
   }
-  return RuntimeValue(std::move(whole));
+  return RuntimeValue(std::move(global));
 }
 
-/// Runs the body as one device: cuts its pieces of the operands.
+/// Runs the body as one device, on its shards of the operands.
 static Result<RuntimeValues> runDevice(sdy::ManualComputationOp op,
                                        const ManualComputation &computation,
                                        const RuntimeValues &operands, Evaluation &evaluation,
                                        Frame &frame) {
-  RuntimeValues pieces;
+  RuntimeValues shards;
   for (size_t i = 0; i < operands.size(); ++i) {
-    TILEWRIGHT_ASSIGN(RuntimeValue piece,
-                      pieceOf(operands[i], computation.inputs[i], computation.mesh,
+    TILEWRIGHT_ASSIGN(RuntimeValue shard,
+                      shardOf(operands[i], computation.inputs[i], computation.mesh,
                               evaluation.rank.number, evaluation.context));
-    pieces.push_back(std::move(piece));
+    shards.push_back(std::move(shard));
   }
-  return evaluation.run(op.getBody(), std::move(pieces), frame);
+  return evaluation.run(op.getBody(), std::move(shards), frame);
 }
 
 static Status evaluateManualComputation(sdy::ManualComputationOp op, OpCall &call) {
   TILEWRIGHT_ASSIGN(ManualComputation computation, resolve(op, call));
   const int64_t devices = computation.mesh.deviceCount();
   const Rank &rank = call.evaluation.rank;
-  std::vector<RuntimeValues> pieces;
+  std::vector<RuntimeValues> shards;
   if (rank.world->grid().count() == devices) {
-    // Every device is here already, as in a computation within another one.
+    // In a nested manual computation, all devices are already running.
     TILEWRIGHT_ASSIGN(RuntimeValues mine,
                       runDevice(op, computation, call.operands, call.evaluation, call.frame));
-    std::vector<int64_t> everybody;
+    std::vector<int64_t> allDevices;
     for (int64_t device = 0; device < devices; ++device)
-      everybody.push_back(device);
-    TILEWRIGHT_ASSIGN(pieces, rank.world->exchange(op, everybody, rank.number, std::move(mine),
+      allDevices.push_back(device);
+    TILEWRIGHT_ASSIGN(shards, rank.world->exchange(op, allDevices, rank.number, std::move(mine),
                                                    "'sdy.manual_computation'"));
   } else if (rank.world->grid().count() == 1) {
     World world(RankGrid{1, devices});
-    TILEWRIGHT_ASSIGN(pieces, world.run([&](int64_t device) {
+    TILEWRIGHT_ASSIGN(shards, world.run([&](int64_t device) {
       Evaluation evaluation(call.evaluation.program, call.context(), Rank{&world, device});
       Frame frame{call.frame.plan, RuntimeValues(call.frame.plan.slotCount())};
       return runDevice(op, computation, call.operands, evaluation, frame);
@@ -180,11 +182,12 @@ static Status evaluateManualComputation(sdy::ManualComputationOp op, OpCall &cal
   } else {
     return Status(Error::interpretGroups,
                   concat("the mesh has ", devices, " devices, but the program runs on ",
-                         rank.world->grid().count(), " ranks; use one or as many as the mesh"));
+                         rank.world->grid().count(),
+                         " ranks; use 1 rank, or as many as the mesh has devices"));
   }
   for (size_t i = 0; i < op->getNumResults(); ++i) {
-    TILEWRIGHT_ASSIGN(RuntimeValue value,
-                      joined(pieces, i, computation.outputs[i], computation.mesh, call.context()));
+    TILEWRIGHT_ASSIGN(RuntimeValue value, gatherShards(shards, i, computation.outputs[i],
+                                                       computation.mesh, call.context()));
     call.results.push_back(std::move(value));
   }
   return Status();
@@ -196,6 +199,7 @@ void addShardingHandlers(HandlerTable &table) {
     call.results = std::move(call.operands);
     return Status();
   });
+  add<sdy::ShardingGroupOp>(table, [](sdy::ShardingGroupOp, OpCall &) { return Status(); });
 }
 
 } // namespace tilewright::interpret

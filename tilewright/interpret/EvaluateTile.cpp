@@ -24,7 +24,7 @@ namespace {
 
 using Index = SmallVector<int64_t, 4>;
 
-/// Counts through all indices of a shape, the last dimension first.
+/// Advances to the next index of a shape in row-major order.
 bool next(Index &index, ArrayRef<int64_t> shape) {
   for (size_t dim = shape.size(); dim-- > 0;) {
     if (++index[dim] < shape[dim])
@@ -65,15 +65,16 @@ private:
   Status evaluate(tile::GatherOp op);
   Status evaluate(scf::ForOp loop);
   Status evaluate(scf::IfOp branch);
-  /// Gives values to others: all are read before any is written.
+  /// Assigns values simultaneously: reads all before writing any.
   void carry(ValueRange from, ValueRange to);
   Status evaluateScalar(mlir::Operation &op);
 
-  /// A tile of the value's type, to be written.
+  /// Allocates a tile of the value's type, to be written.
   Result<Tensor *> define(Value value);
   Result<const ScalarFunction *> functionOf(Block &block);
 
-  /// The index in `whole` of an element of a tile; nothing where it is outside and may be.
+  /// The index in a tensor of shape `whole` of an element of a tile; nullopt if it is out of bounds
+  /// and the op allows that.
   template <typename Op>
   Result<std::optional<int64_t>> locate(Op op, ArrayRef<int64_t> whole, ArrayRef<int64_t> index);
 
@@ -92,7 +93,7 @@ Result<Tensor *> KernelRun::define(Value value) {
   auto type = cast<ShapedType>(value.getType());
   std::optional<ElementType> element = signlessTypeOf(type.getElementType());
   if (!element)
-    return Status(Error::interpretOp, "a tile has elements without a meaning");
+    return Status(Error::interpretOp, "a tile has an unsupported element type");
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(type.getShape()));
   TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
   TILEWRIGHT_ASSIGN(tiles[value], Tensor::allocate(*element, std::move(shape), context));
@@ -119,8 +120,10 @@ Result<std::vector<Tensor>> KernelRun::run(const std::vector<Tensor> &inputs) {
     TILEWRIGHT_ASSIGN(Shape shape, Shape::create(type.getShape()));
     if (!element || shape.elementCount() != input.elementCount() ||
         numerics::bitWidth(*element) != numerics::bitWidth(input.type()))
-      return Status(Code::internal, concat("kernel '", kernel.getSymName().str(),
-                                           "' is given tensor<", input.typeString(), ">"));
+      return Status(Code::internal,
+                    concat("kernel '", kernel.getSymName().str(),
+                           "' has an input that does not match its parameter: tensor<",
+                           input.typeString(), ">"));
     tiles[argument] = input.reinterpreted(*element, std::move(shape));
   }
   for (Value output : kernel.getOutputs()) {
@@ -141,7 +144,7 @@ Result<std::vector<Tensor>> KernelRun::run(const std::vector<Tensor> &inputs) {
   for (Value output : kernel.getOutputs()) {
     if (!llvm::all_of(written[output], [](uint8_t count) { return count == 1; }))
       return Status(Code::internal, concat("kernel '", kernel.getSymName().str(),
-                                           "' leaves elements of an output unwritten"));
+                                           "' does not write all elements of an output"));
     outputs.push_back(std::move(tiles[output]));
   }
   return outputs;
@@ -184,7 +187,8 @@ Status KernelRun::evaluate(scf::ForOp loop) {
   const int64_t begin = scalars[loop.getLowerBound()].i, end = scalars[loop.getUpperBound()].i;
   const int64_t step = scalars[loop.getStep()].i;
   if (step <= 0)
-    return Status(Error::interpretOp, concat("a loop of a kernel has the step ", step));
+    return Status(Error::interpretOp,
+                  concat("the step of a kernel's loop must be positive, got ", step));
   carry(loop.getInitArgs(), loop.getRegionIterArgs());
   for (int64_t i = begin; i < end; i += step) {
     TILEWRIGHT_TRY(context.countSteps(1));
@@ -211,7 +215,7 @@ Status KernelRun::runOp(mlir::Operation &op) {
       })
       .Case<mlir::tensor::ExtractOp>([&](mlir::tensor::ExtractOp extract) -> Status {
         if (!extract.getIndices().empty())
-          return Status(Error::interpretOp, "only scalars are extracted from tiles");
+          return Status(Error::interpretOp, "tensor.extract is supported only for tiles of rank 0");
         scalars[extract.getResult()] = tiles[extract.getTensor()].at(0);
         return Status();
       })
@@ -251,8 +255,9 @@ Result<std::optional<int64_t>> KernelRun::locate(Op op, ArrayRef<int64_t> whole,
     if (at.back() >= 0 && at.back() < whole[dim])
       continue;
     if (!op.getInBounds() || (*op.getInBounds())[dim])
-      return Status(Code::internal, concat("index ", at.back(), " of dimension ", dim,
-                                           " is outside, but the kernel says that it is inside"));
+      return Status(Code::internal,
+                    concat("index ", at.back(), " of dimension ", dim,
+                           " is out of bounds, but the kernel marks it as in bounds"));
     return std::optional<int64_t>();
   }
   return std::optional(flat(at, whole));
@@ -260,7 +265,7 @@ Result<std::optional<int64_t>> KernelRun::locate(Op op, ArrayRef<int64_t> whole,
 
 Status KernelRun::evaluate(tile::LoadOp op) {
   TILEWRIGHT_ASSIGN(Tensor * result, define(op.getResult()));
-  // Looked up after define(), which may move the tiles.
+  // Look up after define(), which may rehash the map.
   const Tensor source = tiles[op.getSource()];
   const Scalar padding = op.getPadding() ? scalars[op.getPadding()] : zeroOf(result->type());
   if (result->elementCount() == 0)
@@ -316,7 +321,9 @@ Status KernelRun::evaluate(tile::GatherOp op) {
     for (auto [dim, indices] : llvm::enumerate(op.getIndices())) {
       at.push_back(tiles[indices].at(i).i);
       if (at.back() < 0 || at.back() >= whole[dim])
-        return Status(Code::internal, concat("gathers at ", at.back(), " of ", whole[dim]));
+        return Status(Code::internal,
+                      concat("gather index ", at.back(), " is out of bounds for dimension ", dim,
+                             " of size ", whole[dim]));
     }
     result->set(i, tiles[op.getSource()].at(flat(at, whole)));
   }
@@ -428,7 +435,7 @@ Status KernelRun::evaluate(tile::ScanOp op) {
   return Status();
 }
 
-/// Ten bits of mantissa, ties away from zero.
+/// Rounds to ten mantissa bits, ties away from zero.
 static float roundToTf32(float value) {
   if (!std::isfinite(value))
     return value;
@@ -447,7 +454,7 @@ Status KernelRun::evaluate(tile::DotOp op) {
   TILEWRIGHT_TRY(context.countSteps(defined->elementCount() * depth));
   if (defined->elementCount() == 0)
     return Status();
-  // The operands in the accumulator's type, each element with its block's scale, once for all sums.
+  // Convert the operands to the accumulator's type and apply block scales once, not per product.
   auto widened = [&](const Tensor &tensor, Value operand, Value scale, size_t dim) {
     const auto widen = operationFor(ScalarOp::convert, tensor.type(), type);
     ArrayRef<int64_t> whole = shapeOf(operand);
@@ -479,7 +486,7 @@ Status KernelRun::evaluate(tile::DotOp op) {
     const Scalar *b = right.data() + batch * depth * columns + column;
     Scalar sum = acc.at(position);
     if (type == ElementType::f32)
-      // What the operations of the table do, without the calls.
+      // Same as the generic loop below, but inlined for speed.
       for (int64_t k = 0; k < depth; ++k)
         sum.r = static_cast<float>(sum.r + static_cast<float>(a[k].r * b[k * columns].r));
     else
@@ -505,12 +512,15 @@ static Status evaluateLaunch(exec::LaunchOp op, OpCall &call) {
   TILEWRIGHT_ASSIGN(std::vector<Tensor> outputs,
                     evaluateKernel(kernel, call.tensors(), call.context()));
   if (outputs.size() != op.getNumResults())
-    return Status(Code::internal, "the kernel has another number of outputs than the launch");
+    return Status(Code::internal,
+                  concat("the kernel has ", outputs.size(), " outputs, but the launch has ",
+                         op.getNumResults(), " results"));
   for (size_t i = 0; i < outputs.size(); ++i) {
     TILEWRIGHT_ASSIGN(Shape shape, call.resultShape(i));
     if (shape.elementCount() != outputs[i].elementCount())
-      return Status(Code::internal, concat("output ", i, " of the kernel is tensor<",
-                                           outputs[i].typeString(), ">"));
+      return Status(Code::internal,
+                    concat("output ", i, " of the kernel must have ", shape.elementCount(),
+                           " elements, got tensor<", outputs[i].typeString(), ">"));
     call.results.emplace_back(
         outputs[i].reinterpreted(call.resultElementType(i), std::move(shape)));
   }
@@ -524,7 +534,7 @@ void addTileHandlers(HandlerTable &table) {
   });
 }
 
-/// The kernel as it was before its tiles had layouts.
+/// A copy of the kernel without the layouts of its tiles.
 static OwningOpRef<tile::KernelOp> withoutLayouts(sm::KernelOp kernel) {
   OpBuilder builder(kernel.getContext());
   OwningOpRef<tile::KernelOp> plain =

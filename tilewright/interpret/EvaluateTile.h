@@ -1,4 +1,4 @@
-// What a tile.kernel computes.
+// Evaluates a tile.kernel.
 #ifndef TILEWRIGHT_INTERPRET_EVALUATETILE_H
 #define TILEWRIGHT_INTERPRET_EVALUATETILE_H
 
@@ -8,15 +8,15 @@
 
 namespace tilewright::interpret {
 
-/// Runs every point of a kernel. `inputs` have the sizes of the kernel's inputs, in any
-/// shape and with any sign; the outputs have the kernel's shapes, integers signed.
-/// Slow, and strict: an element that is written twice or never, or an index outside where
-/// the kernel claims to be inside, is INTERNAL.
-///  - interpretOp: an op or a type has no meaning here.
+/// Runs a kernel at every point of its grid. Each of `inputs` has the number of elements of the
+/// kernel's input, in any shape and signedness; the outputs have the kernel's shapes, with signed
+/// integers. Slow, and strict: an element that is written twice or never, or an out-of-bounds index
+/// that the kernel declares in bounds, is an INTERNAL error.
+///  - interpretOp: an op or a type is not supported.
 Result<std::vector<Tensor>> evaluateKernel(tile::KernelOp kernel, const std::vector<Tensor> &inputs,
                                            Context &context);
 
-/// The same for a kernel whose tiles have layouts, which change where elements are and not what.
+/// Same for a kernel whose tiles have layouts, which do not affect values.
 Result<std::vector<Tensor>> evaluateKernel(sm::KernelOp kernel, const std::vector<Tensor> &inputs,
                                            Context &context);
 

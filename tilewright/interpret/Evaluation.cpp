@@ -7,12 +7,12 @@
 
 namespace tilewright::interpret {
 
-/// Regions within regions, calls included, that one rank may be inside of: each
-/// takes a few stack frames, and a thread has megabytes, not more.
+/// The maximum nesting of regions, including calls, on one rank. Each level takes a few stack
+/// frames, and a thread's stack has a few megabytes.
 static constexpr int64_t maxRegionDepth = 1000;
 
 namespace {
-/// Counts a level for as long as it lives.
+/// Counts a nesting level during its lifetime.
 class Level {
 public:
   explicit Level(int64_t &depth) : depth(depth) { ++depth; }
@@ -72,9 +72,9 @@ Result<RuntimeValues> Evaluation::call(llvm::StringRef name, RuntimeValues input
   Level level(callDepth);
   if (callDepth > context.options().maxCallDepth)
     return Status(Error::interpretDepth,
-                  concat("calls are nested ", callDepth, " deep, limit ",
+                  concat("call depth ", callDepth, " exceeds the limit of ",
                          context.options().maxCallDepth,
-                         "; raise interpret.max-call-depth if the program is known to end"));
+                         "; raise interpret.max-call-depth if the program is known to terminate"));
   TILEWRIGHT_ASSIGN(const FunctionPlan *plan, planOf(function));
   Frame frame{*plan, RuntimeValues(plan->slotCount())};
   return run(function.getBody(), std::move(inputs), frame);
@@ -92,16 +92,17 @@ Result<RuntimeValues> Evaluation::run(mlir::Region &region, RuntimeValues argume
   for (Slot slot : plan.unusedArguments)
     frame.slots[slot] = RuntimeValue();
 
-  for (const Step &step : plan.steps) {
-    Status status = runStep(step, frame);
+  for (const PlannedOp &planned : plan.ops) {
+    Status status = runOp(planned, frame);
     if (status.isOk())
       continue;
     if (failurePlaced)
       return status;
     failurePlaced = true;
-    const std::string place = placeOf(step.op->getLoc());
-    return std::move(status).during(concat("evaluating '", step.op->getName().getStringRef().str(),
-                                           "'", place.empty() ? "" : " at ", place));
+    const std::string source = sourceLocation(planned.op->getLoc());
+    return std::move(status).during(concat("evaluating '",
+                                           planned.op->getName().getStringRef().str(), "'",
+                                           source.empty() ? "" : " at ", source));
   }
 
   RuntimeValues results;
@@ -111,25 +112,27 @@ Result<RuntimeValues> Evaluation::run(mlir::Region &region, RuntimeValues argume
   return results;
 }
 
-Status Evaluation::runStep(const Step &step, Frame &frame) {
+Status Evaluation::runOp(const PlannedOp &planned, Frame &frame) {
   TILEWRIGHT_TRY(context.countSteps(1));
-  OpCall call(step.op, *this, frame);
-  call.operands.reserve(step.operands.size());
-  for (const SlotUse &use : step.operands)
+  OpCall call(planned.op, *this, frame);
+  call.operands.reserve(planned.operands.size());
+  for (const SlotUse &use : planned.operands)
     call.operands.push_back(use.takes ? std::move(frame.slots[use.slot]) : frame.slots[use.slot]);
-  TILEWRIGHT_TRY(step.handler(call));
+  TILEWRIGHT_TRY(planned.handler(call));
 
-  if (call.results.size() != step.op->getNumResults())
-    return Status(Error::interpretShape, concat("the op has ", step.op->getNumResults(),
-                                                " results, got ", call.results.size()));
+  if (call.results.size() != planned.op->getNumResults())
+    return Status(Error::interpretShape,
+                  concat("the op has ", planned.op->getNumResults(),
+                         " results, but its handler returned ", call.results.size()));
   for (unsigned i = 0; i < call.results.size(); ++i) {
-    if (!fits(call.results[i], step.op->getResult(i).getType()))
+    if (!fits(call.results[i], planned.op->getResult(i).getType()))
       return Status(Error::interpretShape,
-                    concat("result ", i, " is declared ", textOf(step.op->getResult(i).getType()),
-                           ", but the values give ", describe(call.results[i])));
-    frame.slots[step.firstResult + i] = std::move(call.results[i]);
+                    concat("result ", i, " is declared ",
+                           textOf(planned.op->getResult(i).getType()),
+                           ", but the computed value is ", describe(call.results[i])));
+    frame.slots[planned.firstResult + i] = std::move(call.results[i]);
   }
-  for (Slot slot : step.endsAfter)
+  for (Slot slot : planned.endsAfter)
     frame.slots[slot] = RuntimeValue();
   return Status();
 }
@@ -158,7 +161,7 @@ ElementType OpCall::resultElementType(size_t result) const {
   if (auto quantized = llvm::dyn_cast<mlir::quant::QuantizedType>(type);
       quantized && givesExpressedValues)
     type = quantized.getExpressedType();
-  // Every element type that the dialect allows has one; the verifier saw to it.
+  // The verifier ensures that every tensor type of the dialect has a supported element type.
   return elementTypeOf(type).value_or(ElementType::pred);
 }
 

@@ -1,4 +1,4 @@
-// Evaluation: one run of one program on one rank. What handlers of ops see.
+// Evaluation: one run of a program on one rank, and the interface that op handlers use.
 #ifndef TILEWRIGHT_INTERPRET_EVALUATION_H
 #define TILEWRIGHT_INTERPRET_EVALUATION_H
 
@@ -21,7 +21,7 @@ struct Frame {
   std::vector<RuntimeValue> slots;
 };
 
-/// What the ranks of one evaluation share and none of them changes.
+/// Immutable state that the ranks of one evaluation share.
 struct Program {
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
@@ -39,8 +39,8 @@ public:
         random{static_cast<uint64_t>(rank.number), 0} {}
 
   /// Runs a function of the module.
-  ///  - interpretFunction: there is none of this name, or the inputs do not fit it.
-  ///  - interpretDepth: too many calls within calls.
+  ///  - interpretFunction: no function has this name, or the inputs do not match it.
+  ///  - interpretDepth: calls are nested too deeply.
   Result<RuntimeValues> call(llvm::StringRef function, RuntimeValues inputs);
 
   /// Runs a region of the function that `frame` belongs to.
@@ -49,21 +49,21 @@ public:
   Program &program;
   Context context;
   const Rank rank;
-  /// What `rng` draws from; each rank has its own numbers.
+  /// The random stream of `rng`; each rank has its own.
   RandomStream random;
 
 private:
   Result<const FunctionPlan *> planOf(mlir::func::FuncOp function);
-  Status runStep(const Step &step, Frame &frame);
+  Status runOp(const PlannedOp &planned, Frame &frame);
 
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<FunctionPlan>> plans;
   int64_t callDepth = 0;
   int64_t regionDepth = 0;
-  /// Whether the failure on its way out already says where it happened.
+  /// Whether the error being returned already contains a location.
   bool failurePlaced = false;
 };
 
-/// One op about to be evaluated.
+/// One op to be evaluated, with its operands and results.
 class OpCall {
 public:
   OpCall(mlir::Operation *op, Evaluation &evaluation, Frame &frame)
@@ -74,7 +74,7 @@ public:
   Frame &frame;
   RuntimeValues operands;
   RuntimeValues results;
-  /// Set while results are still what quantized types express.
+  /// Set while the results of quantized types are computed as expressed values.
   bool givesExpressedValues = false;
 
   Context &context() { return evaluation.context; }
@@ -91,7 +91,7 @@ public:
   /// - interpretShape: the type has a dynamic dimension.
   Result<Shape> resultShape(size_t result = 0) const;
 
-  /// Makes a kernel's answer the op's results.
+  /// Sets the op's results to those of a kernel.
   Status give(Result<Tensor> tensor);
   Status give(Result<std::vector<Tensor>> tensors);
   Status give(Result<RuntimeValues> values);
@@ -99,12 +99,12 @@ public:
   Result<RuntimeValues> run(mlir::Region &region, RuntimeValues arguments) {
     return evaluation.run(region, std::move(arguments), frame);
   }
-  /// A region over scalars as a function. It refers to this call's frame, so
-  /// it must not outlive the call.
+  /// Translates a scalar region to a function. The function refers to this call's frame, so it must
+  /// not outlive the call.
   Result<ScalarFunction> scalarFunction(mlir::Region &region);
 };
 
-/// The handlers of each subject, by op name.
+/// Maps op names to handlers. Each function below adds the handlers of one topic.
 using HandlerTable = llvm::StringMap<Handler>;
 void addElementwiseHandlers(HandlerTable &table);
 void addQuantizedHandlers(HandlerTable &table);
@@ -120,26 +120,26 @@ void addCollectiveHandlers(HandlerTable &table);
 void addShardingHandlers(HandlerTable &table);
 void addTileHandlers(HandlerTable &table);
 
-/// Adds `handle`, which takes the op as its own class:
+/// Registers a handler that takes the op as its own class:
 ///   add<stablehlo::IotaOp>(table, [](stablehlo::IotaOp op, OpCall &call) { … });
 template <typename Op, typename Function> void add(HandlerTable &table, Function) {
   table[Op::getOperationName()] = [](OpCall &call) -> Status {
     return Function()(llvm::cast<Op>(call.op), call);
   };
 }
-/// The same for a function with a name: add<stablehlo::WhileOp, evaluateWhile>(table).
+/// Same for a named function: add<stablehlo::WhileOp, evaluateWhile>(table).
 template <typename Op, Status (*function)(Op, OpCall &)> void add(HandlerTable &table) {
   table[Op::getOperationName()] = [](OpCall &call) -> Status {
     return function(llvm::cast<Op>(call.op), call);
   };
 }
 
-/// Evaluates an op on the values that quantized operands express, and quantizes
-/// its results; an op without quantized types just runs.
+/// Dequantizes the operands, evaluates the op on the expressed values, and quantizes its results.
+/// An op without quantized types runs directly.
 Status onExpressedValues(OpCall &call, Handler handler);
 
-/// As add(), for ops that compute with their elements and so must not see the
-/// storage of quantized ones.
+/// Like add(), for ops that compute with elements and so must see expressed values instead of the
+/// storage of quantized operands.
 template <typename Op, Status (*function)(Op, OpCall &)> void addArithmetic(HandlerTable &table) {
   table[Op::getOperationName()] = [](OpCall &call) -> Status {
     return onExpressedValues(

@@ -29,7 +29,7 @@ Handler handlerNamed(llvm::StringRef operationName) { return handlers().lookup(o
 
 bool isEvaluated(llvm::StringRef operationName) { return handlers().contains(operationName); }
 
-/// A copy of views into the module, which may be gone before the results are.
+/// Copies the value if it is a view into the module, which may be destroyed before the results.
 static Result<RuntimeValue> detached(RuntimeValue value, Context &context) {
   if (value.isTensor()) {
     if (value.tensor().isOwned())

@@ -1,4 +1,4 @@
-// The evaluator: what a program means, computed.
+// The evaluator: the reference interpreter.
 #ifndef TILEWRIGHT_INTERPRET_EVALUATOR_H
 #define TILEWRIGHT_INTERPRET_EVALUATOR_H
 
@@ -12,26 +12,26 @@
 
 namespace tilewright::interpret {
 
-/// Runs a function of a verified module as the only process.
+/// Runs a function of a verified module on a single rank.
 ///
 ///   TILEWRIGHT_ASSIGN(RuntimeValues outputs, evaluate(module, "main", {x, y}, options));
 ///
-/// Failures name the op and its source location. The limits of the options end
-/// in RESOURCE_EXHAUSTED.
-///  - interpretFunction: there is no such function, or the inputs do not fit it.
+/// Failures name the op and its source location. Exceeding a limit of the options gives
+/// RESOURCE_EXHAUSTED.
+///  - interpretFunction: the function does not exist, or the inputs do not match it.
 Result<RuntimeValues> evaluate(mlir::ModuleOp module, llvm::StringRef function,
                                RuntimeValues inputs, Context context = {},
                                const CustomCalls &customCalls = CustomCalls::standard());
 
-/// The same on every rank of a grid, with inputs by rank; all ranks together
-/// keep the limits, and a copy of `context` elsewhere shows how far they are. `feeds` serves infeed
-/// and outfeed and is updated.
+/// Same on every rank of a grid, with inputs by rank. All ranks share the limits; a copy of
+/// `context` that the caller keeps shows their progress. `feeds` serves infeed and outfeed and is
+/// updated.
 Result<std::vector<RuntimeValues>>
 evaluateRanks(mlir::ModuleOp module, llvm::StringRef function, RankGrid grid,
               std::vector<RuntimeValues> inputs, Context context = {},
               const CustomCalls &customCalls = CustomCalls::standard(), Feeds *feeds = nullptr);
 
-/// Every op that can be evaluated, by name.
+/// Whether ops of this name can be evaluated.
 bool isEvaluated(llvm::StringRef operationName);
 
 } // namespace tilewright::interpret

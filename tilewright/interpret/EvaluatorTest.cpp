@@ -105,7 +105,7 @@ TEST_F(Evaluator, ConstantsOfEveryLayout) {
 
 TEST_F(Evaluator, WhileUpdatesInPlaceAndEnds) {
   InterpretOptions options;
-  // Two copies of the tensor at most: the loop must not keep old states alive.
+  // At most two copies of the tensor: the loop must not keep old states alive.
   options.maxBytes = 9000;
   Result<RuntimeValues> results = run(R"(
     func.func @main() -> tensor<1000xi32> {
@@ -177,8 +177,8 @@ TEST_F(Evaluator, CallsTuplesTokensAndComposites) {
 }
 
 TEST_F(Evaluator, ReductionBodiesMayCaptureCallAndLoop) {
-  // A body that is one op, one that calls and captures, and one that cannot be
-  // a register program because it has a region.
+  // A body of a single op, one that calls and captures, and one that cannot become a register
+  // program because it has a region.
   const char *text = R"(
     func.func private @f(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {
       %0 = stablehlo.maximum %a, %b : tensor<i32>
@@ -243,7 +243,7 @@ TEST_F(Evaluator, ResultsMustFitTheirDeclaredTypes) {
                       .takeStatus();
   EXPECT_EQ(status.error(), Error::interpretShape);
   EXPECT_THAT(status.message(),
-              HasSubstr("declared tensor<4xi32>, but the values give tensor<3xi32>"));
+              HasSubstr("declared tensor<4xi32>, but the computed value is tensor<3xi32>"));
 }
 
 TEST_F(Evaluator, InputsMustFitTheFunction) {
@@ -475,7 +475,7 @@ TEST_F(Evaluator, GroupsBeyondTheGridAreRefused) {
     })",
                                              {1, 1}, {tensorOf(i32, {1}, {1})});
   EXPECT_THAT(shown[0],
-              AllOf(HasSubstr("E3011"), HasSubstr("process 1, but the program is for 1 replicas")));
+              AllOf(HasSubstr("E3011"), HasSubstr("process 1, but the program has 1 replicas")));
 }
 
 TEST_F(Evaluator, FeedsServeTheHost) {

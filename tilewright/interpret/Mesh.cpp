@@ -7,7 +7,7 @@
 
 namespace tilewright::interpret {
 
-/// More simulated devices than this are a mistake, not a mesh.
+/// More simulated devices than this are assumed to be a mistake in the program.
 static constexpr int64_t maxDevices = 4096;
 
 Result<Mesh> Mesh::create(std::vector<Axis> axes, std::vector<int64_t> deviceIds) {
@@ -16,21 +16,20 @@ Result<Mesh> Mesh::create(std::vector<Axis> axes, std::vector<int64_t> deviceIds
   for (const Axis &axis : axes)
     if (axis.size < 1 || __builtin_mul_overflow(count, axis.size, &count) || count > maxDevices)
       return Status(Error::interpretGroups,
-                    concat("a mesh has 1 to ", maxDevices, " devices, axis '", axis.name,
-                           "' of size ", axis.size, " makes another number"));
+                    concat("a mesh must have 1 to ", maxDevices, " devices; axis '", axis.name,
+                           "' of size ", axis.size, " puts the mesh outside this range"));
   if (deviceIds.empty()) {
     deviceIds.resize(static_cast<size_t>(count));
     std::iota(deviceIds.begin(), deviceIds.end(), 0);
   }
-  mesh.placeById.assign(static_cast<size_t>(count), -1);
-  for (size_t place = 0; place < deviceIds.size(); ++place) {
-    const int64_t id = deviceIds[place];
+  mesh.positionById.assign(static_cast<size_t>(count), -1);
+  for (size_t position = 0; position < deviceIds.size(); ++position) {
+    const int64_t id = deviceIds[position];
     if (static_cast<int64_t>(deviceIds.size()) != count || id < 0 || id >= count ||
-        mesh.placeById[static_cast<size_t>(id)] != -1)
-      return Status(Error::interpretGroups,
-                    concat("device ids must number all ", count, " devices of the mesh once, got ",
-                           listed(deviceIds)));
-    mesh.placeById[static_cast<size_t>(id)] = static_cast<int64_t>(place);
+        mesh.positionById[static_cast<size_t>(id)] != -1)
+      return Status(Error::interpretGroups, concat("device ids must be a permutation of 0 to ",
+                                                   count - 1, ", got ", listed(deviceIds)));
+    mesh.positionById[static_cast<size_t>(id)] = static_cast<int64_t>(position);
   }
   mesh.axes = std::move(axes);
   mesh.ids = std::move(deviceIds);
@@ -49,17 +48,18 @@ Result<Mesh::AxisRef> Mesh::axis(std::string_view name, int64_t preSize, int64_t
   int64_t product;
   if (preSize < 1 || size < 1 || __builtin_mul_overflow(preSize, size, &product) ||
       ref.size % product != 0)
-    return Status(Error::interpretGroups, concat("axis '", name, "' of size ", ref.size,
-                                                 " has no factor (", preSize, ")", size));
+    return Status(Error::interpretGroups,
+                  concat("sub-axis (", preSize, ")", size, " does not divide axis '", name,
+                         "' of size ", ref.size));
   return AxisRef{ref.axis, preSize, size};
 }
 
 std::vector<int64_t> Mesh::coordinatesOf(int64_t device) const {
   std::vector<int64_t> coordinates(axes.size());
-  int64_t place = placeById[static_cast<size_t>(device)];
+  int64_t position = positionById[static_cast<size_t>(device)];
   for (size_t i = axes.size(); i > 0; --i) {
-    coordinates[i - 1] = place % axes[i - 1].size;
-    place /= axes[i - 1].size;
+    coordinates[i - 1] = position % axes[i - 1].size;
+    position /= axes[i - 1].size;
   }
   return coordinates;
 }
@@ -75,7 +75,7 @@ int64_t Mesh::positionAlong(std::span<const AxisRef> refs, int64_t device) const
 }
 
 std::vector<std::vector<int64_t>> Mesh::groupsAlong(std::span<const AxisRef> refs) const {
-  // What is left of the coordinates without `refs` names the group.
+  // Devices that agree in all coordinates except those along `refs` form a group.
   std::map<std::vector<int64_t>, std::map<int64_t, int64_t>> groups;
   for (int64_t device : ids) {
     std::vector<int64_t> rest = coordinatesOf(device);

@@ -32,7 +32,8 @@ TEST(Mesh, FactorsSplitAnAxis) {
   EXPECT_EQ(mesh.positionAlong(middle, 5), 0);
   EXPECT_THAT(mesh.groupsAlong(middle), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3),
                                                     ElementsAre(4, 6), ElementsAre(5, 7)));
-  EXPECT_THAT(mesh.axis("x", 3, 2).takeStatus().message(), HasSubstr("no factor (3)2"));
+  EXPECT_THAT(mesh.axis("x", 3, 2).takeStatus().message(),
+              HasSubstr("sub-axis (3)2 does not divide axis 'x'"));
   EXPECT_THAT(mesh.axis("z").takeStatus().message(), HasSubstr("no axis 'z'"));
 }
 

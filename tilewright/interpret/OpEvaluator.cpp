@@ -1,6 +1,7 @@
 #include "tilewright/interpret/OpEvaluator.h"
 
 #include "tilewright/interpret/Evaluation.h"
+#include "tilewright/interpret/StopAt.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 
@@ -14,7 +15,7 @@ OpEvaluator::OpEvaluator(mlir::ModuleOp module)
 
 OpEvaluator::~OpEvaluator() = default;
 
-/// Whether a region of `op` uses a value that `op` does not define.
+/// Whether a region of `op` captures an outer value.
 static bool usesOuterValues(mlir::Operation *op) {
   if (op->getNumRegions() == 0)
     return false;
@@ -32,14 +33,20 @@ Result<RuntimeValues> OpEvaluator::evaluate(mlir::Operation *op, RuntimeValues o
                                             const InterpretOptions &limits) {
   Handler handler = handlerNamed(op->getName().getStringRef());
   if (!handler || usesOuterValues(op))
-    return Status(Error::interpretOp, concat("'", op->getName().getStringRef().str(),
-                                             "' cannot be evaluated by itself"));
+    return Status(
+        Error::interpretOp,
+        concat("'", op->getName().getStringRef().str(), "' cannot be evaluated in isolation: ",
+               handler ? "it uses values that are defined outside it" : "it is not supported"));
   TILEWRIGHT_ASSIGN(std::unique_ptr<FunctionPlan> plan, FunctionPlan::create(op->getRegions()));
   Evaluation evaluation(*program, Context(limits), Rank{world.get(), 0});
   Frame frame{*plan, RuntimeValues(plan->slotCount())};
   OpCall call(op, evaluation, frame);
   call.operands = std::move(operands);
-  TILEWRIGHT_TRY(handler(call));
+  Status status = handler(call);
+  // A kernel that reached the work limit has stopped early, so its result is incomplete.
+  if (mustStopAt(op))
+    return Status(Code::cancelled, "the work limit is reached");
+  TILEWRIGHT_TRY(std::move(status));
   return std::move(call.results);
 }
 

@@ -1,4 +1,4 @@
-// OpEvaluator: one op on given operands, for whoever folds constants.
+// OpEvaluator: evaluates one op on given operands, for constant folding.
 #ifndef TILEWRIGHT_INTERPRET_OPEVALUATOR_H
 #define TILEWRIGHT_INTERPRET_OPEVALUATOR_H
 
@@ -15,21 +15,21 @@ namespace tilewright::interpret {
 struct Program;
 class World;
 
-/// Evaluates single ops of a module. What they share is made once, so that
-/// thousands of small ops cost little more than their arithmetic.
+/// Evaluates single ops of a module. Creates shared state once, so that thousands of small ops cost
+/// little more than their arithmetic.
 ///
 ///   OpEvaluator evaluator(module);
 ///   Result<RuntimeValues> sum = evaluator.evaluate(add, {x, y}, limits);
 ///
-/// Functions that an op calls are looked up when it is created; the module's
-/// functions must not change afterwards.
+/// Looks up the functions that ops call at construction; the module's functions must not change
+/// afterwards.
 class OpEvaluator {
 public:
   explicit OpEvaluator(mlir::ModuleOp module);
   ~OpEvaluator();
 
-  /// - interpretOp: the op is not one of the language, or its regions use values
-  ///   from outside, which only a run of the whole function has.
+  /// - interpretOp: the op is not supported, or its regions capture outer values, which are known
+  ///   only in a run of the whole function.
   Result<RuntimeValues> evaluate(mlir::Operation *op, RuntimeValues operands,
                                  const InterpretOptions &limits);
 
@@ -38,8 +38,8 @@ private:
   std::unique_ptr<World> world;
 };
 
-/// A tensor as a constant of type `type`, a splat where all elements have the
-/// same bits; null for element types that MLIR stores otherwise (tf32, quantized).
+/// Converts a tensor to a constant of type `type`, a splat if all elements have the same bits. Null
+/// for element types that MLIR stores differently (tf32, quantized).
 mlir::DenseElementsAttr attributeOf(const Tensor &tensor, mlir::RankedTensorType type);
 
 } // namespace tilewright::interpret

@@ -26,12 +26,12 @@ void FunctionPlan::addValues(mlir::ValueRange values) {
 
 Status FunctionPlan::addRegion(mlir::Region &region) {
   if (!region.hasOneBlock())
-    return Status(Error::interpretOp, concat("a region must have one block to be evaluated, got ",
+    return Status(Error::interpretOp, concat("a region must have exactly one block, got ",
                                              std::distance(region.begin(), region.end())));
   return addBlock(region.front());
 }
 
-/// The op of `block` that is, or holds, the last user of `value`; null if there is none.
+/// The op of `block` that is or contains the last user of `value`; null if the value has no user.
 static mlir::Operation *lastUserIn(mlir::Block &block, mlir::Value value) {
   mlir::Operation *last = nullptr;
   for (mlir::Operation *user : value.getUsers()) {
@@ -48,7 +48,7 @@ Status FunctionPlan::addBlock(mlir::Block &block) {
   plan.argumentCount = block.getNumArguments();
   addValues(block.getArguments());
 
-  // Which values of this block end at which of its ops.
+  // Maps each op to the values of this block whose last use it is.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> endingAt;
   for (mlir::BlockArgument argument : block.getArguments()) {
     if (mlir::Operation *last = lastUserIn(block, argument))
@@ -68,7 +68,7 @@ Status FunctionPlan::addBlock(mlir::Block &block) {
 
     llvm::SmallVector<SlotUse, 3> operands;
     llvm::SmallVector<mlir::Value, 2> &ending = endingAt[&op];
-    // Backwards, so that of two equal operands the second one takes the value.
+    // Iterate backwards: if an op uses a value twice, the later operand moves it.
     for (mlir::Value operand : llvm::reverse(op.getOperands())) {
       bool takes = llvm::is_contained(ending, operand);
       if (takes)
@@ -87,16 +87,16 @@ Status FunctionPlan::addBlock(mlir::Block &block) {
     Handler handler = handlerNamed(op.getName().getStringRef());
     if (!handler)
       return Status(Error::interpretOp,
-                    concat("'", op.getName().getStringRef().str(), "' at ", placeOf(op.getLoc()),
-                           " is not an op of the evaluated language"));
-    Step step{&op,
-              handler,
-              std::move(operands),
-              op.getNumResults() ? slots[op.getResult(0)] : nextSlot,
-              {}};
+                    concat("'", op.getName().getStringRef().str(), "' at ",
+                           sourceLocation(op.getLoc()), " is not supported by the evaluator"));
+    PlannedOp planned{&op,
+                      handler,
+                      std::move(operands),
+                      op.getNumResults() ? slots[op.getResult(0)] : nextSlot,
+                      {}};
     for (mlir::Value value : ending)
-      step.endsAfter.push_back(slots[value]);
-    plan.steps.push_back(std::move(step));
+      planned.endsAfter.push_back(slots[value]);
+    plan.ops.push_back(std::move(planned));
   }
   blocks[&block] = std::move(plan);
   return Status();

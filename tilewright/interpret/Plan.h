@@ -1,5 +1,5 @@
-// Plan: a function prepared for evaluation, once, so that running an op is a
-// table lookup: which handler, which slots, which values end here.
+// Plan: a function prepared for evaluation. For each op it has the handler, the slots of operands
+// and results, and the values whose last use it is.
 #ifndef TILEWRIGHT_INTERPRET_PLAN_H
 #define TILEWRIGHT_INTERPRET_PLAN_H
 
@@ -22,41 +22,42 @@ using Handler = Status (*)(OpCall &call);
 /// The function that evaluates ops of this name, or null.
 Handler handlerNamed(llvm::StringRef operationName);
 
-/// Where a value of a function lives while the function runs.
+/// The index of a value in the frame of its function.
 using Slot = uint32_t;
 
-/// One use of a value. The last use takes the value instead of copying it, so
-/// that the user may be its only owner and work in place.
+/// One use of a value. The last use moves the value instead of copying it, so that the op can
+/// become its only owner and work in place.
 struct SlotUse {
   Slot slot;
   bool takes;
 };
 
-struct Step {
+struct PlannedOp {
   mlir::Operation *op;
   Handler handler;
   llvm::SmallVector<SlotUse, 3> operands;
   Slot firstResult;
-  /// Values whose last use is in a region of this op, or that are never used.
+  /// Values to release after this op: their last use is in one of its regions, or they are never
+  /// used.
   llvm::SmallVector<Slot, 1> endsAfter;
 };
 
 struct BlockPlan {
   Slot firstArgument;
   unsigned argumentCount;
-  std::vector<Step> steps;
-  /// Arguments that nobody uses.
+  std::vector<PlannedOp> ops;
+  /// Arguments without uses.
   llvm::SmallVector<Slot, 1> unusedArguments;
   llvm::SmallVector<SlotUse, 2> results;
 };
 
-/// A function body with all regions in it. They share one frame of slots,
-/// because a region runs only while the op that holds it does.
+/// The plan of a function body with all nested regions. They share one frame of slots, because a
+/// region runs only while its op does.
 class FunctionPlan {
 public:
   /// - interpretOp: an op has no handler, or a region has several blocks.
   static Result<std::unique_ptr<FunctionPlan>> create(mlir::Region &body);
-  /// The regions of one op that is evaluated by itself.
+  /// Plans only the regions of a single op.
   static Result<std::unique_ptr<FunctionPlan>> create(mlir::MutableArrayRef<mlir::Region> regions);
 
   unsigned slotCount() const { return nextSlot; }

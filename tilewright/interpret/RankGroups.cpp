@@ -12,7 +12,7 @@ static Status refuse(std::string why) { return Status(Error::interpretGroups, st
 
 namespace {
 
-/// The four ways of the specification in which numbers become ranks.
+/// The StableHLO specification's four strategies for mapping process groups to ranks.
 enum class Strategy { crossReplica, crossPartition, crossReplicaAndPartition, flattenedIds };
 
 } // namespace
@@ -26,7 +26,7 @@ RankGrid rankGridOf(mlir::ModuleOp module) {
   return grid;
 }
 
-/// What ops have instead of groups that go from one to another.
+/// The attribute of ops that have source-target pairs instead of groups.
 static constexpr const char *pairs = "source_target_pairs";
 
 static int64_t channelOf(Operation *op) {
@@ -44,7 +44,7 @@ static Strategy strategyOf(Operation *op) {
   return joins ? Strategy::crossReplicaAndPartition : Strategy::crossPartition;
 }
 
-/// Groups along axes of a mesh, which is given in place or by symbol.
+/// Groups along axes of a mesh, which is given inline or by symbol.
 static Result<RankGroups> groupsOfMesh(Operation *op, stablehlo::ReplicaGroupMeshAxesAttr axes) {
   Attribute attribute = axes.getMesh();
   if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute)) {
@@ -53,7 +53,7 @@ static Result<RankGroups> groupsOfMesh(Operation *op, stablehlo::ReplicaGroupMes
   }
   auto mesh = dyn_cast_if_present<stablehlo::MeshAttr>(attribute);
   if (!mesh)
-    return refuse("names a mesh that the module does not have");
+    return refuse("refers to a mesh that the module does not define");
   std::vector<Mesh::Axis> grid;
   for (stablehlo::MeshAxisAttr axis : mesh.getAxes())
     grid.push_back({axis.getName().str(), axis.getSize()});
@@ -99,7 +99,7 @@ static Result<RankGroups> ranksOf(Operation *op, RankGroups lists, Strategy stra
                   : strategy == Strategy::flattenedIds ? grid.replicas * grid.partitions
                                                        : grid.replicas;
   if (lists.empty() && !op->hasAttr(pairs)) {
-    // No groups at all mean one of all.
+    // No groups means one group of all processes.
     lists.emplace_back();
     for (int64_t number = 0; number < limit; ++number)
       lists.back().push_back(number);
@@ -111,7 +111,7 @@ static Result<RankGroups> ranksOf(Operation *op, RankGroups lists, Strategy stra
   for (const std::vector<int64_t> &list : lists) {
     for (int64_t number : list)
       if (number < 0 || number >= limit)
-        return refuse(concat("names process ", number, ", but the program is for ", grid.replicas,
+        return refuse(concat("refers to process ", number, ", but the program has ", grid.replicas,
                              " replicas of ", grid.partitions,
                              " partitions (mhlo.num_replicas, mhlo.num_partitions)"));
     switch (strategy) {

@@ -1,4 +1,4 @@
-// RankGroups: who meets in a collective, as numbers of ranks.
+// RankGroups: the groups of a collective, as rank numbers.
 #ifndef TILEWRIGHT_INTERPRET_RANKGROUPS_H
 #define TILEWRIGHT_INTERPRET_RANKGROUPS_H
 
@@ -13,11 +13,12 @@ namespace tilewright::interpret {
 /// Groups of ranks; for collective_permute, send and recv, pairs.
 using RankGroups = std::vector<std::vector<int64_t>>;
 
-/// What the module says it is for (mhlo.num_replicas, mhlo.num_partitions); 1 each if it does not.
+/// The module's mhlo.num_replicas and mhlo.num_partitions; 1 each if absent.
 RankGrid rankGridOf(mlir::ModuleOp module);
 
-/// The groups of a collective, whichever of the specification's four ways its numbers are meant.
-///  - interpretGroups (E3011): it names processes, axes or a mesh that do not exist.
+/// The groups of a collective, for any of the StableHLO specification's four strategies for
+/// numbering processes.
+///  - interpretGroups (E3011): the op names processes, axes or a mesh that do not exist.
 Result<RankGroups> rankGroupsOf(mlir::Operation *op, const RankGrid &grid);
 
 } // namespace tilewright::interpret

@@ -14,8 +14,8 @@ World::run(const std::function<Result<RuntimeValues>(int64_t rank)> &body) {
   const int64_t count = size.count();
   if (count > maxRanks)
     return Status(Error::interpretGroups,
-                  concat("the program is for ", count, " ranks, but one process simulates at most ",
-                         maxRanks, "; evaluate it for a smaller mesh"));
+                  concat("the program has ", count, " ranks, but the evaluator simulates at most ",
+                         maxRanks, "; use a smaller mesh"));
   std::vector<RuntimeValues> results(static_cast<size_t>(count));
   std::vector<Status> statuses(static_cast<size_t>(count));
   auto runRank = [&](int64_t rank) {
@@ -64,7 +64,7 @@ void World::failIfStuck() {
   for (const auto &[rank, where] : waiting)
     list += concat(list.empty() ? "" : "; ", "rank ", rank, " waits in ", where);
   stuck = true;
-  failure = concat("no rank can go on (", ended, " of ", size.count(), " have ended): ", list);
+  failure = concat("no rank can continue (", ended, " of ", size.count(), " have ended): ", list);
 }
 
 template <typename Ready>
@@ -90,22 +90,23 @@ Result<std::vector<RuntimeValues>> World::exchange(const void *site, std::span<c
                                                    const std::string &where) {
   std::unique_lock lock(mutex);
   const int64_t visit = visits[{site, self}]++;
-  const MeetingKey key(site, std::vector<int64_t>(group.begin(), group.end()), visit);
-  Meeting &meeting = meetings[key];
-  meeting.arrived[self] = std::move(mine);
-  if (meeting.arrived.size() == group.size()) {
-    meeting.complete = true;
-    // They can go on from this moment, whether or not they have woken up yet.
+  const RendezvousKey key(site, std::vector<int64_t>(group.begin(), group.end()), visit);
+  Rendezvous &rendezvous = openRendezvous[key];
+  rendezvous.arrived[self] = std::move(mine);
+  if (rendezvous.arrived.size() == group.size()) {
+    rendezvous.complete = true;
+    // All members can now continue, so they no longer count as waiting, even if they have not woken
+    // up.
     for (int64_t member : group)
       waiting.erase(member);
     changed.notify_all();
   }
-  TILEWRIGHT_TRY(wait(lock, self, where, [&] { return meeting.complete; }));
+  TILEWRIGHT_TRY(wait(lock, self, where, [&] { return rendezvous.complete; }));
   std::vector<RuntimeValues> values;
   for (int64_t member : group)
-    values.push_back(meeting.arrived.at(member));
-  if (++meeting.left == static_cast<int64_t>(group.size()))
-    meetings.erase(key);
+    values.push_back(rendezvous.arrived.at(member));
+  if (++rendezvous.left == static_cast<int64_t>(group.size()))
+    openRendezvous.erase(key);
   return values;
 }
 
@@ -128,8 +129,7 @@ Result<RuntimeValues> World::receive(const Channel &channel, const std::string &
 Result<RuntimeValues> World::takeInfeed() {
   std::lock_guard lock(mutex);
   if (feeds.infeed.empty())
-    return Status(Error::interpretFeed, "the program asks for more values than the host has fed; "
-                                        "feed one entry for each infeed that runs");
+    return Status(Error::interpretFeed, "the infeed is empty; feed one entry per executed infeed");
   RuntimeValues values = std::move(feeds.infeed.front());
   feeds.infeed.pop_front();
   return values;

@@ -1,4 +1,4 @@
-// Several ranks in one process, and how they meet.
+// Several ranks in one process, and their communication.
 #ifndef TILEWRIGHT_INTERPRET_RANKS_H
 #define TILEWRIGHT_INTERPRET_RANKS_H
 
@@ -18,80 +18,80 @@
 
 namespace tilewright::interpret {
 
-/// The processes of a program: `replicas` copies of `partitions` each. A rank's
-/// number is `replica * partitions + partition`.
+/// The processes of a program: `replicas` copies of `partitions` each. The rank number is `replica
+/// * partitions + partition`.
 struct RankGrid {
   int64_t replicas = 1;
   int64_t partitions = 1;
   int64_t count() const { return replicas * partitions; }
 };
 
-/// What the host feeds to a program and gets from it, one entry per op.
+/// The inputs that the host feeds to infeed ops, and the outputs of outfeed ops; one entry per
+/// executed op.
 struct Feeds {
   std::deque<RuntimeValues> infeed;
   std::vector<RuntimeValues> outfeed;
 };
 
-/// Where ranks exchange values. A rank that waits for one that will never come
-/// is noticed: as soon as every rank waits or has ended, all of them fail with
-/// who waits where.
+/// Exchanges values between ranks. Detects deadlocks: as soon as every rank waits or has ended, all
+/// waiting ranks fail, and the error lists where each rank waits.
 ///
 /// Thread-safe; each rank calls from its own thread.
 class World {
 public:
-  /// Each rank is a thread, and a process has so many.
+  /// Each rank is a thread, so their number is limited.
   static constexpr int64_t maxRanks = 256;
 
   explicit World(RankGrid grid, Feeds feeds = {});
 
   const RankGrid &grid() const { return size; }
 
-  /// Runs `body` once per rank, each on a thread of its own (a single rank
-  /// stays on this one), and gives their results by rank. The first rank to
-  /// fail decides the failure; the others are woken up.
+  /// Runs `body` once per rank, each on its own thread (a single rank runs on the calling thread),
+  /// and returns their results by rank. The first rank to fail determines the error; the waiting
+  /// ranks are woken up and fail too.
   ///  - interpretGroups: the grid has more than maxRanks.
   Result<std::vector<RuntimeValues>>
   run(const std::function<Result<RuntimeValues>(int64_t rank)> &body);
 
-  /// Hands `mine` to all of `group` and waits for theirs: one entry per member,
-  /// in the group's order. `site` identifies the op; the n-th visit of one rank
-  /// meets the n-th of the others. `where` is for messages.
-  ///  - interpretDeadlock: the others cannot come.
+  /// Exchanges `mine` with all ranks of `group`: returns one entry per member, in the group's
+  /// order. `site` identifies the op; the n-th call of a rank with this site matches the n-th call
+  /// of each other member. `where` is for messages.
+  ///  - interpretDeadlock: another member can no longer arrive.
   Result<std::vector<RuntimeValues>> exchange(const void *site, std::span<const int64_t> group,
                                               int64_t self, RuntimeValues mine,
                                               const std::string &where);
 
-  /// A way from one rank to another; `site` is the op that both ends share, or
-  /// null where a number is all they have in common.
+  /// A channel from one rank to another. `site` is the op if sender and receiver are the same op,
+  /// or null if they share only a channel number.
   struct Channel {
     const void *site = nullptr;
     int64_t number = 0;
     int64_t from = 0, to = 0;
     auto operator<=>(const Channel &) const = default;
   };
-  /// Sends without waiting. Values of one channel arrive in the order of sending.
+  /// Sends without waiting. Values on the same channel arrive in the order in which they were sent.
   void send(const Channel &channel, RuntimeValues values);
-  /// - interpretDeadlock: nobody can send any more.
+  /// - interpretDeadlock: no rank can send any more, so the receive would wait forever.
   Result<RuntimeValues> receive(const Channel &channel, const std::string &where);
 
-  /// - interpretFeed: the host has fed nothing more.
+  /// - interpretFeed: the infeed is empty.
   Result<RuntimeValues> takeInfeed();
   void putOutfeed(RuntimeValues values);
-  /// What is left of the infeed, and the outfeed. Only once all ranks have ended.
+  /// The remaining infeed, and the outfeed. Call it only after all ranks have ended.
   Feeds takeFeeds();
 
 private:
-  struct Meeting {
+  struct Rendezvous {
     std::map<int64_t, RuntimeValues> arrived; // by rank
     int64_t left = 0;
     bool complete = false;
   };
-  using MeetingKey = std::tuple<const void *, std::vector<int64_t>, int64_t>;
+  using RendezvousKey = std::tuple<const void *, std::vector<int64_t>, int64_t>;
 
-  /// Waits until `ready`, as `self`, which is then waiting `where`.
+  /// Blocks rank `self` until `ready()`; `where` describes the wait in messages.
   template <typename Ready>
   Status wait(std::unique_lock<std::mutex> &lock, int64_t self, std::string where, Ready ready);
-  /// Fails the world if nobody can go on.
+  /// Fails all ranks if none can continue.
   void failIfStuck();
   void end(int64_t rank, const Status &status);
 
@@ -99,11 +99,11 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed;
-  // All below guarded by mutex.
-  std::map<MeetingKey, Meeting> meetings;
+  // The members below are guarded by `mutex`.
+  std::map<RendezvousKey, Rendezvous> openRendezvous;
   std::map<std::pair<const void *, int64_t>, int64_t> visits; // by site and rank
   std::map<Channel, std::deque<RuntimeValues>> channels;
-  std::map<int64_t, std::string> waiting; // rank to place
+  std::map<int64_t, std::string> waiting; // rank to what it waits for
   int64_t ended = 0;
   std::optional<std::string> failure;
   std::optional<int64_t> failedRank;

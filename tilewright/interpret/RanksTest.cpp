@@ -7,7 +7,7 @@ using namespace tilewright::interpret;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A value that says who sent it.
+/// A value that identifies its sender.
 static RuntimeValues numbered(int64_t number) {
   return {tensorOf(ElementType::i32, {}, {static_cast<double>(number)})};
 }
@@ -89,7 +89,7 @@ TEST(World, MoreRanksThanThreadsAreRefused) {
   Status status =
       world.run([](int64_t) -> Result<RuntimeValues> { return RuntimeValues(); }).takeStatus();
   EXPECT_EQ(status.error(), Error::interpretGroups);
-  EXPECT_THAT(status.message(), HasSubstr("257 ranks, but one process simulates at most 256"));
+  EXPECT_THAT(status.message(), HasSubstr("257 ranks, but the evaluator simulates at most 256"));
 }
 
 TEST(World, FeedsRunDry) {

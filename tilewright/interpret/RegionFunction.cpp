@@ -1,4 +1,4 @@
-// Regions over scalars as ScalarFunctions.
+// Translates scalar regions to ScalarFunctions.
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
@@ -22,14 +22,13 @@ static std::optional<ElementType> scalarTypeOf(mlir::Type type) {
 namespace {
 using Register = ScalarFunction::Register;
 
-/// Translates ops one by one; any `false` or nullopt means "not a register
-/// program", and the region is evaluated op by op instead.
+/// Translates a region to a register program. `false` or nullopt means that this is impossible; the
+/// evaluator then runs the region op by op.
 class Translator {
 public:
   Translator(ScalarFunction::Builder &builder, OpCall &call) : builder(builder), call(call) {}
 
-  /// Translates the body of a block whose arguments are in `arguments`; gives
-  /// the registers of what it returns.
+  /// Translates the body of a block with `arguments`; returns the registers of its results.
   std::optional<std::vector<Register>> block(mlir::Block &block,
                                              const std::vector<Register> &arguments) {
     for (auto [value, source] : llvm::zip_equal(block.getArguments(), arguments))
@@ -56,7 +55,7 @@ private:
     std::optional<std::vector<Register>> operands = operandsOf(op);
     if (!operands || op.getNumResults() == 0 || op.getNumRegions() != 0)
       return false;
-    // On scalars these change nothing.
+    // No-ops on scalars.
     if (llvm::isa<stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp>(op))
       return scalarTypeOf(op.getResult(0).getType()) && define(op, operands->front());
     if (llvm::isa<stablehlo::OptimizationBarrierOp>(op)) {
@@ -94,7 +93,7 @@ private:
   bool inlineCall(mlir::func::CallOp called) {
     auto function = call.evaluation.program.symbols.lookup<mlir::func::FuncOp>(called.getCallee());
     std::optional<std::vector<Register>> arguments = operandsOf(*called);
-    // A function that calls itself would be translated for ever.
+    // The limit stops the inlining of recursive functions.
     if (!function || function.isExternal() || !arguments || ++depth > 8)
       return false;
     std::optional<std::vector<Register>> results = block(function.getBody().front(), *arguments);
@@ -123,7 +122,8 @@ private:
     return operands;
   }
 
-  /// A value from outside the region is a constant for as long as the op runs.
+  /// The register of a value. A captured outer value becomes a constant, because it does not change
+  /// while the op runs.
   std::optional<Register> registerOf(mlir::Value value) {
     if (auto found = registers.find(value); found != registers.end())
       return found->second;
@@ -148,7 +148,7 @@ Result<ScalarFunction> OpCall::scalarFunction(mlir::Region &region) {
   std::vector<ElementType> arguments, resultTypes;
   auto addTypes = [](mlir::TypeRange types, std::vector<ElementType> &into) {
     for (mlir::Type type : types) {
-      // Quantized scalars are their storage here; the ops of the body see to the rest.
+      // Quantized scalars are represented by their storage type; the ops of the body convert them.
       auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
       std::optional<ElementType> element =
           tensor && tensor.getRank() == 0 ? elementTypeOf(tensor.getElementType()) : std::nullopt;
@@ -160,7 +160,7 @@ Result<ScalarFunction> OpCall::scalarFunction(mlir::Region &region) {
   };
   if (!addTypes(block.getArgumentTypes(), arguments) ||
       !addTypes(block.getTerminator()->getOperandTypes(), resultTypes))
-    return Status(Error::interpretOp, "the body must take and give scalars");
+    return Status(Error::interpretOp, "arguments and results of the body must be scalars");
 
   ScalarFunction::Builder builder(arguments);
   std::vector<Register> registers(arguments.size());

@@ -1,4 +1,4 @@
-// RuntimeValue: what an SSA value holds while the program is evaluated.
+// RuntimeValue: the runtime value of an SSA value during evaluation.
 #ifndef TILEWRIGHT_INTERPRET_RUNTIMEVALUE_H
 #define TILEWRIGHT_INTERPRET_RUNTIMEVALUE_H
 
@@ -10,12 +10,11 @@
 
 namespace tilewright::interpret {
 
-/// A tensor, a tuple of values, or a token. The results of an `async_start`
-/// are a tuple too: it has finished by the time anybody can ask. Copies are
-/// cheap.
+/// A tensor, a tuple of values, or a token. The result of `async_start` is also a tuple, because
+/// the op has completed before its result can be used. Copies are cheap.
 class RuntimeValue {
 public:
-  /// A token: it carries nothing but its place in the order of effects.
+  /// A token, which has no data: it only orders side effects.
   RuntimeValue() = default;
   RuntimeValue(Tensor tensor) : state(std::move(tensor)) {}
   static RuntimeValue tuple(std::vector<RuntimeValue> elements) {
@@ -36,7 +35,7 @@ public:
     assert(isTensor());
     return std::move(*std::get_if<Tensor>(&state));
   }
-  /// The parts of a tuple; isTuple() must hold.
+  /// The elements of a tuple; isTuple() must hold.
   const std::vector<RuntimeValue> &elements() const {
     assert(isTuple());
     return **std::get_if<Elements>(&state);

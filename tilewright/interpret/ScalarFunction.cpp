@@ -14,8 +14,8 @@ ScalarFunction ScalarFunction::single(ScalarOp op, ElementType type) {
   return std::move(builder).finish();
 }
 
-/// Whether exchanging the operands cannot change a bit of the result. Maximum
-/// and minimum qualify: they order -0 before +0, and any NaN gives the same NaN.
+/// Whether swapping the operands never changes a bit of the result. Maximum and minimum qualify:
+/// they order -0 before +0, and any NaN gives the same NaN.
 static bool isCommutative(ScalarOp op) {
   switch (op) {
   case ScalarOp::add:
@@ -79,7 +79,7 @@ ScalarFunction::Builder::append(ScalarOp op, ElementType operand, ElementType re
   std::optional<Register> target = nextRegister();
   if (!target)
     return std::nullopt;
-  // Operands that the operation does not have repeat its first, which exists.
+  // Unused operand fields repeat the first operand, which always exists.
   auto operandAt = [&](size_t i) { return operands[i < operands.size() ? i : 0]; };
   function.instructions.push_back(
       {operation, *target, operandAt(0), operandAt(1), operandAt(2), op, operand});

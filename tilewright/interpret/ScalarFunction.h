@@ -2,9 +2,9 @@
 #ifndef TILEWRIGHT_INTERPRET_SCALARFUNCTION_H
 #define TILEWRIGHT_INTERPRET_SCALARFUNCTION_H
 
-#include "tilewright/interpret/Scalar.h"
-#include "tilewright/interpret/scalar/Operations.h"
+#include "tilewright/interpret/ScalarOperations.h"
 #include "tilewright/support/Status.h"
+#include "tilewright/support/WorkLimit.h"
 
 #include <cstdint>
 #include <functional>
@@ -24,29 +24,30 @@ namespace tilewright::interpret {
 ///   TILEWRIGHT_TRY(call(arguments, results));   // once per element
 class ScalarFunction {
 public:
-  /// Names a value of the program: first the arguments, then constants and
-  /// results of instructions in the order in which they were added.
+  /// A value of the program: the arguments come first, then constants and instruction results in
+  /// the order in which they were added.
   using Register = uint16_t;
   using Callback = std::function<Status(const Scalar *arguments, Scalar *results)>;
 
   class Builder;
 
-  /// A body that is not a register program.
+  /// A body that cannot be a register program, as a callback.
   ScalarFunction(std::vector<ElementType> argumentTypes, std::vector<ElementType> resultTypes,
                  Callback callback)
       : arguments(std::move(argumentTypes)), results(std::move(resultTypes)),
         callback(std::move(callback)) {}
 
-  /// `op` on two arguments of one type, for which it must be defined.
+  /// `op` on two arguments of type `type`, for which it must be defined.
   static ScalarFunction single(ScalarOp op, ElementType type);
 
   std::span<const ElementType> argumentTypes() const { return arguments; }
   std::span<const ElementType> resultTypes() const { return results; }
 
-  /// The operation, if the body is `op(argument 0, argument 1)` on one type, in
-  /// this order or, where that gives the same bits, the other.
+  /// The operation, if the body is `op(argument 0, argument 1)` on a single type; the arguments may
+  /// be swapped if op is commutative.
   std::optional<ScalarOp> singleBinaryOp() const;
-  /// The argument that the body returns as its only result, as the `return %update` of a scatter.
+  /// The argument that the body returns as its only result, as in a scatter whose body is `return
+  /// %update`.
   std::optional<int64_t> returnedArgument() const;
 
   /// Scalar operations per call, for Context::countSteps.
@@ -71,20 +72,20 @@ private:
   Callback callback;
 };
 
-/// Puts a register program together.
+/// Builds a register program.
 ///
 ///   ScalarFunction::Builder builder({f32, f32});
 ///   auto sum = builder.append(ScalarOp::add, f32, {0, 1});
-///   builder.setResult(*sum, f32);
+///   builder.addResult(*sum, f32);
 ///   ScalarFunction function = std::move(builder).finish();
 class ScalarFunction::Builder {
 public:
   explicit Builder(std::vector<ElementType> argumentTypes);
 
-  /// Nothing if there are too many registers.
+  /// nullopt if there are too many registers.
   std::optional<Register> constant(const Scalar &value);
-  /// Appends an instruction and gives its result; nothing if `op` is not
-  /// defined for these types or there are too many registers.
+  /// Appends an instruction and returns its result; nullopt if `op` is not defined for these types
+  /// or there are too many registers.
   std::optional<Register> append(ScalarOp op, ElementType operand, ElementType result,
                                  std::span<const Register> operands);
   std::optional<Register> append(ScalarOp op, ElementType operand,
@@ -92,9 +93,9 @@ public:
     return append(op, operand, resultTypeOf(op, operand),
                   std::span(operands.begin(), operands.size()));
   }
-  /// The same for a function of one argument that is not in the table.
+  /// Same for a unary function without a ScalarOp.
   std::optional<Register> append(Operation operation, ElementType operand, Register argument);
-  /// Adds the next result of the function.
+  /// Appends a result to the function's results.
   void addResult(Register value, ElementType type);
   ScalarFunction finish() && { return std::move(function); }
 
@@ -103,15 +104,17 @@ private:
   ScalarFunction function;
 };
 
-/// One user of a ScalarFunction: holds its registers, so each thread has its
-/// own. The function outlives it.
+/// Calls a ScalarFunction. Holds its registers, so each thread needs its own. The function must
+/// outlive the ScalarCall.
 class ScalarCall {
 public:
   explicit ScalarCall(const ScalarFunction &function);
 
-  /// Evaluates the function. A register program cannot fail; a callback can.
-  /// `results` may overlap `arguments`.
+  /// Evaluates the function. A register program fails only if the compilation's work limit is
+  /// reached; a callback can also fail for other reasons. `results` may overlap `arguments`.
   Status operator()(const Scalar *arguments, Scalar *results) {
+    if (++calls % callsBetweenLooks == 0 && WorkLimit::mustStop())
+      return Status(Code::cancelled, "the work limit is reached");
     if (function.callback)
       return function.callback(arguments, results);
     run(arguments, results);
@@ -121,8 +124,12 @@ public:
 private:
   void run(const Scalar *arguments, Scalar *results);
 
+  /// Calls between checks of the work limit: one check every few microseconds.
+  static constexpr uint32_t callsBetweenLooks = 256;
+
   const ScalarFunction &function;
   std::vector<Scalar> registers;
+  uint32_t calls = 0;
 };
 
 } // namespace tilewright::interpret

@@ -56,7 +56,7 @@ static constexpr NamedScalarOp named[] = {
 std::span<const NamedScalarOp> namedScalarOps() { return named; }
 
 static ScalarOp comparison(stablehlo::ComparisonDirection direction, bool totalOrder) {
-  // Both lists have the order of the enumeration.
+  // Both enumerations have the same order.
   static_assert(static_cast<int>(ScalarOp::compareLt) - static_cast<int>(ScalarOp::compareEq) ==
                 static_cast<int>(stablehlo::ComparisonDirection::LT));
   const ScalarOp first = totalOrder ? ScalarOp::totalOrderEq : ScalarOp::compareEq;

@@ -1,8 +1,8 @@
-// Which ops of the dialect are operations on scalars, element by element.
+// Maps ops of the dialect to elementwise operations on scalars.
 #ifndef TILEWRIGHT_INTERPRET_SCALAROPS_H
 #define TILEWRIGHT_INTERPRET_SCALAROPS_H
 
-#include "tilewright/interpret/scalar/Operations.h"
+#include "tilewright/interpret/ScalarOperations.h"
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringRef.h"
@@ -17,10 +17,10 @@ struct NamedScalarOp {
   ScalarOp op;
 };
 
-/// The ops that are one operation each and need no attribute to say which.
+/// The ops that correspond to one ScalarOp whatever their attributes are.
 std::span<const NamedScalarOp> namedScalarOps();
 
-/// The operation of an op, `compare` included; nothing if it is not one.
+/// The ScalarOp of an op, including `compare`; nullopt if it has none.
 std::optional<ScalarOp> scalarOpOf(mlir::Operation *op);
 
 } // namespace tilewright::interpret

@@ -10,7 +10,7 @@ namespace tilewright::interpret {
 
 std::shared_ptr<const std::byte> Tensor::falseByte() {
   static constexpr std::byte zero{0};
-  // Aliasing an empty owner: static memory needs none.
+  // A shared_ptr without an owner, because static memory needs none.
   return {std::shared_ptr<void>(), &zero};
 }
 
@@ -19,18 +19,25 @@ Result<Tensor> Tensor::allocate(ElementType type, Shape shape, Context &context)
   return Tensor(type, std::move(shape), std::move(bytes), /*writable=*/true);
 }
 
-Result<Tensor> Tensor::filled(ElementType type, Shape shape, const Scalar &value,
+Result<Tensor> Tensor::copies(ElementType type, Shape shape, const std::byte *element,
                               Context &context) {
   TILEWRIGHT_ASSIGN(Tensor tensor, allocate(type, std::move(shape), context));
   const int64_t total = tensor.byteCount();
   if (total == 0)
     return tensor;
   std::byte *data = tensor.mutableData();
-  storeScalar(type, data, value);
-  // Doubles the part that is done, so the copies are long ones.
+  std::memcpy(data, element, tensor.elementBytes());
+  // Double the filled part with each copy, so that there are few copies.
   for (int64_t done = static_cast<int64_t>(tensor.elementBytes()); done < total; done *= 2)
     std::memcpy(data + done, data, static_cast<size_t>(std::min(done, total - done)));
   return tensor;
+}
+
+Result<Tensor> Tensor::filled(ElementType type, Shape shape, const Scalar &value,
+                              Context &context) {
+  std::byte element[16]; // complex<f64>
+  storeScalar(type, element, value);
+  return copies(type, std::move(shape), element, context);
 }
 
 Result<Tensor> Tensor::scalar(ElementType type, const Scalar &value, Context &context) {
@@ -104,7 +111,7 @@ std::string Tensor::toString(int64_t limit) const {
     return "[]";
   const int64_t count = std::min(limit, elementCount());
   for (int64_t index = 0; index < count; ++index) {
-    // A bracket opens for each dimension that begins at this element.
+    // Open a bracket for each dimension that begins at this element.
     int64_t opened = 0, block = 1;
     for (int64_t dim = rank(); dim > 0; --dim) {
       block *= dims[dim - 1];

@@ -1,9 +1,9 @@
-// Tensor: a value of the evaluated program.
+// Tensor: a tensor value of the evaluated program.
 #ifndef TILEWRIGHT_INTERPRET_TENSOR_H
 #define TILEWRIGHT_INTERPRET_TENSOR_H
 
 #include "tilewright/interpret/Context.h"
-#include "tilewright/interpret/Scalar.h"
+#include "tilewright/interpret/Scalars.h"
 #include "tilewright/numerics/Shape.h"
 
 #include <cassert>
@@ -13,29 +13,32 @@ namespace tilewright::interpret {
 
 using numerics::Shape;
 
-/// Elements in row-major order, dense, storageBytes(type) each. Copies share the
-/// bytes, so a copy is cheap and the bytes never change once they are shared:
+/// Elements in row-major order, dense, storageBytes(type) each. Copies share the bytes, so a copy
+/// is cheap and the bytes are immutable once shared:
 ///
 ///   TILEWRIGHT_ASSIGN(Tensor result, Tensor::allocate(type, shape, context));
 ///   fill(result.mutableData());      // still the only owner
 ///   return result;                   // immutable from here on
 ///
-/// A Tensor may be a view of foreign memory (a mapped constant); then its bytes
-/// need not be aligned, so elements are read with memcpy or loadScalar.
+/// A Tensor may be a view of foreign memory (a mapped constant). Then its bytes need not be
+/// aligned, so elements are read with memcpy or loadScalar.
 class Tensor {
 public:
   /// A scalar `false`.
   Tensor() = default;
 
-  /// A tensor whose elements are yet to be written.
+  /// A tensor with uninitialized elements.
   static Result<Tensor> allocate(ElementType type, Shape shape, Context &context);
   /// A tensor with every element equal to `value`.
   static Result<Tensor> filled(ElementType type, Shape shape, const Scalar &value,
                                Context &context);
+  /// A tensor with every element a bitwise copy of the one at `element`, including NaN payloads.
+  static Result<Tensor> copies(ElementType type, Shape shape, const std::byte *element,
+                               Context &context);
   /// A scalar tensor.
   static Result<Tensor> scalar(ElementType type, const Scalar &value, Context &context);
-  /// A tensor over bytes that belong to `owner`; they are neither copied nor
-  /// counted. Without an owner, the caller keeps them alive.
+  /// A tensor over bytes that `owner` owns; the bytes are not copied and do not count against the
+  /// budget. Without an owner, the caller must keep them alive.
   static Tensor view(ElementType type, Shape shape, const std::byte *data,
                      std::shared_ptr<const void> owner);
 
@@ -47,16 +50,16 @@ public:
   size_t elementBytes() const { return numerics::storageBytes(elementType); }
 
   const std::byte *data() const { return bytes.get(); }
-  /// The bytes, to be written by their only owner.
+  /// The bytes for writing; this tensor must be their sole owner.
   std::byte *mutableData() {
     assert(isSoleOwner() && "shared elements are immutable");
     return const_cast<std::byte *>(bytes.get());
   }
-  /// Whether nobody else can see a change, so a kernel may work in place.
+  /// Whether no other tensor shares the bytes, so that a kernel may work in place.
   bool isSoleOwner() const { return writable && bytes.use_count() == 1; }
-  /// Whether the bytes live as long as this tensor; a view may outlive them.
+  /// Whether this tensor keeps the bytes alive; a view may outlive them.
   bool isOwned() const { return bytes.use_count() > 0; }
-  /// This tensor if it is the sole owner of its bytes, otherwise a copy that is.
+  /// This tensor if it is the sole owner of its bytes, otherwise a copy.
   Result<Tensor> intoSoleOwner(Context &context) &&;
 
   Scalar at(int64_t index) const { return loadScalar(elementType, element(index)); }
@@ -66,9 +69,9 @@ public:
   /// An element of an integer or pred tensor as an index; a ui64 beyond int64 saturates.
   int64_t indexAt(int64_t index) const;
 
-  /// The same elements under another shape of as many elements.
+  /// The same elements with another shape of the same size.
   Tensor reshaped(Shape shape) const;
-  /// The same bytes under another type and shape of as many bytes.
+  /// The same bytes with another type and shape of the same size in bytes.
   Tensor reinterpreted(ElementType type, Shape shape) const;
 
   /// "2x3xf32".
@@ -94,7 +97,7 @@ private:
   static std::shared_ptr<const std::byte> falseByte();
 };
 
-/// One element as a person writes it: "-3", "1.5", "(0, 1)", "true".
+/// One element as text: "-3", "1.5", "(0, 1)", "true".
 std::string toString(ElementType type, const Scalar &value);
 
 } // namespace tilewright::interpret

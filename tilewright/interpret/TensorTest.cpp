@@ -56,7 +56,8 @@ TEST(Tensor, ByteLimitNamesTheOptionToRaise) {
 
   EXPECT_EQ(status.error(), Error::interpretBytes);
   EXPECT_EQ(status.code(), Code::resourceExhausted);
-  EXPECT_THAT(status.message(), HasSubstr("asks for 41 bytes while 60 are alive, limit 100"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("cannot allocate 41 bytes: 60 bytes are in use and the limit is 100"));
   EXPECT_THAT(status.message(), HasSubstr("interpret.max-bytes"));
   EXPECT_TRUE(Tensor::allocate(ElementType::i8, *Shape::create({40}), context).isOk());
 }

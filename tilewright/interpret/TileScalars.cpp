@@ -20,14 +20,14 @@ namespace {
 
 using Register = ScalarFunction::Register;
 
-/// What an op does to operands of the type that it has, or of the unsigned type of its width.
-struct Row {
+/// The ScalarOp of an op. If `isUnsigned`, it applies to the unsigned type of the same width.
+struct ScalarMapping {
   ScalarOp op;
   bool isUnsigned = false;
 };
 
-const llvm::StringMap<Row> &rows() {
-  static const llvm::StringMap<Row> table = {
+const llvm::StringMap<ScalarMapping> &mappings() {
+  static const llvm::StringMap<ScalarMapping> table = {
       {"arith.addf", {ScalarOp::add}},
       {"arith.subf", {ScalarOp::subtract}},
       {"arith.mulf", {ScalarOp::multiply}},
@@ -100,7 +100,7 @@ const llvm::StringMap<Row> &rows() {
   return table;
 }
 
-/// What StableHLO does not have, but keeps as a composite.
+/// StableHLO has no erf op (only a composite), so there is no ScalarOp for it.
 template <ElementType type> Scalar erf(const Scalar &a, const Scalar &, const Scalar &) {
   const double value = std::erf(a.r);
   return Scalar::ofReal(type == ElementType::f32 ? static_cast<float>(value) : value);
@@ -125,7 +125,7 @@ ElementType unsignedOf(ElementType type) {
   }
 }
 
-/// Adds ops to a register program, one by one; false where an op has no meaning.
+/// Adds ops to a register program, one by one; returns false if an op is not supported.
 class Translator {
 public:
   explicit Translator(ScalarFunction::Builder &builder) : builder(builder) {}
@@ -279,7 +279,7 @@ std::optional<Register> Translator::translate(mlir::Operation &op) {
     return builder.append(ScalarOp::convert, from, result, operands);
   if (isa<arith::TruncIOp>(op))
     return result == ElementType::pred
-               ? std::nullopt // the lowest bit, which no conversion of the table is
+               ? std::nullopt // the lowest bit, which no conversion of the table computes
                : builder.append(ScalarOp::convert, from, result, operands);
   if (isa<arith::UIToFPOp, arith::ExtUIOp>(op)) {
     const ElementType as = unsignedOf(from);
@@ -298,13 +298,13 @@ std::optional<Register> Translator::translate(mlir::Operation &op) {
     return result == ElementType::f64   ? builder.append(erf<ElementType::f64>, from, operands[0])
            : result == ElementType::f32 ? builder.append(erf<ElementType::f32>, from, operands[0])
                                         : std::nullopt;
-  auto row = rows().find(op.getName().getStringRef());
-  if (row == rows().end() || operands.size() != arityOf(row->second.op))
+  auto mapping = mappings().find(op.getName().getStringRef());
+  if (mapping == mappings().end() || operands.size() != arityOf(mapping->second.op))
     return std::nullopt;
-  if (!row->second.isUnsigned)
-    return builder.append(row->second.op, from, result, operands);
+  if (!mapping->second.isUnsigned)
+    return builder.append(mapping->second.op, from, result, operands);
   const ElementType as = unsignedOf(from);
-  return convert(append(row->second.op, as, as,
+  return convert(append(mapping->second.op, as, as,
                         {convert(operands[0], from, as), convert(operands[1], from, as)}),
                  as, result);
 }
@@ -312,7 +312,7 @@ std::optional<Register> Translator::translate(mlir::Operation &op) {
 static Status refused(mlir::Operation &op) {
   std::string text;
   llvm::raw_string_ostream(text) << op;
-  return Status(Error::interpretOp, concat("in a region over scalars: ", text));
+  return Status(Error::interpretOp, concat("unsupported op in a scalar region: ", text));
 }
 
 Result<ScalarFunction> scalarFunctionOf(Block &block) {

@@ -1,4 +1,4 @@
-// Regions of arith, math and complex ops on scalars as ScalarFunctions.
+// Translates regions of scalar arith, math and complex ops to ScalarFunctions.
 #ifndef TILEWRIGHT_INTERPRET_TILESCALARS_H
 #define TILEWRIGHT_INTERPRET_TILESCALARS_H
 
@@ -8,14 +8,14 @@
 
 namespace tilewright::interpret {
 
-/// The element type that a signless scalar is held as: integers are signed, `index` is si64.
+/// The element type that represents a signless scalar: integers are signed, `index` is si64.
 std::optional<ElementType> signlessTypeOf(mlir::Type type);
 
-/// The body of a block from scalars to scalars, which ends in a terminator.
-///  - interpretOp: an op or a type has no meaning here.
+/// Translates a block from scalars to scalars, which must end in a terminator.
+///  - interpretOp: an op or a type is not supported.
 Result<ScalarFunction> scalarFunctionOf(mlir::Block &block);
 
-/// One op from scalars to one scalar; its operands are the arguments.
+/// Translates one op from scalars to one scalar; the op's operands become the arguments.
 Result<ScalarFunction> scalarFunctionOf(mlir::Operation &op);
 
 } // namespace tilewright::interpret

@@ -1,5 +1,7 @@
 #include "tilewright/interpret/Types.h"
 
+#include "tilewright/interpret/StopAt.h"
+
 #include "tilewright/support/Concat.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -109,7 +111,7 @@ static std::string textOf(mlir::Type type) {
 Result<Shape> staticShapeOf(mlir::RankedTensorType type) {
   if (!type.hasStaticShape())
     return Status(Error::interpretShape,
-                  concat("the result of type ", textOf(type), " has no size to be made with"));
+                  concat("the result must have a static shape, got ", textOf(type)));
   return Shape::create(type.getShape());
 }
 
@@ -123,7 +125,7 @@ bool isTensorOf(const Tensor &tensor, mlir::RankedTensorType type) {
   return true;
 }
 
-/// Bits, eight to a byte, lowest first, as booleans of a byte each.
+/// Unpacks bits, eight to a byte, lowest first, into booleans of one byte each.
 static Result<Tensor> unpackedBits(const char *bits, Shape shape, Context &context) {
   TILEWRIGHT_ASSIGN(Tensor tensor, Tensor::allocate(ElementType::pred, std::move(shape), context));
   std::byte *out = tensor.mutableData();
@@ -132,7 +134,7 @@ static Result<Tensor> unpackedBits(const char *bits, Shape shape, Context &conte
   return tensor;
 }
 
-/// tf32 takes 19 bits in MLIR, stored in three bytes; ours sit in the upper bits of four.
+/// MLIR stores tf32 as 19 bits in three bytes; we use the upper 19 bits of four bytes.
 static Result<Tensor> widenedTf32(const char *bytes, bool splat, Shape shape, Context &context) {
   TILEWRIGHT_ASSIGN(Tensor tensor, Tensor::allocate(ElementType::tf32, std::move(shape), context));
   std::byte *out = tensor.mutableData();
@@ -150,7 +152,8 @@ Result<Tensor> constantTensor(mlir::ElementsAttr attribute, Context &context) {
   std::optional<ElementType> type = elementTypeOf(shaped.getElementType());
   if (!type)
     return Status(Code::unimplemented,
-                  concat("constants of ", textOf(shaped.getElementType()), " have no meaning"));
+                  concat("constants with elements of type ", textOf(shaped.getElementType()),
+                         " are not supported"));
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(shaped.getShape()));
   const int64_t bytes = shape.byteCount(*type);
 
@@ -163,7 +166,7 @@ Result<Tensor> constantTensor(mlir::ElementsAttr attribute, Context &context) {
       if (*type == ElementType::pred)
         return Tensor::filled(*type, std::move(shape),
                               Scalar::ofUnsigned(dense.getSplatValue<bool>()), context);
-      return Tensor::filled(*type, std::move(shape), loadScalar(*type, data), context);
+      return Tensor::copies(*type, std::move(shape), data, context);
     }
     if (static_cast<int64_t>(raw.size()) == bytes)
       return Tensor::view(*type, std::move(shape), data, nullptr);
@@ -174,7 +177,7 @@ Result<Tensor> constantTensor(mlir::ElementsAttr attribute, Context &context) {
     const mlir::AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)
       return Status(Code::dataLoss, concat("constant '", resource.getRawHandle().getKey().str(),
-                                           "' has no bytes in this module"));
+                                           "' has no data in this module"));
     const llvm::ArrayRef<char> raw = blob->getData();
     if (static_cast<int64_t>(raw.size()) == bytes)
       return Tensor::view(*type, std::move(shape), reinterpret_cast<const std::byte *>(raw.data()),
@@ -182,13 +185,13 @@ Result<Tensor> constantTensor(mlir::ElementsAttr attribute, Context &context) {
     if (*type == ElementType::pred &&
         static_cast<int64_t>(raw.size()) >= (shape.elementCount() + 7) / 8)
       return unpackedBits(raw.data(), std::move(shape), context);
-    return Status(Code::dataLoss,
-                  concat("constant '", resource.getRawHandle().getKey().str(), "' of ", bytes,
-                         " bytes has ", raw.size(), " in this module"));
+    return Status(Code::dataLoss, concat("constant '", resource.getRawHandle().getKey().str(),
+                                         "' must have ", bytes, " bytes, got ", raw.size()));
   }
-  return Status(Code::unimplemented, concat("constants are dense or dense_resource, got another "
-                                            "attribute of type ",
-                                            textOf(shaped)));
+  return Status(Code::unimplemented,
+                concat("constants must be dense or dense_resource, got another "
+                       "attribute of type ",
+                       textOf(shaped)));
 }
 
 std::vector<int64_t> integersOf(mlir::ElementsAttr attribute) {
@@ -199,17 +202,22 @@ std::vector<int64_t> integersOf(mlir::ElementsAttr attribute) {
   return values;
 }
 
-std::string placeOf(mlir::Location location) {
-  // Call sites and fusions hold several places; the first in walk order is the innermost.
-  std::string place;
+std::string sourceLocation(mlir::Location location) {
+  // Call sites and fusions contain several locations; the first in walk order is the innermost.
+  std::string source;
   location->walk([&](mlir::Location inner) {
     if (auto file = llvm::dyn_cast<mlir::FileLineColLoc>(inner)) {
-      place = concat(file.getFilename().str(), ":", file.getLine(), ":", file.getColumn());
+      source = concat(file.getFilename().str(), ":", file.getLine(), ":", file.getColumn());
       return mlir::WalkResult::interrupt();
     }
     return mlir::WalkResult::advance();
   });
-  return place;
+  return source;
+}
+
+std::string describe(mlir::Operation *op) {
+  const std::string source = sourceLocation(op->getLoc());
+  return concat("'", op->getName().getStringRef().str(), "'", source.empty() ? "" : " at ", source);
 }
 
 } // namespace tilewright::interpret

@@ -1,4 +1,4 @@
-// From MLIR's types and attributes to the evaluator's.
+// Converts MLIR's types and attributes to the reference interpreter's.
 #ifndef TILEWRIGHT_INTERPRET_TYPES_H
 #define TILEWRIGHT_INTERPRET_TYPES_H
 
@@ -13,28 +13,28 @@
 
 namespace tilewright::interpret {
 
-/// What an element of this type is stored as: `index` as i64, a quantized type
-/// as its storage type. Nothing for types that are not elements.
+/// The storage type of an element: i64 for `index`, the storage type for a quantized type. nullopt
+/// for types that are not element types.
 std::optional<ElementType> elementTypeOf(mlir::Type type);
 
-/// The inverse, up to quantization.
+/// The inverse of elementTypeOf(), except that quantized types are not restored.
 mlir::Type typeOf(ElementType type, mlir::MLIRContext &context);
 
-/// - interpretShape: a dimension is dynamic, so only a value can say its size.
+/// - interpretShape: a dimension is dynamic, so its size is known only at run time.
 Result<Shape> staticShapeOf(mlir::RankedTensorType type);
 
-/// Whether a tensor is one of this type: element type, rank and static sizes.
+/// Whether a tensor matches this type: element type, rank and static sizes.
 bool isTensorOf(const Tensor &tensor, mlir::RankedTensorType type);
 
-/// The tensor of a constant. Its bytes stay where the attribute has them if
-/// they have our layout, so the tensor must not outlive the MLIR context.
+/// The tensor of a constant. If the attribute's bytes already have our layout, they are not copied,
+/// and the tensor must not outlive the MLIR context.
 Result<Tensor> constantTensor(mlir::ElementsAttr attribute, Context &context);
 
 /// The integers of a constant, in order.
 std::vector<int64_t> integersOf(mlir::ElementsAttr attribute);
 
-/// "step.mlir:7:10", the innermost place a person can open, or "" if there is none.
-std::string placeOf(mlir::Location location);
+/// "step.mlir:7:10", the innermost source location, or "" if there is none.
+std::string sourceLocation(mlir::Location location);
 
 } // namespace tilewright::interpret
 

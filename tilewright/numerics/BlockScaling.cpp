@@ -24,7 +24,7 @@ double largestMagnitude(std::span<const float> values) {
   return largest;
 }
 
-/// The OCP rule. `largest` is finite or infinite, not NaN.
+/// The scale of a block according to the OCP specification. `largest` may be infinite but not NaN.
 uint8_t microscale(ElementType element, double largest) {
   const FloatFormat scale = formatOf(ElementType::f8E8M0FNU);
   if (largest == 0)
@@ -35,7 +35,8 @@ uint8_t microscale(ElementType element, double largest) {
       std::clamp(exponent + scale.bias, 0, static_cast<int>(scale.maxFinite())));
 }
 
-/// A scale times the global one. Exact: at most 4 + 24 significant bits.
+/// The scale of a block times the global scale. Exact: the product has at most 4 + 24 significant
+/// bits.
 double effectiveScale(const BlockFormat &format, uint8_t scale, float globalScale) {
   const double local = decode(format.scale, scale);
   return format.hasGlobalScale ? local * globalScale : local;
@@ -58,8 +59,8 @@ float globalScaleFor(std::span<const float> values) {
       largest = std::max(largest, std::fabs(static_cast<double>(value)));
   if (largest == 0)
     return 1;
-  // The quotient of a 24-bit by a 5-bit number stays further from an f32
-  // midpoint than double's rounding can move it, so this rounds once.
+  // The quotient of a 24-bit by a 5-bit number is further from any f32 midpoint than the rounding
+  // error of double, so the result is rounded correctly.
   const double scale = largest / (largestOf(nvfp4.element) * largestOf(nvfp4.scale));
   return std::max(static_cast<float>(scale), std::numeric_limits<float>::min());
 }
@@ -80,8 +81,9 @@ void quantise(const BlockFormat &format, std::span<const float> values, float gl
     else
       scales[block] = microscale(format.element, largest);
 
-    // The quotient is exact for powers of two. For NVFP4 it divides 24 by 28
-    // bits, which double rounds without reaching a midpoint of four bits.
+    // The quotient is exact if the scale is a power of two. For NVFP4 it divides a 24-bit by a
+    // 28-bit number; rounding that quotient to double cannot move it onto a midpoint between two
+    // elements.
     const double scale = effectiveScale(format, scales[block], globalScale);
     for (size_t i = begin; i < begin + size; ++i) {
       const double value = values[i];

@@ -14,7 +14,7 @@
 
 namespace tilewright::numerics {
 
-/// How values are cut into blocks and what each part is made of.
+/// The size of the blocks and the types of elements and scales.
 struct BlockFormat {
   std::string_view name;
   ElementType element;
@@ -42,9 +42,8 @@ inline constexpr BlockFormat nvfp4 = {"nvfp4", ElementType::f4E2M1FN, ElementTyp
 inline constexpr BlockFormat blockFormats[] = {mxfp8E4M3, mxfp8E5M2, mxfp6E2M3,
                                                mxfp6E3M2, mxfp4,     nvfp4};
 
-/// A row of block-scaled values: element i is
-/// elements[i] * scales[i / blockSize] * globalScale. One byte per element and
-/// per scale, as in tensors; the last block may be short.
+/// A row of block-scaled values: element i is elements[i] * scales[i / blockSize] * globalScale.
+/// Each element and each scale takes one byte, as in tensors; the last block may be shorter.
 struct BlockScaled {
   const BlockFormat &format;
   std::span<const uint8_t> elements;
@@ -52,29 +51,29 @@ struct BlockScaled {
   float globalScale = 1;
 };
 
-/// NVFP4's scale for a whole tensor: its largest finite magnitude over 6 * 448,
-/// so that the largest block scale is the largest e4m3. At least 2^-126, which
-/// no machine flushes to zero; 1 for a tensor of zeros.
+/// NVFP4's scale for a whole tensor: its largest finite magnitude divided by 6 * 448, so that the
+/// largest block scale is the largest e4m3. At least 2^-126, which is never flushed to zero; 1 for
+/// a tensor of zeros.
 float globalScaleFor(std::span<const float> values);
 
-/// Quantises a row. Elements are the nearest to value / scale, the quotient
-/// taken exactly, and saturate.
+/// Quantises a row: each element is the exact quotient value / scale, rounded to the nearest
+/// element and saturated.
 ///
 ///   MX     scale = 2^(floor(log2(largest magnitude)) - largest element exponent),
 ///          clamped to f8E8M0FNU. A block of zeros gets the smallest scale. An
-///          infinity counts as 2^128, and so comes back as one.
+///          infinity counts as 2^128 and dequantises to an infinity.
 ///   NVFP4  scale = largest magnitude / 6 / globalScale, rounded to e4m3 and
 ///          saturated. A scale of zero makes all elements zero.
 ///
-/// A NaN makes the scale, and so the block, NaN.
+/// A NaN makes the scale NaN and therefore the whole block.
 void quantise(const BlockFormat &format, std::span<const float> values, float globalScale,
               std::span<uint8_t> elements, std::span<uint8_t> scales);
 
 /// The values of a row, each rounded once to f32.
 void dequantise(const BlockScaled &row, std::span<float> values);
 
-/// The dot product of two rows of equal length, possibly of different formats:
-/// exact products, exact sum, one rounding to the result type. Returns bits.
+/// The dot product of two rows of equal length, possibly of different formats, as bits of `result`:
+/// exact products and sum, rounded once.
 uint64_t exactDot(const BlockScaled &lhs, const BlockScaled &rhs, ElementType result);
 
 } // namespace tilewright::numerics

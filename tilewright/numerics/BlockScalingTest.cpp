@@ -19,8 +19,8 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// A quantised row that owns its bytes.
-struct Row {
-  Row(const BlockFormat &format, const std::vector<float> &values, float globalScale = 1)
+struct QuantizedRow {
+  QuantizedRow(const BlockFormat &format, const std::vector<float> &values, float globalScale = 1)
       : format(format), globalScale(globalScale), elements(values.size()),
         scales(format.blocksFor(values.size())) {
     quantise(format, values, globalScale, elements, scales);
@@ -47,7 +47,7 @@ std::vector<float> randomValues(size_t count, int spread, uint32_t seed) {
   return values;
 }
 
-double dot(const Row &lhs, const Row &rhs) {
+double dot(const QuantizedRow &lhs, const QuantizedRow &rhs) {
   return decode(ElementType::f64, exactDot(lhs.view(), rhs.view(), ElementType::f64));
 }
 
@@ -55,21 +55,21 @@ double dot(const Row &lhs, const Row &rhs) {
 
 TEST(BlockScaling, ScaleIsThePowerOfTwoThatUsesTheLargestExponent) {
   // 100 = 1.56 * 2^6, and e4m3 reaches 2^8.
-  Row row(mxfp8E4M3, {100, 1, -3});
+  QuantizedRow row(mxfp8E4M3, {100, 1, -3});
   EXPECT_EQ(decode(ElementType::f8E8M0FNU, row.scales[0]), 0.25);
   EXPECT_THAT(row.values(), testing::ElementsAre(96, 1, -3)); // 400 lies between 384 and 416
 }
 
 TEST(BlockScaling, LargestValueSaturatesInsteadOfOverflowing) {
   // The rule's exponent leaves 7.9 above the largest f4, which is 6.
-  EXPECT_THAT(Row(mxfp4, {7.9f, -7.9f, 1}).values(), testing::ElementsAre(6, -6, 1));
-  EXPECT_THAT(Row(mxfp8E4M3, {511}).values(), testing::ElementsAre(448));
+  EXPECT_THAT(QuantizedRow(mxfp4, {7.9f, -7.9f, 1}).values(), testing::ElementsAre(6, -6, 1));
+  EXPECT_THAT(QuantizedRow(mxfp8E4M3, {511}).values(), testing::ElementsAre(448));
 }
 
 TEST(BlockScaling, EachBlockHasItsOwnScaleAndTheLastMayBeShort) {
   std::vector<float> values(33, 1);
   values[32] = 1024;
-  Row row(mxfp4, values);
+  QuantizedRow row(mxfp4, values);
   ASSERT_EQ(row.scales.size(), 2u);
   EXPECT_EQ(row.values(), values);
 }
@@ -78,7 +78,7 @@ TEST(BlockScaling, ZerosStayZerosAndKeepTheirSign) {
   for (const BlockFormat &format : blockFormats) {
     std::vector<float> values(format.blockSize, 0.0f);
     values[1] = -0.0f;
-    Row row(format, values);
+    QuantizedRow row(format, values);
     EXPECT_EQ(row.scales[0], 0) << format.name;
     EXPECT_THAT(row.values(), Each(0.0f)) << format.name;
     EXPECT_TRUE(std::signbit(row.values()[1])) << format.name;
@@ -89,7 +89,7 @@ TEST(BlockScaling, OneNanMakesItsBlockNanAndNoOther) {
   for (const BlockFormat &format : blockFormats) {
     std::vector<float> values(2 * format.blockSize, 1.5f);
     values[3] = std::nanf("");
-    std::vector<float> back = Row(format, values).values();
+    std::vector<float> back = QuantizedRow(format, values).values();
     for (size_t i = 0; i < back.size(); ++i)
       EXPECT_EQ(std::isnan(back[i]), i < format.blockSize) << format.name << " " << i;
     EXPECT_EQ(back.back(), 1.5f);
@@ -99,7 +99,7 @@ TEST(BlockScaling, OneNanMakesItsBlockNanAndNoOther) {
 TEST(BlockScaling, InfinityComesBackFromMicroscaling) {
   for (const BlockFormat &format : blockFormats)
     if (!format.hasGlobalScale) {
-      EXPECT_THAT(Row(format, {infinity, -infinity, 1}).values(),
+      EXPECT_THAT(QuantizedRow(format, {infinity, -infinity, 1}).values(),
                   testing::ElementsAre(infinity, -infinity, 0))
           << format.name;
     }
@@ -107,11 +107,11 @@ TEST(BlockScaling, InfinityComesBackFromMicroscaling) {
 
 TEST(BlockScaling, SmallestScaleStillHoldsSubnormals) {
   const float tiny = std::ldexp(1.0f, -140);
-  Row row(mxfp8E5M2, {tiny, -3 * tiny});
+  QuantizedRow row(mxfp8E5M2, {tiny, -3 * tiny});
   EXPECT_EQ(row.scales[0], 0);
   EXPECT_THAT(row.values(), testing::ElementsAre(tiny, -3 * tiny));
-  // f4 has no element small enough: 2^-127 / 2 is the least it can say.
-  EXPECT_THAT(Row(mxfp4, {tiny}).values(), testing::ElementsAre(0));
+  // f4 has no element small enough: the smallest positive value it can represent is 2^-127 / 2.
+  EXPECT_THAT(QuantizedRow(mxfp4, {tiny}).values(), testing::ElementsAre(0));
 }
 
 TEST(BlockScaling, RequantisingChangesNothing) {
@@ -119,8 +119,8 @@ TEST(BlockScaling, RequantisingChangesNothing) {
     for (int spread : {0, 4, 60}) {
       std::vector<float> values = randomValues(4096, spread, 11);
       const float global = format.hasGlobalScale ? globalScaleFor(values) : 1;
-      Row once(format, values, global);
-      Row twice(format, once.values(), global);
+      QuantizedRow once(format, values, global);
+      QuantizedRow twice(format, once.values(), global);
       for (size_t i = 0; i < values.size(); ++i) {
         // An e4m3 scale that is subnormal is too coarse to be found again.
         const uint8_t scale = once.scales[i / format.blockSize];
@@ -137,7 +137,7 @@ TEST(BlockScaling, GlobalScaleMakesTheLargestBlockScaleTheLargestE4M3) {
   values[77] = 1000;
   const float global = globalScaleFor(values);
   EXPECT_EQ(global, static_cast<float>(1000.0 / 2688));
-  Row row(nvfp4, values, global);
+  QuantizedRow row(nvfp4, values, global);
   EXPECT_EQ(decode(ElementType::f8E4M3FN, row.scales[77 / 16]), 448);
   EXPECT_EQ(decode(ElementType::f4E2M1FN, row.elements[77]), 6);
   EXPECT_NEAR(row.values()[77], 1000, 1e-4);
@@ -150,10 +150,10 @@ TEST(BlockScaling, GlobalScaleSkipsWhatIsNotFiniteAndNeverVanishes) {
 }
 
 TEST(BlockScaling, NvScaleSaturatesAndVanishes) {
-  // A global scale meant for smaller values: 448 * 6 is all there is.
-  EXPECT_THAT(Row(nvfp4, {1e6f, -1e6f}).values(), testing::ElementsAre(2688, -2688));
-  // And one meant for larger values: the scale rounds to zero, so do all elements.
-  Row row(nvfp4, {1, -1}, 1e6f);
+  // With a global scale for smaller values, values saturate at 448 * 6.
+  EXPECT_THAT(QuantizedRow(nvfp4, {1e6f, -1e6f}).values(), testing::ElementsAre(2688, -2688));
+  // With a global scale for larger values, the block scale rounds to zero, and so do all elements.
+  QuantizedRow row(nvfp4, {1, -1}, 1e6f);
   EXPECT_EQ(row.scales[0], 0);
   EXPECT_THAT(row.values(), Each(0));
 }
@@ -164,11 +164,11 @@ TEST(BlockScaling, DotIsExactWhereF32WouldCancel) {
   left[0] = std::ldexp(1.0f, 60);
   left[40] = -left[0];
   left[80] = std::ldexp(1.0f, -60);
-  EXPECT_EQ(dot(Row(mxfp8E4M3, left), Row(mxfp4, ones)), std::ldexp(1, -60));
+  EXPECT_EQ(dot(QuantizedRow(mxfp8E4M3, left), QuantizedRow(mxfp4, ones)), std::ldexp(1, -60));
 }
 
 TEST(BlockScaling, DotTakesGlobalScalesOfBothSides) {
-  Row left(nvfp4, {6, 3}, 0.5f), right(nvfp4, {6, -3}, 0.25f);
+  QuantizedRow left(nvfp4, {6, 3}, 0.5f), right(nvfp4, {6, -3}, 0.25f);
   EXPECT_EQ(dot(left, right), 6 * 6 - 3 * 3);
   right.globalScale = 0.75f;
   right.elements[1] = 0;
@@ -176,5 +176,5 @@ TEST(BlockScaling, DotTakesGlobalScalesOfBothSides) {
 }
 
 TEST(BlockScaling, DotWithANanBlockIsNan) {
-  EXPECT_TRUE(std::isnan(dot(Row(mxfp4, {std::nanf("")}), Row(mxfp4, {0}))));
+  EXPECT_TRUE(std::isnan(dot(QuantizedRow(mxfp4, {std::nanf("")}), QuantizedRow(mxfp4, {0}))));
 }

@@ -1,7 +1,6 @@
-// Any element becomes one of two things on its way: a double, if it or the
-// destination is real, or 64 integer bits. With a loop into each and a loop out
-// of each for every type, all pairs are covered; the pairs that programs use
-// most have a loop of their own.
+// Every conversion goes through one of two intermediate forms: doubles, if the source or the
+// destination is real, or 64 integer bits. A load loop and a store loop for each type cover all
+// pairs; the most frequent pairs have a loop of their own.
 #include "tilewright/numerics/Convert.h"
 
 #include "tilewright/numerics/Float.h"
@@ -97,7 +96,7 @@ template <ElementType type> double loadReal(const std::byte *src, size_t index) 
     return detail::decodeAs<type>(load<BitsOf<type>>(src, index));
 }
 
-/// Integers as doubles that round to `to` as the integers themselves would.
+/// Converts integers to doubles that round to the same values of type `to` as the integers do.
 void integersToReals(ElementType from, const std::byte *src, ElementType to, double *dst,
                      size_t count) {
   withInteger(from, [&]<ElementType type>() {
@@ -161,7 +160,7 @@ void scatterReals(ElementType to, const double *src, size_t step, std::byte *dst
   });
 }
 
-/// Whatever is not integer to integer, through doubles.
+/// Converts through doubles: all pairs except integer to integer.
 void convertThroughReals(ElementType from, const std::byte *src, ElementType to, std::byte *dst,
                          size_t count) {
   const size_t fromStep = isComplex(from) ? 2 : 1, toStep = isComplex(to) ? 2 : 1;
@@ -184,7 +183,7 @@ void convertThroughReals(ElementType from, const std::byte *src, ElementType to,
         realsToIntegers(chunk, to, out, n);
       continue;
     }
-    // Both parts are read before either is written: the buffers may be the same.
+    // Read both components before writing either: the buffers may be the same.
     double imaginary[chunkSize] = {};
     if (isComplex(from))
       gatherReals(componentOf(from), in + imaginaryFrom, 2, imaginary, n);
@@ -193,7 +192,7 @@ void convertThroughReals(ElementType from, const std::byte *src, ElementType to,
   }
 }
 
-/// f32 to any real without the detour through double.
+/// Converts f32 to any real type directly, without doubles.
 void convertFromF32(const std::byte *src, ElementType to, std::byte *dst, size_t count) {
   detail::withReal(to, [&]<ElementType type>() {
     for (size_t i = 0; i < count; ++i)

@@ -1,5 +1,4 @@
-// Buffers of elements from one type to another, as StableHLO's `convert`
-// defines it.
+// Converts buffers of elements between types, as StableHLO's `convert` defines.
 #ifndef TILEWRIGHT_NUMERICS_CONVERT_H
 #define TILEWRIGHT_NUMERICS_CONVERT_H
 
@@ -9,10 +8,9 @@
 
 namespace tilewright::numerics {
 
-/// Converts `count` elements. Elements lie as Tensors keep them: storageBytes()
-/// each, sub-byte values in the low bits of their byte, no alignment needed.
-/// The buffers may be the same one if the element sizes are equal; otherwise
-/// they must not overlap.
+/// Converts `count` elements. Elements are stored as in Tensors: storageBytes() each, sub-byte
+/// values in the low bits of their byte, with any alignment. `src` and `dst` may be equal if the
+/// element sizes are equal; otherwise the buffers must not overlap.
 ///
 ///   real → real       rounded once, as encode() in Float.h
 ///   integer → real    rounded once, also from 64 bits
@@ -27,7 +25,7 @@ void convert(ElementType from, const std::byte *src, ElementType to, std::byte *
 /// The values of `count` elements of a real type.
 void decode(ElementType from, const std::byte *src, double *dst, size_t count);
 
-/// Rounds `count` values to a real type, as encode() in Float.h.
+/// Rounds `count` values to a real type, as encode() in Float.h does.
 void encode(ElementType to, const double *src, std::byte *dst, size_t count);
 
 } // namespace tilewright::numerics

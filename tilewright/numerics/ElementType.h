@@ -1,4 +1,4 @@
-// The element types of StableHLO 1.20, as one enum that both halves share.
+// The element types of StableHLO 1.20, as one enum for the compiler and the runtime.
 #ifndef TILEWRIGHT_NUMERICS_ELEMENTTYPE_H
 #define TILEWRIGHT_NUMERICS_ELEMENTTYPE_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright::numerics {
 
-/// What one element of a tensor is. The list with all facts is ElementTypes.def.
+/// The type of one element of a tensor. ElementTypes.def lists all types with their properties.
 enum class ElementType : uint8_t {
 #define TILEWRIGHT_ELEMENT_TYPE(name, spelling, kind, bits) name,
 #include "tilewright/numerics/ElementTypes.def"
@@ -39,15 +39,15 @@ constexpr ElementKind kindOf(ElementType type) {
 constexpr unsigned bitWidth(ElementType type) {
   return detail::elementRows[static_cast<size_t>(type)].bits;
 }
-/// Bytes one element takes in our tensors. Sub-byte types take a byte each,
-/// value in the low bits, as in portable artifacts; tf32 takes four.
+/// Bytes that one element takes in our tensors. A sub-byte element takes one byte with the value in
+/// its low bits, as in portable artifacts; tf32 takes four bytes.
 constexpr size_t storageBytes(ElementType type) { return (bitWidth(type) + 7) / 8; }
 
 /// As MLIR prints it: "ui8", "f8E4M3FN", "complex<f32>".
 constexpr std::string_view spelling(ElementType type) {
   return detail::elementRows[static_cast<size_t>(type)].spelling;
 }
-/// The integer of this width: pred for 1, nothing for widths no tensor has.
+/// The integer type of this width: pred for 1, nullopt if there is none.
 std::optional<ElementType> integerOfWidth(unsigned width, bool isUnsigned);
 
 /// The inverse of spelling().

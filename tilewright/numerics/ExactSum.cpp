@@ -40,7 +40,7 @@ template <size_t count> bool anyBitBelow(const Natural<count> &number, int bit) 
   return bit % 64 && (number[static_cast<size_t>(bit / 64)] << (64 - bit % 64)) != 0;
 }
 
-/// The number shifted right by `bit`, which leaves at most 64 bits.
+/// The number shifted right by `bit`; the result must fit 64 bits.
 template <size_t count> uint64_t bitsFrom(const Natural<count> &number, int bit) {
   const auto limb = static_cast<size_t>(bit / 64);
   uint64_t result = limb < count ? number[limb] >> (bit % 64) : 0;
@@ -66,7 +66,7 @@ void ExactSum::addAt(int exponent, unsigned __int128 magnitude, bool negative) {
   const int position = exponent - lowestExponent;
   const int offset = position % 64;
   auto limb = static_cast<size_t>(position / 64);
-  // 106 bits at any offset reach into three limbs at most.
+  // 106 bits at any offset span at most three limbs.
   const uint64_t pieces[3] = {static_cast<uint64_t>(magnitude << offset),
                               static_cast<uint64_t>((magnitude << offset) >> 64),
                               offset ? static_cast<uint64_t>(magnitude >> (128 - offset)) : 0};
@@ -86,7 +86,7 @@ uint64_t ExactSum::round(ElementType type, double factor) const {
   if (notFinite != 0 || !std::isfinite(factor))
     return encode(type, (notFinite != 0 ? notFinite : 1.0) * factor);
 
-  // |sum * factor| as a natural number of units of 2^unit.
+  // |sum * factor| as a natural number, in units of 2^unit.
   const bool sumIsNegative = limbs.back() >> 63;
   const Parts by(factor);
   Natural<limbCount + 1> number{};
@@ -108,8 +108,8 @@ uint64_t ExactSum::round(ElementType type, double factor) const {
   if (length == 0)
     return encode(type, 0.0);
 
-  // Keep what a double can hold. For f64 round to even here; for shorter types
-  // make the last bit odd if anything was dropped, and let encode() round.
+  // Keep the bits that a double can hold. For f64 round to even here; for shorter types set the
+  // last bit if any nonzero bit was dropped (round to odd), and let encode() round.
   const int keepFrom = std::max(length - 53, -1074 - unit);
   double magnitude;
   if (keepFrom <= 0) {

@@ -9,24 +9,22 @@
 
 namespace tilewright::numerics {
 
-/// Adds doubles and products of two doubles exactly, in any order, and rounds
-/// once at the end. It is one long fixed-point number that covers every product
-/// of two doubles, with room for 2^127 of them (a Kulisch accumulator).
+/// Adds doubles and products of two doubles exactly, in any order, and rounds once at the end. It
+/// is a Kulisch accumulator: one long fixed-point number that covers every product of two doubles,
+/// with room for 2^127 of them.
 ///
 ///   ExactSum sum;
 ///   for (size_t k = 0; k < n; ++k)
 ///     sum.addProduct(lhs[k], rhs[k]);
 ///   uint64_t bits = sum.round(ElementType::bf16);
 ///
-/// NaN and infinities are kept beside the number and follow IEEE 754; an exact
-/// zero rounds to +0.
+/// NaN and infinities are tracked separately and follow IEEE 754; an exact zero rounds to +0.
 class ExactSum {
 public:
   void add(double value) { addProduct(value, 1); }
   void addProduct(double lhs, double rhs);
 
-  /// The bits of `factor` times the sum in a real type, rounded once as
-  /// encode() rounds.
+  /// The bits of `factor` times the sum in a real type, rounded once as by encode().
   uint64_t round(ElementType type, double factor = 1) const;
 
 private:

@@ -1,5 +1,5 @@
-// The float formats of StableHLO 1.20 as a table of facts. Everything that
-// knows about a format (conversion, block scaling, tests) reads it here.
+// The properties of StableHLO 1.20's float formats as one table. Conversion, block scaling and
+// tests all read it.
 #ifndef TILEWRIGHT_NUMERICS_FLOATFORMAT_H
 #define TILEWRIGHT_NUMERICS_FLOATFORMAT_H
 
@@ -9,7 +9,7 @@
 
 namespace tilewright::numerics {
 
-/// Which bit patterns are not a number.
+/// Which bit patterns are NaNs.
 enum class NanEncoding : uint8_t {
   ieee,         // exponent all ones, mantissa not zero
   allOnes,      // exponent and mantissa all ones, nothing else ("FN")
@@ -30,8 +30,8 @@ struct FloatFormat {
   bool hasInfinity;
   NanEncoding nan;
   ZeroEncoding zero = ZeroEncoding::plusAndMinus;
-  /// Low bits of the storage that carry nothing; tf32 lives in the upper 19
-  /// bits of an f32. They are written as zero and ignored when read.
+  /// Unused low bits of the storage: tf32 takes the upper 19 bits of an f32. They are written as
+  /// zero and ignored when read.
   uint8_t paddingBits = 0;
 
   constexpr bool hasSign() const { return zero != ZeroEncoding::none; }
@@ -40,7 +40,7 @@ struct FloatFormat {
   /// Bits that carry information, without the padding.
   constexpr unsigned bits() const { return exponentBits + mantissaBits + (hasSign() ? 1 : 0); }
 
-  // The patterns below are given without padding.
+  // The patterns below do not include the padding.
   constexpr uint64_t magnitudeMask() const {
     return (uint64_t(1) << (exponentBits + mantissaBits)) - 1;
   }
@@ -54,22 +54,21 @@ struct FloatFormat {
            : nan == NanEncoding::allOnes ? magnitudeMask() - 1
                                          : magnitudeMask();
   }
-  /// The pattern that stands for a NaN of positive sign. Formats without one
-  /// get -0, which is what ml_dtypes and XLA write; a negative NaN has the
-  /// other sign there too, so it becomes +0.
+  /// The pattern of a positive NaN. In formats without NaN it is -0, as in ml_dtypes and XLA; a
+  /// negative NaN has the opposite sign and becomes +0.
   constexpr uint64_t quietNan() const {
     return nan == NanEncoding::ieee      ? infinity() | ((mantissaMask() + 1) >> 1)
            : nan == NanEncoding::allOnes ? magnitudeMask()
                                          : signBit();
   }
-  /// What a finite value beyond maxFinite becomes: the format's infinity, else
-  /// its NaN, else maxFinite.
+  /// The result of rounding a finite value beyond maxFinite: infinity if the format has it,
+  /// otherwise NaN if the format has it, otherwise maxFinite.
   constexpr uint64_t overflow() const {
     return hasInfinity ? infinity() : hasNan() ? quietNan() : maxFinite();
   }
-  /// Power of two of the smallest normal value.
+  /// Binary exponent of the smallest normal value.
   constexpr int minExponent() const { return hasSubnormals() ? 1 - bias : -bias; }
-  /// Power of two of the spacing of subnormals, i.e. of the smallest value.
+  /// Binary exponent of the smallest positive value, which is the spacing of subnormals.
   constexpr int minQuantum() const { return minExponent() - mantissaBits; }
 };
 
@@ -102,7 +101,7 @@ constexpr FloatFormat floatFormat(ElementType type) {
 }
 } // namespace detail
 
-/// The facts about a real type.
+/// The properties of a real type.
 constexpr FloatFormat formatOf(ElementType type) {
   assert(isReal(type) && "only real types have a float format");
   return detail::floatFormat(type);

@@ -1,5 +1,5 @@
-// The conversions behind Float.h and Convert.h, with the format as a template
-// argument so that loops over buffers get straight-line code.
+// The conversions behind Float.h and Convert.h, with the format as a template argument so that
+// loops over buffers compile to straight-line code.
 #ifndef TILEWRIGHT_NUMERICS_FLOATROUNDING_H
 #define TILEWRIGHT_NUMERICS_FLOATROUNDING_H
 
@@ -11,7 +11,7 @@
 
 namespace tilewright::numerics::detail {
 
-/// What happens to a value beyond the largest finite one.
+/// How a value beyond the largest finite one is rounded.
 enum class Beyond : uint8_t { asFormat, saturate };
 
 /// 2^exponent, for exponents of normal numbers.
@@ -22,7 +22,7 @@ template <typename Wide> constexpr Wide powerOfTwo(int exponent) {
     return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-/// The exact value of a pattern of the type. `Wide` must be able to hold it.
+/// The exact value of a bit pattern of the type. `Wide` must be able to represent it.
 template <ElementType type, typename Wide = double> constexpr Wide decodeAs(uint64_t raw) {
   static_assert(std::is_same_v<Wide, double> || type != ElementType::f8E8M0FNU,
                 "2^-127 is subnormal in f32, which this code does not produce");
@@ -49,7 +49,7 @@ template <ElementType type, typename Wide = double> constexpr Wide decodeAs(uint
   else if (format.hasInfinity && magnitude == format.infinity())
     result = static_cast<Bits>(wide.infinity());
   else if (format.hasSubnormals() && magnitude <= format.mantissaMask())
-    // The product is exact; for bf16 in a float it is itself subnormal.
+    // If the biases are equal, a subnormal only needs a shift. Otherwise the product is exact.
     result = format.bias == wide.bias
                  ? static_cast<Bits>(magnitude << (wide.mantissaBits - format.mantissaBits))
                  : std::bit_cast<Bits>(static_cast<Wide>(magnitude) *
@@ -57,14 +57,13 @@ template <ElementType type, typename Wide = double> constexpr Wide decodeAs(uint
   else
     result = static_cast<Bits>((magnitude << (wide.mantissaBits - format.mantissaBits)) +
                                (static_cast<Bits>(wide.bias - format.bias) << wide.mantissaBits));
-  // The NaN of a "UZ" format has its sign bit set and comes out negative, as
-  // from ml_dtypes.
+  // The NaN of a "UZ" format has its sign bit set and decodes to a negative NaN, as in ml_dtypes.
   if (negative)
     result |= static_cast<Bits>(wide.signBit());
   return std::bit_cast<Wide>(result);
 }
 
-/// The nearest pattern of the type, ties to even.
+/// The bit pattern of the nearest value of the type, ties to even.
 template <ElementType type, Beyond beyond = Beyond::asFormat, typename Wide>
 constexpr uint64_t encodeFrom(Wide value) {
   using Bits = std::conditional_t<std::is_same_v<Wide, float>, uint32_t, uint64_t>;
@@ -80,10 +79,10 @@ constexpr uint64_t encodeFrom(Wide value) {
   } else if constexpr (type == ElementType::f64 && std::is_same_v<Wide, float>) {
     return encodeFrom<type, beyond>(static_cast<double>(value));
   } else if constexpr (type == ElementType::f8E8M0FNU) {
-    // One significant bit: halfway values round up, to the even significand 2.
+    // The format has one significant bit: halfway values round up, to the even significand 2.
     const auto bits = std::bit_cast<uint64_t>(static_cast<double>(value));
     if (bits - 1 >= 0x7ff0000000000000u)
-      // Zero, negative, infinite or NaN; only +infinity is a value beyond.
+      // Zero, negative, infinite or NaN. Of these only +infinity saturates.
       return saturate && bits == 0x7ff0000000000000u ? format.maxFinite() : format.quietNan();
     const auto exponent =
         static_cast<int64_t>((bits + (uint64_t(1) << 51)) >> 52) - (1023 - format.bias);
@@ -96,17 +95,17 @@ constexpr uint64_t encodeFrom(Wide value) {
     const bool negative = magnitude != bits;
     constexpr unsigned shift = wide.mantissaBits - format.mantissaBits;
 
-    // Normal results: round in the wide format's own bits, then move the bias.
-    // A carry out of the mantissa lands in the exponent, where it belongs.
+    // Normal results: round in the bits of the wide format, then adjust the bias. A carry out of
+    // the mantissa correctly increments the exponent.
     Bits result = magnitude;
     if constexpr (shift > 0)
       result += (Bits(1) << (shift - 1)) - 1 + ((magnitude >> shift) & 1);
     result =
         (result >> shift) - (static_cast<Bits>(wide.bias - format.bias) << format.mantissaBits);
 
-    // Subnormal results: adding a power of two whose last bit is worth one
-    // quantum makes the adder round, and leaves the count in the low bits.
-    // With equal biases the subnormals line up and need no such help.
+    // Subnormal results: add a power of two whose last mantissa bit is worth one quantum. The
+    // addition rounds, and the low bits of the sum are the number of quanta. If the biases are
+    // equal, the subnormals of both formats coincide and the code above is enough.
     if constexpr (wide.bias != format.bias) {
       constexpr Wide magic = powerOfTwo<Wide>(wide.mantissaBits + format.minQuantum());
       constexpr auto minNormal = std::bit_cast<Bits>(powerOfTwo<Wide>(format.minExponent()));

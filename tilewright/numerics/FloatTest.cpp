@@ -122,7 +122,7 @@ TEST(Float, Tf32IgnoresAndClearsTheLowBits) {
 }
 
 TEST(Float, IntegersRoundOnce) {
-  // 2^62 + 2^37 + 1 is a tie for f32 once a double has dropped the 1.
+  // 2^62 + 2^38 + 1 becomes a tie for f32 once a double has dropped the 1.
   int64_t value = (int64_t(1) << 62) + (int64_t(1) << 38) + 1;
   EXPECT_EQ(encodeInteger(ElementType::f32, value),
             std::bit_cast<uint32_t>(static_cast<float>(value)));

@@ -4,7 +4,7 @@
 
 namespace tilewright::numerics {
 
-/// Elements a tensor may have so that 16 bytes each still fit 63 bits.
+/// The maximum number of elements: at 16 bytes each, their bytes still fit 63 bits.
 static constexpr int64_t maxElements = (int64_t(1) << 59) - 1;
 
 Result<Shape> Shape::create(std::span<const int64_t> dims) {
@@ -30,8 +30,8 @@ Result<Shape> Shape::create(std::span<const int64_t> dims) {
 
 std::vector<int64_t> Shape::strides() const {
   std::vector<int64_t> result(sizes.size(), 1);
-  // An empty shape has no elements to step over, and its partial products may
-  // overflow: 0 x 2^62 x 2^62 is a valid shape.
+  // An empty shape needs no strides, and its partial products may overflow: 0 x 2^62 x 2^62 is a
+  // valid shape.
   if (count == 0)
     return result;
   for (size_t dim = sizes.size(); dim > 1; --dim)

@@ -1,6 +1,5 @@
-// Shape: the one place where sizes are multiplied. Everything that turns
-// dimensions into element or byte counts goes through it, so an overflow is an
-// error with a name and never a small buffer.
+// Shape: checked element and byte counts. All code that multiplies dimensions uses it, so an
+// overflow is reported as an error and never leads to a buffer that is too small.
 #ifndef TILEWRIGHT_NUMERICS_SHAPE_H
 #define TILEWRIGHT_NUMERICS_SHAPE_H
 
@@ -15,9 +14,8 @@
 
 namespace tilewright::numerics {
 
-/// The static dimensions of a tensor, with an element count that is known to
-/// fit. A Shape that exists is valid: sizes are not negative and neither their
-/// product nor any byte count derived from it overflows.
+/// The static dimensions of a tensor. Every Shape is valid: sizes are not negative, and neither
+/// their product nor any byte count derived from it overflows.
 ///
 ///   TILEWRIGHT_ASSIGN(Shape shape, Shape::create({2, 3}));
 ///   shape.elementCount();                   // 6

@@ -11,7 +11,7 @@ namespace {
 PJRT_Api makeApi() {
   PJRT_Api api = {};
   api.struct_size = PJRT_Api_STRUCT_SIZE;
-  // jaxlib reads layouts whenever there are shardings, so neither comes without the other.
+  // jaxlib reads layouts whenever there are shardings, so provide both extensions or neither.
   api.extension_start = shardingsExtension(layoutsExtension(
       ffiExtension(memoryDescriptionsExtension(customCallExtension(profilerExtension(nullptr))))));
   api.pjrt_api_version.struct_size = PJRT_Api_Version_STRUCT_SIZE;

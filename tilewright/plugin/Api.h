@@ -6,7 +6,8 @@
 
 #include <xla/pjrt/c/pjrt_c_api.h>
 
-/// They keep their names, without the prefix, so that whoever knows the C API finds them.
+/// The functions keep their PJRT names, without the prefix, so that readers who know the C API find
+/// them.
 namespace tilewright::plugin {
 
 void Error_Destroy(PJRT_Error_Destroy_Args *args);
@@ -14,10 +15,11 @@ void Error_Message(PJRT_Error_Message_Args *args);
 #define TILEWRIGHT_PJRT(name) PJRT_Error *name(PJRT_##name##_Args *args);
 #include "tilewright/plugin/Functions.def"
 
-/// The table that GetPjrtApi returns; made once.
+/// The table that GetPjrtApi returns; built once.
 const PJRT_Api &pjrtApi();
 
-/// The chain of what is offered beyond PJRT_Api. Each file defines the extension it is named after.
+/// Each function prepends its extension to the chain `next`. The file named after an extension
+/// defines it.
 PJRT_Extension_Base *shardingsExtension(PJRT_Extension_Base *next);
 PJRT_Extension_Base *layoutsExtension(PJRT_Extension_Base *next);
 PJRT_Extension_Base *memoryDescriptionsExtension(PJRT_Extension_Base *next);

@@ -55,7 +55,7 @@ TEST(Api, RefusesNoArgumentsAndNullHandles) {
   EXPECT_CALL_ERROR(pjrtApi().PJRT_Buffer_IsDeleted(&args), Error::pluginArguments);
 }
 
-/// A newer caller's struct has fields that we do not know.
+/// The struct of a newer caller has fields that we do not know.
 TEST(Api, TakesArgumentsThatAreLongerThanOurs) {
   TestClient client;
   TILEWRIGHT_ARGS(Client_Devices, args);

@@ -1,4 +1,4 @@
-// How the structs of the C API are read and written when the caller's are of another size.
+// Reads and writes structs of the C API whose size differs from ours.
 #ifndef TILEWRIGHT_PLUGIN_ARGUMENTS_H
 #define TILEWRIGHT_PLUGIN_ARGUMENTS_H
 
@@ -10,28 +10,28 @@
 
 namespace tilewright::plugin {
 
-/// Whether the caller's struct reaches this field. A caller built against an older header passes a
-/// shorter struct, one built against a newer header a longer one; both are served.
+/// Whether the caller's struct contains this field. A caller built against an older header passes a
+/// shorter struct, one built against a newer header a longer one; we support both.
 template <typename Args, typename Field> bool holds(const Args *args, Field Args::*field) {
   auto begin = reinterpret_cast<const char *>(args);
   auto end = reinterpret_cast<const char *>(&(args->*field)) + sizeof(Field);
   return args->struct_size >= static_cast<size_t>(end - begin);
 }
 
-/// Writes an out-field if the caller has room for it.
+/// Writes an output field if the caller's struct contains it.
 template <typename Args, typename Field, typename Value>
 void give(Args *args, Field Args::*field, Value &&value) {
   if (holds(args, field))
     args->*field = std::forward<Value>(value);
 }
 
-/// Reads an in-field, or `fallback` where the caller knows of none.
+/// Reads an input field; returns `fallback` if the caller's struct does not contain it.
 template <typename Args, typename Field>
 Field take(const Args *args, Field Args::*field, Field fallback = Field()) {
   return holds(args, field) ? args->*field : fallback;
 }
 
-/// Gives a string as a pointer and a size; both belong to whoever owns `text`.
+/// Writes a string as a pointer and a size. The owner of `text` keeps the bytes alive.
 template <typename Args>
 void giveText(Args *args, const char *Args::*data, size_t Args::*size, const std::string &text) {
   give(args, data, text.data());
@@ -42,15 +42,14 @@ inline std::string_view textOf(const char *data, size_t size) {
   return data ? std::string_view(data, size) : std::string_view();
 }
 
-/// The reason why a call cannot be served, or success: no struct, or one that ends before the
-/// last field that the call cannot do without.
+/// Checks that the struct is not null and reaches the last field that the call requires.
 ///  - pluginArguments (E8001)
 Status checkStruct(const void *args, size_t size, size_t needed, const char *function);
 
 } // namespace tilewright::plugin
 
-/// Leaves the enclosing function with an error unless `args` reaches `field`. `field` is the last
-/// one that the function cannot do without.
+/// Returns an error from the enclosing function unless `args` reaches `field`. `field` is the last
+/// one that the function requires.
 #define TILEWRIGHT_PJRT_ARGS(args, field)                                                          \
   do {                                                                                             \
     using ArgsType = std::remove_pointer_t<decltype(args)>;                                        \
@@ -61,13 +60,13 @@ Status checkStruct(const void *args, size_t size, size_t needed, const char *fun
       return ::tilewright::plugin::toError(std::move(argsStatus));                                 \
   } while (false)
 
-/// The same, and the field is a handle that must not be null.
+/// Like TILEWRIGHT_PJRT_ARGS; `field` is a handle that must not be null.
 #define TILEWRIGHT_PJRT_HANDLE(args, field)                                                        \
   TILEWRIGHT_PJRT_ARGS(args, field);                                                               \
   if (!args->field)                                                                                \
   return ::tilewright::plugin::toError(::tilewright::plugin::nullHandle(__func__, #field))
 
-/// Leaves a function that returns PJRT_Error* with the failure, if there is one.
+/// Returns the failure, if there is one, from a function that returns PJRT_Error*.
 #define TILEWRIGHT_PJRT_TRY(expr)                                                                  \
   do {                                                                                             \
     if (::tilewright::Status tryStatus = (expr); !tryStatus.isOk())                                \

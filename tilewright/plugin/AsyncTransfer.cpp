@@ -1,4 +1,4 @@
-// PJRT_AsyncHostToDeviceTransferManager: buffers whose bytes come piece by piece.
+// PJRT_AsyncHostToDeviceTransferManager: buffers whose bytes arrive in chunks.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
@@ -6,10 +6,11 @@
 #include "tilewright/runtime/Backend.h"
 #include "tilewright/support/Concat.h"
 
-/// A buffer can be taken before its bytes are there; its definition happens with the last piece.
+/// The caller may retrieve a buffer before its bytes have arrived; the last chunk completes the
+/// buffer's definition event.
 struct PJRT_AsyncHostToDeviceTransferManager {
   struct Slot {
-    std::unique_ptr<tilewright::runtime::Buffer> buffer; // null once taken
+    std::unique_ptr<tilewright::runtime::Buffer> buffer; // null after the caller has taken it
     tilewright::runtime::Promise promise;
     std::byte *data = nullptr;
     const tilewright::runtime::Memory *memory = nullptr;
@@ -30,20 +31,23 @@ using Manager = PJRT_AsyncHostToDeviceTransferManager;
 Result<Manager::Slot *> slotAt(Manager &manager, int index) {
   if (index < 0 || static_cast<size_t>(index) >= manager.slots.size())
     return Status(Error::pluginArguments,
-                  concat("a transfer has ", manager.slots.size(), " buffers, asked for ", index));
+                  concat("buffer index ", index, " is out of range; the transfer has ",
+                         manager.slots.size(), " buffers"));
   return &manager.slots[static_cast<size_t>(index)];
 }
 
 Status write(Manager::Slot &slot, const void *data, int64_t offset, int64_t size, bool isLast) {
   if (slot.isDone)
-    return Status(Error::pluginArguments, "the last piece of this buffer has come already");
+    return Status(Error::pluginArguments,
+                  "the caller has already sent the last chunk of this buffer");
   if (offset < 0 || size < 0 || static_cast<uint64_t>(offset) > slot.bytes ||
       static_cast<uint64_t>(size) > slot.bytes - static_cast<uint64_t>(offset))
-    return Status(Error::pluginArguments, concat("a piece of ", size, " bytes at ", offset,
-                                                 " does not fit into a buffer of ", slot.bytes));
+    return Status(Error::pluginArguments,
+                  concat("a chunk of ", size, " bytes at offset ", offset,
+                         " does not fit in a buffer of ", slot.bytes, " bytes"));
   if (size > 0) {
-    // The host's bytes are read when this returns; the last piece is announced when all have
-    // landed.
+    // Wait for the copy: the caller may reuse its bytes when this returns, and when the last chunk
+    // completes the promise, all earlier chunks must have been copied.
     runtime::Client &client = slot.memory->client();
     auto *from = static_cast<std::byte *>(const_cast<void *>(data));
     TILEWRIGHT_TRY(client.backend()
@@ -130,7 +134,7 @@ PJRT_Error *AsyncHostToDeviceTransferManager_RetrieveBuffer(
   std::lock_guard lock(args->transfer_manager->mutex);
   TILEWRIGHT_PJRT_ASSIGN(Manager::Slot * slot, slotAt(*args->transfer_manager, args->buffer_index));
   if (!slot->buffer)
-    return toError(Status(Error::pluginArguments, "this buffer of a transfer was taken already"));
+    return toError(Status(Error::pluginArguments, "the caller has already retrieved this buffer"));
   args->buffer_out = new PJRT_Buffer(*args->transfer_manager->client, std::move(slot->buffer));
   return nullptr;
 }

@@ -14,7 +14,7 @@ Result<runtime::Memory *> memoryFor(PJRT_Memory *memory, PJRT_Device *device,
   if (device && device->device.isAddressable())
     return &device->device.defaultMemory();
   return Status(Error::pluginArguments,
-                concat("PJRT_", function, " needs a memory or a device of this process"));
+                concat("PJRT_", function, " requires a memory or a device of this process"));
 }
 
 PJRT_Error *Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
@@ -101,7 +101,7 @@ PJRT_Error *Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args *args) {
   return nullptr;
 }
 
-// True lets jaxlib hand the bytes to NumPy in place.
+// If true, jaxlib passes the bytes to NumPy without a copy.
 PJRT_Error *Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, is_on_cpu);
   TILEWRIGHT_PJRT_HANDLE(args, buffer);
@@ -115,7 +115,7 @@ PJRT_Error *Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
   const runtime::Buffer &buffer = *args->buffer->buffer;
   if (buffer.isDeleted())
     args->event = new PJRT_Event{runtime::Event::failed(
-        Status(Error::bufferDeleted, "the array was deleted or donated before it was waited for"))};
+        Status(Error::bufferDeleted, "cannot wait for an array that was deleted or donated"))};
   else
     args->event = new PJRT_Event{buffer.definition()};
   return nullptr;

@@ -1,4 +1,4 @@
-// PJRT_Buffer: a Buffer of the runtime, as a handle.
+// PJRT_Buffer: a handle on a Buffer of the runtime.
 #ifndef TILEWRIGHT_PLUGIN_BUFFER_H
 #define TILEWRIGHT_PLUGIN_BUFFER_H
 
@@ -20,8 +20,9 @@ struct PJRT_Buffer {
 
 namespace tilewright::plugin {
 
-/// The memory that a caller means: `memory`, else the default one of `device`.
-///  - pluginArguments (E8001): neither.
+/// The memory that the caller chose: `memory`, or the default memory of `device` if `memory` is
+/// null.
+///  - pluginArguments (E8001): both are null.
 Result<runtime::Memory *> memoryFor(PJRT_Memory *memory, PJRT_Device *device, const char *function);
 
 } // namespace tilewright::plugin

@@ -33,7 +33,7 @@ TEST(PluginBuffer, GoesThereAndBack) {
   destroyBuffer(buffer);
 }
 
-/// What NumPy passes for x.T and x[::-1].
+/// The strides that NumPy passes for x.T and x[::-1].
 TEST(PluginBuffer, HonoursStrides) {
   TestClient client;
   PJRT_Buffer *transposed = makeBuffer(client, {1, 2, 3, 4, 5, 6}, {3, 2}, {4, 12});
@@ -138,7 +138,7 @@ TEST(PluginBuffer, ViewsMemoryOfOthersUntilItIsFreed) {
   TestClient client;
   static int released = 0;
   released = 0;
-  for (size_t offset : {0, 1}) { // aligned for us, and not: then it is copied
+  for (size_t offset : {0, 1}) { // aligned as we require, and not: then the bytes are copied
     alignas(64) static float data[32] = {};
     std::fill(data, data + 32, 7.0f);
     int64_t dims[] = {4};

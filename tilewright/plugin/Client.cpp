@@ -1,5 +1,6 @@
 #include "tilewright/plugin/Client.h"
 
+#include "tilewright/plugin/Announce.h"
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/KeyValueStore.h"
 #include "tilewright/plugin/ffi/Resolver.h"
@@ -9,6 +10,8 @@
 #include "tilewright/support/TargetName.h"
 #include "tilewright/support/Trace.h"
 
+#include <cstdlib>
+
 using namespace tilewright;
 using namespace tilewright::plugin;
 
@@ -17,15 +20,16 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
   auto client = std::make_unique<PJRT_Client>();
   clientOptions.runtime = options.runtime;
   client->options = std::move(options);
-  // A target that names no CPU is a GPU's; whether there is such a machine its client finds out.
+  // A target that is not a CPU is a GPU; createClient checks whether the machine has one.
   std::string &target = client->options.compile.target;
   if (TargetName::of(target).isGpu()) {
     if (clientOptions.processCount > 1)
-      return Status(Error::clientProcesses,
-                    concat("this release uses GPUs from one process, jax.distributed has started ",
-                           clientOptions.processCount,
-                           "; use the CPUs of several (option compile.target), or several GPUs of "
-                           "one process"));
+      return Status(
+          Error::clientProcesses,
+          concat("this release supports GPUs only in a single process, but "
+                 "jax.distributed has started ",
+                 clientOptions.processCount,
+                 " processes; use CPUs (option compile.target), or the GPUs of a single process"));
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
     TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(clientOptions, driver));
     target = runtime::cuda::targetFor(target, *client->runtime);
@@ -33,6 +37,7 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
     TILEWRIGHT_ASSIGN(client->runtime,
                       runtime::cpu::createClient(clientOptions, std::make_shared<ffi::Resolver>()));
   }
+  client->version = concat(platformVersion(), " on ", machineOf(*client));
   client->topology = describeDevices(client->runtime->devices());
 
   for (runtime::Device *device : client->runtime->devices()) {
@@ -70,18 +75,20 @@ PJRT_Memory *PJRT_Client::handleOf(const runtime::Memory &memory) const {
 Result<PJRT_Device *> PJRT_Client::deviceWithId(int id) const {
   if (runtime::Device *device = runtime->deviceWithId(id))
     return handleOf(*device);
-  return Status(Error::clientDevice, concat("there is no device ", id, "; this client has ",
-                                            devices.size(), " (option runtime.devices)"));
+  return Status(Error::clientDevice, concat("device ", id, " does not exist; this client has ",
+                                            devices.size(), " devices (option runtime.devices)"));
 }
 
 namespace tilewright::plugin {
 namespace {
 
-/// Reads what JAX passes: our options by their names, and where this process stands. Everything
-/// else is an error: a misspelt option that is silently ignored costs somebody an afternoon.
+/// Reads the options that JAX passes: our options by name, and the index and number of processes.
+/// Any other name is an error, because a misspelt option that is silently ignored is hard to find.
 Status readCreateOptions(const PJRT_Client_Create_Args *args, Options &options,
-                         runtime::ClientOptions &place) {
+                         runtime::ClientOptions &place, bool &isQuiet) {
   TILEWRIGHT_TRY(options.setFromEnvironment());
+  if (const char *text = std::getenv("TILEWRIGHT_QUIET"))
+    isQuiet = std::string_view(text) != "" && std::string_view(text) != "0";
   for (const NamedOption &option : readNamedValues(args->create_options, args->num_options)) {
     const int64_t *number = std::get_if<int64_t>(&option.value);
     if (option.name == "node_id" && number)
@@ -90,6 +97,8 @@ Status readCreateOptions(const PJRT_Client_Create_Args *args, Options &options,
       place.processCount = static_cast<int>(*number);
     else if (option.name == "partition_index")
       continue;
+    else if (option.name == "quiet")
+      isQuiet = toText(option.value) == "true" || toText(option.value) == "1";
     else
       TILEWRIGHT_TRY(options.set(option.name, toText(option.value)));
   }
@@ -102,21 +111,26 @@ PJRT_Error *Client_Create(PJRT_Client_Create_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, client);
   Options options;
   runtime::ClientOptions place;
-  TILEWRIGHT_PJRT_TRY(readCreateOptions(args, options, place));
-  // In a single process the callbacks are garbage.
+  bool isQuiet = false;
+  TILEWRIGHT_PJRT_TRY(readCreateOptions(args, options, place, isQuiet));
+  // In a job of one process the callbacks are uninitialised.
   if (place.processCount > 1) {
     TILEWRIGHT_PJRT_ASSIGN(place.store, KeyValueStore::create(*args));
-    // A key is written once, and a process may make a client again; so do the others then.
+    // A key can be written only once, so each client of a process needs its own prefix. All
+    // processes create the same number of clients, so their counts agree.
     static std::atomic<int> clients = 0;
     place.job = concat("tilewright/", clients++);
   }
-  // Python often ends with arrays alive, and then nobody destroys the client.
+  // Write at exit, because Python often exits while arrays are alive and then never destroys the
+  // client.
   if (!options.trace.file.empty()) {
     trace::nameThread("main");
     trace::writeAtExit(options.trace.file);
   }
   TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<PJRT_Client> client,
                          PJRT_Client::create(std::move(options), std::move(place)));
+  client->isQuiet = isQuiet;
+  announce(*client);
   args->client = client.release();
   return nullptr;
 }
@@ -124,8 +138,8 @@ PJRT_Error *Client_Create(PJRT_Client_Create_Args *args) {
 PJRT_Error *Client_Destroy(PJRT_Client_Destroy_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, client);
   delete args->client;
-  // jaxlib ends the process if this function fails; a file that cannot be written is reported at
-  // exit.
+  // jaxlib ends the process if this function fails, so ignore the failure. An unwritable file is
+  // reported at exit.
   (void)trace::writeEarly();
   return nullptr;
 }
@@ -140,7 +154,8 @@ PJRT_Error *Client_PlatformName(PJRT_Client_PlatformName_Args *args) {
 PJRT_Error *Client_PlatformVersion(PJRT_Client_PlatformVersion_Args *args) {
   using Args = PJRT_Client_PlatformVersion_Args;
   TILEWRIGHT_PJRT_ARGS(args, platform_version_size);
-  giveText(args, &Args::platform_version, &Args::platform_version_size, platformVersion());
+  TILEWRIGHT_PJRT_HANDLE(args, client);
+  giveText(args, &Args::platform_version, &Args::platform_version_size, args->client->version);
   return nullptr;
 }
 
@@ -208,9 +223,9 @@ PJRT_Error *Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_A
       args->client->runtime->defaultAssignment(args->num_replicas, args->num_partitions));
   if (assignment.devices.size() > args->default_assignment_size)
     return toError(
-        Status(Error::pluginArguments,
-               concat("the assignment has ", assignment.devices.size(),
-                      " devices, the caller has room for ", args->default_assignment_size)));
+        Status(Error::pluginArguments, concat("the assignment has ", assignment.devices.size(),
+                                              " devices, but the caller has room for only ",
+                                              args->default_assignment_size)));
   std::copy(assignment.devices.begin(), assignment.devices.end(), args->default_assignment);
   return nullptr;
 }

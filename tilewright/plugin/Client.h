@@ -1,4 +1,4 @@
-// PJRT_Client, PJRT_Device and PJRT_Memory: handles on the runtime's.
+// PJRT_Client, PJRT_Device and PJRT_Memory: handles on the runtime's objects.
 #ifndef TILEWRIGHT_PLUGIN_CLIENT_H
 #define TILEWRIGHT_PLUGIN_CLIENT_H
 
@@ -15,8 +15,8 @@
 
 namespace tilewright::plugin {
 
-/// Since 0.105 a PJRT_Memory begins with a table of functions through which jaxlib attaches data of
-/// its own.
+/// Since PJRT 0.105 a PJRT_Memory begins with a table of functions that jaxlib uses to attach its
+/// own data.
 struct MemoryHandle : PJRT_Memory {
   explicit MemoryHandle(runtime::Memory &memory);
   ~MemoryHandle();
@@ -44,18 +44,21 @@ struct PJRT_Device {
 };
 
 struct PJRT_Client {
-  /// `place` says which process of how many it is; its options are taken from `options`.
+  /// `place` has the index and the number of processes; its runtime options are replaced by those
+  /// of `options`.
   static tilewright::Result<std::unique_ptr<PJRT_Client>>
   create(tilewright::Options options, tilewright::runtime::ClientOptions place = {});
 
   PJRT_Device *handleOf(const tilewright::runtime::Device &device) const;
   PJRT_Memory *handleOf(const tilewright::runtime::Memory &memory) const;
-  /// Of ids, in order.
-  ///  - clientDevice (E8007): one is not of this client.
+  /// Looks up a device by id.
+  ///  - clientDevice (E8007): the client has no such device.
   tilewright::Result<PJRT_Device *> deviceWithId(int id) const;
 
   tilewright::Options options;
   std::unique_ptr<tilewright::runtime::Client> runtime;
+  bool isQuiet = false;
+  std::string version; // shown by JAX, which also makes it part of its compile cache's keys
   std::unique_ptr<PJRT_TopologyDescription> topology;
   std::vector<std::unique_ptr<PJRT_Device>> ownedDevices;
   std::vector<std::unique_ptr<tilewright::plugin::MemoryHandle>> ownedMemories;

@@ -36,7 +36,7 @@ TEST(PluginClient, RefusesGpusOfSeveralProcesses) {
   TILEWRIGHT_ARGS(Client_Create, args);
   args.create_options = options.data();
   args.num_options = options.size();
-  // They are there, and nobody is asked.
+  // The callbacks are set, but creating the client fails before it calls them.
   args.kv_get_callback = [](PJRT_KeyValueGetCallback_Args *) -> PJRT_Error * { abort(); };
   args.kv_put_callback = [](PJRT_KeyValuePutCallback_Args *) -> PJRT_Error * { abort(); };
   args.kv_try_get_callback = [](PJRT_KeyValueTryGetCallback_Args *) -> PJRT_Error * { abort(); };
@@ -90,7 +90,7 @@ TEST(PluginClient, EachDeviceHasTheMemoriesThatJaxKnows) {
     EXPECT_CALL_OK(pjrtApi().PJRT_Memory_AddressableByDevices(&devices));
     ASSERT_GE(devices.num_devices, 1u);
   }
-  EXPECT_THAT(kinds, ElementsAre("device", "pinned_host"));
+  EXPECT_THAT(kinds, ElementsAre("device", "pinned_host", "unpinned_host"));
   TILEWRIGHT_ARGS(Device_DefaultMemory, fallback);
   fallback.device = client.device();
   EXPECT_CALL_OK(pjrtApi().PJRT_Device_DefaultMemory(&fallback));

@@ -1,4 +1,4 @@
-// From a program of the C API to an executable.
+// Compiles a program of the C API to an executable.
 #ifndef TILEWRIGHT_PLUGIN_COMPILE_H
 #define TILEWRIGHT_PLUGIN_COMPILE_H
 
@@ -10,15 +10,19 @@
 #include <xla/pjrt/c/pjrt_c_api.h>
 
 #include <memory>
+#include <string>
 
 namespace tilewright::plugin {
 
-/// Compiles on a thread of its own: jaxlib calls from threads with 2 MiB of stack, which regions
-/// nested as deep as we accept would overflow.
+/// Compiles on a separate thread with a large stack: jaxlib calls from threads with a stack of 2
+/// MiB, which deeply nested regions would overflow.
 ///  - programFormat (E8009): not a portable artifact.
-///  - what the compiler reports.
+///  - errors of the compiler.
+/// If `perDevice` is not null and there are several partitions, it receives the program of one
+/// device, as a portable artifact.
 Result<std::shared_ptr<const artifact::Executable>>
-compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions, Options options);
+compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions, Options options,
+               std::string *perDevice = nullptr);
 
 } // namespace tilewright::plugin
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstdio>
+#include <mutex>
+#include <set>
 
 namespace tilewright::plugin {
 namespace {
@@ -20,15 +23,16 @@ enum BuildField : uint32_t { numReplicas = 4, numPartitions = 5, deviceAssignmen
 enum AssignmentField : uint32_t { replicaCount = 1, computationCount = 2, computationDevices = 3 };
 enum OverrideField : uint32_t { stringField = 1, boolField = 2, intField = 3, doubleField = 4 };
 
-/// More devices than anybody has; keeps hostile bytes from asking for memory.
+/// More devices than any system has; prevents hostile bytes from allocating too much memory.
 constexpr int64_t deviceLimit = 1 << 24;
 
 Status malformed(std::string_view what) {
   return Status(Error::compileOptions, concat("the compile options are malformed: ", what,
-                                              "; is the framework's version supported?"));
+                                              "; use a supported version of the framework"));
 }
 
-/// map<string, OptionOverrideProto> arrives as messages of 1 key, 2 value.
+/// map<string, OptionOverrideProto> is encoded as messages with field 1, the key, and field 2, the
+/// value.
 Result<NamedOption> parseOverride(std::string_view bytes) {
   NamedOption option;
   ProtoReader entry(bytes);
@@ -49,10 +53,10 @@ Result<NamedOption> parseOverride(std::string_view bytes) {
         option.value = static_cast<float>(std::bit_cast<double>(content->integer));
     }
     if (!value.isOk())
-      return malformed("an override is no message");
+      return malformed("an override is not a valid message");
   }
   if (!entry.isOk())
-    return malformed("an override is no message");
+    return malformed("an override is not a valid message");
   return option;
 }
 
@@ -67,7 +71,7 @@ Status parseBuildOptions(std::string_view bytes, CompileOptions &options) {
       TILEWRIGHT_ASSIGN(options.devices, parseDeviceAssignment(field->bytes));
     }
   }
-  return reader.isOk() ? Status() : malformed("the build options are no message");
+  return reader.isOk() ? Status() : malformed("the build options are not a valid message");
 }
 
 struct XlaOption {
@@ -84,7 +88,7 @@ template <typename Number> bool isNumber(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// What XLA takes: a value of the type, or the text of one.
+/// Whether XLA accepts the value: a value of the option's type, or the text of one.
 bool canBe(std::string_view type, const NamedValue &value) {
   const auto *text = std::get_if<std::string>(&value);
   if (type == "bool")
@@ -98,9 +102,31 @@ bool canBe(std::string_view type, const NamedValue &value) {
   return type == "float" && std::holds_alternative<float>(value);
 }
 
-/// A name that is not in the list is one of another version, or of another backend.
+/// Whether a flag is true, as a bool or as text.
+bool isSet(const NamedValue &value) {
+  const auto *text = std::get_if<std::string>(&value);
+  const auto *flag = std::get_if<bool>(&value);
+  return text ? *text == "True" : flag && *flag;
+}
+
+/// Options that request what Tilewright always guarantees: bitwise reproducible results.
+bool holdsAnyway(const NamedOption &option) {
+  return option.name == "xla_gpu_deterministic_ops" ||
+         option.name == "xla_gpu_exclude_nondeterministic_ops";
+}
+
+/// Options that would change results and therefore must not be ignored.
+bool changesResults(const NamedOption &option) {
+  return (option.name == "xla_cpu_ftz" || option.name == "xla_gpu_ftz") && isSet(option.value);
+}
+
+/// Accepts unknown names: they belong to another version or backend of XLA.
 Status checkXlaOption(const NamedOption &option) {
   const auto *known = std::ranges::find(xlaOptions, option.name, &XlaOption::name);
+  if (changesResults(option))
+    return Status(Error::compilerOption,
+                  concat(option.name, " would flush denormal numbers to zero, which Tilewright "
+                                      "does not support; remove the option"));
   if (known == std::end(xlaOptions) || canBe(known->type, option.value))
     return Status();
   return Status(Error::compilerOption,
@@ -124,12 +150,12 @@ Result<CompileOptions> CompileOptions::parse(std::string_view bytes) {
     }
   }
   if (!reader.isOk())
-    return malformed("they are no message");
-  // An unset number is 0 on the wire.
+    return malformed("they are not a valid message");
+  // Treat 0 like an absent count, which means 1.
   options.replicas = std::max<int64_t>(options.replicas, 1);
   options.partitions = std::max<int64_t>(options.partitions, 1);
   if (options.replicas > deviceLimit || options.partitions > deviceLimit)
-    return malformed("they name more devices than there can be");
+    return malformed("they have too many replicas or partitions");
   return options;
 }
 
@@ -145,6 +171,30 @@ Status CompileOptions::apply(Options &options) const {
                                                   toText(option.value), "': ", status.message()));
   }
   return Status();
+}
+
+std::vector<std::string_view> CompileOptions::ignored() const {
+  std::vector<std::string_view> names;
+  for (const NamedOption &option : overrides)
+    if (option.name.starts_with("xla_") && !holdsAnyway(option))
+      names.push_back(option.name);
+  return names;
+}
+
+void sayIgnored(const std::vector<std::string_view> &names) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> said; // guarded by mutex
+  std::string fresh;
+  {
+    std::lock_guard lock(mutex);
+    for (std::string_view name : names)
+      if (said.emplace(name).second)
+        fresh += concat(fresh.empty() ? "" : ", ", name);
+  }
+  if (!fresh.empty())
+    std::fprintf(stderr,
+                 "tilewright: XLA options without effect here: %s (docs/reference/jax.md)\n",
+                 fresh.c_str());
 }
 
 std::string serialize(const runtime::DeviceAssignment &assignment) {
@@ -192,8 +242,7 @@ Result<runtime::DeviceAssignment> parseDeviceAssignment(std::string_view bytes) 
   for (const std::vector<int> &devices : byPartition)
     fits = fits && devices.size() == static_cast<size_t>(assignment.replicas);
   if (!fits)
-    return malformed("the device assignment does not name one device for each replica and "
-                     "partition");
+    return malformed("the device assignment must have one device for each replica and partition");
   for (int64_t replica = 0; replica < assignment.replicas; ++replica)
     for (int64_t partition = 0; partition < assignment.partitions; ++partition)
       assignment.devices.push_back(

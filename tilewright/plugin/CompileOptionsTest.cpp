@@ -28,7 +28,7 @@ TEST(CompileOptions, AreOneDeviceWhenNothingIsSaid) {
   EXPECT_FALSE(options->devices);
 }
 
-/// As JAX sends it for four devices.
+/// The message that JAX sends for four devices.
 TEST(CompileOptions, NameADeviceForEachPartition) {
   std::string assignment;
   for (uint8_t byte : {0x08, 0x01, 0x10, 0x04, 0x1a, 0x03, 0x0a, 0x01, 0x00, 0x1a, 0x03, 0x0a,
@@ -67,6 +67,35 @@ TEST(CompileOptions, LetOptionsOfXlaPass) {
   ASSERT_TRUE(parsed.isOk());
   EXPECT_TRUE(parsed->apply(options).isOk());
   EXPECT_EQ(options, before);
+}
+
+TEST(CompileOptions, SayOnceWhichOptionsOfXlaHaveNoEffect) {
+  auto ignored = [](const char *name, const char *value) {
+    return CompileOptions::parse(override(name, value))->ignored().size();
+  };
+  EXPECT_EQ(ignored("xla_gpu_nccl_p2p_max_nchannels", "4"), 1u);
+  EXPECT_EQ(ignored("xla_gpu_deterministic_ops", "True"), 0u); // always true
+  EXPECT_EQ(ignored("import.max-rank", "7"), 0u);
+  auto said = [] {
+    testing::internal::CaptureStderr();
+    sayIgnored({"xla_test_first", "xla_test_second"});
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(said(), HasSubstr("without effect here: xla_test_first, xla_test_second"));
+  EXPECT_EQ(said(), "");
+}
+
+TEST(CompileOptions, RefuseOptionsOfXlaThatWouldChangeResults) {
+  Options options;
+  auto apply = [&](const char *name, const char *value) {
+    return CompileOptions::parse(override(name, value))->apply(options);
+  };
+  for (const char *name : {"xla_cpu_ftz", "xla_gpu_ftz"}) {
+    Status status = apply(name, "True");
+    EXPECT_EQ(status.error(), Error::compilerOption) << name;
+    EXPECT_THAT(status.message(), HasSubstr("flush denormal numbers to zero"));
+    EXPECT_TRUE(apply(name, "False").isOk());
+  }
 }
 
 TEST(CompileOptions, RefuseValuesThatAnOptionOfXlaCannotTake) {

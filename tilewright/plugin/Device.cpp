@@ -39,8 +39,8 @@ PJRT_Error *Device_DefaultMemory(PJRT_Device_DefaultMemory_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, memory);
   TILEWRIGHT_PJRT_HANDLE(args, device);
   if (args->device->memories.empty())
-    return toError(Status(Code::failedPrecondition, "a device of another process has no memories "
-                                                    "here"));
+    return toError(Status(Code::failedPrecondition,
+                          "the device belongs to another process and has no memories in this one"));
   args->memory = args->device->memories.front();
   return nullptr;
 }
@@ -53,7 +53,7 @@ PJRT_Error *Device_MemoryStats(PJRT_Device_MemoryStats_Args *args) {
     return toError(Status(Code::failedPrecondition, "the device belongs to another process"));
   runtime::AllocationStatistics statistics = args->device->device.defaultMemory().statistics();
   args->bytes_in_use = statistics.bytesInUse;
-  // Each flag is written: the caller's struct is not initialised.
+  // Write every flag: the caller's struct is uninitialised.
   auto tell = [args](int64_t Args::*field, bool Args::*isSet, std::optional<int64_t> value) {
     give(args, field, value.value_or(0));
     give(args, isSet, value.has_value());
@@ -77,13 +77,13 @@ PJRT_Error *Device_GetAttributes(PJRT_Device_GetAttributes_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, device);
   args->attributes = args->device->description.attributes.data();
   args->num_attributes = args->device->description.attributes.size();
-  // They belong to the device; there is nothing to free.
+  // The device owns the attributes, so there is nothing to free.
   args->device_attributes = nullptr;
   args->attributes_deleter = [](PJRT_Device_Attributes *) {};
   return nullptr;
 }
 
-// Tracks nothing yet, but callers that track need a handle.
+// A placeholder: callers that track asynchronous work need a handle, but nothing is tracked yet.
 struct AsyncTracking {};
 
 PJRT_Error *Device_CreateAsyncTrackingEvent(PJRT_Device_CreateAsyncTrackingEvent_Args *args) {

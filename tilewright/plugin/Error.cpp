@@ -8,8 +8,8 @@
 namespace tilewright::plugin {
 namespace {
 
-/// Since 0.107 callers may use the table at the start of an error instead of the functions in
-/// PJRT_Api; both lead here.
+/// Since PJRT 0.107 callers may use the function table at the start of an error instead of the
+/// functions in PJRT_Api. Both call the functions here.
 struct PluginError : PJRT_Error {
   explicit PluginError(const Status &status);
   Code code;
@@ -38,7 +38,7 @@ const PJRT_Error_FunctionTable functions = {
 
 PluginError::PluginError(const Status &status)
     : PJRT_Error{&functions}, code(status.code()),
-      // Without an id the code is told by PJRT, so the message alone is enough.
+      // For an error without an id use only the message, because PJRT already passes the code.
       text(status.error() ? status.toString() : status.message()) {}
 
 } // namespace
@@ -55,11 +55,11 @@ Status toStatus(PJRT_Error_Code code, const char *message, size_t size) {
 
 Status nullHandle(const char *function, const char *field) {
   return Status(Error::pluginArguments,
-                concat("PJRT_", function, " needs '", field, "', which is null"));
+                concat("PJRT_", function, " requires '", field, "', which is null"));
 }
 
 Status unimplemented(const char *function) {
-  return Status(Code::unimplemented, concat("Tilewright does not offer PJRT_", function));
+  return Status(Code::unimplemented, concat("Tilewright does not implement PJRT_", function));
 }
 
 void Error_Destroy(PJRT_Error_Destroy_Args *args) {
@@ -77,7 +77,8 @@ PJRT_Error *Error_GetCode(PJRT_Error_GetCode_Args *args) {
   return nullptr;
 }
 
-// There are no payloads; but an error from here makes jaxlib ask for its payloads, for ever.
+// There are no payloads, but this function must succeed: if it failed, jaxlib would ask for the
+// payloads of that error, and recurse without end.
 PJRT_Error *Error_ForEachPayload(PJRT_Error_ForEachPayload_Args *) { return nullptr; }
 
 Status checkStruct(const void *args, size_t size, size_t needed, const char *function) {
@@ -86,7 +87,7 @@ Status checkStruct(const void *args, size_t size, size_t needed, const char *fun
                   concat("PJRT_", function, " was called without arguments"));
   if (size < needed)
     return Status(Error::pluginArguments,
-                  concat("PJRT_", function, " needs ", needed, " bytes of arguments, got ", size,
+                  concat("PJRT_", function, " requires ", needed, " bytes of arguments, got ", size,
                          "; the caller was built against a version of the PJRT C API that is too "
                          "old: update it"));
   return Status();

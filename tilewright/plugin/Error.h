@@ -8,11 +8,12 @@
 
 namespace tilewright::plugin {
 
-/// What a function of the C API returns: null for success, else an error that the caller destroys.
-/// Its message is Status::toString(), so a JAX user reads our code, the line and what to do.
+/// Converts a Status to the return value of a C API function: null for success, otherwise an error
+/// that the caller destroys. Its message is Status::toString(), so a JAX user reads our error id,
+/// the source line and what to do.
 PJRT_Error *toError(Status status);
 
-/// A Status from the pieces that the C API passes errors in. Success for PJRT_Error_Code_OK.
+/// Converts an error of the C API to a Status; PJRT_Error_Code_OK becomes success.
 Status toStatus(PJRT_Error_Code code, const char *message, size_t size);
 
 /// - pluginArguments (E8001)

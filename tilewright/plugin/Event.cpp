@@ -20,7 +20,7 @@ PJRT_Error *Event_Error(PJRT_Event_Error_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, event);
   const runtime::Event &event = args->event->event;
   if (!event.isReady())
-    return toError(Status(Code::failedPrecondition, "the event has not happened yet"));
+    return toError(Status(Code::failedPrecondition, "the event is not ready yet"));
   return toError(event.status());
 }
 
@@ -34,7 +34,7 @@ PJRT_Error *Event_OnReady(PJRT_Event_OnReady_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, callback);
   PJRT_Event_OnReadyCallback callback = args->callback;
   void *userArg = take(args, &PJRT_Event_OnReady_Args::user_arg);
-  // A copy: the callback may destroy the PJRT_Event.
+  // A copy, because the callback may destroy the PJRT_Event.
   runtime::Event event = args->event->event;
   event.onReady(
       [callback, userArg](const Status &status) { callback(toError(copyOf(status)), userArg); });
@@ -54,7 +54,7 @@ PJRT_Error *Event_Set(PJRT_Event_Set_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, event);
   if (!args->event->promise || args->event->event.isReady())
     return toError(Status(Code::failedPrecondition,
-                          "only an event made by PJRT_Event_Create can be set, and only once"));
+                          "only an event created by PJRT_Event_Create can be set, and only once"));
   args->event->promise->complete(toStatus(args->error_code,
                                           take(args, &PJRT_Event_Set_Args::error_message),
                                           take(args, &PJRT_Event_Set_Args::error_message_size)));

@@ -1,4 +1,4 @@
-// PJRT_Event: an Event of the runtime, as a handle.
+// PJRT_Event: a handle on an Event of the runtime.
 #ifndef TILEWRIGHT_PLUGIN_EVENT_H
 #define TILEWRIGHT_PLUGIN_EVENT_H
 
@@ -10,7 +10,7 @@
 
 struct PJRT_Event {
   tilewright::runtime::Event event;
-  /// Set for events that the caller makes happen (Event_Create, Event_Set).
+  /// Set for events that the caller signals itself (Event_Create, Event_Set).
   std::optional<tilewright::runtime::Promise> promise = std::nullopt;
 };
 

@@ -1,5 +1,6 @@
 #include "tilewright/plugin/Executable.h"
 
+#include "tilewright/artifact/Format.h"
 #include "tilewright/artifact/Reader.h"
 #include "tilewright/artifact/Statistics.h"
 #include "tilewright/artifact/Writer.h"
@@ -8,6 +9,7 @@
 #include "tilewright/plugin/Serialized.h"
 #include "tilewright/plugin/Types.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Fingerprint.h"
 
 #include <cstring>
 #include <optional>
@@ -19,9 +21,6 @@ PJRT_Executable::PJRT_Executable(std::shared_ptr<const artifact::Executable> giv
                                  std::shared_ptr<const std::string> source)
     : program(std::move(given)), compileOptions(std::move(compileOptions)),
       source(std::move(source)) {
-  constexpr char digits[] = "0123456789abcdef";
-  for (uint8_t byte : program->fingerprint)
-    fingerprint.append({digits[byte >> 4], digits[byte & 15]});
   for (const artifact::Parameter &parameter : program->parameters) {
     parameterMemoryKinds.add(parameter.memoryKind);
     parameterShardings.add(parameter.sharding);
@@ -47,6 +46,15 @@ constexpr std::string_view magic = "TilewrightPJRT1\n";
 
 } // namespace
 
+std::string fingerprintOf(const artifact::Executable &program) {
+  auto fingerprint = program.fingerprint;
+  if (fingerprint == decltype(fingerprint){}) {
+    const std::vector<std::byte> bytes = artifact::writeExecutable(program);
+    std::memcpy(fingerprint.data(), bytes.data() + artifact::fingerprintAt, fingerprint.size());
+  }
+  return toString(fingerprint);
+}
+
 std::string serialize(const PJRT_Executable &executable) {
   std::string out(magic);
   uint64_t size = executable.compileOptions.size();
@@ -65,8 +73,8 @@ Result<std::unique_ptr<PJRT_Executable>> parseExecutable(std::string_view bytes)
     std::memcpy(&size, bytes.data() + magic.size(), sizeof(size));
   if (!isOurs || size > bytes.size() - header)
     return Status(Error::serializedExecutable,
-                  "these bytes are not an executable that this version of Tilewright wrote; "
-                  "compile the program again, and clear a cache that they came from");
+                  "not an executable serialized by this version of Tilewright; compile the program "
+                  "again and clear the cache that contained it");
   std::string options(bytes.substr(header, size));
   std::string_view rest = bytes.substr(header + size);
   TILEWRIGHT_ASSIGN(artifact::Executable executable,
@@ -168,8 +176,11 @@ PJRT_Error *Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) {
   using Args = PJRT_Executable_Fingerprint_Args;
   TILEWRIGHT_PJRT_ARGS(args, executable_fingerprint_size);
   TILEWRIGHT_PJRT_HANDLE(args, executable);
+  PJRT_Executable &executable = *args->executable;
+  std::call_once(executable.fingerprintOnce,
+                 [&] { executable.fingerprint = fingerprintOf(*executable.program); });
   giveText(args, &Args::executable_fingerprint, &Args::executable_fingerprint_size,
-           args->executable->fingerprint);
+           executable.fingerprint);
   return nullptr;
 }
 
@@ -181,24 +192,25 @@ PJRT_Error *Executable_Serialize(PJRT_Executable_Serialize_Args *args) {
   return nullptr;
 }
 
-// Gives the program as it came, which jaxlib shows as HLO. What runs is generated code, for which
-// there is no HLO; and bytes that are not what the caller expects would end the process.
+// Returns the source program, which jaxlib shows as HLO; with several partitions it returns the
+// program of one device, because a program with shardings cannot simply be converted to HLO. The
+// generated machine code has no HLO form, and bytes in an unexpected format would crash the
+// process.
 PJRT_Error *Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, program);
   TILEWRIGHT_PJRT_HANDLE(args, executable);
   TILEWRIGHT_PJRT_HANDLE(args, program);
   const PJRT_Executable &executable = *args->executable;
-  // With several partitions the program has shardings that HLO cannot be made of so simply.
-  if (!executable.source || executable.program->partitions > 1)
+  if (!executable.source)
     return toError(unimplemented(__func__));
   const std::string &source = *executable.source;
   PJRT_Program &program = *args->program;
   program.format = "mlir";
   program.format_size = 4;
   if (program.code && program.code_size < source.size())
-    return toError(
-        Status(Error::pluginArguments, concat("the program has ", source.size(),
-                                              " bytes, the destination ", program.code_size)));
+    return toError(Status(Error::pluginArguments,
+                          concat("the program has ", source.size(),
+                                 " bytes, but the destination has only ", program.code_size)));
   if (program.code)
     std::memcpy(program.code, source.data(), source.size());
   program.code_size = source.size();

@@ -9,7 +9,7 @@
 namespace tilewright::plugin {
 namespace {
 
-/// A portable executable runs on the device that the caller names: on a copy of it there.
+/// For a portable executable, returns a copy loaded on the device that the caller names.
 Result<std::shared_ptr<runtime::LoadedExecutable>> forDevice(PJRT_LoadedExecutable &executable,
                                                              PJRT_Device &device) {
   std::span<runtime::Device *const> devices = executable.loaded->addressableDevices();
@@ -60,7 +60,7 @@ PJRT_Error *LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
     options.nonDonatable = {given.non_donatable_input_indices,
                             given.num_non_donatable_input_indices};
   options.launchId = take(&given, &PJRT_ExecuteOptions::launch_id);
-  // The caller's context ends with this call, the run may not: it gets a copy.
+  // The run may outlive the caller's context, which ends with this call, so the run gets a copy.
   std::shared_ptr<ffi::UserData> userData;
   if (PJRT_ExecuteContext *context = take(&given, &PJRT_ExecuteOptions::context))
     userData = std::make_shared<ffi::UserData>(context->userData);

@@ -182,7 +182,7 @@ TEST(PluginExecute, CompilesOnlyPortableArtifacts) {
   EXPECT_CALL_ERROR(pjrtApi().PJRT_Client_Compile(&args), Error::programFormat);
 }
 
-/// An executable that is not portable runs where it was loaded, and nowhere else.
+/// An executable that is not portable runs only on the device it was loaded on.
 TEST(PluginExecute, RefusesAnotherDevice) {
   TestClient client(2);
   Loaded loaded(client, copyProgram());

@@ -9,12 +9,12 @@
 namespace tilewright::plugin {
 namespace {
 
-/// Callbacks make their errors with this, so that they are ours to read and to free.
+/// Callbacks create their errors with this function, so that we can read and free them.
 PJRT_CallbackError makeError = [](PJRT_Error_Code code, const char *message, size_t size) {
   return toError(toStatus(code, message, size));
 };
 
-/// What a callback returned, as a Status; frees it.
+/// Converts the error that a callback returned to a Status and frees it.
 Status takeError(PJRT_Error *error) {
   if (!error)
     return Status();
@@ -36,11 +36,12 @@ Status takeError(PJRT_Error *error) {
 
 Status failed(std::string_view what, std::string_view key, const Status &why) {
   return Status(Error::ranksNotConnected,
-                concat(what, " '", key, "' in the key-value store of jax.distributed failed: ",
-                       why.message(), "; look whether its coordinator, process 0, still runs"));
+                concat(what, " '", key,
+                       "' in the key-value store of jax.distributed failed: ", why.message(),
+                       "; check whether its coordinator, process 0, is still running"));
 }
 
-/// The value that a callback gave, which its caller copies and frees.
+/// Copies the value that a callback returned and frees it.
 template <typename Args> std::string takeValue(const Args &args) {
   std::string value(args.value ? args.value : "", args.value ? args.value_size : 0);
   if (args.value_deleter_callback)
@@ -61,8 +62,8 @@ Result<std::shared_ptr<KeyValueStore>> KeyValueStore::create(const PJRT_Client_C
   if (!store->getCallback || !store->putCallback || !store->tryGetCallback)
     return Status(
         Error::ranksNotConnected,
-        "a client of several processes needs the callbacks kv_get, kv_put and kv_try_get, "
-        "and not all are there; call jax.distributed.initialize first, and update jaxlib "
+        "a client of several processes requires the callbacks kv_get, kv_put and kv_try_get, but "
+        "at least one is missing; call jax.distributed.initialize first, and update jaxlib "
         "if it is older than 0.5");
   return store;
 }
@@ -81,14 +82,14 @@ Status KeyValueStore::put(std::string_view key, std::string_view value) {
   return Status();
 }
 
-Result<std::string> KeyValueStore::get(std::string_view key, collective::Deadline deadline) {
+Result<std::string> KeyValueStore::get(std::string_view key, tilewright::Deadline deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       deadline - std::chrono::steady_clock::now());
   PJRT_KeyValueGetCallback_Args args{};
   args.struct_size = PJRT_KeyValueGetCallback_Args_STRUCT_SIZE;
   args.key = key.data();
   args.key_size = key.size();
-  // One at least: what was written before is found even when the time is over.
+  // At least one millisecond: even after the deadline, a key that is already written must be found.
   args.timeout_in_ms = static_cast<int>(std::clamp<int64_t>(left.count(), 1, INT_MAX));
   args.callback_error = &makeError;
   args.user_arg = getArgument;
@@ -97,7 +98,7 @@ Result<std::string> KeyValueStore::get(std::string_view key, collective::Deadlin
     return takeValue(args);
   if (status.code() == Code::deadlineExceeded)
     return Status(Code::deadlineExceeded,
-                  concat("nobody wrote '", key, "' in the key-value store in time"));
+                  concat("key '", key, "' was not written to the key-value store in time"));
   return failed("reading", key, status);
 }
 

@@ -1,8 +1,8 @@
-// KeyValueStore: where the processes of jax.distributed leave notes, as our engines use it.
+// KeyValueStore: the key-value store of jax.distributed, as our transports use it.
 #ifndef TILEWRIGHT_PLUGIN_KEYVALUESTORE_H
 #define TILEWRIGHT_PLUGIN_KEYVALUESTORE_H
 
-#include "tilewright/collective/KeyValueStore.h"
+#include "tilewright/support/KeyValueStore.h"
 
 #include <xla/pjrt/c/pjrt_c_api.h>
 
@@ -10,16 +10,18 @@
 
 namespace tilewright::plugin {
 
-/// PJRT's three callbacks. jaxlib keeps what they refer to as long as the client.
-///  - ranksNotConnected (E6032): the service of the job cannot be asked; what it said.
-class KeyValueStore final : public collective::KeyValueStore {
+/// Wraps PJRT's three callbacks. jaxlib keeps the objects that they refer to alive as long as the
+/// client.
+///  - ranksNotConnected (E6032): the job's coordination service failed; the message contains the
+///    reason.
+class KeyValueStore final : public tilewright::KeyValueStore {
 public:
-  /// For a caller that says it is one of several processes: else its callbacks are garbage.
+  /// Requires a caller that declares several processes: otherwise its callbacks are uninitialised.
   ///  - ranksNotConnected (E6032): a callback is missing.
   static Result<std::shared_ptr<KeyValueStore>> create(const PJRT_Client_Create_Args &args);
 
   Status put(std::string_view key, std::string_view value) override;
-  Result<std::string> get(std::string_view key, collective::Deadline deadline) override;
+  Result<std::string> get(std::string_view key, tilewright::Deadline deadline) override;
   Result<std::optional<std::string>> tryGet(std::string_view key) override;
 
 private:

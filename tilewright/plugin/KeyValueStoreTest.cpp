@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-/// What jaxlib does: values are copies that the caller frees, errors are the caller's.
+/// Behaves like jaxlib: values are copies that the caller frees, and the caller owns errors.
 struct Service {
   std::map<std::string, std::string> values;
   int copies = 0, lastTimeout = 0;
@@ -68,7 +68,7 @@ TEST(PluginKeyValueStore, CarriesBytesAndFreesCopies) {
   std::shared_ptr<KeyValueStore> store = *KeyValueStore::create(service.args());
   const std::string bytes("a\0b", 3);
   EXPECT_TRUE(store->put("key", bytes).isOk());
-  EXPECT_EQ(*store->get("key", collective::after(5s)), bytes);
+  EXPECT_EQ(*store->get("key", tilewright::after(5s)), bytes);
   EXPECT_GT(service.lastTimeout, 4000);
   EXPECT_LE(service.lastTimeout, 5000);
   EXPECT_EQ(**store->tryGet("key"), bytes);
@@ -79,9 +79,9 @@ TEST(PluginKeyValueStore, WhatIsNotThereIsNoFailureOfTheService) {
   Service service;
   std::shared_ptr<KeyValueStore> store = *KeyValueStore::create(service.args());
   EXPECT_EQ(*store->tryGet("key"), std::nullopt);
-  Status status = store->get("key", collective::after(-1s)).takeStatus();
+  Status status = store->get("key", tilewright::after(-1s)).takeStatus();
   EXPECT_EQ(status.code(), Code::deadlineExceeded);
-  EXPECT_THAT(status.message(), HasSubstr("nobody wrote 'key'"));
+  EXPECT_THAT(status.message(), HasSubstr("key 'key' was not written"));
   EXPECT_EQ(service.lastTimeout, 1);
 }
 
@@ -90,7 +90,7 @@ TEST(PluginKeyValueStore, AServiceThatFailsSaysWhy) {
   std::shared_ptr<KeyValueStore> store = *KeyValueStore::create(service.args());
   service.trouble = PJRT_Error_Code_UNAVAILABLE;
   Status statuses[] = {store->put("key", "value"), store->tryGet("key").takeStatus(),
-                       store->get("key", collective::after(1s)).takeStatus()};
+                       store->get("key", tilewright::after(1s)).takeStatus()};
   for (const Status &status : statuses) {
     EXPECT_EQ(status.error(), Error::ranksNotConnected);
     EXPECT_THAT(status.message(), HasSubstr("no such thing"));
@@ -102,7 +102,7 @@ TEST(PluginKeyValueStore, CallbacksMustBeThere) {
   PJRT_Client_Create_Args args = service.args();
   args.kv_try_get_callback = nullptr;
   EXPECT_EQ(KeyValueStore::create(args).takeStatus().error(), Error::ranksNotConnected);
-  // A caller built against a header that does not have it.
+  // A caller built against a header without this field.
   args = service.args();
   args.struct_size = offsetof(PJRT_Client_Create_Args, kv_try_get_callback);
   EXPECT_EQ(KeyValueStore::create(args).takeStatus().error(), Error::ranksNotConnected);

@@ -1,4 +1,4 @@
-// The extension for layouts. Every buffer of ours is row-major; this says so.
+// The layouts extension: reports that all our buffers are row-major.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Executable.h"
@@ -8,7 +8,7 @@
 
 #include <xla/pjrt/c/pjrt_c_api_layouts_extension.h>
 
-/// The row-major layout of a rank. As text it is XLA's: "{2,1,0}".
+/// The row-major layout of a rank. Its text is in XLA's syntax: "{2,1,0}".
 struct PJRT_Layouts_MemoryLayout {
   size_t rank = 0;
 };

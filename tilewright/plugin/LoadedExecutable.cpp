@@ -49,7 +49,7 @@ PJRT_Error *
 LoadedExecutable_AddressableDevices(PJRT_LoadedExecutable_AddressableDevices_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, num_addressable_devices);
   TILEWRIGHT_PJRT_HANDLE(args, executable);
-  // A portable executable is on no device, so that the caller names one at each call.
+  // A portable executable reports no devices, so the caller names one in each call.
   bool isPortable = args->executable->isPortable;
   args->addressable_devices = args->executable->devices.data();
   args->num_addressable_devices = isPortable ? 0 : args->executable->devices.size();
@@ -66,7 +66,7 @@ PJRT_Error *LoadedExecutable_AddressableDeviceLogicalIds(
   return nullptr;
 }
 
-// jaxlib aborts the process if this fails. No bytes say: portable.
+// jaxlib aborts the process if this fails. An empty assignment means a portable executable.
 PJRT_Error *
 LoadedExecutable_GetDeviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignment_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, serialized_device_assignment_deleter);
@@ -96,10 +96,12 @@ PJRT_Error *LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args 
   using Args = PJRT_LoadedExecutable_Fingerprint_Args;
   TILEWRIGHT_PJRT_ARGS(args, executable_fingerprint_size);
   TILEWRIGHT_PJRT_HANDLE(args, executable);
-  std::string &fingerprint = args->executable->fingerprint;
-  if (fingerprint.empty())
-    fingerprint = PJRT_Executable(args->executable->loaded->sharedExecutable(), "").fingerprint;
-  giveText(args, &Args::executable_fingerprint, &Args::executable_fingerprint_size, fingerprint);
+  PJRT_LoadedExecutable &executable = *args->executable;
+  std::call_once(executable.fingerprintOnce, [&] {
+    executable.fingerprint = fingerprintOf(*executable.loaded->sharedExecutable());
+  });
+  giveText(args, &Args::executable_fingerprint, &Args::executable_fingerprint_size,
+           executable.fingerprint);
   return nullptr;
 }
 
@@ -110,7 +112,7 @@ PJRT_Error *Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Arg
   TILEWRIGHT_PJRT_ASSIGN(
       std::unique_ptr<PJRT_Executable> executable,
       parseExecutable(textOf(args->serialized_executable, args->serialized_executable_size)));
-  // The caller's options replace those of the file: they name the devices of this process.
+  // The caller's options replace those in the file, because they name the devices of this process.
   std::string bytes = executable->compileOptions;
   if (const char *given = take(args, &Args::overridden_serialized_compile_options))
     bytes.assign(given, take(args, &Args::overridden_serialized_compile_options_size));

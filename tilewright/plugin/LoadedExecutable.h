@@ -1,4 +1,4 @@
-// PJRT_LoadedExecutable: a program on its devices.
+// PJRT_LoadedExecutable: a program that is loaded on its devices.
 #ifndef TILEWRIGHT_PLUGIN_LOADEDEXECUTABLE_H
 #define TILEWRIGHT_PLUGIN_LOADEDEXECUTABLE_H
 
@@ -25,17 +25,18 @@ struct PJRT_LoadedExecutable {
   std::string compileOptions;
   std::shared_ptr<const std::string> source; // see PJRT_Executable
   bool isPortable = false;
-  std::string fingerprint;
+  std::once_flag fingerprintOnce;
+  std::string fingerprint; // see PJRT_Executable
   std::vector<PJRT_Device *> devices;
   std::vector<PJRT_LogicalDeviceIds> logicalIds;
   std::mutex mutex;
-  /// Of a portable program, by device; guarded by mutex.
+  /// The copies of a portable program that are loaded, by device; guarded by mutex.
   std::map<PJRT_Device *, std::shared_ptr<tilewright::runtime::LoadedExecutable>> copies;
 };
 
 namespace tilewright::plugin {
 
-/// Puts a program on the devices that the options name, or on the first ones.
+/// Loads a program on the devices that the options name, or on the first ones.
 Result<PJRT_LoadedExecutable *> loadExecutable(PJRT_Client &client,
                                                std::shared_ptr<const artifact::Executable> program,
                                                const CompileOptions &options,

@@ -1,4 +1,4 @@
-// The extension that says which memories a device has that is not here.
+// The extension that lists the memories of a device, which need not exist in this process.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/runtime/Memory.h"
 
@@ -14,18 +14,19 @@ struct PJRT_MemoryDescription {
 namespace tilewright::plugin {
 namespace {
 
-/// The same for every device; the first is the default.
+/// All devices have the same memories; the first is the default.
 const PJRT_MemoryDescription *const *descriptions() {
   static const PJRT_MemoryDescription device = {std::string(runtime::deviceKind), 0};
   static const PJRT_MemoryDescription pinnedHost = {std::string(runtime::pinnedHostKind), 1};
-  static const PJRT_MemoryDescription *const list[] = {&device, &pinnedHost};
+  static const PJRT_MemoryDescription unpinnedHost = {std::string(runtime::unpinnedHostKind), 2};
+  static const PJRT_MemoryDescription *const list[] = {&device, &pinnedHost, &unpinnedHost};
   return list;
 }
 
 PJRT_Error *Descriptions(PJRT_DeviceDescription_MemoryDescriptions_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, default_memory_index);
   args->memory_descriptions = descriptions();
-  args->num_memory_descriptions = 2;
+  args->num_memory_descriptions = 3;
   args->default_memory_index = 0;
   return nullptr;
 }

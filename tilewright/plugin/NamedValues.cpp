@@ -5,7 +5,7 @@
 namespace tilewright::plugin {
 
 void NamedValues::add(std::string name, NamedValue value) {
-  const Entry &entry = entries.emplace_back(Entry{std::move(name), std::move(value)});
+  const OwnedValue &entry = owned.emplace_back(OwnedValue{std::move(name), std::move(value)});
   PJRT_NamedValue out = {};
   out.struct_size = PJRT_NamedValue_STRUCT_SIZE;
   out.name = entry.name.data();

@@ -1,4 +1,4 @@
-// PJRT_NamedValue: names with values, read and owned.
+// PJRT_NamedValue: lists of named values, read from the caller or owned by us.
 #ifndef TILEWRIGHT_PLUGIN_NAMEDVALUES_H
 #define TILEWRIGHT_PLUGIN_NAMEDVALUES_H
 
@@ -15,7 +15,8 @@ namespace tilewright::plugin {
 
 using NamedValue = std::variant<std::string, int64_t, std::vector<int64_t>, float, bool>;
 
-/// A list that callers hold pointers into: what was added keeps its address.
+/// Owns a list of named values that is passed to callers, who keep pointers to its names and
+/// values.
 ///
 ///   attributes.add("stablehlo_current_version", std::vector<int64_t>{1, 17, 0});
 ///   args->attributes = attributes.data();
@@ -30,15 +31,15 @@ public:
   size_t size() const { return list.size(); }
 
 private:
-  struct Entry {
+  struct OwnedValue {
     std::string name;
     NamedValue value;
   };
-  std::deque<Entry> entries;
+  std::deque<OwnedValue> owned;
   std::vector<PJRT_NamedValue> list;
 };
 
-/// The values of a list that the caller passed, by name.
+/// A name and its value, copied from a list that the caller passed.
 struct NamedOption {
   std::string name;
   NamedValue value;

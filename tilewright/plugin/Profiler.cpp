@@ -1,4 +1,4 @@
-// The extension through which jax.profiler asks for our part of its timeline.
+// The extension through which jax.profiler collects our events for its timeline.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/XSpace.h"
 #include "tilewright/support/Trace.h"
@@ -12,15 +12,15 @@
 
 using namespace tilewright;
 
-/// One session: from start to stop.
+/// One profiling session, from start to stop.
 struct PLUGIN_Profiler {
   int64_t since = 0;
-  bool ownsRecorder = false; // else somebody records already, for a file or another session
+  bool ownsRecorder = false; // false: a trace file or another session already records
   bool isCollected = false;
   std::string data; // a serialized XSpace
 };
 
-/// Nothing here can fail, so there is never one to look at.
+/// No function here fails, so no object of this type ever exists.
 struct PLUGIN_Profiler_Error {};
 
 namespace tilewright::plugin {
@@ -53,7 +53,7 @@ PLUGIN_Profiler_Error *Stop(PLUGIN_Profiler_Stop_Args *args) {
 }
 
 PLUGIN_Profiler_Error *Destroy(PLUGIN_Profiler_Destroy_Args *args) {
-  // A session that was never stopped must not leave the recorder running for ever.
+  // If the session was not stopped, stop it now, so that the recorder does not keep running.
   PLUGIN_Profiler_Stop_Args stop = {PLUGIN_Profiler_Stop_Args_STRUCT_SIZE, args->profiler};
   if (args->profiler)
     Stop(&stop);
@@ -82,8 +82,9 @@ std::string &collected(PLUGIN_Profiler &profiler) {
   return profiler.data;
 }
 
-/// The header has callers ask twice, for the size and then with a buffer of theirs; jaxlib asks
-/// once and reads where it is pointed to, which belongs to the session. Both are served.
+/// Supports two protocols. According to the header, callers call twice: for the size, and then with
+/// their own buffer. jaxlib calls once and reads from the buffer that we return, which the session
+/// owns.
 PLUGIN_Profiler_Error *CollectData(PLUGIN_Profiler_CollectData_Args *args) {
   std::string &data = collected(*args->profiler);
   auto *ours = reinterpret_cast<uint8_t *>(data.data());
@@ -98,7 +99,8 @@ PLUGIN_Profiler_Error *CollectData(PLUGIN_Profiler_CollectData_Args *args) {
 } // namespace
 
 PJRT_Extension_Base *profilerExtension(PJRT_Extension_Base *next) {
-  // jaxlib 0.10.2 demands the size of its own version, which ends here, and crashes on another.
+  // jaxlib 0.10.2 crashes unless the struct has the size that it has in jaxlib's own version, where
+  // collect_data is the last field.
   constexpr size_t size = PROFILER_STRUCT_SIZE(PLUGIN_Profiler_Api, collect_data);
   static PLUGIN_Profiler_Api api = [] {
     PLUGIN_Profiler_Api made = {};

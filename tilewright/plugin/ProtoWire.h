@@ -1,4 +1,4 @@
-// The wire format of protocol buffers, as much as the C API passes in it.
+// The part of the protocol buffer wire format that the C API uses.
 #ifndef TILEWRIGHT_PLUGIN_PROTOWIRE_H
 #define TILEWRIGHT_PLUGIN_PROTOWIRE_H
 
@@ -17,8 +17,8 @@ struct ProtoField {
   bool isBytes = false;
 };
 
-/// Reads the fields of a message in order. Bytes come from outside: whatever
-/// they are, reading ends, with isOk() false if they are no message.
+/// Reads the fields of a message in order. The bytes are untrusted: reading always terminates, and
+/// isOk() is false if they are not a valid message.
 ///
 ///   ProtoReader reader(bytes);
 ///   while (std::optional<ProtoField> field = reader.next())
@@ -49,7 +49,7 @@ public:
     case 5:
       field.integer = fixed(4);
       break;
-    default: // groups, which nobody writes any more
+    default: // groups, which are deprecated
       ok = false;
     }
     if (!ok)
@@ -57,7 +57,7 @@ public:
     return field;
   }
 
-  /// A number of a packed list.
+  /// The next number of a packed list.
   std::optional<uint64_t> nextPacked() {
     if (rest.empty() || !ok)
       return std::nullopt;

@@ -1,4 +1,5 @@
-// Bytes that the caller gets with the function that frees them: four handles of the C API do so.
+// Returns bytes to the caller together with the function that frees them; four handles of the C API
+// work this way.
 #ifndef TILEWRIGHT_PLUGIN_SERIALIZED_H
 #define TILEWRIGHT_PLUGIN_SERIALIZED_H
 
@@ -7,7 +8,8 @@
 
 namespace tilewright::plugin {
 
-/// Fills the four out-fields. The handle, whatever the C API calls it, is a std::string of ours.
+/// Fills the four output fields. `Handle` is the C API's opaque type; the handle points to our
+/// std::string.
 template <typename Handle>
 void giveSerialized(std::string bytes, const char *&data, size_t &size, Handle *&handle,
                     void (*&deleter)(Handle *)) {

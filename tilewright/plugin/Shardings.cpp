@@ -1,4 +1,4 @@
-// The extension that says how parameters and outputs are spread over devices.
+// The extension that describes the shardings of parameters and outputs.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Executable.h"
 

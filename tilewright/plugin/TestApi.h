@@ -1,4 +1,4 @@
-// What the tests of the C API share: calls without boilerplate.
+// Helpers for tests of the C API: calls without boilerplate.
 #ifndef TILEWRIGHT_PLUGIN_TESTAPI_H
 #define TILEWRIGHT_PLUGIN_TESTAPI_H
 
@@ -15,8 +15,8 @@
 
 namespace tilewright::plugin {
 
-/// Arguments as a caller passes them that was built against the same header: everything that it did
-/// not set is garbage, as it is in jaxlib.
+/// Arguments of a caller that was built against the same header. Fields that the caller did not set
+/// contain garbage, as in jaxlib.
 template <typename Args> Args makeArgs(size_t structSize) {
   Args args;
   std::memset(&args, 0xa5, sizeof(args));
@@ -28,7 +28,7 @@ template <typename Args> Args makeArgs(size_t structSize) {
 #define TILEWRIGHT_ARGS(name, variable)                                                            \
   auto variable = makeArgs<PJRT_##name##_Args>(PJRT_##name##_Args_STRUCT_SIZE)
 
-/// The message of an error, which it frees; "" for success.
+/// Returns the message of an error, or "" for success, and frees the error.
 inline std::string messageOf(PJRT_Error *error) {
   if (!error)
     return "";
@@ -43,7 +43,7 @@ inline std::string messageOf(PJRT_Error *error) {
 }
 #define EXPECT_CALL_OK(call) EXPECT_EQ(messageOf(call), "")
 #define ASSERT_CALL_OK(call) ASSERT_EQ(messageOf(call), "")
-/// The id that a user reads: "E8001".
+/// Expects that the message begins with the error's id: "E8001".
 #define EXPECT_CALL_ERROR(call, error)                                                             \
   EXPECT_THAT(messageOf(call), ::testing::StartsWith(idOf(error) + " "))
 
@@ -84,7 +84,7 @@ inline void destroyEvent(PJRT_Event *event) {
   args.event = event;
   EXPECT_CALL_OK(pjrtApi().PJRT_Event_Destroy(&args));
 }
-/// Waits, says what went wrong, and frees it.
+/// Waits for the event, returns its error message and frees it.
 inline std::string await(PJRT_Event *event) {
   TILEWRIGHT_ARGS(Event_Await, args);
   args.event = event;

@@ -3,12 +3,15 @@
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Serialized.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Version.h"
 
 #include <charconv>
 
 PJRT_DeviceDescription::PJRT_DeviceDescription(const tilewright::runtime::Device &device)
-    : id(device.id()), processIndex(device.processIndex()), kind(device.kind()),
-      text(device.toString()), debugText(device.debugString()) {
+    : id(device.id()), processIndex(device.processIndex()),
+      kind(tilewright::concat("tilewright ", device.kind())),
+      text(tilewright::concat("tilewright ", device.toString())),
+      debugText(tilewright::concat("tilewright ", device.debugString())) {
   for (const tilewright::runtime::DeviceAttribute &fact : device.attributes())
     std::visit([&](const auto &value) { attributes.add(fact.name, value); }, fact.value);
 }
@@ -17,10 +20,10 @@ namespace tilewright::plugin {
 namespace {
 
 constexpr std::string_view magic = "tilewright topology 1 devices=";
-/// Nobody has more devices in one process; keeps a typing error from filling the memory.
+/// More devices than a process ever has; prevents a typing error from exhausting memory.
 constexpr int64_t deviceLimit = 65536;
 
-/// "4", "2x2", "cpu:8": the product is the number of devices.
+/// Parses "4", "2x2" or "cpu:8"; the product is the number of devices.
 Result<int64_t> parseCount(std::string_view text) {
   std::string_view numbers = text.substr(text.rfind(':') + 1);
   int64_t count = 1;
@@ -28,9 +31,8 @@ Result<int64_t> parseCount(std::string_view text) {
     int64_t factor = 0;
     auto [end, error] = std::from_chars(numbers.data(), numbers.data() + numbers.size(), factor);
     if (error != std::errc() || factor < 1 || factor > deviceLimit / count)
-      return Status(Error::topology,
-                    concat("the topology '", text, "' is not a number of devices from 1 to ",
-                           deviceLimit, " such as '4' or '2x2'"));
+      return Status(Error::topology, concat("expected a topology of 1 to ", deviceLimit,
+                                            " devices, such as '4' or '2x2', got '", text, "'"));
     count *= factor;
     numbers.remove_prefix(static_cast<size_t>(end - numbers.data()));
     if (numbers.empty())
@@ -49,8 +51,8 @@ const std::string &platformName() {
 }
 
 const std::string &platformVersion() {
-  static const std::string version = "tilewright 0.1";
-  return version;
+  static const std::string text = concat("tilewright ", version());
+  return text;
 }
 
 std::unique_ptr<PJRT_TopologyDescription> describeDevices(int64_t count) {
@@ -58,9 +60,9 @@ std::unique_ptr<PJRT_TopologyDescription> describeDevices(int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     auto device = std::make_unique<PJRT_DeviceDescription>();
     device->id = static_cast<int>(i);
-    device->kind = "cpu";
-    device->text = concat("cpu:", i);
-    device->debugText = concat("cpu:", i, " (described, not here)");
+    device->kind = "tilewright cpu";
+    device->text = concat("tilewright cpu:", i);
+    device->debugText = concat("tilewright cpu:", i, " (topology only)");
     topology->devices.push_back(device.get());
     topology->owned.push_back(std::move(device));
   }
@@ -84,7 +86,7 @@ std::string serialize(const PJRT_TopologyDescription &topology) {
 
 Result<std::unique_ptr<PJRT_TopologyDescription>> parseTopology(std::string_view text) {
   if (!text.starts_with(magic))
-    return Status(Error::topology, "these bytes are not a topology that Tilewright wrote");
+    return Status(Error::topology, "not a topology serialized by Tilewright");
   TILEWRIGHT_ASSIGN(int64_t count, parseCount(text.substr(magic.size())));
   return describeDevices(count);
 }
@@ -98,8 +100,10 @@ PJRT_Error *TopologyDescription_Create(PJRT_TopologyDescription_Create_Args *arg
   }
   for (const NamedOption &option : readNamedValues(args->create_options, args->num_options)) {
     if (option.name != "runtime.devices" && option.name != "topology")
-      return toError(Status(Error::topology, concat("a topology has no option '", option.name,
-                                                    "'; 'runtime.devices' says how many devices")));
+      return toError(
+          Status(Error::topology,
+                 concat("unknown topology option '", option.name,
+                        "'; the only option is 'runtime.devices', the number of devices")));
     TILEWRIGHT_PJRT_ASSIGN(count, parseCount(toText(option.value)));
   }
   args->topology = describeDevices(count).release();

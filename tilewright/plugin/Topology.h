@@ -1,4 +1,4 @@
-// PJRT_TopologyDescription and PJRT_DeviceDescription: devices that need not be here.
+// PJRT_TopologyDescription and PJRT_DeviceDescription: devices that need not exist in this process.
 #ifndef TILEWRIGHT_PLUGIN_TOPOLOGY_H
 #define TILEWRIGHT_PLUGIN_TOPOLOGY_H
 
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-/// Callers keep pointers to every string and list in here.
+/// Callers keep pointers to every string and list of this struct.
 struct PJRT_DeviceDescription {
   PJRT_DeviceDescription() = default;
   explicit PJRT_DeviceDescription(const tilewright::runtime::Device &device);
@@ -32,11 +32,11 @@ struct PJRT_TopologyDescription {
 
 namespace tilewright::plugin {
 
-/// What the plugin calls itself; docs/design/platform-name.md has the reason.
+/// The platform name that the plugin reports; docs/design/platform-name.md explains the choice.
 const std::string &platformName();
 const std::string &platformVersion();
 
-/// As many CPU devices of one process as `count` says.
+/// `count` CPU devices of one process.
 std::unique_ptr<PJRT_TopologyDescription> describeDevices(int64_t count);
 /// The devices of a client.
 std::unique_ptr<PJRT_TopologyDescription>

@@ -1,4 +1,4 @@
-// Bytes into buffers, out of them, and from one to another.
+// Copies bytes from the host to buffers, from buffers to the host, and between buffers.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
@@ -36,9 +36,9 @@ PJRT_Error *Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args *args) {
     return nullptr;
   }
   if (args->dst_size < buffer.byteCount())
-    return toError(
-        Status(Error::pluginArguments, concat("the array has ", buffer.byteCount(),
-                                              " bytes, the destination ", args->dst_size)));
+    return toError(Status(Error::pluginArguments,
+                          concat("the array has ", buffer.byteCount(),
+                                 " bytes, but the destination has only ", args->dst_size)));
   TILEWRIGHT_PJRT_ASSIGN(std::vector<int64_t> order,
                          minorToMajorOf(args->host_layout, buffer.type()));
   TILEWRIGHT_PJRT_ASSIGN(runtime::Event copied,
@@ -51,7 +51,8 @@ PJRT_Error *Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, event);
   TILEWRIGHT_PJRT_HANDLE(args, buffer);
   if (args->offset < 0 || args->transfer_size < 0)
-    return toError(Status(Error::pluginArguments, "a copy begins before its buffer"));
+    return toError(
+        Status(Error::pluginArguments, "the offset and size of a copy must not be negative"));
   TILEWRIGHT_PJRT_ASSIGN(runtime::Event copied, args->buffer->buffer->toHostRaw(
                                                     args->dst, static_cast<size_t>(args->offset),
                                                     static_cast<size_t>(args->transfer_size)));
@@ -102,7 +103,8 @@ PJRT_Error *Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args *args) {
   TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->memory, nullptr, __func__));
   Status why = toStatus(args->error_code, args->error_message, args->error_message_size);
   if (why.isOk())
-    return toError(Status(Error::pluginArguments, "an error buffer needs an error"));
+    return toError(
+        Status(Error::pluginArguments, "an error buffer requires an error code other than OK"));
   args->buffer = new PJRT_Buffer(*args->client,
                                  runtime::Buffer::failed(std::move(type), *memory, std::move(why)));
   return nullptr;
@@ -126,8 +128,8 @@ PJRT_Error *Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer
   Result<std::unique_ptr<runtime::Buffer>> view =
       runtime::Buffer::view(data, type, *memory, release);
   if (!view.isOk()) {
-    // DLPack from others is rarely aligned for us. A copy is what the caller can use, and then the
-    // original is no longer needed.
+    // DLPack memory of other libraries rarely has the alignment that we require, so copy it. The
+    // original is then no longer needed.
     runtime::HostBuffer host;
     host.data = data;
     host.type = type;

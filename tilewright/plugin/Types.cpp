@@ -50,9 +50,9 @@ constexpr TypeRow typeRows[] = {
 };
 
 Status badLayout(const artifact::TensorType &type, std::string_view why) {
-  return Status(Error::pluginLayout,
-                concat("a layout of ", listed(type.dims), " x ", numerics::spelling(type.element),
-                       " cannot be used: ", why, "; leave it out, or make it row-major"));
+  return Status(Error::pluginLayout, concat("unsupported layout for ", listed(type.dims), " x ",
+                                            numerics::spelling(type.element), ": ", why,
+                                            "; omit the layout, or make it row-major"));
 }
 
 } // namespace
@@ -61,7 +61,7 @@ PJRT_Buffer_Type toBufferType(ElementType type) {
   for (const TypeRow &row : typeRows)
     if (row.ours == type)
       return row.theirs;
-  return PJRT_Buffer_Type_INVALID; // tf32, which no program has as a parameter
+  return PJRT_Buffer_Type_INVALID; // tf32, which is never the type of a parameter
 }
 
 Result<ElementType> toElementType(PJRT_Buffer_Type type) {
@@ -69,7 +69,7 @@ Result<ElementType> toElementType(PJRT_Buffer_Type type) {
     if (row.theirs == type)
       return row.ours;
   return Status(Error::pluginType, concat("PJRT_Buffer_Type ", static_cast<int>(type),
-                                          " is not the type of a buffer here"));
+                                          " is not supported as the type of a buffer"));
 }
 
 Result<artifact::TensorType> toTensorType(PJRT_Buffer_Type type, const int64_t *dims, size_t rank) {
@@ -103,9 +103,9 @@ Result<std::vector<int64_t>> minorToMajorOf(const PJRT_Buffer_MemoryLayout *layo
       order.assign(layout->tiled.minor_to_major,
                    layout->tiled.minor_to_major + layout->tiled.minor_to_major_size);
   } else {
-    // Strides of a dense array are an order: the smaller the stride, the more minor.
+    // Strides of a dense array define an order: a dimension with a smaller stride is more minor.
     if (layout->strides.num_byte_strides != rank)
-      return badLayout(type, "it has another number of strides than dimensions");
+      return badLayout(type, "the numbers of strides and dimensions differ");
     order = rowMajor(rank);
     const int64_t *strides = layout->strides.byte_strides;
     std::stable_sort(order.begin(), order.end(),
@@ -126,7 +126,7 @@ Result<std::vector<int64_t>> minorToMajorOf(const PJRT_Buffer_MemoryLayout *layo
 
 Status checkDeviceLayout(const PJRT_Buffer_MemoryLayout *layout, const artifact::TensorType &type) {
   TILEWRIGHT_ASSIGN(std::vector<int64_t> order, minorToMajorOf(layout, type));
-  // Dimensions of size 1 may stand anywhere.
+  // The position of a dimension of size 1 does not matter.
   std::vector<int64_t> large, expected;
   for (int64_t dim : order)
     if (type.dims[static_cast<size_t>(dim)] != 1)
@@ -134,7 +134,7 @@ Status checkDeviceLayout(const PJRT_Buffer_MemoryLayout *layout, const artifact:
   for (int64_t dim : rowMajor(type.dims.size()))
     if (type.dims[static_cast<size_t>(dim)] != 1)
       expected.push_back(dim);
-  return large == expected ? Status() : badLayout(type, "device buffers are row-major");
+  return large == expected ? Status() : badLayout(type, "device buffers must be row-major");
 }
 
 } // namespace tilewright::plugin

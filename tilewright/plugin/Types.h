@@ -1,4 +1,4 @@
-// Element types and layouts, between the C API and us.
+// Converts element types and layouts of the C API to ours and back.
 #ifndef TILEWRIGHT_PLUGIN_TYPES_H
 #define TILEWRIGHT_PLUGIN_TYPES_H
 
@@ -18,20 +18,21 @@ PJRT_Buffer_Type toBufferType(numerics::ElementType type);
 /// - pluginType (E8003): a type that no buffer has, such as a token.
 Result<numerics::ElementType> toElementType(PJRT_Buffer_Type type);
 
-/// - pluginType (E8003), or a negative size.
+/// - pluginType (E8003): as for toElementType, or a negative size.
 Result<artifact::TensorType> toTensorType(PJRT_Buffer_Type type, const int64_t *dims, size_t rank);
 
-/// {rank - 1, …, 0}: how every buffer of ours lies.
+/// {rank - 1, …, 0}: the layout of all our buffers.
 std::vector<int64_t> rowMajor(size_t rank);
-/// The same, for callers that keep the pointer; ranks are at most 64 (import.max-rank).
+/// The same with static lifetime, for callers that keep the pointer; ranks are at most 64
+/// (import.max-rank).
 std::span<const int64_t> rowMajorFor(size_t rank);
 
-/// The order of dimensions that a layout asks for, minor to major.
-///  - pluginLayout (E8004): tiles, or an order of the wrong rank.
+/// The minor-to-major order that a layout requests.
+///  - pluginLayout (E8004): the layout has tiles, or an order of the wrong rank.
 Result<std::vector<int64_t>> minorToMajorOf(const PJRT_Buffer_MemoryLayout *layout,
                                             const artifact::TensorType &type);
 
-/// Success if a device buffer with this layout is what we have: row-major, or no wish.
+/// Succeeds if the layout is row-major, as device buffers are, or null.
 ///  - pluginLayout (E8004)
 Status checkDeviceLayout(const PJRT_Buffer_MemoryLayout *layout, const artifact::TensorType &type);
 

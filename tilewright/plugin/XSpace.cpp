@@ -25,12 +25,12 @@ constexpr uint32_t metadata = 1, offset = 2, duration = 3, stats = 4;
 namespace stat {
 constexpr uint32_t metadata = 1, reference = 7;
 }
-/// Of an event, of a statistic, and of the entry of a map that holds either.
+/// Fields of an event's and a statistic's metadata, and of the map entries that contain them.
 namespace metadata {
 constexpr uint32_t id = 1, name = 2, key = 1, value = 2;
 }
 
-/// Numbers for names, as events refer to them.
+/// Assigns ids to names; events refer to names by these ids.
 class Names {
 public:
   int64_t of(const std::string &name) {
@@ -54,11 +54,11 @@ private:
 } // namespace
 
 std::string toXSpace(std::span<const trace::ThreadEvents> threads, int64_t toUnix) {
-  constexpr int64_t picoseconds = 1000; // in a nanosecond
+  constexpr int64_t picoseconds = 1000; // per nanosecond
   ProtoWriter whole;
   Names events, stats;
   const int64_t category = stats.of("category");
-  // Viewers know this prefix and show the plane as it is.
+  // Viewers recognise this prefix and show the plane unchanged.
   whole.bytes(plane::name, "/device:CUSTOM:Tilewright");
   for (const trace::ThreadEvents &thread : threads) {
     int64_t first = INT64_MAX;

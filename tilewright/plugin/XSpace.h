@@ -10,9 +10,8 @@
 namespace tilewright::plugin {
 
 /// The spans of `threads` as a serialized tensorflow.profiler.XSpace of one plane: a line for each
-/// thread, an event for each span with its category. `toUnix` is what the clock of the trace lacks
-/// to nanoseconds since 1970, which all profilers of a process count in. Counters have no place
-/// there.
+/// thread, and for each span an event with its category. `toUnix` is added to trace times to get
+/// nanoseconds since 1970, which the other profilers of the process use. Counters are omitted.
 std::string toXSpace(std::span<const trace::ThreadEvents> threads, int64_t toUnix);
 
 } // namespace tilewright::plugin

@@ -24,9 +24,9 @@ std::string Label::toString() const {
   return text;
 }
 
-/// Powers of two, split in eight: a request is rounded up by at most an eighth
-/// (a quarter for small ones), so a program whose sizes change a little from
-/// step to step still finds its blocks again.
+/// Size classes are powers of two, each split in eight: a request is rounded up by at most an
+/// eighth (a quarter for small ones), so a program whose sizes vary slightly from step to step
+/// still reuses its blocks.
 size_t Allocator::sizeClassOf(size_t bytes) {
   constexpr size_t alignment = 64, small = 64 * 1024;
   if (bytes <= 4 * alignment)
@@ -36,7 +36,7 @@ size_t Allocator::sizeClassOf(size_t bytes) {
   return (bytes + step - 1) & ~(step - 1);
 }
 
-/// Which list of free blocks a size class has.
+/// The index of the free list of a size class.
 static size_t listOf(size_t sizeClass) {
   const int log = std::bit_width(sizeClass) - 1;
   return static_cast<size_t>(log) * 8 + ((sizeClass >> (log - 3)) & 7);
@@ -44,7 +44,7 @@ static size_t listOf(size_t sizeClass) {
 constexpr size_t listCount = 64 * 8;
 
 namespace {
-/// A ring with a head; a link that is not in one points to itself.
+/// A node of a circular list with a head; an unlinked node points to itself.
 struct Link {
   Link *previous = this, *next = this;
   void insertAfter(Link &place) {
@@ -59,11 +59,12 @@ struct Link {
 };
 } // namespace
 
-/// The record of a block. It stays with its memory while that is free, so
-/// handing out a block again allocates nothing.
+/// The record of a block. It stays with its memory while the block is free, so reusing a block
+/// allocates nothing.
 struct Allocator::Live {
-  Link byAge;  // live: all live blocks; free: free blocks, youngest first
-  Link byList; // free: those of the same size class, youngest first
+  Link byAge;  // if live: in the list of live blocks; if free: in the list of free blocks, youngest
+               // first
+  Link byList; // if free: in the list of its size class, youngest first
   std::byte *data = nullptr;
   size_t size = 0;
   Account account = 0;
@@ -104,7 +105,7 @@ static std::string readable(int64_t bytes) {
 }
 
 Result<Allocator::Block> Allocator::allocate(size_t bytes, Account account, Label label) {
-  // Far above any machine, far below an overflow of the sums here.
+  // More than any machine has, and low enough that the sums here do not overflow.
   constexpr size_t absurd = size_t(1) << 60;
   const size_t size = bytes > absurd ? absurd : sizeClassOf(bytes);
   const auto wanted = static_cast<int64_t>(size);
@@ -124,7 +125,7 @@ Result<Allocator::Block> Allocator::allocate(size_t bytes, Account account, Labe
       return open(live, bytes, account, std::move(label));
     }
   }
-  // What is kept for reuse must not push the process over the limit either.
+  // The limit applies to blocks in use and cached blocks together, so free cached blocks first.
   trim(limits.bytesInUse - bytesInUse());
   std::byte *data = raw->take(size);
   if (!data) {
@@ -137,7 +138,7 @@ Result<Allocator::Block> Allocator::allocate(size_t bytes, Account account, Labe
     lock.unlock();
     if (Status why = raw->whyNone(); !why.isOk())
       return why;
-    return exhausted(bytes, label, "and the system has no more");
+    return exhausted(bytes, label, "and the system is out of memory");
   }
   Live *live = new Live;
   live->data = data;
@@ -145,7 +146,8 @@ Result<Allocator::Block> Allocator::allocate(size_t bytes, Account account, Labe
   return open(live, bytes, account, std::move(label));
 }
 
-/// Books a block that is neither live nor free. The caller holds the mutex.
+/// Makes a block live, which is in no list yet, and updates the statistics. The caller holds the
+/// mutex.
 Allocator::Block Allocator::open(Live *live, size_t bytes, Account account, Label &&label) {
   live->account = account;
   live->label = std::move(label);
@@ -159,8 +161,8 @@ Allocator::Block Allocator::open(Live *live, size_t bytes, Account account, Labe
   ++book.live;
   if (trace::isOn()) {
     trace::counter("bytes in use", inUse);
-    // Looked at anew when the peak has grown by a sixteenth, so a growing heap is not walked
-    // through for each block.
+    // Recompute only when the peak has grown by a sixteenth, so that a growing heap does not
+    // traverse all blocks at every allocation.
     if (inUse > peakSeen + peakSeen / 16) {
       peakSeen = inUse;
       peakUsers = largestLocked(10);
@@ -180,7 +182,7 @@ int64_t Allocator::bytesInUse() const {
 }
 
 void Allocator::release(Live *live) {
-  Label label; // destroyed after the lock: it may free a string
+  Label label; // destroyed after the lock is released: it may free a string
   const auto size = static_cast<int64_t>(live->size);
   bool isFull = false;
   {
@@ -240,36 +242,36 @@ std::vector<std::string> Allocator::largestAtPeak() const {
   return peakUsers;
 }
 
-/// By what made them, because ten thousand equal blocks are one fact. The caller holds the mutex.
+/// Groups blocks by label, so that equal blocks share a line. The caller holds the mutex.
 std::vector<std::string> Allocator::largestLocked(size_t count) const {
-  struct Row {
+  struct LabelUsage {
     int64_t bytes = 0, blocks = 0;
   };
-  std::map<std::string, Row> byLabel;
+  std::map<std::string, LabelUsage> byLabel;
   for (Link *link = lists->live.next; link != &lists->live; link = link->next) {
     const Live *live = Live::ofAge(link);
-    Row &row = byLabel[live->label.toString()];
-    row.bytes += static_cast<int64_t>(live->size);
-    ++row.blocks;
+    LabelUsage &usage = byLabel[live->label.toString()];
+    usage.bytes += static_cast<int64_t>(live->size);
+    ++usage.blocks;
   }
-  std::vector<std::pair<std::string, Row>> rows(byLabel.begin(), byLabel.end());
-  std::sort(rows.begin(), rows.end(),
+  std::vector<std::pair<std::string, LabelUsage>> usages(byLabel.begin(), byLabel.end());
+  std::sort(usages.begin(), usages.end(),
             [](const auto &a, const auto &b) { return a.second.bytes > b.second.bytes; });
-  rows.resize(std::min(rows.size(), count));
+  usages.resize(std::min(usages.size(), count));
   std::vector<std::string> texts;
-  for (const auto &[label, row] : rows)
-    texts.push_back(readable(row.bytes) +
-                    (row.blocks > 1 ? concat(" in ", row.blocks, " times ") : " ") + label);
+  for (const auto &[label, usage] : usages)
+    texts.push_back(readable(usage.bytes) +
+                    (usage.blocks > 1 ? concat(" in ", usage.blocks, " blocks of ") : " ") + label);
   return texts;
 }
 
 Status Allocator::exhausted(size_t bytes, const Label &label, const std::string &why) const {
-  std::string text = concat(label.toString(), " asks for ",
-                            readable(static_cast<int64_t>(std::min(bytes, size_t(1) << 60))),
-                            " while ", readable(bytesInUse()), " are in use, ", why);
+  std::string text =
+      concat("cannot allocate ", readable(static_cast<int64_t>(std::min(bytes, size_t(1) << 60))),
+             " for ", label.toString(), ": ", readable(bytesInUse()), " are in use, ", why);
   std::vector<std::string> users = largest(3);
   for (size_t i = 0; i < users.size(); ++i)
-    text += (i ? ", " : "; the largest are ") + users[i];
+    text += (i ? ", " : "; largest: ") + users[i];
   text += "; delete or donate buffers, or raise " + limits.optionToRaise;
   return Status(Error::outOfMemory, std::move(text));
 }

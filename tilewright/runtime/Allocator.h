@@ -1,4 +1,4 @@
-// Allocator: memory for buffers and arenas, with a limit, a cache and accounts.
+// Allocator: memory for buffers and arenas, with a limit, a cache and statistics.
 #ifndef TILEWRIGHT_RUNTIME_ALLOCATOR_H
 #define TILEWRIGHT_RUNTIME_ALLOCATOR_H
 
@@ -15,20 +15,21 @@
 
 namespace tilewright::runtime {
 
-/// Where memory really comes from: the heap of the host, or a device's driver.
+/// The underlying source of memory: the heap of the host, or a device's driver.
 class RawMemory {
 public:
   virtual ~RawMemory() = default;
-  /// Null if there is none. Aligned to 64 bytes.
+  /// Null if no memory is available. Aligned to 64 bytes.
   virtual std::byte *take(size_t bytes) = 0;
   virtual void give(std::byte *data, size_t bytes) = 0;
-  /// Why take() gave nothing, if not for lack of memory.
+  /// Why take() returned null, if the reason is not lack of memory.
   virtual Status whyNone() const { return Status(); }
 };
 
-/// What made a block, in parts that cost nothing to keep: "result 3 of jit_step, 8x128xf32".
+/// The purpose of a block, for messages: "result 3 of jit_step, 8x128xf32". Stored in parts, so
+/// that creating a label does not format a string.
 struct Label {
-  const char *what = "buffer"; // lives for ever
+  const char *what = "buffer"; // a string literal; never freed
   std::shared_ptr<const artifact::TensorType> type = nullptr;
   std::shared_ptr<const std::string> of = nullptr;
   int64_t index = -1;
@@ -40,18 +41,18 @@ struct AllocationStatistics {
   int64_t bytesInUse = 0;
   int64_t peakBytesInUse = 0;
   int64_t largestAllocation = 0;
-  int64_t allocationCount = 0; // ever
+  int64_t allocationCount = 0; // total since the start
   int64_t liveCount = 0;
   int64_t bytesLimit = 0;
   int64_t bytesCached = 0; // free, kept for reuse; of the whole allocator
 };
 
-/// Hands out blocks aligned to 64 bytes. A freed block is kept and handed out
-/// again for the same size class: a fresh page costs a fault (some 0.25 µs for
-/// 4 KiB), which for a large result is more than computing it.
+/// Allocates blocks aligned to 64 bytes. It caches freed blocks and reuses them for requests of the
+/// same size class: a fresh page costs a page fault (some 0.25 µs for 4 KiB), which for a large
+/// result takes longer than computing it.
 ///
-/// The limit counts bytes in use; blocks kept for reuse are given back before
-/// a request fails. Thread-safe. Blocks keep their allocator alive.
+/// The limit counts bytes in use; before a request fails, the allocator frees the cached blocks.
+/// Thread-safe. Blocks keep their allocator alive.
 class Allocator : public std::enable_shared_from_this<Allocator> {
 public:
   struct Limits {
@@ -59,7 +60,7 @@ public:
     int64_t bytesCached = 0; // free blocks kept
     std::string optionToRaise = "runtime.memory-limit";
   };
-  /// One for each memory space, numbered from 0.
+  /// One account for each memory space, numbered from 0.
   using Account = uint32_t;
 
   Allocator(std::unique_ptr<RawMemory> raw, Limits limits);
@@ -67,24 +68,26 @@ public:
 
   Account openAccount();
 
-  /// A block, given back when destroyed.
+  /// A block, freed by its destructor.
   class Block;
 
-  /// - outOfMemory (E5050): the limit would be passed; names the largest live blocks.
+  ///  - outOfMemory (E5050): the request would exceed the limit; the message names the largest live
+  ///    blocks.
   Result<Block> allocate(size_t bytes, Account account, Label label);
 
   AllocationStatistics statistics(Account account) const;
   void resetPeak(Account account);
-  /// Gives free blocks back until at most `bytes` are kept.
+  /// Frees cached blocks until at most `bytes` remain cached.
   void trim(int64_t bytes = 0);
 
-  /// Who holds most, the largest first: "1.5 GiB in 2 times result 3 of jit_step, …".
+  /// The labels that hold the most bytes, the largest first: "1.5 GiB in 2 blocks of result 3 of
+  /// jit_step, …".
   std::vector<std::string> largest(size_t count) const;
 
-  /// The same at the highest use that was seen while tracing, give or take a sixteenth.
+  /// The same at the peak use while tracing, accurate to a sixteenth.
   std::vector<std::string> largestAtPeak() const;
 
-  /// What a request of `bytes` takes.
+  /// The number of bytes allocated for a request of `bytes`.
   static size_t sizeClassOf(size_t bytes);
 
 private:
@@ -102,7 +105,7 @@ private:
   const Limits limits;
 
   struct Lists;
-  const std::unique_ptr<Lists> lists; // what it holds is guarded by mutex
+  const std::unique_ptr<Lists> lists; // its contents are guarded by mutex
   mutable std::mutex mutex;
   // guarded by mutex:
   std::vector<Books> books;

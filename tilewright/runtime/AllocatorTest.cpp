@@ -92,7 +92,7 @@ TEST(Allocator, TheLimitNamesTheLargestBlocksAndTheOption) {
 
   EXPECT_EQ(status.error(), Error::outOfMemory);
   EXPECT_EQ(status.code(), Code::resourceExhausted);
-  EXPECT_THAT(status.message(), HasSubstr("temporaries of jit_step asks for 8 MiB"));
+  EXPECT_THAT(status.message(), HasSubstr("cannot allocate 8 MiB for temporaries of jit_step"));
   EXPECT_THAT(status.message(), HasSubstr("8 MiB result 3 of jit_step"));
   EXPECT_THAT(status.message(), HasSubstr("4 MiB host array, 1024x1024xf32"));
   EXPECT_THAT(status.message(), HasSubstr("runtime.memory-limit"));
@@ -104,7 +104,7 @@ TEST(Allocator, BlocksOfOneOriginAreCountedTogether) {
   auto large = allocator->allocate(3 << 20, 0, {"copy"});
   auto first = allocator->allocate(2 << 20, 0, {"host array"});
   auto second = allocator->allocate(2 << 20, 0, {"host array"});
-  EXPECT_THAT(allocator->largest(2), ElementsAre("4 MiB in 2 times host array", "3 MiB copy"));
+  EXPECT_THAT(allocator->largest(2), ElementsAre("4 MiB in 2 blocks of host array", "3 MiB copy"));
 }
 
 TEST(Allocator, ARequestBeyondAllMemoryFails) {

@@ -3,7 +3,7 @@
 
 namespace tilewright::runtime {
 
-Event Backend::copy(Place to, Place from, size_t bytes, ThreadPool &pool) {
+Event Backend::copy(MemoryAddress to, MemoryAddress from, size_t bytes, ThreadPool &pool) {
   copyDense(to.data, from.data, bytes, &pool);
   return Event();
 }

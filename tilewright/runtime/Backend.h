@@ -1,4 +1,4 @@
-// Backend: what the runtime asks of a kind of device.
+// Backend: the interface between the runtime and a kind of device.
 #ifndef TILEWRIGHT_RUNTIME_BACKEND_H
 #define TILEWRIGHT_RUNTIME_BACKEND_H
 
@@ -16,52 +16,53 @@
 
 namespace tilewright::runtime {
 
-/// One run of a program on one device. The lists are valid until `run` returns.
+/// One run of a program on one device. The spans are valid until `run` returns.
 struct ProgramRun {
-  /// By parameter and by result number. A result with `aliasOf` p has the pointer of parameter p,
-  /// always: if that was not donated, the runtime made a copy.
+  /// Indexed by parameter and by result. A result with `aliasOf` p always has the pointer of
+  /// parameter p: if the caller did not donate that parameter, the runtime made a copy.
   std::span<std::byte *const> parameters;
   std::span<std::byte *const> results;
-  /// Temporaries, by space; null where the plan needs none.
+  /// Arenas for temporaries, by space; null if the plan needs none.
   std::byte *arenas[2] = {nullptr, nullptr};
   ThreadPool &pool;
-  /// This device's place in the launch.
+  /// This device's position in the launch.
   int64_t replica = 0, partition = 0;
   Device *device = nullptr;
   int64_t runId = 0;
-  /// For collectives with the other devices of the launch; null if there are none.
+  /// For collectives with the other devices of the launch; null if the program has none.
   collective::Communicator *communicator = nullptr;
-  /// What the caller of execute passed for its custom calls.
+  /// The pointer that the caller of execute passed for its custom calls.
   void *userContext = nullptr;
 };
 
-/// An executable made ready for its devices.
+/// An executable loaded for its devices.
 class DeviceProgram {
 public:
   virtual ~DeviceProgram() = default;
-  /// Computes the results; the event happens when they are written, which may be at once. Memory
-  /// stays until then. Several devices may call at once, and a custom call of a run may lead to
-  /// another one.
+  /// Computes the results. The event completes when they are written, which may be before this
+  /// returns; the caller keeps the memory until then. Several devices may call this concurrently,
+  /// and a custom call of one run may start another run.
   virtual Event run(const ProgramRun &run) = 0;
-  /// How long a run probably takes; 0 if unknown. Decides where the first run happens.
+  /// An estimate of the duration of a run; 0 if unknown. Decides whether the first run happens on
+  /// the calling thread.
   virtual int64_t estimatedNanoseconds() const { return 0; }
   virtual int64_t codeBytes() const { return 0; }
 };
 
-/// What a device is, before there is a client.
+/// The description of a device before a client exists.
 struct DeviceDescription {
   std::string kind;
   std::vector<DeviceAttribute> attributes;
 };
 
-/// Bytes in a memory of the client, or anywhere in the host's if `memory` is null.
-struct Place {
+/// Bytes in a memory of the client, or anywhere in host memory if `memory` is null.
+struct MemoryAddress {
   std::byte *data = nullptr;
   const Memory *memory = nullptr;
 };
 
-/// A kind of device. One for each client. Where a function has a body, it is that of devices which
-/// share the host's memory and compute on its threads.
+/// A kind of device; each client has one. The default implementations are for devices that share
+/// the host's memory and compute on its threads.
 class Backend {
 public:
   virtual ~Backend() = default;
@@ -70,28 +71,28 @@ public:
   virtual std::string version() const = 0;
   virtual std::vector<DeviceDescription> devices() const = 0;
 
-  /// Where the memory of a kind comes from. What is the host's is shared by all devices and asked
-  /// for once; the rest once for each device, by its place in devices().
+  /// The source of the memory of a kind. The client asks once for host memory, which all devices
+  /// share, and once per device for other memory; `device` is an index into devices().
   virtual std::unique_ptr<RawMemory> rawMemory(std::string_view kind, size_t device) = 0;
-  /// Bytes that buffers may take there if no limit is given.
+  /// The limit for buffers in a memory of this kind, in bytes, if the user sets none.
   virtual int64_t defaultMemoryLimit(std::string_view kind, size_t device) const = 0;
-  /// The host reads and writes memory of this kind as its own.
+  /// Whether the host can read and write memory of this kind directly.
   virtual bool isHostMemory(std::string_view kind) const = 0;
-  /// Any bytes of the host can stand for a buffer of this kind.
+  /// Whether host memory at any address can back a buffer of this kind.
   virtual bool canAdoptHostBytes(std::string_view kind) const { return isHostMemory(kind); }
 
-  /// Copies after what was complete when this is called. Bytes anywhere in the host's memory have
-  /// been read, or written, when this returns; memories of the client when the event happens.
-  /// Programs that are started later on the device of `to` see the bytes without waiting for it.
-  virtual Event copy(Place to, Place from, size_t bytes, ThreadPool &pool);
-  /// Copies within the memories of a device, between the programs before and after.
+  /// Copies bytes that are already valid when this is called. Plain host memory (`memory` is null)
+  /// has been read or written when this returns; memories of the client when the event completes.
+  /// Programs started later on the device of `to` see the bytes without waiting for the event.
+  virtual Event copy(MemoryAddress to, MemoryAddress from, size_t bytes, ThreadPool &pool);
+  /// Copies between memories of a device, in order with the programs launched before and after.
   virtual Status copyInOrder(const Device &device, std::byte *to, const std::byte *from,
                              size_t bytes, ThreadPool &pool);
 
-  /// Programs are queued on the device itself, which keeps their order: `run` returns early, and
-  /// who comes later need not wait for the results of those before.
+  /// Whether the device itself queues programs and runs them in order. If so, `run` returns early,
+  /// and later work need not wait for the results of earlier programs.
   virtual bool isStreamOrdered() const { return false; }
-  /// Blocks until every event that was given out has happened and those who waited were told.
+  /// Blocks until every event that this backend returned has completed and its callbacks have run.
   virtual void drain() {}
 
   virtual Result<std::unique_ptr<DeviceProgram>>

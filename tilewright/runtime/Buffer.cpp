@@ -12,7 +12,7 @@ namespace tilewright::runtime {
 
 constexpr uintptr_t bufferAlignment = artifact::bufferAlignment;
 
-static Result<size_t> byteCountOf(const TensorType &type) {
+Result<size_t> byteCountOf(const TensorType &type) {
   TILEWRIGHT_ASSIGN(numerics::Shape shape, numerics::Shape::create(type.dims));
   return static_cast<size_t>(shape.byteCount(type.element));
 }
@@ -31,15 +31,14 @@ Buffer::Buffer(std::shared_ptr<const TensorType> type, size_t bytes, Memory &mem
 
 Buffer::~Buffer() = default;
 
-/// Strides as numpy has them: one for each dimension, and no element further away than a pointer
-/// can go.
+/// Checks numpy-style byte strides: one per dimension, and all elements within the address space.
 static Status checkStrides(const HostBuffer &host) {
   if (host.byteStrides.empty())
     return Status();
   if (host.byteStrides.size() != host.type.dims.size())
-    return Status(Error::hostLayout,
-                  concat("a host array of ", host.type.dims.size(), " dimensions has ",
-                         host.byteStrides.size(), " strides; there must be one for each"));
+    return Status(Error::hostLayout, concat("a host array of ", host.type.dims.size(),
+                                            " dimensions must have one stride for each, got ",
+                                            host.byteStrides.size(), " strides"));
   int64_t reach = 0;
   for (size_t i = 0; i < host.byteStrides.size(); ++i) {
     int64_t extent = 0;
@@ -49,7 +48,7 @@ static Status checkStrides(const HostBuffer &host) {
         __builtin_add_overflow(reach, std::abs(extent), &reach))
       return Status(Error::hostLayout,
                     concat("strides ", listed(host.byteStrides), " of a host array of shape ",
-                           listed(host.type.dims), " reach beyond all memory"));
+                           listed(host.type.dims), " exceed the address space"));
   }
   return Status();
 }
@@ -83,8 +82,9 @@ Result<std::unique_ptr<Buffer>> Buffer::fromHost(const HostBuffer &host, Memory 
   TILEWRIGHT_ASSIGN(Allocator::Block block, memory.allocate(bytes, {"host array", type}));
   trace::Span span("copy", "host to device");
   ThreadPool &pool = memory.client().threadPool();
-  // What the host cannot write in place is packed where the device can take it from.
-  Place from = {source, nullptr};
+  // If the host cannot write to the device's memory, pack the array into pinned memory, from which
+  // the device can copy.
+  MemoryAddress from = {source, nullptr};
   Allocator::Block packed;
   if (!dense) {
     std::byte *to = block.data();
@@ -103,7 +103,7 @@ Result<std::unique_ptr<Buffer>> Buffer::fromHost(const HostBuffer &host, Memory 
   if (arrived.isFailed())
     return arrived.status();
   auto storage = std::make_shared<Storage>(std::move(block));
-  if (!arrived.isReady()) // both stay until nobody writes or reads them
+  if (!arrived.isReady()) // keep both blocks until the copy is complete
     arrived.onReady(
         [storage, kept = std::make_shared<Allocator::Block>(std::move(packed))](const Status &) {});
   if (done)
@@ -124,7 +124,7 @@ Result<std::unique_ptr<Buffer>> Buffer::uninitialized(TensorType type, Memory &m
 
 std::unique_ptr<Buffer> Buffer::failed(TensorType type, Memory &memory, Status why) {
   Result<size_t> bytes = byteCountOf(type);
-  // It has a place to point at, because frameworks ask for pointers before they look at events.
+  // A failed buffer has storage too, because frameworks ask for pointers before they check events.
   auto storage = std::make_shared<Storage>(nullptr, false, std::function<void()>());
   return std::unique_ptr<Buffer>(new Buffer(std::make_shared<const TensorType>(std::move(type)),
                                             bytes.isOk() ? *bytes : 0, memory, std::move(storage),
@@ -135,10 +135,9 @@ Result<std::unique_ptr<Buffer>> Buffer::view(void *data, TensorType type, Memory
                                              std::function<void()> giveBack, Event definition) {
   TILEWRIGHT_ASSIGN(size_t bytes, byteCountOf(type));
   if (reinterpret_cast<uintptr_t>(data) % bufferAlignment != 0)
-    return Status(Error::hostLayout, concat("memory at ", data,
-                                            " is to be used in place, but is "
-                                            "not aligned to ",
-                                            bufferAlignment, " bytes; copy it instead"));
+    return Status(Error::hostLayout,
+                  concat("memory at ", data, " cannot be used in place: it is not aligned to ",
+                         bufferAlignment, " bytes; copy it instead"));
   auto storage =
       std::make_shared<Storage>(static_cast<std::byte *>(data), false, std::move(giveBack));
   return std::unique_ptr<Buffer>(new Buffer(std::make_shared<const TensorType>(std::move(type)),
@@ -149,7 +148,7 @@ Result<std::unique_ptr<Buffer>> Buffer::view(void *data, TensorType type, Memory
 void Buffer::release() {
   std::shared_ptr<Storage> dropped;
   std::lock_guard lock(mutex);
-  dropped.swap(storage); // freed after the lock
+  dropped.swap(storage); // freed after the lock is released
 }
 
 bool Buffer::isDeleted() const {
@@ -169,16 +168,17 @@ std::shared_ptr<Storage> Buffer::takeForDonation(bool &isOurs) {
 }
 
 std::optional<Storage::Reading> Buffer::read() const {
-  // Under the buffer's lock, so that a donation sees either no buffer or the reading.
+  // Take the Reading under the buffer's lock, so that a concurrent donation sees either the Reading
+  // or a deleted buffer.
   std::lock_guard lock(mutex);
   if (!storage)
     return std::nullopt;
   return Storage::Reading(storage);
 }
 
-/// Calls `copy`, which gives an Event, after the definition of bytes in `place`: now if that has
-/// happened and the host can read them, else on the transfer stream. The event fails as the
-/// definition or the copy does.
+/// Calls `copy`, which returns an Event, once the bytes in `place` are defined: immediately if they
+/// are and the host can read them, otherwise on the transfer stream. The returned event fails if
+/// the definition or the copy fails.
 template <typename Copy>
 static Event copyWhenDefined(const Event &definition, const Memory &place, Storage::Reading reading,
                              Copy copy) {
@@ -228,8 +228,8 @@ static Event copyToHost(std::byte *to, const std::byte *from, size_t bytes, cons
 Result<Event> Buffer::toHost(void *destination, size_t size,
                              std::span<const int64_t> minorToMajor) const {
   if (size != bytes)
-    return Status(Error::hostLayout, concat("a buffer of ", bytes, " bytes is to be copied to ",
-                                            size, " bytes of host memory; they must be equal"));
+    return Status(Error::hostLayout, concat("cannot copy a buffer of ", bytes, " bytes to ", size,
+                                            " bytes of host memory; the sizes must be equal"));
   std::vector<bool> seen(dims().size());
   bool isPermutation = minorToMajor.empty() || minorToMajor.size() == seen.size();
   for (int64_t dim : minorToMajor) {
@@ -241,8 +241,8 @@ Result<Event> Buffer::toHost(void *destination, size_t size,
   }
   if (!isPermutation)
     return Status(Error::hostLayout,
-                  concat("layout ", listed(minorToMajor), " is not an order of the ", seen.size(),
-                         " dimensions of the buffer"));
+                  concat("layout ", listed(minorToMajor), " must be a permutation of the ",
+                         seen.size(), " dimensions of the buffer"));
 
   std::optional<Storage::Reading> reading = read();
   if (!reading)
@@ -258,7 +258,7 @@ Result<Event> Buffer::toHost(void *destination, size_t size,
   return copyWhenDefined(defined, *place, std::move(*reading),
                          [to, type = tensor, toStrides = std::move(toStrides), elementBytes,
                           bytes = bytes, place = place](const std::byte *from) -> Event {
-                           // The host reorders, so it needs bytes that it can read.
+                           // The host reorders the elements, so it needs bytes that it can read.
                            Allocator::Block packed;
                            if (!place->isHostMemory()) {
                              Result<Allocator::Block> block =
@@ -283,7 +283,7 @@ Result<Event> Buffer::toHost(void *destination, size_t size,
 Result<Event> Buffer::toHostRaw(void *destination, size_t offset, size_t size) const {
   if (offset > bytes || size > bytes - offset)
     return Status(Error::hostLayout, concat("bytes ", offset, " to ", offset + size,
-                                            " are asked of a buffer of ", bytes));
+                                            " are outside the buffer of ", bytes, " bytes"));
   std::optional<Storage::Reading> reading = read();
   if (!reading)
     return deletedStatus("read");
@@ -330,9 +330,10 @@ Status Buffer::dropExternalReference() {
   std::shared_ptr<Storage> dropped;
   std::lock_guard lock(mutex);
   if (externalReferences == 0)
-    return Status(Code::failedPrecondition, "a buffer has no external reference to drop");
+    return Status(Code::failedPrecondition,
+                  "cannot drop an external reference: the buffer has none");
   if (--externalReferences == 0)
-    dropped.swap(external); // freed after the lock
+    dropped.swap(external); // freed after the lock is released
   return Status();
 }
 

@@ -1,4 +1,4 @@
-// Buffer: a tensor in a memory of the runtime, now or soon.
+// Buffer: a tensor in a memory of the runtime, whose bytes are valid now or later.
 #ifndef TILEWRIGHT_RUNTIME_BUFFER_H
 #define TILEWRIGHT_RUNTIME_BUFFER_H
 
@@ -17,51 +17,56 @@
 namespace tilewright::runtime {
 
 using artifact::TensorType;
+
+/// The size of a tensor in bytes.
+Result<size_t> byteCountOf(const TensorType &type);
 using numerics::ElementType;
 
-/// How long the caller leaves host memory alone; PJRT_HostBufferSemantics, value for value.
+/// How long the caller leaves host memory unchanged; the values are those of
+/// PJRT_HostBufferSemantics.
 enum class HostBufferSemantics {
   immutableOnlyDuringCall = 0,
   immutableUntilTransferCompletes = 1,
-  immutableZeroCopy = 2, // until the done event; may be used in place, never written
-  mutableZeroCopy = 3,   // the same, may be written
+  immutableZeroCopy = 2, // unchanged until the done event; may be used in place, never written
+  mutableZeroCopy = 3,   // the same, but may be written
 };
 
-/// Bytes of another owner, as a tensor.
+/// A tensor in memory that the caller owns.
 struct HostBuffer {
   const void *data = nullptr;
   TensorType type;
-  /// One for each dimension, may be negative or 0; empty is dense row-major. `data` is the
-  /// element with all indices 0.
+  /// One for each dimension, may be negative or 0; empty means dense row-major. `data` points to
+  /// the element with all indices 0.
   std::span<const int64_t> byteStrides;
   HostBufferSemantics semantics = HostBufferSemantics::immutableOnlyDuringCall;
 };
 
-/// A tensor: dense row-major, storageBytes(type) for each element. Its bytes are
-/// valid once the definition event has happened; if that failed, they never will
-/// be, and whatever is computed from them fails in the same way.
+/// A tensor: dense row-major, storageBytes(type) for each element. Its bytes are valid once the
+/// definition event completes. If that event fails, they never become valid, and everything
+/// computed from them fails with the same status.
 ///
-/// One owner, who may delete it at any time; work in flight keeps the bytes.
-/// Thread-safe. May be destroyed after its client, but not used.
+/// Has one owner, which may delete it at any time; work in flight keeps the bytes alive.
+/// Thread-safe. May be destroyed after its client, but not used then.
 class Buffer {
 public:
   ~Buffer();
   Buffer(const Buffer &) = delete;
   Buffer &operator=(const Buffer &) = delete;
 
-  /// A buffer of the bytes at `host`, copied during the call unless they can be used in place
-  /// (zero-copy semantics, dense, 64-byte aligned, host memory). `done` happens when the caller may
-  /// have its bytes back.
+  /// A buffer with the bytes at `host`, copied during the call unless they can be used in place
+  /// (zero-copy semantics, dense, 64-byte aligned, host memory). `done` completes when the caller
+  /// may reuse its bytes.
   ///  - hostLayout (E5055): strides do not fit the rank, or reach beyond the address space.
   static Result<std::unique_ptr<Buffer>> fromHost(const HostBuffer &host, Memory &memory,
                                                   Event *done = nullptr);
-  /// Bytes that the caller writes through data() and then announces by keeping `promise`.
+  /// Memory that the caller writes through data(); the caller then completes `promise`.
   static Result<std::unique_ptr<Buffer>> uninitialized(TensorType type, Memory &memory,
                                                        Promise *promise = nullptr,
                                                        const char *what = "buffer");
-  /// Never has bytes.
+  /// A buffer whose definition has failed; it never has valid bytes.
   static std::unique_ptr<Buffer> failed(TensorType type, Memory &memory, Status why);
-  /// Uses bytes of another owner, 64-byte aligned; `giveBack` is called when nobody needs them.
+  /// A buffer over memory that the caller owns, 64-byte aligned. Calls `giveBack` once no buffer
+  /// and no work in flight uses the memory.
   static Result<std::unique_ptr<Buffer>> view(void *data, TensorType type, Memory &memory,
                                               std::function<void()> giveBack,
                                               Event definition = Event());
@@ -73,30 +78,32 @@ public:
   Memory &memory() const { return *place; }
   Device &device() const { return place->device(); }
 
-  /// Happens when the bytes are valid.
+  /// Completes when the bytes are valid.
   const Event &definition() const { return defined; }
 
-  /// Gives the bytes up; work in flight keeps them until it is done. Again does nothing.
+  /// Deletes the buffer; work in flight keeps the bytes until it is complete. A second call does
+  /// nothing.
   void release();
-  /// Released or donated.
+  /// Whether the buffer was released or donated.
   bool isDeleted() const;
 
-  /// Copies to `destination`, after the definition. `minorToMajor` is the order of dimensions
-  /// there; empty is row-major. The event fails if the definition did.
+  /// Copies to `destination`, after the definition. `minorToMajor` is the order of dimensions in
+  /// `destination`; empty means row-major. The event fails if the definition fails.
   ///  - bufferDeleted (E5051)
   ///  - hostLayout (E5055): not a permutation, or `size` is not byteCount().
   Result<Event> toHost(void *destination, size_t size,
                        std::span<const int64_t> minorToMajor = {}) const;
-  /// `size` bytes from `offset`, as they lie.
+  /// Copies `size` raw bytes from `offset`, without reordering.
   Result<Event> toHostRaw(void *destination, size_t offset, size_t size) const;
 
-  /// A copy in another memory, after the definition; of another device, if it belongs to one.
+  /// A copy in another memory, made after the definition; the memory may belong to another device.
   Result<std::unique_ptr<Buffer>> copyTo(Memory &memory) const;
 
-  /// While there are external references the bytes stay where they are: donation copies.
+  /// While external references exist, the bytes stay at their address: a donation copies them
+  /// first.
   Status addExternalReference();
   Status dropExternalReference();
-  /// Where the bytes are or will be. Null if released.
+  /// The address of the bytes, even before they are valid.
   ///  - bufferDeleted (E5051)
   Result<void *> data() const;
 
@@ -104,28 +111,31 @@ private:
   friend class LoadedExecutable;
   Buffer(std::shared_ptr<const TensorType> type, size_t bytes, Memory &memory,
          std::shared_ptr<Storage> storage, Event definition, bool inOrder = false);
-  /// For work on the device's stream. Null if released.
+  /// Keeps the bytes alive for work on the device's stream. Null if released.
   std::shared_ptr<Storage> hold() const;
-  /// For work beside it.
+  /// Keeps the bytes alive and unchanged for work on other streams or threads.
   std::optional<Storage::Reading> read() const;
-  /// The same for a program that writes a result there; the buffer is deleted. `isOurs` says
-  /// whether it may be written: not if somebody outside refers to it.
+  /// Like hold(), for a program that overwrites the bytes with a result; deletes the buffer.
+  /// `isOurs` becomes false if the program must not write the bytes, for example because of an
+  /// external reference.
   std::shared_ptr<Storage> takeForDonation(bool &isOurs);
 
   const std::shared_ptr<const TensorType> tensor;
   const size_t bytes;
   Memory *const place;
   const Event defined;
-  /// What is started later on the device's stream comes after the definition, whenever that is.
+  /// Whether later work on the device's stream always runs after the definition, so that it need
+  /// not wait for the event.
   const bool inOrder;
 
-  /// The launch that last donated it, to see that no other argument of it is the same buffer.
+  /// The launch that last donated this buffer; detects that two arguments of a launch are the same
+  /// buffer.
   std::atomic<int64_t> donatedBy = 0;
 
   mutable std::mutex mutex;
   std::shared_ptr<Storage> storage;  // guarded by mutex; null when released
   int64_t externalReferences = 0;    // guarded by mutex
-  std::shared_ptr<Storage> external; // guarded by mutex; kept for them after a release
+  std::shared_ptr<Storage> external; // guarded by mutex; keeps the bytes after a release
 };
 
 } // namespace tilewright::runtime

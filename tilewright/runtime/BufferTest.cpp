@@ -1,4 +1,4 @@
-// What depends on memory being the host's; the rest is in conformance/.
+// Tests that require host memory; the other tests of buffers are in conformance/.
 #include "tilewright/runtime/TestBackend.h"
 
 #include <gtest/gtest.h>

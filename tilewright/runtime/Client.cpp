@@ -16,7 +16,7 @@ static Status checkRange(const char *option, int64_t value, int64_t least, int64
   if (value >= least && value <= most)
     return Status();
   return Status(Error::optionValue,
-                concat("runtime.", option, " takes ", least, " to ", most, ", got ", value));
+                concat("runtime.", option, " must be ", least, " to ", most, ", got ", value));
 }
 
 static Status check(const RuntimeOptions &options) {
@@ -29,7 +29,7 @@ static Status check(const RuntimeOptions &options) {
   TILEWRIGHT_TRY(checkRange("silence-timeout", options.silenceTimeout, 100, 1'000'000'000));
   if (!collective::hosts::betweenNamed(options.betweenHosts))
     return Status(Error::optionValue,
-                  concat("runtime.between-hosts takes best, tcp, ucx or mpi, got '",
+                  concat("runtime.between-hosts must be best, tcp, ucx or mpi, got '",
                          options.betweenHosts, "'"));
   return checkRange("collective-timeout", options.collectiveTimeout, 1, 1'000'000'000);
 }
@@ -46,24 +46,24 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
   if (threads == 0)
     threads = std::max(std::thread::hardware_concurrency(), 1U);
   client->pool = std::make_unique<ThreadPool>(static_cast<unsigned>(threads));
-  client->meetings = std::make_unique<collective::LocalCollectives>(
+  client->localEngine = std::make_unique<collective::LocalCollectives>(
       std::chrono::seconds(options.runtime.collectiveTimeout));
   std::shared_ptr<collective::record::Recorder> recorder;
   const std::vector<DeviceDescription> own = client->kind->devices();
   if (options.processCount > 1) {
-    Processes::Offer offer;
-    offer.process = options.processIndex;
-    offer.processes = options.processCount;
-    offer.job = options.job;
-    offer.kind = own.front().kind;
-    offer.devices = static_cast<int64_t>(own.size());
-    offer.patience = std::chrono::seconds(options.runtime.collectiveTimeout);
-    offer.betweenHosts = options.runtime.betweenHosts;
-    offer.mpiLibrary = options.runtime.mpiLibrary;
-    offer.flightRecorder = options.runtime.flightRecorder;
-    offer.flightRecorderEntries = options.runtime.flightRecorderEntries;
-    offer.silence = std::chrono::milliseconds(options.runtime.silenceTimeout);
-    TILEWRIGHT_ASSIGN(client->others, Processes::meet(offer, options.store));
+    Processes::Config config;
+    config.process = options.processIndex;
+    config.processes = options.processCount;
+    config.job = options.job;
+    config.kind = own.front().kind;
+    config.devices = static_cast<int64_t>(own.size());
+    config.timeout = std::chrono::seconds(options.runtime.collectiveTimeout);
+    config.betweenHosts = options.runtime.betweenHosts;
+    config.mpiLibrary = options.runtime.mpiLibrary;
+    config.flightRecorder = options.runtime.flightRecorder;
+    config.flightRecorderEntries = options.runtime.flightRecorderEntries;
+    config.silence = std::chrono::milliseconds(options.runtime.silenceTimeout);
+    TILEWRIGHT_ASSIGN(client->others, Processes::join(config, options.store));
     recorder = client->others->flightRecorder();
   } else {
     collective::record::Recorder::Options record;
@@ -76,8 +76,8 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
                                                                  std::move(record)));
   }
   if (recorder)
-    client->meetings = std::make_unique<collective::record::RecordedEngine>(
-        std::move(client->meetings), recorder, "local");
+    client->localEngine = std::make_unique<collective::record::RecordedEngine>(
+        std::move(client->localEngine), recorder, "local");
   for (int process = 0; process < options.processCount; ++process) {
     if (process == options.processIndex || options.processCount == 1)
       for (const DeviceDescription &description : own)
@@ -89,7 +89,8 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
   return client;
 }
 
-/// Devices are made by process and place, and numbered so.
+/// Devices are created, and numbered, in the order of processes and then of the index within the
+/// process.
 std::unique_ptr<Device> Client::makeDevice(int process, int localId, const std::string &kindName) {
   std::unique_ptr<Device> device(new Device);
   device->number = static_cast<int>(allDevices.size());
@@ -125,9 +126,10 @@ void Client::addDevice(const DeviceDescription &description) {
                                        Allocator::Limits{limit, options.runtime.cacheBytes});
   };
   int kindNumber = 0;
-  for (std::string_view memoryKind : {deviceKind, pinnedHostKind}) {
+  const std::string_view memoryKinds[] = {deviceKind, pinnedHostKind, unpinnedHostKind};
+  for (std::string_view memoryKind : memoryKinds) {
     std::unique_ptr<Memory> memory(new Memory);
-    memory->number = device->number * 2 + kindNumber;
+    memory->number = device->number * static_cast<int>(std::size(memoryKinds)) + kindNumber;
     memory->kindNumber = kindNumber;
     memory->name = memoryKind;
     memory->text = concat(device->text, " ", memoryKind);
@@ -137,7 +139,7 @@ void Client::addDevice(const DeviceDescription &description) {
     memory->home = device.get();
     memory->reachableBy = {device.get()};
     memory->adopts = kind->canAdoptHostBytes(memoryKind);
-    // Devices of one process share the host's memory, so they share its limit.
+    // Devices of the same process share the host's memory, so they share its limit.
     if (!memory->isHost)
       memory->source = makeAllocator(memoryKind);
     else if (hostMemory)
@@ -157,7 +159,7 @@ void Client::addDevice(const DeviceDescription &description) {
 
 Client::~Client() {
   drain();
-  // Programs first: their ends may still ask for copies.
+  // Stop programs first: their completions may still start copies.
   for (const std::unique_ptr<Device> &device : ownedDevices)
     device->queue.reset();
   kind->drain();
@@ -169,7 +171,7 @@ Client::~Client() {
 void Client::drain() {
   for (Device *device : localDevices)
     device->stream().drain();
-  kind->drain(); // the ends of programs may ask for copies
+  kind->drain(); // completions of programs may start copies
   for (Device *device : localDevices)
     device->transferStream().drain();
   kind->drain();
@@ -203,9 +205,9 @@ Result<DeviceAssignment> Client::defaultAssignment(int64_t replicas, int64_t par
   if (replicas < 1 || partitions < 1 || replicas > available || partitions > available ||
       replicas * partitions > available)
     return Status(Error::deviceAssignment,
-                  concat("a program for ", replicas, " replicas of ", partitions,
-                         " partitions needs a device for each, there are ", available,
-                         "; raise runtime.devices"));
+                  concat("cannot assign devices to ", replicas, " replicas of ", partitions,
+                         " partitions: there are only ", available,
+                         " devices; raise runtime.devices"));
   DeviceAssignment assignment{replicas, partitions, {}};
   for (int64_t i = 0; i < replicas * partitions; ++i)
     assignment.devices.push_back(from[static_cast<size_t>(i)]->id());

@@ -1,4 +1,4 @@
-// Client: the devices of a process and everything that lives on them.
+// Client: the devices of a process and all objects that belong to them.
 #ifndef TILEWRIGHT_RUNTIME_CLIENT_H
 #define TILEWRIGHT_RUNTIME_CLIENT_H
 
@@ -18,29 +18,30 @@
 
 namespace tilewright::runtime {
 
-/// What a client is made of.
+/// How to create a client.
 struct ClientOptions {
   RuntimeOptions runtime; // Options.def, category `runtime`
   int processIndex = 0;
   int processCount = 1;
-  /// Of several processes: where they meet, and what their keys begin with; new for each client.
-  std::shared_ptr<collective::KeyValueStore> store;
+  /// For several processes: the store for the rendezvous, and the prefix of their keys, which must
+  /// be unique to each client.
+  std::shared_ptr<tilewright::KeyValueStore> store;
   std::string job = "tilewright";
 };
 
-/// Owns devices, memories, one pool of threads, and knows how to load programs.
+/// Owns devices, memories and a thread pool, and loads programs.
 ///
 ///   TILEWRIGHT_ASSIGN(std::unique_ptr<Client> client, cpu::createClient({}));
 ///   TILEWRIGHT_ASSIGN(auto executable, client->load(bytes, client->defaultAssignment(1, 1)));
 ///
-/// Thread-safe. Outlives its executables; destroying it waits for work in
-/// flight. Buffers may be destroyed later.
+/// Thread-safe. The client must outlive its executables; its destructor waits for work in flight.
+/// Buffers may be destroyed later.
 class Client {
 public:
-  /// For CPU devices call cpu::createClient (runtime/cpu/CpuBackend.h).
-  /// Of several processes all make theirs together, and each gets the devices of all.
-  ///  - optionValue (E0002): an option of the category `runtime` makes no sense.
-  ///  - ranksNotConnected (E6032): another process did not come.
+  /// For CPU devices call cpu::createClient (runtime/cpu/CpuBackend.h). If there are several
+  /// processes, all must create their client together, and each client has the devices of all.
+  ///  - optionValue (E0002): an option of the category `runtime` has an invalid value.
+  ///  - ranksNotConnected (E6032): another process did not arrive.
   static Result<std::unique_ptr<Client>> create(const ClientOptions &options,
                                                 std::unique_ptr<Backend> backend);
   ~Client();
@@ -50,27 +51,27 @@ public:
   int processIndex() const { return options.processIndex; }
   const RuntimeOptions &runtimeOptions() const { return options.runtime; }
 
-  /// Of all processes, by id.
+  /// The devices of all processes, by id.
   std::span<Device *const> devices() const { return allDevices; }
   std::span<Device *const> addressableDevices() const { return localDevices; }
-  /// Of the local devices, by id.
+  /// The memories of the local devices, by id.
   std::span<Memory *const> memories() const { return localMemories; }
-  /// Null if there is none.
+  /// Null if there is no such device.
   Device *deviceWithId(int id) const;
   Device *deviceWithLocalId(int localId) const;
 
   ThreadPool &threadPool() { return *pool; }
   Backend &backend() { return *kind; }
-  collective::Engine &collectives() { return *meetings; }
-  /// Null if there is only this one.
+  collective::Engine &collectives() { return *localEngine; }
+  /// Null if this is the only process.
   Processes *processes() const { return others.get(); }
 
-  /// The first devices in order, one for each (replica, partition): of this process if it has
-  /// enough.
+  /// The first devices in order, one for each (replica, partition): devices of this process if it
+  /// has enough.
   Result<DeviceAssignment> defaultAssignment(int64_t replicas, int64_t partitions) const;
 
-  /// - deviceAssignment (E5054): it does not fit the executable or the devices.
-  /// - whatever reading the bytes reports.
+  ///  - deviceAssignment (E5054): the assignment does not fit the executable or the devices.
+  ///  - any failure of readExecutable.
   Result<std::shared_ptr<LoadedExecutable>> load(std::span<const std::byte> bytes,
                                                  DeviceAssignment assignment);
   Result<std::shared_ptr<LoadedExecutable>>
@@ -90,16 +91,16 @@ private:
   std::string name, version;
   std::unique_ptr<Backend> kind;
   std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<collective::Engine> meetings;
+  std::unique_ptr<collective::Engine> localEngine;
   std::unique_ptr<Processes> others;
   std::vector<std::unique_ptr<Device>> ownedDevices;
   std::vector<std::unique_ptr<Memory>> ownedMemories;
   std::vector<Device *> allDevices, localDevices;
   std::vector<Memory *> localMemories;
-  std::shared_ptr<Allocator> hostMemory; // of all devices
+  std::shared_ptr<Allocator> hostMemory; // shared by all devices
   std::atomic<int64_t> nextRun = 1;
-  /// Held while one launch is queued on several devices: two launches come in the same order on
-  /// all.
+  /// Held while a launch is queued on several devices, so that all devices queue launches in the
+  /// same order.
   std::mutex launching;
 };
 

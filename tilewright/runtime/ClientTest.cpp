@@ -15,7 +15,7 @@ TEST_F(ClientTest, DevicesAndMemoriesAreNumberedAndNamed) {
   options.devices = 3;
   makeClient(options);
   ASSERT_EQ(client->devices().size(), 3U);
-  EXPECT_EQ(client->memories().size(), 6U);
+  EXPECT_EQ(client->memories().size(), 9U);
   for (int i = 0; i < 3; ++i) {
     Device &one = device(i);
     EXPECT_EQ(one.id(), i);
@@ -26,7 +26,8 @@ TEST_F(ClientTest, DevicesAndMemoriesAreNumberedAndNamed) {
     EXPECT_EQ(client->deviceWithLocalId(i), &one);
     EXPECT_EQ(one.defaultMemory().kind(), "device");
     EXPECT_EQ(one.memoryOfKind("pinned_host"), one.memories()[1]);
-    EXPECT_EQ(one.memoryOfKind("unpinned_host"), nullptr);
+    EXPECT_EQ(one.memoryOfKind("unpinned_host"), one.memories()[2]);
+    EXPECT_EQ(one.memoryOfKind("vmem"), nullptr);
     EXPECT_EQ(&one.memories()[1]->device(), &one);
     EXPECT_EQ(one.memories()[1]->kindId(), 1);
   }
@@ -39,13 +40,13 @@ TEST_F(ClientTest, OptionsThatMakeNoSenseAreRefused) {
   options.runtime.devices = 0;
   Status status = Client::create(options, std::make_unique<TestBackend>(1, programs)).takeStatus();
   EXPECT_EQ(status.error(), Error::optionValue);
-  EXPECT_THAT(status.message(), HasSubstr("runtime.devices takes 1 to 1024, got 0"));
+  EXPECT_THAT(status.message(), HasSubstr("runtime.devices must be 1 to 1024, got 0"));
   options = ClientOptions();
   options.runtime.betweenHosts = "pigeons";
   status = Client::create(options, std::make_unique<TestBackend>(1, programs)).takeStatus();
   EXPECT_EQ(status.error(), Error::optionValue);
   EXPECT_THAT(status.message(),
-              HasSubstr("runtime.between-hosts takes best, tcp, ucx or mpi, got 'pigeons'"));
+              HasSubstr("runtime.between-hosts must be best, tcp, ucx or mpi, got 'pigeons'"));
 }
 
 TEST_F(ClientTest, AnAssignmentMustFit) {

@@ -1,6 +1,6 @@
 #include "tilewright/runtime/Communication.h"
 
-#include "tilewright/collective/plan/PlanBytes.h"
+#include "tilewright/plan/PlanBytes.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
@@ -27,16 +27,16 @@ public:
       return foreign("the communication plan is for ", plan.mesh.size(),
                      " ranks, the executable for ", ranks);
     for (size_t i = 0; i < plan.sites.size(); ++i)
-      if (plan.sites[i].meeting >= plan.sites.size() || plan.sites[i].meeting != i)
-        return foreign("site ", i, " of the communication plan is meeting ", plan.sites[i].meeting,
-                       ", and steps are numbered in order");
+      if (plan.sites[i].collectiveId >= plan.sites.size() || plan.sites[i].collectiveId != i)
+        return foreign("site ", i, " of the communication plan has collective id ",
+                       plan.sites[i].collectiveId, ", but ids must follow the order of the steps");
     for (const artifact::Block &block : executable.blocks)
       for (const artifact::Step &step : block.steps)
         if (const auto *start = std::get_if<CollectiveStartStep>(&step.action))
           TILEWRIGHT_TRY(compare(*start));
     const auto missing = std::find(isCalled.begin(), isCalled.end(), false);
     if (missing != isCalled.end())
-      return foreign("no step of the executable does ",
+      return foreign("no step of the executable performs ",
                      describe(plan, plan.sites[static_cast<size_t>(missing - isCalled.begin())]));
     return Status();
   }
@@ -44,28 +44,30 @@ public:
 private:
   Status compare(const CollectiveStartStep &start) {
     if (start.order >= plan.sites.size() || isCalled[start.order])
-      return foreign("collective ", start.order, " of the executable, ", start.kind, ".", start.id,
-                     ", is not one of the ", plan.sites.size(),
-                     " of the communication plan, or comes twice");
+      return foreign("collective ", start.order, " of the executable, ", nameOf(start.kind), ".",
+                     start.id, ", is not in the communication plan, which has ", plan.sites.size(),
+                     " collectives, or appears twice");
     isCalled[start.order] = true;
     const Site &site = plan.sites[start.order];
     int64_t bytes = 0;
     for (const artifact::Operand &operand : start.operands)
       bytes += operand.slice.bytes;
-    if (nameOf(site.kind) != start.kind || site.bytes != bytes)
-      return foreign("collective ", start.order, " of the executable is ", start.kind, " of ",
-                     bytes, " bytes, and the communication plan has ", describe(plan, site));
+    if (site.kind != start.kind || site.bytes != bytes)
+      return foreign("collective ", start.order, " of the executable is ", nameOf(start.kind),
+                     " of ", bytes, " bytes, but the communication plan has ",
+                     describe(plan, site));
     std::vector<std::vector<int64_t>> groups = start.groups;
     std::erase_if(groups, [](const auto &group) { return group.empty(); });
     std::sort(groups.begin(), groups.end());
     if (groups != groupsOf(site.clique))
-      return foreign("collective ", start.order, " of the executable, ", start.kind, ".", start.id,
-                     ", is between other ranks than the communication plan's ",
-                     describe(plan, site));
+      return foreign(
+          "collective ", start.order, " of the executable, ", nameOf(start.kind), ".", start.id,
+          ", has different ranks than in the communication plan: ", describe(plan, site));
     return Status();
   }
 
-  /// Sorted, as lists: pairs stay pairs. Once for each clique, of which there are few.
+  /// The groups of a communicator in sorted order; the members of a pair keep their order. Cached,
+  /// because few communicators serve many steps.
   const std::vector<std::vector<int64_t>> &groupsOf(collective::PlanIndex number) {
     std::optional<std::vector<std::vector<int64_t>>> &groups = sorted[number];
     if (!groups) {

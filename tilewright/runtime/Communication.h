@@ -1,18 +1,19 @@
-// Communication: the plan of an executable, held against its steps.
+// communicationOf(): the communication plan of an executable, checked against its steps.
 #ifndef TILEWRIGHT_RUNTIME_COMMUNICATION_H
 #define TILEWRIGHT_RUNTIME_COMMUNICATION_H
 
 #include "tilewright/artifact/Executable.h"
-#include "tilewright/collective/plan/CommPlan.h"
+#include "tilewright/plan/CommPlan.h"
 
 #include <optional>
 
 namespace tilewright::runtime {
 
-/// What the ranks of a program agree on and engines prepare for; nothing if the executable brings
-/// no plan, which those do that were put together by hand.
-///  - commPlanEncoding (E6010), commPlanInvalid (E6011): its bytes are no plan.
-///  - commPlanForeign (E6012): it is for other ranks, or has other collectives than the steps.
+/// The plan that the ranks of a program agree on and that transports prepare for. Nothing if the
+/// executable has no plan, as is the case for executables built by hand.
+///  - commPlanEncoding (E6010), commPlanInvalid (E6011): its bytes are not a valid plan.
+///  - commPlanForeign (E6012): the plan is for other ranks, or its collectives differ from those of
+///    the steps.
 Result<std::optional<collective::CommPlan>> communicationOf(const artifact::Executable &executable);
 
 } // namespace tilewright::runtime

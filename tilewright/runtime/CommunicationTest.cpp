@@ -1,6 +1,6 @@
 #include "tilewright/runtime/Communication.h"
 
-#include "tilewright/collective/plan/PlanBytes.h"
+#include "tilewright/plan/PlanBytes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,16 +17,16 @@ struct Sample {
   collective::CommPlan plan;
 };
 
-/// A sum over 4 ranks and a shift along 2 of them.
+/// An all_reduce in two groups of 2 of the 4 ranks, and a permutation between 2 ranks.
 Sample sample() {
   Sample made;
   made.executable.partitions = 4;
   made.executable.blocks.resize(1);
   artifact::CollectiveStartStep sum, shift;
-  sum.kind = "all_reduce";
+  sum.kind = artifact::CollectiveKind::allReduce;
   sum.groups = {{2, 3}, {0, 1}};
   sum.operands = {{{0, 0, 64}, 0}};
-  shift.kind = "collective_permute";
+  shift.kind = artifact::CollectiveKind::permute;
   shift.order = shift.id = 1;
   shift.groups = {{0, 1}, {1, 0}};
   shift.operands = {{{0, 0, 8}, 0}};
@@ -44,7 +44,7 @@ Sample sample() {
   plan.sites[1] = plan.sites[0];
   plan.sites[1].kind = collective::Kind::permute;
   plan.sites[1].bytes = 8;
-  plan.sites[1].clique = plan.sites[1].meeting = 1;
+  plan.sites[1].clique = plan.sites[1].collectiveId = 1;
   plan.sites[1].start = 2;
   plan.sites[1].done = 3;
   return made;
@@ -80,13 +80,14 @@ TEST(Communication, APlanOfAnotherProgramIsRefused) {
   expectForeign("for 4 ranks, the executable for 8", [](Sample &s) { s.executable.replicas = 2; });
   expectForeign("is all_reduce of 32 bytes",
                 [&](Sample &s) { start(s, 0).operands[0].slice.bytes = 32; });
-  expectForeign("all_gather of 64 bytes", [&](Sample &s) { start(s, 0).kind = "all_gather"; });
-  expectForeign("between other ranks", [&](Sample &s) { start(s, 0).groups = {{0, 1}}; });
-  expectForeign("between other ranks", [&](Sample &s) { start(s, 1).groups = {{0, 1}}; });
-  expectForeign("or comes twice", [&](Sample &s) { start(s, 1).order = 0; });
-  expectForeign("no step of the executable does",
+  expectForeign("all_gather of 64 bytes",
+                [&](Sample &s) { start(s, 0).kind = artifact::CollectiveKind::allGather; });
+  expectForeign("has different ranks", [&](Sample &s) { start(s, 0).groups = {{0, 1}}; });
+  expectForeign("has different ranks", [&](Sample &s) { start(s, 1).groups = {{0, 1}}; });
+  expectForeign("or appears twice", [&](Sample &s) { start(s, 1).order = 0; });
+  expectForeign("no step of the executable performs",
                 [](Sample &s) { s.executable.blocks[0].steps.resize(2); });
-  expectForeign("is meeting 7", [](Sample &s) { s.plan.sites[1].meeting = 7; });
+  expectForeign("has collective id 7", [](Sample &s) { s.plan.sites[1].collectiveId = 7; });
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// Device: something that runs programs, in order.
+// Device: runs programs in order.
 #ifndef TILEWRIGHT_RUNTIME_DEVICE_H
 #define TILEWRIGHT_RUNTIME_DEVICE_H
 
@@ -13,15 +13,14 @@
 
 namespace tilewright::runtime {
 
-/// A fact about a device that frameworks may ask for. Only these types: JAX
-/// aborts on others.
+/// A property of a device that frameworks may query. JAX aborts on types other than these.
 struct DeviceAttribute {
   std::string name;
   std::variant<std::string, int64_t, std::vector<int64_t>> value;
 };
 
-/// A device of this process or another one. Belongs to the client, lives as
-/// long as it; every string and list keeps its address.
+/// A device of this process or of another one. The client owns it and keeps it for its whole
+/// lifetime; every string and list keeps its address.
 class Device {
 public:
   /// Unique among all processes.
@@ -40,14 +39,14 @@ public:
 
   Client &client() const { return *owner; }
   std::span<Memory *const> memories() const { return reachable; }
-  /// The one of kind "device".
+  /// The memory of kind "device".
   Memory &defaultMemory() const { return *reachable.front(); }
-  /// Null if the device reaches none of this kind.
+  /// Null if the device can reach no memory of this kind.
   Memory *memoryOfKind(std::string_view kind) const;
 
-  /// Where programs on it run. Only for addressable devices.
+  /// The stream that runs its programs. Only for addressable devices.
   Stream &stream() const { return *queue; }
-  /// For copies that wait for something: the stream has programs to run.
+  /// For copies that wait for an event, so that they do not block the stream of programs.
   Stream &transferStream() const { return *transfers; }
 
 private:
@@ -60,8 +59,9 @@ private:
   Client *owner = nullptr;
   std::vector<Memory *> reachable;
   std::unique_ptr<Stream> queue, transfers;
-  /// Temporaries of the program that was queued last, if it is still under way: the device keeps
-  /// the order of programs, so the next one may have them. Used on the stream's turn only.
+  /// Temporaries of the program that was queued last, if it is still running: the device keeps the
+  /// order of programs, so the next one may use the same memory. Accessed only by the thread that
+  /// runs the stream's current task.
   std::weak_ptr<Allocator::Block> arenas[2];
 };
 

@@ -34,8 +34,8 @@ Status Event::status() const {
 
 bool Event::isFailed() const { return state && isReady() && !state->status.isOk(); }
 
-/// A wait of some 10 µs is common (a short program on another thread) and
-/// cheaper to look away than to sleep through.
+/// The number of spins before sleeping: waits of some 10 µs (a short program on another thread) are
+/// common, and spinning is cheaper than sleeping and waking.
 static constexpr int looksBeforeSleep = 100;
 
 static void relax() {
@@ -54,11 +54,11 @@ Status Event::await() const {
   return status();
 }
 
-bool Event::awaitFor(std::chrono::nanoseconds patience) const {
+bool Event::awaitFor(std::chrono::nanoseconds timeout) const {
   if (isReady())
     return true;
   std::unique_lock lock(state->mutex);
-  return state->done.wait_for(lock, patience,
+  return state->done.wait_for(lock, timeout,
                               [&] { return state->isDone.load(std::memory_order_acquire); });
 }
 
@@ -68,7 +68,7 @@ void Event::onReady(Callback callback) const {
     return callback(fine);
   if (!isReady()) {
     std::lock_guard lock(state->mutex);
-    // Looked at again under the lock: complete() takes the callbacks under it.
+    // Check again under the lock: complete() takes the callbacks under it.
     if (!state->isDone.load(std::memory_order_relaxed)) {
       state->callbacks.push_back(std::move(callback));
       return;
@@ -109,7 +109,7 @@ Event Event::all(std::span<const Event> events) {
           status = one.status();
           break;
         }
-      // The events refer to this object through their callbacks; let go of them.
+      // The events refer to this object through their callbacks; clear them to break the cycle.
       joined->events.clear();
       joined->promise.complete(std::move(status));
     });
@@ -120,7 +120,8 @@ Promise::Promise() : state(std::make_shared<Event::State>()) {}
 
 Promise::~Promise() {
   if (state && !state->isDone.load(std::memory_order_relaxed))
-    complete(Status(Code::cancelled, "the work that this event stands for was dropped"));
+    complete(
+        Status(Code::cancelled, "the promise of this event was destroyed before it was completed"));
 }
 
 Promise &Promise::operator=(Promise &&other) noexcept {

@@ -1,4 +1,4 @@
-// Event: something that will have happened, once, well or badly.
+// Event: completes once, with success or failure.
 #ifndef TILEWRIGHT_RUNTIME_EVENT_H
 #define TILEWRIGHT_RUNTIME_EVENT_H
 
@@ -11,9 +11,9 @@
 
 namespace tilewright::runtime {
 
-/// A handle on something that happens once. Copies refer to the same thing. An
-/// event that has already happened well is a null pointer, so results of work
-/// that ran at once cost nothing to describe.
+/// A handle on something that completes once (a shared future). Copies refer to the same state. An
+/// event that has already succeeded is a null pointer, so the event of work that ran synchronously
+/// costs nothing.
 ///
 ///   Event done = buffer->definition();
 ///   done.onReady([](const Status &status) { … });   // at once, or on the completing thread
@@ -22,28 +22,28 @@ namespace tilewright::runtime {
 /// Thread-safe.
 class Event {
 public:
-  /// Has happened, well.
+  /// Already succeeded.
   Event() = default;
-  /// Has happened, badly; or well if `status` is.
+  /// Already complete with `status`.
   static Event failed(Status status);
 
   bool isReady() const;
-  /// How it ended; only after isReady().
+  /// The outcome; only after isReady().
   Status status() const;
-  /// Ready and badly.
+  /// Whether it is ready and failed.
   bool isFailed() const;
 
-  /// Blocks until it has happened and says how.
+  /// Blocks until it is complete and returns the outcome.
   Status await() const;
-  /// The same for at most `patience`; false if it has not happened by then.
-  bool awaitFor(std::chrono::nanoseconds patience) const;
+  /// The same with a timeout; false if it has not completed by then.
+  bool awaitFor(std::chrono::nanoseconds timeout) const;
 
-  /// Calls `callback` exactly once: now, if it has happened, else on the thread that completes it,
-  /// with no lock held. Callbacks must not throw and should be short.
+  /// Calls `callback` exactly once: immediately if the event is complete, otherwise on the thread
+  /// that completes it, with no lock held. Callbacks must not throw and should be short.
   using Callback = std::function<void(const Status &)>;
   void onReady(Callback callback) const;
 
-  /// Happens when all have; fails as the first failed one in the order given.
+  /// Completes when all have; fails with the first failure in the order given.
   static Event all(std::span<const Event> events);
 
   bool operator==(const Event &) const = default;
@@ -52,11 +52,11 @@ private:
   friend class Promise;
   struct State;
   explicit Event(std::shared_ptr<State> state) : state(std::move(state)) {}
-  std::shared_ptr<State> state; // null: has happened, well
+  std::shared_ptr<State> state; // null: already succeeded
 };
 
-/// The side of an event that makes it happen. Destroying a promise that was not
-/// kept fails its event, so that nobody waits for ever.
+/// The producer's side of an event. Destroying a promise that was not completed fails its event, so
+/// that no thread waits forever.
 class Promise {
 public:
   Promise();

@@ -37,14 +37,14 @@ TEST_F(ExecuteTest, ADearProgramRunsBesideTheCaller) {
   auto argument = buffer(1);
   auto first = execute(*program, {argument.get()});
   auto second = execute(*program, {first->results[0][0].get()});
-  argument.reset(); // may go as soon as execute has returned
+  argument.reset(); // may be destroyed as soon as execute has returned
   EXPECT_FALSE(first->done[0].isReady());
   EXPECT_FALSE(second->results[0][0]->definition().isReady());
   gate.complete();
   EXPECT_THAT(read(*second->results[0][0]), Each(3));
 }
 
-/// How long it takes is learned: what the compiler did not know.
+/// The client measures how long a program takes, which the compiler did not know.
 TEST_F(ExecuteTest, AProgramThatTurnsOutCheapMovesToTheCaller) {
   makeClient();
   std::thread::id ranOn;
@@ -100,7 +100,8 @@ TEST_F(ExecuteTest, WhatMustNotBeDonatedIsCopied) {
   EXPECT_THAT(read(*argument), Each(1));
   EXPECT_THAT(read(*run->results[0][0]), Each(2));
 
-  // Somebody looks at the bytes: they stay, but the buffer is gone as the caller expects.
+  // With an external reference the bytes stay in place, but the buffer is deleted as the caller
+  // expects.
   ASSERT_TRUE(argument->addExternalReference().isOk());
   auto *seen = static_cast<float *>(*argument->data());
   run = execute(*program, {argument.get()});
@@ -144,7 +145,7 @@ TEST_F(ExecuteTest, ADonationWaitsForReadersBesideTheStream) {
 
 TEST_F(ExecuteTest, ABufferCannotBeDonatedAndUsed) {
   makeClient();
-  auto both = load("both", 2, 1, addOne(), [](artifact::Executable &executable) {
+  auto both = load("both", 2, 2, addOne(), [](artifact::Executable &executable) {
     executable.parameters[0].donation = executable.parameters[1].donation = artifact::Donation::may;
   });
   auto one = load("one", 2, 1, addOne(), donateFirst);
@@ -158,6 +159,17 @@ TEST_F(ExecuteTest, ABufferCannotBeDonatedAndUsed) {
   EXPECT_FALSE(argument->isDeleted());
   auto other = buffer(2);
   EXPECT_TRUE(execute(*one, {argument.get(), other.get()}).isOk());
+}
+
+TEST_F(ExecuteTest, ADonationThatNoResultCanUseLeavesTheArgument) {
+  makeClient();
+  auto twoToOne = load("two_to_one", 2, 1, addOne(), [](artifact::Executable &executable) {
+    executable.parameters[0].donation = executable.parameters[1].donation = artifact::Donation::may;
+  });
+  auto first = buffer(1), second = buffer(2);
+  EXPECT_TRUE(execute(*twoToOne, {first.get(), second.get()}).isOk());
+  EXPECT_TRUE(first->isDeleted());
+  EXPECT_FALSE(second->isDeleted());
 }
 
 TEST_F(ExecuteTest, AFailureSpreadsToEverythingComputedFromIt) {
@@ -223,7 +235,30 @@ TEST_F(ExecuteTest, TheMemoryLimitEndsARunAndNotTheProcess) {
   EXPECT_EQ(run->done[0].await().error(), Error::outOfMemory);
 }
 
-/// What is in flight may hold what will soon be free.
+/// The results of the second device do not fit, so no device may have taken its argument.
+TEST_F(ExecuteTest, ALaunchThatFailsForLackOfMemoryDonatesNothing) {
+  RuntimeOptions options;
+  options.devices = 2;
+  options.memoryLimit = 3 << 20; // of all devices
+  makeClient(options);
+  auto program = load(
+      "jit_large", 1, 2, [](const ProgramRun &) { return Status(); },
+      [](artifact::Executable &executable) {
+        donateFirst(executable);
+        executable.partitions = 2;
+        executable.results[1].type = floats(1 << 19); // 2 MiB
+      });
+  auto first = buffer(1, 0), second = buffer(2, 1);
+  std::vector<Buffer *> pointers = {first.get(), second.get()};
+  const std::vector<std::span<Buffer *const>> lists = {std::span(pointers).subspan(0, 1),
+                                                       std::span(pointers).subspan(1, 1)};
+  EXPECT_EQ(program->execute(lists).takeStatus().error(), Error::outOfMemory);
+  EXPECT_FALSE(first->isDeleted());
+  EXPECT_FALSE(second->isDeleted());
+  EXPECT_THAT(read(*first), Each(1));
+}
+
+/// Programs in flight may hold memory that is about to be freed.
 TEST_F(ExecuteTest, ARequestWaitsForRunsInFlightBeforeItFails) {
   RuntimeOptions options;
   options.memoryLimit = 5 << 20;
@@ -241,7 +276,7 @@ TEST_F(ExecuteTest, ARequestWaitsForRunsInFlightBeforeItFails) {
       large, dear);
   auto argument = buffer(1);
   for (int i = 0; i < 5; ++i)
-    ASSERT_TRUE(execute(*program, {argument.get()}).isOk()); // results are dropped at once
+    ASSERT_TRUE(execute(*program, {argument.get()}).isOk()); // results are released immediately
 }
 
 TEST_F(ExecuteTest, ArenasAndPlacesAreGivenToTheProgram) {
@@ -263,7 +298,7 @@ TEST_F(ExecuteTest, ArenasAndPlacesAreGivenToTheProgram) {
   EXPECT_TRUE(execute(*program, {}, options)->done[0].await().isOk());
 }
 
-/// A host callback inside a program calls back into us.
+/// A host callback inside a program calls back into the runtime.
 TEST_F(ExecuteTest, AProgramMayRunAnother) {
   makeClient();
   auto inner = load("inner", 1, 1, addOne(), {}, dear);
@@ -294,7 +329,7 @@ TEST_F(ExecuteTest, ResultsLiveInTheMemoryTheyAskFor) {
   EXPECT_GT(device().memoryOfKind("pinned_host")->statistics().bytesInUse, 0);
 }
 
-/// Each device's part runs at the same time as the others: they meet in the middle.
+/// All devices run concurrently: they wait for each other in a collective.
 TEST_F(ExecuteTest, DevicesRunConcurrentlyAndMeetInCollectives) {
   RuntimeOptions options;
   options.devices = 4;
@@ -306,7 +341,7 @@ TEST_F(ExecuteTest, DevicesRunConcurrentlyAndMeetInCollectives) {
         collective::Call call;
         call.kind = collective::Kind::allReduce;
         call.groups = &groups;
-        call.reduction.operation = "add";
+        call.reduction.operation = collective::ReductionKind::add;
         call.name = "all_reduce.0";
         call.tensors = {{ElementType::f32, {length}, {length}, run.parameters[0], run.results[0]}};
         EXPECT_EQ(run.communicator->rank(), run.partition);
@@ -346,7 +381,7 @@ TEST_F(ExecuteTest, AFailedDeviceEndsTheOthers) {
           return Status(Code::internal, "chip on fire");
         collective::Call call;
         call.groups = &groups;
-        call.reduction.operation = "add";
+        call.reduction.operation = collective::ReductionKind::add;
         call.name = "all_reduce.0";
         return run.communicator->run(call);
       },

@@ -8,8 +8,8 @@
 
 namespace tilewright::runtime {
 
-/// Memory for a result. Results are taken when a program is launched, so those in flight may hold
-/// what will soon be free: one more try after they have ended.
+/// Allocates memory for a result. Programs in flight may hold memory that they will soon free, so
+/// if the allocation fails, waits for them and tries once more.
 static Result<Allocator::Block> allocateResult(Client &client, const Memory &memory, size_t bytes,
                                                const Label &label) {
   Result<Allocator::Block> block = memory.allocate(bytes, label);
@@ -22,10 +22,17 @@ static Result<Allocator::Block> allocateResult(Client &client, const Memory &mem
 static Status deletedArgument(size_t index, const std::string &program) {
   return Status(Error::bufferDeleted,
                 concat("argument ", index, " of '", program,
-                       "' was deleted or donated; keep a copy, or do not donate it before"));
+                       "' was deleted or donated; keep a copy, or do not donate it"));
 }
 
-/// Everything that can fail comes before a buffer is donated.
+Result<std::shared_ptr<Storage>> LoadedExecutable::makeResult(size_t local, size_t i) {
+  const Facts::ResultFacts &result = facts->results[i];
+  Label label = {"result", result.type, facts->name, static_cast<int64_t>(i)};
+  TILEWRIGHT_ASSIGN(Allocator::Block block,
+                    allocateResult(client, *result.memories[local], result.bytes, label));
+  return std::make_shared<Storage>(std::move(block));
+}
+
 Result<std::shared_ptr<LoadedExecutable::Launch>>
 LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
                              const std::vector<bool> &isDonated) {
@@ -47,49 +54,49 @@ LoadedExecutable::makeLaunch(size_t local, std::span<Buffer *const> arguments,
   }
 
   const std::span results = std::span(launch->storages).subspan(arguments.size());
-  auto allocate = [&](size_t i) -> Status {
-    const Facts::ResultFacts &result = facts->results[i];
-    Label label = {"result", result.type, facts->name, static_cast<int64_t>(i)};
-    TILEWRIGHT_ASSIGN(Allocator::Block block,
-                      allocateResult(client, *result.memories[local], result.bytes, label));
-    results[i] = std::make_shared<Storage>(std::move(block));
-    return Status();
-  };
   for (size_t i = 0; i < facts->results.size(); ++i) {
     const artifact::Index alias = program->results[i].aliasOf;
-    if (alias == artifact::none || !isDonated[alias])
-      TILEWRIGHT_TRY(allocate(i));
+    if (alias == artifact::none || !isDonated[alias]) {
+      TILEWRIGHT_ASSIGN(results[i], makeResult(local, i));
+    }
   }
 
+  return launch;
+}
+
+Status LoadedExecutable::donate(Launch &launch, std::span<Buffer *const> arguments,
+                                const std::vector<bool> &isDonated) {
+  const std::span results = std::span(launch.storages).subspan(arguments.size());
   for (size_t i = 0; facts->hasDonation && i < arguments.size(); ++i) {
     if (!isDonated[i])
       continue;
     bool isOurs = false;
     std::shared_ptr<Storage> storage = arguments[i]->takeForDonation(isOurs);
     if (!storage)
-      return deletedArgument(i, program->name); // another thread was first
+      return deletedArgument(i, program->name); // another thread released or donated it first
     if (!isOurs)
       continue;
     if (Event unread = storage->whenUnread(); !unread.isReady())
-      launch->waits.push_back(unread);
+      launch.waits.push_back(unread);
     for (size_t r = 0; r < facts->results.size(); ++r)
       if (program->results[r].aliasOf == i)
         results[r] = std::make_shared<Storage>(storage);
   }
   for (size_t r = 0; r < facts->results.size(); ++r) {
-    if (!results[r])
-      TILEWRIGHT_TRY(allocate(r)); // donated, but somebody outside still refers to it
-    const artifact::Index alias = program->results[r].aliasOf;
-    if (alias != artifact::none && results[r]->data() != launch->pointers[alias]) {
-      launch->pointers[alias] = results[r]->data();
-      launch->copies.push_back({alias, facts->results[r].bytes});
+    if (!results[r]) { // donated, but an external reference remains
+      TILEWRIGHT_ASSIGN(results[r], makeResult(launch.local, r));
     }
-    launch->pointers.push_back(results[r]->data());
+    const artifact::Index alias = program->results[r].aliasOf;
+    if (alias != artifact::none && results[r]->data() != launch.pointers[alias]) {
+      launch.pointers[alias] = results[r]->data();
+      launch.copies.push_back({alias, facts->results[r].bytes});
+    }
+    launch.pointers.push_back(results[r]->data());
   }
-  return launch;
+  return Status();
 }
 
-/// On the stream's turn, as the rest. Does not touch `promise`.
+/// This function and those below run as the stream's current task. Does not touch `promise`.
 Event LoadedExecutable::Launch::start() {
   Result<Event> result = run();
   Event own = result.isOk() ? *std::move(result) : Event::failed(std::move(result).takeStatus());
@@ -104,7 +111,8 @@ Status LoadedExecutable::Launch::takeArenas() {
   Device &device = *self.localDevices[local];
   for (uint8_t space = 0; space < 2; ++space) {
     const auto bytes = static_cast<size_t>(self.program->arenaBytes[space]);
-    // Taken away while a run begins: a run inside of it must not have the same.
+    // Remove the arena from the device while a run starts: a nested run must not use the same
+    // memory.
     std::shared_ptr<Allocator::Block> before = device.arenas[space].lock();
     device.arenas[space].reset();
     if (bytes == 0)
@@ -153,7 +161,8 @@ Result<Event> LoadedExecutable::Launch::run() {
   const auto begin = std::chrono::steady_clock::now();
   Event done = self.code->run(run);
   const int64_t took = (std::chrono::steady_clock::now() - begin).count();
-  // Down at once, up slowly: one run that was interrupted says little about the next.
+  // Decrease the estimate at once and increase it slowly: a run that was interrupted says little
+  // about the next.
   const int64_t before = self.measured.load(std::memory_order_relaxed);
   self.measured.store(before < 0 || took < before ? took : before + (took - before) / 4,
                       std::memory_order_relaxed);
@@ -165,7 +174,7 @@ Result<Event> LoadedExecutable::Launch::run() {
   return done;
 }
 
-/// Gives everything back, then tells those who wait: who is told finds the memory free.
+/// Frees all memory before it completes the promise, so that a waiting thread can allocate it.
 void LoadedExecutable::Launch::finish(Status status) {
   if (communicator) {
     if (!status.isOk())

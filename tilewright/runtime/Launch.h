@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_LAUNCH_H
 #define TILEWRIGHT_RUNTIME_LAUNCH_H
 
-#include "tilewright/collective/plan/CommPlan.h"
+#include "tilewright/plan/CommPlan.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 
 #include <memory>
@@ -12,47 +12,49 @@
 
 namespace tilewright::runtime {
 
-/// What a launch would otherwise work out each time.
+/// Precomputed facts about the executable, so that a launch does not derive them each time.
 struct LoadedExecutable::Facts {
   std::shared_ptr<const std::string> name; // for labels and timelines
-  std::vector<bool> isDonated;             // by parameter: the program takes it over
+  std::vector<bool> isDonated;             // by parameter: the program takes the buffer over
   bool hasDonation = false;
   struct ResultFacts {
-    std::shared_ptr<const TensorType> type; // inside the executable, no copy
+    std::shared_ptr<const TensorType> type; // points into the executable, not a copy
     size_t bytes = 0;
     std::vector<Memory *> memories; // by local device
   };
   std::vector<ResultFacts> results;
   bool hasCollectives = false;
-  std::optional<collective::CommPlan> communication; // of all ranks, if the program has it
+  std::optional<collective::CommPlan> communication; // for all ranks, if the executable has a plan
 };
 
-/// One device's part of one call of execute.
+/// The part of one call of execute that runs on one device.
 struct LoadedExecutable::Launch {
   std::shared_ptr<LoadedExecutable> executable;
   size_t local = 0;
-  int64_t runId = 0; // the caller's name for it, or ours
+  int64_t runId = 0; // chosen by the caller or by the client
   void *userContext = nullptr;
-  /// What must have happened before it can begin.
+  /// Events that must complete before the launch can begin.
   std::vector<Event> waits;
-  /// Definitions of arguments that the device puts before it; it fails as they do.
+  /// Definitions of arguments that the device orders before this launch. The launch need not wait
+  /// for them, but fails if they fail.
   std::vector<Event> inherited;
-  /// Of parameters, then of results; kept until it ends. Two lists and no more, since each costs
-  /// an allocation in every call.
+  /// The storages of parameters, then of results, kept until the launch ends. One list for both,
+  /// because each list costs an allocation in every call.
   std::vector<std::shared_ptr<Storage>> storages;
-  std::vector<std::byte *> pointers; // for the program; a parameter's may be a copy of it
-  /// A parameter that a result wants to take over but must not.
+  std::vector<std::byte *> pointers; // passed to the program; a parameter's may point to a copy
+  /// A parameter that a result aliases but that was not donated, so the program must overwrite a
+  /// copy.
   struct Copy {
     size_t parameter;
     size_t bytes;
   };
-  std::vector<Copy> copies; // of storages[parameter] to pointers[parameter]
+  std::vector<Copy> copies; // from storages[parameter] to pointers[parameter]
   std::shared_ptr<Allocator::Block> arenas[2];
   std::shared_ptr<collective::Communicator> communicator;
   std::optional<Promise> promise;
 
-  /// Runs it, or queues it on the device; the event says how it, or what it is computed from,
-  /// ended.
+  /// Runs the program, or queues it on the device. The event fails if the run or one of its inputs
+  /// fails.
   Event start();
   Result<Event> run();
   Status takeArenas();

@@ -1,11 +1,11 @@
 #include "tilewright/runtime/LoadedExecutable.h"
-#include "tilewright/numerics/Shape.h"
 #include "tilewright/runtime/Client.h"
 #include "tilewright/runtime/Communication.h"
 #include "tilewright/runtime/Launch.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tilewright::runtime {
 
@@ -25,22 +25,23 @@ const collective::CommPlan *LoadedExecutable::communication() const {
   return facts->communication ? &*facts->communication : nullptr;
 }
 
-/// Checks the assignment, loads the code and works out the facts.
+/// Checks the assignment, loads the code and computes the facts.
 Status LoadedExecutable::prepare() {
   const DeviceAssignment &a = assignment;
   if (a.replicas != program->replicas || a.partitions != program->partitions ||
       static_cast<int64_t>(a.devices.size()) != a.replicas * a.partitions)
-    return Status(Error::deviceAssignment,
-                  concat("'", program->name, "' was compiled for ", program->replicas,
-                         " replicas of ", program->partitions, " partitions, and is given ",
-                         a.devices.size(), " devices for ", a.replicas, " of ", a.partitions));
+    return Status(
+        Error::deviceAssignment,
+        concat("'", program->name, "' was compiled for ", program->replicas, " replicas of ",
+               program->partitions, " partitions, but its device assignment has ", a.devices.size(),
+               " devices for ", a.replicas, " replicas of ", a.partitions, " partitions"));
   for (size_t rank = 0; rank < a.devices.size(); ++rank) {
     Device *device = client.deviceWithId(a.devices[rank]);
     if (!device)
       return Status(Error::deviceAssignment,
                     concat("'", program->name, "' is assigned to device ", a.devices[rank],
                            ", which does not exist; this client has ", client.devices().size(),
-                           " (runtime.devices)"));
+                           " devices (runtime.devices)"));
     if (std::count(a.devices.begin(), a.devices.end(), a.devices[rank]) != 1)
       return Status(Error::deviceAssignment, concat("'", program->name, "' is assigned to device ",
                                                     a.devices[rank], " more than once"));
@@ -56,28 +57,41 @@ Status LoadedExecutable::prepare() {
   if (localDevices.empty())
     return Status(Error::deviceAssignment,
                   concat("'", program->name, "' is assigned to devices ", listed(a.devices),
-                         ", and none of them is one of this process, which is process ",
-                         client.processIndex(), "; load it where it runs"));
+                         ", none of which belongs to this process, process ", client.processIndex(),
+                         "; load it only in processes that own one of them"));
 
   facts->name = std::shared_ptr<const std::string>(program, &program->name);
   facts->isDonated.resize(program->parameters.size());
   for (size_t i = 0; i < program->parameters.size(); ++i)
-    facts->isDonated[i] = program->parameters[i].donation != Donation::none;
+    facts->isDonated[i] = program->parameters[i].donation == Donation::must;
+  std::multiset<size_t> unclaimed; // sizes of the results that alias no parameter
   for (const artifact::ResultInfo &info : program->results) {
     Facts::ResultFacts &result = facts->results.emplace_back();
     result.type = std::shared_ptr<const TensorType>(program, &info.type);
-    TILEWRIGHT_ASSIGN(numerics::Shape shape, numerics::Shape::create(info.type.dims));
-    result.bytes = static_cast<size_t>(shape.byteCount(info.type.element));
+    TILEWRIGHT_ASSIGN(result.bytes, byteCountOf(info.type));
     for (Device *device : localDevices) {
       Memory *memory = device->memoryOfKind(info.memoryKind);
       if (!memory)
         return Status(Error::deviceAssignment,
-                      concat("a result of '", program->name, "' lives in memory '", info.memoryKind,
-                             "', which ", device->toString(), " does not have"));
+                      concat("a result of '", program->name, "' must be in memory '",
+                             info.memoryKind, "', which ", device->toString(), " does not have"));
       result.memories.push_back(memory);
     }
     if (info.aliasOf != artifact::none)
       facts->isDonated[info.aliasOf] = true;
+    else
+      unclaimed.insert(result.bytes);
+  }
+  // If no result can reuse a donated buffer, the caller keeps the array, as in jaxlib.
+  for (size_t i = 0; i < program->parameters.size(); ++i) {
+    if (facts->isDonated[i] || program->parameters[i].donation != Donation::may)
+      continue;
+    TILEWRIGHT_ASSIGN(size_t bytes, byteCountOf(program->parameters[i].type));
+    auto fitting = unclaimed.find(bytes);
+    if (fitting == unclaimed.end())
+      continue;
+    unclaimed.erase(fitting);
+    facts->isDonated[i] = true;
   }
   facts->hasDonation =
       std::find(facts->isDonated.begin(), facts->isDonated.end(), true) != facts->isDonated.end();
@@ -87,28 +101,29 @@ Status LoadedExecutable::prepare() {
 
   TILEWRIGHT_ASSIGN(facts->communication, communicationOf(*program));
   TILEWRIGHT_ASSIGN(code, client.backend().load(program, localDevices, client.threadPool()));
-  return isShared ? meetOtherProcesses() : Status();
+  return isShared ? agreeWithOtherProcesses() : Status();
 }
 
-/// All processes of the assignment come here when they load it, whether it has collectives or not:
-/// that is what a process with another program would say of it.
-Status LoadedExecutable::meetOtherProcesses() {
+/// All processes of the assignment call this when they load a program, whether it has collectives
+/// or not: otherwise a process that loads a different program could not be detected.
+Status LoadedExecutable::agreeWithOtherProcesses() {
   Processes &processes = *client.processes();
   if (facts->hasCollectives && !facts->communication)
     return Status(Error::commPlanForeign,
                   concat("'", program->name,
-                         "' has collectives and no communication plan that processes could agree "
-                         "on; compile the program again"));
+                         "' has collectives but no communication plan for the processes to "
+                         "compare; compile the program again"));
   const collective::CommPlan none;
   const collective::CommPlan &plan = facts->communication ? *facts->communication : none;
-  Result<std::shared_ptr<Processes::Era>> era = processes.agree(plan, assignment.devices);
-  if (!era.isOk())
-    return std::move(era).takeStatus().during(concat("loading '", program->name, "'"));
+  Result<std::shared_ptr<Processes::Epoch>> epoch = processes.agree(plan, assignment.devices);
+  if (!epoch.isOk())
+    return std::move(epoch).takeStatus().during(concat("loading '", program->name, "'"));
   for (size_t local = 0; facts->hasCollectives && local < localDevices.size(); ++local) {
     const int64_t rank =
         localIds[local].replica * assignment.partitions + localIds[local].partition;
-    TILEWRIGHT_ASSIGN(communicators.emplace_back(),
-                      processes.communicator(**era, assignment.devices, static_cast<size_t>(rank)));
+    TILEWRIGHT_ASSIGN(
+        communicators.emplace_back(),
+        processes.communicator(**epoch, assignment.devices, static_cast<size_t>(rank)));
   }
   return Status();
 }
@@ -136,13 +151,14 @@ Status LoadedExecutable::checkArguments(size_t local, std::span<Buffer *const> a
   }
   if (!facts->hasDonation)
     return Status();
-  // A mark on each donated buffer, unique to this call, finds a second use without a search.
+  // Mark each donated buffer with a number unique to this call, to detect a second use in constant
+  // time.
   const int64_t mark = client.nextRun.fetch_add(1, std::memory_order_relaxed);
   for (size_t i = 0; i < arguments.size(); ++i)
     if (isDonated[i] && arguments[i]->donatedBy.exchange(mark) == mark)
       return Status(Error::donatedTwice,
                     concat("argument ", i, " of '", program->name,
-                           "' is donated, and so is the same buffer as another argument: "
+                           "' is donated, and so is another argument with the same buffer: "
                            "f(donate(a), donate(a)); pass a copy for one of them"));
   for (size_t i = 0; i < arguments.size(); ++i)
     if (!isDonated[i] && arguments[i]->donatedBy == mark)
@@ -187,7 +203,8 @@ void LoadedExecutable::enqueue(std::vector<std::shared_ptr<Launch>> launches) {
     auto task = [launch = std::move(launch)] {
       launch->start().onReady([launch](const Status &status) { launch->finish(copyOf(status)); });
     };
-    // The calling thread's own stream runs it at once, and may then wait for the others.
+    // Run tasks of the calling thread's own stream last: enqueue() runs them immediately, and they
+    // may wait for the other devices.
     if (stream.isInside())
       own.emplace_back(&stream, std::move(task));
     else
@@ -229,20 +246,26 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
   const int64_t runId = client.nextRun.fetch_add(1, std::memory_order_relaxed);
   std::vector<std::shared_ptr<Launch>> launches;
   launches.reserve(localDevices.size());
-  for (size_t local = 0; local < localDevices.size(); ++local) {
-    Result<std::shared_ptr<Launch>> made = makeLaunch(local, arguments[local], *isDonated);
-    if (!made.isOk()) {
-      // Other processes have begun, or will, and must not wait for this one.
-      Status status = std::move(made).takeStatus();
-      for (const std::shared_ptr<collective::Communicator> &communicator : communicators)
-        communicator->abandon(status);
-      return status;
+  const auto makeLaunches = [&]() -> Status {
+    for (size_t local = 0; local < localDevices.size(); ++local) {
+      TILEWRIGHT_ASSIGN(std::shared_ptr<Launch> launch,
+                        makeLaunch(local, arguments[local], *isDonated));
+      launch->executable = shared_from_this();
+      launch->runId = options.launchId ? options.launchId : runId;
+      launch->userContext = options.userContext;
+      launches.push_back(std::move(launch));
     }
-    std::shared_ptr<Launch> launch = *std::move(made);
-    launch->executable = shared_from_this();
-    launch->runId = options.launchId ? options.launchId : runId;
-    launch->userContext = options.userContext;
-    launches.push_back(std::move(launch));
+    // Donate only after all results are allocated: if the allocation fails, no argument has been
+    // donated.
+    for (const std::shared_ptr<Launch> &launch : launches)
+      TILEWRIGHT_TRY(donate(*launch, arguments[launch->local], *isDonated));
+    return Status();
+  };
+  if (Status status = makeLaunches(); !status.isOk()) {
+    // Other processes have started the run, or will; tell them not to wait for this process.
+    for (const std::shared_ptr<collective::Communicator> &communicator : communicators)
+      communicator->abandon(status);
+    return status;
   }
 
   if (facts->hasCollectives)
@@ -262,7 +285,7 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
     }
 
   if (shouldRunHere(*launches.front())) {
-    if (Stream::Turn turn(localDevices.front()->stream()); turn) {
+    if (Stream::InlineTask inlineTask(localDevices.front()->stream()); inlineTask) {
       std::shared_ptr<Launch> launch = std::move(launches.front());
       Event done = launch->start();
       if (!client.runtimeOptions().asynchronous)

@@ -1,4 +1,4 @@
-// LoadedExecutable: a compiled program on its devices, ready to run.
+// LoadedExecutable: a compiled program loaded on its devices.
 #ifndef TILEWRIGHT_RUNTIME_LOADEDEXECUTABLE_H
 #define TILEWRIGHT_RUNTIME_LOADEDEXECUTABLE_H
 
@@ -28,15 +28,15 @@ struct DeviceAssignment {
 };
 
 struct ExecuteOptions {
-  /// Parameters whose buffers stay the caller's even if the program would take them over.
+  /// Parameters whose buffers stay with the caller even if the program donates them.
   std::span<const int64_t> nonDonatable;
-  /// What custom calls are told as the run's id; 0 lets the client choose.
+  /// The run id that custom calls see; if 0, the client chooses one.
   int64_t launchId = 0;
-  /// Given to custom calls.
+  /// Passed to custom calls.
   void *userContext = nullptr;
 };
 
-/// What a launch gives at once; the bytes follow.
+/// What execute() returns; the results may still be in computation.
 struct Execution {
   std::vector<std::vector<std::unique_ptr<Buffer>>> results; // by local device, by result
   std::vector<Event> done;                                   // by local device
@@ -54,29 +54,29 @@ public:
   std::shared_ptr<const artifact::Executable> sharedExecutable() const { return program; }
   const DeviceAssignment &deviceAssignment() const { return assignment; }
 
-  /// Those of the assignment that belong to this process, by rank. Arguments and results are in
-  /// this order.
+  /// The devices of the assignment that belong to this process, by rank. Arguments and results are
+  /// in this order.
   std::span<Device *const> addressableDevices() const { return localDevices; }
   struct LogicalId {
     int replica, partition;
   };
   std::span<const LogicalId> logicalIds() const { return localIds; }
   int64_t codeBytes() const;
-  /// The collectives of all ranks: what processes agree on before the first run
-  /// (collective/plan/Agree.h). Null if the program has none or does not say.
+  /// The collectives of all ranks, on which processes agree before the first run
+  /// (collective/Agree.h). Null if the program has no collectives or the executable no plan.
   const collective::CommPlan *communication() const;
 
   /// Starts the program on every local device. Returns before it ends, unless it is short and its
-  /// inputs are there: then it has run. Donated arguments are deleted when this returns. If an
-  /// argument's definition fails, the results fail in the same way.
-  ///  - argumentMismatch (E5052): number, types, or places of arguments.
+  /// inputs are ready: then it runs on the calling thread. Donated arguments are deleted when this
+  /// returns. If an argument's definition fails, the results fail in the same way.
+  ///  - argumentMismatch (E5052): wrong number, types, or devices of arguments.
   ///  - bufferDeleted (E5051): an argument was deleted or donated before.
   ///  - donatedTwice (E5053): a donated buffer is also another argument.
   ///  - outOfMemory (E5050): no memory for results or temporaries.
   Result<Execution> execute(std::span<const std::span<Buffer *const>> arguments,
                             const ExecuteOptions &options = {});
 
-  /// Forgets the program; runs in flight finish. Later calls of execute fail.
+  /// Releases the program; runs in flight finish. Later calls of execute fail.
   void release() { released = true; }
   bool isDeleted() const { return released; }
 
@@ -87,11 +87,19 @@ private:
   LoadedExecutable(Client &client, std::shared_ptr<const artifact::Executable> program,
                    DeviceAssignment assignment);
   Status prepare();
-  Status meetOtherProcesses();
+  Status agreeWithOtherProcesses();
   Status checkArguments(size_t local, std::span<Buffer *const> arguments,
                         const std::vector<bool> &isDonated);
+  /// Holds the arguments and allocates the results that do not reuse a donated argument. Donates
+  /// nothing.
   Result<std::shared_ptr<Launch>> makeLaunch(size_t local, std::span<Buffer *const> arguments,
                                              const std::vector<bool> &isDonated);
+  /// Takes the donated arguments from the caller and uses their memory for results. Fails only if
+  /// another thread has deleted one, or if a donated buffer with an external reference must be
+  /// copied and memory is exhausted.
+  Status donate(Launch &launch, std::span<Buffer *const> arguments,
+                const std::vector<bool> &isDonated);
+  Result<std::shared_ptr<Storage>> makeResult(size_t local, size_t i);
   std::vector<std::unique_ptr<Buffer>> makeResults(Launch &launch, const Event &definition);
   bool shouldRunHere(const Launch &launch) const;
   void enqueue(std::vector<std::shared_ptr<Launch>> launches);
@@ -102,11 +110,11 @@ private:
   std::vector<Device *> localDevices;
   std::vector<LogicalId> localIds;
   bool isShared = false; // with other processes
-  /// By local device, if it is shared and has collectives.
+  /// One per local device, if the program has collectives and other processes run it too.
   std::vector<std::shared_ptr<collective::Communicator>> communicators;
-  std::unique_ptr<DeviceProgram> code; // one for all devices
+  std::unique_ptr<DeviceProgram> code; // shared by all devices
   std::unique_ptr<Facts> facts;
-  std::atomic<int64_t> measured = -1; // nanoseconds of a run; negative before the first
+  std::atomic<int64_t> measured = -1; // duration of a run in nanoseconds; negative before the first
   std::atomic<bool> released = false;
 };
 

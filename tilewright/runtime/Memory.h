@@ -1,4 +1,4 @@
-// Memory: a place that buffers live in, of a kind and reachable by some devices.
+// Memory: a memory space of a device or of the host.
 #ifndef TILEWRIGHT_RUNTIME_MEMORY_H
 #define TILEWRIGHT_RUNTIME_MEMORY_H
 
@@ -15,21 +15,23 @@ namespace tilewright::runtime {
 class Client;
 class Device;
 
-/// JAX knows its two memory spaces by these names.
+/// The names of JAX's memory spaces. Both kinds of host memory come from the same allocator, which
+/// returns pinned memory if the device benefits from it.
 inline constexpr std::string_view deviceKind = "device";
 inline constexpr std::string_view pinnedHostKind = "pinned_host";
+inline constexpr std::string_view unpinnedHostKind = "unpinned_host";
 
-/// A memory space. Belongs to the client, lives as long as it.
+/// A memory space. The client owns it and keeps it for its whole lifetime.
 class Memory {
 public:
   int id() const { return number; }
-  /// "device" or "pinned_host".
+  /// "device", "pinned_host" or "unpinned_host".
   const std::string &kind() const { return name; }
   /// The same for all memories of a kind, in all processes.
   int kindId() const { return kindNumber; }
-  /// The colour that the plan of an executable knows it by.
+  /// Its colour (memory space number) in the plan of an executable.
   uint8_t space() const { return static_cast<uint8_t>(kindNumber); }
-  /// "cpu:0 device", for people.
+  /// "cpu:0 device", for messages.
   const std::string &toString() const { return text; }
   const std::string &debugString() const { return debugText; }
 
@@ -39,9 +41,9 @@ public:
   /// The devices that can reach it.
   std::span<Device *const> devices() const { return reachableBy; }
 
-  /// The bytes are the host's own: they can be read in place.
+  /// Whether the host can read the bytes in place.
   bool isHostMemory() const { return isHost; }
-  /// Bytes of the host can be used as a buffer in this memory.
+  /// Whether host memory can be used in place as a buffer in this memory.
   bool canAdoptHostBytes() const { return adopts; }
 
   Result<Allocator::Block> allocate(size_t bytes, Label label) const {

@@ -1,7 +1,7 @@
 #include "tilewright/runtime/Processes.h"
 
+#include "tilewright/collective/Agree.h"
 #include "tilewright/collective/hosts/HostsEngine.h"
-#include "tilewright/collective/plan/Agree.h"
 #include "tilewright/collective/record/Folder.h"
 #include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/support/Concat.h"
@@ -13,12 +13,10 @@
 
 namespace tilewright::runtime {
 
-using collective::Deadline;
-
 namespace {
 
-/// What a process writes about itself. Who changes what processes say to each other changes the
-/// first line.
+/// The description of itself that a process publishes. Change `magic` whenever the messages between
+/// processes change.
 struct Note {
   static constexpr std::string_view magic = "tilewright-process-2";
   std::string host, kind, instance;
@@ -40,11 +38,11 @@ struct Note {
   }
 };
 
-/// A rank of an era. What goes wrong in a collective ends the era for all processes, also those
-/// that wait elsewhere.
-class RankOfEra final : public collective::Communicator {
+/// A rank of an epoch. A failure in a collective ends the epoch for all processes, including those
+/// that wait for something else.
+class EpochRank final : public collective::Communicator {
 public:
-  RankOfEra(std::shared_ptr<collective::membership::Group> group, uint64_t epoch, int64_t process,
+  EpochRank(std::shared_ptr<collective::membership::Group> group, uint64_t epoch, int64_t process,
             int64_t device, std::unique_ptr<collective::Communicator> inner)
       : group(std::move(group)), epoch(epoch), process(process), device(device),
         inner(std::move(inner)) {}
@@ -76,57 +74,57 @@ private:
 
 } // namespace
 
-class Processes::Era {
+class Processes::Epoch {
 public:
-  Era(std::shared_ptr<collective::membership::Group> group,
-      const collective::membership::View &view)
+  Epoch(std::shared_ptr<collective::membership::Group> group,
+        const collective::membership::View &view)
       : group(std::move(group)), view(view), notes(this->group->store(view.epoch)) {}
   bool isOver() const { return group->whyOver(view.epoch).has_value(); }
 
   const std::shared_ptr<collective::membership::Group> group;
   const collective::membership::View view;
-  const std::unique_ptr<collective::KeyValueStore> notes;
+  const std::unique_ptr<tilewright::KeyValueStore> notes;
   std::shared_ptr<collective::record::Recorder> recorder;
   const char *engineName = "";
   bool isRecorded = false;
   std::unique_ptr<collective::Engine> engine;
-  std::unique_ptr<collective::membership::Group::Watch> watch; // ends the engine with the era
+  std::unique_ptr<collective::membership::Group::Watch> watch; // revokes `engine` at its end
 
   std::mutex mutex;
   // guarded by mutex:
-  std::map<std::vector<int64_t>, int64_t> loads; // by processes: how many
+  std::map<std::vector<int64_t>, int64_t> loads; // by processes: the number of loads
   std::map<std::pair<std::vector<int64_t>, size_t>, std::shared_ptr<collective::Communicator>>
       communicators; // by devices and rank
 };
 
-Status Processes::hear(collective::KeyValueStore &store) {
+Status Processes::exchangeDescriptions(tilewright::KeyValueStore &store) {
   std::vector<std::string> hosts;
   const auto key = [&](int64_t process) { return concat(self.job, "/process/", process); };
   const Note own{collective::hosts::nameOfThisHost(), self.kind, collective::record::newJobName(),
                  self.processes, self.devices};
   TILEWRIGHT_TRY(store.put(key(self.process), own.write()));
-  const Deadline deadline = collective::after(self.patience);
+  const Deadline deadline = tilewright::after(self.timeout);
   for (int64_t process = 0; process < self.processes; ++process) {
     Result<std::string> text = store.get(key(process), deadline);
     if (!text.isOk())
       return Status(Error::ranksNotConnected,
                     concat("process ", self.process, " of ", self.processes, " waited ",
-                           self.patience.count(), " s for process ", process,
-                           " to make its client: ", std::move(text).takeStatus().message(),
-                           "; look whether it runs, and whether all processes use the plugin"));
+                           self.timeout.count(), " s for process ", process,
+                           " to create its client: ", std::move(text).takeStatus().message(),
+                           "; check that it is running and that all processes use the plugin"));
     const std::optional<Note> note = Note::read(*text);
     if (!note)
       return Status(Error::ranksNotConnected,
-                    concat("process ", process, " says things of itself that process ",
-                           self.process,
-                           " does not understand; use the same version of Tilewright for both"));
+                    concat("process ", self.process, " cannot read the description that process ",
+                           process, " published; use the same version of Tilewright for both"));
     if (note->processes != own.processes || note->kind != own.kind || note->devices < 1 ||
         note->devices > 65536)
       return Status(Error::ranksNotConnected,
                     concat("process ", process, " has ", note->devices, " devices of kind '",
-                           note->kind, "' and is one of ", note->processes, " processes, process ",
-                           self.process, " has ", own.devices, " of kind '", own.kind,
-                           "' and is one of ", own.processes, "; start all in the same way"));
+                           note->kind, "' and is one of ", note->processes,
+                           " processes, but process ", self.process, " has ", own.devices,
+                           " of kind '", own.kind, "' and is one of ", own.processes,
+                           "; start all processes with the same configuration"));
     if (process == 0)
       instance = note->instance;
     hosts.push_back(note->host);
@@ -138,9 +136,9 @@ Status Processes::hear(collective::KeyValueStore &store) {
   return Status();
 }
 
-Result<std::shared_ptr<Processes::Era>>
+Result<std::shared_ptr<Processes::Epoch>>
 Processes::connect(const collective::membership::View &view) {
-  auto era = std::make_shared<Era>(group, view);
+  auto epoch = std::make_shared<Epoch>(group, view);
   collective::Membership job;
   job.job = self.job;
   job.process = self.process;
@@ -148,36 +146,36 @@ Processes::connect(const collective::membership::View &view) {
   const collective::Membership membership = view.membershipOf(job);
   if (isOneHost) {
     collective::shm::ShmEngine::Options options;
-    options.patience = options.connectPatience = self.patience;
-    TILEWRIGHT_ASSIGN(era->engine,
-                      collective::shm::ShmEngine::connect(membership, *era->notes, options));
-    era->engineName = "shm";
+    options.timeout = options.connectTimeout = self.timeout;
+    TILEWRIGHT_ASSIGN(epoch->engine,
+                      collective::shm::ShmEngine::connect(membership, *epoch->notes, options));
+    epoch->engineName = "shm";
   } else {
     collective::hosts::HostsEngine::Options options;
     options.between = collective::hosts::betweenNamed(self.betweenHosts).value_or(options.between);
     options.mpiLibrary = self.mpiLibrary;
-    options.patience = options.connectPatience = self.patience;
-    TILEWRIGHT_ASSIGN(era->engine,
-                      collective::hosts::HostsEngine::connect(membership, *era->notes, options));
-    era->engineName = "hosts";
+    options.timeout = options.connectTimeout = self.timeout;
+    TILEWRIGHT_ASSIGN(epoch->engine,
+                      collective::hosts::HostsEngine::connect(membership, *epoch->notes, options));
+    epoch->engineName = "hosts";
   }
-  era->watch = group->watch(
-      view.epoch, [engine = era->engine.get(), job](const collective::membership::Reason &why) {
-        // Who left in good order has done its part of everything that is under way.
+  epoch->watch = group->watch(
+      view.epoch, [engine = epoch->engine.get(), job](const collective::membership::Reason &why) {
+        // A process that left cleanly has completed its part of all collectives in flight.
         if (!why.hasLeft)
           engine->revoke(why.toString(job));
       });
-  return era;
+  return epoch;
 }
 
-/// Later eras have a file once they compute: the last processes of a job that ends are alone in
-/// one for a moment, and that is nothing to look at.
-Status Processes::record(Era &era) const {
-  if (std::exchange(era.isRecorded, true))
+/// Called when the first communicator of an epoch is created: epochs without collectives, such as
+/// the short ones at the end of a job, are not worth recording.
+Status Processes::record(Epoch &epoch) const {
+  if (std::exchange(epoch.isRecorded, true))
     return Status();
   collective::record::Recorder::Options options;
   options.job = instance;
-  options.epoch = era.view.epoch;
+  options.epoch = epoch.view.epoch;
   options.process = self.process;
   options.processes = self.processes;
   options.jobRanks = static_cast<int64_t>(processOfDevice.size());
@@ -186,10 +184,10 @@ Status Processes::record(Era &era) const {
     if (processOfDevice[device] == self.process)
       options.ranks.push_back(static_cast<int64_t>(device));
   options.entries = self.flightRecorderEntries;
-  TILEWRIGHT_ASSIGN(era.recorder, collective::record::openRecorder(self.flightRecorder, options));
-  if (era.recorder)
-    era.engine = std::make_unique<collective::record::RecordedEngine>(std::move(era.engine),
-                                                                      era.recorder, era.engineName);
+  TILEWRIGHT_ASSIGN(epoch.recorder, collective::record::openRecorder(self.flightRecorder, options));
+  if (epoch.recorder)
+    epoch.engine = std::make_unique<collective::record::RecordedEngine>(
+        std::move(epoch.engine), epoch.recorder, epoch.engineName);
   return Status();
 }
 
@@ -198,37 +196,37 @@ std::shared_ptr<collective::record::Recorder> Processes::flightRecorder() const 
   return latest->recorder;
 }
 
-/// The thread that brings those who are left together again.
-void Processes::heal() {
+/// Runs on the thread that reconnects the surviving processes.
+void Processes::recover() {
   trace::nameThread("processes");
   uint64_t epoch = group->view().epoch;
   {
     std::lock_guard lock(mutex);
     epoch = latest->view.epoch;
   }
-  // Processes that hear each other and cannot connect try that a few times, not for ever.
+  // Processes that can exchange messages but cannot connect retry only a few times.
   int failures = 0;
   while (true) {
     Result<collective::membership::View> next =
-        group->agree(epoch, collective::after(std::chrono::hours(1)));
+        group->agree(epoch, tilewright::after(std::chrono::hours(1)));
     Status status;
     if (!next.isOk()) {
       status = std::move(next).takeStatus();
       if (status.error() == Error::groupUnsettled && group->status().isOk())
-        continue; // nothing has happened
+        continue; // the timeout passed without a new epoch
     } else {
       epoch = next->epoch;
-      Result<std::shared_ptr<Era>> era = connect(*next);
-      if (era.isOk()) {
+      Result<std::shared_ptr<Epoch>> made = connect(*next);
+      if (made.isOk()) {
         failures = 0;
         std::lock_guard lock(mutex);
-        latest = *std::move(era);
+        latest = *std::move(made);
         changed.notify_all();
         continue;
       }
-      status = std::move(era).takeStatus();
-      constexpr int mostFailures = 5;
-      if (group->status().isOk() && ++failures < mostFailures) {
+      status = std::move(made).takeStatus();
+      constexpr int maxFailures = 5;
+      if (group->status().isOk() && ++failures < maxFailures) {
         group->revoke(epoch, collective::membership::Reason::of(self.process, status.message()));
         continue;
       }
@@ -241,34 +239,34 @@ void Processes::heal() {
 }
 
 Result<std::unique_ptr<Processes>>
-Processes::meet(const Offer &offer, std::shared_ptr<collective::KeyValueStore> store) {
-  trace::Span span("processes", "meet");
-  if (!store || offer.process < 0 || offer.process >= offer.processes)
+Processes::join(const Config &config, std::shared_ptr<tilewright::KeyValueStore> store) {
+  trace::Span span("processes", "join");
+  if (!store || config.process < 0 || config.process >= config.processes)
     return Status(Error::ranksNotConnected,
-                  concat("a client is to be process ", offer.process, " of ", offer.processes,
-                         store ? "" : ", and there is no key-value store to meet the others",
-                         "; call jax.distributed.initialize with numbers from 0"));
-  std::unique_ptr<Processes> made(new Processes(offer));
-  TILEWRIGHT_TRY(made->hear(*store));
-  collective::membership::Group::Offer self;
-  self.job = offer.job;
-  self.process = offer.process;
-  for (int64_t process = 0; process < offer.processes; ++process)
+                  concat("cannot create a client as process ", config.process, " of ",
+                         config.processes, store ? "" : " without a key-value store",
+                         "; call jax.distributed.initialize with process ids from 0"));
+  std::unique_ptr<Processes> made(new Processes(config));
+  TILEWRIGHT_TRY(made->exchangeDescriptions(*store));
+  collective::membership::Group::Config self;
+  self.job = config.job;
+  self.process = config.process;
+  for (int64_t process = 0; process < config.processes; ++process)
     self.processes.push_back(process);
-  self.silentBeats = static_cast<int>(std::max<int64_t>(offer.silence / self.beat, 2));
-  TILEWRIGHT_ASSIGN(made->group, collective::membership::Group::meet(
-                                     self, *store, collective::after(offer.patience)));
+  self.silentBeats = static_cast<int>(std::max<int64_t>(config.silence / self.beat, 2));
+  TILEWRIGHT_ASSIGN(made->group, collective::membership::Group::join(
+                                     self, *store, tilewright::after(config.timeout)));
   TILEWRIGHT_ASSIGN(made->latest, made->connect(made->group->view()));
   TILEWRIGHT_TRY(made->record(*made->latest));
-  made->healer = std::thread([processes = made.get()] { processes->heal(); });
+  made->recovery = std::thread([processes = made.get()] { processes->recover(); });
   return made;
 }
 
 Processes::~Processes() {
   if (group)
     group->leave();
-  if (healer.joinable())
-    healer.join();
+  if (recovery.joinable())
+    recovery.join();
   latest.reset();
 }
 
@@ -281,66 +279,67 @@ std::vector<int64_t> Processes::processesOf(std::span<const int> ids) const {
   return members;
 }
 
-Result<std::shared_ptr<Processes::Era>> Processes::currentEra(Deadline deadline) {
+Result<std::shared_ptr<Processes::Epoch>> Processes::currentEpoch(Deadline deadline) {
   std::unique_lock lock(mutex);
   if (!changed.wait_until(lock, deadline, [&] { return !latest->isOver() || !end.isOk(); }))
     return Status(Error::groupUnsettled,
-                  concat("process ", self.process, " waited ", self.patience.count(),
-                         " s for those who are left after epoch ", latest->view.epoch,
-                         " to connect again"));
+                  concat("process ", self.process, " timed out after ", self.timeout.count(),
+                         " s waiting for the surviving processes to reconnect after epoch ",
+                         latest->view.epoch));
   if (!end.isOk())
     return copyOf(end);
   return latest;
 }
 
-Result<std::shared_ptr<Processes::Era>> Processes::agree(const collective::CommPlan &plan,
-                                                         std::span<const int> ids) {
+Result<std::shared_ptr<Processes::Epoch>> Processes::agree(const collective::CommPlan &plan,
+                                                           std::span<const int> ids) {
   const std::vector<int64_t> members = processesOf(ids);
-  const Deadline deadline = collective::after(self.patience);
+  const Deadline deadline = tilewright::after(self.timeout);
   while (true) {
-    TILEWRIGHT_ASSIGN(std::shared_ptr<Era> era, currentEra(deadline));
+    TILEWRIGHT_ASSIGN(std::shared_ptr<Epoch> epoch, currentEpoch(deadline));
     for (int64_t member : members)
-      if (!era->view.has(member))
+      if (!epoch->view.has(member))
         return Status(Error::epochOver,
-                      concat("process ", member, " is no longer in the job, which has epoch ",
-                             era->view.epoch, " with processes ", listed(era->view.members),
-                             "; use devices of these"));
+                      concat("process ", member, " is no longer in the job; epoch ",
+                             epoch->view.epoch, " has processes ", listed(epoch->view.members),
+                             "; use only their devices"));
     int64_t number = 0;
     {
-      std::lock_guard lock(era->mutex);
-      number = era->loads[members]++;
+      std::lock_guard lock(epoch->mutex);
+      number = epoch->loads[members]++;
     }
     collective::Participant participant;
-    // Without the program's name: who loads another one is to be compared and not to be missed.
-    const bool isEverybody = static_cast<int64_t>(members.size()) == self.processes;
-    participant.load =
-        concat(self.job, "/load ", number, " of ",
-               isEverybody ? "all processes" : concat("processes ", listed(members)));
+    // Leave out the program's name: a process that loads a different program must be detected by
+    // the comparison, not missed because its key differs.
+    const bool isWholeJob = static_cast<int64_t>(members.size()) == self.processes;
+    participant.load = concat(self.job, "/load ", number, " of ",
+                              isWholeJob ? "all processes" : concat("processes ", listed(members)));
     participant.process = std::find(members.begin(), members.end(), self.process) - members.begin();
     participant.processes = static_cast<int64_t>(members.size());
-    Status status = collective::agree(plan, participant, *era->notes, deadline);
+    Status status = collective::agree(plan, participant, *epoch->notes, deadline);
     if (status.isOk())
-      return era;
-    // Others may load it in the next era already.
-    if (!era->isOver() || status.error() == Error::commPlanDiffers ||
+      return epoch;
+    // If the epoch is over, retry: other processes may already be loading the program in the next
+    // epoch.
+    if (!epoch->isOver() || status.error() == Error::commPlanDiffers ||
         std::chrono::steady_clock::now() >= deadline)
       return status;
   }
 }
 
 Result<std::shared_ptr<collective::Communicator>>
-Processes::communicator(Era &era, std::span<const int> ids, size_t rank) {
-  std::lock_guard lock(era.mutex);
+Processes::communicator(Epoch &epoch, std::span<const int> ids, size_t rank) {
+  std::lock_guard lock(epoch.mutex);
   std::vector<int64_t> members(ids.begin(), ids.end());
-  std::shared_ptr<collective::Communicator> &known = era.communicators[{members, rank}];
+  std::shared_ptr<collective::Communicator> &known = epoch.communicators[{members, rank}];
   if (!known) {
-    TILEWRIGHT_TRY(record(era));
-    // One run for as long as the era lasts. Numbers of single runs would have to be equal on
-    // all processes, and those that run programs on other devices between would have to count them.
-    collective::Seat seat{1, static_cast<int64_t>(rank), static_cast<int64_t>(ids.size()),
-                          std::move(members)};
-    TILEWRIGHT_ASSIGN(std::unique_ptr<collective::Communicator> made, era.engine->join(seat));
-    known = std::make_shared<RankOfEra>(era.group, era.view.epoch, self.process, ids[rank],
+    TILEWRIGHT_TRY(record(epoch));
+    // Use the same run number for the whole epoch. Numbers per run would have to agree on all
+    // processes, so a process would have to count runs in which it does not take part.
+    collective::RunMembership own{1, static_cast<int64_t>(rank), static_cast<int64_t>(ids.size()),
+                                  std::move(members)};
+    TILEWRIGHT_ASSIGN(std::unique_ptr<collective::Communicator> made, epoch.engine->join(own));
+    known = std::make_shared<EpochRank>(epoch.group, epoch.view.epoch, self.process, ids[rank],
                                         std::move(made));
   }
   return known;

@@ -1,4 +1,4 @@
-// Clients of real processes, some of which are killed.
+// Clients in real processes, some of which are killed.
 #include "tilewright/collective/test/Processes.h"
 #include "tilewright/runtime/TestSums.h"
 #include "tilewright/support/Concat.h"
@@ -12,7 +12,6 @@ namespace tilewright::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-using collective::Deadline;
 using collective::test::Report;
 using collective::test::slowness;
 using ::testing::HasSubstr;
@@ -40,7 +39,7 @@ protected:
     }
   }
 
-  /// Three processes; the victim is killed while all sum, and the store is taken away.
+  /// Three processes; kills the victim while all of them sum, and removes the store.
   void expectSurvived(size_t victim) {
     programs->byName["sum"] = {addUp, 0};
     std::vector<int> left;
@@ -49,19 +48,20 @@ protected:
         left.push_back(process);
     collective::test::Processes processes;
     for (int process = 0; process < 3; ++process)
-      processes.start([&, process](collective::KeyValueStore &store, Report &report) -> Status {
+      processes.start([&, process](tilewright::KeyValueStore &store, Report &report) -> Status {
         ClientOptions options;
         options.processIndex = process;
         options.processCount = 3;
-        // It outlives the client here.
-        options.store = std::shared_ptr<collective::KeyValueStore>(&store, [](auto *) {});
+        // The store outlives the client here.
+        options.store = std::shared_ptr<tilewright::KeyValueStore>(&store, [](auto *) {});
         options.runtime.collectiveTimeout = 30;
         TILEWRIGHT_ASSIGN(auto client,
                           Client::create(options, std::make_unique<TestBackend>(1, programs)));
         TILEWRIGHT_ASSIGN(auto all, client->load(sumOf(3), {1, 3, {0, 1, 2}}));
         Status status = sumForEver(*client, *all, 3, [&] { report.say("sums 3"); });
         report.say(concat("noticed: ", status.toString()));
-        // What was loaded for the dead stays so; what needs them is refused.
+        // Programs loaded for the dead process stay failed, and loading a program that needs it
+        // fails.
         report.say(concat("again: ", runOnce(*client, *all).takeStatus().toString()));
         report.say(
             concat("all: ", client->load(sumOf(3), {1, 3, {0, 1, 2}}).takeStatus().toString()));

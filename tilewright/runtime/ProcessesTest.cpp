@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Two clients that take themselves for two processes, each on a thread.
+/// Two clients that act as two processes, each on its own thread.
 class ProcessesTest : public SumFixture {
 protected:
   using Made = Result<std::unique_ptr<Client>>;
@@ -42,7 +42,8 @@ protected:
     clients.push_back(*std::move(other));
   }
 
-  static std::shared_ptr<artifact::Executable> sum(const std::string &reduction = "add") {
+  static std::shared_ptr<artifact::Executable>
+  sum(collective::ReductionKind reduction = collective::ReductionKind::add) {
     return sumOf(3, reduction);
   }
   using Loaded = Result<std::shared_ptr<LoadedExecutable>>;
@@ -54,7 +55,8 @@ protected:
     Loaded own = clients[0]->load(first, everywhere);
     return {std::move(own), other.get()};
   }
-  /// Runs it on all devices of one client with `value` everywhere; the first shard, or why not.
+  /// Runs `executable` on all devices of one client with `value` everywhere; returns the first
+  /// shard, or the failure.
   Result<std::vector<float>> runOn(LoadedExecutable &executable, float value) {
     std::vector<std::unique_ptr<Buffer>> buffers;
     std::vector<Buffer *> pointers;
@@ -74,8 +76,8 @@ protected:
   }
 
   std::string notes = "off";
-  std::shared_ptr<collective::KeyValueStore> store =
-      std::make_shared<collective::MemoryKeyValueStore>();
+  std::shared_ptr<tilewright::KeyValueStore> store =
+      std::make_shared<tilewright::MemoryKeyValueStore>();
   std::vector<std::unique_ptr<Client>> clients;
 };
 
@@ -94,7 +96,7 @@ TEST_F(ProcessesTest, EachHasTheDevicesOfAll) {
       EXPECT_EQ(device.memories().empty(), !device.isAddressable());
     }
   }
-  // What fits into a process stays there.
+  // An assignment that fits in one process uses only that process.
   EXPECT_EQ(clients[1]->defaultAssignment(1, 2)->devices, (std::vector<int>{1, 2}));
   EXPECT_EQ(clients[1]->defaultAssignment(1, 3)->devices, (std::vector<int>{0, 1, 2}));
 }
@@ -129,12 +131,12 @@ TEST_F(ProcessesTest, WhatAllDidIsRecordedWhereTheOptionSays) {
   std::vector<std::string> remarks;
   auto view = collective::record::viewOf({notes}, "", 100, remarks);
   ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
-  // Both processes know each other's job by the same name.
+  // Both processes have the same name for the job.
   EXPECT_TRUE(remarks.empty()) << remarks.front();
   EXPECT_EQ((*view)->ranks().size(), 3U);
   EXPECT_EQ((*view)->visits().size(), 9U);
   EXPECT_EQ((*view)->cliques().at(0).engine, "shm");
-  EXPECT_FALSE(collective::record::diagnose(**view, std::chrono::seconds(1)).standsStill);
+  EXPECT_FALSE(collective::record::diagnose(**view, std::chrono::seconds(1)).isHung);
 
   ClientOptions options = optionsOf(0);
   options.processCount = 1;
@@ -164,7 +166,8 @@ TEST_F(ProcessesTest, OneThatFailsTellsTheOthers) {
   EXPECT_THAT(status.message(), HasSubstr("a bad day"));
 }
 
-/// What failed stays so. The processes meet again, and what is loaded then works.
+/// Programs of a failed epoch stay failed. The processes reconnect, and programs loaded after that
+/// work.
 TEST_F(ProcessesTest, AfterAFailureProgramsAreLoadedAgain) {
   makeBoth();
   std::atomic<bool> isBad = true;
@@ -203,7 +206,7 @@ TEST_F(ProcessesTest, WhoHasLeftIsNamedWhenAProgramNeedsIt) {
 TEST_F(ProcessesTest, AnotherPlanIsRefusedByAll) {
   makeBoth();
   programs->byName["sum"] = {addUp, 0};
-  auto [first, second] = loadBoth(sum("add"), sum("maximum"));
+  auto [first, second] = loadBoth(sum(), sum(collective::ReductionKind::maximum));
   for (Loaded *loaded : {&first, &second}) {
     Status status = std::move(*loaded).takeStatus();
     EXPECT_EQ(status.error(), Error::commPlanDiffers);
@@ -232,7 +235,7 @@ TEST_F(ProcessesTest, AProgramOfOthersAloneIsRefused) {
   executable->blocks[0].steps.clear();
   Status status = clients[1]->load(executable, {1, 1, {0}}).takeStatus();
   EXPECT_EQ(status.error(), Error::deviceAssignment);
-  EXPECT_THAT(status.message(), HasSubstr("none of them is one of this process"));
+  EXPECT_THAT(status.message(), HasSubstr("none of which belongs to this process"));
 }
 
 TEST_F(ProcessesTest, WhoDoesNotComeIsNamed) {
@@ -240,7 +243,7 @@ TEST_F(ProcessesTest, WhoDoesNotComeIsNamed) {
   options.runtime.collectiveTimeout = 1;
   Status status = make(options).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr("waited 1 s for process 1 to make its client"));
+  EXPECT_THAT(status.message(), HasSubstr("waited 1 s for process 1 to create its client"));
 }
 
 TEST_F(ProcessesTest, ANoteThatCannotBeReadIsRefused) {

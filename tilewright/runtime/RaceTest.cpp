@@ -1,5 +1,5 @@
-// Many threads use one client at once, as a framework does. What they compute is
-// checked; what they must not do to each other is for ThreadSanitizer to see.
+// Many threads use one client concurrently, as a framework does. The tests check results;
+// ThreadSanitizer checks for data races.
 #include "tilewright/runtime/TestBackend.h"
 
 #include <gmock/gmock.h>
@@ -63,7 +63,7 @@ TEST_F(RaceTest, ThreadsExecuteDonateReadAndDelete) {
   EXPECT_EQ(memory(0).statistics().liveCount, 0);
 }
 
-/// One buffer, many threads that donate it: exactly one has it.
+/// Many threads donate the same buffer: exactly one succeeds.
 TEST_F(RaceTest, ABufferIsDonatedOnce) {
   makeClient();
   auto program = load("f", 1, 1, addOne(), donateFirst, 1000);
@@ -87,7 +87,7 @@ TEST_F(RaceTest, ABufferIsDonatedOnce) {
   }
 }
 
-/// Readers of a buffer that is donated under their eyes see the old value or an error.
+/// Threads that read a buffer during its donation see the old value or an error.
 TEST_F(RaceTest, ReadersNeverSeeTheNextValue) {
   makeClient();
   auto program = load("f", 1, 1, addOne(), donateFirst, 1000);
@@ -124,7 +124,7 @@ TEST_F(RaceTest, LaunchesOnSeveralDevicesComeInOneOrder) {
       [](const ProgramRun &run) {
         collective::Call call;
         call.groups = &groups;
-        call.reduction.operation = "add";
+        call.reduction.operation = collective::ReductionKind::add;
         call.name = "all_reduce.0";
         call.tensors = {{ElementType::f32, {length}, {length}, run.parameters[0], run.results[0]}};
         return run.communicator->run(call);

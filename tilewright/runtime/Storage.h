@@ -1,4 +1,4 @@
-// Storage: the bytes behind buffers, and who still reads them.
+// Storage: the bytes of buffers, and their readers.
 #ifndef TILEWRIGHT_RUNTIME_STORAGE_H
 #define TILEWRIGHT_RUNTIME_STORAGE_H
 
@@ -12,20 +12,20 @@
 
 namespace tilewright::runtime {
 
-/// Bytes of ours or of another owner. Shared by the buffer and the work in
-/// flight that uses it; the last one gives the bytes back.
+/// Bytes that the runtime or another owner allocated, shared by a buffer and the work in flight
+/// that uses it. The last owner to release them frees them.
 ///
-/// Work of the device's own stream needs nothing more: whoever takes the bytes
-/// over (donation) comes later on the same stream. Readers beside the stream
-/// (copies) hold a Reading, and whoever takes over waits for whenUnread().
+/// Work on the device's own stream needs no further synchronisation: a program that overwrites the
+/// bytes (donation) runs later on the same stream. Readers outside the stream (copies) hold a
+/// Reading, and the program that overwrites the bytes waits for whenUnread().
 class Storage {
 public:
   explicit Storage(Allocator::Block block)
       : block(std::move(block)), start(this->block.data()), isOwn(true), isWritable(true) {}
   Storage(std::byte *data, bool isWritable, std::function<void()> giveBack)
       : start(data), isOwn(false), isWritable(isWritable), giveBack(std::move(giveBack)) {}
-  /// The same bytes for whoever takes them over: those who read the old content are counted there,
-  /// those who will read the new one here.
+  /// The same bytes after a donation: `taken` counts the readers of the old contents, this object
+  /// those of the new contents.
   explicit Storage(std::shared_ptr<Storage> taken)
       : root(taken->root ? taken->root : taken), start(taken->start), isOwn(taken->isOwn),
         isWritable(taken->isWritable) {}
@@ -37,10 +37,10 @@ public:
   Storage &operator=(const Storage &) = delete;
 
   std::byte *data() const { return start; }
-  /// Another program may write its result here.
+  /// Whether another program may write its result here.
   bool canBeTakenOver() const { return isOwn && isWritable; }
 
-  /// Keeps the bytes, as they are.
+  /// Keeps the bytes alive and unchanged.
   class Reading {
   public:
     explicit Reading(std::shared_ptr<Storage> storage) : storage(std::move(storage)) {
@@ -59,7 +59,7 @@ public:
     std::shared_ptr<Storage> storage;
   };
 
-  /// Happens when the readers of now are done. Nobody may begin to read after this is asked.
+  /// Completes when all current readers are done. No new reader may start after this call.
   Event whenUnread() {
     std::lock_guard lock(mutex);
     if (readers == 0)
@@ -81,8 +81,8 @@ private:
       last->complete();
   }
 
-  const Allocator::Block block;        // empty if not ours, or if the root's
-  const std::shared_ptr<Storage> root; // who has the block, if it was taken over
+  const Allocator::Block block;        // empty if the bytes have another owner or are in `root`
+  const std::shared_ptr<Storage> root; // the storage that has the block, if this one took it over
   std::byte *const start;
   const bool isOwn, isWritable;
   const std::function<void()> giveBack;

@@ -5,7 +5,7 @@
 
 namespace tilewright::runtime {
 
-thread_local Stream::Turn *Stream::innermost = nullptr;
+thread_local Stream::InlineTask *Stream::innermost = nullptr;
 
 Stream::Stream(std::string name, size_t capacity) : name(std::move(name)), capacity(capacity) {}
 
@@ -22,13 +22,13 @@ Stream::~Stream() {
 bool Stream::isInsideAny() { return innermost; }
 
 bool Stream::isInside() const {
-  for (const Turn *turn = innermost; turn; turn = turn->outer)
-    if (turn->stream == this)
+  for (const InlineTask *inlineTask = innermost; inlineTask; inlineTask = inlineTask->outer)
+    if (inlineTask->stream == this)
       return true;
   return false;
 }
 
-Stream::Turn::Turn(Stream &wanted) {
+Stream::InlineTask::InlineTask(Stream &wanted) {
   if (!wanted.isInside()) {
     std::lock_guard lock(wanted.mutex);
     if (wanted.isRunning || !wanted.tasks.empty())
@@ -40,7 +40,7 @@ Stream::Turn::Turn(Stream &wanted) {
   outer = std::exchange(innermost, this);
 }
 
-Stream::Turn::~Turn() {
+Stream::InlineTask::~InlineTask() {
   if (!stream)
     return;
   innermost = outer;
@@ -49,7 +49,7 @@ Stream::Turn::~Turn() {
   std::lock_guard lock(stream->mutex);
   stream->isRunning = false;
   ++stream->ended;
-  // Notified under the lock: whoever waits may destroy the stream right after.
+  // Notify under the lock: a waiting thread may destroy the stream right after.
   if (!stream->tasks.empty())
     stream->arrived.notify_one();
   stream->finished.notify_all();
@@ -90,9 +90,9 @@ bool Stream::isIdle() const {
 
 void Stream::work() {
   trace::nameThread(name);
-  Turn turn;
-  turn.stream = this;
-  innermost = &turn;
+  InlineTask inlineTask;
+  inlineTask.stream = this;
+  innermost = &inlineTask;
   std::unique_lock lock(mutex);
   for (;;) {
     arrived.wait(lock, [&] { return stopping || (!tasks.empty() && !isRunning); });
@@ -103,14 +103,14 @@ void Stream::work() {
     tasks.pop_front();
     lock.unlock();
     task();
-    task = nullptr; // what it holds is freed before the next begins
+    task = nullptr; // free what it captured before the next task begins
     lock.lock();
     isRunning = false;
     ++ended;
     finished.notify_all();
   }
   innermost = nullptr;
-  turn.stream = nullptr; // never had a turn to give back
+  inlineTask.stream = nullptr; // the loop above does the accounting of an InlineTask
 }
 
 } // namespace tilewright::runtime

@@ -1,4 +1,4 @@
-// Stream: work of one device, one piece after the other.
+// Stream: runs the work of a device in order.
 #ifndef TILEWRIGHT_RUNTIME_STREAM_H
 #define TILEWRIGHT_RUNTIME_STREAM_H
 
@@ -12,54 +12,54 @@
 
 namespace tilewright::runtime {
 
-/// Runs tasks in the order they came, one at a time: so whoever comes later on
-/// a stream may use what came before it without asking for an event.
+/// Runs tasks in FIFO order, one at a time, so a task can use the results of earlier tasks of its
+/// stream without waiting for an event.
 ///
-/// A task may run on the calling thread instead of the stream's own when
-/// nothing is before it. Handing over costs two wake-ups (some 10 to 50 µs),
-/// which is more than many programs take.
+/// If the stream is idle, a task can run on the calling thread instead of the stream's own: a
+/// handover costs two wake-ups (some 10 to 50 µs), which is more than many programs take.
 ///
-/// Thread-safe. The thread is made by the first task that needs one. Destroying
-/// a stream runs what is queued.
+/// Thread-safe. The first task that needs the stream's own thread starts it. The destructor runs
+/// the queued tasks.
 class Stream {
 public:
   using Task = std::function<void()>;
 
-  /// `name` is what a timeline and a debugger show.
+  /// `name` is the name of the thread in timelines and debuggers.
   Stream(std::string name, size_t capacity);
   ~Stream();
   Stream(const Stream &) = delete;
   Stream &operator=(const Stream &) = delete;
 
-  /// The calling thread's turn on the stream, if it can have it at once: because the stream is
-  /// idle, or because the thread is already running one of its tasks (a host callback that calls
-  /// back into us). Ends with its scope.
+  /// Lets the calling thread run work as a task of the stream if that is possible immediately: the
+  /// stream is idle, or the thread is already running one of its tasks (a host callback that calls
+  /// back into the runtime). The task ends with the scope of this object.
   ///
-  ///   if (Stream::Turn turn(stream); turn) …run here… else stream.enqueue(…);
-  class Turn;
+  ///   if (Stream::InlineTask inlineTask(stream); inlineTask) …run here… else stream.enqueue(…);
+  class InlineTask;
 
-  /// Queues a task; never blocks. Called from one of its own tasks it runs the new one at once:
-  /// waiting for its turn would be waiting for itself.
+  /// Queues a task; never blocks. If called from a task of this stream it runs the new task
+  /// immediately: waiting for it would be a deadlock.
   void enqueue(Task task);
 
-  /// Blocks while `capacity` tasks wait: whoever brings work calls this first, so that memory in
-  /// flight is bounded. Returns at once inside a task of any stream.
+  /// Blocks while `capacity` tasks are queued. Callers that submit work call this first, so that
+  /// memory in flight is bounded. Returns immediately inside a task of any stream.
   void awaitRoom();
 
-  /// Blocks until everything queued so far has run. Returns at once inside a task of any stream.
+  /// Blocks until everything queued so far has run. Returns immediately inside a task of any
+  /// stream.
   void drain();
 
-  /// Nothing runs and nothing waits.
+  /// Whether nothing runs and nothing is queued.
   bool isIdle() const;
 
-  /// The calling thread is running a task of this stream.
+  /// Whether the calling thread is running a task of this stream.
   bool isInside() const;
-  /// The calling thread is running a task of some stream.
+  /// Whether the calling thread is running a task of any stream.
   static bool isInsideAny();
 
 private:
   void work();
-  static thread_local Turn *innermost; // of the calling thread
+  static thread_local InlineTask *innermost; // of the calling thread
 
   const std::string name;
   const size_t capacity;
@@ -67,26 +67,26 @@ private:
   std::condition_variable arrived, finished;
   // guarded by mutex:
   std::deque<Task> tasks;
-  bool isRunning = false; // a task, or a caller whose turn it is
+  bool isRunning = false; // a task runs, or a caller that has an InlineTask
   bool stopping = false;
-  uint64_t begun = 0, ended = 0; // tasks and turns, counted when they come and when they are over
+  uint64_t begun = 0, ended = 0; // tasks, inline ones too: queued so far, completed so far
   std::thread thread;
 };
 
-class Stream::Turn {
+class Stream::InlineTask {
 public:
-  explicit Turn(Stream &stream);
-  ~Turn();
-  Turn(const Turn &) = delete;
-  Turn &operator=(const Turn &) = delete;
+  explicit InlineTask(Stream &stream);
+  ~InlineTask();
+  InlineTask(const InlineTask &) = delete;
+  InlineTask &operator=(const InlineTask &) = delete;
   explicit operator bool() const { return stream; }
 
 private:
   friend class Stream;
-  Turn() = default;
-  Stream *stream = nullptr; // null: not its turn
-  bool isOutermost = false; // of this stream on this thread, and not the stream's own thread
-  Turn *outer = nullptr;
+  InlineTask() = default;
+  Stream *stream = nullptr; // null: could not start immediately
+  bool isOutermost = false; // the first InlineTask of this stream on this thread; not in work()
+  InlineTask *outer = nullptr;
 };
 
 } // namespace tilewright::runtime

@@ -12,7 +12,7 @@ namespace {
 
 TEST(Stream, TasksRunInOrderOneAtATime) {
   Stream stream("test", 8);
-  std::vector<int> order; // no lock: the stream is one
+  std::vector<int> order; // no lock: the stream serialises accesses
   for (int i = 0; i < 100; ++i)
     stream.enqueue([&, i] { order.push_back(i); });
   stream.drain();
@@ -27,13 +27,13 @@ TEST(Stream, ATurnIsHadOnlyWhenNothingIsBefore) {
   Event open = gate.event();
   stream.enqueue([open] { (void)open.await(); });
   {
-    Stream::Turn turn(stream);
-    EXPECT_FALSE(turn);
+    Stream::InlineTask inlineTask(stream);
+    EXPECT_FALSE(inlineTask);
   }
   gate.complete();
   stream.drain();
-  Stream::Turn turn(stream);
-  EXPECT_TRUE(turn);
+  Stream::InlineTask inlineTask(stream);
+  EXPECT_TRUE(inlineTask);
   EXPECT_FALSE(stream.isIdle());
 }
 
@@ -41,8 +41,8 @@ TEST(Stream, TasksWaitForATurnToEnd) {
   Stream stream("test", 8);
   std::atomic<bool> ran = false;
   {
-    Stream::Turn turn(stream);
-    ASSERT_TRUE(turn);
+    Stream::InlineTask inlineTask(stream);
+    ASSERT_TRUE(inlineTask);
     std::thread other([&] { stream.enqueue([&] { ran = true; }); });
     other.join();
     EXPECT_FALSE(ran);
@@ -51,21 +51,22 @@ TEST(Stream, TasksWaitForATurnToEnd) {
   EXPECT_TRUE(ran);
 }
 
-/// A host callback inside a program calls back into us: waiting for its turn would be for ever.
+/// A host callback inside a program calls back into the runtime: waiting for the stream would
+/// deadlock.
 TEST(Stream, ATaskMayUseItsOwnStream) {
   Stream stream("test", 1);
-  bool inner = false, turned = false;
+  bool inner = false, isInline = false;
   stream.enqueue([&] {
     stream.awaitRoom();
     stream.enqueue([&] { inner = true; });
     EXPECT_TRUE(inner);
-    Stream::Turn turn(stream);
-    turned = static_cast<bool>(turn);
+    Stream::InlineTask inlineTask(stream);
+    isInline = static_cast<bool>(inlineTask);
     stream.drain();
   });
   stream.drain();
   EXPECT_TRUE(inner);
-  EXPECT_TRUE(turned);
+  EXPECT_TRUE(isInline);
 }
 
 TEST(Stream, WhoeverBringsTooMuchWaits) {
@@ -100,7 +101,7 @@ TEST(Stream, DestroyingRunsWhatIsQueued) {
 TEST(Stream, TurnsAndTasksOfManyThreadsNeverOverlap) {
   Stream stream("test", 4);
   std::atomic<int> inside = 0;
-  int sum = 0; // no lock: the stream is one
+  int sum = 0; // no lock: the stream serialises accesses
   auto work = [&] {
     EXPECT_EQ(inside.fetch_add(1), 0);
     ++sum;
@@ -111,7 +112,7 @@ TEST(Stream, TurnsAndTasksOfManyThreadsNeverOverlap) {
     threads.emplace_back([&] {
       for (int j = 0; j < 200; ++j) {
         stream.awaitRoom();
-        if (Stream::Turn turn(stream); turn)
+        if (Stream::InlineTask inlineTask(stream); inlineTask)
           work();
         else
           stream.enqueue(work);

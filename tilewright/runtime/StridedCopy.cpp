@@ -6,10 +6,10 @@
 
 namespace tilewright::runtime {
 
-/// Below this one thread is as fast as many: waking them takes as long.
+/// Below this size, one thread is as fast as several: waking them takes as long as the copy.
 constexpr size_t parallelBytes = size_t(1) << 20;
-/// Elements on a side of the tile that a transposition moves at once: its
-/// lines of both arrays stay in the first-level cache.
+/// Side of the square tiles in which a transposition proceeds, in elements: the tile's cache lines
+/// of both arrays fit in L1.
 constexpr int64_t tileSide = 32;
 
 namespace {
@@ -63,7 +63,7 @@ void copyPlane(std::byte *to, const std::byte *from, const Dim &outer, const Dim
   }
 }
 
-/// The fewest dimensions that describe the same copy, the destination's fastest last.
+/// Drops and merges dimensions without changing the copy; the destination's fastest is last.
 Dims simplified(std::span<const int64_t> toStrides, std::span<const int64_t> fromStrides,
                 std::span<const int64_t> sizes) {
   Dims dims;
@@ -110,7 +110,8 @@ void copyStrided(std::byte *to, std::span<const int64_t> toStrides, const std::b
   if (dims.size() == 1)
     dims.insert(dims.begin(), {1, 0, 0});
 
-  // The plane is the destination's fastest dimension and the source's fastest of the others.
+  // Copy planes of two dimensions: the fastest in the destination, and of the rest the fastest in
+  // the source.
   Dim inner = dims.back();
   dims.pop_back();
   auto fastest = dims.end() - 1;
@@ -121,7 +122,7 @@ void copyStrided(std::byte *to, std::span<const int64_t> toStrides, const std::b
   Dim outer = *fastest;
   dims.erase(fastest);
 
-  // One work item is one plane, or a band of the plane if there is only one.
+  // A work item is a band of tileSide rows of a plane.
   int64_t planes = 1;
   for (const Dim &dim : dims)
     planes *= dim.size;

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Element by element, without a thought.
+/// The reference: copies element by element.
 void copySlowly(std::byte *to, std::span<const int64_t> toStrides, const std::byte *from,
                 std::span<const int64_t> fromStrides, std::span<const int64_t> dims, size_t bytes) {
   if (dims.empty()) {
@@ -20,7 +20,7 @@ void copySlowly(std::byte *to, std::span<const int64_t> toStrides, const std::by
     return;
   }
   if (std::ranges::count(dims, 0) > 0)
-    return; // no element, and perhaps no memory
+    return; // no elements, and perhaps no memory
   for (int64_t i = 0; i < dims[0]; ++i)
     copySlowly(to + i * toStrides[0], toStrides.subspan(1), from + i * fromStrides[0],
                fromStrides.subspan(1), dims.subspan(1), bytes);
@@ -39,7 +39,7 @@ TEST(StridedCopy, SizeOneMayHaveAnyStride) {
   EXPECT_TRUE(isDense(std::vector<int64_t>{1, 2}, std::vector<int64_t>{0, 5}, 4));
 }
 
-/// Random shapes, permutations, reversed and repeated dimensions, steps: as numpy makes them.
+/// Random shapes, permutations, reversed and repeated dimensions and steps, as numpy creates them.
 TEST(StridedCopy, AgreesWithTheSimpleCopy) {
   std::mt19937 random(7);
   ThreadPool pool(3);

@@ -1,4 +1,4 @@
-// A backend for tests: programs are C++ functions, devices are of this process.
+// A backend for tests: programs are C++ functions, devices are in this process.
 #ifndef TILEWRIGHT_RUNTIME_TESTBACKEND_H
 #define TILEWRIGHT_RUNTIME_TESTBACKEND_H
 
@@ -17,11 +17,11 @@ using ProgramFunction = std::function<Status(const ProgramRun &)>;
 
 /// Programs by the name of their executable.
 struct TestPrograms {
-  struct Entry {
+  struct Definition {
     ProgramFunction function;
     int64_t estimate = 0;
   };
-  std::map<std::string, Entry> byName;
+  std::map<std::string, Definition> byName;
 };
 
 class TestBackend final : public Backend {
@@ -42,15 +42,15 @@ public:
   load(std::shared_ptr<const artifact::Executable> executable, std::span<Device *const>,
        ThreadPool &) override {
     struct Program final : DeviceProgram {
-      TestPrograms::Entry entry;
-      Event run(const ProgramRun &run) override { return Event::failed(entry.function(run)); }
-      int64_t estimatedNanoseconds() const override { return entry.estimate; }
+      TestPrograms::Definition definition;
+      Event run(const ProgramRun &run) override { return Event::failed(definition.function(run)); }
+      int64_t estimatedNanoseconds() const override { return definition.estimate; }
     };
     auto found = programs->byName.find(executable->name);
     if (found == programs->byName.end())
       return Status(Code::notFound, "no program " + executable->name);
     auto program = std::make_unique<Program>();
-    program->entry = found->second;
+    program->definition = found->second;
     return Result<std::unique_ptr<DeviceProgram>>(std::move(program));
   }
 
@@ -59,7 +59,7 @@ private:
   const std::shared_ptr<TestPrograms> programs;
 };
 
-/// A client with programs, and the shortest way to use them.
+/// A client with test programs, and helpers to use it.
 class RuntimeFixture : public ::testing::Test {
 protected:
   static constexpr int64_t length = 16;
@@ -77,7 +77,8 @@ protected:
   Device &device(int index = 0) { return *client->devices()[static_cast<size_t>(index)]; }
   Memory &memory(int index = 0) { return device(index).defaultMemory(); }
 
-  /// Parameters and results of `floats()`; `change` sees the executable before it is loaded.
+  /// Parameters and results have type `floats()`; `change` may modify the executable before it is
+  /// loaded.
   std::shared_ptr<LoadedExecutable>
   load(const std::string &name, size_t parameters, size_t results, ProgramFunction function,
        const std::function<void(artifact::Executable &)> &change = {}, int64_t estimate = 0) {

@@ -1,17 +1,17 @@
-// For tests of several processes: a program whose devices sum.
+// For tests with several processes: a program that sums over its devices.
 #ifndef TILEWRIGHT_RUNTIME_TESTSUMS_H
 #define TILEWRIGHT_RUNTIME_TESTSUMS_H
 
-#include "tilewright/collective/plan/PlanBytes.h"
+#include "tilewright/plan/PlanBytes.h"
 #include "tilewright/runtime/TestBackend.h"
 
 namespace tilewright::runtime {
 
 class SumFixture : public RuntimeFixture {
 protected:
-  /// For so many devices, with one collective of 64 bytes in its steps and in its plan.
-  static std::shared_ptr<artifact::Executable> sumOf(int64_t devices,
-                                                     const std::string &reduction = "add") {
+  /// A program for this many devices, with one collective of 64 bytes in its steps and in its plan.
+  static std::shared_ptr<artifact::Executable>
+  sumOf(int64_t devices, collective::ReductionKind reduction = collective::ReductionKind::add) {
     auto executable = std::make_shared<artifact::Executable>();
     executable->name = "sum";
     executable->partitions = devices;
@@ -21,7 +21,8 @@ protected:
     executable->results[0].type = floats();
     executable->blocks.resize(1);
     artifact::CollectiveStartStep step;
-    step.kind = "all_reduce";
+    step.kind = artifact::CollectiveKind::allReduce;
+    step.reduction = reduction;
     step.groups.resize(1);
     for (int64_t rank = 0; rank < devices; ++rank)
       step.groups[0].push_back(rank);
@@ -37,13 +38,13 @@ protected:
     executable->communication = collective::writePlan(plan);
     return executable;
   }
-  /// Does what the plan says, through the communicator of the run.
+  /// Runs the plan's collective through the communicator of the run.
   static Status addUp(const ProgramRun &run) {
     static const std::vector<std::vector<int64_t>> everybody;
     collective::Call call;
     call.groups = &everybody;
     call.tensors = {{ElementType::f32, {length}, {length}, run.parameters[0], run.results[0]}};
-    call.reduction.operation = "add";
+    call.reduction.operation = collective::ReductionKind::add;
     call.name = "all_reduce.3";
     call.place = "train.py:41";
     return run.communicator->run(call);

@@ -1,4 +1,4 @@
-// Archives: numbers and texts as bytes and back, the same way in every format of ours.
+// Archives: encode numbers and strings as bytes and decode them, the same way in all our formats.
 #ifndef TILEWRIGHT_SUPPORT_ARCHIVE_H
 #define TILEWRIGHT_SUPPORT_ARCHIVE_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-/// Appends fields. A format derives from it and adds what its lists are.
+/// Appends fields to a buffer. Each format derives from this class and adds its own lists.
 class ByteWriter {
 public:
   static constexpr bool isWriter = true;
@@ -32,11 +32,12 @@ public:
   }
 };
 
-/// Reads them again, whatever the bytes are; finish() says what was wrong.
+/// Reads the fields that ByteWriter wrote. The bytes are untrusted; finish() returns the first
+/// error.
 class ByteReader {
 public:
   static constexpr bool isWriter = false;
-  /// As for Cursor.
+  /// Parameters as for Cursor.
   ByteReader(std::span<const std::byte> bytes, std::string_view part, Error error)
       : cursor(bytes, part, error) {}
   Cursor cursor;
@@ -44,8 +45,8 @@ public:
   template <typename T> void number(T &value) {
     const uint64_t read = cursor.number();
     if (read > std::numeric_limits<T>::max())
-      cursor.fail(concat("has the number ", read, ", and at most ",
-                         uint64_t(std::numeric_limits<T>::max()), " may stand there"));
+      cursor.fail(concat("has the value ", read, ", which exceeds the maximum of ",
+                         uint64_t(std::numeric_limits<T>::max())));
     else
       value = static_cast<T>(read);
   }
@@ -53,15 +54,17 @@ public:
     const uint64_t raw = cursor.number();
     const auto read = static_cast<int64_t>((raw >> 1) ^ (~(raw & 1) + 1));
     if (read != static_cast<T>(read))
-      cursor.fail(concat("has the number ", read, ", which is out of range there"));
+      cursor.fail(concat("has the value ", read, ", which is out of range (",
+                         int64_t(std::numeric_limits<T>::min()), " to ",
+                         int64_t(std::numeric_limits<T>::max()), ")"));
     else
       value = static_cast<T>(read);
   }
-  /// Of `count` values from 0.
+  /// An enumerator of `E`, whose `count` values are numbered from 0.
   template <typename E> void enumeration(E &value, size_t count) {
     const uint64_t read = cursor.number();
     if (read >= count)
-      cursor.fail(concat("has the choice ", read, " where only ", count, " are known"));
+      cursor.fail(concat("has the enum value ", read, ", expected less than ", count));
     else
       value = static_cast<E>(read);
   }
@@ -77,7 +80,7 @@ public:
   Status finish() { return cursor.finish(); }
 };
 
-/// What an archive is given: a writer changes nothing.
+/// The type of a field that an archive visits: const for a writer, which does not modify it.
 template <typename Archive, typename T>
 using Field = std::conditional_t<Archive::isWriter, const T, T>;
 

@@ -1,4 +1,4 @@
-// concat(): a message from its parts. libstdc++ 12 has no std::format.
+// concat(): builds a message from its parts. libstdc++ 12 has no std::format.
 #ifndef TILEWRIGHT_SUPPORT_CONCAT_H
 #define TILEWRIGHT_SUPPORT_CONCAT_H
 
@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-/// Writes each part as `<<` would, except that bytes print as numbers.
+/// Writes each part as `<<` does, except that bytes print as numbers.
 ///
 ///   concat("dimension ", dim, " has size ", size, ", limit ", limit)
 template <typename... Parts> std::string concat(const Parts &...parts) {

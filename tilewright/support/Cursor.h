@@ -1,4 +1,4 @@
-// Cursor: reads forward through bytes that nobody vouches for.
+// Cursor: reads forward through untrusted bytes.
 #ifndef TILEWRIGHT_SUPPORT_CURSOR_H
 #define TILEWRIGHT_SUPPORT_CURSOR_H
 
@@ -12,12 +12,12 @@
 
 namespace tilewright {
 
-/// Remembers its first failure and gives zeros and empty spans from then on, so
-/// that whoever reads many fields looks once, at the end.
+/// Remembers its first failure and returns zeros and empty spans from then on. A caller that reads
+/// many fields therefore checks once, at the end.
 class Cursor {
 public:
-  /// `part` names the bytes in messages, "the plan of the executable", and must outlive the
-  /// cursor; failures are of the kind `error`.
+  /// `part` names the bytes in messages, as in "the plan of the executable", and must outlive the
+  /// cursor. Failures have the code `error`.
   Cursor(std::span<const std::byte> bytes, std::string_view part, Error error)
       : bytes(bytes), part(part), error(error) {}
 
@@ -40,12 +40,12 @@ public:
     return 0;
   }
 
-  /// A number of things that follow and take at least a byte each. One that the
-  /// remaining bytes cannot hold is refused here, before anybody makes room.
+  /// Reads the number of elements that follow, each of at least `bytesEach` bytes. Fails here if
+  /// the remaining bytes cannot hold them, before a caller allocates memory for them.
   size_t count(std::string_view things, size_t bytesEach = 1) {
     const uint64_t value = number();
     if (value > (bytes.size() - at) / bytesEach) {
-      fail(concat("announces ", value, " ", things, ", more than its bytes can hold"));
+      fail(concat("declares ", value, " ", things, ", more than its bytes can hold"));
       return 0;
     }
     return static_cast<size_t>(value);
@@ -68,10 +68,10 @@ public:
   }
   bool failed() const { return !failure.isOk(); }
 
-  /// The first failure, or one if bytes are left over.
+  /// The first failure, or a failure if bytes are left over.
   Status finish() {
     if (!failed() && at != bytes.size())
-      fail(concat("has ", bytes.size() - at, " bytes too many"));
+      fail(concat("has ", bytes.size() - at, " unexpected bytes at its end"));
     return std::move(failure);
   }
 

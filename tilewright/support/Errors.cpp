@@ -72,8 +72,8 @@ std::string Status::toString() const {
   if (!failure->error)
     return concat(nameOf(failure->code), ": ", failure->message);
   std::string id = idOf(*failure->error);
-  return concat(id, " ", stageOf(*failure->error), ": ", failure->message, "\n  more: docs/errors/",
-                id, ".md");
+  return concat(id, " ", stageOf(*failure->error), ": ", failure->message,
+                "\n  more: tilewright explain ", id);
 }
 
 } // namespace tilewright

@@ -1,5 +1,5 @@
-// Every failure a user can meet, by name. The list is Errors.def; this header
-// turns it into an enum and three questions.
+// All errors that users can see, by name. Errors.def lists them; this header generates an enum and
+// three lookup functions from it.
 #ifndef TILEWRIGHT_SUPPORT_ERRORS_H
 #define TILEWRIGHT_SUPPORT_ERRORS_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-/// PJRT_Error_Code, value for value.
+/// The values are those of PJRT_Error_Code.
 enum class Code : uint8_t {
   ok = 0,
   cancelled = 1,
@@ -31,7 +31,7 @@ enum class Code : uint8_t {
   unauthenticated = 16,
 };
 
-/// The name as PJRT and absl print it: "INVALID_ARGUMENT".
+/// The name that PJRT and absl print: "INVALID_ARGUMENT".
 std::string_view nameOf(Code code);
 
 enum class Error : uint16_t {
@@ -42,9 +42,9 @@ enum class Error : uint16_t {
 Code codeOf(Error error);
 /// The id a user reads and searches for: "E1003".
 std::string idOf(Error error);
-/// One line that says what went wrong in general, as the error's page does.
+/// A one-line summary, as on the error's page.
 std::string_view summaryOf(Error error);
-/// The part of the system that reports it: "import", "interpret".
+/// The component that reports it: "import", "interpret".
 std::string_view stageOf(Error error);
 std::span<const Error> allErrors();
 

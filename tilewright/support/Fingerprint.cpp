@@ -1,5 +1,7 @@
 #include "tilewright/support/Fingerprint.h"
 
+#include "tilewright/support/Hex.h"
+
 #include <bit>
 #include <cstring>
 
@@ -9,15 +11,16 @@ namespace tilewright {
 static constexpr uint64_t keys[4] = {0xB5297A4D3F84D5B5, 0x68E31DA4C2B9F16D, 0x1B56C4E972AD3A8F,
                                      0x9E6C63D0A57B1D4B};
 
-/// Both halves of the product of two numbers that depend on the data: every bit
-/// of either reaches half of the result's.
+/// Combines both halves of the product of two numbers that depend on the data, so that each input
+/// bit can affect any bit of the result.
 static uint64_t mix(uint64_t a, uint64_t b) {
   auto product = static_cast<unsigned __int128>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
 Fingerprint fingerprintOf(std::span<const std::byte> content) {
-  // Four chains, because one multiplication has to wait for the one before it.
+  // Four independent chains, so that multiplications overlap: within a chain, each depends on the
+  // previous one.
   uint64_t lanes[4] = {keys[0], keys[1], keys[2], keys[3]};
   auto consume = [&lanes](const std::byte *block) {
     uint64_t words[8];
@@ -30,7 +33,8 @@ Fingerprint fingerprintOf(std::span<const std::byte> content) {
   for (; at + 64 <= content.size(); at += 64)
     consume(content.data() + at);
   std::byte last[64] = {};
-  std::memcpy(last, content.data() + at, content.size() - at);
+  if (at < content.size()) // an empty content may have no address
+    std::memcpy(last, content.data() + at, content.size() - at);
   consume(last);
 
   uint64_t size = content.size();
@@ -45,13 +49,7 @@ Fingerprint fingerprintOf(std::span<const std::byte> content) {
 }
 
 std::string toString(const Fingerprint &fingerprint) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (uint8_t byte : fingerprint) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
+  return hexOf(std::as_bytes(std::span(fingerprint)));
 }
 
 } // namespace tilewright

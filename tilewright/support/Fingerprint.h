@@ -1,4 +1,4 @@
-// Fingerprint: 128 bits that tell contents apart.
+// Fingerprint: a 128-bit hash of contents.
 #ifndef TILEWRIGHT_SUPPORT_FINGERPRINT_H
 #define TILEWRIGHT_SUPPORT_FINGERPRINT_H
 
@@ -12,8 +12,8 @@ namespace tilewright {
 
 using Fingerprint = std::array<uint8_t, 16>;
 
-/// Finds damage and tells contents apart. Not a defence against somebody who wants two contents to
-/// look the same.
+/// Detects damage and distinguishes contents. Not cryptographic: an attacker can construct
+/// collisions.
 Fingerprint fingerprintOf(std::span<const std::byte> content);
 
 /// 32 hexadecimal digits.

@@ -1,4 +1,4 @@
-// Json: texts as JSON wants them.
+// Json: quotes strings for JSON.
 #ifndef TILEWRIGHT_SUPPORT_JSON_H
 #define TILEWRIGHT_SUPPORT_JSON_H
 
@@ -7,7 +7,8 @@
 
 namespace tilewright {
 
-/// In quotes, with what has a meaning in JSON escaped. Bytes above 127 stay: they are UTF-8.
+/// Adds quotes and escapes characters that have a meaning in JSON. Bytes above 127 are UTF-8 and
+/// stay unchanged.
 void appendQuoted(std::string &out, std::string_view text);
 
 } // namespace tilewright

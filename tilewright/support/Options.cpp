@@ -1,6 +1,8 @@
 #include "tilewright/support/Options.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/OptionNames.h"
+#include "tilewright/support/Suggest.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,15 +12,17 @@
 namespace tilewright {
 namespace {
 
-/// One option seen from outside: its texts, and access to its field.
+constexpr std::string_view prefix = "TILEWRIGHT_";
+
+/// The description of one option, and access to its field.
 struct Row {
-  std::string_view category, name, type, summary, paragraph;
+  std::string_view category, name, effect, type, summary, paragraph;
   std::string (*get)(const Options &);
   bool (*set)(Options &, std::string_view);
 
   std::string fullName() const { return concat(category, ".", name); }
   std::string variable() const {
-    std::string text = concat("TILEWRIGHT_", category, "_", name);
+    std::string text = concat(prefix, category, "_", name);
     for (char &c : text)
       c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     return text;
@@ -52,13 +56,22 @@ std::string_view describe(std::string_view type) {
   return "text";
 }
 
+std::string_view meaningOf(std::string_view effect) {
+  if (effect == "code")
+    return "what is compiled";
+  if (effect == "run")
+    return "how programs run";
+  return "neither code nor results";
+}
+
 const std::vector<Row> &rows() {
   static const std::vector<Row> all = {
 #define TILEWRIGHT_CATEGORY(category, summary)
 #define TILEWRIGHT_CATEGORY_END(category)
-#define TILEWRIGHT_OPTION(category, field, name, type, value, summary, paragraph)                  \
+#define TILEWRIGHT_OPTION(category, field, name, effect, type, value, summary, paragraph)          \
   {#category,                                                                                      \
    name,                                                                                           \
+   #effect,                                                                                        \
    #type,                                                                                          \
    summary,                                                                                        \
    paragraph,                                                                                      \
@@ -69,17 +82,11 @@ const std::vector<Row> &rows() {
   return all;
 }
 
-size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j)
-      diagonal = std::exchange(
-          row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])}));
-  }
-  return row.back();
+std::vector<std::string> fullNames() {
+  std::vector<std::string> names;
+  for (const Row &row : rows())
+    names.push_back(row.fullName());
+  return names;
 }
 
 } // namespace
@@ -93,15 +100,22 @@ Status Options::set(std::string_view name, std::string_view value) {
                                                value, "'; the default is ", row.get(Options())));
     return Status();
   }
-  const Row &nearest = *std::min_element(rows().begin(), rows().end(), [&](auto &a, auto &b) {
-    return editDistance(a.fullName(), name) < editDistance(b.fullName(), name);
-  });
-  return Status(Error::optionUnknown, concat("no option is named '", name, "'; the nearest is '",
-                                             nearest.fullName(), "' (", nearest.summary, ")"));
+  const std::optional<std::string> meant = suggestionFor(name, fullNames());
+  auto nearest = std::ranges::find_if(rows(), [&](auto &row) { return row.fullName() == meant; });
+  return Status(Error::optionUnknown,
+                concat("unknown option '", name, "'",
+                       nearest == rows().end()
+                           ? "; `tilewright options` lists all options"
+                           : concat("; did you mean '", *meant, "' (", nearest->summary, ")?")));
+}
+
+bool isSwitch(std::string_view name) {
+  return std::ranges::any_of(
+      rows(), [&](const Row &row) { return row.type == "bool" && row.fullName() == name; });
 }
 
 Status Options::setFromEnvironment() {
-  // The one that everybody needs has a short name as well; the long one is stronger.
+  // The most common option also has a short variable; the long one takes precedence.
   if (const char *text = std::getenv("TILEWRIGHT_TARGET"))
     TILEWRIGHT_TRY(set("compile.target", text).during("reading TILEWRIGHT_TARGET"));
   for (const Row &row : rows())
@@ -110,11 +124,54 @@ Status Options::setFromEnvironment() {
   return Status();
 }
 
-std::string Options::fingerprint() const {
+std::vector<std::string> misspeltVariables(const char *const *environment) {
+  std::vector<std::string> known = {
+#define TILEWRIGHT_VARIABLE(name, summary) name,
+#include "tilewright/support/Variables.def"
+  };
+  std::vector<std::string> prefixes;
+  for (const Row &row : rows()) {
+    known.push_back(row.variable());
+    prefixes.push_back(row.variable().substr(0, row.variable().find('_', prefix.size()) + 1));
+  }
+  std::vector<std::string> warnings;
+  for (; environment && *environment; ++environment) {
+    const std::string_view entry = *environment;
+    const std::string name(entry.substr(0, entry.find('=')));
+    if (!name.starts_with(prefix) || std::ranges::find(known, name) != known.end())
+      continue;
+    // Compare without the common prefix, which would make all names look similar.
+    std::vector<std::string> tails;
+    for (const std::string &one : known)
+      tails.push_back(one.substr(prefix.size()));
+    const auto meant = suggestionFor(std::string_view(name).substr(prefix.size()), tails);
+    const bool isOption = std::ranges::any_of(
+        prefixes, [&](const std::string &category) { return name.starts_with(category); });
+    if (meant)
+      warnings.push_back(
+          concat("the variable ", name, " is ignored; did you mean ", prefix, *meant, "?"));
+    else if (isOption)
+      warnings.push_back(concat(
+          "the variable ", name,
+          " is ignored: no option has this variable; `tilewright options` lists all options"));
+  }
+  return warnings;
+}
+
+std::string Options::codeKey() const {
   std::string text;
   for (const Row &row : rows())
-    text += concat(row.fullName(), "=", row.get(*this), ";");
+    if (row.effect == "code")
+      text += concat(row.fullName(), "=", row.get(*this), ";");
   return text;
+}
+
+std::vector<std::string> Options::changed() const {
+  std::vector<std::string> texts;
+  for (const Row &row : rows())
+    if (std::string value = row.get(*this); value != row.get(Options()))
+      texts.push_back(concat(row.fullName(), "=", value));
+  return texts;
 }
 
 std::string Options::reference() {
@@ -123,7 +180,7 @@ std::string Options::reference() {
   };
   static constexpr Category categories[] = {
 #define TILEWRIGHT_CATEGORY(category, summary) {#category, summary},
-#define TILEWRIGHT_OPTION(category, field, name, type, value, summary, paragraph)
+#define TILEWRIGHT_OPTION(category, field, name, effect, type, value, summary, paragraph)
 #define TILEWRIGHT_CATEGORY_END(category)
 #include "tilewright/support/Options.def"
   };
@@ -135,11 +192,47 @@ std::string Options::reference() {
     page += concat("\n## ", category.name, ": ", category.summary, "\n");
     for (const Row &row : rows())
       if (row.category == category.name)
-        page += concat("\n### `", row.fullName(), "`\n\n", row.summary, ". ", row.paragraph,
-                       "\n\nTakes ", describe(row.type), "; default `", row.get(Options()),
-                       "`; variable `", row.variable(), "`.\n");
+        page +=
+            concat("\n### `", row.fullName(), "`\n\n", row.summary, ". ", row.paragraph,
+                   "\n\nTakes ", describe(row.type), "; default `", row.get(Options()),
+                   "`; variable `", row.variable(), "`; changes ", meaningOf(row.effect), ".\n");
   }
   return page;
+}
+
+std::string Options::pythonTable() {
+  auto pythonType = [](std::string_view type) {
+    return type == "bool" ? "bool" : type == "int64_t" ? "int" : "str";
+  };
+  std::string text =
+      "# Made from tilewright/support/Options.def by `tilewright options --python`.\n"
+      "# ruff: noqa: E501\n"
+      "\"\"\"Every option of Tilewright as a field: runtime.memory-limit is "
+      "runtime_memory_limit.\"\"\"\n\n"
+      "import dataclasses\n\n\n"
+      "@dataclasses.dataclass(frozen=True, kw_only=True)\n"
+      "class OptionTable:\n"
+      "    \"\"\"None leaves an option to the environment, and then to its default.\"\"\"\n\n";
+  std::string names = "\n\nNAMES = {\n";
+  for (const Row &row : rows()) {
+    std::string field = concat(row.category, "_", row.name);
+    std::ranges::replace(field, '-', '_');
+    text += concat("    ", field, ": ", pythonType(row.type), " | None = None\n    \"\"\"",
+                   row.summary, "; changes ", meaningOf(row.effect), ".\"\"\"\n");
+    names += concat("    \"", field, "\": \"", row.fullName(), "\",\n");
+  }
+  return concat(text, names, "}\n\"\"\"The dotted name of each field.\"\"\"\n");
+}
+
+std::string describeOptions(std::string_view part) {
+  std::string text;
+  for (const Row &row : rows())
+    if (row.fullName().find(part) != std::string::npos)
+      text += concat(row.fullName(), "\n    ", row.summary, ". ", row.paragraph, "\n    Takes ",
+                     describe(row.type), "; default ",
+                     row.get(Options()).empty() ? "empty" : row.get(Options()), "; variable ",
+                     row.variable(), ".\n\n");
+  return text;
 }
 
 std::string Options::help() {

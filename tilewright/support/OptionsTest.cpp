@@ -1,5 +1,7 @@
 #include "tilewright/support/Options.h"
 
+#include "tilewright/support/OptionNames.h"
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -23,6 +25,31 @@ TEST(Options, UnknownNameSuggestsTheNearest) {
   EXPECT_THAT(status.message(), HasSubstr("'import.max-rank'"));
 }
 
+TEST(Options, ANameThatResemblesNoneIsSentToTheList) {
+  EXPECT_THAT(Options().set("colour", "red").message(), HasSubstr("`tilewright options`"));
+}
+
+TEST(Options, MisspeltVariablesAreTold) {
+  const char *const environment[] = {"TILEWRIGHT_RUNTIME_DEVICE=4",
+                                     "TILEWRIGHT_TRAGET=vgpu:sm_80",
+                                     "TILEWRIGHT_COMPILE_SPEED=9",
+                                     "TILEWRIGHT_VGPU_CHEK=all",
+                                     "TILEWRIGHT_RUNTIME_DEVICES=4",
+                                     "TILEWRIGHT_MY_OWN=1",
+                                     "HOME=/root",
+                                     nullptr};
+  EXPECT_THAT(misspeltVariables(environment),
+              testing::ElementsAre(HasSubstr("did you mean TILEWRIGHT_RUNTIME_DEVICES?"),
+                                   HasSubstr("did you mean TILEWRIGHT_TARGET?"),
+                                   HasSubstr("TILEWRIGHT_COMPILE_SPEED is ignored: no option"),
+                                   HasSubstr("did you mean TILEWRIGHT_VGPU_CHECK?")));
+}
+
+TEST(Options, SwitchesAreKnown) {
+  EXPECT_TRUE(isSwitch("runtime.tune"));
+  EXPECT_FALSE(isSwitch("import.max-rank"));
+}
+
 /// E0002
 TEST(Options, WrongValueNamesWhatIsTaken) {
   Status status = Options().set("import.max-rank", "7x");
@@ -38,11 +65,22 @@ TEST(Options, EnvironmentIsReadWhenAsked) {
   EXPECT_EQ(options.interpret.maxSteps, 5);
 }
 
-TEST(Options, EveryValueIsPartOfTheFingerprint) {
+TEST(Options, OnlyWhatChangesCodeIsPartOfTheCompileCachesKey) {
   Options options;
-  std::string before = options.fingerprint();
-  ASSERT_TRUE(options.set("interpret.max-steps", "5").isOk());
-  EXPECT_NE(options.fingerprint(), before);
+  const std::string before = options.codeKey();
+  ASSERT_TRUE(options.set("compile.max-seconds", "5").isOk());
+  ASSERT_TRUE(options.set("runtime.tune", "true").isOk());
+  EXPECT_EQ(options.codeKey(), before);
+  ASSERT_TRUE(options.set("fuse.max-ops", "5").isOk());
+  EXPECT_NE(options.codeKey(), before);
+}
+
+TEST(Options, ChangedOptionsAreListed) {
+  Options options;
+  EXPECT_THAT(options.changed(), testing::IsEmpty());
+  ASSERT_TRUE(options.set("fuse.max-ops", "5").isOk());
+  ASSERT_TRUE(options.set("runtime.tune", "true").isOk());
+  EXPECT_THAT(options.changed(), testing::ElementsAre("fuse.max-ops=5", "runtime.tune=true"));
 }
 
 TEST(Options, ReferencePageIsUpToDate) {
@@ -51,4 +89,12 @@ TEST(Options, ReferencePageIsUpToDate) {
   text << file.rdbuf();
   EXPECT_EQ(text.str(), Options::reference())
       << "run: tilewright options > docs/reference/options.md";
+}
+
+TEST(Options, PythonTableIsUpToDate) {
+  std::ifstream file(TILEWRIGHT_SOURCE_DIR "/python/tilewright/option_table.py");
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), Options::pythonTable())
+      << "run: tilewright options --python > python/tilewright/option_table.py";
 }

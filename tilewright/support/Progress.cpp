@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace tilewright {
 
-/// Whether a line that rewrites itself can be read by somebody.
+/// Whether standard error is an interactive terminal, where a progress line can be overwritten.
 static bool somebodyIsLooking() {
   const char *terminal = std::getenv("TERM");
   return isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb" &&

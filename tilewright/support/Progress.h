@@ -1,4 +1,4 @@
-// One line on the terminal that says what long work is doing.
+// A progress line on the terminal for long work.
 #ifndef TILEWRIGHT_SUPPORT_PROGRESS_H
 #define TILEWRIGHT_SUPPORT_PROGRESS_H
 
@@ -12,18 +12,19 @@
 
 namespace tilewright {
 
-/// Shows `activity`, the seconds gone and what `describe` says, from the first
-/// `delay` until it is destroyed, then wipes the line. Short work shows nothing.
+/// Shows `activity`, the elapsed seconds and the text of `describe` on one line, which the
+/// destructor erases. Work that takes less than `delay` shows nothing.
 ///
 ///   Progress progress("evaluating step.mlirbc", [&] { return concat(context.steps(), " steps");
 ///   });
 ///
-/// `describe` is called from another thread. Silent where standard error is not
-/// a terminal, and where TERM=dumb or CI is set.
+/// `describe` is called from another thread. Shows nothing if standard error is not a terminal, or
+/// if TERM=dumb or CI is set.
 class Progress {
 public:
   Progress(std::string activity, std::function<std::string()> describe);
-  /// For tests: writes to `out` after `delay`, every `interval`, terminal or not.
+  /// For tests: writes to `out` after `delay` and then every `interval`, even if it is not a
+  /// terminal.
   Progress(std::string activity, std::function<std::string()> describe, std::ostream &out,
            std::chrono::milliseconds delay, std::chrono::milliseconds interval);
   ~Progress();

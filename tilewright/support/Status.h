@@ -1,5 +1,5 @@
-// Status and Result<T>: how everything outside MLIR passes reports failure.
-// Codes mirror the PJRT C API one to one, so the plugin needs no table.
+// Status and Result<T>: how all code outside MLIR passes reports failure. Codes mirror the PJRT C
+// API one to one, so the plugin needs no table.
 #ifndef TILEWRIGHT_SUPPORT_STATUS_H
 #define TILEWRIGHT_SUPPORT_STATUS_H
 
@@ -15,22 +15,22 @@
 
 namespace tilewright {
 
-/// Success, or a code with a message that says what to do next. One pointer
-/// wide; success allocates nothing.
+/// Success, or a code with a message that tells the user what to do. The size of a pointer; success
+/// does not allocate.
 ///
 ///   if (bytes > limit)
 ///     return Status(Error::artifactTooLarge,
-///                   concat("artifact has ", bytes, " bytes, limit ", limit, "; raise
-///                   import.max-bytes"));
+///                   concat("artifact has ", bytes, " bytes, limit ", limit,
+///                          "; raise import.max-bytes"));
 class [[nodiscard]] Status {
 public:
   Status() = default;
 
-  /// A failure that users meet: it has an id, a page in docs/errors and a test.
+  /// A failure that users can see: it has an id, a page in docs/errors and a test.
   Status(Error error, std::string message)
       : failure(std::make_unique<Failure>(codeOf(error), error, std::move(message))) {}
 
-  /// A failure without a page of its own, for callers that are code.
+  /// A failure without an error page, for callers that handle it in code.
   Status(Code code, std::string message)
       : failure(std::make_unique<Failure>(code, std::nullopt, std::move(message))) {
     assert(code != Code::ok && "success carries no message");
@@ -44,10 +44,10 @@ public:
     return failure ? failure->message : empty;
   }
 
-  /// What a person reads: "E1003 import: <message>" and where the page is.
+  /// The text for the user: "E1003 import: <message>" and the address of the error's page.
   std::string toString() const;
 
-  /// Says what the caller was doing: "while loading x: <message>".
+  /// Prepends what the caller was doing: "while loading x: <message>".
   Status during(std::string_view activity) && {
     if (failure)
       failure->message = "while " + std::string(activity) + ": " + failure->message;
@@ -65,7 +65,7 @@ private:
   std::unique_ptr<Failure> failure;
 };
 
-/// A Status has one owner; this makes another one of the same content.
+/// A Status is move-only; this makes an explicit copy.
 inline Status copyOf(const Status &status) {
   if (status.isOk())
     return Status();
@@ -99,15 +99,15 @@ private:
 
 } // namespace tilewright
 
-/// Leaves the enclosing function with the failure, if there is one.
+/// Returns the failure from the enclosing function, if there is one.
 #define TILEWRIGHT_TRY(expr)                                                                       \
   do {                                                                                             \
     if (::tilewright::Status tilewrightStatus = (expr); !tilewrightStatus.isOk())                  \
       return tilewrightStatus;                                                                     \
   } while (false)
 
-/// Declares `var` from a Result, or leaves the enclosing function with its
-/// failure: TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));
+/// Declares `var` from a Result, or returns its failure from the enclosing function:
+/// TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));
 #define TILEWRIGHT_ASSIGN(var, expr)                                                               \
   TILEWRIGHT_ASSIGN_IMPL(TILEWRIGHT_JOIN(tilewrightResult, __LINE__), var, expr)
 #define TILEWRIGHT_ASSIGN_IMPL(result, var, expr)                                                  \

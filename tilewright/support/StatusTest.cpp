@@ -37,7 +37,7 @@ TEST(Status, ActivityIsPutBeforeTheReason) {
 TEST(Status, AnErrorPrintsItsIdStageAndPage) {
   std::string text = Status(Error::optionValue, "bad value").toString();
   EXPECT_THAT(text, HasSubstr("E0002 tools: bad value"));
-  EXPECT_THAT(text, HasSubstr("docs/errors/E0002.md"));
+  EXPECT_THAT(text, HasSubstr("more: tilewright explain E0002"));
 }
 
 TEST(Status, ACodeAlonePrintsItsName) {

@@ -1,4 +1,4 @@
-// TargetName: what `compile.target`, TILEWRIGHT_TARGET and --target say.
+// TargetName: parses `compile.target`, TILEWRIGHT_TARGET and --target.
 #ifndef TILEWRIGHT_SUPPORT_TARGETNAME_H
 #define TILEWRIGHT_SUPPORT_TARGETNAME_H
 
@@ -6,15 +6,16 @@
 
 namespace tilewright {
 
-/// "sm_90a" is an NVIDIA GPU, "cuda" the machine's, "vgpu:sm_90a" one in software; every other name
-/// is a CPU's, and none is this machine's. Whether there is such a chip the targets know.
+/// "sm_90a" is an NVIDIA GPU, "cuda" the GPU of this machine, "vgpu:sm_90a" a virtual GPU. Every
+/// other name is a CPU; the empty name and "cpu" are the CPU of this machine. The targets check
+/// whether a chip exists.
 struct TargetName {
   enum class Machine { cpu, gpu, virtualGpu };
   Machine machine = Machine::cpu;
-  /// Empty where the machine is to be asked.
+  /// Empty for the chip of this machine.
   std::string_view chip;
 
-  /// Views `target`.
+  /// The result refers to the bytes of `target`.
   static TargetName of(std::string_view target) {
     constexpr std::string_view inSoftware = "vgpu:";
     if (target.starts_with(inSoftware))

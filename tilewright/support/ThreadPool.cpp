@@ -10,16 +10,16 @@ namespace tilewright {
 struct ThreadPool::Loop {
   Piece piece;
   void *context;
-  std::string_view name; // what a timeline shows for the threads that help
+  std::string_view name; // how a timeline names the worker threads' part of the loop
   int64_t count, step;
   std::atomic<int64_t> next = 0;
-  std::atomic<unsigned> inside = 0; // workers that may still touch this loop
+  std::atomic<unsigned> inside = 0; // workers that may still access this loop
 };
 
-/// How long a worker looks for the next loop before it sleeps: waking costs
-/// about as much as this many looks.
+/// How often a worker polls for the next loop before it sleeps: waking it costs about as much as
+/// this many polls.
 constexpr int looksBeforeSleep = 2000;
-/// Pieces for each thread, so that one that was interrupted does not hold up the rest.
+/// More pieces than threads, so that a thread that was preempted does not delay the others by much.
 constexpr int64_t piecesPerThread = 4;
 
 static thread_local bool insideLoop = false;
@@ -53,7 +53,7 @@ ThreadPool::~ThreadPool() {
     worker.join();
 }
 
-/// Does the next piece of a loop; false if there is none.
+/// Runs the next piece of a loop; returns false if there is none.
 bool ThreadPool::takePiece(Loop &loop) {
   int64_t begin = loop.next.fetch_add(loop.step, std::memory_order_relaxed);
   if (begin >= loop.count)
@@ -68,7 +68,7 @@ void ThreadPool::run(int64_t count, int64_t grain, Piece piece, void *context) {
   int64_t pieces = piecesPerThread * threadCount();
   int64_t step = std::max<int64_t>({grain, (count + pieces - 1) / pieces, 1});
   Loop mine{piece, context, trace::currentName(), count, step};
-  // While another caller has the threads, working alone is better than waiting.
+  // While the workers run another caller's loop, working alone is better than waiting.
   std::unique_lock myTurn(turn, std::try_to_lock);
   while (!myTurn) {
     if (!takePiece(mine))
@@ -83,8 +83,8 @@ void ThreadPool::run(int64_t count, int64_t grain, Piece piece, void *context) {
   started.notify_all();
   while (takePiece(mine))
     ;
-  // Nobody new may enter; those inside must leave before `mine` goes away. They are in their last
-  // piece, so looking is better than sleeping.
+  // No further worker may enter the loop, and those inside must leave before `mine` is destroyed.
+  // They are in their last piece, so spin for a while before sleeping.
   {
     std::lock_guard lock(mutex);
     loop = nullptr;

@@ -1,4 +1,4 @@
-// ThreadPool: the one set of threads that does parallel work.
+// ThreadPool: the threads of all parallel work.
 #ifndef TILEWRIGHT_SUPPORT_THREADPOOL_H
 #define TILEWRIGHT_SUPPORT_THREADPOOL_H
 
@@ -13,14 +13,14 @@
 
 namespace tilewright {
 
-/// Splits loops over a fixed number of threads. Whoever calls parallelFor works
-/// too, so a pool of one has no thread of its own, and a call from inside a
-/// loop's body runs on the caller alone: libraries never oversubscribe.
+/// Splits loops over a fixed number of threads. The calling thread works too, so a pool of one
+/// starts no threads. A parallelFor inside a loop's body runs on its calling thread only, so
+/// libraries never oversubscribe.
 ///
 ///   pool.parallelFor(rows, /*grain=*/16, [&](int64_t begin, int64_t end) { … });
 ///
-/// Thread-safe. One loop has the threads at a time; whoever comes meanwhile begins
-/// alone and is joined by them when they are free.
+/// Thread-safe. The workers serve one loop at a time. Another caller starts its loop alone, and the
+/// workers join it when they are free.
 class ThreadPool {
 public:
   /// `threads` counts the caller; at least 1.

@@ -54,7 +54,7 @@ TEST_P(ThreadPools, SeveralCallersTakeTurns) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, ThreadPools, testing::Values(1, 2, 3, 8));
 
-/// Devices share the pool: one in a long loop must not hold up the other.
+/// Devices share the pool: a long loop of one must not block the other.
 TEST(ThreadPool, ACallerWorksAloneWhileAnotherHasTheThreads) {
   ThreadPool pool(2);
   std::atomic<bool> isHeld = false, mayEnd = false;

@@ -1,6 +1,8 @@
 #include "tilewright/support/Trace.h"
+
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Json.h"
+#include "tilewright/support/WorkLimit.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +24,7 @@ thread_local std::string_view detail::current;
 
 namespace {
 
-constexpr size_t mostRecords = 1'000'000;
+constexpr size_t maxRecords = 1'000'000;
 
 struct Record {
   const char *category; // null: a counter
@@ -31,7 +33,7 @@ struct Record {
   size_t name, nameSize;
 };
 
-/// What one thread recorded. Its lock is taken by another thread only to write the trace.
+/// The events of one thread. Another thread takes its lock only to read the events.
 struct Log {
   std::mutex mutex;
   int number = 0;
@@ -48,7 +50,7 @@ struct Recorder {
   std::string exitPath; // of writeAtExit; guarded by mutex
 };
 
-/// Never destroyed: threads may record while the process ends.
+/// Never destroyed, because threads may record while the process exits.
 Recorder &recorder() {
   static auto *instance = new Recorder;
   return *instance;
@@ -69,7 +71,7 @@ Log &log() {
 void append(const char *category, std::string_view name, int64_t begin, int64_t value) {
   Log &mine = log();
   std::lock_guard lock(mine.mutex);
-  if (mine.records.size() >= mostRecords) {
+  if (mine.records.size() >= maxRecords) {
     ++mine.dropped;
     return;
   }
@@ -84,7 +86,7 @@ std::string nameOf(const Log &log) {
   return name;
 }
 
-/// Microseconds with three decimals, as the format wants them.
+/// Microseconds with three decimals, as the trace format requires.
 void appendTime(std::string &out, const char *key, int64_t nanoseconds) {
   char text[48];
   std::snprintf(text, sizeof text, ",\"%s\":%lld.%03d", key,
@@ -150,14 +152,7 @@ void counter(const char *name, int64_t value) {
 void countResidentBytes() {
   if (!isOn())
     return;
-  // The second number is the resident pages.
-  std::FILE *file = std::fopen("/proc/self/statm", "r");
-  if (!file)
-    return;
-  long long total = 0, resident = 0;
-  if (std::fscanf(file, "%lld %lld", &total, &resident) == 2)
-    counter("resident bytes", resident * ::sysconf(_SC_PAGESIZE));
-  std::fclose(file);
+  counter("resident bytes", residentBytes());
 }
 
 std::vector<ThreadEvents> eventsSince(int64_t since) {
@@ -181,8 +176,8 @@ std::string toJson() {
   Recorder &all = recorder();
   std::lock_guard lock(all.mutex);
   const std::string process = concat(",\"pid\":", ::getpid(), ",\"tid\":");
-  // Where zero is on the clock of the machine, and which machine: what it takes to put timelines of
-  // several processes together (`tilewright comm timeline`).
+  // The machine's boot id and the trace's start time on its monotonic clock; `tilewright comm
+  // timeline` uses them to align the timelines of several processes.
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   std::string out =

@@ -1,4 +1,4 @@
-// Trace: what happened when on which thread, for a timeline.
+// Trace: records the activity of each thread for a timeline.
 #ifndef TILEWRIGHT_SUPPORT_TRACE_H
 #define TILEWRIGHT_SUPPORT_TRACE_H
 
@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-/// Records spans and counters of all threads and writes them as a Chrome trace,
-/// which Perfetto opens. Off it costs one relaxed load a span; on, some 50 ns.
+/// Records spans and counters of all threads and writes them as a Chrome trace, which Perfetto
+/// opens. While off, a span costs one relaxed load; while on, about 50 ns.
 ///
 ///   trace::start();
 ///   { trace::Span span("kernel", step.name); run(step); }
 ///   TILEWRIGHT_TRY(trace::write("step.trace.json"));
 ///
-/// One recorder for the process: a timeline of half a process is of no use.
-/// Thread-safe. Only what writeAtExit() asks for runs when the process ends.
+/// The process has a single recorder, because a timeline is useful only if it shows all threads.
+/// Thread-safe. Nothing runs at process exit unless writeAtExit() was called.
 namespace tilewright::trace {
 
 namespace detail {
@@ -29,25 +29,26 @@ extern thread_local std::string_view current;
 
 inline bool isOn() { return detail::on.load(std::memory_order_relaxed); }
 
-/// Forgets what was recorded and begins.
+/// Discards recorded events and starts recording.
 void start();
 void stop();
 
 /// Nanoseconds on the clock of the trace.
 int64_t now();
 
-/// A span whose begin and end were taken with now(). `category` groups colours and must live for
-/// ever ("kernel", "library", "compile", "copy"); `name` is copied.
+/// Records a span between two times of now(). `category` selects its colour and must have static
+/// lifetime ("kernel", "library", "compile", "copy"); `name` is copied.
 void span(const char *category, std::string_view name, int64_t begin, int64_t end);
 
-/// The name of the innermost open Span of the calling thread, for work that it hands to others;
-/// empty while off. Valid as long as that span.
+/// The name of the innermost open Span of the calling thread, for work that it passes to other
+/// threads. Empty while off. Valid as long as that span.
 inline std::string_view currentName() { return isOn() ? detail::current : std::string_view(); }
 
-/// How a timeline names the calling thread. Kept also while off.
+/// Names the calling thread in timelines. Has an effect even while recording is off.
 void nameThread(std::string_view name);
 
-/// The time from construction to destruction, as span(). `name` must live as long as this.
+/// Records the time from construction to destruction, as span() does. `name` must outlive the
+/// object.
 class Span {
 public:
   Span(const char *category, std::string_view name)
@@ -67,16 +68,17 @@ public:
   Span &operator=(const Span &) = delete;
 
 private:
-  const char *category; // null: off when it began
+  const char *category; // null: tracing was off when the span began
   std::string_view name, outer;
   int64_t begin = 0;
 };
 
-/// A value that a timeline draws as a curve: "bytes in use". `name` must live for ever.
+/// Records a value of a counter, such as "bytes in use", which a timeline draws as a curve. `name`
+/// must have static lifetime.
 void counter(const char *name, int64_t value);
 
-/// The counter "resident bytes": what the process holds of the machine's memory. Nothing while off;
-/// on, it reads a file of /proc, some microseconds.
+/// Records the counter "resident bytes", the resident memory of the process. Does nothing while
+/// off; while on, reads a file in /proc, which takes a few microseconds.
 void countResidentBytes();
 
 /// One span, or one value of a counter.
@@ -91,19 +93,22 @@ struct ThreadEvents {
   std::string name;
   std::vector<Event> events; // in the order in which they ended
 };
-/// What began at or after `since`, of threads that have any of it.
+/// The events that began at or after `since`, by thread; threads without events are omitted.
 std::vector<ThreadEvents> eventsSince(int64_t since);
 
-/// What was recorded so far. Events beyond a million for one thread are counted, not kept.
+/// The events recorded so far. Each thread keeps at most a million events and only counts the
+/// others.
 std::string toJson();
-/// `{pid}` in the path is the number of this process, for programs that start others.
+/// Writes the trace. `{pid}` in the path is replaced by this process's id, for programs that start
+/// other processes.
 Status write(const std::string &path);
 
-/// Begins, unless it is on already, and writes to `path` when the process ends by itself: for
-/// libraries that are not told when their user is done. The first path of a process counts.
-/// A failure then is a line on standard error.
+/// Starts recording, unless it is already on, and writes to `path` when the process exits normally.
+/// For libraries that are not notified when their user is done. Later calls with another path have
+/// no effect. A failure to write is reported on standard error.
 void writeAtExit(const std::string &path);
-/// Does now what writeAtExit() left for later, and again later. Nothing if that was not called.
+/// Writes the trace to the path of writeAtExit() now; it is written again at exit. Does nothing if
+/// writeAtExit() was not called.
 Status writeEarly();
 
 } // namespace tilewright::trace

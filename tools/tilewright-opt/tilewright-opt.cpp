@@ -1,12 +1,11 @@
-// tilewright-opt: reads IR, checks it, runs passes, prints it. For tests and
-// for looking at one step of the compiler at a time.
+// tilewright-opt: reads IR, verifies it, runs passes and prints it. For tests and for debugging
+// single passes.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
-#include "tilewright/target/cpu/Passes.h"
-#include "tilewright/target/nvptx/Passes.h"
+#include "tilewright/target/AllTargets.h"
 #include "tilewright/transform/distribute/Passes.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
@@ -33,8 +32,7 @@ int main(int argc, char **argv) {
   tilewright::fuse::registerFusePasses();
   tilewright::tile::registerTilewrightTilePasses();
   tilewright::solve::registerTilewrightTileSolvePasses();
-  tilewright::cpu::registerTilewrightTargetCpuPasses();
-  tilewright::nvptx::registerTilewrightTargetNvptxPasses();
+  tilewright::target::registerAllTargetPasses();
   tilewright::schedule::registerTilewrightSchedulePasses();
 
   mlir::DialectRegistry registry;

@@ -1,7 +1,8 @@
-// `tilewright comm`: what the ranks of a job do, from what their flight recorders noted.
+// `tilewright comm`: shows the activity of a job's ranks, read from their flight recorders.
 #include "tilewright/collective/record/Diagnosis.h"
 #include "tilewright/collective/record/Folder.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Suggest.h"
 #include "tools/tilewright/CommTimeline.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/Files.h"
@@ -16,13 +17,13 @@ namespace {
 using namespace collective::record;
 
 constexpr Flag commFlags[] = {
-    {"job", "NAME", "the job whose name begins so (default: the one that started last)"},
-    {"patience", "SECONDS", "explain: who waits for less is not stuck (default: 1)"},
+    {"job", "NAME", "the job whose name begins with NAME (default: the one that started last)"},
+    {"patience", "SECONDS", "explain: a rank that has waited for less is not stuck (default: 1)"},
     {"json", "", "explain: print one JSON object"},
-    {"output", "FILE.json", "timeline: where it goes"},
+    {"output", "FILE.json", "timeline: the file to write"},
 };
 
-/// Enough for what is stuck now and for who is slow; all of it takes longer to read.
+/// Enough records to explain a hang and to find a slow rank; reading all of them takes longer.
 constexpr uint64_t newestForExplain = 1024;
 
 Status explain(const std::vector<std::string> &paths, const CommandLine &line) {
@@ -30,7 +31,8 @@ Status explain(const std::vector<std::string> &paths, const CommandLine &line) {
   double seconds = 0;
   const char *end = patience.data() + patience.size();
   if (std::from_chars(patience.data(), end, seconds).ptr != end || !(seconds >= 0) || seconds > 1e9)
-    return Status(Error::flagValue, concat("--patience takes seconds, got '", patience, "'"));
+    return Status(Error::flagValue,
+                  concat("--patience expects a number of seconds, got '", patience, "'"));
   std::vector<std::string> notes;
   TILEWRIGHT_ASSIGN(auto view, viewOf(paths, line.last("job"), newestForExplain, notes));
   const Diagnosis diagnosis =
@@ -38,14 +40,17 @@ Status explain(const std::vector<std::string> &paths, const CommandLine &line) {
   std::cout << (line.has("json") ? toJson(*view, diagnosis, notes)
                                  : toText(*view, diagnosis, notes))
             << std::flush;
-  return verdictOf(*view, diagnosis);
+  if (verdictOf(*view, diagnosis).isOk())
+    return Status();
+  return Status(Error::jobStandsStill,
+                "the job hangs; the report shows which ranks are missing, and where");
 }
 
 Status timeline(const std::vector<std::string> &paths, const CommandLine &line) {
   namespace fs = std::filesystem;
   const std::string output = line.last("output");
   if (output.empty())
-    return Status(Error::commandUsage, "comm timeline needs --output=FILE.json");
+    return Status(Error::commandUsage, "comm timeline requires --output=FILE.json");
   std::vector<std::string> recordings, traces;
   for (const std::string &path : paths) {
     const bool isTrace = fs::path(path).extension() == ".json";
@@ -54,7 +59,7 @@ Status timeline(const std::vector<std::string> &paths, const CommandLine &line) 
   if (recordings.empty())
     recordings.push_back(defaultFolder());
   std::vector<std::string> notes;
-  TILEWRIGHT_ASSIGN(auto view, viewOf(recordings, line.last("job"), mostEntries, notes));
+  TILEWRIGHT_ASSIGN(auto view, viewOf(recordings, line.last("job"), maxEntries, notes));
   std::vector<ProcessTimeline> timelines;
   for (const std::string &path : traces) {
     TILEWRIGHT_ASSIGN(std::string text, readFile(path));
@@ -64,14 +69,20 @@ Status timeline(const std::vector<std::string> &paths, const CommandLine &line) 
   TILEWRIGHT_TRY(writeFile(output, {std::as_bytes(std::span(written))}));
   for (const std::string &note : notes)
     std::cout << "note: " << note << "\n";
-  std::cout << output << ": " << view->ranks().size() << " ranks, " << view->visits().size()
-            << " collectives, " << timelines.size() << " timelines of processes";
+  auto count = [](size_t number, std::string_view noun) {
+    return concat(number, " ", noun, number == 1 ? "" : "s");
+  };
+  std::cout << "wrote " << output << ": " << count(view->ranks().size(), "rank") << ", "
+            << count(view->visits().size(), "collective") << ", "
+            << count(timelines.size(), "timeline") << " of processes";
   for (const HostClock &clock : view->clocks())
     if (view->clocks().size() > 1)
-      std::cout << "\n  the clock of " << clock.host
-                << (clock.bound < 0 ? std::string(" is its time of day: no collective was seen "
-                                                  "that it shares with the others")
-                                    : concat(" is right within ", clock.bound / 1000, " us"));
+      std::cout
+          << "\n  the clock of " << clock.host
+          << (clock.bound < 0
+                  ? std::string(
+                        " is not aligned: the host shares no recorded collective with the others")
+                  : concat(" is accurate to ", clock.bound / 1000, " us"));
   std::cout << "\n";
   return Status();
 }
@@ -79,9 +90,11 @@ Status timeline(const std::vector<std::string> &paths, const CommandLine &line) 
 Status comm(const CommandLine &line) {
   std::vector<std::string> paths = line.files();
   const std::string what = paths.empty() ? "" : paths.front();
+  const std::vector<std::string> known = {"explain", "timeline"};
   if (what != "explain" && what != "timeline")
     return Status(Error::commandUsage,
-                  concat("comm takes explain or timeline and then files, got '", what, "'"));
+                  concat("comm expects explain or timeline, followed by files, got '", what, "'",
+                         didYouMean(what, known)));
   paths.erase(paths.begin());
   if (what == "timeline")
     return timeline(paths, line);
@@ -96,22 +109,24 @@ const Command commCommand{
     "comm",
     "explain [DIR | FILE.flight…] [--json] | timeline [DIR | FILE.flight… | TRACE.json…] "
     "--output=FILE.json",
-    "says which rank of a job is missing in which collective, or draws what all ranks did",
-    "\nEach process of a job notes its collectives in a file (runtime.flight-recorder), which is "
-    "there\n"
-    "while it runs, when it hangs, and after it was killed. Without DIR, files are those of your "
-    "own\n"
-    "jobs on this machine; of a job on several hosts, copy the files of all into one folder.\n\n"
-    "explain says for each clique whose ranks do not come together: which are missing, in which\n"
-    "collective (with its source line), who waits there for how long, what the missing ones did "
-    "last\n"
-    "and what became of their processes; and who is slow. Exit code 7 (E6053) if the job stands\n"
-    "still, 0 if it does not.\n\n"
+    "reports which rank of a job is missing in which collective, or draws what all ranks did",
+    "\nEach process of a job records its collectives in a file (runtime.flight-recorder). The "
+    "file\n"
+    "exists while the process runs, when it hangs, and after it was killed. Without DIR, files "
+    "are\n"
+    "those of your own jobs on this machine; for a job on several hosts, copy the files of all "
+    "into\n"
+    "one folder.\n\n"
+    "explain reports for each clique whose ranks do not all arrive: which are missing, in which\n"
+    "collective (with its source line), which ranks wait there and for how long, what the missing\n"
+    "ones did last and what happened to their processes; and which ranks are slow. Exit code 7\n"
+    "(E6053) if the job hangs, 0 if it does not.\n\n"
     "timeline writes a file for ui.perfetto.dev: a row for each rank, a track for each clique, "
-    "arrows\n"
-    "from who came last to whom it kept waiting. TRACE.json are timelines that the processes "
-    "wrote\n"
-    "themselves (TILEWRIGHT_TRACE_FILE='t.{pid}.json'); they are put on the same clock.\n\n"
+    "and\n"
+    "arrows from the rank that came last to the ranks that waited for it. TRACE.json are "
+    "timelines\n"
+    "that the processes wrote themselves (TILEWRIGHT_TRACE_FILE='t.{pid}.json'); they are put on\n"
+    "the same clock.\n\n"
     "  tilewright comm explain\n"
     "  tilewright comm timeline notes t.*.json --output=job.json\n",
     commFlags,

@@ -1,7 +1,8 @@
 #include "tools/tilewright/CommPicture.h"
 
-#include "tilewright/collective/plan/ProgramTree.h"
+#include "tilewright/plan/ProgramTree.h"
 #include "tilewright/support/Concat.h"
+#include "tools/tilewright/Markup.h"
 
 #include <algorithm>
 #include <map>
@@ -15,18 +16,7 @@ using namespace collective;
 constexpr const char *colours[] = {"#4c78a8", "#f58518", "#54a24b", "#b279a2",
                                    "#9d755d", "#72b7b2", "#eeca3b", "#ff9da6"};
 constexpr int left = 90, top = 60, laneHeight = 22, rankGap = 8, stepWidth = 46;
-constexpr size_t mostRanks = 16, mostSites = 60;
-
-std::string escaped(const std::string &text) {
-  std::string safe;
-  for (char c : text)
-    safe += c == '<'   ? "&lt;"
-            : c == '>' ? "&gt;"
-            : c == '&' ? "&amp;"
-            : c == '"' ? "&quot;"
-                       : std::string(1, c);
-  return safe;
-}
+constexpr size_t maxRanks = 16, maxSites = 60;
 
 class Picture {
 public:
@@ -51,7 +41,7 @@ public:
                  "height=\"100%\" fill=\"white\"/>\n");
     text(12, 22,
          concat(describe(plan.mesh), ": ", plan.sites.size(), " collectives, ",
-                found ? "some ranks wait for ever" : "proven"),
+                found ? "some ranks deadlock" : "proven free of deadlock"),
          found ? "#d62728" : "#222", 14);
     for (size_t i = 0; i < ranks.size(); ++i)
       drawRank(i);
@@ -73,24 +63,24 @@ private:
     if (found)
       for (const Wait &wait : found->waits)
         chosen.insert({wait.rank, wait.forRank});
-    for (int64_t rank = 0; rank < plan.mesh.size() && chosen.size() < mostRanks; ++rank)
+    for (int64_t rank = 0; rank < plan.mesh.size() && chosen.size() < maxRanks; ++rank)
       chosen.insert(rank);
     ranks.assign(chosen.begin(), chosen.end());
-    if (ranks.size() > mostRanks && found)
-      ranks.resize(mostRanks);
+    if (ranks.size() > maxRanks && found)
+      ranks.resize(maxRanks);
   }
 
-  /// All sites, or those around where ranks wait.
+  /// Chooses all sites, or those near the site where ranks wait.
   void chooseSites() {
     size_t first = 0;
-    if (found && plan.sites.size() > mostSites) {
+    if (found && plan.sites.size() > maxSites) {
       first = plan.sites.size();
       for (const Wait &wait : found->waits)
         first = std::min<size_t>(first, wait.site);
       first -= std::min<size_t>(first, 5);
     }
     std::set<uint32_t> steps;
-    for (size_t i = first; i < plan.sites.size() && i < first + mostSites; ++i)
+    for (size_t i = first; i < plan.sites.size() && i < first + maxSites; ++i)
       steps.insert({plan.sites[i].start, plan.sites[i].done});
     if (found)
       for (const Wait &wait : found->waits)
@@ -149,15 +139,17 @@ private:
     const Site &site = plan.sites[wait.site];
     const int x = xOf(site.done) + stepWidth - 6,
               y = rowOf(static_cast<size_t>(from), site.lane) + 9;
-    // To the bar in which the other one waits, or to its end of the row.
-    int toX = x + 14, toY = rowOf(static_cast<size_t>(to), 0) + 9;
+    // The arrow leads to the end of the bar in which the other rank waits, or to where its bar
+    // would be. It leaves to the right and arrives from the right, so its head points at the row.
+    int toX = xOf(site.start) + 4, toY = rowOf(static_cast<size_t>(to), 0) + 9;
     for (const Wait &other : found->waits)
       if (other.rank == wait.forRank) {
-        toX = xOf(plan.sites[other.site].start);
+        toX = xOf(plan.sites[other.site].done) + stepWidth - 6;
         toY = rowOf(static_cast<size_t>(to), plan.sites[other.site].lane) + 9;
       }
-    out += concat("<path d=\"M", x, ",", y, " C", x + 30, ",", y, " ", toX - 30, ",", toY, " ", toX,
-                  ",", toY,
+    const int bend = std::max(x, toX) + 34;
+    out += concat("<path d=\"M", x, ",", y, " C", bend, ",", y, " ", bend, ",", toY, " ", toX, ",",
+                  toY,
                   "\" fill=\"none\" stroke=\"#d62728\" stroke-width=\"2\" "
                   "marker-end=\"url(#to)\"/>\n");
   }

@@ -1,11 +1,12 @@
 #include "tools/tilewright/CommPicture.h"
 
-#include "tilewright/collective/plan/TestPlan.h"
+#include "tilewright/plan/TestPlan.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 
 namespace tilewright::tools {
 namespace {
@@ -19,7 +20,7 @@ size_t count(const std::string &text, const std::string &part) {
   return found;
 }
 
-/// Three cliques of two ranks each, started in a circle.
+/// Three cliques of two ranks each, which wait for each other in a cycle.
 TestPlan circle() {
   TestPlan plan({{"x", 3}});
   plan.call("sum", plan.axes({0}), 9);
@@ -36,6 +37,15 @@ TEST(CommPicture, ACircleIsRed) {
   EXPECT_EQ(count(picture, "<rect x=") - plan.cliques.size(), 9u) << "three bars for each rank";
   EXPECT_EQ(count(picture, "fill=\"#d62728\" fill-opacity"), 3u);
   EXPECT_EQ(count(picture, "marker-end"), 3u);
+  // The arrow's head follows the direction in which the curve ends. Its second control point is to
+  // the right, so the head points left, at the bar in which the other rank waits.
+  std::smatch curve;
+  std::string rest = picture;
+  for (; std::regex_search(rest, curve, std::regex(R"(C(\d+),\d+ (\d+),(\d+) (\d+),(\d+))"));
+       rest = curve.suffix()) {
+    EXPECT_GT(std::stoi(curve[2]), std::stoi(curve[4]));
+    EXPECT_EQ(curve[3], curve[5]) << "it arrives level";
+  }
   // docs/design/circle.svg is this picture.
   if (const char *path = std::getenv("TILEWRIGHT_WRITE_PICTURE"))
     std::ofstream(path) << picture;

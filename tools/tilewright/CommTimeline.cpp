@@ -15,7 +15,8 @@ namespace {
 using namespace collective::record;
 using Visit = JobView::Visit;
 
-/// Processes of a trace are rows; numbers of ours must not meet.
+/// A Chrome trace numbers processes and threads. These ranges separate the rows of processes and
+/// the tracks of cliques from the numbers that the timelines already use.
 constexpr int64_t firstProcessRow = 1'000'000, firstCliqueTrack = 1'000'000;
 
 class Timeline {
@@ -30,7 +31,7 @@ public:
   Status add(const ProcessTimeline &timeline) {
     llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(timeline.text);
     if (!parsed)
-      return foreign(timeline, concat("is no JSON: ", llvm::toString(parsed.takeError())));
+      return foreign(timeline, concat("is not JSON: ", llvm::toString(parsed.takeError())));
     llvm::json::Object *root = parsed->getAsObject();
     llvm::json::Object *other = root ? root->getObject("otherData") : nullptr;
     llvm::json::Array *events = root ? root->getArray("traceEvents") : nullptr;
@@ -38,15 +39,15 @@ public:
                pid = other ? other->getInteger("pid") : std::nullopt;
     const auto boot = other ? other->getString("boot") : std::nullopt;
     if (!events || !monotonic || !pid || !boot)
-      return foreign(timeline, "does not say on which clock it is");
+      return foreign(timeline, "does not specify its clock");
     const Recording *recording = nullptr;
     for (const Recording &each : view.recordings())
       if (each.pid == static_cast<uint64_t>(*pid) && each.boot == boot->str())
         recording = &each;
     if (!recording)
-      return foreign(timeline,
-                     concat("is of process ", *pid, ", which is none of the ",
-                            view.recordings().size(), " of job ", view.recordings().front().job));
+      return foreign(timeline, concat("was written by process ", *pid, ", which is not one of the ",
+                                      view.recordings().size(), " processes of job ",
+                                      view.recordings().front().job));
     Source source{recording, view.commonOf(*recording, *monotonic), std::move(*parsed)};
     for (const llvm::json::Value &event : *source.root.getAsObject()->getArray("traceEvents"))
       if (const auto *object = event.getAsObject(); object && object->getNumber("ts"))
@@ -69,7 +70,7 @@ public:
     for (const Source &source : sources)
       writeSource(source);
     placeVisits();
-    view.forEachMeeting([&](std::span<const Visit> visits) { writeMeeting(visits); });
+    view.forEachCollective([&](std::span<const Visit> visits) { writeCollective(visits); });
     json.line().close(']').close('}').line();
     return std::move(json).take();
   }
@@ -77,14 +78,14 @@ public:
 private:
   struct Source {
     const Recording *recording = nullptr;
-    int64_t zero = 0; // on the common clock
+    int64_t zero = 0; // the trace's time 0 on the common clock
     llvm::json::Value root;
   };
 
   static Status foreign(const ProcessTimeline &timeline, const std::string &why) {
     return Status(Error::timelineForeign,
                   concat(timeline.path, " ", why,
-                         "; give timelines that processes of the job wrote with trace.file"));
+                         "; pass timelines that processes of the job wrote with trace.file"));
   }
   static int64_t nanosecondsOf(const llvm::json::Object &event, llvm::StringRef key) {
     const double value = event.getNumber(key).value_or(0) * 1000;
@@ -120,7 +121,7 @@ private:
       copy.erase("dur");
       std::string text;
       llvm::raw_string_ostream(text) << llvm::json::Value(std::move(copy));
-      text.pop_back(); // the bracket, for what follows
+      text.pop_back(); // the closing bracket, since more follows
       json.line().raw(text);
       if (from->getNumber("ts"))
         json.key("ts").microseconds(source.zero + nanosecondsOf(*from, "ts") - zero);
@@ -134,17 +135,17 @@ private:
     return visit.end ? visit.end : std::max(end, visit.begin);
   }
 
-  /// Collectives of a clique overlap where a rank starts one before it has finished another. On a
-  /// track, slices are one behind the other; so such a clique has several.
+  /// Collectives of a clique overlap if a rank starts one before it has finished another. Slices of
+  /// one track must not overlap, so such a clique gets several tracks.
   void placeVisits() {
     std::map<std::pair<int64_t, uint32_t>, std::vector<const Visit *>> byTrack;
     for (const Visit &visit : view.visits())
       byTrack[{visit.rank, visit.clique}].push_back(&visit);
-    std::map<int64_t, int64_t> next; // track, by rank
+    std::map<int64_t, int64_t> next; // next free track number, by rank
     for (auto &[key, visits] : byTrack) {
       std::sort(visits.begin(), visits.end(),
                 [](const Visit *a, const Visit *b) { return a->begin < b->begin; });
-      std::vector<std::pair<int64_t, int64_t>> tracks; // its number, and when it is free
+      std::vector<std::pair<int64_t, int64_t>> tracks; // number, and when it is free
       for (const Visit *visit : visits) {
         auto free = std::find_if(tracks.begin(), tracks.end(),
                                  [&](const auto &track) { return track.second <= visit->begin; });
@@ -173,7 +174,7 @@ private:
     json.key("tid").number(trackOf.at(&visit)).key("ts").microseconds(at - zero);
   }
 
-  void writeMeeting(std::span<const Visit> visits) {
+  void writeCollective(std::span<const Visit> visits) {
     constexpr std::string_view states[] = {"none", "started", "waits", "done", "failed"};
     const Visit *last = &visits[0];
     for (const Visit &visit : visits) {
@@ -182,7 +183,7 @@ private:
       begin("X", visit.site->name, visit, visit.begin);
       json.key("dur").microseconds(endOf(visit) - visit.begin).key("args").open('{');
       json.key("place").text(visit.site->place);
-      json.key("kind").text(collective::nameOf(visit.site->kind));
+      json.key("kind").text(numerics::nameOf(visit.site->kind));
       json.key("bytes").number(visit.site->bytes);
       json.key("run").number(visit.entry->run).key("collective").number(visit.entry->sequence);
       json.key("state").text(states[static_cast<size_t>(visit.entry->state)]);
@@ -194,7 +195,7 @@ private:
       ++arrows;
       begin("s", "waited for", *last, last->begin);
       json.key("id").number(arrows).close('}');
-      // Within its slice, and not before the arrow begins.
+      // The arrow ends inside the slice, but not before the arrow's start.
       begin("f", "waited for", visit, std::max(last->begin, visit.end - 1));
       json.key("id").number(arrows).key("bp").text("e").close('}');
     }

@@ -1,4 +1,4 @@
-// CommTimeline: what all ranks of a job did, on one clock.
+// CommTimeline: the activity of all ranks of a job on a common clock.
 #ifndef TOOLS_TILEWRIGHT_COMMTIMELINE_H
 #define TOOLS_TILEWRIGHT_COMMTIMELINE_H
 
@@ -9,16 +9,17 @@
 
 namespace tilewright::tools {
 
-/// A timeline that a process wrote of itself (trace.file), as read from a file.
+/// A timeline that a process wrote (trace.file), as read from a file.
 struct ProcessTimeline {
   std::string path, text;
 };
 
-/// A Chrome trace, which Perfetto opens: a row for each rank with a track for each clique it is
-/// in, an arrow from who came last to everybody it kept waiting, and what the processes' own
-/// timelines say, in the row of the rank or, where a process has several, in one of its own.
-///  - timelineForeign (E6054): a timeline does not say on which clock it is, or is of a process
-///    that is not of the job.
+/// A Chrome trace, which Perfetto opens. Each rank is a row with a track for each clique that it
+/// belongs to. Arrows lead from the last rank that arrived at a collective to the ranks that waited
+/// for it. The processes' own timelines are in the row of their rank; a process with several ranks
+/// has a row of its own.
+///  - timelineForeign (E6054): a timeline does not specify its clock, or its process is not part of
+///    the job.
 Result<std::string> timelineOf(const collective::record::JobView &view,
                                const std::vector<ProcessTimeline> &timelines);
 

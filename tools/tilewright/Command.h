@@ -1,4 +1,4 @@
-// The subcommands of `tilewright` and what they share.
+// The subcommands of `tilewright` and their shared functions.
 #ifndef TOOLS_TILEWRIGHT_COMMAND_H
 #define TOOLS_TILEWRIGHT_COMMAND_H
 
@@ -32,8 +32,9 @@ extern const Command optionsCommand;
 extern const Command explainCommand;
 extern const Command verifyCommCommand;
 extern const Command commCommand;
+extern const Command reportCommand;
 
-/// For commands that compile or run; main() does what it says.
+/// For commands that compile or run; main() writes the trace.
 inline constexpr Flag traceFlag{
     "trace", "FILE", "write a timeline for ui.perfetto.dev: stages, kernels, threads, memory"};
 
@@ -41,21 +42,21 @@ inline constexpr Flag traceFlag{
 inline constexpr Flag targetFlag{"target", "CHIP",
                                  "the machine to compile for: a CPU (x86-64-v4), a GPU (sm_90a), a "
                                  "GPU in software (vgpu:sm_90a)"};
-/// The options of a command line, with its --target.
+/// The options of a command line, including --target.
 inline Options optionsOf(const CommandLine &line) {
   Options options = line.options();
   options.compile.target = line.last(targetFlag.name, options.compile.target);
   return options;
 }
 
-/// Reads a program: a portable artifact, whatever its name, or else text in
-/// our dialects. Artifacts may come from anybody; text is for tests and for
-/// files one wrote oneself, since MLIR's parser makes no promise.
+/// Reads a program: a portable artifact, recognised by its content, or text in our dialects.
+/// Artifacts may be untrusted. Text must be trusted, because MLIR's parser is not hardened; it is
+/// for tests and for the user's own files.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 loadProgram(mlir::MLIRContext &context, const std::string &path, const Options &options);
 
-/// The one file that a command takes.
-/// - commandUsage: none was given, or several.
+/// The single file argument of a command.
+/// - commandUsage: no file was given, or several.
 Result<std::string> onlyFile(const CommandLine &line, std::string_view command);
 
 } // namespace tilewright::tools

@@ -1,48 +1,65 @@
 #include "tools/tilewright/CommandLine.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/OptionNames.h"
+#include "tilewright/support/Suggest.h"
 
 #include <algorithm>
 
 namespace tilewright::tools {
 
-static Status setFlag(std::string_view name, bool hasValue, std::span<const Flag> flags) {
+/// Looks up a flag by name.
+static Result<const Flag *> flagNamed(std::string_view name, std::span<const Flag> flags) {
   auto flag = std::ranges::find(flags, name, &Flag::name);
-  if (flag == flags.end()) {
-    std::string known;
-    for (const Flag &candidate : flags)
-      known += concat(known.empty() ? "" : ", ", "--", candidate.name);
-    return Status(Error::flagUnknown,
-                  concat("no flag is named '--", name, "'; this command takes ", known,
-                         " and the options that `tilewright options` lists"));
+  if (flag != flags.end())
+    return &*flag;
+  std::string known;
+  std::vector<std::string> names;
+  for (const Flag &candidate : flags) {
+    names.push_back(concat("--", candidate.name));
+    known += concat(known.empty() ? "" : ", ", names.back());
   }
-  if (flag->value.empty() && hasValue)
-    return Status(Error::flagValue, concat("--", name, " takes no value; write it alone"));
-  if (!flag->value.empty() && !hasValue)
-    return Status(Error::flagValue,
-                  concat("--", name, " needs a value: --", name, "=", flag->value));
-  return Status();
+  const std::string given = concat("--", name);
+  return Status(Error::flagUnknown,
+                concat("unknown flag '", given, "'", didYouMean(given, names),
+                       " (this command takes ", known, known.empty() ? "" : " and ",
+                       "the options listed by `tilewright options`)"));
 }
 
 Result<CommandLine> CommandLine::parse(std::span<const std::string_view> arguments,
                                        std::span<const Flag> flags) {
   CommandLine line;
   TILEWRIGHT_TRY(line.parsedOptions.setFromEnvironment());
-  for (std::string_view argument : arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
     if (!argument.starts_with("--")) {
       line.positional.emplace_back(argument);
       continue;
     }
-    std::string_view body = argument.substr(2);
-    size_t equals = body.find('=');
-    bool hasValue = equals != body.npos;
-    std::string_view name = body.substr(0, equals);
+    const std::string_view body = argument.substr(2);
+    const size_t equals = body.find('=');
+    const bool hasValue = equals != body.npos;
+    const std::string_view name = body.substr(0, equals);
     std::string_view value = hasValue ? body.substr(equals + 1) : "";
+    // A value may also be the next word: --input b.npy.
+    const bool hasNext = i + 1 < arguments.size() && !arguments[i + 1].starts_with("--");
     if (name.find('.') != name.npos) {
+      if (!hasValue && isSwitch(name))
+        value = "true";
+      else if (!hasValue && hasNext)
+        value = arguments[++i];
       TILEWRIGHT_TRY(line.parsedOptions.set(name, value));
       continue;
     }
-    TILEWRIGHT_TRY(setFlag(name, hasValue, flags));
+    TILEWRIGHT_ASSIGN(const Flag *flag, flagNamed(name, flags));
+    if (flag->value.empty() && hasValue)
+      return Status(Error::flagValue, concat("--", name, " takes no value"));
+    if (!flag->value.empty() && !hasValue) {
+      if (!hasNext)
+        return Status(Error::flagValue,
+                      concat("--", name, " requires a value: --", name, "=", flag->value));
+      value = arguments[++i];
+    }
     line.values.emplace_back(name, value);
   }
   return line;

@@ -1,4 +1,4 @@
-// What a person typed, split into a subcommand's flags, options and files.
+// Splits the command line into a subcommand's flags, options and files.
 #ifndef TOOLS_TILEWRIGHT_COMMANDLINE_H
 #define TOOLS_TILEWRIGHT_COMMANDLINE_H
 
@@ -12,7 +12,7 @@
 
 namespace tilewright::tools {
 
-/// A flag of one subcommand: `--name=VALUE`, or `--name` alone where `value`
+/// A flag of one subcommand: `--name=VALUE` or `--name VALUE`, or `--name` alone where `value`
 /// is empty. Flags with a dot in their name are options (Options.def).
 struct Flag {
   std::string_view name;
@@ -20,25 +20,25 @@ struct Flag {
   std::string_view summary;
 };
 
-/// The arguments behind a subcommand's name, checked against its flags.
+/// The arguments after a subcommand's name, checked against its flags.
 ///
 ///   TILEWRIGHT_ASSIGN(CommandLine line, CommandLine::parse(arguments, runFlags));
 ///   for (const std::string &input : line.all("input")) …
 class CommandLine {
 public:
-  /// - flagUnknown: neither a flag of the command nor an option.
-  /// - flagValue: a value is missing, or given where none is taken.
-  /// - optionUnknown, optionValue: as Options::set.
+  /// - flagUnknown: the name is neither a flag of the command nor an option.
+  /// - flagValue: a value is missing, or was given to a flag that takes none.
+  /// - optionUnknown, optionValue: as for Options::set.
   static Result<CommandLine> parse(std::span<const std::string_view> arguments,
                                    std::span<const Flag> flags);
 
   const std::vector<std::string> &files() const { return positional; }
   bool has(std::string_view flag) const { return !all(flag).empty(); }
-  /// Every value given for `flag`, in order; a flag without value counts as "".
+  /// All values given for `flag`, in order; "" for a flag without a value.
   std::vector<std::string> all(std::string_view flag) const;
   /// The last value given for `flag`, or `otherwise`.
   std::string last(std::string_view flag, std::string_view otherwise = "") const;
-  /// Environment first, then the command line.
+  /// Set from the environment and then from the command line, which takes precedence.
   const Options &options() const { return parsedOptions; }
 
 private:

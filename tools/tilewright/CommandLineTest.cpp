@@ -24,14 +24,29 @@ TEST(CommandLine, SplitsFilesFlagsAndOptions) {
   EXPECT_EQ(line.options().import.maxRank, 3);
 }
 
-TEST(CommandLine, UnknownFlagListsTheKnownOnes) {
+TEST(CommandLine, AValueMayBeTheNextWord) {
+  CommandLine line = *parse({"--input", "x", "a.mlirbc", "--import.max-rank", "3", "--quiet", "b"});
+  EXPECT_THAT(line.files(), ElementsAre("a.mlirbc", "b"));
+  EXPECT_THAT(line.all("input"), ElementsAre("x"));
+  EXPECT_EQ(line.options().import.maxRank, 3);
+}
+
+TEST(CommandLine, ASwitchAloneIsOn) {
+  CommandLine line = *parse({"--runtime.tune", "a.mlirbc"});
+  EXPECT_TRUE(line.options().runtime.tune);
+  EXPECT_THAT(line.files(), ElementsAre("a.mlirbc"));
+}
+
+TEST(CommandLine, UnknownFlagSuggestsOneAndListsAll) {
   Status status = parse({"--inputs=x"}).takeStatus();
   EXPECT_EQ(status.error(), Error::flagUnknown);
+  EXPECT_THAT(status.message(), HasSubstr("did you mean '--input'?"));
   EXPECT_THAT(status.message(), HasSubstr("--input, --quiet"));
 }
 
 TEST(CommandLine, MissingAndSurplusValuesAreNamed) {
   EXPECT_EQ(parse({"--input"}).takeStatus().error(), Error::flagValue);
+  EXPECT_EQ(parse({"--input", "--quiet"}).takeStatus().error(), Error::flagValue);
   EXPECT_EQ(parse({"--quiet=yes"}).takeStatus().error(), Error::flagValue);
 }
 

@@ -1,4 +1,4 @@
-// `tilewright compile`: a program in, an executable file out, and what became of it.
+// `tilewright compile`: compiles a program to an executable file and prints a summary.
 #include "tilewright/driver/Compile.h"
 #include "tilewright/artifact/Statistics.h"
 #include "tilewright/artifact/Writer.h"
@@ -45,9 +45,13 @@ void printReport(const driver::CompileReport &report, const artifact::Executable
       else
         ++others;
     }
-  std::cout << "steps       " << launches << " launches of " << executable.kernels.size()
-            << " kernels, " << libraries << " library calls, " << copies << " copies, " << others
-            << " others in " << executable.blocks.size() << " blocks\n"
+  auto count = [](size_t number, std::string_view noun) {
+    return counted(static_cast<int64_t>(number), noun);
+  };
+  std::cout << "steps       " << count(launches, "launch") << " of "
+            << count(executable.kernels.size(), "kernel") << ", "
+            << count(libraries, "library call") << ", " << count(copies, "copy") << ", "
+            << count(others, "other") << " in " << count(executable.blocks.size(), "block") << "\n"
             << "temporaries " << humanBytes(executable.arenaBytes[0]) << "\n"
             << "constants   " << humanBytes(static_cast<int64_t>(executable.constants.size()))
             << "\n"
@@ -60,14 +64,17 @@ void printReport(const driver::CompileReport &report, const artifact::Executable
             << "for         " << executable.target.cpu << "\n";
 }
 
-/// What an executable holds, as files that other tools take.
+/// Writes the code of an executable to files that other tools can read.
 Status writeCode(const artifact::Executable &executable, const std::string &prefix) {
   const bool isGpu = executable.target.triple.starts_with("nvptx");
-  TILEWRIGHT_TRY(writeFile(concat(prefix, isGpu ? ".ptx" : ".o"),
-                           {std::span<const std::byte>(executable.object)}));
-  if (executable.binary.empty())
+  auto write = [&](const char *suffix, std::span<const std::byte> code) -> Status {
+    const std::string path = concat(prefix, suffix);
+    TILEWRIGHT_TRY(writeFile(path, {code}));
+    std::cout << "wrote " << path << "\n";
     return Status();
-  return writeFile(concat(prefix, ".cubin"), {std::span<const std::byte>(executable.binary)});
+  };
+  TILEWRIGHT_TRY(write(isGpu ? ".ptx" : ".o", executable.object));
+  return executable.binary.empty() ? Status() : write(".cubin", executable.binary);
 }
 
 Status compile(const CommandLine &line) {
@@ -81,11 +88,14 @@ Status compile(const CommandLine &line) {
   if (!remarks.empty() && remarks != "all" && remarks != "distribute" && remarks != "fuse" &&
       remarks != "tile")
     return Status(Error::flagValue,
-                  concat("--remarks takes all, distribute, fuse or tile, got '", remarks, "'"));
+                  concat("--remarks must be all, distribute, fuse or tile, got '", remarks, "'"));
   TILEWRIGHT_ASSIGN(artifact::Executable executable,
                     compileFile(path, optionsOf(line), report, !remarks.empty()));
   std::vector<std::byte> bytes = artifact::writeExecutable(executable);
   TILEWRIGHT_TRY(writeFile(output, {std::span<const std::byte>(bytes)}));
+  std::cout << "wrote " << output << " (" << humanBytes(static_cast<int64_t>(bytes.size()))
+            << "): " << counted(static_cast<int64_t>(executable.kernels.size()), "kernel")
+            << " for " << executable.target.cpu << "\n";
   if (line.has("code"))
     TILEWRIGHT_TRY(writeCode(executable, line.last("code")));
   if (line.has("report"))

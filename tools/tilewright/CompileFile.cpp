@@ -1,5 +1,7 @@
 #include "tools/tilewright/CompileFile.h"
 
+#include "tilewright/artifact/Format.h"
+#include "tilewright/artifact/Reader.h"
 #include "tilewright/interpret/RankGroups.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Progress.h"
@@ -43,6 +45,26 @@ Result<artifact::Executable> compileFile(const std::string &path, const Options 
   Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
   driver::runOnLargeStack([&] { executable = driver::compile(*module, request); });
   return executable;
+}
+
+Result<std::optional<artifact::Executable>> readIfExecutable(const std::string &path,
+                                                             const Options &options) {
+  TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open(path, options.import));
+  const std::span<const std::byte> bytes = file.bytes();
+  const std::string_view start(reinterpret_cast<const char *>(bytes.data()),
+                               std::min(bytes.size(), artifact::magic.size()));
+  if (start != artifact::magic)
+    return std::optional<artifact::Executable>();
+  TILEWRIGHT_ASSIGN(artifact::Executable executable, artifact::readExecutable(bytes));
+  return std::optional(std::move(executable));
+}
+
+std::string counted(int64_t count, std::string_view noun) {
+  if (count == 1)
+    return concat("1 ", noun);
+  if (noun.ends_with("y"))
+    return concat(count, " ", noun.substr(0, noun.size() - 1), "ies");
+  return concat(count, " ", noun, noun.ends_with("ch") ? "es" : "s");
 }
 
 std::string humanBytes(int64_t bytes) {

@@ -1,16 +1,17 @@
-// `tilewright explain`: what an error means, why ops were fused or not, who holds the memory, where
-// a layout puts the elements of a tile.
-#include "tilewright/artifact/Format.h"
-#include "tilewright/artifact/Reader.h"
-#include "tilewright/import/ArtifactFile.h"
+// `tilewright explain`: explains errors, kernels, fusion decisions, the memory peak and layouts.
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Suggest.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
+#include "tools/tilewright/KernelRows.h"
 #include "tools/tilewright/LayoutPicture.h"
 #include "tools/tilewright/MemoryPicture.h"
+#include "tools/tilewright/PageText.h"
 
+#include <cctype>
 #include <iostream>
+#include <unistd.h>
 
 namespace tilewright::tools {
 namespace {
@@ -18,51 +19,52 @@ namespace {
 constexpr Flag explainFlags[] = {
     {"output", "FILE.svg",
      "where the picture goes (memory: FILE with .memory.svg if not given; layout: none)"},
+    {"details", "", "for kernels: also the layout of each tile, with what it costs"},
     {"tile", "64x16", "for layout: the tile's size (default: all that the layout covers)"},
     targetFlag,
     traceFlag,
 };
 
 Status explainError(const std::string &id) {
+  std::vector<std::string> words = {"fusion", "kernels", "memory", "layout"};
   for (Error error : allErrors())
-    if (idOf(error) == id) {
-      std::cout << id << " " << stageOf(error) << ": " << summaryOf(error) << "\n"
-                << nameOf(codeOf(error)) << "\nmore: docs/errors/" << id << ".md\n";
-      return Status();
-    }
+    words.push_back(idOf(error));
+  // Also accept e2010 and 2010.
+  std::string wanted = id;
+  if (!wanted.empty() && (wanted[0] == 'e' || std::isdigit(static_cast<unsigned char>(wanted[0]))))
+    wanted = concat("E", wanted[0] == 'e' ? wanted.substr(1) : wanted);
+  if (const std::optional<std::string_view> page = errorPage(wanted)) {
+    std::cout << pageText(*page, isatty(STDOUT_FILENO));
+    return Status();
+  }
   return Status(Error::commandUsage,
-                concat("no error is called '", id, "'; ids look like ", idOf(allErrors().front()),
-                       ", and fusion, kernels and memory take a FILE"));
+                concat("unknown topic '", id, "'", didYouMean(id, words), " (errors look like ",
+                       idOf(allErrors().front()), "; fusion, kernels and memory take a FILE)"));
 }
 
 Status explainFusion(const std::string &path, const CommandLine &line) {
   driver::CompileReport report;
-  TILEWRIGHT_TRY(compileFile(path, line.options(), report, /*wantsRemarks=*/true).takeStatus());
+  TILEWRIGHT_TRY(compileFile(path, optionsOf(line), report, /*wantsRemarks=*/true).takeStatus());
   printRemarks(report.remarks, "all");
   return Status();
 }
 
-/// An executable file, or a program, which is compiled.
+/// Reads an executable file, or compiles a program.
 Result<artifact::Executable> readOrCompile(const std::string &path, const CommandLine &line) {
-  {
-    TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open(path, line.options().import));
-    std::span<const std::byte> bytes = file.bytes();
-    std::string_view start(reinterpret_cast<const char *>(bytes.data()),
-                           std::min(bytes.size(), artifact::magic.size()));
-    if (start == artifact::magic)
-      return artifact::readExecutable(bytes);
-  }
+  TILEWRIGHT_ASSIGN(std::optional<artifact::Executable> ready,
+                    readIfExecutable(path, line.options()));
+  if (ready)
+    return *std::move(ready);
   driver::CompileReport report;
-  return compileFile(path, line.options(), report);
+  return compileFile(path, optionsOf(line), report);
 }
 
 Status explainMemory(const std::string &path, const CommandLine &line) {
   TILEWRIGHT_ASSIGN(artifact::Executable executable, readOrCompile(path, line));
   std::optional<artifact::MemoryTimeline> memory = artifact::MemoryTimeline::of(executable);
   if (!memory)
-    return Status(Error::commandUsage,
-                  concat(path, " has no steps, or does not say how its memory is used; compile it "
-                               "again with this version"));
+    return Status(Error::commandUsage, concat(path, " has no steps or no information about its "
+                                                    "memory; compile it again with this version"));
   std::string output = line.last("output");
   if (output.empty())
     output = concat(path.substr(0, path.rfind('.')), ".memory.svg");
@@ -72,7 +74,7 @@ Status explainMemory(const std::string &path, const CommandLine &line) {
   return Status();
 }
 
-/// Numbers with an x between them.
+/// Sizes separated by an x.
 Result<llvm::SmallVector<int64_t>> parseTile(const std::string &text) {
   llvm::SmallVector<int64_t> tile;
   for (llvm::StringRef rest = text; !rest.empty();) {
@@ -80,7 +82,7 @@ Result<llvm::SmallVector<int64_t>> parseTile(const std::string &text) {
     int64_t size;
     if (first.getAsInteger(10, size) || size < 1 || size > (1 << 24))
       return Status(Error::commandUsage,
-                    concat("--tile takes sizes with an x between them, as 64x16, got ", text));
+                    concat("--tile expects sizes separated by x, such as 64x16, got ", text));
     tile.push_back(size);
     rest = others;
   }
@@ -98,12 +100,12 @@ Status explainLayout(const std::string &text, const CommandLine &line) {
       tile.push_back(layout->cover(dim));
   if (static_cast<int64_t>(tile.size()) != layout->rank())
     return Status(Error::commandUsage, concat("the layout has ", layout->rank(),
-                                              " dimensions and --tile ", tile.size()));
+                                              " dimensions, but --tile has ", tile.size()));
   for (int64_t dim = 0; dim < layout->rank(); ++dim)
     if (layout->cover(dim) < tile[dim])
       return Status(Error::commandUsage,
                     concat("the layout covers ", layout->cover(dim), " elements of dimension ", dim,
-                           ", and the tile has ", tile[dim]));
+                           ", but the tile has ", tile[dim]));
   std::cout << layoutTable(*layout, tile);
   if (std::string output = line.last("output"); !output.empty()) {
     const std::string picture = layoutPicture(*layout, tile);
@@ -113,34 +115,23 @@ Status explainLayout(const std::string &text, const CommandLine &line) {
   return Status();
 }
 
-/// What each kernel of a GPU is: why it has its tile, its layouts, its depth and its roles, and
-/// what it takes of the chip.
+/// Prints each kernel, its resources and the reasons for its decisions; with --details also the
+/// layouts of its tiles and their costs.
 Status explainKernels(const std::string &path, const CommandLine &line) {
-  const Options options = optionsOf(line);
   driver::CompileReport report;
   TILEWRIGHT_ASSIGN(artifact::Executable executable,
-                    compileFile(path, options, report, /*wantsRemarks=*/true));
+                    compileFile(path, optionsOf(line), report, /*wantsRemarks=*/true));
+  std::cout << kernelTable(executable, report);
+  if (!line.has("details")) {
+    std::cout << "\n--details lists the layout of each tile with its cycles; `tilewright report` "
+                 "draws them\n";
+    return Status();
+  }
+  std::cout << "\n";
   printRemarks(report.remarks, "tile");
   if (!report.assembler.empty())
-    std::cout << "assembled by ptxas " << report.assembler << "\n";
-  for (const artifact::Kernel &kernel : executable.kernels) {
-    std::cout << kernel.symbol << ": ";
-    if (!kernel.gpu) {
-      std::cout << kernel.grid << " work items\n";
-      continue;
-    }
-    const artifact::GpuLaunch &launch = *kernel.gpu;
-    std::cout << launch.grid[0] << "x" << launch.grid[1] << "x" << launch.grid[2] << " blocks of "
-              << launch.block[0] << " threads, clusters of "
-              << launch.cluster[0] * launch.cluster[1] * launch.cluster[2] << ", "
-              << humanBytes(launch.sharedBytes) << " of shared memory, " << launch.tensorMaps.size()
-              << " tensor maps";
-    for (const nvptx::KernelBudget &budget : report.budgets)
-      if (budget.symbol == kernel.symbol)
-        std::cout << "; " << budget.registers << " registers, " << budget.spillStoreBytes
-                  << " bytes spilled";
-    std::cout << "\n";
-  }
+    std::cout << "assembled by " << report.assembler << "\n";
+  std::cout << kernelResources(kernelRows(executable, report));
   return Status();
 }
 
@@ -162,24 +153,19 @@ Status explain(const CommandLine &line) {
 
 const Command explainCommand{
     "explain",
-    "E1003 | fusion FILE | kernels FILE [--target=CHIP] | memory FILE [--output=FILE.svg] | layout "
-    "TEXT "
-    "[--tile=64x16]",
-    "says what an error means, why ops were fused or not, why kernels are as they are, who holds "
-    "the memory or an element",
+    "E2104 | fusion FILE | kernels FILE [--target=CHIP] | memory FILE | layout TEXT",
+    "says what an error means, why ops were fused or not, what the kernels are, who holds memory",
     "\nFILE is a StableHLO portable artifact or text in our dialects, which is compiled; for "
-    "memory "
-    "also\n"
-    "an executable. fusion lists each decision with the two ops, their source lines and the "
-    "reason.\n"
-    "kernels says why each has its tile, its layouts, its depth and its roles, and what it takes "
-    "of "
-    "the chip.\n"
-    "memory prints who holds the temporaries at the peak, and draws bytes alive over the plan.\n"
-    "layout shows which lane and register holds each element of a tile; TEXT is what stands in\n"
-    "#sm.layout<…>.\n\n"
+    "memory\n"
+    "also an executable.\n\n"
+    "  E2104    the page of an error: what happened, and what to do\n"
+    "  fusion   each decision with the two ops, their source lines and the reason\n"
+    "  kernels  a line a kernel with what it takes of the chip, and why it is as it is\n"
+    "  memory   who holds the temporaries at the peak, and a picture of the bytes alive\n"
+    "  layout   which lane and register holds each element of a tile; TEXT is what stands in\n"
+    "           #sm.layout<…>\n\n"
     "  tilewright explain memory step.mlirbc --output=step.svg\n"
-    "  tilewright explain kernels docs/examples/softmax.mlir --target=sm_90a\n"
+    "  tilewright explain kernels step.mlirbc --target=sm_90a\n"
     "  tilewright explain layout '[2 reg:2, 8 lane:4] [4 lane, 2 reg]' --output=layout.svg\n",
     explainFlags,
     explain};

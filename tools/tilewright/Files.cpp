@@ -50,7 +50,7 @@ Status writeFile(const std::string &path,
   for (std::span<const std::byte> piece : pieces)
     if (std::fwrite(piece.data(), 1, piece.size(), file.get()) != piece.size())
       return failed();
-  // A full disk may show only when the buffer is written back.
+  // A full disk may be reported only when fclose() flushes the buffer.
   if (std::fclose(file.release()) != 0)
     return failed();
   if (std::rename(temporary.c_str(), path.c_str()) != 0)

@@ -1,4 +1,4 @@
-// Whole files in and out, with failures that name the file and the reason.
+// Reads and writes whole files; failures name the file and the reason.
 #ifndef TOOLS_TILEWRIGHT_FILES_H
 #define TOOLS_TILEWRIGHT_FILES_H
 
@@ -13,9 +13,9 @@ namespace tilewright::tools {
 /// - fileUnreadable: with the operating system's reason.
 Result<std::string> readFile(const std::string &path);
 
-/// Writes the pieces one after the other to a temporary file beside `path` and
-/// renames it, so that a reader never sees half a file.
-/// - fileUnwritable: with the operating system's reason; nothing is left behind.
+/// Writes the concatenated pieces to a temporary file next to `path` and renames it, so that a
+/// reader never sees half a file.
+/// - fileUnwritable: with the operating system's reason; the temporary file is removed.
 Status writeFile(const std::string &path, std::initializer_list<std::span<const std::byte>> pieces);
 
 } // namespace tilewright::tools

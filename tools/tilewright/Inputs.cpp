@@ -1,12 +1,15 @@
 #include "tools/tilewright/Inputs.h"
 
 #include "tilewright/numerics/Convert.h"
+#include "tilewright/numerics/scalar/Scalar.h"
 #include "tilewright/support/Concat.h"
 #include "tools/tilewright/Files.h"
 #include "tools/tilewright/Npy.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <utility>
 
 using namespace tilewright::numerics;
 using namespace tilewright::interpret;
@@ -31,18 +34,19 @@ Result<Tensor> fromFile(const std::string &path, const Parameter &parameter, Con
   if (!matches(array->descriptor, parameter.type) || !fits(array->shape, parameter))
     return Status(Error::inputMismatch,
                   concat(path, " has shape ", array->shape.toString(), " and type '",
-                         array->descriptor, "', the parameter is ", parameter.toString()));
+                         array->descriptor, "', but the parameter is ", parameter.toString()));
   if (array->elements.size() != static_cast<size_t>(array->shape.byteCount(parameter.type)))
     return Status(Error::npyMalformed,
-                  concat(path, " should hold ", array->shape.byteCount(parameter.type),
-                         " bytes of elements, holds ", array->elements.size()));
+                  concat(path, " must contain ", array->shape.byteCount(parameter.type),
+                         " bytes of elements, got ", array->elements.size()));
   TILEWRIGHT_ASSIGN(Tensor tensor, Tensor::allocate(parameter.type, array->shape, context));
   std::memcpy(tensor.mutableData(), array->elements.data(), array->elements.size());
   return tensor;
 }
 
-/// Reads one number at the front of `text` and drops it. Whole numbers stay
-/// exact to 64 bits; a program's own type decides what becomes of the rest.
+/// Parses one number at the start of `text` and removes it. Integers are parsed exactly, as 64
+/// bits, and other numbers as f64; both are then converted to `type`. Fails if the text is not a
+/// number, or not a value of an integer type: 300 or 1.5 for i8.
 bool takeElement(std::string_view &text, ElementType type, std::byte *element) {
   size_t end = std::min(text.find(','), text.size());
   std::string_view word = text.substr(0, end);
@@ -58,8 +62,19 @@ bool takeElement(std::string_view &text, ElementType type, std::byte *element) {
     if (error != std::errc() || at != stop || word.empty())
       return false;
     convert(from, reinterpret_cast<std::byte *>(&value), type, element, 1);
-    return true;
+    if (!numerics::isInteger(type) && type != ElementType::pred)
+      return true;
+    const numerics::Scalar read = numerics::loadScalar(type, element);
+    const bool isSigned = numerics::isSigned(type);
+    if constexpr (std::is_integral_v<decltype(value)>)
+      return isSigned ? std::cmp_equal(read.i, value) : std::cmp_equal(read.u, value);
+    else
+      // A larger integer is exact only in digits.
+      return std::fabs(value) <= 0x1p53 && (isSigned ? double(read.i) : double(read.u)) == value;
   };
+  // An integer has no negative zero.
+  if (word == "-0")
+    return reads(double(), ElementType::f64);
   return reads(int64_t(), ElementType::i64) || reads(uint64_t(), ElementType::ui64) ||
          reads(double(), ElementType::f64);
 }
@@ -71,14 +86,16 @@ Result<Parameter> parseType(std::string_view text) {
     int64_t size = 0;
     auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), size);
     if (error != std::errc() || at == text.data() + text.size() || *at != 'x')
-      return Status(Error::inputMismatch, concat("'", text, "' is not a size and an x"));
+      return Status(Error::inputMismatch,
+                    concat("expected a type such as 2x3xf32, got '", text, "'"));
     parameter.dims.emplace_back(size);
     text.remove_prefix(at - text.data() + 1);
   }
   std::optional<ElementType> type = elementTypeNamed(text);
   if (!type)
     return Status(Error::inputMismatch,
-                  concat("'", text, "' is not an element type; f32, i64, ui8, bf16, i1 are"));
+                  concat("unknown element type '", text,
+                         "'; expected a type such as f32, i64, ui8, bf16 or i1"));
   parameter.type = *type;
   return parameter;
 }
@@ -91,9 +108,9 @@ Result<Tensor> fromValues(std::string_view text, const Parameter &parameter, Con
     dims.push_back(*size);
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));
   if (given.type != parameter.type || !fits(shape, parameter))
-    return Status(
-        Error::inputMismatch,
-        concat("'", text.substr(0, equals), "' does not fit the parameter ", parameter.toString()));
+    return Status(Error::inputMismatch,
+                  concat("'", text.substr(0, equals), "' does not match the parameter ",
+                         parameter.toString()));
   TILEWRIGHT_ASSIGN(Tensor tensor, Tensor::allocate(given.type, shape, context));
   std::string_view values = text.substr(equals + 1);
   std::byte *at = tensor.mutableData();
@@ -103,12 +120,13 @@ Result<Tensor> fromValues(std::string_view text, const Parameter &parameter, Con
     if (splat && i > 0)
       std::memcpy(at + i * step, at, step);
     else if (!takeElement(values, given.type, at + i * step))
-      return Status(Error::inputMismatch, concat("element ", i, " of ", shape.elementCount(),
-                                                 " in '", text, "' is missing or is not a number"));
+      return Status(Error::inputMismatch,
+                    concat("element ", i, " of ", shape.elementCount(), " in '", text,
+                           "' is missing or is not a value of ", spelling(given.type)));
   }
   if (!splat && !values.empty())
     return Status(Error::inputMismatch,
-                  concat("'", text, "' gives more than ", shape.elementCount(), " elements"));
+                  concat("'", text, "' has more than ", shape.elementCount(), " elements"));
   return tensor;
 }
 

@@ -1,4 +1,4 @@
-// A program's inputs as a person gives them: files, or values typed in place.
+// The inputs of a program as the user specifies them: files, or values on the command line.
 #ifndef TOOLS_TILEWRIGHT_INPUTS_H
 #define TOOLS_TILEWRIGHT_INPUTS_H
 
@@ -11,7 +11,7 @@
 
 namespace tilewright::tools {
 
-/// What the program expects at one position. A missing size is a dynamic one.
+/// The type that the program expects at one position. A missing size is dynamic.
 struct Parameter {
   numerics::ElementType type;
   std::vector<std::optional<int64_t>> dims;
@@ -19,13 +19,13 @@ struct Parameter {
   std::string toString() const; ///< "2x?xf32"
 };
 
-/// The tensor for one parameter, from `text`:
+/// Reads the tensor for one parameter from `text`:
 ///
 ///   weights.npy           a file that numpy.save wrote
 ///   2x3xf32=1,2,3,4,5,6   all elements in row-major order
-///   2x3xf32=0             one element for all
+///   2x3xf32=0             the same value for all elements
 ///
-/// - fileUnreadable, npyMalformed: as readFile and parseNpy.
+/// - fileUnreadable, npyMalformed: as for readFile and parseNpy.
 /// - inputMismatch: type, shape or number of elements differ from the parameter's.
 Result<interpret::Tensor> readInput(std::string_view text, const Parameter &parameter,
                                     interpret::Context &context);

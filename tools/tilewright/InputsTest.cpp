@@ -35,11 +35,35 @@ TEST(Inputs, LargeIntegersStayExact) {
   EXPECT_EQ(tensor.toString(), "[18446744073709551615, 9007199254740993]");
 }
 
+TEST(Inputs, NegativeZeroKeepsItsSign) {
+  Context context;
+  EXPECT_EQ(readInput("2xf32=-0,0", {ElementType::f32, {2}}, context)->toString(), "[-0, 0]");
+  EXPECT_EQ(readInput("1xi32=-0", {ElementType::i32, {1}}, context)->toString(), "[0]");
+}
+
+TEST(Inputs, ANumberThatTheTypeDoesNotHaveIsRefused) {
+  Context context;
+  for (const auto &[text, type] : std::vector<std::pair<std::string, ElementType>>{
+           {"1xi8=300", ElementType::i8},
+           {"1xi8=-129", ElementType::i8},
+           {"1xui8=-1", ElementType::ui8},
+           {"1xui64=-1", ElementType::ui64},
+           {"1xi64=9223372036854775808", ElementType::i64},
+           {"1xi32=1.5", ElementType::i32},
+           {"1xi32=nan", ElementType::i32},
+           {"1xi1=2", ElementType::pred}})
+    EXPECT_THAT(readInput(text, {type, {1}}, context).takeStatus().message(),
+                HasSubstr("is not a value of"))
+        << text;
+  EXPECT_TRUE(readInput("1xi8=-128", {ElementType::i8, {1}}, context).isOk());
+  EXPECT_TRUE(readInput("1xi4=1e0", {ElementType::i4, {1}}, context).isOk());
+}
+
 TEST(Inputs, MismatchNamesBothSides) {
   Context context;
   Status status = readInput("3x2xf32=0", matrix, context).takeStatus();
   EXPECT_EQ(status.error(), Error::inputMismatch);
-  EXPECT_THAT(status.message(), HasSubstr("'3x2xf32' does not fit the parameter 2x?xf32"));
+  EXPECT_THAT(status.message(), HasSubstr("'3x2xf32' does not match the parameter 2x?xf32"));
 }
 
 TEST(Inputs, WrongNumberOfElementsIsNamed) {

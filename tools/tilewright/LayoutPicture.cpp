@@ -11,19 +11,16 @@ using sm::Axis, sm::Coordinates, sm::Layout;
 
 namespace {
 
-/// Okabe and Ito's, lightened so that dark letters stay readable.
-constexpr const char *colours[] = {"#9ecae8", "#f3cf80", "#80cfb9", "#e6bcd3",
-                                   "#e4f0a8", "#eaaf80", "#cfc3ea", "#c8ccd2"};
-constexpr int64_t cellWidth = 44, cellHeight = 22, border = 40;
-/// More would be a picture that no viewer opens.
-constexpr int64_t mostCells = 20000;
+constexpr int64_t cellHeight = 22, border = 40, shades = 32, swatchWidth = 26;
+/// The maximum number of cells; viewers cannot open larger pictures.
+constexpr int64_t maxCells = 20000;
 
 bool isOfMemory(const Layout &layout) {
   return layout.extent(Axis::offset) > 1 || layout.extent(Axis::tmemLane) > 1 ||
          layout.extent(Axis::tmemColumn) > 1;
 }
 
-/// Lane and register, or the place in memory.
+/// Lane and register, or the offset in memory.
 std::string nameOfPlace(const Layout &layout, const Coordinates &at) {
   if (layout.extent(Axis::tmemLane) > 1 || layout.extent(Axis::tmemColumn) > 1)
     return concat(at[Axis::tmemLane], ":", at[Axis::tmemColumn]);
@@ -70,6 +67,21 @@ Size coverOf(const Layout &layout) {
   return size;
 }
 
+/// One of 32 hues, light enough for dark text. Neighbours also differ in lightness, for
+/// colour-blind readers.
+std::string colourOf(int64_t number) {
+  const int64_t shade = number % shades;
+  return concat("hsl(", shade * 360 / shades, ",70%,", shade % 2 ? 86 : 76, "%)");
+}
+
+/// The number that determines a cell's colour: its lane, or in a memory layout its offset modulo
+/// 32.
+int64_t shadeOf(const Layout &layout, const Coordinates &at) {
+  if (layout.extent(Axis::tmemLane) > 1)
+    return at[Axis::tmemLane];
+  return isOfMemory(layout) ? at[Axis::offset] : at[Axis::lane];
+}
+
 std::string copiesOf(const Layout &layout) {
   std::string text;
   for (const sm::Digit &digit : layout.getCopies())
@@ -81,10 +93,10 @@ std::string copiesOf(const Layout &layout) {
 
 } // namespace
 
-std::string layoutTable(const Layout &layout, llvm::ArrayRef<int64_t> tile, int64_t mostRows,
-                        int64_t mostColumns) {
+std::string layoutTable(const Layout &layout, llvm::ArrayRef<int64_t> tile, int64_t maxRows,
+                        int64_t maxColumns) {
   const Size size = sizeOf(tile);
-  const int64_t rows = std::min(size.rows, mostRows), columns = std::min(size.columns, mostColumns);
+  const int64_t rows = std::min(size.rows, maxRows), columns = std::min(size.columns, maxColumns);
   std::string out;
   size_t widest = 0;
   std::vector<std::vector<std::string>> cells;
@@ -111,13 +123,13 @@ std::string layoutTable(const Layout &layout, llvm::ArrayRef<int64_t> tile, int6
     out += "      …\n";
   out += concat("\nlayout     ", layout.canonical().str(), "\n");
   if (isOfMemory(layout)) {
-    out += concat("elements   ", layout.extent(Axis::offset), " places in memory\n");
+    out += concat("elements   ", layout.extent(Axis::offset), " memory locations\n");
   } else {
     out +=
         concat("each cell  [warp] lane:register\nthreads    ", layout.extent(Axis::lane),
                " lanes x ", layout.extent(Axis::warp) * layout.extent(Axis::group), " warps",
                layout.extent(Axis::cta) > 1 ? concat(" x ", layout.extent(Axis::cta), " CTAs") : "",
-               "\nregisters  ", layout.extent(Axis::reg), " a thread\ncopies     ",
+               "\nregisters  ", layout.extent(Axis::reg), " per thread\ncopies     ",
                copiesOf(layout), "\n");
     for (int64_t dim = 0; dim < layout.rank(); ++dim)
       if (layout.vectorLength(dim) > 1)
@@ -126,29 +138,56 @@ std::string layoutTable(const Layout &layout, llvm::ArrayRef<int64_t> tile, int6
   }
   for (int64_t dim = 0; dim < layout.rank(); ++dim)
     if (layout.cover(dim) > tile[dim])
-      out += concat("beyond     dimension ", dim, " is held as ", layout.cover(dim), ", of which ",
-                    tile[dim], " count\n");
+      out += concat("padding    dimension ", dim, " has ", layout.cover(dim),
+                    " elements, of which ", tile[dim], " are in the tile\n");
   return out;
 }
 
-std::string layoutPicture(const Layout &layout, llvm::ArrayRef<int64_t> tile) {
+std::string layoutPicture(const Layout &layout, llvm::ArrayRef<int64_t> tile, int64_t maxRows,
+                          int64_t maxColumns) {
   const Size size = sizeOf(tile), cover = coverOf(layout);
-  int64_t rows = cover.rows, columns = cover.columns;
-  // The left upper part, if all were too much.
-  columns = std::min<int64_t>(columns, 512);
-  rows = std::min(rows, std::max<int64_t>(mostCells / columns, 1));
-  const int64_t width = border + columns * cellWidth + 12,
-                height = border + 24 + rows * cellHeight + 12;
+  const int64_t columns = std::min(cover.columns, maxColumns),
+                rows = std::min({cover.rows, maxRows, std::max<int64_t>(maxCells / columns, 1)});
+  const int64_t warps =
+      layout.extent(Axis::cta) * layout.extent(Axis::group) * layout.extent(Axis::warp);
+  const bool namesWarps = warps > 1 && !isOfMemory(layout);
+  const int64_t cellWidth = namesWarps ? 62 : 44, legendTop = 34,
+                top = legendTop + 2 * cellHeight + 40;
+  const std::string title = layout.canonical().str();
+  const int64_t width = std::max({border + columns * cellWidth + 12,
+                                  border + shades / 2 * swatchWidth + 200,
+                                  border + static_cast<int64_t>(title.size()) * 8 + 12}),
+                height = top + rows * cellHeight + 12;
   std::string svg =
       concat("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", height,
              "\" font-family=\"monospace\" font-size=\"11\">\n",
              "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"", border,
-             "\" y=\"18\" font-size=\"13\">", layout.canonical().str(), "</text>\n");
-  auto text = [&](int64_t x, int64_t y, const std::string &content) {
-    svg +=
-        concat("<text x=\"", x, "\" y=\"", y, "\" text-anchor=\"middle\">", content, "</text>\n");
+             "\" y=\"18\" font-size=\"13\">", title, "</text>\n");
+  auto text = [&](int64_t x, int64_t y, const std::string &content, const char *anchor = "middle") {
+    svg += concat("<text x=\"", x, "\" y=\"", y, "\" text-anchor=\"", anchor, "\">", content,
+                  "</text>\n");
   };
-  const int64_t top = border + 12;
+  auto box = [&](const char *kind, int64_t x, int64_t y, int64_t wide, const std::string &fill,
+                 const std::string &says) {
+    svg +=
+        concat("<rect class=\"", kind, "\" x=\"", x, "\" y=\"", y, "\" width=\"", wide,
+               "\" height=\"", cellHeight, "\" stroke=\"#555\" stroke-width=\"0.5\" fill=\"", fill,
+               "\">", says.empty() ? "" : concat("<title>", says, "</title>"), "</rect>\n");
+  };
+  const bool ofMemory = isOfMemory(layout);
+  for (int64_t shade = 0; shade < shades; ++shade) {
+    const int64_t x = border + shade % (shades / 2) * swatchWidth,
+                  y = legendTop + shade / (shades / 2) * cellHeight;
+    box("legend", x, y, swatchWidth, colourOf(shade), "");
+    text(x + swatchWidth / 2, y + 15, concat(shade));
+  }
+  const int64_t beside = border + shades / 2 * swatchWidth + 10;
+  text(beside, legendTop + 15, ofMemory ? "colour: place mod 32" : "colour: lane", "start");
+  text(beside, legendTop + 15 + cellHeight,
+       ofMemory     ? "cell: place in memory"
+       : namesWarps ? "cell: warp lane:register"
+                    : "cell: lane:register",
+       "start");
   for (int64_t column = 0; column < columns; ++column)
     text(border + column * cellWidth + cellWidth / 2, top - 5, concat(column));
   for (int64_t row = 0; row < rows; ++row) {
@@ -158,12 +197,11 @@ std::string layoutPicture(const Layout &layout, llvm::ArrayRef<int64_t> tile) {
       const bool inside = row < size.rows && column < size.columns;
       const int64_t warp = warpOf(layout, at), x = border + column * cellWidth,
                     y = top + row * cellHeight;
-      svg += concat("<rect x=\"", x, "\" y=\"", y, "\" width=\"", cellWidth, "\" height=\"",
-                    cellHeight, "\" stroke=\"#555\" stroke-width=\"0.5\" fill=\"",
-                    inside ? colours[warp % std::size(colours)] : "#eeeeee", "\"><title>index ",
-                    row, ", ", column, ": warp ", warp, " lane ", at[Axis::lane], " register ",
-                    at[Axis::reg], inside ? "" : ", beyond the tile", "</title></rect>\n");
-      text(x + cellWidth / 2, y + 15, nameOfPlace(layout, at));
+      box("cell", x, y, cellWidth, inside ? colourOf(shadeOf(layout, at)) : "#eeeeee",
+          concat("index ", row, ", ", column, ": warp ", warp, " lane ", at[Axis::lane],
+                 " register ", at[Axis::reg], inside ? "" : ", beyond the tile"));
+      text(x + cellWidth / 2, y + 15,
+           concat(namesWarps ? concat("w", warp, " ") : "", nameOfPlace(layout, at)));
     }
   }
   return svg + "</svg>\n";

@@ -1,3 +1,4 @@
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/import/Import.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
@@ -14,9 +15,10 @@ bool isArtifact(std::span<const std::byte> bytes) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-/// Text in our dialects, with the first diagnostic as the reason of a failure.
+/// Parses text in our dialects; a failure contains the first diagnostic.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> parseText(mlir::MLIRContext &context,
                                                     const ArtifactFile &file) {
+  context.loadDialect<exec::ExecDialect>(); // dumps of the first stages name their target
   std::string reason;
   mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
     if (reason.empty()) {

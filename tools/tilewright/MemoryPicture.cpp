@@ -1,6 +1,7 @@
 #include "tools/tilewright/MemoryPicture.h"
 
 #include "tilewright/support/Concat.h"
+#include "tools/tilewright/Markup.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,29 +17,13 @@ namespace {
 constexpr double width = 1180, left = 84, plotWidth = 700, legendLeft = left + plotWidth + 28;
 constexpr double curveTop = 78, curveHeight = 190, arenaTop = 326, arenaHeight = 300;
 constexpr double height = arenaTop + arenaHeight + 62;
-/// More would be a picture that no viewer opens; the largest are drawn.
-constexpr size_t mostRectangles = 4000;
-/// Okabe and Ito's, which people tell apart who see few colours.
+/// The maximum number of rectangles, because viewers cannot open larger pictures; the largest ones
+/// are drawn.
+constexpr size_t maxRectangles = 4000;
+/// Okabe and Ito's palette, which colour-blind readers can tell apart.
 constexpr const char *colours[] = {"#0072B2", "#E69F00", "#009E73", "#CC79A7",
                                    "#56B4E9", "#D55E00", "#F0E442", "#000000"};
 constexpr const char *otherColour = "#c3c9d1";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out;
-}
 
 std::string shortened(const std::string &text, size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 1) + "…";
@@ -55,7 +40,7 @@ std::string human(double bytes) {
   return text;
 }
 
-/// The picture as it grows, with the coordinates of both panels.
+/// Builds the picture, with the coordinates of both panels.
 class Picture {
 public:
   Picture(const artifact::Executable &executable, const MemoryTimeline &memory)
@@ -115,7 +100,7 @@ private:
     }
   }
 
-  /// The bytes alive. Of what falls on one pixel, the most is drawn.
+  /// Draws the number of live bytes. If several steps fall on the same pixel, draws their maximum.
   void drawCurve() {
     std::map<int, int64_t> most;
     int64_t before = 0;
@@ -134,7 +119,7 @@ private:
       double atX = pixel / 2.0;
       path += concat(" L", number(atX), ",", number(y(level)), " L", number(atX), ",",
                      number(y(bytes)));
-      // From this pixel to the next it is what the last change here left.
+      // Until the next pixel the curve keeps the last value of this one.
       auto time = static_cast<int64_t>(
           std::floor((atX + 0.25 - left) / plotWidth * static_cast<double>(memory.endTime + 1)));
       level = memory.bytesAt(time);
@@ -157,7 +142,7 @@ private:
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return area(a) > area(b); });
-    const size_t shown = std::min(order.size(), mostRectangles);
+    const size_t shown = std::min(order.size(), maxRectangles);
     for (size_t i = 0; i < shown; ++i) {
       const MemoryTimeline::Buffer &buffer = memory.buffers[order[i]];
       const artifact::Step &maker = *memory.steps[buffer.maker];
@@ -176,10 +161,16 @@ private:
           buffer.bytes, " bytes</title></rect>\n");
     }
     frame(arenaTop, arenaHeight, "the arena, by address");
+    // Omit a label that would overlap the previous one.
+    double free = 0;
     for (int tick = 0; tick <= 6; ++tick) {
       size_t step = (memory.steps.size() - 1) * static_cast<size_t>(tick) / 6;
-      text(x(memory.times[step]), arenaTop + arenaHeight + 17, "middle", std::to_string(step), 11,
-           "#555");
+      const std::string label = std::to_string(step);
+      const double at = x(memory.times[step]), half = 3.5 * static_cast<double>(label.size());
+      if (at - half < free)
+        continue;
+      free = at + half + 6;
+      text(at, arenaTop + arenaHeight + 17, "middle", label, 11, "#555");
     }
     text(left + plotWidth / 2, arenaTop + arenaHeight + 36, "middle", "step of the plan", 12,
          "#555");
@@ -193,13 +184,15 @@ private:
     out += concat("<line x1=\"", number(atX), "\" x2=\"", number(atX), "\" y1=\"", curveTop,
                   "\" y2=\"", arenaTop + arenaHeight,
                   "\" stroke=\"#b00\" stroke-dasharray=\"4 3\"/>\n");
-    text(atX, arenaTop - 22, "middle",
+    // The label has its own row between the panels, on the side of the line that has room.
+    const bool isLeft = atX < left + plotWidth / 2;
+    text(atX + (isLeft ? 5 : -5), arenaTop - 24, isLeft ? "start" : "end",
          concat("peak: ", human(static_cast<double>(memory.peakBytes))), 12, "#b00");
   }
 
   void drawLegend(const std::vector<size_t> &holders) {
     double atY = curveTop + 6;
-    text(legendLeft, atY, "start", "who holds it at the peak", 13);
+    text(legendLeft, atY, "start", "what is alive at the peak", 13);
     int64_t rest = 0;
     size_t others = 0;
     for (size_t holder : holders) {
@@ -216,7 +209,7 @@ private:
                     "\" width=\"13\" height=\"13\" fill=\"", found->second, "\"/>\n");
       text(legendLeft + 20, atY, "start",
            concat(human(static_cast<double>(buffer.bytes)), "  ", shortened(maker.name, 36)));
-      // The end of a path says more than its beginning.
+      // Shorten a long path at its beginning, because its end is more informative.
       std::string place = maker.location;
       if (place.size() > 48)
         place = "…" + place.substr(place.size() - 47);
@@ -225,13 +218,13 @@ private:
     }
     if (others > 0)
       text(legendLeft + 20, atY + 40, "start",
-           concat(human(static_cast<double>(rest)), " in ", others, " smaller ones"));
+           concat(human(static_cast<double>(rest)), " in ", others, " smaller buffers"));
   }
 
   const artifact::Executable &executable;
   const MemoryTimeline &memory;
   const int64_t arena;
-  std::map<size_t, const char *> colourOf; // of buffers that hold the peak
+  std::map<size_t, const char *> colourOf; // of buffers that are alive at the peak
   std::string out;
 };
 

@@ -1,4 +1,4 @@
-// The memory of a program over its plan, as a table and as a picture.
+// The memory of a program over the steps of its plan, as a table and as a picture.
 #ifndef TOOLS_TILEWRIGHT_MEMORYPICTURE_H
 #define TOOLS_TILEWRIGHT_MEMORYPICTURE_H
 
@@ -8,13 +8,15 @@
 
 namespace tilewright::tools {
 
-/// Who holds the temporaries at the peak: bytes, steps from first to last use, maker, source line.
+/// A table of the temporaries that are alive at the peak: bytes, steps from first to last use, the
+/// op that created them, source line.
 std::string memoryTable(const artifact::Executable &executable,
                         const artifact::MemoryTimeline &memory);
 
-/// An SVG of two panels over the steps of the plan: above, the bytes alive; below, the arena, where
-/// each buffer is a rectangle from its first to its last use. Holders of the peak have colours and
-/// are listed beside; pointing at a rectangle names its maker.
+/// An SVG of two panels over the steps of the plan: the live bytes above, the arena below, where
+/// each buffer is a rectangle from its first to its last use. Buffers that are alive at the peak
+/// are coloured and listed in the legend; the tooltip of a rectangle names the op that created the
+/// buffer.
 std::string memoryPicture(const artifact::Executable &executable,
                           const artifact::MemoryTimeline &memory);
 

@@ -9,7 +9,7 @@ namespace tilewright::tools {
 
 using artifact::MemoryTimeline;
 
-/// Holders beyond these are one line.
+/// The number of buffers that are listed; the others are summed up in one line.
 static constexpr size_t shownHolders = 20;
 
 /// The last step that begins at or before `time`.
@@ -55,7 +55,7 @@ std::string memoryTable(const artifact::Executable &executable, const MemoryTime
                   "\n");
   }
   if (rest > 0)
-    out += concat(rest, " bytes in ", holders.size() - shownHolders, " smaller ones\n");
+    out += concat(rest, " bytes in ", holders.size() - shownHolders, " smaller buffers\n");
   return out;
 }
 

@@ -1,6 +1,5 @@
 #include "tools/tilewright/Native.h"
 
-#include "tilewright/driver/Compile.h"
 #include "tilewright/interpret/Checks.h"
 #include "tilewright/runtime/candidates/Candidates.h"
 #include "tilewright/runtime/cpu/Program.h"
@@ -60,7 +59,7 @@ public:
         continue;
       if (site.operands.size() != 2 || site.operands[0] != site.operands[1])
         return Status(Error::interpretCheck,
-                      concat(known.target, " compares two tensors of one type"));
+                      concat(known.target, " expects two tensors of the same type"));
       TILEWRIGHT_ASSIGN(Shape shape, Shape::create(site.operands[0].dims));
       return std::unique_ptr<CustomCall>(
           std::make_unique<CheckCall>(known.check, site.operands[0].element, std::move(shape)));
@@ -71,11 +70,8 @@ public:
 
 } // namespace
 
-Result<RuntimeValues> runNative(mlir::ModuleOp module, const RuntimeValues &inputs,
-                                const Options &options, ThreadPool &pool) {
-  driver::CompileRequest request;
-  request.options = options;
-  TILEWRIGHT_ASSIGN(artifact::Executable executable, driver::compile(module, request));
+Result<RuntimeValues> runNative(artifact::Executable executable, const RuntimeValues &inputs,
+                                const Options &options, ThreadPool &pool, Donate donate) {
   if (options.runtime.tune)
     runtime::Candidates::ofProcess().set(runtime::Candidates::measuringAloud());
   Checks resolver;
@@ -85,7 +81,7 @@ Result<RuntimeValues> runNative(mlir::ModuleOp module, const RuntimeValues &inpu
   loading.reset();
   const artifact::Executable &loaded = program->executable();
 
-  // The context hands out memory aligned to 64 and counts it.
+  // The context allocates memory aligned to 64 bytes and counts it.
   Context context(options.interpret);
   std::vector<Tensor> owned;
   std::vector<std::byte *> parameters, results;
@@ -102,6 +98,11 @@ Result<RuntimeValues> runNative(mlir::ModuleOp module, const RuntimeValues &inpu
     TILEWRIGHT_ASSIGN(Tensor tensor,
                       Tensor::allocate(result.type.element, std::move(shape), context));
     results.push_back(tensor.mutableData());
+    if (donate == Donate::whatIsMarked && result.aliasOf != artifact::none) {
+      std::memcpy(tensor.mutableData(), parameters[result.aliasOf],
+                  static_cast<size_t>(tensor.byteCount()));
+      parameters[result.aliasOf] = tensor.mutableData();
+    }
     outputs.emplace_back(std::move(tensor));
   }
   TILEWRIGHT_ASSIGN(std::shared_ptr<std::byte> arena, context.allocate(loaded.arenaBytes[0]));

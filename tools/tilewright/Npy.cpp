@@ -17,7 +17,7 @@ Status malformed(std::string reason) {
   return Status(Error::npyMalformed, std::move(reason) + "; write the file with numpy.save");
 }
 
-/// The text behind `'key':` in the header's Python dictionary.
+/// The text after `'key':` in the header's Python dictionary.
 Result<std::string_view> valueOf(std::string_view header, std::string_view key) {
   size_t at = header.find(concat("'", key, "':"));
   if (at == header.npos)
@@ -30,7 +30,7 @@ Result<std::string> parseDescriptor(std::string_view header) {
   TILEWRIGHT_ASSIGN(std::string_view text, valueOf(header, "descr"));
   size_t end = text.find('\'', 1);
   if (text.empty() || text.front() != '\'' || end == text.npos)
-    return malformed("the .npy header's 'descr' is not one plain type");
+    return malformed("the .npy header's 'descr' must be a single plain type");
   return std::string(text.substr(1, end - 1));
 }
 
@@ -38,7 +38,7 @@ Result<Shape> parseShape(std::string_view header) {
   TILEWRIGHT_ASSIGN(std::string_view text, valueOf(header, "shape"));
   size_t end = text.find(')');
   if (text.empty() || text.front() != '(' || end == text.npos)
-    return malformed("the .npy header's 'shape' is not a tuple");
+    return malformed("the .npy header's 'shape' must be a tuple");
   std::vector<int64_t> dims;
   const char *at = text.data() + 1, *stop = text.data() + end;
   while (at != stop) {
@@ -85,7 +85,7 @@ std::string descriptorOf(ElementType type) {
 Result<NpyArray> parseNpy(std::span<const std::byte> file) {
   std::string_view text(reinterpret_cast<const char *>(file.data()), file.size());
   if (!text.starts_with(magic) || text.size() < magic.size() + 4)
-    return malformed("the file does not begin as an .npy file does");
+    return malformed("the file is not an .npy file");
   uint8_t major = static_cast<uint8_t>(file[magic.size()]);
   size_t lengthBytes = major == 1 ? 2 : 4, begin = magic.size() + 2 + lengthBytes;
   if (major < 1 || major > 3 || text.size() < begin)
@@ -93,8 +93,8 @@ Result<NpyArray> parseNpy(std::span<const std::byte> file) {
   uint32_t headerBytes = 0;
   std::memcpy(&headerBytes, file.data() + magic.size() + 2, lengthBytes);
   if (headerBytes > text.size() - begin)
-    return malformed(concat("the .npy header claims ", headerBytes, " bytes, the file has ",
-                            text.size() - begin, " left"));
+    return malformed(concat("the .npy header declares ", headerBytes, " bytes, but only ",
+                            text.size() - begin, " are left in the file"));
   std::string_view header = text.substr(begin, headerBytes);
 
   NpyArray array;

@@ -1,4 +1,4 @@
-// NumPy's .npy files: how tensors enter and leave the command line.
+// Reads and writes NumPy's .npy files, the command line's format for tensors.
 #ifndef TOOLS_TILEWRIGHT_NPY_H
 #define TOOLS_TILEWRIGHT_NPY_H
 
@@ -12,7 +12,7 @@
 
 namespace tilewright::tools {
 
-/// What the header of an .npy file says, and where its elements begin.
+/// The header of an .npy file, and its elements.
 struct NpyArray {
   std::string descriptor; ///< "<f4"; "<V2" or "|V1" for types NumPy does not know
   numerics::Shape shape;
@@ -20,15 +20,15 @@ struct NpyArray {
 };
 
 /// Reads versions 1.0 to 3.0, row-major, little-endian.
-///  - npyMalformed: not an .npy file, or one whose size and header disagree.
+///  - npyMalformed: not an .npy file, or its size does not match its header.
 Result<NpyArray> parseNpy(std::span<const std::byte> file);
 
-/// Whether an array with this descriptor can stand for elements of `type`.
-/// ml_dtypes saves bf16, f8 and smaller as raw bytes ("<V2", "|V1"): those
-/// match any type of that size, so the program's own type decides.
+/// Whether an array with this descriptor can hold elements of `type`. ml_dtypes saves bf16, f8 and
+/// smaller types as raw bytes ("<V2", "|V1"). Those match any type of the same size, so the
+/// program's own type decides.
 bool matches(std::string_view descriptor, numerics::ElementType type);
 
-/// The header, version 1.0, that goes before row-major elements of `type`.
+/// The header, version 1.0, that precedes row-major elements of `type`.
 std::string npyHeader(numerics::ElementType type, const numerics::Shape &shape);
 
 } // namespace tilewright::tools

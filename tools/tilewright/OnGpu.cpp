@@ -1,8 +1,9 @@
 #include "tools/tilewright/OnGpu.h"
 
-#include "tilewright/driver/Compile.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/runtime/cuda/CudaBackend.h"
+
+#include <numeric>
 
 using namespace tilewright::interpret;
 
@@ -16,16 +17,12 @@ Result<std::unique_ptr<runtime::Client>> openGpu(const Options &options) {
   return runtime::cuda::createClient(client, driver);
 }
 
-Result<RuntimeValues> runOnGpu(mlir::ModuleOp module, const RuntimeValues &inputs,
-                               const Options &options, runtime::Client &client) {
-  driver::CompileRequest request;
-  request.options = options;
-  request.options.compile.target = runtime::cuda::targetFor(options.compile.target, client);
-  TILEWRIGHT_ASSIGN(artifact::Executable compiled, driver::compile(module, request));
+Result<RuntimeValues> runOnGpu(artifact::Executable executable, const RuntimeValues &inputs,
+                               const Options &options, runtime::Client &client, Donate donate) {
   TILEWRIGHT_ASSIGN(runtime::DeviceAssignment assignment, client.defaultAssignment(1, 1));
   TILEWRIGHT_ASSIGN(
       std::shared_ptr<runtime::LoadedExecutable> program,
-      client.load(std::make_shared<const artifact::Executable>(std::move(compiled)), assignment));
+      client.load(std::make_shared<const artifact::Executable>(std::move(executable)), assignment));
 
   runtime::Memory &memory = program->addressableDevices().front()->defaultMemory();
   std::vector<std::unique_ptr<runtime::Buffer>> owned;
@@ -40,7 +37,11 @@ Result<RuntimeValues> runOnGpu(mlir::ModuleOp module, const RuntimeValues &input
     owned.push_back(std::move(buffer));
   }
   const std::span<runtime::Buffer *const> forDevice[] = {arguments};
-  TILEWRIGHT_ASSIGN(runtime::Execution execution, program->execute(forDevice));
+  runtime::ExecuteOptions execute;
+  std::vector<int64_t> kept(donate == Donate::nothing ? arguments.size() : 0);
+  std::iota(kept.begin(), kept.end(), 0);
+  execute.nonDonatable = kept;
+  TILEWRIGHT_ASSIGN(runtime::Execution execution, program->execute(forDevice, execute));
   Context context(options.interpret);
   RuntimeValues outputs;
   for (const std::unique_ptr<runtime::Buffer> &result : execution.results.front()) {
@@ -52,7 +53,7 @@ Result<RuntimeValues> runOnGpu(mlir::ModuleOp module, const RuntimeValues &input
     TILEWRIGHT_TRY(copied.await());
     outputs.emplace_back(std::move(tensor));
   }
-  // A program without results may fail too.
+  // Wait, because a program without results can fail too.
   TILEWRIGHT_TRY(execution.done.front().await());
   return outputs;
 }

@@ -1,5 +1,6 @@
-// `tilewright print` and `options`: commands that only show.
+// `tilewright print` and `options`: commands that only print.
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/OptionNames.h"
 #include "tools/tilewright/Command.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -23,7 +24,7 @@ Status print(const CommandLine &line) {
   if (std::string text = line.last("elide"); !text.empty()) {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), elide);
     if (error != std::errc() || end != text.data() + text.size() || elide < 0)
-      return Status(Error::flagValue, concat("--elide takes a whole number, got '", text, "'"));
+      return Status(Error::flagValue, concat("--elide expects an integer, got '", text, "'"));
   }
   mlir::MLIRContext context;
   TILEWRIGHT_ASSIGN(auto module, loadProgram(context, path, line.options()));
@@ -38,8 +39,22 @@ Status print(const CommandLine &line) {
   return Status();
 }
 
+constexpr Flag optionsFlags[] = {
+    {"python", "", "print python/tilewright/option_table.py instead"},
+};
+
 Status printOptions(const CommandLine &line) {
-  std::cout << Options::reference();
+  if (line.files().empty()) {
+    std::cout << (line.has("python") ? Options::pythonTable() : Options::reference());
+    return Status();
+  }
+  for (const std::string &part : line.files()) {
+    const std::string found = describeOptions(part);
+    if (found.empty())
+      return Status(Error::commandUsage, concat("no option name contains '", part,
+                                                "'; `tilewright --help-all` lists all options"));
+    std::cout << found;
+  }
   return Status();
 }
 
@@ -55,7 +70,11 @@ const Command printCommand{
     printFlags,
     print};
 
-const Command optionsCommand{"options", "", "prints the reference of all options",
-                             "",        {}, printOptions};
+const Command optionsCommand{"options",
+                             "[PART-OF-A-NAME]…",
+                             "prints the reference of all options, or of some",
+                             "\n  tilewright options remarks\n",
+                             optionsFlags,
+                             printOptions};
 
 } // namespace tilewright::tools

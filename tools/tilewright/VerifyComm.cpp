@@ -1,9 +1,6 @@
-// `tilewright verify-comm`: the order of all collectives, or the ranks that would wait for ever.
-#include "tilewright/artifact/Format.h"
-#include "tilewright/artifact/Reader.h"
-#include "tilewright/collective/plan/PlanBytes.h"
-#include "tilewright/collective/plan/Verify.h"
-#include "tilewright/import/ArtifactFile.h"
+// `tilewright verify-comm`: prints the order of all collectives, or the ranks that would deadlock.
+#include "tilewright/plan/PlanBytes.h"
+#include "tilewright/plan/Verify.h"
 #include "tilewright/support/Concat.h"
 #include "tools/tilewright/CommPicture.h"
 #include "tools/tilewright/Command.h"
@@ -22,7 +19,8 @@ constexpr Flag verifyCommFlags[] = {
     {"instances", "",
      "run through every exchange of every rank, even where the order of the "
      "program is proof enough"},
-    {"picture", "FILE.svg", "draw who exchanges what when, and in red who waits for whom"},
+    {"picture", "FILE.svg",
+     "draw which ranks communicate when, and in red which ranks wait for each other"},
     targetFlag,
     traceFlag,
 };
@@ -40,7 +38,7 @@ Result<std::vector<std::pair<std::string, int64_t>>> parseMesh(const std::string
         size > int64_t(1) << 24)
       return Status(
           Error::flagValue,
-          concat("--mesh takes axes with their sizes, as data=2,model=4, got '", text, "'"));
+          concat("--mesh expects axes with sizes, such as data=2,model=4, got '", text, "'"));
     axes.push_back({std::string(axis.substr(0, equals)), size});
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
@@ -49,20 +47,18 @@ Result<std::vector<std::pair<std::string, int64_t>>> parseMesh(const std::string
 
 Result<artifact::Executable> readOrCompile(const std::string &path, const CommandLine &line) {
   TILEWRIGHT_ASSIGN(auto mesh, parseMesh(line.last("mesh")));
-  {
-    TILEWRIGHT_ASSIGN(ArtifactFile file, ArtifactFile::open(path, line.options().import));
-    const std::span<const std::byte> bytes = file.bytes();
-    const std::string_view start(reinterpret_cast<const char *>(bytes.data()),
-                                 std::min(bytes.size(), artifact::magic.size()));
-    if (start == artifact::magic) {
-      if (!mesh.empty())
-        return Status(Error::commandUsage,
-                      concat(path, " is compiled and has its mesh; --mesh is for programs"));
-      return artifact::readExecutable(bytes);
-    }
-  }
+  TILEWRIGHT_ASSIGN(std::optional<artifact::Executable> compiled,
+                    readIfExecutable(path, line.options()));
+  if (compiled && !mesh.empty())
+    return Status(
+        Error::commandUsage,
+        concat(
+            path,
+            " is an executable, which already has a mesh; --mesh is supported only for programs"));
+  if (compiled)
+    return *std::move(compiled);
   Options options = optionsOf(line);
-  options.compile.verifyComm = false; // it is done here, with more words
+  options.compile.verifyComm = false; // this command proves it itself, with more detailed output
   driver::CompileReport report;
   return compileFile(path, options, report, /*wantsRemarks=*/false, std::move(mesh));
 }
@@ -71,8 +67,8 @@ Status verifyComm(const CommandLine &line) {
   TILEWRIGHT_ASSIGN(std::string path, onlyFile(line, "verify-comm"));
   TILEWRIGHT_ASSIGN(artifact::Executable executable, readOrCompile(path, line));
   if (executable.communication.empty()) {
-    std::cout << path << " is for " << executable.replicas * executable.partitions
-              << " ranks and has no collectives: nobody waits for anybody\n";
+    std::cout << path << " is for " << counted(executable.replicas * executable.partitions, "rank")
+              << " and has no collectives: no rank waits for another\n";
     return Status();
   }
   TILEWRIGHT_ASSIGN(collective::CommPlan plan, collective::readPlan(executable.communication));
@@ -96,20 +92,20 @@ Status verifyComm(const CommandLine &line) {
 const Command verifyCommCommand{
     "verify-comm",
     "FILE [--mesh=data=2,model=4] [--instances] [--picture=FILE.svg]",
-    "proves that no ranks of a program can wait for each other for ever, or shows which",
+    "proves that the collectives of a program cannot deadlock, or shows which ranks do",
     "\nFILE is a StableHLO portable artifact, text in our dialects, or an executable (.twx). For "
     "a\n"
-    "program, how many ranks it is for is what the module says (mhlo.num_partitions,\n"
+    "program, the number of ranks is what the module says (mhlo.num_partitions,\n"
     "mhlo.num_replicas) or what --mesh has; axes are those of --mesh or of its sdy.mesh.\n\n"
-    "Printed is the proof: the mesh, who meets with whom (cliques), the loops and branches around\n"
-    "collectives with what they depend on, and the collectives in the order that all ranks share,\n"
-    "each with its source line. Or, with exit code 7, the smallest reason against it:\n\n"
-    "  E6015  a loop or branch around a collective may choose differently within its clique\n"
-    "  E6016  a rank never comes to a collective that others wait in\n"
-    "  E6017  ranks come to the collectives of one clique in different orders\n"
-    "  E6018  ranks of several cliques wait for each other in a circle\n\n"
+    "It prints the proof: the mesh, the communicators (cliques), the loops and branches around\n"
+    "collectives with the values they depend on, and the collectives in the order that all ranks\n"
+    "share, each with its source line. Or, with exit code 7, the smallest counterexample:\n\n"
+    "  E6015  a loop or branch around a collective may diverge between ranks\n"
+    "  E6016  a rank never reaches a collective that another rank waits in\n"
+    "  E6017  ranks call the collectives of a communicator in different orders\n"
+    "  E6018  ranks wait for each other in a cycle\n\n"
     "`tilewright compile` does the same check and refuses such a program\n"
-    "(--compile.verify-comm=false compiles it as it is).\n\n"
+    "(--compile.verify-comm=false compiles it without this check).\n\n"
     "  tilewright verify-comm step.mlirbc\n"
     "  tilewright verify-comm step.mlir --mesh=data=4,model=2 --picture=step.svg\n",
     verifyCommFlags,

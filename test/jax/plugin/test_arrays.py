@@ -1,10 +1,11 @@
-"""Arrays in and out: what needs no compiler."""
+"""Arrays to and from the device: tests that need no compiler."""
 
 import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+import tilewright
 
 TYPES = [
     np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.float16, np.float32,
@@ -28,7 +29,7 @@ def test_devices_are_listed_and_are_the_default(device):
 
 
 def test_memories_have_the_names_that_jax_knows(device):
-    assert [memory.kind for memory in device.addressable_memories()] == ["device", "pinned_host"]
+    assert [memory.kind for memory in device.addressable_memories()] == ["device", "pinned_host", "unpinned_host"]
     assert device.default_memory().kind == "device"
 
 
@@ -36,7 +37,7 @@ def test_memory_statistics_count_arrays(device):
     before = device.memory_stats()["bytes_in_use"]
     array = jax.device_put(np.ones(1 << 20, np.float32), device)
     array.block_until_ready()
-    # NumPy's memory is used in place where it is aligned; a copy on the device is counted.
+    # Aligned NumPy memory is used without a copy; memory of a copy on the device is counted.
     copy = jax.device_put(jax.device_put(array, jax.devices()[1]), device)
     copy.block_until_ready()
     assert device.memory_stats()["bytes_in_use"] >= before + (1 << 22)
@@ -74,6 +75,9 @@ def test_arrays_move_between_devices_and_memories(device):
     np.testing.assert_array_equal(np.asarray(other), values)
     pinned = jax.device_put(array, jax.sharding.SingleDeviceSharding(device, memory_kind="pinned_host"))
     assert pinned.sharding.memory_kind == "pinned_host"
+    unpinned = jax.device_put(pinned, jax.sharding.SingleDeviceSharding(device, memory_kind="unpinned_host"))
+    assert unpinned.sharding.memory_kind == "unpinned_host"
+    np.testing.assert_array_equal(np.asarray(unpinned), values)
     np.testing.assert_array_equal(np.asarray(pinned), values)
     there = jax.device_put(array, jax.devices("cpu")[0])
     np.testing.assert_array_equal(np.asarray(there), values)
@@ -122,6 +126,15 @@ def test_an_option_that_does_not_exist_is_named(script):
 def test_options_with_types(script):
     out = script("import tilewright, jax\ntilewright.configure(devices=3, threads=1)\nprint(len(jax.devices()))")
     assert out == "3\n"
+
+
+def test_every_option_is_a_keyword(script):
+    out = script("import tilewright, jax\ntilewright.configure(runtime_devices=2, import_max_rank=8)\nprint(len(jax.devices()))")
+    assert out == "2\n"
+    options = tilewright.Options(devices=2, runtime_devices=2)
+    assert options.as_create_options() == {"runtime.devices": 2}
+    with pytest.raises(ValueError, match="devices is 2, but another field sets runtime.devices to 3"):
+        tilewright.Options(devices=2, runtime_devices=3).as_create_options()
 
 
 @pytest.mark.parametrize(

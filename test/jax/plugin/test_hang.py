@@ -1,4 +1,4 @@
-"""Jobs that hang, and what `tilewright comm` says of them: from JAX, with the lines of the program."""
+"""Jobs that hang, and what `tilewright comm` reports on them: from JAX, with the source lines of the program."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from test_processes import SETUP, Job
 
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", ROOT / "build/dev")) / "bin/tilewright"
 
-# What each rank has is the same, so the sum is the only collective.
+# The array is replicated, so the sum is the only collective.
 LOOP = SETUP + """
 f = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "i") / ALL, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False),
             out_shardings=everywhere)
@@ -30,7 +30,7 @@ def comm(*arguments, code=0):
 
 
 def explained(folder):
-    """As soon as somebody has waited for a second."""
+    """Waits until a rank has waited for a second; returns the explanation."""
     until = time.monotonic() + 60
     while True:
         done = subprocess.run([TOOL, "comm", "explain", folder, "--json"], capture_output=True, text=True, timeout=60)
@@ -60,7 +60,7 @@ f(x).block_until_ready()
         assert stuck["collective"]["place"].startswith(f"<string>:{line}:"), stuck
         assert told["rankReports"][1]["pid"] == job.processes[1].pid
         assert told["rankReports"][1]["state"] == "runs"
-        # After both were killed it says the same.
+        # The result is the same after both processes were killed.
         for process in job.processes:
             process.kill()
             process.wait()
@@ -69,7 +69,7 @@ f(x).block_until_ready()
 
 
 def check_events(events):
-    """What the format asks for, as far as Perfetto cares."""
+    """Checks the parts of the trace format that Perfetto requires."""
     names = {}
     open_flows, slices = {}, []
     for event in events:
@@ -114,7 +114,7 @@ def test_a_timeline_has_compute_and_communication_of_all_on_one_clock(tmp_path, 
     variables = {"TILEWRIGHT_RUNTIME_FLIGHT_RECORDER": str(notes), "TILEWRIGHT_TRACE_FILE": str(tmp_path / "t.{pid}.json")}
     with Job(tmp_path, 2, LOOP, devices, **variables) as job:
         job.wait()
-    assert "nobody waits for anybody" in comm("explain", notes)
+    assert "no rank waits for another" in comm("explain", notes)
     traces = list(tmp_path.glob("t.*.json"))
     assert len(traces) == 2
     out = tmp_path / "all.json"
@@ -133,7 +133,7 @@ def test_a_timeline_has_compute_and_communication_of_all_on_one_clock(tmp_path, 
     assert len(everybody) >= 20 and all(sorted(m) == sorted(rows.values()) for m in everybody)
     for meeting in everybody:
         last = max(event["ts"] for event in meeting.values())
-        # Nobody ends before the last has begun: the clocks are one.
+        # All events are on the same clock: no rank ends a collective before the last one has begun it.
         assert all(event["ts"] + event["dur"] >= last - 1 for event in meeting.values()), meeting
     # The program's own spans enclose its collectives, on the same clock.
     programs = [event for event in slices if event["cat"] == "program"]
@@ -141,12 +141,12 @@ def test_a_timeline_has_compute_and_communication_of_all_on_one_clock(tmp_path, 
         mine = [p for p in programs if p["pid"] == event["pid"] or devices > 1]
         assert any(p["ts"] - 1 <= event["ts"] and event["ts"] + event["dur"] <= p["ts"] + p["dur"] + 1 for p in mine), event
 
-    # A timeline of another process does not belong to it.
+    # A timeline of another process is rejected.
     foreign = json.loads(traces[0].read_text())
     foreign["otherData"]["pid"] = 1
     (tmp_path / "foreign.json").write_text(json.dumps(foreign))
     done = subprocess.run([TOOL, "comm", "timeline", notes, tmp_path / "foreign.json", f"--output={out}"], capture_output=True, text=True)
-    assert done.returncode == 7 and "E6054" in done.stderr and "process 1, which is none of the 2" in done.stderr
+    assert done.returncode == 7 and "E6054" in done.stderr and "process 1, which is not one of the 2" in done.stderr
 
 
 def test_devices_of_one_process_are_recorded_where_a_folder_is_named(script, tmp_path):

@@ -1,7 +1,7 @@
 """Processes killed with SIGKILL while they compile leave a compile cache that still works.
 
-The cache is JAX's own (jax_compilation_cache_dir), which writes its entries in place: what a killed process
-leaves behind may be cut off. Then our part is to say so instead of crashing, and JAX compiles anew.
+The cache is JAX's own (jax_compilation_cache_dir), which writes its entries in place: a killed process may leave a
+truncated entry. The plugin must then report an error instead of crashing, and JAX compiles again.
 """
 
 import json
@@ -52,7 +52,7 @@ for n in range(3, kills + 3):
 print(json.dumps({"killed": killed, "seconds of one child": whole}))
 """
 
-# All programs again, in a new process: right, and from the cache where their entry is whole.
+# Runs all programs again in a new process: results must be right, and come from the cache where the entry is complete.
 AFTER = """
 import json, os, warnings
 import numpy as np
@@ -83,7 +83,7 @@ def test_the_cache_works_after_kills(script, tmp_path, pytestconfig):
     entries = list((tmp_path / "cache").glob("*-cache"))
     assert report["killed"] > kills * 0.5 and len(entries) > 4, (report, len(entries))
 
-    # A kill seldom hits the very write: two entries are damaged by hand, one cut off, one emptied.
+    # A kill rarely hits a write, so two entries are damaged by hand: one is truncated, one emptied.
     first = sorted(entries, key=lambda entry: entry.stat().st_mtime)[:2]
     first[0].write_bytes(first[0].read_bytes()[: first[0].stat().st_size // 2])
     first[1].write_bytes(b"")

@@ -27,7 +27,7 @@ SECONDS = 600
 
 
 def start(python, platform, *arguments, log, devices=1):
-    """As a user would: nothing of the source tree but the script itself."""
+    """Runs as for a user: nothing of the source tree but the script itself."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_", "PYTHON"))}
     kept |= {"JAX_PLATFORMS": platform, "JAX_NUM_CPU_DEVICES": str(devices)}
     return subprocess.Popen([python, SCRIPT, *map(str, arguments)], env=kept, stdout=log.open("w"),
@@ -35,7 +35,7 @@ def start(python, platform, *arguments, log, devices=1):
 
 
 def losses_of(processes, logs):
-    """What each process printed, once all of them have ended well."""
+    """The output of each process, after all of them have ended without an error."""
     until = time.monotonic() + SECONDS
     try:
         for process, log in zip(processes, logs):
@@ -56,7 +56,7 @@ def alone(python, folder, platform, *arguments):
 
 @pytest.fixture(scope="session")
 def on_one_device(installed, tmp_path_factory, pytestconfig):
-    """Ours, jaxlib's, and jaxlib's in f64."""
+    """Losses of our run, of jaxlib's, and of jaxlib's in f64."""
     steps = pytestconfig.getoption("--training-steps")
     folder = tmp_path_factory.mktemp("one")
     return (alone(installed, folder, "tilewright", "--steps", steps), alone(installed, folder, "cpu", "--steps", steps),

@@ -42,7 +42,7 @@ def check(y, wanted):
 
 
 def environment_of(count, devices=1, hosts=None):
-    """Of the processes of a job; each needs its RANK as well."""
+    """The variables of all processes of a job; each process also needs its RANK."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -57,10 +57,10 @@ def environment_of(count, devices=1, hosts=None):
 
 
 class Job:
-    """Processes that run the same lines, or each its own."""
+    """Processes that run the same script, or each its own."""
 
     def __init__(self, folder, count, text, devices=1, hosts=None, **variables):
-        """`hosts`: names of network namespaces to share the processes out to; the first has 10.83.9.1."""
+        """`hosts`: names of network namespaces to distribute the processes over; the first has 10.83.9.1."""
         place = [["ip", "netns", "exec", hosts[rank * len(hosts) // count]] if hosts else [] for rank in range(count)]
         environment = environment_of(count, devices, hosts) | variables
         self.logs = [folder / f"{rank}.log" for rank in range(count)]
@@ -85,7 +85,7 @@ class Job:
         return self.logs[rank].read_text()
 
     def wait(self, ranks=None, seconds=240):
-        """Until these have ended, all well; what each printed."""
+        """Waits until these processes have ended without an error; returns their output."""
         until = time.monotonic() + seconds
         ranks = range(len(self.processes)) if ranks is None else ranks
         for rank in ranks:
@@ -110,7 +110,7 @@ assert [d.id for d in jax.devices()] == list(range(ALL)), jax.devices()
 local = ALL // COUNT
 assert [d.process_index for d in jax.devices()] == [i // local for i in range(ALL)]
 assert [d.id for d in jax.local_devices()] == list(range(RANK * local, (RANK + 1) * local))
-# Programs of one process ask nobody.
+# A program of one process needs no other process.
 np.testing.assert_array_equal(jax.jit(lambda x: x * 2 + RANK)(np.arange(3.0)), np.arange(3.0) * 2 + RANK)
 """
 
@@ -187,7 +187,7 @@ def test_everybody_computes(tmp_path, count, devices):
 
 @pytest.fixture
 def two_hosts():
-    """Two network namespaces and a cable between them."""
+    """Two network namespaces, connected by a virtual cable."""
     names = [f"tw{os.getpid()}h{n}" for n in range(2)]
     ip = lambda *words: subprocess.run(["ip", *words], check=True, capture_output=True)  # noqa: E731
     try:
@@ -208,15 +208,15 @@ def two_hosts():
 
 
 def test_everybody_computes_on_two_hosts(tmp_path, two_hosts):
-    """Memory within each, TCP between them."""
+    """Shared memory within each namespace, TCP between them."""
     text = SETUP + DEVICES + COLLECTIVES + PROGRAMS + "print('well')"
     with Job(tmp_path, 4, text, hosts=two_hosts) as job:
         assert all("well" in text for text in job.wait())
 
 
 def test_everybody_computes_on_two_hosts_over_mpi(tmp_path, two_hosts):
-    """Memory within each, messages of an MPI with the standard ABI between them. The namespaces have one kernel, so
-    this MPI sees one host."""
+    """Shared memory within each namespace, and an MPI with the standard ABI between them. The namespaces share a kernel, so
+    this MPI sees a single host."""
     prefix = pathlib.Path(sys.executable).parent.parent
     library = prefix / "lib" / "libmpi_abi.so.1"
     assert library.exists(), f"requirements.txt has mpich, but there is no {library}"
@@ -273,7 +273,7 @@ try:
     os._exit(1)
 except jax.errors.JaxRuntimeError as error:
     assert "E6003" in str(error), error
-os._exit(0)  # jax.distributed's own end waits for everybody
+os._exit(0)  # the shutdown of jax.distributed waits for all processes
 """
     with Job(tmp_path, 3, SETUP + text) as job:
         for rank in range(3):
@@ -282,7 +282,7 @@ os._exit(0)  # jax.distributed's own end waits for everybody
         job.processes[1].kill()
         killed = time.time()
         for told in job.wait([0, 2], seconds=60):
-            # The engine's words or the group's, whoever saw it first.
+            # The message of the transport or of the membership group, depending on which noticed it first.
             words = f"rank 1 died: process 1 (pid {job.processes[1].pid})", "rank 1 of process 1: its process has ended"
             assert "E6003" in told and any(each in told for each in words), told
             assert "stops in 'all_" in told, told
@@ -322,11 +322,11 @@ os._exit(0)
 """
     with Job(tmp_path, 2, START + text, TILEWRIGHT_RUNTIME_COLLECTIVE_TIMEOUT="2") as job:
         (said,) = job.wait([0], seconds=60)
-        assert "E6032" in said and "for process 1 to make its client" in said, said
+        assert "E6032" in said and "for process 1 to create its client" in said, said
 
 
 def test_a_small_sum_costs_microseconds(tmp_path):
-    """Reported, with a bound that only a wrong path exceeds: machines of tests are busy."""
+    """Prints the time, with a bound that only a wrong code path exceeds: test machines are busy."""
     text = """
 f = mapped(lambda v: jax.lax.psum(v, "i"))
 many = mapped(lambda v: jax.lax.fori_loop(0, 100, lambda _, v: jax.lax.psum(v, "i") * 0.5, v))

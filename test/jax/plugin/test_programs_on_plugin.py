@@ -26,13 +26,13 @@ def test_control_flow():
 @pytest.mark.parametrize(
     "batch,rows,summed,columns",
     [
-        ((), 5, 7, 9),  # small enough to be computed in place
-        ((), 1, 300, 700),  # a row that streams the matrix
+        ((), 5, 7, 9),  # small enough to be computed without packing
+        ((), 1, 300, 700),  # a row times a matrix that is streamed
         ((), 700, 300, 1),  # a column
         ((), 600, 64, 5),  # few columns, computed as the transposed product
         ((), 300, 130, 531),  # several tiles, with edges
         ((3,), 40, 50, 33),
-        ((), 8, 9000, 8),  # long sums, which threads share
+        ((), 8, 9000, 8),  # long sums, which are split over threads
     ],
 )
 def test_what_a_product_computes_on_the_way_is_what_follows_it(batch, rows, summed, columns, dtype):
@@ -72,6 +72,18 @@ def test_results_are_ready_events():
     y = jax.jit(lambda x: jnp.sin(x).sum())(jnp.ones(10000))
     y.block_until_ready()
     assert y.is_ready()
+
+
+def test_a_compilation_ends_at_its_deadline():
+    def long(x):
+        for i in range(4000):
+            x = jnp.sin(x) + (0.5 if i % 2 else -0.25)
+        return x
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"DEADLINE_EXCEEDED: E2106.*in stage '\w+', at .*compile.max-seconds"):
+        jax.jit(long, compiler_options={"compile.max-seconds": 1})(np.ones(7, np.float32))
+    # The next program compiles as usual.
+    assert jax.jit(lambda x: x + 1, compiler_options={"compile.max-seconds": 100})(1) == 2
 
 
 def test_pure_callback():
@@ -118,7 +130,25 @@ def test_an_exception_of_a_callback_is_raised():
 
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"E8022(.|\n)*of my own making"):
         jax.jit(lambda x: jax.pure_callback(fails, jax.ShapeDtypeStruct((), np.float32), x))(1.0).block_until_ready()
-    jax._src.dispatch.runtime_tokens.clear()  # or JAX raises it again at its end
+    jax._src.dispatch.runtime_tokens.clear()  # otherwise it is reported again at exit
+
+
+CAUGHT = """
+import os; os.dup2(1, 2)
+import jax, jax.numpy as jnp
+def fails(x):
+    raise ValueError("of my own making")
+try:
+    jax.jit(lambda x: jax.pure_callback(fails, x, x))(jnp.ones(3)).block_until_ready()
+except Exception:
+    print("caught", flush=True)
+"""
+
+
+def test_an_exception_that_was_caught_is_named_in_one_line_at_exit(script):
+    # JAX itself logs the traceback when the callback fails.
+    _, _, after = script(CAUGHT).partition("caught\n")
+    assert after.count("\n") == 1 and after.startswith("tilewright: a program failed") and "E8022" in after, after
 
 
 def test_linear_algebra():
@@ -153,7 +183,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(Affine, affine, ffi::Ffi::Bind().Arg<ffi::Buffer<f
 
 @pytest.fixture(scope="module")
 def affine(tmp_path_factory):
-    """A handler as a user writes it, against the headers of jaxlib."""
+    """A handler as users write it, against the headers of jaxlib."""
     import ctypes
 
     folder = tmp_path_factory.mktemp("ffi")
@@ -195,6 +225,10 @@ def test_an_executable_as_bytes():
     bytes_, inputs, outputs = serialize_executable.serialize(compiled)
     loaded = serialize_executable.deserialize_and_load(bytes_, inputs, outputs, execution_devices=jax.devices()[:1])
     np.testing.assert_array_equal(loaded(jnp.ones(3)), np.full(3, 2.0))
+    # jaxlib distinguishes programs by their fingerprints.
+    other = jax.jit(lambda x: x * 3).lower(jnp.ones(3)).compile()
+    mine, again, another = (each.runtime_executable().fingerprint for each in (compiled, loaded, other))
+    assert mine == again != another
 
 
 def test_what_a_compiled_program_tells():
@@ -270,10 +304,11 @@ def test_one_program_from_many_threads():
     assert results == [n * (n % 4) + 1 for n in range(64)]
 
 
-def test_the_library_shows_one_symbol():
-    from tilewright import jax_plugin
+def test_the_library_shows_two_symbols():
+    """The library exports JAX's entry point, and the one that the program `tilewright` calls (docs/design/one-library.md)."""
+    from tilewright import native
 
-    path = jax_plugin.library_path()
+    path = native.library()
     names = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-    assert [line.split()[-1] for line in names.splitlines()] == ["GetPjrtApi"]
+    assert [line.split()[-1] for line in names.splitlines()] == ["GetPjrtApi", "tilewright_command_main"]
     assert pathlib.Path(path).suffix == ".so"

@@ -1,4 +1,4 @@
-"""Unchanged JAX scripts give with the plugin what they give with jaxlib's CPU backend."""
+"""Unmodified JAX scripts give the same results with the plugin as with jaxlib's CPU backend."""
 import json
 import os
 import pathlib
@@ -9,15 +9,15 @@ import pytest
 
 SCRIPTS = pathlib.Path(__file__).parents[1] / "scripts"
 
-# Largest |difference| relative to the larger of 1 and the value. Training multiplies the rounding of the first
-# steps: two correct programs drift apart, here by at most this much over 200 steps. The MLP has no bound of this
-# kind: Adam makes a step of full size from a gradient that is all rounding, and f32 in either backend ends about
-# 2e-2 away from the same script in f64. It is held against that run instead.
+# Largest |difference| relative to the larger of 1 and the value. Training amplifies the rounding of the first steps:
+# two correct programs drift apart, here by at most this much over 200 steps. The MLP has no such bound: Adam makes a
+# full-size step from a gradient that is all rounding, and f32 in either backend ends about 2e-2 away from the same
+# script in f64. It is compared with that run instead.
 BOUNDS = {"cnn": 2e-2, "transformer": 1e-2, "decoder": 1e-4, "unet": 1e-3, "transforms": 2e-4, "callbacks": 1e-6}
 
 
 def user_environment(platform):
-    """Nothing of the source tree: only what the wheel brought."""
+    """The environment without the source tree: only the installed wheel."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_", "PYTHON"))}
     return kept | {"JAX_PLATFORMS": platform}
 
@@ -60,7 +60,7 @@ def test_f64_training_agrees_with_jaxlib(installed):
 
 
 def test_a_callback_that_raises_says_so(installed):
-    """The traceback of the user's function reaches the user, under our code."""
+    """The traceback of the user's function reaches the user, under our error id."""
     program = ("import jax, jax.numpy as jnp\n"
                "def broken(x): raise ValueError('no such luck')\n"
                "shape = jax.ShapeDtypeStruct((), jnp.float32)\n"

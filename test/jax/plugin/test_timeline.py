@@ -1,4 +1,4 @@
-"""What the plugin tells about time and cost: the timeline, the profiler, the analyses of a compiled function."""
+"""What the plugin reports on time and cost: the timeline, the profiler, the analyses of a compiled function."""
 
 import json
 

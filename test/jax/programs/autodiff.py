@@ -1,4 +1,4 @@
-"""Programs that JAX derives from others."""
+"""Derivatives and other transformed programs."""
 
 import jax
 import jax.numpy as jnp

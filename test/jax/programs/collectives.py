@@ -1,4 +1,4 @@
-"""shard_map over four ranks: every collective, and networks that are split."""
+"""shard_map over four ranks: every collective, and sharded networks."""
 
 import functools
 
@@ -77,7 +77,7 @@ def passed_around_a_ring(x):
 @program("exact", normal(8), ranks=4)
 @sharded(RING, P("x"), P("x"))
 def sent_by_some_only(x):
-    # Whoever receives nothing gets zeros.
+    # Ranks that receive nothing get zeros.
     return lax.ppermute(x, "x", [(0, 2), (3, 1)])
 
 

@@ -1,4 +1,4 @@
-"""Composites: ops with a name and a decomposition, which is what they mean."""
+"""Composites: named ops whose meaning is their decomposition."""
 
 import jax
 import jax.numpy as jnp

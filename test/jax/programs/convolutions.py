@@ -69,7 +69,7 @@ def three_dimensions(x, w):
 
 @program("contraction", normal(3, 4, 5, 2), normal(2, 2, 3, 4))
 def channels_first_output_last(x, w):
-    # Dimensions in unusual places: batch last, features first.
+    # Unusual dimension orders: batch last, features first.
     return conv(x, w, dims=("CHWN", "HWIO", "HWNC"), padding="VALID")
 
 

@@ -1,4 +1,4 @@
-"""Numbers that change their place, not their value."""
+"""Data movement: values change their position only."""
 
 import jax.numpy as jnp
 from catalog import booleans, integers, normal, program

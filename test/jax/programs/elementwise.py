@@ -1,4 +1,4 @@
-"""One number in, one number out: arithmetic, rounding, comparison, bits."""
+"""Elementwise ops: arithmetic, rounding, comparison, bits."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ from catalog import booleans, integers, key_bits, normal, program, uniform, valu
 from jax import lax
 
 INF, NAN = float("inf"), float("nan")
-# Fifteen ordinary numbers to each special one keep most outputs finite.
+# Fifteen ordinary numbers for each special one keep most outputs finite.
 EDGES = values(
     0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 0.5, -0.5, 2.0, 3.0, -3.0, 1e-30, 1e30, 1.5, -1.5, 2.5, -2.5, 7.0, 0.1,
     0.2, 0.3, -0.7, 10.0, 100.0, -12.25, 31.0, 1024.0, 3.75, -9.5, 8.25, 0.125, 0.9, -0.8, 0.6, 1.1, -1.2, 1.3, 4.5,

@@ -1,4 +1,4 @@
-"""Reading and writing at computed places."""
+"""Reading and writing at computed indices."""
 
 import jax
 import jax.numpy as jnp
@@ -96,6 +96,33 @@ def windows_written(x, at, patches):
         update_window_dims=(1, 2), inserted_window_dims=(), scatter_dims_to_operand_dims=(0, 1)
     )
     return lax.scatter_max(x, at, patches, numbers, mode=lax.GatherScatterMode.CLIP)
+
+
+@program("exact", integers(5, 6), values(3, 0, -1, 2, 0, 0, 2, 5, 1, 3, dtype="int32"), integers(5, 3, 2))
+def windows_partly_outside_are_dropped(x, at, patches):
+    """JAX promises that a scattered window of which any part is out of bounds is discarded."""
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=(1, 2), inserted_window_dims=(), scatter_dims_to_operand_dims=(0, 1)
+    )
+    at = at.reshape(5, 2)
+    return (
+        lax.scatter_add(x, at, patches, numbers, mode="drop"),
+        lax.scatter_max(x, at, patches, numbers, mode="drop"),
+        lax.scatter_apply(x, at, lambda v: v * 3 + 1, numbers, update_shape=(5, 3, 2), mode="drop"),
+    )
+
+
+@program("exact", normal(6), values(-1, 0, 3, 4, 9, dtype="int32"))
+def gradient_of_windows_partly_outside(x, at):
+    """A window that the gather fills has no gradient, whatever arrives for it."""
+    numbers = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(), start_index_map=(0,))
+
+    def taken(x):
+        return lax.gather(x, at[:, None], numbers, (3,), mode="fill", fill_value=0)
+
+    windows, back = jax.vjp(taken, x)
+    infinite = jnp.where(windows == 0, jnp.inf, 2.0)
+    return windows, back(infinite)[0]
 
 
 @program("exact", integers(30, low=0, high=10))

@@ -1,7 +1,7 @@
 """Linear algebra that needs no LAPACK.
 
-Cholesky factors and triangular solves are exported as a TPU would get them,
-where they are ops of their own; on the CPU JAX calls LAPACK instead.
+Cholesky factors and triangular solves are exported for the TPU platform,
+where they are StableHLO ops; on the CPU JAX calls LAPACK instead.
 """
 
 import jax

@@ -1,4 +1,4 @@
-"""Random bits must be the same bits; what is made of them, nearly so."""
+"""Random bits must be equal; values derived from them nearly so."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Many numbers in, few out."""
+"""Reductions."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Sliding windows, running sums, and the scatter that goes back."""
+"""Sliding windows, cumulative sums, and select_and_scatter for their gradients."""
 
 import jax
 import jax.numpy as jnp

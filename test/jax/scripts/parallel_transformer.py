@@ -34,7 +34,7 @@ if given.coordinator:
 mesh = jax.make_mesh(tuple(given.grid), ("data", "model"), axis_types=(jax.sharding.AxisType.Auto,) * 2,
                      devices=jax.devices()[: given.grid[0] * given.grid[1]])
 
-# How each weight is divided. What is not named is whole on each device.
+# How each weight is sharded. Weights that are not listed are replicated.
 LAYER = {"qkv": P(None, None, "model", None), "out": P("model", None, None), "up": P(None, "model"),
          "up_bias": P("model"), "down": P("model", None), "down_bias": P(), "scale": P(), "bias": P()}
 SPECS = {"embed": P("model", None), "place": P(), "layers": [LAYER] * LAYERS, "scale": P(), "bias": P()}
@@ -58,14 +58,14 @@ def norm(x, scale, bias):
 
 
 def embed(table, tokens):
-    """Each device has some of the words; the others' are zero here."""
+    """Embeds tokens: each device has a shard of the vocabulary, and other words are zero here."""
     local = tokens - lax.axis_index("model") * table.shape[0]
     mine = (local >= 0) & (local < table.shape[0])
     return lax.psum(jnp.where(mine[..., None], table[jnp.where(mine, local, 0)], 0), "model")
 
 
 def cross_entropy(logits, targets):
-    """Of logits of which each device has those of its words."""
+    """Cross entropy of logits of which each device has the shard of its words."""
     top = lax.pmax(lax.stop_gradient(logits.max(-1)), "model")
     total = lax.psum(jnp.exp(logits - top[..., None]).sum(-1), "model")
     local = targets - lax.axis_index("model") * logits.shape[-1]

@@ -1,17 +1,20 @@
 """JAX's own tests, against the plugin and against jaxlib's CPU backend.
 
     git clone --branch jax-v0.10.2 https://github.com/jax-ml/jax CHECKOUT
-    python test/jax/upstream/run.py CHECKOUT [--files lax_test …] [--every 1] [--results results.json]
-    python test/jax/upstream/run.py CHECKOUT --devices 8 --files shard_map_test pmap_test --results devices.json
+    python test/jax/upstream/run.py CHECKOUT --every 5 --results results.json --page docs/reference/jax-tests.md
+    python test/jax/upstream/run.py CHECKOUT --files shard_map_test pmap_test --results results.json
 
-Runs each test of CHECKOUT/tests/FILE.py for both backends, in processes (worker.py) that are replaced when a test ends
-them or does not end. Prints passed, failed, skipped, died and hung for each file and backend, and the failures that
-jaxlib's CPU backend does not have, grouped by what they say. Exits with 0 if at least --wanted of what passes on
-jaxlib's CPU backend passes here and no process died or hung.
+Runs the tests of CHECKOUT/tests/*.py (or of --files) for both backends, in processes (worker.py) that are replaced
+when a test ends them or does not end. Files that ask for several CPU devices get 8. Prints passed, failed, skipped,
+died and hung for each file and backend, and the failures that jaxlib's CPU backend does not have, grouped by what they
+say. Exits with 0 if at least --wanted of what passes on jaxlib's CPU backend passes here and no process died or hung.
 
 --results keeps what is known: a second run repeats only what did not pass (--again all: all of ours; --again
-NAME: tests whose name contains it). --every N takes every Nth test, in the order of their names, for a look that
-takes minutes instead of hours. The checkout stays where it is: nothing of it is committed.
+NAME: tests whose name contains it). --every N takes every Nth test, in the order of their names, of files with more
+than --large tests, and --most N at most N of a file. --shard K/N takes every Nth file. --jaxlib needed asks jaxlib only
+about the tests that do not pass here: half the time, and a test that passes here alone then counts as passing with
+both. --page writes the table and the failures as Markdown (page.py), from all that is known. The checkout stays where
+it is: nothing of it is committed.
 """
 import argparse
 import collections
@@ -25,31 +28,39 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+
+import page
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-FILES = ["lax_test", "lax_numpy_test", "lax_control_flow_test", "lax_numpy_indexing_test", "nn_test", "random_test",
-         "api_test", "random_lax_test", "stax_test"]
 BACKENDS = {"tilewright": "tilewright,cpu", "jaxlib": "cpu"}
 START_SECONDS = 300
-# After so many tests a worker is replaced: JAX keeps what it compiled.
+# A worker is replaced after this many tests: JAX keeps everything it has compiled.
 TESTS_A_WORKER = 300
 
 
-def variables(backend, arguments):
+def devices_for(tests, file, arguments):
+    """8 for a file that asks for several CPU devices when it is loaded, else what the command line says."""
+    if arguments.devices is None and "request_cpu_devices(" in (tests / f"{file}.py").read_text():
+        return 8
+    return arguments.devices
+
+
+def variables(backend, arguments, devices):
     """The environment of a worker."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "XLA_"))}
     kept |= {"JAX_PLATFORMS": BACKENDS[backend], "JAX_SKIP_SLOW_TESTS": "true", "PYTHONDONTWRITEBYTECODE": "1"}
-    if arguments.devices:
-        # With several devices, the name `cpu` must mean them too: tests ask for it.
+    if devices:
+        # With several devices, the name `cpu` must mean this plugin, too: tests look it up.
         kept["JAX_PLATFORMS"] = backend if backend == "tilewright" else "cpu"
-        kept["JAX_NUM_CPU_DEVICES"] = str(arguments.devices)
-    kept["TILEWRIGHT_LIBRARY"] = str(arguments.library)
+        kept["JAX_NUM_CPU_DEVICES"] = str(devices)
+    kept["TILEWRIGHT_LIBRARY"] = str(arguments.library.resolve())
     kept["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), kept.get("PYTHONPATH", "")])
     return kept
 
 
 class Worker:
-    """A process that runs tests of one file. Not for several threads."""
+    """A process that runs the tests of one file. Not thread-safe."""
 
     def __init__(self, tests, file, environment):
         self.log = tempfile.TemporaryFile()
@@ -78,14 +89,14 @@ class Worker:
     def run(self, name, seconds):
         self.done += 1
         try:
-            self.process.stdin.write(name.encode() + b"\n")
+            self.process.stdin.write(json.dumps(name).encode() + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             return None
         return self.answer(seconds)
 
     def end(self):
-        """Stops the process; what it said last and how it ended."""
+        """Stops the process; returns its last output and how it ended."""
         code = self.process.poll()
         if code is None:
             self.process.kill()
@@ -97,32 +108,34 @@ class Worker:
 
 
 def names_in(tests, file, arguments):
-    worker = Worker(tests, file, variables("jaxlib", arguments))
-    try:
+    """The file's tests, and the workers that can run them with the plugin: none or one."""
+    for backend in BACKENDS:
+        worker = Worker(tests, file, variables(backend, arguments, devices_for(tests, file, arguments)))
         names = worker.answer(START_SECONDS)
-    finally:
+        if isinstance(names, list):
+            return names, [worker] if backend == "tilewright" else []
         said = worker.end()
-    if not isinstance(names, list):
-        sys.exit(f"{file} cannot be loaded: {said}")
-    return names[:: arguments.every]
+    # jaxlib cannot load it either: it needs a GPU, a TPU or a package that is not installed.
+    print(f"{file}: jaxlib's CPU backend cannot load it: {cause(said)}", flush=True)
+    return [], []
 
 
-def run_tests(tests, file, backend, names, arguments, note):
-    """Runs them on several workers; calls note(name, outcome, message) for each."""
+def run_tests(tests, file, backend, names, arguments, note, ready):
+    """Runs the tests on several workers, `ready` ones first; calls note(name, outcome, message) for each."""
     waiting = queue.SimpleQueue()
     for name in names:
         waiting.put(name)
     lock = threading.Lock()
 
     def serve():
-        worker = None
+        worker = ready.pop() if ready else None
         while True:
             try:
                 name = waiting.get_nowait()
             except queue.Empty:
                 break
             if worker is None:
-                worker = Worker(tests, file, variables(backend, arguments))
+                worker = Worker(tests, file, variables(backend, arguments, devices_for(tests, file, arguments)))
                 if not isinstance(worker.answer(START_SECONDS), list):
                     with lock:
                         note(name, "died", "while loading: " + worker.end())
@@ -148,7 +161,7 @@ def run_tests(tests, file, backend, names, arguments, note):
 
 
 def cause(message):
-    """What a failure says, without the numbers that differ from test to test."""
+    """The message of a failure, without numbers that differ from test to test."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     for line in lines:
         known = re.search(r"\bE\d{4} \w+: .*", line)
@@ -168,17 +181,24 @@ def selected_again(known, name, again):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=pathlib.Path)
-    parser.add_argument("--files", nargs="+", default=FILES)
-    parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--devices", type=int, help="CPU devices of either backend")
+    parser.add_argument("--files", nargs="+", help="default: all of tests/")
+    parser.add_argument("--shard", default="1/1", help="K/N: every Nth of these files, from the Kth")
+    parser.add_argument("--every", type=int, default=1, help="of files with more than --large tests")
+    parser.add_argument("--large", type=int, default=500, help="tests that make a file a large one")
+    parser.add_argument("--most", type=int, help="tests of one file, evenly spaced in the order of their names")
+    parser.add_argument("--jaxlib", choices=["all", "needed", "failed"], default="all", help="needed: what does not pass here; failed: and is not skipped")
+    parser.add_argument("--devices", type=int, help="CPU devices of either backend (default: 8 where a file asks for some)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--test-seconds", type=int, default=120, help="after which one test counts as hung")
-    parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build/dev/tilewright/plugin/libtilewright_pjrt.so")
+    parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build/dev/lib/libtilewright_pjrt.so")
     parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--again", default="")
-    parser.add_argument("--wanted", type=float, default=0.97)
+    parser.add_argument("--wanted", type=float, default=0.99)
     arguments = parser.parse_args()
     tests = arguments.checkout.resolve() / "tests"
+    files = arguments.files or sorted(path.stem for path in tests.glob("*_test.py"))
+    shard, shards = map(int, arguments.shard.split("/"))
     results = {}
     if arguments.results and arguments.results.exists():
         results = json.loads(arguments.results.read_text())
@@ -188,18 +208,33 @@ def main():
             arguments.results.write_text(json.dumps(results, indent=1))
 
     groups, both, theirs_alone, ended_badly = collections.defaultdict(list), 0, 0, 0
-    for file in arguments.files:
+    every_name = results.setdefault("names", {})
+    results["files"] = sorted(path.stem for path in tests.glob("*_test.py"))
+    for file in files[shard - 1 :: shards]:
         if not (tests / f"{file}.py").exists():
             print(f"{file}: not in this checkout", flush=True)
             continue
-        names = names_in(tests, file, arguments)
-        for backend in reversed(BACKENDS):
+        ready = []
+        if file not in every_name:
+            every_name[file], ready = names_in(tests, file, arguments)
+        names = every_name[file]
+        if len(names) > arguments.large:
+            names = names[:: arguments.every]
+        if arguments.most and len(names) > arguments.most:
+            names = names[:: -(-len(names) // arguments.most)]
+        if not names:
+            continue
+        for backend in BACKENDS:
+            started = time.monotonic()
             known = results.setdefault(backend, {}).setdefault(file, {})
             again = arguments.again if backend == "tilewright" else ""
             todo = [name for name in names if selected_again(known, name, again)]
             if backend == "jaxlib":
-                # What failed there once is not held against us: no need to see it again.
+                # A test that failed with jaxlib once does not count against us, so it need not run there again.
                 todo = [name for name in todo if name not in known]
+                if arguments.jaxlib != "all":
+                    wanted = {"needed": ("failed", "skipped", "died", "hung"), "failed": ("failed", "died", "hung")}[arguments.jaxlib]
+                    todo = [name for name in todo if results["tilewright"][file][name][0] in wanted]
             count = 0
 
             def note(name, outcome, message, known=known, backend=backend):
@@ -211,15 +246,18 @@ def main():
                 if count % 20 == 0:
                     keep()
 
-            run_tests(tests, file, backend, todo, arguments, note)
+            run_tests(tests, file, backend, todo, arguments, note, ready)
+            while ready:
+                ready.pop().end()
             keep()
-            counts = collections.Counter(known[name][0] for name in names)
+            counts = collections.Counter(known[name][0] for name in names if name in known)
             print(f"{file:22} {backend:10} {len(names):5} tests " + " ".join(
-                f"{counts[outcome]:5} {outcome}" for outcome in ("passed", "failed", "skipped", "died", "hung")), flush=True)
+                f"{counts[outcome]:5} {outcome}" for outcome in ("passed", "failed", "skipped", "died", "hung"))
+                + f" {time.monotonic() - started:5.0f} s", flush=True)
         ours, theirs = results["tilewright"][file], results["jaxlib"][file]
         ended_badly += sum(ours[name][0] in ("died", "hung") for name in names)
         for name in names:
-            if theirs[name][0] == "passed":
+            if theirs.get(name, ours[name])[0] == "passed":
                 if ours[name][0] == "passed":
                     both += 1
                 else:
@@ -230,6 +268,8 @@ def main():
     print("\nwhat passes on jaxlib's CPU backend alone, by what it says here:")
     for text, those in sorted(groups.items(), key=lambda group: -len(group[1])):
         print(f"{len(those):5}  {text}\n         {', '.join(those[:6])}{' …' if len(those) > 6 else ''}")
+    if arguments.page:
+        arguments.page.write_text(page.text(results, cause))
     share = both / max(both + theirs_alone, 1)
     print(f"\n{both} of the {both + theirs_alone} tests that pass on jaxlib's CPU backend pass here: {share:.2%}")
     return 0 if both and share >= arguments.wanted and not ended_badly else 1

@@ -3,7 +3,7 @@
     python worker.py FOLDER FILE        FOLDER/FILE.py; the environment says for which backend
 
 First says the names of all tests as one line of JSON on descriptor 3, then reads names from standard input, a line
-each, and answers each with a line of JSON on descriptor 3: outcome and message. What tests print goes elsewhere. It
+of JSON each, and answers each with a line of JSON on descriptor 3: outcome and message. What tests print goes elsewhere. It
 keeps what JAX needs seconds to load; when a test ends the process or never ends, run.py starts another one.
 """
 import gc
@@ -12,11 +12,12 @@ import json
 import os
 import sys
 import traceback
+import types
 import unittest
 
 
 class Outcome(unittest.TestResult):
-    """What became of one test: the first that went wrong counts."""
+    """The outcome of one test: its first failure counts."""
 
     def __init__(self):
         super().__init__()
@@ -52,26 +53,49 @@ def names_of(suite):
         if isinstance(test, unittest.TestSuite):
             yield from names_of(test)
         else:
-            # Not its id(): absl puts the arguments into that.
+            # Not the test's id(): absl puts the arguments into that.
             yield f"{type(test).__name__}.{test._testMethodName}"
+
+
+def replace_missing_helper():
+    """Replaces a module that JAX's wheel lacks and some test files import, for hypothesis's settings only."""
+    try:
+        importlib.import_module("jax._src.hypothesis_test_util")
+        return
+    except ImportError:
+        pass
+    import hypothesis
+    import jax._src
+
+    def set_up(max_examples=30):
+        hypothesis.settings.register_profile("fixed", database=None, derandomize=True, deadline=None, max_examples=max_examples,
+                                             suppress_health_check=[hypothesis.HealthCheck.differing_executors])  # fmt: skip
+        hypothesis.settings.load_profile("fixed")
+
+    helper = types.ModuleType("jax._src.hypothesis_test_util")
+    helper.setup_hypothesis, helper.hypothesis_is_thread_safe = set_up, lambda: True
+    jax._src.hypothesis_test_util = sys.modules[helper.__name__] = helper
 
 
 def main():
     folder, file = sys.argv[1:]
     sys.argv = [file]
     sys.path.insert(0, folder)
-    # absl's tests put their settings on when the file's main() runs, which it does not here.
+    # absl's tests read their settings in the file's main(), which does not run here.
     if "tilewright" in os.environ["JAX_PLATFORMS"]:
         from tilewright import jax_plugin
 
         jax_plugin.initialize()
+    replace_missing_helper()
     module = importlib.import_module(file)
     loader = unittest.TestLoader()
     with os.fdopen(3, "w") as answers:
         print(json.dumps(sorted(names_of(loader.loadTestsFromModule(module)))), file=answers, flush=True)
         for line in sys.stdin:
             outcome = Outcome()
-            unittest.TestSuite([loader.loadTestsFromName(line.strip(), module)]).run(outcome)
+            # Not with the loader's own method: names of tests contain dots (numpy.float64).
+            kind, method = json.loads(line).split(".", 1)
+            unittest.TestSuite([getattr(module, kind)(method)]).run(outcome)
             gc.collect()
             print(json.dumps([outcome.outcome, outcome.message]), file=answers, flush=True)
 

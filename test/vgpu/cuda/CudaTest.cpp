@@ -1,6 +1,6 @@
-// Kernels in CUDA C++, as nvcc compiles them, on the virtual GPU: results against what
-// the host computes. The PTX beside each file is what nvcc 13.0 makes of it; test_cuda.py
-// makes it again where nvcc is.
+// Runs CUDA C++ kernels, compiled by nvcc, on the virtual GPU and compares the results with the
+// host's. The PTX beside each file was made by nvcc 13.0; test_cuda.py makes it again if nvcc is
+// installed.
 #include "tilewright/numerics/Float.h"
 #include "tilewright/vgpu/machine/Launch.h"
 
@@ -20,7 +20,7 @@ namespace {
 using numerics::ElementType;
 using ::testing::HasSubstr;
 
-/// From TILEWRIGHT_CUDA_PTX, if it is set: what nvcc has just made.
+/// From TILEWRIGHT_CUDA_PTX, if that is set: the PTX that nvcc has just made.
 std::unique_ptr<LoadedModule> loadFile(const std::string &name) {
   const char *fresh = std::getenv("TILEWRIGHT_CUDA_PTX");
   std::ifstream in(
@@ -91,7 +91,7 @@ TEST(System, MallocGivesMemoryUntilItIsFreed) {
     EXPECT_EQ(sums[static_cast<size_t>(i)], 3 * i * (i + 1) / 2);
   Status status = run(*module, "free_twice", {.block = {1, 1, 1}}, pointer);
   EXPECT_EQ(status.error(), Error::vgpuAccess);
-  EXPECT_THAT(status.message(), HasSubstr("was freed before"));
+  EXPECT_THAT(status.message(), HasSubstr("was already freed"));
 }
 
 TEST(System, VirtualIndirectAndRecursiveCalls) {
@@ -107,7 +107,7 @@ TEST(System, VirtualIndirectAndRecursiveCalls) {
         << i;
 }
 
-/// c + a * b + c; layouts as the kernel has them.
+/// c + a * b + c, with the kernel's layouts.
 template <typename Stored, typename Sum>
 void multiplies(const char *kernel, size_t m, size_t n, size_t k, bool aByRows, bool bByRows,
                 Stored (*encode)(int)) {

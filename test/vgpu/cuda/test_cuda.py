@@ -1,4 +1,4 @@
-"""The kernels of this directory, compiled again by the nvcc at hand, give the same results."""
+"""The kernels of this directory give the same results when the installed nvcc compiles them again."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 
 def command_of(source):
-    """As the head of the file says: nvcc … -ptx name.cu."""
+    """The arguments in the comment at the top of the file: nvcc … -ptx name.cu."""
     return re.search(r"//\s+nvcc (.* -ptx) ", source.read_text(encoding="utf-8"))[1].split()
 
 

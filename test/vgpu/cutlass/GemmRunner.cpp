@@ -3,13 +3,13 @@
 //   GemmRunner gemm.so gemm.ptx [--hopper] [--threads N] [--completion 0|1|2] [--seed N]
 //     [--check LIST] [--record PATH] M,N,K[,MULTIPROCESSORS[,SPLITS]]…
 //
-// An option counts for the shapes after it. With --check (all; off ends it) whatever the
-// checks report is printed, and is a failure. --record writes the next launch down, for
+// An option applies to the shapes after it. With --check (all; off ends it) findings of the checks
+// are printed and count as failures. --record writes the next launch to files, for
 // test/vgpu/mutation: PATH.launch, PATH.ptx, PATH.memory.
 //
-// gemm.so is gemm.cu, compiled by nvcc; its functions prepare the parameters. What
-// CUTLASS asks of the CUDA runtime and the driver while it does so is answered by the
-// functions below, which the library finds in this program.
+// gemm.so is gemm.cu, compiled by nvcc; its functions prepare the parameters. While doing so,
+// CUTLASS calls the CUDA runtime and the driver. The library finds those functions in this program,
+// below.
 #include "test/vgpu/cutlass/GemmLibrary.h"
 #include "tilewright/numerics/Float.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
@@ -30,8 +30,8 @@
 
 using tilewright::numerics::ElementType;
 
-// The driver and the runtime, as far as CUTLASS calls them. The numbers are those of
-// CUDA's headers, which this program does without.
+// The driver and runtime functions that CUTLASS calls. The constants are those of CUDA's headers,
+// which this program does not include.
 extern "C" {
 #define GEMM_EXPORT __attribute__((visibility("default"), used))
 enum { noError = 0, invalidValue = 1, notSupported = 801 };
@@ -64,12 +64,12 @@ GEMM_EXPORT int cudaDeviceGetAttribute(int *value, int attribute, int) {
 }
 GEMM_EXPORT int cudaGetLastError() { return noError; }
 GEMM_EXPORT const char *cudaGetErrorString(int) { return "not known to the virtual GPU's test"; }
-// Workspaces are memory of the host.
+// Workspaces are host memory.
 GEMM_EXPORT int cudaMemsetAsync(void *to, int value, size_t bytes, void *) {
   std::memset(to, value, bytes);
   return noError;
 }
-// Kernels are launched from their PTX, so nothing is registered and nothing launched here.
+// Kernels are launched from their PTX, so registering and launching do nothing here.
 GEMM_EXPORT void **__cudaRegisterFatBinary(void *) {
   static void *handle = nullptr;
   return &handle;
@@ -112,8 +112,8 @@ Element elementOf(int which) {
   }
 }
 
-/// Memory for matrices at an address that nobody else uses, so that a launch which is
-/// written down can be repeated. Given out from the bottom.
+/// Memory for matrices at an otherwise unused fixed address, so that a recorded launch can be
+/// repeated. Allocated from the bottom.
 struct Arena {
   static constexpr uintptr_t address = 0x2000'0000'0000;
   static constexpr size_t room = size_t(64) << 20;
@@ -134,7 +134,7 @@ struct Arena {
   }
 };
 
-/// A matrix as the kernel sees it, and its values.
+/// A matrix in the kernel's format, and its values.
 struct Matrix {
   Matrix(Arena &arena, size_t rows, size_t columns, bool byRows, Element element)
       : columns(columns), rows(rows), byRows(byRows), element(element),
@@ -174,7 +174,7 @@ struct Runner {
   uint64_t seed = 0;
   std::string checks = "off";
   size_t findings = 0;
-  std::string text, record; // where to write the next launch down; empty: nowhere
+  std::string text, record; // where to record the next launch; empty: nowhere
   Arena arena;
 
   void writeDown(const tilewright_vgpu_config &config, const GemmLaunch &launch) {
@@ -218,8 +218,8 @@ struct Runner {
     return code;
   }
 
-  /// With whole numbers every sum is exact in f32, so results must be equal to the
-  /// bit; with others they must be within the error of summing in f32.
+  /// With integers every sum is exact in f32, so results must be bitwise equal; with other numbers
+  /// they must be within the error of summing in f32.
   void run(const Shape &shape, bool isWhole) {
     const auto m = static_cast<size_t>(shape.m), n = static_cast<size_t>(shape.n),
                k = static_cast<size_t>(shape.k);
@@ -255,7 +255,7 @@ struct Runner {
     config.threads = threads;
     config.completion = completion;
     config.seed = seed;
-    // Blocks of stream-K wait for each other's partial sums, so all must be resident.
+    // Blocks of stream-K wait for each other's partial sums, so all must be resident at once.
     config.cooperative = shape.splits > 1 || description.has_relu;
     const void *arguments[] = {launch.parameters};
     char *error = nullptr;
@@ -287,8 +287,8 @@ struct Runner {
           const uint64_t rounded = tilewright::numerics::encode(d.element.type, expected);
           isFine = tilewright::numerics::decode(d.element.type, rounded) == got;
         } else {
-          // Half an ulp of the result, and of f32 for every sum of the tensor cores;
-          // the profile of Hopper cuts off, with 13 bits for 8-bit factors.
+          // Half an ulp of the result, and of f32 for every sum of the tensor cores; with the
+          // Hopper profile the sums truncate, to 13 bits for 8-bit factors.
           const double half = d.element.bytes == 4                  ? 0x1p-24
                               : d.element.type == ElementType::bf16 ? 0x1p-8
                                                                     : 0x1p-11;
@@ -315,7 +315,7 @@ struct Runner {
   }
 };
 
-/// The name of the kernel, which is the only one of the file.
+/// The name of the file's only kernel.
 std::string entryOf(const std::string &text) {
   const size_t at = text.find(".entry ");
   if (at == text.npos)

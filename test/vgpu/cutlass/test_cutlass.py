@@ -1,8 +1,8 @@
 """GEMMs of CUTLASS for Hopper, compiled by nvcc from the headers of PyPI's nvidia-cutlass, on the virtual GPU.
 
-Each is compiled once into the build tree, which takes minutes, and again only if what it is made of changes. The
-runner compares with a host reference: equal to the bit for whole numbers, within the error of sums in f32 for others.
-With all checks on, nothing is reported. Skipped where nvcc or the headers are absent.
+Each is compiled once into the build tree, which takes minutes, and again only if its sources or tools change. The
+runner compares with a host reference: bitwise for integers, within the error of f32 sums for other numbers.
+With all checks on, nothing may be reported. Skipped where nvcc or the headers are absent.
 """
 
 import hashlib
@@ -29,15 +29,15 @@ pytestmark = [
 FLAGS = ["-std=c++17", "-O2", "-gencode", "arch=compute_90a,code=compute_90a", "--expt-relaxed-constexpr"]
 FLAGS += ["-DCUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL=1", "-DNDEBUG", "-shared", "-Xcompiler", "-fPIC", "-cudart", "none"]
 
-# M,N,K[,PROCESSORS[,SPLITS]]: whole tiles, ragged in every dimension, one row, several tiles to a block, long K.
-# Operands of COOPERATIVE are contiguous along M and N, and TMA wants 16 bytes.
+# M,N,K[,MULTIPROCESSORS[,SPLITS]]: whole tiles, ragged in every dimension, one row, several tiles to a block, long K.
+# Operands of COOPERATIVE are contiguous along M and N, and TMA requires multiples of 16 bytes.
 SHAPES = {
     "PINGPONG": ["256,256,128", "200,136,80", "1,16,16", "64,520,272,3", "127,144,48,2", "384,384,1024,8"],
     "COOPERATIVE": ["256,256,128", "200,136,80", "8,16,16", "64,520,272,4", "128,144,47,2", "384,384,1024,8"],
     "FP8": ["256,256,128", "200,144,80", "1,16,16", "64,528,272,4", "127,144,48,2", "384,384,1024,8"],
     "STREAMK": ["256,256,128", "200,136,80", "1,16,16", "64,520,272,3", "384,384,1024,8,4", "128,64,1024,8,8"],
 }
-# The words that make a kernel what its name says; the PTX must have them.
+# The modifiers that each kernel's PTX must contain for what its name says.
 EXPECTED = {
     "PINGPONG": ["wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16", "cp.async.bulk.tensor.3d.shared::cluster.global"],
     "COOPERATIVE": [".multicast::cluster", "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16", "barrier.cluster"],
@@ -76,7 +76,7 @@ def test_gemm(name):
     for words in EXPECTED[name]:
         assert words in text, words
     shapes = SHAPES[name]
-    # Copies and products as late as can be; then at random, with warps in a random order too.
+    # Copies and products complete as late as possible; then at random, with warps in a random order too.
     orders = [["--completion", "1", "--seed", "0"]] + [["--completion", "2", "--seed", seed] for seed in "123"]
     command = [*shapes, "--threads", "2", shapes[0], "--hopper", shapes[1]]
     for order in orders:
@@ -84,7 +84,7 @@ def test_gemm(name):
     run(folder, command, 2 * (len(shapes) + 2 + len(orders)))
 
 
-# The runner fails if the checks report anything. Pipelines are reused from the fourth shape on.
+# The runner fails if the checks report anything. From the fourth shape on, pipelines wrap around.
 @pytest.mark.parametrize(
     "order",
     [["--completion", "0"], ["--completion", "1"], ["--completion", "2", "--seed", "1"], ["--completion", "2", "--seed", "2"]],

@@ -4,12 +4,12 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-TABLE = ROOT / "tilewright/vgpu/driver/Functions.def"
-ROW = re.compile(r"^VGPU_FUNCTION\((\w+), (\w*), (\d+), (none|ptds|ptsz), ")
+TABLE = ROOT / "tilewright/cuda-api/Functions.def"
+ROW = re.compile(r"^TILEWRIGHT_CUDA_FUNCTION\((\w+), (\w*), (\d+), (none|ptds|ptsz), ")
 HEAD = """\
 # The CUDA driver API of the virtual GPU
 
-Made from [`Functions.def`](../../tilewright/vgpu/driver/Functions.def) by `test/vgpu/driver/functions_page.py`; a test
+Made from [`Functions.def`](../../tilewright/cuda-api/Functions.def) by `test/vgpu/driver/functions_page.py`; a test
 keeps it current. Each version is listed with the CUDA that brought it and with what it adds to the name;
 `cuGetProcAddress` chooses among them. `_ptds` and `_ptsz` are the same with the default stream of the thread. What is not
 here is not exported: `cuGetProcAddress` does not find it, and the summary of a run lists it.
@@ -18,13 +18,13 @@ here is not exported: `cuGetProcAddress` does not find it, and the summary of a 
 
 
 def rows():
-    """(section, name, suffix, since, stream) of every row."""
+    """(section, name, suffix, since, stream) of every row of the table."""
     section = None
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         if line.startswith("// ") and line.endswith(".") and line.count(" ") < 9:
             section = line[3:-1]
         match = ROW.match(line)
-        assert bool(match) == line.startswith("VGPU_FUNCTION("), f"a row that cannot be read: {line}"
+        assert bool(match) == line.startswith("TILEWRIGHT_CUDA_FUNCTION("), f"a row that cannot be read: {line}"
         if match:
             yield section, *match.groups()
 

@@ -1,6 +1,6 @@
 """Programs under `tilewright vgpu run`: environment, exit codes, summary, ptxas, Triton.
 
-What needs Triton or a real ptxas is skipped where those are absent.
+Tests that need Triton or a real ptxas are skipped where those are absent.
 """
 
 import importlib.util
@@ -42,7 +42,7 @@ PTX = """
 }
 """
 
-# A driver program in a few lines; `launch(name, *pointers)` gives the result.
+# A driver program in a few lines; `launch(name, *pointers)` returns the result code.
 CTYPES = f"""
 import ctypes, sys
 cu = ctypes.CDLL("libcuda.so.1")
@@ -79,7 +79,7 @@ def test_functions_page_is_current():
 
 
 def test_every_row_is_tested_by_name():
-    """Each function of the table is called by a test of the driver."""
+    """A test of the driver calls each function of the table."""
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tilewright/vgpu/driver").glob("*Test.cpp"))
     tests += (ROOT / "tilewright/vgpu/driver/TestDriver.h").read_text(encoding="utf-8")
     called = set(re.findall(r"\bcuda\(\)\s*\.(cu\w+)", tests))
@@ -97,7 +97,7 @@ def test_launches_are_counted_and_the_exit_code_is_the_programs():
 def test_a_failure_is_told_once_and_summed_up():
     program = CTYPES + "assert launch('broken') == 719\nassert launch('nothing') == 719"
     result = vgpu(program=program)
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 3, result.stderr
     assert result.stderr.count("tilewright vgpu: kernel broken") == 1
     assert re.search(r"^failed: kernel broken, grid \[1, 1, 1\].*E7108", result.stderr, re.MULTILINE)
 
@@ -105,20 +105,42 @@ def test_a_failure_is_told_once_and_summed_up():
 def test_contexts_recover_if_asked_to():
     program = CTYPES + "assert launch('broken') == 719\ncheck(launch('nothing'))\nassert launch('broken') == 719"
     result = vgpu("--sticky=0", program=program)
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 3, result.stderr
     assert "failed (2 times): kernel broken" in result.stderr
 
 
 def test_a_wild_pointer_is_an_illegal_address_of_the_kernel():
     result = vgpu(program=CTYPES + "assert launch('wild', 64) == 700\nassert cu.cuCtxSynchronize() == 700")
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 3, result.stderr
     assert re.search(r"^failed: kernel wild, .*E7105", result.stderr, re.MULTILINE)
+
+
+def test_a_failed_launch_that_the_program_ignores_is_not_a_success():
+    """Also with all checks on, in a child process, and if the program itself exits with an error."""
+    assert vgpu(program=CTYPES + "launch('broken')").returncode == 3
+    assert vgpu("--check=all", program=CTYPES + "launch('broken')").returncode == 3
+    child = CTYPES + "launch('broken')"
+    assert vgpu(program=f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])").returncode == 3
+    assert vgpu(program=CTYPES + "launch('broken')\nsys.exit(9)").returncode == 9
+    assert vgpu("--quiet", program=CTYPES + "launch('broken')").returncode == 3
+    assert vgpu("--allow-failures", program=CTYPES + "launch('broken')").returncode == 0
+
+
+def test_a_finding_is_not_a_success():
+    result = vgpu("--check=bounds", program=CTYPES + "launch('wild', 64)")
+    assert result.returncode == 1, result.stderr
+
+
+def test_flags_take_values_with_and_without_an_equals_sign():
+    program = CTYPES + "total = ctypes.c_size_t()\ncheck(cu.cuDeviceTotalMem_v2(ctypes.byref(total), 0))\nprint(total.value)"
+    for flags in (["--memory=3G"], ["--memory", "3G"]):
+        assert vgpu("--quiet", *flags, program=program).stdout == f"{3 << 30}\n"
 
 
 def test_a_signal_is_told():
     result = vgpu(program="import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert result.returncode == 128 + 9
-    assert "was ended by signal 9" in result.stderr
+    assert "was terminated by signal 9" in result.stderr
 
 
 def test_children_are_summed_up_even_if_they_leave_without_a_word():
@@ -145,7 +167,7 @@ def test_functions_that_are_not_there_are_listed():
     """)
     result = vgpu(program=program)
     assert result.returncode == 0, result.stderr
-    assert "asked for and not there: [cuMakeCoffee]" in result.stderr
+    assert "requested driver functions that do not exist: [cuMakeCoffee]" in result.stderr
 
 
 def test_settings_reach_the_program():
@@ -160,6 +182,12 @@ def test_settings_reach_the_program():
     result = vgpu("--quiet", "--chip=sm_90a,sm_89", "--devices=4", "--memory=3G", program=program)
     assert result.stdout.split() == ["4", "8", str(3 << 30)], result.stderr
     assert result.stderr == ""
+
+
+def test_jax_programs_run_on_the_virtual_gpu_too():
+    program = "import os; print(os.environ['TILEWRIGHT_TARGET'])"
+    assert vgpu("--quiet", "--chip=sm_80", program=program).stdout == "vgpu:sm_80\n"
+    assert vgpu("--quiet", program=program, environment={"TILEWRIGHT_TARGET": "x86-64-v3"}).stdout == "x86-64-v3\n"
 
 
 def test_verbose_says_why():
@@ -178,6 +206,9 @@ def test_verbose_says_why():
     (["run", "--memory=1T", "--", "true"], "E7203 vgpu: TILEWRIGHT_VGPU_MEMORY is '1T'"),
     (["run", "--arithmetic=fuzzy", "--", "true"], "E7203 vgpu: TILEWRIGHT_VGPU_ARITHMETIC is 'fuzzy'"),
     (["run", "--async=2", "--", "true"], "E7203 vgpu: TILEWRIGHT_VGPU_ASYNC is '2'"),
+    (["run", "--timeout=0", "--", "true"], "E7203 vgpu: TILEWRIGHT_VGPU_TIMEOUT is '0', expected a number of seconds"),
+    (["run", "--timeout=soon", "--", "true"], "E7203 vgpu: TILEWRIGHT_VGPU_TIMEOUT is 'soon'"),
+    (["run", "--host-memory=yes", "--", "true"], "E7203 vgpu: TILEWRIGHT_VGPU_HOST_MEMORY is 'yes'"),
 ])  # fmt: skip
 def test_wrong_calls_are_refused(arguments, words):
     result = run(RUN, *arguments)
@@ -195,7 +226,7 @@ def test_help_names_every_setting():
     result = run(RUN, "run", "--help")
     assert result.returncode == 0
     source = (ROOT / "tilewright/vgpu/driver/Settings.cpp").read_text(encoding="utf-8")
-    flags = re.findall(r'\{"TILEWRIGHT_VGPU_\w+", "(\w+)"', source)
+    flags = re.findall(r'\{"TILEWRIGHT_VGPU_\w+", "([\w-]+)"', source)
     assert len(flags) >= 9
     for flag in flags:
         assert f"--{flag}=" in result.stdout
@@ -203,7 +234,7 @@ def test_help_names_every_setting():
 
 @pytest.fixture
 def fake_ptxas(tmp_path):
-    """A ptxas that says what it is told to, and writes what is no PTX."""
+    """A fake ptxas that prints the given text and writes an invalid file."""
     path = tmp_path / "real-ptxas"
     path.write_text(textwrap.dedent("""\
         #!/bin/sh
@@ -226,7 +257,7 @@ def test_ptxas_asks_the_real_one_and_hands_the_ptx_on(fake_ptxas, tmp_path):
     result = run(PTXAS, source, "-o", output, "--gpu-name=sm_80", environment=environment)
     assert result.returncode == 0, result.stderr
     assert output.read_text() == PTX + "\n// ptxas: kernel nothing registers 42 spills 12\n"
-    assert "info" not in result.stderr  # -v was not the caller's
+    assert "info" not in result.stderr  # the caller did not pass -v
     assert (tmp_path / "calls").read_text().endswith("--gpu-name=sm_80 -v\n")
     result = run(PTXAS, source, "-o", output, "-v", environment=environment)
     assert "Used 42 registers" in result.stderr

@@ -1,16 +1,26 @@
 """Vector addition and softmax in Triton on NumPy arrays; knows nothing of the virtual GPU."""
 
+import ctypes
+
 import numpy as np
 import triton
 import triton.language as tl
 
 
+cuda = ctypes.CDLL("libcuda.so.1")
+
+
 class Pointer:
-    """What Triton takes for a tensor: an address and a type."""
+    """An object that Triton accepts as a tensor: an address and a type. The driver has the memory registered as long as the object lives."""
 
     def __init__(self, array):
+        triton.runtime.driver.active.get_current_device()  # creates a context
+        assert cuda.cuMemHostRegister_v2(ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), 0) == 0
         self.array = array
         self.dtype = {"float32": "fp32"}[str(array.dtype)]
+
+    def __del__(self):
+        cuda.cuMemHostUnregister(ctypes.c_void_p(self.array.ctypes.data))
 
     def data_ptr(self):
         return self.array.ctypes.data

@@ -15,18 +15,18 @@ using ptx::OperandRule;
 
 namespace {
 
-struct Place {
+struct RegisterOperand {
   Modifier type = Modifier::none;
   unsigned bits = 0; // of the register
   bool isWritten = false;
   std::string text;
 };
 
-/// The instruction as text, and where its operands are.
+/// The instruction as text, and the positions of its operands.
 struct Written {
   std::string text;
-  std::vector<Place> reads;
-  Place result;
+  std::vector<RegisterOperand> reads;
+  RegisterOperand result;
   bool hasSecond = false;
 };
 
@@ -41,6 +41,8 @@ static Modifier typeOfRule(const OperandRule &rule, const Instruction &instructi
 
 static Written write(const Form &form) {
   Written written;
+  // Some conversions require 8-bit registers, which separate conversions move to and from memory.
+  std::string before, after;
   written.text = form.name();
   std::string separator = " ";
   unsigned number = 1;
@@ -53,29 +55,37 @@ static Written write(const Form &form) {
     if (rule.form == OperandForm::immediate) {
       text = "0x96";
     } else {
-      Place place;
-      place.type = type;
-      place.bits = registerBits(type);
-      place.text = registerName(place.bits, number++);
-      text = (rule.form == OperandForm::predicate ? "!" : "") + place.text;
+      RegisterOperand reg;
+      reg.type = type;
+      reg.bits = registerBits(type);
+      reg.text = registerName(reg.bits, number++);
+      text = (rule.form == OperandForm::predicate ? "!" : "") + reg.text;
+      if (rule.form == OperandForm::typed && ptx::bitsOf(type) == 8 && !rule.mayBeWider) {
+        const std::string sign = ptx::spellingOf(type).substr(0, 1);
+        text = concat("%b", number);
+        if (rule.written)
+          after = concat(" cvt.", sign, "16.", sign, "8 ", reg.text, ", ", text, ";");
+        else
+          before += concat("cvt.", sign, "8.", sign, "16 ", text, ", ", reg.text, "; ");
+      }
       if (rule.written) {
-        written.result = place;
+        written.result = reg;
         if (rule.second) {
           written.hasSecond = true;
           text += "|%p30";
         }
       } else {
-        written.reads.push_back(place);
+        written.reads.push_back(reg);
       }
     }
     written.text += separator + text;
     separator = ", ";
   }
-  written.text += ";";
+  written.text = concat(before, written.text, ";", after);
   return written;
 }
 
-/// Values worth trying of a type.
+/// Edge values of a type.
 static std::vector<uint64_t> edgesOf(Modifier type) {
   const Modifier element = elementOf(type);
   std::vector<uint64_t> values;
@@ -163,7 +173,8 @@ static std::vector<uint64_t> edgesOf(Modifier type) {
 
 static uint64_t randomValue(Modifier type, std::mt19937_64 &random) {
   const uint64_t bits = random();
-  // Floats of any bits are mostly huge or tiny; half of them are ordinary.
+  // Floats of random bits are mostly huge or tiny, so half of them are drawn from an ordinary
+  // range.
   std::uniform_real_distribution<double> ordinary(-300, 300);
   if (bits & 1)
     switch (type) {
@@ -180,7 +191,7 @@ static uint64_t randomValue(Modifier type, std::mt19937_64 &random) {
     default:
       break;
     }
-  // Short integers as often as long ones.
+  // Short integers are as frequent as long ones.
   const unsigned width = ptx::bitsOf(type);
   if (bits & 2 && ptx::categoryOf(type) != ptx::TypeCategory::floating)
     return (bits >> 8) >> (bits >> 2 & 31);
@@ -195,8 +206,8 @@ static uint64_t masked(uint64_t value, unsigned bits) {
 static std::vector<std::vector<uint64_t>> tuplesFor(const Written &written, size_t count,
                                                     std::mt19937_64 &random) {
   std::vector<std::vector<uint64_t>> pools;
-  for (const Place &place : written.reads)
-    pools.push_back(edgesOf(place.type));
+  for (const RegisterOperand &reg : written.reads)
+    pools.push_back(edgesOf(reg.type));
   std::vector<std::vector<uint64_t>> tuples;
   const size_t inputs = pools.size();
   auto add = [&](std::vector<uint64_t> tuple) {
@@ -226,8 +237,8 @@ static bool usesCarry(const Form &form) {
          form.row->handler == Handler::madCarry;
 }
 
-/// Loads operands from columns of 8 bytes, executes, and stores the result, and the
-/// predicate or the carry behind it.
+/// Loads operands from columns of 8 bytes, executes the instruction, and stores the result,
+/// followed by the predicate or the carry.
 static std::string kernelFor(const Form &form, const Written &written, size_t count) {
   std::ostringstream text;
   const bool hasCarry = usesCarry(form), borrows = form.row->handler == Handler::subCarry;
@@ -237,13 +248,12 @@ static std::string kernelFor(const Form &form, const Written &written, size_t co
           "mov.u32 %x0, %ctaid.x; mov.u32 %x1, %tid.x; mad.lo.u32 %i, %x0, 128, %x1;\n"
           "mul.wide.u32 %a0, %i, 8; add.u64 %in, %in, %a0; add.u64 %out, %out, %a0;\n";
   for (size_t i = 0; i < written.reads.size(); ++i) {
-    const Place &place = written.reads[i];
-    if (place.bits == 1)
-      text << "ld.global.b32 %x2, [%in+" << i * count * 8 << "]; setp.ne.u32 " << place.text
+    const RegisterOperand &reg = written.reads[i];
+    if (reg.bits == 1)
+      text << "ld.global.b32 %x2, [%in+" << i * count * 8 << "]; setp.ne.u32 " << reg.text
            << ", %x2, 0;\n";
     else
-      text << "ld.global.b" << place.bits << " " << place.text << ", [%in+" << i * count * 8
-           << "];\n";
+      text << "ld.global.b" << reg.bits << " " << reg.text << ", [%in+" << i * count * 8 << "];\n";
   }
   if (hasCarry) // the last column: 0 or 1
     text << "ld.global.b32 %x3, [%in+" << written.reads.size() * count * 8 << "];\n"
@@ -252,7 +262,7 @@ static std::string kernelFor(const Form &form, const Written &written, size_t co
   if (hasCarry)
     text << (borrows ? "subc.u32 %x5, 0, 0; sub.u32 %x5, 0, %x5;\n" : "addc.u32 %x5, 0, 0;\n")
          << "st.global.b32 [%out+" << count * 8 << "], %x5;\n";
-  const Place &result = written.result;
+  const RegisterOperand &result = written.result;
   if (result.bits == 1)
     text << "selp.u32 %x6, 1, 0, " << result.text << "; st.global.b32 [%out], %x6;\n";
   else
@@ -264,7 +274,7 @@ static std::string kernelFor(const Form &form, const Written &written, size_t co
 }
 
 static double ulpsBetween(Modifier type, uint64_t got, uint64_t expected) {
-  auto line = [&](uint64_t bits) { // monotonic integers
+  auto line = [&](uint64_t bits) { // maps floats to monotonic integers
     const unsigned width = ptx::bitsOf(type);
     const auto magnitude = static_cast<double>(masked(bits, width - 1));
     return bits >> (width - 1) & 1 ? -magnitude : magnitude;
@@ -300,7 +310,7 @@ static bool agrees(const Expected &expected, uint64_t got) {
 
 using ReferenceFunction = Expected (*)(const Form &, const Inputs &);
 
-static ReferenceFunction referenceOf(const Row &row) {
+static ReferenceFunction referenceOf(const InstructionRow &row) {
   switch (row.klass) {
   case ptx::InstructionClass::integer:
   case ptx::InstructionClass::logic:
@@ -338,6 +348,7 @@ static void runForm(Session &session, const Form &form, ReferenceFunction refere
     in[inputs * rows + t] = t & 1;
   }
   ++session.forms;
+  size_t compared = 0;
   for (std::string_view set : {"v3", "v4"}) {
     if (!machine::handlersFor(set))
       continue;
@@ -360,6 +371,7 @@ static void runForm(Session &session, const Form &form, ReferenceFunction refere
       if (!expected.isKnown)
         continue;
       ++session.values;
+      ++compared;
       const uint64_t got = masked(out[t], written.result.bits);
       const bool second = out[rows + t] & 1;
       if (agrees(expected, got) && (!expected.hasSecond || second == expected.second))
@@ -374,11 +386,14 @@ static void runForm(Session &session, const Form &form, ReferenceFunction refere
       return;
     }
   }
+  if (compared == 0)
+    return session.fail(
+        form, concat("none of ", tuples.size(), " results was compared: write the reference"));
   session.coverage.add(form.row->name);
 }
 
 void runArithmetic(Session &session) {
-  for (const Row &row : ptx::instructionTable())
+  for (const InstructionRow &row : ptx::instructionTable())
     if (ReferenceFunction reference = referenceOf(row))
       for (const Form &form : formsOf(row, session.perRow, session.random))
         runForm(session, form, reference);

@@ -1,4 +1,4 @@
-// Asynchronous copies and reductions: of threads, of bulks, of boxes of tensors.
+// Asynchronous copies and reductions: by threads, in bulk, and of tensor boxes.
 #include "test/vgpu/forms/FormKernel.h"
 #include "test/vgpu/forms/Reference.h"
 #include "tilewright/support/Concat.h"
@@ -29,7 +29,7 @@ static void runBytes(Session &session, const Form &form, const std::string &text
   std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
   if (!module)
     return;
-  // Bulk copies want 16 bytes of alignment.
+  // Bulk copies require 16-byte alignment.
   auto aligned = [](std::vector<uint8_t> &bytes) {
     const size_t size = bytes.size();
     bytes.resize(size + 128);
@@ -60,7 +60,7 @@ static std::string head(const std::string &shared, const char *more = "") {
          "mov.u32 %x30, bar; setp.eq.u32 %p9, %i, 0;\n"
          "createpolicy.fractional.L2::evict_last.b64 %d299, 0f3F800000;\n";
 }
-/// Thread by thread, 16 bytes: `bytes` from one place to another.
+/// Copies `bytes` from one address to another, 16 bytes by each thread.
 static std::string copyAll(const char *load, const std::string &from, const char *store,
                            const std::string &to, size_t bytes) {
   std::string text;
@@ -76,7 +76,7 @@ static std::string copyAll(const char *load, const std::string &from, const char
 static const std::string waitPhase0 =
     "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%x30], 0; @!%p2 bra WAIT;\n";
 
-/// cp.async with all sizes, whole and shortened, and each way to wait for it.
+/// cp.async with all sizes, complete and with a smaller source size, and each way to wait for it.
 static void runThreadCopy(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const Handler handler = form.row->handler;
@@ -84,7 +84,7 @@ static void runThreadCopy(Session &session, const Form &form) {
   const bool is16 = isCopy ? instruction.has(Modifier::cg) : session.random() & 1;
   const unsigned sizes[] = {4, 8, 16};
   const unsigned size = is16 ? 16 : sizes[session.random() % 3];
-  const unsigned kind = isCopy ? session.random() % 4 : 0; // whole, source size, ignored or not
+  const unsigned kind = isCopy ? session.random() % 4 : 0; // whole, source size, %p3, !%p3
   const unsigned part = kind == 1 ? static_cast<unsigned>(session.random() % (size + 1)) : 0;
   const std::string policy = isCopy && instruction.has(Modifier::l2CacheHint) ? ", %d299" : "";
   const std::string copy = (isCopy ? form.name()
@@ -103,7 +103,8 @@ static void runThreadCopy(Session &session, const Form &form) {
                                              : form.name() + ";\n";
     break;
   case Handler::cpAsyncMbarrier: {
-    // 32 lanes arrive once more each if the count is not raised for them.
+    // With .noinc the 32 arrivals of the copies are not added to the pending count, so the barrier
+    // must be initialised to expect them as well.
     const bool isGeneric = instruction.find(ModifierKind::space) == Modifier::none;
     wait = form.name() + (isGeneric ? " [%a21];\n" : " [%x30];\n") +
            "mbarrier.arrive.shared.b64 _, [%x30];\n" + waitPhase0;
@@ -177,7 +178,7 @@ static void reduceBytes(const Instruction &instruction, Modifier type, std::vect
   }
 }
 
-/// Bytes that are ordinary numbers of a type.
+/// Bytes that represent ordinary numbers of a type.
 static std::vector<uint8_t> numbers(size_t count, Modifier type, std::mt19937_64 &random) {
   std::vector<uint8_t> bytes = randomBytes(count, random);
   const unsigned size = ptx::bitsOf(type) / 8;
@@ -210,7 +211,7 @@ static void runBulk(Session &session, const Form &form) {
   std::string text = head(".shared .align 128 .b8 from[256];\n.shared .align 128 .b8 to[256];\n") +
                      "mov.u32 %x20, from; mov.u32 %x21, to; mov.u32 %x22, %cluster_ctarank; "
                      "mul.wide.u32 %a20, %x22, 256;\n";
-  // Blocks of a cluster of two write what they got to their half of the result.
+  // Each block of a cluster of two writes the bytes it received to its half of the result.
   text += "add.u64 %a21, %out, %a20;\n" + copyAll("ld.global", "%in", "st.shared", "%x20", 256) +
           copyAll("ld.global", "%a21", "st.shared", "%x21", 256) +
           "@%p9 mbarrier.init.shared.b64 [%x30], 1;\nfence.mbarrier_init.release.cluster;\n"
@@ -226,23 +227,23 @@ static void runBulk(Session &session, const Form &form) {
     std::copy(part.begin(), part.end(), expected.begin() + static_cast<ptrdiff_t>(256 * half));
   };
   if (toGlobal) {
-    // Each block to its half, from its own memory.
+    // Each block copies from its own memory to its half of the result.
     text += "@!%p9 bra DONE;\n" + form.name() + " [%a21], [%x20], 256" + policy +
             ";\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nDONE:\n";
     apply(0), apply(1);
   } else {
-    // Block 0 copies: to itself, to both, or to block 1.
+    // Block 0 copies: to itself, to both blocks, or to block 1.
     const bool hitsBoth = isMulticast;
     const unsigned target = toCluster ? 1 : 0;
     text += concat("mapa.shared::cluster.u32 %x24, %x21, ", target,
                    "; mapa.shared::cluster.u32 %x25, %x30, ", target,
                    "; setp.eq.u32 %p4, %x22, 0; setp.eq.and.u32 %p5, %i, 0, %p4;\n");
-    // Who receives expects the bytes.
+    // The receiving block expects the bytes.
     text += concat("setp.eq.u32 %p6, %x22, ", target, "; setp.eq.and.u32 %p7, %i, 0, %p6;\n",
                    hitsBoth ? "mov.pred %p7, %p9;\n" : "",
                    "@%p7 mbarrier.arrive.expect_tx.shared.b64 _, [%x30], 256;\n");
     const bool isCta = instruction.has(Modifier::sharedCta) && fromGlobal;
-    // A multicast goes to the same offsets in every block.
+    // A multicast writes to the same offset in every block.
     const std::string to = isCta || isMulticast ? "[%x21]" : "[%x24]",
                       bar = isCta || isMulticast ? "[%x30]" : "[%x25]";
     text += "@%p5 " + form.name() + " " + to + ", " + (fromGlobal ? "[%in]" : "[%x20]") +
@@ -323,7 +324,7 @@ struct TensorCase {
     map.rank = rank;
     map.element = element;
     map.swizzle = static_cast<TensorSwizzle>(random() % 4);
-    // Rows of the box are at most what a swizzle spans.
+    // A row of the box must fit the span of the swizzle.
     const unsigned span = map.swizzle == TensorSwizzle::none      ? 256
                           : map.swizzle == TensorSwizzle::bytes32 ? 32
                           : map.swizzle == TensorSwizzle::bytes64 ? 64
@@ -344,7 +345,7 @@ struct TensorCase {
   size_t tensorBytes() const {
     return rank == 1 ? 352 : static_cast<size_t>(map.stride[rank - 1] * map.size[rank - 1]);
   }
-  /// Calls f(place in the box, place in the tensor or -1) for every element.
+  /// Calls f(index in the box, index in the tensor or -1) for every element.
   template <typename F> void eachElement(F f) const {
     const size_t count = boxBytes / size;
     for (size_t i = 0; i < count; ++i) {
@@ -381,11 +382,11 @@ static unsigned rankOf(const Instruction &instruction) {
          static_cast<unsigned>(Modifier::d1) + 1;
 }
 
-/// The map is a parameter of the kernel, of which `text` names the address %a30.
+/// The map is a kernel parameter; the text refers to its address as %a30.
 static constexpr const char *mapParameter = ", .param .align 64 .b8 map[128]";
 static const std::string mapAddress = "mov.b64 %a30, map; cvta.param.u64 %a30, %a30;\n";
 
-/// Memory that outlives the launch, at an aligned address that the map holds.
+/// Memory that outlives the launch, at an aligned address that the map contains.
 struct TensorMemory {
   explicit TensorMemory(const std::vector<uint8_t> &bytes) : storage(bytes.size() + 128) {
     base = storage.data() + (128 - reinterpret_cast<uintptr_t>(storage.data()) % 128) % 128;
@@ -435,7 +436,7 @@ static void runTensorLoad(Session &session, const Form &form) {
         std::memcpy(&value, &tensor[static_cast<size_t>(place)], one.size);
       else if (one.map.fillsNan)
         value = one.size == 2 ? 0x7fff : 0x7fffffff;
-      // Loads of tf32 round; what is no number stays as it is.
+      // Loads of tf32 round; NaNs stay unchanged.
       if (place >= 0 && one.map.element == TensorElement::tf32 &&
           (value & 0x7f800000) != 0x7f800000)
         value = roundTo(Modifier::tf32, valueOf(Modifier::f32, value), Mode::nearest);
@@ -460,7 +461,7 @@ static void runTensorStore(Session &session, const Form &form) {
                                        {TensorElement::f16, Modifier::f16},
                                        {TensorElement::bf16, Modifier::bf16},
                                        {TensorElement::f32, Modifier::f32}};
-  // Minimum and maximum are not of f32.
+  // There is no minimum or maximum of f32.
   const bool isAdd = instruction.has(Modifier::add) || !isReduce;
   const Choice choice = choices[isBits ? 0 : session.random() % (isAdd ? 5 : 4)];
   TensorCase one(rankOf(instruction), choice.element, false, session.random);
@@ -497,7 +498,7 @@ static void runTensorStore(Session &session, const Form &form) {
            {.grid = {1, 1, 1}, .block = {32, 1, 1}}, encoded);
 }
 
-/// Prefetches of bulks and tensors leave everything as it is.
+/// Prefetches of bulk memory and tensors change nothing.
 static void runPrefetch(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const std::vector<uint8_t> in = randomBytes(512, session.random);
@@ -517,7 +518,7 @@ static void runPrefetch(Session &session, const Form &form) {
            {.grid = {1, 1, 1}, .block = {32, 1, 1}}, encoded);
 }
 
-/// A map that the kernel makes of nothing, field by field, and then loads with: all
+/// The kernel builds a tensor map from zeros, field by field, and then loads with it: covers all
 /// rows of tensormap.replace, and the copy with its fence.
 static void runReplace(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
@@ -527,15 +528,16 @@ static void runReplace(Session &session, const Form &form) {
                                   : "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
                                     "release.gpu.sync.aligned";
   std::string text = head(".shared .align 128 .b8 made[128];\n.shared .align 1024 .b8 to[512];\n");
-  // The map goes behind the result.
+  // The map is stored after the result.
   text += "mov.u32 %x20, made; mov.u32 %x21, to; mul.lo.u32 %x22, %i, 4; add.u32 %x22, %x22, %x20; "
           "st.shared.u32 [%x22], 0; cvt.u64.u32 %a22, %x20; cvta.shared.u64 %a22, %a22;\n"
           "@%p9 mbarrier.init.shared.b64 [%x30], 1;\nbar.sync 0;\n@!%p9 bra MADE;\n";
-  // A form of the row goes through its kind of address.
+  // A form of the row uses its own kind of address.
   auto replace = [&](const char *field, const char *type, const std::string &operands) {
     const bool isOwn = instruction.has(*ptx::findModifier(field));
     const Modifier space = isOwn ? instruction.find(ModifierKind::space) : Modifier::sharedCta;
-    // In global memory the map is elsewhere, so only shared and generic are for the form.
+    // The kernel builds the map in shared memory, through a shared or generic address. A form for
+    // global memory is executed in addition, on a second map there.
     const bool isGeneric = space == Modifier::none;
     text += concat("tensormap.replace.tile.", field, isGeneric ? "" : ".shared::cta", ".b1024.",
                    type, " [", isGeneric ? "%a22" : "%x20", "], ", operands, ";\n");
@@ -574,7 +576,7 @@ static void runReplace(Session &session, const Form &form) {
 }
 
 void runAsync(Session &session) {
-  for (const Row &row : ptx::instructionTable()) {
+  for (const InstructionRow &row : ptx::instructionTable()) {
     void (*run)(Session &, const Form &) = nullptr;
     unsigned times = 3;
     switch (row.handler) {

@@ -1,5 +1,5 @@
-// atom, red and multimem: every operation, type, vector and space; every thread on its
-// own memory, and all threads on one word.
+// atom, red and multimem: every operation, type, vector and space; each thread on its own memory,
+// and all threads on the same word.
 #include "test/vgpu/forms/FormKernel.h"
 #include "test/vgpu/forms/Reference.h"
 #include "tilewright/support/Concat.h"
@@ -38,7 +38,7 @@ template <typename T> static T integerResult(Modifier operation, T old, T b) {
   }
 }
 
-/// What is in memory afterwards.
+/// The contents of memory afterwards.
 static Bits resultOf(Modifier operation, Modifier type, Bits old, Bits b, Bits c) {
   if (operation == Modifier::cas)
     return old == b ? c : old;
@@ -99,7 +99,7 @@ static Bits randomBits(Modifier type, std::mt19937_64 &random) {
   case Modifier::b128:
     return Bits(random()) << 64 | random();
   default: {
-    // Often small, so that inc, dec and cas meet their limits.
+    // Often small, so that inc, dec and cas reach their limits.
     const uint64_t any = random() & 1 ? random() % 3 : random();
     const unsigned bits = ptx::bitsOf(type);
     return bits == 64 ? any : any & ((uint64_t(1) << bits) - 1);
@@ -142,7 +142,7 @@ static void runForm(Session &session, const Form &form, bool hasResult) {
     space = mayBeShared && random() & 1 ? Modifier::shared : Modifier::global;
   const bool isShared = space != Modifier::global;
 
-  // Per thread 128 bytes: old at 0, b at 32, c at 64; out: memory at 0, returned at 64.
+  // Each thread has 128 bytes: old at 0, b at 32, c at 64; out: memory at 0, returned at 64.
   std::vector<uint8_t> in(threads * 128), out(threads * 128);
   std::vector<Bits> olds, bs, cs;
   auto put = [&](std::vector<uint8_t> &to, size_t at, Bits value) {
@@ -231,7 +231,7 @@ static void runForm(Session &session, const Form &form, bool hasResult) {
   session.coverage.add(form.row->name);
 }
 
-/// All threads of eight blocks add to one word, with two threads of the host.
+/// All threads of eight blocks add to the same word; two threads of the host run the blocks.
 static void runContended(Session &session, const Form &form) {
   const Modifier type = form.instruction.type();
   if (!form.instruction.has(Modifier::add) || form.row->opcode == "multimem.ld_reduce" ||
@@ -268,7 +268,7 @@ static void runContended(Session &session, const Form &form) {
 }
 
 void runAtomics(Session &session) {
-  for (const Row &row : ptx::instructionTable()) {
+  for (const InstructionRow &row : ptx::instructionTable()) {
     if (row.handler != Handler::atom && row.handler != Handler::atomCas &&
         row.handler != Handler::red && row.handler != Handler::multimem)
       continue;

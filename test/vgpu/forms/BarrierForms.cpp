@@ -1,5 +1,5 @@
-// Barriers, fences and mbarriers: programs that give a wrong result if an instruction
-// does not do its part.
+// Barriers, fences and mbarriers: programs whose result is wrong if an instruction does not do its
+// part.
 #include "test/vgpu/forms/FormKernel.h"
 #include "tilewright/support/Concat.h"
 
@@ -57,7 +57,7 @@ static void runNamed(Session &session, const Form &form) {
   if (handler == Handler::barSync) {
     text += write + form.name() + " 3" + count + ";\nld.shared.u32 %x6, [%x5];\n";
   } else if (handler == Handler::barArrive) {
-    // Two warps bring, two fetch.
+    // Two warps produce, two consume.
     text += "setp.ge.u32 %p2, %i, 64; @%p2 bra F;\n" + write + form.name() +
             " 3, 128;\nmov.u32 %x6, 7;\nbra E;\nF:\nbar.sync 3, 128;\n"
             "add.u32 %x7, %x2, -256; ld.shared.u32 %x6, [%x7];\nE:\n";
@@ -76,7 +76,7 @@ static void runNamed(Session &session, const Form &form) {
   runWords(session, form, text, expected, {.grid = {1, 1, 1}, .block = {128, 1, 1}});
 }
 
-/// Lanes that went different ways exchange words.
+/// Divergent lanes exchange words.
 static void runWarpBarrier(Session &session, const Form &form) {
   const std::string text =
       head(".shared .align 4 .b32 box[32];\n") +
@@ -110,7 +110,7 @@ static void runClusterBarrier(Session &session, const Form &form) {
            {.grid = {2, 1, 1}, .block = {32, 1, 1}, .cluster = {2, 1, 1}});
 }
 
-/// One warp writes data and then a flag; the other waits for the flag and reads.
+/// One warp writes data and then a flag; the other waits for the flag and reads the data.
 static void runFence(Session &session, const Form &form) {
   const bool hasAddress = form.row->name == "fence_proxy_acquire";
   const std::string fence = form.name() + (hasAddress ? " [%out], 128;\n" : ";\n");
@@ -129,7 +129,7 @@ static void runFence(Session &session, const Form &form) {
            {.grid = {1, 1, 1}, .block = {64, 1, 1}, .cluster = {1, 1, 1}});
 }
 
-/// Has no effect that a program sees; it must not disturb what is around it.
+/// Instructions without an effect that a program sees; they must not disturb the code around them.
 static void runPlain(Session &session, const Form &form) {
   std::string instruction = form.name();
   if (form.row->handler == Handler::setmaxnreg)
@@ -137,7 +137,7 @@ static void runPlain(Session &session, const Form &form) {
   const std::string text = head("") + "mul.lo.u32 %x1, %i, 9;\n" + instruction +
                            ";\nst.global.u32 [%a1], %x1;\nret;\n}\n";
   std::string withLimit = text;
-  // setmaxnreg wants a kernel that says how many threads it has.
+  // setmaxnreg requires a kernel that declares its number of threads.
   const size_t at = withLimit.find(") {");
   withLimit.replace(at, 3, ") .maxntid 128, 1, 1 {");
   std::vector<uint32_t> expected;
@@ -146,8 +146,8 @@ static void runPlain(Session &session, const Form &form) {
   runWords(session, form, withLimit, expected, {.grid = {1, 1, 1}, .block = {128, 1, 1}});
 }
 
-// mbarriers. One program goes through the life of a barrier; the form under test
-// takes the place of its kind in it.
+// mbarriers. One program exercises the whole life of a barrier; the form under test replaces the
+// instruction of its kind.
 
 namespace {
 struct Model {
@@ -174,7 +174,7 @@ static void runMbarrier(Session &session, const Form &form) {
   const Handler handler = form.row->handler;
   const Modifier space = instruction.find(ModifierKind::space);
   const bool isGeneric = space == Modifier::none, isCluster = space == Modifier::sharedCluster;
-  // Where the barrier is for the form: an offset, a generic address, or that of a cluster.
+  // The barrier's address for the form: an offset, a generic address, or a cluster address.
   const std::string place = isGeneric ? "[%a10]" : isCluster ? "[%x11]" : "[%x10]";
   const bool isArrive = handler == Handler::mbarrierArrive;
   const bool drops = opcode.find("arrive_drop") != opcode.npos;
@@ -192,7 +192,7 @@ static void runMbarrier(Session &session, const Form &form) {
        << registerDeclarations() << ".shared .align 8 .b64 bar;\n"
        << "ld.param.u64 %out, [pout]; mov.u32 %x10, bar; cvt.u64.u32 %a10, %x10; "
           "cvta.shared.u64 %a10, %a10;\n"
-          // Block 1 sees the barrier of block 0; block 0 its own.
+          // Block 1 addresses the barrier of block 0; block 0 its own.
           "mapa.shared::cluster.u32 %x11, %x10, 0; mov.u32 %x12, %cluster_ctarank; "
           "setp.ne.u32 %p9, %x12, 0;\n";
   auto emit = [&](const std::string &line) { text << line << "\n"; };
@@ -201,12 +201,12 @@ static void runMbarrier(Session &session, const Form &form) {
     expected.push_back(wanted);
   };
   auto meet = [&] { emit("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"); };
-  // What a wait says; `phase` is that of the state or parity that it asks for.
+  // Tests a wait and stores its result; `phase` is that of the state or parity that it waits for.
   auto test = [&](bool useForm, unsigned phase, const char *state) {
     const bool wanted = model.phase > phase;
     if (useForm && handler == Handler::mbarrierWait) {
       const bool isTry = opcode.find("try_wait") != opcode.npos;
-      // try_wait may only be asked for what will hold: it waits.
+      // try_wait blocks, so it is only tested if the phase has completed.
       if (isTry && !wanted)
         return;
       emit(concat(form.name(), " %p1, ", place, ", ",
@@ -272,12 +272,12 @@ static void runMbarrier(Session &session, const Form &form) {
   model.arrive(rest, false);
   emit("mbarrier.arrive.shared.b64 _, [%x10];");
   model.arrive(1, false);
-  test(true, 0, "%d1"); // bytes are missing
+  test(true, 0, "%d1"); // the bytes have not arrived
   if (expects)
     transact("mbarrier.complete_tx", 48);
   transact("mbarrier.complete_tx", 32);
   test(true, 0, "%d1");
-  // The next phase takes as many arrivals as were not dropped.
+  // The next phase needs the arrivals that were not dropped.
   emit("mbarrier.arrive.shared.b64 %d4, [%x10];");
   model.arrive(1, false);
   const int next = model.expected - 2;
@@ -287,7 +287,7 @@ static void runMbarrier(Session &session, const Form &form) {
   emit("mbarrier.arrive.shared.b64 _, [%x10];");
   model.arrive(1, false);
   test(true, 1, "%d4");
-  // Another life.
+  // Invalidates and initialises the barrier again.
   emit(handler == Handler::mbarrierInval ? concat(form.name(), " ", place, ";")
                                          : "mbarrier.inval.shared.b64 [%x10];");
   initialise(1);
@@ -302,7 +302,7 @@ static void runMbarrier(Session &session, const Form &form) {
 }
 
 void runBarriers(Session &session) {
-  for (const Row &row : ptx::instructionTable()) {
+  for (const InstructionRow &row : ptx::instructionTable()) {
     void (*run)(Session &, const Form &) = nullptr;
     switch (row.handler) {
     case Handler::barSync:

@@ -1,4 +1,4 @@
-// Branches, calls, the end of threads, and local memory that grows.
+// Branches, calls, thread exit, and dynamic local memory.
 #include "test/vgpu/forms/FormKernel.h"
 #include "tilewright/support/Concat.h"
 
@@ -39,7 +39,7 @@ static void runForm(Session &session, const Form &form) {
   const bool isUniform = form.instruction.has(Modifier::uni);
   switch (form.row->handler) {
   case Handler::bra:
-    // Lanes take as many turns as their number says, except where a branch must be uniform.
+    // Each lane makes as many iterations as its number, except where a branch must be uniform.
     if (isUniform)
       return runWords(session, form,
                       head() +
@@ -72,7 +72,7 @@ static void runForm(Session &session, const Form &form) {
         ".func (.reg .pred even) isEven(.reg .b32 value, .reg .pred flips) {\n.reg .b32 %r<2>; "
         ".reg .pred %p<2>;\nand.b32 %r1, value, 1; setp.eq.u32 %p1, %r1, 0; "
         "xor.pred even, %p1, flips;\nret;\n}\n";
-    // Directly, through a table by lanes, and with predicates.
+    // Calls directly, through a table indexed by lane, and with predicates.
     return runWords(
         session, form,
         head(functions + ".global .align 8 .u64 table[2] = {twice, square};\n") +
@@ -128,7 +128,7 @@ static void runForm(Session &session, const Form &form) {
     auto reg = [&](unsigned n) { return (isWide ? "%d" : "%r") + std::to_string(n); };
     const std::string own(form.row->opcode);
     auto one = [&](const char *opcode) { return std::string(opcode) + "." + type; };
-    // Blocks of a size by thread; a second round takes the same memory again.
+    // Allocates blocks whose size depends on the thread; a second round reuses the memory.
     std::string text =
         head() + "mov.u32 %x1, 0; mov.u32 %x8, 0;\n" +
         (isWide ? "cvt.u64.u32 %d1, %i; mad.lo.u64 %d1, %d1, 4, 16;\n"
@@ -146,7 +146,7 @@ static void runForm(Session &session, const Form &form) {
   }
 }
 
-/// trap ends the launch, and says where.
+/// trap ends the launch and reports its location.
 static void runTrap(Session &session, const Form &form) {
   std::shared_ptr<machine::LoadedModule> module =
       load(session, form, head() + "setp.eq.u32 %p1, %i, 3;\n@%p1 " + form.name() + ";\nret;\n}\n");
@@ -165,7 +165,7 @@ static void runTrap(Session &session, const Form &form) {
 }
 
 void runControl(Session &session) {
-  for (const Row &row : ptx::instructionTable())
+  for (const InstructionRow &row : ptx::instructionTable())
     for (const Form &form : formsOf(row, session.perRow, session.random))
       switch (row.handler) {
       case Handler::bra:

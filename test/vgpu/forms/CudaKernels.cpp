@@ -8,7 +8,7 @@
 
 namespace tilewright::vgpu::forms {
 
-/// A name that is the same in the run that writes and in the one that reads.
+/// A name that is the same in the run that writes the kernels and in the one that reads them.
 static std::string hashName(const std::string &text) {
   uint64_t hash = 1469598103934665603u; // FNV-1a
   for (char c : text)
@@ -21,10 +21,10 @@ static std::string hashName(const std::string &text) {
 static constexpr std::string_view entry = ".visible .entry k(";
 
 void CudaKernels::collect(std::string_view row, const std::string &text) {
-  // A function of its own is all that a body can have.
+  // Inline PTX becomes a function's body, so the module must have nothing but the kernel.
   if (text.compare(moduleHead().size(), entry.size(), entry) != 0)
     return;
-  // ptxas of CUDA 13.0 dies of an atom.add.noftz without a result, and nvcc with it.
+  // The ptxas of CUDA 13.0 crashes on an atom.add.noftz without a result, and nvcc with it.
   if (text.find("noftz") != text.npos && text.find(" _, [") != text.npos)
     return;
   constexpr size_t most = 4;
@@ -34,7 +34,7 @@ void CudaKernels::collect(std::string_view row, const std::string &text) {
   }
 }
 
-/// Replaces the name of a parameter where it is a word, but not in ::bytes.
+/// Replaces the name of a parameter where it is a whole word, but not in ::bytes.
 static void rename(std::string &body, const std::string &from, const std::string &to) {
   auto isWord = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':';

@@ -1,9 +1,9 @@
-// Which forms of the instruction table the machine takes: a line for each row with
-// how many forms were tried, how many load on sm_90a, and why the others do not.
+// Prints which forms of the instruction table the virtual GPU accepts: a line for each row with how
+// many forms were tried, how many load on sm_90a, and why the others do not.
 //
 //   DecodeProbe [PER_ROW]      0, the default, tries all (rows with more than 600 are sampled)
 //
-// The exit status is 1 if a row of Unexecuted.def loads, or a form of another does not.
+// The exit status is 1 if a row of Unexecuted.def loads, or a form of another row does not.
 #include "test/vgpu/ptx/Forms.h"
 #include "tilewright/vgpu/machine/LoadedModule.h"
 #include "tilewright/vgpu/ptx/InstructionTable.h"
@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
       ++count.refused[std::move(module).takeStatus().toString() + " <- " + form.text];
   }
   size_t all = 0, wrong = 0;
-  for (const ptx::Row &row : ptx::instructionTable()) {
+  for (const ptx::InstructionRow &row : ptx::instructionTable()) {
     const Count &count = rows[std::string(row.name)];
     std::cout << row.name << '\t' << count.tried << '\t' << count.taken;
     for (const auto &[reason, times] : count.refused) {

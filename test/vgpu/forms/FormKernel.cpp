@@ -14,14 +14,14 @@ std::string Form::name() const {
   return text;
 }
 
-std::vector<Form> formsOf(const Row &row, size_t most, std::mt19937_64 &random) {
+std::vector<Form> formsOf(const InstructionRow &row, size_t most, std::mt19937_64 &random) {
   size_t total = 1;
   for (const ptx::ModifierSlot &slot : row.slots)
     total *= slot.words.size() + slot.optional;
   std::vector<Form> forms;
   std::set<std::string> seen;
   const bool isAll = total <= most;
-  // Several combinations may be the same text or one that nobody writes.
+  // Several combinations may give the same text, or one that producers do not write.
   for (size_t i = 0; i < (isAll ? total : 4 * most) && forms.size() < most; ++i) {
     uint64_t number = isAll ? i : random();
     Form form;
@@ -107,7 +107,8 @@ std::string registerName(unsigned bits, unsigned number) {
                 number);
 }
 std::string registerDeclarations() {
-  return ".reg .pred %p<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .b64 %d<300>; "
+  return ".reg .pred %p<40>; .reg .b8 %b<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .b64 "
+         "%d<300>; "
          ".reg .b128 %q<40>;\n"
          ".reg .b32 %i, %x<40>; .reg .b64 %in, %out, %a<40>;\n";
 }

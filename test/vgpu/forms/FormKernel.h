@@ -1,5 +1,5 @@
-// Kernels made from rows of the instruction table, one instruction each, and the
-// record of which rows were executed and compared with a reference.
+// Kernels made from rows of the instruction table, one instruction each, and a record of the rows
+// that were executed and compared with a reference.
 #ifndef TEST_VGPU_FORMS_FORMKERNEL_H
 #define TEST_VGPU_FORMS_FORMKERNEL_H
 
@@ -17,24 +17,24 @@ namespace tilewright::vgpu::forms {
 
 using ptx::Handler;
 using ptx::Instruction;
+using ptx::InstructionRow;
 using ptx::Modifier;
 using ptx::ModifierKind;
-using ptx::Row;
 
-/// One combination of a row's words.
+/// One combination of a row's modifiers.
 struct Form {
-  const Row *row = nullptr;
+  const InstructionRow *row = nullptr;
   Instruction instruction; // its row and modifiers; no operands
   /// "add.rn.f32".
   std::string name() const;
 };
 
-/// Up to `most` combinations of a row's words that producers may write; all of them
-/// if there are not more.
-std::vector<Form> formsOf(const Row &row, size_t most, std::mt19937_64 &random);
+/// Up to `most` combinations of a row's modifiers that producers may write; all of them if there
+/// are not more.
+std::vector<Form> formsOf(const InstructionRow &row, size_t most, std::mt19937_64 &random);
 
-/// What has been run. A row counts once an instruction of it was executed in a launch
-/// whose results were all as expected.
+/// The rows that were covered. A row counts once an instruction of it was executed in a launch with
+/// only expected results.
 class Coverage {
 public:
   /// Counts the rows of all instructions of `kernel` and of the functions of its module.
@@ -50,24 +50,24 @@ public:
   }
   bool isByNvcc(std::string_view row) const { return nvccRows.count(std::string(row)) != 0; }
 
-  bool isThroughNvcc = false; // whether what runs now was compiled by nvcc
+  bool isThroughNvcc = false; // whether nvcc compiled the code that runs now
 
 private:
   std::map<std::string, size_t> rows;
   std::set<std::string> nvccRows;
 };
 
-/// The same kernels as CUDA C++: a kernel whose body is the text as inline PTX. nvcc
-/// compiles them, and what it makes is run in place of the text.
+/// The same kernels as CUDA C++: the PTX text becomes inline PTX in a kernel's body. nvcc compiles
+/// them, and its output is run instead of the text.
 class CudaKernels {
 public:
-  /// Keeps the text for write(), if it can be the body of a function: without variables
-  /// and functions of the module. A few for each row are kept.
+  /// Keeps the text for write(), if it can be the body of a function, without module-level
+  /// variables and functions. Keeps a few texts for each row.
   void collect(std::string_view row, const std::string &text);
   void write(const std::string &path) const;
-  /// Reads what nvcc made of it.
+  /// Reads the PTX that nvcc made.
   void read(const std::string &path);
-  /// The kernel for a text, if there is one.
+  /// The name of the kernel for a text, if there is one.
   std::string nameOf(const std::string &text) const;
   std::shared_ptr<machine::LoadedModule> module;
 
@@ -77,19 +77,19 @@ private:
   std::set<std::string> compiled;
 };
 
-/// What all subjects share: who failed, what was covered.
+/// State that all subjects share: failures and coverage.
 struct Session {
   CudaKernels cuda;
   bool collectsCuda = false;
-  std::string kernel = "k"; // the name of the one that was loaded last
+  std::string kernel = "k"; // the name of the kernel that was loaded last
   Coverage coverage;
   std::mt19937_64 random{20260731};
-  size_t perRow = 64;  // forms of a row that are tried
+  size_t perRow = 64;  // how many forms of a row are tried
   size_t forms = 0;    // tried
   size_t values = 0;   // compared
-  size_t failures = 0; // forms
+  size_t failures = 0; // failed forms
   std::set<std::string> failedRows;
-  /// Says why a form failed; the first few of a row are printed.
+  /// Records why a form failed; prints the first few of each row.
   void fail(const Form &form, const std::string &why);
   void fail(std::string_view row, const std::string &why);
 
@@ -97,19 +97,19 @@ private:
   std::map<std::string, size_t> told;
 };
 
-/// Loads a module for a chip; a failure is told as that of `form`.
+/// Loads a module for a chip; a failure counts as a failure of `form`.
 std::shared_ptr<machine::LoadedModule> load(Session &session, const Form &form,
                                             const std::string &text);
-/// Launches the kernel that was loaded last, with asynchronous copies completing in one of
-/// the orders that PTX allows; false, told, if it fails.
+/// Launches the kernel that was loaded last, with asynchronous copies completing in one of the
+/// orders that PTX allows. If that fails, records it and returns false.
 bool launch(Session &session, const Form &form, machine::LoadedModule &module,
             const machine::LaunchConfig &config, std::span<const void *const> arguments);
 
-/// "b16", "b32", "b64" or "b128": the register for a type, and its letter as registers
-/// are named here: %h, %r, %d, %q; %p for predicates.
+/// "b16", "b32", "b64" or "b128": the register size for a type. Registers are named by letter: %h,
+/// %r, %d, %q; %p for predicates.
 unsigned registerBits(Modifier type);
 std::string registerName(unsigned bits, unsigned number);
-/// Declares enough of all registers.
+/// Declares enough registers of all kinds.
 std::string registerDeclarations();
 std::string moduleHead();
 

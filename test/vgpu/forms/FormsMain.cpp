@@ -2,10 +2,10 @@
 //
 //   VgpuForms [--per-row N] [--rows] [--write-cuda FILE | --read-cuda FILE] [SUBJECT…]
 //
-// Prints what was covered; --rows lists every row. --write-cuda writes kernels of the
-// run as CUDA C++; --read-cuda takes the PTX that nvcc makes of them, and runs that in
-// their place (with the same --per-row). The exit status is 1 if a form
-// fails, or, when all subjects ran, if a row that the machine executes was not covered.
+// Prints the coverage; --rows lists every row. --write-cuda writes the kernels of the run as CUDA
+// C++; --read-cuda takes the PTX that nvcc made of them and runs it instead (with the same
+// --per-row). The exit status is 1 if a form fails, or, if all subjects ran, if a row that the
+// virtual GPU executes was not covered.
 #include "test/vgpu/forms/FormKernel.h"
 
 #include <chrono>
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     session.cuda.write(written);
   size_t covered = 0, executable = 0, byNvcc = 0;
   std::string missing, notByNvcc;
-  for (const ptx::Row &row : ptx::instructionTable()) {
+  for (const ptx::InstructionRow &row : ptx::instructionTable()) {
     const size_t times = session.coverage.of(row.name);
     if (!ptx::unexecutedReason(row.id).empty())
       continue;

@@ -1,4 +1,4 @@
-// mma.sync of dense and sparse matrices, and the moves of 8 × 8 matrices.
+// mma.sync of dense and sparse matrices, and the instructions that move 8 × 8 matrices.
 #include "test/vgpu/forms/MatrixReference.h"
 #include "test/vgpu/forms/Reference.h"
 #include "tilewright/support/Concat.h"
@@ -20,11 +20,11 @@ static std::string list(unsigned bits, unsigned first, unsigned count) {
 static unsigned bitsFor(Modifier type) { return type == Modifier::f64 ? 64 : 32; }
 
 namespace {
-/// Registers that a warp loads before and stores after one instruction: register r of
-/// lane l is 8 bytes at r * 32 + l.
+/// Registers that a warp loads before the instruction and stores after it: register r of lane l is
+/// 8 bytes at r * 32 + l.
 class WarpKernel {
 public:
-  /// The list of registers of an operand, loaded with `values`.
+  /// Adds registers for an operand, loaded with `values`; returns the operand's text.
   std::string load(unsigned bits, const std::vector<uint64_t> &values) {
     const auto count = static_cast<unsigned>(values.size() / 32);
     for (unsigned i = 0; i < count; ++i)
@@ -81,7 +81,7 @@ static bool compareFragment(Session &session, const Form &form, const std::vecto
       const uint64_t mask = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
       const uint64_t got = out[v / per * 32 + lane] >> (v % per * bits) & mask;
       ++session.values;
-      // A sum that cancels is -0 when it is rounded down.
+      // A sum that cancels is -0 when rounding down.
       if (got == elementBits(type, expected.at(at.row, at.column)) ||
           (type == Modifier::f64 && expected.at(at.row, at.column) == 0 &&
            got == uint64_t(1) << 63))
@@ -140,7 +140,7 @@ static void runMma(Session &session, const Form &form) {
   session.coverage.add(form.row->name);
 }
 
-/// f64 with a rounding: one product and a sum that is not exact.
+/// f64 with a rounding mode: products and an inexact sum.
 static void runRounded(Session &session, const Form &form) {
   const ptx::Shape shape = ptx::shapeOf(form.instruction.find(ModifierKind::shape));
   WarpKernel kernel;
@@ -150,7 +150,7 @@ static void runRounded(Session &session, const Form &form) {
       one = roundTo(Modifier::f64, value, Mode::nearest);
     return kernel.load(64, values);
   };
-  // a * b = 2^-60 for every k, and c = ±1: each step is one rounding.
+  // a * b = 2^-60 for every k, and c = ±1: each step rounds once.
   for (double sign : {1.0, -1.0}) {
     WarpKernel fresh;
     kernel = std::move(fresh);
@@ -174,7 +174,7 @@ static void runRounded(Session &session, const Form &form) {
   }
 }
 
-/// Four products of 8 × 8 × 4 by quarters of the warp.
+/// Four products of 8 × 8 × 4, one for each quarter of the warp.
 static void runQuad(Session &session, const Form &form) {
   const Modifier dType = form.instruction.type(0), cType = form.instruction.type(3);
   bool byColumns[2] = {};
@@ -268,7 +268,7 @@ static void runMove(Session &session, const Form &form) {
   if (isGeneric)
     text << "cvt.u64.u32 %a3, %x1; cvta.shared.u64 %a3, %a3;\n";
   const std::string address = isGeneric ? "[%a3]" : "[%x1]";
-  // How lane l holds matrix i: elements (l / 4, 2 * (l % 4)) and the next.
+  // Lane l holds elements (l / 4, 2 * (l % 4)) and the next one of matrix i.
   auto own = [&](unsigned i, const char *pointer) {
     return concat("mul.wide.u32 %a2, %i, 4; add.u64 %a2, %a2, ", pointer, "; add.u64 %a2, %a2, ",
                   i * 128, ";\n");
@@ -300,7 +300,7 @@ static void runMove(Session &session, const Form &form) {
   ++session.forms;
   if (!launch(session, form, *module, {.grid = {1, 1, 1}, .block = {32, 1, 1}}, arguments))
     return;
-  // In registers or memory, a matrix by rows is the same bytes; .trans exchanges them.
+  // A matrix stored by rows has the same bytes in registers and in memory; .trans transposes it.
   for (unsigned i = 0; i < count; ++i)
     for (unsigned r = 0; r < 8; ++r)
       for (unsigned c = 0; c < 8; ++c) {
@@ -315,7 +315,7 @@ static void runMove(Session &session, const Form &form) {
 }
 
 void runMatrix(Session &session) {
-  for (const Row &row : ptx::instructionTable()) {
+  for (const InstructionRow &row : ptx::instructionTable()) {
     const size_t most = row.handler == Handler::mma || row.handler == Handler::mmaSparse
                             ? session.perRow
                             : std::min<size_t>(session.perRow, 64);

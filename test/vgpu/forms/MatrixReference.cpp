@@ -26,11 +26,11 @@ Matrix randomMatrix(unsigned rows, unsigned columns, Modifier type, bool isAccum
   for (int64_t &value : matrix.values) {
     const auto any = static_cast<int64_t>(random());
     if (isFloat(type)) {
-      value = any % 4; // -3 … 3: every type has them, and f16 the sums
+      value = any % 4; // -3 … 3: every type represents them, and f16 their sums
       continue;
     }
     if (isAccumulator) {
-      // A few near the ends, so that sums leave the range.
+      // A few values near the limits, so that sums overflow.
       value = any % 5 == 0 ? 0x7ffffff0 : any % 5 == 1 ? -0x7ffffff0 : any % 100000;
       continue;
     }
@@ -129,7 +129,7 @@ Sparse randomSparse(unsigned rows, unsigned columns, Modifier type, std::mt19937
 
 std::vector<uint64_t> metadataOf(const Sparse &sparse, unsigned firstRow, Modifier type,
                                  unsigned selector, std::mt19937_64 &random) {
-  // Lanes that are not selected hold anything.
+  // Lanes that are not selected contain arbitrary values.
   std::vector<uint64_t> result(32);
   for (uint64_t &one : result)
     one = random() & 0xffffffff;
@@ -140,16 +140,16 @@ std::vector<uint64_t> metadataOf(const Sparse &sparse, unsigned firstRow, Modifi
       bool isSelected = true;
       for (unsigned nibble = 0; nibble < 8; ++nibble) {
         unsigned row, chunk;
-        if (sparse.chunks <= 4) { // one lane for all
+        if (sparse.chunks <= 4) { // one lane has all
           isSelected = inGroup == selector;
           row = nibble / 4, chunk = nibble % 4;
-        } else if (!isNarrow) { // a pair, each with its half of the columns
+        } else if (!isNarrow) { // a pair of lanes, each with half of the columns
           isSelected = inGroup / 2 == selector;
           row = nibble / 4, chunk = inGroup % 2 * 4 + nibble % 4;
-        } else if (sparse.chunks == 8) { // a pair, each with its row
+        } else if (sparse.chunks == 8) { // a pair of lanes, each with one row
           isSelected = inGroup / 2 == selector;
           row = inGroup % 2, chunk = nibble;
-        } else { // all four
+        } else { // all four lanes
           row = inGroup % 2, chunk = inGroup / 2 * 8 + nibble;
         }
         if (chunk < sparse.chunks)

@@ -10,12 +10,12 @@ namespace tilewright::vgpu::forms {
 namespace {
 
 constexpr unsigned threads = 32;
-constexpr unsigned bytesEach = 64; // that a thread owns in a space
+constexpr unsigned bytesEach = 64; // that each thread has in a space
 
-/// Where the bytes of a thread lie: how they get there and back, and the address.
-struct Place {
+/// The location of a thread's bytes: how to fill it, how to read it back, and its address.
+struct MemoryOperand {
   std::string declarations; // of the module
-  std::string begin;        // fills the place from [%in]
+  std::string begin;        // fills the memory from [%in]
   std::string end;          // copies it to [%out]
   std::string address;
   bool isParameter = false; // the same bytes for all threads
@@ -32,11 +32,12 @@ std::string copyBytes(const std::string &loadSpace, const std::string &from,
   return text;
 }
 
-/// `data` are the bytes of all threads, for constants.
-Place placeFor(Modifier space, std::mt19937_64 &random, const std::vector<uint8_t> &data,
-               std::string_view opcode, bool isStore = false) {
-  Place place;
-  // Without a space the address is generic, of any memory.
+/// `data` are the bytes of all threads, needed for constants.
+MemoryOperand memoryOperandFor(Modifier space, std::mt19937_64 &random,
+                               const std::vector<uint8_t> &data, std::string_view opcode,
+                               bool isStore = false) {
+  MemoryOperand memory;
+  // Without a space the address is generic and may refer to any memory.
   const bool isGeneric = space == Modifier::none;
   if (isGeneric) {
     static constexpr Modifier choices[] = {Modifier::global, Modifier::shared, Modifier::local};
@@ -49,50 +50,50 @@ Place placeFor(Modifier space, std::mt19937_64 &random, const std::vector<uint8_
   case Modifier::shared:
   case Modifier::sharedCta:
   case Modifier::sharedCluster:
-    place.declarations = ".shared .align 16 .b8 tile[2048];\n";
-    place.begin = "mov.u32 %x20, tile; mad.lo.u32 %x20, %i, 64, %x20;\n" +
-                  copyBytes("global", "%in", "shared", "%x20");
-    place.end = copyBytes("shared", "%x20", "global", "%out");
-    place.address = "[%x20]";
+    memory.declarations = ".shared .align 16 .b8 tile[2048];\n";
+    memory.begin = "mov.u32 %x20, tile; mad.lo.u32 %x20, %i, 64, %x20;\n" +
+                   copyBytes("global", "%in", "shared", "%x20");
+    memory.end = copyBytes("shared", "%x20", "global", "%out");
+    memory.address = "[%x20]";
     if (isGeneric) {
-      place.begin += generic("shared", "%x20");
-      place.address = "[%a4]";
+      memory.begin += generic("shared", "%x20");
+      memory.address = "[%a4]";
     }
     break;
   case Modifier::local:
-    place.begin = ".local .align 16 .b8 stack[64];\nmov.u64 %a5, stack;\n" +
-                  copyBytes("global", "%in", "local", "%a5");
-    place.end = copyBytes("local", "%a5", "global", "%out");
-    place.address = "[%a5]";
+    memory.begin = ".local .align 16 .b8 stack[64];\nmov.u64 %a5, stack;\n" +
+                   copyBytes("global", "%in", "local", "%a5");
+    memory.end = copyBytes("local", "%a5", "global", "%out");
+    memory.address = "[%a5]";
     if (isGeneric) {
-      place.begin += "cvta.local.u64 %a4, %a5;\n";
-      place.address = "[%a4]";
+      memory.begin += "cvta.local.u64 %a4, %a5;\n";
+      memory.address = "[%a4]";
     }
     break;
   case Modifier::constant: {
-    place.declarations = concat(".const .align 16 .b8 table[", data.size(), "] = {");
+    memory.declarations = concat(".const .align 16 .b8 table[", data.size(), "] = {");
     for (size_t i = 0; i < data.size(); ++i)
-      place.declarations += concat(i ? "," : "", unsigned(data[i]));
-    place.declarations += "};\n";
-    place.begin = "mov.u64 %a5, table; mul.wide.u32 %a6, %i, 64; add.u64 %a5, %a5, %a6;\n";
-    place.address = "[%a5]";
-    if (random() & 1) { // as compilers with short pointers have it
-      place.begin += "mov.b32 %x20, table; mad.lo.u32 %x20, %i, 64, %x20;\n";
-      place.address = "[%x20]";
+      memory.declarations += concat(i ? "," : "", unsigned(data[i]));
+    memory.declarations += "};\n";
+    memory.begin = "mov.u64 %a5, table; mul.wide.u32 %a6, %i, 64; add.u64 %a5, %a5, %a6;\n";
+    memory.address = "[%a5]";
+    if (random() & 1) { // with 32-bit pointers, as some compilers use
+      memory.begin += "mov.b32 %x20, table; mad.lo.u32 %x20, %i, 64, %x20;\n";
+      memory.address = "[%x20]";
     }
     break;
   }
   case Modifier::param:
   case Modifier::paramEntry:
-    place.address = "[bytes]";
-    place.isParameter = true;
+    memory.address = "[bytes]";
+    memory.isParameter = true;
     break;
-  default: // loads from what is given; stores into a copy, which is the result
-    place.begin = isStore ? copyBytes("global", "%in", "global", "%out") : "";
-    place.address = isStore ? "[%out]" : "[%in]";
+  default: // loads read the input; stores write to a copy of it, which is the result
+    memory.begin = isStore ? copyBytes("global", "%in", "global", "%out") : "";
+    memory.address = isStore ? "[%out]" : "[%in]";
     break;
   }
-  return place;
+  return memory;
 }
 
 std::string kernelHead(const std::string &declarations) {
@@ -106,7 +107,7 @@ std::string kernelHead(const std::string &declarations) {
          "createpolicy.fractional.L2::evict_last.b64 %d299, 0f3F800000;\n";
 }
 
-/// Runs with 2048 bytes in and up to 4096 out.
+/// Runs with 2048 bytes of input and up to 4096 bytes of output.
 bool runText(Session &session, const Form &form, const std::string &text,
              const std::vector<uint8_t> &in, std::vector<uint8_t> &out) {
   std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
@@ -159,7 +160,7 @@ static void runLoad(Session &session, const Form &form) {
           << ";\n";
   bool isParameter = false;
   if (space == Modifier::paramFunc) {
-    // Within a function, of its own parameter.
+    // Inside a function, the space refers to the function's own parameter.
     isParameter = true;
     text =
         moduleHead() + ".func f(.param .b64 result, .param .align 16 .b8 bytes[64]) {\n" +
@@ -175,10 +176,10 @@ static void runLoad(Session &session, const Form &form) {
           concat("ld.param.b64 %a3, [bytes+", at, "]; st.param.b64 [argument+", at, "], %a3;\n");
     text += "call f, (result, argument);\n}\nret;\n}\n";
   } else {
-    const Place place = placeFor(space, session.random, data, form.row->opcode);
-    isParameter = place.isParameter;
-    text = kernelHead(place.declarations) + place.begin + form.name() + " " +
-           vectorText(bits, count) + ", " + place.address + (hasPolicy ? ", %d299" : "") + ";\n" +
+    const MemoryOperand memory = memoryOperandFor(space, session.random, data, form.row->opcode);
+    isParameter = memory.isParameter;
+    text = kernelHead(memory.declarations) + memory.begin + form.name() + " " +
+           vectorText(bits, count) + ", " + memory.address + (hasPolicy ? ", %d299" : "") + ";\n" +
            after.str() + "ret;\n}\n";
   }
   std::vector<uint8_t> out;
@@ -206,7 +207,7 @@ static void runStore(Session &session, const Form &form) {
   const unsigned count = instruction.vectorLength(), bytes = ptx::bitsOf(type) / 8;
   const unsigned bits = widerBits(type, session.random);
   const std::vector<uint8_t> data = randomBytes(session.random);
-  // Registers are taken from behind where the store goes, 8 or 16 bytes each.
+  // The values to store are loaded from the input, 8 or 16 bytes each.
   std::ostringstream values;
   const unsigned step = bits == 128 ? 16 : 8;
   for (unsigned i = 0; i < count; ++i)
@@ -216,7 +217,7 @@ static void runStore(Session &session, const Form &form) {
   std::string text;
   const bool isArgument = space == Modifier::param || space == Modifier::paramFunc;
   if (isArgument) {
-    // An argument of a call, which the function copies out.
+    // Passes the bytes as an argument of a call; the function copies them out.
     text = moduleHead() + ".func f(.param .b64 result, .param .align 16 .b8 bytes[64]) {\n" +
            registerDeclarations() + "ld.param.u64 %a2, [result];\n";
     for (unsigned at = 0; at < bytesEach; at += 8)
@@ -229,9 +230,10 @@ static void runStore(Session &session, const Form &form) {
     text += form.name() + " [argument], " + vectorText(bits, count) + policy +
             ";\ncall f, (result, argument);\n}\nret;\n}\n";
   } else {
-    const Place place = placeFor(space, session.random, data, form.row->opcode, true);
-    text = kernelHead(place.declarations) + place.begin + values.str() + form.name() + " " +
-           place.address + ", " + vectorText(bits, count) + policy + ";\n" + place.end +
+    const MemoryOperand memory =
+        memoryOperandFor(space, session.random, data, form.row->opcode, true);
+    text = kernelHead(memory.declarations) + memory.begin + values.str() + form.name() + " " +
+           memory.address + ", " + vectorText(bits, count) + policy + ";\n" + memory.end +
            "ret;\n}\n";
   }
   std::vector<uint8_t> out;
@@ -251,7 +253,7 @@ static void runStore(Session &session, const Form &form) {
   session.coverage.add(form.row->name);
 }
 
-/// Hints: they are executed, and memory stays as it is.
+/// Hints are executed, and memory stays as it is.
 static void runHint(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const std::vector<uint8_t> data = randomBytes(session.random);
@@ -261,7 +263,7 @@ static void runHint(Session &session, const Form &form) {
                : form.row->opcode == "createpolicy.fractional" ? "%d1, 0f3F000000"
                                                                : "%d1, %d299";
   } else if (instruction.has(Modifier::tensormap)) {
-    // Of a tensor map; its bytes are not looked at.
+    // The address is that of a tensor map, whose bytes are not read.
     if (instruction.has(Modifier::constant))
       declarations = ".const .align 64 .b8 table[128];\n";
     operands = instruction.has(Modifier::constant) ? "[table]"
@@ -269,7 +271,7 @@ static void runHint(Session &session, const Form &form) {
                                                    : "[%in]";
   } else {
     operands = instruction.has(Modifier::local) ? "[%a7]" : "[%in]";
-    // Of memory that nobody reads.
+    // An address in memory that is not read.
     if (form.row->opcode == "applypriority" || form.row->opcode == "discard")
       operands = "[%out+2048], 128";
   }
@@ -287,7 +289,8 @@ static void runHint(Session &session, const Form &form) {
     session.coverage.add(form.row->name);
 }
 
-/// cvta and cvta.to there and back, and isspacep, for every space.
+/// Converts addresses with cvta and cvta.to in both directions, and checks isspacep, for every
+/// space.
 static void runAddress(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const Modifier space = instruction.find(ModifierKind::space);
@@ -330,13 +333,13 @@ static void runAddress(Session &session, const Form &form) {
       bool holds = family(space) == one.space;
       if (space == Modifier::sharedCluster)
         holds = one.space == Modifier::shared || one.space == Modifier::sharedCluster;
-      // The window of parameters is inside that of global memory.
+      // The window of kernel parameters is inside that of global memory.
       if (space == Modifier::global)
         holds = one.space == Modifier::global || one.space == Modifier::param;
       expected.push_back(holds);
     }
   } else {
-    // Through the space and back; what is stored in one way is loaded in the other.
+    // Stores through one kind of address and loads through the other.
     const Modifier to = family(space) == Modifier::sharedCluster ? Modifier::shared : family(space);
     const char *generic = "%a20";
     for (const Case &one : cases)
@@ -425,7 +428,7 @@ static void runCluster(Session &session, const Form &form) {
   if (!launch(session, form, *module, {.grid = {4, 1, 1}, .block = {1, 1, 1}}, arguments))
     return;
   for (uint32_t rank = 0; rank < 4; ++rank) {
-    // What the block before wrote: its own rank, or the rank it asked for.
+    // The preceding block wrote its own rank, or the rank that it queried.
     const uint32_t expected = isMap ? (rank + 3) % 4 : rank;
     ++session.values;
     if (out[rank] != expected) {
@@ -455,7 +458,7 @@ static void runWideMove(Session &session, const Form &form) {
 }
 
 void runMemory(Session &session) {
-  for (const Row &row : ptx::instructionTable()) {
+  for (const InstructionRow &row : ptx::instructionTable()) {
     void (*run)(Session &, const Form &) = nullptr;
     switch (row.handler) {
     case Handler::ld:

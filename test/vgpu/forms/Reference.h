@@ -1,5 +1,5 @@
-// What arithmetic instructions compute, written from PTX's text and without the
-// machine: plain integers, and floats rounded from exact values.
+// The results of arithmetic instructions, written from PTX's specification and independent of the
+// virtual GPU: plain integers, and floats rounded from exact values.
 #ifndef TEST_VGPU_FORMS_REFERENCE_H
 #define TEST_VGPU_FORMS_REFERENCE_H
 
@@ -9,18 +9,18 @@
 
 namespace tilewright::vgpu::forms {
 
-/// Values of one execution: bits of each operand that is read, in the text's order,
-/// without those that are immediates. Predicates are 0 or 1. `carry` is CC.CF.
+/// Inputs of one execution: the bits of each operand that is read, in the order of the text,
+/// without immediates. Predicates are 0 or 1. `carry` is CC.CF.
 struct Inputs {
   uint64_t a = 0, b = 0, c = 0, d = 0;
   bool carry = false;
 };
 
-/// What may come out.
+/// The acceptable results.
 struct Expected {
-  bool isKnown = true; // false: PTX leaves it open
+  bool isKnown = true; // false: PTX does not define the result
   uint64_t bits = 0;   // of the first result
-  bool second = false; // the predicate behind |, or the carry
+  bool second = false; // the predicate after |, or the carry
   bool hasSecond = false;
   bool anyNan = false;            // any NaN of `type`
   bool anyZero = false;           // a zero of either sign
@@ -46,9 +46,9 @@ uint64_t nanOf(Modifier type);
 bool isNanOf(Modifier type, uint64_t bits);
 /// Subnormals to zero.
 uint64_t flushed(Modifier type, uint64_t bits);
-/// The element type of f16x2 and the like; others are their own.
+/// The element type of packed types such as f16x2; other types are their own element type.
 Modifier elementOf(Modifier type);
-/// a + b, with the last bit odd if it is not exact: rounding it to fewer bits is right.
+/// a + b, rounded to odd: rounding the result again to fewer bits is correct.
 long double addOdd(long double a, long double b);
 
 } // namespace tilewright::vgpu::forms

@@ -11,7 +11,7 @@ static bool isFloatType(Modifier type) {
          type == Modifier::bf16x2;
 }
 
-/// The word that compares, which for unsigned integers may be lo or hi.
+/// The modifier that names the comparison, which for unsigned integers may be lo or hi.
 static Modifier comparisonOf(const Instruction &instruction) {
   for (Modifier word : instruction.mods())
     if (ptx::kindOf(word) == ModifierKind::compare || word == Modifier::lo || word == Modifier::hi)
@@ -55,7 +55,7 @@ static bool compareFloats(Modifier word, long double a, long double b) {
 static bool compareIntegers(Modifier word, Modifier type, uint64_t a, uint64_t b) {
   const unsigned bits = ptx::bitsOf(type);
   const bool isSigned = ptx::categoryOf(type) == ptx::TypeCategory::signedInteger;
-  a <<= 64 - bits, b <<= 64 - bits; // the sign comes to the top, and order stays
+  a <<= 64 - bits, b <<= 64 - bits; // moves the sign to the top bit and keeps the order
   const bool isLess = isSigned ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
   switch (word) {
   case Modifier::eq:
@@ -155,7 +155,7 @@ Expected compareReference(const Form &form, const Inputs &in) {
       const bool t = isFloatType(type)
                          ? compareFloats(word, valueOf(element, a), valueOf(element, b))
                          : compareIntegers(word, type, a, b);
-      // c is written !%p.
+      // The test kernel passes c as !%p.
       results[i] = combined(instruction, t, !(in.c & 1));
       opposite = combined(instruction, !t, !(in.c & 1));
     }

@@ -16,7 +16,7 @@ static long double integerValue(Modifier type, uint64_t bits) {
   return isSignedType(type) ? static_cast<long double>(static_cast<int64_t>(bits << shift) >> shift)
                             : static_cast<long double>(bits << shift >> shift);
 }
-/// An integer in a register: signed ones are extended to it.
+/// An integer as a register holds it: signed ones are sign-extended.
 static uint64_t inRegister(Modifier type, long double value) {
   const unsigned bits = std::max(16u, ptx::bitsOf(type));
   const uint64_t all =
@@ -46,7 +46,7 @@ static long double wholeOf(long double value, Mode mode) {
   }
 }
 
-/// To a float type: NaN, relu, saturation to [0, 1] and to finite values.
+/// Converts to a float type: NaN, relu, saturation to [0, 1] and to finite values.
 static uint64_t narrowed(const Instruction &instruction, Modifier to, long double value) {
   if (instruction.has(Modifier::relu) && !std::isnan(value) && !(value > 0))
     value = 0;
@@ -58,7 +58,7 @@ static Expected pairReference(const Form &form, const Inputs &in) {
   const Modifier to = instruction.type(0), from = instruction.type(1);
   const Modifier target = elementOf(to), source = elementOf(from);
   const unsigned shift = ptx::bitsOf(to) / 2;
-  // Of two operands the first is the upper half.
+  // Of two operands the first becomes the upper half.
   const uint64_t low = from == source ? in.b : in.a & ((uint64_t(1) << ptx::bitsOf(from) / 2) - 1);
   const uint64_t high = from == source ? in.a : in.a >> ptx::bitsOf(from) / 2;
   Expected expected;
@@ -101,7 +101,7 @@ Expected convertReference(const Form &form, const Inputs &in) {
         expected.bits = inRegister(to, clampTo(to, value));
         return expected;
       }
-      // The low bits, extended as the target says.
+      // Takes the low bits and extends them as the target type requires.
       const unsigned shift = 64 - ptx::bitsOf(to);
       const uint64_t source = static_cast<uint64_t>(
           isSignedType(from) ? static_cast<int64_t>(value) : static_cast<int64_t>(in.a));
@@ -116,7 +116,7 @@ Expected convertReference(const Form &form, const Inputs &in) {
     }
     const uint64_t bits = ftz ? flushed(from, in.a) : in.a;
     const long double value = valueOf(from, bits);
-    // PTX says 0; where chips are said to do otherwise (64 bits) nothing is asked.
+    // PTX says 0. Where chips reportedly differ (64 bits), the result is not checked.
     if (std::isnan(value)) {
       if (ptx::bitsOf(to) == 64 || from == Modifier::f64)
         return unknown();
@@ -137,7 +137,7 @@ Expected convertReference(const Form &form, const Inputs &in) {
     if (isWhole && std::isfinite(value))
       value = wholeOf(value, modeOf(instruction));
   }
-  // f64 has no canonical NaN, and neither has a copy.
+  // f64 has no canonical NaN, and a copy keeps its NaN.
   expected.anyNan = std::isnan(value) && (to == Modifier::f64 || to == from);
   expected.bits = isWhole ? roundTo(to, value, Mode::nearest) : narrowed(instruction, to, value);
   if (ftz && to == Modifier::f32) {

@@ -9,7 +9,7 @@ namespace tilewright::vgpu::forms {
 
 namespace {
 struct Format {
-  int precision, least, greatest; // exponents of normal numbers
+  int precision, least, greatest; // minimum and maximum exponent of normal numbers
   unsigned exponentBits, mantissaBits, shift;
   bool hasInfinity;
 };
@@ -114,7 +114,7 @@ long double valueOf(Modifier type, uint64_t bits) {
 
 bool isNanOf(Modifier type, uint64_t bits) { return std::isnan(valueOf(type, bits)); }
 
-/// A whole number next to a value that is not negative.
+/// Rounds a value that is not negative to an integer.
 static long double wholeOf(long double magnitude, bool isNegative, Mode mode) {
   const long double floor = std::floor(magnitude), rest = magnitude - floor;
   bool goesUp = false;
@@ -208,7 +208,7 @@ long double addOdd(long double a, long double b) {
   return std::nextafter(sum, rest > 0 ? infinity : -infinity);
 }
 
-// Arithmetic of the host, in a rounding mode.
+// Computes on the host, in a rounding mode.
 
 static int hostMode(Mode mode) {
   return mode == Mode::zero   ? FE_TOWARDZERO
@@ -264,7 +264,7 @@ template <typename T> static T floatOf(uint64_t bits) {
     return std::bit_cast<double>(bits);
 }
 
-/// min and max: a NaN loses unless .NaN, and -0 is below +0.
+/// min and max: the result is the other operand if one is NaN, unless .NaN is set; -0 is below +0.
 static uint64_t extremeOf(const Instruction &instruction, Modifier type, bool isMin, uint64_t a,
                           uint64_t b) {
   const Format format = formatOf(type);
@@ -305,7 +305,7 @@ template <typename T> static Expected wideReference(const Form &form, const Inpu
   case Handler::absFloat:
   case Handler::negFloat:
     expected.bits = form.row->handler == Handler::absFloat ? a & ~signBit : a ^ signBit;
-    // Whether the sign of a NaN changes is open.
+    // PTX does not define whether the sign of a NaN changes.
     expected.anyNan = isNanOf(type, a);
     return expected;
   case Handler::minFloat:
@@ -332,7 +332,7 @@ template <typename T> static Expected wideReference(const Form &form, const Inpu
     expected.anyNan = sizeof(T) == 8;
   }
   if (ftz) {
-    // What rounds up to the least normal number may be flushed or not.
+    // A result that was rounded up to the smallest normal number may be flushed or not.
     if (std::fabs(result) == std::numeric_limits<T>::min())
       return unknown();
     expected.bits = flushed(type, expected.bits);
@@ -390,7 +390,7 @@ static Expected approximateReference(const Form &form, const Inputs &in) {
       expected.anyNan = true;
     expected.bits |= result << (16 * i);
   }
-  // f64 has only the upper half of its bits; the README bounds f32.
+  // For f64 only the upper half of the bits is computed; the README bounds the error of f32.
   expected.ulps = type == Modifier::f64 ? 0x1p33 : type == Modifier::f32 ? 2 : 1;
   return expected;
 }

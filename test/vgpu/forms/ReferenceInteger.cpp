@@ -30,7 +30,7 @@ static Expected exactly(uint64_t bits) {
   return result;
 }
 
-/// Of both halves of a register.
+/// Applies `f` to both halves of a register.
 template <typename F> static uint64_t pairwise(uint64_t a, uint64_t b, bool isSigned, F f) {
   uint64_t result = 0;
   for (unsigned shift : {0u, 16u})
@@ -110,7 +110,7 @@ static Expected logicReference(const Form &form, const Inputs &in) {
       result |= (0x96u >> ((a32 >> i & 1) << 2 | (b32 >> i & 1) << 1 | (c32 >> i & 1)) & 1) << i;
     Expected expected = exactly(result);
     if (form.row->operands.size() > 5) {
-      // q is written !%p.
+      // The test kernel passes q as !%p.
       const bool q = !(in.d & 1);
       expected.hasSecond = true;
       expected.second = instruction.has(Modifier::opOr) ? result != 0 || q : result != 0 && q;
@@ -190,11 +190,11 @@ static Expected bitsReference(const Form &form, const Inputs &in) {
     return exactly(result);
   }
   case Handler::fns:
-    if (b32 > 31) // beyond the mask PTX says nothing
+    if (b32 > 31) // PTX does not define larger mask sizes
       return unknown();
     return exactly(findNth(static_cast<uint32_t>(in.a), b32, static_cast<int32_t>(c32)));
   case Handler::szext: {
-    // N low bits of a, with the sign or zeros above.
+    // The low N bits of a, sign- or zero-extended.
     const bool isWrap = instruction.has(Modifier::wrap);
     const unsigned n = isWrap ? b32 & 31 : b32 > 32 ? 32 : b32;
     if (n == 0)
@@ -229,7 +229,7 @@ static Expected dotReference(const Form &form, const Inputs &in) {
   return exactly(cut(sum, 32));
 }
 
-/// The operations that read or write the carry.
+/// The operations that read or write the carry flag.
 static Expected carryReference(const Form &form, const Inputs &in) {
   const Instruction &instruction = form.instruction;
   const unsigned bits = widthOf(instruction.type());
@@ -241,7 +241,7 @@ static Expected carryReference(const Form &form, const Inputs &in) {
   Expected expected;
   expected.hasSecond = true;
   if (form.row->handler == Handler::madCarry) {
-    // Of 64 bits the product has 128, of which one half is taken.
+    // A product of 64 bits has 128 bits, of which one half is used.
     const auto x = extend(in.a, bits, isSigned), y = extend(in.b, bits, isSigned);
     const auto product = static_cast<unsigned __int128>(x) * static_cast<unsigned __int128>(y);
     left = static_cast<Wide>(
@@ -306,7 +306,7 @@ Expected integerReference(const Form &form, const Inputs &in) {
   auto limited = [&](Wide value) { return saturates ? clampTo(value, low32, high32) : value; };
   auto lesser = [](Wide x, Wide y) { return x < y ? x : y; };
   auto greater = [](Wide x, Wide y) { return x > y ? x : y; };
-  // Products of 64 bits overflow a signed 128, so they are taken modulo 2^128 and
+  // Products of 64 bits overflow a signed 128-bit integer, so they are computed modulo 2^128 and
   // extended by hand.
   auto product = [&] {
     return static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b));
@@ -345,7 +345,7 @@ Expected integerReference(const Form &form, const Inputs &in) {
     return exactly(cut(c + (a < b ? b - a : a - b), bits));
   case Handler::divInt:
   case Handler::rem: {
-    // By zero is not defined, and neither is what overflows.
+    // Division by zero and division that overflows are undefined.
     if (b == 0 || (isSigned && b == -1 && a == -(static_cast<Wide>(1) << (bits - 1))))
       return unknown();
     return exactly(cut(form.row->handler == Handler::rem ? a % b : a / b, bits));

@@ -1,4 +1,5 @@
-// What lanes of a warp exchange, for whole warps and for some of their lanes.
+// Instructions with which lanes of a warp exchange data, for whole warps and for some of their
+// lanes.
 #include "test/vgpu/forms/FormKernel.h"
 #include "tilewright/support/Concat.h"
 
@@ -8,13 +9,13 @@
 namespace tilewright::vgpu::forms {
 
 namespace {
-/// Three words of each lane and what comes out: a word and a predicate.
+/// Three words of each lane, and the results: a word and a predicate.
 struct Lanes {
   uint64_t a[32];
   uint32_t b[32], c[32];
   uint64_t d[32];
   bool p[32];
-  bool isAsked[32]; // whether PTX says what d is
+  bool isAsked[32]; // whether PTX defines d
 };
 } // namespace
 
@@ -42,7 +43,7 @@ static void shuffleReference(const Instruction &instruction, uint32_t members, L
       j = lane;
     lanes.p[lane] = holds;
     lanes.d[lane] = lanes.a[j];
-    // Reading from a lane that does not take part is not defined.
+    // The result of reading from an inactive lane is undefined.
     lanes.isAsked[lane] = members >> j & 1;
   }
 }
@@ -97,7 +98,7 @@ static void runForm(Session &session, const Form &form, uint32_t members) {
     lanes.c[lane] = clamps[random() % 6];
     lanes.isAsked[lane] = true;
   }
-  // The segment of shuffles is one for all lanes of it.
+  // All lanes of a shuffle segment have the same segment mask.
   for (int lane = 1; lane < 32; ++lane)
     lanes.c[lane] = lanes.c[0];
 
@@ -121,7 +122,7 @@ static void runForm(Session &session, const Form &form, uint32_t members) {
     shuffleReference(instruction, members, lanes);
     break;
   case Handler::vote: {
-    // The predicate is negated.
+    // The test kernel negates the predicate.
     uint32_t votes = 0;
     for (int lane = 0; lane < 32; ++lane)
       votes |= lanes.a[lane] ? 0 : 1u << lane;
@@ -204,7 +205,7 @@ static void runForm(Session &session, const Form &form, uint32_t members) {
 }
 
 void runWarp(Session &session) {
-  for (const Row &row : ptx::instructionTable()) {
+  for (const InstructionRow &row : ptx::instructionTable()) {
     if (row.klass != ptx::InstructionClass::warp)
       continue;
     for (const Form &form : formsOf(row, session.perRow, session.random))

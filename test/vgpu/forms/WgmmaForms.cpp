@@ -1,5 +1,5 @@
-// wgmma of dense and sparse matrices: B, and A or its registers, without swizzle in
-// shared memory, K or M and N contiguous. Swizzled tiles are what CUTLASS and Triton use.
+// wgmma of dense and sparse matrices: B, and A unless it is in registers, without swizzle in shared
+// memory, contiguous along K or along M and N. Tests with CUTLASS and Triton cover swizzled tiles.
 #include "test/vgpu/forms/MatrixReference.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/ptx/Fragment.h"
@@ -10,9 +10,9 @@
 namespace tilewright::vgpu::forms {
 
 namespace {
-/// A matrix of rows × k in shared memory as PTX's core matrices: 8 lines of 16 bytes
-/// each. Contiguous along k, `leading` is between core matrices along k and `stride`
-/// along rows; transposed, the other way round of what they contain.
+/// A matrix of rows × k in shared memory as PTX's core matrices: 8 lines of 16 bytes each. If it is
+/// contiguous along k, `leading` is the distance between core matrices along k and `stride` the
+/// distance along rows; transposed, the two are exchanged.
 struct Tile {
   std::vector<uint8_t> bytes;
   uint32_t leading = 0, stride = 0;
@@ -57,7 +57,7 @@ static Matrix transposed(const Matrix &matrix) {
   return result;
 }
 
-/// Rows 16 * w to 16 * w + 15.
+/// Rows `first` to `first + count - 1`.
 static Matrix rowsOf(const Matrix &matrix, unsigned first, unsigned count) {
   Matrix result(count, matrix.columns);
   for (unsigned r = 0; r < count; ++r)
@@ -114,8 +114,8 @@ static void runForm(Session &session, const Form &form, bool isHopper) {
       },
       1);
   const unsigned dBits = ptx::bitsOf(dType), per = 32 / dBits;
-  // D: blocks of 8 columns, each as the accumulator of m16n8.
-  auto place = [&](unsigned lane, unsigned v) {
+  // D consists of blocks of 8 columns, each laid out like the accumulator of m16n8.
+  auto positionOf = [&](unsigned lane, unsigned v) {
     Position at = mmaPosition('C', 16, dType, lane, v % 4);
     return Position{at.row, at.column + v / 4 * 8};
   };
@@ -124,7 +124,7 @@ static void runForm(Session &session, const Form &form, bool isHopper) {
         std::vector<uint64_t> words(size_t(dCount) * 32);
         for (unsigned lane = 0; lane < 32; ++lane)
           for (unsigned v = 0; v < dCount * per; ++v) {
-            const Position at = place(lane, v);
+            const Position at = positionOf(lane, v);
             words[v / per * 32 + lane] |= elementBits(dType, c.at(16 * w + at.row, at.column))
                                           << (v % per * dBits);
           }
@@ -200,7 +200,7 @@ static void runForm(Session &session, const Form &form, bool isHopper) {
                                   instruction.has(Modifier::satfinite), false);
   for (unsigned thread = 0; thread < 128; ++thread)
     for (unsigned v = 0; v < dCount * per; ++v) {
-      const Position where = place(thread % 32, v);
+      const Position where = positionOf(thread % 32, v);
       const uint64_t got =
           out[v / per * 128 + thread] >> (v % per * dBits) & (dBits == 32 ? 0xffffffffu : 0xffffu);
       ++session.values;
@@ -216,7 +216,7 @@ static void runForm(Session &session, const Form &form, bool isHopper) {
 }
 
 void runWgmma(Session &session) {
-  for (const Row &row : ptx::instructionTable())
+  for (const InstructionRow &row : ptx::instructionTable())
     if (row.handler == Handler::wgmma || row.handler == Handler::wgmmaSparse)
       for (const Form &form : formsOf(row, std::max<size_t>(session.perRow / 4, 8), session.random))
         for (bool isHopper : {false, true})

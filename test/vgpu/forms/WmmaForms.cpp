@@ -1,5 +1,5 @@
-// wmma: loads, a product and a store, from memory to memory, since only the
-// instructions themselves know how fragments are spread over lanes.
+// wmma: loads, a product and a store, from memory to memory, since PTX does not define how
+// fragments are distributed over lanes.
 #include "test/vgpu/forms/MatrixReference.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/ptx/Fragment.h"
@@ -36,7 +36,7 @@ static std::string fragmentList(const Instruction &instruction, char matrix, uns
   return text + "}";
 }
 
-/// The same fragment goes through shared memory or generic addresses in some forms.
+/// Some forms pass the same fragment through shared memory or generic addresses.
 static void runForm(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const Modifier shapeWord = instruction.find(ModifierKind::shape);
@@ -149,7 +149,7 @@ static void runForm(Session &session, const Form &form) {
 }
 
 void runWmma(Session &session) {
-  for (const Row &row : ptx::instructionTable())
+  for (const InstructionRow &row : ptx::instructionTable())
     if (row.handler == Handler::wmmaMma)
       for (unsigned i = 0; i < 4; ++i)
         for (const Form &form : formsOf(row, session.perRow, session.random))

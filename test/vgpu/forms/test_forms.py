@@ -1,4 +1,4 @@
-"""Every row of the instruction table is executed: as PTX text, and, where nvcc is, as CUDA C++ that it compiles."""
+"""Every row of the instruction table is executed: as PTX text and, if nvcc is installed, as CUDA C++ compiled by it."""
 
 import os
 import pathlib
@@ -12,8 +12,8 @@ BUILD = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "test/vgpu/forms"
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 PER_ROW = ["--per-row", "24"]
 
-# Rows whose kernels have variables or functions of the module, which the body of a function cannot. They are run as
-# text here, and in CUDA C++ in test/vgpu/cuda.
+# Rows whose kernels need module-level variables or functions, which a function's body cannot contain. They run as text
+# here, and as CUDA C++ in test/vgpu/cuda.
 TEXT_ONLY = 2
 
 

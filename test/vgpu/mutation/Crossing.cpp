@@ -26,8 +26,25 @@ using machine::Proxy;
 using machine::SyncEvent;
 using machine::SyncKind;
 
+std::map<AsyncId, std::vector<AsyncId>> copiesBefore(const Events &log) {
+  std::map<AsyncId, std::vector<AsyncId>> before;
+  for (const Logged &event : log) {
+    if (event.isAccess || event.sync != SyncKind::asyncIssue || event.operations.empty())
+      continue;
+    std::vector<AsyncId> copies;
+    for (const AsyncId id : event.operations)
+      if (auto found = before.find(id); found != before.end())
+        copies.insert(copies.end(), found->second.begin(), found->second.end());
+      else
+        copies.push_back(id);
+    std::vector<AsyncId> &all = before[event.async];
+    all.insert(all.end(), copies.begin(), copies.end());
+  }
+  return before;
+}
+
 namespace {
-/// How many times a thread has passed the barrier in question, and others of its unit.
+/// How often a thread has passed the barrier under test, and other barriers of the same unit.
 struct Passed {
   uint32_t here = 0, elsewhere = 0;
 };
@@ -40,7 +57,7 @@ struct Thread {
   }
 };
 
-/// An access as the rule about barriers sees it.
+/// An access with the data that the barrier rule needs.
 struct Seen {
   uint64_t begin, end;
   AccessKind kind;
@@ -48,10 +65,10 @@ struct Seen {
   Passed passed;
   AsyncId op;
   size_t at;                // in the log
-  bool hasOutsider = false; // conflicts with an access of another unit
+  bool hasOutsider = false; // it conflicts with an access of another unit
 };
 
-/// A moment at which a thread gives or takes order beyond its unit.
+/// An event at which a thread releases to, or acquires from, threads outside its unit.
 struct Edge {
   Thread thread;
   Passed passed;
@@ -62,9 +79,9 @@ class Crossing {
 public:
   Crossing(const Events &log, uint32_t line, Unit unit) : log(log), line(line), unit(unit) {}
 
-  /// Whether the barrier at `line` keeps nothing apart that others do not.
+  /// Whether the barrier at `line` orders no conflicting accesses that other barriers do not order.
   bool isEmpty() {
-    // Barriers of a part of the block are another matter.
+    // Barriers of a subset of the block are not supported.
     if (unit == Unit::block)
       for (const Logged &event : log)
         if (!event.isAccess && event.sync == SyncKind::barrierArrive && event.object != 0)
@@ -82,7 +99,7 @@ public:
         if (one.thread != edge.thread && one.thread.meets(edge.thread, unit) &&
             one.passed.elsewhere == edge.passed.elsewhere &&
             (edge.gives ? one.passed.here < edge.passed.here : one.passed.here > edge.passed.here))
-          return false; // the barrier carries it
+          return false; // the order depends on the barrier
     return true;
   }
 
@@ -98,7 +115,7 @@ private:
     return a.passed.here == b.passed.here || a.passed.elsewhere != b.passed.elsewhere ||
            hasWaited(a, b) || hasWaited(b, a);
   }
-  /// Whether the thread of `later` itself waited for the operation of `earlier` before.
+  /// Whether the thread of `later` has itself waited for the operation of `earlier` before.
   bool hasWaited(const Seen &earlier, const Seen &later) const {
     auto found = waited.find({earlier.op, later.thread});
     return earlier.op != 0 && found != waited.end() && found->second < later.at;
@@ -108,6 +125,14 @@ private:
     for (const Logged::Range &range : event.ranges)
       all.push_back({range.begin, range.end, kind, thread, passed[thread], event.async, now});
   }
+  /// With cp.async each lane accesses its own part.
+  void addByLane(const Logged &event) {
+    for (const Logged::Range &range : event.ranges) {
+      const Thread thread = threadOf(event, range.lane);
+      all.push_back(
+          {range.begin, range.end, event.access, thread, passed[thread], event.async, now});
+    }
+  }
   static Thread threadOf(const Logged &event, uint32_t lane) {
     return {event.cluster, event.block, event.warp, lane};
   }
@@ -116,22 +141,15 @@ private:
   }
 
   void collect() {
-    // What each operation accesses, and on which phases it completes.
+    // The accesses of each operation, and the phases that it completes.
     std::map<AsyncId, std::vector<const Logged *>> accesses;
     std::map<std::pair<uint64_t, uint64_t>, std::vector<AsyncId>> completes;
-    std::map<AsyncId, std::vector<AsyncId>> after;
+    const std::map<AsyncId, std::vector<AsyncId>> after = copiesBefore(log);
     for (const Logged &event : log) {
       if (event.isAccess && event.async != 0)
         accesses[event.async].push_back(&event);
-      // cp.async.mbarrier.arrive completes for the copies that it comes after.
-      if (!event.isAccess && event.sync == SyncKind::asyncIssue && !event.operations.empty()) {
-        std::vector<AsyncId> &copies = after[event.async];
-        for (const AsyncId id : event.operations)
-          if (auto found = after.find(id); found != after.end())
-            copies.insert(copies.end(), found->second.begin(), found->second.end());
-          else
-            copies.push_back(id);
-      }
+      if (!event.isAccess && event.sync == SyncKind::asyncIssue && event.group == GroupKind::copy)
+        copies.insert(event.async);
       if (!event.isAccess && (event.async != 0 || !event.operations.empty()) &&
           (event.sync == SyncKind::mbarrierComplete || event.sync == SyncKind::mbarrierArrive)) {
         std::vector<AsyncId> &ids = completes[{event.object, event.phase}];
@@ -145,7 +163,9 @@ private:
       const Logged &event = log[now];
       const Thread first = threadOf(event, firstLane(event));
       if (event.isAccess) {
-        if (event.async != 0) {
+        if (copies.count(event.async)) {
+          addByLane(event);
+        } else if (event.async != 0) {
           add(event, first, event.access);
         } else {
           for (const Logged::Range &range : event.ranges) {
@@ -178,12 +198,17 @@ private:
         edge(event, true, true);
         break;
       case SyncKind::asyncWait:
-        // Until here the operation may have been accessing; who waited knows its end.
+        // The operation may have accessed memory until here; the waiting thread knows that it is
+        // complete. A lane waits only for its own copies, so other lanes of the warp do not know
+        // about them.
         for (const AsyncId id : event.operations) {
           for (const Logged *access : accesses[id])
-            add(*access, first, access->access);
+            if (event.group == GroupKind::copy)
+              addByLane(*access);
+            else
+              add(*access, first, access->access);
           for (uint32_t lane = 0; lane < 32; ++lane)
-            if (event.mask >> lane & 1)
+            if (event.group == GroupKind::matrix && (event.mask >> lane & 1))
               waited.emplace(std::pair(id, threadOf(event, lane)), now);
         }
         break;
@@ -244,8 +269,9 @@ private:
   const uint32_t line;
   const Unit unit;
   size_t now = 0;
+  std::set<AsyncId> copies; // operations of cp.async
   std::map<Thread, Passed> passed;
-  std::map<std::pair<AsyncId, Thread>, size_t> waited; // for its phase, when first
+  std::map<std::pair<AsyncId, Thread>, size_t> waited; // for its phase, first time
   std::vector<Seen> all;
   std::vector<Edge> edges;
 };

@@ -1,10 +1,13 @@
-// Crossing: whether anything needs a barrier, shown on a log: the longest of the rules of Evidence.
+// Crossing: decides from a log whether a barrier is needed. This is the longest rule of Evidence.
 #ifndef TEST_VGPU_MUTATION_CROSSING_H
 #define TEST_VGPU_MUTATION_CROSSING_H
 
 #include "Evidence.h"
 
 #include "tilewright/vgpu/machine/Memory.h"
+
+#include <map>
+#include <vector>
 
 namespace tilewright::vgpu::mutation {
 
@@ -21,16 +24,20 @@ inline bool conflicts(const Logged &a, const Logged &b) {
   return !(a.access == AccessKind::atomic && b.access == AccessKind::atomic);
 }
 
-/// The rank of the block that a shared address belongs to, as the address has it.
+/// The rank of the block that owns a shared address, as encoded in the address.
 inline uint64_t rankPart(uint64_t address) { return address >> machine::sharedOffsetBits & 0xff; }
 inline bool isShared(uint64_t address) {
   return (address & machine::windowMask) == machine::sharedWindow;
 }
 
-/// What meets at a barrier.
+/// Maps each cp.async.mbarrier.arrive to the copies before it, for which it arrives; an earlier
+/// arrival stands for its own copies.
+std::map<machine::AsyncId, std::vector<machine::AsyncId>> copiesBefore(const Events &log);
+
+/// The threads that a barrier synchronises.
 enum class Unit : uint8_t { warp, block, cluster };
 
-/// Whether no two accesses that conflict are kept apart by the barrier at `line` alone.
+/// Whether no two conflicting accesses are ordered by the barrier at `line` alone.
 bool nothingCrosses(const Events &log, uint32_t line, Unit unit);
 
 } // namespace tilewright::vgpu::mutation

@@ -1,4 +1,6 @@
 #include "Crossing.h"
+#include "Ordered.h"
+#include "Registers.h"
 
 #include "tilewright/vgpu/machine/Memory.h"
 #include "tilewright/vgpu/machine/Warp.h"
@@ -37,7 +39,7 @@ static Logged begin(const machine::Warp &warp, const machine::Op *op, uint32_t m
   return logged;
 }
 
-/// Shared memory with the cluster, so that equal addresses are equal memory.
+/// Adds the cluster to a shared address, so that equal addresses mean the same memory.
 static uint64_t unique(const machine::Warp &warp, uint64_t address) {
   if ((address & machine::windowMask) != machine::sharedWindow)
     return address;
@@ -56,7 +58,14 @@ void Log::access(const MemoryEvent &event) {
   for (uint32_t rest = event.mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
     const uint64_t first = unique(event.warp, event.addresses[lane]);
-    logged.ranges.push_back({lane, first, first + event.bytes});
+    uint64_t stored = 0;
+    if (event.values && event.kind == AccessKind::write) {
+      stored = 1469598103934665603U;
+      for (uint64_t i = 0; i < event.bytes; ++i)
+        stored = (stored ^ static_cast<uint64_t>(event.values->at(lane, i))) * 1099511628211U;
+      stored |= 1;
+    }
+    logged.ranges.push_back({lane, first, first + event.bytes, stored});
   }
   events.push_back(std::move(logged));
 }
@@ -70,6 +79,7 @@ void Log::synchronise(const SyncEvent &event) {
   logged.proxy = event.proxy;
   logged.group = event.group;
   logged.space = event.space;
+  logged.isReadOnly = event.isReadOnly;
   const bool isAddress =
       event.kind != SyncKind::barrierArrive && event.kind != SyncKind::barrierLeave;
   logged.object = isAddress ? unique(event.warp, event.object) : event.object;
@@ -79,8 +89,8 @@ void Log::synchronise(const SyncEvent &event) {
   events.push_back(std::move(logged));
 }
 
-/// Whether each access to memory of another block is by a copy that the owner waits
-/// for, and each own copy is waited for, so that no memory ends too early.
+/// Whether each access to another block's memory is a copy that the owning block waits for, and
+/// each of a block's own copies is waited for, so that no block exits while its memory is accessed.
 static bool ownersWait(const Events &log) {
   std::map<AsyncId, std::vector<std::pair<uint64_t, uint64_t>>> completes;
   std::set<std::pair<uint64_t, uint64_t>> waited;
@@ -95,7 +105,7 @@ static bool ownersWait(const Events &log) {
   for (const Logged &event : log) {
     const uint64_t own = event.block - event.cluster + 1;
     if (!event.isAccess) {
-      // A thread that arrives at another block's mbarrier accesses its memory.
+      // Arriving at another block's mbarrier is an access to that block's memory.
       if (event.sync == SyncKind::mbarrierArrive && rankPart(event.object) != own)
         return false;
       continue;
@@ -115,7 +125,7 @@ static bool ownersWait(const Events &log) {
 }
 
 namespace {
-/// Ranges of memory, to be asked which of them overlap another one.
+/// A set of memory ranges that can be searched for overlaps.
 class Ranges {
 public:
   void add(const Logged::Range &range, size_t event) {
@@ -123,7 +133,7 @@ public:
     for (uint64_t part = range.begin / partBytes; part <= (range.end - 1) / partBytes; ++part)
       byPart[part].push_back(all.size() - 1);
   }
-  /// Whether `holds` is true for the event of one that overlaps.
+  /// Whether a range overlaps for whose event `holds` is true.
   bool any(const Logged::Range &range, const std::function<bool(size_t)> &holds) const {
     for (uint64_t part = range.begin / partBytes; part <= (range.end - 1) / partBytes; ++part)
       if (auto found = byPart.find(part); found != byPart.end())
@@ -140,7 +150,7 @@ private:
 };
 } // namespace
 
-/// Whether every address that line `line` accesses is only accessed by one block.
+/// Whether no other block writes what line `line` accesses, or accesses what it writes.
 static bool isOfOneBlock(const Events &log, uint32_t line) {
   Ranges ranges;
   for (size_t i = 0; i < log.size(); ++i)
@@ -150,12 +160,15 @@ static bool isOfOneBlock(const Events &log, uint32_t line) {
   for (const Logged &other : log)
     if (other.isAccess)
       for (const Logged::Range &touched : other.ranges)
-        if (ranges.any(touched, [&](size_t i) { return log[i].block != other.block; }))
+        if (ranges.any(touched, [&](size_t i) {
+              return log[i].block != other.block &&
+                     (log[i].access != AccessKind::read || other.access != AccessKind::read);
+            }))
           return false;
   return true;
 }
 
-/// Whether no block accesses what another one accesses, but by strong accesses.
+/// Whether blocks share memory only through strong accesses.
 static bool blocksAreApart(const Events &log) {
   Ranges ranges;
   for (size_t i = 0; i < log.size(); ++i)
@@ -172,7 +185,7 @@ static bool blocksAreApart(const Events &log) {
   return true;
 }
 
-/// Whether of each block one thread alone accesses what `line` accesses.
+/// Whether in each block a single thread accesses the memory that `line` accesses.
 static bool isOfOneThreadOfABlock(const Events &log, uint32_t line) {
   Ranges ranges;
   for (size_t i = 0; i < log.size(); ++i)
@@ -189,22 +202,25 @@ static bool isOfOneThreadOfABlock(const Events &log, uint32_t line) {
                      [](const auto &one) { return one.second.size() == 1; });
 }
 
-/// Whether nothing conflicts with the operations that `line` commits or waits for
-/// until a later wait, which leaves none, covers them anyway.
+/// Whether nothing conflicts with the operations that `line` commits or waits for until a later
+/// wait for all groups covers them anyway. The log does not contain registers, so this rule says
+/// nothing about wgmma.
 static bool laterWaitCovers(const Events &log, uint32_t line, SyncKind kind) {
   for (size_t i = 0; i < log.size(); ++i) {
     const Logged &at = log[i];
     if (at.isAccess || at.line != line || at.sync != kind)
       continue;
-    // Without this group, waits that leave some leave others.
+    if (at.group == GroupKind::matrix && !at.operations.empty())
+      return false;
+    // Without this group, a wait that leaves N groups pending leaves other groups.
     if (kind == SyncKind::asyncCommit)
       for (size_t k = i; k < log.size(); ++k)
         if (!log[k].isAccess && log[k].sync == SyncKind::asyncWait && log[k].count != 0 &&
             log[k].block == at.block && log[k].warp == at.warp && log[k].group == at.group)
           return false;
     for (const AsyncId id : at.operations) {
-      // Where it was waited for, and where it will be without that. Without a wait
-      // at all its registers or its block's memory may end before.
+      // Where the operation was waited for, and where it will be without that wait. Without any
+      // wait, its registers or its block's memory may be released too early.
       size_t waited = log.size(), covered = log.size();
       bool hasCommit = kind == SyncKind::asyncWait;
       for (size_t k = i; k < log.size(); ++k) {
@@ -242,8 +258,8 @@ static bool laterWaitCovers(const Events &log, uint32_t line, SyncKind kind) {
   return true;
 }
 
-/// Whether every wait for groups covers at least the operations that it covers, if the
-/// commits or the waits at `line` are gone, or its waits leave one group more (`extra`).
+/// Whether every wait for groups still covers at least the same operations if the commits or waits
+/// at `line` are removed, or if its waits leave one more group pending (`extra`).
 static bool waitsCoverTheSame(const Events &log, uint32_t line, uint64_t extra) {
   struct Sequence {
     std::vector<std::vector<AsyncId>> was, is; // groups that are not waited for
@@ -257,7 +273,7 @@ static bool waitsCoverTheSame(const Events &log, uint32_t line, uint64_t extra) 
         (event.sync != SyncKind::asyncCommit && event.sync != SyncKind::asyncWait))
       continue;
     Sequence &sequence = sequences[{event.block, event.warp, event.group}];
-    // Groups are a thread's own; here those of a warp are the same.
+    // Each thread has its own groups; here all threads of a warp have the same ones.
     if (sequence.mask == 0)
       sequence.mask = event.mask;
     if (sequence.mask != event.mask)
@@ -286,8 +302,8 @@ static bool waitsCoverTheSame(const Events &log, uint32_t line, uint64_t extra) 
   return true;
 }
 
-/// Whether the same threads have executed a fence like the one at `line` before it, and
-/// since then have accessed nothing and waited for nothing but products.
+/// Whether the same threads have executed an equal fence before the one at `line`, and since then
+/// have accessed no memory and waited only for matrix products.
 static bool fenceIsRepeated(const Events &log, uint32_t line) {
   for (size_t i = 0; i < log.size(); ++i) {
     const Logged &fence = log[i];
@@ -318,7 +334,7 @@ static bool fenceIsRepeated(const Events &log, uint32_t line) {
   return true;
 }
 
-static bool arrivesForNobody(const Events &log, uint32_t line) {
+static bool arrivalIsNotWaitedFor(const Events &log, uint32_t line) {
   for (const Logged &arrival : log)
     if (!arrival.isAccess && arrival.line == line && arrival.sync == SyncKind::mbarrierArrive)
       for (const Logged &wait : log)
@@ -328,8 +344,8 @@ static bool arrivesForNobody(const Events &log, uint32_t line) {
   return true;
 }
 
-/// Whether nobody accesses what the operations that `line` waits for have written.
-static bool nobodyReadsBack(const Events &log, uint32_t line) {
+/// Whether no access conflicts with what the operations that `line` waits for have written.
+static bool writesAreNotReadBack(const Events &log, uint32_t line) {
   std::map<AsyncId, size_t> waited; // by operation: when first
   for (size_t i = 0; i < log.size(); ++i)
     if (!log[i].isAccess && log[i].line == line && log[i].sync == SyncKind::asyncWait)
@@ -350,9 +366,9 @@ static bool nobodyReadsBack(const Events &log, uint32_t line) {
   return true;
 }
 
-/// Whether who executes the fence at `line` executes fence.proxy.async before
-/// anybody else can come to know of the initialisation.
-static bool proxyFenceFollows(const Events &log, uint32_t line) {
+/// Whether the thread that executes the fence at `line` also executes fence.proxy.async, or the
+/// same fence for other mbarriers, before another thread can observe the initialisation.
+static bool fenceFollows(const Events &log, uint32_t line) {
   for (size_t i = 0; i < log.size(); ++i) {
     if (log[i].isAccess || log[i].line != line || log[i].sync != SyncKind::mbarrierInitFence)
       continue;
@@ -364,6 +380,8 @@ static bool proxyFenceFollows(const Events &log, uint32_t line) {
         continue;
       if (event.sync == SyncKind::proxyFence && event.proxy == Proxy::async)
         isFenced = true;
+      else if (event.sync == SyncKind::mbarrierInitFence && event.line != line)
+        isFenced = (log[i].mask & ~event.mask) == 0;
       else if (event.sync == SyncKind::barrierArrive || event.sync == SyncKind::clusterArrive ||
                event.sync == SyncKind::warpBarrier || event.sync == SyncKind::asyncIssue)
         break;
@@ -374,7 +392,7 @@ static bool proxyFenceFollows(const Events &log, uint32_t line) {
   return true;
 }
 
-/// Whether no copy uses an mbarrier, and the next arrival at the cluster's barrier releases.
+/// Whether no copy uses an mbarrier, and the next arrival at the cluster's barrier is a release.
 static bool releaseFollows(const Events &log, uint32_t line) {
   for (const Logged &event : log)
     if (!event.isAccess && event.sync == SyncKind::mbarrierComplete)
@@ -395,7 +413,30 @@ static bool releaseFollows(const Events &log, uint32_t line) {
   return true;
 }
 
-/// Whether every mbarrier that was initialised before `line` has its own fence.
+/// Whether, since each initialisation before the fence at `line`, the thread has arrived at the
+/// cluster's barrier with release semantics, so that the fence comes too late to matter.
+static bool releasePrecedes(const Events &log, uint32_t line) {
+  for (size_t i = 0; i < log.size(); ++i) {
+    if (log[i].isAccess || log[i].sync != SyncKind::mbarrierInit)
+      continue;
+    bool isReleased = false;
+    for (size_t k = i + 1; k < log.size(); ++k) {
+      const Logged &event = log[k];
+      if (event.isAccess || event.block != log[i].block || event.warp != log[i].warp)
+        continue;
+      if (event.sync == SyncKind::clusterArrive && event.order == Order::release)
+        isReleased = true;
+      if (event.line == line)
+        break;
+    }
+    if (!isReleased)
+      return false;
+  }
+  return true;
+}
+
+/// Whether the same warp executes a fence between each initialisation of an mbarrier and line
+/// `line`.
 static bool initsAreFenced(const Events &log, uint32_t line) {
   for (size_t i = 0; i < log.size(); ++i) {
     if (log[i].isAccess || log[i].sync != SyncKind::mbarrierInit)
@@ -410,7 +451,7 @@ static bool initsAreFenced(const Events &log, uint32_t line) {
   return true;
 }
 
-/// Whether all threads that arrive for the phases that `line` waits for are of its block.
+/// Whether all threads that arrive for the phases that `line` waits for belong to its block.
 static bool ownBlockArrives(const Events &log, uint32_t line) {
   for (const Logged &wait : log)
     if (!wait.isAccess && wait.line == line && wait.sync == SyncKind::mbarrierWait)
@@ -422,8 +463,8 @@ static bool ownBlockArrives(const Events &log, uint32_t line) {
   return true;
 }
 
-/// Whether nothing but wgmma names the registers of the wgmma after line `line` since
-/// the wgmma.fence before it, and nobody jumps in between.
+/// Whether between the wgmma after line `line` and the wgmma.fence before it only wgmma names its
+/// registers, and no branch from elsewhere enters.
 static bool registersAreUntouched(const Mutant &mutant) {
   std::vector<std::string> lines;
   std::istringstream in(mutant.text);
@@ -470,7 +511,7 @@ static bool registersAreUntouched(const Mutant &mutant) {
   for (size_t i = fence + 1; i < next; ++i) {
     if (lines[i].find("wgmma.mma_async") == std::string::npos && names(lines[i]))
       return false;
-    // Who comes to a label between must come from between.
+    // Every branch to a label in between must itself be in between.
     const size_t colon = lines[i].find(':');
     if (colon == std::string::npos || lines[i].find("::") != std::string::npos)
       continue;
@@ -484,7 +525,7 @@ static bool registersAreUntouched(const Mutant &mutant) {
   return true;
 }
 
-/// Whether nobody waits for a phase of the mbarriers that are initialised at `line`.
+/// Whether no thread waits for a phase of the mbarriers that are initialised at `line`.
 static bool isNotWaitedFor(const Events &log, uint32_t line) {
   std::set<uint64_t> objects;
   for (const Logged &event : log)
@@ -495,17 +536,17 @@ static bool isNotWaitedFor(const Events &log, uint32_t line) {
   });
 }
 
-/// Whether the wait at `line` was only ever asked for the phase before the first one: that is
-/// over from the beginning, and not told.
+/// Whether the wait at `line` only ever waited for the phase before the first one. That phase
+/// counts as complete from the beginning, and the log has no event for it.
 static bool isOverAlready(const Events &log, uint32_t line) {
   return std::none_of(log.begin(), log.end(), [&](const Logged &event) {
     return !event.isAccess && event.sync == SyncKind::mbarrierWait && event.line == line;
   });
 }
 
-/// Whether the same threads meet at the same barrier a few lines below (`step` 1) or above
-/// (-1), and in between is nothing but arithmetic and, below, initialisations of mbarriers
-/// in memory that nobody touched before.
+/// Whether the same threads meet at the same barrier a few lines below (`step` 1) or above (-1),
+/// with only arithmetic in between and, below, initialisations of mbarriers in memory that was not
+/// accessed before.
 static bool sameBarrierIsNear(const Events &log, const Mutant &mutant, int step) {
   std::vector<std::string> lines;
   std::istringstream in(mutant.text);
@@ -556,7 +597,7 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
     return "no conflicting accesses lie on both sides of it before another barrier, but of threads "
            "that waited for the operation themselves";
   if (is({"delete barrier.cluster.arrive", "delete barrier.cluster.wait"})) {
-    // The other half of the barrier stands at its own line.
+    // The other half of the barrier is on another line.
     uint32_t arrive = line;
     if (what == "delete barrier.cluster.wait") {
       arrive = 0;
@@ -573,7 +614,7 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
     return "no conflicting accesses lie on both sides of it before another barrier, and every "
            "access to another block's memory is waited for there";
   if (is({"relax barrier.cluster.arrive"}) && initsAreFenced(log, line)) {
-    // It is enough that blocks have started: nobody has accessed anything that is shared.
+    // It is enough that all blocks have started: no shared data has been accessed yet.
     const auto first = std::find_if(log.begin(), log.end(),
                                     [&](const Logged &event) { return event.line == line; });
     const bool isFirst = std::none_of(log.begin(), first, [](const Logged &event) {
@@ -589,14 +630,14 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
       (what == "scope atom" || what == "scope red" || what == "scope st" || what == "scope ld" ||
        what == "scope tensormap.cp_fenceproxy") &&
       isOfOneBlock(log, line))
-    return "every thread that accesses this memory is of the same block";
+    return "no other block writes what it accesses, or accesses what it writes";
   if (is({"relax atom", "relax red", "relax ld", "relax st"}) && blocksAreApart(log) &&
       isOfOneThreadOfABlock(log, line))
     return "blocks share nothing but what they access by strong operations, here by one thread "
            "each";
   if (is({"scope mbarrier.try_wait"}) && ownBlockArrives(log, line))
-    return "all who arrive for the phase are of the same block, and bytes of copies are seen by "
-           "whoever waits";
+    return "all threads that arrive for the phase are of the same block, and waiting threads see "
+           "the bytes of copies";
   if (what.starts_with("delete ") && what.ends_with("commit_group") &&
       laterWaitCovers(log, line, SyncKind::asyncCommit))
     return "a later wait covers its operations before anything conflicts with them, or it has none";
@@ -608,17 +649,19 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
         (what.starts_with("later ") && waitsCoverTheSame(log, line, 1)))
       return "every wait covers the same operations without it";
   if (is({"delete fence.proxy.async", "space fence.proxy.async"}) && fenceIsRepeated(log, line))
-    return "the same fence stands before it, and nothing was accessed since";
-  if (is({"delete mbarrier.arrive", "relax mbarrier.arrive"}) && arrivesForNobody(log, line))
-    return "nobody waits for the phase that it counts for";
-  if (is({"read cp.async.bulk.wait_group"}) && nobodyReadsBack(log, line))
-    return "nobody accesses what was written before the kernel ends";
-  if (is({"delete fence.mbarrier_init"}) && proxyFenceFollows(log, line))
-    return "fence.proxy.async of the same thread follows before anybody knows of the mbarrier";
+    return "the same fence precedes it, and nothing was accessed since";
+  if (is({"delete mbarrier.arrive", "relax mbarrier.arrive"}) && arrivalIsNotWaitedFor(log, line))
+    return "no thread waits for the phase that it counts for";
+  if (is({"read cp.async.bulk.wait_group"}) && writesAreNotReadBack(log, line))
+    return "no thread accesses the written bytes before the kernel ends";
+  if (is({"delete fence.mbarrier_init"}) && fenceFollows(log, line))
+    return "another fence of the same thread follows before other threads know of the mbarrier";
   if (is({"delete fence.mbarrier_init"}) && releaseFollows(log, line))
     return "no copy uses the mbarrier, and the barrier of the cluster releases";
+  if (is({"delete fence.mbarrier_init"}) && releasePrecedes(log, line))
+    return "the barrier of the cluster has released the initialisation before";
   if (is({"count mbarrier.init"}) && isNotWaitedFor(log, line))
-    return "nobody waits for a phase of it";
+    return "no thread waits for a phase of it";
   if (is({"delete mbarrier.try_wait", "relax mbarrier.try_wait"}) && isOverAlready(log, line) &&
       isOverAlready(late, line))
     return "it is only asked for the phase before the first one, or not at all";
@@ -626,8 +669,71 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
       (sameBarrierIsNear(log, mutant, 1) || sameBarrierIsNear(log, mutant, -1)))
     return "the same threads meet at the same barrier beside it, with nothing in between";
   if (is({"delete wgmma.fence"}) && registersAreUntouched(mutant))
-    return "no other instruction touched its registers since the fence before";
+    return "no other instruction accessed its registers since the previous fence";
   return "";
+}
+
+/// Whether a thread of the block that owns the shared memory waits for every operation on it, so
+/// that the operation completes before the memory is released.
+static bool memoryOutlivesOperations(const Events &log) {
+  std::set<std::pair<uint64_t, AsyncId>> waited; // by rank of the block in its cluster, plus 1
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<std::pair<AsyncId, uint64_t>>> completes;
+  const std::map<AsyncId, std::vector<AsyncId>> after = copiesBefore(log);
+  for (const Logged &event : log) {
+    if (event.isAccess)
+      continue;
+    const uint64_t own = event.block - event.cluster + 1;
+    if (event.sync == SyncKind::asyncIssue && event.group == GroupKind::copy)
+      waited.emplace(own, event.async);
+    if (event.sync == SyncKind::asyncWait)
+      for (const AsyncId id : event.operations)
+        waited.emplace(own, id);
+    if (event.async != 0 &&
+        (event.sync == SyncKind::mbarrierComplete || event.sync == SyncKind::mbarrierArrive)) {
+      auto &ids = completes[{event.object, event.phase}];
+      ids.emplace_back(event.async, rankPart(event.object));
+      if (auto found = after.find(event.async); found != after.end())
+        for (const AsyncId id : found->second)
+          ids.emplace_back(id, rankPart(event.object));
+    }
+    if (event.sync == SyncKind::mbarrierWait)
+      for (const auto &[id, rank] : completes[{event.object, event.phase}])
+        if (rank == own)
+          waited.emplace(own, id);
+  }
+  for (const Logged &event : log) {
+    const uint64_t own = event.block - event.cluster + 1;
+    if (!event.isAccess) {
+      if (event.sync == SyncKind::mbarrierArrive && event.async == 0 &&
+          rankPart(event.object) != own)
+        return false; // arrives at the mbarrier of another block, which may have exited
+      continue;
+    }
+    for (const Logged::Range &range : event.ranges) {
+      if (!isShared(range.begin) || (event.async == 0 && rankPart(range.begin) == own))
+        continue;
+      if (event.async == 0 || !waited.count({rankPart(range.begin), event.async}))
+        return false;
+    }
+  }
+  return true;
+}
+
+std::string whyStillOrdered(const Events &log, const Mutant &mutant) {
+  const std::string &what = mutant.mutation;
+  // Which arrival then completes a phase depends on the order of execution, so one log is not
+  // evidence.
+  if (what.starts_with("count ") || what.starts_with("parity "))
+    return "";
+  const bool isFence =
+      what.find("fence") != std::string::npos || what.find("membar") != std::string::npos;
+  if (isFence || log.empty() || !memoryOutlivesOperations(log))
+    return "";
+  if (what.find("wgmma") != std::string::npos && !registersRestUntilWaits(mutant.text))
+    return "";
+  if (!everyConflictIsOrdered(log))
+    return "";
+  return "all that conflicts in the mutant is still ordered by other barriers and waits";
 }
 
 } // namespace tilewright::vgpu::mutation

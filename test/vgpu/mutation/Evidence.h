@@ -1,5 +1,5 @@
-// Why a mutant that nobody complains about is harmless, shown on a log of what the
-// kernel does. Knows nothing of clocks: each reason is a rule about the log.
+// Shows on a log of the kernel why a mutant that no check reports is harmless. Uses no vector
+// clocks: each reason is a rule about the log.
 #ifndef TEST_VGPU_MUTATION_EVIDENCE_H
 #define TEST_VGPU_MUTATION_EVIDENCE_H
 
@@ -26,18 +26,20 @@ struct Logged {
   machine::AccessKind access = machine::AccessKind::read;
   struct Range {
     uint32_t lane;
-    uint64_t begin, end; // shared memory is told apart by its block
+    uint64_t begin, end; // shared addresses include the block
+    uint64_t stored = 0; // the stored value as a number; 0: unknown
   };
   std::vector<Range> ranges;
-  // What synchronises.
+  // Fields of a synchronising event.
   machine::SyncKind sync = machine::SyncKind::fence;
   machine::GroupKind group = machine::GroupKind::none;
   machine::Space space = machine::Space::generic;
+  bool isReadOnly = false; // waits only for the operations' reads
   uint64_t object = 0, phase = 0, count = 0;
   std::vector<machine::AsyncId> operations;
 };
 
-/// Writes down everything; for launches on one thread.
+/// Records all events; for launches on one thread.
 class Log final : public machine::Observer {
 public:
   void access(const machine::MemoryEvent &event) override;
@@ -46,11 +48,15 @@ public:
   std::vector<Logged> events;
 };
 
-/// The reason why `mutant` is harmless, if a rule shows one on the log of the kernel
-/// that was not changed; else empty. `late` is its log in the latest order, in which waits
-/// that usually succeed at once do not.
+/// The reason why `mutant` is harmless, if a rule finds one in the log of the original kernel; else
+/// empty. `late` is the log with operations completing as late as possible: waits that otherwise
+/// succeed at once do not succeed there.
 std::string whyBenign(const std::vector<Logged> &log, const std::vector<Logged> &late,
                       const Mutant &mutant);
+/// The same, from the mutant's own log: whether the remaining synchronisation orders all
+/// conflicting accesses. Only for synchronisation of threads and copies, not for fences and
+/// registers.
+std::string whyStillOrdered(const std::vector<Logged> &log, const Mutant &mutant);
 
 } // namespace tilewright::vgpu::mutation
 

@@ -29,7 +29,7 @@ Words inputOf(const Kernel &kernel) {
   return in;
 }
 
-/// The first `k` columns of 64 x 384 halves times those of 8 x 384 behind them.
+/// Multiplies the first `k` columns of 64 x 384 halves by those of the 8 x 384 halves that follow.
 static Words product(const Words &in, int k) {
   auto at = [&](int row, int column) {
     return fromHalf(

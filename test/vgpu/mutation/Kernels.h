@@ -1,4 +1,4 @@
-// The kernels that are mutated: how they are launched, and what they compute.
+// The kernels to mutate: how they are launched, and their expected results.
 #ifndef TEST_VGPU_MUTATION_KERNELS_H
 #define TEST_VGPU_MUTATION_KERNELS_H
 
@@ -26,9 +26,9 @@ struct Kernel {
   bool isCooperative = false;
   Arguments arguments = Arguments::words;
   uint32_t dynamicSharedBytes = 0;
-  /// What `out` holds afterwards, from what `in` holds; zeros after its end.
+  /// The expected contents of `out`, computed from `in`; zeros after its end.
   std::function<Words(const Words &)> expected;
-  /// If there is one, all of the above but the name comes from it.
+  /// If set, it provides all of the above except the name.
   std::shared_ptr<Recording> recording;
 };
 

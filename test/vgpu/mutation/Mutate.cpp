@@ -14,7 +14,7 @@ namespace tilewright::vgpu::mutation {
 
 Result<std::string> isolate(std::string_view moduleText, std::string_view kernel) {
   TILEWRIGHT_ASSIGN(ptx::Module module, ptx::parse(moduleText));
-  // Other kernels go; variables and functions stay.
+  // Remove other kernels; keep variables and functions.
   std::erase_if(module.items, [&](const ptx::ModuleItem &item) {
     return item.kind == ptx::ModuleItemKind::function && module.functions[item.index].entry &&
            module.name(module.functions[item.index].name) != kernel;
@@ -26,7 +26,7 @@ Result<std::string> isolate(std::string_view moduleText, std::string_view kernel
 }
 
 namespace {
-/// An instruction as text: "@%p1 bar.sync 0, 64" taken apart.
+/// An instruction's text, "@%p1 bar.sync 0, 64", split into parts.
 struct Line {
   std::string guard;  // "@%p1 "
   std::string opcode; // "bar.sync"
@@ -89,7 +89,7 @@ std::optional<int64_t> number(const std::string &text) {
   return value;
 }
 
-/// The short name of what an instruction does, for the table.
+/// A short name of the instruction's function, for the table.
 std::string shortName(const Line &line) {
   for (const char *name : {"barrier.cluster.arrive",
                            "barrier.cluster.wait",
@@ -126,8 +126,8 @@ std::string shortName(const Line &line) {
   return line.opcode.substr(0, dot);
 }
 
-/// Calls `make(class, line)` for each mutant; an empty opcode is a deletion.
-/// `constants` are registers that only ever hold one number.
+/// Calls `make(class, line)` for each mutant; an empty opcode is a deletion. `constants` are
+/// registers that only ever hold one value.
 void mutationsOf(const Line &line, uint32_t threads,
                  const std::map<std::string, std::string> &constants,
                  const std::function<void(std::string, Line)> &make) {
@@ -148,7 +148,7 @@ void mutationsOf(const Line &line, uint32_t threads,
       make(what, next);
     }
   };
-  // Scopes and orders, wherever they are said.
+  // Weakens scopes and memory orders of any instruction that has them.
   auto weaken = [&] {
     for (const auto &[from, to] :
          {std::pair(".sys", ".cta"), std::pair(".gpu", ".cta"), std::pair(".cluster", ".cta")})
@@ -180,7 +180,7 @@ void mutationsOf(const Line &line, uint32_t threads,
     remove();
     changed(1, 32, "count bar.arrive");
   } else if (name == "bar.red") {
-    // The value without the barrier.
+    // Computes the value without the barrier.
     Line value;
     value.guard = line.guard;
     const bool isCount = has(line, ".popc");
@@ -246,7 +246,7 @@ void mutationsOf(const Line &line, uint32_t threads,
     if (!has(line, ".relaxed") && !has(line, ".release"))
       make("relax mbarrier.arrive", with(line, "mbarrier.arrive", "mbarrier.arrive.relaxed.cta"));
   } else if (name == "mbarrier.try_wait" || name == "mbarrier.test_wait") {
-    // As if it were over already.
+    // Behaves as if the phase were complete already.
     make("delete " + name, {line.guard, "setp.eq.u32", args[0] + ", 0, 0"});
     weaken();
     if (!has(line, ".relaxed") && !has(line, ".acquire")) {
@@ -262,7 +262,7 @@ void mutationsOf(const Line &line, uint32_t threads,
              has(line, ".relaxed")) {
     weaken();
   } else if (line.opcode.starts_with("atom.") || line.opcode.starts_with("red.")) {
-    // Without words it is relaxed for the chip.
+    // Without qualifiers an atomic is .relaxed.gpu.
     const size_t dot = line.opcode.find('.');
     Line narrow = line;
     narrow.opcode.insert(dot, ".relaxed.cta");
@@ -306,7 +306,7 @@ Result<std::vector<Mutant>> mutate(const std::string &text, std::string_view ker
       mutant.now = next.opcode.empty() ? "" : next.text();
       for (size_t i = 0; i < lines.size(); ++i)
         mutant.text += (i == at ? mutant.now + (mutant.now.empty() ? "" : ";") : lines[i]) + "\n";
-      // What is no PTX any more is no mutant.
+      // Drop mutants that are not valid PTX.
       if (ptx::parse(mutant.text).isOk())
         mutants.push_back(std::move(mutant));
     });

@@ -65,7 +65,7 @@ Result<Recording> Recording::read(const std::string &path) {
 }
 
 Status Recording::restore() const {
-  // The room of the recorder: nothing else is there, in no process.
+  // The recorder's fixed address range, which is unused in every process.
   void *at = mmap(reinterpret_cast<void *>(address), before.size(), PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (at == MAP_FAILED)

@@ -38,7 +38,7 @@ const char *nameOf(Outcome outcome) {
 }
 
 namespace {
-/// Words at an address that copies like, with room before and after.
+/// Words at an address that is aligned for copies, with padding before and after.
 class Buffer {
 public:
   explicit Buffer(size_t count) : storage(count + 128) {
@@ -119,7 +119,7 @@ Ran runOnce(LoadedModule &module, const Kernel &kernel, Completion completion, u
   return ran;
 }
 
-/// As runOnce(), of a launch that was written down.
+/// Like runOnce(), for a recorded launch.
 Ran runRecorded(LoadedModule &module, const Recording &recording, Completion completion,
                 uint64_t seed, bool withChecks, Log *log = nullptr) {
   if (Status status = recording.restore(); !status.isOk())
@@ -165,7 +165,7 @@ Result<std::unique_ptr<LoadedModule>> load(const Kernel &kernel, const std::stri
   return LoadedModule::create(text, kernel.recording ? kernel.recording->chip : "sm_90a");
 }
 
-/// The order of run `i`: eager, latest, then seeded ones.
+/// The completion order of run `i`: eager, latest, then seeded ones.
 Completion completionOf(uint32_t i) {
   return i == 0 ? Completion::eager : i == 1 ? Completion::latest : Completion::seeded;
 }
@@ -202,11 +202,13 @@ Status establish(const Kernel &kernel, const std::string &text, uint32_t seeds) 
   return Status();
 }
 
-std::vector<Logged> logOf(const Kernel &kernel, const std::string &text, bool isLate) {
+std::vector<Logged> logOf(const Kernel &kernel, const std::string &text, uint32_t order) {
   Result<std::unique_ptr<LoadedModule>> module = load(kernel, text);
   Log log;
-  if (module.isOk())
-    runUnder(**module, kernel, isLate ? Completion::latest : Completion::eager, 0, false, &log);
+  if (!module.isOk() ||
+      runUnder(**module, kernel, completionOf(order), order < 2 ? 0 : order, false, &log).outcome !=
+          Outcome::clean)
+    return {};
   return std::move(log.events);
 }
 

@@ -8,30 +8,31 @@
 namespace tilewright::vgpu::mutation {
 
 enum class Outcome : uint8_t {
-  clean,    // right, and nothing was said
-  refused,  // when it was loaded
-  reported, // by the checks
-  stopped,  // deadlock, livelock, misuse that the machine found
-  wrong,    // another result
+  clean,    // correct result, and no findings
+  refused,  // rejected when it was loaded
+  reported, // found by the checks
+  stopped,  // deadlock, livelock or misuse found by the virtual GPU
+  wrong,    // a different result
   crashed,  // the process died
 };
 const char *nameOf(Outcome outcome);
 
 struct Ran {
   Outcome outcome = Outcome::clean;
-  std::string order; // under which
-  std::string text;  // what was said
+  std::string order; // the order in which it was found
+  std::string text;  // the findings
 };
 
-/// Runs under eager, latest and `seeds` seeded orders until something is found.
-/// `withChecks` false: only the machine and the result speak.
+/// Runs in eager, latest and `seeds` seeded orders until something is found. If `withChecks` is
+/// false, only the virtual GPU's own errors and the result count.
 Ran runIsolated(const Kernel &kernel, const std::string &text, uint32_t seeds, bool withChecks);
 
-/// Sets what a recorded kernel leaves, from itself under all those orders.
+/// Determines the memory that a recorded kernel leaves, by running it in all those orders.
 Status establish(const Kernel &kernel, const std::string &text, uint32_t seeds);
 
-/// What the kernel does, in the eager or the latest order.
-std::vector<Logged> logOf(const Kernel &kernel, const std::string &text, bool isLate);
+/// The events of the kernel in order `order`: 0 eager, 1 latest, from 2 on seeded with that number.
+/// Empty if the kernel does not end, or ends with another result.
+std::vector<Logged> logOf(const Kernel &kernel, const std::string &text, uint32_t order);
 
 } // namespace tilewright::vgpu::mutation
 

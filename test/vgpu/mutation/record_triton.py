@@ -1,10 +1,10 @@
-"""Writes launches of the Triton programs down, so that MutationSuite can repeat them without Triton.
+"""Records launches of the Triton programs, so that MutationSuite can repeat them without Triton.
 
     tilewright vgpu run --chip=sm_90a --threads=1 -- python record_triton.py FOLDER PROGRAM…
 
-Of each kernel of a program, its first launch: NAME.ptx as Triton compiled it, NAME.memory with all arrays as they were
-before, and NAME.launch with the sizes and the bytes of each parameter. Arrays lie at an address that nobody else uses, so
-pointers in parameters and tensor maps mean the same when the launch is repeated. A program's results are compared, too.
+Records the first launch of each kernel of a program: NAME.ptx as Triton compiled it, NAME.memory with the initial contents
+of all arrays, and NAME.launch with the sizes and the bytes of each parameter. Arrays are at an otherwise unused fixed address,
+so pointers in parameters and tensor maps are valid when the launch is repeated. A program's results are compared, too.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ ARENA, ROOM = 0x2000_0000_0000, 64 << 20
 
 
 class Arena:
-    """Memory at a fixed address, given out from the bottom."""
+    """Memory at a fixed address, allocated from the bottom."""
 
     def __init__(self):
         mmap = ctypes.CDLL(None, use_errno=True).mmap
@@ -42,7 +42,7 @@ class Arena:
         return np.ctypeslib.as_array((ctypes.c_uint8 * max(size, 1)).from_address(ARENA + at))[:size]
 
     def empty(self, shape, dtype=np.float32):
-        """In the place of harness.empty."""
+        """Replaces harness.empty."""
         shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
         dtype = np.dtype(dtype)
         room = self.take(math.prod(shape) * dtype.itemsize)
@@ -55,7 +55,7 @@ texts = {}  # PTX by handle of the function
 
 
 def parameters_of(text):
-    """(name, bytes) of the parameters of the only kernel."""
+    """(name, bytes) of the only kernel's parameters."""
     found = []
     for one in re.search(r"\.entry\s+\w+\s*\(([^)]*)\)", text).group(1).split(","):
         words = one.split()
@@ -67,7 +67,7 @@ def parameters_of(text):
 
 
 def probe(text, shared):
-    """A kernel with the same parameters that writes down what it is given, and the sizes of the launch."""
+    """A kernel with the same parameters that records its arguments and the sizes of the launch."""
     out = arena.take(8192)
     out[...] = 0
     header = text[: text.index(".address_size")] + ".address_size 64\n"

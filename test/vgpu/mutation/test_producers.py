@@ -1,9 +1,8 @@
-"""Deletes and weakens what synchronises in kernels of Triton and CUTLASS, one instruction at a time.
+"""Deletes or weakens synchronising instructions in kernels of Triton and CUTLASS, one at a time.
 
-The launches are recorded first (record_triton.py, GemmRunner), then MutationSuite repeats them. A mutant is found, or
-shown benign by a rule with a reason, or left over: nothing was reported and no rule explains it. Originals are never
-reported. --cross asks the rules about mutants that were found, too: two rules are too generous with wgmma, whose registers
-the log does not have, and with cp.async, of which a lane waits for its own copies alone.
+The launches are recorded first (record_triton.py, GemmRunner), then MutationSuite repeats them. A mutant is found, or a
+rule shows with a reason that it is benign, or it is left over: nothing was reported and no rule explains it. The original
+kernels must have no findings. The rules are also applied to mutants that were found (--cross): they must not call any benign.
 """
 
 import os
@@ -35,8 +34,12 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-def mutate(folder, least_mutants, most_left, most_contradictions):
-    command = [BUILD / "test/vgpu/mutation/MutationSuite", "--seeds", "1", "--cross", folder]
+# A few kernels that together have every kind of synchronisation, in minutes.
+SAMPLE = ["matmul_f16", "cooperative_grid", "descriptor_persistent", "last_block_sums", "gluon_async_copy_mbarrier", "gluon_multicast"]
+
+
+def mutate(folder, least_mutants, most_left, every=1):
+    command = [BUILD / "test/vgpu/mutation/MutationSuite", "--seeds", "1", "--cross", "--every", every, folder]
     result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=3000)
     print(result.stdout)
     assert result.returncode == 0, result.stdout[-10000:] + result.stderr
@@ -44,7 +47,7 @@ def mutate(folder, least_mutants, most_left, most_contradictions):
         int, re.search(r"(\d+) mutants: .* (\d+) missed .* (\d+) originals with findings", result.stdout).groups()
     )
     contradictions = int(re.search(r"(\d+) found mutants that a rule calls benign", result.stdout).group(1))
-    assert contradictions <= most_contradictions, result.stdout[-10000:]
+    assert contradictions == 0, result.stdout[-10000:]
     assert mutants >= least_mutants and left <= most_left and reported == 0, result.stdout[-10000:]
 
 
@@ -56,20 +59,29 @@ def emptied(name):
     return folder
 
 
-# (mutants at least, left over at most, found but benign by a rule at most). Left over are barriers of a part of the block in the
-# warp-specialised kernel and in CUTLASS, waits that repeat what others wait for (CUTLASS's
-# producers wait for all stages at their end), and a few whose harmlessness no rule shows.
-EXPECTED = {"sm_90a": (950, 33, 9), "sm_80": (80, 4, 0), "cutlass": (200, 50, 2)}
+# (at least this many mutants, at most this many left over). Of CUTLASS at least three are left over and not explained:
+# the last fence.mbarrier_init, a count of mbarrier.init, a wgmma.fence. 10 is a guess until a whole run has completed.
+EXPECTED = {"sm_90a": (950, 0), "sm_80": (80, 0), "cutlass": (200, 10)}
+
+
+def record(chip, name, programs):
+    folder = emptied(name)
+    # The recorder's arrays are its own memory, at a fixed address.
+    flags = [f"--chip={chip}", "--threads=1", "--host-memory=1", "--ptxas=0", "--quiet"]
+    command = [TOOL, "run", *flags, "--", sys.executable, str(HERE / "record_triton.py"), str(folder), *programs]
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(BUILD / "triton-cache" / chip)}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=1200, env=environment)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder
+
+
+def test_sample():
+    mutate(record("sm_90a", "sample", SAMPLE), 40, 0, every=4)
 
 
 @pytest.mark.parametrize("chip", list(PROGRAMS))
 def test_triton(chip):
-    folder = emptied(chip)
-    command = [TOOL, "run", f"--chip={chip}", "--threads=1", "--quiet", "--", sys.executable, str(HERE / "record_triton.py")]
-    environment = {**os.environ, "TRITON_CACHE_DIR": str(BUILD / "triton-cache" / chip)}
-    result = subprocess.run([*command, str(folder), *PROGRAMS[chip]], capture_output=True, text=True, timeout=1200, env=environment)
-    assert result.returncode == 0, result.stdout + result.stderr
-    mutate(folder, *EXPECTED[chip])
+    mutate(record(chip, chip, PROGRAMS[chip]), *EXPECTED[chip])
 
 
 @pytest.mark.skipif(not test_cutlass.NVCC or not test_cutlass.CUTLASS, reason="nvcc or the headers of CUTLASS are absent")
@@ -77,7 +89,7 @@ def test_cutlass_pingpong():
     folder = emptied("cutlass")
     made = test_cutlass.compiled("PINGPONG")
     runner = BUILD / "test/vgpu/cutlass/GemmRunner"
-    # More tiles than blocks and a longer K than there are stages, so every barrier comes round again.
+    # More tiles than blocks and a longer K than there are stages, so every barrier is reused.
     command = [runner, made / "gemm.so", made / "gemm.ptx", "--record", folder / "pingpong", "255,144,784,2"]
     subprocess.run([str(word) for word in command], check=True, timeout=300)
     mutate(folder, *EXPECTED["cutlass"])

@@ -12,11 +12,13 @@ namespace tilewright::vgpu::ptx {
 
 namespace {
 
-/// A register that holds the type; numbers keep operands apart.
-std::string registerFor(Modifier type, unsigned number) {
+/// A register of the type; `number` keeps operands apart.
+std::string registerFor(Modifier type, unsigned number, bool mayBeWider = true) {
   if (type == Modifier::pred)
     return concat("%p", number);
   unsigned bits = bitsOf(type);
+  if (bits == 8 && !mayBeWider)
+    return concat("%b", number);
   return concat(bits <= 16 ? "%h" : bits == 32 ? "%r" : bits == 64 ? "%d" : "%q", number);
 }
 
@@ -28,7 +30,8 @@ std::string braces(unsigned count, Modifier type, unsigned first) {
 }
 
 /// Constants that the instruction accepts, by the operand's name in the table.
-std::string constantFor(const Row &row, const Instruction &instruction, const std::string &name) {
+std::string constantFor(const InstructionRow &row, const Instruction &instruction,
+                        const std::string &name) {
   if (row.opcode == "cp.async")
     return instruction.has(Modifier::cg) ? "16" : "8";
   static const std::map<std::string, std::string> values = {
@@ -52,7 +55,8 @@ std::string addressFor(const Instruction &instruction, const OperandRule &rule) 
 
 class Writer {
 public:
-  Writer(const Row &row, const Instruction &instruction) : row(row), instruction(instruction) {}
+  Writer(const InstructionRow &row, const Instruction &instruction)
+      : row(row), instruction(instruction) {}
 
   std::string write(bool withOptional) {
     std::string text(row.opcode);
@@ -87,7 +91,7 @@ private:
       type = bitsOf(type) == 16 ? Modifier::b32 : Modifier::b64;
     switch (rule.form) {
     case OperandForm::typed:
-      return rule.name == "fraction" ? "0f3F000000" : registerFor(type, next);
+      return rule.name == "fraction" ? "0f3F000000" : registerFor(type, next, rule.mayBeWider);
     case OperandForm::vectorized: {
       Modifier vector = instruction.find(ModifierKind::vector);
       if (vector == Modifier::none)
@@ -131,7 +135,7 @@ private:
            static_cast<unsigned>(Modifier::d1) + 1;
   }
 
-  const Row &row;
+  const InstructionRow &row;
   const Instruction &instruction;
   unsigned next = 1;
 };
@@ -141,11 +145,11 @@ public:
   Maker(unsigned perRow, uint64_t seed) : perRow(perRow), random(seed) {}
 
   std::vector<Form> make() {
-    for (const Row &row : instructionTable()) {
+    for (const InstructionRow &row : instructionTable()) {
       size_t total = 1;
       for (const ModifierSlot &slot : row.slots)
         total *= slot.words.size() + slot.optional;
-      // More than this many combinations are sampled: loads have tens of thousands.
+      // If there are more combinations, they are sampled: loads have tens of thousands.
       constexpr size_t most = 600;
       bool all = total <= most && (perRow == 0 || total <= perRow);
       size_t wanted = all ? total : perRow == 0 ? most : perRow;
@@ -158,8 +162,8 @@ public:
   }
 
 private:
-  /// The combination of that number.
-  static std::vector<Modifier> choose(const Row &row, uint64_t number) {
+  /// The combination with this number.
+  static std::vector<Modifier> choose(const InstructionRow &row, uint64_t number) {
     std::vector<Modifier> words;
     for (const ModifierSlot &slot : row.slots) {
       size_t choices = slot.words.size() + slot.optional;
@@ -171,7 +175,7 @@ private:
     return words;
   }
 
-  void add(const Row &row, const std::vector<Modifier> &words, bool mutated = false) {
+  void add(const InstructionRow &row, const std::vector<Modifier> &words, bool mutated = false) {
     Instruction instruction;
     instruction.row = row.id;
     instruction.modifierCount = static_cast<uint8_t>(words.size());
@@ -188,19 +192,19 @@ private:
     }
     form.version = version;
     form.target = concat(architecture, row.requirement.specific ? "a" : "");
-    // Producers do not write what no slot forbids and no chip has.
+    // Skips combinations that the slots allow but no chip has; producers do not write them.
     if (!mutated && !conflictOf(row, words).empty())
       return;
     if (seen.insert(form.text).second)
       forms.push_back(std::move(form));
   }
 
-  /// One word replaced by another of its opcode's rows, one too many, or one
-  /// missing. Words that decide how many operands there are stay.
-  void mutate(const Row &row) {
+  /// Replaces a modifier by another of its opcode's rows, adds one or removes one. Keeps modifiers
+  /// that determine the number of operands.
+  void mutate(const InstructionRow &row) {
     std::vector<Modifier> words = choose(row, random());
     std::vector<Modifier> others;
-    for (const Row *sibling : rowsOf(row.opcode))
+    for (const InstructionRow *sibling : rowsOf(row.opcode))
       for (const ModifierSlot &slot : sibling->slots)
         others.insert(others.end(), slot.words.begin(), slot.words.end());
     if (others.empty() || words.empty())
@@ -249,7 +253,8 @@ std::string formsProlog(unsigned version, const std::string &target) {
   return concat(".version ", version / 10, ".", version % 10, "\n.target sm_", target,
                 "\n.address_size 64\n.func device() { ret; }\n"
                 ".visible .entry forms(.param .align 16 .b8 parameter[64])\n{\n"
-                ".reg .pred %p<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .b64 %d<300>;\n",
+                ".reg .pred %p<40>; .reg .b8 %b<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg "
+                ".b64 %d<300>;\n",
                 version >= 83 ? ".reg .b128 %q<40>;\n" : "",
                 ".param .align 16 .b8 argument[64];\n"
                 "targets: .branchtargets L;\n");

@@ -1,5 +1,5 @@
-// Instructions made from the table: for every row some of its forms, and wrong
-// ones beside them. ptxas then says what it thinks of each.
+// Instructions made from the table: some forms of every row, and invalid ones beside them. ptxas
+// then judges each.
 #ifndef TEST_VGPU_PTX_FORMS_H
 #define TEST_VGPU_PTX_FORMS_H
 
@@ -12,16 +12,16 @@ namespace tilewright::vgpu::ptx {
 struct Form {
   std::string row;
   unsigned version = 0;
-  std::string target; // lowest: "80", "90a"
+  std::string target; // lowest target: "80", "90a"
   bool mutated = false;
   std::string text; // "add.s32 %r1, %r2, %r3;"
 };
 
-/// Up to `perRow` forms a row, and as many with a word replaced, added or
-/// missing. All of them if `perRow` is 0, without mutants.
+/// Up to `perRow` forms of each row, and as many mutants with a modifier replaced, added or
+/// removed. If `perRow` is 0, all forms and no mutants.
 std::vector<Form> makeForms(unsigned perRow, uint64_t seed);
 
-/// What stands before and after the instructions of a kernel that holds forms.
+/// The text before and after the instructions of a kernel that contains forms.
 std::string formsProlog(unsigned version, const std::string &target);
 std::string formsEpilog();
 

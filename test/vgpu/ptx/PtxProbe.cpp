@@ -1,11 +1,11 @@
-// What tests in Python ask of the PTX reader:
+// Runs the PTX reader for tests in Python:
 //
 //   PtxProbe --check FILE…     one line a file: ok with counts, or the error
 //   PtxProbe --print FILE      the module, printed
 //   PtxProbe --roundtrip FILE… parses, prints, parses again, compares
-//   PtxProbe --blocks FILE     a file of modules cut by lines "//---": a line each
-//   PtxProbe --forms N SEED    instructions made from the table, N a row, and what
-//                              we think of each: a line of tab-separated fields
+//   PtxProbe --blocks FILE     a file of modules separated by lines "//---": a line each
+//   PtxProbe --forms N SEED    instructions made from the table, N a row, and our
+//                              verdict on each: a line of tab-separated fields
 //   PtxProbe --support         the text of docs/reference/ptx-support.md
 //
 // The exit status is 1 if any file failed.
@@ -38,9 +38,9 @@ static std::string oneLine(std::string text) {
   return text;
 }
 
-/// Parses; with `again`, prints and parses once more. Says what came out.
+/// Parses; with `again`, prints and parses once more. Describes the result in `line`.
 static bool check(std::string_view text, bool again, std::string &line) {
-  // Time of the processor: the machine may be busy with others.
+  // CPU time: the machine may be busy.
   std::clock_t begin = std::clock();
   Result<Module> module = parse(text);
   double milliseconds = double(std::clock() - begin) * 1000 / CLOCKS_PER_SEC;

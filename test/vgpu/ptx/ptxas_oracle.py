@@ -21,7 +21,7 @@ PROLOG = """.version 9.0
 .func device() {{ ret; }}
 .visible .entry forms(.param .align 16 .b8 parameter[64])
 {{
-.reg .pred %p<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .b64 %d<300>; .reg .b128 %q<40>;
+.reg .pred %p<40>; .reg .b8 %b<40>; .reg .b16 %h<300>; .reg .b32 %r<300>; .reg .b64 %d<300>; .reg .b128 %q<40>;
 .param .align 16 .b8 argument[64];
 targets: .branchtargets L;
 """
@@ -42,7 +42,7 @@ def read_forms(probe, per_row, seed):
 
 
 def complaints(ptxas, texts, target):
-    """{index: message} of the texts that ptxas refuses; only the first phase that complains."""
+    """{index: message} of the texts that ptxas rejects; only the first phase that reports errors."""
     prolog = PROLOG.format(target=target)
     first = prolog.count("\n") + 1
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
@@ -59,7 +59,7 @@ def complaints(ptxas, texts, target):
     if run.returncode != 0 and not found:
         if len(texts) == 1:
             found[0] = run.stderr.strip()[:200] or DIED
-        else:  # a message without a line: halve until it is one instruction's
+        else:  # a message without a line number: bisect to a single instruction
             middle = len(texts) // 2
             found = complaints(ptxas, texts[:middle], target)
             found.update({middle + i: m for i, m in complaints(ptxas, texts[middle:], target).items()})
@@ -67,7 +67,7 @@ def complaints(ptxas, texts, target):
 
 
 def verdicts(ptxas, texts, target, batch=400):
-    """The message of ptxas for each text, or None where it takes it."""
+    """The message of ptxas for each text, or None if it accepts it."""
     result = [None] * len(texts)
     for begin in range(0, len(texts), batch):
         indices = list(range(begin, min(begin + batch, len(texts))))
@@ -82,7 +82,7 @@ def verdicts(ptxas, texts, target, batch=400):
 
 
 def compare(probe, ptxas, per_row, seed, targets=("80", "90a")):
-    """(agreements, disagreements): lists of (target, form, ours, theirs). Where ptxas dies there is no verdict."""
+    """(agreements, disagreements): lists of (target, form, ours, theirs). If ptxas crashes there is no verdict."""
     forms = read_forms(probe, per_row, seed)
     compare.died = 0
     agree, differ = [], []

@@ -1,6 +1,6 @@
-"""Real PTX is read, printed and taken by ptxas; the table agrees with ptxas; the support page is current.
+"""Real PTX can be parsed and printed, and ptxas accepts the printed text; the table agrees with ptxas; the support page is current.
 
-Parts that need nvcc, ptxas, llc or Triton are skipped where those are absent. Triton is used from the python that
+Parts that need nvcc, ptxas, llc or Triton are skipped where those are absent. Triton runs in the python that
 TILEWRIGHT_TRITON_PYTHON names (any environment with triton==3.9.0).
 """
 
@@ -16,6 +16,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE))
+import cvt_table  # noqa: E402
 import ptxas_oracle  # noqa: E402
 
 PROBE = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "test/vgpu/ptx/PtxProbe"
@@ -33,7 +34,7 @@ def run(*command, **options):
 
 
 def check(path, tmp_path):
-    """Parses, prints, parses again; then ptxas must take what was printed, if it takes the original."""
+    """Parses, prints, parses again; then ptxas must accept the printed text, if it accepts the original."""
     result = run(PROBE, "--roundtrip", path)
     assert result.returncode == 0, result.stdout
     if not PTXAS:
@@ -41,7 +42,7 @@ def check(path, tmp_path):
     printed = tmp_path / f"printed-{path.name}"
     printed.write_text(run(PROBE, "--print", path).stdout)
     target = re.search(r"\.target\s+(sm_\w+)", printed.read_text())[1]
-    # -c: functions that are only declared stay so.
+    # -c: functions that are only declared stay undefined.
     result = run(PTXAS, "-c", "-O0", f"-arch={target}", printed, "-o", os.devnull)
     assert result.returncode == 0, result.stderr[:2000]
 
@@ -103,6 +104,36 @@ def test_table_agrees_with_ptxas():
     wrong = [entry for entry in differ if entry[1].kind == "form"]
     assert len(wrong) <= 0.01 * len(agree), "\n".join(lines)
     assert len(differ) <= 0.03 * len(agree), "\n".join(lines)
+
+
+def refused(texts, tmp_path):
+    """{text: our message} of the instructions that we reject for sm_90a."""
+    texts = list(texts)
+    prolog = ptxas_oracle.PROLOG.format(target="90a")
+    path = tmp_path / "forms.ptx"
+    path.write_text("//---\n".join(f"{prolog}{text}\n{ptxas_oracle.EPILOG}" for text in texts))
+    answers = run(PROBE, "--blocks", path).stdout.splitlines()
+    assert len(answers) == len(texts)
+    return {text: answer for text, answer in zip(texts, answers) if not answer.startswith("ok")}
+
+
+def test_conversions_are_those_of_ptxas(tmp_path):
+    """We accept all conversions that ptxas 13.0 accepts and no others, by the table that it made."""
+    table = cvt_table.read()
+    assert len(table) == 856
+    assert refused([text for pairs in table.values() for text in pairs.values()], tmp_path) == {}
+    # With registers of the types' own widths; the table has 8-bit registers only where ptxas requires them.
+    impossible = [cvt_table.text(name, to, source, cvt_table.WIDTHS[to], cvt_table.WIDTHS[source])
+                  for name, to, source in cvt_table.names() if name not in table]  # fmt: skip
+    assert sorted(set(impossible) - set(refused(impossible, tmp_path))) == []
+
+
+@needs_ptxas
+def test_the_table_of_conversions_is_current():
+    names = list(cvt_table.names())
+    texts = [cvt_table.text(name, to, source, cvt_table.WIDTHS[to], cvt_table.WIDTHS[source]) for name, to, source in names]
+    answers = ptxas_oracle.verdicts(PTXAS, texts, "90a", batch=4000)
+    assert {name for (name, *_), answer in zip(names, answers) if answer is None} == set(cvt_table.read()), "run cvt_table.py"
 
 
 def test_support_page_is_current():

@@ -12,7 +12,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session")
 def results(request):
-    """Where test_program leaves (program, chip, verdict, error, part of the tolerance, seconds)."""
+    """The list in which test_program stores (program, chip, verdict, error, fraction of the tolerance, seconds)."""
     request.config.triton_results = []
     return request.config.triton_results
 

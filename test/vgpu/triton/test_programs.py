@@ -1,4 +1,4 @@
-"""Unmodified Triton programs give what NumPy gives, on every chip that is there.
+"""Unmodified Triton programs compute what NumPy computes, on every available chip.
 
 Run under the virtual GPU (or on a machine with a GPU):
 
@@ -39,7 +39,7 @@ def pytest_generate_tests(metafunc):
     if "program" in metafunc.fixturenames:
         large = metafunc.config.getoption("--large")
         reported = metafunc.config.getoption("--reported")
-        # With checks, any report is a failure of the whole run; test_reported.py has those that are right.
+        # With checks on, any finding fails the whole run; test_reported.py has the programs that are rightly reported.
         is_checked = os.environ.get("TILEWRIGHT_VGPU_CHECK", "off") != "off"
         metafunc.parametrize(
             "device, capability, program",
@@ -95,5 +95,5 @@ def test_device_assert_that_fails_is_an_error(device):
     triton.runtime.driver.active.set_current_device(device)
     with pytest.raises(RuntimeError):
         diagnostics.check_range([0, 10, 9])
-        # A launch may report late; the next call of the driver must.
+        # A launch may report an error late; the next driver call must report it.
         diagnostics.check_range([0])

@@ -1,13 +1,13 @@
-// Connects the engines of a job that is all in one process, one thread each.
+// Connects the engines of a job within one process, with one thread per engine.
 #ifndef TILEWRIGHT_COLLECTIVE_CONFORMANCE_CONNECT_H
 #define TILEWRIGHT_COLLECTIVE_CONFORMANCE_CONNECT_H
 
-#include "tilewright/collective/Driver.h"
+#include "tilewright/collective/ProgressEngine.h"
 #include "tilewright/collective/conformance/Kit.h"
 
 namespace tilewright::collective::conformance {
 
-/// A job whose rank r lives in the engine of process `processOfRank[r]`.
+/// A job in which rank r belongs to the engine of process `processOfRank[r]`.
 template <typename Derived, typename AnyEngine> class ConnectedJob : public Job {
 public:
   using Connect =
@@ -51,13 +51,13 @@ protected:
 template <typename AnyJob>
 Kit connectedKit(
     const char *name, int64_t ranksEach,
-    std::function<typename AnyJob::Connect(std::chrono::nanoseconds patience)> connectWith) {
+    std::function<typename AnyJob::Connect(std::chrono::nanoseconds timeout)> connectWith) {
   return {name,
-          [=](int64_t ranks, std::chrono::nanoseconds patience) -> Result<std::unique_ptr<Job>> {
+          [=](int64_t ranks, std::chrono::nanoseconds timeout) -> Result<std::unique_ptr<Job>> {
             std::vector<int64_t> processOfRank;
             for (int64_t rank = 0; rank < ranks; ++rank)
               processOfRank.push_back(rank / ranksEach);
-            TILEWRIGHT_ASSIGN(auto job, AnyJob::create(processOfRank, connectWith(patience)));
+            TILEWRIGHT_ASSIGN(auto job, AnyJob::create(processOfRank, connectWith(timeout)));
             return std::unique_ptr<Job>(std::move(job));
           }};
 }

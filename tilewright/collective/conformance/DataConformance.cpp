@@ -1,4 +1,4 @@
-// What comes out: every kind, type, size and group, bit by bit.
+// Tests the results of every kind, type, size and group, bit by bit.
 #include "tilewright/collective/conformance/Reference.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,8 @@ class Data : public ::testing::TestWithParam<Kit> {
 protected:
   static constexpr int64_t ranks = 4;
 
-  /// Tries all cases in their order, with memory of the engine if it has any, and with the heap's.
+  /// Runs all cases in order, with heap memory and, if the engine allocates memory, with the
+  /// engine's.
   static void tryAll(const std::vector<Case> &cases, int64_t ranks = Data::ranks) {
     auto made = GetParam().makeJob(ranks, 60s);
     ASSERT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
@@ -27,7 +28,7 @@ protected:
         auto allocate = [&](size_t bytes) { return job.allocate(rank.rank(), bytes); };
         if (allocate(1)) {
           TILEWRIGHT_TRY(trial.run(rank, allocate));
-          // Operands that others can see and results that they cannot.
+          // Operands in the engine's memory, results on the heap.
           bool isShared = false;
           TILEWRIGHT_TRY(trial.run(rank, [&](size_t bytes) {
             return (isShared = !isShared) ? allocate(bytes) : nullptr;
@@ -54,7 +55,10 @@ std::vector<ElementType> everyType() {
 TEST_P(Data, AllReduceOfEveryTypeByEveryOperation) {
   std::vector<Case> cases;
   for (ElementType type : everyType())
-    for (std::string_view operation : {"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
+    for (ReductionKind operation :
+         {ReductionKind::add, ReductionKind::multiply, ReductionKind::maximum,
+          ReductionKind::minimum, ReductionKind::bitAnd, ReductionKind::bitOr,
+          ReductionKind::bitXor})
       if (combineFor(operation, type))
         for (int64_t count : {7, 300})
           cases.push_back({Kind::allReduce, type, {count}, {}, operation});
@@ -67,9 +71,11 @@ TEST_P(Data, AllReduceOfEverySizeInEveryGroup) {
     for (ElementType type : {ElementType::f32, ElementType::bf16})
       for (int64_t count : {0, 1, 7, 13, 2049, 4093})
         for (bool isInPlace : {false, true})
-          cases.push_back({Kind::allReduce, type, {count}, groups, "add", 0, 0, isInPlace});
+          cases.push_back(
+              {Kind::allReduce, type, {count}, groups, ReductionKind::add, 0, 0, isInPlace});
   for (bool isInPlace : {false, true})
-    cases.push_back({Kind::allReduce, ElementType::ui8, {1'000'003}, {}, "add", 0, 0, isInPlace});
+    cases.push_back(
+        {Kind::allReduce, ElementType::ui8, {1'000'003}, {}, ReductionKind::add, 0, 0, isInPlace});
   tryAll(cases);
 }
 
@@ -77,7 +83,15 @@ TEST_P(Data, AllReduceOfSeveralTensors) {
   std::vector<Case> cases;
   for (size_t tensors : {0, 2, 3, 40})
     for (int64_t count : {0, 1, 5, 999, 4'001})
-      cases.push_back({Kind::allReduce, ElementType::f32, {count}, {}, "add", 0, 0, true, tensors});
+      cases.push_back({Kind::allReduce,
+                       ElementType::f32,
+                       {count},
+                       {},
+                       ReductionKind::add,
+                       0,
+                       0,
+                       true,
+                       tensors});
   tryAll(cases, 3);
 }
 
@@ -88,7 +102,7 @@ TEST_P(Data, AllGatherOfEveryTypeAlongEveryDimension) {
   for (const Groups &groups : manyGroups)
     for (const Dims &dims : {Dims{1}, Dims{0}, Dims{5, 3, 2}, Dims{3, 0, 2}, Dims{17, 25, 11}})
       for (int64_t dim = 0; dim < static_cast<int64_t>(dims.size()); ++dim)
-        cases.push_back({Kind::allGather, ElementType::f16, dims, groups, "add", dim});
+        cases.push_back({Kind::allGather, ElementType::f16, dims, groups, ReductionKind::add, dim});
   cases.push_back({Kind::allGather, ElementType::i8, {1'000'003}, {{3, 1}, {0, 2}}});
   tryAll(cases);
 }
@@ -96,12 +110,13 @@ TEST_P(Data, AllGatherOfEveryTypeAlongEveryDimension) {
 TEST_P(Data, ReduceScatterOfEveryTypeAlongEveryDimension) {
   std::vector<Case> cases;
   for (ElementType type : everyType())
-    if (combineFor("add", type))
+    if (combineFor(ReductionKind::add, type))
       cases.push_back({Kind::reduceScatter, type, {28}, {}});
   for (const Groups &groups : manyGroups)
     for (const Dims &dims : {Dims{12}, Dims{0}, Dims{12, 24, 12}})
       for (int64_t dim = 0; dim < static_cast<int64_t>(dims.size()); ++dim)
-        cases.push_back({Kind::reduceScatter, ElementType::f32, dims, groups, "add", dim});
+        cases.push_back(
+            {Kind::reduceScatter, ElementType::f32, dims, groups, ReductionKind::add, dim});
   cases.push_back({Kind::reduceScatter, ElementType::i8, {1'000'004}, {}});
   tryAll(cases);
 }
@@ -114,7 +129,8 @@ TEST_P(Data, AllToAllOfEveryTypeBetweenAllDimensions) {
     for (const Dims &dims : {Dims{12}, Dims{0}, Dims{12, 36, 12}})
       for (int64_t join = 0; join < static_cast<int64_t>(dims.size()); ++join)
         for (int64_t split = 0; split < static_cast<int64_t>(dims.size()); ++split)
-          cases.push_back({Kind::allToAll, ElementType::bf16, dims, groups, "add", join, split});
+          cases.push_back(
+              {Kind::allToAll, ElementType::bf16, dims, groups, ReductionKind::add, join, split});
   tryAll(cases);
 }
 
@@ -145,7 +161,7 @@ TEST_P(Data, OneRankAlone) {
                        ElementType::f32,
                        {count},
                        {},
-                       "add",
+                       ReductionKind::add,
                        0,
                        0,
                        false,
@@ -153,7 +169,7 @@ TEST_P(Data, OneRankAlone) {
   tryAll(cases, 1);
 }
 
-/// in[i] = 1000 * rank + i; row r of what rank a sends to rank b is a + b rows long.
+/// in[i] = 100'000 * rank + i; rank a sends (a + b) * scale rows to rank b.
 TEST_P(Data, RaggedAllToAllMovesRowsOfAnyNumber) {
   constexpr int64_t ranks = 3, width = 5;
   const std::vector<Status> ends = runRanks(GetParam(), ranks, 60s, [&](Communicator &rank) {
@@ -202,7 +218,7 @@ TEST_P(Data, RaggedAllToAllMovesRowsOfAnyNumber) {
       }
       for (size_t i = 0; i < width; ++i)
         if (out[i] != -1 || out[at + i] != -1)
-          return Status(Code::internal, "a row was touched that nobody sent");
+          return Status(Code::internal, "a row that no rank sent was overwritten");
     }
     return Status();
   });
@@ -219,8 +235,8 @@ TEST_P(Data, AFunctionSeesAllTensorsInTheOrderOfTheGroup) {
       call.kind = Kind::allReduce;
       call.groups = &groups;
       call.name = "with a function";
-      // Ten times the first, plus the second: not commutative.
-      call.reduction = {"function", [](const void *const *args, void *const *results) {
+      // Not commutative: ten times the first argument plus the second.
+      call.reduction = {ReductionKind::function, [](const void *const *args, void *const *results) {
                           auto at = [&](int i) { return *static_cast<const float *>(args[i]); };
                           *static_cast<float *>(results[0]) = 10 * at(0) + at(2);
                           *static_cast<float *>(results[1]) = at(1) + at(3);

@@ -1,4 +1,4 @@
-// What happens when ranks disagree, fail, leave or are late, and when they overlap.
+// Tests ranks that disagree, fail, leave or are late, and collectives that overlap.
 #include "tilewright/collective/conformance/Reference.h"
 #include "tilewright/support/Concat.h"
 
@@ -18,14 +18,14 @@ using ::testing::HasSubstr;
 
 class Faults : public ::testing::TestWithParam<Kit> {};
 
-/// An all_reduce of floats, or another kind with equal shapes.
+/// An all_reduce of floats, or another collective with equal shapes.
 class Floats {
 public:
   Floats(const Groups &groups, size_t count, float value, Kind kind = Kind::allReduce)
       : in(count, value), out(count, -1) {
     call.kind = kind;
     call.groups = &groups;
-    call.reduction.operation = "add";
+    call.reduction.operation = ReductionKind::add;
     call.name = nameOf(kind);
     call.place = "train.py:41";
     call.tensors = {{ElementType::f32,
@@ -37,7 +37,7 @@ public:
   Status expect(float value) const {
     for (float each : out)
       if (each != value)
-        return Status(Code::internal, concat("a result is ", each, ", not ", value));
+        return Status(Code::internal, concat("got result ", each, ", expected ", value));
     return Status();
   }
 
@@ -73,7 +73,7 @@ TEST_P(Faults, ManyRoundsOfMixedSizesMeetInOrder) {
   }));
 }
 
-/// Starts never block, so cliques may be begun in different orders by different ranks.
+/// start() never blocks, so ranks may start collectives of different cliques in different orders.
 TEST_P(Faults, StartsOfDifferentCliquesMayCross) {
   const Groups one = {{0, 1}}, other = {{1, 0}};
   for (size_t count : {size_t(4), size_t(50'000)})
@@ -89,14 +89,15 @@ TEST_P(Faults, StartsOfDifferentCliquesMayCross) {
     }));
 }
 
-/// Rank 1 waits for one that cannot begin before another of its own is done: it pushes both on.
+/// Rank 1 waits for a collective that cannot begin before another collective of rank 1 is done, so
+/// rank 1 must advance both.
 TEST_P(Faults, WhoWaitsForOneCollectiveDoesNotHoldUpTheOthers) {
   const Groups first = {{0, 1}}, second = {{1, 2}}, between = {{0, 2}};
   constexpr size_t count = 200'000;
   expectAllWell(runRanks(GetParam(), 3, 60s, [&](Communicator &rank) -> Status {
     for (int round = 0; round < 3; ++round) {
       Floats a(first, count, 1), b(second, count, 2), order(between, 1, 3);
-      order.call.patience = 400ms; // much more than it takes, and less than sleeping in turn
+      order.call.timeout = 20s; // a rank that progresses only what it waits for deadlocks here
       if (rank.rank() == 1) {
         TILEWRIGHT_ASSIGN(Communicator::Ticket x, rank.start(a.call));
         TILEWRIGHT_ASSIGN(Communicator::Ticket y, rank.start(b.call));
@@ -137,7 +138,7 @@ TEST_P(Faults, ManyMayBeUnderWayAtOnce) {
   }));
 }
 
-/// A run of some of the engine's ranks, in an order of its own.
+/// A run with some of the engine's ranks, in a different order.
 TEST_P(Faults, ARunMayHaveSomeOfTheRanks) {
   auto made = GetParam().makeJob(4, 60s);
   ASSERT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
@@ -211,7 +212,7 @@ TEST_P(Faults, AFailedRankEndsEverybodyAndIsNamed) {
 TEST_P(Faults, ARankThatLeavesEndsThoseWhoWait) {
   const Groups all = {};
   std::vector<Status> ends = runRanks(GetParam(), 2, 60s, [&](Communicator &rank) {
-    if (rank.rank() == 1) // never comes
+    if (rank.rank() == 1) // never joins
       return Status();
     Floats floats(all, 4, 1);
     return rank.run(floats.call);
@@ -219,16 +220,16 @@ TEST_P(Faults, ARankThatLeavesEndsThoseWhoWait) {
   EXPECT_EQ(ends[0].error(), Error::collectiveAborted) << ends[0].toString();
   EXPECT_THAT(ends[0].message(), HasSubstr("rank 1, which has left the run"));
 
-  std::deque<Floats> calls; // belong to the run until their ranks have left
+  std::deque<Floats> calls; // the run uses their memory until both ranks have left
   for (int i = 0; i < 2; ++i)
     calls.emplace_back(all, 50'000, 1);
   ends = runRanks(GetParam(), 2, 60s, [&](Communicator &rank) {
     const Call &call = calls[static_cast<size_t>(rank.rank())].call;
-    if (rank.rank() == 1) // comes, but does not stay
+    if (rank.rank() == 1) // starts, then leaves
       return std::move(rank.start(call)).takeStatus();
     return rank.run(call);
   });
-  // A rank whose part is done by then is not missed.
+  // Rank 0 succeeds if rank 1 completed its part before it left.
   if (!ends[0].isOk())
     EXPECT_THAT(ends[0].message(), HasSubstr("rank 1"));
 }
@@ -244,7 +245,7 @@ TEST_P(Faults, NobodyWaitsForEverAndTheMessageSaysWhoIsMissing) {
       return Status();
     }
     Floats floats(all, 4, 1);
-    floats.call.patience = 80ms;
+    floats.call.timeout = 80ms;
     Status status = rank.run(floats.call);
     ++ended;
     return status;
@@ -272,7 +273,7 @@ TEST_P(Faults, GroupsAndShapesMustFit) {
   auto joined = (*made)->engine(0).join({1, 0, 2, {}});
   ASSERT_TRUE(joined.isOk());
   auto errorOf = [&](const Groups &groups, Kind kind, int64_t out = 6,
-                     std::string_view operation = "add") {
+                     ReductionKind operation = ReductionKind::add) {
     Floats floats(groups, 6, 1, kind);
     floats.call.tensors[0].outDims = {out};
     floats.call.reduction.operation = operation;
@@ -287,12 +288,13 @@ TEST_P(Faults, GroupsAndShapesMustFit) {
   EXPECT_EQ(errorOf(all, Kind::allGather), Error::collectiveGroups);
   EXPECT_EQ(errorOf(all, Kind::reduceScatter), Error::collectiveGroups);
   EXPECT_EQ(errorOf(all, Kind::raggedAllToAll), Error::collectiveGroups);
-  EXPECT_EQ(errorOf(all, Kind::allReduce, 6, "median"), Error::collectiveGroups);
+  EXPECT_EQ(errorOf(all, Kind::allReduce, 6, ReductionKind::none), Error::collectiveGroups);
 }
 
 TEST_P(Faults, RaggedRowsMustExistAndBeExpected) {
   const Groups all = {};
-  // What rank 0 says: rows to send, to where, and how many come. Rank 1 sends and expects one row.
+  // Entries of rank 0's table: offsets and sizes of the rows that it sends, their target rows, and
+  // the row counts that it expects. Rank 1 sends and expects one row.
   struct Bad {
     std::vector<int64_t> ragged;
     const char *says;

@@ -11,7 +11,7 @@ namespace tilewright::collective::conformance {
 using numerics::storageBytes;
 
 std::string Case::text() const {
-  std::string text = concat(nameOf(kind), " ", operation, " of ", tensors, " x ",
+  std::string text = concat(nameOf(kind), " ", nameOf(operation), " of ", tensors, " x ",
                             numerics::spelling(element), listed(dims), ", dimensions ", dimension,
                             " and ", splitDimension, isInPlace ? ", in place" : "", ", groups");
   for (const auto &group : groups)
@@ -26,7 +26,7 @@ int64_t elements(const Dims &dims) {
   return count;
 }
 
-/// A number from three: a step of a linear generator after each.
+/// Hashes three numbers to pseudo-random bits.
 static uint64_t noise(uint64_t a, uint64_t b, uint64_t c) {
   uint64_t x = a * 0x9E3779B97F4A7C15U + b * 0xBF58476D1CE4E5B9U + c * 0x94D049BB133111EBU + 1;
   x ^= x >> 31;
@@ -43,8 +43,8 @@ static uint64_t take(const std::byte *from, ElementType type) {
   return bits;
 }
 
-/// Between 2^-4 and 2^4, either sign: sums lose bits in every format, products overflow in none
-/// that is wide.
+/// Random numbers of magnitude 2^-4 to 2^4, with either sign: their sums lose bits in every format,
+/// and their products do not overflow in the wide formats.
 static uint64_t randomReal(ElementType type, uint64_t seed) {
   const double fraction = 1 + static_cast<double>(seed >> 12) * 0x1p-52;
   const int exponent = static_cast<int>(seed & 7) - 4;
@@ -96,18 +96,19 @@ Dims resultDims(const Case &test, int64_t members) {
   return dims;
 }
 
-static double combineReal(std::string_view operation, double a, double b) {
-  if (operation == "add")
+static double combineReal(ReductionKind operation, double a, double b) {
+  if (operation == ReductionKind::add)
     return a + b;
-  if (operation == "multiply")
+  if (operation == ReductionKind::multiply)
     return a * b;
   if (a == b) // -0 is less than +0
-    return std::signbit(a) == (operation == "minimum") ? a : b;
-  return operation == "maximum" ? std::max(a, b) : std::min(a, b);
+    return std::signbit(a) == (operation == ReductionKind::minimum) ? a : b;
+  return operation == ReductionKind::maximum ? std::max(a, b) : std::min(a, b);
 }
 
-/// A double rounds sums and products of all narrower formats as if they were exact.
-static uint64_t combineBits(std::string_view operation, ElementType type, uint64_t a, uint64_t b) {
+/// For formats narrower than double, computing in double and then rounding gives the correctly
+/// rounded sum or product.
+static uint64_t combineBits(ReductionKind operation, ElementType type, uint64_t a, uint64_t b) {
   if (type == ElementType::f64) {
     double x, y;
     std::memcpy(&x, &a, 8);
@@ -120,20 +121,22 @@ static uint64_t combineBits(std::string_view operation, ElementType type, uint64
     return numerics::encode(
         type, combineReal(operation, numerics::decode(type, a), numerics::decode(type, b)));
   const uint64_t mask = ~uint64_t(0) >> (64 - numerics::bitWidth(type));
-  if (operation == "and" || (type == ElementType::pred && operation == "multiply"))
+  if (operation == ReductionKind::bitAnd ||
+      (type == ElementType::pred && operation == ReductionKind::multiply))
     return a & b;
-  if (operation == "or" || (type == ElementType::pred && operation == "add"))
+  if (operation == ReductionKind::bitOr ||
+      (type == ElementType::pred && operation == ReductionKind::add))
     return a | b;
-  if (operation == "xor")
+  if (operation == ReductionKind::bitXor)
     return a ^ b;
-  if (operation == "add")
+  if (operation == ReductionKind::add)
     return (a + b) & mask;
-  if (operation == "multiply")
+  if (operation == ReductionKind::multiply)
     return (a * b) & mask;
-  // Flipping the highest bit puts negative numbers below the others.
+  // Flipping the sign bit makes unsigned comparison order negative numbers first.
   const uint64_t flip = numerics::isSigned(type) ? (mask >> 1) + 1 : 0;
   const bool isLess = (a ^ flip) < (b ^ flip);
-  return (operation == "minimum") == isLess ? a : b;
+  return (operation == ReductionKind::minimum) == isLess ? a : b;
 }
 
 static void combine(const Case &test, std::byte *into, const std::byte *from) {
@@ -145,16 +148,20 @@ static void combine(const Case &test, std::byte *into, const std::byte *from) {
   const size_t width = storageBytes(part);
   const uint64_t a = take(into, part), b = take(into + width, part);
   const uint64_t c = take(from, part), d = take(from + width, part);
-  auto bits = [&](std::string_view operation, uint64_t x, uint64_t y) {
+  auto bits = [&](ReductionKind operation, uint64_t x, uint64_t y) {
     return combineBits(operation, part, x, y);
   };
   const uint64_t negative = uint64_t(1) << (8 * width - 1);
-  if (test.operation == "add") {
-    put(into, part, bits("add", a, c));
-    put(into + width, part, bits("add", b, d));
+  if (test.operation == ReductionKind::add) {
+    put(into, part, bits(ReductionKind::add, a, c));
+    put(into + width, part, bits(ReductionKind::add, b, d));
   } else {
-    put(into, part, bits("add", bits("multiply", a, c), bits("multiply", b, d) ^ negative));
-    put(into + width, part, bits("add", bits("multiply", a, d), bits("multiply", b, c)));
+    put(into, part,
+        bits(ReductionKind::add, bits(ReductionKind::multiply, a, c),
+             bits(ReductionKind::multiply, b, d) ^ negative));
+    put(into + width, part,
+        bits(ReductionKind::add, bits(ReductionKind::multiply, a, d),
+             bits(ReductionKind::multiply, b, c)));
   }
 }
 
@@ -179,7 +186,7 @@ Bytes expected(const Case &test, int64_t rank, int64_t ranks, size_t tensor) {
 
   const size_t n = outDims.size();
   for (int64_t o = 0; o < elements(outDims); ++o) {
-    Dims at(n); // in the result, then in the operand
+    Dims at(n); // index in the result, then in the operand
     int64_t rest = o;
     for (size_t d = n; d-- > 0; rest /= outDims[d])
       at[d] = rest % outDims[d];
@@ -256,11 +263,11 @@ Status Trial::run(Communicator &communicator,
       if (tensor.out[i] != right[i])
         return Status(Code::internal,
                       concat("rank ", rank, " of ", ranks, ", ", test.text(), ": byte ", i,
-                             " of result ", t, " is ", static_cast<int>(tensor.out[i]), ", not ",
-                             static_cast<int>(right[i])));
+                             " of result ", t, " is ", static_cast<int>(tensor.out[i]),
+                             ", expected ", static_cast<int>(right[i])));
     if (!test.isInPlace && !std::equal(operands[t].begin(), operands[t].end(), tensor.in))
       return Status(Code::internal,
-                    concat("rank ", rank, ", ", test.text(), ": the operand ", t, " was changed"));
+                    concat("rank ", rank, ", ", test.text(), ": operand ", t, " was modified"));
   }
   return Status();
 }

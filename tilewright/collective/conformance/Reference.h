@@ -1,4 +1,4 @@
-// Reference: what a collective gives, element by element, and ranks' tensors to try it on.
+// Reference: computes collectives element by element, and generates operands to test them with.
 #ifndef TILEWRIGHT_COLLECTIVE_CONFORMANCE_REFERENCE_H
 #define TILEWRIGHT_COLLECTIVE_CONFORMANCE_REFERENCE_H
 
@@ -10,13 +10,13 @@ using Groups = std::vector<std::vector<int64_t>>;
 using Dims = std::vector<int64_t>;
 using Bytes = std::vector<std::byte>;
 
-/// One collective to try, as all ranks call it.
+/// One collective to test, with the parameters that all ranks share.
 struct Case {
   Kind kind = Kind::allReduce;
   ElementType element = ElementType::f32;
   Dims dims; // of the operand
   Groups groups;
-  std::string_view operation = "add";
+  ReductionKind operation = ReductionKind::add;
   int64_t dimension = 0, splitDimension = 0;
   bool isInPlace = false;
   size_t tensors = 1;
@@ -26,23 +26,23 @@ struct Case {
 
 int64_t elements(const Dims &dims);
 
-/// An operand that every rank can compute for every other: numbers that look random, with sums
-/// that depend on their order.
+/// An operand that every rank can compute for every other rank: pseudo-random numbers whose sums
+/// depend on their order.
 Bytes operandOf(const Case &test, int64_t rank, size_t tensor);
 
-/// The members of `rank`'s group in its order; empty if it has none.
+/// The members of `rank`'s group, in order; empty if the rank is in no group.
 std::vector<int64_t> groupOf(const Case &test, int64_t rank, int64_t ranks);
 
 Dims resultDims(const Case &test, int64_t members);
 
-/// What rank `rank` must get, by StableHLO's definition, one element after the other.
+/// The expected result of `rank` by StableHLO's definition, computed element by element.
 Bytes expected(const Case &test, int64_t rank, int64_t ranks, size_t tensor);
 
-/// A case as one rank meets it.
+/// One rank's execution of a case.
 class Trial {
 public:
   Trial(const Case &test, int64_t rank, int64_t ranks);
-  /// Runs it and compares bit by bit. `allocate` gives memory, or null for the heap's.
+  /// Runs the case and compares bit by bit. `allocate` returns memory, or null to use the heap.
   Status run(Communicator &communicator,
              const std::function<std::byte *(size_t)> &allocate = {}) const;
 

@@ -36,9 +36,9 @@ std::vector<Status> runRanks(Job &job, int64_t ranks, const RankBody &body) {
   return runRanks([&](int64_t rank) -> Engine & { return job.engine(rank); }, ranks, body);
 }
 
-std::vector<Status> runRanks(const Kit &kit, int64_t ranks, std::chrono::nanoseconds patience,
+std::vector<Status> runRanks(const Kit &kit, int64_t ranks, std::chrono::nanoseconds timeout,
                              const RankBody &body) {
-  auto job = kit.makeJob(ranks, patience);
+  auto job = kit.makeJob(ranks, timeout);
   if (!job.isOk()) {
     std::vector<Status> ends(static_cast<size_t>(ranks));
     ends[0] = std::move(job).takeStatus();

@@ -31,8 +31,8 @@ public:
   Job(const Membership &membership, const Options &options)
       : membership(membership), options(options) {}
   ~Job() {
-    helper.reset();
-    drivers.clear();
+    progressThread.reset();
+    progressEngines.clear();
   }
   bool isHere(int64_t rank) const { return hostOfRank[static_cast<size_t>(rank)] == options.host; }
   void fail(std::string text) {
@@ -48,32 +48,34 @@ public:
   std::vector<std::string> hostOfRank;
   std::shared_ptr<shm::Host> host;
   std::unique_ptr<messages::Messages> mesh;
-  std::map<int64_t, std::unique_ptr<Driver>> drivers;
-  std::unique_ptr<Helper> helper;
+  std::map<int64_t, std::unique_ptr<ProgressEngine>> progressEngines;
+  std::unique_ptr<ProgressThread> progressThread;
 };
 
 namespace {
 
 using Job = HostsEngine::Job;
 
-/// The lanes that stand for one over several hosts: for what all members exchange, and within a
-/// host, between hosts and within a host again for what is done in three steps.
-class SplitLane final : public LaneData {
+/// The channels that implement one channel over several hosts: `flat` for collectives among all
+/// members, and three for the steps of hierarchical collectives: within a host, between hosts, and
+/// within a host again.
+class SplitChannel final : public ChannelData {
 public:
-  Lane flat, before, between, behind;
+  OrderedChannel flat, before, between, behind;
   bool isLeader = false;
 };
 
-/// An all_reduce in three steps.
+/// A hierarchical all_reduce in three steps.
 class SplitAllReduce final : public Operation {
 public:
-  SplitAllReduce(Job &job, Lane &lane, const Turn &turn, bool &isOnWire)
-      : job(job), lane(lane), split(static_cast<SplitLane &>(*lane.data)), turn(turn),
-        isOnWire(isOnWire) {
-    ++lane.sequence;
-    calls[0] = *turn.call;
-    calls[1] = *turn.call;
-    calls[2] = *turn.call;
+  SplitAllReduce(Job &job, OrderedChannel &channel, const CollectiveRequest &request,
+                 bool &isOnWire)
+      : job(job), channel(channel), split(static_cast<SplitChannel &>(*channel.data)),
+        request(request), isOnWire(isOnWire) {
+    ++channel.sequence;
+    calls[0] = *request.call;
+    calls[1] = *request.call;
+    calls[2] = *request.call;
     calls[2].kind = Kind::broadcast;
     for (Call *call : {&calls[1], &calls[2]})
       for (Tensor &tensor : call->tensors)
@@ -81,21 +83,21 @@ public:
   }
 
   Result<bool> advance() override {
-    Lane *const lanes[] = {&split.before, &split.between, &split.behind};
+    OrderedChannel *const channels[] = {&split.before, &split.between, &split.behind};
     while (step < 3) {
-      const bool isMine = step == 1 ? split.isLeader : lanes[step]->members.size() > 1;
-      // A host with one rank has nothing to do before; its operand is the sum.
-      if (!isMine && !(step == 0 && lanes[0]->members.size() == 1)) {
+      const bool isMine = step == 1 ? split.isLeader : channels[step]->members.size() > 1;
+      // On a host with one rank, step 0 copies the operand to the result, as the host's sum.
+      if (!isMine && !(step == 0 && channels[0]->members.size() == 1)) {
         ++step;
         continue;
       }
       isOnWire = step == 1;
       if (!current) {
-        Turn &part = parts[step] = turn;
+        CollectiveRequest &part = parts[step] = request;
         part.call = &calls[step];
-        part.site = turn.site + step;
-        current = step == 1 ? messages::makeExchange(*job.mesh, *lanes[1], part)
-                            : shm::makeShmOperation(*job.host, *lanes[step], part);
+        part.site = request.site + step;
+        current = step == 1 ? messages::makeExchange(*job.mesh, *channels[1], part)
+                            : shm::makeShmOperation(*job.host, *channels[step], part);
       }
       TILEWRIGHT_ASSIGN(const bool isDone, current->advance());
       if (!isDone)
@@ -107,28 +109,28 @@ public:
   }
 
   bool isMissing(size_t member) const override {
-    const Lane *const lanes[] = {&split.before, &split.between, &split.behind};
+    const OrderedChannel *const channels[] = {&split.before, &split.between, &split.behind};
     if (!current || step > 2)
       return true;
-    const Clique &members = lanes[step]->members;
-    const auto found = std::find(members.begin(), members.end(), lane.members[member]);
+    const Clique &members = channels[step]->members;
+    const auto found = std::find(members.begin(), members.end(), channel.members[member]);
     return found != members.end() &&
            current->isMissing(static_cast<size_t>(found - members.begin()));
   }
 
 private:
   Job &job;
-  Lane &lane;
-  SplitLane &split;
-  const Turn &turn;
+  OrderedChannel &channel;
+  SplitChannel &split;
+  const CollectiveRequest &request;
   bool &isOnWire;
   Call calls[3];
-  Turn parts[3];
+  CollectiveRequest parts[3];
   size_t step = 0;
   std::unique_ptr<Operation> current;
 };
 
-/// Says whether what is under way waits for connections or for memory.
+/// Wraps an operation and records whether it waits for messages or for shared memory.
 class Placed final : public Operation {
 public:
   Placed(std::unique_ptr<Operation> operation, bool isWire, bool &isOnWire)
@@ -145,23 +147,23 @@ private:
   bool &isOnWire;
 };
 
-/// Whether the sum is the same however it is associated.
+/// Whether the result is the same for every association of the reduction.
 bool isAnyOrderSame(const Call &call) {
   if (call.reduction.isBody())
     return false;
-  const bool isArithmetic =
-      call.reduction.operation == "add" || call.reduction.operation == "multiply";
+  const bool isArithmetic = call.reduction.operation == ReductionKind::add ||
+                            call.reduction.operation == ReductionKind::multiply;
   return !isArithmetic ||
          std::all_of(call.tensors.begin(), call.tensors.end(), [](const Tensor &tensor) {
            return numerics::isInteger(tensor.element) || tensor.element == ElementType::pred;
          });
 }
 
-class HostsDriver final : public Driver {
+class HostsProgressEngine final : public ProgressEngine {
 public:
-  HostsDriver(Job &job, int64_t rank)
-      : Driver(rank, job.options.patience, job.failure), job(job), own(*job.host->peer(rank).rank) {
-  }
+  HostsProgressEngine(Job &job, int64_t rank)
+      : ProgressEngine(rank, job.options.timeout, job.failure), job(job),
+        own(*job.host->peer(rank).rank) {}
 
   void fail(std::string text) override { job.fail(std::move(text)); }
   void leave(int64_t run) override { job.mesh->leaveRun(rank(), run); }
@@ -169,28 +171,30 @@ public:
 private:
   static constexpr uint64_t spinning = 600;
 
-  std::unique_ptr<Operation> begin(Lane &lane, const Turn &turn) override {
-    const Call &call = *turn.call;
-    const bool isHere = std::all_of(lane.members.begin(), lane.members.end(),
+  std::unique_ptr<Operation> begin(OrderedChannel &channel,
+                                   const CollectiveRequest &request) override {
+    const Call &call = *request.call;
+    const bool isHere = std::all_of(channel.members.begin(), channel.members.end(),
                                     [&](int64_t member) { return job.isHere(member); });
     if (isHere)
-      return std::make_unique<Placed>(shm::makeShmOperation(*job.host, lane, turn), false,
+      return std::make_unique<Placed>(shm::makeShmOperation(*job.host, channel, request), false,
                                       isOnWire);
     const bool isSplit = call.kind == Kind::allReduce && !call.reduction.isBody() &&
                          (job.options.sums == HostsEngine::Sums::byHost || isAnyOrderSame(call));
-    if (!lane.data)
-      lane.data = divide(lane);
+    if (!channel.data)
+      channel.data = divide(channel);
     if (!isSplit)
       return std::make_unique<Placed>(
-          messages::makeExchange(*job.mesh, static_cast<SplitLane &>(*lane.data).flat, turn), true,
-          isOnWire);
-    return std::make_unique<SplitAllReduce>(job, lane, turn, isOnWire);
+          messages::makeExchange(*job.mesh, static_cast<SplitChannel &>(*channel.data).flat,
+                                 request),
+          true, isOnWire);
+    return std::make_unique<SplitAllReduce>(job, channel, request, isOnWire);
   }
 
-  std::unique_ptr<SplitLane> divide(const Lane &lane) const {
-    auto split = std::make_unique<SplitLane>();
+  std::unique_ptr<SplitChannel> divide(const OrderedChannel &channel) const {
+    auto split = std::make_unique<SplitChannel>();
     std::vector<std::string> seen;
-    for (int64_t member : lane.members) {
+    for (int64_t member : channel.members) {
       const std::string &host = job.hostOfRank[static_cast<size_t>(member)];
       if (job.isHere(member))
         split->before.members.push_back(member);
@@ -199,11 +203,11 @@ private:
         split->between.members.push_back(member);
       }
     }
-    split->flat.members = lane.members;
+    split->flat.members = channel.members;
     split->behind.members = split->before.members;
     split->isLeader = split->before.members.front() == rank();
-    uint64_t salt = lane.id;
-    for (Lane *each : {&split->flat, &split->before, &split->between, &split->behind}) {
+    uint64_t salt = channel.id;
+    for (OrderedChannel *each : {&split->flat, &split->before, &split->between, &split->behind}) {
       each->id = std::max<uint64_t>(hashOf(each->members, ++salt), 1);
       each->mine = static_cast<size_t>(
           std::find(each->members.begin(), each->members.end(), rank()) - each->members.begin());
@@ -211,22 +215,22 @@ private:
     return split;
   }
 
-  bool isPatient(uint64_t round) const override {
+  bool isSleepRound(uint64_t round) const override {
     return round >= (job.options.canSpin && job.host->canSpin ? spinning : 4);
   }
-  void say(std::string_view where, bool isLong) override {
-    own.where.write(where);
+  void publishStatus(std::string_view status, bool isLong) override {
+    own.status.write(status);
     if (isLong)
-      job.mesh->say(rank(), where);
+      job.mesh->publishStatus(rank(), status);
   }
-  void settle() override {
+  void enterSleep() override {
     job.host->announceSleep();
     seen = job.host->board->doorbell.load(std::memory_order_acquire);
     hasLooked = false;
   }
-  void rise() override { job.host->board->sleepers.fetch_sub(1, std::memory_order_relaxed); }
-  void idle(uint64_t round) override {
-    if (!isPatient(round)) {
+  void leaveSleep() override { job.host->board->sleepers.fetch_sub(1, std::memory_order_relaxed); }
+  void backOff(uint64_t round) override {
+    if (!isSleepRound(round)) {
       if (isOnWire)
         job.mesh->progress(0ms);
       else if (!job.host->canSpin)
@@ -243,29 +247,29 @@ private:
       job.mesh->progress(0ms);
     }
   }
-  std::optional<std::string> lookAround(const Lane &lane, const Operation *operation,
-                                        int64_t run) override {
-    job.host->lookAround();
+  std::optional<std::string> pollPeers(const OrderedChannel &channel, const Operation *operation,
+                                       int64_t run) override {
+    job.host->pollPeers();
     for (FailureBox *box : {&job.host->failure, &job.meshFailure})
       if (box->isSet()) {
         job.fail(box->text());
         return std::nullopt;
       }
-    return job.mesh->whoNeverComes(lane, operation, run);
+    return job.mesh->departedMember(channel, operation, run);
   }
-  std::string whereIs(int64_t rank) override {
-    return job.isHere(rank) ? job.host->peer(rank).rank->where.read() : job.mesh->whereIs(rank);
+  std::string peerStatus(int64_t rank) override {
+    return job.isHere(rank) ? job.host->peer(rank).rank->status.read() : job.mesh->peerStatus(rank);
   }
-  void wakeHelper() override {
-    if (job.options.hasHelper)
-      job.helper->wake();
+  void wakeProgressThread() override {
+    if (job.options.hasProgressThread)
+      job.progressThread->wake();
   }
 
   Job &job;
   shm::RankBoard &own;
   uint32_t seen = 0;
   bool hasLooked = false;
-  bool isOnWire = true; // guarded by whoever drives
+  bool isOnWire = true; // only for the thread that makes progress
 };
 
 } // namespace
@@ -292,7 +296,7 @@ std::optional<HostsEngine::Between> betweenNamed(std::string_view name) {
   return std::nullopt;
 }
 
-/// Whether this host has a network card that UCX can use better than the kernel.
+/// Whether this host has an RDMA device. UCX uses RDMA; TCP does not.
 static bool hasRdma() {
   std::error_code ignored;
   return std::filesystem::directory_iterator("/sys/class/infiniband", ignored) !=
@@ -302,11 +306,11 @@ static bool hasRdma() {
 Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Membership &membership,
                                                                    KeyValueStore &store,
                                                                    const Options &options) {
-  Rendezvous meeting(membership, store, after(options.connectPatience));
+  Rendezvous rendezvous(membership, store, after(options.connectTimeout));
   auto key = [&](int64_t process) {
     return concat(membership.job, "/host/", membership.epoch, "/", process);
   };
-  // A process may use UCX or MPI only if all do, so all say what they would use.
+  // All processes must use the same transport, so each publishes the one that it would use.
   const Between own = options.between != Between::best         ? options.between
                       : hasRdma() && ucx::isAvailable().isOk() ? Between::ucx
                                                                : Between::tcp;
@@ -315,18 +319,19 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   std::map<int64_t, std::string> hostOf;
   Between between = own;
   for (int64_t process : membership.processes()) {
-    auto note = meeting.note(key(process), process);
+    auto note = rendezvous.note(key(process), process);
     if (!note.isOk())
-      return meeting.giveUp(std::move(note).takeStatus());
+      return rendezvous.giveUp(std::move(note).takeStatus());
     const size_t space = note->find(' ');
     const std::string theirs = note->substr(0, space);
     hostOf[process] = space == std::string::npos ? "" : note->substr(space + 1);
     if ((theirs == nameOf(Between::mpi)) != (own == Between::mpi))
-      return meeting.giveUp(Status(
-          Error::ranksNotConnected,
-          concat("process ", membership.process, " would use ", nameOf(own), " between hosts, ",
-                 membership.ranksText(process), " of process ", process, " would use ", theirs,
-                 "; set runtime.between-hosts to the same everywhere")));
+      return rendezvous.giveUp(
+          Status(Error::ranksNotConnected,
+                 concat("process ", membership.process, " uses ", nameOf(own),
+                        " between hosts, but process ", process, " (",
+                        membership.ranksText(process), ") uses ", theirs,
+                        "; set runtime.between-hosts to the same value in all processes")));
     if (theirs != nameOf(own))
       between = Between::tcp;
   }
@@ -339,33 +344,33 @@ Result<std::shared_ptr<HostsEngine::Job>> HostsEngine::Job::create(const Members
   }
   shm::ShmEngine::Options inside;
   inside.arenaBytes = options.arenaBytes;
-  inside.patience = options.patience;
-  inside.connectPatience = options.connectPatience;
+  inside.timeout = options.timeout;
+  inside.connectTimeout = options.connectTimeout;
   auto host = shm::Host::create(here, store, inside);
-  if (!host.isOk()) // those of other hosts wait for this process too
-    return meeting.giveUp(std::move(host).takeStatus());
+  if (!host.isOk()) // processes of other hosts wait for this one, too
+    return rendezvous.giveUp(std::move(host).takeStatus());
   job->host = *std::move(host);
   if (between == Between::mpi) {
     mpi::MpiEngine::Options outside;
     outside.library = options.mpiLibrary;
-    outside.connectPatience = options.connectPatience;
+    outside.connectTimeout = options.connectTimeout;
     TILEWRIGHT_ASSIGN(job->mesh, mpi::connectCarrier(membership, store, outside, job->meshFailure));
   } else if (between == Between::ucx) {
     ucx::UcxEngine::Options outside;
-    outside.connectPatience = options.connectPatience;
+    outside.connectTimeout = options.connectTimeout;
     TILEWRIGHT_ASSIGN(job->mesh, ucx::connectFabric(membership, store, outside, job->meshFailure));
   } else {
     TILEWRIGHT_ASSIGN(job->mesh, tcp::Mesh::connect(membership, store,
-                                                    {options.address, options.connectPatience},
+                                                    {options.address, options.connectTimeout},
                                                     job->meshFailure));
   }
   for (int64_t rank : membership.ranksOf(membership.process))
-    job->drivers[rank] = std::make_unique<HostsDriver>(*job, rank);
-  job->helper = std::make_unique<Helper>(
+    job->progressEngines[rank] = std::make_unique<HostsProgressEngine>(*job, rank);
+  job->progressThread = std::make_unique<ProgressThread>(
       [job = job.get()] {
         bool isMore = false;
-        for (auto &[rank, driver] : job->drivers)
-          isMore |= driver->help();
+        for (auto &[rank, engine] : job->progressEngines)
+          isMore |= engine->progress();
         return isMore;
       },
       [job = job.get()] { job->mesh->progress(1ms); });
@@ -384,14 +389,13 @@ HostsEngine::connect(const Membership &membership, KeyValueStore &store, const O
   return std::unique_ptr<HostsEngine>(new HostsEngine(std::move(job)));
 }
 
-Result<std::unique_ptr<Communicator>> HostsEngine::join(const Seat &seat) {
-  const int64_t rank =
-      seat.members.empty() ? seat.rank : seat.members[static_cast<size_t>(seat.rank)];
-  auto found = job->drivers.find(rank);
-  if (found == job->drivers.end())
+Result<std::unique_ptr<Communicator>> HostsEngine::join(const RunMembership &own) {
+  const int64_t rank = own.members.empty() ? own.rank : own.members[static_cast<size_t>(own.rank)];
+  auto found = job->progressEngines.find(rank);
+  if (found == job->progressEngines.end())
     return Status(Error::collectiveGroups,
-                  concat("rank ", rank, " does not live in process ", job->membership.process));
-  return std::unique_ptr<Communicator>(std::make_unique<DrivenRank>(seat, *found->second, job));
+                  concat("rank ", rank, " is not in process ", job->membership.process));
+  return std::unique_ptr<Communicator>(std::make_unique<ProgressRank>(own, *found->second, job));
 }
 
 } // namespace tilewright::collective::hosts

@@ -1,4 +1,4 @@
-// HostsEngine: collectives between the processes of several hosts.
+// HostsEngine: collectives between processes on several hosts.
 #ifndef TILEWRIGHT_COLLECTIVE_HOSTS_HOSTSENGINE_H
 #define TILEWRIGHT_COLLECTIVE_HOSTS_HOSTSENGINE_H
 
@@ -7,25 +7,27 @@
 
 namespace tilewright::collective::hosts {
 
-/// Equal for processes that can share memory: same kernel, same network namespace.
+/// A name that is equal for processes that can share memory: same kernel and same network
+/// namespace.
 std::string nameOfThisHost();
 
-/// Memory within a host, connections between them. An all_reduce over several hosts is done in
-/// three steps: the ranks of each host, the first of each host with those of the others, and again
-/// the ranks of each host. So 2 (h - 1) / h of a tensor leave a host, however many ranks it has.
+/// An engine that uses shared memory within a host and messages between hosts. An all_reduce over
+/// several hosts is hierarchical, in three steps: among the ranks of each host, among the first
+/// ranks of the hosts, and again among the ranks of each host. So with h hosts each sends 2 (h - 1)
+/// / h times the size of a tensor, however many ranks it has.
 class HostsEngine final : public Engine {
 public:
-  /// How sums of floats are associated. Either way all ranks have the same bits, each time.
+  /// How sums of floats are associated. In both modes all ranks get the same bits in every run.
   enum class Sums {
-    byHost,       // those of a host first, then those of the hosts
-    inGroupOrder, // one rank after the other, which costs as many times as a host has ranks
+    byHost,       // first within each host, then between the hosts
+    inGroupOrder, // rank after rank; sends as many times more bytes as a host has ranks
   };
-  /// What carries messages between hosts.
+  /// The transport between hosts.
   enum class Between {
-    best, // UCX where every process has it and an RDMA device, else TCP
-    tcp,  // faster than UCX over TCP, and needs nothing
+    best, // UCX if every process has it and an RDMA device, else TCP
+    tcp,  // faster than UCX over TCP, and needs no library
     ucx,
-    mpi, // of processes that one mpiexec started, where a site allows nothing else
+    mpi, // for processes that one mpiexec started, on sites that allow nothing else
   };
   struct Options {
     Between between = Between::best;
@@ -34,31 +36,31 @@ public:
     Sums sums = Sums::byHost;
     size_t arenaBytes = size_t(16) << 30;
     std::string address; // as tcp::Mesh::Options
-    std::chrono::nanoseconds patience = std::chrono::seconds(120);
-    std::chrono::nanoseconds connectPatience = std::chrono::seconds(60);
-    bool hasHelper = true;
-    bool canSpin = true; // between hosts; within one it depends on cores and ranks
+    std::chrono::nanoseconds timeout = std::chrono::seconds(120);
+    std::chrono::nanoseconds connectTimeout = std::chrono::seconds(60);
+    bool hasProgressThread = true;
+    bool canSpin = true; // between hosts; within a host, the number of cores and ranks decides
   };
   ///  - ranksNotConnected (E6032), rankFenced (E6033), sharedMemoryExhausted (E6031)
-  ///  - carrierUnavailable (E6060): UCX or MPI was asked for and is not here.
+  ///  - carrierUnavailable (E6060): UCX or MPI was requested and is not available.
   static Result<std::unique_ptr<HostsEngine>> connect(const Membership &membership,
                                                       KeyValueStore &store, const Options &options);
   ~HostsEngine() override;
 
-  Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  Result<std::unique_ptr<Communicator>> join(const RunMembership &own) override;
   void revoke(const std::string &why) override;
   shm::Arena &arena();
-  /// What this process has sent to others.
+  /// Bytes that this process has sent to other processes.
   messages::Traffic traffic();
 
-  class Job; // what the ranks of a process share; HostsEngine.cpp
+  class Job; // state that the ranks of a process share; HostsEngine.cpp
 
 private:
   explicit HostsEngine(std::shared_ptr<Job> job);
   const std::shared_ptr<Job> job;
 };
 
-/// "best", "tcp" and so on; nothing for a name that is none.
+/// "best", "tcp" and so on; empty if the name is unknown.
 std::string_view nameOf(HostsEngine::Between between);
 std::optional<HostsEngine::Between> betweenNamed(std::string_view name);
 

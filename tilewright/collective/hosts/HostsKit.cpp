@@ -12,20 +12,20 @@ public:
   }
 };
 
-HostsJob::Connect connectWith(std::chrono::nanoseconds patience) {
+HostsJob::Connect connectWith(std::chrono::nanoseconds timeout) {
   return [=](const Membership &members, KeyValueStore &store) {
     hosts::HostsEngine::Options options;
     options.host = concat("host", members.process / 2);
     options.sums = hosts::HostsEngine::Sums::inGroupOrder;
     options.address = "127.0.0.1";
     options.canSpin = false;
-    options.patience = patience;
+    options.timeout = timeout;
     return hosts::HostsEngine::connect(members, store, options);
   };
 }
 } // namespace
 
-/// Two processes a host, one rank each.
+/// Two processes per host, with one rank each.
 const std::vector<Kit> &kits() {
   static const std::vector<Kit> all = {connectedKit<HostsJob>("TwoProcessesEach", 1, connectWith)};
   return all;

@@ -1,4 +1,4 @@
-// What hosts have in common and what they do not: bytes between them, the order of sums, deaths.
+// Tests of several hosts: bytes between them, the order of sums, deaths.
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/test/Processes.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
@@ -21,12 +21,12 @@ HostsEngine::Options optionsFor(int64_t process, int64_t processesEach) {
   options.host = concat("host", process / processesEach);
   options.address = "127.0.0.1";
   options.arenaBytes = size_t(256) << 20;
-  options.patience = 30s;
+  options.timeout = 30s;
   options.canSpin = false;
   return options;
 }
 
-/// Runs `body` for each rank of a job of hosts with `each` processes.
+/// Runs `body` for each rank of a job with `each` processes per host.
 void runJob(int64_t ranks, int64_t each,
             const std::function<void(HostsEngine &, Communicator &)> &body,
             HostsEngine::Between between = HostsEngine::Between::tcp) {
@@ -52,7 +52,7 @@ TEST(HostsEngine, FourHostsOfTwoRanksSendWhatFourRanksWould) {
     const uint64_t before = engine.traffic().payload;
     Status status = test::sumOnes(communicator, count, 8);
     EXPECT_TRUE(status.isOk()) << status.toString();
-    // The first rank of each host sends 2 (h - 1) / h of the tensor, the other nothing.
+    // The first rank of each host sends 2 (h - 1) / h of the tensor, the other ranks nothing.
     const uint64_t bytes = communicator.rank() % 2 == 0 ? 2 * 3 * count * 4 / 4 : 0;
     EXPECT_EQ(engine.traffic().payload - before, bytes) << "rank " << communicator.rank();
   });
@@ -62,12 +62,12 @@ TEST(HostsEngine, FourHostsOfTwoRanksSendWhatFourRanksWould) {
 TEST(HostsEngine, SumsOfFloatsAreTakenByHost) {
   for (size_t count : {size_t(1), size_t(70'000)})
     runJob(4, 2, [&](HostsEngine &, Communicator &communicator) {
-      const float values[] = {1e8F, 0, 3, 3}; // 3 is lost in 1e8, 6 is not
+      const float values[] = {1e8F, 0, 3, 3}; // 3 is lost when added to 1e8, 6 is not
       std::vector<float> in(count, values[communicator.rank()]), out(count);
       const std::vector<std::vector<int64_t>> all;
       Call call;
       call.groups = &all;
-      call.reduction.operation = "add";
+      call.reduction.operation = ReductionKind::add;
       call.name = "sum";
       const auto size = static_cast<int64_t>(count);
       call.tensors = {{ElementType::f32,
@@ -116,11 +116,12 @@ TEST(HostsEngine, ProcessesThatWouldUseDifferentCarriersAreNamed) {
       const Status status =
           HostsEngine::connect(membershipOf(rank, 2), store, options).takeStatus();
       EXPECT_EQ(status.error(), Error::ranksNotConnected);
-      EXPECT_THAT(status.message(),
-                  HasSubstr(rank == 0 ? "process 0 would use tcp between hosts, rank 1 of process "
-                                        "1 would use mpi; set runtime.between-hosts"
-                                      : "process 1 would use mpi between hosts, rank 0 of process "
-                                        "0 would use tcp"));
+      EXPECT_THAT(
+          status.message(),
+          HasSubstr(rank == 0
+                        ? "process 0 uses tcp between hosts, but process 1 (rank 1) uses mpi; set "
+                          "runtime.between-hosts"
+                        : "process 1 uses mpi between hosts, but process 0 (rank 0) uses tcp"));
     });
   for (std::thread &thread : threads)
     thread.join();

@@ -14,35 +14,36 @@ namespace tilewright::collective {
 
 namespace {
 
-/// One collective of one clique: who has come, and how far each member is.
-struct Meeting {
-  explicit Meeting(Clique members)
+/// The rendezvous of one collective of one clique: which members have joined, and the progress of
+/// each.
+struct LocalRendezvous {
+  explicit LocalRendezvous(Clique members)
       : members(std::move(members)), calls(this->members.size()), steps(this->members.size()) {}
   const Clique members;
-  std::vector<std::optional<Call>> calls; // by member; there once it has come
-  std::vector<int> steps;                 // by member: how many of the steps below it has done
+  std::vector<std::optional<Call>> calls; // by member; set when it joins
+  std::vector<int> steps;                 // by member: the last step that it has completed
 };
-/// Steps of a member: it came, it did its first half, it did its second half. Everybody waits for
-/// all to have done a step before the next, so memory is read only while it is still.
+/// The steps of a member: it has joined, it has done its first half, it has done its second half. A
+/// member starts a step only when all members have completed the previous step, so no member reads
+/// memory while another writes it.
 constexpr int came = 1, halfDone = 2, allDone = 3;
 
-/// Everything about one run that its ranks share.
+/// State that the ranks of a run share.
 struct Run {
   std::mutex mutex;
   std::condition_variable changed;
   // guarded by mutex:
-  std::map<std::pair<Clique, uint64_t>, std::shared_ptr<Meeting>> meetings;
+  std::map<std::pair<Clique, uint64_t>, std::shared_ptr<LocalRendezvous>> rendezvous;
   std::vector<std::string> whereabouts; // by rank, for messages
   std::vector<bool> hasLeft;            // by rank
-  std::optional<std::string> failure;   // why everybody must stop; no work begins after it is set
-  int working = 0;                      // ranks that read or write memory of others right now
+  std::optional<std::string> failure;   // why all ranks must stop; no work begins after it is set
+  int working = 0;                      // ranks that access other ranks' memory right now
 };
 
 class LocalRank final : public Communicator {
 public:
-  LocalRank(std::shared_ptr<Run> run, int64_t rank, int64_t ranks,
-            std::chrono::nanoseconds patience)
-      : run(std::move(run)), number(rank), ranks(ranks), patience(patience) {}
+  LocalRank(std::shared_ptr<Run> run, int64_t rank, int64_t ranks, std::chrono::nanoseconds timeout)
+      : run(std::move(run)), number(rank), ranks(ranks), timeout(timeout) {}
   ~LocalRank() override;
 
   int64_t rank() const override { return number; }
@@ -53,16 +54,16 @@ public:
 
 private:
   struct Pending {
-    std::shared_ptr<Meeting> meeting; // null: nothing to wait for
+    std::shared_ptr<LocalRendezvous> rendezvous; // null: nothing to wait for
     std::pair<Clique, uint64_t> key;
     size_t mine = 0;
     Call call;
-    int step = came;       // the last that this rank has done
-    bool isOver = false;   // all have done all
-    Status wrong;          // what this rank found wrong with it
-    bool isReady() const { // for its next step
-      return !isOver && wrong.isOk() && meeting &&
-             std::all_of(meeting->steps.begin(), meeting->steps.end(),
+    int step = came;       // the last step that this rank has completed
+    bool isOver = false;   // all members have completed all steps
+    Status wrong;          // the error that this rank found in it
+    bool isReady() const { // whether its next step can begin
+      return !isOver && wrong.isOk() && rendezvous &&
+             std::all_of(rendezvous->steps.begin(), rendezvous->steps.end(),
                          [&](int done) { return done >= step; });
     }
   };
@@ -76,8 +77,8 @@ private:
 
   const std::shared_ptr<Run> run;
   const int64_t number, ranks;
-  const std::chrono::nanoseconds patience;
-  std::map<Clique, uint64_t> sequence; // how many collectives of each clique have begun
+  const std::chrono::nanoseconds timeout;
+  std::map<Clique, uint64_t> sequence; // number of collectives begun, by clique
   std::map<Ticket, Pending> pending;
   Ticket nextTicket = 1;
 };
@@ -87,16 +88,17 @@ LocalRank::~LocalRank() {
   run->hasLeft[static_cast<size_t>(number)] = true;
   run->whereabouts[static_cast<size_t>(number)] = "has left the run";
   const bool isUnderWay = std::any_of(pending.begin(), pending.end(), [](const auto &each) {
-    return each.second.meeting && !each.second.isOver;
+    return each.second.rendezvous && !each.second.isOver;
   });
   if (isUnderWay && !run->failure)
-    run->failure = concat("rank ", number, " has left the run with collectives under way");
+    run->failure = concat("rank ", number, " left the run while its collectives were in progress");
   run->changed.notify_all();
   if (isUnderWay)
     awaitQuiet(lock);
 }
 
-/// After a failure: waits until nobody touches memory of others. Short, because no work begins.
+/// After a failure, waits until no rank accesses other ranks' memory. The wait is short, because no
+/// new work begins.
 void LocalRank::awaitQuiet(std::unique_lock<std::mutex> &lock) {
   run->changed.wait(lock, [&] { return run->working == 0; });
 }
@@ -122,12 +124,12 @@ Result<Communicator::Ticket> LocalRank::start(const Call &call) {
   mine.key = {*clique, sequence[*clique]++};
   {
     std::lock_guard lock(run->mutex);
-    std::shared_ptr<Meeting> &meeting = run->meetings[mine.key];
-    if (!meeting)
-      meeting = std::make_shared<Meeting>(std::move(*clique));
-    mine.meeting = meeting;
-    meeting->calls[mine.mine] = call;
-    meeting->steps[mine.mine] = came;
+    std::shared_ptr<LocalRendezvous> &rendezvous = run->rendezvous[mine.key];
+    if (!rendezvous)
+      rendezvous = std::make_shared<LocalRendezvous>(std::move(*clique));
+    mine.rendezvous = rendezvous;
+    rendezvous->calls[mine.mine] = call;
+    rendezvous->steps[mine.mine] = came;
   }
   run->changed.notify_all();
   return ticket;
@@ -137,38 +139,40 @@ Status LocalRank::stuck(const Pending &pending) const {
   const Call &call = pending.call;
   std::string text = concat(
       "rank ", number, " waited ",
-      std::chrono::duration<double>(call.patience.count() > 0 ? call.patience : patience).count(),
-      " s in ", describe(call), " with ", listed(pending.meeting->members));
-  for (size_t i = 0; i < pending.meeting->members.size(); ++i)
-    if (pending.meeting->steps[i] < pending.step) {
-      const int64_t other = pending.meeting->members[i];
+      std::chrono::duration<double>(call.timeout.count() > 0 ? call.timeout : timeout).count(),
+      " s in ", describe(call), " among ranks ", listed(pending.rendezvous->members));
+  for (size_t i = 0; i < pending.rendezvous->members.size(); ++i)
+    if (pending.rendezvous->steps[i] < pending.step) {
+      const int64_t other = pending.rendezvous->members[i];
       text += concat("; rank ", other, " ", run->whereabouts[static_cast<size_t>(other)]);
     }
-  return Status(Error::collectiveStuck, text + "; if they only need longer, raise "
+  return Status(Error::collectiveStuck, text + "; if the ranks are only slow, raise "
                                                "runtime.collective-timeout");
 }
 
-/// A member that is missing and will never come.
+/// A missing member that has left the run, so it will never join.
 std::optional<int64_t> LocalRank::whoLeft(const Pending &pending) const {
-  const Meeting &meeting = *pending.meeting;
-  for (size_t i = 0; i < meeting.members.size(); ++i)
-    if (meeting.steps[i] < pending.step && run->hasLeft[static_cast<size_t>(meeting.members[i])])
-      return meeting.members[i];
+  const LocalRendezvous &rendezvous = *pending.rendezvous;
+  for (size_t i = 0; i < rendezvous.members.size(); ++i)
+    if (rendezvous.steps[i] < pending.step &&
+        run->hasLeft[static_cast<size_t>(rendezvous.members[i])])
+      return rendezvous.members[i];
   return std::nullopt;
 }
 
-/// This rank's part between the step that all have done and its next, which is returned.
+/// Does this rank's work that follows the step that all members have completed, and returns the
+/// step that the rank has then completed.
 Result<int> LocalRank::work(const Pending &pending) const {
-  const Meeting &meeting = *pending.meeting;
+  const LocalRendezvous &rendezvous = *pending.rendezvous;
   const Call &call = pending.call;
-  const size_t members = meeting.members.size(), tensors = call.tensors.size();
+  const size_t members = rendezvous.members.size(), tensors = call.tensors.size();
   std::vector<const std::byte *> in, out;
   std::vector<const int64_t *> ragged;
   for (size_t i = 0; i < members; ++i) {
-    const Call &theirs = *meeting.calls[i];
-    if (pending.step == came && !agree(theirs, *meeting.calls[0]))
-      return mismatch(meeting.members[i], describe(theirs), meeting.members[0],
-                      describe(*meeting.calls[0]));
+    const Call &theirs = *rendezvous.calls[i];
+    if (pending.step == came && !agree(theirs, *rendezvous.calls[0]))
+      return mismatch(rendezvous.members[i], describe(theirs), rendezvous.members[0],
+                      describe(*rendezvous.calls[0]));
     for (size_t t = 0; t < tensors; ++t) {
       in.push_back(theirs.tensors[t].in);
       out.push_back(theirs.tensors[t].out);
@@ -189,17 +193,18 @@ Result<int> LocalRank::work(const Pending &pending) const {
   }
   std::optional<size_t> source;
   if (call.kind == Kind::permute)
-    source = sourceOf(call, meeting.members, pending.mine);
+    source = sourceOf(call, rendezvous.members, pending.mine);
   TILEWRIGHT_TRY(exchange(party, source));
   return allDone;
 }
 
-/// One step of a collective whose members have all done the one before. The lock is let go while
-/// this rank works on everybody's memory.
+/// Runs one step of a collective whose members have all completed the previous step. Releases the
+/// lock while this rank accesses the memory of other ranks.
 void LocalRank::advance(Pending &pending, std::unique_lock<std::mutex> &lock) {
-  // Nobody may change its operand, or read on into its next step, while another still copies.
+  // A rank returns only when all members are done, because until then a peer may still read its
+  // operand.
   if (pending.step == allDone) {
-    run->meetings.erase(pending.key);
+    run->rendezvous.erase(pending.key);
     pending.isOver = true;
     return;
   }
@@ -209,7 +214,7 @@ void LocalRank::advance(Pending &pending, std::unique_lock<std::mutex> &lock) {
   lock.lock();
   --run->working;
   if (next.isOk()) {
-    pending.step = pending.meeting->steps[pending.mine] = *next;
+    pending.step = pending.rendezvous->steps[pending.mine] = *next;
   } else {
     pending.wrong = std::move(next).takeStatus();
     if (!run->failure)
@@ -218,7 +223,8 @@ void LocalRank::advance(Pending &pending, std::unique_lock<std::mutex> &lock) {
   run->changed.notify_all();
 }
 
-/// Whoever waits for one collective pushes on what else it has started: others may wait for that.
+/// Advances all collectives that this rank has started, because peers may wait for any of them.
+/// Returns whether one advanced.
 bool LocalRank::advanceAll(std::unique_lock<std::mutex> &lock) {
   bool hasMoved = false;
   for (auto &[ticket, each] : pending)
@@ -229,7 +235,7 @@ bool LocalRank::advanceAll(std::unique_lock<std::mutex> &lock) {
   return hasMoved;
 }
 
-/// After a failure, or for one that is found now.
+/// The error that finish() returns: an earlier failure, a member that has left, or a timeout.
 Status LocalRank::stopped(Pending &pending) {
   if (!pending.wrong.isOk())
     return std::move(pending.wrong);
@@ -249,11 +255,11 @@ Status LocalRank::stopped(Pending &pending) {
 Status LocalRank::finish(Ticket ticket) {
   auto found = pending.find(ticket);
   if (found == pending.end())
-    return Status(Code::internal, "a collective is finished that was not started");
+    return Status(Code::internal, "finish() called for a collective that was not started");
   Pending &mine = found->second;
   const Call &call = mine.call;
   trace::Span span("collective", call.name);
-  if (!mine.meeting) {
+  if (!mine.rendezvous) {
     receive({call, 0, 1, {}, {}}, std::nullopt);
     pending.erase(found);
     return Status();
@@ -264,9 +270,9 @@ Status LocalRank::finish(Ticket ticket) {
   while (!mine.isOver) {
     if (advanceAll(lock))
       continue;
-    here = concat("waits in ", describe(call), " with ", listed(mine.meeting->members));
+    here = concat("waits in ", describe(call), " among ranks ", listed(mine.rendezvous->members));
     const bool isNews =
-        run->changed.wait_for(lock, call.patience.count() > 0 ? call.patience : patience, [&] {
+        run->changed.wait_for(lock, call.timeout.count() > 0 ? call.timeout : timeout, [&] {
           return run->failure || whoLeft(mine) ||
                  std::any_of(pending.begin(), pending.end(),
                              [](const auto &each) { return each.second.isReady(); });
@@ -274,14 +280,14 @@ Status LocalRank::finish(Ticket ticket) {
     if (isNews && !run->failure && !whoLeft(mine))
       continue;
     if (mine.isReady() && mine.step == allDone)
-      continue; // it is over, whatever happened since
+      continue; // it has completed, whatever failed since
     status = stopped(mine);
     run->changed.notify_all();
     awaitQuiet(lock);
     break;
   }
   if (mine.isOver)
-    here = concat("computes after '", call.name, "'");
+    here = concat("last completed '", call.name, "'");
   pending.erase(found);
   return status;
 }
@@ -293,24 +299,24 @@ struct LocalCollectives::State {
   std::unordered_map<int64_t, std::weak_ptr<Run>> runs; // guarded by mutex
 };
 
-LocalCollectives::LocalCollectives(std::chrono::nanoseconds patience)
-    : patience(patience), state(std::make_shared<State>()) {}
+LocalCollectives::LocalCollectives(std::chrono::nanoseconds timeout)
+    : timeout(timeout), state(std::make_shared<State>()) {}
 LocalCollectives::~LocalCollectives() = default;
 
-Result<std::unique_ptr<Communicator>> LocalCollectives::join(const Seat &seat) {
-  const auto [runId, rank, ranks, members] = seat;
+Result<std::unique_ptr<Communicator>> LocalCollectives::join(const RunMembership &own) {
+  const auto [runId, rank, ranks, members] = own;
   std::lock_guard lock(state->mutex);
   std::shared_ptr<Run> run = state->runs[runId].lock();
   if (!run) {
-    // Runs that are over are forgotten when the next one begins.
+    // Drop runs that have ended.
     std::erase_if(state->runs, [](const auto &entry) { return entry.second.expired(); });
     run = std::make_shared<Run>();
-    run->whereabouts.resize(static_cast<size_t>(ranks), "computes");
+    run->whereabouts.resize(static_cast<size_t>(ranks), "has not joined a collective yet");
     run->hasLeft.resize(static_cast<size_t>(ranks));
     state->runs[runId] = run;
   }
   return std::unique_ptr<Communicator>(
-      std::make_unique<LocalRank>(std::move(run), rank, ranks, patience));
+      std::make_unique<LocalRank>(std::move(run), rank, ranks, timeout));
 }
 
 } // namespace tilewright::collective

@@ -8,26 +8,24 @@
 
 namespace tilewright::collective {
 
-/// Where the ranks of one process meet. Each rank's thread moves its own bytes
-/// out of the others' memory, so there are no threads of its own and nothing is
-/// copied twice.
+/// An engine for ranks within one process. Each rank's thread copies its own data from the memory
+/// of the other ranks, so the engine has no threads of its own and copies nothing twice.
 ///
-///   TILEWRIGHT_ASSIGN(auto communicator, meetings.join({runId, rank, ranks, {}}));
+///   TILEWRIGHT_ASSIGN(auto communicator, collectives.join({runId, rank, ranks, {}}));
 ///   TILEWRIGHT_TRY(communicator->run(call));
 ///
-/// A rank that fails says so with abandon(), or by destroying its communicator
-/// with work unfinished: everybody who waits for it ends with a Status. Nobody
-/// waits longer than the patience. Thread-safe.
+/// If a rank calls abandon(), or destroys its communicator while collectives are in progress, all
+/// ranks that wait for it return an error. No rank waits longer than the timeout. Thread-safe.
 class LocalCollectives final : public Engine {
 public:
-  explicit LocalCollectives(std::chrono::nanoseconds patience);
+  explicit LocalCollectives(std::chrono::nanoseconds timeout);
   ~LocalCollectives() override;
 
-  Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  Result<std::unique_ptr<Communicator>> join(const RunMembership &own) override;
 
 private:
   struct State;
-  const std::chrono::nanoseconds patience;
+  const std::chrono::nanoseconds timeout;
   const std::shared_ptr<State> state;
 };
 

@@ -21,9 +21,9 @@ using ::testing::HasSubstr;
 using Groups = std::vector<std::vector<int64_t>>;
 using Floats = std::vector<float>;
 
-std::vector<Status> runRanks(LocalCollectives &meetings, int64_t ranks,
+std::vector<Status> runRanks(LocalCollectives &collectives, int64_t ranks,
                              const conformance::RankBody &body) {
-  return conformance::runRanks([&](int64_t) -> Engine & { return meetings; }, ranks, body);
+  return conformance::runRanks([&](int64_t) -> Engine & { return collectives; }, ranks, body);
 }
 
 Tensor tensor(std::vector<int64_t> inDims, std::vector<int64_t> outDims, const Floats &in,
@@ -40,7 +40,7 @@ Call makeCall(Kind kind, const Groups &groups, std::vector<Tensor> tensors) {
   call.kind = kind;
   call.groups = &groups;
   call.tensors = std::move(tensors);
-  call.reduction.operation = "add";
+  call.reduction.operation = ReductionKind::add;
   call.name = nameOf(kind);
   return call;
 }
@@ -58,16 +58,23 @@ void expectAllWell(const std::vector<Status> &ends) {
     EXPECT_TRUE(end.isOk()) << end.toString();
 }
 
-TEST(LocalCollectives, NamesAreTheExecutables) {
-  EXPECT_EQ(kindNamed("reduce_scatter"), Kind::reduceScatter);
-  EXPECT_EQ(kindNamed("gossip"), std::nullopt);
+TEST(LocalCollectives, NamesAreThoseOfStablehlo) {
+  EXPECT_EQ(numerics::collectiveNamed("reduce_scatter"), Kind::reduceScatter);
+  EXPECT_EQ(numerics::collectiveNamed("gossip"), std::nullopt);
+  for (size_t i = 0; i < numerics::collectiveKindCount; ++i)
+    EXPECT_EQ(numerics::collectiveNamed(nameOf(static_cast<Kind>(i))), static_cast<Kind>(i));
+  EXPECT_EQ(numerics::reductionNamed("and"), ReductionKind::bitAnd);
+  EXPECT_EQ(numerics::reductionNamed("median"), std::nullopt);
+  for (size_t i = 0; i < numerics::reductionKindCount; ++i)
+    EXPECT_EQ(numerics::reductionNamed(nameOf(static_cast<ReductionKind>(i))),
+              static_cast<ReductionKind>(i));
 }
 
 TEST(LocalCollectives, AllReduceAddsInGroups) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 2}, {3, 1}};
   std::vector<Floats> outs(4);
-  expectAllWell(runRanks(meetings, 4, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 4, [&](Communicator &rank) {
     Floats in(1000, static_cast<float>(1 << rank.rank()));
     return rank.run(makeCall(Kind::allReduce, groups,
                              {tensor({1000}, {1000}, in, outs[static_cast<size_t>(rank.rank())])}));
@@ -79,30 +86,30 @@ TEST(LocalCollectives, AllReduceAddsInGroups) {
 }
 
 TEST(LocalCollectives, AllReduceWorksInPlaceAndInTheSameOrderEverywhere) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 1, 2}};
   std::vector<Floats> values(3, Floats(100'003));
   for (size_t rank = 0; rank < 3; ++rank)
     for (size_t i = 0; i < values[rank].size(); ++i)
       values[rank][i] = rank == 0 ? 1e8F : rank == 1 ? -1e8F : 0.25F;
-  expectAllWell(runRanks(meetings, 3, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 3, [&](Communicator &rank) {
     Floats &mine = values[static_cast<size_t>(rank.rank())];
     return rank.run(makeCall(Kind::allReduce, groups, {tensor({100'003}, {100'003}, mine, mine)}));
   }));
   for (const Floats &value : values)
-    EXPECT_THAT(value, Each(0.25F)); // (1e8 - 1e8) + 0.25, and no other order
+    EXPECT_THAT(value, Each(0.25F)); // (1e8 - 1e8) + 0.25; every other order gives another result
 }
 
 TEST(LocalCollectives, AllReduceWithAFunctionSeesAllTensors) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 1}};
   std::vector<Floats> sums(2), counts(2);
-  expectAllWell(runRanks(meetings, 2, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 2, [&](Communicator &rank) {
     const auto r = static_cast<size_t>(rank.rank());
     Floats a(7, static_cast<float>(r + 1)), b(7, 1);
     Call call = makeCall(Kind::allReduce, groups,
                          {tensor({7}, {7}, a, sums[r]), tensor({7}, {7}, b, counts[r])});
-    call.reduction = {"function", [](const void *const *args, void *const *results) {
+    call.reduction = {ReductionKind::function, [](const void *const *args, void *const *results) {
                         auto at = [&](int i) { return *static_cast<const float *>(args[i]); };
                         *static_cast<float *>(results[0]) = at(0) * at(2);
                         *static_cast<float *>(results[1]) = at(1) + at(3);
@@ -114,10 +121,10 @@ TEST(LocalCollectives, AllReduceWithAFunctionSeesAllTensors) {
 }
 
 TEST(LocalCollectives, AllGatherJoinsAlongADimension) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{1, 0}};
   std::vector<Floats> outs(2);
-  expectAllWell(runRanks(meetings, 2, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 2, [&](Communicator &rank) {
     Floats in = numbered(rank.rank(), 4);
     Call call = makeCall(Kind::allGather, groups,
                          {tensor({2, 2}, {2, 4}, in, outs[static_cast<size_t>(rank.rank())])});
@@ -129,10 +136,10 @@ TEST(LocalCollectives, AllGatherJoinsAlongADimension) {
 }
 
 TEST(LocalCollectives, ReduceScatterGivesEachItsPart) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 1}};
   std::vector<Floats> outs(2);
-  expectAllWell(runRanks(meetings, 2, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 2, [&](Communicator &rank) {
     Floats in = numbered(rank.rank(), 8);
     Call call = makeCall(Kind::reduceScatter, groups,
                          {tensor({2, 4}, {2, 2}, in, outs[static_cast<size_t>(rank.rank())])});
@@ -144,10 +151,10 @@ TEST(LocalCollectives, ReduceScatterGivesEachItsPart) {
 }
 
 TEST(LocalCollectives, AllToAllSplitsOneDimensionAndJoinsAnother) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 1}};
   std::vector<Floats> outs(2), same(2);
-  expectAllWell(runRanks(meetings, 2, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 2, [&](Communicator &rank) {
     const auto r = static_cast<size_t>(rank.rank());
     Floats in = numbered(rank.rank(), 8);
     Call call = makeCall(Kind::allToAll, groups, {tensor({2, 4}, {4, 2}, in, outs[r])});
@@ -163,10 +170,10 @@ TEST(LocalCollectives, AllToAllSplitsOneDimensionAndJoinsAnother) {
 }
 
 TEST(LocalCollectives, PermuteAndBroadcastGiveZerosToWhoeverIsLeftOut) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups pairs = {{0, 1}, {1, 2}}, groups = {{2, 0}};
   std::vector<Floats> permuted(4), broadcast(4);
-  expectAllWell(runRanks(meetings, 4, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 4, [&](Communicator &rank) {
     const auto r = static_cast<size_t>(rank.rank());
     Floats in = numbered(rank.rank() + 1, 2);
     permuted[r].assign(2, -1);
@@ -182,11 +189,11 @@ TEST(LocalCollectives, PermuteAndBroadcastGiveZerosToWhoeverIsLeftOut) {
   EXPECT_THAT(broadcast[1], Each(0));
 }
 
-/// Starts never block, so cliques may be begun in different orders by different ranks.
+/// Starts never block, so ranks may start collectives of different cliques in different orders.
 TEST(LocalCollectives, StartsOfDifferentCliquesMayCross) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups one = {{0, 1}}, other = {{1, 0}};
-  expectAllWell(runRanks(meetings, 2, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 2, [&](Communicator &rank) {
     Floats in(4, 1), a, b;
     Call first = makeCall(Kind::allReduce, one, {tensor({4}, {4}, in, a)});
     Call second = makeCall(Kind::allReduce, other, {tensor({4}, {4}, in, b)});
@@ -202,9 +209,9 @@ TEST(LocalCollectives, StartsOfDifferentCliquesMayCross) {
 }
 
 TEST(LocalCollectives, AFailedRankEndsEverybody) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 1, 2}};
-  std::vector<Status> ends = runRanks(meetings, 3, [&](Communicator &rank) {
+  std::vector<Status> ends = runRanks(collectives, 3, [&](Communicator &rank) {
     if (rank.rank() == 2)
       return Status(Code::internal, "kernel crashed");
     Floats in(4), out;
@@ -217,24 +224,25 @@ TEST(LocalCollectives, AFailedRankEndsEverybody) {
 }
 
 TEST(LocalCollectives, ARankThatLeavesEndsThoseWhoWait) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 1}};
-  // Memory of a started call belongs to the run until it is finished or its rank has left, and a
-  // rank leaves after its function has returned.
+  // The run uses the memory of a started call until the call is finished or its rank has left, and
+  // a rank leaves after its function has returned.
   std::array<Floats, 2> inputs = {Floats(4), Floats(4)}, outputs;
-  std::vector<Status> ends = runRanks(meetings, 2, [&](Communicator &rank) {
+  std::vector<Status> ends = runRanks(collectives, 2, [&](Communicator &rank) {
     const size_t mine = static_cast<size_t>(rank.rank());
     Call call = makeCall(Kind::allReduce, groups, {tensor({4}, {4}, inputs[mine], outputs[mine])});
-    if (rank.rank() == 1) // comes, but never does its share
+    if (rank.rank() == 1) // joins, but never does its share
       return std::move(rank.start(call)).takeStatus();
     return rank.run(call);
   });
   EXPECT_EQ(ends[0].error(), Error::collectiveAborted);
-  EXPECT_THAT(ends[0].message(), HasSubstr("rank 1 has left the run with collectives under way"));
+  EXPECT_THAT(ends[0].message(),
+              HasSubstr("rank 1 left the run while its collectives were in progress"));
 
-  ends = runRanks(meetings, 2, [&](Communicator &rank) {
+  ends = runRanks(collectives, 2, [&](Communicator &rank) {
     Floats in(4), out;
-    if (rank.rank() == 1) // never comes
+    if (rank.rank() == 1) // never joins
       return Status();
     return rank.run(makeCall(Kind::allReduce, groups, {tensor({4}, {4}, in, out)}));
   });
@@ -243,10 +251,10 @@ TEST(LocalCollectives, ARankThatLeavesEndsThoseWhoWait) {
 }
 
 TEST(LocalCollectives, NobodyWaitsForEverAndTheMessageSaysWhoIsWhere) {
-  LocalCollectives meetings(50ms);
+  LocalCollectives collectives(50ms);
   const Groups both = {{0, 1, 2}}, pair = {{0, 1}};
   std::atomic<int> ended = 0;
-  std::vector<Status> ends = runRanks(meetings, 3, [&](Communicator &rank) {
+  std::vector<Status> ends = runRanks(collectives, 3, [&](Communicator &rank) {
     Floats in(4), out;
     Status status;
     if (rank.rank() == 2) { // busy with something else
@@ -263,7 +271,7 @@ TEST(LocalCollectives, NobodyWaitsForEverAndTheMessageSaysWhoIsWhere) {
   for (size_t rank : {0, 1})
     if (ends[rank].error() == Error::collectiveStuck) {
       ++stuck;
-      EXPECT_THAT(ends[rank].message(), HasSubstr("rank 2 computes"));
+      EXPECT_THAT(ends[rank].message(), HasSubstr("rank 2 has not joined a collective yet"));
       EXPECT_THAT(ends[rank].message(), HasSubstr("runtime.collective-timeout"));
     } else {
       EXPECT_EQ(ends[rank].error(), Error::collectiveAborted);
@@ -272,9 +280,9 @@ TEST(LocalCollectives, NobodyWaitsForEverAndTheMessageSaysWhoIsWhere) {
 }
 
 TEST(LocalCollectives, DifferentCallsInOnePlaceAreFound) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 1}};
-  std::vector<Status> ends = runRanks(meetings, 2, [&](Communicator &rank) {
+  std::vector<Status> ends = runRanks(collectives, 2, [&](Communicator &rank) {
     Floats in(4), out;
     Call call = makeCall(rank.rank() ? Kind::broadcast : Kind::allReduce, groups,
                          {tensor({4}, {4}, in, out)});
@@ -289,8 +297,8 @@ TEST(LocalCollectives, DifferentCallsInOnePlaceAreFound) {
 }
 
 TEST(LocalCollectives, GroupsAndShapesMustFit) {
-  LocalCollectives meetings(60s);
-  auto rank = *meetings.join({1000, 0, 2, {}});
+  LocalCollectives collectives(60s);
+  auto rank = *collectives.join({1000, 0, 2, {}});
   Floats in(6), out;
   auto errorOf = [&](Kind kind, const Groups &groups, std::vector<int64_t> inDims,
                      std::vector<int64_t> outDims) {
@@ -308,13 +316,13 @@ TEST(LocalCollectives, GroupsAndShapesMustFit) {
   Call call = makeCall(Kind::allReduce, {}, {});
   const Groups none;
   call = makeCall(Kind::allReduce, none, {tensor({6}, {6}, in, out)});
-  call.reduction.operation = "median";
+  call.reduction.operation = ReductionKind::none;
   EXPECT_EQ(rank->start(call).takeStatus().error(), Error::collectiveGroups);
 }
 
 TEST(LocalCollectives, RowsThatAreSentMustExist) {
-  LocalCollectives meetings(60s);
-  auto rank = *meetings.join({1001, 0, 1, {}});
+  LocalCollectives collectives(60s);
+  auto rank = *collectives.join({1001, 0, 1, {}});
   const Groups all;
   Floats in(6), out;
   Call call = makeCall(Kind::raggedAllToAll, all, {tensor({3, 2}, {3, 2}, in, out)});
@@ -322,13 +330,13 @@ TEST(LocalCollectives, RowsThatAreSentMustExist) {
   call.ragged = beyond;
   Status status = rank->start(call).takeStatus();
   EXPECT_EQ(status.error(), Error::raggedRows);
-  EXPECT_THAT(status.message(), HasSubstr("sends 3 rows from row 1 of a tensor that has 3"));
+  EXPECT_THAT(status.message(), HasSubstr("sends 3 rows from row 1 of a tensor with 3 rows"));
 }
 
 TEST(LocalCollectives, ManyRoundsInALoop) {
-  LocalCollectives meetings(60s);
+  LocalCollectives collectives(60s);
   const Groups groups = {{0, 1, 2, 3}}, pairs = {{0, 1}, {1, 2}, {2, 3}, {3, 0}};
-  expectAllWell(runRanks(meetings, 4, [&](Communicator &rank) {
+  expectAllWell(runRanks(collectives, 4, [&](Communicator &rank) {
     Floats value(16, static_cast<float>(rank.rank())), out;
     for (int round = 0; round < 100; ++round) {
       TILEWRIGHT_TRY(rank.run(makeCall(Kind::permute, pairs, {tensor({16}, {16}, value, out)})));

@@ -6,19 +6,19 @@ namespace tilewright::collective::conformance {
 namespace {
 class LocalJob final : public Job {
 public:
-  explicit LocalJob(std::chrono::nanoseconds patience) : meetings(patience) {}
-  Engine &engine(int64_t rank) override { return meetings; }
+  explicit LocalJob(std::chrono::nanoseconds timeout) : collectives(timeout) {}
+  Engine &engine(int64_t rank) override { return collectives; }
 
 private:
-  LocalCollectives meetings;
+  LocalCollectives collectives;
 };
 } // namespace
 
 const std::vector<Kit> &kits() {
   static const std::vector<Kit> all = {
       {"OneProcess",
-       [](int64_t ranks, std::chrono::nanoseconds patience) -> Result<std::unique_ptr<Job>> {
-         return std::unique_ptr<Job>(std::make_unique<LocalJob>(patience));
+       [](int64_t ranks, std::chrono::nanoseconds timeout) -> Result<std::unique_ptr<Job>> {
+         return std::unique_ptr<Job>(std::make_unique<LocalJob>(timeout));
        }}};
   return all;
 }

@@ -14,8 +14,8 @@ struct Head {
   uint32_t bytes; // that follow
   uint32_t cargo;
 };
-/// No note is larger; something else is at the other end.
-constexpr uint32_t mostBytes = 64 << 20;
+/// Larger than any frame that we send; a larger length means that the peer uses another protocol.
+constexpr uint32_t maxBytes = 64 << 20;
 } // namespace
 
 Connection::Connection(size_t place, bool isOfThisHost, int socket)
@@ -41,7 +41,7 @@ void Connection::flush() {
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0 && errno != EAGAIN)
-      done = outgoing.size(); // who reads sees the end, after all that came before it
+      done = outgoing.size(); // drop; receive() reports the end after all data
     if (count <= 0)
       break;
     done += static_cast<size_t>(count);
@@ -57,8 +57,8 @@ Connection::State Connection::receive(const Take &take) {
     if (count < 0 && errno == EINTR)
       continue;
     if (count <= 0) {
-      // Between processes of a host "reset" means that the other has ended without reading all of
-      // ours, and comes after all of its own.
+      // Between processes of one host, ECONNRESET means that the peer ended before it read all our
+      // data. The kernel reports it after all data that the peer sent.
       if (count == 0 || errno == ECONNRESET)
         state = State::ended;
       else if (errno != EAGAIN)
@@ -71,8 +71,8 @@ Connection::State Connection::receive(const Take &take) {
   while (incoming.size() - done >= sizeof(Head)) {
     Head head;
     std::memcpy(&head, incoming.data() + done, sizeof head);
-    if (head.bytes > mostBytes || head.cargo > static_cast<uint32_t>(Cargo::note))
-      return State::broken; // no process of ours
+    if (head.bytes > maxBytes || head.cargo > static_cast<uint32_t>(Cargo::note))
+      return State::broken; // the peer is not a process of this job
     if (incoming.size() - done - sizeof head < head.bytes)
       break;
     take(static_cast<Cargo>(head.cargo),

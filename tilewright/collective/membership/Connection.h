@@ -1,4 +1,4 @@
-// Connection: frames of bytes between two processes.
+// Connection: length-prefixed frames between two processes.
 #ifndef TILEWRIGHT_COLLECTIVE_MEMBERSHIP_CONNECTION_H
 #define TILEWRIGHT_COLLECTIVE_MEMBERSHIP_CONNECTION_H
 
@@ -8,25 +8,27 @@
 
 namespace tilewright::collective::membership {
 
-/// What a frame carries.
+/// The type of a frame's content.
 enum class Cargo : uint8_t { message, note };
 
-/// Nothing here waits. One thread uses it.
+/// A non-blocking connection. Only one thread may use it.
 class Connection {
 public:
   Connection(size_t place, bool isOfThisHost, int socket);
   const size_t place;
-  /// Its end is that of the other process.
+  /// Whether both processes are on this host; then the end of the connection proves that the peer
+  /// process has ended.
   const bool isOfThisHost;
 
   int socket() const { return descriptor.get(); }
   bool isIdle() const { return outgoing.empty(); }
   void send(Cargo cargo, std::span<const std::byte> bytes);
-  /// Sends what the socket takes.
+  /// Sends as much as the socket accepts.
   void flush();
-  /// Gives all frames that have come to `take`.
+  /// Passes all complete frames that have arrived to `take`.
   using Take = std::function<void(Cargo, std::span<const std::byte>)>;
-  enum class State { open, ended, broken }; // ended: and all that was sent has been taken
+  /// ended: the peer closed the connection, and all data that it sent has been received.
+  enum class State { open, ended, broken };
   State receive(const Take &take);
 
 private:

@@ -1,8 +1,8 @@
 #include "tilewright/collective/membership/Group.h"
 #include "tilewright/collective/hosts/HostsEngine.h"
-#include "tilewright/collective/membership/Machine.h"
-#include "tilewright/collective/membership/Meeting.h"
+#include "tilewright/collective/membership/GroupRendezvous.h"
 #include "tilewright/collective/membership/Notes.h"
+#include "tilewright/collective/membership/StateMachine.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 
@@ -17,15 +17,15 @@ namespace tilewright::collective::membership {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// The thread has the machine and the connections; the callers have what is published, and leave
-/// orders.
+/// The membership thread owns the state machine and the connections. Callers read the published
+/// state and queue orders for the thread.
 class Group::Body final : private Effects {
 public:
-  Body(const Offer &offer, std::unique_ptr<Door> door,
-       std::vector<std::unique_ptr<Connection>> connections, int meetBeats)
-      : offer(offer), door(std::move(door)), connections(std::move(connections)),
-        bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), machine(settingsOf(offer, meetBeats), *this) {
-  }
+  Body(const Config &config, std::unique_ptr<GroupListener> listener,
+       std::vector<std::unique_ptr<Connection>> connections, int rendezvousBeats)
+      : config(config), listener(std::move(listener)), connections(std::move(connections)),
+        bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        machine(settingsOf(config, rendezvousBeats), *this) {}
   ~Body() override {
     leave();
     order([this] { isEnding = true; });
@@ -38,7 +38,7 @@ public:
       if (machine.isStopped())
         return;
       machine.leave();
-      stop(Status(Code::cancelled, concat("process ", offer.process, " has left the job")));
+      stop(Status(Code::cancelled, concat("process ", config.process, " has left the job")));
     });
   }
   Status begin();
@@ -75,12 +75,12 @@ public:
 
 private:
   class Watcher;
-  static Machine::Settings settingsOf(const Offer &offer, int meetBeats);
+  static StateMachine::Settings settingsOf(const Config &config, int rendezvousBeats);
   std::optional<size_t> placeOf(int64_t process) const {
-    const auto found = std::lower_bound(offer.processes.begin(), offer.processes.end(), process);
-    if (found == offer.processes.end() || *found != process)
+    const auto found = std::lower_bound(config.processes.begin(), config.processes.end(), process);
+    if (found == config.processes.end() || *found != process)
       return std::nullopt;
-    return static_cast<size_t>(found - offer.processes.begin());
+    return static_cast<size_t>(found - config.processes.begin());
   }
   void order(std::function<void()> what);
   void work();
@@ -88,18 +88,18 @@ private:
   void receiveFrom(size_t place);
   void finishOver(uint64_t epoch, const Reason &reason);
 
-  // Effects, on the thread.
+  // Effects of the state machine, called on the membership thread.
   void send(size_t place, const Message &message) override;
   void over(uint64_t epoch, const Reason &reason) override;
   void deliver(uint64_t epoch, const Places &members) override;
   void stop(Status status) override;
 
-  const Offer offer;
-  // Of the thread:
-  const std::unique_ptr<Door> door;
-  std::vector<std::unique_ptr<Connection>> connections; // by place; null: none, or gone
+  const Config config;
+  // Owned by the membership thread:
+  const std::unique_ptr<GroupListener> listener;
+  std::vector<std::unique_ptr<Connection>> connections; // by place; null: never connected, or lost
   const Descriptor bell;
-  Machine machine;
+  StateMachine machine;
   bool isEnding = false;
 
   mutable std::mutex mutex;
@@ -115,7 +115,7 @@ private:
   std::thread thread;
 };
 
-/// One that waits for the end of an epoch.
+/// A callback for the end of an epoch.
 class Group::Body::Watcher {
 public:
   Watcher(uint64_t epoch, OnOver onOver) : epoch(epoch), onOver(std::move(onOver)) {}
@@ -132,20 +132,20 @@ public:
 
 private:
   std::mutex calling;
-  OnOver onOver; // guarded by calling; empty: called, or no longer wanted
+  OnOver onOver; // guarded by calling; empty: already called, or cancelled
 };
 
-Machine::Settings Group::Body::settingsOf(const Offer &offer, int meetBeats) {
-  Machine::Settings settings;
-  settings.processes = offer.processes;
+StateMachine::Settings Group::Body::settingsOf(const Config &config, int rendezvousBeats) {
+  StateMachine::Settings settings;
+  settings.processes = config.processes;
   settings.self = static_cast<size_t>(
-      std::lower_bound(offer.processes.begin(), offer.processes.end(), offer.process) -
-      offer.processes.begin());
-  settings.epoch = offer.epoch;
-  settings.meetBeats = meetBeats;
-  settings.silentBeats = settings.answerBeats = offer.silentBeats;
-  settings.leadBeats = 3 * offer.silentBeats;
-  settings.settleBeats = 50 * offer.silentBeats;
+      std::lower_bound(config.processes.begin(), config.processes.end(), config.process) -
+      config.processes.begin());
+  settings.epoch = config.epoch;
+  settings.rendezvousBeats = rendezvousBeats;
+  settings.silentBeats = settings.answerBeats = config.silentBeats;
+  settings.leadBeats = 3 * config.silentBeats;
+  settings.settleBeats = 50 * config.silentBeats;
   return settings;
 }
 
@@ -154,7 +154,7 @@ Status Group::Body::begin() {
     return systemFailure("eventfd");
   thread = std::thread([this] { work(); });
   std::unique_lock lock(mutex);
-  // The machine's patience ends this, if nothing else does.
+  // No deadline here: the state machine gives up after `rendezvousBeats`.
   changed.wait(lock, [&] { return hasView || !end.isOk(); });
   return hasView ? Status() : copyOf(end);
 }
@@ -206,12 +206,12 @@ void Group::Body::work() {
   for (size_t place = 0; place < connections.size(); ++place)
     if (connections[place])
       machine.connected(place);
-  auto nextBeat = Clock::now() + offer.beat;
+  auto nextBeat = Clock::now() + config.beat;
   std::vector<pollfd> polled;
   std::vector<size_t> places;
   while (true) {
     polled.assign(
-        {{bell.get(), POLLIN, 0}, {door->local(), POLLIN, 0}, {door->remote(), POLLIN, 0}});
+        {{bell.get(), POLLIN, 0}, {listener->local(), POLLIN, 0}, {listener->remote(), POLLIN, 0}});
     places.assign(3, 0);
     for (size_t place = 0; place < connections.size(); ++place)
       if (connections[place]) {
@@ -223,8 +223,9 @@ void Group::Body::work() {
     (void)::poll(polled.data(), polled.size(),
                  static_cast<int>(std::clamp<int64_t>(left, 0, 1000)));
     obey();
-    door->turnAway(machine.epoch());
-    // What has come is looked at before the clock: who was stopped finds the words of the others.
+    listener->rejectPending(machine.epoch());
+    // Process received messages before the clock: a process that resumes from SIGSTOP must see its
+    // peers' messages before it suspects them.
     for (size_t i = 3; i < polled.size(); ++i) {
       const size_t place = places[i];
       if (connections[place] && (polled[i].revents & POLLOUT))
@@ -234,12 +235,12 @@ void Group::Body::work() {
     }
     if (Clock::now() >= nextBeat) {
       machine.beat();
-      door->beat();
-      nextBeat = std::max(nextBeat + offer.beat, Clock::now() + offer.beat / 2);
+      listener->beat();
+      nextBeat = std::max(nextBeat + config.beat, Clock::now() + config.beat / 2);
     }
     if (machine.isStopped())
       for (auto &connection : connections)
-        connection.reset(); // everybody sees the end
+        connection.reset(); // all peers see the connection end
     if (isEnding)
       return;
   }
@@ -247,7 +248,8 @@ void Group::Body::work() {
 
 void Group::Body::send(size_t place, const Message &message) {
   Connection *connection = connections[place].get();
-  // Who does not read needs to hear no second time that this process is alive.
+  // Skip the heartbeat if data for this peer is still queued: the data shows that this process is
+  // alive.
   if (!connection || (message.type == Message::alive && !connection->isIdle()))
     return;
   connection->send(Cargo::message, encode(message));
@@ -264,7 +266,7 @@ void Group::Body::finishOver(uint64_t epoch, const Reason &reason) {
         due.push_back(watcher);
   }
   changed.notify_all();
-  notes.end(epoch, reason); // who hears it there can ask why
+  notes.end(epoch, reason); // after `reasons` is set, so that a caller woken here can ask whyOver()
   for (const auto &watcher : due)
     watcher->call(reason);
 }
@@ -276,7 +278,7 @@ void Group::Body::deliver(uint64_t epoch, const Places &members) {
     std::lock_guard lock(mutex);
     current.epoch = epoch;
     current.members.clear();
-    members.forEach([&](size_t place) { current.members.push_back(offer.processes[place]); });
+    members.forEach([&](size_t place) { current.members.push_back(config.processes[place]); });
     hasView = true;
   }
   changed.notify_all();
@@ -290,7 +292,7 @@ void Group::Body::stop(Status status) {
     end = std::move(status);
     epoch = current.epoch;
   }
-  finishOver(epoch, reason); // also for those who wait for something else
+  finishOver(epoch, reason); // wakes waits on the epoch, too
 }
 
 Result<View> Group::Body::agree(uint64_t epoch, Deadline deadline) {
@@ -304,10 +306,11 @@ Result<View> Group::Body::agree(uint64_t epoch, Deadline deadline) {
   const auto found = reasons.find(epoch);
   return Status(
       Error::groupUnsettled,
-      concat("process ", offer.process, " waited in vain for a view after epoch ", epoch, ": ",
+      concat("process ", config.process, " timed out waiting for a view after epoch ", epoch, ": ",
              found == reasons.end()
                  ? "the epoch has not ended"
-                 : concat("the others have not agreed; after: ", found->second.toString())));
+                 : concat("the members have not agreed on one; the epoch ended because of ",
+                          found->second.toString())));
 }
 
 std::unique_ptr<Group::Watch> Group::Body::watch(uint64_t epoch, OnOver onOver) {
@@ -397,24 +400,24 @@ std::unique_ptr<KeyValueStore> Group::store(uint64_t epoch) {
   return std::make_unique<Store>(*body, epoch);
 }
 
-Result<std::unique_ptr<Group>> Group::meet(const Offer &given, KeyValueStore &store,
+Result<std::unique_ptr<Group>> Group::join(const Config &given, KeyValueStore &store,
                                            Deadline deadline) {
-  trace::Span span("membership", "meet");
-  Offer offer = given;
-  std::sort(offer.processes.begin(), offer.processes.end());
-  if (!std::binary_search(offer.processes.begin(), offer.processes.end(), offer.process) ||
-      offer.beat.count() <= 0 || offer.silentBeats < 2)
+  trace::Span span("membership", "join");
+  Config config = given;
+  std::sort(config.processes.begin(), config.processes.end());
+  if (!std::binary_search(config.processes.begin(), config.processes.end(), config.process) ||
+      config.beat.count() <= 0 || config.silentBeats < 2)
     return Status(Code::invalidArgument,
-                  concat("process ", offer.process, " is to be one of ", listed(offer.processes),
-                         ", with a beat of ", offer.beat.count(), " ns and at least two of ",
-                         offer.silentBeats, " silent ones"));
-  if (offer.host.empty())
-    offer.host = hosts::nameOfThisHost();
-  auto door = std::make_unique<Door>();
-  TILEWRIGHT_TRY(door->open(offer.address));
-  TILEWRIGHT_ASSIGN(auto connections, connectAll(offer, *door, store, deadline));
-  const int64_t beats = std::max<int64_t>((deadline - Clock::now()) / offer.beat, 0) + 2;
-  auto body = std::make_unique<Body>(offer, std::move(door), std::move(connections),
+                  concat("process ", config.process, " must be one of ", listed(config.processes),
+                         ", the heartbeat interval must be positive, got ", config.beat.count(),
+                         " ns, and silentBeats must be at least 2, got ", config.silentBeats));
+  if (config.host.empty())
+    config.host = hosts::nameOfThisHost();
+  auto listener = std::make_unique<GroupListener>();
+  TILEWRIGHT_TRY(listener->open(config.address));
+  TILEWRIGHT_ASSIGN(auto connections, connectAll(config, *listener, store, deadline));
+  const int64_t beats = std::max<int64_t>((deadline - Clock::now()) / config.beat, 0) + 2;
+  auto body = std::make_unique<Body>(config, std::move(listener), std::move(connections),
                                      static_cast<int>(std::min<int64_t>(beats, 1'000'000'000)));
   TILEWRIGHT_TRY(body->begin());
   return std::unique_ptr<Group>(new Group(std::move(body)));

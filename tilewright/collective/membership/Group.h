@@ -1,4 +1,4 @@
-// Group: the processes of a job, which of them are alive, and what they tell each other.
+// Group: the processes of a job, their failure detection, and messages between them.
 #ifndef TILEWRIGHT_COLLECTIVE_MEMBERSHIP_GROUP_H
 #define TILEWRIGHT_COLLECTIVE_MEMBERSHIP_GROUP_H
 
@@ -6,12 +6,13 @@
 
 namespace tilewright::collective::membership {
 
-/// One process's part in a job whose processes may die. They meet once, through a key-value store
-/// that is not needed after that. From then on a thread of each process watches the others: whoever
-/// ends, falls silent, or is suspected ends the epoch for all of them, and those who are left agree
-/// on the next view by themselves, whatever the program does meanwhile.
+/// One process's membership in a job whose processes may die. The processes rendezvous once,
+/// through a key-value store that is not needed afterwards. From then on a thread of each process
+/// monitors the other processes. If a process ends, falls silent or is suspected, the epoch ends
+/// for all processes, and the survivors agree on the next view in the background, whatever the
+/// program is doing.
 ///
-///   TILEWRIGHT_ASSIGN(auto group, Group::meet(offer, store, after(60s)));
+///   TILEWRIGHT_ASSIGN(auto group, Group::join(config, store, after(60s)));
 ///   View view = group->view();
 ///   while (true) {
 ///     TILEWRIGHT_ASSIGN(auto engine, ShmEngine::connect(view.membershipOf(job),
@@ -22,70 +23,73 @@ namespace tilewright::collective::membership {
 ///     Status status = train(*engine);
 ///     if (status.isOk())
 ///       break;
-///     group->revoke(view.epoch, Reason::of(offer.process, status.message()));
+///     group->revoke(view.epoch, Reason::of(config.process, status.message()));
 ///     TILEWRIGHT_ASSIGN(view, group->agree(view.epoch, after(5s)));
 ///   }
 ///
-/// A process that computes for long is not silent: its thread answers. One that is stopped, or cut
-/// off, is out when it comes back, and is told so. The process never ends because of this class.
-/// Thread-safe.
+/// A process that computes for a long time is not silent: its membership thread answers. A process
+/// that was stopped or disconnected learns that it was evicted when it resumes. This class never
+/// terminates the process. Thread-safe.
 class Group {
 public:
-  struct Offer {
-    std::string job = "tilewright"; // in front of all keys in the store
+  struct Config {
+    std::string job = "tilewright"; // prefix of all keys in the store
     int64_t process = 0;
-    std::vector<int64_t> processes; // all of the job
+    std::vector<int64_t> processes; // all processes of the job
     uint64_t epoch = 0;             // of the first view
-    /// Equal for processes whose connections end only when one of them does; empty: this host's.
+    /// A name that is equal for processes on the same host, among which the end of a connection
+    /// proves that the peer ended; empty means the name of this host.
     std::string host;
     std::string
         address; // numeric, where other hosts reach this one; empty: the first that is not loopback
-    /// How often processes say that they are alive, and after how many of these a silent one is
-    /// out. A process counts its own beats, so that one that was stopped accuses nobody.
+    /// The heartbeat interval, and the number of beats of silence after which a process is
+    /// suspected. Each process counts its own beats, so a process that was stopped does not accuse
+    /// others when it resumes.
     std::chrono::nanoseconds beat = std::chrono::milliseconds(50);
     int silentBeats = 8;
   };
-  /// Waits for all the others. The store may go away after this.
-  ///  - ranksNotConnected (E6032): who did not come.
-  ///  - rankFenced (E6033): the others have gone on without this process.
-  static Result<std::unique_ptr<Group>> meet(const Offer &offer, KeyValueStore &store,
+  /// Waits for all other processes. The store is not used after this returns.
+  ///  - ranksNotConnected (E6032): a process did not connect; the message names it.
+  ///  - rankFenced (E6033): the other processes have continued without this one.
+  static Result<std::unique_ptr<Group>> join(const Config &config, KeyValueStore &store,
                                              Deadline deadline);
-  /// Leaves the job. The others go on in a new view.
+  /// Leaves the job. The other processes continue in a new view.
   ~Group();
-  /// Does so now, and ends all waits of this process with Code::cancelled.
+  /// Leaves the job now; all waits of this process return Code::cancelled.
   void leave();
 
-  /// The last one that was agreed on.
+  /// The latest view that was agreed on.
   View view() const;
   /// Why this process is no longer in the job; Ok while it is.
-  ///  - rankFenced (E6033): the others have gone on without it.
-  ///  - groupMinority (E6040): too few others can be reached, so that they might go on elsewhere.
-  ///  - groupUnsettled (E6041): there was no agreement in time.
+  ///  - rankFenced (E6033): the other processes have continued without it.
+  ///  - groupMinority (E6040): it reaches too few processes, so a majority may continue without it.
+  ///  - groupUnsettled (E6041): the processes did not agree in time.
   Status status() const;
 
-  /// `process` should not be in the next view: a reason to end this epoch. Nothing happens if the
-  /// epoch is over already.
+  /// Ends the epoch in order to exclude `process` from the next view. Does nothing if the epoch is
+  /// already over.
   void suspect(uint64_t epoch, int64_t process, std::string evidence);
-  /// Ends the epoch for all; everybody who is alive is in the next view.
+  /// Ends the epoch for all processes; all live processes are in the next view.
   void revoke(uint64_t epoch, Reason reason);
-  /// The view that follows `epoch`, or a later one. Waits for it, and starts nothing: whoever
-  /// wants a new view revokes the old one.
-  ///  - groupUnsettled (E6041): the epoch was not ended, or nothing was agreed on, in time.
-  ///  - as status()
+  /// Waits for the view that follows `epoch`, or a later one. Does not end the epoch: a caller that
+  /// wants a new view must revoke the old one.
+  ///  - groupUnsettled (E6041): the epoch did not end in time, or the processes did not agree in
+  ///    time.
+  ///  - the errors of status()
   Result<View> agree(uint64_t epoch, Deadline deadline);
-  /// Why an epoch ended; nothing if it has not.
+  /// Why an epoch ended; empty if it has not ended.
   std::optional<Reason> whyOver(uint64_t epoch) const;
 
-  /// Calls `onOver` once, when the epoch is over: at once if it is, else on the group's thread.
-  /// Not after the watch has been destroyed, which waits for a call under way.
+  /// Calls `onOver` once, when the epoch is over: immediately if it already is, otherwise on the
+  /// group's thread. Destroying the watch waits for a running call; no call begins after that.
   class Watch;
   using OnOver = std::function<void(const Reason &)>;
   std::unique_ptr<Watch> watch(uint64_t epoch, OnOver onOver);
 
-  /// Notes between the members of a view, carried by their connections. All calls fail when the
-  /// epoch is over, so that whoever waits for a note of the dead does so no longer.
+  /// A key-value store for the members of a view, over their connections. All calls fail when the
+  /// epoch is over, so that no process keeps waiting for a value from a dead process. Must not
+  /// outlive the group.
   ///  - epochOver (E6042)
-  /// Must not outlive the group.
   std::unique_ptr<KeyValueStore> store(uint64_t epoch);
 
 private:

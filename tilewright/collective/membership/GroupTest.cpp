@@ -17,30 +17,31 @@ using test::slowness;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Processes that are threads of this one: what they tell each other is the same.
+/// Processes that are threads of this one; they exchange the same messages.
 class Groups {
 public:
   explicit Groups(int64_t count, std::vector<std::string> hosts = {}) {
-    std::vector<std::future<Result<std::unique_ptr<Group>>>> meetings;
+    std::vector<std::future<Result<std::unique_ptr<Group>>>> joining;
     for (int64_t process = 0; process < count; ++process)
-      meetings.push_back(std::async(std::launch::async, [&, process] {
-        return Group::meet(offerOf(process, count, hosts), store, after(20s));
+      joining.push_back(std::async(std::launch::async, [&, process] {
+        return Group::join(configOf(process, count, hosts), store, after(20s));
       }));
-    for (auto &meeting : meetings) {
-      Result<std::unique_ptr<Group>> group = meeting.get();
+    for (auto &each : joining) {
+      Result<std::unique_ptr<Group>> group = each.get();
       EXPECT_TRUE(group.isOk()) << std::move(group).takeStatus().toString();
       all.push_back(group.isOk() ? *std::move(group) : nullptr);
     }
   }
-  static Group::Offer offerOf(int64_t process, int64_t count, std::vector<std::string> hosts = {}) {
-    Group::Offer offer;
-    offer.process = process;
+  static Group::Config configOf(int64_t process, int64_t count,
+                                std::vector<std::string> hosts = {}) {
+    Group::Config config;
+    config.process = process;
     for (int64_t other = 0; other < count; ++other)
-      offer.processes.push_back(other);
-    offer.address = "127.0.0.1";
+      config.processes.push_back(other);
+    config.address = "127.0.0.1";
     if (!hosts.empty())
-      offer.host = hosts[static_cast<size_t>(process)];
-    return offer;
+      config.host = hosts[static_cast<size_t>(process)];
+    return config;
   }
   MemoryKeyValueStore store;
   std::vector<std::unique_ptr<Group>> all;
@@ -104,11 +105,12 @@ TEST(Group, WhoIsSuspectedIsToldThatItIsOut) {
   }
   Status status = groups.all[2]->agree(0, after(10s)).takeStatus();
   EXPECT_EQ(status.error(), Error::rankFenced);
-  EXPECT_THAT(status.message(), HasSubstr("go on with epoch 1"));
+  EXPECT_THAT(status.message(), HasSubstr("of epoch 1"));
   EXPECT_EQ(groups.all[2]->status().error(), Error::rankFenced);
 }
 
-/// Whoever leaves in good order says so, so that between hosts it counts as an end, too.
+/// A process that leaves in good order announces it, so that between hosts, too, it counts as
+/// ended.
 TEST(Group, WhoLeavesLeavesNoDoubtBetweenHosts) {
   Groups groups(2, {"a", "b"});
   groups.all[0].reset();
@@ -131,7 +133,7 @@ TEST(Group, LeavingEndsAllWaits) {
   EXPECT_TRUE(groups.all[0]->whyOver(0)->hasLeft);
 }
 
-/// Who waits for another to connect for a view hears at once that it will not.
+/// A process that waits in connect() learns at once that its peer has left the view.
 TEST(Group, ConnectingEndsWithTheEpoch) {
   Groups groups(2);
   auto connecting = std::async(std::launch::async, [&] {
@@ -177,7 +179,7 @@ TEST(Group, AWatchIsCalledOnceWithTheReason) {
   EXPECT_EQ(heard.get_future().get(), "process 0: enough");
   ASSERT_TRUE(groups.all[1]->agree(0, after(10s)).isOk());
   EXPECT_EQ(unwanted, 0);
-  // Who comes late is called at once.
+  // A watch on an epoch that is over is called at once.
   int late = 0;
   auto second = groups.all[1]->watch(0, [&](const Reason &) { ++late; });
   EXPECT_EQ(late, 1);
@@ -198,11 +200,15 @@ TEST(Group, NotesReachAllMembersUntilTheEpochIsOver) {
   groups.all[1].reset();
   Status status = waiting.get();
   EXPECT_EQ(status.error(), Error::epochOver);
-  EXPECT_THAT(status.message(), HasSubstr("'job/address/1' was waited for: process 1"));
-  EXPECT_EQ(writer->put("job/address/1", "late").error(), Error::epochOver);
+  EXPECT_THAT(status.message(), HasSubstr("while waiting for 'job/address/1': process 1"));
+  // The writer may hear of it later than the reader.
+  Status late = writer->put("job/address/1", "late");
+  for (const Deadline end = after(10s); late.isOk() && std::chrono::steady_clock::now() < end;)
+    late = writer->put("job/address/1", "late");
+  EXPECT_EQ(late.error(), Error::epochOver);
   ASSERT_TRUE(groups.all[0]->agree(0, after(10s)).isOk());
   ASSERT_TRUE(groups.all[2]->agree(0, after(10s)).isOk());
-  // What was written in the old epoch is not seen in the new one.
+  // Values of the old epoch are not visible in the new one.
   EXPECT_EQ(*groups.all[2]->store(1)->tryGet("job/address/0"), std::nullopt);
   ASSERT_TRUE(groups.all[0]->store(1)->put("job/address/0", "there").isOk());
   EXPECT_EQ(*groups.all[2]->store(1)->get("job/address/0", after(10s)), "there");
@@ -210,21 +216,21 @@ TEST(Group, NotesReachAllMembersUntilTheEpochIsOver) {
 
 TEST(Group, WhoDoesNotComeIsNamed) {
   MemoryKeyValueStore store;
-  Status status = Group::meet(Groups::offerOf(1, 3), store, after(50ms)).takeStatus();
+  Status status = Group::join(Groups::configOf(1, 3), store, after(50ms)).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr("process 0 has not come in time"));
-  status = Group::meet(Groups::offerOf(0, 3), store, after(50ms)).takeStatus();
+  EXPECT_THAT(status.message(), HasSubstr("timed out waiting for process 0"));
+  status = Group::join(Groups::configOf(0, 3), store, after(50ms)).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr("processes [1, 2] have not come in time"));
+  EXPECT_THAT(status.message(), HasSubstr("processes [1, 2] did not connect in time"));
 }
 
-/// A process that is started again finds the addresses of the others, and is not let in.
+/// A restarted process finds the addresses of the others, but is rejected.
 TEST(Group, WhoComesAgainIsFenced) {
   Groups groups(2);
-  Status status = Group::meet(Groups::offerOf(1, 2), groups.store, after(20s)).takeStatus();
+  Status status = Group::join(Groups::configOf(1, 2), groups.store, after(20s)).takeStatus();
   EXPECT_EQ(status.error(), Error::rankFenced);
-  EXPECT_THAT(status.message(), HasSubstr("must join anew"));
-  EXPECT_EQ(groups.all[0]->view().epoch, 0U); // nobody was disturbed
+  EXPECT_THAT(status.message(), HasSubstr("must rejoin"));
+  EXPECT_EQ(groups.all[0]->view().epoch, 0U); // the others did not notice
 }
 
 TEST(Group, LeavesNothingBehind) {

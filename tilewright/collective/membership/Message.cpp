@@ -3,8 +3,9 @@
 
 namespace tilewright::collective::membership {
 
-/// More processes than a job can have; so that a wrong number takes no memory.
-static constexpr uint64_t mostPlaces = uint64_t(1) << 22;
+/// Limit on the number of processes in a message, above that of any job; bounds the memory that a
+/// malformed message can allocate.
+static constexpr uint64_t maxPlaces = uint64_t(1) << 22;
 
 static void field(ByteWriter &writer, const Places &places) {
   size_t words = 0;
@@ -18,8 +19,8 @@ static void field(ByteWriter &writer, const Places &places) {
 
 static void field(ByteReader &reader, Places &places) {
   const size_t words = reader.cursor.count("words");
-  if (words > mostPlaces / 64)
-    return reader.cursor.fail("has more places than a job can have");
+  if (words > maxPlaces / 64)
+    return reader.cursor.fail("has more processes than a job can have");
   for (size_t i = 0; i < words; ++i) {
     uint64_t word = 0;
     reader.number(word);
@@ -32,7 +33,7 @@ static void field(ByteReader &reader, Places &places) {
 template <typename Archive> static void fields(Archive &archive, Field<Archive, Message> &message) {
   archive.enumeration(message.type, lastMessageType + 1);
   archive.number(message.epoch);
-  if (message.type == Message::alive) // most are
+  if (message.type == Message::alive) // most messages are heartbeats
     return;
   for (auto *ballot : {&message.ballot, &message.accepted}) {
     archive.number(ballot->round);
@@ -58,8 +59,8 @@ std::optional<Message> decode(std::span<const std::byte> bytes) {
   ByteReader reader(bytes, "a message", Error::ranksNotConnected);
   Message message;
   fields(reader, message);
-  if (!reader.finish().isOk() || message.ballot.place >= mostPlaces ||
-      message.accepted.place >= mostPlaces)
+  if (!reader.finish().isOk() || message.ballot.place >= maxPlaces ||
+      message.accepted.place >= maxPlaces)
     return std::nullopt;
   return message;
 }

@@ -1,4 +1,4 @@
-// Message: what processes say to each other about who belongs to their job.
+// Message: the messages of the membership protocol.
 #ifndef TILEWRIGHT_COLLECTIVE_MEMBERSHIP_MESSAGE_H
 #define TILEWRIGHT_COLLECTIVE_MEMBERSHIP_MESSAGE_H
 
@@ -10,28 +10,28 @@
 
 namespace tilewright::collective::membership {
 
-/// An attempt to agree on the next view. Of two, the higher one counts.
+/// The number of an attempt to agree on the next view, as in Paxos. The higher ballot wins.
 struct Ballot {
   uint64_t round = 0; // zero: none
-  size_t place = 0;   // of who leads it
+  size_t place = 0;   // of its leader
   auto operator<=>(const Ballot &) const = default;
 };
 
 struct Message {
   enum Type : uint8_t {
-    alive,     // nothing else to say
+    alive,     // heartbeat
     here,      // connected to all others, before the first view
     cancelled, // there will be no first view: `reason`
     revoke,    // the epoch is over: `reason`
-    accuse,    // to who should lead: `accused` and `ended` of the sender; implies revoke
+    accuse,    // to the leader: `accused` and `ended` of the sender; implies revoke
     prepare,   // follow `ballot`? `members` are those of the epoch; implies revoke
-    promise,   // yes; `accepted`, `members` are what was accepted before, if anything was
-    refuse,    // no; `accepted` is the ballot that is followed
+    promise,   // yes; `accepted` and `members` are what was accepted before, if anything
+    refuse,    // no; `accepted` is the ballot that the sender follows
     propose,   // accept `members` as the next view?
     accept,    // yes
-    view,      // was agreed on: `epoch`, `members`; `reason` why the one before is over
-    out,       // whoever gets this does not belong to `epoch`
-    leaving,   // the sender goes in good order
+    view,      // decided: `epoch`, `members`; `reason` why the epoch before is over
+    out,       // the receiver does not belong to `epoch`
+    leaving,   // the sender leaves in good order
   };
   Type type = alive;
   uint64_t epoch = 0; // of the sender
@@ -42,7 +42,7 @@ struct Message {
 constexpr Message::Type lastMessageType = Message::leaving;
 
 std::vector<std::byte> encode(const Message &message);
-/// Nothing if these bytes are no message.
+/// Empty if the bytes are not a valid message.
 std::optional<Message> decode(std::span<const std::byte> bytes);
 
 } // namespace tilewright::collective::membership

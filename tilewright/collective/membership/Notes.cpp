@@ -15,8 +15,8 @@ void Notes::put(uint64_t epoch, std::string key, std::string value) {
 
 Status Notes::over(uint64_t epoch, std::string_view key) const {
   return Status(Error::epochOver,
-                concat("epoch ", epoch, " is over, while '", key,
-                       "' was waited for: ", epoch + 1 == next ? why : "the others have gone on"));
+                concat("epoch ", epoch, " ended while waiting for '", key,
+                       "': ", epoch + 1 == next ? why : "the other members have moved on"));
 }
 
 Status Notes::check(uint64_t epoch, std::string_view key) {
@@ -49,7 +49,7 @@ Result<std::string> Notes::get(uint64_t epoch, std::string_view key, Deadline de
   if (epoch < next)
     return over(epoch, key);
   return Status(Code::deadlineExceeded,
-                concat("nobody wrote '", key, "' in epoch ", epoch, " in time"));
+                concat("timed out waiting for a member to write '", key, "' in epoch ", epoch));
 }
 
 void Notes::end(uint64_t epoch, const Reason &reason) {

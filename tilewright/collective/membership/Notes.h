@@ -1,4 +1,4 @@
-// Notes: what the members of a view have written for each other.
+// Notes: the key-value pairs that the members of a view have published.
 #ifndef TILEWRIGHT_COLLECTIVE_MEMBERSHIP_NOTES_H
 #define TILEWRIGHT_COLLECTIVE_MEMBERSHIP_NOTES_H
 
@@ -8,18 +8,18 @@
 
 namespace tilewright::collective::membership {
 
-/// Every process has all notes of its epoch; those of later ones are kept for when it gets there.
-/// Thread-safe.
+/// The notes of all processes. Each process holds all notes of its epoch, and keeps notes of later
+/// epochs until it enters them. Thread-safe.
 class Notes {
 public:
   void put(uint64_t epoch, std::string key, std::string value);
-  /// Waits for the key, until the epoch is over.
+  /// Waits for the key until the deadline or the end of the epoch.
   ///  - epochOver (E6042), deadlineExceeded
   Result<std::string> get(uint64_t epoch, std::string_view key, Deadline deadline);
   Result<std::optional<std::string>> tryGet(uint64_t epoch, std::string_view key);
   Status check(uint64_t epoch, std::string_view key);
 
-  /// Nothing of this epoch, or an earlier one, is needed any more.
+  /// Discards the notes of this epoch and of all earlier epochs.
   void end(uint64_t epoch, const Reason &reason);
 
 private:
@@ -29,10 +29,10 @@ private:
   // guarded by mutex:
   std::map<uint64_t, std::map<std::string, std::string, std::less<>>> values; // by epoch
   uint64_t next = 0; // the first epoch that is not over
-  std::string why;   // the last one is
+  std::string why;   // why the last epoch is over
 };
 
-/// A note as it is sent.
+/// The wire format of a note.
 std::vector<std::byte> encodeNote(uint64_t epoch, std::string_view key, std::string_view value);
 struct Note {
   uint64_t epoch = 0;

@@ -1,4 +1,4 @@
-// Places: a set of processes of a job, by their places in its list.
+// Places: a set of processes of a job, each identified by its index in the list of processes.
 #ifndef TILEWRIGHT_COLLECTIVE_MEMBERSHIP_PLACES_H
 #define TILEWRIGHT_COLLECTIVE_MEMBERSHIP_PLACES_H
 
@@ -9,7 +9,7 @@
 
 namespace tilewright::collective::membership {
 
-/// A bit for each place. Up to 64 places need no memory of their own.
+/// A bit set. Up to 64 places need no heap memory.
 class Places {
 public:
   static Places firstOf(size_t count) {

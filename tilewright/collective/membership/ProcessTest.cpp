@@ -21,22 +21,22 @@ using test::Report;
 using test::slowness;
 using ::testing::HasSubstr;
 
-/// What a process of these tests is.
+/// The setup of a job in these tests.
 struct Job {
   test::Connect connect;
   int64_t processes = 3;
-  std::vector<std::string> hosts; // by process; empty: all on this one
-  size_t count = 1;               // of numbers in a sum
-  /// Before each sum.
+  std::vector<std::string> hosts; // by process; empty: all on this host
+  size_t count = 1;               // numbers in a sum
+  /// Called before each sum.
   std::function<void(int64_t process, int round)> before;
 };
 
 test::Connect shmConnect() {
-  return [](const Membership &membership, KeyValueStore &store, std::chrono::nanoseconds patience,
-            std::chrono::nanoseconds connectPatience) -> Result<std::unique_ptr<Engine>> {
+  return [](const Membership &membership, KeyValueStore &store, std::chrono::nanoseconds timeout,
+            std::chrono::nanoseconds connectTimeout) -> Result<std::unique_ptr<Engine>> {
     shm::ShmEngine::Options options;
-    options.patience = patience;
-    options.connectPatience = connectPatience;
+    options.timeout = timeout;
+    options.connectTimeout = connectTimeout;
     TILEWRIGHT_ASSIGN(std::unique_ptr<Engine> engine,
                       shm::ShmEngine::connect(membership, store, options));
     return engine;
@@ -44,33 +44,33 @@ test::Connect shmConnect() {
 }
 
 test::Connect tcpConnect() {
-  return [](const Membership &membership, KeyValueStore &store, std::chrono::nanoseconds patience,
-            std::chrono::nanoseconds connectPatience) -> Result<std::unique_ptr<Engine>> {
+  return [](const Membership &membership, KeyValueStore &store, std::chrono::nanoseconds timeout,
+            std::chrono::nanoseconds connectTimeout) -> Result<std::unique_ptr<Engine>> {
     tcp::TcpEngine::Options options;
     options.address = "127.0.0.1";
-    options.patience = patience;
-    options.connectPatience = connectPatience;
+    options.timeout = timeout;
+    options.connectTimeout = connectTimeout;
     TILEWRIGHT_ASSIGN(std::unique_ptr<Engine> engine,
                       tcp::TcpEngine::connect(membership, store, options));
     return engine;
   };
 }
 
-/// Sums until the end of time, in one view after the other. Says "epoch E sums N" after the first
-/// sum of a view, and "epoch E over: WHY" when it ends.
+/// Sums forever, in one view after the other. Reports "epoch E sums N" after the first sum of a
+/// view, and "epoch E over: WHY" when the view ends.
 Status sumThroughAll(const Job &setup, int64_t process, KeyValueStore &store, Report &report) {
   const Membership job = membershipOf(process, setup.processes);
-  Group::Offer offer;
-  offer.process = process;
+  Group::Config config;
+  config.process = process;
   for (int64_t other = 0; other < setup.processes; ++other)
-    offer.processes.push_back(other);
-  offer.address = "127.0.0.1";
+    config.processes.push_back(other);
+  config.address = "127.0.0.1";
   if (!setup.hosts.empty())
-    offer.host = setup.hosts[static_cast<size_t>(process)];
-  TILEWRIGHT_ASSIGN(auto group, Group::meet(offer, store, after(20s)));
+    config.host = setup.hosts[static_cast<size_t>(process)];
+  TILEWRIGHT_ASSIGN(auto group, Group::join(config, store, after(20s)));
   View view = group->view();
   while (true) {
-    // Nothing of this needs the store that they met through.
+    // From here on the bootstrap store is not needed.
     const std::unique_ptr<KeyValueStore> notes = group->store(view.epoch);
     Result<std::unique_ptr<Engine>> engine =
         setup.connect(view.membershipOf(job), *notes, 60s, 20s);
@@ -78,19 +78,18 @@ Status sumThroughAll(const Job &setup, int64_t process, KeyValueStore &store, Re
     if (engine.isOk()) {
       auto watch = group->watch(view.epoch,
                                 [&](const Reason &why) { (*engine)->revoke(why.toString(job)); });
-      Seat seat;
-      seat.run = 1;
-      seat.members = view.ranksOf(job);
-      seat.ranks = static_cast<int64_t>(seat.members.size());
-      seat.rank =
-          std::find(seat.members.begin(), seat.members.end(), process) - seat.members.begin();
-      TILEWRIGHT_ASSIGN(auto communicator, (*engine)->join(seat));
+      RunMembership own;
+      own.run = 1;
+      own.members = view.ranksOf(job);
+      own.ranks = static_cast<int64_t>(own.members.size());
+      own.rank = std::find(own.members.begin(), own.members.end(), process) - own.members.begin();
+      TILEWRIGHT_ASSIGN(auto communicator, (*engine)->join(own));
       for (int round = 0; status.isOk(); ++round) {
         if (setup.before)
           setup.before(process, round);
-        status = test::sumOnes(*communicator, setup.count, static_cast<float>(seat.ranks));
+        status = test::sumOnes(*communicator, setup.count, static_cast<float>(own.ranks));
         if (status.isOk() && round == 10)
-          report.say(concat("epoch ", view.epoch, " sums ", seat.ranks));
+          report.say(concat("epoch ", view.epoch, " sums ", own.ranks));
       }
       watch.reset();
       communicator.reset();
@@ -123,8 +122,8 @@ double milliseconds(Deadline::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-/// Kills some, all at once: the others say who and where within 50 ms, and sum again without them
-/// within 200 ms, although the store that they met through is gone.
+/// Kills the victims, all at once. The others name them and the collective within 50 ms, and sum
+/// again without them within 200 ms, although the bootstrap store is gone.
 void expectSurvived(Job setup, const std::vector<size_t> &victims) {
   Processes processes;
   startAll(processes, setup);
@@ -157,7 +156,7 @@ void expectSurvived(Job setup, const std::vector<size_t> &victims) {
 class Engines : public ::testing::TestWithParam<bool> {
 protected:
   static test::Connect connect() { return GetParam() ? tcpConnect() : shmConnect(); }
-  /// Processes of one host see each other end; elsewhere they only lose connections.
+  /// Processes of one host see each other's end; between hosts they only lose the connection.
   static std::vector<std::string> hosts(size_t count) {
     std::vector<std::string> names;
     for (size_t i = 0; GetParam() && i < count; ++i)
@@ -172,7 +171,7 @@ TEST_P(Engines, SurviveTwoOfFiveAtOnce) { expectSurvived({connect(), 5, hosts(5)
 TEST_P(Engines, SurviveAllOthersOnAHost) { expectSurvived({connect(), 4, {}, 1, {}}, {0, 1, 3}); }
 TEST_P(Engines, SurviveTheFirstOfTwo) { expectSurvived({connect(), 2, {}, 1, {}}, {0}); }
 
-/// A stopped process says nothing, so it is out; when it comes back it is told.
+/// A stopped process is silent, so it is evicted; when it resumes, it is told so.
 TEST_P(Engines, GoOnWithoutWhoIsStopped) {
   const Job setup{connect(), 3, hosts(3), 1, {}};
   Processes processes;
@@ -185,7 +184,7 @@ TEST_P(Engines, GoOnWithoutWhoIsStopped) {
         std::max(noticed, milliseconds(processes.awaitText(process, "epoch 0 over") - stopped));
     healed =
         std::max(healed, milliseconds(processes.awaitText(process, "epoch 1 sums 2") - stopped));
-    EXPECT_THAT(processes.said(process), HasSubstr("rank 1 of process 1: it has fallen silent"));
+    EXPECT_THAT(processes.said(process), HasSubstr("rank 1 of process 1: its heartbeats stopped"));
   }
   std::cout << "noticed after " << noticed << " ms, summed again after " << healed << " ms\n";
   EXPECT_LT(noticed, 500 * slowness());
@@ -195,7 +194,7 @@ TEST_P(Engines, GoOnWithoutWhoIsStopped) {
   EXPECT_THAT(processes.said(1), HasSubstr("out: E6033"));
 }
 
-/// One that computes for long is late and not gone: nobody is given up.
+/// A process that computes for long is late, not dead: it is not evicted.
 TEST_P(Engines, WaitForWhoComputes) {
   Job setup{connect(), 3, hosts(3), 1, {}};
   setup.before = [](int64_t process, int round) {
@@ -212,7 +211,7 @@ TEST_P(Engines, WaitForWhoComputes) {
     EXPECT_THAT(processes.said(process), ::testing::Not(HasSubstr("over")));
 }
 
-/// Between hosts nobody can tell the dead from those who cannot be reached.
+/// Between hosts a dead process cannot be distinguished from an unreachable one.
 TEST(GroupProcesses, EndWhereTooFewAreLeft) {
   const Job setup{tcpConnect(), 3, {"a", "b", "c"}, 1, {}};
   Processes processes;

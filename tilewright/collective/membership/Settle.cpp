@@ -1,24 +1,28 @@
-// How the members of an epoch that is over agree on the next view: one of them leads, the lowest
-// that is not suspected; the others promise to follow its ballot, and accept what it proposes.
-#include "tilewright/collective/membership/Machine.h"
+// Agreement on the next view after an epoch is over, in the style of Paxos. The leader is the
+// lowest member that is not suspected. The other members promise to follow its ballot and accept
+// its proposal.
+#include "tilewright/collective/membership/StateMachine.h"
 #include "tilewright/support/Concat.h"
 
 namespace tilewright::collective::membership {
 
-size_t Machine::leader() const { return (view - accusedBy[self()]).lowest(); }
+size_t StateMachine::leader() const { return (view - accusedBy[self()]).lowest(); }
 
-/// Two sets for which this is true have a member in common.
-bool Machine::isMajority(const Places &places) const {
+/// A half that includes the lowest place also counts as a majority, so any two majorities have a
+/// member in common.
+bool StateMachine::isMajority(const Places &places) const {
   const size_t twice = 2 * places.count();
   return twice > view.count() || (twice == view.count() && places.has(view.lowest()));
 }
 
-/// Whether those who answered may decide for all. If they are few, everybody else must have ended,
-/// and each of them must have seen that: then none of them can hear of another decision any more.
-bool Machine::isQuorum(const Places &answers) const {
+/// Whether the processes that answered may decide for all. A minority may do so only if every
+/// process that answered has seen that all other members have ended: then no other decision can
+/// still reach them.
+bool StateMachine::isQuorum(const Places &answers) const {
   if (isMajority(answers) || !settings.rules.needsQuorum)
     return true;
-  // Who has ended since it answered will not say what it has seen.
+  // Ignore answers of processes that have ended since, because they cannot report what they have
+  // seen.
   const Places living = answers - endedFor[self()];
   const Places missing = view - living;
   if (!settings.rules.proofNeedsAll)
@@ -28,8 +32,9 @@ bool Machine::isQuorum(const Places &answers) const {
   return isProven;
 }
 
-/// Something is different: leads, or tells who leads.
-void Machine::settle() {
+/// Called after every change: a leader continues its ballot, and the other members report to the
+/// leader.
+void StateMachine::settle() {
   if (phase != Phase::revoked)
     return;
   const size_t lead = leader();
@@ -54,7 +59,7 @@ void Machine::settle() {
   send(lead, message);
 }
 
-void Machine::prepare() {
+void StateMachine::prepare() {
   promised = {std::max(highestRound, promised.round) + 1, self()};
   step = Step::preparing;
   following.reset();
@@ -65,8 +70,9 @@ void Machine::prepare() {
   ask(Message::prepare, view);
 }
 
-/// Those of `asked`, under the ballot that this process leads; its own answer is yes.
-void Machine::ask(Message::Type question, const Places &members) {
+/// Sends a question about this leader's ballot to the members `asked`, and counts the leader's own
+/// answer as yes.
+void StateMachine::ask(Message::Type question, const Places &members) {
   answered = Places();
   answered.add(self());
   Message message = make(question);
@@ -79,10 +85,10 @@ void Machine::ask(Message::Type question, const Places &members) {
   weigh();
 }
 
-/// Those who answered, without one of each two of whom one accuses the other: who leads stays, and
-/// so does an accuser that is not accused in return, because the accused may have died since it
-/// answered; else the lower one.
-Places Machine::selected() const {
+/// The processes that answered, minus one of each pair in which one accuses the other. The leader
+/// stays. An accuser that is not accused in return stays, because the accused may have died since
+/// it answered. Otherwise the lower place stays.
+Places StateMachine::selected() const {
   Places candidates;
   answered.forEach([&](size_t place) {
     if (!accusedBy[self()].has(place) && !accusedBy[place].has(self()))
@@ -90,7 +96,7 @@ Places Machine::selected() const {
   });
   Places suspects;
   candidates.forEach([&](size_t place) { suspects |= accusedBy[place]; });
-  Places kept = candidates - suspects; // most often all; else there are few to be looked at
+  Places kept = candidates - suspects; // usually all of them, so the loop below is short
   kept.add(self());
   (candidates & suspects).forEach([&](size_t place) {
     bool isOut = false;
@@ -104,8 +110,8 @@ Places Machine::selected() const {
   return kept;
 }
 
-void Machine::propose() {
-  // What was accepted before may have been agreed on: then it stays.
+void StateMachine::propose() {
+  // A view that was accepted in an earlier ballot may have been decided, so propose it again.
   accepted = promised;
   acceptedMembers =
       bestAccepted.round > 0 && settings.rules.adoptsAccepted ? bestMembers : selected();
@@ -115,26 +121,25 @@ void Machine::propose() {
   ask(Message::propose, acceptedMembers);
 }
 
-void Machine::decide() {
+void StateMachine::decide() {
   Message message = make(Message::view);
   ++message.epoch;
   message.members = acceptedMembers;
   message.reason = reason;
-  // Those who are out hear that they are, if they can be reached.
+  // Also inform evicted members that are still reachable.
   sendTo(view, message);
   if (acceptedMembers.has(self())) {
     enter(message.epoch, message.members);
     return;
   }
-  stop(Error::rankFenced,
-       concat("process ", settings.processes[self()], " is not one of processes ",
-              listed(namesOf(acceptedMembers)), " that go on with epoch ", message.epoch,
-              "; it was given up and must join anew; epoch ", now,
-              " is over: ", reason.toString()));
+  stop(Error::rankFenced, concat("process ", settings.processes[self()],
+                                 " was evicted and must rejoin: it is not among the members ",
+                                 listed(namesOf(acceptedMembers)), " of epoch ", message.epoch,
+                                 "; epoch ", now, " ended: ", reason.toString()));
 }
 
-/// Goes on if enough have answered.
-void Machine::weigh() {
+/// Continues to the next step if enough processes have answered.
+void StateMachine::weigh() {
   if (step == Step::preparing && (asked - accusedBy[self()]).isWithin(answered) &&
       isQuorum(answered))
     propose();
@@ -142,7 +147,7 @@ void Machine::weigh() {
     decide();
 }
 
-void Machine::answer(size_t place, const Message &message) {
+void StateMachine::answer(size_t place, const Message &message) {
   Message reply = make(Message::refuse);
   reply.ballot = message.ballot;
   reply.accused = accusedBy[self()];
@@ -199,7 +204,8 @@ void Machine::answer(size_t place, const Message &message) {
     highestRound = std::max(highestRound, message.accepted.round);
     if (step == Step::none || message.ballot != promised)
       return;
-    // Somebody else leads. It may get on, and two who outbid each other do not.
+    // Another process leads. Let it proceed, because two leaders that keep outbidding each other
+    // make no progress.
     step = Step::none;
     following = message.accepted.place;
     waited = 0;
@@ -212,22 +218,23 @@ void Machine::answer(size_t place, const Message &message) {
   settle();
 }
 
-void Machine::stopAsMinority() {
+void StateMachine::stopAsMinority() {
   const Places left = view - accusedBy[self()];
   stop(Error::groupMinority,
-       concat(
-           "process ", settings.processes[self()], " reaches only processes ",
-           listed(namesOf(left)), " of ", listed(namesOf(view)), " in epoch ", now,
-           ", and does not know that the others have ended, so they may go on without it; after: ",
-           reason.toString()));
+       concat("process ", settings.processes[self()], " reaches only processes ",
+              listed(namesOf(left)), " of ", listed(namesOf(view)), " in epoch ", now,
+              ", and the other processes may continue without it, because it cannot prove that "
+              "they have ended; epoch ",
+              now, " ended: ", reason.toString()));
 }
 
-void Machine::settleBeat() {
+void StateMachine::settleBeat() {
   if (++settling > settings.settleBeats) {
     stop(Error::groupUnsettled,
-         concat("process ", settings.processes[self()], " has not agreed with processes ",
-                listed(namesOf(view)), " on who goes on after epoch ", now, " in ",
-                settings.settleBeats, " beats; after: ", reason.toString()));
+         concat("process ", settings.processes[self()], " timed out after ", settings.settleBeats,
+                " heartbeats: processes ", listed(namesOf(view)),
+                " did not agree on the members of epoch ", now + 1, "; epoch ", now,
+                " ended: ", reason.toString()));
     return;
   }
   const Places left = view - accusedBy[self()];
@@ -240,21 +247,21 @@ void Machine::settleBeat() {
     waited = 0;
     following.reset();
     if (leader() != self())
-      accuse(leader(), "it leads and does not get on");
+      accuse(leader(), "it leads the agreement and makes no progress");
   }
   const bool isLate = step != Step::none && waited > settings.answerBeats;
   const Places silent = isLate ? asked - answered - accusedBy[self()] : Places();
   silent.forEach([&](size_t place) { accuse(place, "it does not answer"); });
   const uint64_t before = now;
-  settle(); // perhaps it goes on without them
+  settle(); // perhaps the rest is a quorum
   if (!isLate || phase != Phase::revoked || now != before || waited == 0)
     return;
   if (silent.isEmpty())
-    stopAsMinority(); // all answered, and are too few
+    stopAsMinority(); // all asked have answered, but are not a quorum
   else if (step == Step::proposing)
     prepare();
   else
-    waited = 0; // others may have to see an end yet
+    waited = 0; // other members may still have to see an end
 }
 
 } // namespace tilewright::collective::membership

@@ -16,7 +16,8 @@ using Time = int64_t; // microseconds
 constexpr Time second = 1'000'000;
 constexpr Time beatLength = 50'000;
 
-/// The same numbers everywhere, unlike those of the standard's distributions.
+/// A random number generator with the same numbers on every platform, unlike the distributions of
+/// the C++ standard.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed) {}
@@ -48,7 +49,7 @@ enum class Fault {
 };
 constexpr Fault lastFault = Fault::restart;
 
-/// What can wait in a connection.
+/// A message or event in flight on a connection.
 struct Parcel {
   enum Kind { message, lost, ended } kind = message;
   Message content;
@@ -56,14 +57,14 @@ struct Parcel {
 
 struct Channel { // from one node to another
   std::deque<Parcel> parcels;
-  Time last = 0; // when the last one comes
+  Time last = 0; // arrival time of the last parcel
   bool isOpen = false;
 };
 
 struct Happening {
   enum Kind { arrive, beat, connect, fault, resume, look } kind;
   Time time;
-  uint64_t number; // in the order of their making: nothing depends on the heap
+  uint64_t number; // creation order; breaks ties, so that the result does not depend on the heap
   size_t from, to;
   bool operator>(const Happening &other) const {
     return time != other.time ? time > other.time : number > other.number;
@@ -72,10 +73,10 @@ struct Happening {
 
 class World;
 
-/// One process; a restarted one is another.
+/// One process. A restarted process is a new node.
 class Node final : public Effects {
 public:
-  Node(World &world, size_t index, size_t place, const Machine::Settings &settings)
+  Node(World &world, size_t index, size_t place, const StateMachine::Settings &settings)
       : world(world), index(index), place(place), machine(settings, *this) {}
   void send(size_t to, const Message &message) override;
   void over(uint64_t epoch, const Reason &reason) override;
@@ -84,22 +85,22 @@ public:
 
   World &world;
   const size_t index, place;
-  Machine machine;
-  std::vector<std::optional<size_t>> nodeAt; // by place: with whom it is connected
+  StateMachine machine;
+  std::vector<std::optional<size_t>> nodeAt; // by place: the node that it is connected to
   bool isDead = false, isPaused = false;
-  std::optional<int> sendsLeft; // until it crashes, in the middle of a step
-  std::vector<Happening> held;  // came while it was paused
+  std::optional<int> sendsLeft; // before it crashes in the middle of a step
+  std::vector<Happening> held;  // arrived while it was paused
 };
 
 class World {
 public:
-  World(uint64_t seed, const Machine::Settings::Rules &rules, std::ostream *log)
+  World(uint64_t seed, const StateMachine::Settings::Rules &rules, std::ostream *log)
       : random(seed), rules(rules), log(log) {}
   Outcome run();
 
 private:
   friend class Node;
-  Machine::Settings settingsOf(size_t place) const;
+  StateMachine::Settings settingsOf(size_t place) const;
   void schedule(Happening::Kind kind, Time time, size_t from, size_t to);
   void happen(const Happening &happening);
   void connect(size_t a, size_t b);
@@ -117,21 +118,21 @@ private:
     if (log)
       *log << time << ": " << concat(parts...) << '\n';
   }
-  Channel &channel(size_t from, size_t to) { return channels[from * mostNodes + to]; }
+  Channel &channel(size_t from, size_t to) { return channels[from * maxNodes + to]; }
 
-  static constexpr size_t mostNodes = 14;
+  static constexpr size_t maxNodes = 14;
   Random random;
-  const Machine::Settings::Rules rules;
+  const StateMachine::Settings::Rules rules;
   std::ostream *const log;
   std::vector<int64_t> processes;
   std::vector<size_t> hostOf; // by place
   std::vector<std::unique_ptr<Node>> nodes;
-  std::vector<Channel> channels = std::vector<Channel>(mostNodes * mostNodes);
+  std::vector<Channel> channels = std::vector<Channel>(maxNodes * maxNodes);
   std::priority_queue<Happening, std::vector<Happening>, std::greater<>> queue;
   uint64_t made = 0;
   Time time = 0, lastTrouble = 0, end = 0;
   Time longestDelay = 300;
-  // Hosts on the one side of a partition, and when it is over.
+  // The hosts on one side of a partition, and the time when the partition heals.
   std::vector<bool> isBeyond;
   Time healing = 0;
   std::vector<Fault> faults;
@@ -141,7 +142,7 @@ private:
 
 void Node::send(size_t to, const Message &message) {
   if (sendsLeft && (*sendsLeft)-- <= 0)
-    return; // it has crashed by now
+    return; // it has already crashed
   if (nodeAt[to])
     world.put(index, *nodeAt[to], {Parcel::message, message});
 }
@@ -173,11 +174,11 @@ void Node::stop(Status status) {
   world.witness.stop(index);
 }
 
-Machine::Settings World::settingsOf(size_t place) const {
-  Machine::Settings settings;
+StateMachine::Settings World::settingsOf(size_t place) const {
+  StateMachine::Settings settings;
   settings.processes = processes;
   settings.self = place;
-  settings.meetBeats = 40;
+  settings.rendezvousBeats = 40;
   settings.silentBeats = 4;
   settings.answerBeats = 4;
   settings.leadBeats = 12;
@@ -194,7 +195,7 @@ bool World::isParted(size_t a, size_t b) const {
   return healing > time && isBeyond[hostOf[a]] != isBeyond[hostOf[b]];
 }
 
-/// Connections keep the order; a partition holds things back until it heals.
+/// Connections preserve order; a partition delays parcels until it heals.
 void World::put(size_t from, size_t to, Parcel parcel) {
   Channel &way = channel(from, to);
   if (!way.isOpen)
@@ -215,9 +216,10 @@ void World::connect(size_t a, size_t b) {
     schedule(Happening::connect, healing + 1000, a, b);
     return;
   }
-  // The one asks the other, which lets it in or not; the other way round it would not have come.
+  // Node `a` connects, and node `b` admits or rejects it; connections are made only in this
+  // direction.
   if (!two.machine.admits(one.place, one.machine.epoch())) {
-    note("node ", b, " does not let node ", a, " in");
+    note("node ", b, " rejects node ", a);
     Message message;
     message.type = Message::out;
     message.epoch = two.machine.epoch();
@@ -237,7 +239,7 @@ void World::connect(size_t a, size_t b) {
 void World::arrive(Node &from, Node &to) {
   Channel &way = channel(from.index, to.index);
   if (way.parcels.empty())
-    return; // was lost
+    return; // it was lost
   Parcel parcel = std::move(way.parcels.front());
   way.parcels.pop_front();
   if (to.isDead || to.machine.isStopped())
@@ -259,7 +261,7 @@ void World::arrive(Node &from, Node &to) {
   finishStep(to);
 }
 
-/// After each event of a node: it may have ended in it.
+/// Called after each event of a node; the node may have crashed or stopped during the event.
 void World::finishStep(Node &node) {
   ++outcome.steps;
   if (node.sendsLeft && *node.sendsLeft < 0 && !node.isDead) {
@@ -273,8 +275,8 @@ void World::finishStep(Node &node) {
   }
 }
 
-/// The connections of a process end. On its host that is seen by all, after everything that it has
-/// sent; from other hosts something may be lost, and the end may not be seen at all.
+/// Ends the connections of a node. Peers on its host see the end, after all data that the node
+/// sent. Peers on other hosts may lose data, or not see the end at all.
 void World::die(Node &node) {
   node.isDead = true;
   for (std::optional<size_t> &peer : node.nodeAt) {
@@ -308,14 +310,14 @@ void World::cut(Node &a, Node &b) {
 }
 
 void World::restart(size_t place) {
-  if (nodes.size() == mostNodes)
+  if (nodes.size() == maxNodes)
     return;
   const size_t index = nodes.size();
   nodes.push_back(std::make_unique<Node>(*this, index, place, settingsOf(place)));
   nodes.back()->nodeAt.resize(processes.size());
   witness.add(place);
   ++outcome.restarts;
-  note("process ", place, " is started again as node ", index);
+  note("process ", place, " is restarted as node ", index);
   for (size_t other = 0; other < index; ++other)
     if (!nodes[other]->isDead && nodes[other]->place != place)
       schedule(Happening::connect, time + random.between(100, 20'000), index, other);
@@ -326,7 +328,7 @@ void World::commit(Fault fault, size_t victim) {
   Node &node = *nodes[victim];
   Node &other = *nodes[size_t(random.below(int64_t(nodes.size())))];
   if (fault == Fault::restart) {
-    // Whoever is dead; the victim may not be.
+    // Restart any dead process instead of the victim.
     for (const auto &each : nodes)
       if (each->isDead) {
         restart(each->place);
@@ -364,7 +366,7 @@ void World::commit(Fault fault, size_t victim) {
     ++outcome.pauses;
     lastTrouble = time + (fault == Fault::slow ? random.between(1000, 120'000)
                                                : random.between(1000, second));
-    note("node ", victim, " stands still until ", lastTrouble);
+    note("node ", victim, " is paused until ", lastTrouble);
     schedule(Happening::resume, lastTrouble, victim, victim);
     break;
   case Fault::cut:
@@ -380,7 +382,7 @@ void World::commit(Fault fault, size_t victim) {
     for (size_t host = 0; host < isBeyond.size(); ++host)
       isBeyond[host] = random.isOneIn(2);
     ++outcome.partitions;
-    // Some last until nobody waits any more.
+    // Some partitions outlast every timeout.
     healing = time + (random.isOneIn(3) ? 60 * second : random.between(1000, second));
     note("a partition until ", healing);
     break;
@@ -430,7 +432,7 @@ void World::happen(const Happening &happening) {
     commit(faults[happening.from], happening.to);
     break;
   case Happening::resume: {
-    // What came meanwhile is looked at before the clock is.
+    // A resumed node processes received messages before its clock advances.
     node.isPaused = false;
     std::vector<Happening> held = std::move(node.held);
     node.held.clear();
@@ -446,7 +448,7 @@ void World::happen(const Happening &happening) {
   }
 }
 
-/// Whether everybody who is left goes on together.
+/// Whether all survivors continue together in one view.
 bool World::isSettled() const {
   Places left;
   for (const auto &node : nodes)
@@ -467,8 +469,9 @@ void World::look() {
 
 Outcome World::run() {
   const size_t count = static_cast<size_t>(random.between(2, 9));
-  // Many deaths on one host, with words that are long under way and somebody who is mistaken: few
-  // other schedules need that an end counts only when all have seen it.
+  // A storm: many crashes on one host, with long delays and a wrong suspicion. Few other schedules
+  // exercise the rule that an end counts only when all members that answer have seen it
+  // (Rules::proofNeedsAll).
   const bool isStorm = random.isOneIn(8);
   const size_t hosts = isStorm ? 1 : static_cast<size_t>(random.between(1, 3));
   outcome.processes = count;
@@ -490,7 +493,7 @@ Outcome World::run() {
       schedule(Happening::connect, random.between(0, 20'000), a, b);
   schedule(Happening::look, beatLength, 0, 0);
 
-  // Few kinds at a time, so that each has its schedules.
+  // Use few kinds of faults per schedule, so that each kind also occurs alone.
   uint64_t kinds = random.next() & random.next();
   const bool isCrashOnly = !isStorm && random.isOneIn(4);
   if (isCrashOnly)
@@ -505,7 +508,8 @@ Outcome World::run() {
       possible.empty() ? 0 : random.between(1, isCrashOnly ? int64_t(count) - 1 : 8);
   const bool isEarly = random.isOneIn(6);
   const Time from = isEarly ? 0 : 30'000 + 4 * longestDelay;
-  // Close together, so that one comes while the one before is dealt with; or not.
+  // Faults are either close together, so that a fault occurs while the previous one is being
+  // handled, or spread out.
   const Time span = isStorm             ? 250'000
                     : random.isOneIn(2) ? 20'000
                     : random.isOneIn(2) ? 300'000
@@ -515,7 +519,7 @@ Outcome World::run() {
     schedule(Happening::fault, from + random.below(span), size_t(i),
              size_t(random.below(int64_t(count))));
   }
-  // With delays near the patience of the protocol anybody may be taken for dead.
+  // With delays near the protocol's timeouts, live processes may be suspected.
   outcome.isStrict = (isCrashOnly || most == 0) && !isEarly && longestDelay <= 5'000;
   lastTrouble = from + span;
   end = 60 * second;
@@ -527,17 +531,17 @@ Outcome World::run() {
   }
   outcome.problem = witness.problem();
   if (outcome.problem.empty() && !isSettled())
-    outcome.problem = "not all who are left go on together, long after the last fault";
+    outcome.problem = "the survivors do not share a view long after the last fault";
   if (outcome.problem.empty() && outcome.isStrict && (hosts == 1 || 2 * outcome.crashes < count) &&
       outcome.minorities + outcome.fenced + outcome.unsettled > 0)
-    outcome.problem = "a process that is alive did not go on, and only others crashed";
-  note(outcome.problem.empty() ? "all is well" : outcome.problem);
+    outcome.problem = "a live process did not continue, although only others crashed";
+  note(outcome.problem.empty() ? "no violation" : outcome.problem);
   return outcome;
 }
 
 } // namespace
 
-Outcome simulate(uint64_t seed, const Machine::Settings::Rules &rules, std::ostream *log) {
+Outcome simulate(uint64_t seed, const StateMachine::Settings::Rules &rules, std::ostream *log) {
   return World(seed, rules, log).run();
 }
 

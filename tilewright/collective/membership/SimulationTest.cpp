@@ -9,8 +9,9 @@
 namespace tilewright::collective::membership {
 namespace {
 
-/// More schedules: TILEWRIGHT_TEST_COUNT=1000000; others: TILEWRIGHT_TEST_SEED=5000000. One that
-/// fails prints its seed; alone, TILEWRIGHT_TEST_SEED=seed TILEWRIGHT_TEST_COUNT=1, it prints all.
+/// TILEWRIGHT_TEST_COUNT=1000000 runs more schedules; TILEWRIGHT_TEST_SEED=5000000 runs others. A
+/// schedule that fails prints its seed; run alone, with TILEWRIGHT_TEST_SEED=seed and
+/// TILEWRIGHT_TEST_COUNT=1, it prints all its events.
 uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
   const char *text = std::getenv(name);
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
@@ -48,7 +49,7 @@ TEST(Simulation, EverySeededScheduleKeepsTheRulesAndEnds) {
             << '\n';
   if (count < 1000)
     return;
-  // Everything has happened.
+  // All kinds of events occurred.
   for (size_t times : {sum.crashes, sum.pauses, sum.cuts, sum.partitions, sum.suspicions,
                        sum.restarts, sum.minorities, sum.fenced, strict})
     EXPECT_GT(times, count / 100);
@@ -59,14 +60,14 @@ TEST(Simulation, TheSameSeedDoesTheSame) {
     EXPECT_EQ(simulate(seed).steps, simulate(seed).steps);
 }
 
-using Rules = Machine::Settings::Rules;
+using Rules = StateMachine::Settings::Rules;
 struct Broken {
   const char *name;
   bool Rules::*rule;
 };
 class BrokenRule : public ::testing::TestWithParam<Broken> {};
 
-/// A simulator that finds nothing proves nothing.
+/// Shows that the simulator can find violations: each rule in turn is disabled.
 TEST_P(BrokenRule, IsNoticed) {
   Rules rules;
   rules.*GetParam().rule = false;

@@ -29,7 +29,7 @@ void Witness::over(size_t node, uint64_t epoch) {
   Node &self = nodes[node];
   if (self.hasEnded || self.views.empty() || self.views.back().epoch != epoch ||
       self.views.back().isOver)
-    report(concat("node ", node, " ends epoch ", epoch, ", which it is not in"));
+    report(concat("node ", node, " ends epoch ", epoch, ", which is not its current epoch"));
   else
     self.views.back().isOver = true;
 }
@@ -37,23 +37,24 @@ void Witness::over(size_t node, uint64_t epoch) {
 void Witness::deliver(size_t node, uint64_t epoch, const Places &members) {
   Node &self = nodes[node];
   if (self.hasEnded)
-    report(concat("node ", node, " delivers epoch ", epoch, " after its end"));
+    report(concat("node ", node, " delivers epoch ", epoch, " after it has stopped"));
   if (!members.has(self.place))
-    report(concat("node ", node, " delivers epoch ", epoch, " ", text(members),
-                  ", to which it does not belong"));
+    report(concat("node ", node, " delivers epoch ", epoch, " with members ", text(members),
+                  ", which do not include it"));
   if (!self.views.empty()) {
     const Delivered &last = self.views.back();
     if (epoch != last.epoch + 1)
       report(concat("node ", node, " delivers epoch ", epoch, " after epoch ", last.epoch));
     if (!last.isOver)
-      report(concat("node ", node, " delivers epoch ", epoch, " before it ended the last one"));
+      report(concat("node ", node, " delivers epoch ", epoch, " before it has ended epoch ",
+                    last.epoch));
     if (!members.isWithin(last.members))
-      report(concat("node ", node, " delivers epoch ", epoch, " ", text(members), " after ",
-                    text(last.members)));
+      report(concat("node ", node, " delivers epoch ", epoch, " with members ", text(members),
+                    ", which is not a subset of the previous members ", text(last.members)));
   } else if (epoch != 0) {
-    report(concat("node ", node, " begins with epoch ", epoch));
+    report(concat("node ", node, " begins with epoch ", epoch, ", expected 0"));
   }
-  // Who belongs to a view was in the one before.
+  // Each member of a view must have been in the previous view.
   if (epoch > 0)
     members.forEach([&](size_t place) {
       const bool hasJoined = std::any_of(nodes.begin(), nodes.end(), [&](const Node &other) {
@@ -62,8 +63,8 @@ void Witness::deliver(size_t node, uint64_t epoch, const Places &members) {
                            [&](const Delivered &view) { return view.epoch == epoch - 1; });
       });
       if (!hasJoined)
-        report(concat("node ", node, " delivers epoch ", epoch, " ", text(members),
-                      ", and process ", place, " was never in epoch ", epoch - 1));
+        report(concat("node ", node, " delivers epoch ", epoch, " with members ", text(members),
+                      ", but process ", place, " was never in epoch ", epoch - 1));
     });
   for (size_t other = 0; other < nodes.size(); ++other) {
     if (nodes[other].hasEnded)

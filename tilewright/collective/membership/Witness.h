@@ -1,4 +1,4 @@
-// Witness: sees what every process of a job delivers, and says when that must not be.
+// Witness: observes what every process of a job delivers, and reports violations of the protocol.
 #ifndef TILEWRIGHT_COLLECTIVE_MEMBERSHIP_WITNESS_H
 #define TILEWRIGHT_COLLECTIVE_MEMBERSHIP_WITNESS_H
 
@@ -9,16 +9,16 @@
 
 namespace tilewright::collective::membership {
 
-/// The rules of docs/design/membership.md, as far as one step can break them.
+/// Checks the safety rules of docs/design/membership.md that a single step can violate.
 class Witness {
 public:
-  /// A process is started; its number is how many were before.
+  /// Records that a process was started. Nodes are numbered in the order of these calls.
   void add(size_t place);
   void over(size_t node, uint64_t epoch);
   void deliver(size_t node, uint64_t epoch, const Places &members);
   void stop(size_t node);
   void crash(size_t node);
-  /// The first one; empty: none.
+  /// The first violation; empty if there is none.
   const std::string &problem() const { return first; }
 
 private:

@@ -17,9 +17,9 @@ size_t product(std::span<const int64_t> dims) {
       std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>()));
 }
 
-/// Piece `index` of `pieces` of a tensor along a dimension: rows that lie apart.
+/// Shard `index` of `pieces` of a tensor along a dimension: rows at a fixed stride.
 struct Piece {
-  size_t first, row, stride, rows; // bytes, and how many
+  size_t first, row, stride, rows; // in bytes, except `rows`, which is a count
 
   static Piece of(const Dims &dims, int64_t dim, size_t index, size_t pieces, size_t bytes) {
     const auto d = static_cast<size_t>(dim);
@@ -39,13 +39,13 @@ struct Piece {
   }
 };
 
-/// What all operations by messages have: messages to and from the members, and an end of their
-/// memory when they are given up.
+/// The base class of all message operations: sends to and receives from the members. The destructor
+/// cancels both, so that no memory of an aborted operation is accessed.
 class MessageOperation : public Operation {
 public:
-  MessageOperation(Messages &messages, Lane &lane, const Turn &turn)
-      : messages(messages), lane(lane), turn(turn), call(*turn.call), number(lane.sequence++),
-        members(lane.members.size()), mine(lane.mine) {}
+  MessageOperation(Messages &messages, OrderedChannel &channel, const CollectiveRequest &request)
+      : messages(messages), channel(channel), request(request), call(*request.call),
+        number(channel.sequence++), members(channel.members.size()), mine(channel.mine) {}
   ~MessageOperation() override {
     for (const std::unique_ptr<Expected> &each : expected)
       messages.forget(*each);
@@ -54,7 +54,7 @@ public:
   }
   bool isMissing(size_t member) const override {
     for (const std::unique_ptr<Expected> &each : expected)
-      if (!each->isThere() && each->key.from == static_cast<int32_t>(lane.members[member]))
+      if (!each->isThere() && each->key.from == static_cast<int32_t>(channel.members[member]))
         return true;
     return false;
   }
@@ -62,9 +62,9 @@ public:
 protected:
   Expected &expect(size_t member, uint32_t phase, std::byte *to, size_t bytes) {
     Expected &fresh = *expected.emplace_back(std::make_unique<Expected>());
-    fresh.key = {lane.id, number, static_cast<int32_t>(lane.members[member]),
-                 static_cast<int32_t>(lane.members[mine]), phase};
-    fresh.site = turn.site;
+    fresh.key = {channel.id, number, static_cast<int32_t>(channel.members[member]),
+                 static_cast<int32_t>(channel.members[mine]), phase};
+    fresh.site = request.site;
     fresh.to = to;
     fresh.bytes = bytes;
     messages.expect(fresh);
@@ -72,49 +72,49 @@ protected:
   }
   void send(size_t member, uint32_t phase, uint64_t offset, const std::byte *from, size_t bytes) {
     toSend += bytes;
-    messages.send({lane.id, number, static_cast<int32_t>(lane.members[mine]),
-                   static_cast<int32_t>(lane.members[member]), phase},
-                  turn.site, turn.text, offset, {from, bytes}, sent);
+    messages.send({channel.id, number, static_cast<int32_t>(channel.members[mine]),
+                   static_cast<int32_t>(channel.members[member]), phase},
+                  request.site, request.text, offset, {from, bytes}, sent);
   }
-  /// Somebody came with something else.
+  /// Fails if a member called a different collective.
   Status sameCalls() const {
     for (const std::unique_ptr<Expected> &each : expected)
       if (each->isDifferent.load(std::memory_order_acquire))
-        return mismatch(each->key.from, each->text, each->key.to, turn.text);
+        return mismatch(each->key.from, each->text, each->key.to, request.text);
     return Status();
   }
   bool areAllThere() const {
     return std::all_of(expected.begin(), expected.end(),
                        [](const auto &each) { return each->isThere(); });
   }
-  /// This rank goes on with the first of what it expected.
+  /// Advances this rank's clock to the arrival of its first `count` expected messages.
   void reach(size_t count) {
     int64_t at = 0;
     for (size_t i = 0; i < count; ++i)
       at = std::max(at, expected[i]->at.load(std::memory_order_relaxed));
-    messages.reach(lane.members[mine], at);
+    messages.reach(channel.members[mine], at);
   }
   bool hasLeft() const { return sent.bytes.load(std::memory_order_acquire) >= toSend; }
 
   Messages &messages;
-  Lane &lane;
-  const Turn &turn;
+  OrderedChannel &channel;
+  const CollectiveRequest &request;
   const Call &call;
   const uint64_t number;
   const size_t members, mine;
   Sent sent;
   size_t toSend = 0;
   std::vector<std::unique_ptr<Expected>> expected;
-  // What messages are read from and written to. Not in a derived class, whose members end before
-  // the messages are forgotten.
+  // Buffers that messages read and write. They are in the base class because members of a derived
+  // class are destroyed before the messages are cancelled.
   std::vector<std::vector<std::byte>> incoming; // by tensor and member
   std::deque<std::vector<std::byte>> packed;    // until they are sent
-  std::vector<std::vector<int64_t>> tables;     // of a ragged one, by member
+  std::vector<std::vector<int64_t>> tables;     // of ragged_all_to_all, by member
 };
 
-/// Memory that a lane keeps from one collective to the next, because new memory costs more than
-/// what is done with it.
-class Staging final : public LaneData {
+/// A staging buffer that a channel reuses, because allocating one costs more than the reduction
+/// itself.
+class Staging final : public ChannelData {
 public:
   std::byte *staging(size_t bytes) {
     if (bytes > size) {
@@ -129,18 +129,18 @@ private:
   size_t size = 0;
 };
 
-/// One tensor is reduced by an operation: block by block, as it comes.
+/// An all_reduce of one tensor by a built-in operation: reduces block by block as data arrives.
 class StreamingAllReduce final : public MessageOperation {
 public:
-  StreamingAllReduce(Messages &messages, Lane &lane, const Turn &turn)
-      : MessageOperation(messages, lane, turn), tensor(call.tensors[0]),
-        isSplit(turn.bytes > (members > 2 ? mostWhole : mostOfAPair)) {
+  StreamingAllReduce(Messages &messages, OrderedChannel &channel, const CollectiveRequest &request)
+      : MessageOperation(messages, channel, request), tensor(call.tensors[0]),
+        isSplit(request.bytes > (members > 2 ? maxUnsplitBytes : maxPairBytes)) {
     share = shareOfMember(mine);
     expectOperands();
     for (size_t m = 0; isSplit && m < members; ++m)
       if (m != mine && shareOfMember(m).bytes > 0)
         expect(m, 1, tensor.out + shareOfMember(m).begin, shareOfMember(m).bytes);
-    // To the next first, so that not everybody sends to the same one.
+    // Start with the next member, so that the members do not all send to the same member at once.
     for (size_t i = 1; i < members; ++i) {
       const size_t m = (mine + i) % members;
       const Share theirs = shareOfMember(m);
@@ -159,22 +159,23 @@ public:
   }
 
 private:
-  /// Below these everybody sends everything: one step is less than two. Two ranks send as much
-  /// either way, but do half of the sums if they share them out.
-  static constexpr size_t mostWhole = 16 << 10, mostOfAPair = 128 << 10;
-  static constexpr size_t block = 256 << 10; // what is sent at once; it is still in the cache
+  /// Up to these sizes each member sends its whole operand to all others, because one step is
+  /// faster than two. The limit for two ranks is higher: they send the same number of bytes either
+  /// way, and splitting only halves the additions of each.
+  static constexpr size_t maxUnsplitBytes = 16 << 10, maxPairBytes = 128 << 10;
+  static constexpr size_t block = 256 << 10; // sent as one message, while it is still in the cache
 
   Share shareOfMember(size_t member) const {
-    return isSplit ? shareOf(tensor, member, members) : Share{0, turn.bytes};
+    return isSplit ? shareOf(tensor, member, members) : Share{0, request.bytes};
   }
 
-  /// One operand comes where the result will be, unless that is this rank's operand.
+  /// Receives one operand directly into the result buffer, unless the result is in place.
   void expectOperands() {
     operands.resize(members);
     const bool isInPlace = tensor.in == tensor.out;
-    if (!lane.data)
-      lane.data = std::make_unique<Staging>();
-    std::byte *free = static_cast<Staging &>(*lane.data).staging((members - 1) * share.bytes);
+    if (!channel.data)
+      channel.data = std::make_unique<Staging>();
+    std::byte *free = static_cast<Staging &>(*channel.data).staging((members - 1) * share.bytes);
     bool isOutFree = !isInPlace;
     for (size_t m = 0; share.bytes > 0 && m < members; ++m) {
       if (m == mine) {
@@ -192,20 +193,21 @@ private:
   void reduceWhatCame() {
     const size_t width = numerics::storageBytes(tensor.element);
     while (reduced < share.bytes) {
-      // A result over its operand waits until that has been sent; only whole exchanges do both.
+      // An in-place result overwrites the operand, so wait until the operand has been sent. In a
+      // split all_reduce a rank does not send the share that it reduces, so it need not wait.
       if (!isSplit && tensor.in == tensor.out && !hasLeft())
         return;
       size_t there = share.bytes;
       for (const Expected *each : arriving)
         there = std::min(there, each->received.load(std::memory_order_acquire));
       const size_t bytes = std::min(there - reduced, block) / width * width;
-      // Blocks are not cut smaller than they need be, because each is a message.
+      // Wait for a full block, because each block is sent as one message.
       if (bytes == 0 || (bytes < block && reduced + bytes < share.bytes))
         return;
       for (size_t done = 0; done < bytes; done += piece)
         reducePiece(reduced + done, std::min(piece, bytes - done), width);
       const std::byte *to = tensor.out + share.begin + reduced;
-      reach(arriving.size()); // operands are expected first
+      reach(arriving.size()); // operands come first in `expected`
       for (size_t i = 1; isSplit && i < members; ++i)
         send((mine + i) % members, 1, reduced, to, bytes);
       reduced += bytes;
@@ -215,12 +217,12 @@ private:
   void reducePiece(size_t at, size_t bytes, size_t width) {
     std::byte *to = tensor.out + share.begin + at;
     alignas(64) std::byte sum[piece];
-    // The first operand may be where the sum will be.
+    // The first operand may already be in the result buffer; then reduce in place.
     std::byte *into = operands[0] + at == to ? to : sum;
     if (into == sum)
       std::memcpy(sum, operands[0] + at, bytes);
     for (size_t m = 1; m < members; ++m)
-      turn.combine(into, operands[m] + at, bytes / width);
+      request.combine(into, operands[m] + at, bytes / width);
     if (into == sum)
       std::memcpy(to, sum, bytes);
   }
@@ -234,17 +236,17 @@ private:
   size_t reduced = 0;
 };
 
-/// Everything else: parts are packed, exchanged, and put where they belong.
+/// All other collectives: packs and exchanges shards, and copies them into the results.
 class Exchange final : public MessageOperation {
 public:
-  Exchange(Messages &messages, Lane &lane, const Turn &turn)
-      : MessageOperation(messages, lane, turn) {
+  Exchange(Messages &messages, OrderedChannel &channel, const CollectiveRequest &request)
+      : MessageOperation(messages, channel, request) {
     switch (call.kind) {
     case Kind::broadcast:
       oneWay(mine == 0 ? std::nullopt : std::optional<size_t>(0), mine == 0);
       return;
     case Kind::permute:
-      oneWay(turn.source, false);
+      oneWay(request.source, false);
       return;
     case Kind::raggedAllToAll:
       beginRagged();
@@ -278,7 +280,7 @@ public:
   }
 
 private:
-  /// The part of operand `t` that member `m` needs.
+  /// The shard of operand `t` that member `m` needs.
   Piece piece(size_t t, size_t m) const {
     if (call.tensors.empty())
       return {0, 0, 0, 0};
@@ -303,8 +305,8 @@ private:
     send(m, static_cast<uint32_t>(t), 0, from, part.bytes());
   }
 
-  /// Operands go from one to some. Who sends waits until they have come, so that it cannot be more
-  /// than one collective ahead, and what comes too early is never much.
+  /// One-way transfers: broadcast and permute. The sender waits for an acknowledgement, so that it
+  /// is at most one collective ahead of its peers and they buffer little unexpected data.
   void oneWay(std::optional<size_t> source, bool isRoot) {
     const auto answer = static_cast<uint32_t>(call.tensors.size());
     isPlaced = true;
@@ -312,8 +314,8 @@ private:
     if (isRoot)
       for (size_t m = 1; m < members; ++m)
         targets.push_back(m);
-    else if (call.kind == Kind::permute && turn.target)
-      targets.push_back(*turn.target);
+    else if (call.kind == Kind::permute && request.target)
+      targets.push_back(*request.target);
     for (size_t t = 0; t < call.tensors.size(); ++t) {
       const Tensor &tensor = call.tensors[t];
       const size_t bytes = outBytes(tensor);
@@ -335,7 +337,8 @@ private:
         expect(m, answer, nullptr, 0);
   }
 
-  /// Says that the operands have come, whether or not those who got this rank's have said so.
+  /// Acknowledges the operands as soon as they have arrived, without waiting for acknowledgements
+  /// of this rank's own operand.
   void answerWhenThere() {
     if (!answerTo ||
         !std::all_of(expected.begin(), expected.begin() + static_cast<int64_t>(awaited),
@@ -369,7 +372,8 @@ private:
     }
   }
 
-  /// The tables have come: are they what this rank expects? Then the rows may come too.
+  /// Called when all tables have arrived: checks them against the expected row counts, then posts
+  /// receives for the rows.
   Status expectRows() {
     const size_t entries = call.ragged.size() / 4, each = entries / members;
     for (size_t m = 0; m < members; ++m) {
@@ -394,7 +398,8 @@ private:
   }
 
   Status placeRagged() {
-    // Rows that came are where a table of their own says; those of this rank where they were.
+    // Received rows are contiguous, so rewrite the input offsets in the tables of the other
+    // members; this rank's own rows stay where they are in its operand.
     const size_t entries = call.ragged.size() / 4, each = entries / members;
     std::vector<const std::byte *> in(members);
     std::vector<const int64_t *> ragged(members);
@@ -430,7 +435,7 @@ private:
       return reduceWhole();
     }
     if (call.kind == Kind::reduceScatter) {
-      // The pieces have the shape of the result: what is left is an all_reduce of them.
+      // The shards have the shape of the result, so what remains is an all_reduce of the shards.
       Call sum = call;
       sum.kind = Kind::allReduce;
       for (Tensor &tensor : sum.tensors)
@@ -448,7 +453,8 @@ private:
     return Status();
   }
 
-  /// A result may be an operand that is still being sent.
+  /// The result may alias an operand that is still being sent; in that case place() is called again
+  /// later.
   Status reduceWhole() {
     if (!hasLeft()) {
       isPlaced = false;
@@ -460,21 +466,23 @@ private:
 
   std::vector<const std::byte *> waitToReduce;
   bool isPlaced = false;
-  // One way:
+  // For broadcast and permute:
   std::optional<size_t> answerTo;
-  size_t awaited = 0; // of the messages, before the answers
-  // Ragged:
+  size_t awaited = 0; // number of expected operand messages, which precede the acknowledgements
+  // For ragged_all_to_all:
   size_t row = 0;
   bool hasTables = false;
 };
 
 } // namespace
 
-std::unique_ptr<Operation> makeExchange(Messages &messages, Lane &lane, const Turn &turn) {
-  const Call &call = *turn.call;
-  if (call.kind == Kind::allReduce && call.tensors.size() == 1 && turn.combine && turn.bytes > 0)
-    return std::make_unique<StreamingAllReduce>(messages, lane, turn);
-  return std::make_unique<Exchange>(messages, lane, turn);
+std::unique_ptr<Operation> makeExchange(Messages &messages, OrderedChannel &channel,
+                                        const CollectiveRequest &request) {
+  const Call &call = *request.call;
+  if (call.kind == Kind::allReduce && call.tensors.size() == 1 && request.combine &&
+      request.bytes > 0)
+    return std::make_unique<StreamingAllReduce>(messages, channel, request);
+  return std::make_unique<Exchange>(messages, channel, request);
 }
 
 } // namespace tilewright::collective::messages

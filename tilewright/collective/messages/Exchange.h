@@ -1,4 +1,4 @@
-// Exchange: collectives as messages.
+// Exchange: collectives implemented with point-to-point messages.
 #ifndef TILEWRIGHT_COLLECTIVE_MESSAGES_EXCHANGE_H
 #define TILEWRIGHT_COLLECTIVE_MESSAGES_EXCHANGE_H
 
@@ -6,8 +6,10 @@
 
 namespace tilewright::collective::messages {
 
-/// The operation that does the collective of `turn` by messages. Takes its number in the lane.
-std::unique_ptr<Operation> makeExchange(Messages &messages, Lane &lane, const Turn &turn);
+/// Creates the operation that executes the collective of `request` with messages. Takes the
+/// channel's next sequence number.
+std::unique_ptr<Operation> makeExchange(Messages &messages, OrderedChannel &channel,
+                                        const CollectiveRequest &request);
 
 } // namespace tilewright::collective::messages
 

@@ -7,8 +7,8 @@
 namespace tilewright::collective::messages {
 namespace {
 
-/// Carries nothing, and uses memory up to the moment when it is told that it may not any more: as
-/// a message does that comes while its collective is given up.
+/// A transport that carries nothing. It accesses the memory of messages until they are cancelled,
+/// as a message does that arrives while its collective is aborted.
 class LastMoment final : public Messages {
 public:
   using Messages::Messages;
@@ -35,7 +35,7 @@ private:
   std::vector<std::span<const std::byte>> underWay;
 };
 
-/// A sanitizer says so if not.
+/// A sanitizer reports a violation.
 TEST(Exchange, MemoryOfMessagesStaysUntilTheyAreForgotten) {
   Membership membership;
   membership.processOfRank = {0, 1};
@@ -45,25 +45,25 @@ TEST(Exchange, MemoryOfMessagesStaysUntilTheyAreForgotten) {
                     Kind::raggedAllToAll, Kind::permute, Kind::broadcast, Kind::barrier}) {
     FailureBox failure;
     LastMoment messages(membership, failure);
-    Lane lane;
-    lane.members = {0, 1};
+    OrderedChannel channel;
+    channel.members = {0, 1};
     Call call;
     call.kind = kind;
     call.ragged = ragged;
-    call.dimension = call.splitDimension = kind == Kind::raggedAllToAll ? 0 : 1; // parts lie apart
-    call.reduction.operation = "add";
+    call.dimension = call.splitDimension = kind == Kind::raggedAllToAll ? 0 : 1; // strided
+    call.reduction.operation = ReductionKind::add;
     Tensor tensor;
     tensor.inDims = tensor.outDims = {8, 8};
     tensor.in = reinterpret_cast<const std::byte *>(in.data());
     tensor.out = reinterpret_cast<std::byte *>(out.data());
     if (kind != Kind::barrier)
       call.tensors = {tensor, tensor};
-    Turn turn;
-    turn.call = &call;
-    turn.text = "one that is given up";
-    turn.bytes = 2 * in.size() * sizeof(float);
-    turn.source = turn.target = 1;
-    makeExchange(messages, lane, turn).reset();
+    CollectiveRequest request;
+    request.call = &call;
+    request.text = "a cancelled collective";
+    request.bytes = 2 * in.size() * sizeof(float);
+    request.source = request.target = 1;
+    makeExchange(messages, channel, request).reset();
     if (kind != Kind::barrier && kind != Kind::broadcast)
       EXPECT_GT(messages.written, 0u) << nameOf(kind);
     if (kind != Kind::barrier)

@@ -15,47 +15,49 @@ public:
   const Options options;
   FailureBox failure;
   std::unique_ptr<Messages> messages;
-  std::map<int64_t, std::unique_ptr<Driver>> drivers;
-  std::unique_ptr<Helper> helper; // ends before what it helps
+  std::map<int64_t, std::unique_ptr<ProgressEngine>> progressEngines;
+  // Declared last, so that its thread ends before the progress engines are destroyed.
+  std::unique_ptr<ProgressThread> progressThread;
 };
 
 namespace {
 
-class MessageDriver final : public Driver {
+class MessageProgressEngine final : public ProgressEngine {
 public:
-  MessageDriver(Messages &messages, int64_t rank, const MessageEngine::Options &options,
-                FailureBox &failure, std::function<void()> askForHelp)
-      : Driver(rank, options.patience, failure), messages(messages), canSpin(options.canSpin),
-        askForHelp(std::move(askForHelp)) {}
+  MessageProgressEngine(Messages &messages, int64_t rank, const MessageEngine::Options &options,
+                        FailureBox &failure, std::function<void()> wakeThread)
+      : ProgressEngine(rank, options.timeout, failure), messages(messages),
+        canSpin(options.canSpin), wakeThread(std::move(wakeThread)) {}
 
   void fail(std::string text) override { messages.fail(std::move(text)); }
   void leave(int64_t run) override { messages.leaveRun(rank(), run); }
 
 private:
-  /// In tries without a success. A try costs a system call or two.
+  /// Attempts without progress before the rank sleeps. An attempt costs one or two system calls.
   static constexpr uint64_t spinning = 300;
 
-  std::unique_ptr<Operation> begin(Lane &lane, const Turn &turn) override {
-    return makeExchange(messages, lane, turn);
+  std::unique_ptr<Operation> begin(OrderedChannel &channel,
+                                   const CollectiveRequest &request) override {
+    return makeExchange(messages, channel, request);
   }
-  bool isPatient(uint64_t round) const override { return round >= (canSpin ? spinning : 2); }
-  void say(std::string_view where, bool isLong) override {
+  bool isSleepRound(uint64_t round) const override { return round >= (canSpin ? spinning : 2); }
+  void publishStatus(std::string_view status, bool isLong) override {
     if (isLong)
-      messages.say(rank(), where);
+      messages.publishStatus(rank(), status);
   }
-  void settle() override {}
-  void rise() override {}
-  void idle(uint64_t round) override { messages.progress(isPatient(round) ? 10ms : 0ms); }
-  std::optional<std::string> lookAround(const Lane &lane, const Operation *operation,
-                                        int64_t run) override {
-    return messages.whoNeverComes(lane, operation, run);
+  void enterSleep() override {}
+  void leaveSleep() override {}
+  void backOff(uint64_t round) override { messages.progress(isSleepRound(round) ? 10ms : 0ms); }
+  std::optional<std::string> pollPeers(const OrderedChannel &channel, const Operation *operation,
+                                       int64_t run) override {
+    return messages.departedMember(channel, operation, run);
   }
-  std::string whereIs(int64_t rank) override { return messages.whereIs(rank); }
-  void wakeHelper() override { askForHelp(); }
+  std::string peerStatus(int64_t rank) override { return messages.peerStatus(rank); }
+  void wakeProgressThread() override { wakeThread(); }
 
   Messages &messages;
   const bool canSpin;
-  const std::function<void()> askForHelp;
+  const std::function<void()> wakeThread;
 };
 
 } // namespace
@@ -65,16 +67,16 @@ MessageEngine::connect(const Membership &membership, const Options &options, con
   auto wire = std::make_shared<Wire>(membership, options);
   TILEWRIGHT_ASSIGN(wire->messages, carry(wire->failure));
   for (int64_t rank : membership.ranksOf(membership.process))
-    wire->drivers[rank] = std::make_unique<MessageDriver>(*wire->messages, rank, options,
-                                                          wire->failure, [wire = wire.get()] {
-                                                            if (wire->options.hasHelper)
-                                                              wire->helper->wake();
-                                                          });
-  wire->helper = std::make_unique<Helper>(
+    wire->progressEngines[rank] = std::make_unique<MessageProgressEngine>(
+        *wire->messages, rank, options, wire->failure, [wire = wire.get()] {
+          if (wire->options.hasProgressThread)
+            wire->progressThread->wake();
+        });
+  wire->progressThread = std::make_unique<ProgressThread>(
       [wire = wire.get()] {
         bool isMore = false;
-        for (auto &[rank, driver] : wire->drivers)
-          isMore |= driver->help();
+        for (auto &[rank, engine] : wire->progressEngines)
+          isMore |= engine->progress();
         return isMore;
       },
       [wire = wire.get()] { wire->messages->progress(2ms); });
@@ -87,14 +89,13 @@ void MessageEngine::revoke(const std::string &why) { messages().fail(why); }
 Traffic MessageEngine::traffic() { return shared->messages->traffic(); }
 Messages &MessageEngine::messages() { return *shared->messages; }
 
-Result<std::unique_ptr<Communicator>> MessageEngine::join(const Seat &seat) {
-  const int64_t rank =
-      seat.members.empty() ? seat.rank : seat.members[static_cast<size_t>(seat.rank)];
-  auto found = shared->drivers.find(rank);
-  if (found == shared->drivers.end())
+Result<std::unique_ptr<Communicator>> MessageEngine::join(const RunMembership &own) {
+  const int64_t rank = own.members.empty() ? own.rank : own.members[static_cast<size_t>(own.rank)];
+  auto found = shared->progressEngines.find(rank);
+  if (found == shared->progressEngines.end())
     return Status(Error::collectiveGroups,
-                  concat("rank ", rank, " does not live in process ", shared->membership.process));
-  return std::unique_ptr<Communicator>(std::make_unique<DrivenRank>(seat, *found->second, shared));
+                  concat("rank ", rank, " is not in process ", shared->membership.process));
+  return std::unique_ptr<Communicator>(std::make_unique<ProgressRank>(own, *found->second, shared));
 }
 
 } // namespace tilewright::collective::messages

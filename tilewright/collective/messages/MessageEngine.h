@@ -1,4 +1,4 @@
-// MessageEngine: collectives over anything that carries messages.
+// MessageEngine: collectives over any message transport.
 #ifndef TILEWRIGHT_COLLECTIVE_MESSAGES_MESSAGEENGINE_H
 #define TILEWRIGHT_COLLECTIVE_MESSAGES_MESSAGEENGINE_H
 
@@ -6,36 +6,35 @@
 
 namespace tilewright::collective::messages {
 
-/// Each rank sends each other what that needs of its operand, and nothing else. Sums are taken in
-/// the order of the group as the bytes come. An all_reduce of more than two ranks and more than a
-/// few bytes is shared out: a rank gets its share of everybody's operand, and sends its share of
-/// the result to everybody. That is 2 (n - 1) / n of the tensor a rank, as a ring needs, in two
+/// An engine in which each rank sends to each peer only the part of its operand that the peer
+/// needs. Ranks reduce in group order, as bytes arrive. An all_reduce of one large tensor is split:
+/// each rank receives its share of all operands and sends its share of the result to all others.
+/// With n ranks each sends 2 (n - 1) / n times the size of the tensor, as in a ring, but in two
 /// steps.
 ///
-/// A process that dies ends its connection, and those who wait notice at once; one that stops, or
-/// cannot be reached any more, runs into their deadline. Then the engine has failed for good.
-/// Thread-safe.
+/// If a process dies, its connection ends and waiting peers notice at once. If it stops or becomes
+/// unreachable, its peers time out. Either failure is final for the engine. Thread-safe.
 class MessageEngine : public Engine {
 public:
   struct Options {
-    std::chrono::nanoseconds patience = std::chrono::seconds(120);
-    /// Push started collectives on by a thread while the rank computes.
-    bool hasHelper = true;
-    /// Poll before sleeping; for ranks that have a core of their own.
+    std::chrono::nanoseconds timeout = std::chrono::seconds(120);
+    /// Whether to run a progress thread that advances started collectives while the rank computes.
+    bool hasProgressThread = true;
+    /// Whether to poll before sleeping, for ranks that have their own core.
     bool canSpin = true;
   };
-  /// Connects the carrier: it says what goes wrong later through the box.
+  /// Connects the transport, which reports later failures through the FailureBox.
   using Carry = std::function<Result<std::unique_ptr<Messages>>(FailureBox &)>;
   ~MessageEngine() override;
 
-  Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  Result<std::unique_ptr<Communicator>> join(const RunMembership &own) override;
   void revoke(const std::string &why) override;
-  /// What this process has sent to others.
+  /// Bytes that this process has sent to other processes.
   Traffic traffic();
   Messages &messages();
 
 protected:
-  class Wire; // what the ranks of a process share; MessageEngine.cpp
+  class Wire; // state that the ranks of a process share; MessageEngine.cpp
   static Result<std::shared_ptr<Wire>> connect(const Membership &membership, const Options &options,
                                                const Carry &carry);
   explicit MessageEngine(std::shared_ptr<Wire> wire);

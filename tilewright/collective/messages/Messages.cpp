@@ -55,8 +55,9 @@ void Messages::end(Incoming &incoming) {
       if (incoming.expected->bytes == 0)
         count(incoming, 1);
     } else if (auto found = expectations.find(header.key); found != expectations.end()) {
-      // It was asked for while it came; or it did not fit, and does not now.
-      if (meets(incoming, *found->second, header.bytes) && header.bytes == 0)
+      // Either a receive was posted while the message arrived, or one was posted before that does
+      // not match the message.
+      if (matchReceive(incoming, *found->second, header.bytes) && header.bytes == 0)
         count(incoming, 1);
     } else {
       early[header.key].push_back({header, std::move(incoming.parked)});
@@ -76,8 +77,8 @@ void Messages::end(Incoming &incoming) {
     break;
   case Header::hello:
     break;
-  case Header::where:
-    wheres[header.key.from] =
+  case Header::status:
+    statuses[header.key.from] =
         std::string(reinterpret_cast<const char *>(incoming.parked.data()), header.bytes);
     break;
   }
@@ -93,7 +94,7 @@ void Messages::deliver(const Header &header, std::span<const std::byte> bytes) {
   end(incoming);
 }
 
-bool Messages::meets(Incoming &incoming, Expected &expected, size_t have) {
+bool Messages::matchReceive(Incoming &incoming, Expected &expected, size_t have) {
   if (incoming.expected || incoming.header.type != Header::data ||
       incoming.header.key != expected.key || !isFitting(expected, incoming.header))
     return false;
@@ -149,7 +150,7 @@ void Messages::send(const Key &key, uint64_t site, std::string_view text, uint64
   const int64_t process = membership.processOfRank[static_cast<size_t>(key.to)];
   if (process != membership.process)
     return post(process, header, bytes, &sent);
-  // Another rank of this process.
+  // The target is another rank of this process.
   deliver(header, bytes);
   sent.bytes.fetch_add(bytes.size(), std::memory_order_release);
   wake();
@@ -177,13 +178,13 @@ void Messages::lose(int64_t process, std::string_view where, std::string_view wh
 
 void Messages::fail(std::string text) {
   failure.set(std::move(text));
-  passOnFailure();
+  forwardFailure();
 }
 
-/// The first failure that is known here, once; also one that came from others, because whoever
-/// hears next that this process has left should know why.
-void Messages::passOnFailure() {
-  if (hasToldFailure.exchange(true))
+/// Forwards the first failure that this process knows, once. That failure may have come from a
+/// peer: processes that later notice that this process is gone should learn the original reason.
+void Messages::forwardFailure() {
+  if (hasForwardedFailure.exchange(true))
     return;
   {
     std::lock_guard lock(mutex);
@@ -197,7 +198,7 @@ void Messages::passOnFailure() {
 
 void Messages::leaveRun(int64_t rank, int64_t run) {
   if (failure.isSet())
-    passOnFailure();
+    forwardFailure();
   {
     std::lock_guard lock(mutex);
     int64_t &last = leftRuns[static_cast<size_t>(rank)];
@@ -208,16 +209,16 @@ void Messages::leaveRun(int64_t rank, int64_t run) {
     header.key.sequence = static_cast<uint64_t>(run);
     tellAll(header, "");
   }
-  flushFor(50ms); // whoever leaves may not come again to send the rest
+  flushFor(50ms); // a leaving rank may never call progress() again
   wake();
 }
 
-std::optional<std::string> Messages::whoNeverComes(const Lane &lane, const Operation *operation,
-                                                   int64_t run) {
+std::optional<std::string> Messages::departedMember(const OrderedChannel &channel,
+                                                    const Operation *operation, int64_t run) {
   std::lock_guard lock(mutex);
-  for (size_t i = 0; operation && i < lane.members.size(); ++i) {
-    const auto other = static_cast<size_t>(lane.members[i]);
-    if (i == lane.mine || !operation->isMissing(i))
+  for (size_t i = 0; operation && i < channel.members.size(); ++i) {
+    const auto other = static_cast<size_t>(channel.members[i]);
+    if (i == channel.mine || !operation->isMissing(i))
       continue;
     auto goodbye = haveSaidGoodbye.find(membership.processOfRank[other]);
     if (goodbye != haveSaidGoodbye.end() && goodbye->second)
@@ -228,18 +229,18 @@ std::optional<std::string> Messages::whoNeverComes(const Lane &lane, const Opera
   return std::nullopt;
 }
 
-void Messages::say(int64_t rank, std::string_view where) {
+void Messages::publishStatus(int64_t rank, std::string_view status) {
   std::lock_guard lock(mutex);
   Header header;
-  header.type = Header::where;
+  header.type = Header::status;
   header.key.from = static_cast<int32_t>(rank);
-  tellAll(header, where);
+  tellAll(header, status);
 }
 
-std::string Messages::whereIs(int64_t rank) {
+std::string Messages::peerStatus(int64_t rank) {
   std::lock_guard lock(mutex);
-  auto found = wheres.find(rank);
-  return found == wheres.end() ? "has not sent its part" : found->second;
+  auto found = statuses.find(rank);
+  return found == statuses.end() ? "has not sent its data" : found->second;
 }
 
 Traffic Messages::traffic() {

@@ -1,145 +1,154 @@
-// Messages: what carries collectives between processes that share no memory.
+// Messages: the point-to-point layer under collectives between processes without shared memory.
 #ifndef TILEWRIGHT_COLLECTIVE_MESSAGES_MESSAGES_H
 #define TILEWRIGHT_COLLECTIVE_MESSAGES_MESSAGES_H
 
-#include "tilewright/collective/Driver.h"
+#include "tilewright/collective/ProgressEngine.h"
 
 #include <span>
 
 namespace tilewright::collective::messages {
 
-/// Which message of which collective.
+/// Identifies a message of a collective.
 struct Key {
-  uint64_t lane = 0, sequence = 0;
+  uint64_t channel = 0, sequence = 0;
   int32_t from = 0, to = 0; // ranks
   uint32_t phase = 0;
   bool operator==(const Key &) const = default;
 };
 struct KeyHash {
   size_t operator()(const Key &key) const {
-    const int64_t parts[] = {static_cast<int64_t>(key.lane), static_cast<int64_t>(key.sequence),
+    const int64_t parts[] = {static_cast<int64_t>(key.channel), static_cast<int64_t>(key.sequence),
                              key.from, key.to, key.phase};
     return hashOf(parts, 0);
   }
 };
 
-/// In front of each message. Who receives compares `site` with what it expects, so a rank that
-/// came with another collective is found when its first message is.
+/// Precedes each message. The receiver compares `site` with its own call, so a rank that called a
+/// different collective is detected at its first message.
 struct Header {
   static constexpr uint32_t right = 0x74696c77;
-  enum Type : uint32_t { data, aborted, leftRun, goodbye, where, hello }; // hello: for carriers
+  /// Only transports use `hello`.
+  enum Type : uint32_t { data, aborted, leftRun, goodbye, status, hello };
   uint32_t magic = right;
   Type type = data;
   Key key;
   uint64_t site = 0;
-  uint64_t offset = 0, bytes = 0; // of what follows, in what is expected
-  int64_t process = 0;            // that sends it
-  uint64_t number = 0;            // for carriers whose messages overtake each other
-  int64_t at = 0;                 // for carriers with a clock of their own: when it arrives
-  char text[80] = {};             // of the call
+  uint64_t offset = 0, bytes = 0; // position and size of the payload in the expected buffer
+  int64_t process = 0;            // the sending process
+  uint64_t number = 0;            // for transports that reorder messages
+  int64_t at = 0;                 // for transports with a simulated clock: arrival time
+  char text[80] = {};             // describes the call
 
-  /// Nobody sends more at once than it has memory for; whoever says so is not one of us.
+  /// No rank sends a terabyte at once, so a header with more bytes did not come from our processes.
   bool isRight() const { return magic == right && bytes <= (uint64_t(1) << 40); }
 };
 
-/// What is expected of one rank. Stays where it is until forgotten.
+/// A posted receive from one rank. Its address must not change until forget().
 struct Expected {
   Key key;
   uint64_t site = 0;
   std::byte *to = nullptr;
   size_t bytes = 0;
-  std::atomic<size_t> received = 0;      // from the beginning
-  std::atomic<bool> isDifferent = false; // the other came with something else: `text`
+  std::atomic<size_t> received = 0;      // a prefix, if the transport keeps the order
+  std::atomic<bool> isDifferent = false; // the peer called something else: `text`
   std::string text;                      // set before isDifferent
-  std::atomic<int64_t> at = 0;           // the latest Header::at of what came
-  /// A message of no bytes counts as one.
+  std::atomic<int64_t> at = 0;           // the latest Header::at of its messages
+  /// A message without payload counts as one byte.
   bool isThere() const {
     return received.load(std::memory_order_acquire) >= (bytes > 0 ? bytes : 1);
   }
 };
 
-/// How far something that was sent has left; the bytes must stay until then.
+/// Counts the bytes of a send that have been sent; until all have, the sender's buffer must stay
+/// valid.
 struct Sent {
   std::atomic<size_t> bytes = 0;
 };
 
-/// Bytes that left this process for others.
+/// Bytes that this process sent to other processes.
 struct Traffic {
   uint64_t payload = 0, headers = 0;
 };
 
-/// Brings messages to whoever expects them, and keeps those that come before. What carries them
-/// from process to process (connections, a fabric, MPI, a simulation) derives from this. Nothing
-/// here blocks except progress(). Thread-safe.
+/// Matches messages with posted receives, and buffers unexpected messages. Transports (TCP
+/// connections, UCX, MPI, a simulation) derive from this class. Only progress() blocks.
+/// Thread-safe.
 class Messages {
 public:
   Messages(const Membership &membership, FailureBox &failure);
   virtual ~Messages() = default;
 
-  /// Gives what comes for this to it, also what came before.
+  /// Posts a receive, which gets all matching data, including data that has already arrived.
   void expect(Expected &expected);
   void forget(Expected &expected);
 
-  /// Sends now what can be sent now, the rest as it goes on. Messages may overtake each other; if
-  /// several have one key, `received` counts for nothing until they are all there.
+  /// Sends as much as possible now, and the remaining bytes during progress(). Messages may
+  /// overtake each other: if several have the same key, `received` is meaningful only when all have
+  /// arrived.
   void send(const Key &key, uint64_t site, std::string_view text, uint64_t offset,
             std::span<const std::byte> bytes, Sent &sent);
-  /// What was sent with this is not read any more.
+  /// Cancels a send: its bytes are not read after this returns.
   void forget(Sent &sent);
 
-  /// Sends and receives what can be; waits up to `longest` if there is nothing.
+  /// Sends and receives what is possible; waits up to `longest` if nothing is.
   virtual void progress(std::chrono::milliseconds longest) = 0;
-  /// Ends a progress() that waits.
+  /// Wakes a thread that waits in progress().
   virtual void wake() = 0;
-  /// A rank of this process goes on with what arrived then: for carriers with a clock of their own.
+  /// Called when a rank of this process has processed data that arrived at time `at`; for
+  /// transports with a simulated clock.
   virtual void reach(int64_t rank, int64_t at) {}
 
-  /// Sets the failure, and tells the others as well as it goes in a moment.
+  /// Sets the failure, and tries for a short time to notify all peers.
   void fail(std::string text);
-  /// Of a rank of this process.
+  /// Announces that a rank of this process leaves a run.
   void leaveRun(int64_t rank, int64_t run);
-  /// A member of the lane that is missing in the operation and has left the run or the job, with
-  /// what it did: it said so behind all that it had sent.
-  std::optional<std::string> whoNeverComes(const Lane &lane, const Operation *operation,
-                                           int64_t run);
-  /// Tells all others where a rank of this process is, for their messages.
-  void say(int64_t rank, std::string_view where);
-  std::string whereIs(int64_t rank);
+  /// If a member of the channel that the operation waits for has left the run or the job, describes
+  /// which one. A member announces its departure after sending all its data, so no data from it can
+  /// still be in flight.
+  std::optional<std::string> departedMember(const OrderedChannel &channel,
+                                            const Operation *operation, int64_t run);
+  /// Publishes the status of a rank of this process, for the error messages of peers.
+  void publishStatus(int64_t rank, std::string_view status);
+  std::string peerStatus(int64_t rank);
   Traffic traffic();
 
 protected:
-  /// A message on its way in: where its bytes go.
+  /// A message that is being received, and the destination of its bytes.
   struct Incoming {
     Header header;
-    Expected *expected = nullptr;  // null: it is parked
-    std::vector<std::byte> parked; // until somebody expects it
+    Expected *expected = nullptr;  // null: it is unexpected and is buffered in `parked`
+    std::vector<std::byte> parked; // until a receive is posted for it
     std::byte *begin() { return expected ? expected->to + header.offset : parked.data(); }
   };
-  // All that follow are called with `mutex` held.
+  // Call the functions below with `mutex` held, unless their comment says otherwise.
   void begin(Incoming &incoming, const Header &header);
-  /// This many more bytes are where they belong; those of a message need not be told one by one.
+  /// Counts `bytes` more received bytes; a transport may count several parts at once.
   static void count(const Incoming &incoming, size_t bytes);
-  /// The message is whole.
+  /// Completes the message.
   void end(Incoming &incoming);
-  /// One that is whole already.
+  /// Handles a message that has arrived completely.
   void deliver(const Header &header, std::span<const std::byte> bytes);
-  /// Whether one that is being read finds its place now; `have` bytes of it have come.
-  bool meets(Incoming &incoming, Expected &expected, size_t have);
+  /// Whether a message that is being received matches this newly posted receive. If so, moves the
+  /// `have` bytes that have already arrived.
+  bool matchReceive(Incoming &incoming, Expected &expected, size_t have);
 
-  /// To another process. `sent` may be null; then the bytes are gone when this returns.
+  /// Sends to another process. If `sent` is null, the bytes are copied before this returns.
   virtual void post(int64_t process, const Header &header, std::span<const std::byte> bytes,
                     Sent *sent) = 0;
-  /// For messages that are being read in parts: they find or lose their place.
+  /// Called when a receive was posted (adopt) or cancelled (abandon), for transports that may have
+  /// received part of a matching message by then.
   virtual void adopt(Expected &) {}
   virtual void abandon(Expected &) {}
   virtual void withdraw(Sent &sent) = 0;
-  /// Does what is needed for posted messages to leave, for a moment at most. Takes the mutex.
+  /// Makes progress until all posted messages have been sent, for at most `longest`. Takes the
+  /// mutex.
   virtual void flushFor(std::chrono::milliseconds longest) = 0;
 
   void tellAll(Header header, std::string_view text);
-  /// So that nobody takes this for a death. Takes the mutex.
+  /// Announces an orderly exit, so that peers do not report that this process died. Takes the
+  /// mutex.
   void sayGoodbye();
-  /// The processes' connection has ended: a death, unless it said goodbye.
+  /// Handles the end of the connection to `process`: the process has died, unless it said goodbye.
   void lose(int64_t process, std::string_view where, std::string_view why);
 
   const Membership membership;
@@ -150,9 +159,9 @@ protected:
 
 private:
   static bool isFitting(Expected &expected, const Header &header);
-  void passOnFailure();
+  void forwardFailure();
 
-  std::atomic<bool> hasToldFailure = false;
+  std::atomic<bool> hasForwardedFailure = false;
   // guarded by mutex:
   std::vector<int64_t> others; // processes
   std::unordered_map<Key, Expected *, KeyHash> expectations;
@@ -163,7 +172,7 @@ private:
   std::unordered_map<Key, std::vector<Parked>, KeyHash> early;
   std::vector<int64_t> leftRuns;           // by rank
   std::map<int64_t, bool> haveSaidGoodbye; // by process
-  std::map<int64_t, std::string> wheres;   // by rank, what it said last
+  std::map<int64_t, std::string> statuses; // by rank, its latest status
 };
 
 } // namespace tilewright::collective::messages

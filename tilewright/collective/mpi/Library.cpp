@@ -12,7 +12,7 @@ static Result<Library> open(const std::string &file) {
   if (!handle)
     return Status(Error::carrierUnavailable,
                   concat("mpi: cannot load '", file, "': ", dlerror(),
-                         "; name the library of your MPI's standard ABI with runtime.mpi-library"));
+                         "; set runtime.mpi-library to the standard-ABI library of your MPI"));
   Library library;
   library.file = file;
   const char *missing = nullptr;
@@ -21,17 +21,18 @@ static Result<Library> open(const std::string &file) {
     missing = "MPI_" #name;
   TILEWRIGHT_MPI_FUNCTIONS(TILEWRIGHT_MPI_FIND)
 #undef TILEWRIGHT_MPI_FIND
-  // An MPI from before the standard ABI has most of these functions and other handles; it does not
-  // have this one, which is asked for before any other is called.
+  // An MPI that predates the standard ABI has most of these functions, but with different handles.
+  // It lacks MPI_Abi_get_version, so check for that function before calling any other.
   if (missing || !library.Abi_get_version)
     return Status(Error::carrierUnavailable,
-                  concat("mpi: '", file, "' has no ", missing,
-                         ", so it is not an MPI with the standard ABI of MPI 5; such a library is "
-                         "called libmpi_abi.so.1"));
+                  concat("mpi: '", file, "' does not export ", missing,
+                         ", so it does not implement the standard ABI of MPI 5; "
+                         "use a library such as libmpi_abi.so.1"));
   int major = 0, minor = 0;
   if (library.Abi_get_version(&major, &minor) != abi::success || major != 1)
-    return Status(Error::carrierUnavailable, concat("mpi: '", file, "' has version ", major, ".",
-                                                    minor, " of the standard ABI, not 1"));
+    return Status(Error::carrierUnavailable,
+                  concat("mpi: '", file, "' implements version ", major, ".", minor,
+                         " of the standard ABI, expected version 1"));
   return library;
 }
 
@@ -43,9 +44,8 @@ Result<const Library *> Library::load(const std::string &file) {
     TILEWRIGHT_ASSIGN(loaded, open(file));
   } else if (loaded->file != file) {
     return Status(Error::carrierUnavailable,
-                  concat("mpi: '", file, "' is wanted, but '", loaded->file,
-                         "' is loaded in this process, "
-                         "and there is one MPI in a process"));
+                  concat("mpi: cannot load '", file, "': this process has loaded '", loaded->file,
+                         "', and a process can use only one MPI"));
   }
   return &*loaded;
 }

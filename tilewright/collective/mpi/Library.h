@@ -9,9 +9,9 @@
 
 namespace tilewright::collective::mpi {
 
-/// What we use of the ABI that MPI 5 lays down in chapter 20, so that one build of ours runs with
-/// the MPI of any site. By hand, for few have its header: handles are pointers that nobody follows,
-/// and constants are numbers.
+/// The part that we use of MPI's standard ABI (MPI 5, chapter 20), with which one build runs with
+/// any site's MPI. Declared by hand, because few sites have its header. Handles are opaque pointers
+/// that are never dereferenced, and constants are numbers.
 namespace abi {
 template <typename Tag> using Handle = Tag *;
 using Comm = Handle<struct CommTag>;
@@ -37,7 +37,7 @@ inline constexpr int threadSerialized = 2048, threadMultiple = 4096;
 inline constexpr size_t longestErrorText = 512, longestVersionText = 8192;
 } // namespace abi
 
-/// One pointer for each function that is used, under its name in MPI without the prefix.
+/// A pointer to each MPI function that we use, named as in MPI without the prefix MPI_.
 struct Library {
 #define TILEWRIGHT_MPI_FUNCTIONS(F)                                                                \
   F(Abi_get_version, int *major, int *minor)                                                       \
@@ -66,9 +66,10 @@ struct Library {
   std::string file;
   std::string errorText(int code) const;
 
-  /// Stays loaded: MPI can be begun and ended once in a process.
-  ///  - carrierUnavailable (E6060): says what the loader says, which function is missing, or that
-  ///    it is another ABI; also if the process has already loaded another MPI through this.
+  /// Loads the library, which stays loaded, because a process can initialize and finalize MPI only
+  /// once.
+  ///  - carrierUnavailable (E6060): with dlerror(), the name of the missing function, or the ABI
+  ///    version; also if this process has already loaded another MPI through this function.
   static Result<const Library *> load(const std::string &file);
 };
 

@@ -27,7 +27,8 @@ uint64_t hashOf(const std::string &job) {
   return first;
 }
 
-/// Messages that a port sends and takes for one job, epoch and process.
+/// The MPI transport of one process in one epoch of a job. All transports of a process share its
+/// port.
 class Carrier final : public Messages, private Receiver {
 public:
   Carrier(const Membership &membership, FailureBox &failure, Port &port)
@@ -49,15 +50,15 @@ public:
 
 private:
   struct Peer {
-    int rank = -1;                 // in MPI's world
-    std::optional<uint64_t> epoch; // as it says in its hello
+    int rank = -1;                 // in MPI_COMM_WORLD
+    std::optional<uint64_t> epoch; // from its hello
   };
 
   Address addressOf(int64_t process) const { return {job, membership.epoch, process}; }
   std::string keyOf(int64_t process) const {
     return concat(membership.job, "/mpi/", membership.epoch, "/", process);
   }
-  Status meet(KeyValueStore &store, Rendezvous &meeting);
+  Status connectAll(KeyValueStore &store, Rendezvous &rendezvous);
   Result<int> rankIn(const std::string &note, int64_t process) const;
   Status sayHello(int64_t process, int rank);
 
@@ -65,7 +66,7 @@ private:
   void broken(const std::string &why) override;
   void post(int64_t process, const Header &header, std::span<const std::byte> bytes,
             Sent *sent) override;
-  void withdraw(Sent &) override {} // it was copied
+  void withdraw(Sent &) override {} // post() copies
   void flushFor(std::chrono::milliseconds longest) override;
 
   Port &port;
@@ -81,13 +82,13 @@ Result<int> Carrier::rankIn(const std::string &note, int64_t process) const {
   const char *end = note.data() + note.size();
   if (auto [rest, error] = std::from_chars(note.data(), end, rank);
       error != std::errc() || rest != end)
-    return Status(Error::ranksNotConnected,
-                  concat("'", note, "' under '", keyOf(process), "' is not a rank of MPI"));
+    return Status(Error::ranksNotConnected, concat("key '", keyOf(process), "' has value '", note,
+                                                   "', expected an MPI rank"));
   if (rank < 0 || rank >= port.size())
     return Status(Error::ranksNotConnected,
-                  concat(membership.ranksText(process), " (process ", process, ") is rank ", rank,
-                         " of MPI, but process ", membership.process, " is in a world of ",
-                         port.size(), "; start all processes by one mpiexec"));
+                  concat(membership.ranksText(process), " (process ", process, ") has MPI rank ",
+                         rank, ", but MPI_COMM_WORLD of process ", membership.process, " has ",
+                         port.size(), " ranks; start all processes with one mpiexec"));
   return rank;
 }
 
@@ -106,34 +107,35 @@ Status Carrier::sayHello(int64_t process, int rank) {
 Status Carrier::connect(KeyValueStore &store, const MpiEngine::Options &options) {
   if (bell.get() < 0)
     return systemFailure("eventfd");
-  Rendezvous meeting(membership, store, after(options.connectPatience), [this]() -> Status {
-    port.turn();
+  Rendezvous rendezvous(membership, store, after(options.connectTimeout), [this]() -> Status {
+    port.progress();
     return failure.isSet() ? Status(Error::ranksNotConnected,
-                                    concat("while the others were connecting, ", failure.text()))
+                                    concat("while the job was connecting, ", failure.text()))
                            : Status();
   });
-  Status status = meet(store, meeting);
-  return status.isOk() ? std::move(status) : meeting.giveUp(std::move(status));
+  Status status = connectAll(store, rendezvous);
+  return status.isOk() ? std::move(status) : rendezvous.giveUp(std::move(status));
 }
 
-Status Carrier::meet(KeyValueStore &store, Rendezvous &meeting) {
-  // Whoever reads the note may write at once.
+Status Carrier::connectAll(KeyValueStore &store, Rendezvous &rendezvous) {
+  // Attach first, because a peer may send as soon as it has read this process's MPI rank from the
+  // store.
   port.attach(addressOf(membership.process), *this);
   isAttached = true;
   TILEWRIGHT_TRY(store.put(keyOf(membership.process), concat(port.rank())));
   for (int64_t process : membership.processes()) {
     if (process == membership.process)
       continue;
-    TILEWRIGHT_ASSIGN(const std::string note, meeting.note(keyOf(process), process));
+    TILEWRIGHT_ASSIGN(const std::string note, rendezvous.note(keyOf(process), process));
     Result<int> rank = rankIn(note, process);
     Status status = rank.isOk() ? sayHello(process, *rank) : std::move(rank).takeStatus();
     if (!status.isOk())
-      return meeting.blame(process, std::move(status));
+      return rendezvous.blame(process, std::move(status));
     std::lock_guard lock(mutex);
     peers[process].rank = *rank;
   }
   while (true) {
-    port.turn();
+    port.progress();
     std::vector<int64_t> missing;
     {
       std::lock_guard lock(mutex);
@@ -145,9 +147,9 @@ Status Carrier::meet(KeyValueStore &store, Rendezvous &meeting) {
     }
     if (missing.empty())
       return Status();
-    if (std::chrono::steady_clock::now() >= meeting.deadline)
-      return waitedInVain(membership, missing);
-    TILEWRIGHT_TRY(meeting.event(bell.get(), POLLIN, missing, after(1ms)).takeStatus());
+    if (std::chrono::steady_clock::now() >= rendezvous.deadline)
+      return connectTimedOut(membership, missing);
+    TILEWRIGHT_TRY(rendezvous.event(bell.get(), POLLIN, missing, after(1ms)).takeStatus());
   }
 }
 
@@ -166,7 +168,7 @@ void Carrier::post(int64_t process, const Header &header, std::span<const std::b
     sent->bytes.fetch_add(bytes.size(), std::memory_order_release);
   const int rank = peers.at(process).rank;
   if (rank < 0)
-    return; // it never came
+    return; // it never connected
   sentBytes.payload += bytes.size();
   sentBytes.headers += sizeof(Header);
   Status status = port.send(rank, addressOf(process), header, bytes);
@@ -179,37 +181,37 @@ void Carrier::take(const Header &header, std::span<const std::byte> bytes) {
     std::lock_guard lock(mutex);
     auto peer = peers.find(header.process);
     if (peer == peers.end())
-      return; // not one of this job
+      return; // not a process of this job
     if (header.type == Header::hello)
       peer->second.epoch = header.site;
     else
       deliver(header, bytes);
   }
-  wake(); // its threads may all wait while somebody else turns the port
+  wake(); // all its threads may sleep while another engine's thread drives the port
 }
 
 void Carrier::broken(const std::string &why) {
-  failure.set(concat("MPI does not work any more in process ", membership.process, ": ", why));
+  failure.set(concat("MPI failed in process ", membership.process, ": ", why));
   wake();
 }
 
 void Carrier::flushFor(std::chrono::milliseconds longest) {
   const Deadline deadline = after(longest);
   for (const Address own = addressOf(membership.process);; std::this_thread::sleep_for(20us)) {
-    port.turn();
+    port.progress();
     if (port.underWay(own) == 0 || std::chrono::steady_clock::now() >= deadline)
       return;
   }
 }
 
-/// MPI has nothing to sleep on: between looks that find nothing the pauses get longer. Whoever was
-/// about to sleep when the bell rang has missed it, so nobody sleeps for long.
+/// MPI has no file descriptor to wait on, so this polls with growing pauses. A thread that is about
+/// to sleep when wake() is called misses the wakeup, so pauses are short.
 void Carrier::progress(std::chrono::milliseconds longest) {
-  if (port.turn() || longest.count() == 0)
+  if (port.progress() || longest.count() == 0)
     return;
   ++sleepers;
   const Deadline deadline = after(std::min(longest, 1ms));
-  for (timespec pause = {0, 5'000}; !port.turn() && std::chrono::steady_clock::now() < deadline;
+  for (timespec pause = {0, 5'000}; !port.progress() && std::chrono::steady_clock::now() < deadline;
        pause.tv_nsec = std::min<long>(2 * pause.tv_nsec, 500'000)) {
     pollfd poll = {bell.get(), POLLIN, 0};
     if (ppoll(&poll, 1, &pause, nullptr) == 1) {
@@ -226,7 +228,7 @@ void Carrier::progress(std::chrono::milliseconds longest) {
 Result<std::unique_ptr<Messages>> connectCarrier(const Membership &membership, KeyValueStore &store,
                                                  const MpiEngine::Options &options,
                                                  FailureBox &failure) {
-  TILEWRIGHT_ASSIGN(Port * port, Port::open(options.library, after(options.connectPatience)));
+  TILEWRIGHT_ASSIGN(Port * port, Port::open(options.library, after(options.connectTimeout)));
   auto carrier = std::make_unique<Carrier>(membership, failure, *port);
   TILEWRIGHT_TRY(carrier->connect(store, options));
   return std::unique_ptr<Messages>(std::move(carrier));

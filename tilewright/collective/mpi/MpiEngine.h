@@ -1,4 +1,4 @@
-// MpiEngine: collectives between processes that share no memory, over the MPI of a site.
+// MpiEngine: collectives between processes without shared memory, over the site's MPI.
 #ifndef TILEWRIGHT_COLLECTIVE_MPI_MPIENGINE_H
 #define TILEWRIGHT_COLLECTIVE_MPI_MPIENGINE_H
 
@@ -6,19 +6,19 @@
 
 namespace tilewright::collective::mpi {
 
-/// For processes that were started by one mpiexec. MPI carries messages and nothing else: sums are
-/// ours, in the order of the group and for every type, as with all engines. The library is loaded,
-/// and MPI begun unless the program has done so, when the first engine connects.
+/// An engine for processes started by the same mpiexec. MPI only transports messages; as with all
+/// engines, we compute the reductions, in group order and for every type. The first engine that
+/// connects loads the library, and initializes MPI unless the program has done so.
 ///
-/// MPI says nothing of a process that has died, or late. So a death ends in the deadline, unless
-/// somebody who knows calls revoke(), as membership does.
+/// MPI reports the death of a process late or never. So ranks notice a death only when they time
+/// out, unless a caller that detects it (for example, through membership::Group) calls revoke().
 class MpiEngine final : public messages::MessageEngine {
 public:
   struct Options : messages::MessageEngine::Options {
     std::string library = "libmpi_abi.so.1";
-    std::chrono::nanoseconds connectPatience = std::chrono::seconds(60);
+    std::chrono::nanoseconds connectTimeout = std::chrono::seconds(60);
   };
-  ///  - carrierUnavailable (E6060): there is no MPI with the standard ABI.
+  ///  - carrierUnavailable (E6060): no MPI with the standard ABI was found.
   ///  - ranksNotConnected (E6032), rankFenced (E6033)
   static Result<std::unique_ptr<MpiEngine>> connect(const Membership &membership,
                                                     KeyValueStore &store, const Options &options);
@@ -27,7 +27,7 @@ private:
   using MessageEngine::MessageEngine;
 };
 
-/// What carries the messages, for engines that are made of several.
+/// Connects the transport alone, for engines that combine several transports.
 Result<std::unique_ptr<messages::Messages>> connectCarrier(const Membership &membership,
                                                            KeyValueStore &store,
                                                            const MpiEngine::Options &options,

@@ -6,14 +6,14 @@ namespace tilewright::collective::conformance {
 namespace {
 class MpiJob final : public ConnectedJob<MpiJob, mpi::MpiEngine> {};
 
-/// All carriers of a job are in one process of MPI here, which sends to itself; several processes
-/// of MPI are in MpiProcessTest.
-MpiJob::Connect connectWith(std::chrono::nanoseconds patience) {
+/// Here all transports of a job are in the same MPI process, which sends to itself. MpiProcessTest
+/// uses several MPI processes.
+MpiJob::Connect connectWith(std::chrono::nanoseconds timeout) {
   return [=](const Membership &members, KeyValueStore &store) {
     mpi::MpiEngine::Options options;
     options.library = TILEWRIGHT_TEST_MPI_LIBRARY;
-    options.canSpin = false; // ranks are threads of one process, and not alone
-    options.patience = patience;
+    options.canSpin = false; // ranks are threads of one process and share its cores
+    options.timeout = timeout;
     return mpi::MpiEngine::connect(members, store, options);
   };
 }

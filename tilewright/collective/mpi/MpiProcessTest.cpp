@@ -1,4 +1,4 @@
-// Processes that mpiexec starts, with an MPI that has the standard ABI.
+// Tests with processes that mpiexec starts, with an MPI that has the standard ABI.
 #include "tilewright/collective/mpi/MpiEngine.h"
 #include "tilewright/collective/mpi/Port.h"
 #include "tilewright/collective/test/Processes.h"
@@ -19,11 +19,11 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-/// What all processes said, and with which status mpiexec ended.
+/// The output of all processes, and the exit status of mpiexec.
 struct Answer {
   std::string text;
   int status = 0;
-  /// The number behind `before` in the line of a rank.
+  /// The number after `before` in the line of a rank.
   double number(int rank, const std::string &before) const {
     const size_t at = text.find(concat("rank ", rank, ": ", before));
     EXPECT_NE(at, std::string::npos) << text;
@@ -33,7 +33,7 @@ struct Answer {
   }
 };
 
-/// What MPICH leaves there when it is not ended.
+/// Files that MPICH leaves behind if it is not finalized.
 std::set<std::filesystem::path> filesOfMpich() {
   std::set<std::filesystem::path> files;
   std::error_code ignored;
@@ -43,15 +43,15 @@ std::set<std::filesystem::path> filesOfMpich() {
   return files;
 }
 
-/// Until `speakers` of the processes have said how they ended.
+/// Waits until `speakers` of the processes have reported how they ended.
 Answer run(int processes, const std::string &what, int speakers = -1) {
   std::string directory = std::filesystem::temp_directory_path() / "tilewright-mpi-XXXXXX";
   EXPECT_TRUE(mkdtemp(directory.data()));
   const std::string program =
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("MpiRank");
-  // mpiexec ends all processes when one dies, so a shell stands between, and is deaf to the signal
-  // that tells of deaths. The name of the host need not be one of its network.
-  // What leaks when it ends is MPI's; our carrier's leaks are looked for in MpiConformanceTest.
+  // mpiexec ends all processes when one dies, so a shell is in between that ignores the signal that
+  // reports deaths. The host name need not resolve, so use localhost. Leaks at exit are MPI's;
+  // MpiConformanceTest looks for leaks of our transport.
   const std::string command =
       concat("ASAN_OPTIONS=detect_leaks=0 timeout 100 '" TILEWRIGHT_TEST_MPIEXEC
              "' -localhost localhost -disable-auto-cleanup -n ",
@@ -81,7 +81,7 @@ Answer run(int processes, const std::string &what, int speakers = -1) {
   return answer;
 }
 
-/// In processes of their own, before this one has an MPI: there is one in each.
+/// In child processes, because a process can load only one MPI.
 TEST(MpiEngine, OneThatIsNoneOrOfAnotherAbiIsNamed) {
   auto answer = [](const std::string &library) {
     test::Processes processes;
@@ -94,7 +94,7 @@ TEST(MpiEngine, OneThatIsNoneOrOfAnotherAbiIsNamed) {
   };
   EXPECT_THAT(answer("libmpi-of-nobody.so"),
               HasSubstr("E6060 collective: mpi: cannot load 'libmpi-of-nobody"));
-  EXPECT_THAT(answer("libm.so.6"), HasSubstr("so it is not an MPI with the standard ABI"));
+  EXPECT_THAT(answer("libm.so.6"), HasSubstr("so it does not implement the standard ABI"));
 }
 
 TEST(MpiEngine, EveryKindOfCollectiveIsRightBetweenProcesses) {
@@ -104,7 +104,7 @@ TEST(MpiEngine, EveryKindOfCollectiveIsRightBetweenProcesses) {
     EXPECT_THAT(answer.text, HasSubstr(concat("rank ", rank, ": 100 steps were right")));
 }
 
-/// 2 (h - 1) / h of a tensor for two hosts: once its bytes.
+/// 2 (h - 1) / h of a tensor for two hosts: its size once.
 TEST(MpiEngine, CarriesMessagesBetweenHosts) {
   const Answer answer = run(4, "hosts");
   EXPECT_EQ(answer.status, 0) << answer.text;
@@ -114,7 +114,7 @@ TEST(MpiEngine, CarriesMessagesBetweenHosts) {
   EXPECT_EQ(left, 2 * (size_t(4) << 20)) << answer.text;
 }
 
-/// MPI itself does not say that somebody has died.
+/// MPI itself does not report the death.
 TEST(MpiEngine, AKilledProcessIsNamedByTheGroupAndTheOthersGoOn) {
   const Answer answer = run(3, "killed", 2);
   for (int rank = 0; rank < 2; ++rank) {
@@ -127,7 +127,7 @@ TEST(MpiEngine, AKilledProcessIsNamedByTheGroupAndTheOthersGoOn) {
               HasSubstr("'all_reduce.3' (all_reduce, order 0) of f32[5000] at train.py:41"));
 }
 
-/// Printed, not judged: what our own sums cost over MPI's messages.
+/// Printed, not checked: the cost of our own sums over MPI's messages.
 TEST(MpiEngine, IsTimedBesideTheMpiItUses) {
   const Answer answer = run(2, "timed");
   EXPECT_EQ(answer.status, 0) << answer.text;
@@ -145,18 +145,18 @@ TEST(MpiEngine, WhoNeverBeginsMpiIsNotWaitedForWithoutEnd) {
 TEST(MpiEngine, AProcessOfAnotherWorldIsNamed) {
   const Answer answer = run(2, "strange");
   EXPECT_THAT(answer.text,
-              HasSubstr("E6032 collective: rank 1 (process 1) is rank 5 of MPI, but process 0 is "
-                        "in a world of 2; start all processes by one mpiexec"));
+              HasSubstr("E6032 collective: rank 1 (process 1) has MPI rank 5, but MPI_COMM_WORLD "
+                        "of process 0 has 2 ranks; start all processes with one mpiexec"));
 }
 
 MpiEngine::Options optionsHere() {
   MpiEngine::Options options;
   options.library = TILEWRIGHT_TEST_MPI_LIBRARY;
-  options.connectPatience = 20s;
+  options.connectTimeout = 20s;
   return options;
 }
 
-/// Both are in this process, of which MPI makes a world of one.
+/// Both are in this process, which is an MPI world of its own.
 TEST(MpiEngine, ALateRankOfAnotherEpochIsFencedAndTheOthersMeetAllTheSame) {
   MemoryKeyValueStore store;
   std::unique_ptr<MpiEngine> first;
@@ -169,7 +169,7 @@ TEST(MpiEngine, ALateRankOfAnotherEpochIsFencedAndTheOthersMeetAllTheSame) {
   const Status late =
       MpiEngine::connect(test::membershipOf(1, 2, 4), stale, optionsHere()).takeStatus();
   EXPECT_EQ(late.error(), Error::rankFenced) << late.toString();
-  EXPECT_THAT(late.message(), HasSubstr("with epoch 4, which has epoch 5"));
+  EXPECT_THAT(late.message(), HasSubstr("with epoch 4, but the current epoch is 5"));
   auto second = MpiEngine::connect(test::membershipOf(1, 2, 5), store, optionsHere());
   EXPECT_TRUE(second.isOk()) << std::move(second).takeStatus().toString();
   waiting.join();
@@ -178,10 +178,10 @@ TEST(MpiEngine, ALateRankOfAnotherEpochIsFencedAndTheOthersMeetAllTheSame) {
 TEST(MpiEngine, ARankThatDoesNotComeIsNamed) {
   MemoryKeyValueStore store;
   MpiEngine::Options options = optionsHere();
-  options.connectPatience = 200ms;
+  options.connectTimeout = 200ms;
   const Status status = MpiEngine::connect(test::membershipOf(0, 2), store, options).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr("waited for rank 1 to come"));
+  EXPECT_THAT(status.message(), HasSubstr("waiting for rank 1 to connect"));
 }
 
 TEST(MpiEngine, NothingIsLeftBehind) {
@@ -198,7 +198,7 @@ TEST(MpiEngine, NothingIsLeftBehind) {
     for (std::thread &thread : threads)
       thread.join();
   };
-  connectBoth(); // what MPI keeps
+  connectBoth(); // allocates what MPI keeps
   const test::Census before = test::Census::take();
   for (int round = 0; round < 100; ++round)
     connectBoth();

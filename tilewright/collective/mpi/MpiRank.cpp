@@ -2,8 +2,9 @@
 //
 //   MpiRank LIBRARY DIRECTORY WHAT
 //
-// works with MPI's library LIBRARY and a key-value store in DIRECTORY, and says in the file `said`
-// there what came of it. Processes of the job are numbered against MPI's order, to tell them apart.
+// runs the test case WHAT with the MPI library LIBRARY and a key-value store in DIRECTORY, and
+// appends its results to the file `said` there. The job numbers its processes in the opposite order
+// to MPI, so that confusing the two numberings makes the test fail.
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/membership/Group.h"
 #include "tilewright/collective/mpi/MpiEngine.h"
@@ -34,10 +35,11 @@ struct Process {
   MpiEngine::Options options() const {
     MpiEngine::Options options;
     options.library = library;
-    options.connectPatience = 20s;
+    options.connectTimeout = 20s;
     return options;
   }
-  /// Into a file, because MPICH's mpiexec may end, and its pipes with it, when a process has died.
+  /// Writes to a file, because MPICH's mpiexec may exit and close its pipes when a process has
+  /// died.
   void say(const std::string &line) const {
     std::ofstream file(directory + "/said", std::ios::app);
     file << concat("rank ", job.process, ": ", line, "\n") << std::flush;
@@ -79,7 +81,7 @@ Status work(Process &self) {
   return Status();
 }
 
-/// Two hosts by name: memory within, MPI between them.
+/// Two simulated hosts, with shared memory within each and MPI between them.
 Status hosts(Process &self) {
   hosts::HostsEngine::Options options;
   options.host = concat("host", self.job.process / 2);
@@ -96,13 +98,13 @@ Status hosts(Process &self) {
   return Status();
 }
 
-/// The last of three kills itself. MPI does not say so; the group does.
+/// The last of three processes kills itself. MPI does not report that; the membership group does.
 Status killed(Process &self) {
-  membership::Group::Offer offer;
-  offer.process = self.job.process;
-  offer.processes = self.job.processOfRank;
-  offer.address = "127.0.0.1";
-  TILEWRIGHT_ASSIGN(auto group, membership::Group::meet(offer, self.store, after(20s)));
+  membership::Group::Config config;
+  config.process = self.job.process;
+  config.processes = self.job.processOfRank;
+  config.address = "127.0.0.1";
+  TILEWRIGHT_ASSIGN(auto group, membership::Group::join(config, self.store, after(20s)));
   membership::View view = group->view();
   std::string killedAt = "0";
   for (int life = 0; life < 2; ++life) {
@@ -110,7 +112,7 @@ Status killed(Process &self) {
     TILEWRIGHT_ASSIGN(auto engine,
                       MpiEngine::connect(view.membershipOf(self.job), *notes, self.options()));
     const auto watch = group->watch(view.epoch, [&](const membership::Reason &why) {
-      if (!why.hasLeft) // who left in good order has done its part
+      if (!why.hasLeft) // a member that left in good order has done its part
         engine->revoke(why.toString(self.job));
     });
     const auto mine = std::find(view.members.begin(), view.members.end(), self.job.process);
@@ -135,7 +137,7 @@ Status killed(Process &self) {
     if (life == 1)
       return status;
     if (status.isOk())
-      return Status(Code::internal, "nobody died");
+      return Status(Code::internal, "the other process did not die");
     TILEWRIGHT_ASSIGN(killedAt, self.store.get("killed", after(5s)));
     const auto since = Clock::now() - Clock::time_point(Clock::duration(std::stoll(killedAt)));
     self.say(concat("after ", std::chrono::duration<double, std::milli>(since).count(),
@@ -146,14 +148,14 @@ Status killed(Process &self) {
   return Status();
 }
 
-/// Ours over MPI beside MPI's own, one after the other in the same processes.
+/// Compares our all_reduce over MPI with MPI_Allreduce, one after the other in the same processes.
 Status timed(Process &self) {
   using Allreduce = int (*)(const void *, void *, int, void *, void *, void *);
   TILEWRIGHT_ASSIGN(auto engine, MpiEngine::connect(self.job, self.store, self.options()));
-  void *const handle = dlopen(self.library.c_str(), RTLD_NOW); // which the engine has loaded
+  void *const handle = dlopen(self.library.c_str(), RTLD_NOW); // the engine has already loaded it
   const auto allreduce = reinterpret_cast<Allreduce>(dlsym(handle, "MPI_Allreduce"));
   if (!allreduce)
-    return Status(Code::internal, "there is no MPI_Allreduce");
+    return Status(Code::internal, "the MPI library does not export MPI_Allreduce");
   auto *const world = reinterpret_cast<void *>(0x101), *const sum = reinterpret_cast<void *>(0x21),
               *const float32 = reinterpret_cast<void *>(0x210);
   TILEWRIGHT_ASSIGN(auto communicator, engine->join({1, self.job.process, self.ranks(), {}}));
@@ -163,15 +165,15 @@ Status timed(Process &self) {
     Call call;
     const std::vector<std::vector<int64_t>> groups;
     call.groups = &groups;
-    call.reduction.operation = "add";
+    call.reduction.operation = ReductionKind::add;
     call.identity = count;
     call.tensors = {{ElementType::f32,
                      {static_cast<int64_t>(count)},
                      {static_cast<int64_t>(count)},
                      reinterpret_cast<const std::byte *>(in.data()),
                      reinterpret_cast<std::byte *>(out.data())}};
-    double ours = 1e9, theirs = 1e9; // microseconds, of the best of five
-    for (int turn = 0; turn < 5; ++turn) {
+    double ours = 1e9, theirs = 1e9; // microseconds, best of five
+    for (int attempt = 0; attempt < 5; ++attempt) {
       auto begin = Clock::now();
       for (int round = 0; round < rounds; ++round)
         TILEWRIGHT_TRY(communicator->run(call));
@@ -190,17 +192,17 @@ Status timed(Process &self) {
   return Status();
 }
 
-/// MPI_Init waits for ever for a process that does not call it.
+/// Process 1 does not call MPI_Init, so MPI_Init of process 0 would wait forever.
 Status alone(Process &self) {
   if (self.job.process == 1)
     return self.store.get("given up", after(10s)).takeStatus();
   MpiEngine::Options options = self.options();
-  options.connectPatience = 1s;
+  options.connectTimeout = 1s;
   self.say(MpiEngine::connect(self.job, self.store, options).takeStatus().toString());
   return self.store.put("given up", "");
 }
 
-/// Somebody who was not started with the others.
+/// Process 1 publishes an MPI rank outside the world, as if another mpiexec had started it.
 Status strange(Process &self) {
   if (self.job.process == 1) {
     TILEWRIGHT_TRY(Port::open(self.library, after(20s)).takeStatus());
@@ -208,7 +210,7 @@ Status strange(Process &self) {
     return Status();
   }
   MpiEngine::Options options = self.options();
-  options.connectPatience = 2s;
+  options.connectTimeout = 2s;
   self.say(MpiEngine::connect(self.job, self.store, options).takeStatus().toString());
   return Status();
 }
@@ -229,7 +231,7 @@ int main(int argc, char **argv) {
   mpi::Process self{argv[1], argv[2], DirectoryKeyValueStore(argv[2]),
                     test::membershipOf(ranks - 1 - std::stoll(rank), ranks)};
   const std::string what = argv[3];
-  Status status(Code::invalidArgument, concat("nobody knows how to do '", what, "'"));
+  Status status(Code::invalidArgument, concat("unknown task '", what, "'"));
   const std::map<std::string, Status (*)(mpi::Process &)> bodies = {
       {"work", mpi::work},   {"hosts", mpi::hosts}, {"killed", mpi::killed},
       {"timed", mpi::timed}, {"alone", mpi::alone}, {"strange", mpi::strange}};

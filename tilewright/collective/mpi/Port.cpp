@@ -13,14 +13,15 @@ using namespace std::chrono_literals;
 using messages::Header;
 
 namespace {
-constexpr int ours = 0x7469; // the tag; MPI promises tags up to 32767
-/// How long a process that ends waits for the others to end: MPI_Finalize waits for them all.
-constexpr auto endPatience = 5s;
+constexpr int ours = 0x7469; // the tag; MPI guarantees tags up to 32767
+/// How long an exiting process waits for the other processes before MPI_Finalize.
+constexpr auto endTimeout = 5s;
 } // namespace
 
-/// MPI in this process from its beginning to its end, which one thread must see to. It is not the
-/// caller's: MPI_Init waits for all processes of the world, however long they take, and somebody
-/// must be able to give up waiting for it. Never destroyed, because such a thread cannot be ended.
+/// The lifetime of MPI in this process, from MPI_Init to MPI_Finalize. A separate thread calls
+/// both: the same thread must call them, and MPI_Init waits without a timeout for all processes of
+/// the world, but the caller must be able to time out. Never destroyed, because a thread that hangs
+/// in MPI_Init cannot be stopped.
 class Port::Life {
 public:
   explicit Life(const Library &library) : port(library) {}
@@ -32,7 +33,7 @@ public:
       process = getpid();
       static Life *self = nullptr;
       self = this;
-      std::atexit([] { self->endWithProcess(); }); // before what MPI does at the end
+      std::atexit([] { self->endWithProcess(); }); // runs before MPI's own exit handlers
     }
     std::unique_lock lock(mutex);
     began = std::move(status);
@@ -47,7 +48,7 @@ public:
     changed.notify_all();
   }
 
-  /// Nothing if it still waits.
+  /// Waits for MPI_Init; empty if it has not returned by the deadline.
   std::optional<Status> awaitBegin(Deadline deadline) {
     std::unique_lock lock(mutex);
     if (!changed.wait_until(lock, deadline, [&] { return began.has_value(); }))
@@ -61,13 +62,13 @@ private:
   void endWithProcess() {
     std::unique_lock lock(mutex);
     if (process != getpid() || !began || !began->isOk())
-      return; // a child of the process, or nothing to end
+      return; // a forked child, or there is nothing to finalize
     isEnding = true;
     changed.notify_all();
-    changed.wait_for(lock, 2 * endPatience, [&] { return hasEnded; });
+    changed.wait_for(lock, 2 * endTimeout, [&] { return hasEnded; });
   }
 
-  pid_t process = 0; // that began MPI through this
+  pid_t process = 0; // the process that initialized MPI through this class
   std::mutex mutex;
   std::condition_variable changed;
   // guarded by mutex:
@@ -88,13 +89,13 @@ Result<Port *> Port::open(const std::string &file, Deadline deadline) {
   if (!began)
     return Status(Error::ranksNotConnected,
                   concat("mpi: MPI_Init_thread of '", file,
-                         "' does not end: it waits for all processes that mpiexec started; look "
-                         "whether they all run and use MPI"));
+                         "' did not return in time: it waits for all processes that mpiexec "
+                         "started; check that all of them run and use MPI"));
   TILEWRIGHT_TRY(*std::move(began));
   if (only->port.isOver())
     return Status(Error::carrierUnavailable,
-                  "mpi: MPI has been ended in this process (MPI_Finalize), and cannot be begun "
-                  "again; connect before, or let Tilewright begin it");
+                  "mpi: MPI has been finalized in this process (MPI_Finalize) and cannot be "
+                  "initialized again; connect before that, or let Tilewright initialize it");
   return &only->port;
 }
 
@@ -106,21 +107,22 @@ bool Port::isBegun() const {
 
 Status Port::begin() {
   if (isOver())
-    return Status(); // open() says so
+    return Status(); // open() reports this
   const bool isOurs = !isBegun();
   int provided = 0;
   const int code = isOurs ? mpi.Init_thread(nullptr, nullptr, abi::threadMultiple, &provided)
                           : mpi.Query_thread(&provided);
   if (code != abi::success)
     return Status(Error::carrierUnavailable,
-                  concat("mpi: MPI_Init_thread of '", mpi.file, "': ", mpi.errorText(code)));
-  // Alone with MPI, one lock of ours is enough.
+                  concat("mpi: ", isOurs ? "MPI_Init_thread" : "MPI_Query_thread", " of '",
+                         mpi.file, "' failed: ", mpi.errorText(code)));
+  // If only Tilewright uses MPI, its own lock serializes all calls.
   const int needed = isOurs ? abi::threadSerialized : abi::threadMultiple;
   if (provided < needed)
     return Status(Error::carrierUnavailable,
-                  concat("mpi: MPI was begun with thread level ", provided, " where ", needed,
-                         " is needed; begin it with MPI_THREAD_MULTIPLE"));
-  // Else MPI ends the process when a peer has died.
+                  concat("mpi: MPI was initialized with thread level ", provided, ", but ", needed,
+                         " is needed; initialize it with MPI_THREAD_MULTIPLE"));
+  // By default MPI aborts the process when a peer has died.
   mpi.Comm_set_errhandler(abi::world(), abi::errorsReturn());
   mpi.Comm_rank(abi::world(), &ownRank);
   mpi.Comm_size(abi::world(), &worldSize);
@@ -128,9 +130,9 @@ Status Port::begin() {
   return Status();
 }
 
-/// MPI_Finalize waits for all processes of the world for as long as it takes, and fails if there
-/// are messages that nobody took. So all say before how many they have sent to whom, with a
-/// deadline; if one is dead, MPI is left as it is.
+/// MPI_Finalize waits without a timeout for all processes of the world, and fails if messages were
+/// not received. So all processes first exchange how many messages they sent to each other, with a
+/// deadline. If a process is dead, MPI is not finalized.
 void Port::end() {
   std::lock_guard lock(mutex);
   abi::Request request;
@@ -138,13 +140,13 @@ void Port::end() {
   if (isOver() || mpi.Ireduce_scatter_block(sentTo.data(), &sentHere, 1, abi::int64(), abi::sum(),
                                             abi::world(), &request) != abi::success)
     return;
-  const Deadline deadline = after(endPatience);
+  const Deadline deadline = after(endTimeout);
   for (int isDone = 0; !isDone || taken < sentHere || !sends.empty();
        std::this_thread::sleep_for(50us)) {
     abi::Status ignored;
-    std::vector<std::pair<int, Receive>> nobodys;
+    std::vector<std::pair<int, Receive>> unused;
     if ((!isDone && mpi.Test(&request, &isDone, &ignored) != abi::success) ||
-        advance(nobodys) != abi::success || std::chrono::steady_clock::now() >= deadline)
+        advance(unused) != abi::success || std::chrono::steady_clock::now() >= deadline)
       return;
   }
   mpi.Finalize();
@@ -164,12 +166,12 @@ std::string Port::version() const {
 }
 
 void Port::attach(const Address &address, Receiver &receiver) {
-  std::lock_guard lock(turning);
+  std::lock_guard lock(delivering);
   receivers[address] = &receiver;
 }
 
 void Port::detach(const Address &address) {
-  std::lock_guard lock(turning);
+  std::lock_guard lock(delivering);
   receivers.erase(address);
 }
 
@@ -185,7 +187,7 @@ Status Port::post(int to, const Envelope &envelope, std::span<const std::byte> b
     std::memcpy(send.bytes.data() + sizeof envelope, bytes.data(), bytes.size());
   std::lock_guard lock(mutex);
   if (isOver())
-    return Status(Error::carrierUnavailable, "MPI was ended (MPI_Finalize) in this process");
+    return Status(Error::carrierUnavailable, "MPI was finalized in this process (MPI_Finalize)");
   int code = mpi.Isend_c(send.bytes.data(), static_cast<abi::Count>(send.bytes.size()), abi::byte(),
                          to, ours, abi::world(), &send.request);
   int isDone = 0;
@@ -206,18 +208,18 @@ size_t Port::underWay(const Address &from) const {
                                            [&](const Send &send) { return send.from == from; }));
 }
 
-/// With the mutex held. Returns MPI's code.
+/// Advances all sends and receives. The caller holds `mutex`. Returns MPI's error code.
 int Port::advance(std::vector<std::pair<int, Receive>> &whole) {
   abi::Status status;
   for (auto send = sends.begin(); send != sends.end();) {
     int isDone = 0;
-    // Of a peer that has died: nobody reads it.
+    // An error means that the peer has died and will not read the message.
     if (mpi.Test(&send->request, &isDone, &status) != abi::success || isDone)
       send = sends.erase(send);
     else
       ++send;
   }
-  for (int i = 0; i < 64; ++i) { // then somebody looks what they were good for
+  for (int i = 0; i < 64; ++i) { // bounded, so that what has arrived is delivered in between
     int isThere = 0;
     abi::Message message;
     if (int code = mpi.Improbe(abi::anySource, ours, abi::world(), &isThere, &message, &status))
@@ -234,7 +236,7 @@ int Port::advance(std::vector<std::pair<int, Receive>> &whole) {
     receives[status.source].push_back(std::move(receive));
   }
   for (auto &[source, queue] : receives) {
-    // Large ones are all pushed on; they are given out in the order in which they were sent.
+    // Advance all receives, but deliver them in the order in which they were sent.
     for (Receive &receive : queue)
       if (int isDone = 0; !receive.isDone) {
         if (int code = mpi.Test(&receive.request, &isDone, &status))
@@ -247,16 +249,16 @@ int Port::advance(std::vector<std::pair<int, Receive>> &whole) {
   return abi::success;
 }
 
-bool Port::turn() {
-  std::unique_lock turn(turning, std::try_to_lock);
-  if (!turn)
+bool Port::progress() {
+  std::unique_lock delivery(delivering, std::try_to_lock);
+  if (!delivery)
     return false;
   std::vector<std::pair<int, Receive>> whole;
   std::string broken;
   {
     std::lock_guard lock(mutex);
     if (isOver())
-      broken = "MPI was ended (MPI_Finalize) in this process";
+      broken = "MPI was finalized in this process (MPI_Finalize)";
     else if (int code = advance(whole))
       broken = mpi.errorText(code);
   }
@@ -271,7 +273,7 @@ bool Port::turn() {
 void Port::give(int source, const Receive &receive) {
   Envelope envelope;
   if (receive.bytes.size() < sizeof envelope)
-    return; // not one of us
+    return; // not from our processes
   std::memcpy(&envelope, receive.bytes.data(), sizeof envelope);
   const auto bytes = std::span(receive.bytes).subspan(sizeof envelope);
   if (!envelope.header.isRight() || envelope.header.bytes != bytes.size())
@@ -282,7 +284,7 @@ void Port::give(int source, const Receive &receive) {
     answer(source, envelope);
 }
 
-/// Somebody calls this process in an epoch that it has left: it is told the one that is now.
+/// Called for a hello to an epoch that this process has left; replies with the current epoch.
 void Port::answer(int source, const Envelope &hello) {
   for (auto &[address, receiver] : receivers)
     if (address.job == hello.to.job && address.process == hello.to.process) {

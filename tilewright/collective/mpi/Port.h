@@ -1,4 +1,4 @@
-// Port: this process's one way into MPI, which all its carriers share.
+// Port: the process's only access to MPI, shared by all its transports.
 #ifndef TILEWRIGHT_COLLECTIVE_MPI_PORT_H
 #define TILEWRIGHT_COLLECTIVE_MPI_PORT_H
 
@@ -10,55 +10,58 @@
 
 namespace tilewright::collective::mpi {
 
-/// To whom a message goes. Messages to an address that is not here any more are thrown away: so an
-/// epoch ends without a word to MPI.
+/// The destination of a message. Messages to an address that is no longer attached are dropped, so
+/// an epoch can end without any MPI call.
 struct Address {
   uint64_t job = 0, epoch = 0;
-  int64_t process = 0; // as the job counts them
+  int64_t process = 0; // numbered by the job
   auto operator<=>(const Address &) const = default;
 };
 
-/// Gets what comes for one address. Called by whoever turns the port.
+/// Receives the messages for one address. The thread that drives the Port calls it.
 class Receiver {
 public:
   virtual ~Receiver() = default;
   virtual void take(const messages::Header &header, std::span<const std::byte> bytes) = 0;
-  /// MPI does not work any more.
+  /// Called when MPI has failed for good.
   virtual void broken(const std::string &why) = 0;
 };
 
-/// Begins MPI if nobody has, and ends it with the process if so. All messages are MPI_COMM_WORLD's
-/// with one tag, because to make a communicator is collective, and waits without a deadline for
-/// processes that may be dead. MPI is not asked to stop what it has begun, which it could refuse:
-/// what it reads or writes is ours, and stays until it is done. Thread-safe.
+/// Initializes MPI if the program has not, and in that case finalizes it when the process exits.
+/// All messages use MPI_COMM_WORLD with one tag: creating a communicator is collective, and would
+/// wait without a timeout for processes that may be dead. The port never cancels an MPI operation,
+/// because MPI may refuse. Instead it owns the buffers that MPI accesses, and keeps them until MPI
+/// is done with them. Thread-safe.
 class Port {
 public:
-  ///  - carrierUnavailable (E6060): no such library, or MPI does not let several threads in.
-  ///  - ranksNotConnected (E6032): MPI does not begin in time, as if not all processes of its world
-  ///    begin it.
+  ///  - carrierUnavailable (E6060): the library cannot be loaded, or MPI does not support several
+  ///    threads.
+  ///  - ranksNotConnected (E6032): MPI_Init did not return in time, for example because a process
+  ///    of the world does not call it.
   static Result<Port *> open(const std::string &library, Deadline deadline);
   Port(const Port &) = delete;
   Port &operator=(const Port &) = delete;
 
-  /// In MPI's world.
+  /// In MPI_COMM_WORLD.
   int rank() const { return ownRank; }
   int size() const { return worldSize; }
   std::string version() const;
 
   void attach(const Address &address, Receiver &receiver);
-  /// After this nothing is given to it.
+  /// No callback of the receiver runs after this returns.
   void detach(const Address &address);
 
-  /// To the address in a process, by its rank in MPI's world. Copies; does not wait.
+  /// Sends to an address in the process with rank `to` of MPI_COMM_WORLD. Copies; does not block.
   Status send(int to, const Address &address, const messages::Header &header,
               std::span<const std::byte> bytes);
-  /// Messages that were sent to the address and have not left.
+  /// The number of messages sent from this address that MPI has not finished sending.
   size_t underWay(const Address &from) const;
-  /// Gives out what has come; whether there was something. Never with a lock that a receiver takes.
-  bool turn();
+  /// Drives MPI and delivers the messages that have arrived; returns true if there were any.
+  /// Callers must not hold a lock that a receiver takes.
+  bool progress();
 
 private:
-  /// In front of a message.
+  /// Precedes each message.
   struct Envelope {
     Address to, from;
     messages::Header header;
@@ -88,16 +91,16 @@ private:
   const Library &mpi;
   int ownRank = 0, worldSize = 0;
 
-  /// Held by whoever gives messages out, so that they keep their order. Before the other.
-  std::mutex turning;
-  std::map<Address, Receiver *> receivers; // guarded by turning
+  /// Serializes delivery. Lock order: before `mutex`.
+  std::mutex delivering;
+  std::map<Address, Receiver *> receivers; // guarded by delivering
 
-  mutable std::mutex mutex; // of all calls into MPI
+  mutable std::mutex mutex; // serializes all calls into MPI
   // guarded by mutex:
   std::list<Send> sends;
-  std::vector<int64_t> sentTo;                 // messages, by rank in MPI's world
-  int64_t taken = 0;                           // messages that have come
-  std::map<int, std::deque<Receive>> receives; // by source, in the order of their coming
+  std::vector<int64_t> sentTo;                 // number of messages, by rank in MPI_COMM_WORLD
+  int64_t taken = 0;                           // number of messages received
+  std::map<int, std::deque<Receive>> receives; // by source, in the order of arrival
 };
 
 } // namespace tilewright::collective::mpi

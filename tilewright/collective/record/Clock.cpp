@@ -21,8 +21,8 @@ bool hasEvenCounter() {
 
 Moment momentNow(bool isCounter) {
   using namespace std::chrono;
-  // The one of a few tries that took the shortest, so that a process that is put aside between two
-  // clocks does not part them.
+  // Take the fastest of a few attempts, so that a context switch between two clock reads does not
+  // skew the result.
   Moment best;
   uint64_t shortest = UINT64_MAX;
   for (int i = 0; i < 4; ++i) {
@@ -38,8 +38,8 @@ Moment momentNow(bool isCounter) {
   return best;
 }
 
-/// Damaged files may have anything here: so far are times from zero at most, so that differences of
-/// them are numbers. Nine years of uptime, and 146 from 1970.
+/// Limits on times, because damaged files may contain any value: differences of valid times do not
+/// overflow. They allow nine years of uptime, and 146 years since 1970.
 static constexpr int64_t longestUptime = int64_t(1) << 58, latestDay = int64_t(1) << 62;
 
 TickScale::TickScale(const Moment &first, const Moment &latest) : base(latest) {
@@ -47,7 +47,7 @@ TickScale::TickScale(const Moment &first, const Moment &latest) : base(latest) {
   base.real = std::clamp<int64_t>(base.real, 0, latestDay);
   const auto ticks = static_cast<double>(static_cast<int64_t>(latest.ticks - first.ticks));
   const double time = static_cast<double>(latest.monotonic) - static_cast<double>(first.monotonic);
-  // No counter is slower than 1 MHz or faster than 1 THz.
+  // Accept only counters between 1 MHz and 1 THz.
   if (const double ratio = time / ticks; ratio >= 0.001 && ratio <= 1000)
     nanosecondsPerTick = ratio;
 }

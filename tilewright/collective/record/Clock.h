@@ -1,4 +1,4 @@
-// Clock: when entries of a flight recorder happened, at the price of reading a register.
+// Clock: cheap timestamps for the flight recorder.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_CLOCK_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_CLOCK_H
 
@@ -18,12 +18,12 @@ inline uint64_t monotonicNanoseconds() {
                                    .count());
 }
 
-/// Whether the kernel itself tells the time by the processor's counter. Then it runs evenly and is
-/// the same on all cores.
+/// Whether the kernel uses the TSC as its clock source. If so, the TSC runs at a constant rate and
+/// is synchronized between all cores.
 bool hasEvenCounter();
 
-/// The clock of entries: the counter of the processor, which costs half of what the system's
-/// clock does, or that clock.
+/// The clock of the entries: the TSC, which costs half as much as the system clock, if `isCounter`;
+/// otherwise the system clock.
 inline uint64_t ticksNow(bool isCounter) {
 #if defined(__x86_64__)
   if (isCounter)
@@ -34,14 +34,14 @@ inline uint64_t ticksNow(bool isCounter) {
 
 Moment momentNow(bool isCounter);
 
-/// Ticks of a file as nanoseconds, from two moments of it.
+/// Converts ticks to nanoseconds, using two moments recorded in the same file.
 class TickScale {
 public:
   TickScale() = default;
   TickScale(const Moment &first, const Moment &latest);
-  /// On the monotonic clock of the host.
+  /// The time on the host's monotonic clock.
   int64_t monotonicOf(uint64_t ticks) const;
-  /// What to add for the time of day, as it was when the file was last brought up to date.
+  /// Offset from monotonic time to wall-clock time, as of the file's latest refresh.
   int64_t toReal() const { return base.real - base.monotonic; }
 
 private:

@@ -16,13 +16,13 @@ bool isOpen(State state) { return state == State::started || state == State::wai
 
 class Examination {
 public:
-  Examination(const JobView &view, std::chrono::nanoseconds patience) : view(view) {
-    diagnosis.patience = patience;
+  Examination(const JobView &view, std::chrono::nanoseconds timeout) : view(view) {
+    diagnosis.timeout = timeout;
   }
 
   Diagnosis run() {
     reportRanks();
-    view.forEachMeeting([&](std::span<const Visit> visits) { compare(visits); });
+    view.forEachCollective([&](std::span<const Visit> visits) { compare(visits); });
     for (uint32_t clique = 0; clique < view.cliques().size(); ++clique)
       look(clique);
     blame();
@@ -56,7 +56,7 @@ private:
         report.ending = recording->ending;
         report.failure = recorded->failure;
         if (!recorded->entries.empty()) {
-          // The one that is under way counts more than those that were started after it.
+          // Prefer a collective in which the rank waits to those that it started later.
           const RecordedEntry *last = &recorded->entries.back();
           for (const RecordedEntry &entry : recorded->entries)
             if (entry.state == State::waits)
@@ -73,7 +73,7 @@ private:
     }
   }
 
-  /// The first collective of each clique that ranks came to with different calls.
+  /// Records the first collective of each clique in which members made different calls.
   void compare(std::span<const Visit> visits) {
     if (mismatches.contains(visits[0].clique))
       return;
@@ -113,7 +113,7 @@ private:
     const bool hasUnknown = std::any_of(members.begin(), members.end(), [&](int64_t rank) {
       return !view.positionOf(clique, rank);
     });
-    // The first that not all have begun; or the last one, if all are there.
+    // The first collective that not all members have begun, or the last one if all have begun it.
     uint64_t position = *most - 1;
     if (isUneven)
       position = *least >> 32 == *most >> 32 ? *least : *most >> 32 << 32;
@@ -126,7 +126,7 @@ private:
     report.sequence = static_cast<uint32_t>(position);
     for (int64_t rank : members) {
       const auto at = view.positionOf(clique, rank);
-      // Of who has no recording nothing is known. It may be the one that all wait for.
+      // A rank without a recording may be the one that is missing.
       if ((at && ahead(*at, position) <= 0) || (!at && !isUneven && hasUnknown))
         report.missing.push_back(rank);
     }
@@ -148,7 +148,8 @@ private:
       const int64_t until = state == State::failed ? visit.end : view.nowFor(recording);
       report.waiting.push_back({visit.rank, until - visit.begin, state == State::failed});
     }
-    // A failure that all have come to is told by the ranks' own words; nobody waits there.
+    // If all members joined and none still waits, the collective failed, and the ranks' own errors
+    // explain why.
     if (report.missing.empty() &&
         std::all_of(report.waiting.begin(), report.waiting.end(),
                     [](const CliqueReport::Waiting &one) { return one.gaveUp; }) &&
@@ -162,7 +163,7 @@ private:
                                  report.state.kind == ProcessState::Kind::stopped);
   }
 
-  /// Follows who waits for whom to those that wait for nobody.
+  /// Blames missing ranks that do not themselves wait for another rank.
   void blame() {
     std::map<int64_t, std::set<int64_t>> waitsFor;
     for (const CliqueReport &report : diagnosis.stuck)
@@ -174,7 +175,7 @@ private:
       for (int64_t rank : report.missing)
         if (isHalted(rank) || !waitsFor.contains(rank) || waitsFor[rank].empty())
           report.blamed.push_back(rank);
-      // All have come: whoever has died or was stopped in the middle of it.
+      // If all members have joined, blame those that died or were stopped during the collective.
       if (report.missing.empty())
         for (int64_t rank : view.cliques()[report.clique].members)
           if (isHalted(rank))
@@ -182,7 +183,7 @@ private:
       roots.insert(report.blamed.begin(), report.blamed.end());
     }
     if (roots.empty())
-      findCircle(waitsFor);
+      findCycle(waitsFor);
     const auto rank = [](const CliqueReport &report) {
       return std::tuple(!report.mismatch.has_value(), report.blamed.empty(), report.clique);
     };
@@ -190,14 +191,14 @@ private:
               [&](const CliqueReport &a, const CliqueReport &b) { return rank(a) < rank(b); });
   }
 
-  void findCircle(const std::map<int64_t, std::set<int64_t>> &waitsFor) {
+  void findCycle(const std::map<int64_t, std::set<int64_t>> &waitsFor) {
     if (waitsFor.empty())
       return;
     std::vector<int64_t> way;
     for (int64_t rank = waitsFor.begin()->first;;) {
       const auto again = std::find(way.begin(), way.end(), rank);
       if (again != way.end()) {
-        diagnosis.circle.assign(again, way.end());
+        diagnosis.cycle.assign(again, way.end());
         return;
       }
       way.push_back(rank);
@@ -210,11 +211,11 @@ private:
 
   void addStragglers() {
     struct Sum {
-      uint64_t meetings = 0, last = 0;
+      uint64_t collectives = 0, last = 0;
       double lateness = 0;
     };
     std::map<int64_t, Sum> sums;
-    view.forEachMeeting([&](std::span<const Visit> visits) {
+    view.forEachCollective([&](std::span<const Visit> visits) {
       if (visits.size() < 2 || visits.size() != view.cliques()[visits[0].clique].members.size())
         return;
       int64_t first = visits[0].begin;
@@ -226,16 +227,16 @@ private:
       }
       for (const Visit &visit : visits) {
         Sum &sum = sums[visit.rank];
-        ++sum.meetings;
+        ++sum.collectives;
         sum.last += visit.rank == last->rank;
         sum.lateness += static_cast<double>(visit.begin - first);
       }
     });
     constexpr uint64_t enough = 8;
     for (const auto &[rank, sum] : sums)
-      if (sum.meetings >= enough)
+      if (sum.collectives >= enough)
         diagnosis.stragglers.push_back(
-            {rank, sum.meetings, sum.last, sum.lateness / static_cast<double>(sum.meetings)});
+            {rank, sum.collectives, sum.last, sum.lateness / static_cast<double>(sum.collectives)});
     std::sort(diagnosis.stragglers.begin(), diagnosis.stragglers.end(),
               [](const Straggler &a, const Straggler &b) { return a.lateness > b.lateness; });
   }
@@ -243,25 +244,25 @@ private:
   void decide() {
     for (const CliqueReport &report : diagnosis.stuck) {
       if (report.mismatch)
-        diagnosis.standsStill = true;
+        diagnosis.isHung = true;
       for (int64_t rank : report.blamed)
-        diagnosis.standsStill |= isHalted(rank);
+        diagnosis.isHung |= isHalted(rank);
       for (const CliqueReport::Waiting &one : report.waiting)
-        diagnosis.standsStill |= one.gaveUp || one.nanoseconds >= diagnosis.patience.count();
+        diagnosis.isHung |= one.gaveUp || one.nanoseconds >= diagnosis.timeout.count();
     }
   }
 
   const JobView &view;
   Diagnosis diagnosis;
-  std::map<int64_t, size_t> places;                      // of ranks in the diagnosis
+  std::map<int64_t, size_t> places;                      // index of a rank's report
   std::map<uint32_t, CliqueReport::Mismatch> mismatches; // by clique
   std::map<uint32_t, uint64_t> mismatchAt;
 };
 
 } // namespace
 
-Diagnosis diagnose(const JobView &view, std::chrono::nanoseconds patience) {
-  return Examination(view, patience).run();
+Diagnosis diagnose(const JobView &view, std::chrono::nanoseconds timeout) {
+  return Examination(view, timeout).run();
 }
 
 Result<std::unique_ptr<JobView>> viewOf(const std::vector<std::string> &paths,
@@ -294,8 +295,8 @@ Result<std::unique_ptr<JobView>> viewOf(const std::vector<std::string> &paths,
     std::vector<std::string> names;
     for (const auto &[name, when] : started)
       names.push_back(name);
-    return Status(Error::recordingsMissing, concat("there are no recordings of a job '", job,
-                                                   "'; there are some of ", listed(names)));
+    return Status(Error::recordingsMissing,
+                  concat("found no recordings of job '", job, "', only of ", listed(names)));
   }
   if (started.size() > 1 && job.empty()) {
     std::string others;
@@ -303,7 +304,7 @@ Result<std::unique_ptr<JobView>> viewOf(const std::vector<std::string> &paths,
       if (name != *chosen)
         others += concat(others.empty() ? "" : ", ", name);
     notes.push_back(
-        concat("there are other jobs, this one started last; --job= takes one of ", others));
+        concat("showing the job that started last; use --job= to select one of ", others));
   }
   uint64_t epoch = 0;
   for (const Recording &recording : all)
@@ -320,11 +321,11 @@ Result<std::unique_ptr<JobView>> viewOf(const std::vector<std::string> &paths,
       ++older;
   }
   if (older)
-    notes.push_back(concat(older, " recordings are of earlier epochs of the job"));
+    notes.push_back(concat(older, " recordings of earlier epochs of the job were left out"));
   if (const auto missing = taken.front().processes - static_cast<int64_t>(taken.size());
       missing > 0)
     notes.push_back(concat("recordings of ", missing, " of ", taken.front().processes,
-                           " processes are not here; copy them from their hosts"));
+                           " processes are missing; copy them from their hosts"));
   return std::make_unique<JobView>(std::move(taken));
 }
 

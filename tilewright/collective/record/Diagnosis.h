@@ -1,4 +1,4 @@
-// Diagnosis: which rank of a job is missing in which collective.
+// Diagnosis: finds which rank of a job is missing in which collective.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_DIAGNOSIS_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_DIAGNOSIS_H
 
@@ -9,7 +9,7 @@
 
 namespace tilewright::collective::record {
 
-/// A rank as its recording and the system show it.
+/// A rank's state, from its recording and from the system.
 struct RankReport {
   int64_t rank = 0;
   bool isRecorded = false;
@@ -23,24 +23,25 @@ struct RankReport {
   std::optional<RecordedSite> last;
   State lastState = State::none;
   uint32_t lastSequence = 0;
-  int64_t ago = 0; // nanoseconds since it began, or since it ended if it has
+  int64_t ago = 0; // nanoseconds since its last collective began, or since that ended if it has
 };
 
-/// A clique in which somebody waits.
+/// A clique in which ranks wait.
 struct CliqueReport {
-  uint32_t clique = 0; // in JobView::cliques
+  uint32_t clique = 0; // index into JobView::cliques
   uint32_t run = 0, sequence = 0;
-  std::optional<RecordedSite> site; // of those who have come
+  std::optional<RecordedSite> site; // of the ranks that have joined
   struct Waiting {
     int64_t rank = 0;
     int64_t nanoseconds = 0;
     bool gaveUp = false;
   };
   std::vector<Waiting> waiting;
-  std::vector<int64_t> missing; // have not come; empty if all have, and it does not end
-  /// Of those that are missing or do not go on, the ones that wait for nobody: where it began.
+  /// Members that have not joined; empty if all have joined and the collective does not complete.
+  std::vector<int64_t> missing;
+  /// The missing or stuck ranks that wait for no other rank, so they are the root cause.
   std::vector<int64_t> blamed;
-  /// Two ranks that came with different collectives.
+  /// Two ranks that called different collectives.
   struct Mismatch {
     int64_t rank = 0, other = 0;
     RecordedSite site, otherSite;
@@ -48,42 +49,43 @@ struct CliqueReport {
   std::optional<Mismatch> mismatch;
 };
 
-/// Who is late on average, among those that took part in enough collectives.
+/// A rank's average lateness; only for ranks with enough recorded collectives.
 struct Straggler {
   int64_t rank = 0;
-  uint64_t meetings = 0, last = 0; // how many, and in how many it came last
-  double lateness = 0;             // nanoseconds behind the first, on average
+  uint64_t collectives = 0, last = 0; // collectives, and how often it joined last
+  double lateness = 0;                // nanoseconds behind the first, on average
 };
 
 struct Diagnosis {
-  std::vector<RankReport> ranks;   // all of the job that cliques name or that are recorded
-  std::vector<CliqueReport> stuck; // where it began first
+  std::vector<RankReport> ranks;   // all that a clique names or that have a recording
+  std::vector<CliqueReport> stuck; // root causes first
   std::vector<Straggler> stragglers;
-  /// Ranks that wait for each other, if nobody else is to blame.
-  std::vector<int64_t> circle;
-  /// Somebody waits longer than the patience, for one that has ended or is stopped, or in vain.
-  bool standsStill = false;
-  std::chrono::nanoseconds patience{};
+  /// Ranks that wait for each other in a cycle; only if no rank is blamed.
+  std::vector<int64_t> cycle;
+  /// Whether a rank has waited longer than the timeout, waits for a process that has ended or is
+  /// stopped, has given up, or called a different collective than its peers.
+  bool isHung = false;
+  std::chrono::nanoseconds timeout{};
 };
 
-/// Looks at one moment; of a job that runs well, too.
-Diagnosis diagnose(const JobView &view, std::chrono::nanoseconds patience);
+/// Diagnoses one snapshot of a job, which may be healthy.
+Diagnosis diagnose(const JobView &view, std::chrono::nanoseconds timeout);
 
-/// Takes the recordings of the newest job at these paths, or of the one whose name begins with
-/// `job`, in its newest epoch. What was left out, and files that cannot be understood, are told in
-/// `notes`.
-///  - recordingsMissing (E6052), recordingDamaged (E6050): there is no other file.
+/// Reads the recordings of one job at these paths, in the job's newest epoch. Selects the job whose
+/// name begins with `job`, or the newest job if `job` is empty. `notes` lists what was left out and
+/// which files are damaged.
+///  - recordingsMissing (E6052), recordingDamaged (E6050): no usable file is left.
 Result<std::unique_ptr<JobView>> viewOf(const std::vector<std::string> &paths,
                                         const std::string &job, uint64_t newestEntries,
                                         std::vector<std::string> &notes);
 
-/// For people. `notes` as from viewOf().
+/// Formats the diagnosis for humans. `notes` are those of viewOf().
 std::string toText(const JobView &view, const Diagnosis &diagnosis,
                    const std::vector<std::string> &notes);
-/// For programs: the same as one JSON object.
+/// Formats the same content as one JSON object.
 std::string toJson(const JobView &view, const Diagnosis &diagnosis,
                    const std::vector<std::string> &notes);
-/// In one line: E6053 if the job stands still.
+/// E6053 with a one-line summary if the job hangs.
 Status verdictOf(const JobView &view, const Diagnosis &diagnosis);
 
 } // namespace tilewright::collective::record

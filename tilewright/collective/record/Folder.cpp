@@ -28,33 +28,34 @@ std::string defaultFolder() {
   return concat(base, "/tilewright-", getuid());
 }
 
-/// Names in a folder that all may write to can be taken by others: it must be ours alone.
+/// Creates a private folder. In a world-writable parent another user could create the folder first,
+/// so this checks that the current user owns it and that no other user can write to it.
 static Status makePrivate(const std::string &folder) {
   if (mkdir(folder.c_str(), 0700) == 0)
     return Status();
   struct stat status = {};
   if (errno != EEXIST || lstat(folder.c_str(), &status) != 0)
     return Status(Error::recorderFile,
-                  concat("cannot make the folder ", folder, ": ", std::strerror(errno)));
+                  concat("cannot create the folder ", folder, ": ", std::strerror(errno)));
   if (!S_ISDIR(status.st_mode) || status.st_uid != getuid() || (status.st_mode & 022) != 0)
     return Status(Error::recorderFile,
-                  concat(folder, " is not a folder of user ", getuid(), " alone"));
+                  concat(folder, " must be a folder that only user ", getuid(), " can write to"));
   return Status();
 }
 
-void removeEnded(const std::string &folder, uint64_t mostBytes) {
+void removeEnded(const std::string &folder, uint64_t maxBytes) {
   struct Ended {
     fs::path path;
     fs::file_time_type written;
     uint64_t bytes;
   };
   std::vector<Ended> all;
-  std::error_code ignored; // others clear away, too
+  std::error_code ignored; // another process may clean up at the same time
   for (const fs::directory_entry &file : fs::directory_iterator(folder, ignored)) {
     if (!isRecording(file.path()))
       continue;
     const Result<Recording> recording = readRecording(file.path(), /*newestEntries=*/0);
-    // What cannot be understood is of no use to anybody.
+    // Treat unreadable recordings as ended, because they are useless.
     if (!recording.isOk() ||
         stateOf(recording->pid, recording->pidStart, recording->pidNamespace, recording->boot)
                 .kind == ProcessState::Kind::gone)
@@ -64,7 +65,7 @@ void removeEnded(const std::string &folder, uint64_t mostBytes) {
             [](const Ended &a, const Ended &b) { return a.written > b.written; });
   uint64_t kept = 0;
   for (const Ended &one : all)
-    if ((kept += one.bytes) > mostBytes)
+    if ((kept += one.bytes) > maxBytes)
       fs::remove(one.path, ignored);
 }
 
@@ -102,8 +103,8 @@ Result<std::shared_ptr<Recorder>> openRecorder(const std::string &setting,
   fs::create_directories(setting, reason);
   if (reason)
     return Status(Error::recorderFile,
-                  concat("cannot make the folder ", setting, ": ", reason.message(),
-                         "; set runtime.flight-recorder to another one, or to off"));
+                  concat("cannot create the folder ", setting, ": ", reason.message(),
+                         "; set runtime.flight-recorder to another folder, or to off"));
   return Recorder::create(options);
 }
 
@@ -113,7 +114,7 @@ Result<std::vector<std::string>> recordingsAt(const std::vector<std::string> &pa
     std::error_code reason;
     if (!fs::is_directory(path, reason)) {
       if (!fs::exists(path, reason))
-        return Status(Error::recordingsMissing, concat(path, " is not there"));
+        return Status(Error::recordingsMissing, concat(path, " does not exist"));
       files.push_back(path);
       continue;
     }
@@ -124,12 +125,11 @@ Result<std::vector<std::string>> recordingsAt(const std::vector<std::string> &pa
       return Status(Error::recordingsMissing, concat("cannot read ", path, ": ", reason.message()));
   }
   if (files.empty())
-    return Status(
-        Error::recordingsMissing,
-        concat(paths.size() == 1 ? paths[0] : concat("none of ", listed(paths)),
-               paths.size() == 1 ? " has no recordings" : " has recordings",
-               "; those of jobs that ended well are kept only where runtime.flight-recorder names "
-               "a folder"));
+    return Status(Error::recordingsMissing,
+                  concat(paths.size() == 1 ? paths[0] : concat("none of ", listed(paths)),
+                         paths.size() == 1 ? " has no recordings" : " has recordings",
+                         "; recordings of successful jobs are kept only if runtime.flight-recorder "
+                         "names a folder"));
   std::sort(files.begin(), files.end());
   return files;
 }

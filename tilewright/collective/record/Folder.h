@@ -1,4 +1,4 @@
-// Folder: where recordings are kept, found and cleared away.
+// Folder: the folders in which recordings are stored, found and cleaned up.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_FOLDER_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_FOLDER_H
 
@@ -9,26 +9,27 @@
 
 namespace tilewright::collective::record {
 
-/// For recordings that nobody named a folder for: this user's own, in memory where there is such a
-/// file system.
+/// The folder for recordings if no option specifies one: private to this user, and in a
+/// memory-backed file system if available.
 std::string defaultFolder();
 
-/// Files of processes that have ended, beyond so many bytes of the newest, are removed from the
-/// default folder when a new one is made there.
-inline constexpr uint64_t mostBytesOfEnded = uint64_t(256) << 20;
-void removeEnded(const std::string &folder, uint64_t mostBytes = mostBytesOfEnded);
+/// The maximum total size of recordings of ended processes in a folder; the oldest are removed
+/// first, whenever a recording is created in the default folder.
+inline constexpr uint64_t maxBytesOfEnded = uint64_t(256) << 20;
+void removeEnded(const std::string &folder, uint64_t maxBytes = maxBytesOfEnded);
 
-/// A name that no other job has: when it began, and by chance.
+/// A unique job id: start time plus random bits.
 std::string newJobName();
 
-/// A recorder as runtime.flight-recorder says: "auto" is the default folder, for jobs of several
-/// processes; "off" is none; all else a folder, made if it is not there. Null if there is to be
-/// none, or if the default folder cannot be used: nobody asked for that one.
+/// Creates a recorder as specified by the option runtime.flight-recorder: "auto" means the default
+/// folder, for jobs of several processes; "off" means no recorder; any other value is a folder,
+/// which is created if it does not exist. Null if no recorder is wanted, or if the default folder
+/// is unusable: this is not an error, because the user did not request it.
 ///  - recorderFile (E6051)
 Result<std::shared_ptr<Recorder>> openRecorder(const std::string &setting,
                                                Recorder::Options options);
 
-/// The files that paths stand for: themselves, or the recordings in a folder.
+/// Replaces each folder in `paths` by the recordings in it.
 ///  - recordingsMissing (E6052)
 Result<std::vector<std::string>> recordingsAt(const std::vector<std::string> &paths);
 

@@ -1,4 +1,4 @@
-// Format: the file of a flight recorder, byte for byte. README.md says it in words.
+// Format: the file format of the flight recorder. README.md describes it.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_FORMAT_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_FORMAT_H
 
@@ -12,12 +12,13 @@ inline constexpr char fileMagic[8] = {'T', 'W', 'F', 'L', 'I', 'G', 'H', 'T'};
 inline constexpr uint32_t fileVersion = 1;
 inline constexpr size_t pageBytes = 4096;
 inline constexpr size_t tableBytes = size_t(256) << 10;
-inline constexpr size_t mostLanes = 128;
-inline constexpr size_t mostFailureBytes = 1024;
-inline constexpr uint64_t mostEntries = uint64_t(1) << 24;
-inline constexpr uint32_t mostRings = 1 << 16;
+inline constexpr size_t maxProgressSlots = 128;
+inline constexpr size_t maxFailureBytes = 1024;
+inline constexpr uint64_t maxEntries = uint64_t(1) << 24;
+inline constexpr uint32_t maxRings = 1 << 16;
 
-/// One instant on the clock of the entries and on those of the system, which are in nanoseconds.
+/// One instant, as read from the clock of the entries (ticks) and from the system's clocks
+/// (nanoseconds).
 struct Moment {
   uint64_t ticks = 0;
   int64_t monotonic = 0, real = 0;
@@ -25,7 +26,8 @@ struct Moment {
 
 enum class Ending : uint32_t { none, well, failed };
 
-/// The first page. What is not atomic is written before the file has its name.
+/// The first page of the file. All fields that are not atomic are written before the file is
+/// renamed to its final name.
 struct FileHeader {
   char magic[8];
   uint32_t version;
@@ -35,20 +37,20 @@ struct FileHeader {
   uint64_t epoch;
   int64_t process, processes;
   int64_t jobRanks;
-  uint64_t pid, pidStart; // the second tells two processes of one number apart
+  uint64_t pid, pidStart; // the second distinguishes processes that reuse a pid
   uint64_t pidNamespace;
   Moment first;
-  Moment latest[2];               // written in turn
-  std::atomic<uint32_t> isLatest; // which of them
+  Moment latest[2];               // written alternately
+  std::atomic<uint32_t> isLatest; // the index of the valid one
   std::atomic<Ending> ending;
   std::atomic<uint64_t> tableUsed;
-  char job[64], host[64], boot[64], command[256]; // texts end with a zero
+  char job[64], host[64], boot[64], command[256]; // zero-terminated
 };
 static_assert(sizeof(FileHeader) <= pageBytes);
 
-/// How far a rank is among the collectives of one clique: the run in the upper half, how many have
-/// begun in it in the lower. Both wrap around.
-struct LaneSlot {
+/// A rank's progress in one clique: the run in the upper half, the number of collectives begun in
+/// that run in the lower half. Both wrap around.
+struct ProgressSlot {
   std::atomic<uint64_t> position;
   std::atomic<uint32_t> clique;
   uint32_t unused;
@@ -56,18 +58,19 @@ struct LaneSlot {
 
 struct RingHeader {
   int64_t rank;
-  std::atomic<uint64_t> next; // entries that were begun
-  std::atomic<uint32_t> lanes;
+  std::atomic<uint64_t> next; // number of entries begun
+  std::atomic<uint32_t> usedSlots;
   std::atomic<uint32_t> failureBytes;
-  LaneSlot slots[mostLanes];
-  char failure[mostFailureBytes]; // why the rank's last collective failed
+  ProgressSlot slots[maxProgressSlots];
+  char failure[maxFailureBytes]; // why the rank's last collective failed
 };
 static_assert(sizeof(RingHeader) <= pageBytes);
 
 enum class State : uint32_t { none, started, waits, done, failed };
 
-/// One collective of one rank. The stamp is the state and, above it, the low bits of the entry's
-/// number; it is zero while the rest is written, and written last.
+/// One collective of one rank. The stamp consists of the state in its low bits and, above, the low
+/// bits of the entry's number. It is zero while the other fields are being written, and is written
+/// last.
 struct Entry {
   std::atomic<uint32_t> stamp, site, sequence, run;
   std::atomic<uint64_t> begin, end; // ticks
@@ -80,10 +83,10 @@ inline uint32_t stampOf(uint64_t number, State state) {
   return static_cast<uint32_t>(number << stateBits) | static_cast<uint32_t>(state);
 }
 
-/// In front of each thing of the table.
+/// Precedes each record of the table.
 struct RecordHeader {
-  uint32_t bytes; // of what follows
-  uint32_t check; // its checkOf()
+  uint32_t bytes; // that follow
+  uint32_t check; // checksum of the record, by checkOf()
 };
 enum class RecordKind : uint8_t { clique = 1, site = 2 };
 

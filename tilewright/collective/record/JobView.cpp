@@ -52,7 +52,7 @@ int64_t JobView::nowFor(const Recording &recording) const {
 }
 
 void JobView::findCliques() {
-  // Those within a process are its own, whatever ranks they name.
+  // Cliques of the in-process engine are per process, because their rank numbers are local.
   std::map<std::tuple<std::string, int64_t, std::vector<int64_t>>, uint32_t> numbers;
   for (const Recording &recording : files)
     for (const RecordedClique &clique : recording.cliques) {
@@ -68,15 +68,16 @@ void JobView::findCliques() {
 void JobView::findVisits() {
   for (const auto &[number, view] : seen) {
     const std::vector<uint32_t> &numbers = cliqueNumbers[view.recording];
-    for (const RecordedRank::Lane &lane : view.rank->lanes)
-      positions[{numbers[lane.clique], number}] = lane.position;
+    for (const RecordedRank::CliqueProgress &progress : view.rank->progress)
+      positions[{numbers[progress.clique], number}] = progress.position;
     const int64_t toCommon = clockOf(*view.recording).toCommon;
     for (const RecordedEntry &entry : view.rank->entries) {
       const RecordedSite &site = view.recording->sites[entry.site];
       Visit visit{
           numbers[site.clique],   uint64_t(entry.run) << 32 | entry.sequence, number, &entry, &site,
           entry.begin + toCommon, entry.end ? entry.end + toCommon : 0};
-      // A killed process may not have counted its last one; a file may have too many cliques.
+      // The progress slot may lack the last collective of a killed process, and the file has slots
+      // for only `maxProgressSlots` cliques.
       const auto [found, isNew] = positions.try_emplace({visit.clique, number}, visit.position + 1);
       if (!isNew && ahead(visit.position + 1, found->second) > 0)
         found->second = visit.position + 1;
@@ -92,19 +93,20 @@ std::optional<uint64_t> JobView::positionOf(uint32_t clique, int64_t rank) const
   const auto found = positions.find({clique, rank});
   if (found != positions.end())
     return found->second;
-  // Its file is there and knows nothing of this clique: it has not come to any of its collectives.
+  // The rank has a recording that does not contain the clique, so it has not joined any of the
+  // clique's collectives.
   return seen.contains(rank) ? std::optional<uint64_t>(0) : std::nullopt;
 }
 
-/// Whether everybody's end depends on everybody's begin.
+/// Whether no member can end before every member has begun.
 static bool isForAll(Kind kind) {
   return kind == Kind::allReduce || kind == Kind::allGather || kind == Kind::reduceScatter ||
          kind == Kind::allToAll || kind == Kind::barrier;
 }
 
 void JobView::alignHosts() {
-  // What is to be added to the clock of host b so that it reads as that of host a, from below and
-  // above: b's end is not before a's begin, and a's end not before b's begin.
+  // Bounds on the offset from host b's clock to host a's clock: b's end is not before a's begin,
+  // and a's end is not before b's begin.
   struct Range {
     int64_t least = std::numeric_limits<int64_t>::min() / 2,
             most = std::numeric_limits<int64_t>::max() / 2;
@@ -115,7 +117,7 @@ void JobView::alignHosts() {
   for (const auto &[rank, view] : seen)
     hostOfRank[rank] = static_cast<size_t>(&clockOf(*view.recording) - hosts.data());
   std::vector<std::optional<std::pair<int64_t, int64_t>>> at(count); // last begin, first end
-  forEachMeeting([&](std::span<const Visit> visits) {
+  forEachCollective([&](std::span<const Visit> visits) {
     if (!isForAll(visits[0].site->kind))
       return;
     std::fill(at.begin(), at.end(), std::nullopt);
@@ -136,7 +138,8 @@ void JobView::alignHosts() {
           range.most = std::min(range.most, at[a]->second - at[b]->first);
         }
   });
-  // From the host of the first rank on, always over the narrowest range.
+  // Build a spanning tree from the host of the lowest rank; each step adds the host with the
+  // smallest error.
   const size_t origin = seen.empty() ? 0 : hostOfRank.begin()->second;
   std::vector<bool> isKnown(count);
   isKnown[origin] = true;
@@ -156,7 +159,7 @@ void JobView::alignHosts() {
         }
       }
     if (!step)
-      break; // the rest keeps the time of day, and is known to be uncertain
+      break; // the remaining hosts keep the time of day; their bound stays -1
     const auto [a, b] = *step;
     const Range &range = ranges[a * count + b];
     isKnown[b] = true;

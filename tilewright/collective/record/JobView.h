@@ -1,4 +1,4 @@
-// JobView: the recordings of all processes of a job, put together.
+// JobView: the merged recordings of all processes of a job.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_JOBVIEW_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_JOBVIEW_H
 
@@ -11,18 +11,18 @@
 
 namespace tilewright::collective::record {
 
-/// A clock of a host, next to the common one.
+/// The offset of a host's clock from the common clock.
 struct HostClock {
   std::string host, boot;
-  int64_t toCommon = 0; // to be added to its monotonic nanoseconds
-  int64_t bound = 0;    // how wrong that may be, either way; -1 if nothing is known
+  int64_t toCommon = 0; // to add to its monotonic nanoseconds
+  int64_t bound = 0;    // maximum error of toCommon in either direction; -1 if unknown
 };
 
-/// One generation of a job as its recordings show it. Clocks of hosts are brought together by what
-/// must be so: nobody ends a collective of everybody before the last one has begun it.
+/// One epoch of a job, from its recordings. Host clocks are aligned by causality: no rank can
+/// complete a synchronizing collective (such as an all_reduce) before the last member has begun it.
 class JobView {
 public:
-  /// All of one job and epoch.
+  /// All recordings must be of the same job and epoch.
   explicit JobView(std::vector<Recording> recordings);
   JobView(const JobView &) = delete;
   JobView &operator=(const JobView &) = delete;
@@ -31,19 +31,19 @@ public:
     std::string engine;
     std::vector<int64_t> members;
   };
-  /// What one rank did in one collective of a clique.
+  /// One rank's part in one collective of a clique.
   struct Visit {
     uint32_t clique = 0;
-    uint64_t position = 0; // the run, and the number in it
+    uint64_t position = 0; // the run, and the sequence number in it
     int64_t rank = 0;
     const RecordedEntry *entry = nullptr;
     const RecordedSite *site = nullptr;
     int64_t begin = 0, end = 0; // on the common clock
   };
-  /// Those of one collective are one behind the other, by rank.
+  /// Sorted so that the visits of one collective are adjacent, in the order of their ranks.
   const std::vector<Visit> &visits() const { return all; }
-  /// Calls `each` with the visits of each collective, clique by clique, in their order.
-  template <typename Each> void forEachMeeting(Each &&each) const {
+  /// Calls `each` with the visits of each collective, by clique and position.
+  template <typename Each> void forEachCollective(Each &&each) const {
     for (size_t from = 0; from < all.size();) {
       size_t end = from + 1;
       while (end < all.size() && all[end].clique == all[from].clique &&
@@ -60,9 +60,10 @@ public:
     const Recording *recording = nullptr;
     const RecordedRank *rank = nullptr;
   };
-  /// By rank; of those that have a recording.
+  /// The recordings by rank; contains only ranks that have one.
   const std::map<int64_t, Seen> &ranks() const { return seen; }
-  /// How far a rank is in a clique: begun in a run. Nothing if its file does not say.
+  /// A rank's progress in a clique, as in ProgressSlot: the run, and the number of collectives
+  /// begun in it. Empty if the rank has no recording.
   std::optional<uint64_t> positionOf(uint32_t clique, int64_t rank) const;
 
   const std::vector<HostClock> &clocks() const { return hosts; }
@@ -70,7 +71,7 @@ public:
   int64_t commonOf(const Recording &recording, int64_t monotonic) const {
     return monotonic + clockOf(recording).toCommon;
   }
-  /// Now, on the common clock; for processes of this host without its uncertainty.
+  /// The current time on the common clock; exact for processes on this host.
   int64_t nowFor(const Recording &recording) const;
 
 private:
@@ -87,7 +88,8 @@ private:
   std::vector<HostClock> hosts;
 };
 
-/// How far one position is ahead of another: a difference of runs counts more than any of numbers.
+/// How far one position is ahead of another; a difference in runs outweighs any difference in
+/// sequence numbers.
 int64_t ahead(uint64_t position, uint64_t of);
 
 } // namespace tilewright::collective::record

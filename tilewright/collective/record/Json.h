@@ -1,4 +1,4 @@
-// JsonWriter: JSON, written from front to back.
+// JsonWriter: a streaming JSON writer.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_JSON_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_JSON_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright::collective::record {
 
-/// Puts commas where they belong. Who calls it closes what it opens.
+/// Writes JSON and inserts the commas. The caller must close what it opens.
 ///
 ///   json.open('{').key("rank").number(3).close('}');
 class JsonWriter {
@@ -29,7 +29,7 @@ public:
   JsonWriter &key(std::string_view name) {
     text(name);
     out += ':';
-    isFirst = true; // its value follows without a comma
+    isFirst = true; // the value follows without a comma
     return *this;
   }
   JsonWriter &text(std::string_view value) {
@@ -42,7 +42,7 @@ public:
     out += std::to_string(value);
     return *this;
   }
-  /// Nanoseconds as the microseconds of trace files.
+  /// Writes nanoseconds as microseconds, the unit of trace files.
   JsonWriter &microseconds(int64_t nanoseconds) {
     separate();
     char digits[48];
@@ -58,7 +58,7 @@ public:
     out += value ? "true" : "false";
     return *this;
   }
-  /// What is JSON already.
+  /// Writes text that is already JSON.
   JsonWriter &raw(std::string_view value) {
     separate();
     out += value;

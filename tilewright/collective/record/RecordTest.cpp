@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-/// A folder of its own, gone at the end.
+/// Makes a temporary folder for each test.
 class Record : public ::testing::Test {
 protected:
   Record() {
@@ -39,13 +39,13 @@ protected:
   std::string folder;
 };
 
-/// Calls that refer to a value and to groups of theirs.
+/// A call together with the value and the groups that it refers to.
 struct Sum {
   explicit Sum(std::vector<std::vector<int64_t>> groups = {}, std::string name = "all_reduce.3",
                std::string place = "train.py:41")
       : groups(std::move(groups)), name(std::move(name)), place(std::move(place)) {
     call.groups = &this->groups;
-    call.reduction.operation = "add";
+    call.reduction.operation = ReductionKind::add;
     call.name = this->name;
     call.place = this->place;
     auto *bytes = reinterpret_cast<std::byte *>(&value);
@@ -58,7 +58,7 @@ struct Sum {
   Call call;
 };
 
-/// Runs a function for each of two ranks of one process.
+/// Runs `body` for each of two ranks of one process.
 template <typename Body> void runTwo(Engine &engine, int64_t run, Body &&body) {
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < 2; ++rank)
@@ -89,7 +89,7 @@ TEST_F(Record, EntriesSayWhatWasDoneWhereAndWhen) {
   EXPECT_EQ(recording->job, "7");
   EXPECT_EQ(recording->pid, static_cast<uint64_t>(getpid()));
   ASSERT_THAT(recording->ranks, SizeIs(2));
-  // Groups that are empty mean everybody, so both are one clique.
+  // Empty groups mean all ranks, so both calls have the same clique.
   ASSERT_THAT(recording->cliques, SizeIs(1));
   EXPECT_THAT(recording->cliques[0].members, ElementsAre(0, 1));
   for (const RecordedRank &rank : recording->ranks) {
@@ -107,7 +107,7 @@ TEST_F(Record, EntriesSayWhatWasDoneWhereAndWhen) {
                 i < 3 ? "'all_reduce.3' (all_reduce of f32[1], 4 bytes) at train.py:41"
                       : "'all_reduce.4' (all_reduce of f32[1], 4 bytes) at train.py:42");
     }
-    // On the clock that everybody has.
+    // On the host's monotonic clock.
     const auto now = static_cast<int64_t>(monotonicNanoseconds());
     EXPECT_LT(std::abs(now - before), 60'000'000'000);
     EXPECT_LE(before, now + 1'000'000);
@@ -137,7 +137,7 @@ TEST_F(Record, FailuresAndWhatWasLeftAreToldApart) {
 TEST_F(Record, WhatEndsAnEngineReachesIt) {
   struct Revoked final : Engine {
     explicit Revoked(std::string &why) : why(why) {}
-    Result<std::unique_ptr<Communicator>> join(const Seat &) override {
+    Result<std::unique_ptr<Communicator>> join(const RunMembership &) override {
       return Status(Code::aborted, why);
     }
     void revoke(const std::string &reason) override { why = reason; }
@@ -154,22 +154,22 @@ TEST_F(Record, TheRingKeepsTheLastAndTheLaneAll) {
   std::shared_ptr<Recorder> recorder = make({.jobRanks = 2, .ranks = {0}, .entries = 64});
   Track &track = *recorder->trackOf(0);
   Sum sum, other({{0}}, "all_reduce.9");
-  const Recorder::Place place = recorder->placeOf(track, sum.call, {0, 1}, "shm"),
-                        early = recorder->placeOf(track, other.call, {0}, "shm");
-  track.end(track.begin(early.site, *early.lane, 1, State::waits), true);
+  const Recorder::CallSite callSite = recorder->callSiteOf(track, sum.call, {0, 1}, "shm"),
+                           early = recorder->callSiteOf(track, other.call, {0}, "shm");
+  track.end(track.begin(early.site, *early.progress, 1, State::waits), true);
   for (int i = 0; i < 3000; ++i)
-    track.end(track.begin(place.site, *place.lane, 1, State::waits), true);
+    track.end(track.begin(callSite.site, *callSite.progress, 1, State::waits), true);
   const Recording recording = *readRecording(recorder->path());
   const RecordedRank &rank = recording.ranks[0];
   EXPECT_EQ(rank.begun, 3001U);
-  // One less than it holds: that one may be written to at any time.
+  // One less than the ring holds, because that one may be overwritten at any time.
   ASSERT_THAT(rank.entries, SizeIs(63));
   EXPECT_EQ(rank.entries.front().sequence, 2937U);
   EXPECT_EQ(rank.entries.back().sequence, 2999U);
-  ASSERT_THAT(rank.lanes, SizeIs(2));
-  EXPECT_EQ(rank.lanes[0].position, uint64_t(1) << 32 | 3000);
-  EXPECT_EQ(rank.lanes[1].position, uint64_t(1) << 32 | 1);
-  // A part of them, for whoever is in a hurry.
+  ASSERT_THAT(rank.progress, SizeIs(2));
+  EXPECT_EQ(rank.progress[0].position, uint64_t(1) << 32 | 3000);
+  EXPECT_EQ(rank.progress[1].position, uint64_t(1) << 32 | 1);
+  // Readers can ask for only the newest entries.
   EXPECT_THAT(readRecording(recorder->path(), 10)->ranks[0].entries, SizeIs(10));
 }
 
@@ -177,9 +177,9 @@ TEST_F(Record, AnEntryThatWasBeingWrittenIsRecognised) {
   std::shared_ptr<Recorder> recorder = make({.jobRanks = 2, .ranks = {0}, .entries = 64});
   Track &track = *recorder->trackOf(0);
   Sum sum;
-  const Recorder::Place place = recorder->placeOf(track, sum.call, {0, 1}, "shm");
+  const Recorder::CallSite callSite = recorder->callSiteOf(track, sum.call, {0, 1}, "shm");
   for (int i = 0; i < 3; ++i)
-    track.end(track.begin(place.site, *place.lane, 1, State::waits), true);
+    track.end(track.begin(callSite.site, *callSite.progress, 1, State::waits), true);
   std::fstream file(recorder->path(), std::ios::in | std::ios::out | std::ios::binary);
   const auto ring = pageBytes + tableBytes;
   const auto change = [&](size_t at, auto value) {
@@ -187,18 +187,18 @@ TEST_F(Record, AnEntryThatWasBeingWrittenIsRecognised) {
     file.write(reinterpret_cast<const char *>(&value), sizeof value);
     file.flush();
   };
-  // Killed before the stamp: the entry is not there, and the others are.
+  // Killed before it wrote the stamp: this entry is missing, the others are there.
   change(ring + pageBytes + 2 * sizeof(Entry), uint32_t(0));
   Recording recording = *readRecording(recorder->path());
   EXPECT_THAT(recording.ranks[0].entries, SizeIs(2));
   EXPECT_EQ(recording.ranks[0].unreadable, 1U);
-  // Killed after the stamp and before it was counted: it is there.
+  // Killed after it wrote the stamp and before it was counted: the entry is there.
   change(ring + pageBytes + 2 * sizeof(Entry), stampOf(2, State::waits));
   change(ring + offsetof(RingHeader, next), uint64_t(2));
   recording = *readRecording(recorder->path());
   EXPECT_THAT(recording.ranks[0].entries, SizeIs(3));
   EXPECT_EQ(recording.ranks[0].entries[2].state, State::waits);
-  // A stamp of another round of the ring is none of this one.
+  // A stamp of another lap around the ring does not count.
   change(ring + pageBytes + sizeof(Entry), stampOf(1 + 64, State::done));
   EXPECT_THAT(readRecording(recorder->path())->ranks[0].entries, SizeIs(2));
 }
@@ -221,7 +221,8 @@ TEST_F(Record, DamagedFilesAreRefusedWithAReason) {
   EXPECT_THAT(parse(other).takeStatus().message(), HasSubstr("is not a recording"));
   other = whole;
   other[8] = 9;
-  EXPECT_THAT(parse(other).takeStatus().message(), HasSubstr("has version 9, and this reads 1"));
+  EXPECT_THAT(parse(other).takeStatus().message(),
+              HasSubstr("has version 9, but this build reads 1"));
   EXPECT_EQ(readRecording(folder + "/none.flight").takeStatus().error(), Error::recordingsMissing);
 }
 
@@ -231,16 +232,16 @@ TEST_F(Record, AFullTableLeavesCollectivesWithoutNames) {
   uint32_t last = 1;
   for (int i = 0; i < 10000 && last; ++i) {
     Sum sum({}, concat("all_reduce.", i), std::string(100, 'x'));
-    last = recorder->placeOf(track, sum.call, {0, 1}, "shm").site;
+    last = recorder->callSiteOf(track, sum.call, {0, 1}, "shm").site;
   }
   EXPECT_EQ(last, 0U);
   Sum sum({}, "one.more", std::string(100, 'x'));
-  const Recorder::Place place = recorder->placeOf(track, sum.call, {0, 1}, "shm");
-  track.end(track.begin(place.site, *place.lane, 1, State::waits), true);
+  const Recorder::CallSite callSite = recorder->callSiteOf(track, sum.call, {0, 1}, "shm");
+  track.end(track.begin(callSite.site, *callSite.progress, 1, State::waits), true);
   const Recording recording = *readRecording(recorder->path());
   EXPECT_GT(recording.sites.size(), 1000U);
   EXPECT_EQ(recording.ranks[0].unreadable, 1U);
-  EXPECT_EQ(recording.ranks[0].lanes.at(0).position, uint64_t(1) << 32 | 1);
+  EXPECT_EQ(recording.ranks[0].progress.at(0).position, uint64_t(1) << 32 | 1);
 }
 
 TEST_F(Record, LargeCliquesTakeFewBytes) {
@@ -252,8 +253,8 @@ TEST_F(Record, LargeCliquesTakeFewBytes) {
   for (int64_t i = 0; i < 100'000; i += 8)
     row.push_back(i);
   Sum sum;
-  EXPECT_EQ(recorder->placeOf(track, sum.call, everybody, "hosts").site, 1U);
-  EXPECT_EQ(recorder->placeOf(track, sum.call, row, "hosts").site, 2U);
+  EXPECT_EQ(recorder->callSiteOf(track, sum.call, everybody, "hosts").site, 1U);
+  EXPECT_EQ(recorder->callSiteOf(track, sum.call, row, "hosts").site, 2U);
   const Recording recording = *readRecording(recorder->path());
   EXPECT_EQ(recording.cliques.at(0).members, everybody);
   EXPECT_EQ(recording.cliques.at(1).members, row);
@@ -262,14 +263,14 @@ TEST_F(Record, LargeCliquesTakeFewBytes) {
 TEST_F(Record, WhereFilesGo) {
   const Recorder::Options several{.process = 1, .processes = 2, .jobRanks = 2, .ranks = {1}};
   EXPECT_EQ(*openRecorder("off", several), nullptr);
-  EXPECT_EQ(*openRecorder("auto", {}), nullptr); // a process alone
+  EXPECT_EQ(*openRecorder("auto", {}), nullptr); // a single process
   const std::string inside = folder + "/a/b";
   auto named = openRecorder(inside, {});
   ASSERT_TRUE(named.isOk());
   const std::string path = (*named)->path();
   EXPECT_THAT(path, HasSubstr(inside));
   *named = nullptr;
-  EXPECT_TRUE(std::filesystem::exists(path)); // what somebody asked for stays
+  EXPECT_TRUE(std::filesystem::exists(path)); // a recording that the user asked for stays
   EXPECT_EQ(readRecording(path)->ending, Ending::well);
 
   std::ofstream(folder + "/file") << "x";
@@ -286,8 +287,8 @@ TEST_F(Record, WhatEndedWellIsRemovedUnlessItWasAskedFor) {
         make({.jobRanks = 2, .ranks = {0}, .entries = 64, .removesWhenWell = true});
     Track &track = *recorder->trackOf(0);
     Sum sum;
-    const Recorder::Place place = recorder->placeOf(track, sum.call, {0, 1}, "shm");
-    const uint64_t number = track.begin(place.site, *place.lane, 1, State::waits);
+    const Recorder::CallSite callSite = recorder->callSiteOf(track, sum.call, {0, 1}, "shm");
+    const uint64_t number = track.begin(callSite.site, *callSite.progress, 1, State::waits);
     if (isWell)
       track.end(number, true);
     const std::string path = recorder->path();
@@ -299,7 +300,7 @@ TEST_F(Record, WhatEndedWellIsRemovedUnlessItWasAskedFor) {
 TEST_F(Record, OldFilesOfEndedProcessesAreRemoved) {
   const std::string alive = make({.job = "alive"})->path();
   for (int i = 0; i < 3; ++i) {
-    // As of a process that is long gone.
+    // Pretend that it belongs to a process that ended long ago.
     const std::string path = make({.job = concat("old", i)})->path();
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(offsetof(FileHeader, pidStart));
@@ -317,7 +318,7 @@ TEST_F(Record, OldFilesOfEndedProcessesAreRemoved) {
   EXPECT_THAT(left, ElementsAre("alive", "old2"));
 }
 
-/// A recording made by hand, of one rank on a host whose clocks are wrong by `skew`.
+/// A handmade recording of one rank, on a host whose clock is off by `skew`.
 Recording onHost(int64_t rank, const std::string &host, int64_t skew) {
   Recording recording;
   recording.job = "hosts";
@@ -334,7 +335,7 @@ Recording onHost(int64_t rank, const std::string &host, int64_t skew) {
 }
 
 TEST(JobView, ClocksOfHostsAreBroughtTogetherByCollectives) {
-  // True times; each host has a monotonic clock and a time of day of its own.
+  // True times; each host has its own monotonic clock and time of day.
   const int64_t boots[] = {0, 5'000'000'000, -7'000'000'000},
                 skews[] = {0, 30'000'000, -20'000'000};
   std::vector<Recording> recordings;
@@ -343,7 +344,8 @@ TEST(JobView, ClocksOfHostsAreBroughtTogetherByCollectives) {
   for (uint32_t i = 0; i < 100; ++i) {
     const int64_t round = 10'000'000'000 + int64_t(i) * 1'000'000;
     for (int64_t rank = 0; rank < 3; ++rank) {
-      // They come one after the other, in turn, and all end 20 to 60 us after the last has come.
+      // Ranks join one after the other, in rotating order, and all end 20 to 60 us after the last
+      // has joined.
       const int64_t begin = round + (rank + i) % 3 * 100'000,
                     end = round + 220'000 + int64_t((rank * 7 + i * 3) % 5) * 10'000;
       recordings[static_cast<size_t>(rank)].ranks[0].entries.push_back(
@@ -355,13 +357,13 @@ TEST(JobView, ClocksOfHostsAreBroughtTogetherByCollectives) {
   EXPECT_EQ(view.clocks()[0].bound, 0);
   for (size_t host : {1, 2}) {
     const HostClock &clock = view.clocks()[host];
-    // Where the true times are on the common clock, which is the first host's.
+    // The error of true times on the common clock, which is the first host's.
     const int64_t wrong = clock.toCommon + boots[host] - view.clocks()[0].toCommon;
     EXPECT_GE(clock.bound, 0);
     EXPECT_LE(clock.bound, 60'000);
     EXPECT_LE(std::abs(wrong), clock.bound) << "host " << host;
   }
-  view.forEachMeeting([&](std::span<const JobView::Visit> visits) {
+  view.forEachCollective([&](std::span<const JobView::Visit> visits) {
     ASSERT_THAT(visits, SizeIs(3));
     for (const JobView::Visit &a : visits)
       for (const JobView::Visit &b : visits)
@@ -388,10 +390,10 @@ TEST(Diagnosis, ACircleIsACircle) {
   }
   const JobView view(std::move(recordings));
   const Diagnosis diagnosis = diagnose(view, 1s);
-  EXPECT_TRUE(diagnosis.standsStill);
-  EXPECT_THAT(diagnosis.circle, ElementsAre(0, 1, 2));
+  EXPECT_TRUE(diagnosis.isHung);
+  EXPECT_THAT(diagnosis.cycle, ElementsAre(0, 1, 2));
   EXPECT_THAT(toText(view, diagnosis, {}),
-              HasSubstr("ranks 0, 1, 2 wait for each other in a circle"));
+              HasSubstr("ranks 0, 1, 2 wait for each other in a cycle"));
 }
 
 TEST(Diagnosis, WhoIsSlowIsNamed) {
@@ -405,7 +407,7 @@ TEST(Diagnosis, WhoIsSlowIsNamed) {
   }
   const JobView view(std::move(recordings));
   const Diagnosis diagnosis = diagnose(view, 1s);
-  EXPECT_FALSE(diagnosis.standsStill);
+  EXPECT_FALSE(diagnosis.isHung);
   ASSERT_FALSE(diagnosis.stragglers.empty());
   EXPECT_EQ(diagnosis.stragglers[0].rank, 1);
   EXPECT_EQ(diagnosis.stragglers[0].last, 50U);

@@ -5,45 +5,45 @@
 
 namespace tilewright::collective::record {
 
-/// Finds the place of a call without looking at more than it has to: programs make their calls in
-/// the same order again and again, so the one that followed last time is tried first.
+/// Caches the call site of each call. Programs repeat their calls in the same order, so a lookup
+/// first tries the call that followed the current one last time.
 class RecordedEngine::Calls {
 public:
-  bool isAt(const Seat &seat) const {
-    return seat.rank == rank && seat.ranks == ranks && seat.members == members;
+  bool isFor(const RunMembership &own) const {
+    return own.rank == rank && own.ranks == ranks && own.members == members;
   }
-  /// Forgets what was for another place in a run: who takes part in a call depends on it.
-  void sit(const Seat &seat) {
-    if (isAt(seat))
+  /// Drops the cache if the membership has changed, because a call's clique depends on it.
+  void resetFor(const RunMembership &own) {
+    if (isFor(own))
       return;
-    rank = seat.rank;
-    ranks = seat.ranks;
-    members = seat.members;
-    known.clear();
+    rank = own.rank;
+    ranks = own.ranks;
+    members = own.members;
+    cached.clear();
     last = nullptr;
   }
 
-  /// Null if it is not known.
-  const Recorder::Place *find(const Call &call) {
+  /// Returns null if the call is not in the cache.
+  const Recorder::CallSite *find(const Call &call) {
     if (last && last->next && last->next->isFor(call))
-      return &(last = last->next)->place;
-    for (Known &each : known)
+      return &(last = last->next)->callSite;
+    for (CachedCall &each : cached)
       if (each.isFor(call)) {
         if (last)
           last->next = &each;
-        return &(last = &each)->place;
+        return &(last = &each)->callSite;
       }
     return nullptr;
   }
 
-  const Recorder::Place &add(const Call &call, Recorder::Place place) {
-    // Whoever makes new calls for ever does not fill the memory.
-    constexpr size_t most = 1024;
-    if (known.size() == most) {
-      known.clear();
+  const Recorder::CallSite &add(const Call &call, Recorder::CallSite callSite) {
+    // Bounds memory if a program keeps making new calls.
+    constexpr size_t maxCached = 1024;
+    if (cached.size() == maxCached) {
+      cached.clear();
       last = nullptr;
     }
-    Known &fresh = known.emplace_back();
+    CachedCall &fresh = cached.emplace_back();
     fresh.identity = call.identity;
     fresh.kind = call.kind;
     fresh.order = call.order;
@@ -58,16 +58,16 @@ public:
       fresh.element = call.tensors[0].element;
       fresh.dims = call.tensors[0].inDims;
     }
-    fresh.place = place;
+    fresh.callSite = callSite;
     if (last)
       last->next = &fresh;
-    return (last = &fresh)->place;
+    return (last = &fresh)->callSite;
   }
 
 private:
-  struct Known {
-    /// Looks at all of it, because memory of a program that was unloaded may be another's now; and
-    /// branches as little as it can, because this is done for each call.
+  struct CachedCall {
+    /// Whether the call equals this one. Compares contents, not pointers, because the memory of an
+    /// unloaded program may have been reused. Avoids branches, because this runs on each call.
     bool isFor(const Call &call) const {
       if (call.identity)
         return call.identity == identity;
@@ -97,7 +97,7 @@ private:
     static uint64_t differenceOf(const char *a, const char *b, size_t size) {
       uint64_t difference = 0;
       if (size >= 8) {
-        // The last word may overlap the one before.
+        // The last word may overlap the previous one.
         for (size_t at = 0; at + 8 < size; at += 8)
           difference |= word(a + at) ^ word(b + at);
         return difference | (word(a + size - 8) ^ word(b + size - 8));
@@ -115,16 +115,16 @@ private:
     uint64_t identity = 0;
     uint32_t order = 0;
     std::string name, where;
-    std::vector<size_t> groups; // how many ranks each has
-    std::vector<int64_t> flat;  // all of them
+    std::vector<size_t> groups; // number of ranks of each group
+    std::vector<int64_t> flat;  // the ranks of all groups
     size_t tensors = 0;
     ElementType element = ElementType::f32;
     std::vector<int64_t> dims;
-    Recorder::Place place;
-    Known *next = nullptr; // the one that came after it
+    Recorder::CallSite callSite;
+    CachedCall *next = nullptr; // the call that followed this one last time
   };
-  std::deque<Known> known;
-  Known *last = nullptr;
+  std::deque<CachedCall> cached;
+  CachedCall *last = nullptr;
   int64_t rank = -1, ranks = 0;
   std::vector<int64_t> members;
 };
@@ -144,9 +144,9 @@ namespace {
 class RecordedRank final : public Communicator {
 public:
   using Calls = RecordedEngine::Calls;
-  RecordedRank(std::unique_ptr<Communicator> inner, Seat seat, Track &track,
+  RecordedRank(std::unique_ptr<Communicator> inner, RunMembership own, Track &track,
                std::shared_ptr<RecordedEngine::Shared> shared, std::unique_ptr<Calls> calls)
-      : shared(std::move(shared)), inner(std::move(inner)), seat(std::move(seat)), track(track),
+      : shared(std::move(shared)), inner(std::move(inner)), own(std::move(own)), track(track),
         calls(std::move(calls)) {}
 
   ~RecordedRank() override {
@@ -201,19 +201,21 @@ public:
   }
 
 private:
-  /// Nothing for a call that the rank takes no part in, or that is wrong: the engine says so.
+  /// Records the begin of a collective and returns its entry. Empty if the rank does not
+  /// participate, or if the call is invalid, which the engine reports.
   std::optional<uint64_t> begin(const Call &call, State state) {
-    const Recorder::Place *place = calls->find(call);
-    if (!place) {
-      Result<std::optional<Clique>> clique = cliqueOf(call, seat.rank, seat.ranks);
+    const Recorder::CallSite *callSite = calls->find(call);
+    if (!callSite) {
+      Result<std::optional<Clique>> clique = cliqueOf(call, own.rank, own.ranks);
       if (!clique.isOk() || !*clique)
         return std::nullopt;
-      if (!seat.members.empty())
+      if (!own.members.empty())
         for (int64_t &member : **clique)
-          member = seat.members[static_cast<size_t>(member)];
-      place = &calls->add(call, shared->recorder->placeOf(track, call, **clique, shared->name));
+          member = own.members[static_cast<size_t>(member)];
+      callSite =
+          &calls->add(call, shared->recorder->callSiteOf(track, call, **clique, shared->name));
     }
-    return track.begin(place->site, *place->lane, static_cast<uint32_t>(seat.run), state);
+    return track.begin(callSite->site, *callSite->progress, static_cast<uint32_t>(own.run), state);
   }
 
   Status end(uint64_t number, Status status) {
@@ -225,18 +227,17 @@ private:
 
   const std::shared_ptr<RecordedEngine::Shared> shared;
   std::unique_ptr<Communicator> inner;
-  const Seat seat;
+  const RunMembership own;
   Track &track;
   std::unique_ptr<Calls> calls;
-  std::vector<std::pair<Ticket, uint64_t>> open; // started, with the number of the entry
+  std::vector<std::pair<Ticket, uint64_t>> open; // started collectives, with their entry numbers
 };
 
 } // namespace
 
-Result<std::unique_ptr<Communicator>> RecordedEngine::join(const Seat &seat) {
-  TILEWRIGHT_ASSIGN(std::unique_ptr<Communicator> inner, engine->join(seat));
-  const int64_t rank =
-      seat.members.empty() ? seat.rank : seat.members[static_cast<size_t>(seat.rank)];
+Result<std::unique_ptr<Communicator>> RecordedEngine::join(const RunMembership &own) {
+  TILEWRIGHT_ASSIGN(std::unique_ptr<Communicator> inner, engine->join(own));
+  const int64_t rank = own.members.empty() ? own.rank : own.members[static_cast<size_t>(own.rank)];
   Track *track = shared->recorder->trackOf(rank);
   if (!track)
     return inner;
@@ -245,9 +246,9 @@ Result<std::unique_ptr<Communicator>> RecordedEngine::join(const Seat &seat) {
     std::lock_guard lock(shared->mutex);
     std::vector<std::unique_ptr<Calls>> &idle = shared->idle[rank];
     if (!idle.empty()) {
-      // Those of the same place in a run, if there are such.
+      // Prefer a cache for the same membership.
       auto found = std::find_if(idle.begin(), idle.end(),
-                                [&](const auto &each) { return each->isAt(seat); });
+                                [&](const auto &each) { return each->isFor(own); });
       found = found == idle.end() ? idle.end() - 1 : found;
       calls = std::move(*found);
       idle.erase(found);
@@ -255,9 +256,9 @@ Result<std::unique_ptr<Communicator>> RecordedEngine::join(const Seat &seat) {
   }
   if (!calls)
     calls = std::make_unique<Calls>();
-  calls->sit(seat);
+  calls->resetFor(own);
   return std::unique_ptr<Communicator>(
-      std::make_unique<RecordedRank>(std::move(inner), seat, *track, shared, std::move(calls)));
+      std::make_unique<RecordedRank>(std::move(inner), own, *track, shared, std::move(calls)));
 }
 
 } // namespace tilewright::collective::record

@@ -1,4 +1,4 @@
-// RecordedEngine: an engine whose collectives are noted in a flight recorder.
+// RecordedEngine: wraps an engine and records its collectives in a flight recorder.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_RECORDEDENGINE_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_RECORDEDENGINE_H
 
@@ -6,26 +6,27 @@
 
 namespace tilewright::collective::record {
 
-/// Any engine does; it does not know that it is watched. Ranks are the engine's (Seat::members).
-/// Those that the recorder has no track for are not noted. `name` tells the engines of a process
-/// apart: cliques of the same ranks in two of them have nothing to do with each other.
+/// Wraps any engine and forwards all calls. Recorded ranks are the engine's
+/// (RunMembership::members); ranks without a track in the recorder are not recorded. `name`
+/// distinguishes the engines of a process, because cliques of the same ranks in two engines are
+/// unrelated.
 class RecordedEngine final : public Engine {
 public:
   RecordedEngine(std::unique_ptr<Engine> engine, std::shared_ptr<Recorder> recorder,
                  std::string name);
-  Result<std::unique_ptr<Communicator>> join(const Seat &seat) override;
+  Result<std::unique_ptr<Communicator>> join(const RunMembership &own) override;
   void revoke(const std::string &why) override { engine->revoke(why); }
 
-  class Calls; // those that a rank has made before; RecordedEngine.cpp
-  /// What communicators need, also after the engine.
+  class Calls; // cache of a rank's calls; RecordedEngine.cpp
+  /// State that communicators need even after the engine is destroyed.
   struct Shared {
     Shared();
     ~Shared();
     std::shared_ptr<Recorder> recorder;
     std::string name;
     std::mutex mutex;
-    /// By rank: kept from one run to the next, and for one communicator at a time. Guarded by
-    /// mutex.
+    /// By rank: caches that outlive a run. At most one communicator uses a cache at a time. Guarded
+    /// by mutex.
     std::map<int64_t, std::vector<std::unique_ptr<Calls>>> idle;
   };
 

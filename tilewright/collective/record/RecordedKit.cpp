@@ -1,4 +1,4 @@
-// Engines with a flight recorder around them: they do what they did without.
+// Conformance tests of engines wrapped in a flight recorder, which must not change their behaviour.
 #include "tilewright/collective/conformance/Connect.h"
 #include "tilewright/collective/local/LocalCollectives.h"
 #include "tilewright/collective/record/RecordedEngine.h"
@@ -14,7 +14,7 @@ namespace {
 using record::RecordedEngine;
 using record::Recorder;
 
-/// One recorder for all ranks of the job, whose folder is gone with it.
+/// Makes recorders for all ranks of a job in a temporary folder, which the destructor removes.
 struct Watched {
   static Result<std::shared_ptr<Recorder>> recorderOf(int64_t ranks, const std::string &folder) {
     Recorder::Options options;
@@ -36,12 +36,12 @@ struct Watched {
 
 class LocalJob final : public Job {
 public:
-  LocalJob(std::chrono::nanoseconds patience, std::shared_ptr<Recorder> recorder)
-      : meetings(std::make_unique<LocalCollectives>(patience), std::move(recorder), "local") {}
-  Engine &engine(int64_t rank) override { return meetings; }
+  LocalJob(std::chrono::nanoseconds timeout, std::shared_ptr<Recorder> recorder)
+      : recorded(std::make_unique<LocalCollectives>(timeout), std::move(recorder), "local") {}
+  Engine &engine(int64_t rank) override { return recorded; }
 
 private:
-  RecordedEngine meetings;
+  RecordedEngine recorded;
 };
 
 class ShmJob final : public ConnectedJob<ShmJob, RecordedEngine> {};
@@ -52,12 +52,12 @@ const std::vector<Kit> &kits() {
   static const Watched watched;
   static const std::vector<Kit> all = {
       {"RecordedOneProcess",
-       [](int64_t ranks, std::chrono::nanoseconds patience) -> Result<std::unique_ptr<Job>> {
+       [](int64_t ranks, std::chrono::nanoseconds timeout) -> Result<std::unique_ptr<Job>> {
          TILEWRIGHT_ASSIGN(auto recorder, Watched::recorderOf(ranks, watched.folder));
-         return std::unique_ptr<Job>(std::make_unique<LocalJob>(patience, std::move(recorder)));
+         return std::unique_ptr<Job>(std::make_unique<LocalJob>(timeout, std::move(recorder)));
        }},
       {"RecordedSharedMemory",
-       [](int64_t ranks, std::chrono::nanoseconds patience) -> Result<std::unique_ptr<Job>> {
+       [](int64_t ranks, std::chrono::nanoseconds timeout) -> Result<std::unique_ptr<Job>> {
          TILEWRIGHT_ASSIGN(auto recorder, Watched::recorderOf(ranks, watched.folder));
          std::vector<int64_t> processOfRank;
          for (int64_t rank = 0; rank < ranks; ++rank)
@@ -68,7 +68,7 @@ const std::vector<Kit> &kits() {
                             [&](const Membership &membership,
                                 KeyValueStore &store) -> Result<std::unique_ptr<RecordedEngine>> {
                               shm::ShmEngine::Options options;
-                              options.patience = patience;
+                              options.timeout = timeout;
                               TILEWRIGHT_ASSIGN(
                                   auto engine, shm::ShmEngine::connect(membership, store, options));
                               return std::make_unique<RecordedEngine>(std::move(engine), recorder,

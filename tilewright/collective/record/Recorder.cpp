@@ -28,7 +28,7 @@ void putText(std::string &out, std::string_view text) {
   out += text.substr(0, size);
 }
 
-/// Ranks as sequences of equal steps, of which a mesh has few: {first, step, how many}.
+/// Encodes ranks as arithmetic sequences {first, step, count}; the cliques of a mesh need few.
 void putMembers(std::string &out, const Clique &members) {
   std::vector<std::array<int64_t, 3>> runs;
   for (size_t i = 0; i < members.size();) {
@@ -78,7 +78,7 @@ template <size_t size> void copyText(char (&to)[size], std::string_view text) {
   to[count] = 0;
 }
 
-/// Closed, and removed unless kept.
+/// A new file. The destructor closes it, and removes it unless `path` was cleared.
 struct NewFile {
   std::string path;
   int descriptor = -1;
@@ -92,7 +92,7 @@ struct NewFile {
 
 Status failed(const std::string &path, int reason) {
   return Status(Error::recorderFile,
-                concat("cannot keep a flight recorder in ", path, ": ", std::strerror(reason),
+                concat("cannot create a flight recording in ", path, ": ", std::strerror(reason),
                        "; set runtime.flight-recorder to another folder, or to off"));
 }
 
@@ -100,7 +100,7 @@ Status failed(const std::string &path, int reason) {
 
 void Track::explain(std::string_view failure) {
   owner->hasFailed = true;
-  const size_t size = std::min(failure.size(), mostFailureBytes);
+  const size_t size = std::min(failure.size(), maxFailureBytes);
   ring->failureBytes.store(0, std::memory_order_release);
   std::memcpy(ring->failure, failure.data(), size);
   ring->failureBytes.store(static_cast<uint32_t>(size), std::memory_order_release);
@@ -115,10 +115,10 @@ void Recorder::refresh() {
   header->isLatest.store(other, std::memory_order_release);
 }
 
-/// Says how it ended, and removes what nobody needs.
+/// Records how the process ended, and removes the file if it is not needed.
 void Recorder::conclude() {
   if (header->pid != static_cast<uint64_t>(getpid()))
-    return; // a child of the process, which has the mapping and not the ranks
+    return; // a forked child has the mapping but not the ranks
   bool isWell = !hasFailed;
   for (Track &track : tracks) {
     const uint64_t next = track.ring->next.load(std::memory_order_relaxed);
@@ -132,7 +132,8 @@ void Recorder::conclude() {
     unlink(name.c_str());
 }
 
-/// Python often ends without destroying anything: what is alive then is concluded by the process.
+/// Concludes the remaining recorders at exit, because Python often exits without running
+/// destructors.
 struct Recorder::Living {
   static Living &get() {
     static auto *instance = [] {
@@ -153,13 +154,13 @@ struct Recorder::Living {
 Result<std::shared_ptr<Recorder>> Recorder::create(const Options &options) {
   const auto rings = options.ranks.size();
   if (options.entries < 2 || !std::has_single_bit(static_cast<uint64_t>(options.entries)) ||
-      static_cast<uint64_t>(options.entries) > mostEntries)
+      static_cast<uint64_t>(options.entries) > maxEntries)
     return Status(Error::optionValue,
-                  concat("runtime.flight-recorder-entries takes a power of two up to ", mostEntries,
-                         ", got ", options.entries));
-  if (rings > mostRings)
-    return Status(Error::recorderFile, concat("a flight recorder is for up to ", mostRings,
-                                              " ranks of a process, this one has ", rings));
+                  concat("runtime.flight-recorder-entries must be a power of two from 2 to ",
+                         maxEntries, ", got ", options.entries));
+  if (rings > maxRings)
+    return Status(Error::recorderFile, concat("the flight recorder supports at most ", maxRings,
+                                              " ranks per process, got ", rings));
   std::shared_ptr<Recorder> made(new Recorder);
   made->size = fileBytesOf(rings, static_cast<uint64_t>(options.entries));
   made->name = concat(options.folder, "/", options.job, "-", options.epoch, "-", options.process,
@@ -168,12 +169,12 @@ Result<std::shared_ptr<Recorder>> Recorder::create(const Options &options) {
   made->isCounter = hasEvenCounter();
   const Moment first = momentNow(made->isCounter);
 
-  // Under another name until it is whole, so that nobody reads half a header.
+  // Use a temporary name until the file is complete, so that no reader sees a partial header.
   NewFile file{made->name + ".new"};
   file.descriptor = open(file.path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file.descriptor < 0)
     return failed(options.folder, errno);
-  // With its blocks: a page that finds no room later would end the process.
+  // Allocate all blocks now: a page without disk space would raise SIGBUS later.
   if (const int reason = posix_fallocate(file.descriptor, 0, static_cast<off_t>(made->size)))
     return failed(options.folder, reason);
   void *mapped = mmap(nullptr, made->size, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0);
@@ -209,10 +210,11 @@ Result<std::shared_ptr<Recorder>> Recorder::create(const Options &options) {
     track.entries = reinterpret_cast<Entry *>(at + pageBytes);
     track.mask = static_cast<uint64_t>(options.entries) - 1;
     track.isCounter = made->isCounter;
-    // Pages are taken now and not by the first collectives.
+    // Fault in all pages now, rather than during the first collectives.
     std::memset(at + pageBytes, 0, static_cast<size_t>(options.entries) * sizeof(Entry));
   }
-  // Two moments apart, for how fast the counter goes: a job may hang before there is a third.
+  // The TSC frequency requires two moments some time apart; take the second now, because the job
+  // may hang before the next refresh.
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   header.first = first;
   header.latest[0] = momentNow(made->isCounter);
@@ -245,7 +247,8 @@ Track *Recorder::trackOf(int64_t rank) {
   return nullptr;
 }
 
-/// Its number among those of its kind, from one; zero if there is no room.
+/// Adds a record to the table and returns its number among those of its kind, from one; zero if the
+/// table is full.
 uint32_t Recorder::add(std::unordered_map<std::string, uint32_t> &known, std::string record) {
   if (const auto found = known.find(record); found != known.end())
     return found->second;
@@ -263,25 +266,25 @@ uint32_t Recorder::add(std::unordered_map<std::string, uint32_t> &known, std::st
   return number;
 }
 
-Recorder::Place Recorder::placeOf(Track &track, const Call &call, const Clique &members,
-                                  std::string_view engine) {
+Recorder::CallSite Recorder::callSiteOf(Track &track, const Call &call, const Clique &members,
+                                        std::string_view engine) {
   std::lock_guard lock(mutex);
-  Place place;
+  CallSite callSite;
   const uint32_t clique = add(cliques, bytesOf(members, engine));
   if (clique)
-    place.site = add(sites, bytesOf(call, clique));
-  auto [found, isNew] = track.lanes.try_emplace(clique);
-  place.lane = &found->second;
+    callSite.site = add(sites, bytesOf(call, clique));
+  auto [found, isNew] = track.progressOf.try_emplace(clique);
+  callSite.progress = &found->second;
   if (isNew) {
-    place.lane->position = &place.lane->spare;
-    const uint32_t slot = track.ring->lanes.load(std::memory_order_relaxed);
-    if (clique && slot < mostLanes) {
+    callSite.progress->position = &callSite.progress->spare;
+    const uint32_t slot = track.ring->usedSlots.load(std::memory_order_relaxed);
+    if (clique && slot < maxProgressSlots) {
       track.ring->slots[slot].clique.store(clique, std::memory_order_relaxed);
-      place.lane->position = &track.ring->slots[slot].position;
-      track.ring->lanes.store(slot + 1, std::memory_order_release);
+      callSite.progress->position = &track.ring->slots[slot].position;
+      track.ring->usedSlots.store(slot + 1, std::memory_order_release);
     }
   }
-  return place;
+  return callSite;
 }
 
 } // namespace tilewright::collective::record

@@ -1,4 +1,4 @@
-// Recorder: what each rank of a process does in collectives, in a file that outlives the process.
+// Recorder: records the collectives of each rank of a process, in a file that survives the process.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_RECORDER_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_RECORDER_H
 
@@ -16,25 +16,25 @@
 
 namespace tilewright::collective::record {
 
-/// One rank's part of the file. Its notes are a few stores each: no lock, no system call. A rank
-/// does one thing at a time, so one thread at a time calls this.
+/// One rank's part of the file. Recording takes a few stores, without locks or system calls. Only
+/// one thread at a time may call this.
 class Track {
 public:
-  struct Lane {
-    std::atomic<uint64_t> *position = nullptr; // in the file, or in `spare` if that is full
+  struct CliqueProgress {
+    std::atomic<uint64_t> *position = nullptr; // in the file, or `spare` if that is full
     std::atomic<uint64_t> spare = 0;
   };
 
-  /// A collective begins; the number of its entry.
-  uint64_t begin(uint32_t site, Lane &lane, uint32_t run, State state) {
+  /// Records the begin of a collective; returns the number of its entry.
+  uint64_t begin(uint32_t site, CliqueProgress &progress, uint32_t run, State state) {
     const uint64_t number = ring->next.load(std::memory_order_relaxed);
     if ((number & (refreshEvery - 1)) == refreshEvery - 1)
       refresh();
-    // The count of a run begins anew with the run, and wraps around without touching it.
-    const uint64_t before = lane.position->load(std::memory_order_relaxed);
+    // The count restarts with each run, and wraps around without carrying into the run number.
+    const uint64_t before = progress.position->load(std::memory_order_relaxed);
     const uint32_t count = before >> 32 == run ? static_cast<uint32_t>(before) : 0;
     Entry &entry = entries[number & mask];
-    // On x86 these are plain stores; what counts is that nobody changes their order.
+    // On x86 release stores are plain stores; they only keep the order.
     entry.stamp.store(0, std::memory_order_release);
     entry.site.store(site, std::memory_order_release);
     entry.sequence.store(count, std::memory_order_release);
@@ -42,7 +42,7 @@ public:
     entry.end.store(0, std::memory_order_release);
     entry.begin.store(ticksNow(isCounter), std::memory_order_release);
     entry.stamp.store(stampOf(number, state), std::memory_order_release);
-    lane.position->store(uint64_t(run) << 32 | (count + 1U), std::memory_order_release);
+    progress.position->store(uint64_t(run) << 32 | (count + 1U), std::memory_order_release);
     ring->next.store(number + 1, std::memory_order_release);
     return number;
   }
@@ -54,7 +54,7 @@ public:
                          std::memory_order_release);
     }
   }
-  /// Why the entry before failed. The last one stays.
+  /// Records why the rank's last collective failed; overwrites an earlier reason.
   void explain(std::string_view failure);
 
   int64_t rank() const { return ring->rank; }
@@ -62,7 +62,8 @@ public:
 private:
   friend class Recorder;
   static constexpr uint64_t refreshEvery = 1024;
-  /// Null if it was overwritten: more collectives than the ring holds have begun since.
+  /// Null if the entry was overwritten, because the rank has since begun more collectives than the
+  /// ring holds.
   Entry *find(uint64_t number) {
     return ring->next.load(std::memory_order_relaxed) - number <= mask + 1 ? &entries[number & mask]
                                                                            : nullptr;
@@ -78,47 +79,48 @@ private:
   Entry *entries = nullptr;
   uint64_t mask = 0;
   bool isCounter = false;
-  std::map<uint32_t, Lane> lanes; // by clique; guarded by the recorder's mutex
+  std::map<uint32_t, CliqueProgress> progressOf; // by clique; guarded by the recorder's mutex
 };
 
-/// The file of one process in one generation of its job. It is of fixed size, taken when it is
-/// made, so that a full disk is an error here and not a signal later; and mapped, so that what was
-/// noted is there whatever becomes of the process.
+/// The recording of one process in one epoch of its job. The file has a fixed size and is fully
+/// allocated at creation, so that a full disk is an error then and not a SIGBUS later. It is
+/// memory-mapped, so that the entries survive however the process ends.
 ///
 ///   TILEWRIGHT_ASSIGN(auto recorder, Recorder::create({.folder = folder, .ranks = {0, 1}}));
 ///   RecordedEngine recorded(std::move(engine), recorder, "shm");
 ///
-/// Thread-safe; see Track.
+/// Thread-safe, except for Track.
 class Recorder {
 public:
   struct Options {
-    std::string folder{}; // is there
+    std::string folder{}; // must exist
     std::string job = "job";
     uint64_t epoch = 0;
     int64_t process = 0, processes = 1;
     int64_t jobRanks = 1;
-    std::vector<int64_t> ranks{0}; // of this process
+    std::vector<int64_t> ranks{0}; // hosted by this process
     int64_t entries = 16384;       // for each rank
-    /// Whether the file is removed at the end if every collective ended well.
+    /// Whether the destructor removes the file if every collective succeeded.
     bool removesWhenWell = false;
   };
-  ///  - recorderFile (E6051): with the system's reason.
+  ///  - recorderFile (E6051): the file cannot be created; the message has the errno text.
   static Result<std::shared_ptr<Recorder>> create(const Options &options);
   ~Recorder();
   Recorder(const Recorder &) = delete;
   Recorder &operator=(const Recorder &) = delete;
 
   const std::string &path() const { return name; }
-  /// Null for a rank of another process.
+  /// Null if this process does not host the rank.
   Track *trackOf(int64_t rank);
 
-  struct Place {
-    uint32_t site = 0; // zero: the table is full, and the collective has no name
-    Track::Lane *lane = nullptr;
+  struct CallSite {
+    uint32_t site = 0; // zero: the table is full, so the collective has no description
+    Track::CliqueProgress *progress = nullptr;
   };
-  /// What a rank's entries say of a call in a clique of these ranks. Costs microseconds; to be kept
-  /// for the next time.
-  Place placeOf(Track &track, const Call &call, const Clique &members, std::string_view engine);
+  /// The site and progress counter to record for a call in a clique of these ranks. Costs
+  /// microseconds, so callers cache it.
+  CallSite callSiteOf(Track &track, const Call &call, const Clique &members,
+                      std::string_view engine);
 
 private:
   friend class Track;
@@ -138,7 +140,7 @@ private:
 
   std::mutex mutex;
   // guarded by mutex:
-  std::unordered_map<std::string, uint32_t> cliques, sites; // by their bytes
+  std::unordered_map<std::string, uint32_t> cliques, sites; // by their serialized record
 };
 
 } // namespace tilewright::collective::record

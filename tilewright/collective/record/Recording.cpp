@@ -16,10 +16,10 @@ namespace tilewright::collective::record {
 
 namespace {
 
-/// Where the bytes come from: a file that may change while it is read, or memory.
+/// A source of bytes: a file that may change while it is read, or memory.
 using Fetch = std::function<bool(void *to, size_t at, size_t size)>;
 
-/// Reads a record of the table; gives zeros past its end and remembers that.
+/// Reads the fields of a table record. Past the end it returns zeros, and isWhole() becomes false.
 class Fields {
 public:
   explicit Fields(std::string_view bytes) : rest(bytes) {}
@@ -71,7 +71,7 @@ private:
   template <typename... Parts> Status damaged(const Parts &...parts) const {
     return Status(Error::recordingDamaged,
                   concat(recording.path, " ", parts...,
-                         "; it was cut off, changed, or written by another version"));
+                         "; it was truncated, changed, or written by another version"));
   }
   Status get(void *to, size_t at, size_t bytes) const {
     return fetch(to, at, bytes) ? Status() : damaged("cannot be read at byte ", at);
@@ -84,23 +84,25 @@ private:
   Status readHeader() {
     alignas(FileHeader) std::byte bytes[sizeof(FileHeader)];
     if (size < sizeof bytes)
-      return damaged("has ", size, " bytes, and a recording begins with ", sizeof bytes);
+      return damaged("has ", size, " bytes, but the header of a recording has ", sizeof bytes);
     TILEWRIGHT_TRY(get(bytes, 0, sizeof bytes));
     const auto &header = *reinterpret_cast<const FileHeader *>(bytes);
     if (std::memcmp(header.magic, fileMagic, sizeof fileMagic) != 0)
       return damaged("is not a recording");
     if (header.version != fileVersion)
-      return damaged("has version ", header.version, ", and this reads ", fileVersion);
-    if (header.rings > mostRings || header.entries < 2 || header.entries > mostEntries ||
+      return damaged("has version ", header.version, ", but this build reads ", fileVersion);
+    if (header.rings > maxRings || header.entries < 2 || header.entries > maxEntries ||
         !std::has_single_bit(header.entries))
-      return damaged("has ", header.rings, " rings of ", header.entries, " entries");
+      return damaged("has ", header.rings, " rings of ", header.entries,
+                     " entries, expected at most ", maxRings,
+                     " rings and a power of two from 2 to ", maxEntries);
     if (header.fileBytes != fileBytesOf(header.rings, header.entries) || size != header.fileBytes)
-      return damaged("has ", size, " bytes, and its header wants ", header.fileBytes, " of ",
-                     fileBytesOf(header.rings, header.entries));
+      return damaged("has ", size, " bytes, but its header specifies ", header.fileBytes,
+                     " and its rings require ", fileBytesOf(header.rings, header.entries));
     if (header.jobRanks < 1 || header.jobRanks > int64_t(1) << 32 || header.processes < 1 ||
         header.process < 0 || header.process >= header.processes)
-      return damaged("is of process ", header.process, " of ", header.processes, " with ",
-                     header.jobRanks, " ranks");
+      return damaged("has an invalid header: process ", header.process, " of ", header.processes,
+                     ", ", header.jobRanks, " ranks");
     rings = header.rings;
     entries = header.entries;
     tableUsed = header.tableUsed.load(std::memory_order_relaxed);
@@ -117,7 +119,7 @@ private:
     recording.pidNamespace = header.pidNamespace;
     recording.ending = header.ending.load(std::memory_order_relaxed);
     if (recording.ending > Ending::failed)
-      return damaged("ends in a way that is not known");
+      return damaged("has an unknown ending state");
     scale =
         TickScale(header.first, header.latest[header.isLatest.load(std::memory_order_relaxed) & 1]);
     recording.started = header.first.real;
@@ -125,11 +127,11 @@ private:
     return Status();
   }
 
-  /// A record that does not fit its check was being written, or is damaged: what comes after it is
-  /// not looked at, and entries that refer to it have no name.
+  /// Reads the table up to the first record with a wrong checksum, which is damaged or was being
+  /// written. Entries that refer to later records have no description.
   Status readTable() {
     if (tableUsed > tableBytes)
-      return damaged("has a table of ", tableUsed, " bytes in ", tableBytes);
+      return damaged("has a table of ", tableUsed, " bytes, expected at most ", tableBytes);
     std::string table(tableUsed, 0);
     TILEWRIGHT_TRY(get(table.data(), pageBytes, table.size()));
     for (std::string_view rest = table; rest.size() >= sizeof(RecordHeader);) {
@@ -152,30 +154,31 @@ private:
       clique.engine = fields.text();
       const auto runs = fields.number<uint32_t>();
       if (runs > fields.left() / (3 * sizeof(int64_t)))
-        return damaged("has a clique of more parts than bytes");
+        return damaged("has a clique with ", runs, " ranges, which exceed its record");
       for (uint32_t i = 0; i < runs; ++i) {
         const auto first = fields.number<int64_t>(), step = fields.number<int64_t>(),
                    count = fields.number<int64_t>();
-        // The last one is computed without a number getting too large.
+        // Check the number of members before the last rank: jobRanks is at most 2^32 and maxMembers
+        // 2^24, so the product then does not overflow.
         const int64_t most = recording.jobRanks;
         if (first < 0 || first >= most || count < 1 || count > most || step <= -most ||
-            step >= most || first + step * (count - 1) < 0 || first + step * (count - 1) >= most ||
-            allMembers + static_cast<uint64_t>(count) > mostMembers)
-          return damaged("has a clique of ranks that the job does not have");
+            step >= most || allMembers + static_cast<uint64_t>(count) > maxMembers ||
+            first + step * (count - 1) < 0 || first + step * (count - 1) >= most)
+          return damaged("has a clique with ranks that are not in the job");
         allMembers += static_cast<uint64_t>(count);
         for (int64_t j = 0; j < count; ++j)
           clique.members.push_back(first + step * j);
       }
       if (!fields.isWhole() || clique.members.empty())
-        return damaged("has a clique that is cut off");
+        return damaged("has a truncated clique");
       recording.cliques.push_back(std::move(clique));
       return Status();
     }
     if (kind != RecordKind::site)
-      return damaged("has a thing of kind ", static_cast<int>(kind), " in its table");
+      return damaged("has a table record of unknown kind ", static_cast<int>(kind));
     RecordedSite site;
     site.kind = fields.number<Kind>();
-    site.clique = fields.number<uint32_t>() - 1; // from one in the file
+    site.clique = fields.number<uint32_t>() - 1; // 1-based in the file
     site.order = fields.number<uint32_t>();
     site.bytes = fields.number<uint64_t>();
     site.hash = fields.number<uint64_t>();
@@ -183,7 +186,7 @@ private:
     site.place = fields.text();
     site.tensor = fields.text();
     if (!fields.isWhole() || site.kind > Kind::barrier || site.clique >= recording.cliques.size())
-      return damaged("has a collective that is cut off, or of a clique that it does not have");
+      return damaged("has a collective that is truncated or names an unknown clique");
     recording.sites.push_back(std::move(site));
     return Status();
   }
@@ -195,23 +198,24 @@ private:
     RecordedRank rank;
     rank.rank = ring.rank;
     rank.begun = ring.next.load(std::memory_order_relaxed);
-    const uint32_t lanes = ring.lanes.load(std::memory_order_relaxed),
+    const uint32_t slots = ring.usedSlots.load(std::memory_order_relaxed),
                    failure = ring.failureBytes.load(std::memory_order_relaxed);
-    if (rank.rank < 0 || rank.rank >= recording.jobRanks || lanes > mostLanes ||
-        failure > mostFailureBytes)
-      return damaged("has a ring of rank ", rank.rank, " of ", recording.jobRanks, " with ", lanes,
-                     " cliques");
+    if (rank.rank < 0 || rank.rank >= recording.jobRanks || slots > maxProgressSlots ||
+        failure > maxFailureBytes)
+      return damaged("has an invalid ring header: rank ", rank.rank, " of ", recording.jobRanks,
+                     ", ", slots, " progress slots, failure text of ", failure, " bytes");
     for (const RecordedRank &other : recording.ranks)
       if (other.rank == rank.rank)
         return damaged("has two rings of rank ", rank.rank);
-    for (uint32_t i = 0; i < lanes; ++i) {
+    for (uint32_t i = 0; i < slots; ++i) {
       const uint32_t clique = ring.slots[i].clique.load(std::memory_order_relaxed);
       if (clique >= 1 && clique <= recording.cliques.size())
-        rank.lanes.push_back({clique - 1, ring.slots[i].position.load(std::memory_order_relaxed)});
+        rank.progress.push_back(
+            {clique - 1, ring.slots[i].position.load(std::memory_order_relaxed)});
     }
     rank.failure.assign(ring.failure, failure);
     TILEWRIGHT_TRY(readEntries(at + pageBytes, rank));
-    // Those that were overwritten while we read: the oldest.
+    // Drop the oldest entries, which may have been overwritten during the read.
     TILEWRIGHT_TRY(get(bytes, at, sizeof bytes));
     const uint64_t later = ring.next.load(std::memory_order_relaxed);
     std::erase_if(rank.entries, [&](const RecordedEntry &entry) {
@@ -222,10 +226,11 @@ private:
   }
 
   Status readEntries(size_t at, RecordedRank &rank) {
-    // One more than were begun: its owner may have been killed before it counted.
+    // Read one entry more than were begun, because a killed process may not have counted its last
+    // entry.
     const uint64_t end = rank.begun + 1, count = std::min({end, entries, newest + 1});
     std::vector<std::byte> bytes(static_cast<size_t>(count) * sizeof(Entry));
-    // In the order of their numbers, which wraps around once.
+    // Read entries in the order of their numbers; the ring wraps around at most once.
     const uint64_t from = end - count, start = from & (entries - 1),
                    head = std::min(count, entries - start);
     TILEWRIGHT_TRY(get(bytes.data(), at + start * sizeof(Entry), head * sizeof(Entry)));
@@ -257,7 +262,7 @@ private:
     return Status();
   }
 
-  static constexpr uint64_t mostMembers = uint64_t(1) << 24;
+  static constexpr uint64_t maxMembers = uint64_t(1) << 24;
   const Fetch &fetch;
   const size_t size;
   const uint64_t newest;
@@ -300,7 +305,8 @@ Result<Recording> readRecording(const std::string &path, uint64_t newestEntries)
                   concat("cannot read ", path, ": ",
                          descriptor < 0 ? std::strerror(reason) : "it is not a file"));
   }
-  // Read and not mapped: a file that is cut off meanwhile is an error and not a signal.
+  // Read the file instead of mapping it: if it is truncated meanwhile, a read fails, but a mapping
+  // would raise SIGBUS.
   const Fetch fetch = [&](void *to, size_t at, size_t size) {
     for (size_t done = 0; done < size;) {
       const ssize_t count = pread(descriptor, static_cast<char *>(to) + done, size - done,

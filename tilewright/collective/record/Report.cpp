@@ -1,4 +1,4 @@
-// What a diagnosis says, to people and to programs.
+// Formats a diagnosis as text and as JSON.
 #include "tilewright/collective/record/Diagnosis.h"
 #include "tilewright/collective/record/Json.h"
 #include "tilewright/support/Concat.h"
@@ -10,7 +10,7 @@ namespace tilewright::collective::record {
 
 namespace {
 
-constexpr size_t mostCliques = 8, mostRows = 16, mostColumns = 16, mostListed = 16;
+constexpr size_t maxCliques = 8, maxRows = 16, maxColumns = 16, maxListed = 16;
 
 std::string timeText(int64_t nanoseconds) {
   const auto value = static_cast<double>(nanoseconds);
@@ -24,17 +24,16 @@ std::string timeText(int64_t nanoseconds) {
   return text;
 }
 
-/// "rank 3", "ranks 1, 2", and of many the first.
+/// "rank 3", "ranks 1, 2"; lists only the first of many ranks.
 std::string ranksText(const std::vector<int64_t> &ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size() && i < mostListed; ++i)
+  for (size_t i = 0; i < ranks.size() && i < maxListed; ++i)
     text += concat(i ? ", " : "", ranks[i]);
-  return ranks.size() > mostListed ? concat(text, " and ", ranks.size() - mostListed, " more")
-                                   : text;
+  return ranks.size() > maxListed ? concat(text, " and ", ranks.size() - maxListed, " more") : text;
 }
 
 std::string cliqueText(const JobView::Clique &clique) {
-  if (clique.members.size() <= mostListed)
+  if (clique.members.size() <= maxListed)
     return listed(clique.members);
   return concat("[", clique.members.front(), ", ", clique.members[1], ", … ", clique.members.back(),
                 "] (", clique.members.size(), " ranks)");
@@ -60,33 +59,33 @@ std::string processText(const RankReport &report) {
   std::string text = concat("process ", report.process, " (pid ", report.pid, " on ", report.host);
   switch (report.state.kind) {
   case ProcessState::Kind::elsewhere:
-    return concat(text, ") cannot be seen from here");
+    return concat(text, ") is not visible from here");
   case ProcessState::Kind::gone:
-    return concat(text, report.ending == Ending::well ? ") has ended well"
+    return concat(text, report.ending == Ending::well ? ") has ended normally"
                         : report.ending == Ending::failed
                             ? ") has ended after a failure"
-                            : ") has ended without a word: it was killed, or crashed");
+                            : ") has ended without a report: it was killed or crashed");
   case ProcessState::Kind::stopped:
-    return concat(text, ") is stopped: `kill -CONT ", report.pid, "` lets it go on");
+    return concat(text, ") is stopped: `kill -CONT ", report.pid, "` resumes it");
   case ProcessState::Kind::runs:
     break;
   }
-  return concat(text, ") runs", report.state.letter == 'R' ? " and computes" : " and sleeps");
+  return concat(text, ") is ", report.state.letter == 'R' ? "running" : "sleeping");
 }
 
 std::string lastText(const RankReport &report) {
   if (!report.last)
-    return "has begun no collective";
+    return "has started no collective";
   const std::string what = concat(describe(*report.last), " ", timeText(report.ago), " ago");
   switch (report.lastState) {
   case State::done:
-    return concat("ended ", what, " and has begun none since");
+    return concat("finished ", what, " and has started no collective since");
   case State::failed:
     return concat("failed in ", what);
   case State::started:
-    return concat("began ", what, " and does something else");
+    return concat("started ", what, " and does not wait for it yet");
   default:
-    return concat("waits in ", describe(*report.last), " since ", timeText(report.ago));
+    return concat("has waited ", timeText(report.ago), " in ", describe(*report.last));
   }
 }
 
@@ -95,7 +94,7 @@ std::string rankText(const RankReport &report) {
     return "has no recording here";
   std::string text = concat(lastText(report), "; ", processText(report));
   if (!report.failure.empty())
-    text += concat("; it said: ", report.failure);
+    text += concat("; its error: ", report.failure);
   return text;
 }
 
@@ -106,23 +105,23 @@ std::string whereText(const JobView &view, const CliqueReport &report) {
   return report.site ? concat(text, ": ", describe(*report.site)) : text;
 }
 
-/// What is wrong in a clique, in one line.
+/// A one-line summary of the problem in a clique.
 std::string headline(const JobView &view, const CliqueReport &report) {
   if (report.mismatch)
-    return concat("rank ", report.mismatch->rank, " came with ", describe(report.mismatch->site),
-                  " where rank ", report.mismatch->other, " came with ",
+    return concat("rank ", report.mismatch->rank, " called ", describe(report.mismatch->site),
+                  " where rank ", report.mismatch->other, " called ",
                   describe(report.mismatch->otherSite), ", in collective ", report.sequence, " of ",
                   cliqueText(view.cliques()[report.clique]));
   if (!report.missing.empty())
     return concat(ranksText(report.missing), report.missing.size() == 1 ? " is" : " are",
                   " missing in ", whereText(view, report));
   if (!report.blamed.empty())
-    return concat(ranksText(report.blamed), " came to ", whereText(view, report),
-                  " and does not go on");
-  return concat("all have come to ", whereText(view, report), ", and it goes on");
+    return concat(ranksText(report.blamed), " joined ", whereText(view, report),
+                  report.blamed.size() == 1 ? " but makes no progress" : " but make no progress");
+  return concat("all ranks have joined ", whereText(view, report), ", which makes progress");
 }
 
-/// Ranks from top to bottom, the last collectives of the clique from left to right.
+/// A table with one row per rank and one column for each of the clique's last collectives.
 std::string grid(const JobView &view, const CliqueReport &report) {
   const std::vector<int64_t> &members = view.cliques()[report.clique].members;
   std::vector<int64_t> rows = report.missing;
@@ -132,24 +131,24 @@ std::string grid(const JobView &view, const CliqueReport &report) {
     rows.push_back(rank);
   std::vector<int64_t> unique;
   for (int64_t rank : rows)
-    if (unique.size() < mostRows && std::find(unique.begin(), unique.end(), rank) == unique.end())
+    if (unique.size() < maxRows && std::find(unique.begin(), unique.end(), rank) == unique.end())
       unique.push_back(rank);
   std::sort(unique.begin(), unique.end());
 
-  // The one that is stuck, some before it, and those that were started after it.
-  const uint32_t first = report.sequence - std::min<uint32_t>(report.sequence, mostColumns - 4);
+  // Show the stuck collective, some before it, and those that were started after it.
+  const uint32_t first = report.sequence - std::min<uint32_t>(report.sequence, maxColumns - 4);
   std::map<std::pair<int64_t, uint32_t>, char> letters;
   uint32_t end = report.sequence + 1;
   for (const JobView::Visit &visit : view.visits()) {
     const auto sequence = static_cast<uint32_t>(visit.position);
     if (visit.clique != report.clique || visit.entry->run != report.run || sequence < first ||
-        sequence >= first + mostColumns)
+        sequence >= first + maxColumns)
       continue;
     constexpr char names[] = {' ', 's', 'W', '.', 'x'};
     letters[{visit.rank, sequence}] = names[static_cast<size_t>(visit.entry->state)];
     end = std::max(end, sequence + 1);
   }
-  // Dots for what is older than the recordings.
+  // A dot also marks collectives that are older than the recorded entries.
   std::string text = "  collective ";
   const size_t width = std::to_string(end - 1).size() + 1;
   const auto cell = [&](const std::string &content) {
@@ -175,7 +174,7 @@ std::string grid(const JobView &view, const CliqueReport &report) {
   }
   if (members.size() > unique.size())
     text += concat("  and ", members.size() - unique.size(), " more ranks\n");
-  return text + "  . done   W waits   s started   x failed   - not come   ? no recording\n";
+  return text + "  . done   W waits   s started   x failed   - not joined   ? no recording\n";
 }
 
 std::string waitingText(const CliqueReport &report) {
@@ -186,10 +185,10 @@ std::string waitingText(const CliqueReport &report) {
   std::string text;
   for (size_t i = 0; i < longest.size() && i < 4; ++i)
     text +=
-        concat("  rank ", longest[i].rank, longest[i].gaveUp ? " gave up after " : " waits since ",
+        concat("  rank ", longest[i].rank, longest[i].gaveUp ? " gave up after " : " has waited ",
                timeText(longest[i].nanoseconds), "\n");
   if (longest.size() > 4)
-    text += concat("  and ", longest.size() - 4, " more wait\n");
+    text += concat("  and ", longest.size() - 4, " more ranks wait\n");
   return text;
 }
 
@@ -201,14 +200,14 @@ std::string toText(const JobView &view, const Diagnosis &diagnosis,
   std::string text =
       concat("job ", any.job, ", epoch ", any.epoch, ": ", any.jobRanks, " ranks in ",
              any.processes, " processes, ", view.ranks().size(), " recorded, on ");
-  for (size_t i = 0; i < view.clocks().size() && i < mostListed; ++i)
+  for (size_t i = 0; i < view.clocks().size() && i < maxListed; ++i)
     text += concat(i ? ", " : "", view.clocks()[i].host);
   text += "\n";
   for (const std::string &note : notes)
     text += concat("note: ", note, "\n");
   size_t shown = 0;
   for (const CliqueReport &report : diagnosis.stuck) {
-    if (++shown > mostCliques)
+    if (++shown > maxCliques)
       break;
     text += concat("\n", headline(view, report), "\n", waitingText(report));
     std::vector<int64_t> told = report.missing.empty() ? report.blamed : report.missing;
@@ -219,27 +218,27 @@ std::string toText(const JobView &view, const Diagnosis &diagnosis,
         text += concat("  rank ", told[i], " ", rankText(*rank), "\n");
     text += "\n" + grid(view, report);
   }
-  if (shown > mostCliques)
-    text += concat("\nand ", diagnosis.stuck.size() - mostCliques, " more cliques wait\n");
-  if (!diagnosis.circle.empty())
-    text += concat("\n", ranksText(diagnosis.circle), " wait for each other in a circle\n");
+  if (shown > maxCliques)
+    text += concat("\nand ", diagnosis.stuck.size() - maxCliques, " more cliques wait\n");
+  if (!diagnosis.cycle.empty())
+    text += concat("\n", ranksText(diagnosis.cycle), " wait for each other in a cycle\n");
   if (diagnosis.stuck.empty()) {
-    text += "\nnobody waits for anybody\n";
-    // What each did last is all there is to say then.
-    for (size_t i = 0; i < diagnosis.ranks.size() && i < mostRows; ++i)
+    text += "\nno rank waits for another\n";
+    // Report only what each rank did last.
+    for (size_t i = 0; i < diagnosis.ranks.size() && i < maxRows; ++i)
       text += concat("  rank ", diagnosis.ranks[i].rank, " ", rankText(diagnosis.ranks[i]), "\n");
   }
   for (size_t i = 0; i < diagnosis.stragglers.size() && i < 3; ++i) {
     const Straggler &one = diagnosis.stragglers[i];
     text += concat(i ? "         " : "\nslowest  ", "rank ", one.rank, ": last in ", one.last,
-                   " of ", one.meetings, " collectives, ",
+                   " of ", one.collectives, " collectives, ",
                    timeText(static_cast<int64_t>(one.lateness)), " behind the first on average\n");
   }
   return text;
 }
 
 Status verdictOf(const JobView &view, const Diagnosis &diagnosis) {
-  if (!diagnosis.standsStill)
+  if (!diagnosis.isHung)
     return Status();
   const CliqueReport &report = diagnosis.stuck.front();
   std::string text = headline(view, report);
@@ -263,7 +262,7 @@ std::string toJson(const JobView &view, const Diagnosis &diagnosis,
   JsonWriter json;
   const auto site = [&](std::string_view key, const RecordedSite &of) {
     json.key(key).open('{');
-    json.key("name").text(of.name).key("kind").text(collective::nameOf(of.kind));
+    json.key("name").text(of.name).key("kind").text(numerics::nameOf(of.kind));
     json.key("bytes").number(of.bytes).key("tensor").text(of.tensor).key("place").text(of.place);
     json.close('}');
   };
@@ -275,7 +274,7 @@ std::string toJson(const JobView &view, const Diagnosis &diagnosis,
   };
   json.open('{').key("job").text(any.job).key("epoch").number(any.epoch);
   json.key("processes").number(any.processes).key("ranks").number(any.jobRanks);
-  json.key("standsStill").boolean(diagnosis.standsStill);
+  json.key("standsStill").boolean(diagnosis.isHung);
   json.key("verdict").text(verdictOf(view, diagnosis).message());
   json.key("stuck").open('[');
   for (const CliqueReport &report : diagnosis.stuck) {
@@ -309,7 +308,7 @@ std::string toJson(const JobView &view, const Diagnosis &diagnosis,
     json.close('}');
   }
   json.close(']');
-  numbers("circle", diagnosis.circle);
+  numbers("circle", diagnosis.cycle);
   json.key("rankReports").open('[');
   for (const RankReport &rank : diagnosis.ranks) {
     json.open('{').key("rank").number(rank.rank).key("recorded").boolean(rank.isRecorded);
@@ -327,7 +326,7 @@ std::string toJson(const JobView &view, const Diagnosis &diagnosis,
   }
   json.close(']').key("stragglers").open('[');
   for (const Straggler &one : diagnosis.stragglers) {
-    json.open('{').key("rank").number(one.rank).key("meetings").number(one.meetings);
+    json.open('{').key("rank").number(one.rank).key("meetings").number(one.collectives);
     json.key("last").number(one.last);
     json.key("nanosecondsLate").number(static_cast<int64_t>(one.lateness)).close('}');
   }

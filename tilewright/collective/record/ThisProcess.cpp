@@ -26,8 +26,8 @@ static std::string bootName() {
   return boot;
 }
 
-/// The state and the time of the start, which are fields 3 and 22; names may have spaces, so
-/// counting begins behind the last bracket.
+/// Reads the state and start time, fields 3 and 22 of /proc/PID/stat. The command name may contain
+/// spaces, so count fields after the last parenthesis.
 static std::optional<std::pair<char, uint64_t>> readStat(const std::string &path) {
   const std::string text = wholeFile(path);
   const size_t bracket = text.rfind(')');

@@ -1,4 +1,4 @@
-// ThisProcess: what tells one process from all others, now and later.
+// ThisProcess: identifies a process uniquely, even after it has ended.
 #ifndef TILEWRIGHT_COLLECTIVE_RECORD_THISPROCESS_H
 #define TILEWRIGHT_COLLECTIVE_RECORD_THISPROCESS_H
 
@@ -8,17 +8,17 @@
 namespace tilewright::collective::record {
 
 struct ThisProcess {
-  uint64_t pid = 0, start = 0; // the second in ticks since the machine started
-  uint64_t pidNamespace = 0;   // numbers of other namespaces mean nothing here
+  uint64_t pid = 0, start = 0; // `start` is in clock ticks since boot
+  uint64_t pidNamespace = 0;   // pids of other namespaces mean nothing here
   std::string host, boot, command;
 };
 ThisProcess thisProcess();
 
-/// What the system says about a process of this host.
+/// The state of a process on this host, as reported by the kernel.
 struct ProcessState {
   enum class Kind { elsewhere, gone, stopped, runs };
   Kind kind = Kind::elsewhere;
-  char letter = '?'; // of /proc/PID/stat, if it is there: R computes, S and D wait
+  char letter = '?'; // from /proc/PID/stat, if it exists: R computes, S and D wait
 };
 ProcessState stateOf(uint64_t pid, uint64_t start, uint64_t pidNamespace, const std::string &boot);
 

@@ -22,7 +22,7 @@ Result<std::shared_ptr<Mapping>> Mapping::map(int file, size_t bytes) {
     close(file);
     return status;
   }
-  // Large pages where the system gives them; it is right without.
+  // Huge pages are an optimization; failure is harmless.
   (void)madvise(start, bytes, MADV_HUGEPAGE);
   return std::shared_ptr<Mapping>(new Mapping(file, static_cast<std::byte *>(start), bytes));
 }
@@ -40,11 +40,11 @@ Result<std::shared_ptr<Mapping>> Mapping::create(size_t bytes) {
 }
 
 Result<std::shared_ptr<Mapping>> Mapping::open(int descriptor, size_t bytes) {
-  // A mapping beyond the end of the file would end the process at the first touch.
+  // Accessing a mapping beyond the end of its file would raise SIGBUS.
   if (lseek(descriptor, 0, SEEK_END) < static_cast<off_t>(bytes)) {
     close(descriptor);
-    return Status(Error::ranksNotConnected,
-                  concat("an arena is smaller than the ", bytes, " bytes that its process says"));
+    return Status(Error::ranksNotConnected, concat("an arena is smaller than the ", bytes,
+                                                   " bytes that its process announced"));
   }
   return map(descriptor, bytes);
 }
@@ -67,7 +67,7 @@ std::byte *Arena::allocate(size_t bytes) {
     return nullptr;
   bytes = rounded(bytes);
   std::lock_guard lock(mutex);
-  // The first that fits: low addresses are in use already, so their pages exist.
+  // First fit: low addresses were probably used before, so their pages are already allocated.
   auto gap =
       std::find_if(gaps.begin(), gaps.end(), [&](auto &each) { return each.second >= bytes; });
   if (gap == gaps.end())

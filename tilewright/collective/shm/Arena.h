@@ -1,4 +1,4 @@
-// Arena: memory that other processes of the host can see.
+// Arena: memory that other processes of this host can map.
 #ifndef TILEWRIGHT_COLLECTIVE_SHM_ARENA_H
 #define TILEWRIGHT_COLLECTIVE_SHM_ARENA_H
 
@@ -12,12 +12,12 @@
 
 namespace tilewright::collective::shm {
 
-/// A file in memory, mapped. It has no name, so nothing is left of it when the last process that
-/// has it is gone, however that ends.
+/// A mapped anonymous file in memory (memfd). The kernel frees it when the last process that has it
+/// ends, for whatever reason.
 class Mapping {
 public:
   static Result<std::shared_ptr<Mapping>> create(size_t bytes);
-  /// Takes the descriptor.
+  /// Takes ownership of the descriptor.
   static Result<std::shared_ptr<Mapping>> open(int descriptor, size_t bytes);
   ~Mapping();
   Mapping(const Mapping &) = delete;
@@ -35,20 +35,20 @@ private:
   const size_t bytes;
 };
 
-/// Gives out pieces of a mapping. A tensor that lies in one is reduced or copied by the other
-/// processes of the host right where it is. The size is one of addresses: memory is
-/// used where something was written. Thread-safe; pieces may outlive the engine, not the arena.
+/// Allocates memory from a mapping. Tensors in the arena need no copies: other processes of the
+/// host read them in place. The mapping only reserves address space; pages are allocated when they
+/// are first written. Thread-safe. Allocations may outlive the engine, but not the arena.
 ///
-///   std::byte *weights = arena->allocate(bytes);   // null if there is no room
+///   std::byte *weights = arena->allocate(bytes);   // null if the arena is full
 class Arena {
 public:
-  /// The first `reserved` bytes of the mapping are not given out.
+  /// The first `reserved` bytes of the mapping are never allocated.
   Arena(std::shared_ptr<Mapping> mapping, size_t reserved);
 
   static constexpr size_t alignment = 64;
   std::byte *allocate(size_t bytes);
   void free(std::byte *piece);
-  /// Gives the memory of what is free back to the system.
+  /// Returns the pages of free blocks to the kernel.
   void trim();
 
   bool contains(const std::byte *piece, size_t bytes) const {
@@ -65,7 +65,7 @@ public:
 private:
   const std::shared_ptr<Mapping> mapping;
   mutable std::mutex mutex;
-  // guarded by mutex: offset to bytes
+  // Guarded by mutex; each maps an offset to a size in bytes.
   std::map<size_t, size_t> gaps, pieces;
 };
 

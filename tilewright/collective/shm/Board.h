@@ -1,7 +1,7 @@
-// Board: what processes of a host tell each other, in the first bytes of their arenas.
+// Board: the control structures that processes of a host share, at the beginning of their arenas.
 //
-// Everything is written by its owner only (doorbells excepted) and read by all. Readers see what
-// was written before the number that they wait for.
+// Only the owner writes a field (except doorbells); all processes read it. Sequence numbers are
+// published with release stores, so a reader that has seen one sees everything written before it.
 #ifndef TILEWRIGHT_COLLECTIVE_SHM_BOARD_H
 #define TILEWRIGHT_COLLECTIVE_SHM_BOARD_H
 
@@ -17,7 +17,8 @@ namespace tilewright::collective::shm {
 
 constexpr uint64_t boardMagic = 0x32'6d'68'73'77'6c'69'74; // "tilwshm2"
 
-/// A line that people read. Half of one and half of the next is possible, and harmless.
+/// A line of text for error messages. A reader may see a mixture of an old and a new line, which is
+/// harmless.
 template <size_t words> class SharedText {
 public:
   void write(std::string_view text) {
@@ -43,43 +44,44 @@ private:
   std::atomic<uint64_t> content[words];
 };
 
-/// What a member brings to one collective. Two that follow each other use different slots, so a
-/// slot is written again only after all have come to the collective after it.
+/// A member's contribution to one collective. Consecutive collectives alternate between two slots,
+/// so a slot is reused only after all members have joined the collective in between.
 struct Slot {
   enum Form : uint64_t { operands, offsets };
   static constexpr size_t room = 8192 - 24;
-  std::atomic<uint64_t> came; // the collective's number in its lane, plus one
+  std::atomic<uint64_t> came; // the collective's sequence number in its channel, plus one
   uint64_t site;
   uint64_t form;
-  /// The operands themselves, or for each tensor where its operand is, then for each where its
-  /// share of the result will be, then where the table of a ragged exchange is.
+  /// Form `operands`: the operands themselves. Form `offsets`: the offset of a table in the arena,
+  /// which contains the offset of each operand, then the offset of this member's share of each
+  /// result, then the offset of the ragged table.
   std::byte data[room];
 };
 static_assert(sizeof(Slot) == 8192);
 
 /// The slots of a rank in one clique.
-struct alignas(64) SharedLane {
+struct alignas(64) SharedChannel {
   Slot slots[2];
-  alignas(64) std::atomic<uint64_t> step; // 2 * number + 1: half done; + 2: done
+  alignas(64) std::atomic<uint64_t> step; // 2 * number + 1: first half done; + 2: done
   alignas(64) SharedText<32> texts[2];    // of the calls in the slots
 };
 
 struct alignas(64) RankBoard {
-  std::atomic<int64_t> leftRun; // all runs up to here
-  std::atomic<uint32_t> core;   // where it was last seen to run, plus one; 0: nowhere
-  SharedText<40> where;
-  struct Entry {
-    std::atomic<uint64_t> lane, offset; // 0: none
+  std::atomic<int64_t> leftRun; // the rank has left all runs up to this one
+  std::atomic<uint32_t> core;   // where it last ran, plus one; 0: it sleeps
+  SharedText<40> status;
+  struct ChannelSlot {
+    std::atomic<uint64_t> channel, offset; // 0: none
   };
   static constexpr size_t capacity = 1024;
-  Entry lanes[capacity];
+  ChannelSlot channels[capacity];
 };
 
 struct alignas(64) ProcessBoard {
   uint64_t magic, epoch;
   int64_t process;
   uint64_t ranks;
-  /// Rung by others when they have written something, if somebody sleeps.
+  /// Peers increment this after they have written data, if a thread of this process sleeps.
   alignas(64) std::atomic<uint32_t> doorbell;
   alignas(64) std::atomic<uint32_t> sleepers;
   std::atomic<uint32_t> hasFailed, isLeaving;

@@ -1,4 +1,5 @@
 #include "tilewright/collective/shm/Neighbours.h"
+#include "tilewright/collective/Address.h"
 #include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/shm/Board.h"
 #include "tilewright/support/Concat.h"
@@ -8,7 +9,6 @@
 #include <random>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace tilewright::collective::shm {
@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The first and only message on a socket, each way; a descriptor comes with it if all is well.
+/// The only message on a socket, in each direction. It carries the arena's descriptor if the sender
+/// accepts the peer.
 struct Hello {
   uint64_t magic = boardMagic, epoch = 0, bytes = 0;
   int64_t process = 0;
@@ -41,7 +42,8 @@ bool send(int socket, const Hello &hello, int descriptor) {
   return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof hello;
 }
 
-/// Waits for the other's hello; the descriptor that came is -1 if none did.
+/// Waits for the peer's hello and returns its file descriptor, or -1 if it carried none. Empty if
+/// no valid hello arrived.
 std::optional<int> receive(int socket, Hello &hello, Deadline deadline) {
   if (!awaitEvent(socket, POLLIN, deadline))
     return std::nullopt;
@@ -62,17 +64,7 @@ std::optional<int> receive(int socket, Hello &hello, Deadline deadline) {
   return descriptor;
 }
 
-sockaddr_un addressOf(std::string_view name, socklen_t &length) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  // A name that begins with a zero is in no directory and goes with its socket.
-  std::memcpy(address.sun_path + 1, name.data(),
-              std::min(name.size(), sizeof address.sun_path - 1));
-  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  return address;
-}
-
-/// Whether the other end belongs to the same user; its process number on the way.
+/// Whether the peer runs as the same user; also returns its pid.
 bool isOurs(int socket, int &pid) {
   ucred credentials = {};
   socklen_t length = sizeof credentials;
@@ -104,7 +96,7 @@ bool Neighbours::look() {
     Neighbour &neighbour = neighbours[events[i].data.u64];
     if (neighbour.isGone)
       continue;
-    // Nothing is ever sent after the hello, so whatever comes is the end.
+    // No data follows the hello, so any event means that the peer has ended.
     neighbour.isGone = isNew = true;
     epoll_ctl(watch, EPOLL_CTL_DEL, neighbour.socket, nullptr);
   }
@@ -114,46 +106,46 @@ bool Neighbours::look() {
 static Status endedMeanwhile(const Neighbours::Neighbour &neighbour, const Membership &membership) {
   return Status(Error::ranksNotConnected,
                 concat(membership.ranksText(neighbour.process), " (process ", neighbour.process,
-                       ", pid ", neighbour.pid, ") ended while the others were connecting"));
+                       ", pid ", neighbour.pid, ") ended while the job was connecting"));
 }
 
-/// Others may have met all already, have begun, and failed, or be done.
+/// Why a peer is gone. The peer may have connected to all processes and started already; then it
+/// has failed or completed.
 static Status whyGone(const Neighbours::Neighbour &neighbour, const Membership &membership) {
   const auto &board = *reinterpret_cast<const ProcessBoard *>(neighbour.memory->base());
   if (board.hasFailed.load(std::memory_order_acquire))
     return Status(Error::ranksNotConnected,
-                  concat("while the others were connecting, ", board.failure.read()));
+                  concat("while the job was connecting, ", board.failure.read()));
   if (board.isLeaving.load(std::memory_order_acquire))
     return Status();
   return endedMeanwhile(neighbour, membership);
 }
 
 Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
-                             Rendezvous &meeting) {
+                             Rendezvous &rendezvous) {
   const std::string key = keyOf(membership, neighbour.process);
-  TILEWRIGHT_ASSIGN(const std::string name, meeting.note(key, neighbour.process));
+  TILEWRIGHT_ASSIGN(const std::string name, rendezvous.note(key, neighbour.process));
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  socklen_t length = 0;
-  const sockaddr_un address = addressOf(name, length);
+  const Address address = localAddress(name);
   if (socket.get() < 0)
     return systemFailure("socket");
-  if (connect(socket.get(), reinterpret_cast<const sockaddr *>(&address), length) != 0)
-    return meeting.blame(
+  if (::connect(socket.get(), address.raw(), address.length) != 0)
+    return rendezvous.blame(
         neighbour.process,
         Status(Error::ranksNotConnected,
                concat(membership.ranksText(neighbour.process),
                       " cannot be reached at the address under '", key, "' (", std::strerror(errno),
-                      "): its process has ended, or has gone on with another epoch")));
+                      "): its process has ended, or has moved on to another epoch")));
   Hello hello{boardMagic, membership.epoch, own.size(), membership.process};
   std::optional<int> descriptor;
   if (isOurs(socket.get(), neighbour.pid) && send(socket.get(), hello, own.descriptor())) {
     TILEWRIGHT_ASSIGN(const bool hasAnswered,
-                      meeting.event(socket.get(), POLLIN, {&neighbour.process, 1}));
+                      rendezvous.event(socket.get(), POLLIN, {&neighbour.process, 1}));
     if (hasAnswered)
-      descriptor = receive(socket.get(), hello, meeting.deadline);
+      descriptor = receive(socket.get(), hello, rendezvous.deadline);
   }
   if (!descriptor)
-    return meeting.blame(
+    return rendezvous.blame(
         neighbour.process,
         Status(Error::ranksNotConnected,
                concat(membership.ranksText(neighbour.process),
@@ -169,22 +161,22 @@ Status Neighbours::connectTo(Neighbour &neighbour, const Membership &membership,
 }
 
 Status Neighbours::acceptOne(int listener, const Membership &membership, const Mapping &own,
-                             Rendezvous &meeting) {
+                             Rendezvous &rendezvous) {
   std::vector<int64_t> missing;
   for (const Neighbour &neighbour : neighbours)
     if (neighbour.socket < 0)
       missing.push_back(neighbour.process);
-  TILEWRIGHT_ASSIGN(const bool hasCome, meeting.event(listener, POLLIN, missing));
+  TILEWRIGHT_ASSIGN(const bool hasCome, rendezvous.event(listener, POLLIN, missing));
   if (!hasCome)
-    return waitedInVain(membership, missing);
+    return connectTimedOut(membership, missing);
   Descriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   Hello hello;
   int pid = 0;
-  // A stranger, or one that says nothing, does not keep the others waiting.
+  // A foreign or silent connection must not delay other connections for long.
   if (socket.get() < 0 || !isOurs(socket.get(), pid))
     return Status();
   std::optional<int> descriptor =
-      receive(socket.get(), hello, std::min(meeting.deadline, after(1s)));
+      receive(socket.get(), hello, std::min(rendezvous.deadline, after(1s)));
   if (!descriptor)
     return Status();
   Descriptor memory(*descriptor);
@@ -195,25 +187,23 @@ Status Neighbours::acceptOne(int listener, const Membership &membership, const M
       TILEWRIGHT_ASSIGN(neighbour.memory, Mapping::open(memory.release(), hello.bytes));
       neighbour.pid = pid;
       if (!send(socket.get(), answer, own.descriptor()))
-        return meeting.blame(neighbour.process, endedMeanwhile(neighbour, membership));
+        return rendezvous.blame(neighbour.process, endedMeanwhile(neighbour, membership));
       neighbour.socket = socket.release();
       return Status();
     }
-  (void)send(socket.get(), answer, -1); // not of this epoch: it is told ours and nothing else
+  (void)send(socket.get(), answer, -1); // another epoch: tell it ours and nothing else
   return Status();
 }
 
-Status Neighbours::meetAll(int listener, const Membership &membership, const Mapping &own,
-                           KeyValueStore &store, Rendezvous &meeting) {
+Status Neighbours::connectAll(int listener, const Membership &membership, const Mapping &own,
+                              KeyValueStore &store, Rendezvous &rendezvous) {
   if (listener < 0 || watch < 0)
     return systemFailure("socket");
   std::random_device random;
   const std::string name = concat("tilewright-", getpid(), "-", random(), "-", random());
-  socklen_t length = 0;
-  const sockaddr_un address = addressOf(name, length);
-  if (bind(listener, reinterpret_cast<const sockaddr *>(&address), length) != 0 ||
-      listen(listener, 512) != 0)
-    return systemFailure("listening on a socket of the host");
+  const Address address = localAddress(name);
+  if (bind(listener, address.raw(), address.length) != 0 || listen(listener, 512) != 0)
+    return systemFailure("listening on a local socket");
   TILEWRIGHT_TRY(store.put(keyOf(membership, membership.process), name));
 
   auto isConnected = [&](Neighbour &neighbour) {
@@ -222,10 +212,11 @@ Status Neighbours::meetAll(int listener, const Membership &membership, const Map
     event.data.u64 = static_cast<uint64_t>(&neighbour - neighbours.data());
     epoll_ctl(watch, EPOLL_CTL_ADD, neighbour.socket, &event);
   };
-  // To those before us; those after us come. The first waits for nobody, so there is no circle.
+  // Connect to lower processes and accept higher ones. No deadlock: the lowest process waits for
+  // none.
   for (Neighbour &neighbour : neighbours)
     if (neighbour.process < membership.process) {
-      TILEWRIGHT_TRY(connectTo(neighbour, membership, own, meeting));
+      TILEWRIGHT_TRY(connectTo(neighbour, membership, own, rendezvous));
       isConnected(neighbour);
     }
   while (true) {
@@ -235,34 +226,36 @@ Status Neighbours::meetAll(int listener, const Membership &membership, const Map
         missing.push_back(&neighbour);
     if (missing.empty())
       return Status();
-    TILEWRIGHT_TRY(acceptOne(listener, membership, own, meeting));
+    TILEWRIGHT_TRY(acceptOne(listener, membership, own, rendezvous));
     for (Neighbour *neighbour : missing)
       if (neighbour->socket >= 0)
         isConnected(*neighbour);
   }
 }
 
-Result<std::unique_ptr<Neighbours>> Neighbours::meet(const Membership &membership,
-                                                     const Mapping &own, KeyValueStore &store,
-                                                     std::chrono::nanoseconds patience) {
+Result<std::unique_ptr<Neighbours>> Neighbours::connect(const Membership &membership,
+                                                        const Mapping &own, KeyValueStore &store,
+                                                        std::chrono::nanoseconds timeout) {
   std::unique_ptr<Neighbours> made(new Neighbours());
   for (int64_t process : membership.processes())
     if (process != membership.process)
       made->neighbours.emplace_back().process = process;
   made->watch = epoll_create1(EPOLL_CLOEXEC);
-  Rendezvous meeting(membership, store, after(patience), [&] {
+  Rendezvous rendezvous(membership, store, after(timeout), [&] {
     made->look();
     for (const Neighbour &neighbour : made->neighbours)
       if (neighbour.isGone)
-        TILEWRIGHT_TRY(meeting.blame(neighbour.process, whyGone(neighbour, membership)));
+        TILEWRIGHT_TRY(rendezvous.blame(neighbour.process, whyGone(neighbour, membership)));
     return Status();
   });
-  // Closed when the note is written, so that whoever is thrown out finds the reason.
+  // The listener is closed after the reason is published, so that a peer whose connection breaks
+  // finds the reason.
   Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (Status status = made->meetAll(listener.get(), membership, own, store, meeting);
+  if (Status status = made->connectAll(listener.get(), membership, own, store, rendezvous);
       !status.isOk()) {
-    status = meeting.giveUp(std::move(status));
-    // Those who have met all have begun, and do not look there.
+    status = rendezvous.giveUp(std::move(status));
+    // Peers that are connected to all processes no longer read the store, so also write the reason
+    // to the board.
     auto &board = *reinterpret_cast<ProcessBoard *>(own.base());
     board.failure.write(concat(membership.ranksText(membership.process),
                                " gave up connecting: ", status.message()));

@@ -1,4 +1,5 @@
-// Neighbours: the processes of a host find each other, show their memory, and notice who goes.
+// Neighbours: rendezvous of the processes of a host, exchange of their arenas, and failure
+// detection.
 #ifndef TILEWRIGHT_COLLECTIVE_SHM_NEIGHBOURS_H
 #define TILEWRIGHT_COLLECTIVE_SHM_NEIGHBOURS_H
 
@@ -7,38 +8,39 @@
 
 namespace tilewright::collective::shm {
 
-/// A socket to every other process of the host. Arenas come through it, and it ends when the
-/// process at its other end does, however that ends.
+/// A Unix socket to each other process of the host. It transfers the arena's file descriptor, and
+/// closes when the peer process ends, for whatever reason.
 class Neighbours {
 public:
-  /// Publishes an address under `<job>/shm/<epoch>/<process>` and waits for all the others.
-  ///  - ranksNotConnected (E6032): somebody did not come, or died on the way; says who.
-  ///  - rankFenced (E6033): somebody has another epoch.
-  static Result<std::unique_ptr<Neighbours>> meet(const Membership &membership, const Mapping &own,
-                                                  KeyValueStore &store,
-                                                  std::chrono::nanoseconds patience);
+  /// Publishes an address under `<job>/shm/<epoch>/<process>` and waits for all other processes.
+  ///  - ranksNotConnected (E6032): a process did not connect, or died meanwhile; the message names
+  ///    it.
+  ///  - rankFenced (E6033): a process is in another epoch.
+  static Result<std::unique_ptr<Neighbours>> connect(const Membership &membership,
+                                                     const Mapping &own, KeyValueStore &store,
+                                                     std::chrono::nanoseconds timeout);
   ~Neighbours();
 
   struct Neighbour {
     int64_t process = 0;
-    int pid = 0; // as this process sees it; 0 if it cannot
+    int pid = 0; // as this process sees it; 0 if that is not possible
     int socket = -1;
     std::shared_ptr<Mapping> memory;
     bool isGone = false;
   };
-  /// In the order of their numbers, without the caller.
+  /// Ordered by process number, without this process.
   std::vector<Neighbour> &all() { return neighbours; }
-  /// Marks those whose socket has ended. True if there are new ones. Not thread-safe.
+  /// Marks processes whose socket has closed. Returns true if any are new. Not thread-safe.
   bool look();
 
 private:
   Neighbours() = default;
-  Status meetAll(int listener, const Membership &membership, const Mapping &own,
-                 KeyValueStore &store, Rendezvous &meeting);
+  Status connectAll(int listener, const Membership &membership, const Mapping &own,
+                    KeyValueStore &store, Rendezvous &rendezvous);
   Status connectTo(Neighbour &neighbour, const Membership &membership, const Mapping &own,
-                   Rendezvous &meeting);
+                   Rendezvous &rendezvous);
   Status acceptOne(int listener, const Membership &membership, const Mapping &own,
-                   Rendezvous &meeting);
+                   Rendezvous &rendezvous);
 
   std::vector<Neighbour> neighbours;
   int watch = -1; // epoll of all sockets

@@ -38,7 +38,8 @@ void Host::announceSleep() {
     syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
-/// Whether the kernel makes other processes pass a barrier when one of them asks for it.
+/// Registers this process for membarrier. Returns whether one process can issue a memory barrier on
+/// behalf of the others.
 static bool canMakeOthersPassABarrier() {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
@@ -56,7 +57,7 @@ Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValu
                     Mapping::create(options.arenaBytes + (reserved + 4095) / 4096 * 4096));
   std::shared_ptr<Host> host(new Host(membership, options));
   host->arena = std::make_unique<Arena>(mapping, reserved);
-  // The file is zero where nothing was written, which is how boards begin.
+  // Unwritten pages of the file are zero, which is a valid initial state of a board.
   host->board = reinterpret_cast<ProcessBoard *>(mapping->base());
   host->board->magic = boardMagic;
   host->board->epoch = membership.epoch;
@@ -64,10 +65,10 @@ Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValu
   host->board->ranks = mine.size();
   for (size_t i = 0; i < mine.size(); ++i) {
     host->board->rank(i)->leftRun = -1;
-    host->board->rank(i)->where.write("has not come to a collective yet");
+    host->board->rank(i)->status.write("has not joined a collective yet");
   }
   TILEWRIGHT_ASSIGN(host->neighbours,
-                    Neighbours::meet(membership, *mapping, store, options.connectPatience));
+                    Neighbours::connect(membership, *mapping, store, options.connectTimeout));
 
   auto addPeers = [&](int64_t process, std::byte *base) {
     auto *board = reinterpret_cast<ProcessBoard *>(base);
@@ -82,26 +83,28 @@ Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValu
     if (board->magic != boardMagic || board->epoch != membership.epoch ||
         board->process != neighbour.process || board->ranks != ranks.size())
       return Status(Error::rankFenced,
-                    concat("the arena of process ", neighbour.process, " says that it is process ",
-                           board->process, " with ", board->ranks, " ranks in epoch ", board->epoch,
-                           "; here it has ", ranks.size(), " ranks in epoch ", membership.epoch));
+                    concat("the arena of process ", neighbour.process,
+                           " claims to belong to process ", board->process, " with ", board->ranks,
+                           " ranks in epoch ", board->epoch, ", expected ", ranks.size(),
+                           " ranks in epoch ", membership.epoch));
     addPeers(neighbour.process, neighbour.memory->base());
   }
   for (int64_t rank : mine)
-    host->drivers[rank] = makeDriver(*host, rank);
-  host->helper = std::make_unique<Helper>(
+    host->progressEngines[rank] = makeProgressEngine(*host, rank);
+  host->progressThread = std::make_unique<ProgressThread>(
       [host = host.get()] {
         bool isMore = false;
-        for (auto &[rank, driver] : host->drivers)
-          isMore |= driver->help();
+        for (auto &[rank, engine] : host->progressEngines)
+          isMore |= engine->progress();
         return isMore;
       },
       [host = host.get()] {
-        // Half a round of waiting in turn: whoever rings between is heard in the next.
+        // Register as a sleeper, then poll once more. If a peer rings in between, the doorbell
+        // changes, so sleepOn() returns at once.
         const uint32_t seen = host->board->doorbell.load(std::memory_order_acquire);
         host->announceSleep();
-        for (auto &[rank, driver] : host->drivers)
-          driver->help();
+        for (auto &[rank, engine] : host->progressEngines)
+          engine->progress();
         sleepOn(host->board->doorbell, seen, std::chrono::milliseconds(2));
         host->board->sleepers.fetch_sub(1, std::memory_order_relaxed);
       });
@@ -109,8 +112,8 @@ Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValu
 }
 
 Host::~Host() {
-  helper.reset();
-  if (neighbours) // whoever never met all does not leave in good order
+  progressThread.reset();
+  if (neighbours) // a process that has not met all its peers does not leave in good order
     board->isLeaving.store(1, std::memory_order_release);
 }
 
@@ -125,7 +128,7 @@ void Host::fail(std::string text) {
     ring(*reinterpret_cast<ProcessBoard *>(neighbour.memory->base()));
 }
 
-void Host::lookAround() {
+void Host::pollPeers() {
   std::optional<std::string> why;
   {
     std::lock_guard lock(looking);
@@ -141,7 +144,7 @@ void Host::lookAround() {
         why =
             concat(ranks.size() == 1 ? "rank " : "ranks ",
                    ranks.size() == 1 ? std::to_string(ranks[0]) : listed(ranks), " died: process ",
-                   neighbour.process, " (pid ", neighbour.pid, ") of this host has ended");
+                   neighbour.process, " (pid ", neighbour.pid, ") on this host has exited");
       }
     }
   }
@@ -157,7 +160,7 @@ ShmEngine::ShmEngine(std::shared_ptr<Host> host) : host(std::move(host)) {}
 ShmEngine::~ShmEngine() = default;
 void ShmEngine::revoke(const std::string &why) { host->fail(why); }
 Arena &ShmEngine::arena() { return *host->arena; }
-Driver &ShmEngine::driver(int64_t rank) { return *host->drivers.at(rank); }
+ProgressEngine &ShmEngine::progressEngine(int64_t rank) { return *host->progressEngines.at(rank); }
 
 Result<std::unique_ptr<ShmEngine>>
 ShmEngine::connect(const Membership &membership, KeyValueStore &store, const Options &options) {
@@ -165,14 +168,13 @@ ShmEngine::connect(const Membership &membership, KeyValueStore &store, const Opt
   return std::unique_ptr<ShmEngine>(new ShmEngine(std::move(host)));
 }
 
-Result<std::unique_ptr<Communicator>> ShmEngine::join(const Seat &seat) {
-  const int64_t rank =
-      seat.members.empty() ? seat.rank : seat.members[static_cast<size_t>(seat.rank)];
-  auto found = host->drivers.find(rank);
-  if (found == host->drivers.end())
+Result<std::unique_ptr<Communicator>> ShmEngine::join(const RunMembership &own) {
+  const int64_t rank = own.members.empty() ? own.rank : own.members[static_cast<size_t>(own.rank)];
+  auto found = host->progressEngines.find(rank);
+  if (found == host->progressEngines.end())
     return Status(Error::collectiveGroups,
-                  concat("rank ", rank, " does not live in process ", host->membership.process));
-  return std::unique_ptr<Communicator>(std::make_unique<DrivenRank>(seat, *found->second, host));
+                  concat("rank ", rank, " is not in process ", host->membership.process));
+  return std::unique_ptr<Communicator>(std::make_unique<ProgressRank>(own, *found->second, host));
 }
 
 } // namespace tilewright::collective::shm

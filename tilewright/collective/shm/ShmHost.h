@@ -1,4 +1,4 @@
-// ShmHost: what the ranks of one process know about the processes of their host.
+// ShmHost: what the ranks of a process know about the other processes of their host.
 #ifndef TILEWRIGHT_COLLECTIVE_SHM_SHMHOST_H
 #define TILEWRIGHT_COLLECTIVE_SHM_SHMHOST_H
 
@@ -8,7 +8,7 @@
 
 namespace tilewright::collective::shm {
 
-/// Where another rank is.
+/// Pointers to another rank's shared state.
 struct Peer {
   ProcessBoard *process = nullptr;
   RankBoard *rank = nullptr;
@@ -21,31 +21,32 @@ public:
                                               const ShmEngine::Options &options);
   ~Host();
 
-  /// Empty if the rank is not on this host.
+  /// All pointers are null if the rank is not on this host.
   Peer peer(int64_t rank) const { return peers[static_cast<size_t>(rank)]; }
-  /// Sets the failure, and tells all processes.
+  /// Sets the engine's failure, and notifies all processes.
   void fail(std::string text);
-  /// Looks after the others: sets the failure if one of them died or failed.
-  void lookAround();
+  /// Checks peers for failure: sets the engine's failure if a peer has died or failed.
+  void pollPeers();
   /// Whether the process of a rank has ended in good order.
   bool hasLeft(int64_t rank) const;
 
   void ring(ProcessBoard &board);
-  /// Counts a sleeper, so that others ring from here on. Look once more before sleeping.
+  /// Registers a sleeper, so that peers ring from now on. The caller must poll once more before it
+  /// sleeps.
   void announceSleep();
 
   const Membership membership;
   const ShmEngine::Options options;
-  /// Whether every rank of the host has a core of its own.
+  /// Whether every rank of the host can have its own core.
   const bool canSpin;
-  /// Whether who writes passes a barrier before it looks for sleepers, because sleepers cannot
-  /// make the others pass one.
+  /// Whether writers need a full barrier before they check for sleepers, because the kernel does
+  /// not support a barrier issued by the sleeper (membarrier).
   const bool isFenced;
   FailureBox failure;
   std::unique_ptr<Arena> arena;
   ProcessBoard *board = nullptr; // of this process
-  std::map<int64_t, std::unique_ptr<Driver>> drivers;
-  std::unique_ptr<Helper> helper;
+  std::map<int64_t, std::unique_ptr<ProgressEngine>> progressEngines;
+  std::unique_ptr<ProgressThread> progressThread;
 
 private:
   Host(const Membership &membership, const ShmEngine::Options &options);
@@ -54,14 +55,15 @@ private:
   std::unique_ptr<Neighbours> neighbours; // guarded by looking
 };
 
-/// Sleeps until `doorbell` is no longer `seen`, or a moment has passed.
+/// Sleeps until `doorbell` differs from `seen`, for at most `longest`.
 void sleepOn(std::atomic<uint32_t> &doorbell, uint32_t seen, std::chrono::nanoseconds longest);
 
-std::unique_ptr<Driver> makeDriver(Host &host, int64_t rank);
+std::unique_ptr<ProgressEngine> makeProgressEngine(Host &host, int64_t rank);
 
-/// The collective of `turn` in the memory of the host. Takes its number in the lane, all of whose
-/// members are of this host.
-std::unique_ptr<Operation> makeShmOperation(Host &host, Lane &lane, const Turn &turn);
+/// The operation that executes the collective of `request` in shared memory. Takes the channel's
+/// next sequence number. All members of the channel must be on this host.
+std::unique_ptr<Operation> makeShmOperation(Host &host, OrderedChannel &channel,
+                                            const CollectiveRequest &request);
 
 } // namespace tilewright::collective::shm
 

@@ -11,10 +11,10 @@ public:
   }
 };
 
-ShmJob::Connect connectWith(std::chrono::nanoseconds patience) {
+ShmJob::Connect connectWith(std::chrono::nanoseconds timeout) {
   return [=](const Membership &members, KeyValueStore &store) {
     shm::ShmEngine::Options options;
-    options.patience = patience;
+    options.timeout = timeout;
     return shm::ShmEngine::connect(members, store, options);
   };
 }

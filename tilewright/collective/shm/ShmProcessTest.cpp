@@ -1,4 +1,4 @@
-// What only processes can do: be killed, be stopped, come late, and leave nothing behind.
+// Tests that need real processes: they are killed, stopped or late, and must leave nothing behind.
 #include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/collective/test/EngineProcesses.h"
 #include "tilewright/collective/test/Processes.h"
@@ -17,19 +17,19 @@ using test::membershipOf;
 using test::sumOnes;
 using ::testing::HasSubstr;
 
-ShmEngine::Options optionsFor(std::chrono::nanoseconds patience) {
+ShmEngine::Options optionsFor(std::chrono::nanoseconds timeout) {
   ShmEngine::Options options;
   options.arenaBytes = size_t(64) << 20;
-  options.patience = patience;
-  options.connectPatience = 20s;
+  options.timeout = timeout;
+  options.connectTimeout = 20s;
   return options;
 }
 
 Result<std::unique_ptr<Engine>> connect(const Membership &membership, KeyValueStore &store,
-                                        std::chrono::nanoseconds patience,
-                                        std::chrono::nanoseconds connectPatience) {
-  ShmEngine::Options options = optionsFor(patience);
-  options.connectPatience = connectPatience;
+                                        std::chrono::nanoseconds timeout,
+                                        std::chrono::nanoseconds connectTimeout) {
+  ShmEngine::Options options = optionsFor(timeout);
+  options.connectTimeout = connectTimeout;
   TILEWRIGHT_ASSIGN(auto engine, ShmEngine::connect(membership, store, options));
   return std::unique_ptr<Engine>(std::move(engine));
 }
@@ -75,7 +75,7 @@ TEST(ShmEngine, NothingIsLeftBehind) {
   test::expectNothingIsLeftBehind(connect, /*countsMappings=*/true);
 }
 
-/// In time of the processor, since others may use the core as well.
+/// CPU time, because other programs may use the core.
 std::chrono::nanoseconds processorTime() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -86,7 +86,7 @@ TEST(ShmEngine, RanksThatTheKernelPutsOnOneCoreDoNotSpinForEachOther) {
   test::Processes processes;
   for (int64_t rank = 0; rank < 2; ++rank)
     processes.start([&, rank](KeyValueStore &store, test::Report &report) -> Status {
-      // While they connect each has a core, if there are two.
+      // While they connect, each rank has its own core, if there are two.
       TILEWRIGHT_ASSIGN(auto engine, connect(membershipOf(rank, 2), store, 30s, 20s));
       TILEWRIGHT_ASSIGN(auto communicator, engine->join({1, rank, 2, {}}));
       cpu_set_t cores;
@@ -104,7 +104,7 @@ TEST(ShmEngine, RanksThatTheKernelPutsOnOneCoreDoNotSpinForEachOther) {
         TILEWRIGHT_TRY(sumOnes(*communicator, 1, 2));
       const auto took = (processorTime() - begin) / rounds;
       report.say(concat(took.count(), " ns a sum"));
-      // A wait without giving way takes some 500 us.
+      // A wait that spins without yielding takes about 500 us.
       return took < 100us * test::slowness() ? Status() : Status(Code::internal, "they spun");
     });
   for (size_t rank : {0, 1})

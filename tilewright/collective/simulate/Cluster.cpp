@@ -74,7 +74,8 @@ void Cluster::send(int64_t from, int64_t to, const Header &header,
   delivery.from = from;
   delivery.header = header;
   delivery.bytes.assign(bytes.begin(), bytes.end());
-  // Only collectives take time; what else is said depends on how fast this machine is.
+  // Only collective data takes simulated time, because the time at which other messages are sent
+  // depends on the speed of this machine.
   if (header.type == Header::data) {
     const double length = static_cast<double>(sizeof(Header) + bytes.size()) / link.bytesPerSecond;
     sender.sentUntil =
@@ -91,7 +92,7 @@ std::vector<Cluster::Delivery> Cluster::receive(int64_t process,
   Process &self = processes[static_cast<size_t>(process)];
   self.changed.wait_for(lock, longest, [&] { return self.isRung || !self.coming.empty(); });
   self.isRung = false;
-  // Some of what some have sent, each in its order; the rest is still on its way.
+  // Deliver a few messages from random senders, in order per sender; all others stay in flight.
   std::vector<Delivery> brought;
   for (size_t count = self.chance() % 8; count > 0 && !self.coming.empty(); --count) {
     auto next = self.coming.begin();

@@ -23,13 +23,13 @@ public:
   }
 
   void progress(std::chrono::milliseconds longest) override {
-    // Deliveries are ordered, so only one thread may be between taking them and ending them.
+    // Deliveries are ordered, so only one thread at a time may receive and process them.
     std::lock_guard one(delivering);
     std::vector<Cluster::Delivery> brought = cluster->receive(membership.process, longest);
     std::lock_guard lock(mutex);
     for (Cluster::Delivery &each : brought) {
       if (each.isEnd) {
-        lose(each.from, "", "its end was closed");
+        lose(each.from, "", "the peer closed it");
         continue;
       }
       deliver(each.header, each.bytes);
@@ -47,7 +47,7 @@ private:
     if (sent)
       sent->bytes.fetch_add(bytes.size(), std::memory_order_release);
   }
-  void withdraw(Sent &) override {} // everything has left at once
+  void withdraw(Sent &) override {} // post() sends everything at once
   void flushFor(std::chrono::milliseconds) override {}
 
   const std::shared_ptr<Cluster> cluster;

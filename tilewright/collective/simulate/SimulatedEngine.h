@@ -1,4 +1,4 @@
-// SimulatedEngine: collectives between processes that exist in memory only.
+// SimulatedEngine: collectives between simulated processes.
 #ifndef TILEWRIGHT_COLLECTIVE_SIMULATE_SIMULATEDENGINE_H
 #define TILEWRIGHT_COLLECTIVE_SIMULATE_SIMULATEDENGINE_H
 
@@ -7,8 +7,8 @@
 
 namespace tilewright::collective::simulate {
 
-/// The bytes are real and so are the sums; the network and its time are the cluster's. All
-/// processes of the job live in this one, each with an engine.
+/// An engine that exchanges and reduces real data over a simulated network with simulated time. All
+/// processes of the job are in this process, with one engine each.
 class SimulatedEngine final : public messages::MessageEngine {
 public:
   static Result<std::unique_ptr<SimulatedEngine>>

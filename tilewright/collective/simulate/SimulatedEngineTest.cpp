@@ -1,4 +1,4 @@
-// The simulated network's time, deaths and cuts. What every engine does is in ../conformance.
+// Time, deaths and cuts of the simulated network. ../conformance tests what all engines share.
 #include "tilewright/collective/simulate/SimulatedEngine.h"
 #include "tilewright/collective/test/Processes.h"
 
@@ -13,13 +13,13 @@ using test::membershipOf;
 using test::sumOnes;
 using ::testing::HasSubstr;
 
-/// Runs `body` for each rank, a process each; how they ended.
+/// Runs `body` for each rank, with one process per rank; returns their statuses.
 std::vector<Status> run(std::shared_ptr<Cluster> cluster, int64_t ranks,
                         const std::function<Status(Communicator &)> &body,
-                        std::chrono::nanoseconds patience = 30s) {
+                        std::chrono::nanoseconds timeout = 30s) {
   SimulatedEngine::Options options;
   options.canSpin = false;
-  options.patience = patience;
+  options.timeout = timeout;
   std::vector<Status> ends(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < ranks; ++rank)
@@ -60,13 +60,13 @@ TEST(SimulatedEngine, ALargeSumTakesWhatItsBytesTakeHoweverManyRanks) {
     const double bytes =
         2.0 * static_cast<double>(ranks - 1) / static_cast<double>(ranks) * 4 * count;
     for (std::chrono::nanoseconds time : timesOfSums(ranks, count, 1, link)) {
-      EXPECT_GT(static_cast<double>(time.count()), bytes); // a byte is a nanosecond
+      EXPECT_GT(static_cast<double>(time.count()), bytes); // one nanosecond per byte
       EXPECT_LT(static_cast<double>(time.count()), 1.05 * bytes + 20'000);
     }
   }
 }
 
-/// A larger machine or another order of deliveries changes nothing.
+/// The speed of the machine and the order of deliveries do not change the times.
 TEST(SimulatedEngine, TimesComeFromTheProgramAlone) {
   const Link link{3us, 5e9};
   EXPECT_EQ(timesOfSums(8, 30'000, 1, link), timesOfSums(8, 30'000, 2, link));

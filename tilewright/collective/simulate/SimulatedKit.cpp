@@ -9,14 +9,14 @@ namespace {
 
 class SimulatedJob final : public ConnectedJob<SimulatedJob, simulate::SimulatedEngine> {};
 
-/// Each job has a cluster of its own, with a seed of its own.
-SimulatedJob::Connect connectWith(std::chrono::nanoseconds patience) {
+/// Each job has its own cluster and its own seed.
+SimulatedJob::Connect connectWith(std::chrono::nanoseconds timeout) {
   static std::atomic<uint64_t> seed = 1;
   auto cluster = std::make_shared<simulate::Cluster>(16, seed++);
   return [=](const Membership &members, KeyValueStore &) {
     simulate::SimulatedEngine::Options options;
     options.canSpin = false;
-    options.patience = patience;
+    options.timeout = timeout;
     return simulate::SimulatedEngine::connect(members, cluster, options);
   };
 }

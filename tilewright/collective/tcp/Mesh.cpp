@@ -15,18 +15,20 @@ namespace tilewright::collective::tcp {
 
 using namespace std::chrono_literals;
 
-/// With few others it costs less to try each than to ask which.
+/// With at most this many peers, reading each socket is cheaper than calling epoll_wait.
 static constexpr size_t fewLinks = 4;
 
 Mesh::~Mesh() {
   const bool hasFailed = failure.isSet();
   if (!hasFailed)
     sayGoodbye();
-  // After a failure somebody may be unreachable, and the others want to go on without it.
+  // After a failure a peer may be unreachable, and the surviving processes want to continue without
+  // it. So wait only briefly.
   const auto longest = hasFailed ? 20ms : 200ms;
   flushFor(longest);
   std::lock_guard lock(mutex);
-  // A connection that is closed with bytes unread takes back what it has not sent.
+  // Closing a socket with unread data sends a reset, which discards data that has not been sent
+  // yet. So shut the socket down, then read until everything has been sent.
   for (auto &link : links)
     if (link->socket >= 0)
       shutdown(link->socket, SHUT_WR);
@@ -65,11 +67,12 @@ void Mesh::lose(Link &link, std::string_view why) {
     return;
   link.isGone = true;
   epoll_ctl(poller, EPOLL_CTL_DEL, link.socket, nullptr);
-  shutdown(link.socket, SHUT_WR); // so that the other need not wait for us
+  shutdown(link.socket, SHUT_WR); // so that the peer need not wait for us
   Messages::lose(link.process, link.address, why);
 }
 
-/// The other end takes nothing more. What it sent before that may say why, and is still there.
+/// Handles a connection to which writing failed. The peer may have sent the reason before, so read
+/// what it sent.
 void Mesh::loseWriting(Link &link, std::string_view why) {
   const std::string reason(why);
   link.queue.clear();
@@ -78,14 +81,15 @@ void Mesh::loseWriting(Link &link, std::string_view why) {
   lose(link, reason);
 }
 
-/// One that is being read right now finds its place.
+/// If a message for this receive is being received, redirects the remaining bytes to the receive's
+/// destination.
 void Mesh::adopt(Expected &expected) {
   for (auto &link : links)
-    if (link->isInside && meets(link->message, expected, link->have()))
+    if (link->isInside && matchReceive(link->message, expected, link->have()))
       link->to = link->message.begin() + link->have();
 }
 
-/// Only after a failure: the rest goes nowhere.
+/// Called only after a failure: the remaining bytes of the message are received and dropped.
 void Mesh::abandon(Expected &expected) {
   for (auto &link : links)
     if (link->message.expected == &expected) {
@@ -107,7 +111,7 @@ void Mesh::withdraw(Sent &sent) {
         it = link->queue.erase(it);
         continue;
       }
-      // Half of it is on its way, so the rest must follow: from a copy.
+      // Part of the message has been sent, so the rest must be sent too, from a copy.
       message.owned.assign(message.data, message.data + message.header.bytes);
       message.data = message.owned.data();
       message.sent = nullptr;
@@ -134,7 +138,7 @@ void Mesh::post(int64_t process, const Header &header, std::span<const std::byte
 
 void Mesh::flush(Link &link) {
   while (!link.queue.empty() && !link.isGone) {
-    // Several messages go in one call.
+    // Send several messages with one system call.
     iovec pieces[16];
     int count = 0;
     for (Outgoing &message : link.queue) {
@@ -192,7 +196,7 @@ void Mesh::endMessage(Link &link) {
   end(link.message);
 }
 
-/// Takes messages, and parts of them, out of what was read.
+/// Processes the complete and partial messages in the read buffer.
 void Mesh::consume(Link &link) {
   while (!link.isGone) {
     const size_t have = link.end - link.begin;
@@ -203,7 +207,7 @@ void Mesh::consume(Link &link) {
       std::memcpy(&header, &link.buffer[link.begin], sizeof(Header));
       link.begin += sizeof(Header);
       if (!header.isRight())
-        return lose(link, "what came is not a message");
+        return lose(link, "received bytes that are not a valid message");
       begin(link.message, header);
       link.isInside = true;
       link.left = header.bytes;
@@ -231,10 +235,11 @@ void Mesh::consume(Link &link) {
 }
 
 bool Mesh::drain(Link &link) {
-  // Bounded, so that one who sends without end does not keep us from the others.
+  // The number of reads is bounded, so that a peer that sends continuously does not starve other
+  // peers.
   for (int times = 0; times < 8 && !link.isGone; ++times) {
     const bool isDirect = link.isInside && link.end == 0 && link.left >= bufferBytes / 2;
-    // What is read at once is looked at while it is in the cache.
+    // Limit each read, so that the data is processed while it is in the cache.
     std::byte *to = isDirect ? link.to : link.buffer.data() + link.end;
     const size_t room =
         isDirect ? std::min<size_t>(link.left, 512 << 10) : link.buffer.size() - link.end;
@@ -244,7 +249,7 @@ bool Mesh::drain(Link &link) {
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       return false;
     if (got <= 0) {
-      lose(link, got == 0 ? "its end was closed" : std::strerror(errno));
+      lose(link, got == 0 ? "the peer closed it" : std::strerror(errno));
       return false;
     }
     const auto bytes = static_cast<size_t>(got);
@@ -254,12 +259,12 @@ bool Mesh::drain(Link &link) {
       count(link.message, bytes);
       if (link.left == 0)
         endMessage(link);
-      return true; // whoever waits may begin with it
+      return true; // a waiting operation may start with it
     }
     link.end += bytes;
     consume(link);
     if (bytes < room)
-      return false; // there was no more
+      return false; // the socket is empty
   }
   return !link.isGone;
 }
@@ -312,7 +317,7 @@ void Mesh::flushFor(std::chrono::milliseconds longest) {
       if (isEmpty)
         return;
     }
-    // The other may wait for us to read before it reads itself.
+    // The peer may be blocked until this process reads its data.
     progress(1ms);
   }
 }

@@ -1,4 +1,4 @@
-// Mesh: messages between the processes of a job, one connection for each pair.
+// Mesh: a message transport between the processes of a job, with one TCP connection per pair.
 #ifndef TILEWRIGHT_COLLECTIVE_TCP_MESH_H
 #define TILEWRIGHT_COLLECTIVE_TCP_MESH_H
 
@@ -17,12 +17,12 @@ using messages::Traffic;
 class Mesh final : public Messages {
 public:
   struct Options {
-    /// Numeric, IPv4 or IPv6: where the others reach this process. Empty: the first address of
-    /// this host that is not loopback, or loopback if it has no other.
+    /// A numeric IPv4 or IPv6 address at which other processes reach this one. If empty, the first
+    /// address of this host that is not loopback, or loopback if the host has no other.
     std::string address;
-    std::chrono::nanoseconds connectPatience = std::chrono::seconds(60);
+    std::chrono::nanoseconds connectTimeout = std::chrono::seconds(60);
   };
-  /// Publishes an address under `<job>/tcp/<epoch>/<process>` and waits for all the others.
+  /// Publishes an address under `<job>/tcp/<epoch>/<process>` and waits for all other processes.
   ///  - ranksNotConnected (E6032), rankFenced (E6033)
   static Result<std::unique_ptr<Mesh>> connect(const Membership &membership, KeyValueStore &store,
                                                const Options &options, FailureBox &failure);
@@ -32,13 +32,14 @@ public:
   void wake() override;
 
 private:
-  /// What is read at once: a small message with its header, or many. The rest of larger ones goes
-  /// straight to its place, and so should most of it.
+  /// Size of the read buffer. One read should receive one or more small messages with their
+  /// headers, but not much of a large message, whose remaining bytes are received directly into
+  /// their destination.
   static constexpr size_t bufferBytes = 8 << 10;
   struct Outgoing {
     Header header;
     const std::byte *data = nullptr;
-    std::vector<std::byte> owned; // if the sender's may go away
+    std::vector<std::byte> owned; // a copy, if the sender's memory may go away
     size_t done = 0;              // of header and data together
     Sent *sent = nullptr;
   };
@@ -47,19 +48,19 @@ private:
     int socket = -1;
     std::string address;
     std::list<Outgoing> queue;
-    bool isFull = false; // the connection takes no more for now
+    bool isFull = false; // the socket accepts no more data for now
     bool isGone = false;
-    // Being received: a buffer of what was read, and the message whose bytes come.
+    // Receive state: the read buffer, and the message that is being received.
     std::vector<std::byte> buffer;
     size_t begin = 0, end = 0;
     bool isInside = false;
     Incoming message;
     size_t left = 0;         // of the message
-    std::byte *to = nullptr; // where the rest of it goes
+    std::byte *to = nullptr; // where the rest of the message goes
     size_t have() const { return message.header.bytes - left; }
   };
   Mesh(const Membership &membership, FailureBox &failure) : Messages(membership, failure) {}
-  friend class Meeting; // Meeting.cpp
+  friend class MeshRendezvous; // MeshRendezvous.cpp
 
   void post(int64_t process, const Header &header, std::span<const std::byte> bytes,
             Sent *sent) override;
@@ -69,7 +70,7 @@ private:
   void flushFor(std::chrono::milliseconds longest) override;
 
   void flush(Link &link);
-  /// Reads what has come; true if there may be more.
+  /// Reads what has arrived; true if there may be more.
   bool drain(Link &link);
   void loseWriting(Link &link, std::string_view why);
   void consume(Link &link);

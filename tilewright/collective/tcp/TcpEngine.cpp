@@ -11,7 +11,7 @@ TcpEngine::connect(const Membership &membership, KeyValueStore &store, const Opt
           membership, options, [&](FailureBox &failure) -> Result<std::unique_ptr<Messages>> {
             TILEWRIGHT_ASSIGN(auto mesh,
                               Mesh::connect(membership, store,
-                                            {options.address, options.connectPatience}, failure));
+                                            {options.address, options.connectTimeout}, failure));
             return std::unique_ptr<Messages>(std::move(mesh));
           }));
   return std::unique_ptr<TcpEngine>(new TcpEngine(std::move(wire)));

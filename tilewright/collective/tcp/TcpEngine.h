@@ -1,4 +1,4 @@
-// TcpEngine: collectives between processes that share no memory, over connections.
+// TcpEngine: collectives between processes without shared memory, over TCP.
 #ifndef TILEWRIGHT_COLLECTIVE_TCP_TCPENGINE_H
 #define TILEWRIGHT_COLLECTIVE_TCP_TCPENGINE_H
 
@@ -6,12 +6,12 @@
 
 namespace tilewright::collective::tcp {
 
-/// A connection for each pair of processes.
+/// An engine with one TCP connection for each pair of processes.
 class TcpEngine final : public messages::MessageEngine {
 public:
   struct Options : messages::MessageEngine::Options {
     std::string address; // as Mesh::Options
-    std::chrono::nanoseconds connectPatience = std::chrono::seconds(60);
+    std::chrono::nanoseconds connectTimeout = std::chrono::seconds(60);
   };
   ///  - ranksNotConnected (E6032), rankFenced (E6033)
   static Result<std::unique_ptr<TcpEngine>> connect(const Membership &membership,

@@ -6,12 +6,12 @@ namespace tilewright::collective::conformance {
 namespace {
 class TcpJob final : public ConnectedJob<TcpJob, tcp::TcpEngine> {};
 
-TcpJob::Connect connectWith(std::chrono::nanoseconds patience) {
+TcpJob::Connect connectWith(std::chrono::nanoseconds timeout) {
   return [=](const Membership &members, KeyValueStore &store) {
     tcp::TcpEngine::Options options;
     options.address = "127.0.0.1";
-    options.canSpin = false; // ranks are threads of one process, and not alone
-    options.patience = patience;
+    options.canSpin = false; // ranks are threads of one process and share its cores
+    options.timeout = timeout;
     return tcp::TcpEngine::connect(members, store, options);
   };
 }

@@ -1,4 +1,4 @@
-// What only processes can do: be killed, be stopped, come late, and leave nothing behind.
+// Tests that need real processes: they are killed, stopped or late, and must leave nothing behind.
 #include "tilewright/collective/tcp/TcpEngine.h"
 #include "tilewright/collective/test/EngineProcesses.h"
 #include "tilewright/collective/test/Processes.h"
@@ -14,19 +14,19 @@ using test::membershipOf;
 using test::sumOnes;
 using ::testing::HasSubstr;
 
-TcpEngine::Options optionsFor(std::chrono::nanoseconds patience) {
+TcpEngine::Options optionsFor(std::chrono::nanoseconds timeout) {
   TcpEngine::Options options;
   options.address = "127.0.0.1";
-  options.patience = patience;
-  options.connectPatience = 20s;
+  options.timeout = timeout;
+  options.connectTimeout = 20s;
   return options;
 }
 
 Result<std::unique_ptr<Engine>> connect(const Membership &membership, KeyValueStore &store,
-                                        std::chrono::nanoseconds patience,
-                                        std::chrono::nanoseconds connectPatience) {
-  TcpEngine::Options options = optionsFor(patience);
-  options.connectPatience = connectPatience;
+                                        std::chrono::nanoseconds timeout,
+                                        std::chrono::nanoseconds connectTimeout) {
+  TcpEngine::Options options = optionsFor(timeout);
+  options.connectTimeout = connectTimeout;
   TILEWRIGHT_ASSIGN(auto engine, TcpEngine::connect(membership, store, options));
   return std::unique_ptr<Engine>(std::move(engine));
 }
@@ -51,7 +51,7 @@ TEST(TcpEngine, AnAddressMustBeANumber) {
   options.address = "localhost";
   const Status status = TcpEngine::connect(membershipOf(0, 2), store, options).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr("'localhost' is not the number of an address"));
+  EXPECT_THAT(status.message(), HasSubstr("'localhost' is not a numeric IP address"));
 }
 
 TEST(TcpEngine, AnAddressWhoseProcessIsGoneIsAnError) {
@@ -64,7 +64,7 @@ TEST(TcpEngine, AnAddressWhoseProcessIsGoneIsAnError) {
 
 TEST(TcpEngine, ALateRankOfAnotherEpochIsFenced) { test::expectStaleEpochIsFenced(connect); }
 
-/// Each rank sends 2 (n - 1) / n of a tensor, however many there are.
+/// Each rank sends 2 (n - 1) / n of a tensor, whatever the number of ranks.
 TEST(TcpEngine, AnAllReduceSendsWhatARingWould) {
   constexpr int64_t ranks = 4;
   constexpr size_t count = 1 << 16;
@@ -83,17 +83,17 @@ TEST(TcpEngine, AnAllReduceSendsWhatARingWould) {
     thread.join();
 }
 
-/// After a failure nothing begins: a collective whose predecessors were given up would be taken for
-/// one of those by the others, and theirs for its own.
+/// Nothing begins after a failure. A collective whose predecessors were dropped would take their
+/// sequence numbers, so peers would match it with the wrong collective.
 TEST(TcpEngine, NothingBeginsAfterAFailure) {
   MemoryKeyValueStore store;
   TcpEngine::Options options = optionsFor(30s);
-  options.hasHelper = false; // so that nobody reads between
+  options.hasProgressThread = false; // so that no thread reads in between
   std::atomic<int> stage = 0;
   auto await = [&](int reached) {
     while (stage < reached)
       std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(30ms); // for what was sent to come
+    std::this_thread::sleep_for(30ms); // for sent data to arrive
   };
   const std::vector<std::vector<int64_t>> all;
   std::vector<float> values[2][5];
@@ -102,7 +102,7 @@ TEST(TcpEngine, NothingBeginsAfterAFailure) {
     auto *bytes = reinterpret_cast<std::byte *>(values[rank][number].data());
     Call call;
     call.groups = &all;
-    call.reduction.operation = "add";
+    call.reduction.operation = ReductionKind::add;
     call.name = "sum";
     call.tensors = {{ElementType::f32, {4}, {4}, bytes, bytes}};
     return call;
@@ -113,7 +113,7 @@ TEST(TcpEngine, NothingBeginsAfterAFailure) {
     auto communicator = (*engine)->join({1, 0, 2, {}});
     EXPECT_TRUE((*communicator)->run(callOf(0, 0)).isOk());
     EXPECT_TRUE((*communicator)->run(callOf(0, 1)).isOk());
-    await(1); // the other has begun the next, and reads nothing
+    await(1); // the other rank has begun the next one and reads nothing
     EXPECT_TRUE((*communicator)->run(callOf(0, 2)).isOk());
     EXPECT_TRUE((*communicator)->start(callOf(0, 3)).isOk());
     stage = 2;
@@ -129,10 +129,10 @@ TEST(TcpEngine, NothingBeginsAfterAFailure) {
   stage = 1;
   await(2);
   (*engine)->messages().progress(10ms);
-  (*engine)->revoke("somebody died");
+  (*engine)->revoke("rank 1 died");
   EXPECT_EQ((*communicator)->finish(tickets[3]).error(), Error::collectiveAborted);
   EXPECT_EQ((*communicator)->finish(tickets[2]).error(), Error::collectiveAborted);
-  EXPECT_TRUE((*communicator)->finish(tickets[0]).isOk()); // was done before
+  EXPECT_TRUE((*communicator)->finish(tickets[0]).isOk()); // completed before the failure
   EXPECT_EQ((*communicator)->finish(tickets[4]).error(), Error::collectiveAborted);
   stage = 3;
   first.join();

@@ -29,7 +29,7 @@ void expectKilledRankIsNamed(const Connect &connect, size_t count, int rounds,
       report.say(status.message());
       communicator.reset();
       engine.reset();
-      // The survivors, with a new epoch.
+      // The survivors connect again, with a new epoch.
       Membership membership = membershipOf(rank, 3, 1);
       membership.processOfRank[2] = -1;
       TILEWRIGHT_ASSIGN(engine, connect(membership, store, 30s, 20s));
@@ -57,7 +57,7 @@ void expectStoppedRankIsFenced(const Connect &connect, int rounds) {
   Processes processes;
   for (int64_t rank = 0; rank < 2; ++rank)
     processes.start([&, rank](KeyValueStore &store, Report &report) -> Status {
-      TILEWRIGHT_ASSIGN(auto engine, connect(membershipOf(rank, 2), store, 300ms, 20s));
+      TILEWRIGHT_ASSIGN(auto engine, connect(membershipOf(rank, 2), store, 2s, 20s));
       TILEWRIGHT_ASSIGN(auto communicator, engine->join({1, rank, 2, {}}));
       int round = 0;
       Status status = sumForEver(*communicator, 1, 2, [&] {
@@ -78,7 +78,7 @@ void expectStoppedRankIsFenced(const Connect &connect, int rounds) {
   EXPECT_EQ(processes.end(1), "");
   EXPECT_THAT(processes.said(0), HasSubstr("E6001"));
   EXPECT_THAT(processes.said(0), HasSubstr("; rank 1 "));
-  // What it comes back to has failed.
+  // When it resumes, its engine has failed.
   EXPECT_THAT(processes.said(1), HasSubstr("E6003"));
 }
 
@@ -86,13 +86,14 @@ void expectMissingRanksAreNamed(const Connect &connect, const std::string &gone)
   MemoryKeyValueStore store;
   Status status = connect(membershipOf(1, 2), store, 1s, 50ms).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr("rank 0 to come"));
-  // Who comes now learns at once that it comes too late, and for whom the other waited.
+  EXPECT_THAT(status.message(), HasSubstr("rank 0 to connect"));
+  // A process that connects now learns at once that it is too late, and which rank the other waited
+  // for.
   const auto began = std::chrono::steady_clock::now();
   status = connect(membershipOf(0, 2), store, 1s, 20s).takeStatus();
   EXPECT_LT(std::chrono::steady_clock::now() - began, 1s * slowness());
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr("rank 1 gave up connecting: process 1 waited"));
+  EXPECT_THAT(status.message(), HasSubstr("rank 1 gave up connecting: process 1 timed out"));
   MemoryKeyValueStore empty;
   status = connect(membershipOf(0, 2), empty, 1s, 50ms).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
@@ -108,8 +109,8 @@ void expectStaleEpochIsFenced(const Connect &connect) {
   StaleStore stale(store, 4, 5);
   Status status = connect(membershipOf(1, 2, 4), stale, 1s, 20s).takeStatus();
   EXPECT_EQ(status.error(), Error::rankFenced);
-  EXPECT_THAT(status.message(), HasSubstr("epoch 4, which has epoch 5"));
-  // The one with the right epoch is let in all the same.
+  EXPECT_THAT(status.message(), HasSubstr("epoch 4, but the current epoch is 5"));
+  // A process with the right epoch is still admitted.
   auto engine = connect(membershipOf(1, 2, 5), store, 1s, 20s);
   EXPECT_TRUE(engine.isOk()) << std::move(engine).takeStatus().toString();
   survivor.join();

@@ -1,9 +1,9 @@
-// What every engine between processes must show with real ones: they are killed, stopped, late, and
-// leave nothing behind. Each is the body of a test.
+// Test bodies for all engines between processes, with real processes that are killed, stopped or
+// late, and that must leave no resources behind.
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_ENGINEPROCESSES_H
 #define TILEWRIGHT_COLLECTIVE_TEST_ENGINEPROCESSES_H
 
-#include "tilewright/collective/Driver.h"
+#include "tilewright/collective/ProgressEngine.h"
 
 #include <functional>
 #include <string>
@@ -12,22 +12,23 @@ namespace tilewright::collective::test {
 
 /// Connects the caller's process to the others of a job.
 using Connect = std::function<Result<std::unique_ptr<Engine>>(
-    const Membership &, KeyValueStore &, std::chrono::nanoseconds patience,
-    std::chrono::nanoseconds connectPatience)>;
+    const Membership &, KeyValueStore &, std::chrono::nanoseconds timeout,
+    std::chrono::nanoseconds connectTimeout)>;
 
-/// One of three is killed after `rounds` sums of `count` numbers: the others say so within 50 ms,
-/// in the words `died`, and sum again within 200 ms.
+/// Kills one of three processes after `rounds` sums of `count` numbers. The others report that
+/// within 50 ms, with the text `died`, and sum again within 200 ms.
 void expectKilledRankIsNamed(const Connect &connect, size_t count, int rounds,
                              const std::string &died);
-/// One of two is stopped: the other's deadline passes, and what the first comes back to has failed.
+/// Stops one of two processes: the other one times out, and the stopped one finds a failed engine
+/// when it resumes.
 void expectStoppedRankIsFenced(const Connect &connect, int rounds);
-/// `gone`: what is said of one that was there and is not any more.
+/// `gone` is the expected text about a rank that was there and has given up.
 void expectMissingRanksAreNamed(const Connect &connect,
-                                const std::string &gone = "in vain for rank 1");
-/// Who has the address of rank 0 in epoch 5 and comes from epoch 4 is not
-/// let in; who comes from epoch 5 is, all the same.
+                                const std::string &gone = "waiting for rank 1");
+/// A process of epoch 4 that has the address of rank 0 in epoch 5 is rejected; a process of epoch 5
+/// is still admitted afterwards.
 void expectStaleEpochIsFenced(const Connect &connect);
-/// So many connects leave no descriptor and no thread, nor a mapping where these are counted.
+/// After `rounds` connects no descriptor or thread is left, and no mapping if `countsMappings`.
 void expectNothingIsLeftBehind(const Connect &connect, bool countsMappings, int rounds = 1000);
 
 } // namespace tilewright::collective::test

@@ -1,8 +1,8 @@
-// FaultBoard: what the processes of a campaign's job and its judge see of each other.
+// FaultBoard: shared state of the processes of a campaign's job and their judge.
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_FAULTBOARD_H
 #define TILEWRIGHT_COLLECTIVE_TEST_FAULTBOARD_H
 
-#include "tilewright/collective/KeyValueStore.h"
+#include "tilewright/support/KeyValueStore.h"
 
 #include <array>
 #include <atomic>
@@ -14,30 +14,30 @@ namespace tilewright::collective::test {
 using Moment = std::atomic<int64_t>;
 inline int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-/// One rank in one epoch. Written by the rank, and stays when it is killed.
+/// One rank in one epoch. The rank writes it; it survives when the rank is killed.
 struct Record {
   Moment connecting, connected, worked, noticed;
-  /// When it is struck; may lie ahead.
+  /// When the fault hits the rank; may be in the future.
   Moment struck;
-  std::atomic<int> error;  // Error as a number, -1: none of those
+  std::atomic<int> error;  // Error as a number; -1: another error
   std::atomic<int> failed; // the step, -1: while connecting
   char text[700];
 
   void write(const std::string &message) { std::strncpy(text, message.c_str(), sizeof text - 1); }
 };
 
-constexpr size_t mostRanks = 8, mostEpochs = 4;
+constexpr size_t maxRanks = 8, maxEpochs = 4;
 
-/// In memory that all of them share.
+/// In memory that all of these processes share.
 struct FaultBoard {
-  Record records[mostRanks][mostEpochs];
-  std::atomic<uint64_t> steps[mostRanks];
-  std::atomic<bool> isDone[mostRanks];
-  std::atomic<int> out[mostRanks]; // Error as a number: why the rank is no longer in the job
-  /// All struck processes and links are as before: nobody needs to go on for their sake.
+  Record records[maxRanks][maxEpochs];
+  std::atomic<uint64_t> steps[maxRanks];
+  std::atomic<bool> isDone[maxRanks];
+  std::atomic<int> out[maxRanks]; // Error as a number: why the rank was evicted
+  /// All stopped processes and cut links work again, so no rank needs to continue for their sake.
   std::atomic<bool> isCalm;
-  Moment linkStruck[mostEpochs];
-  Moment began[mostRanks], met[mostRanks];
+  Moment linkStruck[maxEpochs];
+  Moment began[maxRanks], met[maxRanks];
 };
 
 } // namespace tilewright::collective::test

@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Starts the processes of a plan, does to them what they cannot do to themselves, and looks at
-/// what they say.
+/// Starts the processes of a plan, injects the faults that they cannot inject themselves, and
+/// checks their records.
 class Judge {
 public:
   Judge(const FaultPlan &plan, Relay *relay);
@@ -23,14 +23,14 @@ public:
 
 private:
   void start();
-  bool tend(); // true while somebody is under way
+  bool tend(); // true while a process is still running
   void tendFault(size_t epoch);
   int64_t struckAt(size_t epoch) const;
   void cutOff(int64_t host, bool isCut);
   void foresee();
   std::vector<int64_t> membersOf(size_t epoch) const;
   bool isQuorum(uint32_t left, size_t epoch) const;
-  /// Whether a rank works to the end.
+  /// Whether a rank is expected to work to the end.
   bool isLast(int64_t rank) const {
     const size_t quiet = plan.faults[0].isFatal() ? plan.faults.size() : 0;
     return (views[quiet] & (1U << rank)) != 0;
@@ -53,11 +53,11 @@ private:
   FaultBoard *board;
   Processes processes;
   Chance chance;
-  /// Members of each epoch as bits; 0: there is no such.
-  uint32_t views[mostEpochs + 1] = {};
-  bool isOver[mostRanks] = {}; // has ended
+  /// Expected members of each epoch as bits; 0: there is no such epoch.
+  uint32_t views[maxEpochs + 1] = {};
+  bool isOver[maxRanks] = {}; // has ended
   bool isStoreLost = false;
-  bool isWell[mostEpochs] = {};
+  bool isWell[maxEpochs] = {};
   Outcome outcome;
 };
 
@@ -70,8 +70,8 @@ Judge::Judge(const FaultPlan &plan, Relay *relay) : plan(plan), relay(relay), ch
   foresee();
 }
 
-/// Whether those who are left may go on: a majority, or half with the first of all, or all others
-/// are known to have ended, which only processes of their host can know.
+/// Whether these survivors may continue: they are a majority, or half including the lowest member,
+/// or all others are known to have ended, which only processes of the same host can know.
 bool Judge::isQuorum(uint32_t left, size_t epoch) const {
   const uint32_t all = views[epoch];
   const int twice = 2 * __builtin_popcount(left), count = __builtin_popcount(all);
@@ -86,18 +86,18 @@ bool Judge::isQuorum(uint32_t left, size_t epoch) const {
   return true;
 }
 
-/// Who will be in which epoch.
+/// Computes which ranks will be in which epoch.
 void Judge::foresee() {
   views[0] = (1U << plan.ranks) - 1;
   for (size_t epoch = 0; epoch < plan.faults.size() && views[epoch] != 0; ++epoch) {
     const Fault &fault = plan.faults[epoch];
-    if (!fault.isFatal() || fault.point == Point::meeting)
+    if (!fault.isFatal() || fault.point == Point::rendezvous)
       return;
     uint32_t gone = 0;
     for (int64_t rank = 0; rank < plan.ranks; ++rank)
       if (fault.blow == Blow::cut ? isOn(rank, fault.victim) : rank == fault.victim)
         gone |= views[epoch] & (1U << rank);
-    // What is cut off may be the larger part.
+    // The part that is cut off may be the larger one.
     for (uint32_t left : {views[epoch] & ~gone, gone})
       if (isQuorum(left, epoch) && (left != gone || fault.blow == Blow::cut))
         views[epoch + 1] = left;
@@ -141,7 +141,7 @@ std::vector<int64_t> Judge::membersOf(size_t epoch) const {
   return members;
 }
 
-/// When the fault of an epoch happened; 0 if it has not.
+/// When the fault of an epoch happened; 0 if it has not yet.
 int64_t Judge::struckAt(size_t epoch) const {
   const Fault &fault = plan.faults[epoch];
   if (fault.blow == Blow::cut || fault.blow == Blow::flicker)
@@ -166,7 +166,7 @@ void Judge::tendFault(size_t epoch) {
   const int64_t struck = struckAt(epoch);
   if (struck == 0)
     return;
-  // What is short ends by itself, the rest when the others have gone on.
+  // A short fault ends by itself; a fatal one ends when the other ranks have recovered.
   bool isTime = milliseconds(now() - struck) > static_cast<double>(50 + plan.seed % 100);
   if (fault.isFatal()) {
     isTime = true;
@@ -180,7 +180,8 @@ void Judge::tendFault(size_t epoch) {
       cutOff(fault.victim, false);
     board->isCalm = true;
   }
-  // Again and again: on a machine that stood still it may be stopped later than planned.
+  // Repeatedly, because on a machine that was stalled the process may be stopped later than
+  // planned.
   if (isTime && !isLink && fault.blow != Blow::kill && !isOver[fault.victim])
     processes.signal(static_cast<size_t>(fault.victim), SIGCONT);
 }
@@ -203,16 +204,16 @@ bool Judge::tend() {
   return isMore;
 }
 
-/// Whom an error must name.
+/// The ranks that an error may name as the culprit.
 std::vector<int64_t> Judge::culpritsFor(int64_t rank, const Fault &fault) const {
-  // Before there is a group, who gives up because of the victim looks to the next like a victim
-  // (collective/membership).
-  const bool isMeeting = fault.point == Point::meeting;
-  if (fault.blow != Blow::cut && !isMeeting)
+  // Before there is a group, a rank that gives up because of the victim looks like a victim to the
+  // next rank (collective/membership).
+  const bool isRendezvous = fault.point == Point::rendezvous;
+  if (fault.blow != Blow::cut && !isRendezvous)
     return {fault.victim};
   std::vector<int64_t> others;
   for (int64_t other = 0; other < plan.ranks; ++other)
-    if (isMeeting ? other != rank : isOn(other, fault.victim) != isOn(rank, fault.victim))
+    if (isRendezvous ? other != rank : isOn(other, fault.victim) != isOn(rank, fault.victim))
       others.push_back(other);
   return others;
 }
@@ -232,7 +233,7 @@ void Judge::judgeError(size_t epoch, int64_t rank, const Record &record) {
   const auto is = [&](Error which) { return error == static_cast<int>(which); };
   if (isRunning ? !is(Error::collectiveAborted) && !is(Error::collectiveStuck)
                 : !is(Error::ranksNotConnected) && !is(Error::epochOver))
-    wrong(concat("not an error for this: ", who));
+    wrong(concat("unexpected error code: ", who));
   if (isRunning && (text.find(concat("'step", record.failed.load(), ".")) == std::string::npos ||
                     text.find("campaign.py:") == std::string::npos))
     wrong(concat("the error does not name the collective: ", who));
@@ -240,7 +241,7 @@ void Judge::judgeError(size_t epoch, int64_t rank, const Record &record) {
   const int64_t from = std::max<int64_t>(struckAt(epoch), came);
   const double took = milliseconds(record.noticed - from);
   const bool isQuick =
-      fault.blow == Blow::kill && fault.point != Point::meeting && !plan.hasBadNetwork();
+      fault.blow == Blow::kill && fault.point != Point::rendezvous && !plan.hasBadNetwork();
   (isQuick ? outcome.notices : outcome.errors).push_back(took);
   const double limit = isQuick ? 50.0 * slowness() : static_cast<double>(limitOf(plan).count());
   if (took > limit)
@@ -255,7 +256,7 @@ void Judge::judgeRebuild(size_t epoch, bool isFromDeath) {
   for (int64_t rank : membersOf(epoch + 1)) {
     const int64_t worked = recordOf(rank, epoch + 1).worked;
     if (worked == 0)
-      continue; // judged elsewhere
+      continue; // reported elsewhere
     const double took = milliseconds(worked - from);
     outcome.rebuilds.push_back(took);
     const double limit =
@@ -286,8 +287,8 @@ void Judge::judgeEpoch(size_t epoch) {
     const bool isVictim = fault.blow != Blow::cut && rank == fault.victim;
     if (isVictim && fault.blow == Blow::kill)
       continue;
-    // Epochs may end so soon that somebody hears of the next only.
-    const bool wasThere = record.connecting != 0 || fault.point == Point::meeting;
+    // An epoch may end so soon that a rank never enters it, and only hears of the next.
+    const bool wasThere = record.connecting != 0 || fault.point == Point::rendezvous;
     if (record.noticed == 0 && wasThere)
       wrong(concat("rank ", rank, " got no error in epoch ", epoch));
     else if (record.noticed != 0 && !isVictim)
@@ -295,7 +296,7 @@ void Judge::judgeEpoch(size_t epoch) {
     if (isVictim && record.noticed != 0 && record.noticed < struckAt(epoch))
       wrong(concat("rank ", rank, " got its error before it was stopped: ", record.text));
   }
-  // Those who are struck in the next epoch are judged by that.
+  // Ranks that the next epoch's fault hits are judged by that fault.
   if (epoch + 1 == plan.faults.size() && views[epoch + 1] != 0)
     judgeRebuild(epoch, outcome.notices.size() > quick && outcome.errors.size() == before);
 }
@@ -310,11 +311,13 @@ void Judge::judgeEnds() {
     const std::string end = processes.end(child);
     if (dead & (1U << rank)) {
       if (end != "ended by signal 9")
-        wrong(concat("rank ", rank, " should be dead: ", end, " ", processes.said(child)));
+        wrong(concat("rank ", rank, " was not killed: ", end, " ", processes.said(child)));
     } else if (!end.empty()) {
       wrong(concat("rank ", rank, ": ", end, " ", processes.said(child)));
     } else if (isLast(rank) != board->isDone[rank]) {
-      wrong(concat("rank ", rank, isLast(rank) ? " is out, error " : " went on, error ",
+      wrong(concat("rank ", rank,
+                   isLast(rank) ? " left the job early with error "
+                                : " did not leave the job, error ",
                    board->out[rank].load()));
     }
     outcome.steps += board->steps[rank];

@@ -1,4 +1,4 @@
-// FaultCampaign: jobs of real processes that are struck by a plan, and what must be true of them.
+// FaultCampaign: runs jobs of real processes, injects the faults of a plan, and checks the results.
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_FAULTCAMPAIGN_H
 #define TILEWRIGHT_COLLECTIVE_TEST_FAULTCAMPAIGN_H
 
@@ -9,20 +9,20 @@
 
 namespace tilewright::collective::test {
 
-/// What came of one plan.
+/// The result of one plan.
 struct Outcome {
-  /// Not as it should be: a hang, an exit, a wrong sum or name, something left behind.
+  /// Incorrect behaviour: a hang, an exit, a wrong sum, a wrong culprit, a leaked resource.
   std::vector<std::string> wrongs;
-  /// As it should be, but too late.
+  /// Correct, but too late.
   std::vector<std::string> lates;
-  // Milliseconds, of each survivor and fault:
+  // Milliseconds, one for each survivor and fault:
   std::vector<double> notices;  // from a death to the error
   std::vector<double> errors;   // from a stop or cut, or a death while connecting, to the error
-  std::vector<double> rebuilds; // from the death, or from the last error, to a step that worked
-  uint64_t steps = 0;           // that were right
+  std::vector<double> rebuilds; // from the death or the last error to the first good step
+  uint64_t steps = 0;           // correct steps
 };
 
-/// Runs a job in processes of its own, on the hosts of `relay` if it has several.
+/// Runs a job in new processes, on the hosts of `relay` if it has several.
 Outcome runPlan(const FaultPlan &plan, Relay *relay);
 
 } // namespace tilewright::collective::test

@@ -1,11 +1,11 @@
-// Seeded faults: whatever is killed, stopped or cut off, the others get an error that says so, in
-// time, and go on without it; and no sum is ever wrong.
+// Seeded faults: whatever is killed, stopped or cut off, the other ranks get an error that says so,
+// in time, and continue without it; and no sum is ever wrong.
 //
-//   TILEWRIGHT_TEST_COUNT=1000 FaultCampaignTest     as many seeds; a late one fails at once
-//   TILEWRIGHT_TEST_SEED=17 FaultCampaignTest        from this seed on; with a count of 1, only it
+//   TILEWRIGHT_TEST_COUNT=1000 FaultCampaignTest     runs 1000 seeds; a late rank fails at once
+//   TILEWRIGHT_TEST_SEED=17 FaultCampaignTest        starts with this seed; COUNT=1 runs only it
 //
-// Runs before other work of the machine, if that is allowed: a rank that gets no processor for a
-// third of a second cannot be told from one that was stopped.
+// Runs at real-time priority if that is allowed: a rank that gets no CPU for a third of a second
+// cannot be distinguished from a stopped one.
 #include "tilewright/collective/test/FaultCampaign.h"
 #include "tilewright/collective/test/Processes.h"
 #include "tilewright/support/Concat.h"
@@ -37,7 +37,7 @@ void append(std::vector<double> &to, const std::vector<double> &more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-/// "12.3 / 45.6": the 99th of a hundred, and the largest.
+/// "12.3 / 45.6": the 99th percentile and the maximum.
 std::string spread(std::vector<double> values) {
   if (values.empty())
     return "";
@@ -62,7 +62,7 @@ std::string load() {
   return getloadavg(averages, 3) == 3 ? concat(averages[0], ", ", averages[1]) : "unknown";
 }
 
-/// Of ours: others use the directory as well.
+/// Counts only our files, because other programs use the directory, too.
 size_t filesIn(const char *directory) {
   std::error_code ignored;
   const std::filesystem::directory_iterator all(directory, ignored);
@@ -87,7 +87,7 @@ TEST(FaultCampaign, SurvivorsGetTheirErrorInTimeAndGoOn) {
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const FaultPlan plan = FaultPlan::of(seed);
     Outcome outcome = runPlan(plan, relay->get());
-    // Other work of the machine makes some late. It does not do so each time.
+    // Other work on the machine makes some ranks late, but not each time.
     for (int again = 0; !isFull && again < 2 && outcome.wrongs.empty() && !outcome.lates.empty();
          ++again)
       outcome = runPlan(plan, relay->get());
@@ -95,7 +95,7 @@ TEST(FaultCampaign, SurvivorsGetTheirErrorInTimeAndGoOn) {
                                   &rows["~ all |"]};
     const Fault &fault = plan.faults[0];
     if (fault.victim == 0 && (fault.blow == Blow::kill || fault.blow == Blow::stop))
-      counted.push_back(&rows["~ of rank 0, who leads |"]);
+      counted.push_back(&rows["~ of rank 0, the leader |"]);
     if (plan.isStoreLost)
       counted.push_back(&rows["~ without the key-value store |"]);
     for (Row *row : counted) {

@@ -16,24 +16,24 @@ std::string_view nameOf(Blow blow) {
   return names[static_cast<size_t>(blow)];
 }
 std::string_view nameOf(Point point) {
-  constexpr std::string_view names[] = {"meeting", "any time",  "connecting",
-                                        "joining", "splitting", "transferring"};
+  constexpr std::string_view names[] = {"rendezvous", "any time",  "connecting",
+                                        "joining",    "splitting", "transferring"};
   return names[static_cast<size_t>(point)];
 }
 
-/// Where and when a process is struck. Steps 1, 4, 7, 10 are those that split (stepOf).
+/// Chooses where and when a fault hits a process. Steps 1, 4, 7 and 10 split cliques (stepOf).
 static Fault strike(Chance &chance, Blow blow, int64_t victim, int64_t ranks) {
   Fault fault;
   fault.blow = blow;
   fault.victim = victim;
   fault.point = static_cast<Point>(chance.between(1, 6));
   switch (fault.point) {
-  case Point::meeting:
+  case Point::rendezvous:
     break;
   case Point::anyTime:
     fault.later = std::chrono::microseconds(chance.between(0, 40'000));
     break;
-  case Point::connecting: // its own note, and those of the ones before it
+  case Point::connecting: // its own put, and its reads of the processes before it
     fault.at = chance.between(0, static_cast<uint64_t>(std::min(victim + 1, ranks)));
     break;
   case Point::joining:
@@ -94,13 +94,13 @@ FaultPlan FaultPlan::of(uint64_t seed) {
   };
   auto anyRank = [&] { return static_cast<int64_t>(chance.between(0, uint64_t(plan.ranks))); };
   const bool hasLinks = plan.hosts > 1;
-  // Where there is one host, what would happen to links happens to processes.
+  // With a single host there are no links, so only process faults are chosen.
   const uint64_t dice = chance.between(0, hasLinks ? 100 : 60);
   if (dice < 35 || plan.ranks == 2) {
     plan.faults = {strike(chance, Blow::kill, anyRank(), plan.ranks)};
     if (plan.faults[0].point == Point::connecting && chance.isOne(3))
-      plan.faults[0].point = Point::meeting;
-  } else if (dice < 47) { // another while the others recover
+      plan.faults[0].point = Point::rendezvous;
+  } else if (dice < 47) { // a second kill while the others recover
     const int64_t first = anyRank();
     plan.faults = {strike(chance, Blow::kill, first, plan.ranks),
                    strike(chance, Blow::kill, (first + 1 + anyRank()) % plan.ranks, plan.ranks)};
@@ -121,7 +121,7 @@ FaultPlan FaultPlan::of(uint64_t seed) {
     badNetwork();
     plan.faults = {strike(chance, Blow::kill, anyRank(), plan.ranks)};
   }
-  // Who paused while nobody waits for it, or before it has shown itself, proves little.
+  // A pause while no rank waits for the victim, or before the victim has connected, proves little.
   if (plan.faults[0].blow == Blow::pause && plan.faults[0].point == Point::anyTime)
     plan.faults[0].point = Point::joining;
   plan.isStoreLost = chance.isOne(4);
@@ -130,12 +130,12 @@ FaultPlan FaultPlan::of(uint64_t seed) {
 
 std::chrono::milliseconds FaultPlan::predictedStep() const {
   using namespace std::chrono_literals;
-  // Four sums and an end, each of which goes there and back at most twice.
+  // Four sums and a vote, each with at most two round trips.
   auto predicted = 50ms + 20 * std::chrono::ceil<std::chrono::milliseconds>(delay);
   if (bytesPerSecond > 0) // all pairs may share the link
     predicted += std::chrono::milliseconds(5 * 8 * most * ranks * ranks * 1000 /
                                            static_cast<int64_t>(bytesPerSecond));
-  if (loss > 0) // what TCP waits until it sends again, some times, twice as long each
+  if (loss > 0) // several TCP retransmission timeouts, each twice as long as the one before
     predicted += 1000ms;
   if (faults[0].blow == Blow::flicker)
     predicted += 500ms;

@@ -17,10 +17,11 @@ using namespace std::chrono_literals;
 std::chrono::milliseconds limitOf(const FaultPlan &plan) {
   return std::max<std::chrono::milliseconds>(3 * plan.predictedStep(), 500ms) * slowness();
 }
-/// After the group's, which knows better who is to blame (liveThrough).
-std::chrono::milliseconds patienceOf(const FaultPlan &plan) { return limitOf(plan) * 9 / 10; }
+/// Longer than the group's timeout, because the group knows better which rank is to blame
+/// (liveThrough).
+std::chrono::milliseconds timeoutOf(const FaultPlan &plan) { return limitOf(plan) * 9 / 10; }
 
-/// A store at one of whose calls the rank is struck: its notes, and those that it waits for.
+/// A store that injects the fault at one of its calls: a put, or the first read of a key.
 class StrikingStore final : public KeyValueStore {
 public:
   StrikingStore(KeyValueStore &store, FaultRank &rank, uint64_t epoch, Point point)
@@ -61,7 +62,7 @@ bool FaultRank::isStruckAt(uint64_t epoch, Point point, uint64_t at) {
          recordOf(epoch).struck == 0;
 }
 
-/// The moment is written first, so that the judge knows it whatever becomes of the process.
+/// Records the time first, so that the judge knows it whatever happens to the process.
 void FaultRank::strike(uint64_t epoch, std::chrono::microseconds later) {
   const int number = faultOf(epoch)->blow == Blow::kill ? SIGKILL : SIGSTOP;
   const int64_t when = now() + std::chrono::nanoseconds(later).count();
@@ -102,15 +103,15 @@ Membership FaultRank::job() const {
 }
 
 Result<FaultRank::Connected> FaultRank::connect(const View &view, KeyValueStore &store,
-                                                std::chrono::nanoseconds patience) const {
+                                                std::chrono::nanoseconds timeout) const {
   const Membership membership = view.membershipOf(job());
   Connected made;
   switch (plan.engine) {
   case EngineKind::shm: {
     shm::ShmEngine::Options options;
     options.arenaBytes = size_t(64) << 20;
-    options.patience = patienceOf(plan);
-    options.connectPatience = patience;
+    options.timeout = timeoutOf(plan);
+    options.connectTimeout = timeout;
     TILEWRIGHT_ASSIGN(auto engine, shm::ShmEngine::connect(membership, store, options));
     made.arena = &engine->arena();
     made.engine = std::move(engine);
@@ -119,8 +120,8 @@ Result<FaultRank::Connected> FaultRank::connect(const View &view, KeyValueStore 
   case EngineKind::tcp: {
     tcp::TcpEngine::Options options;
     options.address = address;
-    options.patience = patienceOf(plan);
-    options.connectPatience = patience;
+    options.timeout = timeoutOf(plan);
+    options.connectTimeout = timeout;
     options.canSpin = plan.canSpin;
     TILEWRIGHT_ASSIGN(made.engine, tcp::TcpEngine::connect(membership, store, options));
     break;
@@ -130,8 +131,8 @@ Result<FaultRank::Connected> FaultRank::connect(const View &view, KeyValueStore 
     options.host = concat("host", plan.hostOf[static_cast<size_t>(rank)]);
     options.address = address;
     options.arenaBytes = size_t(64) << 20;
-    options.patience = patienceOf(plan);
-    options.connectPatience = patience;
+    options.timeout = timeoutOf(plan);
+    options.connectTimeout = timeout;
     options.canSpin = plan.canSpin;
     TILEWRIGHT_ASSIGN(auto engine, hosts::HostsEngine::connect(membership, store, options));
     made.arena = &engine->arena();
@@ -187,13 +188,13 @@ Status FaultRank::doStep(Communicator &communicator, shm::Arena *arena, const Vi
     }
     if (isSplitting && fault->isAfterStart)
       strike(view.epoch, 0us);
-    // In an order of its own, and not at once.
+    // Finish in an order that differs per rank, and not at once.
     Chance chance(plan.seed * 977 + number * 31 + static_cast<uint64_t>(rank));
     if (chance.isOne(4))
       usleep(static_cast<useconds_t>(chance.between(0, 800)));
     for (size_t i = tickets.size(); i > 1; --i)
       std::swap(tickets[i - 1], tickets[chance.between(0, i)]);
-    // All of them, also after a failure: what says that it is right must be.
+    // Finish all of them, also after a failure: a collective that reports success must be correct.
     for (auto [ticket, work] : tickets)
       look(communicator.finish(ticket), *work);
   }
@@ -202,7 +203,7 @@ Status FaultRank::doStep(Communicator &communicator, shm::Arena *arena, const Vi
   return first;
 }
 
-/// Whether all want to end here, which they decide together.
+/// Whether all ranks want to stop here; they vote with an all_reduce.
 Result<bool> FaultRank::isEnd(Communicator &communicator, const View &view, uint64_t number) {
   const Fault *fault = faultOf(view.epoch);
   const bool wants = number >= 4 && (!fault || (!fault->isFatal() && board.isCalm));
@@ -211,7 +212,7 @@ Result<bool> FaultRank::isEnd(Communicator &communicator, const View &view, uint
   const std::string name = concat("step", number, ".end");
   Call call;
   call.groups = &all;
-  call.reduction.operation = "add";
+  call.reduction.operation = ReductionKind::add;
   call.name = name;
   call.place = "campaign.py:9";
   auto *bytes = reinterpret_cast<std::byte *>(&votes);
@@ -231,7 +232,7 @@ Status FaultRank::work(Communicator &communicator, shm::Arena *arena, const View
     ++board.steps[static_cast<size_t>(rank)];
     if (isOver)
       return Status();
-    // A point that did not come up.
+    // The fault's point was never reached, so inject it now.
     const Fault *fault = faultOf(view.epoch);
     if (fault && number >= 30 && isStruckAt(view.epoch, fault->point, fault->at))
       strike(view.epoch, 0us);
@@ -246,7 +247,7 @@ Status FaultRank::liveIn(membership::Group &group, const View &view) {
     strike(view.epoch, fault->later + 1us);
   const std::unique_ptr<KeyValueStore> notes = group.store(view.epoch);
   StrikingStore striking(*notes, *this, view.epoch, Point::connecting);
-  // The group ends a wait for those who will not come.
+  // If a member will never come, the group ends the wait.
   auto made = connect(view, striking, 10s * slowness());
   if (!made.isOk()) {
     Status status = std::move(made).takeStatus();
@@ -278,21 +279,21 @@ Status FaultRank::stayOut(membership::Group *group, const View &view, Status why
     usleep(1000);
   const std::unique_ptr<KeyValueStore> notes = group->store(view.epoch);
   if (connect(view, *notes, 300ms).isOk())
-    return Status(Code::internal, concat("wrong: rank ", rank, " was let in to epoch ", view.epoch,
-                                         ", which is over"));
+    return Status(Code::internal, concat("wrong: rank ", rank, " connected in epoch ", view.epoch,
+                                         ", which has ended"));
   return Status();
 }
 
 Status FaultRank::liveThrough() {
-  membership::Group::Offer offer;
-  offer.process = rank;
-  offer.processes = job().processOfRank;
-  offer.host = concat("host", plan.hostOf[static_cast<size_t>(rank)]);
-  offer.address = address;
-  offer.beat = limitOf(plan) / 13; // so that eight of them are well within the limit
-  StrikingStore striking(store, *this, 0, Point::meeting);
+  membership::Group::Config config;
+  config.process = rank;
+  config.processes = job().processOfRank;
+  config.host = concat("host", plan.hostOf[static_cast<size_t>(rank)]);
+  config.address = address;
+  config.beat = limitOf(plan) / 13; // so that eight beats are well within the limit
+  StrikingStore striking(store, *this, 0, Point::rendezvous);
   board.began[static_cast<size_t>(rank)] = now();
-  auto met = membership::Group::meet(offer, striking, after(patienceOf(plan)));
+  auto met = membership::Group::join(config, striking, after(timeoutOf(plan)));
   if (!met.isOk())
     return stayOut(nullptr, {}, note(0, -1, std::move(met).takeStatus()));
   board.met[static_cast<size_t>(rank)] = now();
@@ -302,7 +303,8 @@ Status FaultRank::liveThrough() {
     Status status = liveIn(group, view);
     if (status.isOk()) {
       board.isDone[static_cast<size_t>(rank)] = true;
-      // Who leaves a group ends the epoch, also for those who are about to see that they are done.
+      // Leaving a group ends the epoch, also for ranks that have not yet noticed that they are
+      // done. So wait for all.
       const Deadline deadline = after(5s * slowness());
       for (int64_t member : view.members)
         while (!board.isDone[member] && std::chrono::steady_clock::now() < deadline)
@@ -319,13 +321,13 @@ Status FaultRank::liveThrough() {
     if (!next.isOk())
       return stayOut(&group, view, std::move(next).takeStatus());
     view = *std::move(next);
-    if (view.epoch >= mostEpochs)
-      return Status(Code::internal, concat("wrong: there is an epoch ", view.epoch));
+    if (view.epoch >= maxEpochs)
+      return Status(Code::internal, concat("wrong: unexpected epoch ", view.epoch));
   }
 }
 
 Status FaultRank::live() {
-  std::thread([] {}).join(); // sanitizers start a thread of theirs with the first one
+  std::thread([] {}).join(); // sanitizers start their own thread together with the first one
   const Census before = Census::take();
   TILEWRIGHT_TRY(liveThrough());
   Census later = Census::take();
@@ -334,12 +336,12 @@ Status FaultRank::live() {
     usleep(1000);
     later = Census::take();
   }
-  // So fewer than before are well too.
+  // So fewer threads than before are fine, too.
   if (later.descriptors != before.descriptors || later.threads > before.threads ||
       later.mappings != before.mappings)
     return Status(Code::internal,
-                  concat("left behind: ", later.descriptors, " descriptors, ", later.threads,
-                         " threads, ", later.mappings, " arenas, which were ", before.descriptors,
+                  concat("leaked: ", later.descriptors, " descriptors, ", later.threads,
+                         " threads, ", later.mappings, " arenas; before: ", before.descriptors,
                          ", ", before.threads, ", ", before.mappings));
   return Status();
 }

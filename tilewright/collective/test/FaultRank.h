@@ -1,4 +1,5 @@
-// FaultRank: what one process of a campaign's job does: work, be struck, recover, work again.
+// FaultRank: one process of a campaign's job: it works, is hit by a fault, recovers, and works
+// again.
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_FAULTRANK_H
 #define TILEWRIGHT_COLLECTIVE_TEST_FAULTRANK_H
 
@@ -16,8 +17,8 @@ public:
             KeyValueStore &store)
       : plan(plan), rank(rank), address(std::move(address)), board(board), store(store) {}
 
-  /// Ok if the rank worked to the end, or was left out and knows it, and nothing is left of it.
-  /// Failures of collectives are not in it: they are on the board.
+  /// Ok if the rank worked to the end, or was evicted and knows it, and leaked nothing. Failures of
+  /// collectives are on the board instead.
   Status live();
 
 private:
@@ -31,15 +32,15 @@ private:
   Status work(Communicator &communicator, shm::Arena *arena, const View &view);
   Status doStep(Communicator &communicator, shm::Arena *arena, const View &view, uint64_t number);
   Result<bool> isEnd(Communicator &communicator, const View &view, uint64_t number);
-  /// It is not in the job any more: nobody may let it in.
+  /// The rank was evicted: checks that no process lets it in again.
   Status stayOut(membership::Group *group, const View &view, Status why);
   Membership job() const;
   Result<Connected> connect(const View &view, KeyValueStore &store,
-                            std::chrono::nanoseconds patience) const;
+                            std::chrono::nanoseconds timeout) const;
 
   const Fault *faultOf(uint64_t epoch) const;
   bool isStruckAt(uint64_t epoch, Point point, uint64_t at);
-  /// By a signal, so much later.
+  /// Sends itself the fault's signal, `later` from now.
   void strike(uint64_t epoch, std::chrono::microseconds later);
   Record &recordOf(uint64_t epoch) const { return board.records[static_cast<size_t>(rank)][epoch]; }
   Status note(uint64_t epoch, int step, Status status) const;
@@ -52,9 +53,8 @@ private:
   KeyValueStore &store;
 };
 
-/// How long a rank of the plan waits for others: less than the time in which it must have its
-/// error.
-std::chrono::milliseconds patienceOf(const FaultPlan &plan);
+/// The timeout of a rank in this plan: shorter than the time within which it must report its error.
+std::chrono::milliseconds timeoutOf(const FaultPlan &plan);
 /// max(3 x predicted step, 500 ms)
 std::chrono::milliseconds limitOf(const FaultPlan &plan);
 

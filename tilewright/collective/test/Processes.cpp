@@ -14,7 +14,7 @@ namespace tilewright::collective::test {
 
 using namespace std::chrono_literals;
 
-/// No test waits longer for a child.
+/// No test waits longer than this for a child.
 static constexpr auto longest = 60s;
 
 void Report::say(std::string line) {
@@ -86,7 +86,8 @@ bool Processes::read(Child &child, int milliseconds) {
 Deadline Processes::awaitText(size_t index, const std::string &text) {
   const Deadline deadline = after(longest);
   while (std::chrono::steady_clock::now() < deadline) {
-    // All are read, so that the time of a line is not that of another child's.
+    // Read all children, so that the time of a child's line does not depend on waiting for another
+    // child.
     for (Child &child : children)
       if (&child != &children[index])
         (void)read(child, 0);
@@ -146,7 +147,7 @@ Status sumOnes(Communicator &communicator, size_t count, float expected) {
   std::vector<float> values(count, 1);
   Call call;
   call.groups = &all;
-  call.reduction.operation = "add";
+  call.reduction.operation = ReductionKind::add;
   call.name = "all_reduce.3";
   call.place = "train.py:41";
   call.tensors = {{ElementType::f32,
@@ -180,15 +181,6 @@ Census Census::take() {
   for (std::string line; std::getline(maps, line);)
     mappings += line.find("memfd:tilewright") != std::string::npos;
   return {count("/proc/self/fd"), count("/proc/self/task"), mappings};
-}
-
-int slowness() {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-  return 20;
-#endif
-#endif
-  return 1;
 }
 
 } // namespace tilewright::collective::test

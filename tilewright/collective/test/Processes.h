@@ -1,9 +1,10 @@
-// Processes: tests that need real processes, to be killed and stopped.
+// Processes: child processes for tests, which can be killed and stopped.
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
 #define TILEWRIGHT_COLLECTIVE_TEST_PROCESSES_H
 
-#include "tilewright/collective/Driver.h"
+#include "tilewright/collective/ProgressEngine.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/test/Slowness.h"
 
 #include <functional>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace tilewright::collective::test {
 
-/// What a child says, line by line.
+/// Sends lines of text from a child to the test.
 class Report {
 public:
   explicit Report(int pipe) : pipe(pipe) {}
@@ -22,8 +23,9 @@ private:
   const int pipe;
 };
 
-/// Children that run a function each and share a key-value store in a directory. Start them while
-/// there is one thread. Those that are left are killed, and the directory removed, at the end.
+/// Children that each run a function and share a key-value store in a directory. Start them while
+/// the test has only one thread. The destructor kills the remaining children and removes the
+/// directory.
 class Processes {
 public:
   Processes();
@@ -34,13 +36,13 @@ public:
   using Body = std::function<Status(KeyValueStore &, Report &)>;
   void start(const Body &body);
   void signal(size_t child, int number);
-  /// Takes the key-value store away, as when its coordinator dies.
+  /// Removes the key-value store, as when its coordinator dies.
   void removeStore();
-  /// Waits until the child has said a line with this text; when it was read.
+  /// Waits until the child has sent a line with this text; returns when it was read.
   Deadline awaitText(size_t child, const std::string &text);
-  /// Whether a child has ended. Does not wait; reads what it says.
+  /// Whether a child has ended. Does not block; reads what the child has sent.
   bool hasEnded(size_t child);
-  /// Waits for the end of a child: empty if its function succeeded, else what was wrong.
+  /// Waits for the end of a child: empty if its function succeeded, else the error.
   std::string end(size_t child);
   const std::string &said(size_t child) const { return children[child].text; }
 
@@ -49,25 +51,25 @@ private:
     pid_t pid = 0;
     int pipe = -1;
     std::string text;
-    std::vector<std::pair<size_t, Deadline>> reads; // up to where, when
+    std::vector<std::pair<size_t, Deadline>> reads; // end position in `text`, and when it was read
     bool isOver = false;
-    int status = 0; // when it is over
+    int status = 0; // valid if isOver
   };
   bool read(Child &child, int milliseconds);
   std::string directory;
   std::vector<Child> children;
 };
 
-/// A job of one rank a process.
+/// A job with one rank per process.
 Membership membershipOf(int64_t process, int64_t processes, uint64_t epoch = 0);
 
-/// Sums ones, `count` of them, and looks whether all sums are `expected`.
+/// Sums `count` ones, and checks that all sums are `expected`.
 Status sumOnes(Communicator &communicator, size_t count, float expected);
-/// Does so for ever, until something goes wrong.
+/// Repeats sumOnes() until it fails.
 Status sumForEver(Communicator &communicator, size_t count, float expected,
                   const std::function<void()> &onRound = {});
 
-/// A store in which a late rank of epoch `old` finds what those of epoch `now` have left.
+/// A store in which a late rank of epoch `old` finds the values of epoch `now`.
 class StaleStore final : public KeyValueStore {
 public:
   StaleStore(KeyValueStore &store, uint64_t old, uint64_t now)
@@ -90,14 +92,13 @@ private:
   const std::string old, now;
 };
 
-/// What this process has.
+/// The resources that this process holds.
 struct Census {
   size_t descriptors, threads, mappings;
   static Census take();
 };
 
-/// How much more time things may take in this build: sanitizers are slow.
-int slowness();
+using tilewright::slowness;
 
 } // namespace tilewright::collective::test
 

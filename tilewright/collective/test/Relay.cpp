@@ -22,11 +22,12 @@ namespace tilewright::collective::test {
 
 using Clock = std::chrono::steady_clock;
 
-/// One direction. Written by the test, read by the carrying process; counters the other way.
+/// One direction. The test writes the settings and the forwarding process reads them; for the
+/// counters it is the other way round.
 struct Relay::Link {
   std::atomic<bool> isCut;
   std::atomic<uint64_t> lossOfBillion, nanoseconds, bytesPerSecond, seed;
-  std::atomic<uint64_t> generation; // goes up with each new seed
+  std::atomic<uint64_t> generation; // increases with each new seed
   std::atomic<uint64_t> carried, lost, bytes;
 };
 
@@ -46,7 +47,7 @@ std::string Relay::addressOf(size_t host) const { return concat("10.77.0.", host
 
 Relay::Link &Relay::link(size_t from, size_t to) const { return links[from * hosts + to]; }
 
-/// Switches a device on, with an address if one is given.
+/// Brings a device up, with an address if one is given.
 static bool bringUp(int socket, const char *name, std::optional<in_addr> address) {
   ifreq request = {};
   std::strncpy(request.ifr_name, name, IFNAMSIZ - 1);
@@ -59,7 +60,7 @@ static bool bringUp(int socket, const char *name, std::optional<in_addr> address
     place.sin_addr = {htonl(0xffffff00)};
     if (ioctl(socket, SIOCSIFNETMASK, &request) != 0)
       return false;
-    request.ifr_qlen = 10'000; // nothing is lost but by our will
+    request.ifr_qlen = 10'000; // so that only the relay drops packets
     if (ioctl(socket, SIOCSIFTXQLEN, &request) != 0)
       return false;
   }
@@ -67,7 +68,7 @@ static bool bringUp(int socket, const char *name, std::optional<in_addr> address
   return ioctl(socket, SIOCSIFFLAGS, &request) == 0;
 }
 
-/// Makes a namespace with its device, in which the caller is afterwards.
+/// Creates a namespace with its device, and moves the calling thread into it.
 Status Relay::addHost() {
   if (unshare(CLONE_NEWNET) != 0)
     return failed("unshare(CLONE_NEWNET)");
@@ -83,7 +84,7 @@ Status Relay::addHost() {
   const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const bool isUp = bringUp(socket, "lo", std::nullopt) &&
                     bringUp(socket, "relay", numberOf(namespaces.size() - 1));
-  Status status = isUp ? Status() : failed("switching the devices of a host on");
+  Status status = isUp ? Status() : failed("bringing up the network devices of a host");
   close(socket);
   return status;
 }
@@ -95,7 +96,7 @@ Result<std::unique_ptr<Relay>> Relay::create(size_t hosts, uint64_t seed) {
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return failed("mmap");
-  relay->links = static_cast<Link *>(memory); // zeros, which is how links begin
+  relay->links = static_cast<Link *>(memory); // zeros, the initial state of a link
   relay->home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
   if (relay->home < 0)
     return failed("opening /proc/thread-self/ns/net");
@@ -171,18 +172,18 @@ Relay::Count Relay::countOf(size_t from, size_t to) const {
 
 namespace {
 
-/// On its way.
+/// A packet in flight.
 struct Packet {
   Clock::time_point due;
-  uint64_t number; // in the order in which they came
+  uint64_t number; // in the order of arrival
   size_t from, to;
   std::vector<char> bytes;
-  bool operator<(const Packet &other) const { // the next is on top of the heap
+  bool operator<(const Packet &other) const { // so that the next one is on top of the heap
     return std::pair(due, number) > std::pair(other.due, other.number);
   }
 };
 
-/// Chance, the same on every machine.
+/// Pseudo-random numbers, the same on every machine.
 class Chance {
 public:
   uint64_t next() {
@@ -195,11 +196,11 @@ public:
   uint64_t state = 0;
 };
 
-/// What the carrying process keeps for a direction.
+/// State of the forwarding process for one direction.
 struct Way {
   uint64_t generation = 0;
   Chance chance;
-  Clock::time_point freeAt; // when all that was sent has left
+  Clock::time_point freeAt; // when everything sent so far has left
 };
 
 } // namespace
@@ -207,17 +208,17 @@ struct Way {
 void Relay::carry() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_TIMERSLACK, 1);
-  // Before ranks that spin: they would add to every delay.
+  // Real-time priority: ranks that spin would otherwise add to every delay.
   const sched_param first = {2};
   (void)sched_setscheduler(0, SCHED_RR, &first);
-  constexpr uint64_t mostWaiting = 256 << 10;
+  constexpr uint64_t maxQueuedBytes = 256 << 10;
   std::vector<Way> ways(hosts * hosts);
   std::priority_queue<Packet> waiting;
   uint64_t number = 0;
 
   auto deliver = [&](const char *bytes, size_t count, size_t from, size_t to) {
     Link &way = link(from, to);
-    // A host whose processes are gone may refuse; that is a loss like any other.
+    // The device of a host whose processes are gone may reject packets; count them as lost.
     if (way.isCut || write(devices[to], bytes, count) != static_cast<ssize_t>(count)) {
       ++way.lost;
       return;
@@ -227,7 +228,7 @@ void Relay::carry() {
   };
   auto take = [&](const char *bytes, size_t count, size_t from) {
     if (count < 20 || (bytes[0] >> 4) != 4)
-      return; // not IPv4: nobody here speaks anything else
+      return; // not IPv4, which is all that the tests use
     uint32_t address;
     std::memcpy(&address, bytes + 16, sizeof address);
     const size_t to = (ntohl(address) & 0xff) - size_t(1);
@@ -246,7 +247,7 @@ void Relay::carry() {
     if (const uint64_t rate = way.bytesPerSecond; rate > 0) {
       own.freeAt = std::max(own.freeAt, due);
       const std::chrono::duration<double> ahead = own.freeAt - due;
-      if (ahead.count() * static_cast<double>(rate) > static_cast<double>(mostWaiting)) {
+      if (ahead.count() * static_cast<double>(rate) > static_cast<double>(maxQueuedBytes)) {
         ++way.lost;
         return;
       }

@@ -1,4 +1,4 @@
-// The relay does what it says, as sockets on both sides see it.
+// Checks the relay with sockets on both sides.
 #include "tilewright/collective/test/Relay.h"
 #include "tilewright/collective/test/Processes.h"
 #include "tilewright/support/Concat.h"
@@ -60,7 +60,7 @@ protected:
     return poll(&one, 1, static_cast<int>(longest.count())) == 1;
   }
 
-  /// Sends numbered datagrams from host 0 to host 1; those that came.
+  /// Sends numbered datagrams from host 0 to host 1; returns those that arrived.
   static std::vector<int> datagrams(const Relay &relay, int count) {
     const int from = socketOn(relay, 0, SOCK_DGRAM), to = socketOn(relay, 1, SOCK_DGRAM);
     const sockaddr_in place = placeOn(relay, 1, 7000);
@@ -80,11 +80,11 @@ protected:
   }
 
   struct Transfer {
-    bool isWhole = false; // all bytes came, and they were the right ones
+    bool isWhole = false; // all bytes arrived and are correct
     std::chrono::duration<double> took{};
     uint32_t sentAgain = 0;
   };
-  /// Bytes over a TCP connection from host 0 to host 1.
+  /// Sends bytes over a TCP connection from host 0 to host 1.
   static Transfer transfer(const Relay &relay, size_t bytes, std::chrono::seconds longest) {
     const int listening = socketOn(relay, 1, SOCK_STREAM), from = socketOn(relay, 0, SOCK_STREAM);
     EXPECT_EQ(listen(listening, 1), 0);
@@ -168,7 +168,7 @@ TEST_F(RelayTest, ADelayIsThatLongAndNotMuchLonger) {
     EXPECT_GE(took, 20ms);
     least = std::min(least, took);
   }
-  EXPECT_LT(least, 25ms); // the machine may be busy, but not each time
+  EXPECT_LT(least, 20ms + 5ms * slowness()); // the machine may be busy, but not each time
   close(from);
   close(to);
 }
@@ -196,8 +196,8 @@ TEST_F(RelayTest, ASlowLinkHasItsRate) {
   relay->rate(0, 1, 2'000'000);
   const Transfer result = transfer(*relay, 1'000'000, 30s);
   EXPECT_TRUE(result.isWhole);
-  EXPECT_GT(result.took, 450ms); // what waits in the link when it ends is not waited for
-  EXPECT_LT(result.took, 1500ms);
+  EXPECT_GT(result.took, 450ms); // 1 MB at 2 MB/s takes 500 ms, less some slack
+  EXPECT_LT(result.took, 500ms + 1000ms * slowness());
 }
 
 TEST_F(RelayTest, NothingIsLeftBehind) {

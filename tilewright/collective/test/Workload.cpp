@@ -15,13 +15,13 @@ uint64_t Chance::next() {
   return z ^ (z >> 31);
 }
 
-/// Everybody in groups: all together, rows or columns of a mesh, or neighbours by chance.
+/// Divides all ranks into groups: all together, rows or columns of a mesh, or a random partition.
 static std::vector<std::vector<int64_t>> groupsOf(Chance &chance, int64_t ranks) {
   std::vector<std::vector<int64_t>> groups;
   const int64_t width = ranks % 2 == 0 && ranks > 2 ? ranks / 2 : ranks;
   switch (chance.between(0, 4)) {
   case 0:
-    return groups; // everybody
+    return groups; // all ranks
   case 1:          // rows
     for (int64_t first = 0; first < ranks; first += width) {
       std::vector<int64_t> &row = groups.emplace_back(static_cast<size_t>(width));
@@ -33,7 +33,7 @@ static std::vector<std::vector<int64_t>> groupsOf(Chance &chance, int64_t ranks)
       for (int64_t rank = column; rank < ranks; rank += width)
         (rank == column ? groups.emplace_back() : groups.back()).push_back(rank);
     return groups;
-  default: { // in any order, cut anywhere
+  default: { // in random order, cut at random
     std::vector<int64_t> order(static_cast<size_t>(ranks));
     std::iota(order.begin(), order.end(), 0);
     for (size_t i = order.size(); i > 1; --i)
@@ -61,7 +61,7 @@ Step stepOf(uint64_t seed, uint64_t number, int64_t ranks, int64_t most) {
     Task task;
     task.kind = chance.isOne(2) ? Kind::allReduce : static_cast<Kind>(chance.between(0, 8));
     task.element = elements[chance.between(0, std::size(elements))];
-    // As many of one byte as of a million.
+    // Sizes are roughly log-uniform, up to 4095 elements.
     const uint64_t bits = chance.between(0, 64);
     task.count = static_cast<int64_t>(chance.between(1, (uint64_t(2) << (bits % 12))));
     if (chance.isOne(8))
@@ -70,14 +70,14 @@ Step stepOf(uint64_t seed, uint64_t number, int64_t ranks, int64_t most) {
       task.count = std::max<int64_t>(1, std::min(task.count, most / ranks));
     task.groups = groupsOf(chance, ranks);
     if (t == 0 && step.hasNewClique && ranks > 2) {
-      // Two cliques that nobody met in before.
+      // Two cliques that were not used before.
       const auto cut = static_cast<int64_t>(number) / 3 % (ranks - 1) + 1;
       task.groups.assign(2, {});
       for (int64_t rank = ranks - 1; rank >= 0; --rank)
         task.groups[rank < cut ? 0 : 1].push_back(rank);
     }
     if (task.kind == Kind::permute) {
-      task.groups.clear(); // a ring, the last pair of which may be missing
+      task.groups.clear(); // a ring, possibly without its last pair
       const int64_t pairs = ranks - (chance.isOne(2) ? 1 : 0);
       for (int64_t rank = 0; rank < pairs; ++rank)
         task.groups.push_back({rank, (rank + 1) % ranks});
@@ -107,14 +107,14 @@ template <typename Body> static void withType(ElementType element, const Body &b
   }
 }
 
-/// From 0 to 15: six of them are less than 127.
+/// A value from 0 to 15, so that the sum over eight ranks still fits into i8.
 int64_t Work::operandAt(int64_t rank, int64_t index) const {
   const auto number = static_cast<uint64_t>(index) * 2654435761U +
                       static_cast<uint64_t>(rank + 1) * 0x9e3779b97f4a7c15U + task.salt;
   return static_cast<int64_t>((number >> 9) & 15);
 }
 
-/// Rows that nobody sends keep this.
+/// The value of rows that no member sends.
 static constexpr int64_t untouched = 99;
 
 /// How many rows member `from` sends to member `to`, at most task.count.
@@ -123,7 +123,7 @@ static int64_t rowsOf(const Task &task, int64_t from, int64_t to) {
                               (static_cast<uint64_t>(task.count) + 1));
 }
 
-/// Each member has room for task.count rows of each other.
+/// Each member has room for task.count rows from each member.
 void Work::makeRagged() {
   const auto size = static_cast<int64_t>(members.size());
   for (int64_t other = 0; other < size; ++other)
@@ -153,7 +153,7 @@ Work::Work(const Task &task, int64_t rank, int64_t ranks, const Allocate &alloca
   mine = std::find(members.begin(), members.end(), rank) - members.begin();
   made.kind = task.kind;
   made.groups = &task.groups;
-  made.reduction.operation = "add";
+  made.reduction.operation = ReductionKind::add;
   made.name = task.name;
   made.place = "campaign.py:7";
   if (task.kind == Kind::barrier)

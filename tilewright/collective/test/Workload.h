@@ -1,4 +1,4 @@
-// Workload: collectives by chance, whose results every rank can compute alone.
+// Workload: random collectives whose results every rank can compute by itself.
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_WORKLOAD_H
 #define TILEWRIGHT_COLLECTIVE_TEST_WORKLOAD_H
 
@@ -8,7 +8,7 @@
 
 namespace tilewright::collective::test {
 
-/// Numbers by a seed, the same on every machine.
+/// Pseudo-random numbers from a seed, the same on every machine.
 class Chance {
 public:
   explicit Chance(uint64_t seed) : state(seed) {}
@@ -21,38 +21,38 @@ private:
   uint64_t state;
 };
 
-/// One collective as all ranks call it.
+/// One collective, with the parameters that all ranks share.
 struct Task {
   Kind kind = Kind::allReduce;
   ElementType element = ElementType::f32;
-  int64_t count = 1; // elements, of each part where there are parts
+  int64_t count = 1; // elements; of each part for collectives that split or join parts
   std::vector<std::vector<int64_t>> groups;
   bool isInPlace = false;
-  uint64_t salt = 0; // of the numbers
+  uint64_t salt = 0; // seed of the operands
   std::string name;
 };
 
-/// Some that are under way at once.
+/// Collectives that may be in progress at the same time.
 struct Step {
   std::vector<Task> tasks;
-  bool isOverlapped = false; // all are started before one is finished
-  bool hasNewClique = false; // the first of its epoch to meet in this group
-  int64_t bytes = 0;         // of the operands of a rank, about
+  bool isOverlapped = false; // all are started before the first is finished
+  bool hasNewClique = false; // its first task uses groups that are new in this epoch
+  int64_t bytes = 0;         // operands of one rank, approximately
 };
 
-/// What `ranks` ranks do in step `number`: the same for all of them. Sizes are up to `most`
-/// elements, most of them small. Over the first steps every kind of sub-mesh comes up.
+/// The collectives of `ranks` ranks in step `number`, the same for all ranks. Sizes are up to
+/// `most` elements, mostly small. Over the first steps every kind of sub-mesh occurs.
 Step stepOf(uint64_t seed, uint64_t number, int64_t ranks, int64_t most);
 
-/// One rank's side of a task: its operand, and whether the result is right. Numbers are small and
-/// whole, so that sums are exact in every type and order.
+/// One rank's side of a task: its operand, and a check of the result. Values are small integers, so
+/// that sums are exact in every type and order.
 class Work {
 public:
   using Allocate = std::function<std::byte *(size_t)>; // null: from the heap
   Work(const Task &task, int64_t rank, int64_t ranks, const Allocate &allocate);
 
   const Call &call() const { return made; }
-  /// - internal: a number is wrong; says which and what it should be.
+  /// - internal: an element is wrong; the text says which and what it should be.
   Status check() const;
 
 private:
@@ -66,7 +66,7 @@ private:
   int64_t mine = 0;             // in the group
   std::optional<int64_t> source;
   Call made;
-  std::vector<std::byte> in, out; // unless elsewhere
+  std::vector<std::byte> in, out; // unless allocated elsewhere
   std::vector<int64_t> ragged;
 };
 

@@ -1,4 +1,4 @@
-// Arrivals: which of numbered messages have come, when they overtake each other.
+// Arrivals: tracks which of a peer's numbered messages have arrived, in any order.
 #ifndef TILEWRIGHT_COLLECTIVE_UCX_ARRIVALS_H
 #define TILEWRIGHT_COLLECTIVE_UCX_ARRIVALS_H
 
@@ -7,7 +7,8 @@
 
 namespace tilewright::collective::ucx {
 
-/// Numbers from zero, each once, in any order.
+/// The set of numbers that have arrived. Numbers start at zero, and each arrives once, in any
+/// order.
 class Arrivals {
 public:
   void add(uint64_t number) {
@@ -17,13 +18,13 @@ public:
       ++next;
     }
   }
-  /// Whether this one and all before it have come. To count them would not do: later ones may have
-  /// come instead.
+  /// Whether this message and all before it have arrived. Counting messages is not sufficient,
+  /// because later ones may have arrived first.
   bool haveAllUpTo(uint64_t number) const { return number < next; }
 
 private:
-  uint64_t next = 0;        // all before have come
-  std::set<uint64_t> ahead; // of the others
+  uint64_t next = 0;        // all before this one have arrived
+  std::set<uint64_t> ahead; // later ones that have arrived
 };
 
 } // namespace tilewright::collective::ucx

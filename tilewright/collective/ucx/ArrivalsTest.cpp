@@ -11,7 +11,7 @@ TEST(Arrivals, LaterOnesDoNotStandForEarlierOnes) {
     arrivals.add(number);
   EXPECT_TRUE(arrivals.haveAllUpTo(0));
   EXPECT_FALSE(arrivals.haveAllUpTo(1));
-  EXPECT_FALSE(arrivals.haveAllUpTo(2)); // five have come, but not the one before it
+  EXPECT_FALSE(arrivals.haveAllUpTo(2)); // five have arrived, but not number 1
   arrivals.add(1);
   EXPECT_TRUE(arrivals.haveAllUpTo(3));
   EXPECT_FALSE(arrivals.haveAllUpTo(5));

@@ -1,9 +1,10 @@
-// Messages as UCX's active messages.
+// A message transport over UCX active messages.
 #include "tilewright/collective/Connecting.h"
 #include "tilewright/collective/ucx/Arrivals.h"
 #include "tilewright/collective/ucx/Library.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Hex.h"
 
 #include <cstring>
 #include <poll.h>
@@ -19,13 +20,13 @@ using messages::Sent;
 
 namespace {
 
-/// All calls into UCX are made with the mutex held, callbacks among them.
+/// All calls into UCX, and so all callbacks, happen with the mutex held.
 ///
-/// UCX cannot be told to stop reading or writing memory in the middle of a large message, and
-/// whoever gives up a collective takes its memory away at once. So both ends copy.
+/// UCX cannot stop accessing memory in the middle of a large message, but a caller that aborts a
+/// collective frees its memory at once. So both ends copy the data.
 ///
-/// Active messages may overtake each other, so they are numbered, and those that end something (a
-/// run, a job) wait for all before them.
+/// Active messages may overtake each other. So they are numbered, and a message that announces the
+/// end of a run or a job is held until all messages before it have arrived.
 class Fabric final : public Messages {
 public:
   Fabric(const Membership &membership, FailureBox &failure, const Library &ucp)
@@ -40,22 +41,22 @@ public:
   }
 
 private:
-  static constexpr unsigned ours = 7; // our active message
+  static constexpr unsigned ours = 7; // id of our active message
   struct Peer {
     Fabric *fabric = nullptr;
     int64_t process = 0;
     ucp_ep_h endpoint = nullptr;
     bool isGone = false;
-    std::optional<uint64_t> epoch; // as it says in its hello
+    std::optional<uint64_t> epoch; // from its hello
     uint64_t posted = 0;
     Arrivals arrivals;
-    std::vector<Header> held; // ends that came too early
+    std::vector<Header> held; // end messages that overtook others
   };
-  /// A message that UCX is still busy with.
+  /// A message that UCX is still sending.
   struct Send {
     Fabric *fabric = nullptr;
     Peer *peer = nullptr;
-    Header header; // UCX reads it, and what follows, until it is done
+    Header header; // UCX reads it and `bytes` until the send completes
     std::vector<std::byte> bytes;
   };
   struct Receive {
@@ -74,17 +75,19 @@ private:
   Status open();
   Status publish(KeyValueStore &store);
   Status connectTo(Peer &peer, const std::string &address);
-  Status meet(KeyValueStore &store, Rendezvous &meeting);
+  Status connectAll(KeyValueStore &store, Rendezvous &rendezvous);
   void sayHello(ucp_ep_h endpoint);
 
   void post(int64_t process, const Header &header, std::span<const std::byte> bytes,
             Sent *sent) override;
-  void withdraw(Sent &) override {} // it was copied
+  void withdraw(Sent &) override {} // post() copies
   void flushFor(std::chrono::milliseconds longest) override;
-  bool turn() { return ucp.ucp_worker_progress(worker) != 0; }
+  bool progressWorker() { return ucp.ucp_worker_progress(worker) != 0; }
   void flushWorker(std::chrono::milliseconds longest);
+  /// Whether UCX is still sending to the peer or receiving from it.
+  bool isTransferring(const Peer &peer) const;
   void cut(Peer &peer);
-  template <typename Done> void turnUntil(std::chrono::milliseconds longest, Done isDone);
+  template <typename Done> void progressUntil(std::chrono::milliseconds longest, Done isDone);
 
   static ucs_status_t come(void *fabric, const void *header, size_t headerBytes, void *data,
                            size_t bytes, const ucp_am_recv_param_t *param);
@@ -107,18 +110,8 @@ private:
   std::map<int64_t, Peer> peers; // by process
   std::map<Send *, std::unique_ptr<Send>> sends;
   std::map<Receive *, std::unique_ptr<Receive>> receives;
+  bool isClosing = false; // no new receives
 };
-
-std::string hexOf(const void *data, size_t bytes) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < bytes; ++i) {
-    const auto byte = static_cast<const unsigned char *>(data)[i];
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
 
 std::optional<std::vector<unsigned char>> bytesOf(std::string_view hex) {
   std::vector<unsigned char> bytes;
@@ -155,7 +148,7 @@ Status Fabric::open() {
   if (status != UCS_OK)
     return fails("creating a worker", status);
   if (status = ucp.ucp_worker_get_efd(worker, &events); status != UCS_OK)
-    return fails("asking for the worker's events", status);
+    return fails("getting the worker's event descriptor", status);
   ucp_am_handler_param_t handler = {};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
@@ -173,8 +166,8 @@ Status Fabric::publish(KeyValueStore &store) {
   ucp_address_t *address = nullptr;
   size_t bytes = 0;
   if (ucs_status_t status = ucp.ucp_worker_get_address(worker, &address, &bytes); status != UCS_OK)
-    return fails("asking for the worker's address", status);
-  const std::string text = hexOf(address, bytes);
+    return fails("getting the worker's address", status);
+  const std::string text = hexOf({reinterpret_cast<const std::byte *>(address), bytes});
   ucp.ucp_worker_release_address(worker, address);
   return store.put(keyOf(membership.process), text);
 }
@@ -182,8 +175,8 @@ Status Fabric::publish(KeyValueStore &store) {
 Status Fabric::connectTo(Peer &peer, const std::string &address) {
   auto bytes = bytesOf(address);
   if (!bytes)
-    return Status(Error::ranksNotConnected, concat("'", address, "' under '", keyOf(peer.process),
-                                                   "' is not an address of UCX"));
+    return Status(Error::ranksNotConnected, concat("key '", keyOf(peer.process), "' has value '",
+                                                   address, "', expected a UCX address"));
   ucp_ep_params_t params = {};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -198,7 +191,7 @@ Status Fabric::connectTo(Peer &peer, const std::string &address) {
   return Status();
 }
 
-/// The epoch, as a message like others.
+/// Sends this process's epoch, as an ordinary message.
 void Fabric::sayHello(ucp_ep_h endpoint) {
   auto send = std::make_unique<Send>();
   send->fabric = this;
@@ -218,18 +211,18 @@ void Fabric::sayHello(ucp_ep_h endpoint) {
 }
 
 Status Fabric::connect(KeyValueStore &store, const UcxEngine::Options &options) {
-  Rendezvous meeting(membership, store, after(options.connectPatience), [this]() -> Status {
+  Rendezvous rendezvous(membership, store, after(options.connectTimeout), [this]() -> Status {
     std::lock_guard lock(mutex);
-    turn();
+    progressWorker();
     return failure.isSet() ? Status(Error::ranksNotConnected,
-                                    concat("while the others were connecting, ", failure.text()))
+                                    concat("while the job was connecting, ", failure.text()))
                            : Status();
   });
-  Status status = meet(store, meeting);
-  return status.isOk() ? std::move(status) : meeting.giveUp(std::move(status));
+  Status status = connectAll(store, rendezvous);
+  return status.isOk() ? std::move(status) : rendezvous.giveUp(std::move(status));
 }
 
-Status Fabric::meet(KeyValueStore &store, Rendezvous &meeting) {
+Status Fabric::connectAll(KeyValueStore &store, Rendezvous &rendezvous) {
   for (int64_t process : membership.processes())
     if (process != membership.process) {
       Peer &peer = peers[process];
@@ -242,38 +235,40 @@ Status Fabric::meet(KeyValueStore &store, Rendezvous &meeting) {
     TILEWRIGHT_TRY(publish(store));
   }
   for (auto &[process, peer] : peers) {
-    TILEWRIGHT_ASSIGN(const std::string address, meeting.note(keyOf(process), process));
+    TILEWRIGHT_ASSIGN(const std::string address, rendezvous.note(keyOf(process), process));
     std::lock_guard lock(mutex);
     if (Status status = connectTo(peer, address); !status.isOk())
-      return meeting.blame(process, std::move(status));
+      return rendezvous.blame(process, std::move(status));
   }
   while (true) {
     std::vector<int64_t> missing;
     {
       std::lock_guard lock(mutex);
-      turn();
+      progressWorker();
       for (auto &[process, peer] : peers)
         if (!peer.epoch)
           missing.push_back(process);
         else if (*peer.epoch != membership.epoch)
           return fenced(membership, process, *peer.epoch);
       if (missing.empty()) {
-        // UCX keeps what is sent until both ends of an endpoint know each other, and works on that
-        // only when it is called. From here on nothing is kept, also if nobody calls it any more.
+        // UCX queues messages until both ends of an endpoint are connected, and makes progress only
+        // when it is called. Flush now, so that no message stays queued if no thread calls UCX
+        // again.
         flushWorker(1000ms);
         return Status();
       }
     }
-    if (std::chrono::steady_clock::now() >= meeting.deadline)
-      return waitedInVain(membership, missing);
-    TILEWRIGHT_TRY(meeting.event(bell, POLLIN, missing, after(5ms)).takeStatus());
+    if (std::chrono::steady_clock::now() >= rendezvous.deadline)
+      return connectTimedOut(membership, missing);
+    TILEWRIGHT_TRY(rendezvous.event(bell, POLLIN, missing, after(5ms)).takeStatus());
   }
 }
 
-template <typename Done> void Fabric::turnUntil(std::chrono::milliseconds longest, Done isDone) {
+template <typename Done>
+void Fabric::progressUntil(std::chrono::milliseconds longest, Done isDone) {
   const Deadline deadline = after(longest);
   while (!isDone() && std::chrono::steady_clock::now() < deadline)
-    if (!turn())
+    if (!progressWorker())
       std::this_thread::sleep_for(20us);
 }
 
@@ -283,21 +278,33 @@ Fabric::~Fabric() {
   if (worker)
     flushFor(200ms);
   std::lock_guard lock(mutex);
+  isClosing = true;
+  // Close gracefully, so that UCX delivers what was sent. This also applies after a failure: a peer
+  // that loses the connection before it has received the failure would blame this process. Cut an
+  // endpoint with a transfer that does not end, because UCX aborts this process if the worker of a
+  // closing endpoint with transfers is destroyed, and a closing endpoint cannot be cut.
+  std::vector<void *> closing;
   for (auto &[process, peer] : peers)
-    if (!peer.isGone && peer.endpoint && !failure.isSet()) {
-      // What was sent arrives before the end is closed.
+    if (!peer.isGone && peer.endpoint && !isTransferring(peer)) {
       ucp_request_param_t param = {};
-      void *request = ucp.ucp_ep_close_nbx(peer.endpoint, &param);
-      peer.endpoint = nullptr;
-      if (UCS_PTR_IS_PTR(request)) {
-        turnUntil(200ms, [&] { return ucp.ucp_request_check_status(request) != UCS_INPROGRESS; });
-        ucp.ucp_request_free(request);
-      }
+      void *request = ucp.ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param);
+      if (UCS_PTR_IS_PTR(request))
+        closing.push_back(request);
     }
+  progressUntil(failure.isSet() ? 50ms : 200ms, [&] {
+    return std::ranges::none_of(closing, [&](void *request) {
+      return ucp.ucp_request_check_status(request) == UCS_INPROGRESS;
+    });
+  });
+  for (void *request : closing)
+    ucp.ucp_request_free(request);
   for (auto &[process, peer] : peers)
     cut(peer);
   if (worker) {
-    turnUntil(1000ms, [&] { return sends.empty() && receives.empty(); });
+    // UCX never completes the receive of a large message from a process that has died, and may
+    // write to the receive buffer until the worker is destroyed. So do not wait long, and keep the
+    // buffers until then.
+    progressUntil(50ms, [&] { return sends.empty() && receives.empty(); });
     ucp.ucp_worker_destroy(worker);
   }
   if (context)
@@ -306,17 +313,24 @@ Fabric::~Fabric() {
     close(bell);
 }
 
-/// Until everything that was sent has left.
+bool Fabric::isTransferring(const Peer &peer) const {
+  return std::ranges::any_of(sends, [&](const auto &send) { return send.first->peer == &peer; }) ||
+         std::ranges::any_of(receives, [&](const auto &receive) {
+           return receive.first->header.process == peer.process;
+         });
+}
+
+/// Waits until UCX has sent all messages, for at most `longest`.
 void Fabric::flushWorker(std::chrono::milliseconds longest) {
   ucp_request_param_t param = {};
   void *request = ucp.ucp_worker_flush_nbx(worker, &param);
   if (!UCS_PTR_IS_PTR(request))
     return;
-  turnUntil(longest, [&] { return ucp.ucp_request_check_status(request) != UCS_INPROGRESS; });
+  progressUntil(longest, [&] { return ucp.ucp_request_check_status(request) != UCS_INPROGRESS; });
   ucp.ucp_request_free(request);
 }
 
-/// Ends what is under way on the endpoint, with errors.
+/// Force-closes the endpoint; operations in progress complete with errors.
 void Fabric::cut(Peer &peer) {
   peer.isGone = true;
   if (!peer.endpoint)
@@ -328,7 +342,7 @@ void Fabric::cut(Peer &peer) {
   peer.endpoint = nullptr;
   if (!UCS_PTR_IS_PTR(request))
     return;
-  turnUntil(1000ms, [&] { return ucp.ucp_request_check_status(request) != UCS_INPROGRESS; });
+  progressUntil(1000ms, [&] { return ucp.ucp_request_check_status(request) != UCS_INPROGRESS; });
   ucp.ucp_request_free(request);
 }
 
@@ -341,6 +355,7 @@ void Fabric::post(int64_t process, const Header &header, std::span<const std::by
     return;
   auto send = std::make_unique<Send>();
   send->fabric = this;
+  send->peer = &peer;
   send->header = header;
   send->bytes.assign(bytes.begin(), bytes.end());
   send->header.number = peer.posted++;
@@ -375,7 +390,7 @@ ucs_status_t Fabric::come(void *fabric, const void *header, size_t headerBytes, 
     return UCS_OK;
   std::memcpy(&copy, header, sizeof copy);
   if (!copy.isRight() || copy.bytes != bytes)
-    return UCS_OK; // not one of us
+    return UCS_OK; // not from our processes
   return static_cast<Fabric *>(fabric)->take(copy, data, bytes, param);
 }
 
@@ -386,9 +401,9 @@ ucs_status_t Fabric::take(const Header &header, void *data, size_t bytes,
     if (peer && header.site == membership.epoch) {
       peer->epoch = header.site;
     } else if (peer && !peer->epoch && peer->endpoint) {
-      peer->epoch = header.site; // whom we called has gone on
+      peer->epoch = header.site; // the peer that we called is in another epoch
     } else if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) && param->reply_ep) {
-      // Somebody of another epoch: it is told ours and nothing else. The endpoint is UCX's.
+      // A process of another epoch: reply only with our epoch. UCX owns the reply endpoint.
       sayHello(param->reply_ep);
     }
     return UCS_OK;
@@ -399,6 +414,8 @@ ucs_status_t Fabric::take(const Header &header, void *data, size_t bytes,
     finish(header, {static_cast<const std::byte *>(data), bytes});
     return UCS_OK;
   }
+  if (isClosing)
+    return UCS_OK;
   auto receive = std::make_unique<Receive>();
   receive->fabric = this;
   receive->header = header;
@@ -424,11 +441,11 @@ void Fabric::receiveDone(void *request, ucs_status_t status, size_t, void *data)
   fabric.ucp.ucp_request_free(request);
   std::unique_ptr<Receive> owner = std::move(fabric.receives[receive]);
   fabric.receives.erase(receive);
-  if (status == UCS_OK) // else its endpoint says why
+  if (status == UCS_OK) // otherwise endpointFailed() reports why
     fabric.finish(receive->header, receive->bytes);
 }
 
-/// One more message of this process is whole.
+/// Handles a message that has arrived completely.
 void Fabric::finish(const Header &header, std::span<const std::byte> bytes) {
   Peer &peer = peers.at(header.process);
   peer.arrivals.add(header.number);
@@ -458,7 +475,7 @@ void Fabric::flushFor(std::chrono::milliseconds longest) {
   while (true) {
     {
       std::lock_guard lock(mutex);
-      turn();
+      progressWorker();
       if (sends.empty() || std::chrono::steady_clock::now() >= deadline)
         return;
     }
@@ -470,12 +487,12 @@ void Fabric::progress(std::chrono::milliseconds longest) {
   {
     std::lock_guard lock(mutex);
     bool isSome = false;
-    while (turn())
+    while (progressWorker())
       isSome = true;
     if (isSome || longest.count() == 0)
       return;
     if (ucp.ucp_worker_arm(worker) != UCS_OK) {
-      turn();
+      progressWorker();
       return;
     }
   }
@@ -486,7 +503,7 @@ void Fabric::progress(std::chrono::milliseconds longest) {
     (void)!read(bell, &rung, sizeof rung);
   }
   std::lock_guard lock(mutex);
-  turn();
+  progressWorker();
 }
 
 } // namespace

@@ -9,11 +9,11 @@
 namespace tilewright::collective::ucx {
 
 static Result<Library> open(const std::string &file) {
-  // UCX is a guest in somebody's program. Unless its user says otherwise it neither takes over
-  // signals nor replaces malloc and mmap.
+  // UCX must not interfere with the user's program: unless the environment specifies otherwise, it
+  // must neither install signal handlers nor hook malloc and mmap.
   setenv("UCX_ERROR_SIGNALS", "", 0);
   setenv("UCX_MEM_EVENTS", "n", 0);
-  setenv("UCX_LOG_LEVEL", "fatal", 0); // a peer's death is ours to report
+  setenv("UCX_LOG_LEVEL", "fatal", 0); // the engine reports a peer's death itself
   void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return Status(Error::carrierUnavailable, concat("ucx: cannot load '", file, "': ", dlerror()));
@@ -25,8 +25,8 @@ static Result<Library> open(const std::string &file) {
   TILEWRIGHT_UCX_FUNCTIONS(TILEWRIGHT_UCX_FIND)
 #undef TILEWRIGHT_UCX_FIND
   if (missing)
-    return Status(Error::carrierUnavailable,
-                  concat("ucx: '", file, "' has no ", missing, "; UCX 1.12 and later do"));
+    return Status(Error::carrierUnavailable, concat("ucx: '", file, "' does not export ", missing,
+                                                    "; UCX 1.12 or later is required"));
   return library;
 }
 

@@ -1,4 +1,4 @@
-// Library: UCX's functions, from a library that is loaded at run time.
+// Library: UCX's functions, from a shared library that is loaded at run time.
 #ifndef TILEWRIGHT_COLLECTIVE_UCX_LIBRARY_H
 #define TILEWRIGHT_COLLECTIVE_UCX_LIBRARY_H
 
@@ -9,7 +9,7 @@
 
 namespace tilewright::collective::ucx {
 
-/// One pointer for each function that is used, under its name in UCX.
+/// A pointer to each UCX function that we use, named as in UCX.
 struct Library {
 #define TILEWRIGHT_UCX_FUNCTIONS(F)                                                                \
   F(ucp_am_recv_data_nbx)                                                                          \
@@ -37,8 +37,8 @@ struct Library {
   TILEWRIGHT_UCX_FUNCTIONS(TILEWRIGHT_UCX_POINTER)
 #undef TILEWRIGHT_UCX_POINTER
 
-  /// Stays loaded: UCX has threads and hooks of its own.
-  ///  - carrierUnavailable (E6060): says what the loader says, or which function is missing.
+  /// Loads the library, which stays loaded, because UCX has its own threads and hooks.
+  ///  - carrierUnavailable (E6060): with dlerror(), or with the name of the missing function.
   static Result<const Library *> load(const std::string &file);
 };
 

@@ -1,4 +1,4 @@
-// Built where UCX's headers are not.
+// Replaces the UCX engine in builds without UCX's headers.
 #include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
 

@@ -1,5 +1,5 @@
-// UcxEngine: collectives between processes that share no memory, over whatever UCX finds: RDMA,
-// TCP.
+// UcxEngine: collectives between processes without shared memory, over the transports that UCX
+// finds, such as RDMA and TCP.
 #ifndef TILEWRIGHT_COLLECTIVE_UCX_UCXENGINE_H
 #define TILEWRIGHT_COLLECTIVE_UCX_UCXENGINE_H
 
@@ -7,16 +7,16 @@
 
 namespace tilewright::collective::ucx {
 
-/// The library is loaded when the first engine connects. What it uses is its own choice and that
-/// of its variables (UCX_NET_DEVICES, UCX_TLS); without UCX_TLS it does not use shared memory, for
-/// which there is shm/, and over which it would notice a death late.
+/// The first engine that connects loads the library. UCX selects its transports, subject to its
+/// environment variables (UCX_NET_DEVICES, UCX_TLS). Unless UCX_TLS is set, we exclude shared
+/// memory: shm/ covers it, and UCX detects the death of a peer late over shared memory.
 class UcxEngine final : public messages::MessageEngine {
 public:
   struct Options : messages::MessageEngine::Options {
     std::string library = "libucp.so.0";
-    std::chrono::nanoseconds connectPatience = std::chrono::seconds(60);
+    std::chrono::nanoseconds connectTimeout = std::chrono::seconds(60);
   };
-  ///  - carrierUnavailable (E6060): there is no UCX, here or in this build.
+  ///  - carrierUnavailable (E6060): UCX is not installed, or this build does not support it.
   ///  - ranksNotConnected (E6032), rankFenced (E6033)
   static Result<std::unique_ptr<UcxEngine>> connect(const Membership &membership,
                                                     KeyValueStore &store, const Options &options);
@@ -25,11 +25,11 @@ private:
   using MessageEngine::MessageEngine;
 };
 
-/// Whether connect() would find the library.
+/// Whether connect() can load the library.
 ///  - carrierUnavailable (E6060)
 Status isAvailable(const std::string &library = UcxEngine::Options().library);
 
-/// What carries the messages, for engines that are made of several.
+/// Connects the transport alone, for engines that combine several transports.
 Result<std::unique_ptr<messages::Messages>> connectFabric(const Membership &membership,
                                                           KeyValueStore &store,
                                                           const UcxEngine::Options &options,

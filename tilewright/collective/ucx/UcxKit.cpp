@@ -8,13 +8,13 @@ namespace tilewright::collective::conformance {
 namespace {
 class UcxJob final : public ConnectedJob<UcxJob, ucx::UcxEngine> {};
 
-UcxJob::Connect connectWith(std::chrono::nanoseconds patience) {
+UcxJob::Connect connectWith(std::chrono::nanoseconds timeout) {
   return [=](const Membership &members, KeyValueStore &store) {
     ucx::UcxEngine::Options options;
-    if (const char *library = std::getenv("TILEWRIGHT_TEST_UCX")) // another than the system's
+    if (const char *library = std::getenv("TILEWRIGHT_TEST_UCX")) // overrides the system's library
       options.library = library;
-    options.canSpin = false; // ranks are threads of one process, and not alone
-    options.patience = patience;
+    options.canSpin = false; // ranks are threads of one process and share its cores
+    options.timeout = timeout;
     return ucx::UcxEngine::connect(members, store, options);
   };
 }

@@ -1,4 +1,4 @@
-// What only processes can do: be killed, be stopped, come late, and leave nothing behind.
+// Tests that need real processes: they are killed, stopped or late, and must leave nothing behind.
 #include "tilewright/collective/test/EngineProcesses.h"
 #include "tilewright/collective/test/Processes.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
@@ -13,11 +13,11 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 Result<std::unique_ptr<Engine>> connect(const Membership &membership, KeyValueStore &store,
-                                        std::chrono::nanoseconds patience,
-                                        std::chrono::nanoseconds connectPatience) {
+                                        std::chrono::nanoseconds timeout,
+                                        std::chrono::nanoseconds connectTimeout) {
   UcxEngine::Options options;
-  options.patience = patience;
-  options.connectPatience = connectPatience;
+  options.timeout = timeout;
+  options.connectTimeout = connectTimeout;
   if (const char *library = std::getenv("TILEWRIGHT_TEST_UCX"))
     options.library = library;
   TILEWRIGHT_ASSIGN(auto engine, UcxEngine::connect(membership, store, options));
@@ -37,7 +37,7 @@ TEST(UcxEngine, AStoppedRankRunsIntoTheDeadlineOfTheOthersAndIsFencedAfterwards)
 }
 
 TEST(UcxEngine, ARankThatDoesNotComeIsNamed) {
-  test::expectMissingRanksAreNamed(connect, "waited for rank 1 to come");
+  test::expectMissingRanksAreNamed(connect, "waiting for rank 1 to connect");
 }
 
 TEST(UcxEngine, ALateRankOfAnotherEpochIsFenced) { test::expectStaleEpochIsFenced(connect); }
@@ -60,7 +60,7 @@ TEST(UcxEngine, AnAddressThatIsNoneIsAnError) {
   ASSERT_TRUE(store.put("tilewright/ucx/0/0", "somewhere").isOk());
   const Status status = connect(test::membershipOf(1, 2), store, 1s, 1s).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr("'somewhere' under 'tilewright/ucx/0/0'"));
+  EXPECT_THAT(status.message(), HasSubstr("key 'tilewright/ucx/0/0' has value 'somewhere'"));
 }
 
 } // namespace

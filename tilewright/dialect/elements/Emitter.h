@@ -1,4 +1,4 @@
-// Emitter: the words in which scalar meanings are written, and the tables of meanings.
+// Emitter: a builder of scalar ops, and the tables of the scalar semantics of StableHLO ops.
 #ifndef TILEWRIGHT_DIALECT_ELEMENTS_EMITTER_H
 #define TILEWRIGHT_DIALECT_ELEMENTS_EMITTER_H
 
@@ -10,11 +10,12 @@
 
 namespace tilewright::elements {
 
-/// What decides which meaning an op has on an element.
+/// The kind of an element type, which selects the semantics of an op.
 enum class Kind { none, pred, signedInteger, unsignedInteger, real, complex };
 Kind kindOf(mlir::Type elementType);
 
-/// Builds scalar ops at one place. Short names, because the tables are formulas.
+/// Builds scalar ops at an insertion point. The method names are short so that the tables read like
+/// formulas.
 struct Emitter {
   mlir::OpBuilder &builder;
   mlir::Location loc;
@@ -23,7 +24,7 @@ struct Emitter {
     return Op::create(builder, loc, std::forward<Arguments>(arguments)...);
   }
 
-  /// Constants of the type of `like`, or of `type`.
+  /// Constants of type `type`, or of the type of `like`.
   mlir::Value integer(mlir::Type type, int64_t value);
   mlir::Value integer(mlir::Value like, int64_t value) { return integer(like.getType(), value); }
   mlir::Value integer(mlir::Type type, const llvm::APInt &value);
@@ -50,29 +51,31 @@ struct Emitter {
   }
 };
 
-/// One op for one kind of operands. The real ones see f32 or f64 only.
+/// The semantics of one op for one kind of operands. Real operands are always f32 or f64.
 using Meaning = mlir::Value (*)(Emitter &emit, mlir::ValueRange operands);
 
-/// The meaning of the StableHLO op `name` (without prefix), or null. Ops with
-/// attributes (compare, convert, reduce_precision …) are elsewhere.
+/// The semantics of the StableHLO op `name` (without the dialect prefix), or null if the table does
+/// not contain it. Ops with attributes (compare, convert, reduce_precision, …) are handled
+/// separately.
 Meaning realMeaning(llvm::StringRef name);
 Meaning integerMeaning(llvm::StringRef name, Kind kind);
 Meaning complexMeaning(llvm::StringRef name);
 
-/// The comparison `direction` (EQ, NE, GE, GT, LE, LT).
+/// Emits the comparison `direction` (EQ, NE, GE, GT, LE, LT).
 mlir::Value emitCompare(Emitter &emit, llvm::StringRef direction, Kind kind, bool totalOrder,
                         mlir::Value a, mlir::Value b);
 
-/// Conversion between any two element types; `from` and `to` may have signs.
+/// Emits a conversion between any two element types. The integer types `from` and `to` may have a
+/// signedness (ui8).
 mlir::Value emitConvert(Emitter &emit, mlir::Type from, mlir::Type to, mlir::Value value);
 
-/// Rounding to a smaller format; f16, bf16, f32 and f64 only.
+/// Emits rounding to a smaller format. `value` must be f16, bf16, f32 or f64.
 mlir::Value emitReducePrecision(Emitter &emit, unsigned exponentBits, unsigned mantissaBits,
                                 mlir::Value value);
 
-/// The type that reals of `type` are computed in: f32, or f64 for f64.
+/// The type in which reals of `type` are computed: f64 for f64, otherwise f32.
 mlir::Type computeType(mlir::Type type);
-/// Between a narrow type and the one that it is computed in.
+/// Converts between a narrow type and its compute type.
 mlir::Value widen(Emitter &emit, mlir::Value value);
 mlir::Value narrow(Emitter &emit, mlir::Value value, mlir::Type type);
 

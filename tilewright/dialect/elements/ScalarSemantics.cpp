@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace tilewright::elements {
 
-//===- Types and words ----------------------------------------------------===//
+//===- Types and constants ------------------------------------------------===//
 
 Kind kindOf(Type type) {
   if (type.isInteger(1))
@@ -47,7 +47,7 @@ Value Emitter::infinity(Value like) {
 
 //===- Elements -----------------------------------------------------------===//
 
-/// The element type of a value of tensor type; null for others.
+/// The element type of a tensor, if scalarType() supports it; otherwise null.
 static Type elementOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && scalarType(type.getElementType()) ? type.getElementType() : Type();
@@ -58,7 +58,7 @@ static StringRef nameOf(Operation *op) {
   return name.consume_front("stablehlo.") ? name : StringRef();
 }
 
-/// The name under which an op is in the tables: a composite is there by its own.
+/// The table key of an op. For a composite, this is the composite's name.
 static StringRef tableName(Operation *op) {
   if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
     return composite.getName();
@@ -78,7 +78,7 @@ static Meaning meaningOf(StringRef name, Kind kind) {
   }
 }
 
-/// Whether values of the type keep their meaning when they are seen as bits.
+/// Whether values of the type can be reinterpreted as bits.
 static bool hasPlainBits(Type type) { return isa<IntegerType, FloatType>(type); }
 
 bool canExpress(Operation *op) {
@@ -101,7 +101,7 @@ bool canExpress(Operation *op) {
   return meaningOf(tableName(op), kindOf(operand)) != nullptr;
 }
 
-/// Applies a meaning to reals: computes in f32 or f64 and rounds once.
+/// Computes an op on reals in f32 or f64 and rounds its result once.
 static Value emitReal(Emitter &emit, Meaning meaning, ValueRange operands, Type resultType) {
   SmallVector<Value> wide;
   for (Value operand : operands)
@@ -193,7 +193,7 @@ FailureOr<SmallVector<Value>> emitRegion(OpBuilder &builder, Region &region, Val
     if (op.hasTrait<OpTrait::IsTerminator>())
       return operands;
     if (isa<stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp>(op)) {
-      // On scalars these change nothing.
+      // Reshapes and broadcasts of scalars are no-ops.
       scalars.map(op.getResult(0), operands[0]);
       continue;
     }
@@ -213,7 +213,7 @@ FailureOr<SmallVector<Value>> emitRegion(OpBuilder &builder, Region &region, Val
   return failure();
 }
 
-/// The scalar types of tensors of rank 0.
+/// The scalar types of rank-0 tensor types; fails for other types.
 static FailureOr<SmallVector<Type>> scalarTypes(TypeRange types) {
   SmallVector<Type> scalars;
   for (Type type : types) {

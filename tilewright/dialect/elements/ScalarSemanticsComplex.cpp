@@ -1,5 +1,5 @@
-// Complex numbers. Sums and products are written out by components; functions are those
-// of the complex dialect, which has expansions with care for overflow.
+// Complex numbers. Sums and products are expanded into components; functions use the complex
+// dialect, whose expansions avoid overflow.
 #include "tilewright/dialect/elements/Emitter.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -24,7 +24,8 @@ static Value negate(Emitter &emit, ValueRange v) {
                    emit.make<arith::NegFOp>(emit.im(v[0])));
 }
 
-/// The schoolbook product. Annex G's recovery of infinities is left out, as XLA does.
+/// The schoolbook product. Like XLA, omits the recovery of infinities that Annex G of the C
+/// standard describes.
 static Value multiply(Emitter &emit, ValueRange v) {
   Value a = emit.re(v[0]), b = emit.im(v[0]), c = emit.re(v[1]), d = emit.im(v[1]);
   auto product = [&](Value x, Value y) -> Value { return emit.make<arith::MulFOp>(x, y); };
@@ -43,7 +44,7 @@ static Value logistic(Emitter &emit, ValueRange v) {
   Value power = emit.make<complex::ExpOp>(v[0].getType(), negate(emit, v[0]));
   Value sum = byComponent<arith::AddFOp>(emit, {one, power});
   Value quotient = emit.make<complex::DivOp>(v[0].getType(), one, sum);
-  // Far left e^-z overflows although the answer is e^z, which does not.
+  // For a very negative real part, e^-z overflows, but the result is nearly e^z, which does not.
   Value re = emit.re(v[0]);
   Value isFar = emit.compare(arith::CmpFPredicate::OLT, re, emit.real(re, -40));
   return emit.select(isFar, emit.make<complex::ExpOp>(v[0].getType(), v[0]), quotient);

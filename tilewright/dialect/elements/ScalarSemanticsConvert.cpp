@@ -1,5 +1,5 @@
-// Conversions between element types. Real to integer saturates and sends NaN to 0;
-// everything else is rounded once.
+// Conversions between element types. Real to integer saturates and converts NaN to 0; all others
+// round once.
 #include "tilewright/dialect/elements/Emitter.h"
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 
@@ -27,8 +27,9 @@ static Value realToReal(Emitter &emit, Value value, Type to) {
   return narrow(emit, value, to);
 }
 
-/// A 64-bit integer with its lowest bits joined into one, where a double could not hold
-/// it: rounding the double once more then gives what rounding the integer once would.
+/// If a double cannot represent a 64-bit integer, merges the lowest bits of the integer into a
+/// sticky bit. Rounding the resulting double to a narrower type then gives the same value as
+/// rounding the integer once.
 static Value stickyForDouble(Emitter &emit, Value value, bool isSigned) {
   Type type = value.getType();
   Value magnitude = isSigned ? Value(emit.make<math::AbsIOp>(value)) : value;
@@ -43,8 +44,8 @@ static Value stickyForDouble(Emitter &emit, Value value, bool isSigned) {
 
 static Value integerToReal(Emitter &emit, Value value, bool isSigned, Type to) {
   const unsigned width = value.getType().getIntOrFloatBitWidth();
-  // f32 and f64 are rounded to by one instruction; narrower types go through one that
-  // holds every value.
+  // A single instruction rounds to f32 or f64. Narrower types are reached through a type that
+  // represents every integer of this width (for 64 bits, see stickyForDouble).
   Type through = to.isF32() || to.isF64() ? to
                  : width < 24             ? Type(emit.builder.getF32Type())
                                           : Type(emit.builder.getF64Type());
@@ -62,7 +63,7 @@ static Value realToInteger(Emitter &emit, Value value, bool isSigned, Type to) {
   Value above = emit.real(value, std::ldexp(1.0, static_cast<int>(isSigned ? width - 1 : width)));
   Value below = emit.real(value, isSigned ? -std::ldexp(1.0, static_cast<int>(width - 1)) : 0);
   Value isLow = emit.compare(P::OLE, value, below), isHigh = emit.compare(P::OGE, value, above);
-  // What does not fit must not reach the conversion, where it would be poison.
+  // Values out of range must not reach the conversion op, whose result would be poison.
   Value fits = emit.both(emit.compare(P::OGT, value, below), emit.compare(P::OLT, value, above));
   Value safe = emit.select(fits, value, emit.real(value, 0));
   Value inside =

@@ -1,5 +1,5 @@
-// Integers and pred. What the specification leaves open follows XLA: x / 0 is all ones,
-// x % 0 is x, and a shift by the width or more moves every bit out.
+// Integers and pred. Where the specification leaves a result open, this follows XLA: x / 0 is all
+// ones, x % 0 is x, and a shift by the width or more shifts every bit out.
 #include "tilewright/dialect/elements/Emitter.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -26,7 +26,7 @@ static Value negated(Emitter &emit, Value value) {
   return emit.make<arith::SubIOp>(emit.integer(value, 0), value);
 }
 
-/// The divisor, or 1 where the machine's division would trap.
+/// The divisor, or 1 where a hardware division would trap.
 template <bool isSigned> static Value safeDivisor(Emitter &emit, Value divisor) {
   Value unsafe = equals(emit, divisor, 0);
   if (isSigned)
@@ -36,7 +36,7 @@ template <bool isSigned> static Value safeDivisor(Emitter &emit, Value divisor) 
 
 static Value divideSigned(Emitter &emit, ValueRange v) {
   Value quotient = emit.make<arith::DivSIOp>(v[0], safeDivisor<true>(emit, v[1]));
-  // The one quotient that overflows wraps, as negation does.
+  // Division by -1 is a negation, so the only quotient that overflows wraps around.
   quotient = emit.select(equals(emit, v[1], -1), negated(emit, v[0]), quotient);
   return emit.select(equals(emit, v[1], 0), emit.integer(v[0], -1), quotient);
 }
@@ -45,7 +45,7 @@ static Value divideUnsigned(Emitter &emit, ValueRange v) {
   return emit.select(equals(emit, v[1], 0), emit.integer(v[0], -1), quotient);
 }
 static Value remainderSigned(Emitter &emit, ValueRange v) {
-  // Division by the safe divisor 1 leaves 0, which is right for -1.
+  // For divisor -1, the safe divisor 1 gives remainder 0, which is correct.
   Value rest = emit.make<arith::RemSIOp>(v[0], safeDivisor<true>(emit, v[1]));
   return emit.select(equals(emit, v[1], 0), v[0], rest);
 }
@@ -54,8 +54,8 @@ static Value remainderUnsigned(Emitter &emit, ValueRange v) {
   return emit.select(equals(emit, v[1], 0), v[0], rest);
 }
 
-/// Square and multiply over the bits of the exponent; as straight-line code,
-/// because elements of a vector take their steps together.
+/// Square-and-multiply over the bits of the exponent, as straight-line code, because the lanes of a
+/// vector cannot branch separately.
 template <bool isSigned> static Value power(Emitter &emit, ValueRange v) {
   Value one = emit.integer(v[0], 1), zero = emit.integer(v[0], 0);
   Value result = one, square = v[0];
@@ -69,8 +69,8 @@ template <bool isSigned> static Value power(Emitter &emit, ValueRange v) {
   }
   if (!isSigned)
     return result;
-  // A negative exponent gives the integer part of the fraction: 0 unless |base| is 1,
-  // and there the lowest bit of the exponent decides the sign.
+  // For a negative exponent, the result is the integer part of the fraction: 0 unless |base| is 1.
+  // For base -1, the lowest bit of the exponent determines the sign.
   Value isOdd = emit.compare(P::ne, emit.make<arith::AndIOp>(v[1], one), zero);
   Value ofMinusOne = emit.select(isOdd, emit.integer(v[0], -1), one);
   Value fraction = emit.select(equals(emit, v[0], 1), one,
@@ -81,7 +81,12 @@ template <bool isSigned> static Value power(Emitter &emit, ValueRange v) {
 template <typename Op> static Value shift(Emitter &emit, ValueRange v) {
   Value width = emit.integer(v[1], widthOf(v[0]));
   Value inside = emit.compare(P::ult, v[1], width);
-  return emit.select(inside, emit.make<Op>(v[0], v[1]), emit.integer(v[0], 0));
+  Value count = v[1];
+  // LLVM 22 folds a select of this form into PTX's clamping shift, whose count has 32 bits, and
+  // truncates a count of 64 bits: 8 >> 2^32 became 8. It does not fold a count that is bounded.
+  if (widthOf(v[0]) > 32)
+    count = emit.make<arith::MinUIOp>(count, emit.integer(v[1], widthOf(v[0]) - 1));
+  return emit.select(inside, emit.make<Op>(v[0], count), emit.integer(v[0], 0));
 }
 static Value shiftRightArithmetic(Emitter &emit, ValueRange v) {
   Value last = emit.integer(v[1], widthOf(v[0]) - 1);
@@ -104,7 +109,7 @@ template <typename Max, typename Min> static Value clamp(Emitter &emit, ValueRan
   return emit.make<Min>(Value(emit.make<Max>(v[1], v[0])), v[2]);
 }
 
-/// What does not depend on the sign.
+/// Ops that do not depend on signedness.
 static const llvm::StringMap<Meaning> &commonTable() {
   static const llvm::StringMap<Meaning> table = {
       {"add", binary<arith::AddIOp>},
@@ -149,7 +154,7 @@ static const llvm::StringMap<Meaning> &unsignedTable() {
   };
   return table;
 }
-/// pred as a number of one bit: + and max are `or`, * and min are `and`.
+/// pred as a one-bit number: + and max are `or`, * and min are `and`.
 static const llvm::StringMap<Meaning> &predTable() {
   static const llvm::StringMap<Meaning> table = {
       {"add", binary<arith::OrIOp>},

@@ -19,7 +19,7 @@ static Value isFinite(Emitter &emit, ValueRange v) {
   return emit.compare(arith::CmpFPredicate::OLT, magnitude, emit.infinity(magnitude));
 }
 
-/// 1 / (1 + e^-x), as e^x / (1 + e^x) on the left, where e^-x would overflow.
+/// 1 / (1 + e^-x), computed as e^x / (1 + e^x) for negative x, where e^-x would overflow.
 static Value logistic(Emitter &emit, ValueRange v) {
   Value one = emit.real(v[0], 1);
   Value magnitude = emit.make<math::AbsFOp>(v[0]);
@@ -29,7 +29,7 @@ static Value logistic(Emitter &emit, ValueRange v) {
                                   Value(emit.make<arith::AddFOp>(one, power)));
 }
 
-/// 1, -1, or x itself, which is a zero or a NaN.
+/// 1 or -1, or x itself if x is a zero or a NaN.
 static Value sign(Emitter &emit, ValueRange v) {
   Value zero = emit.real(v[0], 0);
   Value below = emit.compare(arith::CmpFPredicate::OLT, v[0], zero);
@@ -81,7 +81,7 @@ Meaning realMeaning(StringRef name) {
   return table.lookup(name);
 }
 
-/// The bits of f32 or f64 as an integer that orders as totalOrder does.
+/// Maps an f32 or f64 to an integer such that integers compare in the order totalOrder.
 static Value orderKey(Emitter &emit, Value value) {
   const unsigned width = value.getType().getIntOrFloatBitWidth();
   Type integer = emit.builder.getIntegerType(width);

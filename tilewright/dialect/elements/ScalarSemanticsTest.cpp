@@ -1,4 +1,4 @@
-// Regions as functions; single ops are judged on every type by transform/tile's ElementwiseTest.
+// Tests regions as functions; transform/tile's ElementwiseTest tests single ops on every type.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"

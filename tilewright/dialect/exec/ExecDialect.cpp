@@ -5,8 +5,42 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace tilewright;
+
+template <typename Kind>
+static FailureOr<Kind> parseName(AsmParser &parser, std::optional<Kind> (*named)(std::string_view),
+                                 const char *what) {
+  const SMLoc at = parser.getCurrentLocation();
+  std::string name;
+  if (failed(parser.parseKeywordOrString(&name)))
+    return failure();
+  if (std::optional<Kind> kind = named(name))
+    return *kind;
+  return parser.emitError(at, "unknown ") << what << " '" << name << "'";
+}
+
+// In the textual IR, collectives and reductions are keywords: their names.
+template <> struct mlir::FieldParser<numerics::CollectiveKind> {
+  static FailureOr<numerics::CollectiveKind> parse(AsmParser &parser) {
+    return parseName(parser, numerics::collectiveNamed, "collective");
+  }
+};
+template <> struct mlir::FieldParser<numerics::ReductionKind> {
+  static FailureOr<numerics::ReductionKind> parse(AsmParser &parser) {
+    return parseName(parser, numerics::reductionNamed, "reduction");
+  }
+};
+namespace tilewright::numerics {
+static AsmPrinter &operator<<(AsmPrinter &printer, CollectiveKind kind) {
+  return printer << StringRef(nameOf(kind));
+}
+static AsmPrinter &operator<<(AsmPrinter &printer, ReductionKind kind) {
+  return printer << StringRef(nameOf(kind));
+}
+} // namespace tilewright::numerics
 
 #include "tilewright/dialect/exec/ExecDialect.cpp.inc"
+#include "tilewright/dialect/exec/ExecEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "tilewright/dialect/exec/ExecAttrs.cpp.inc"
@@ -27,20 +61,14 @@ void ExecDialect::initialize() {
       >();
 }
 
-StringRef targetWord(ModuleOp module, StringRef key) {
-  auto target = module->getAttrOfType<DictionaryAttr>(ExecDialect::targetAttr);
-  auto word = target ? target.getAs<StringAttr>(key) : StringAttr();
-  return word ? word.getValue() : StringRef();
-}
-
 LogicalResult FusionOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes())
-    return emitOpError("needs one block argument for each input, of its type, got ")
+    return emitOpError("expects one block argument of the same type for each input, got ")
            << block.getArgumentTypes() << " for " << getInputs().getTypes();
   auto yield = cast<YieldOp>(block.getTerminator());
   if (yield.getValues().getTypes() != getResults().getTypes())
-    return emitOpError("yields ") << yield.getValues().getTypes() << ", its results are "
+    return emitOpError("yields ") << yield.getValues().getTypes() << ", but its results have types "
                                   << getResults().getTypes();
   return success();
 }

@@ -2,6 +2,8 @@
 #ifndef TILEWRIGHT_DIALECT_EXEC_EXECDIALECT_H
 #define TILEWRIGHT_DIALECT_EXEC_EXECDIALECT_H
 
+#include "tilewright/numerics/Collective.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -14,6 +16,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h.inc"
+#include "tilewright/dialect/exec/ExecEnums.h"
 
 #define GET_ATTRDEF_CLASSES
 #include "tilewright/dialect/exec/ExecAttrs.h.inc"
@@ -23,8 +26,12 @@
 
 namespace tilewright::exec {
 
-/// A word of the module's `exec.target`, as "kind" or "chip"; empty if it has none.
-llvm::StringRef targetWord(mlir::ModuleOp module, llvm::StringRef key);
+/// The target of the module that contains `op`; for a module without a target, a CPU with the
+/// defaults of ExecTarget.td.
+TargetAttr targetOf(mlir::Operation *op);
+
+/// Writes `exec.target`.
+void setTarget(mlir::ModuleOp module, TargetAttr target);
 
 } // namespace tilewright::exec
 

@@ -34,7 +34,7 @@ public:
                         static_cast<unsigned>(relation.positions.size()), index, context),
          mayLeave, std::move(spread)});
   }
-  /// An operand that is read at the result's own index, or a scalar.
+  /// Adds an operand that is read at the result's own index, or a scalar.
   void elementwise(Value value) {
     SmallVector<AffineExpr> index;
     for (int64_t i = 0; i < cast<RankedTensorType>(value.getType()).getRank(); ++i)
@@ -42,7 +42,7 @@ public:
     operand(index);
   }
 
-  /// The value of a scalar operand, moved into [0, limit].
+  /// A symbol for the value of a scalar operand, clamped to [0, limit].
   AffineExpr position(unsigned operand, int64_t limit) {
     relation.positions.push_back({operand, limit});
     return getAffineSymbolExpr(static_cast<unsigned>(relation.positions.size() - 1), context);
@@ -113,7 +113,7 @@ static IndexingRelation relationOf(stablehlo::DynamicSliceOp op) {
        llvm::enumerate(llvm::zip_equal(shapeOf(op.getOperand()), op.getSliceSizes()))) {
     auto [whole, size] = sizes;
     AffineExpr dim = builder.dim(static_cast<int64_t>(i));
-    // All of a dimension leaves no choice of where it begins.
+    // A slice of the whole dimension always starts at 0.
     index.push_back(
         whole == size ? dim : dim + builder.position(static_cast<unsigned>(i + 1), whole - size));
   }
@@ -193,7 +193,8 @@ static IndexingRelation relationOf(stablehlo::DotGeneralOp op) {
     contracted.push_back(lhs[static_cast<size_t>(dim)]);
   Builder builder(op, result, contracted);
 
-  // Result dimensions are the batch, then what is left of lhs, then of rhs.
+  // The dimensions of the result are the batching dimensions, the free dimensions of lhs, and the
+  // free dimensions of rhs.
   auto next = static_cast<int64_t>(dims.getLhsBatchingDimensions().size());
   auto side = [&](ArrayRef<int64_t> shape, ArrayRef<int64_t> batching,
                   ArrayRef<int64_t> contracting) {
@@ -229,8 +230,8 @@ std::optional<int64_t> gatheredDimension(stablehlo::GatherOp op) {
   return dim;
 }
 
-/// Where the operand is gathered from its index is not a function of the result's, so it is written
-/// as 0: who emits the op puts what was computed there.
+/// The operand's index in the gathered dimension depends on the values of the indices, so the map
+/// contains 0 there. The code that emits the op substitutes the computed index.
 static FailureOr<IndexingRelation> relationOf(stablehlo::GatherOp op) {
   std::optional<int64_t> gathered = gatheredDimension(op);
   if (!gathered)
@@ -291,9 +292,9 @@ bool isDataMovement(Operation *op) {
              stablehlo::ConcatenateOp, stablehlo::ConstantOp, stablehlo::IotaOp>(op);
 }
 
-//===- What can be tiled --------------------------------------------------===//
+//===- Tiling -------------------------------------------------------------===//
 
-/// Whether a region over scalars is made of ops that have a meaning for elements.
+/// Whether all ops of a scalar region have scalar semantics and use only values of the region.
 static bool isScalarRegion(Region &region) {
   if (!region.hasOneBlock())
     return false;

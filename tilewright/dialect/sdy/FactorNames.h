@@ -1,4 +1,4 @@
-// The letters that stand for factors in a sharding rule.
+// The names of the factors of a sharding rule.
 #ifndef TILEWRIGHT_DIALECT_SDY_FACTORNAMES_H
 #define TILEWRIGHT_DIALECT_SDY_FACTORNAMES_H
 
@@ -10,12 +10,12 @@
 
 namespace tilewright::sdy {
 
-/// The name of factor `index`: `i` to `z`, then `z_1`, `z_2`, ... A negative
-/// index, which no rule may have, is written as the number.
+/// The name of factor `index`: `i` to `z`, then `z_1`, `z_2`, ... A negative index, which is
+/// invalid in a rule, is written as the number.
 std::string factorName(int64_t index);
 
-/// Takes one factor name off the front of `names`, which may hold several in a
-/// row (`ijz_2`), and returns its index; nothing where none is there.
+/// Removes the first factor name of a sequence such as `ijz_2` and returns its index; nullopt if
+/// `names` does not begin with a factor name.
 std::optional<int64_t> takeFactorName(llvm::StringRef &names);
 
 } // namespace tilewright::sdy

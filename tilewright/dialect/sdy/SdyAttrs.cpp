@@ -1,4 +1,4 @@
-// The rules that an sdy attribute can check by itself, and its small queries.
+// Verifiers of sdy attributes that need no symbol table, and queries on these attributes.
 #include "tilewright/dialect/sdy/FactorNames.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 
@@ -18,7 +18,7 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 // Meshes and axes
 //===----------------------------------------------------------------------===//
 
-/// Product of the axis sizes, or nothing where it does not fit.
+/// Product of the axis sizes, or nullopt on overflow.
 static std::optional<int64_t> countDevices(ArrayRef<MeshAxisAttr> axes) {
   int64_t devices = 1;
   for (MeshAxisAttr axis : axes) {
@@ -41,8 +41,8 @@ LogicalResult MeshAxisAttr::verify(EmitError emitError, StringRef name, int64_t 
 static LogicalResult verifyDeviceIds(EmitError emitError, int64_t devices,
                                      ArrayRef<int64_t> deviceIds) {
   if (static_cast<int64_t>(deviceIds.size()) != devices)
-    return emitError() << "a mesh needs one device id for each device, got " << deviceIds.size()
-                       << " ids for axes that span " << devices << " devices";
+    return emitError() << "mesh must have one device id for each device, got " << deviceIds.size()
+                       << " ids for " << devices << " devices";
   llvm::BitVector seen(deviceIds.size());
   for (int64_t id : deviceIds) {
     if (id < 0 || id >= devices)
@@ -59,18 +59,18 @@ LogicalResult MeshAttr::verify(EmitError emitError, ArrayRef<MeshAxisAttr> axes,
                                ArrayRef<int64_t> deviceIds) {
   if (axes.empty()) {
     if (deviceIds.size() > 1)
-      return emitError() << "a mesh without axes is on at most one device, got " << deviceIds.size()
-                         << " device ids";
+      return emitError() << "a mesh without axes must have at most one device id, got "
+                         << deviceIds.size();
     if (!deviceIds.empty() && deviceIds.front() < 0)
       return emitError() << "a device id must not be negative, got " << deviceIds.front();
     return success();
   }
   if (axes.size() > maxAxes)
-    return emitError() << "a mesh has at most " << maxAxes << " axes, got " << axes.size();
+    return emitError() << "a mesh must have at most " << maxAxes << " axes, got " << axes.size();
   llvm::StringSet<> names;
   for (MeshAxisAttr axis : axes)
     if (!names.insert(axis.getName()).second)
-      return emitError() << "the axes of a mesh must have different names, got \"" << axis.getName()
+      return emitError() << "the axes of a mesh must have unique names, got \"" << axis.getName()
                          << "\" twice";
   std::optional<int64_t> devices = countDevices(axes);
   if (!devices)
@@ -120,8 +120,7 @@ LogicalResult ManualAxesAttr::verify(EmitError emitError, ArrayRef<StringAttr> a
   llvm::StringSet<> names;
   for (StringAttr axis : axes)
     if (!names.insert(axis.getValue()).second)
-      return emitError() << "manual axes must be different, got \"" << axis.getValue()
-                         << "\" twice";
+      return emitError() << "manual axes must be unique, got \"" << axis.getValue() << "\" twice";
   return success();
 }
 
@@ -135,10 +134,8 @@ LogicalResult DimensionShardingAttr::verify(EmitError emitError, ArrayRef<AxisRe
     return emitError() << "the priority of a dimension sharding must not be negative, got "
                        << *priority;
   if (priority && isClosed && axes.empty())
-    return emitError()
-           << "a closed dimension without axes has nothing to decide, so it cannot have "
-              "a priority, got p"
-           << *priority;
+    return emitError() << "a closed dimension sharding without axes must not have a priority, got p"
+                       << *priority;
   return success();
 }
 
@@ -147,10 +144,11 @@ LogicalResult TensorShardingAttr::verify(EmitError emitError, Attribute meshOrRe
                                          ArrayRef<AxisRefAttr> replicated,
                                          ArrayRef<AxisRefAttr> unreduced, Reduction reduction) {
   if (!isa_and_nonnull<MeshAttr, FlatSymbolRefAttr>(meshOrRef))
-    return emitError() << "a sharding is on a mesh or on the name of one, got " << meshOrRef;
-  // A number read from a file need not be one of the enumeration's.
+    return emitError() << "sharding must refer to a mesh or to the name of a mesh, got "
+                       << meshOrRef;
+  // A number read from a file is not necessarily a value of the enum.
   if (!symbolizeReduction(static_cast<uint32_t>(reduction)))
-    return emitError() << "a reduction is 0 (sum), 1 (max) or 2 (min), got "
+    return emitError() << "reduction must be 0 (sum), 1 (max) or 2 (min), got "
                        << static_cast<uint32_t>(reduction);
   if (unreduced.empty() && reduction != Reduction::Sum)
     return emitError() << "only a sharding with unreduced axes can have a reduction, got '"
@@ -170,7 +168,7 @@ bool TensorShardingAttr::hasNoAxes() const {
 
 LogicalResult DimMappingAttr::verify(EmitError emitError, ArrayRef<int64_t> factors) {
   if (factors.empty())
-    return emitError() << "a dimension is mapped to at least one factor, got none";
+    return emitError() << "a dimension must be mapped to at least one factor, got none";
   return success();
 }
 
@@ -181,11 +179,12 @@ public:
   RuleChecker(EmitError emitError, ArrayRef<int64_t> factorSizes)
       : emitError(emitError), sizes(factorSizes) {}
 
-  /// Checks the mappings of one side, `kind`, and adds their factors to `used`.
+  /// Checks the mappings of all operands or all results (`kind`), and adds their factors to `used`.
   LogicalResult verifyMappings(StringRef kind, ArrayRef<TensorMappingAttr> mappings,
                                llvm::BitVector &used) const {
     if (mappings.empty())
-      return emitError() << "a sharding rule has at least one " << kind << " mapping, got none";
+      return emitError() << "a sharding rule must have at least one " << kind
+                         << " mapping, got none";
     for (auto [index, mapping] : llvm::enumerate(mappings)) {
       llvm::DenseSet<int64_t> usedHere;
       for (DimMappingAttr dim : mapping.getDimMappings())
@@ -197,22 +196,22 @@ public:
                                << " must use each factor once, got '" << factorName(factor)
                                << "' twice";
           if (sizes[factor] == 1 && dim.getFactorIndices().size() > 1)
-            return emitError() << "a dimension made of several factors cannot have one of size 1, "
-                                  "got '"
-                               << factorName(factor) << "' in " << kind << " mapping " << index;
+            return emitError()
+                   << "a dimension with several factors must not have a factor of size 1, got '"
+                   << factorName(factor) << "' in " << kind << " mapping " << index;
           used.set(factor);
         }
     }
     return success();
   }
 
-  /// Checks that `group` is in order, without repetition, and in range.
+  /// Checks that `group` is strictly increasing and in range.
   LogicalResult verifyGroup(StringRef name, ArrayRef<int64_t> group) const {
     for (size_t i = 0; i < group.size(); ++i) {
       if (failed(verifyInRange(group[i])))
         return failure();
       if (i > 0 && group[i - 1] >= group[i])
-        return emitError() << "the " << name << " factors must be in order and different, got '"
+        return emitError() << name << " factors must be strictly increasing, got '"
                            << factorName(group[i]) << "' after '" << factorName(group[i - 1])
                            << "'";
     }
@@ -246,12 +245,13 @@ LogicalResult OpShardingRuleAttr::verify(EmitError emitError, ArrayRef<int64_t> 
     return failure();
   used |= inResults;
   for (auto [factor, size] : llvm::enumerate(factorSizes)) {
-    if (size < 1)
-      return emitError() << "the size of a factor must be at least 1, got " << factorName(factor)
+    // JAX writes a factor of size 0 for a dimension of size 0, such as matrices without rows.
+    if (size < 0)
+      return emitError() << "the size of a factor must not be negative, got " << factorName(factor)
                          << "=" << size;
     if (!used.test(factor))
-      return emitError() << "each factor must be used in a mapping, got " << factorName(factor)
-                         << "=" << size << " in none";
+      return emitError() << "each factor must be used in a mapping, but " << factorName(factor)
+                         << "=" << size << " is unused";
   }
 
   llvm::BitVector grouped(factorSizes.size());
@@ -264,10 +264,9 @@ LogicalResult OpShardingRuleAttr::verify(EmitError emitError, ArrayRef<int64_t> 
       return failure();
     for (int64_t factor : group) {
       if (grouped.test(factor))
-        return emitError()
-               << "a factor is reduction, need_replication or permutation, not several, "
-                  "got '"
-               << factorName(factor) << "' again in " << name;
+        return emitError() << "a factor must be in at most one of reduction, need_replication and "
+                              "permutation, got '"
+                           << factorName(factor) << "' again in " << name;
       grouped.set(factor);
     }
   }
@@ -275,10 +274,8 @@ LogicalResult OpShardingRuleAttr::verify(EmitError emitError, ArrayRef<int64_t> 
     return failure();
   for (int64_t factor : reductionFactors)
     if (inResults.test(factor))
-      return emitError()
-             << "a reduction factor is summed away, so it cannot be in a result mapping, "
-                "got '"
-             << factorName(factor) << "'";
+      return emitError() << "a reduction factor must not be in a result mapping, got '"
+                         << factorName(factor) << "'";
   return success();
 }
 
@@ -289,10 +286,10 @@ LogicalResult OpShardingRuleAttr::verify(EmitError emitError, ArrayRef<int64_t> 
 LogicalResult AllToAllParamAttr::verify(EmitError emitError, ArrayRef<AxisRefAttr> axes,
                                         int64_t source, int64_t target) {
   if (axes.empty())
-    return emitError() << "an all-to-all parameter moves at least one axis, got none";
+    return emitError() << "an all-to-all parameter must move at least one axis, got none";
   if (source < 0 || target < 0 || source == target)
-    return emitError()
-           << "an all-to-all parameter moves axes between two different dimensions, got " << source
-           << " and " << target;
+    return emitError() << "an all-to-all parameter must move axes between two different "
+                          "non-negative dimensions, got "
+                       << source << " and " << target;
   return success();
 }

@@ -6,9 +6,8 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "tilewright/dialect/sdy/SdyDialect.td"
 
-// An attribute's own verifier holds the rules that need nothing but the
-// attribute. Those that need a mesh looked up or a tensor type are in
-// VerifySharding.cpp.
+// The verifiers of attributes check the rules that concern only the attribute.
+// VerifySharding.cpp checks those that need a mesh by name or a tensor type.
 class Sdy_Attr<string name, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<Sdy_Dialect, name, traits> {
   let mnemonic = attrMnemonic;
@@ -19,27 +18,27 @@ class Sdy_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 //===----------------------------------------------------------------------===//
 
 def Sdy_MeshAxis : Sdy_Attr<"MeshAxis", "mesh_axis"> {
-  let summary = "An axis of a mesh and how many devices lie along it: `\"x\"=4`.";
+  let summary = "An axis of a mesh and the number of devices along it: `\"x\"=4`.";
   let parameters = (ins StringRefParameter<"">:$name, "int64_t":$size);
   let assemblyFormat = "`` $name `` `=` `` $size";
   let genVerifyDecl = 1;
 }
 
 def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
-  let summary = "Devices in a grid with named axes.";
+  let summary = "A grid of devices with named axes.";
   let description = [{
-    Device number `n` is at the row-major position `n` of the grid, unless
-    `device_ids` gives another order.
+    Device `n` is at row-major position `n` of the grid, unless `device_ids`
+    specifies another order.
 
     ```mlir
     #sdy.mesh<["x"=2, "y"=4]>                       // devices 0 to 7, two rows of four
     #sdy.mesh<["x"=4], device_ids=[0, 2, 1, 3]>     // the middle two swapped
-    #sdy.mesh<[], device_ids=[3]>                   // everything on device 3: a maximal mesh
-    #sdy.mesh<[]>                                   // empty: to be replaced by a real one
+    #sdy.mesh<[], device_ids=[3]>                   // only device 3: a maximal mesh
+    #sdy.mesh<[]>                                   // empty: a placeholder for a real mesh
     ```
 
-    Device ids that are in order anyway are dropped when the attribute is
-    built, so that equal meshes are equal attributes.
+    The builder drops device ids in the default order, so that equal meshes are
+    equal attributes.
   }];
   let parameters = (ins
     OptionalArrayRefParameter<"MeshAxisAttr">:$axes,
@@ -54,8 +53,8 @@ def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
   }]>];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// More axes than this are refused: checks of a sharding are then bounded,
-    /// whatever a file says.
+    /// Meshes with more axes are rejected, which bounds the time to check a
+    /// sharding of an untrusted file.
     static constexpr size_t maxAxes = 64;
 
     bool isEmpty() const { return getAxes().empty() && getDeviceIds().empty(); }
@@ -66,7 +65,7 @@ def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
     /// Position of the axis called `name` among the axes.
     std::optional<size_t> findAxis(::llvm::StringRef name) const;
 
-    /// Whether `deviceIds` are those that leaving them out would mean.
+    /// Whether `deviceIds` are in the default order.
     static bool isInOrder(::llvm::ArrayRef<MeshAxisAttr> axes, ::llvm::ArrayRef<int64_t> deviceIds);
   }];
 }
@@ -74,8 +73,8 @@ def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
 def Sdy_SubAxisInfo : Sdy_Attr<"SubAxisInfo", "sub_axis_info"> {
   let summary = "A factor of an axis: `(pre_size)size`.";
   let description = [{
-    Split an axis of size 12 as 2 x 3 x 2: the middle factor is `(2)3`, for
-    there are 2 devices to its left in row-major order, and 3 along it.
+    If an axis of size 12 is split into 2 x 3 x 2, the middle factor is `(2)3`:
+    the product of the factors to its left is 2, and its own size is 3.
   }];
   let parameters = (ins "int64_t":$pre_size, "int64_t":$size);
   let assemblyFormat = "`(` $pre_size `)` `` $size";
@@ -89,13 +88,13 @@ def Sdy_AxisRef : Sdy_Attr<"AxisRef", "axis_ref"> {
     OptionalParameter<"SubAxisInfoAttr">:$sub_axis_info);
   let assemblyFormat = "`` $name (`` `:` `` $sub_axis_info^)?";
   let extraClassDeclaration = [{
-    /// Number of devices along this reference. The axis is in `mesh`.
+    /// Number of devices along this reference. `mesh` must have the axis.
     int64_t getSize(MeshAttr mesh) const;
   }];
 }
 
 def Sdy_AxisRefList : ArrayOfAttr<Sdy_Dialect, "AxisRefList", "axis_ref_list", "AxisRefAttr"> {
-  let summary = "Axes in an order that matters: `{\"x\", \"y\":(1)2}`.";
+  let summary = "An ordered list of axes: `{\"x\", \"y\":(1)2}`.";
   let assemblyFormat = "`{` (`}`) : ($value^ `` `}`)?";
 }
 
@@ -105,7 +104,7 @@ def Sdy_ListOfAxisRefLists
 }
 
 def Sdy_ManualAxes : ArrayOfAttr<Sdy_Dialect, "ManualAxes", "manual_axes", "::mlir::StringAttr"> {
-  let summary = "The axes over which a region is written per device: `{\"x\", \"y\"}`.";
+  let summary = "The axes along which a manual computation operates on shards: `{\"x\", \"y\"}`.";
   let assemblyFormat = "`{` (`}`) : ($value^ `` `}`)?";
   let genVerifyDecl = 1;
 }
@@ -115,10 +114,10 @@ def Sdy_ManualAxes : ArrayOfAttr<Sdy_Dialect, "ManualAxes", "manual_axes", "::ml
 //===----------------------------------------------------------------------===//
 
 def Sdy_DimensionSharding : Sdy_Attr<"DimensionSharding", "dimension_sharding"> {
-  let summary = "The axes that cut one dimension, outermost first.";
+  let summary = "The axes that shard one dimension, major axis first.";
   let description = [{
     `{"x", "y"}` is closed: exactly these axes. `{"x", ?}` is open: a
-    partitioner may append more. `{"x"}p1` has priority 1; 0 decides first.
+    partitioner may append axes. `{"x"}p1` has priority 1; priority 0 is propagated first.
   }];
   let parameters = (ins
     OptionalArrayRefParameter<"AxisRefAttr">:$axes,
@@ -128,20 +127,20 @@ def Sdy_DimensionSharding : Sdy_Attr<"DimensionSharding", "dimension_sharding"> 
   let genVerifyDecl = 1;
 }
 
-def Sdy_Reduction : I32Enum<"Reduction", "how unreduced pieces combine", [
+def Sdy_Reduction : I32Enum<"Reduction", "the reduction that combines unreduced shards", [
     I32EnumCase<"Sum", 0, "sum">, I32EnumCase<"Max", 1, "max">, I32EnumCase<"Min", 2, "min">]> {
   let cppNamespace = Sdy_Dialect.cppNamespace;
 }
 
 def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
-  let summary = "How one tensor lies on a mesh.";
+  let summary = "The sharding of one tensor over a mesh.";
   let description = [{
     ```mlir
-    #sdy.sharding<@mesh, [{"x"}, {} ]>                      // rows cut over x, replicated over the rest
-    #sdy.sharding<@mesh, [{"x"}, {?} ], replicated={"y"}>   // nothing may be cut over y later
-    #sdy.sharding<@mesh, [{}, {} ], unreduced={"y"}>        // the sum over y is still to be taken
+    #sdy.sharding<@mesh, [{"x"}, {} ]>                      // rows sharded over x, replicated over all other axes
+    #sdy.sharding<@mesh, [{"x"}, {?} ], replicated={"y"}>   // must stay replicated over y
+    #sdy.sharding<@mesh, [{}, {} ], unreduced={"y"}>        // the sum over y is still to be computed
     #sdy.sharding<@mesh, [{}, {} ], unreduced=max{"y"}>     // the maximum over y
-    #sdy.sharding<mesh<["x"=2]>, [{"x"} ]>                  // a mesh without a name
+    #sdy.sharding<mesh<["x"=2]>, [{"x"} ]>                  // an inline mesh
     ```
   }];
   let parameters = (ins
@@ -158,7 +157,7 @@ def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
   let extraClassDeclaration = [{
     size_t getRank() const { return getDimShardings().size(); }
 
-    /// Whether the sharding names no axis at all.
+    /// Whether the sharding has no axes.
     bool hasNoAxes() const;
   }];
 }
@@ -176,7 +175,7 @@ def Sdy_TensorShardingPerValue
 //===----------------------------------------------------------------------===//
 
 def Sdy_DimMapping : Sdy_Attr<"DimMapping", "dim_mapping"> {
-  let summary = "The factors that one dimension is made of: `i`, or `ij` for a product.";
+  let summary = "The factors of one dimension: `i`, or `ij` for a product.";
   let parameters = (ins OptionalArrayRefParameter<"int64_t">:$factor_indices);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -189,19 +188,19 @@ def Sdy_TensorMapping : Sdy_Attr<"TensorMapping", "tensor_mapping"> {
 }
 
 def Sdy_OpShardingRule : Sdy_Attr<"OpShardingRule", "op_sharding_rule"> {
-  let summary = "Which dimensions of an op's operands and results go together.";
+  let summary = "The correspondence of the dimensions of an op's operands and results.";
   let description = [{
-    Dimensions that share a factor may be cut the same way. Factors are written
-    `i` to `z`, then `z_1`, `z_2`, ...
+    Dimensions that share a factor can be sharded in the same way. Factors are
+    named `i` to `z`, then `z_1`, `z_2`, ...
 
     ```mlir
     #sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=4} reduction={k}>
     ```
 
-    Cutting a `reduction` factor leaves partial results to combine; a
-    `need_replication` factor must be whole; a cut `permutation` factor needs
-    neighbours to exchange data; nothing is propagated along a
-    `blocked_propagation` factor. `custom` marks a rule that a user wrote.
+    Sharding a `reduction` factor leaves partial results to combine; a
+    `need_replication` factor must be replicated; sharding a `permutation` factor
+    requires communication between neighbours; shardings are not propagated along
+    a `blocked_propagation` factor. `custom` marks a rule written by a user.
   }];
   let parameters = (ins
     OptionalArrayRefParameter<"int64_t">:$factor_sizes,
@@ -229,7 +228,7 @@ def Sdy_OpShardingRule : Sdy_Attr<"OpShardingRule", "op_sharding_rule"> {
 //===----------------------------------------------------------------------===//
 
 def Sdy_AllToAllParam : Sdy_Attr<"AllToAllParam", "all_to_all_param"> {
-  let summary = "Axes that move from cutting one dimension to cutting another: `{\"x\"}: 0->2`.";
+  let summary = "Axes that an all-to-all moves from one dimension to another: `{\"x\"}: 0->2`.";
   let parameters = (ins
     ArrayRefParameter<"AxisRefAttr">:$axes, "int64_t":$src_dim, "int64_t":$tgt_dim);
   let assemblyFormat = "`` `{` $axes `}` `` `:` $src_dim `` `->` `` $tgt_dim";
@@ -238,7 +237,7 @@ def Sdy_AllToAllParam : Sdy_Attr<"AllToAllParam", "all_to_all_param"> {
 
 def Sdy_AllToAllParamList
     : ArrayOfAttr<Sdy_Dialect, "AllToAllParamList", "all_to_all_param_list", "AllToAllParamAttr"> {
-  let summary = "Several such moves, done at once.";
+  let summary = "Several all-to-all parameters, applied at once.";
 }
 
 #endif // TILEWRIGHT_DIALECT_SDY_SDYATTRS_TD

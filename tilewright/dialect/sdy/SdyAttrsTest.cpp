@@ -1,4 +1,4 @@
-// What text cannot say, and so lit cannot test: attributes built by import.
+// Tests attributes that import can build but text cannot express, so that lit cannot test them.
 #include "tilewright/dialect/sdy/SdyDialect.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -32,7 +32,7 @@ TEST_F(SdyAttrs, AReductionOutsideTheEnumerationIsRefused) {
       Reduction(7));
 
   EXPECT_FALSE(sharding);
-  EXPECT_THAT(message, HasSubstr("a reduction is 0 (sum), 1 (max) or 2 (min), got 7"));
+  EXPECT_THAT(message, HasSubstr("reduction must be 0 (sum), 1 (max) or 2 (min), got 7"));
 }
 
 TEST_F(SdyAttrs, AShardingNeedsAMeshOrTheNameOfOne) {
@@ -42,13 +42,13 @@ TEST_F(SdyAttrs, AShardingNeedsAMeshOrTheNameOfOne) {
       Reduction::Sum);
 
   EXPECT_FALSE(sharding);
-  EXPECT_THAT(message, HasSubstr("a sharding is on a mesh or on the name of one"));
+  EXPECT_THAT(message, HasSubstr("sharding must refer to a mesh or to the name of a mesh"));
 }
 
 TEST_F(SdyAttrs, ADimensionMappedToNoFactorIsRefused) {
   EXPECT_FALSE(
       DimMappingAttr::getChecked([&] { return emitError(); }, &context, ArrayRef<int64_t>()));
-  EXPECT_THAT(message, HasSubstr("a dimension is mapped to at least one factor, got none"));
+  EXPECT_THAT(message, HasSubstr("a dimension must be mapped to at least one factor, got none"));
 }
 
 TEST_F(SdyAttrs, MeshesThatSayTheSameAreTheSame) {

@@ -9,9 +9,9 @@ using namespace tilewright::sdy;
 #include "tilewright/dialect/sdy/SdyDialect.cpp.inc"
 
 namespace {
-/// Checks the shardings of a function's arguments and results. The hooks of
-/// the dialect could do this without an interface, but they have no symbol
-/// table at hand, and one search of the module for each argument is quadratic.
+/// Checks the shardings of a function's arguments and results. This is an interface because the
+/// dialect's attribute hooks have no symbol table, and searching the module for the mesh of each
+/// argument would be quadratic.
 struct FunctionShardings : SymbolUserOpInterface::ExternalModel<FunctionShardings, func::FuncOp> {
   LogicalResult verifySymbolUses(Operation *op, SymbolTableCollection &symbols) const {
     auto function = cast<func::FuncOp>(op);
@@ -57,8 +57,8 @@ static LogicalResult verifyMappings(Operation *op, StringRef kind, TypeRange typ
   for (auto [index, type, mapping] : llvm::enumerate(types, mappings)) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
-      return op->emitOpError() << "with a sharding rule must have ranked tensors only, got " << kind
-                               << " " << index << " of type " << type;
+      return op->emitOpError() << "sharding rule requires ranked tensors, got " << kind << " "
+                               << index << " of type " << type;
     if (static_cast<int64_t>(mapping.getDimMappings().size()) != tensor.getRank())
       return op->emitOpError() << "sharding rule must map each dimension of " << kind << " "
                                << index << ", got " << mapping.getDimMappings().size()
@@ -68,8 +68,8 @@ static LogicalResult verifyMappings(Operation *op, StringRef kind, TypeRange typ
 }
 
 LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
-  // What a sharding says is checked with a symbol table at hand: see
-  // TensorShardingPerValueAttr::verifySymbolUses.
+  // TensorShardingPerValueAttr::verifySymbolUses checks the contents of the sharding, because it
+  // has a symbol table.
   if (attr.getName() == shardingName && !isa<TensorShardingPerValueAttr>(attr.getValue()))
     return op->emitOpError() << "attribute 'sdy.sharding' must be a #sdy.sharding_per_value, got "
                              << attr.getValue();
@@ -85,7 +85,7 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute
   return verifyMappings(op, "result", op->getResultTypes(), rule.getResultMappings());
 }
 
-/// Checks the kind of a `sdy.sharding` on an argument or result.
+/// Checks that `sdy.sharding` on an argument or result is a #sdy.sharding.
 static LogicalResult verifyKind(Operation *op, StringRef kind, unsigned index,
                                 NamedAttribute attr) {
   if (attr.getName() == SdyDialect::shardingName && !isa<TensorShardingAttr>(attr.getValue()))

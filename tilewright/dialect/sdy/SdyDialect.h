@@ -1,7 +1,7 @@
-// The `sdy` dialect: meshes, shardings, and regions written per device.
+// The `sdy` dialect (Shardy): meshes, shardings, and manual computations.
 //
-// To build attributes from data that may be wrong, call `getChecked`; `get`
-// asserts that its arguments are right.
+// To build attributes from untrusted data, call `getChecked`; `get` asserts that its arguments are
+// valid.
 #ifndef TILEWRIGHT_DIALECT_SDY_SDYDIALECT_H
 #define TILEWRIGHT_DIALECT_SDY_SDYDIALECT_H
 

@@ -6,14 +6,14 @@ include "mlir/IR/DialectBase.td"
 def Sdy_Dialect : Dialect {
   let name = "sdy";
   let cppNamespace = "::tilewright::sdy";
-  let summary = "How tensors are cut into pieces over a mesh of devices.";
+  let summary = "Shardings of tensors over meshes of devices.";
   let description = [{
     The part of Shardy's public dialect that portable artifacts carry: named
     meshes, shardings of function arguments, results and op results, and
-    regions written per device. The textual form and the encoding are
-    Shardy's; what a sharding may say is checked here.
+    manual computations. The textual form and the encoding are Shardy's; the
+    verifiers are ours.
 
-    Shardings hang on foreign ops as discardable attributes: `sdy.sharding` (a
+    Shardings of ops of other dialects are discardable attributes: `sdy.sharding` (a
     `#sdy.sharding` on function arguments and results, a
     `#sdy.sharding_per_value` on any other op) and `sdy.sharding_rule`.
   }];

@@ -1,5 +1,5 @@
-// How sdy attributes and ops are written, and the generated code that calls
-// these functions. The syntax is Shardy's, so that text can be exchanged.
+// The syntax of sdy attributes and ops, which is Shardy's, and the generated code that calls these
+// functions.
 #include "tilewright/dialect/sdy/FactorNames.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 
@@ -16,7 +16,7 @@ using namespace tilewright::sdy;
 // Factor names
 //===----------------------------------------------------------------------===//
 
-/// Index of the factor called `z`, the last with a letter of its own.
+/// Index of factor `z`, the last with a single letter as its name.
 static constexpr int64_t lastLetter = 'z' - 'i';
 
 std::string tilewright::sdy::factorName(int64_t index) {
@@ -54,7 +54,7 @@ static ParseResult parseFactorNames(AsmParser &parser, SmallVectorImpl<int64_t> 
     std::optional<int64_t> factor = takeFactorName(rest);
     if (!factor)
       return parser.emitError(loc)
-             << "factors are written i to z, then z_1, z_2, ..., got '" << names << "'";
+             << "expected factor names (i to z, then z_1, z_2, ...), got '" << names << "'";
     factors.push_back(*factor);
     names = rest;
   } while (!names.empty());
@@ -77,7 +77,7 @@ static ParseResult parseFactorName(AsmParser &parser, int64_t &factor) {
 // Shardings
 //===----------------------------------------------------------------------===//
 
-/// Parses `p<number>` where a priority follows.
+/// Parses an optional priority `p<number>`.
 static ParseResult parseOptionalPriority(AsmParser &parser, std::optional<int64_t> &priority) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
@@ -88,7 +88,7 @@ static ParseResult parseOptionalPriority(AsmParser &parser, std::optional<int64_
   bool wellFormed = digits.consume_front("p") && llvm::all_of(digits, llvm::isDigit) &&
                     (digits == "0" || !digits.starts_with("0")) && !digits.getAsInteger(10, value);
   if (!wellFormed)
-    return parser.emitError(loc) << "a priority is written p0, p1, p2, ..., got '" << keyword
+    return parser.emitError(loc) << "expected a priority (p0, p1, p2, ...), got '" << keyword
                                  << "'";
   priority = value;
   return success();
@@ -101,7 +101,7 @@ Attribute DimensionShardingAttr::parse(AsmParser &parser, Type) {
   auto parseAxisOrQuestion = [&]() -> ParseResult {
     if (!isClosed)
       return parser.emitError(parser.getCurrentLocation(),
-                              "'?' must be the last in a dimension sharding");
+                              "'?' must be the last entry of a dimension sharding");
     if (succeeded(parser.parseOptionalQuestion())) {
       isClosed = false;
       return success();
@@ -226,7 +226,7 @@ void DimMappingAttr::print(AsmPrinter &printer) const {
     printer << factorName(factor);
 }
 
-/// Parses `{i=2, j=4}`. Factors are listed in their order, none left out.
+/// Parses `{i=2, j=4}`. The list must contain every factor, in order.
 static ParseResult parseFactorSizes(AsmParser &parser, SmallVector<int64_t> &sizes) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalBraces, [&]() -> ParseResult {
     SMLoc loc = parser.getCurrentLocation();
@@ -234,9 +234,9 @@ static ParseResult parseFactorSizes(AsmParser &parser, SmallVector<int64_t> &siz
     if (parseFactorName(parser, factor))
       return failure();
     if (factor != static_cast<int64_t>(sizes.size()))
-      return parser.emitError(loc)
-             << "factor sizes are listed in the order i, j, k, ..., expected '"
-             << factorName(sizes.size()) << "', got '" << factorName(factor) << "'";
+      return parser.emitError(loc) << "expected the size of factor '" << factorName(sizes.size())
+                                   << "' (sizes are listed in the order i, j, k, ...), got '"
+                                   << factorName(factor) << "'";
     return failure(parser.parseEqual() || parser.parseInteger(sizes.emplace_back()));
   });
 }
@@ -251,7 +251,7 @@ static void printFactorSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
   printer << "}";
 }
 
-/// Parses `name={i, k}` where it follows.
+/// Parses an optional `name={i, k}`.
 static ParseResult parseFactorGroup(AsmParser &parser, SmallVector<int64_t> &factors,
                                     StringRef name) {
   if (failed(parser.parseOptionalKeyword(name)))
@@ -285,7 +285,7 @@ static void printIsCustomRule(AsmPrinter &printer, bool isCustom) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Parses `[<@mesh, […]>, …]`: shardings without their `#sdy.sharding`.
+/// Parses `[<@mesh, […]>, …]`: shardings without the `#sdy.sharding` prefix.
 static ParseResult parseStrippedShardings(OpAsmParser &parser, TensorShardingPerValueAttr &attr) {
   SmallVector<TensorShardingAttr> shardings;
   auto parseSharding = [&]() -> ParseResult {
@@ -308,7 +308,7 @@ static void printStrippedShardings(OpAsmPrinter &printer, Operation *,
   printer << "]";
 }
 
-/// Parses `(%a: type, …) { … }`: a region whose arguments stand before it.
+/// Parses `(%a: type, …) { … }`: a region preceded by its arguments.
 static ParseResult parseBodyWithArguments(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true,

@@ -1,5 +1,5 @@
-// Verifiers of the sdy ops. They need meshes by name, so they run when the
-// symbol table of the module is verified, and look up each name once.
+// Verifiers of the sdy ops. They look up meshes by name, so they run when the module verifies its
+// symbol uses, with a shared symbol table.
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/sdy/VerifySharding.h"
 
@@ -16,15 +16,15 @@ LogicalResult ShardingConstraintOp::verifySymbolUses(SymbolTableCollection &symb
 
 LogicalResult TensorShardingPerValueAttr::verifySymbolUses(Operation *op,
                                                            SymbolTableCollection &symbols) const {
-  // On another attribute's name it says nothing about the results of the op.
+  // An attribute with any other name does not describe the op's results.
   if (op->getDiscardableAttr(SdyDialect::shardingName) != *this)
     return success();
   return verifyShardings(*this, op->getResultTypes(), "result", op, symbols);
 }
 
 namespace {
-/// Checks one side of a manual computation: the operands and the body's
-/// arguments, or the results and what the body returns.
+/// Checks one side of a manual computation: the operands and the body's arguments, or the results
+/// and the values that the body returns.
 struct SideChecker {
   ManualComputationOp op;
   SymbolTableCollection &symbols;
@@ -46,7 +46,7 @@ private:
 LogicalResult SideChecker::verify(TypeRange globalTypes, TypeRange localTypes,
                                   TensorShardingPerValueAttr shardings) {
   if (globalTypes.size() != localTypes.size())
-    return op.emitOpError() << "must have as many " << kind << "s as its body, got "
+    return op.emitOpError() << "must have the same number of " << kind << "s as its body, got "
                             << globalTypes.size() << " and " << localTypes.size();
   if (shardings.getShardings().size() != globalTypes.size())
     return op.emitOpError() << "must have one sharding for each " << kind << ", got "
@@ -63,8 +63,8 @@ LogicalResult SideChecker::verify(TypeRange globalTypes, TypeRange localTypes,
       return failure();
     if (*expected != localType)
       return op.emitOpError() << kind << " " << index << " of type " << globalType
-                              << " has pieces of type " << *expected
-                              << ", which the body must use, got " << localType;
+                              << " has shards of type " << *expected << ", but the body uses "
+                              << localType;
   }
   return success();
 }
@@ -74,15 +74,15 @@ LogicalResult SideChecker::verifyManualAxesFirst(size_t index, TensorShardingAtt
     ArrayRef<AxisRefAttr> axes = dimSharding.getAxes();
     for (size_t i = 1; i < axes.size(); ++i)
       if (isManual(axes[i]) && !isManual(axes[i - 1]))
-        return op.emitOpError()
-               << kind << " " << index << " dimension " << dim
-               << " must be cut over manual axes before free ones, got manual axis \""
-               << axes[i].getName() << "\" after free axis \"" << axes[i - 1].getName() << "\"";
+        return op.emitOpError() << kind << " " << index << " dimension " << dim
+                                << " must list manual axes before free axes, got manual axis \""
+                                << axes[i].getName() << "\" after free axis \""
+                                << axes[i - 1].getName() << "\"";
   }
   return success();
 }
 
-/// The type of one device's piece: each dimension divided by its manual axes.
+/// The type of one device's shard: each dimension is divided by the sizes of its manual axes.
 FailureOr<Type> SideChecker::localTypeOf(size_t index, Type globalType,
                                          TensorShardingAttr sharding) {
   auto tensor = dyn_cast<RankedTensorType>(globalType);
@@ -99,15 +99,15 @@ FailureOr<Type> SideChecker::localTypeOf(size_t index, Type globalType,
       continue;
     if (shape[dim] % pieces != 0)
       return op.emitOpError() << kind << " " << index << " dimension " << dim << " of size "
-                              << shape[dim] << " must be divisible by its manual axes of size "
+                              << shape[dim] << " must be divisible by the size of its manual axes, "
                               << pieces;
     shape[dim] /= pieces;
   }
   return Type(tensor.clone(shape));
 }
 
-/// Checks that the shardings are on one mesh (those on an empty mesh aside),
-/// that it has the manual axes, and that no region around made them manual.
+/// Checks that all shardings use the same mesh (except shardings on an empty mesh), that this mesh
+/// has the manual axes, and that no enclosing region has made these axes manual.
 static LogicalResult verifyManualAxes(ManualComputationOp op, SymbolTableCollection &symbols) {
   ArrayRef<StringAttr> manualAxes = op.getManualAxes();
   if (manualAxes.empty())
@@ -119,20 +119,20 @@ static LogicalResult verifyManualAxes(ManualComputationOp op, SymbolTableCollect
       if (mesh.isEmpty())
         continue;
       if (common && mesh != common)
-        return op.emitOpError() << "must have all shardings on one mesh, got " << common << " and "
-                                << mesh;
+        return op.emitOpError() << "must have all shardings on the same mesh, got " << common
+                                << " and " << mesh;
       common = mesh;
     }
   for (StringAttr axis : manualAxes) {
     if (common && !common.findAxis(axis.getValue()))
       return op.emitOpError() << "manual axis \"" << axis.getValue()
-                              << "\" must be an axis of its mesh, got " << common;
+                              << "\" is not an axis of the mesh of the shardings, " << common;
     for (auto outer = op->getParentOfType<ManualComputationOp>(); outer;
          outer = outer->getParentOfType<ManualComputationOp>())
       if (llvm::is_contained(outer.getManualAxes(), axis)) {
         InFlightDiagnostic diag = op.emitOpError() << "manual axis \"" << axis.getValue()
-                                                   << "\" is already manual here";
-        diag.attachNote(outer.getLoc()) << "by this op's manual_axes";
+                                                   << "\" is already manual in an enclosing region";
+        diag.attachNote(outer.getLoc()) << "the axis is in this op's manual_axes";
         return diag;
       }
   }

@@ -7,8 +7,8 @@ using namespace mlir;
 using namespace tilewright::sdy;
 
 namespace {
-/// The devices along an axis reference: row-major digits [begin, end) of the
-/// axis, both counted as products of sizes. A whole axis of size n is [1, n).
+/// The part of an axis that a reference covers: [1, n) for a whole axis of size n, and [p, p * s)
+/// for the sub-axis of pre-size p and size s.
 struct AxisSpan {
   size_t axis;
   int64_t begin, end;
@@ -23,10 +23,10 @@ class AxisChecker {
 public:
   AxisChecker(MeshAttr mesh, EmitShardingError emitError) : mesh(mesh), emitError(emitError) {}
 
-  /// Checks each reference of one list and that no two neighbours are one.
+  /// Checks each reference of one list, and that no two adjacent references can be merged.
   LogicalResult verifyList(ArrayRef<AxisRefAttr> refs);
 
-  /// As verifyList, for lists whose order means nothing and so is the mesh's.
+  /// Like verifyList, for lists whose order has no meaning; they must be in the order of the mesh.
   LogicalResult verifySortedList(StringRef name, ArrayRef<AxisRefAttr> refs);
 
   /// Checks that no part of an axis occurs twice in the lists seen so far.
@@ -41,7 +41,7 @@ private:
 };
 } // namespace
 
-/// Writes a reference the way it is written in a sharding.
+/// Formats a reference as in a sharding.
 static std::string toString(AxisRefAttr ref) {
   std::string text = ("\"" + ref.getName() + "\"").str();
   if (SubAxisInfoAttr sub = ref.getSubAxisInfo())
@@ -52,8 +52,8 @@ static std::string toString(AxisRefAttr ref) {
 LogicalResult AxisChecker::addSpan(AxisRefAttr ref) {
   std::optional<size_t> axis = mesh.findAxis(ref.getName());
   if (!axis) {
-    InFlightDiagnostic diag = emitError() << "names axis \"" << ref.getName()
-                                          << "\", which its mesh does not have";
+    InFlightDiagnostic diag = emitError() << "refers to axis \"" << ref.getName()
+                                          << "\", which does not exist in its mesh";
     diag.attachNote() << "the mesh is " << mesh;
     return diag;
   }
@@ -65,11 +65,11 @@ LogicalResult AxisChecker::addSpan(AxisRefAttr ref) {
   }
   std::optional<int64_t> end = llvm::checkedMul(sub.getPreSize(), sub.getSize());
   if (!end || axisSize % *end != 0)
-    return emitError() << "names sub-axis " << toString(ref)
+    return emitError() << "refers to sub-axis " << toString(ref)
                        << ", whose pre-size times size must divide the size of the axis, "
                        << axisSize;
   if (sub.getSize() == axisSize)
-    return emitError() << "names sub-axis " << toString(ref)
+    return emitError() << "refers to sub-axis " << toString(ref)
                        << ", which is the whole axis and must be written \"" << ref.getName()
                        << "\"";
   spans.push_back({*axis, sub.getPreSize(), *end, ref});
@@ -85,8 +85,8 @@ LogicalResult AxisChecker::verifyList(ArrayRef<AxisRefAttr> refs) {
     const AxisSpan &previous = spans[spans.size() - 2], &current = spans.back();
     if (previous.axis == current.axis && previous.end == current.begin &&
         previous.begin != current.begin)
-      return emitError() << "names sub-axes " << toString(previous.ref) << " and "
-                         << toString(current.ref) << " one after the other, which must be merged";
+      return emitError() << "refers to adjacent sub-axes " << toString(previous.ref) << " and "
+                         << toString(current.ref) << ", which must be merged";
   }
   return success();
 }
@@ -97,7 +97,7 @@ LogicalResult AxisChecker::verifySortedList(StringRef name, ArrayRef<AxisRefAttr
     return failure();
   for (size_t i = first + 1; i < spans.size(); ++i)
     if (spans[i] < spans[i - 1])
-      return emitError() << "lists its " << name << " axes in an order other than the mesh's, got "
+      return emitError() << "must list its " << name << " axes in the order of the mesh, got "
                          << toString(spans[i].ref) << " after " << toString(spans[i - 1].ref);
   return success();
 }
@@ -113,10 +113,10 @@ LogicalResult AxisChecker::verifyDisjoint() {
     if (left.end > right.begin)
       return emitError() << "uses " << toString(left.ref) << " and " << toString(right.ref)
                          << ", which overlap";
-    // (1)2 and (3)2 of an axis of size 6: no split of the axis has both.
+    // (1)2 and (3)2 of an axis of size 6: no split of the axis contains both.
     if (right.begin % left.end != 0)
       return emitError() << "uses " << toString(left.ref) << " and " << toString(right.ref)
-                         << ", which cannot come from one split of the axis";
+                         << ", which do not belong to the same split of the axis";
   }
   return success();
 }
@@ -130,8 +130,8 @@ MeshAttr tilewright::sdy::lookupMesh(TensorShardingAttr sharding, Operation *fro
   return op ? op.getMesh() : MeshAttr();
 }
 
-/// Checks that no axis of `sharding` is manual in a region around `op`: there
-/// the tensor is already one device's piece along it.
+/// Checks that no axis of `sharding` is manual in a region around `op`, because the tensors in such
+/// a region are already shards along its manual axes.
 static LogicalResult verifyAxesAreFree(TensorShardingAttr sharding, Operation *op,
                                        EmitShardingError emitError) {
   auto outer = op->getParentOfType<ManualComputationOp>();
@@ -145,9 +145,10 @@ static LogicalResult verifyAxesAreFree(TensorShardingAttr sharding, Operation *o
     for (StringAttr manual : outer.getManualAxes())
       for (AxisRefAttr axis : axes)
         if (axis.getName() == manual.getValue()) {
-          InFlightDiagnostic diag = emitError() << "names axis \"" << axis.getName()
-                                                << "\", which is already manual here";
-          diag.attachNote(outer.getLoc()) << "by this op's manual_axes";
+          InFlightDiagnostic diag = emitError()
+                                    << "refers to axis \"" << axis.getName()
+                                    << "\", which is already manual in an enclosing region";
+          diag.attachNote(outer.getLoc()) << "the axis is in this op's manual_axes";
           return diag;
         }
   return success();
@@ -158,28 +159,28 @@ LogicalResult tilewright::sdy::verifySharding(TensorShardingAttr sharding, Type 
                                               EmitShardingError emitError) {
   MeshAttr mesh = lookupMesh(sharding, op, symbols);
   if (!mesh)
-    return emitError() << "is on mesh " << sharding.getMeshOrRef()
-                       << ", which is not the name of a sdy.mesh";
+    return emitError() << "refers to mesh " << sharding.getMeshOrRef()
+                       << ", which is not an sdy.mesh of this module";
 
   if (mesh.isMaximal()) {
     if (sharding.getRank() != 0 || !sharding.hasNoAxes())
-      return emitError() << "is on a single device, so it must have no dimensions and no axes, got "
+      return emitError() << "on a single-device mesh must have no dimensions and no axes, got "
                          << sharding;
     return success();
   }
 
-  // JAX wraps the result of some custom calls in a tuple of one.
+  // JAX wraps the result of some custom calls in a tuple of one element.
   if (auto tuple = dyn_cast<TupleType>(type); tuple && tuple.size() == 1)
     type = tuple.getType(0);
   if (isa<UnrankedTensorType>(type))
-    return emitError() << "must be of a ranked tensor, got " << type;
+    return emitError() << "requires a ranked tensor, got " << type;
   auto tensor = dyn_cast<RankedTensorType>(type);
   int64_t rank = tensor ? tensor.getRank() : 0;
   if (static_cast<int64_t>(sharding.getRank()) != rank)
     return emitError() << "must have one dimension sharding for each dimension of " << type
                        << ", got " << sharding.getRank() << " for " << rank;
   if (!tensor && !sharding.hasNoAxes())
-    return emitError() << "must name no axes, because " << type << " is not a ranked tensor, got "
+    return emitError() << "must not have axes, because " << type << " is not a ranked tensor, got "
                        << sharding;
 
   AxisChecker checker(mesh, emitError);
@@ -197,13 +198,13 @@ LogicalResult tilewright::sdy::verifyShardings(TensorShardingPerValueAttr attr, 
                                                StringRef kind, Operation *op,
                                                SymbolTableCollection &symbols) {
   ArrayRef<TensorShardingAttr> shardings = attr.getShardings();
-  // An op without results may still say on which device it runs.
+  // An op without results can still have a sharding, which assigns the op to a device.
   bool placesOpWithoutValues = types.empty() && shardings.size() == 1 &&
                                shardings[0].getRank() == 0 && shardings[0].hasNoAxes();
   if (placesOpWithoutValues) {
     if (!lookupMesh(shardings[0], op, symbols))
-      return op->emitOpError() << "sharding is on mesh " << shardings[0].getMeshOrRef()
-                               << ", which is not the name of a sdy.mesh";
+      return op->emitOpError() << "sharding refers to mesh " << shardings[0].getMeshOrRef()
+                               << ", which is not an sdy.mesh of this module";
     return success();
   }
   if (shardings.size() != types.size())

@@ -11,7 +11,7 @@ namespace tilewright::sdy {
 /// Starts a diagnostic that already names the value, e.g. "result 2 sharding ".
 using EmitShardingError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
-/// The mesh that `sharding` is on, or null where the name means no mesh.
+/// The mesh of `sharding`, or null if its name does not refer to a mesh.
 MeshAttr lookupMesh(TensorShardingAttr sharding, mlir::Operation *from,
                     mlir::SymbolTableCollection &symbols);
 
@@ -20,8 +20,8 @@ mlir::LogicalResult verifySharding(TensorShardingAttr sharding, mlir::Type type,
                                    mlir::Operation *op, mlir::SymbolTableCollection &symbols,
                                    EmitShardingError emitError);
 
-/// Checks that there is one sharding for each of `types`, then each of them.
-/// `kind` names the values in messages: "operand" or "result".
+/// Checks that there is one sharding for each of `types`, and verifies each. `kind` names the
+/// values in messages: "operand" or "result".
 mlir::LogicalResult verifyShardings(TensorShardingPerValueAttr shardings, mlir::TypeRange types,
                                     llvm::StringRef kind, mlir::Operation *op,
                                     mlir::SymbolTableCollection &symbols);

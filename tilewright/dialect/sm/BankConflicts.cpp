@@ -35,8 +35,8 @@ bool tilewright::sm::isLinear(const Layout &layout) {
                       [&](const Layout::Digits &digits) { return llvm::all_of(digits, binary); });
 }
 
-/// The offset of what a thread holds in a register. Indices wrap where the memory covers less than
-/// the threads: nothing of account is there.
+/// The offset of the element at the thread and register `at`. Indices that the memory layout does
+/// not cover wrap around; there are no valid elements at these indices.
 static int64_t offsetOf(const Layout &threads, const Layout &memory, const Coordinates &at) {
   std::optional<SmallVector<int64_t>> index = threads.indexOf(at);
   if (!index)
@@ -46,8 +46,7 @@ static int64_t offsetOf(const Layout &threads, const Layout &memory, const Coord
   return memory.apply(*index)[Axis::offset];
 }
 
-/// The offsets to which the bits of a coordinate alone lead; those that choose among copies lead to
-/// 0.
+/// The offset that each bit of a coordinate on `axis` maps to; 0 for bits that select among copies.
 static SmallVector<int64_t> imagesOf(Axis axis, const Layout &threads, const Layout &memory) {
   SmallVector<int64_t> images;
   for (int64_t bit = 1; bit < threads.extent(axis); bit *= 2) {
@@ -73,12 +72,12 @@ static int64_t rankOf(SmallVector<int64_t> vectors) {
   return rank;
 }
 
-/// The elements that one lane moves at once, at least a bank's.
+/// The number of elements that a lane moves at once, at least as many as fill a bank.
 static int64_t unitOf(int64_t vector, int64_t elementBytes) {
   return std::max<int64_t>(vector, std::max<int64_t>(bankBytes / elementBytes, 1));
 }
 
-/// The images of the lanes that move in one round, in units of what a lane moves.
+/// The images (see imagesOf) of the lane bits that distinguish the lanes of one round.
 static SmallVector<int64_t> roundImages(const SharedAccess &access, const Layout &memory,
                                         int64_t elementBytes) {
   SmallVector<int64_t> images = imagesOf(Axis::lane, access.threads, memory);
@@ -119,7 +118,8 @@ int64_t tilewright::sm::sharedVector(const Layout &threads, const Layout &memory
                                      int64_t elementBytes) {
   const int64_t registers = threads.extent(Axis::reg);
   if (isLinear(threads) && isLinear(memory)) {
-    // Each lower bit of the register is the bit of the offset, and nothing else sets it.
+    // Each lower register bit must map to the same bit of the offset, and no other bit of a
+    // coordinate may change that bit of the offset.
     SmallVector<int64_t> bits = imagesOf(Axis::reg, threads, memory);
     SmallVector<int64_t> others = imagesOf(Axis::lane, threads, memory);
     llvm::append_range(others, imagesOf(Axis::warp, threads, memory));
@@ -157,9 +157,9 @@ int64_t tilewright::sm::sharedVector(const Layout &threads, const Layout &memory
 }
 
 namespace {
-/// Chooses which bank bits each upper bit of the offset flips, from the lowest upper bit on. A
-/// combination of lanes is decided when the highest upper bit in which they differ is: then their
-/// banks must differ.
+/// Chooses, for each offset bit above the bank bits, which bank bits it flips; starts with the
+/// lowest such bit. The swizzled difference of two lanes' offsets is known once the flips of its
+/// highest bit are chosen, so solve() checks there that the lanes use different banks.
 class SwizzleSearch {
 public:
   SwizzleSearch(int64_t lowest, int64_t banksEnd, int64_t bits)
@@ -172,7 +172,8 @@ public:
     flipsOf.assign(bits, 0);
   }
 
-  /// `difference` (of offsets) must not vanish under `bankMask`. False if no swizzle can help.
+  /// Requires that the swizzled `difference` of two offsets has a bit in `bankMask`. Returns false
+  /// if no swizzle can achieve that.
   bool require(int64_t difference, int64_t bankMask) {
     const int64_t top = llvm::Log2_64(difference);
     if (top < banksEnd)

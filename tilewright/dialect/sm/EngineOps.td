@@ -1,5 +1,5 @@
-// The ops for engines that run by themselves: slots of memory that roles pass to each other, copies
-// and matrix instructions.
+// The ops for asynchronous engines: channels (queues of memory slots between roles), copies and
+// matrix instructions.
 #ifndef TILEWRIGHT_DIALECT_SM_ENGINEOPS_TD
 #define TILEWRIGHT_DIALECT_SM_ENGINEOPS_TD
 
@@ -29,7 +29,7 @@ def Sm_AtomAttr : EnumAttr<Sm_Dialect, Sm_Atom, "atom">;
 
 def Sm_BufferType : TypeDef<Sm_Dialect, "Buffer"> {
   let mnemonic = "buffer";
-  let summary = "A tile's place in shared or tensor memory.";
+  let summary = "The memory of a tile in shared or tensor memory.";
   let description = [{
     ```mlir
     !sm.buffer<128x64xf16, shared, <[128 offset:64] [64 offset] xor [offset 6:3 to offset 3]>>
@@ -40,14 +40,14 @@ def Sm_BufferType : TypeDef<Sm_Dialect, "Buffer"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Bytes that one CTA has of it.
+    /// The size of a CTA's part of the buffer in bytes.
     int64_t getBytes() const;
   }];
 }
 
 def Sm_ChannelType : TypeDef<Sm_Dialect, "Channel"> {
   let mnemonic = "channel";
-  let summary = "A queue of slots, each of which has these buffers.";
+  let summary = "A queue of slots that consist of these buffers.";
   let parameters = (ins ArrayRefParameter<"::tilewright::sm::BufferType">:$buffers);
   let hasCustomAssemblyFormat = 1;
 }
@@ -55,8 +55,9 @@ def Sm_ChannelType : TypeDef<Sm_Dialect, "Channel"> {
 def Sm_ChannelOp : Sm_Op<"channel"> {
   let summary = "A bounded queue of slots between roles.";
   let description = [{
-    `filled` of the `depth` slots are full at the start. One role fills, every role that takes sees
-    every slot, and a slot is free when all of them have freed it. A channel may carry nothing: it is a turn then.
+    `filled` of the `depth` slots are full at the start. One role fills slots. Each role that takes from the
+    channel sees every slot, and a slot is free when all of these roles have freed it. The slots of a channel
+    without buffers are tokens.
 
     ```mlir
     %in = sm.channel depth 4 : !sm.channel<!sm.buffer<…>, !sm.buffer<…>>
@@ -75,11 +76,11 @@ class Sm_SlotOp<string mnemonic> : Sm_Op<mnemonic, [DeclareOpInterfaceMethods<In
 }
 
 def Sm_AcquireOp : Sm_SlotOp<"acquire"> {
-  let summary = "Waits for a free slot and gives its buffers, to be filled.";
+  let summary = "Waits for a free slot and returns its buffers, to be filled.";
 }
 
 def Sm_TakeOp : Sm_SlotOp<"take"> {
-  let summary = "Waits for the oldest full slot and gives its buffers, to be read.";
+  let summary = "Waits for the oldest full slot and returns its buffers, to be read.";
 }
 
 class Sm_PassOp<string mnemonic> : Sm_Op<mnemonic> {
@@ -88,26 +89,26 @@ class Sm_PassOp<string mnemonic> : Sm_Op<mnemonic> {
 }
 
 def Sm_PublishOp : Sm_PassOp<"publish"> {
-  let summary = "Passes the oldest acquired slot on, as soon as what this role started on it has landed.";
+  let summary = "Marks the oldest acquired slot as full once the operations that this role started on it are complete.";
 }
 
 def Sm_FreeOp : Sm_PassOp<"free"> {
-  let summary = "Gives the oldest taken slot back, as soon as what this role started on it has retired.";
+  let summary = "Marks the oldest taken slot as free once the operations that this role started on it are complete.";
   let description = [{
-    How far it is behind `take` says how many matrix instructions stay in flight:
+    Its distance from `take` determines how many matrix instructions stay in flight:
     ```mlir
     %x1:2 = sm.take %in
     %s1 = sm.mma wgmma %x1#0, %x1#1, %s0
-    sm.free %in                       // the slot that %s0 read; %s1 goes on
+    sm.free %in                       // the slot that %s0 read; %s1 is still in flight
     ```
   }];
 }
 
 def Sm_RoleOp : Sm_Op<"role", [NoRegionArguments, SingleBlockImplicitTerminator<"::tilewright::tile::YieldOp">]> {
-  let summary = "A region that some of a kernel's warps run.";
+  let summary = "A region that some warps of a kernel execute.";
   let description = [{
-    Roles get the kernel's warps in the order in which they stand. `registers` are those of a thread. Tiles in
-    it have layouts of its own warps.
+    The kernel's warps are assigned to its roles in program order. `registers` is the number of registers of
+    each thread. The layouts of tiles in a role refer to the role's own warps.
   }];
   let arguments = (ins StrAttr:$name, I64Attr:$warps, I64Attr:$registers);
   let regions = (region SizedRegion<1>:$body);
@@ -119,15 +120,17 @@ def Sm_RoleOp : Sm_Op<"role", [NoRegionArguments, SingleBlockImplicitTerminator<
 def Sm_Place : AnyTypeOf<[AnyMemRef, Sm_BufferType, Sm_Tile]>;
 
 def Sm_CopyOp : Sm_Op<"copy", [AttrSizedOperandSegments]> {
-  let summary = "Moves a tile from one place to another, by a named engine.";
+  let summary = "Copies a tile between memories or registers with the given engine.";
   let description = [{
     ```mlir
     sm.copy tma %a[%m, %k] to %x : memref<4096x4096xf16> to !sm.buffer<…>
     %r = sm.copy tmem %t[%zero, %c] : !sm.buffer<…> -> tensor<128x32xf32, #rows>
     ```
-    Offsets are those of the tile in a memref, or of a part in a buffer. What lies outside a memref is
-    read as zero and not written. With `transposed`, the buffer's two dimensions are the memref's last two in the other order.
-    A memref of more dimensions than the buffer has one index in each of the first, or in each that `dims` does not name. A buffer that is replicated on the `cta` axis is written in all CTAs of its copies.
+    Offsets are those of the tile in a memref, or of a part of a buffer. Elements outside of a memref are
+    read as zero and not written. With `transposed`, the buffer's two dimensions are the last two dimensions of the
+    memref, swapped. If a memref has more dimensions than the buffer, the copy uses a single index in each of the leading
+    dimensions, or in each dimension that is not in `dims`. A buffer that is replicated on the `cta` axis is written in all
+    CTAs that hold a copy.
   }];
   let arguments = (ins Sm_EngineAttr:$engine, Sm_Place:$source, Variadic<Index>:$source_offsets,
                        Optional<AnyTypeOf<[AnyMemRef, Sm_BufferType]>>:$target, Variadic<Index>:$target_offsets,
@@ -141,11 +144,11 @@ def Sm_CopyOp : Sm_Op<"copy", [AttrSizedOperandSegments]> {
 }
 
 def Sm_MmaOp : Sm_Op<"mma", [AttrSizedOperandSegments]> {
-  let summary = "Multiplies two tiles and adds the product to an accumulator, asynchronously where the instruction is.";
+  let summary = "Multiplies two tiles and adds the product to an accumulator; asynchronous if the instruction is.";
   let description = [{
-    `result[m, n] = acc[m, n] + sum over k of lhs[m, k] * rhs[k, n]`. Operands are buffers or tiles. The accumulator is a
-    tile (without one it starts at zero) and the result too, which is ready where it is used; or it is a buffer `into`
-    which the sum goes, taken as zero where `zero` is true.
+    `result[m, n] = acc[m, n] + sum over k of lhs[m, k] * rhs[k, n]`. Operands are buffers or tiles. Either the
+    accumulator and the result are tiles (zero if no accumulator is given), and uses of the result wait for it; or the
+    sum is accumulated in the buffer `into`, which is treated as zero if `zero` is true.
 
     ```mlir
     %s = sm.mma wgmma %x, %y, %acc : !sm.buffer<…>, !sm.buffer<…> -> tensor<128x256xf32, #acc>

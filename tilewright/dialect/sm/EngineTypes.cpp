@@ -1,4 +1,4 @@
-// The types of buffers and channels, and the syntax that tables cannot say.
+// The types of buffers and channels, and the syntax that ODS cannot express.
 #include "tilewright/dialect/sm/SmDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -19,7 +19,7 @@ Type BufferType::parse(AsmParser &parser) {
     return {};
   std::optional<Space> kind = symbolizeSpace(space);
   if (!kind) {
-    parser.emitError(place, "needs `shared` or `tensor`, got ") << space;
+    parser.emitError(place, "expected `shared` or `tensor`, got ") << space;
     return {};
   }
   if (parser.parseCustomAttributeWithFallback(layout) || parser.parseGreater())
@@ -41,16 +41,16 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type element, Space space,
                                  LayoutAttr layout) {
   if (!element.isIntOrFloat())
-    return emitError() << "needs an integer or a float as element type, got " << element;
+    return emitError() << "expects an integer or float element type, got " << element;
   if (failed(layout.verifyEncoding(shape, element, emitError)))
     return failure();
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp, Axis::group})
     if (layout.getValue().extent(axis) != 1)
-      return emitError() << "needs a layout of memory, got one with axis " << nameOf(axis);
+      return emitError() << "expects a layout of memory, got a layout with axis " << nameOf(axis);
   bool tensorAxes = layout.getValue().extent(Axis::tmemLane) > 1 ||
                     layout.getValue().extent(Axis::tmemColumn) > 1;
   if (tensorAxes != (space == Space::tensor) && layout.getValue().extent(Axis::offset) > 1)
-    return emitError() << "needs a layout of " << stringifySpace(space) << " memory, got "
+    return emitError() << "expects a layout of " << stringifySpace(space) << " memory, got "
                        << layout;
   return success();
 }
@@ -60,7 +60,7 @@ int64_t BufferType::getBytes() const {
   int64_t elements = layout.extent(Axis::offset);
   if (Pad pad = layout.getPad(); pad.interval)
     elements += (elements - 1) / pad.interval * pad.amount;
-  // What is smaller than a byte has one of its own, as in memory.
+  // An element of less than a byte occupies a whole byte, as in memory.
   const int64_t bits = std::max<int64_t>(8, getElementType().getIntOrFloatBitWidth());
   return elements * bits / 8;
 }
@@ -117,7 +117,7 @@ ParseResult MmaOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   std::optional<Atom> atom = symbolizeAtom(word);
   if (!atom)
-    return parser.emitError(place, "needs `mma_sync`, `wgmma` or `tcgen05`, got ") << word;
+    return parser.emitError(place, "expected `mma_sync`, `wgmma` or `tcgen05`, got ") << word;
   state.getOrAddProperties<Properties>().atom = AtomAttr::get(parser.getContext(), *atom);
   OpAsmParser::UnresolvedOperand lhs, rhs, acc, into, zero;
   bool hasAcc = false, hasInto = false, hasZero = false;

@@ -26,7 +26,7 @@ int64_t divisorOf(AffineExpr expr, ValueRange operands, unsigned dims) {
   const int64_t right = divisorOf(binary.getRHS(), operands, dims);
   switch (expr.getKind()) {
   case AffineExprKind::Add:
-  case AffineExprKind::Mod: // x mod n is x less a multiple of n
+  case AffineExprKind::Mod: // x mod n is x minus a multiple of n
     return std::gcd(left, right);
   case AffineExprKind::Mul:
     return left * right;
@@ -40,7 +40,7 @@ int64_t divisorOf(AffineExpr expr, ValueRange operands, unsigned dims) {
   }
 }
 
-/// Beyond this nothing is said: sums and products of such numbers still fit.
+/// Larger ranges are treated as unknown, so that sums and products of bounds cannot overflow.
 constexpr int64_t farAway = int64_t(1) << 30;
 
 std::optional<IndexRange> near(IndexRange range) {
@@ -104,7 +104,7 @@ std::optional<IndexRange> rangeOfArgument(BlockArgument argument) {
                               upper = sm::rangeOf(loop.getUpperBound());
     if (!lower || !upper)
       return std::nullopt;
-    // Where the loop does not run, nobody asks.
+    // If the loop has no iterations, its induction variable is never used.
     return near({lower->least, std::max(lower->least, upper->most - 1)});
   }
   ArrayRef<int64_t> grid;
@@ -120,7 +120,7 @@ std::optional<IndexRange> rangeOfArgument(BlockArgument argument) {
 } // namespace
 
 int64_t divisorOf(Value index) {
-  // Powers of two are what alignment asks for; beyond this one, nothing does.
+  // The divisor is used only for alignment, so powers of two up to 2^20 are enough.
   auto bounded = [](int64_t value) { return value == 0 ? 0 : std::gcd(value, int64_t(1) << 20); };
   if (auto argument = dyn_cast<BlockArgument>(index)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());

@@ -1,4 +1,4 @@
-// IndexFacts: what is known of an index of a kernel before it runs.
+// Static facts about the indices of a kernel: their divisors and ranges.
 #ifndef TILEWRIGHT_DIALECT_SM_INDEXFACTS_H
 #define TILEWRIGHT_DIALECT_SM_INDEXFACTS_H
 
@@ -9,16 +9,15 @@
 
 namespace tilewright::sm {
 
-/// The largest number that is known to divide an index, as far as powers of two; 0 if it is zero.
+/// The largest power of two, up to 2^20, that is known to divide an index; 0 if the index is zero.
 int64_t divisorOf(mlir::Value index);
 
-/// The least and the greatest value of an index.
+/// The smallest and the largest value of an index.
 struct IndexRange {
   int64_t least, most;
 };
 
-/// From the grid, the constant bounds of loops, and sums and products of these; nothing if that
-/// does not say.
+/// The range of an index, derived from the grid, loop bounds and constants; nullopt if unknown.
 std::optional<IndexRange> rangeOf(mlir::Value index);
 
 } // namespace tilewright::sm

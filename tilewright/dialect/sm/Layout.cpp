@@ -1,4 +1,4 @@
-// What a layout is: the function, its inverse, and its one canonical form.
+// The definition of a layout: the function, its inverse, and its unique canonical form.
 #include "tilewright/dialect/sm/Layout.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,7 +12,7 @@ using llvm::ArrayRef, llvm::SmallVector, llvm::SmallVectorImpl;
 //===- Digits of an axis --------------------------------------------------===//
 
 namespace {
-/// A digit and the dimension it belongs to (-1: a copy), with what one step of it adds to the
+/// A digit, its dimension (-1 for a copy), and its weight: the amount that one step adds to the
 /// index.
 struct Placed {
   Digit digit;
@@ -21,7 +21,7 @@ struct Placed {
 };
 } // namespace
 
-/// All digits on one axis that take more than one value, by falling stride.
+/// All digits on one axis with more than one value, by decreasing stride.
 static SmallVector<Placed> digitsOn(const Layout &layout, Axis axis) {
   SmallVector<Placed> found;
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {
@@ -87,7 +87,7 @@ std::optional<int64_t> Layout::ownerOf(Axis axis, int64_t bit) const {
   }
   if (!owner)
     return std::nullopt;
-  // A digit above whose stride is no multiple of the bit's value would set the bit, too.
+  // A higher digit also sets the bit unless its stride is a multiple of the next higher bit.
   for (const Placed &placed : digits)
     if (placed.digit.stride > owner->digit.stride && placed.digit.stride % (int64_t(2) << bit) != 0)
       return std::nullopt;
@@ -100,14 +100,16 @@ std::string Layout::problem() const {
   for (const Digits &digits : dims)
     for (const Digit &digit : digits)
       if (digit.size < 1 || digit.stride < 1)
-        return "needs sizes and strides of at least 1";
+        return "must have sizes and strides of at least 1";
   for (size_t i = 0; i < axisCount; ++i) {
     const auto axis = static_cast<Axis>(i);
     SmallVector<Placed> digits = digitsOn(*this, axis);
-    int64_t below = 0; // the most that the digits of smaller stride add up to
+    int64_t below = 0; // the maximum sum of the digits of smaller stride
     for (size_t at = digits.size(); at-- > 0;) {
       const Digit &digit = digits[at].digit;
-      // In memory rows may be any distance apart; threads are found by division and remainder.
+      // In memory, rows may be any distance apart. Positions on the other axes are decoded by
+      // division and remainder, so each stride must be a multiple of the extent of the digits below
+      // it.
       const bool apart =
           axis == Axis::offset
               ? digit.stride > below
@@ -115,9 +117,9 @@ std::string Layout::problem() const {
                     digit.stride % (digits[at + 1].digit.stride * digits[at + 1].digit.size) == 0;
       if (!apart) {
         const Digit &lower = digits[at + 1].digit;
-        out << "sends two indices to one place: on axis " << nameOf(axis) << " the digit "
-            << digit.size << " with stride " << digit.stride << " runs into the digit "
-            << lower.size << " with stride " << lower.stride;
+        out << "maps two indices to the same position: on axis " << nameOf(axis) << " the digit "
+            << digit.size << " with stride " << digit.stride << " overlaps the digit " << lower.size
+            << " with stride " << lower.stride;
         return text;
       }
       below += (digit.size - 1) * digit.stride;
@@ -127,7 +129,7 @@ std::string Layout::problem() const {
     const int64_t stride = placed.digit.stride;
     if (pad.amount != 0 && stride % pad.interval != 0 && pad.interval % stride != 0) {
       out << "pads after each " << pad.interval
-          << " elements, which is neither a part nor a multiple of the stride " << stride;
+          << " elements, which is neither a divisor nor a multiple of the stride " << stride;
       return text;
     }
   }
@@ -135,15 +137,15 @@ std::string Layout::problem() const {
   for (const Flip &flip : flips) {
     for (auto [axis, bit] : {std::pair(flip.fromAxis, flip.from), std::pair(flip.toAxis, flip.to)})
       if (!owned(axis, bit)) {
-        out << "flips by or at bit " << bit << " of axis " << nameOf(axis)
-            << ", which is no bit of one digit of an index";
+        out << "has a flip that uses bit " << bit << " of axis " << nameOf(axis)
+            << ", which is not a bit of a single digit of an index";
         return text;
       }
     if (llvm::any_of(flips, [&](const Flip &other) {
           return other.fromAxis == flip.toAxis && other.from == flip.to;
         })) {
       out << "flips bit " << flip.to << " of axis " << nameOf(flip.toAxis)
-          << ", which flips others itself";
+          << ", which itself flips other bits";
       return text;
     }
   }
@@ -252,7 +254,7 @@ int64_t Layout::vectorLength(int64_t dim, Axis axis) const {
 
 //===- The canonical form -------------------------------------------------===//
 
-/// Joins neighbours that count on in each other's place; the most significant comes first.
+/// Merges adjacent digits that together are one digit; the most significant digit comes first.
 static Layout::Digits joined(ArrayRef<Digit> digits) {
   Layout::Digits result;
   for (const Digit &digit : digits) {
@@ -269,14 +271,13 @@ static Layout::Digits joined(ArrayRef<Digit> digits) {
   return result;
 }
 
-/// Writes the padding as larger strides. False where they cannot say it: a digit is cut by
-/// the interval at no whole number of its values, or a swizzle reads bits that would cease to be
-/// some.
+/// Expresses the padding by larger strides. Returns false if that is impossible: the interval does
+/// not divide a digit evenly, or a swizzle uses a bit that would no longer be a single bit.
 static bool padIntoStrides(SmallVectorImpl<Layout::Digits> &dims, SmallVectorImpl<Digit> &copies,
                            SmallVectorImpl<Flip> &flips, Pad pad) {
   auto wider = [&](int64_t stride) { return stride + stride / pad.interval * pad.amount; };
   SmallVector<Layout::Digits> result;
-  int64_t below = 0; // what the digits inside an interval add up to
+  int64_t below = 0; // the sum of the digits inside an interval
   auto spread = [&](ArrayRef<Digit> digits, Layout::Digits &out) {
     for (const Digit &digit : digits) {
       if (digit.axis != Axis::offset || digit.size == 1) {
@@ -325,7 +326,7 @@ static bool padIntoStrides(SmallVectorImpl<Layout::Digits> &dims, SmallVectorImp
   return true;
 }
 
-/// Flips in order; two equal ones undo each other.
+/// Sorts flips and removes pairs of equal flips, which cancel.
 static void normalise(SmallVectorImpl<Flip> &flips) {
   auto key = [](const Flip &flip) {
     return std::tuple(flip.fromAxis, flip.from, flip.toAxis, flip.to);

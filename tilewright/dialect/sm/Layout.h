@@ -1,5 +1,5 @@
-// Layout: where the elements of a tile are. One algebra for registers of threads, shared memory,
-// tensor memory and clusters; no IR.
+// Layout: the positions of the elements of a tile. The same algebra describes registers of threads,
+// shared memory, tensor memory and clusters. It does not use MLIR.
 #ifndef TILEWRIGHT_DIALECT_SM_LAYOUT_H
 #define TILEWRIGHT_DIALECT_SM_LAYOUT_H
 
@@ -16,8 +16,9 @@
 
 namespace tilewright::sm {
 
-/// What a coordinate of the hardware counts. `warp` counts inside a `group` of warps (a warpgroup);
-/// kernels whose instructions know no groups have one. `offset` counts elements in shared memory.
+/// The hardware coordinate that an axis counts. `warp` counts inside a `group` of warps (a
+/// warpgroup); kernels without warpgroup instructions have a single group. `offset` counts elements
+/// in shared memory.
 enum class Axis : uint8_t { reg, lane, warp, group, cta, offset, tmemLane, tmemColumn };
 constexpr size_t axisCount = 8;
 llvm::StringRef nameOf(Axis axis);
@@ -37,8 +38,8 @@ struct Digit {
   bool operator==(const Digit &) const = default;
 };
 
-/// A swizzle's element: where the bit `from` of a coordinate is set, the bit `to` is flipped. A bit
-/// that is flipped flips none, so doing it twice undoes it.
+/// An element of a swizzle: if the bit `from` of a coordinate is set, the bit `to` is flipped. A
+/// flipped bit flips no other, so applying the flips twice is the identity.
 struct Flip {
   Axis fromAxis;
   int64_t from;
@@ -47,7 +48,7 @@ struct Flip {
   bool operator==(const Flip &) const = default;
 };
 
-/// After each `interval` elements of shared memory, `amount` are left free.
+/// After each `interval` elements of shared memory, `amount` are unused.
 struct Pad {
   int64_t interval = 0;
   int64_t amount = 0;
@@ -64,21 +65,20 @@ struct IndexTerm {
 };
 
 /// The index along one dimension as code computes it: `registers[reg]` plus the terms, which are
-/// the same for all registers of a thread. Where the layout has flips, they are done to the
-/// coordinates first.
+/// the same for all registers of a thread. Flips, if any, are applied to the coordinates first.
 struct IndexForm {
   llvm::SmallVector<int64_t> registers;
   llvm::SmallVector<IndexTerm> terms;
 };
 
-/// Sends each index of a tile to coordinates of the hardware.
+/// Maps each index of a tile to hardware coordinates.
 ///
 ///   [2 reg:2, 8 lane:4] [4 lane, 2 reg]
 ///
-/// is a tile of 16x8 in a warp: the row is 8·d0 + d1, where d1 chooses the lane in steps of 4 and
+/// is a tile of 16x8 in a warp: the row is 8·d0 + d1, where d1 selects the lane in steps of 4 and
 /// d0 the register in steps of 2. Digits are written from the most to the least significant. A
-/// layout may cover more than its tile: positions whose index is outside hold nothing of account.
-/// Digits of the hardware that no index is sent to are copies: each holds the same element.
+/// layout may cover more than its tile: positions whose index is outside hold arbitrary values.
+/// Hardware digits that no index maps to are copies: they all hold the same element.
 class Layout {
 public:
   using Digits = llvm::SmallVector<Digit, 4>;
@@ -88,11 +88,12 @@ public:
          llvm::ArrayRef<Flip> flips = {}, Pad pad = {})
       : dims(dims), copies(copies), flips(flips), pad(pad) {}
 
-  /// Reads the text that `str` gives. `error` (if not null) says what is wrong.
+  /// Parses the output of `str`. `error` (if not null) receives the error message.
   static std::optional<Layout> parse(llvm::StringRef text, std::string *error = nullptr);
   std::string str() const;
 
-  /// Why this is no layout (two indices at one place, a flip of a bit that is none), or "".
+  /// Why this is not a valid layout (two indices at the same position, a flip of a bit that does
+  /// not exist), or "".
   std::string problem() const;
 
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
@@ -101,32 +102,33 @@ public:
   llvm::ArrayRef<Flip> getFlips() const { return flips; }
   Pad getPad() const { return pad; }
 
-  /// How many indices a dimension covers: the product of its digits' sizes.
+  /// The number of indices that a dimension covers: the product of its digits' sizes.
   int64_t cover(int64_t dim) const;
-  /// One more than the highest coordinate on the axis.
+  /// One more than the largest coordinate on the axis.
   int64_t extent(Axis axis) const;
   /// Whether every coordinate below `extent` is used.
   bool isDense(Axis axis) const;
   /// The number of copies of each element on the axis.
   int64_t copyCount(Axis axis) const;
 
-  /// Where the (first copy of the) element is.
+  /// The coordinates of (the first copy of) the element.
   Coordinates apply(llvm::ArrayRef<int64_t> index) const;
-  /// The index that is at these coordinates, or nothing if the layout leaves the place free.
+  /// The index at these coordinates, or nullopt if the layout leaves the position unused.
   std::optional<llvm::SmallVector<int64_t>> indexOf(const Coordinates &at) const;
   std::optional<llvm::SmallVector<int64_t>> indexOf(int64_t reg, int64_t lane, int64_t warp = 0,
                                                     int64_t group = 0, int64_t cta = 0) const;
-  /// The same as code: one form for each dimension. For layouts of registers.
+  /// indexOf() as formulas for generated code, one for each dimension. Only for layouts of
+  /// registers.
   llvm::SmallVector<IndexForm> indexForms() const;
-  /// Does the flips; the same function undoes them.
+  /// Applies the flips; the function is its own inverse.
   Coordinates flipped(Coordinates at) const;
 
-  /// How many consecutive indices along `dim` are in consecutive registers (or offsets) that start
-  /// at a multiple of their number: the longest vector for an access of memory in which `dim` is
-  /// contiguous.
+  /// The longest vector access to memory in which `dim` is contiguous: the number of consecutive
+  /// indices along `dim` that are in consecutive registers (or offsets), starting at a multiple of
+  /// that number.
   int64_t vectorLength(int64_t dim, Axis axis = Axis::reg) const;
 
-  /// The one form in which all layouts that are the same function are equal.
+  /// The canonical form: layouts that are the same function have equal canonical forms.
   Layout canonical() const;
   bool operator==(const Layout &other) const {
     return dims == other.dims && copies == other.copies && flips == other.flips && pad == other.pad;
@@ -134,30 +136,30 @@ public:
   /// Whether both are the same function.
   bool sameAs(const Layout &other) const { return canonical() == other.canonical(); }
 
-  /// The layout of a reduction's result: the digits of `dims` become copies. Registers are combined
-  /// and not copied: those of the result are numbered anew. Nothing if a swizzle ties what goes to
-  /// what stays.
+  /// The layout of a reduction's result: the digits of `dims` become copies. Registers are
+  /// combined, not copied, so the result's registers are renumbered. nullopt if a swizzle combines
+  /// reduced and kept digits.
   std::optional<Layout> reduce(llvm::ArrayRef<int64_t> dims) const;
 
-  /// This layout of blocks, each of which is laid out as `atom`.
+  /// A layout of blocks (this), each of which is laid out as `atom`.
   Layout times(const Layout &atom) const;
-  /// The layout of blocks `q` with `q.times(atom)` the same as this, if there is one.
+  /// The layout of blocks `q` such that `q.times(atom)` is this layout, if there is one.
   std::optional<Layout> divide(const Layout &atom) const;
 
-  /// Threads in the order of `order` (fastest dimension first), `vector` consecutive elements of
-  /// the fastest to each, `lanes * warps` threads, and what remains in registers. Threads that find
-  /// no element have copies. Warps go along `warpOrder` if it is given: slowest first keeps a row
-  /// in one warp.
+  /// Distributes `vector` consecutive elements of the fastest dimension to each of `lanes * warps`
+  /// threads, in the order of `order` (fastest dimension first); the remaining elements go to
+  /// registers. Threads that receive no element hold copies. Warps are assigned along `warpOrder`
+  /// if it is given; slowest dimension first keeps a row in one warp.
   static Layout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order,
                         int64_t vector, int64_t lanes, int64_t warps,
                         llvm::ArrayRef<int64_t> warpOrder = {});
-  /// Elements in memory one after another, the fastest dimension first in `order`.
+  /// Elements contiguous in memory; `order` lists the fastest dimension first.
   static Layout packed(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> order);
 
   friend llvm::hash_code hash_value(const Layout &layout);
 
-  /// The dimension whose digit alone sets this bit of the coordinate, -1 if it is a copy's, nothing
-  /// if no digit does.
+  /// The dimension whose digit alone sets this bit of the coordinate; -1 if the digit belongs to a
+  /// copy; nullopt if no single digit sets the bit.
   std::optional<int64_t> ownerOf(Axis axis, int64_t bit) const;
 
 private:
@@ -169,20 +171,21 @@ private:
 
 llvm::raw_ostream &operator<<(llvm::raw_ostream &out, const Layout &layout);
 
-/// Numbers the registers anew, without gaps and without copies.
+/// Renumbers the registers so that they have no gaps and no copies.
 Layout compactRegisters(const Layout &layout);
 
-/// Where a layout's text comes from: a string here, MLIR's parser in the dialect.
+/// A source of tokens for parsing a layout: a string here, MLIR's parser in the dialect.
 class LayoutTokens {
 public:
   virtual ~LayoutTokens() = default;
-  /// Takes the character if it comes next.
+  /// Consumes the character if it comes next.
   virtual bool take(char punctuation) = 0;
   virtual std::optional<int64_t> takeInteger() = 0;
   virtual std::optional<llvm::StringRef> takeWord() = 0;
 };
 
-/// Reads a layout as far as it goes. `error` says what is wrong where there is none.
+/// Parses the longest layout at the front of `tokens`. Returns nullopt and sets `error` if there is
+/// none.
 std::optional<Layout> parseLayout(LayoutTokens &tokens, std::string &error);
 
 } // namespace tilewright::sm

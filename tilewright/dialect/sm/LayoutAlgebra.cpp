@@ -1,4 +1,5 @@
-// What is made of layouts: products, quotients, reductions, and the blocked ones to start from.
+// Operations on layouts (products, quotients and reductions), and the construction of blocked and
+// packed layouts.
 #include "tilewright/dialect/sm/Layout.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -25,7 +26,7 @@ Layout tilewright::sm::compactRegisters(const Layout &layout) {
             (int64_t(1) << *bit) >= digit->stride &&
             (int64_t(1) << *bit) < digit->stride * digit->size) {
           if (!llvm::isPowerOf2_64(next))
-            return layout; // the bit would cease to be one
+            return layout; // the bit would no longer be a single bit
           *bit += static_cast<int64_t>(llvm::Log2_64(next)) -
                   static_cast<int64_t>(llvm::Log2_64(digit->stride));
         }
@@ -83,7 +84,7 @@ Layout Layout::times(const Layout &atom) const {
   return Layout(result, newCopies, newFlips, {pad.interval * elements, pad.amount * elements});
 }
 
-/// Cuts off the least significant digits that together take `size` values.
+/// Splits off the least significant digits that together take `size` values.
 static bool cutLow(Layout::Digits &digits, int64_t size, Layout::Digits &low) {
   while (size > 1) {
     if (digits.empty())
@@ -164,10 +165,11 @@ std::optional<Layout> Layout::divide(const Layout &atom) const {
   return high.canonical();
 }
 
-//===- To start from ------------------------------------------------------===//
+//===- Blocked and packed layouts -----------------------------------------===//
 
-/// How many of `available` lanes (or warps) to give to a dimension with `units` left. All that it
-/// can use, unless fewer waste less and `others` says that the rest finds work elsewhere.
+/// How many of `available` lanes (or warps) to assign to a dimension with `units` elements left: as
+/// many as it can use, unless fewer waste less and the other dimensions, with `others` elements,
+/// can use the remaining lanes.
 static int64_t share(int64_t units, int64_t available, int64_t others) {
   int64_t most = 1;
   while (most < units && available % (most * 2) == 0)

@@ -1,4 +1,5 @@
-// A hundred thousand random layouts against brute force: tables of every index and every copy.
+// Tests a hundred thousand random layouts against brute force: tables of every index and every
+// copy.
 #include "tilewright/dialect/sm/BankConflicts.h"
 #include "tilewright/dialect/sm/ViewMap.h"
 
@@ -17,7 +18,7 @@ using llvm::ArrayRef, llvm::SmallVector;
 namespace {
 
 using Index = std::vector<int64_t>;
-/// Every place, and the index that is there.
+/// Every position, and the index that is there.
 using Table = std::map<std::array<int64_t, axisCount>, Index>;
 
 class Random {
@@ -38,7 +39,7 @@ struct Choices {
   bool binary = false, gaps = true, flips = true, pads = true, copies = true;
 };
 
-/// A valid layout. Strides are given out axis by axis in a random order of digits.
+/// A valid random layout. Strides are assigned axis by axis in a random order of digits.
 Layout randomLayout(Random &random, const Choices &choices) {
   static constexpr int64_t sizes[] = {2, 2, 4, 3, 2, 8, 5, 1, 6};
   SmallVector<Layout::Digits> dims(1 + random.below(choices.maxRank));
@@ -71,7 +72,7 @@ Layout randomLayout(Random &random, const Choices &choices) {
     for (Digit &entry : copies)
       if (entry.axis == axis)
         digits.push_back(&entry);
-    // In order, often: neighbours that can be joined must occur.
+    // Often in order, so that digits that can be merged occur.
     std::reverse(digits.begin(), digits.end());
     if (random.chance(60))
       for (size_t i = digits.size(); i > 1; --i)
@@ -109,7 +110,7 @@ Layout randomLayout(Random &random, const Choices &choices) {
   Pad pad;
   if (choices.pads && random.chance(20))
     pad = {1 + random.below(12), 1 + random.below(4)};
-  // Padding must fit the rows.
+  // Use the padding only if it fits the rows.
   Layout padded(dims, copies, flips, pad);
   return padded.problem().empty() ? padded : Layout(dims, copies, flips);
 }
@@ -117,7 +118,7 @@ Layout randomLayout(Random &random, const Choices &choices) {
 /// All copies of all elements, from the definition.
 Table tableOf(const Layout &layout) {
   std::vector<std::pair<Index, Coordinates>> all = {{Index(layout.rank(), 0), Coordinates()}};
-  // Each digit multiplies what there is by its values.
+  // Each digit multiplies the entries by its values.
   auto multiply = [&](const Digit &digit, int64_t dim, int64_t weight) {
     const size_t count = all.size();
     for (int64_t value = 1; value < digit.size; ++value)
@@ -159,8 +160,8 @@ SmallVector<int64_t> covers(const Layout &layout) {
   return shape;
 }
 
-/// The same function written differently: digits split, padding as strides undone, copies in
-/// another order.
+/// The same function in another form: digits split, strides instead of padding, copies in another
+/// order.
 Layout rewritten(Random &random, const Layout &layout) {
   auto split = [&](ArrayRef<Digit> digits) {
     Layout::Digits result;
@@ -212,7 +213,7 @@ Layout changed(Random &random, const Layout &layout) {
   case 3:
     pad = pad.amount == 0 ? Pad{4, 1} : Pad{};
     break;
-  case 4: // padding said by strides
+  case 4: // padding expressed by strides
     if (pad.amount != 0)
       for (Layout::Digits &list : dims)
         for (Digit &digit : list)
@@ -275,7 +276,7 @@ TEST(LayoutProperty, FunctionInverseTextAndCanonicalForm) {
   EXPECT_GT(different, 1000);
 }
 
-/// Layouts of registers: what a kernel's tiles have.
+/// Layouts of registers, as a kernel's tiles have.
 Choices ofRegisters() {
   Choices choices;
   choices.axes = {Axis::reg, Axis::lane, Axis::warp};
@@ -329,7 +330,7 @@ TEST(LayoutProperty, ProductsAndQuotients) {
     ASSERT_TRUE(quotient) << product.str();
     ASSERT_TRUE(quotient->sameAs(blocks)) << quotient->str();
 
-    // Any two layouts: a quotient is one, and where there is none, no function is.
+    // For any two layouts: a quotient is correct, and if there is none, no function is a quotient.
     Choices plain = choices;
     plain.flips = plain.copies = false, plain.maxElements = 24;
     const Layout any = randomLayout(random, plain);
@@ -364,7 +365,7 @@ TEST(LayoutProperty, Reductions) {
     std::optional<Layout> reduced = layout.reduce({dim});
     ASSERT_TRUE(reduced);
     ASSERT_EQ(reduced->problem(), "") << reduced->str();
-    // Each thread has the same elements as before, without the dimension, each in one register.
+    // Each thread holds the same elements as before, without the dimension, each in one register.
     using Thread = std::pair<int64_t, int64_t>;
     auto threadOf = [](const auto &place) {
       return Thread(place[static_cast<size_t>(Axis::lane)], place[static_cast<size_t>(Axis::warp)]);
@@ -387,12 +388,13 @@ TEST(LayoutProperty, Reductions) {
   }
 }
 
-/// A random view of a tile of this shape: dimensions split, permuted, joined, copied, one sliced.
+/// A random view of a tile of this shape: dimensions split, permuted, merged, broadcast, one
+/// sliced.
 ViewMap randomView(Random &random, ArrayRef<int64_t> shape) {
   ViewMap map;
   map.sourceShape.assign(shape.begin(), shape.end());
   map.source.resize(shape.size());
-  // Pieces of the source's dimensions, lowest first, each a dimension of the result for now.
+  // Pieces of the source's dimensions, lowest first; each is a dimension of the result for now.
   struct Piece {
     size_t source;
     int64_t size, weight;
@@ -405,7 +407,7 @@ ViewMap randomView(Random &random, ArrayRef<int64_t> shape) {
       for (int64_t factor : {2, 3, 5})
         if (random.chance(30) && rest % factor == 0)
           size = factor;
-      // A slice leaves out the highest piece and chooses one of its values.
+      // A slice omits the highest piece and selects one of its values.
       if (size == rest && weight > 1 && random.chance(15)) {
         map.source[dim].constant = random.below(size) * weight;
       } else {
@@ -449,7 +451,7 @@ TEST(LayoutProperty, ViewsBothWays) {
         ASSERT_GE(result->cover(dim), map.resultShape[dim]) << result->str();
       ASSERT_TRUE(registersOfView(*result, source, map)) << result->str();
     }
-    // Any layout of the result has a source, as far as its digits can be cut.
+    // Any layout of the result has a source layout, if its digits can be split.
     Layout any;
     int64_t vector = 1 + random.below(2);
     auto order = llvm::to_vector(llvm::seq<int64_t>(map.resultShape.size()));
@@ -481,7 +483,7 @@ TEST(LayoutProperty, ConflictDegreesAndSwizzles) {
     auto order = [&] {
       return random.chance(50) ? SmallVector<int64_t>{0, 1} : SmallVector<int64_t>{1, 0};
     };
-    // Lanes at random: the bits of a blocked layout, permuted.
+    // Random lanes: the bits of a blocked layout, permuted.
     auto threads = [&](int64_t vector, ArrayRef<int64_t> order) {
       Layout blocked = Layout::blocked({rows, columns}, order, vector, 32, 1);
       return blocked;
@@ -497,7 +499,7 @@ TEST(LayoutProperty, ConflictDegreesAndSwizzles) {
     }
     const SharedAccess access{threads(vector, order()), vector};
     SCOPED_TRACE(access.threads.str() + " to " + memory.str());
-    // Only what is consecutive can be one access.
+    // Only consecutive elements can be one access.
     const SharedAccess real{access.threads,
                             std::min(vector, sharedVector(access.threads, memory, elementBytes))};
     auto count = [&](const SharedAccess &access, const Layout &memory) {

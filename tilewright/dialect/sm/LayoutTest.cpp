@@ -1,4 +1,4 @@
-// Layouts: examples that can be followed by hand.
+// Layouts: examples that can be checked by hand.
 #include "tilewright/dialect/sm/BankConflicts.h"
 #include "tilewright/dialect/sm/SmDialect.h"
 
@@ -35,7 +35,7 @@ TEST(Layout, BlockedGivesEachThreadAVectorAndCoversMoreThanTheTile) {
   EXPECT_EQ(Layout::blocked({1000}, {0}, 4, 32, 4).str(), "[2 reg:4, 4 warp, 32 lane, 4 reg]");
   EXPECT_EQ(Layout::blocked({8}, {0}, 1, 32, 4).str(), "[8 lane] copies [4 lane:8, 4 warp]");
   EXPECT_EQ(Layout::blocked({}, {}, 1, 32, 2).str(), "copies [32 lane, 2 warp]");
-  // 96 = 3 * 32 columns: no lane is without work.
+  // 96 = 3 * 32 columns: no lane is idle.
   EXPECT_EQ(Layout::blocked({64, 96}, {1, 0}, 4, 32, 4).cover(1), 96);
   // A row in one warp.
   EXPECT_EQ(Layout::blocked({4, 1024}, {1, 0}, 4, 32, 4, {0, 1}).str(),
@@ -59,14 +59,15 @@ TEST(Layout, AReductionNumbersTheRegistersThatAreLeft) {
 
 TEST(Layout, WhatIsWrongIsSaid) {
   for (auto [text, message] : std::initializer_list<std::pair<const char *, const char *>>{
-           {"[2 lane:2] [4 lane]", "sends two indices to one place"},
-           {"[4 bank]", "needs an axis"},
-           {"[0 lane]", "needs a digit's size of at least 1, got 0"},
-           {"[4 lane] pad [4]", "needs ','"},
-           {"[4 lane] xor [lane 0 lane 1]", "needs 'to'"},
-           {"[4 lane] xor [lane 1 to lane 5]", "bit 5 of axis lane, which is no bit"},
+           {"[2 lane:2] [4 lane]", "maps two indices to the same position"},
+           {"[4 bank]", "expects an axis"},
+           {"[0 lane]", "expects a digit's size from 1 to 2^40, got 0"},
+           {"[4 lane] pad [4]", "expects ','"},
+           {"[4 lane] xor [lane 0 lane 1]", "expects 'to'"},
+           {"[4 lane] xor [lane 1 to lane 5]", "bit 5 of axis lane, which is not a bit"},
            {"[4 lane] pad [4, 1] copies [2 warp]", "in this order, got 'copies'"},
-           {"[4 offset:8] [8 offset] pad [7, 1]", "neither a part nor a multiple of the stride 8"},
+           {"[4 offset:8] [8 offset] pad [7, 1]",
+            "neither a divisor nor a multiple of the stride 8"},
            {"[4 lane] )", "before ')'"}}) {
     std::string error;
     EXPECT_FALSE(Layout::parse(text, &error)) << text;
@@ -94,7 +95,7 @@ TEST(ViewMap, ViewsOfTileAreDigits) {
       map(2, {(i * 16 + j).floorDiv(8), (i * 16 + j) % 8}, {4, 16}, {8, 8});
   ASSERT_TRUE(reshape);
   EXPECT_EQ(resultLayout(rows, *reshape)->str(), "[4 lane:8] [8 lane, 2 reg]");
-  // A broadcast's source is copied along what it lacks.
+  // A broadcast's source is copied along the dimension that it lacks.
   EXPECT_EQ(sourceLayout(rows, *map(2, {i}, {8, 8}, {8}))->str(), "[8 lane:4] copies [4 lane]");
   // A slice of the second half reads other registers.
   std::optional<ViewMap> half = map(1, {i + 4}, {4}, {8});
@@ -103,7 +104,7 @@ TEST(ViewMap, ViewsOfTileAreDigits) {
   EXPECT_THAT(*registersOfView(parsed("[4 lane] copies [8 lane:4]"),
                                parsed("[2 reg, 4 lane] copies [8 lane:4]"), *half),
               ElementsAre(1));
-  // No digits: 24 elements as 6x4 and as 8x3.
+  // Not expressible as digits: 24 elements as 6x4 and as 8x3.
   EXPECT_FALSE(map(2, {(i * 3 + j).floorDiv(4), (i * 3 + j) % 4}, {8, 3}, {6, 4}));
 }
 
@@ -119,7 +120,7 @@ TEST(BankConflicts, ColumnsOfAMatrixConflictUntilTheyAreSwizzled) {
   EXPECT_EQ(swizzled->str(), "[32 offset:32] [32 offset] xor [offset 5:5 to offset 0]");
   EXPECT_EQ(conflictDegree(rows, *swizzled, 4), 1);
   EXPECT_EQ(conflictDegree(columns, *swizzled, 4), 1);
-  // Padding does it, too, and is counted.
+  // Padding also avoids conflicts; this case is counted.
   const Layout padded(memory.getDims(), {}, {}, Pad{32, 1});
   EXPECT_EQ(conflictDegree(columns, padded, 4), 1);
   EXPECT_EQ(conflictDegree(rows, padded, 4), 1);

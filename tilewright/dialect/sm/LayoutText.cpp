@@ -1,9 +1,15 @@
 // The text of a layout:
 //
-//   layout ::= dim* ("copies" list)? ("xor" "[" flip ("," flip)* "]")? ("pad" "[" interval ","
-//   amount "]")? dim    ::= list list   ::= "[" (digit ("," digit)*)? "]" digit  ::= size axis (":"
-//   stride)? flip   ::= axis bit (":" count)? "to" axis bit       count bits from `bit` up flip as
-//   many
+//   layout ::= dim* copies? xor? pad?
+//   dim    ::= list
+//   copies ::= "copies" list
+//   xor    ::= "xor" "[" flip ("," flip)* "]"
+//   pad    ::= "pad" "[" interval "," amount "]"
+//   list   ::= "[" (digit ("," digit)*)? "]"
+//   digit  ::= size axis (":" stride)?
+//   flip   ::= axis bit (":" count)? "to" axis bit
+//
+// A flip with a count stands for `count` flips, of consecutive bits upwards from `bit`.
 #include "tilewright/dialect/sm/Layout.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -21,7 +27,7 @@ static std::optional<Axis> parseAxis(LayoutTokens &tokens, std::string &error) {
   for (size_t i = 0; word && i < axisCount; ++i)
     if (axisNames[i] == *word)
       return static_cast<Axis>(i);
-  error = "needs an axis (" + llvm::join(llvm::ArrayRef(axisNames), ", ") + ")";
+  error = "expects an axis (" + llvm::join(llvm::ArrayRef(axisNames), ", ") + ")";
   if (word)
     error += ", got '" + word->str() + "'";
   return std::nullopt;
@@ -30,23 +36,23 @@ static std::optional<Axis> parseAxis(LayoutTokens &tokens, std::string &error) {
 static bool expect(LayoutTokens &tokens, char punctuation, std::string &error) {
   if (tokens.take(punctuation))
     return true;
-  error = std::string("needs '") + punctuation + "'";
+  error = std::string("expects '") + punctuation + "'";
   return false;
 }
 
 static std::optional<int64_t> parseNumber(LayoutTokens &tokens, StringRef what, int64_t lowest,
                                           std::string &error) {
   std::optional<int64_t> number = tokens.takeInteger();
-  // The bound keeps products of a layout's numbers inside 64 bits where they are of use at all.
+  // The bound keeps products of a layout's numbers within 64 bits.
   if (number && *number >= lowest && *number <= (int64_t(1) << 40))
     return number;
-  error = ("needs " + what + " of at least " + llvm::Twine(lowest)).str();
+  error = ("expects " + what + " from " + llvm::Twine(lowest) + " to 2^40").str();
   if (number)
     error += ", got " + std::to_string(*number);
   return std::nullopt;
 }
 
-/// After the "[".
+/// Parses digits after the "[".
 static bool parseDigits(LayoutTokens &tokens, Layout::Digits &digits, std::string &error) {
   if (tokens.take(']'))
     return true;
@@ -76,7 +82,7 @@ static bool parseFlips(LayoutTokens &tokens, llvm::SmallVectorImpl<Flip> &flips,
     if (!bit || (tokens.take(':') && !(count = parseNumber(tokens, "a count of bits", 1, error))))
       return false;
     if (tokens.takeWord() != StringRef("to")) {
-      error = "needs 'to' between the bits that flip and those that are flipped";
+      error = "expects 'to' before the bits that are flipped";
       return false;
     }
     std::optional<Axis> to = parseAxis(tokens, error);
@@ -84,7 +90,7 @@ static bool parseFlips(LayoutTokens &tokens, llvm::SmallVectorImpl<Flip> &flips,
     if (!target)
       return false;
     if (*bit + *count > 62 || *target + *count > 62) {
-      error = "needs bits below 62";
+      error = "expects bits below 62";
       return false;
     }
     for (int64_t i = 0; i < *count; ++i)
@@ -101,7 +107,7 @@ std::optional<Layout> tilewright::sm::parseLayout(LayoutTokens &tokens, std::str
   while (tokens.take('['))
     if (!parseDigits(tokens, dims.emplace_back(), error))
       return std::nullopt;
-  // Each part once, in this order: what is printed has one spelling.
+  // Each part occurs at most once and in this order, so that the text of a layout is unique.
   int next = 0;
   while (std::optional<StringRef> word = tokens.takeWord()) {
     if (*word == "copies" && next < 1) {
@@ -124,8 +130,9 @@ std::optional<Layout> tilewright::sm::parseLayout(LayoutTokens &tokens, std::str
         return std::nullopt;
       pad = {*interval, *amount};
     } else {
-      error = "needs dimensions in brackets, then 'copies', 'xor' and 'pad' in this order, got '" +
-              word->str() + "'";
+      error =
+          "expects dimensions in brackets, then 'copies', 'xor' and 'pad' in this order, got '" +
+          word->str() + "'";
       return std::nullopt;
     }
   }
@@ -176,7 +183,7 @@ std::optional<Layout> Layout::parse(StringRef text, std::string *error) {
   StringRef rest = tokens.remaining();
   if (layout && !rest.empty()) {
     layout.reset();
-    reason = "is followed by something else";
+    reason = "has unexpected text after it";
   }
   if (!layout && error)
     *error = reason + (rest.empty() ? " at the end of '" + text.str() + "'"

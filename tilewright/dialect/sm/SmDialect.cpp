@@ -1,4 +1,4 @@
-// The dialect, the layout attribute, and views as digits.
+// The dialect, the layout attribute, and the decomposition of views into digits.
 #include "tilewright/dialect/sm/SmDialect.h"
 
 #include "mlir/IR/AffineExpr.h"
@@ -93,12 +93,12 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                          function_ref<InFlightDiagnostic()> emitError) const {
   const Layout &layout = getValue();
   if (layout.rank() != static_cast<int64_t>(shape.size()))
-    return emitError() << "needs a layout with " << shape.size()
-                       << " dimensions, as many as the tile has, got " << layout.rank();
+    return emitError() << "expects a layout with as many dimensions as the tile, " << shape.size()
+                       << ", got " << layout.rank();
   for (auto [dim, size] : llvm::enumerate(shape))
     if (layout.cover(dim) < size)
-      return emitError() << "needs a layout that covers the " << size << " elements of dimension "
-                         << dim << ", got one of " << layout.cover(dim);
+      return emitError() << "expects a layout that covers the " << size << " elements of dimension "
+                         << dim << ", but it covers " << layout.cover(dim);
   return success();
 }
 
@@ -130,7 +130,7 @@ std::array<int64_t, 3> KernelOp::getClusterSizes() {
 
 //===- Views --------------------------------------------------------------===//
 
-/// The sum's largest value; its smallest is the constant, as no piece that is divided is negative.
+/// The largest value of the index. No piece may have a negative weight.
 static int64_t highestOf(const ViewIndex &form) {
   int64_t highest = form.constant;
   for (const ViewPiece &piece : form.pieces)
@@ -138,8 +138,8 @@ static int64_t highestOf(const ViewIndex &form) {
   return highest;
 }
 
-/// Splits the sum at multiples of `divisor` into what is below one and the rest. Fails if a carry
-/// is possible.
+/// Splits the index into a part below `divisor` and a multiple of `divisor`. Returns false if the
+/// lower part could carry.
 static bool split(const ViewIndex &form, int64_t divisor, ViewIndex &low, ViewIndex &high) {
   low.constant = form.constant % divisor;
   high.constant = form.constant - low.constant;
@@ -210,7 +210,7 @@ std::optional<ViewMap> tilewright::sm::viewMapOf(AffineMap map, ArrayRef<int64_t
     std::optional<ViewIndex> form = formOf(expr, resultShape);
     if (!form)
       return std::nullopt;
-    // Pieces of one value add nothing.
+    // Drop pieces with a single value, which add nothing.
     llvm::erase_if(form->pieces, [](const ViewPiece &piece) { return piece.size == 1; });
     view.source.push_back(std::move(*form));
   }

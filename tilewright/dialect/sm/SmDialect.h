@@ -32,14 +32,14 @@
 
 namespace tilewright::sm {
 
-/// The layout of a tile; null if the type is no tensor or has none.
+/// The layout of a tile; null if the type is not a tensor or has no layout.
 LayoutAttr layoutOf(mlir::Type type);
 
-/// The tensor type with this layout in place of its own.
+/// The tensor type with its layout replaced.
 mlir::RankedTensorType withLayout(mlir::Type type, const Layout &layout);
 
-/// The map of a `tile.view` as digits. Nothing where its indices are no sums of digits: a reshape
-/// whose dimensions have no common factors (6x4 to 8x3).
+/// The map of a `tile.view` as digits. nullopt if its indices are not sums of digits, as in a
+/// reshape of 6x4 to 8x3, where the dimensions do not divide each other.
 std::optional<ViewMap> viewMapOf(mlir::AffineMap map, llvm::ArrayRef<int64_t> resultShape,
                                  llvm::ArrayRef<int64_t> sourceShape);
 

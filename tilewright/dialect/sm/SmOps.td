@@ -12,11 +12,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Sm_Dialect : Dialect {
   let name = "sm";
   let cppNamespace = "::tilewright::sm";
-  let summary = "One multiprocessor: which thread holds what, and what moves it.";
+  let summary = "Kernels of a multiprocessor: the layouts of tiles in threads and memory, and the ops that move tiles.";
   let description = [{
     A tile in registers is a tensor with a layout as its encoding, and the ops of `tile`
-    work on such tensors unchanged. `sm` adds what `tile` cannot say: the machine that a
-    kernel runs on and how tiles change their place.
+    work on such tensors unchanged. `sm` adds what `tile` cannot express: the warps and
+    clusters that run a kernel, and the copies and conversions of tiles.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -25,11 +25,11 @@ def Sm_Dialect : Dialect {
 
 def Sm_LayoutAttr : AttrDef<Sm_Dialect, "Layout", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "layout";
-  let summary = "Where the elements of a tile are.";
+  let summary = "The positions of the elements of a tile.";
   let description = [{
-    For each dimension the digits of its index, most significant first, each with the axis
-    of the hardware it is sent to and its stride there (1 if it is not written); then the
-    digits of the hardware that hold copies, the bits that flip others, and padding.
+    For each dimension, the digits of its index, most significant first, each with the hardware
+    axis that it maps to and its stride on that axis (1 if omitted); then the hardware digits
+    that hold copies, the bits that flip other bits (a swizzle), and padding.
 
     ```mlir
     // The accumulator of a 16x8 matrix instruction, two of them side by side in each of four warps.
@@ -38,7 +38,7 @@ def Sm_LayoutAttr : AttrDef<Sm_Dialect, "Layout", [DeclareAttrInterfaceMethods<V
     #swizzled = #sm.layout<[64 offset:64] [64 offset] xor [offset 6:3 to offset 3]>
     ```
 
-    `Layout.h` has what can be done with it.
+    `Layout.h` defines the operations on layouts.
   }];
   let parameters = (ins AttrParameter<"::tilewright::sm::Layout", "the layout">:$value);
   let hasCustomAssemblyFormat = 1;
@@ -52,21 +52,21 @@ def Sm_Tile : StaticShapeTensorOf<[AnyType]>;
 
 def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocationScope,
     SingleBlockImplicitTerminator<"::tilewright::tile::YieldOp">]> {
-  let summary = "A tile.kernel for a machine: every tile has a layout.";
+  let summary = "A tile.kernel for a machine, in which every tile has a layout.";
   let description = [{
-    The body, its arguments and its meaning are those of `tile.kernel`; a point of the grid is run by
-    `warps` warps in each CTA of a cluster of `cluster` CTAs. A `persistent` kernel ("static") has as many clusters as the
-    chip holds at once, and each runs the body for one point after another; points go down `raster` rows of the grid before the next column.
-    A body with roles has channels, scalars and roles, and nothing else that acts.
+    The body, its arguments and its semantics are those of `tile.kernel`. A cluster of `cluster` CTAs with `warps`
+    warps each executes one point of the grid. A `persistent` kernel ("static") has as many clusters as the chip can hold
+    at once, and each cluster executes the body for several points; with `raster`, points advance down `raster` rows of
+    the grid before the next column. A body with roles contains only channels, roles and ops without side effects.
 
-    Every tile in the body has a layout whose lanes, warps and CTAs are the kernel's. No op
-    moves elements between threads but those that say so:
-    - `map`, `gather` and what `scf.for` carries: operands and results have one layout;
-    - `view`: each thread holds the elements of the source that it needs, in registers that are the same
-      for all threads (`registersOfView`);
-    - `reduce`, `scan`: one layout of the inputs; a reduction's result has `Layout::reduce` of it;
+    Every tile in the body has a layout with the lanes, warps and CTAs of the kernel. No op moves
+    elements between threads, except as listed:
+    - `map`, `gather` and the iteration arguments of `scf.for`: operands and results have the same layout;
+    - `view`: each thread holds the elements of the source that it needs, in the same registers in all
+      threads (`registersOfView`);
+    - `reduce`, `scan`: the inputs have the same layout; the result of a reduction has the layout `Layout::reduce`;
     - `copy` and `mma` have the layouts of their engines;
-    - `convert` (which also does the views that cannot be done like this), and the threads of a reduction among themselves,
+    - `convert`, which also implements views that do not satisfy the rule above, and the threads of a reduction
       exchange elements.
 
     ```mlir
@@ -98,24 +98,24 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
     }
     /// The product of the grid's sizes.
     int64_t getPointCount();
-    /// CTAs of the cluster along x, y and z; 1 each if nothing is said.
+    /// The cluster's sizes along x, y and z; 1 each if `cluster` is absent.
     ::std::array<int64_t, 3> getClusterSizes();
   }];
 }
 
 def Sm_ConvertOp : Sm_Op<"convert", [Pure]> {
-  let summary = "The same tile in another layout, or its elements in another arrangement.";
+  let summary = "Converts a tile to another layout, or rearranges its elements.";
   let description = [{
     ```mlir
     %b = sm.convert %a : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #columns>
     %r = sm.convert %a map affine_map<(i, j) -> (i, 63 - j)> : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #rows>
     ```
-    What it costs follows from the two layouts: nothing where registers are only numbered
-    differently, shuffles where elements stay in their warp, else a round trip through shared memory.
+    The cost depends on the two layouts: none if registers are only renumbered, shuffles if elements stay in their
+    warp, otherwise a round trip through shared memory.
 
-    With a `map` it is a `tile.view` whose elements move between threads, `result[d…] = source[map(d…)]`: for maps that no
-    layouts can follow (a reverse, a slice at an odd place). It goes through shared memory: the source is written there, and
-    each thread reads at the index that the map gives.
+    With a `map` it is a `tile.view` whose elements move between threads, `result[d…] = source[map(d…)]`. It is used for
+    maps that no layout can follow (a reverse, a slice that does not begin at a multiple of its size). The source is
+    written to shared memory, and each thread reads at the index that the map returns.
   }];
   let arguments = (ins Sm_Tile:$source, OptionalAttr<AffineMapAttr>:$map);
   let results = (outs Sm_Tile:$result);

@@ -1,4 +1,4 @@
-// Verifiers of the ops for engines.
+// Verifiers of the ops for asynchronous engines.
 #include "tilewright/dialect/sm/SmDialect.h"
 
 using namespace mlir;
@@ -31,43 +31,45 @@ std::string text(ArrayRef<int64_t> shape) {
 LogicalResult ChannelOp::verify() {
   int64_t depth = getDepth(), filled = getFilled();
   if (depth < 1)
-    return emitOpError("needs at least 1 slot, got ") << depth;
+    return emitOpError("expects at least 1 slot, got ") << depth;
   if (filled < 0 || filled > depth)
-    return emitOpError("needs a number of full slots from 0 to its depth ")
+    return emitOpError("expects at most as many full slots as its depth, ")
            << depth << ", got " << filled;
   return success();
 }
 
 LogicalResult RoleOp::verify() {
   if (static_cast<int64_t>(getWarps()) < 1)
-    return emitOpError("needs at least 1 warp, got ") << static_cast<int64_t>(getWarps());
+    return emitOpError("expects at least 1 warp, got ") << static_cast<int64_t>(getWarps());
   int64_t registers = getRegisters();
   if (registers % 8 != 0 || registers < 24 || registers > 256)
-    return emitOpError("needs a multiple of 8 from 24 to 256 as registers of a thread, got ")
+    return emitOpError("expects the number of registers per thread to be a multiple of 8 from 24 "
+                       "to 256, got ")
            << registers;
   if (!isa<KernelOp>((*this)->getParentOp()))
-    return emitOpError("needs an sm.kernel around it, got ") << (*this)->getParentOp()->getName();
+    return emitOpError("expects parent op 'sm.kernel', got ") << (*this)->getParentOp()->getName();
   return success();
 }
 
 LogicalResult CopyOp::verify() {
   Type from = getSource().getType();
   if (bool(getTarget()) == bool(getResult()))
-    return emitOpError("needs a target or a result, one of them");
+    return emitOpError("expects either a target or a result");
   Type to = getTarget() ? getTarget().getType() : getResult().getType();
   bool fromMemory = isa<MemRefType>(from), toMemory = isa<MemRefType>(to);
   if (fromMemory && toMemory)
-    return emitOpError("needs a buffer or a tile on one side, got ") << from << " and " << to;
+    return emitOpError("expects a buffer or a tile as source or target, got ")
+           << from << " and " << to;
   if (isa<RankedTensorType>(from) && getResult())
-    return emitOpError("moves between registers, which is sm.convert's");
+    return emitOpError("cannot copy between registers; use sm.convert");
   Shaped source = shapedOf(from), target = shapedOf(to);
   if (source.element != target.element)
-    return emitOpError("needs one element type, got ")
+    return emitOpError("expects source and target to have the same element type, got ")
            << source.element << " and " << target.element;
   auto checkOffsets = [&](Type type, size_t count, size_t rank, StringRef side) -> LogicalResult {
-    // A whole buffer needs none; a memref has its own rank.
+    // A copy of a whole buffer needs no offsets; a memref needs one per dimension.
     if (isa<MemRefType>(type) ? count != rank : count != 0 && count != rank)
-      return emitOpError("needs ") << rank << " offsets of its " << side << ", got " << count;
+      return emitOpError("expects ") << rank << " " << side << " offsets, got " << count;
     return success();
   };
   if (failed(checkOffsets(from, getSourceOffsets().size(), source.shape.size(), "source")) ||
@@ -76,22 +78,23 @@ LogicalResult CopyOp::verify() {
   size_t rank = (fromMemory ? target : source).shape.size();
   size_t other = (fromMemory ? source : target).shape.size();
   if (fromMemory || toMemory ? other < rank : other != rank)
-    return emitOpError("needs places of one rank, got ")
+    return emitOpError("expects source and target to have the same rank, got ")
            << text(source.shape) << " and " << text(target.shape);
   if (getTransposed() && (rank != 2 || (!fromMemory && !toMemory)))
-    return emitOpError("transposes a matrix on its way from or to a memref, got ")
+    return emitOpError("can transpose only a matrix that is copied from or to a memref, got ")
            << text(source.shape) << " and " << text(target.shape);
   if (std::optional<ArrayRef<int64_t>> dims = getDims()) {
     const auto memoryRank = static_cast<int64_t>(other);
     if ((!fromMemory && !toMemory) || dims->size() != rank || !llvm::is_sorted(*dims) ||
         (!dims->empty() && (dims->front() < 0 || dims->back() >= memoryRank)))
-      return emitOpError("needs ") << rank << " rising dimensions of a memref of " << memoryRank
-                                   << ", got " << text(*dims);
+      return emitOpError("expects ") << rank << " increasing dimensions of a memref of rank "
+                                     << memoryRank << ", got " << text(*dims);
   }
-  // The tile is what is not a memref; a part of a buffer may be the tile in registers.
+  // Memrefs, and buffers with offsets, may be larger than the copied tile. In all other cases the
+  // shapes must be equal.
   if (!fromMemory && !toMemory && getSourceOffsets().empty() && getTargetOffsets().empty() &&
       source.shape != target.shape)
-    return emitOpError("needs places of one shape, got ")
+    return emitOpError("expects source and target to have the same shape, got ")
            << text(source.shape) << " and " << text(target.shape);
   return success();
 }
@@ -99,26 +102,27 @@ LogicalResult CopyOp::verify() {
 LogicalResult MmaOp::verify() {
   Shaped lhs = shapedOf(getLhs().getType()), rhs = shapedOf(getRhs().getType());
   if (bool(getInto()) == bool(getResult()))
-    return emitOpError("gives a tile or goes into a buffer, one of them");
+    return emitOpError("expects either a result or a buffer to accumulate into");
   if (getAcc() && getInto())
-    return emitOpError("needs one accumulator, got a tile and a buffer");
+    return emitOpError("expects a single accumulator, got a tile and a buffer");
   Shaped sum = shapedOf(getInto() ? Type(getInto().getType()) : Type(getResult().getType()));
   if (lhs.shape.size() != 2 || rhs.shape.size() != 2 || sum.shape.size() != 2)
-    return emitOpError("needs matrices, got ")
+    return emitOpError("expects matrices, got ")
            << text(lhs.shape) << ", " << text(rhs.shape) << " and " << text(sum.shape);
   if (lhs.shape[1] != rhs.shape[0])
     return emitOpError("contracts lhs dimension 1 with rhs dimension 0, which must be equal, got ")
            << lhs.shape[1] << " and " << rhs.shape[0];
   if (sum.shape[0] != lhs.shape[0] || sum.shape[1] != rhs.shape[1])
-    return emitOpError("needs an accumulator of ")
+    return emitOpError("expects an accumulator of ")
            << lhs.shape[0] << "x" << rhs.shape[1] << ", got " << text(sum.shape);
   if (getAtom() == Atom::tcgen05 && !getInto())
-    return emitOpError("accumulates in tensor memory with tcgen05: give it a buffer with `into`");
+    return emitOpError(
+        "must accumulate in tensor memory with tcgen05; specify a buffer with `into`");
   if (getAtom() != Atom::tcgen05 && getInto())
-    return emitOpError("accumulates in registers with ")
+    return emitOpError("must accumulate in registers with ")
            << stringifyAtom(getAtom()) << ", got a buffer";
   if (getAtom() != Atom::mma_sync && !isa<BufferType>(getRhs().getType()))
-    return emitOpError("needs its rhs in a buffer with ")
+    return emitOpError("expects rhs in a buffer with ")
            << stringifyAtom(getAtom()) << ", got " << getRhs().getType();
   return success();
 }

@@ -11,44 +11,46 @@ using namespace tilewright::sm;
 
 LogicalResult KernelOp::verify() {
   if (static_cast<int64_t>(getWarps()) < 1)
-    return emitOpError("needs at least 1 warp, got ") << static_cast<int64_t>(getWarps());
+    return emitOpError("expects at least 1 warp, got ") << static_cast<int64_t>(getWarps());
   if (auto cluster = getCluster();
       cluster && (cluster->size() != 3 || llvm::any_of(*cluster, [](int64_t n) { return n < 1; })))
-    return emitOpError("needs a cluster of three sizes of at least 1, got [") << *cluster << "]";
+    return emitOpError("expects a cluster of three sizes, each at least 1, got [")
+           << *cluster << "]";
   if (getPersistent() && *getPersistent() != "static")
-    return emitOpError("needs `static` as its kind of persistence, got ") << *getPersistent();
+    return emitOpError("expects persistence `static`, got ") << *getPersistent();
   if (auto raster = getRaster();
       raster && (static_cast<int64_t>(*raster) < 1 || getGrid().size() < 2))
-    return emitOpError("needs a raster of at least 1 and a grid of at least two sizes, got ")
-           << static_cast<int64_t>(*raster) << " and " << getGrid().size();
+    return emitOpError("expects a raster of at least 1 and a grid of rank at least 2, got raster ")
+           << static_cast<int64_t>(*raster) << " and rank " << getGrid().size();
   return tile::verifyKernelFrame(*this, getBlock(), getGrid(), getNumInputs());
 }
 
-/// Checks one tile's layout against the machine. `lanes` is that of the first tile.
+/// Checks one tile's layout against the kernel's warps and cluster. `lanes` is the number of lanes
+/// of the first tile, or 0 if this is the first.
 static LogicalResult verifyTile(Operation *op, KernelOp kernel, Type type, int64_t &lanes) {
   if (!isa<RankedTensorType>(type))
     return success();
   LayoutAttr attribute = layoutOf(type);
   if (!attribute)
-    return op->emitOpError("is in an sm.kernel, where every tile has a layout, got ") << type;
+    return op->emitOpError("expects all tiles in an sm.kernel to have a layout, got ") << type;
   const Layout &layout = attribute.getValue();
   for (Axis axis : {Axis::offset, Axis::tmemLane, Axis::tmemColumn})
     if (layout.extent(axis) != 1)
-      return op->emitOpError("needs a layout of registers, got one with axis ")
+      return op->emitOpError("expects a layout of registers, got a layout with axis ")
              << nameOf(axis) << ": " << type;
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp, Axis::group, Axis::cta})
     if (!layout.isDense(axis))
-      return op->emitOpError("leaves free some of ")
-             << layout.extent(axis) << " places on axis " << nameOf(axis)
-             << "; make them copies: " << type;
+      return op->emitOpError("has a layout that does not use all ")
+             << layout.extent(axis) << " positions on axis " << nameOf(axis)
+             << "; turn the unused positions into copies: " << type;
   const std::array<int64_t, 3> cluster = kernel.getClusterSizes();
   const int64_t warps = layout.extent(Axis::warp) * layout.extent(Axis::group);
   auto role = op->getParentOfType<RoleOp>();
   const int64_t present = role ? role.getWarps() : kernel.getWarps();
   if (warps != present)
     return op->emitOpError("has a layout for ")
-           << warps << " warps in a " << (role ? "role" : "kernel") << " of " << present << ": "
-           << type;
+           << warps << " warps in a " << (role ? "role" : "kernel") << " of " << present
+           << " warps: " << type;
   if (layout.extent(Axis::cta) != cluster[0] * cluster[1] * cluster[2])
     return op->emitOpError("has a layout for ")
            << layout.extent(Axis::cta) << " CTAs in a kernel with a cluster of "
@@ -57,7 +59,8 @@ static LogicalResult verifyTile(Operation *op, KernelOp kernel, Type type, int64
     lanes = layout.extent(Axis::lane);
   if (layout.extent(Axis::lane) != lanes)
     return op->emitOpError("has a layout for warps of ")
-           << layout.extent(Axis::lane) << " lanes in a kernel of " << lanes << ": " << type;
+           << layout.extent(Axis::lane) << " lanes in a kernel with warps of " << lanes
+           << " lanes: " << type;
   return success();
 }
 
@@ -66,7 +69,7 @@ static LogicalResult verifyOneLayout(Operation *op, ArrayRef<Value> tiles) {
   for (Value tile : tiles) {
     LayoutAttr first = layoutOf(tiles.front().getType()), other = layoutOf(tile.getType());
     if (first != other && !first.getValue().sameAs(other.getValue()))
-      return op->emitOpError("needs one layout of its tiles, got ")
+      return op->emitOpError("expects the same layout for all tiles, got ")
              << first << " and " << other << "; insert an sm.convert";
   }
   return success();
@@ -77,9 +80,11 @@ static LogicalResult verifyView(tile::ViewOp view) {
   const Layout &from = layoutOf(source).getValue(), &to = layoutOf(result).getValue();
   std::optional<ViewMap> map = viewMapOf(view.getMap(), result.getShape(), source.getShape());
   if (!map)
-    return view.emitOpError("has a map that is no sum of digits, so no layouts can follow it: ")
+    return view.emitOpError(
+               "has a map that no layout can follow, because its indices are not sums of digits: ")
            << view.getMapAttr();
-  // What the algebra derives needs no look at single registers.
+  // If the layout algebra derives the source's layout, the registers need not be checked one by
+  // one.
   if (std::optional<Layout> derived = sourceLayout(to, *map);
       derived && *derived == from.canonical())
     return success();
@@ -99,15 +104,16 @@ static LogicalResult verifyReduce(tile::ReduceOp reduce) {
   for (Value result : reduce.getResults()) {
     const Layout &got = layoutOf(result.getType()).getValue();
     if (!expected || !expected->sameAs(got))
-      return reduce.emitOpError("needs results in the inputs' layout without dims [")
+      return reduce.emitOpError("expects results in the inputs' layout without dims [")
              << reduce.getDims() << "], "
-             << (expected ? expected->str() : std::string("which a swizzle rules out")) << ", got "
-             << got.str();
+             << (expected ? expected->str() : std::string("which is impossible with this swizzle"))
+             << ", got " << got.str();
   }
   return success();
 }
 
-/// A body with roles runs nothing beside them, and they have all warps.
+/// Checks that a body with roles contains only roles, channels and pure ops, and that the roles use
+/// all warps.
 static LogicalResult verifyRoles(KernelOp kernel) {
   auto roles = kernel.getBody().getOps<RoleOp>();
   if (roles.empty())
@@ -116,11 +122,11 @@ static LogicalResult verifyRoles(KernelOp kernel) {
   for (RoleOp role : roles)
     warps += role.getWarps();
   if (warps != static_cast<int64_t>(kernel.getWarps()))
-    return kernel.emitOpError("has ") << kernel.getWarps() << " warps, and its roles have " << warps
-                                      << ", which must be equal";
+    return kernel.emitOpError("has ")
+           << kernel.getWarps() << " warps, but its roles have " << warps;
   for (Operation &op : kernel.getBlock().without_terminator())
     if (!isa<RoleOp, ChannelOp>(op) && !isMemoryEffectFree(&op))
-      return op.emitOpError("acts beside roles; put it into one of them");
+      return op.emitOpError("is outside the kernel's roles; move it into one of them");
   return success();
 }
 
@@ -155,7 +161,7 @@ LogicalResult KernelOp::verifyRegions() {
     }
     if (failed(local) || failed(verifyOneLayout(op, tiles)))
       return WalkResult::interrupt();
-    // Regions over scalars hold no tiles.
+    // Regions over scalars do not contain tiles.
     return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp>(op) ? WalkResult::skip()
                                                               : WalkResult::advance();
   });
@@ -169,16 +175,16 @@ LogicalResult ConvertOp::verify() {
   std::optional<AffineMap> map = getMap();
   if (source.getElementType() != result.getElementType() ||
       (!map && source.getShape() != result.getShape()))
-    return emitOpError("changes nothing but the layout, got ") << source << " and " << result;
+    return emitOpError("must change only the layout, got ") << source << " and " << result;
   if (!layoutOf(source) || !layoutOf(result))
-    return emitOpError("needs tiles with layouts, got ") << source << " and " << result;
+    return emitOpError("expects tiles with layouts, got ") << source << " and " << result;
   if (!map)
     return success();
   if (map->getNumSymbols() != 0 || map->getNumDims() != result.getRank() ||
       map->getNumResults() != source.getRank())
-    return emitOpError("needs a map from ")
-           << result.getRank() << " dimensions to " << source.getRank() << ", without symbols, got "
-           << getMapAttr();
+    return emitOpError("expects a map from ")
+           << result.getRank() << " dimensions to " << source.getRank()
+           << " indices, without symbols, got " << getMapAttr();
   return success();
 }
 
@@ -187,7 +193,7 @@ OpFoldResult ConvertOp::fold(FoldAdaptor) {
     return {};
   if (getSource().getType() == getType())
     return getSource();
-  // There and on is there at once.
+  // Merge two conversions in a row.
   if (auto inner = getSource().getDefiningOp<ConvertOp>(); inner && !inner.getMap()) {
     getSourceMutable().assign(inner.getSource());
     return getResult();

@@ -1,4 +1,4 @@
-// Layouts through views.
+// Propagates layouts through views.
 #include "tilewright/dialect/sm/ViewMap.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -27,16 +27,17 @@ SmallVector<int64_t> ViewMap::apply(ArrayRef<int64_t> index) const {
   return at;
 }
 
-//===- Digits that follow a map -------------------------------------------===//
+//===- Layouts of sources and results -------------------------------------===//
 
 namespace {
-/// The digits of one dimension, from which ranges of the index are taken.
+/// The digits of one dimension. take() removes the digits of a part of the index.
 class DigitRange {
 public:
   explicit DigitRange(const Layout::Digits &digits) : digits(digits), taken(digits.size()) {}
 
-  /// Takes the digits that count in steps of `stride`, `size` values (up to the last digit if
-  /// `toEnd`); most significant first. Nothing if a digit lies across the border.
+  /// Takes the digits with weights from `stride` to below `stride * size` (to the last digit if
+  /// `toEnd`), most significant first. nullopt if a digit cannot be split at these bounds or was
+  /// taken before.
   std::optional<Layout::Digits> take(int64_t stride, int64_t size, bool toEnd) {
     if (!cutAt(stride) || (!toEnd && !cutAt(stride * size)))
       return std::nullopt;
@@ -46,20 +47,20 @@ public:
       if (weight < stride || (!toEnd && weight >= stride * size) || digits[i].size == 1)
         continue;
       if (taken[i])
-        return std::nullopt; // one digit cannot be at two places
+        return std::nullopt; // a digit cannot be taken twice
       taken[i] = true;
       found.insert(found.begin(), digits[i]);
     }
     int64_t product = 1;
     for (const Digit &digit : found)
       product *= digit.size;
-    // A dimension that is not covered up to here, as one of size 1.
+    // The digits do not cover the whole range, for example in a dimension of size 1.
     if (!toEnd && product != size)
       return std::nullopt;
     return found;
   }
 
-  /// What nobody took.
+  /// The digits that were not taken.
   Layout::Digits rest() const {
     Layout::Digits left;
     for (size_t i = 0; i < digits.size(); ++i)
@@ -69,7 +70,7 @@ public:
   }
 
 private:
-  /// Splits the digit that counts across the multiples of `at`.
+  /// Splits the digit that crosses weight `at`. Returns false if it cannot be split evenly.
   bool cutAt(int64_t at) {
     int64_t weight = 1;
     for (size_t i = digits.size(); i-- > 0; weight *= digits[i].size) {
@@ -94,8 +95,8 @@ private:
 };
 } // namespace
 
-/// The pieces by rising weight, if they are digits: each weight is what all below cover, and none
-/// runs backwards.
+/// The pieces by increasing weight, if they are digits: each weight is the product of the sizes of
+/// all smaller pieces, and no piece is reversed.
 static std::optional<SmallVector<ViewPiece>> digitsOf(const ViewIndex &form) {
   SmallVector<ViewPiece> pieces(
       llvm::make_filter_range(form.pieces, [](const ViewPiece &piece) { return piece.size != 1; }));
@@ -123,7 +124,7 @@ std::optional<Layout> tilewright::sm::sourceLayout(const Layout &result, const V
       return std::nullopt;
     int64_t covered = 1;
     for (auto [i, piece] : llvm::enumerate(*pieces)) {
-      // The last piece may take along what the layout covers beyond the tile.
+      // The last piece may include indices that the layout covers beyond the tile.
       const bool atEnd = piece.stride * piece.size >= map.resultShape[piece.dim];
       const bool toEnd = atEnd && i + 1 == pieces->size() && form.constant == 0;
       auto digits = ranges[piece.dim].take(piece.stride, piece.size, toEnd);
@@ -137,7 +138,7 @@ std::optional<Layout> tilewright::sm::sourceLayout(const Layout &result, const V
       covers *= digit.size;
     if (covers >= map.sourceShape[dim] && form.constant == 0)
       continue;
-    // A slice: the other blocks of the source are in registers of their own.
+    // The view is a slice: put the other blocks of the source into additional registers.
     if (covers != covered || form.constant % covered != 0)
       return std::nullopt;
     const int64_t blocks = llvm::divideCeil(map.sourceShape[dim], covered);
@@ -156,13 +157,13 @@ std::optional<Layout> tilewright::sm::sourceLayout(const Layout &result, const V
 std::optional<Layout> tilewright::sm::resultLayout(const Layout &source, const ViewMap &map) {
   if (!source.getFlips().empty() || source.getPad().amount != 0)
     return std::nullopt;
-  // Each piece takes its digits from the source; then each dimension of the result is put
-  // together from the pieces that read it.
-  struct Part {
+  // Each piece takes its digits from the source; then each dimension of the result is assembled
+  // from its pieces.
+  struct StridedDigits {
     int64_t stride, size;
     Layout::Digits digits;
   };
-  SmallVector<SmallVector<Part>> parts(map.resultShape.size());
+  SmallVector<SmallVector<StridedDigits>> parts(map.resultShape.size());
   for (auto [dim, form] : llvm::enumerate(map.source)) {
     DigitRange range(source.getDims()[dim]);
     for (const ViewPiece &piece : form.pieces) {
@@ -177,7 +178,7 @@ std::optional<Layout> tilewright::sm::resultLayout(const Layout &source, const V
         return std::nullopt;
       parts[piece.dim].push_back({piece.stride, piece.size, *digits});
     }
-    // Digits that are fixed by a slice may be dropped from registers, not from threads.
+    // A slice may drop digits of registers, but not digits of threads.
     for (const Digit &digit : range.rest())
       if (digit.size != 1 && digit.axis != Axis::reg)
         return std::nullopt;
@@ -194,9 +195,10 @@ std::optional<Layout> tilewright::sm::resultLayout(const Layout &source, const V
   SmallVector<Layout::Digits> dims;
   for (auto [dim, found] : llvm::enumerate(parts)) {
     Layout::Digits &digits = dims.emplace_back();
-    llvm::sort(found, [](const Part &a, const Part &b) { return a.stride < b.stride; });
+    llvm::sort(found,
+               [](const StridedDigits &a, const StridedDigits &b) { return a.stride < b.stride; });
     int64_t covered = 1;
-    // Fills up with what the source does not have, up to `goal` values.
+    // Adds digits that the source lacks (a broadcast) until the dimension covers `goal` values.
     auto broadcastTo = [&](int64_t goal) {
       for (size_t i = copies.size(); i-- > 0 && covered < goal;) {
         const int64_t want = llvm::divideCeil(goal, covered);
@@ -218,7 +220,7 @@ std::optional<Layout> tilewright::sm::resultLayout(const Layout &source, const V
         covered *= left;
       }
     };
-    for (const Part &part : found) {
+    for (const StridedDigits &part : found) {
       if (part.stride % covered != 0)
         return std::nullopt;
       broadcastTo(part.stride);
@@ -236,14 +238,14 @@ std::optional<Layout> tilewright::sm::resultLayout(const Layout &source, const V
   return compactRegisters(layout).canonical();
 }
 
-//===- Register by register -----------------------------------------------===//
+//===- Registers of a view ------------------------------------------------===//
 
 namespace {
-/// The indices that a layout's threads hold, prepared to be asked for many times.
+/// The indices that a layout's threads hold, precomputed for repeated queries.
 class HeldIndices {
 public:
   explicit HeldIndices(const Layout &layout) : layout(layout), rank(layout.rank()) {
-    // Without flips the index is a sum over the axes.
+    // Without flips, the index is a sum over the axes.
     if (!layout.getFlips().empty())
       return;
     for (const IndexForm &form : layout.indexForms()) {

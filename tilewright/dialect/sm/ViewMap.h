@@ -1,4 +1,4 @@
-// ViewMap: a view of a tile as digits, and what it makes of layouts.
+// ViewMap: a view of a tile as digits, and its effect on layouts.
 #ifndef TILEWRIGHT_DIALECT_SM_VIEWMAP_H
 #define TILEWRIGHT_DIALECT_SM_VIEWMAP_H
 
@@ -21,8 +21,8 @@ struct ViewIndex {
   llvm::SmallVector<ViewPiece> pieces;
 };
 
-/// How the index into a view's source follows from the index into its result: transpose, reshape,
-/// broadcast, slice, reverse and what is composed of them.
+/// How the index into a view's source depends on the index into its result: transpose, reshape,
+/// broadcast, slice, reverse and their compositions.
 struct ViewMap {
   llvm::SmallVector<int64_t> resultShape;
   llvm::SmallVector<int64_t> sourceShape;
@@ -32,19 +32,19 @@ struct ViewMap {
   llvm::SmallVector<int64_t> apply(llvm::ArrayRef<int64_t> index) const;
 };
 
-/// The layout of the source with which each thread has what it needs for its part of the result:
-/// digits follow the map, what the source does not have (a broadcast) becomes copies, what the
-/// result leaves out (a slice) is in registers. Nothing where digits cannot follow.
+/// The layout of the source for which each thread holds the elements that its part of the result
+/// needs. Digits follow the map, dimensions that the source lacks (a broadcast) become copies, and
+/// parts that the result omits (a slice) are in registers. nullopt if digits cannot follow the map.
 std::optional<Layout> sourceLayout(const Layout &result, const ViewMap &map);
 
-/// The layout of the result that the source's gives: the reverse of `sourceLayout`. A dimension
-/// that the source does not have goes along its copies first, then into registers.
+/// The layout of the result that follows from the layout of the source: the inverse of
+/// `sourceLayout`. A dimension that the source lacks uses the source's copies first, then
+/// registers.
 std::optional<Layout> resultLayout(const Layout &source, const ViewMap &map);
 
-/// For each register of the result, the register of the source in the same thread that holds its
-/// element: so a view (or, with the identity, a conversion) costs nothing. -1 where a register
-/// holds nothing of account. Nothing if some thread has not what it needs, or not all threads have
-/// it in the same register.
+/// For each register of the result, the source register of the same thread that holds its element,
+/// or -1 for registers outside of the tile. The view (or, with the identity, the conversion) is
+/// then free. nullopt if a thread lacks an element, or if threads hold it in different registers.
 std::optional<llvm::SmallVector<int64_t>> registersOfView(const Layout &result,
                                                           const Layout &source, const ViewMap &map);
 

@@ -1,4 +1,4 @@
-// How operand lists and attributes are written in pretty forms.
+// Parsers and printers of operand lists and attributes in pretty forms.
 #include "tilewright/dialect/stablehlo/StablehloSyntax.h"
 
 #include "mlir/IR/Builders.h"
@@ -94,7 +94,7 @@ void printExponentMantissa(OpAsmPrinter &printer, Operation *, IntegerAttr expon
 
 //===- Products -----------------------------------------------------------===//
 
-/// `= [0] x [1]`
+/// Parses `= [0] x [1]`.
 static ParseResult parsePairs(AsmParser &parser, SmallVectorImpl<int64_t> &lhs,
                               SmallVectorImpl<int64_t> &rhs) {
   return failure(parser.parseEqual() || parseIntegers(parser, lhs) || parser.parseKeyword("x") ||
@@ -193,7 +193,7 @@ void printConvDimensions(OpAsmPrinter &printer, Operation *, ConvDimensionNumber
   printConvDimensions(printer, attr);
 }
 
-/// `[[1, 1], [0, 2]]`, rows of two.
+/// Parses `[[1, 1], [0, 2]]`, a list of pairs.
 static ParseResult parsePadding(AsmParser &parser, DenseIntElementsAttr &padding) {
   SmallVector<int64_t> entries;
   int64_t rows = 0;
@@ -241,7 +241,7 @@ ParseResult parseWindow(OpAsmParser &parser, DenseI64ArrayAttr &strides,
     if (name == "reverse") {
       SmallVector<bool> values;
       auto parseFlag = [&]() -> ParseResult {
-        // Other producers write flags as numbers, too.
+        // Some producers write flags as numbers.
         int64_t flag = 0;
         OptionalParseResult number = parser.parseOptionalInteger(flag);
         if (number.has_value()) {

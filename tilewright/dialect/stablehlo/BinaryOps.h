@@ -1,4 +1,4 @@
-// Elementwise ops of two or three tensors.
+// Elementwise ops with two or three operands.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_BINARYOPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_BINARYOPS_H
 

@@ -1,4 +1,4 @@
-// Elementwise ops of two or three tensors.
+// Elementwise ops with two or three operands.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_BINARYOPS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_BINARYOPS_TD
 
@@ -47,11 +47,11 @@ def Stablehlo_Atan2Op : Stablehlo_BinaryOp<"atan2", "Angle of the point (y, x)."
 
 //===- Bits ---------------------------------------------------------------===//
 
-def Stablehlo_AndOp : Stablehlo_BinaryOp<"and", "Conjunction, bit by bit.", "x & y",
+def Stablehlo_AndOp : Stablehlo_BinaryOp<"and", "Bitwise and.", "x & y",
     Stablehlo_PredOrIntTensor>;
-def Stablehlo_OrOp : Stablehlo_BinaryOp<"or", "Disjunction, bit by bit.", "x | y",
+def Stablehlo_OrOp : Stablehlo_BinaryOp<"or", "Bitwise or.", "x | y",
     Stablehlo_PredOrIntTensor>;
-def Stablehlo_XorOp : Stablehlo_BinaryOp<"xor", "Exclusive disjunction, bit by bit.", "x ^ y",
+def Stablehlo_XorOp : Stablehlo_BinaryOp<"xor", "Bitwise exclusive or.", "x ^ y",
     Stablehlo_PredOrIntTensor>;
 def Stablehlo_ShiftLeftOp : Stablehlo_BinaryOp<"shift_left",
     "Shifts bits up; 0 if the distance is not below the width.", "x << y", Stablehlo_IntTensor>;
@@ -68,7 +68,7 @@ def Stablehlo_CompareOp
   let description = [{
     `result[i] = lhs[i] <comparison_direction> rhs[i]`
 
-    `compare_type` says how: floats as numbers (`FLOAT`, NaN unordered) or in the
+    `compare_type` is the order: floats as numbers (`FLOAT`, NaN unordered) or in the
     total order of their bits (`TOTALORDER`), integers `SIGNED` or `UNSIGNED`.
 
     ```mlir
@@ -88,7 +88,7 @@ def Stablehlo_CompareOp
 
 def Stablehlo_ComplexOp
     : Stablehlo_Op<"complex", [Stablehlo_Pure, Stablehlo_SameShape, Elementwise]> {
-  let summary = "Makes complex numbers from two parts.";
+  let summary = "Makes complex numbers from real and imaginary parts.";
   let description = [{
     `result[i] = lhs[i] + rhs[i] * sqrt(-1)`
 
@@ -108,7 +108,7 @@ def Stablehlo_ComplexOp
 def Stablehlo_SelectOp : Stablehlo_Op<"select", [Stablehlo_Pure]> {
   let summary = "Chooses between two tensors, element by element or as a whole.";
   let description = [{
-    `result[i] = pred[i] ? on_true[i] : on_false[i]`; a scalar `pred` decides for all `i`.
+    `result[i] = pred[i] ? on_true[i] : on_false[i]`; a scalar `pred` applies to all `i`.
 
     ```mlir
     %result = stablehlo.select %pred, %on_true, %on_false : tensor<4xi1>, tensor<4xf32>
@@ -128,7 +128,7 @@ def Stablehlo_ClampOp
     : Stablehlo_Op<"clamp", [Stablehlo_Pure, Stablehlo_SameBaselineElementType]> {
   let summary = "Limits values to an interval.";
   let description = [{
-    `result[i] = minimum(maximum(operand[i], min[i]), max[i])`; a scalar bound holds for all `i`.
+    `result[i] = minimum(maximum(operand[i], min[i]), max[i])`; a scalar bound applies to all `i`.
 
     ```mlir
     %result = stablehlo.clamp %min, %operand, %max : tensor<4xi32>

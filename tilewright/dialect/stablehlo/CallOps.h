@@ -1,4 +1,4 @@
-// Composite, custom_call, and transfers to host and peers.
+// composite, custom_call, and transfers to the host and to peers.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_H
 

@@ -1,17 +1,17 @@
-// Ops that reach outside the program: implementations by name, the host, other
-// processes point to point.
+// Ops that communicate with the outside of the program: calls by name, and transfers
+// to the host and to other processes.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_CALLOPS_TD
 
 include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 
-/// An op that talks to the world in an order that must be kept.
+/// An op with external side effects, whose order must be preserved.
 class Stablehlo_TransferOp<string mnemonic>
     : Stablehlo_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
 
 def Stablehlo_CompositeOp
     : Stablehlo_Op<"composite", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "A named op made of others: `decomposition` says what it computes.";
+  let summary = "A named op that consists of other ops: `decomposition` defines its semantics.";
   let description = [{
     `results = decomposition(inputs...)`; `name`, `version` and
     `composite_attributes` let a target that knows the op use its own
@@ -35,7 +35,7 @@ def Stablehlo_CompositeOp
 
 def Stablehlo_CustomCallOp
     : Stablehlo_Op<"custom_call", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "Calls an implementation that the target knows by name.";
+  let summary = "Calls an implementation that is registered with the target by name.";
   let description = [{
     `results = call_target_name(inputs...)`
 
@@ -80,7 +80,7 @@ def Stablehlo_InfeedOp : Stablehlo_TransferOp<"infeed"> {
 }
 
 def Stablehlo_OutfeedOp : Stablehlo_TransferOp<"outfeed"> {
-  let summary = "Hands values to the host.";
+  let summary = "Sends values to the host.";
   let description = [{
     `outfeed[outfeed_config] = inputs...`, after `token`
 

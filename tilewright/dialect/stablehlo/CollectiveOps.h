@@ -1,4 +1,4 @@
-// Ops that processes of a group execute together.
+// Collective ops, which all processes of a group execute together.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_H
 

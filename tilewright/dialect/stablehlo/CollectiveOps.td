@@ -1,18 +1,18 @@
-// Ops that processes of a group execute together.
+// Collective ops, which all processes of a group execute together.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVEOPS_TD
 
 include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 
-// None of these declares its effects: every process of a group must reach them
-// in one order, so a pass that does not know them must leave them alone.
+// None of these ops declares its side effects: every process of a group must execute
+// them in the same order, so passes that do not know them must not move or erase them.
 
 /// A collective over replica groups, which may name a mesh by symbol.
 class Stablehlo_CollectiveOp<string mnemonic, list<Trait> traits = []> : Stablehlo_Op<mnemonic,
     [DeclareOpInterfaceMethods<SymbolUserOpInterface>] # traits>;
 
 def Stablehlo_AllGatherOp : Stablehlo_CollectiveOp<"all_gather"> {
-  let summary = "Joins the tensors of a group along one dimension; all processes get the whole.";
+  let summary = "Concatenates the tensors of a group along one dimension; all processes receive the result.";
   let description = [{
     `results@p = concatenate(inputs@q for q in group(p), all_gather_dim)`
 
@@ -32,7 +32,7 @@ def Stablehlo_AllGatherOp : Stablehlo_CollectiveOp<"all_gather"> {
 }
 
 def Stablehlo_AllReduceOp : Stablehlo_CollectiveOp<"all_reduce", [Stablehlo_ReturnTerminated]> {
-  let summary = "Folds the tensors of a group element by element; all processes get the result.";
+  let summary = "Reduces the tensors of a group element by element; all processes receive the result.";
   let description = [{
     `results@p[i] = fold(computation, inputs@q[i] for q in group(p))`
 
@@ -57,7 +57,7 @@ def Stablehlo_AllReduceOp : Stablehlo_CollectiveOp<"all_reduce", [Stablehlo_Retu
 }
 
 def Stablehlo_AllToAllOp : Stablehlo_CollectiveOp<"all_to_all"> {
-  let summary = "Each process splits its tensor and sends one piece to each of its group.";
+  let summary = "Each process splits its tensor and sends one piece to each process of its group.";
   let description = [{
     `results@p = concatenate(split(inputs@q)[position of p] for q in group(p))`
 
@@ -78,7 +78,7 @@ def Stablehlo_AllToAllOp : Stablehlo_CollectiveOp<"all_to_all"> {
 
 def Stablehlo_ReduceScatterOp
     : Stablehlo_CollectiveOp<"reduce_scatter", [Stablehlo_ReturnTerminated]> {
-  let summary = "Folds the tensors of a group and leaves each process one piece.";
+  let summary = "Reduces the tensors of a group; each process receives one piece of the result.";
   let description = [{
     `result@p = split(all_reduce(operand), scatter_dimension)[position of p]`
 
@@ -105,9 +105,9 @@ def Stablehlo_ReduceScatterOp
 def Stablehlo_CollectiveBroadcastOp : Stablehlo_CollectiveOp<"collective_broadcast"> {
   let summary = "Sends the tensors of one process to its group.";
   let description = [{
-    `results@p = inputs@root(p)`; the root is the first of the group, or with
-    `has_dynamic_root` the one that the last input names. Processes outside all
-    groups get zeros.
+    `results@p = inputs@root(p)`; the root is the first process of the group or, with
+    `has_dynamic_root`, the process that the last input specifies. Processes outside
+    of all groups receive zeros.
 
     ```mlir
     %result = "stablehlo.collective_broadcast"(%input)
@@ -124,9 +124,9 @@ def Stablehlo_CollectiveBroadcastOp : Stablehlo_CollectiveOp<"collective_broadca
 
 def Stablehlo_CollectiveReduceOp
     : Stablehlo_CollectiveOp<"collective_reduce", [Stablehlo_ReturnTerminated]> {
-  let summary = "Folds the tensors of a group; one process gets the result.";
+  let summary = "Reduces the tensors of a group; one process receives the result.";
   let description = [{
-    `results@root(p) = all_reduce(inputs)`, and other processes get zeros
+    `results@root(p) = all_reduce(inputs)`, and other processes receive zeros
 
     ```mlir
     %result = "stablehlo.collective_reduce"(%input) <{
@@ -149,7 +149,7 @@ def Stablehlo_CollectiveReduceOp
 }
 
 def Stablehlo_CollectivePermuteOp : Stablehlo_Op<"collective_permute"> {
-  let summary = "Each process sends its tensor to at most one other.";
+  let summary = "Each process sends its tensor to at most one other process.";
   let description = [{
     `result@target = operand@source` for each pair, and zeros where nothing arrives
 
@@ -183,7 +183,7 @@ def Stablehlo_CrossReplicaSumOp : Stablehlo_Op<"cross-replica-sum"> {
 //===- Asynchrony ---------------------------------------------------------===//
 
 def Stablehlo_AsyncStartOp : Stablehlo_Op<"async_start", [Stablehlo_ReturnTerminated]> {
-  let summary = "Starts the one op of its region, to be waited for by async_done.";
+  let summary = "Starts the single op of its region; async_done waits for it.";
   let description = [{
     `result = future of body(inputs...)`
 
@@ -204,7 +204,7 @@ def Stablehlo_AsyncStartOp : Stablehlo_Op<"async_start", [Stablehlo_ReturnTermin
 }
 
 def Stablehlo_AsyncDoneOp : Stablehlo_Op<"async_done"> {
-  let summary = "Waits for an asynchronous op and gives its results.";
+  let summary = "Waits for an asynchronous op and returns its results.";
   let description = [{
     `results = value of operand`
 
@@ -220,7 +220,7 @@ def Stablehlo_AsyncDoneOp : Stablehlo_Op<"async_done"> {
 //===- Identity -----------------------------------------------------------===//
 
 def Stablehlo_PartitionIdOp : Stablehlo_Op<"partition_id", [Pure]> {
-  let summary = "The partition that this process is.";
+  let summary = "The partition id of this process.";
   let description = [{
     `result = partition of the process grid`
 
@@ -234,7 +234,7 @@ def Stablehlo_PartitionIdOp : Stablehlo_Op<"partition_id", [Pure]> {
 }
 
 def Stablehlo_ReplicaIdOp : Stablehlo_Op<"replica_id", [Pure]> {
-  let summary = "The replica that this process is.";
+  let summary = "The replica id of this process.";
   let description = [{
     `result = replica of the process grid`
 

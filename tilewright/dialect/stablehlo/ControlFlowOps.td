@@ -5,7 +5,7 @@
 include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 
 def Stablehlo_ReturnOp : Stablehlo_Op<"return", [Pure, Terminator]> {
-  let summary = "Ends a region and gives its values.";
+  let summary = "Terminates a region and returns its values.";
   let description = [{
     `results of the region = values`
 
@@ -84,9 +84,9 @@ def Stablehlo_WhileOp : Stablehlo_Op<"while", [
 }
 
 def Stablehlo_OptimizationBarrierOp : Stablehlo_Op<"optimization_barrier", [Pure]> {
-  let summary = "Keeps what uses its results after what makes its operands.";
+  let summary = "Orders the uses of its results after the computation of its operands.";
   let description = [{
-    `result = operand`, and nothing is moved across
+    `result = operand`, and no op is moved across the barrier
 
     ```mlir
     %result:2 = stablehlo.optimization_barrier %a, %b : tensor<4xf32>, tensor<4xf32>
@@ -116,7 +116,7 @@ def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure]> {
 }
 
 def Stablehlo_GetTupleElementOp : Stablehlo_Op<"get_tuple_element", [Pure]> {
-  let summary = "Takes one value out of a tuple.";
+  let summary = "Returns one element of a tuple.";
   let description = [{
     `result = operand[index]`
 
@@ -131,7 +131,7 @@ def Stablehlo_GetTupleElementOp : Stablehlo_Op<"get_tuple_element", [Pure]> {
 }
 
 def Stablehlo_CreateTokenOp : Stablehlo_Op<"create_token", [Pure]> {
-  let summary = "A token to start a chain with (legacy: use after_all without inputs).";
+  let summary = "Creates the first token of a chain (legacy: use after_all without inputs).";
   let description = [{
     `output = after_all()`
 
@@ -144,7 +144,7 @@ def Stablehlo_CreateTokenOp : Stablehlo_Op<"create_token", [Pure]> {
 }
 
 def Stablehlo_AfterAllOp : Stablehlo_Op<"after_all", [Pure]> {
-  let summary = "A token that waits for others.";
+  let summary = "A token that depends on other tokens.";
   let description = [{
     `result` is available once all `inputs` are
 

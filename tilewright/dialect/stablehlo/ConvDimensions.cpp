@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace tilewright::stablehlo;
 
 namespace {
-/// One of the three bracketed lists: two letters and the spatial dimensions.
+/// One of the three bracketed lists: two dimensions named by letters, and the spatial dimensions.
 struct DimensionRoles {
   char firstLetter, secondLetter;
   int64_t first, second;
@@ -67,7 +67,7 @@ static ParseResult parseRoles(AsmParser &parser, DimensionRoles &roles) {
   return success();
 }
 
-/// True if the positions are a permutation, so that the bracketed form exists.
+/// Whether the positions are a permutation; otherwise they have no bracketed form.
 static bool isPermutation(const DimensionRoles &roles) {
   SmallVector<bool> seen(roles.rank(), false);
   auto mark = [&](int64_t position) {
@@ -87,16 +87,16 @@ static void printRoles(AsmPrinter &printer, const DimensionRoles &roles) {
   printer << '[' << llvm::join(names, ", ") << ']';
 }
 
-/// The names of the nine fields after `raw`: of each list, two numbers and the
-/// spatial dimensions.
+/// The names of the nine fields after `raw`: two dimensions and the spatial dimensions of each
+/// list.
 static constexpr StringLiteral rawNames[3][3] = {
     {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"},
     {"kernel_input_feature_dimension", "kernel_output_feature_dimension",
      "kernel_spatial_dimensions"},
     {"output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"}};
 
-/// Parses `name = value, ...` for what brackets cannot show. Numbers that are
-/// left out are 0, lists empty.
+/// Parses `name = value, ...`, the form of dimension numbers that brackets cannot express. Omitted
+/// numbers are 0, and omitted lists are empty.
 static ParseResult parseRaw(AsmParser &parser, MutableArrayRef<DimensionRoles> parts) {
   do {
     llvm::SMLoc loc = parser.getCurrentLocation();
@@ -126,7 +126,7 @@ static ConvDimensionNumbersAttr makeAttr(MLIRContext *context, ArrayRef<Dimensio
                                        parts[2].first, parts[2].second, parts[2].spatial);
 }
 
-/// Three lists with nothing in them.
+/// Three empty lists.
 static std::array<DimensionRoles, 3> emptyRoles() {
   return {{{'b', 'f', 0, 0, {}}, {'i', 'o', 0, 0, {}}, {'b', 'f', 0, 0, {}}}};
 }

@@ -1,4 +1,4 @@
-// Ops that make a tensor out of no other tensor's elements.
+// Ops that create a tensor without reading another tensor's elements.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_CREATIONOPS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_CREATIONOPS_TD
 
@@ -46,7 +46,7 @@ def Stablehlo_IotaOp : Stablehlo_Op<"iota", [Pure]> {
 }
 
 def Stablehlo_RngOp : Stablehlo_Op<"rng", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Random numbers from a hidden state, hence a side effect.";
+  let summary = "Random numbers from a hidden state, so the op has a side effect.";
   let description = [{
     `result[i] ~ uniform in [a, b)` or `~ normal of mean a and deviation b`
 

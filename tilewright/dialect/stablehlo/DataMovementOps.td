@@ -1,5 +1,4 @@
-// Ops that place the elements of a tensor elsewhere, at positions known at
-// compile time.
+// Ops that move the elements of a tensor to positions known at compile time.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_DATAMOVEMENTOPS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_DATAMOVEMENTOPS_TD
 
@@ -27,7 +26,7 @@ def Stablehlo_BroadcastInDimOp : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_Pur
   let summary = "Repeats a tensor along dimensions that it lacks or where its size is 1.";
   let description = [{
     `result[i...] = operand[j...]`, where `j[d] = 0` if dimension `d` of the
-    operand has size 1, else `i[broadcast_dimensions[d]]`
+    operand has size 1, otherwise `i[broadcast_dimensions[d]]`
 
     ```mlir
     %result = stablehlo.broadcast_in_dim %operand, dims = [1]
@@ -44,7 +43,7 @@ def Stablehlo_BroadcastInDimOp : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_Pur
 }
 
 def Stablehlo_ConcatenateOp : Stablehlo_Op<"concatenate", [Stablehlo_Pure]> {
-  let summary = "Joins tensors along one dimension.";
+  let summary = "Concatenates tensors along one dimension.";
   let description = [{
     `result[i...] = inputs[k][i..., minus the sizes before k, ...]` for the `k`
     that covers `i[dimension]`
@@ -64,10 +63,10 @@ def Stablehlo_ConcatenateOp : Stablehlo_Op<"concatenate", [Stablehlo_Pure]> {
 }
 
 def Stablehlo_PadOp : Stablehlo_Op<"pad", [Stablehlo_Pure]> {
-  let summary = "Surrounds a tensor with a value, and puts it between elements.";
+  let summary = "Pads a tensor with a value at its edges and between its elements.";
   let description = [{
     `result[low + i * (interior + 1)] = operand[i]`, and `padding_value` elsewhere.
-    Negative edges cut off.
+    Negative edge padding removes elements.
 
     ```mlir
     %result = stablehlo.pad %operand, %value, low = [1], high = [2], interior = [0]
@@ -87,7 +86,7 @@ def Stablehlo_PadOp : Stablehlo_Op<"pad", [Stablehlo_Pure]> {
 }
 
 def Stablehlo_ReshapeOp : Stablehlo_Op<"reshape", [Stablehlo_Pure]> {
-  let summary = "Gives the elements another shape.";
+  let summary = "Changes the shape without changing the row-major order of the elements.";
   let description = [{
     `result[i...] = operand[j...]`, where `i` and `j` have the same row-major position
 
@@ -103,10 +102,10 @@ def Stablehlo_ReshapeOp : Stablehlo_Op<"reshape", [Stablehlo_Pure]> {
 
 def Stablehlo_ReverseOp : Stablehlo_Op<"reverse", [
     Stablehlo_Pure, Stablehlo_SameShape, Stablehlo_SameBaselineElementType]> {
-  let summary = "Runs some dimensions backwards.";
+  let summary = "Reverses the order of elements along some dimensions.";
   let description = [{
     `result[i...] = operand[j...]`, where `j[d] = size[d] - 1 - i[d]` for `d` in
-    `dimensions`, else `i[d]`
+    `dimensions`, otherwise `i[d]`
 
     ```mlir
     %result = stablehlo.reverse %operand, dims = [1] : tensor<3x2xf32>
@@ -122,7 +121,7 @@ def Stablehlo_ReverseOp : Stablehlo_Op<"reverse", [
 }
 
 def Stablehlo_SliceOp : Stablehlo_Op<"slice", [Stablehlo_Pure]> {
-  let summary = "Cuts out a box, with strides.";
+  let summary = "Extracts a box of elements, with strides.";
   let description = [{
     `result[i...] = operand[start_indices + i * strides]`, below `limit_indices`
 

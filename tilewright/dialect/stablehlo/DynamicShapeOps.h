@@ -1,4 +1,4 @@
-// Ops that take or give shapes as values.
+// Ops that take or return shapes as values.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_DYNAMICSHAPEOPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_DYNAMICSHAPEOPS_H
 

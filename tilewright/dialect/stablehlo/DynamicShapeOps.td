@@ -4,7 +4,7 @@
 
 include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 
-// A shape operand can be wrong at run time, so none of these may be hoisted.
+// A shape operand can be invalid at run time, so none of these ops may be hoisted.
 
 def Stablehlo_GetDimensionSizeOp : Stablehlo_Op<"get_dimension_size", [Pure]> {
   let summary = "The size of one dimension, as a value.";
@@ -48,7 +48,8 @@ def Stablehlo_DynamicBroadcastInDimOp
   let summary = "broadcast_in_dim to a shape given as a value.";
   let description = [{
     `result = broadcast_in_dim(operand, broadcast_dimensions)` of shape `output_dimensions`.
-    The known dimensions are promises of the producer: which sizes are 1, which are not.
+    `known_expanding_dimensions` and `known_nonexpanding_dimensions` are guarantees of the
+    producer: which operand sizes are 1 and which are not.
 
     ```mlir
     %result = stablehlo.dynamic_broadcast_in_dim %operand, %shape, dims = [1]

@@ -1,14 +1,14 @@
-// Ops that read or write at positions computed while the program runs.
+// Ops that read or write at positions computed at run time.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_INDEXINGOPS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_INDEXINGOPS_TD
 
 include "tilewright/dialect/stablehlo/StablehloOpBase.td"
 
 def Stablehlo_DynamicSliceOp : Stablehlo_Op<"dynamic_slice", [Stablehlo_Pure]> {
-  let summary = "Cuts out a box of fixed size at a computed position.";
+  let summary = "Extracts a box of fixed size at a computed position.";
   let description = [{
-    `result[i...] = operand[start + i]`, where `start` is `start_indices` moved
-    inside the operand
+    `result[i...] = operand[start + i]`, where `start` is `start_indices`
+    clamped such that the box is inside the operand
 
     ```mlir
     %result = stablehlo.dynamic_slice %operand, %row, %column, sizes = [2, 2]
@@ -29,7 +29,7 @@ def Stablehlo_DynamicUpdateSliceOp : Stablehlo_Op<"dynamic_update_slice", [Stabl
   let summary = "Overwrites a box at a computed position.";
   let description = [{
     `result[start + i] = update[i]`, and `operand` elsewhere, where `start` is
-    `start_indices` moved so that the box is inside
+    `start_indices` clamped such that the box is inside
 
     ```mlir
     %result = stablehlo.dynamic_update_slice %operand, %update, %row, %column
@@ -44,10 +44,10 @@ def Stablehlo_DynamicUpdateSliceOp : Stablehlo_Op<"dynamic_update_slice", [Stabl
 }
 
 def Stablehlo_GatherOp : Stablehlo_Op<"gather", [Stablehlo_Pure]> {
-  let summary = "Collects boxes of fixed size at many computed positions.";
+  let summary = "Gathers boxes of fixed size from many computed positions.";
   let description = [{
     `result[batch, window] = operand[start(batch) + window]`, where `start(batch)`
-    is a vector of `start_indices`, moved inside and put at `start_index_map`
+    is a vector of `start_indices`, clamped and mapped by `start_index_map`
 
     ```mlir
     %result = "stablehlo.gather"(%operand, %indices) <{
@@ -94,7 +94,7 @@ def Stablehlo_ScatterOp : Stablehlo_Op<"scatter", [
 }
 
 def Stablehlo_TorchIndexSelectOp : Stablehlo_Op<"torch_index_select", [Stablehlo_Pure]> {
-  let summary = "Collects slices along one dimension by index (legacy: use gather).";
+  let summary = "Gathers slices along one dimension by index (legacy: use gather).";
   let description = [{
     `result[..., i, ...] = operand[..., index[i], ...]` along `dim`, for each of
     the first `batch_dims` dimensions

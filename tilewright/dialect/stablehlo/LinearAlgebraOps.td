@@ -10,7 +10,7 @@ def Stablehlo_DotGeneralOp : Stablehlo_Op<"dot_general", [Stablehlo_Pure]> {
   let summary = "Contracts dimensions of two tensors, batch by batch.";
   let description = [{
     `result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]`, where `b`, `k`
-    are the batching and contracting dimensions, `m` and `n` the rest
+    are the batching and contracting dimensions, `m` and `n` the other dimensions
 
     ```mlir
     %result = stablehlo.dot_general %lhs, %rhs, batching_dims = [0] x [0], contracting_dims = [2] x [1]
@@ -84,7 +84,7 @@ def Stablehlo_ConvolutionOp : Stablehlo_Op<"convolution", [Stablehlo_Pure]> {
 }
 
 def Stablehlo_EinsumOp : Stablehlo_Op<"einsum", [Stablehlo_Pure]> {
-  let summary = "Product of two tensors in Einstein's notation (legacy: use dot_general).";
+  let summary = "Product of two tensors in Einstein notation (legacy: use dot_general).";
   let description = [{
     `result[out] = sum over the other letters of lhs[...] * rhs[...]`
 
@@ -103,7 +103,7 @@ def Stablehlo_EinsumOp : Stablehlo_Op<"einsum", [Stablehlo_Pure]> {
 }
 
 def Stablehlo_UnaryEinsumOp : Stablehlo_Op<"unary_einsum", [Stablehlo_Pure]> {
-  let summary = "Sum over dimensions in Einstein's notation (legacy: use reduce).";
+  let summary = "Sum over dimensions in Einstein notation (legacy: use reduce).";
   let description = [{
     `result[out] = sum over the other letters of operand[...]`
 
@@ -127,7 +127,7 @@ def Stablehlo_CholeskyOp
   let summary = "Factors a batch of positive-definite matrices.";
   let description = [{
     `a = result * adjoint(result)`, with a lower triangular result, or
-    `a = adjoint(result) * result` with an upper one
+    `a = adjoint(result) * result` with an upper triangular result
 
     ```mlir
     %result = stablehlo.cholesky %a, lower = true : tensor<3x3xf32>
@@ -147,7 +147,7 @@ def Stablehlo_TriangularSolveOp
   let summary = "Solves a batch of linear equations with triangular matrices.";
   let description = [{
     `op(a) * result = b`, or `result * op(a) = b` without `left_side`; only the
-    `lower` or upper half of `a` is read, its diagonal taken as 1 under `unit_diagonal`
+    `lower` or upper half of `a` is read; with `unit_diagonal` its diagonal is assumed to be 1
 
     ```mlir
     %result = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true,

@@ -1,4 +1,5 @@
-// Reduce, map, sort and windows: tensors through a computation of scalars.
+// Ops that apply a scalar computation, held in a region, to tensors: map, reduce, reduce_window,
+// select_and_scatter and sort.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_REDUCTIONOPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_REDUCTIONOPS_H
 

@@ -1,4 +1,4 @@
-// Ops that apply a computation of scalars, held in a region, to whole tensors.
+// Ops that apply a scalar computation, held in a region, to whole tensors.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_REDUCTIONOPS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_REDUCTIONOPS_TD
 
@@ -28,7 +28,7 @@ def Stablehlo_MapOp : Stablehlo_ComputationOp<"map"> {
 }
 
 def Stablehlo_ReduceOp : Stablehlo_ComputationOp<"reduce", [SameVariadicOperandSize]> {
-  let summary = "Folds dimensions away.";
+  let summary = "Reduces dimensions with a computation.";
   let description = [{
     `results[i...] = fold(body, init_values, inputs[i..., j...])` over all `j` in
     `dimensions`, in any order
@@ -48,7 +48,7 @@ def Stablehlo_ReduceOp : Stablehlo_ComputationOp<"reduce", [SameVariadicOperandS
 }
 
 def Stablehlo_ReduceWindowOp : Stablehlo_ComputationOp<"reduce_window", [SameVariadicOperandSize]> {
-  let summary = "Folds a sliding window into one element.";
+  let summary = "Reduces each position of a sliding window to one element.";
   let description = [{
     `results[i] = fold(body, init_values, window of inputs at i * window_strides)`,
     where the input is padded with `init_values` and dilated by `base_dilations`
@@ -76,7 +76,7 @@ def Stablehlo_ReduceWindowOp : Stablehlo_ComputationOp<"reduce_window", [SameVar
 }
 
 def Stablehlo_SelectAndScatterOp : Stablehlo_ComputationOp<"select_and_scatter"> {
-  let summary = "Sends each source element to the winner of its window: the gradient of a pooling.";
+  let summary = "Scatters each source element to the selected element of its window: the gradient of pooling.";
   let description = [{
     `result[j] = fold(scatter, init_value, source[i])` over the windows `i` in
     which `select` prefers `operand[j]`
@@ -107,10 +107,10 @@ def Stablehlo_SelectAndScatterOp : Stablehlo_ComputationOp<"select_and_scatter">
 }
 
 def Stablehlo_SortOp : Stablehlo_ComputationOp<"sort"> {
-  let summary = "Sorts along one dimension, several tensors by one comparison.";
+  let summary = "Sorts one or more tensors along one dimension with a comparator.";
   let description = [{
     `results[k] = inputs[k]` with the entries along `dimension` in the order of
-    `comparator`, equal ones kept in place under `is_stable`
+    `comparator`; with `is_stable`, equal entries keep their order
 
     ```mlir
     %result = "stablehlo.sort"(%input) <{dimension = 0 : i64, is_stable = true}> ({

@@ -1,4 +1,4 @@
-// The ops whose text a format string cannot describe: constant, reduce, while.
+// The ops whose syntax a format string cannot describe: constant, reduce, while.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
@@ -11,9 +11,9 @@ using namespace mlir;
 namespace tilewright::stablehlo {
 
 //===- constant -----------------------------------------------------------===//
-// `stablehlo.constant {note = 1} dense<1> : tensor<i32>`, and where the value
-// has another type than the result, which is so for quantized constants,
-// `stablehlo.constant() <{value = dense<1> : tensor<i8>}> : () -> tensor<!quant...>`
+// `stablehlo.constant {note = 1} dense<1> : tensor<i32>`, or, if the types of the value and the
+// result differ, as for quantized constants, `stablehlo.constant() <{value = dense<1> :
+// tensor<i8>}> : () -> tensor<!quant...>`
 
 ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalLParen())) {
@@ -56,19 +56,19 @@ void ConstantOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName)
 }
 
 //===- reduce -------------------------------------------------------------===//
-// `(%x init: %zero) applies stablehlo.add across dimensions = [1] : types` where
-// the body is one such op; else the body follows as `reducer(%a: T, %b: T) {...}`,
-// with one pair of parameters per input.
+// `(%x init: %zero) applies stablehlo.add across dimensions = [1] : types` if the body is a single
+// such op; otherwise the body follows as `reducer(%a: T, %b: T) {...}`, with one pair of parameters
+// per input.
 
-/// The op that the short form can name: combines the block's two arguments, in
-/// order, and is all the body does. Null if there is none.
+/// The op that the short form names: the only op of the body, applied to the block's two arguments
+/// in order. Null if the body has another form.
 static Operation *findOnlyCombiner(ReduceOp reduce) {
   Block &body = reduce.getBody().front();
   if (reduce.getInputs().size() != 1 || body.getNumArguments() != 2 || !llvm::hasNItems(body, 2))
     return nullptr;
   Operation &combiner = body.front();
   Operation *end = body.getTerminator();
-  // The ops for which the order of a reduction does not matter.
+  // Ops whose reduction does not depend on the order.
   if (!isa<AddOp, MultiplyOp, MaximumOp, MinimumOp, AndOp, OrOp, XorOp>(combiner) ||
       !combiner.getAttrs().empty() || !end->getAttrs().empty() ||
       !llvm::equal(combiner.getOperands(), body.getArguments()) ||
@@ -92,14 +92,14 @@ static ParseResult buildCombiner(OpAsmParser &parser, llvm::SMLoc loc, Operation
   if (!llvm::is_contained({"stablehlo.add", "stablehlo.multiply", "stablehlo.maximum",
                            "stablehlo.minimum", "stablehlo.and", "stablehlo.or", "stablehlo.xor"},
                           name.getStringRef()))
-    return parser.emitError(loc) << "the short form of reduce takes add, multiply, maximum, "
-                                    "minimum, and, or, xor; got "
+    return parser.emitError(loc) << "the short form of reduce supports only add, multiply, "
+                                    "maximum, minimum, and, or, xor; got "
                                  << name;
   Location location = parser.getEncodedSourceLoc(loc);
   Type scalar = RankedTensorType::get({}, input.getElementType());
   Block &body = region.emplaceBlock();
   body.addArguments({scalar, scalar}, {location, location});
-  // The region has no op around it yet, so the context comes from the parser.
+  // The region has no parent op yet, so the context comes from the parser.
   OpBuilder builder(parser.getContext());
   builder.setInsertionPointToEnd(&body);
   OperationState state(location, name);
@@ -109,7 +109,7 @@ static ParseResult buildCombiner(OpAsmParser &parser, llvm::SMLoc loc, Operation
   return success();
 }
 
-/// Parses `(%a: T, %b: U) ...`, N pairs, into 2N arguments: first the left ones.
+/// Parses N pairs `(%a: T, %b: U) ...` into 2N arguments, first the left arguments of all pairs.
 static ParseResult parseReducerArguments(OpAsmParser &parser, size_t pairs,
                                          SmallVectorImpl<OpAsmParser::Argument> &arguments) {
   SmallVector<OpAsmParser::Argument> right;
@@ -194,8 +194,8 @@ void ReduceOp::print(OpAsmPrinter &printer) {
 }
 
 //===- while --------------------------------------------------------------===//
-// `(%i = %start, ...) : types cond {...} do {...}`. Both regions call their
-// arguments by the names of the first list.
+// `(%i = %start, ...) : types cond {...} do {...}`. Both regions use the argument names of the
+// first list.
 
 ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -239,7 +239,7 @@ void WhileOp::print(OpAsmPrinter &printer) {
 }
 
 void WhileOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  // The same in both regions, which the text depends on.
+  // The syntax requires the same names in both regions.
   for (BlockArgument argument : region.getArguments())
     setName(argument, "iterArg");
 }

@@ -1,4 +1,4 @@
-// Checks of who talks to whom: replica groups and source-target pairs.
+// Checks of communication patterns: replica groups and source-target pairs.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_REPLICAGROUPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_REPLICAGROUPS_H
 
@@ -9,20 +9,20 @@
 
 namespace tilewright::stablehlo {
 
-/// What an op asks of its replica groups beyond different ids.
+/// The requirements of an op on its replica groups, besides distinct ids.
 enum class GroupRules {
   any,             ///< some processes may be in no group; groups may be padded with -1
   complete,        ///< ids are 0 to n-1 in some order; groups may be padded with -1
-  equalAndComplete ///< as complete, and all groups have one size
+  equalAndComplete ///< as complete, and all groups have the same size
 };
 
-/// Checks `groups`, rows of process ids or axes of a mesh, and gives the size
-/// of the groups where it is known: not for a mesh named by symbol, for no
-/// groups at all (which stands for one of all processes), or with padding.
+/// Checks `groups`, rows of process ids or axes of a mesh, and returns the size of the groups if it
+/// is known. It is unknown if a symbol names the mesh, if there are no groups (which means one
+/// group of all processes), or if groups are padded.
 mlir::FailureOr<std::optional<int64_t>>
 verifyReplicaGroups(mlir::Operation *op, mlir::Attribute groups, GroupRules rules);
 
-/// Checks rows of a source and a target: no process sends or receives twice.
+/// Checks source-target pairs: no process may send twice or receive twice.
 mlir::LogicalResult verifySourceTargetPairs(mlir::Operation *op, mlir::DenseIntElementsAttr pairs);
 
 } // namespace tilewright::stablehlo

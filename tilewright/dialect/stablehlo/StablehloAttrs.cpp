@@ -1,4 +1,4 @@
-// Attributes: their checks and those textual forms that ODS cannot state.
+// Attributes: their verifiers, and the syntax that ODS cannot express.
 #include "tilewright/dialect/stablehlo/StablehloAttrs.h"
 
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
@@ -43,7 +43,7 @@ void StablehloDialect::registerAttributes() {
 
 //===- type_extensions ----------------------------------------------------===//
 
-/// One bound: a size, or `?` for none.
+/// Parses one bound: a size, or `?` for no bound.
 static ParseResult parseBound(AsmParser &parser, int64_t &bound) {
   if (succeeded(parser.parseOptionalQuestion())) {
     bound = ShapedType::kDynamic;
@@ -71,7 +71,7 @@ void TypeExtensionsAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// The body of the older spelling: `<bounds = [8, ?]>`.
+/// Parses the body of the older spelling, `<bounds = [8, ?]>`.
 static Attribute parseLongTypeExtensions(AsmParser &parser) {
   SmallVector<int64_t> bounds;
   if (parser.parseLess() || parser.parseKeyword("bounds") || parser.parseEqual() ||
@@ -87,7 +87,7 @@ TypeExtensionsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                    llvm::function_ref<InFlightDiagnostic()> emitError) const {
   ArrayRef<int64_t> bounds = getBounds();
   if (bounds.size() != shape.size())
-    return emitError() << "needs one bound per dimension, got " << bounds.size() << " bounds for "
+    return emitError() << "expects one bound per dimension, got " << bounds.size() << " bounds for "
                        << shape.size() << " dimensions";
   for (auto [dim, size, bound] : llvm::enumerate(shape, bounds)) {
     if (ShapedType::isDynamic(bound))
@@ -127,7 +127,7 @@ Attribute ResultAccuracyAttr::parse(AsmParser &parser, Type) {
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseField))
     return {};
   if (!mode) {
-    parser.emitError(loc) << "result_accuracy needs a mode";
+    parser.emitError(loc) << "expected a mode in result_accuracy";
     return {};
   }
   return parser.getChecked<ResultAccuracyAttr>(loc, parser.getContext(), llvm::APFloat(atol),
@@ -162,7 +162,7 @@ LogicalResult ResultAccuracyAttr::verify(llvm::function_ref<InFlightDiagnostic()
   bool asksForTolerance = !atol.isZero() || !rtol.isZero() || ulps != 0;
   if (!asksForTolerance || mode.getValue() == ResultAccuracyMode::TOLERANCE)
     return success();
-  return emitError() << "tolerances are for mode TOLERANCE, got atol = " << atol.convertToDouble()
+  return emitError() << "tolerances require mode TOLERANCE, got atol = " << atol.convertToDouble()
                      << ", rtol = " << rtol.convertToDouble() << ", ulps = " << ulps
                      << " with mode " << stringifyResultAccuracyMode(mode.getValue());
 }
@@ -220,7 +220,8 @@ void ReplicaGroupMeshAxesAttr::print(AsmPrinter &printer) const {
 LogicalResult ReplicaGroupMeshAxesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                                Attribute mesh, ArrayAttr axes) {
   if (!isa_and_nonnull<MeshAttr, FlatSymbolRefAttr>(mesh))
-    return emitError() << "mesh must be a #stablehlo.mesh or the symbol of one, got " << mesh;
+    return emitError() << "mesh must be a #stablehlo.mesh or a symbol that refers to one, got "
+                       << mesh;
   for (Attribute axis : axes)
     if (!isa<AxisRefAttr>(axis))
       return emitError() << "axes must be #stablehlo.axis_ref, got " << axis;
@@ -253,7 +254,8 @@ LogicalResult DotAlgorithmAttr::verify(llvm::function_ref<InFlightDiagnostic()> 
                                        bool) {
   for (Type type : {lhsPrecisionType, rhsPrecisionType, accumulationType})
     if (!isa<FloatType, IntegerType, ComplexType>(type))
-      return emitError() << "a dot algorithm computes in numbers, got the type " << type;
+      return emitError() << "types of a dot algorithm must be integer, float or complex, got "
+                         << type;
   for (int64_t count : {lhsComponentCount, rhsComponentCount, numPrimitiveOperations})
     if (count <= 0) // dot_general_c22, dot_general_c23, dot_general_c24
       return emitError() << "component and operation counts of a dot algorithm must be positive, "

@@ -13,8 +13,8 @@
 
 namespace tilewright::stablehlo {
 
-/// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`, without the angle brackets of the
-/// attribute, as `convolution` shows it.
+/// Parses `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` as in `convolution`, without the attribute's
+/// angle brackets.
 mlir::ParseResult parseConvDimensions(mlir::AsmParser &parser, ConvDimensionNumbersAttr &attr);
 void printConvDimensions(mlir::AsmPrinter &printer, ConvDimensionNumbersAttr attr);
 

@@ -1,5 +1,5 @@
 // Struct attributes. Parameters are in snake case because `struct` prints their
-// names, and those are public; getters are in camel case all the same.
+// names, which are public; the generated getters are in camel case.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOATTRS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOATTRS_TD
 
@@ -13,7 +13,7 @@ class Stablehlo_Attr<string name, string attrMnemonic, list<Trait> traits = []>
   let mnemonic = attrMnemonic;
 }
 
-/// `[0, 2]`; left out of the text when empty.
+/// `[0, 2]`; omitted when empty.
 def Stablehlo_DimensionList : OptionalArrayRefParameter<"int64_t", "dimension numbers"> {
   let parser = "::tilewright::stablehlo::parseDimensionList($_parser)";
   let printer = "::tilewright::stablehlo::printDimensionList($_printer, $_self)";
@@ -60,8 +60,8 @@ def Stablehlo_ConvDimensionNumbersAttr : Stablehlo_Attr<"ConvDimensionNumbers", 
   let description = [{
     `#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`: `b` and `f` are
     batch and feature, `i` and `o` input and output features of the kernel, the
-    numbers count spatial dimensions. Numbers that do not form such lists, as a
-    damaged file may hold, print as `raw` with one field each.
+    numbers count spatial dimensions. Numbers that do not form such lists, for
+    example from a corrupt file, are printed as `raw` with one field each.
   }];
   let parameters = (ins
     "int64_t":$input_batch_dimension, "int64_t":$input_feature_dimension,
@@ -106,7 +106,7 @@ def Stablehlo_ChannelHandleAttr : Stablehlo_Attr<"ChannelHandle", "channel_handl
 def Stablehlo_OutputOperandAliasAttr : Stablehlo_Attr<"OutputOperandAlias", "output_operand_alias"> {
   let summary = "says that a part of a custom call's output shares memory with a part of an operand";
   let description = [{
-    The index lists walk into nested tuples; they are empty where the value is no tuple.
+    The index lists select an element of nested tuples; they are empty if the value is not a tuple.
   }];
   let parameters = (ins
     Stablehlo_IndexList:$output_tuple_indices, "int64_t":$operand_index,
@@ -118,10 +118,10 @@ def Stablehlo_TypeExtensionsAttr : Stablehlo_Attr<"TypeExtensions", "bounds", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "upper bounds for the dynamic dimensions of a tensor type";
   let description = [{
-    `tensor<?x4xf32, #stablehlo.bounds<8, ?>>` has at most 8 rows. `?` stands
-    where there is no bound: at static and at unbounded dimensions.
+    `tensor<?x4xf32, #stablehlo.bounds<8, ?>>` has at most 8 rows. `?` means
+    no bound: the dimension is static or unbounded.
     `#stablehlo.type_extensions<bounds = [8, ?]>` is the older spelling and is
-    read as well.
+    accepted, too.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$bounds);
   let hasCustomAssemblyFormat = 1;

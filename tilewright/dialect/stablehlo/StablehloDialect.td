@@ -8,7 +8,7 @@ include "mlir/IR/OpBase.td"
 def Stablehlo_Dialect : Dialect {
   let name = "stablehlo";
   let cppNamespace = "::tilewright::stablehlo";
-  let summary = "The input language: StableHLO 1.20, after its public specification.";
+  let summary = "The input language: StableHLO 1.20, according to its public specification.";
   let description = [{
     Names of ops and attributes are the public ones, so that text printed by
     other producers in generic form parses here. The class of an op is its
@@ -16,13 +16,13 @@ def Stablehlo_Dialect : Dialect {
   }];
   let dependentDialects = ["::mlir::quant::QuantDialect"];
   let useDefaultTypePrinterParser = 1;
-  // `type_extensions` has two spellings, which the default cannot express.
+  // `type_extensions` has two spellings, which the default parser does not support.
   let useDefaultAttributePrinterParser = 0;
   let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
   private:
-    // One per group of ops, defined beside the group, so that the code
-    // generated for all ops never meets in one translation unit.
+    // One function per group of ops, so that no translation unit contains the
+    // generated code of all ops.
     void registerAttributes();
     void registerTypes();
     void registerCreationOps();

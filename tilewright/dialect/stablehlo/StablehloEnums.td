@@ -1,5 +1,5 @@
-// Enumerations. Numbers are those of the portable artifact, so import and
-// export cast instead of translating.
+// Enumerations. The values are those of portable artifacts, so import and export
+// only cast.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOENUMS_TD
 #define TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOENUMS_TD
 

@@ -1,4 +1,4 @@
-// What the classes generated for ops need to see.
+// Includes that the generated op classes need.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOOPBASE_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOOPBASE_H
 

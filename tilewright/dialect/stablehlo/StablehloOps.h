@@ -1,5 +1,5 @@
-// Every op of the dialect. Prefer the header of the group where one is enough:
-// all groups together are most of a file's compile time.
+// All ops of the dialect. Prefer the header of a single group where it is enough: including all
+// groups dominates the compile time of a file.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOOPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOOPS_H
 

@@ -1,6 +1,6 @@
-// The pieces of text that assembly formats name with `custom<...>`. They follow
-// the public syntax. MLIR prints an op that fails verification in generic form,
-// so printers may rely on what verifiers check.
+// Parsers and printers of the `custom<...>` directives of assembly formats. They follow the public
+// StableHLO syntax. MLIR prints an op that fails verification in generic form, so printers may rely
+// on what verifiers check.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOSYNTAX_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOSYNTAX_H
 
@@ -13,7 +13,7 @@ namespace tilewright::stablehlo {
 //===- Types --------------------------------------------------------------===//
 
 namespace detail {
-/// One type for all, or `(operands...) -> result`. The last type is the result.
+/// A single type for all, or `(operands...) -> result`. The last type is the result.
 mlir::ParseResult parseShortType(mlir::OpAsmParser &parser, llvm::ArrayRef<mlir::Type *> types);
 void printShortType(mlir::OpAsmPrinter &printer, llvm::ArrayRef<mlir::Type> types);
 } // namespace detail
@@ -29,32 +29,33 @@ void printShortType(mlir::OpAsmPrinter &printer, mlir::Operation *, Types... typ
   detail::printShortType(printer, all);
 }
 
-/// The complex type alone where the parts have its component type.
+/// The type of the result alone, if the operands have its component type.
 mlir::ParseResult parseComplexType(mlir::OpAsmParser &parser, mlir::Type &lhs, mlir::Type &rhs,
                                    mlir::Type &result);
 void printComplexType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type lhs,
                       mlir::Type rhs, mlir::Type result);
 
-/// `tensor<4xi1>, tensor<4xf32>`: the predicate, then one type for the rest.
+/// `tensor<4xi1>, tensor<4xf32>`: the type of the predicate, then a single type for the other
+/// operands and the result.
 mlir::ParseResult parseSelectType(mlir::OpAsmParser &parser, mlir::Type &pred, mlir::Type &onTrue,
                                   mlir::Type &onFalse, mlir::Type &result);
 void printSelectType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type pred,
                      mlir::Type onTrue, mlir::Type onFalse, mlir::Type result);
 
-/// The tuple type alone where the values have its element types.
+/// The tuple type alone, if the values have its element types.
 mlir::ParseResult parseTupleType(mlir::OpAsmParser &parser,
                                  llvm::SmallVectorImpl<mlir::Type> &values, mlir::Type &result);
 void printTupleType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange values,
                     mlir::Type result);
 
-/// One list of types where results have those of the operands.
+/// A single list of types, if the results have the operands' types.
 mlir::ParseResult parsePairwiseTypes(mlir::OpAsmParser &parser,
                                      llvm::SmallVectorImpl<mlir::Type> &operands,
                                      llvm::SmallVectorImpl<mlir::Type> &results);
 void printPairwiseTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange operands,
                         mlir::TypeRange results);
 
-/// One type for every operand and the result.
+/// A single type for every operand and the result.
 mlir::ParseResult parseUniformType(mlir::OpAsmParser &parser,
                                    llvm::ArrayRef<mlir::OpAsmParser::UnresolvedOperand> operands,
                                    llvm::SmallVectorImpl<mlir::Type> &operandTypes,
@@ -64,7 +65,7 @@ void printUniformType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Oper
 
 //===- Operands -----------------------------------------------------------===//
 
-/// `%a, %b,`: operands before an attribute, each with its comma.
+/// `%a, %b,`: operands before an attribute, each followed by a comma.
 mlir::ParseResult
 parseOperandsThenComma(mlir::OpAsmParser &parser,
                        llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &operands);
@@ -115,7 +116,7 @@ void printWindow(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::DenseI64A
                  mlir::DenseIntElementsAttr padding, mlir::DenseI64ArrayAttr lhsDilation,
                  mlir::DenseI64ArrayAttr rhsDilation, mlir::DenseBoolArrayAttr reversal);
 
-/// `@target`, though the target is a string and not a symbol of the module.
+/// `@target`, although the target is a string and not a symbol of the module.
 mlir::ParseResult parseCallTarget(mlir::OpAsmParser &parser, mlir::StringAttr &target);
 void printCallTarget(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::StringAttr target);
 

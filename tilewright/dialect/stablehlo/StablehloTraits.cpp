@@ -18,18 +18,17 @@ static LogicalResult verifyAllLikeFirst(Operation *op, StringRef rule,
   return success();
 }
 
-// (C1) of the elementwise ops that say `baseline_type(operand) =
-// baseline_type(result)`, of the shape.
+// Checks the shapes in (C1) of elementwise ops, `baseline_type(operand) = baseline_type(result)`.
 LogicalResult verifySameShape(Operation *op) {
   return verifyAllLikeFirst(
-      op, "operands and results must have one shape",
+      op, "operands and results must have the same shape",
       [](Type first, Type type) { return shapesAgree(shapeOf(first), shapeOf(type)); });
 }
 
-// The same rule, of the element type.
+// Checks the element types in the same constraint.
 LogicalResult verifySameBaselineElementType(Operation *op) {
   return verifyAllLikeFirst(
-      op, "operands and results must have one element type",
+      op, "operands and results must have the same element type",
       [](Type first, Type type) { return haveSameBaseline(elementOf(first), elementOf(type)); });
 }
 

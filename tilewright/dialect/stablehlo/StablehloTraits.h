@@ -1,5 +1,4 @@
-// Traits shared by many ops. Their checks are in StablehloTraits.cpp, so the
-// templates stay a line long.
+// Traits shared by many ops. The templates call the checks in StablehloTraits.cpp.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOTRAITS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOTRAITS_H
 
@@ -14,7 +13,7 @@ mlir::LogicalResult verifySameBaselineElementType(mlir::Operation *op);
 bool allShapesStatic(mlir::Operation *op);
 } // namespace detail
 
-/// Operands and results have one shape, as far as it is static.
+/// Operands and results have the same shape, as far as it is static.
 template <typename ConcreteOp>
 class SameShape : public mlir::OpTrait::TraitBase<ConcreteOp, SameShape> {
 public:
@@ -23,7 +22,7 @@ public:
   }
 };
 
-/// Operands and results have one element type, up to quantization parameters.
+/// Operands and results have the same element type, up to quantization parameters.
 template <typename ConcreteOp>
 class SameBaselineElementType
     : public mlir::OpTrait::TraitBase<ConcreteOp, SameBaselineElementType> {
@@ -33,7 +32,7 @@ public:
   }
 };
 
-/// Gives ConditionallySpeculatable its answer. See Stablehlo_SpeculatableIfStatic.
+/// Implements ConditionallySpeculatable. See Stablehlo_SpeculatableIfStatic.
 template <typename ConcreteOp>
 class SpeculatableIfStatic : public mlir::OpTrait::TraitBase<ConcreteOp, SpeculatableIfStatic> {
 public:

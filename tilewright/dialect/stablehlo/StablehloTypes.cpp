@@ -26,11 +26,11 @@ LogicalResult FutureType::verify(llvm::function_ref<InFlightDiagnostic()> emitEr
                                  ArrayRef<Type> types) {
   for (Type type : types)
     if (!isa<RankedTensorType>(type))
-      return emitError() << "a future holds ranked tensors, got " << type;
+      return emitError() << "a future must hold ranked tensors, got " << type;
   return success();
 }
 
-/// The storage widths that the language has integers of.
+/// Whether StableHLO allows the storage type and the expressed type.
 static bool hasStorableWidth(quant::QuantizedType type) {
   if (!isa<IntegerType>(type.getStorageType()))
     return false;
@@ -46,10 +46,10 @@ static bool hasStorableWidth(quant::QuantizedType type) {
   }
 }
 
-// MLIR's own verifier of quantized types checks (C1) to (C6) and (C8) to (C11)
-// of the specification; zero points are left to us.
+// MLIR's own verifier of quantized types checks (C1) to (C6) and (C8) to (C11) of the
+// specification; it does not check zero points.
 
-/// quantized_type_c7: a zero point can be stored.
+/// quantized_type_c7: the zero point is a value of the storage type.
 static bool isStorable(quant::QuantizedType type, int64_t zeroPoint) {
   return type.getStorageTypeMin() <= zeroPoint && zeroPoint <= type.getStorageTypeMax();
 }

@@ -1,4 +1,4 @@
-// Types of the dialect, and the questions that type constraints ask.
+// Types of the dialect, and the predicates of type constraints.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOTYPES_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOTYPES_H
 
@@ -9,24 +9,27 @@
 
 namespace tilewright::stablehlo {
 
-/// One scale for the whole tensor, of a storage type the language allows.
+/// Whether the type is quantized with one scale for the whole tensor, and StableHLO allows its
+/// storage type.
 bool isPerTensorQuantized(mlir::Type elementType);
 
-/// One scale per slice of a dimension, of a storage type the language allows.
+/// Whether the type is quantized with one scale per slice of a dimension, and StableHLO allows its
+/// storage type.
 bool isPerAxisQuantized(mlir::Type elementType);
 
-/// The element type is not per-axis quantized, or its axis exists and has one
-/// scale per slice.
+/// Whether the element type is not per-axis quantized, or its axis exists and has one scale per
+/// slice.
 bool hasValidQuantizedAxis(mlir::Type tensorType);
 
-/// Every dimension is static or has an upper bound.
+/// Whether every dimension is static or has an upper bound.
 bool hasStaticOrBoundedShape(mlir::Type tensorType);
 
-/// The upper bounds that `type` carries, one per dimension with kDynamic for
-/// none; empty if it carries no bounds at all.
+/// The upper bound of each dimension of `type`, kDynamic for a dimension without one; empty if no
+/// dimension has one.
 llvm::ArrayRef<int64_t> getBounds(mlir::RankedTensorType type);
 
-/// Equal up to scales and zero points: `baseline_element_type` is the same.
+/// Whether the types are equal up to scales and zero points: their `baseline_element_type` is the
+/// same.
 bool haveSameBaseline(mlir::Type lhsElement, mlir::Type rhsElement);
 
 } // namespace tilewright::stablehlo

@@ -43,7 +43,7 @@ def Stablehlo_ShapeInt : AnyTypeOf<[Stablehlo_Int, Index], "integer or index">;
 
 defvar plainElements = [Stablehlo_Pred, Stablehlo_Int, Stablehlo_Float, Stablehlo_Complex];
 
-/// Per-axis scales must agree with the dimension they belong to.
+/// Per-axis quantized types must have one scale for each slice of their dimension.
 def HasValidQuantizedAxis : CPred<"::tilewright::stablehlo::hasValidQuantizedAxis($_self)">;
 def HasStaticOrBoundedShape : CPred<"::tilewright::stablehlo::hasStaticOrBoundedShape($_self)">;
 
@@ -75,10 +75,10 @@ def Stablehlo_AnyQuantizedTensor : RankedTensorOf<
 def Stablehlo_IntOrFloatTensor : RankedTensorOf<[Stablehlo_Int, Stablehlo_Float]>;
 def Stablehlo_PredIntOrFloatTensor
     : RankedTensorOf<[Stablehlo_Pred, Stablehlo_Int, Stablehlo_Float]>;
-/// What a smooth function is defined on.
+/// Operands of analytic functions.
 def Stablehlo_AnalyticTensor
     : RankedTensorOf<[Stablehlo_Float, Stablehlo_Complex, Stablehlo_Quantized]>;
-/// What arithmetic is defined on: everything but booleans.
+/// Operands of arithmetic: all types except booleans.
 def Stablehlo_NumberTensor
     : RankedTensorOf<[Stablehlo_Int, Stablehlo_Float, Stablehlo_Complex, Stablehlo_Quantized]>;
 def Stablehlo_SignedTensor

@@ -1,5 +1,5 @@
-// Symbols that ops name must exist: checked by the module's verifier, which
-// knows the whole symbol table.
+// Checks that the symbols that ops refer to exist. The module's verifier calls these functions with
+// its symbol table.
 #include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/VerifyRules.h"
@@ -24,10 +24,10 @@ LogicalResult CompositeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-// A custom call's called_computations need not exist: the published
-// compatibility artifacts name some that do not. Who runs the call looks them up.
+// A custom call's called_computations need not exist: the published compatibility artifacts name
+// some that do not. The implementation of the call looks them up.
 
-/// The mesh behind `groups`, if it is named by symbol, exists.
+/// Checks that the mesh of `groups`, if named by symbol, exists.
 static LogicalResult verifyMeshSymbol(Operation *op, Attribute groups,
                                       SymbolTableCollection &symbols) {
   auto meshAxes = dyn_cast<ReplicaGroupMeshAxesAttr>(groups);
@@ -36,7 +36,7 @@ static LogicalResult verifyMeshSymbol(Operation *op, Attribute groups,
   auto symbol = dyn_cast<FlatSymbolRefAttr>(meshAxes.getMesh());
   if (!symbol || symbols.lookupNearestSymbolFrom(op, symbol))
     return success();
-  return op->emitOpError() << "replica_groups must name a mesh of this module, got " << symbol;
+  return op->emitOpError() << "replica_groups must refer to a mesh of this module, got " << symbol;
 }
 
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -58,7 +58,8 @@ LogicalResult CollectiveReduceOp::verifySymbolUses(SymbolTableCollection &symbol
   return verifyMeshSymbol(*this, getReplicaGroups(), symbols);
 }
 
-/// A custom call says itself whether it has effects; then they are anything.
+/// A custom call that declares side effects or takes buffers may read and write anything; any other
+/// has no effects.
 void CustomCallOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   bool usesBuffers = llvm::any_of(getOperandTypes(), llvm::IsaPred<MemRefType>) ||

@@ -1,5 +1,5 @@
-// How types are abbreviated in pretty forms. Each falls back to
-// `(operands...) -> results` where there is nothing to abbreviate.
+// Parsers and printers of abbreviated types in pretty forms. Each falls back to `(operands...) ->
+// results` if the types cannot be abbreviated.
 #include "tilewright/dialect/stablehlo/StablehloSyntax.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace tilewright::stablehlo {
 
-/// Gives the types of a function type to `operands` and `result`.
+/// Assigns the types of a function type to `operands` and `result`.
 static ParseResult takeSignature(OpAsmParser &parser, llvm::SMLoc loc, FunctionType signature,
                                  ArrayRef<Type *> types) {
   if (signature.getNumInputs() + 1 != types.size() || signature.getNumResults() != 1)
@@ -46,7 +46,7 @@ void detail::printShortType(OpAsmPrinter &printer, ArrayRef<Type> types) {
     printSignature(printer, types);
 }
 
-/// The type of each part of a complex tensor; null if `type` is none.
+/// The component type of a complex tensor; null if `type` is not complex.
 static Type partType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto complex = tensor ? dyn_cast<ComplexType>(tensor.getElementType()) : ComplexType();

@@ -1,4 +1,4 @@
-// Ops from one tensor to another of its shape, element by element.
+// Elementwise ops with one operand.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_UNARYOPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_UNARYOPS_H
 

@@ -17,7 +17,7 @@ class Stablehlo_UnaryOp<string mnemonic, string does, string formula, Type opera
   let assemblyFormat = "$operand attr-dict `:` custom<ShortType>(type($operand), type($result))";
 }
 
-/// A transcendental function, with the accuracy asked of it.
+/// A transcendental function with a required accuracy.
 class Stablehlo_TranscendentalOp<string mnemonic, string does, string formula>
     : Stablehlo_UnaryOp<mnemonic, does, formula, Stablehlo_AnalyticTensor> {
   let arguments = (ins Stablehlo_AnalyticTensor:$operand,
@@ -122,7 +122,7 @@ def Stablehlo_UniformDequantizeOp : Stablehlo_RetypingOp<"uniform_dequantize",
 
 def Stablehlo_IsFiniteOp
     : Stablehlo_Op<"is_finite", [Stablehlo_Pure, Stablehlo_SameShape, Elementwise]> {
-  let summary = "Tells numbers from infinities and NaN.";
+  let summary = "Whether each element is finite.";
   let description = [{
     `y[i] = |x[i]| < infinity`
 
@@ -140,7 +140,7 @@ def Stablehlo_ReducePrecisionOp : Stablehlo_Op<"reduce_precision", [
   let summary = "Rounds to a narrower float format and back.";
   let description = [{
     `output[i] = operand[i]` through a float of `exponent_bits` and
-    `mantissa_bits`, as `convert` there and back would do.
+    `mantissa_bits`, as two `convert` ops would do.
 
     ```mlir
     %output = stablehlo.reduce_precision %operand, format = e5m10 : tensor<4xf32>
@@ -157,10 +157,10 @@ def Stablehlo_ReducePrecisionOp : Stablehlo_Op<"reduce_precision", [
 }
 
 def Stablehlo_BitcastConvertOp : Stablehlo_Op<"bitcast_convert", [Stablehlo_Pure]> {
-  let summary = "Reads the same bits as another element type.";
+  let summary = "Reinterprets the bits as another element type.";
   let description = [{
-    `bits(result) = bits(operand)`. Between types of different width a last
-    dimension appears or disappears that holds the pieces, lowest bits first.
+    `bits(result) = bits(operand)`. Between types of different width, a last
+    dimension is added or removed that contains the pieces, lowest bits first.
 
     ```mlir
     %result = stablehlo.bitcast_convert %operand : (tensor<4xf32>) -> tensor<4x2xui16>

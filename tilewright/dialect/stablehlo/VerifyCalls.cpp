@@ -1,5 +1,5 @@
-// Constraints of the ops that reach outside the program. What their symbols
-// must be is in SymbolUses.cpp.
+// Constraints of composite, custom_call, infeed, send and recv. SymbolUses.cpp checks their
+// symbols.
 #include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/ReplicaGroups.h"
 #include "tilewright/dialect/stablehlo/VerifyRules.h"
@@ -14,8 +14,8 @@ using namespace tilewright::stablehlo;
 // composite
 //===----------------------------------------------------------------------===//
 
-/// Whether `name` is words separated by dots, at least two of them, the first
-/// starting with a letter: `chlo.top_k`.
+/// Whether `name` begins with a letter and consists of at least two words separated by dots, such
+/// as `chlo.top_k`.
 static bool isNamespacedName(StringRef name) {
   auto [space, rest] = name.split('.');
   auto isWord = [](StringRef word, StringRef alsoAllowed) {
@@ -37,7 +37,7 @@ static bool isNamespacedName(StringRef name) {
 LogicalResult CompositeOp::verify() {
   if (!isNamespacedName(getName())) { // composite_c1
     InFlightDiagnostic diag = emitOpError()
-                              << "name must be a namespace and a name, joined by a dot, got \""
+                              << "name must be a namespace and a name separated by a dot, got \""
                               << getName() << "\"";
     diag.attachNote() << "for example \"my_namespace.my_op\"";
     return diag;
@@ -49,7 +49,7 @@ LogicalResult CompositeOp::verify() {
 // custom_call
 //===----------------------------------------------------------------------===//
 
-/// Checks one layout for each of `types`: a permutation of its dimensions.
+/// Checks that there is one layout for each of `types`, a permutation of its dimensions.
 static LogicalResult verifyLayouts(Operation *op, StringRef kind, TypeRange types,
                                    ArrayAttr layouts) {
   if (types.size() != layouts.size())
@@ -57,7 +57,7 @@ static LogicalResult verifyLayouts(Operation *op, StringRef kind, TypeRange type
                              << layouts.size() << " for " << types.size();
   for (auto [index, type, attr] : llvm::enumerate(types, layouts)) {
     if (isa<TupleType>(type))
-      continue; // its parts have layouts of their own, which the op cannot say
+      continue; // the op cannot express the layouts of its elements
     auto shaped = dyn_cast<ShapedType>(type);
     int64_t rank = shaped && shaped.hasRank() ? shaped.getRank() : 0;
     auto layout = cast<DenseIntElementsAttr>(attr);
@@ -77,8 +77,7 @@ static LogicalResult verifyLayouts(Operation *op, StringRef kind, TypeRange type
   return success();
 }
 
-/// The part of `type` that tuple `indices` lead to, or null where they lead
-/// nowhere.
+/// The part of `type` that the tuple indices `indices` select, or null if an index is out of range.
 static Type tuplePart(Type type, ArrayRef<int64_t> indices) {
   for (int64_t index : indices) {
     auto tuple = dyn_cast<TupleType>(type);
@@ -89,7 +88,7 @@ static Type tuplePart(Type type, ArrayRef<int64_t> indices) {
   return type;
 }
 
-/// Checks that an alias joins two parts that exist and have one type.
+/// Checks that an alias connects two existing parts of the same type.
 static LogicalResult verifyAlias(CustomCallOp op, OutputOperandAliasAttr alias) {
   int64_t operand = alias.getOperandIndex();
   if (operand < 0 || operand >= static_cast<int64_t>(op.getInputs().size()))
@@ -97,26 +96,27 @@ static LogicalResult verifyAlias(CustomCallOp op, OutputOperandAliasAttr alias) 
                             << "), the number of operands, got " << operand;
   Type input = tuplePart(op.getInputs()[operand].getType(), alias.getOperandTupleIndices());
   if (!input)
-    return op.emitOpError() << "operand_tuple_indices of an alias must lead into operand "
+    return op.emitOpError() << "operand_tuple_indices of an alias must select a part of operand "
                             << operand << ", got " << shapeText(alias.getOperandTupleIndices());
-  // Several results count as a tuple.
+  // Several results are treated as a tuple.
   Type results = op.getNumResults() == 1
                      ? op.getResult(0).getType()
                      : Type(TupleType::get(op.getContext(), op.getResultTypes()));
   Type output = tuplePart(results, alias.getOutputTupleIndices());
   if (!output)
-    return op.emitOpError() << "output_tuple_indices of an alias must lead into the results, got "
-                            << shapeText(alias.getOutputTupleIndices());
+    return op.emitOpError()
+           << "output_tuple_indices of an alias must select a part of the results, got "
+           << shapeText(alias.getOutputTupleIndices());
   if (input != output)
-    return op.emitOpError() << "an alias must join parts of one type, got " << input << " and "
-                            << output;
+    return op.emitOpError() << "an alias must connect parts of the same type, got " << input
+                            << " and " << output;
   return success();
 }
 
 LogicalResult CustomCallOp::verify() {
   if (getOperandLayoutsAttr() || getResultLayoutsAttr()) {
     if (!getOperandLayoutsAttr() || !getResultLayoutsAttr())
-      return emitOpError() << "must have layouts for operands and results or for neither, got "
+      return emitOpError() << "must have both operand_layouts and result_layouts or neither, got "
                            << (getOperandLayoutsAttr() ? "operand_layouts" : "result_layouts")
                            << " only";
     TypeRange results = getResultTypes();
@@ -138,7 +138,7 @@ LogicalResult CustomCallOp::verify() {
                               << "backend_config must be a " << (isTyped ? "dictionary" : "string")
                               << " for api_version " << static_cast<uint32_t>(getApiVersion())
                               << ", got " << config;
-    diag.attachNote() << "api_version 4 takes a dictionary, the older ones a string";
+    diag.attachNote() << "api_version 4 requires a dictionary, earlier versions a string";
     return diag;
   }
   return success();
@@ -148,7 +148,7 @@ LogicalResult CustomCallOp::verify() {
 // infeed, send, recv
 //===----------------------------------------------------------------------===//
 
-/// Checks that results are any number of tensors, then a token.
+/// Checks that the results are any number of tensors followed by a token.
 static LogicalResult verifyTensorsThenToken(Operation *op) {
   if (op->getNumResults() == 0) // infeed_c1
     return op->emitOpError() << "must have at least one result, the token, got none";
@@ -157,8 +157,8 @@ static LogicalResult verifyTensorsThenToken(Operation *op) {
     if (isLast && !isa<TokenType>(type)) // infeed_c3
       return op->emitOpError() << "last result must be a token, got " << type;
     if (!isLast && !isa<RankedTensorType>(type)) // infeed_c2
-      return op->emitOpError() << "results before the token must be tensors, got " << type << " at "
-                               << index;
+      return op->emitOpError() << "results before the token must be tensors, got " << type
+                               << " as result " << index;
   }
   return success();
 }
@@ -181,7 +181,7 @@ LogicalResult InfeedOp::verify() {
 }
 
 namespace {
-/// Numbers of the channel types in artifacts.
+/// The channel types, as numbered in artifacts.
 enum ChannelType : int64_t { deviceToDevice = 1, deviceToHost = 2, hostToDevice = 3 };
 } // namespace
 
@@ -194,7 +194,7 @@ LogicalResult SendOp::verify() {
   if (getChannelHandle().getType() != expected) // send_c5
     return emitOpError() << "channel type must be " << expected
                          << (getIsHostTransfer() ? " (device to host)" : " (device to device)")
-                         << " by is_host_transfer, got " << getChannelHandle().getType();
+                         << " to match is_host_transfer, got " << getChannelHandle().getType();
   return success();
 }
 
@@ -203,14 +203,14 @@ LogicalResult RecvOp::verify() {
   if (auto pairs = getSourceTargetPairsAttr();
       pairs && failed(verifySourceTargetPairs(*this, pairs)))
     return failure();
-  // recv_c5: the specification says device to host here, producers write the
-  // opposite, which is where the data go; both are taken.
+  // recv_c5: the specification requires device to host here. Producers write host to device, the
+  // actual direction; both are accepted.
   int64_t type = getChannelHandle().getType();
   bool isRight =
       getIsHostTransfer() ? type == deviceToHost || type == hostToDevice : type == deviceToDevice;
   if (!isRight)
     return emitOpError() << "channel type must be "
                          << (getIsHostTransfer() ? "3 (host to device)" : "1 (device to device)")
-                         << " by is_host_transfer, got " << type;
+                         << " to match is_host_transfer, got " << type;
   return verifyTensorsThenToken(*this);
 }

@@ -1,8 +1,7 @@
-// Constraints of the ops that processes execute together, and of their
-// asynchronous form.
+// Constraints of collective ops and their asynchronous form.
 //
-// How many processes there are is known when a program is launched, so rules
-// that compare with that number are the evaluator's and the runtime's.
+// The number of processes is known only at launch, so the reference interpreter and the runtime
+// check the rules that depend on it.
 #include "tilewright/dialect/stablehlo/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/IndexingOps.h"
@@ -14,7 +13,7 @@
 using namespace mlir;
 using namespace tilewright::stablehlo;
 
-/// Checks that global ids come with a channel.
+/// Checks that an op with use_global_device_ids has a channel.
 template <typename CollectiveOp> static LogicalResult verifyChannel(CollectiveOp op) {
   ChannelHandleAttr channel = op.getChannelHandleAttr();
   int64_t id = channel ? channel.getHandle() : 0;
@@ -28,10 +27,9 @@ template <typename CollectiveOp> static LogicalResult verifyChannel(CollectiveOp
   return diag;
 }
 
-/// Checks the groups and the channel of an op whose groups have one size, and
-/// gives the size of its process groups where it is known. With a channel but
-/// without global ids, a group is its replicas in all partitions, and how many
-/// partitions there are is not known here.
+/// Checks the groups and the channel of an op whose groups must have the same size, and returns the
+/// size of its process groups if it is known. With a channel but without global ids, a group
+/// includes its replicas in all partitions, and the number of partitions is not known here.
 template <typename CollectiveOp>
 static FailureOr<std::optional<int64_t>> verifyProcessGroups(CollectiveOp op) {
   FailureOr<std::optional<int64_t>> groupSize =
@@ -43,8 +41,8 @@ static FailureOr<std::optional<int64_t>> verifyProcessGroups(CollectiveOp op) {
   return spansPartitions ? std::optional<int64_t>() : *groupSize;
 }
 
-/// Checks that results have the operands' types, with dimension sizes changed
-/// as `expectedSize(operand type, dim)` says.
+/// Checks that results have the operands' types, with dimension sizes given by
+/// `expectedSize(operand type, dim)`.
 static LogicalResult
 verifyResized(Operation *op, TypeRange inputs, TypeRange results,
               function_ref<std::optional<int64_t>(RankedTensorType, int64_t)> expectedSize) {
@@ -57,8 +55,8 @@ verifyResized(Operation *op, TypeRange inputs, TypeRange results,
     for (int64_t dim = 0; dim < input.getRank(); ++dim) {
       std::optional<int64_t> size = expectedSize(input, dim);
       if (!size)
-        return op->emitOpError() << "result sizes must fit in 63 bits, dimension " << dim
-                                 << " made from " << input << " does not";
+        return op->emitOpError() << "result sizes must fit in 63 bits, but dimension " << dim
+                                 << " computed from " << input << " does not";
       shape.push_back(*size);
     }
     if (input.getElementType() != result.getElementType() || !shapesAgree(shape, result.getShape()))
@@ -69,8 +67,8 @@ verifyResized(Operation *op, TypeRange inputs, TypeRange results,
   return success();
 }
 
-/// Checks a computation of one pair of scalars that serves all `inputs`, and
-/// the results' element types.
+/// Checks a computation on a pair of scalars that applies to all `inputs`, and the element types of
+/// the results.
 static FailureOr<Type> verifyJointReducer(Operation *op, Region &region, TypeRange inputs) {
   FailureOr<SmallVector<Type>> elements =
       verifyReducer(op, "computation", region, inputs.take_front(1));
@@ -78,7 +76,7 @@ static FailureOr<Type> verifyJointReducer(Operation *op, Region &region, TypeRan
     return failure();
   for (auto [index, input] : llvm::enumerate(inputs))
     if (!isPromotable(elementOf(input), elements->front()))
-      return op->emitOpError() << "computation must compute in a type that operand " << index
+      return op->emitOpError() << "computation must use a type that operand " << index
                                << " can be promoted to, got " << elementOf(input) << " and "
                                << elements->front();
   return elements->front();
@@ -124,9 +122,9 @@ LogicalResult AllGatherOp::verify() {
       failed(verifyDimension(*this, "all_gather_dim", gathered, inputs)) || // all_gather_c1
       failed(verifyProcessGroups(*this))) // all_gather_c2, all_gather_c4, all_gather_c5
     return failure();
-  // all_gather_c6, but for the factor along all_gather_dim: the published
-  // compatibility artifacts gather 8 into 16 over groups of one process, so
-  // here it is any whole number, and running such an op is what fails.
+  // all_gather_c6, except for the factor along all_gather_dim: the published compatibility
+  // artifacts gather 8 into 16 over groups of one process. So the verifier accepts any integer
+  // factor, and such an op fails at run time.
   auto expectedSize = [&](RankedTensorType input, int64_t dim) -> std::optional<int64_t> {
     return dim == gathered ? ShapedType::kDynamic : input.getDimSize(dim);
   };
@@ -136,9 +134,9 @@ LogicalResult AllGatherOp::verify() {
     int64_t from = shapeOf(input)[gathered], to = shapeOf(result)[gathered];
     bool isMultiple = from == 0 ? to == 0 : to % from == 0;
     if (!ShapedType::isDynamic(from) && !ShapedType::isDynamic(to) && !isMultiple)
-      return emitOpError() << "all_gather_dim of result " << index
-                           << " must be a multiple of its operand's, got " << to << " from "
-                           << from;
+      return emitOpError() << "size of result " << index << " along all_gather_dim (dimension "
+                           << gathered << ") must be a multiple of its operand's, got " << to
+                           << " and " << from;
   }
   return success();
 }
@@ -174,8 +172,9 @@ LogicalResult AllToAllOp::verify() {
   for (auto [index, input] : llvm::enumerate(inputs)) { // all_to_all_c2
     int64_t size = shapeOf(input)[split];
     if (!ShapedType::isDynamic(size) && size % count != 0)
-      return emitOpError() << "split_dimension of operand " << index
-                           << " must be divisible by split_count, got " << size << " and " << count;
+      return emitOpError() << "size of operand " << index
+                           << " along split_dimension must be divisible by split_count, got "
+                           << size << " and " << count;
   }
   FailureOr<std::optional<int64_t>> groupSize = verifyReplicaGroups(
       *this, getReplicaGroups(), GroupRules::equalAndComplete); // all_to_all_c5, all_to_all_c7
@@ -183,11 +182,11 @@ LogicalResult AllToAllOp::verify() {
     return failure();
   auto groups = dyn_cast<DenseIntElementsAttr>(getReplicaGroups());
   if (groups && groups.empty())
-    *groupSize = 0; // no groups, which elsewhere stands for one of all processes
+    *groupSize = 0; // other ops treat no groups as one group of all processes
   if (*groupSize && **groupSize != count) { // all_to_all_c8
     InFlightDiagnostic diag = emitOpError() << "replica groups must have split_count processes, "
                                             << count << ", got " << **groupSize;
-    diag.attachNote() << "each process sends one piece to each of its group";
+    diag.attachNote() << "each process sends one piece to each process of its group";
     return diag;
   }
   auto expectedSize = [&](RankedTensorType input, int64_t dim) -> std::optional<int64_t> {
@@ -216,12 +215,13 @@ LogicalResult ReduceScatterOp::verify() {
     size = ShapedType::kDynamic;
   if (!ShapedType::isDynamic(size)) {
     if (size % **groupSize != 0) // reduce_scatter_c1
-      return emitOpError() << "scatter_dimension must be divisible by the size of the groups, got "
-                           << size << " and " << **groupSize;
+      return emitOpError()
+             << "size along scatter_dimension must be divisible by the size of the groups, got "
+             << size << " and " << **groupSize;
     size /= **groupSize;
   }
   if (!shapesAgree(shape, shapeOf(getResult().getType()))) // reduce_scatter_c8
-    return emitOpError() << "result must have one piece of the operand, shape " << shapeText(shape)
+    return emitOpError() << "result must be one piece of the operand, of shape " << shapeText(shape)
                          << ", got " << getResult().getType();
   return success();
 }
@@ -238,8 +238,8 @@ LogicalResult ReduceScatterOp::verifyRegions() {
 // collective_broadcast, collective_reduce, collective_permute
 //===----------------------------------------------------------------------===//
 
-/// Checks the last operand that has_dynamic_root adds: one i32 for each of the
-/// others, which are at least one.
+/// Checks the last operand, which has_dynamic_root adds: one i32 for each other operand. At least
+/// one other operand must exist.
 static LogicalResult verifyRoots(Operation *op, TypeRange inputs) {
   if (inputs.size() < 2)
     return op->emitOpError() << "with has_dynamic_root must have at least two operands, got "
@@ -250,7 +250,7 @@ static LogicalResult verifyRoots(Operation *op, TypeRange inputs) {
     InFlightDiagnostic diag = op->emitOpError()
                               << "with has_dynamic_root must have a last operand of type " << roots
                               << ", got " << inputs.back();
-    diag.attachNote() << "it names, for each other operand, the process to take as root";
+    diag.attachNote() << "the last operand specifies the root process of each other operand";
     return diag;
   }
   return success();
@@ -316,7 +316,7 @@ LogicalResult CollectivePermuteOp::verify() {
 }
 
 LogicalResult CrossReplicaSumOp::verify() {
-  // Not in the specification any more; the rules are all_reduce's.
+  // cross_replica_sum is no longer in the specification; its rules are those of all_reduce.
   if (failed(verifyReplicaGroups(*this, getReplicaGroups(), GroupRules::complete)))
     return failure();
   if (!typesAgree(getOperand().getType(), getResult().getType()))
@@ -332,26 +332,26 @@ LogicalResult CrossReplicaSumOp::verify() {
 LogicalResult AsyncStartOp::verifyRegions() {
   Block &body = getBody().front();
   if (!llvm::hasNItems(body, 2)) // async_start_c1
-    return emitOpError() << "body must hold one op and a return, got "
+    return emitOpError() << "body must consist of one op and a return, got "
                          << body.getOperations().size() << " ops";
   Operation &inner = body.front();
   if (!isa<AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp, CollectivePermuteOp,
            CollectiveReduceOp, DynamicSliceOp, DynamicUpdateSliceOp, ReduceScatterOp, SliceOp>(
           inner)) // async_start_c2
-    return emitOpError() << "body must hold a collective or a slice, got '" << inner.getName()
+    return emitOpError() << "body must contain a collective or a slice, got '" << inner.getName()
                          << "'";
   if (failed(verifyArguments(*this, "body", getBody(), getOperandTypes()))) // async_start_c3
     return failure();
   if (!llvm::equal(inner.getOperands(), body.getArguments()))
-    return emitOpError() << "body must pass its arguments on in order, got other operands of '"
-                         << inner.getName() << "'";
+    return emitOpError() << "body must pass its arguments to '" << inner.getName()
+                         << "' in order, got other operands";
   // async_start_c4
   if (!llvm::equal(body.getTerminator()->getOperands(), inner.getResults()))
     return emitOpError() << "body must return the results of '" << inner.getName()
                          << "' in order, got other values";
   ArrayRef<Type> promised = cast<FutureType>(getResult().getType()).getTypes();
   if (!typesAgree(TypeRange(promised), inner.getResultTypes()))
-    return emitOpError() << "result must be a future of what body returns, ("
+    return emitOpError() << "result must be a future of the types that body returns, ("
                          << inner.getResultTypes() << "), got " << getResult().getType();
   return success();
 }

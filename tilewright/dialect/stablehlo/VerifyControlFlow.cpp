@@ -5,20 +5,20 @@
 using namespace mlir;
 using namespace tilewright::stablehlo;
 
-/// Checks that `value`, called `name`, is a tensor without dimensions.
+/// Checks that `value` is a tensor of rank 0. `name` is its name in messages.
 static LogicalResult verifyScalar(Operation *op, StringRef name, Value value) {
   if (shapeOf(value.getType()).empty())
     return success();
   return op->emitOpError() << name << " must be a scalar, got " << value.getType();
 }
 
-/// Checks that a branch takes nothing: it sees the values around it.
+/// Checks that a branch has no arguments; it uses values of the enclosing region instead.
 static LogicalResult verifyNoArguments(Operation *op, const Twine &name, Region &branch) {
   if (branch.getNumArguments() == 0)
     return success();
   InFlightDiagnostic diag = op->emitOpError()
                             << name << " must take no arguments, got " << branch.getNumArguments();
-  diag.attachNote() << "a branch may use the values that surround the op";
+  diag.attachNote() << "a branch can use values defined outside the op";
   return diag;
 }
 
@@ -57,8 +57,8 @@ LogicalResult CaseOp::verifyRegions() {
       return failure();
     if (!typesAgree(returnedTypes(branch), expected)) // case_c3
       return emitOpError() << "branches must return the same types, got (" << expected
-                           << ") and, from branch " << index << ", (" << returnedTypes(branch)
-                           << ")";
+                           << ") from branch 0 and (" << returnedTypes(branch) << ") from branch "
+                           << index;
   }
   if (!typesAgree(getResultTypes(), expected)) // case_c4
     return emitOpError() << "results must have the types that the branches return, (" << expected

@@ -1,5 +1,5 @@
-// Constraints of convolution and dynamic_conv. The two differ in where padding
-// comes from, and their constraints have the same numbers.
+// Constraints of convolution and dynamic_conv. The two differ in the source of the padding, and
+// their constraints have the same numbers.
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
 #include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace tilewright::stablehlo;
 
 namespace {
-/// Where the dimensions of one operand, or of the result, play which role.
+/// The roles of the dimensions of one operand, or of the result.
 struct Roles {
   StringRef of;
   StringRef spatialName;
@@ -20,7 +20,7 @@ struct Roles {
   ArrayRef<int64_t> spatial;
 };
 
-/// One convolution, whichever op it comes from.
+/// The constraints of one convolution or dynamic_conv.
 class ConvolutionRules {
 public:
   template <typename ConvOp>
@@ -33,7 +33,7 @@ public:
         featureGroups(op.getFeatureGroupCount()), batchGroups(op.getBatchGroupCount()),
         precision(op.getPrecisionConfigAttr()) {}
 
-  /// Checks everything; `padding` is null where it is not known.
+  /// Checks all constraints; `padding` is null if it is unknown.
   LogicalResult verify(DenseIntElementsAttr padding);
 
   int64_t spatialRank() const { return lhs.getRank() - 2; }
@@ -81,11 +81,11 @@ LogicalResult ConvolutionRules::verify(DenseIntElementsAttr padding) {
 LogicalResult ConvolutionRules::verifyRanks() {
   int64_t rank = lhs.getRank();
   if (rank != rhs.getRank()) // convolution_c1, dynamic_conv_c1
-    return op->emitOpError() << "lhs and rhs must have one rank, got " << rank << " and "
+    return op->emitOpError() << "lhs and rhs must have the same rank, got " << rank << " and "
                              << rhs.getRank();
   if (rank < 2) // convolution_c1, dynamic_conv_c1
-    return op->emitOpError() << "operands must have a batch or output feature dimension and an "
-                                "input feature dimension, got rank "
+    return op->emitOpError() << "operands must have rank at least 2 (lhs: batch and input feature; "
+                                "rhs: input feature and output feature), got rank "
                              << rank;
   if (result.getRank() != rank) // convolution_c26, dynamic_conv_c26
     return op->emitOpError() << "result must have the rank of the operands, " << rank << ", got "
@@ -95,7 +95,7 @@ LogicalResult ConvolutionRules::verifyRanks() {
 
 LogicalResult ConvolutionRules::verifyWindow() {
   auto verifyCount = [&](StringRef name, int64_t count) -> LogicalResult {
-    // Published programs give dynamic_conv more strides than it has dimensions.
+    // Published programs contain dynamic_conv ops with more strides than spatial dimensions.
     if (count == spatialRank() || (isa<DynamicConvOp>(op) && count > spatialRank()))
       return success();
     return op->emitOpError() << name << " must have one entry for each spatial dimension, got "
@@ -121,8 +121,8 @@ LogicalResult ConvolutionRules::verifyRoles(const Roles &roles) {
   // convolution_c12, convolution_c17, convolution_c19
   // dynamic_conv_c12, dynamic_conv_c17, dynamic_conv_c19
   if (static_cast<int64_t>(roles.spatial.size()) != spatialRank())
-    return op->emitOpError() << roles.spatialName << " must be all dimensions of " << roles.of
-                             << " but two, got " << roles.spatial.size() << " of " << rank;
+    return op->emitOpError() << roles.spatialName << " must list all but two dimensions of "
+                             << roles.of << ", got " << roles.spatial.size() << " of " << rank;
   // convolution_c13, convolution_c18, convolution_c20
   // dynamic_conv_c13, dynamic_conv_c18, dynamic_conv_c20
   SmallVector<int64_t> all = {roles.first, roles.second};
@@ -150,24 +150,25 @@ LogicalResult ConvolutionRules::verifyGroups() {
     int64_t size;
     StringRef name;
     int64_t groups;
-  } divisions[] = {// convolution_c10, dynamic_conv_c10
-                   {"batches of lhs", batches, "batch_group_count", batchGroups},
-                   // convolution_c11, dynamic_conv_c11
-                   {"features of lhs", inputFeatures, "feature_group_count", featureGroups},
-                   // convolution_c15, dynamic_conv_c15
-                   {"output features of rhs", kernelOutputs, "batch_group_count", batchGroups},
-                   // convolution_c16, dynamic_conv_c16
-                   {"output features of rhs", kernelOutputs, "feature_group_count", featureGroups}};
+  } divisions[] = {
+      // convolution_c10, dynamic_conv_c10
+      {"batch size of lhs", batches, "batch_group_count", batchGroups},
+      // convolution_c11, dynamic_conv_c11
+      {"number of features of lhs", inputFeatures, "feature_group_count", featureGroups},
+      // convolution_c15, dynamic_conv_c15
+      {"number of output features of rhs", kernelOutputs, "batch_group_count", batchGroups},
+      // convolution_c16, dynamic_conv_c16
+      {"number of output features of rhs", kernelOutputs, "feature_group_count", featureGroups}};
   for (const Division &each : divisions)
     if (!ShapedType::isDynamic(each.size) && each.size % each.groups != 0)
-      return op->emitOpError() << each.what << " must divide into " << each.name
-                               << " groups of one size, got " << each.size << " and "
-                               << each.groups;
+      return op->emitOpError() << each.what << " must be divisible by " << each.name << ", got "
+                               << each.size << " and " << each.groups;
   // convolution_c14, dynamic_conv_c14
   if (!ShapedType::isDynamic(inputFeatures) &&
       !sizesAgree(kernelInputs, inputFeatures / featureGroups))
-    return op->emitOpError() << "input features of rhs must be those of one feature group of lhs, "
-                             << inputFeatures / featureGroups << ", got " << kernelInputs;
+    return op->emitOpError()
+           << "number of input features of rhs must be that of one feature group of lhs, "
+           << inputFeatures / featureGroups << ", got " << kernelInputs;
   return success();
 }
 
@@ -200,7 +201,7 @@ LogicalResult ConvolutionRules::verifyResult(DenseIntElementsAttr padding) {
   }
   if (!shapesAgree(result.getShape(), expected)) // convolution_c25, dynamic_conv_c25
     return op->emitOpError() << "result must have the shape " << shapeText(expected)
-                             << " that the window gives, got " << shapeText(result.getShape());
+                             << " that the window determines, got " << shapeText(result.getShape());
   return success();
 }
 
@@ -208,14 +209,14 @@ LogicalResult ConvolutionRules::verifyQuantizedAxes() {
   auto rhsAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(rhs.getElementType());
   // convolution_c29, dynamic_conv_c29
   if (rhsAxis && rhsAxis.getQuantizedDimension() != dims.getKernelOutputFeatureDimension())
-    return op->emitOpError() << "rhs must be quantized along its output features, dimension "
-                             << dims.getKernelOutputFeatureDimension() << ", got "
+    return op->emitOpError() << "rhs must be quantized along its output feature dimension, "
+                             << dims.getKernelOutputFeatureDimension() << ", got dimension "
                              << rhsAxis.getQuantizedDimension();
   auto resultAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(result.getElementType());
   // convolution_c30, dynamic_conv_c30
   if (resultAxis && resultAxis.getQuantizedDimension() != dims.getOutputFeatureDimension())
-    return op->emitOpError() << "result must be quantized along its features, dimension "
-                             << dims.getOutputFeatureDimension() << ", got "
+    return op->emitOpError() << "result must be quantized along its feature dimension, "
+                             << dims.getOutputFeatureDimension() << ", got dimension "
                              << resultAxis.getQuantizedDimension();
   return success();
 }
@@ -223,7 +224,7 @@ LogicalResult ConvolutionRules::verifyQuantizedAxes() {
 LogicalResult ConvolutionOp::verify() {
   ConvolutionRules rules(*this);
   DenseIntElementsAttr padding = getPaddingAttr();
-  // convolution_c4. The rank may still be wrong; then it is refused below.
+  // convolution_c4. If the rank itself is invalid, rules.verify() reports it.
   if (rules.spatialRank() >= 0 && failed(verifyPaddingShape(*this, padding, rules.spatialRank())))
     return failure();
   return rules.verify(padding);
@@ -234,7 +235,7 @@ LogicalResult DynamicConvOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getPadding().getType());
   // dynamic_conv_c4
   if (rules.spatialRank() >= 0 && !shapesAgree(shape, {rules.spatialRank(), 2}))
-    return emitOpError() << "padding must have a row of two for each spatial dimension, shape ["
+    return emitOpError() << "padding must have two entries for each spatial dimension, shape ["
                          << rules.spatialRank() << ", 2], got " << shapeText(shape);
   DenseIntElementsAttr padding = knownIntegers(getPadding());
   if (padding && !padding.getElementType().isSignlessInteger(64))

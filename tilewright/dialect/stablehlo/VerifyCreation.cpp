@@ -7,8 +7,8 @@
 using namespace mlir;
 using namespace tilewright::stablehlo;
 
-/// Whether elements of `value` can be stored as elements of `output`: they are
-/// of that type, or the integers that a quantized type stores.
+/// Whether elements of type `value` can be stored as elements of type `output`: the types are
+/// equal, or `value` is an integer as wide as the storage type of the quantized `output`.
 static bool canStore(Type value, Type output) {
   auto quantized = dyn_cast<quant::QuantizedType>(output);
   if (!quantized)
@@ -43,7 +43,7 @@ LogicalResult RngOp::verify() {
       return emitOpError() << name << " must have the element type of the result, " << element
                            << ", got " << elementOf(type);
   if (getRngDistribution() == RngDistribution::NORMAL && !isa<FloatType>(element)) // rng_c2
-    return emitOpError() << "a normal distribution needs floats, got " << element;
+    return emitOpError() << "a normal distribution must have a float element type, got " << element;
 
   // rng_c3
   int64_t rank = shapeOf(getShape().getType()).front();
@@ -55,12 +55,13 @@ LogicalResult RngOp::verify() {
     return success();
   for (auto [dim, size] : llvm::enumerate(shape.getValues<APInt>()))
     if (!sizesAgree(result.getDimSize(dim), size.getSExtValue()))
-      return emitOpError() << "dimension " << dim << " of the result must have the size in shape, "
+      return emitOpError() << "size of result dimension " << dim
+                           << " must match the operand 'shape', which specifies "
                            << size.getSExtValue() << ", got " << result.getDimSize(dim);
   return success();
 }
 
-/// How many words of state `algorithm` needs, as text; empty if `size` will do.
+/// The number of state words that `algorithm` needs, as text; empty if `size` is valid.
 static StringRef missingState(RngAlgorithm algorithm, int64_t size) {
   switch (algorithm) {
   case RngAlgorithm::DEFAULT:
@@ -78,8 +79,8 @@ LogicalResult RngBitGeneratorOp::verify() {
   if (!typesAgree(state, getOutputState().getType())) // rng_bit_generator_c1
     return emitOpError() << "output_state must have the type of initial_state, " << state
                          << ", got " << getOutputState().getType();
-  // Only a vector of 64-bit words has a number of words to check. Published
-  // artifacts also hold states of other types, which no algorithm here runs on.
+  // The number of words can be checked only for a vector of 64-bit words. Published artifacts also
+  // contain states of other types, which no algorithm here supports.
   if (state.getRank() != 1 || !state.getElementType().isUnsignedInteger(64) ||
       state.isDynamicDim(0))
     return success();

@@ -1,4 +1,4 @@
-// Constraints of ops that move elements: to other positions, or to another shape.
+// Constraints of ops that move elements to other positions or to another shape.
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
 #include "tilewright/dialect/stablehlo/IndexingOps.h"
@@ -13,17 +13,17 @@ using namespace tilewright::stablehlo;
 using tilewright::Result;
 using tilewright::numerics::Shape;
 
-/// Checks that the first operand and the result have exactly one element type.
+/// Checks that the first operand and the result have exactly the same element type.
 static LogicalResult verifyOneElementType(Operation *op) {
   Type operand = elementOf(op->getOperand(0).getType());
   Type result = elementOf(op->getResult(0).getType());
   if (operand == result)
     return success();
-  return op->emitOpError() << "operand and result must have one element type, got " << operand
+  return op->emitOpError() << "operand and result must have the same element type, got " << operand
                            << " and " << result;
 }
 
-/// Checks that `dimension` is one of `what`, which has `rank`.
+/// Checks that `dimension` is a dimension of `what`, a tensor of rank `rank`.
 static LogicalResult verifyDimension(Operation *op, StringRef name, int64_t dimension,
                                      StringRef what, int64_t rank) {
   if (dimension >= 0 && dimension < rank)
@@ -33,11 +33,11 @@ static LogicalResult verifyDimension(Operation *op, StringRef name, int64_t dime
 }
 
 //===----------------------------------------------------------------------===//
-// Per-axis quantization of what moves
+// Per-axis quantization
 //===----------------------------------------------------------------------===//
 
-/// Equal, or both per-axis quantized and different in the dimension alone; with
-/// `rescaled`, also in scales and zero points.
+/// Whether the types are equal, or both per-axis quantized and different only in the quantized
+/// dimension; with `rescaled`, they may also differ in scales and zero points.
 static bool sameExceptAxis(Type left, Type right, bool rescaled) {
   if (left == right)
     return true;
@@ -53,13 +53,13 @@ static bool sameExceptAxis(Type left, Type right, bool rescaled) {
                       leftAxis.getZeroPoints() == rightAxis.getZeroPoints());
 }
 
-/// Checks that the element type moves along unchanged but for its dimension.
+/// Checks that the element type is unchanged except for its quantized dimension.
 static LogicalResult verifyElementMoves(Operation *op, bool rescaled = false) {
   Type operand = elementOf(op->getOperand(0).getType());
   Type result = elementOf(op->getResult(0).getType());
   if (sameExceptAxis(operand, result, rescaled))
     return success();
-  return op->emitOpError() << "operand and result must have one element type"
+  return op->emitOpError() << "operand and result must have the same element type"
                            << (rescaled ? ", up to the dimension and parameters of per-axis "
                                           "quantization"
                                         : ", up to the dimension of per-axis quantization")
@@ -87,10 +87,10 @@ LogicalResult BroadcastInDimOp::verify() {
       continue;
     InFlightDiagnostic diag =
         emitOpError() << "dimension " << dim
-                      << " of the operand must have size 1 or that of dimension " << dims[dim]
+                      << " of the operand must have size 1 or the size of dimension " << dims[dim]
                       << " of the result, " << result.getDimSize(dims[dim]) << ", got " << size;
-    diag.attachNote() << "broadcast_dimensions[" << dim << "] says which dimension of the result "
-                      << "it becomes";
+    diag.attachNote() << "broadcast_dimensions[" << dim
+                      << "] is the dimension of the result that it maps to";
     return diag;
   }
 
@@ -102,15 +102,15 @@ LogicalResult BroadcastInDimOp::verify() {
   int32_t axis = source.getQuantizedDimension();
   if (target.getQuantizedDimension() != dims[axis])
     return emitOpError() << "result must be quantized along dimension " << dims[axis]
-                         << ", where the operand's dimension " << axis << " goes, got "
-                         << target.getQuantizedDimension();
+                         << ", to which the operand's quantized dimension " << axis
+                         << " is broadcast, got dimension " << target.getQuantizedDimension();
   bool repeats = operand.getDimSize(axis) == 1;
   if (repeats && (!llvm::all_of(target.getScales(), [&](double scale) {
         return scale == source.getScales()[0];
       }) || !llvm::all_of(target.getZeroPoints(), [&](int64_t zeroPoint) {
         return zeroPoint == source.getZeroPoints()[0];
       })))
-    return emitOpError() << "result must repeat the one scale and zero point of the operand, got "
+    return emitOpError() << "result must repeat the operand's single scale and zero point, got "
                          << target << " for " << source;
   return success();
 }
@@ -132,16 +132,18 @@ LogicalResult ConcatenateOp::verify() {
   expected[dimension] = 0;
   for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
     if (elementOf(type) != first.getElementType()) // concatenate_c1
-      return emitOpError() << "inputs must have one element type, got " << first.getElementType()
-                           << " and, at " << index << ", " << elementOf(type);
+      return emitOpError() << "inputs must have the same element type, got "
+                           << first.getElementType() << " for input 0 and " << elementOf(type)
+                           << " for input " << index;
     SmallVector<int64_t> shape(shapeOf(type));
     if (shape.size() != expected.size()) // concatenate_c2
-      return emitOpError() << "inputs must have one rank, got " << expected.size() << " and, at "
-                           << index << ", " << shape.size();
+      return emitOpError() << "inputs must have the same rank, got " << expected.size()
+                           << " for input 0 and " << shape.size() << " for input " << index;
     int64_t size = std::exchange(shape[dimension], expected[dimension]);
     if (!shapesAgree(shape, expected)) // concatenate_c2
-      return emitOpError() << "inputs must have one shape but for dimension " << dimension
-                           << ", got " << first << " and, at " << index << ", " << type;
+      return emitOpError() << "inputs must have the same shape except in dimension " << dimension
+                           << ", got " << first << " for input 0 and " << type << " for input "
+                           << index;
     if (ShapedType::isDynamic(size) || ShapedType::isDynamic(expected[dimension])) {
       expected[dimension] = ShapedType::kDynamic;
       continue;
@@ -158,7 +160,7 @@ LogicalResult ConcatenateOp::verify() {
     return emitOpError() << "result must have the element type of the inputs, "
                          << first.getElementType() << ", got " << result.getElementType();
   if (!shapesAgree(result.getShape(), expected)) // concatenate_c6
-    return emitOpError() << "result must have the shape of the inputs, added up along dimension "
+    return emitOpError() << "result must have the shape of the inputs concatenated along dimension "
                          << dimension << ", " << shapeText(expected) << ", got "
                          << shapeText(result.getShape());
   return success();
@@ -168,7 +170,7 @@ LogicalResult ConcatenateOp::verify() {
 // pad
 //===----------------------------------------------------------------------===//
 
-/// low + size + max(size - 1, 0) * interior + high; nothing on overflow.
+/// low + size + max(size - 1, 0) * interior + high; nullopt on overflow.
 static std::optional<int64_t> paddedSize(int64_t size, int64_t low, int64_t high,
                                          int64_t interior) {
   std::optional<int64_t> between = llvm::checkedMul(std::max<int64_t>(size - 1, 0), interior);
@@ -182,9 +184,9 @@ LogicalResult PadOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   Type value = elementOf(getPaddingValue().getType());
   if (value != operand.getElementType() || value != result.getElementType()) // pad_c1
-    return emitOpError() << "operand, padding_value and result must have one element type, got "
-                         << operand.getElementType() << ", " << value << " and "
-                         << result.getElementType();
+    return emitOpError()
+           << "operand, padding_value and result must have the same element type, got "
+           << operand.getElementType() << ", " << value << " and " << result.getElementType();
   ArrayRef<int64_t> low = getEdgePaddingLow(), high = getEdgePaddingHigh(),
                     interior = getInteriorPadding();
   int64_t rank = operand.getRank();
@@ -195,8 +197,8 @@ LogicalResult PadOp::verify() {
       return failure();
   for (auto [dim, amount] : llvm::enumerate(interior))
     if (amount < 0) // pad_c3
-      return emitOpError() << "interior_padding must not be negative, got " << amount << " at "
-                           << dim;
+      return emitOpError() << "interior_padding must not be negative, got " << amount
+                           << " for dimension " << dim;
   SmallVector<int64_t> expected;
   for (auto [dim, size] : llvm::enumerate(operand.getShape())) {
     if (ShapedType::isDynamic(size)) {
@@ -207,7 +209,7 @@ LogicalResult PadOp::verify() {
     if (!padded || *padded < 0) // pad_c4
       return emitOpError() << "padding dimension " << dim << " of size " << size << " with low "
                            << low[dim] << ", high " << high[dim] << " and interior "
-                           << interior[dim] << " must leave a size from 0 to 2^63";
+                           << interior[dim] << " must result in a size from 0 to 2^63 - 1";
     expected.push_back(*padded);
   }
   if (!shapesAgree(result.getShape(), expected)) // pad_c4
@@ -241,11 +243,12 @@ LogicalResult ReshapeOp::verify() {
       return emitOpError() << std::move(shape).takeStatus().message();
   }
   if (!sameProduct(operand.getShape(), result.getShape())) // reshape_c2
-    return emitOpError() << "operand and result must have equally many elements, got "
+    return emitOpError() << "operand and result must have the same number of elements, got "
                          << shapeText(operand.getShape()) << " and "
                          << shapeText(result.getShape());
 
-  // reshape_c3: the quantized dimension stays whole, between the same neighbours.
+  // reshape_c3: the quantized dimension must not be split or merged, and the dimensions before and
+  // after it must have the same number of elements as in the operand.
   auto source = dyn_cast<quant::UniformQuantizedPerAxisType>(operand.getElementType());
   auto target = dyn_cast<quant::UniformQuantizedPerAxisType>(result.getElementType());
   if (!source || !target)
@@ -321,8 +324,11 @@ LogicalResult TransposeOp::verify() {
   auto target = dyn_cast<quant::UniformQuantizedPerAxisType>(result.getElementType());
   if (source && target &&
       source.getQuantizedDimension() != permutation[target.getQuantizedDimension()]) // transpose_c4
-    return emitOpError() << "result must be quantized along the dimension that the operand's "
-                         << source.getQuantizedDimension() << " becomes, got "
+    return emitOpError() << "result must be quantized along dimension "
+                         << llvm::find(permutation, source.getQuantizedDimension()) -
+                                permutation.begin()
+                         << ", to which the operand's quantized dimension "
+                         << source.getQuantizedDimension() << " is transposed, got dimension "
                          << target.getQuantizedDimension();
   return success();
 }
@@ -331,13 +337,13 @@ LogicalResult TransposeOp::verify() {
 // dynamic_slice, dynamic_update_slice
 //===----------------------------------------------------------------------===//
 
-/// Checks that there is one start index per dimension, all of one type.
+/// Checks that there is one start index per dimension, and that all have the same type.
 static LogicalResult verifyStartIndices(Operation *op, OperandRange indices, int64_t rank) {
   if (failed(verifyOnePerDimension(op, "start_indices", indices.size(), "the operand", rank)))
     return failure();
   for (Type type : indices.getTypes())
     if (type != indices.front().getType())
-      return op->emitOpError() << "start_indices must have one type, got "
+      return op->emitOpError() << "start_indices must have the same type, got "
                                << indices.front().getType() << " and " << type;
   return success();
 }
@@ -354,9 +360,9 @@ LogicalResult DynamicSliceOp::verify() {
   // dynamic_slice_c4
   for (auto [dim, limit] : llvm::enumerate(operand.getShape()))
     if (sizes[dim] < 0 || (!ShapedType::isDynamic(limit) && sizes[dim] > limit))
-      return emitOpError() << "slice_sizes must fit into the operand, "
-                           << shapeText(operand.getShape()) << ", got " << sizes[dim] << " at "
-                           << dim;
+      return emitOpError() << "slice_sizes must be in [0, size of the operand], got " << sizes[dim]
+                           << " for dimension " << dim << " of operand shape "
+                           << shapeText(operand.getShape());
   if (!shapesAgree(shapeOf(getResult().getType()), sizes)) // dynamic_slice_c5
     return emitOpError() << "result must have the shape slice_sizes, " << shapeText(sizes)
                          << ", got " << shapeText(shapeOf(getResult().getType()));
@@ -381,8 +387,9 @@ LogicalResult DynamicUpdateSliceOp::verify() {
   // dynamic_update_slice_c6
   for (auto [dim, size, limit] : llvm::enumerate(update.getShape(), operand.getShape()))
     if (!ShapedType::isDynamic(size) && !ShapedType::isDynamic(limit) && size > limit)
-      return emitOpError() << "update must fit into the operand, " << shapeText(operand.getShape())
-                           << ", got " << size << " at " << dim;
+      return emitOpError() << "update must fit into the operand of shape "
+                           << shapeText(operand.getShape()) << ", got size " << size
+                           << " in dimension " << dim;
   return success();
 }
 
@@ -395,8 +402,8 @@ LogicalResult GetDimensionSizeOp::verify() { // get_dimension_size_c1
   return verifyDimension(*this, "dimension", getDimension(), "the operand", rank);
 }
 
-// The specification does not describe set_dimension_size; these rules follow
-// from its result.
+// The specification does not describe set_dimension_size; these rules are derived from its
+// semantics.
 LogicalResult SetDimensionSizeOp::verify() {
   auto operand = cast<RankedTensorType>(getOperand().getType());
   int64_t dimension = getDimension();
@@ -406,7 +413,7 @@ LogicalResult SetDimensionSizeOp::verify() {
   SmallVector<int64_t> expected(operand.getShape());
   expected[dimension] = ShapedType::kDynamic;
   if (!shapesAgree(shapeOf(getResult().getType()), expected))
-    return emitOpError() << "result must have the shape of the operand but for dimension "
+    return emitOpError() << "result must have the shape of the operand except in dimension "
                          << dimension << ", " << shapeText(expected) << ", got "
                          << shapeText(shapeOf(getResult().getType()));
   return success();

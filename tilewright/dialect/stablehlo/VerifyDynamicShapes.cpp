@@ -1,5 +1,5 @@
-// Constraints of the ops whose shapes, sizes or paddings are run-time values.
-// Rules on those values are the evaluator's; here are the rules on types.
+// Constraints of ops whose shapes, sizes or paddings are run-time values. These verifiers check the
+// types; the reference interpreter checks the values.
 #include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
 #include "tilewright/dialect/stablehlo/VerifyRules.h"
 
@@ -12,9 +12,8 @@ using namespace tilewright::stablehlo;
 /// Number of entries of a 1-dimensional operand.
 static int64_t lengthOf(Value vector) { return shapeOf(vector.getType()).front(); }
 
-/// Checks that operand and result have one element type, where per-axis
-/// quantized types may differ in their axis and, with `scalesMayDiffer`, in
-/// scales and zero points.
+/// Checks that operand and result have the same element type, except that per-axis quantized types
+/// may differ in their axis and, with `scalesMayDiffer`, in scales and zero points.
 static LogicalResult verifyElements(Operation *op, Type operand, Type result,
                                     bool scalesMayDiffer) {
   Type from = elementOf(operand), to = elementOf(result);
@@ -31,7 +30,7 @@ static LogicalResult verifyElements(Operation *op, Type operand, Type result,
                                  fromAxis.getZeroPoints() == toAxis.getZeroPoints()));
   if (agree)
     return success();
-  return op->emitOpError() << "operand and result must have one element type, got " << from
+  return op->emitOpError() << "operand and result must have the same element type, got " << from
                            << " and " << to;
 }
 
@@ -39,8 +38,8 @@ static LogicalResult verifyElements(Operation *op, Type operand, Type result,
 // dynamic_broadcast_in_dim
 //===----------------------------------------------------------------------===//
 
-/// Checks that a per-axis quantized result is quantized along the axis that the
-/// operand's was sent to, with one scale repeated where the axis was expanded.
+/// Checks that a per-axis quantized result is quantized along the dimension that the operand's axis
+/// maps to, and that it repeats the operand's scale if that axis is expanded.
 static LogicalResult verifyBroadcastQuantization(DynamicBroadcastInDimOp op) {
   auto from = dyn_cast<quant::UniformQuantizedPerAxisType>(elementOf(op.getOperand().getType()));
   auto to = dyn_cast<quant::UniformQuantizedPerAxisType>(elementOf(op.getResult().getType()));
@@ -50,14 +49,14 @@ static LogicalResult verifyBroadcastQuantization(DynamicBroadcastInDimOp op) {
   int64_t target = op.getBroadcastDimensions()[axis];
   if (to.getQuantizedDimension() != target)
     return op.emitOpError() << "result must be quantized along dimension " << target
-                            << ", where the operand's quantized dimension " << axis << " goes, got "
-                            << to.getQuantizedDimension();
+                            << ", to which the operand's quantized dimension " << axis
+                            << " is broadcast, got dimension " << to.getQuantizedDimension();
   bool expanded = shapeOf(op.getOperand().getType())[axis] == 1;
   if (expanded && (!llvm::all_equal(to.getScales()) || !llvm::all_equal(to.getZeroPoints()) ||
                    to.getScales().front() != from.getScales().front() ||
                    to.getZeroPoints().front() != from.getZeroPoints().front()))
-    return op.emitOpError() << "result must repeat the one scale and zero point of the operand "
-                               "along the expanded dimension, got "
+    return op.emitOpError() << "result must repeat the operand's single scale and zero point along "
+                               "the expanded dimension, got "
                             << from << " and " << to;
   return success();
 }
@@ -80,7 +79,7 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
     int64_t from = operand.getDimSize(dim), to = result.getDimSize(target);
     if (from != 1 && !sizesAgree(from, to))
       return emitOpError() << "dimension " << dim
-                           << " of the operand must have size 1 or that of dimension " << target
+                           << " of the operand must have size 1 or the size of dimension " << target
                            << " of the result, got " << from << " and " << to;
   }
   ArrayRef<int64_t> expanding = getKnownExpandingDimensions().value_or(ArrayRef<int64_t>());
@@ -115,9 +114,9 @@ LogicalResult DynamicPadOp::verify() {
   Type value = elementOf(getPaddingValue().getType());
   if (operand.getElementType() != value ||
       operand.getElementType() != result.getElementType()) // dynamic_pad_c1
-    return emitOpError() << "operand, padding value and result must have one element type, got "
-                         << operand.getElementType() << ", " << value << " and "
-                         << result.getElementType();
+    return emitOpError()
+           << "operand, padding value and result must have the same element type, got "
+           << operand.getElementType() << ", " << value << " and " << result.getElementType();
   if (failed(verifyOnePerDimension(*this, "edge_padding_low", lengthOf(getEdgePaddingLow()),
                                    "the operand", operand.getRank())) || // dynamic_pad_c2
       failed(verifyOnePerDimension(*this, "edge_padding_high", lengthOf(getEdgePaddingHigh()),
@@ -126,13 +125,14 @@ LogicalResult DynamicPadOp::verify() {
                                    "the operand", operand.getRank())))
     return failure();
   if (operand.getRank() != result.getRank()) // dynamic_pad_c4
-    return emitOpError() << "operand and result must have one rank, got " << operand << " and "
+    return emitOpError() << "operand and result must have the same rank, got " << operand << " and "
                          << result;
   return success();
 }
 
 LogicalResult RealDynamicSliceOp::verify() {
-  // Not in the specification any more; the rules are slice's, on types.
+  // real_dynamic_slice is no longer in the specification; these are the rules of slice that concern
+  // types.
   auto operand = cast<RankedTensorType>(getOperand().getType());
   auto result = cast<RankedTensorType>(getResult().getType());
   std::pair<StringRef, Value> lists[] = {{"start_indices", getStartIndices()},
@@ -143,10 +143,10 @@ LogicalResult RealDynamicSliceOp::verify() {
       if (failed(verifyOnePerDimension(*this, name, length, "the operand", operand.getRank())))
         return failure();
   if (operand.getRank() != result.getRank())
-    return emitOpError() << "operand and result must have one rank, got " << operand << " and "
+    return emitOpError() << "operand and result must have the same rank, got " << operand << " and "
                          << result;
   if (operand.getElementType() != result.getElementType())
-    return emitOpError() << "operand and result must have one element type, got "
+    return emitOpError() << "operand and result must have the same element type, got "
                          << operand.getElementType() << " and " << result.getElementType();
   return success();
 }
@@ -155,7 +155,7 @@ LogicalResult RealDynamicSliceOp::verify() {
 // dynamic_reshape
 //===----------------------------------------------------------------------===//
 
-/// Product of `sizes`: dynamic if one of them is, nothing if it does not fit.
+/// Product of `sizes`: dynamic if one of them is, nullopt on overflow.
 static std::optional<int64_t> product(ArrayRef<int64_t> sizes) {
   if (llvm::any_of(sizes, ShapedType::isDynamic))
     return ShapedType::kDynamic;

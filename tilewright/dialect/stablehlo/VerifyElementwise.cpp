@@ -1,6 +1,5 @@
-// Constraints of elementwise ops. That shapes and element types agree, (C1) of
-// nearly all of them, is checked by the traits SameShape and
-// SameBaselineElementType; here is what is left.
+// Constraints of elementwise ops, except the agreement of shapes and element types, (C1) of nearly
+// all of them, which the traits SameShape and SameBaselineElementType check.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/UnaryOps.h"
 #include "tilewright/dialect/stablehlo/VerifyRules.h"
@@ -52,8 +51,8 @@ LogicalResult UniformQuantizeOp::verify() {
     source = quantized.getExpressedType();
   Type expressed = cast<quant::QuantizedType>(elementOf(getResult().getType())).getExpressedType();
   if (source != expressed) // uniform_quantize_c2
-    return emitOpError() << "result must express the operand's float type, " << source << ", got "
-                         << expressed;
+    return emitOpError() << "result must have the operand's float type as its expressed type, "
+                         << source << ", got " << expressed;
   return success();
 }
 
@@ -61,8 +60,8 @@ LogicalResult UniformDequantizeOp::verify() {
   Type expressed = cast<quant::QuantizedType>(elementOf(getOperand().getType())).getExpressedType();
   Type result = elementOf(getResult().getType());
   if (result != expressed) // uniform_dequantize_c2
-    return emitOpError() << "result must have the float type that the operand expresses, "
-                         << expressed << ", got " << result;
+    return emitOpError() << "result must have the expressed type of the operand, " << expressed
+                         << ", got " << result;
   return success();
 }
 
@@ -80,10 +79,10 @@ LogicalResult BitcastConvertOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   bool operandIsComplex = isa<ComplexType>(operand.getElementType());
   if (operandIsComplex != isa<ComplexType>(result.getElementType())) // bitcast_convert_c2
-    return emitOpError() << "operand and result must both be complex or both not, got "
+    return emitOpError() << "operand and result must both be complex or both be non-complex, got "
                          << operand.getElementType() << " and " << result.getElementType();
 
-  // bitcast_convert_c1: the type of narrower elements has one dimension more.
+  // bitcast_convert_c1: the type with narrower elements has one more dimension.
   int64_t operandBits = bitWidth(operand.getElementType());
   int64_t resultBits = bitWidth(result.getElementType());
   auto [narrow, wide] =
@@ -92,8 +91,9 @@ LogicalResult BitcastConvertOp::verify() {
   if (operandBits != resultBits) {
     auto [narrowBits, wideBits] = std::minmax(operandBits, resultBits);
     if (wideBits % narrowBits != 0)
-      return emitOpError() << "widths of the element types must divide each other, got "
-                           << operandBits << " and " << resultBits << " bits";
+      return emitOpError()
+             << "the width of one element type must be a multiple of the width of the other, got "
+             << operandBits << " and " << resultBits << " bits";
     expected.push_back(wideBits / narrowBits);
   }
   if (!shapesAgree(narrow.getShape(), expected))
@@ -107,7 +107,7 @@ LogicalResult BitcastConvertOp::verify() {
 // Two and three operands
 //===----------------------------------------------------------------------===//
 
-/// The dimension of per-axis quantization, or nothing.
+/// The dimension of per-axis quantization, or nullopt.
 static std::optional<int32_t> quantizedAxis(Type element) {
   if (auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(element))
     return perAxis.getQuantizedDimension();
@@ -127,43 +127,44 @@ LogicalResult AddOp::verify() {
       quantized.push_back(type);
   if (quantized.empty()) { // add_c1
     if (lhs != rhs || lhs != result)
-      return reject("operands and result must have one element type");
+      return reject("operands and result must have the same element type");
     return success();
   }
   if (quantized.size() != 3) // add_c2
-    return reject("operands and result must all be quantized or none");
+    return reject("either all operands and the result must be quantized, or none of them");
   auto sameIn = [&](auto get) {
     return get(quantized[0]) == get(quantized[1]) && get(quantized[0]) == get(quantized[2]);
   };
   if (!sameIn([](auto type) { return std::pair(type.getStorageType(), type.isSigned()); }))
-    return reject("operands and result must have one storage type"); // add_c3
-  if (!sameIn([](auto type) { return type.getExpressedType(); }))    // add_c4
-    return reject("operands and result must have one expressed type");
+    return reject("operands and result must have the same storage type"); // add_c3
+  if (!sameIn([](auto type) { return type.getExpressedType(); }))         // add_c4
+    return reject("operands and result must have the same expressed type");
   std::optional<int32_t> lhsAxis = quantizedAxis(lhs), rhsAxis = quantizedAxis(rhs),
                          resultAxis = quantizedAxis(result);
   if ((lhsAxis || rhsAxis) != resultAxis.has_value()) // add_c5
     return reject("result must be quantized per axis if and only if an operand is");
   if (lhsAxis && lhsAxis != resultAxis) // add_c6
-    return reject("lhs and result must be quantized along one dimension");
+    return reject("lhs and result must be quantized along the same dimension");
   if (rhsAxis && rhsAxis != resultAxis) // add_c7
-    return reject("rhs and result must be quantized along one dimension");
+    return reject("rhs and result must be quantized along the same dimension");
   return success();
 }
 
 LogicalResult ComplexOp::verify() {
   Type lhs = elementOf(getLhs().getType()), rhs = elementOf(getRhs().getType());
   if (lhs != rhs) // complex_c1
-    return emitOpError() << "lhs and rhs must have one element type, got " << lhs << " and " << rhs;
+    return emitOpError() << "lhs and rhs must have the same element type, got " << lhs << " and "
+                         << rhs;
   Type result = elementOf(getResult().getType());
   if (realPart(result) != lhs) // complex_c3
-    return emitOpError() << "result must be made of the operands' element type, " << lhs << ", got "
-                         << result;
+    return emitOpError() << "components of the result must have the operands' element type, " << lhs
+                         << ", got " << result;
   return success();
 }
 
-/// Whether elements can be compared as `type` says. Quantized ones may choose.
-/// So may floats: the published compatibility artifacts compare f32 as SIGNED
-/// and UNSIGNED, which means FLOAT.
+/// Whether `type` is a valid comparison type for `element`. Quantized types accept any comparison
+/// type. So do floats: the published compatibility artifacts compare f32 as SIGNED and UNSIGNED,
+/// which means FLOAT.
 static bool canCompareAs(Type element, ComparisonType type) {
   if (type == ComparisonType::NOTYPE || isa<quant::QuantizedType, FloatType>(element))
     return true;
@@ -176,11 +177,12 @@ static bool canCompareAs(Type element, ComparisonType type) {
 LogicalResult CompareOp::verify() {
   Type lhs = elementOf(getLhs().getType()), rhs = elementOf(getRhs().getType());
   if (!haveSameBaseline(lhs, rhs)) // compare_c1
-    return emitOpError() << "lhs and rhs must have one element type, got " << lhs << " and " << rhs;
+    return emitOpError() << "lhs and rhs must have the same element type, got " << lhs << " and "
+                         << rhs;
   if (std::optional<ComparisonType> type = getCompareType(); type && !canCompareAs(lhs, *type)) {
-    InFlightDiagnostic diag = emitOpError() << "compare_type must fit the element type " << lhs
+    InFlightDiagnostic diag = emitOpError() << "compare_type must match the element type " << lhs
                                             << ", got " << stringifyComparisonType(*type);
-    diag.attachNote() << "leave compare_type out to compare as the element type asks";
+    diag.attachNote() << "omit compare_type to derive it from the element type";
     return diag; // compare_c3
   }
   return success();

@@ -8,13 +8,13 @@
 using namespace mlir;
 using namespace tilewright::stablehlo;
 
-/// Number of entries in one index vector: the size of `indexVectorDim`, or one
-/// where that is just past the last dimension.
+/// The number of entries in one index vector: the size of dimension `indexVectorDim`, or 1 if that
+/// is the rank.
 static int64_t indexVectorSize(ArrayRef<int64_t> indices, int64_t indexVectorDim) {
   return indexVectorDim < static_cast<int64_t>(indices.size()) ? indices[indexVectorDim] : 1;
 }
 
-/// `sizes` without those at `dropped`.
+/// `sizes` without the entries at `dropped` and `alsoDropped`.
 static SmallVector<int64_t> without(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dropped,
                                     ArrayRef<int64_t> alsoDropped = {}) {
   llvm::SmallBitVector drop(sizes.size());
@@ -29,8 +29,8 @@ static SmallVector<int64_t> without(ArrayRef<int64_t> sizes, ArrayRef<int64_t> d
   return kept;
 }
 
-/// A shape of `rank` dimensions with `window` sizes at `windowDims`, which are
-/// sorted, different and in range, and `batch` sizes at the others, in order.
+/// A shape of `rank` dimensions with the sizes `window` at `windowDims`, which must be sorted,
+/// unique and in range, and the sizes `batch` at the other dimensions, in order.
 static SmallVector<int64_t> combine(ArrayRef<int64_t> batch, ArrayRef<int64_t> window,
                                     ArrayRef<int64_t> windowDims, int64_t rank) {
   SmallVector<int64_t> shape;
@@ -67,8 +67,8 @@ static LogicalResult verifyRanges(Operation *op, ArrayRef<Range> ranges) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What gather and dynamic_gather share. dynamic_gather takes `sliceSizes` as a
-/// value, so rules on their contents cannot be checked here.
+/// The rules that gather and dynamic_gather share. For dynamic_gather, `sliceSizes` is a run-time
+/// value, so the rules on its contents are not checked here.
 struct GatherChecker {
   Operation *op;
   RankedTensorType operand, indices, result;
@@ -151,8 +151,8 @@ LogicalResult GatherChecker::verifyBatching() {
     return op->emitOpError() << "index_vector_dim must not be a batching dimension, got "
                              << numbers.getIndexVectorDim() << " in start_indices_batching_dims";
   if (operandDims.size() != indexDims.size()) // gather_c16
-    return op->emitOpError() << "operand_batching_dims and start_indices_batching_dims must be "
-                                "pairs, got "
+    return op->emitOpError() << "operand_batching_dims and start_indices_batching_dims must have "
+                                "the same number of entries, got "
                              << operandDims.size() << " and " << indexDims.size();
   for (auto [operandDim, indexDim] : llvm::zip_equal(operandDims, indexDims)) // gather_c17
     if (!sizesAgree(operand.getDimSize(operandDim), indices.getDimSize(indexDim)))
@@ -171,17 +171,24 @@ LogicalResult GatherChecker::verifySliceSizes() {
     if (slice < 0 || (!ShapedType::isDynamic(size) && slice > size))
       return op->emitOpError() << "slice_sizes must be in [0, size of the operand], got " << slice
                                << " for dimension " << dim << " of " << operand;
-  auto verifyAtMostOne = [&](StringRef name, ArrayRef<int64_t> dims) -> LogicalResult {
-    for (int64_t dim : dims)
-      if ((*sliceSizes)[dim] > 1)
-        return op->emitOpError() << "slice_sizes must be at most 1 at " << name << ", got "
-                                 << (*sliceSizes)[dim] << " for dimension " << dim;
+  auto verifyDropped = [&](StringRef name, ArrayRef<int64_t> dims) -> LogicalResult {
+    for (int64_t dim : dims) {
+      const int64_t slice = (*sliceSizes)[dim];
+      if (slice > 1)
+        return op->emitOpError() << "slice_sizes must be at most 1 at " << name << ", got " << slice
+                                 << " for dimension " << dim;
+      // The specification does not define what such a gather returns, and implementations differ.
+      if (slice == 0 && (!result.hasStaticShape() || result.getNumElements() > 0))
+        return op->emitOpError() << "slice_sizes must be 1 at " << name
+                                 << " unless the result is empty, got 0 for dimension " << dim
+                                 << " and result " << result;
+    }
     return success();
   };
-  if (failed(verifyAtMostOne("collapsed_slice_dims",
-                             numbers.getCollapsedSliceDims())) || // gather_c9
-      failed(verifyAtMostOne("operand_batching_dims",
-                             numbers.getOperandBatchingDims()))) // gather_c12
+  if (failed(verifyDropped("collapsed_slice_dims",
+                           numbers.getCollapsedSliceDims())) || // gather_c9
+      failed(verifyDropped("operand_batching_dims",
+                           numbers.getOperandBatchingDims()))) // gather_c12
     return failure();
   return success();
 }
@@ -199,10 +206,10 @@ LogicalResult GatherChecker::verifyResult() {
                              << window.size() << " offset dimensions, got " << result;
   SmallVector<int64_t> shape = combine(batch, window, numbers.getOffsetDims(), rank);
   if (!shapesAgree(shape, result.getShape()))
-    return op->emitOpError() << "result must have the sizes of the batches and of the slices, "
+    return op->emitOpError() << "result must have the batch sizes and slice sizes, "
                              << shapeText(shape) << ", got " << result;
   if (operand.getElementType() != result.getElementType()) // gather_c23, dynamic_gather_c14
-    return op->emitOpError() << "operand and result must have one element type, got "
+    return op->emitOpError() << "operand and result must have the same element type, got "
                              << operand.getElementType() << " and " << result.getElementType();
   return success();
 }
@@ -237,7 +244,7 @@ LogicalResult DynamicGatherOp::verify() {
 // scatter
 //===----------------------------------------------------------------------===//
 
-/// Checks the lists of a scatter's dimension numbers by themselves.
+/// Checks the lists of a scatter's dimension numbers.
 static LogicalResult verifyScatterLists(ScatterOp op, RankedTensorType input,
                                         RankedTensorType indices, RankedTensorType update) {
   ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
@@ -311,8 +318,8 @@ static LogicalResult verifyScatterBatching(ScatterOp op, RankedTensorType input,
     return op.emitOpError() << "index_vector_dim must not be a batching dimension, got "
                             << numbers.getIndexVectorDim() << " in scatter_indices_batching_dims";
   if (inputDims.size() != indexDims.size()) // scatter_c17
-    return op.emitOpError() << "input_batching_dims and scatter_indices_batching_dims must be "
-                               "pairs, got "
+    return op.emitOpError() << "input_batching_dims and scatter_indices_batching_dims must have "
+                               "the same number of entries, got "
                             << inputDims.size() << " and " << indexDims.size();
   for (auto [inputDim, indexDim] : llvm::zip_equal(inputDims, indexDims)) // scatter_c18
     if (!sizesAgree(input.getDimSize(inputDim), indices.getDimSize(indexDim)))
@@ -323,8 +330,8 @@ static LogicalResult verifyScatterBatching(ScatterOp op, RankedTensorType input,
   return success();
 }
 
-/// Checks the shape of the updates: scatter dimensions are the indices',
-/// window dimensions at most the inputs'.
+/// Checks the shape of the updates: scatter dimensions must match those of the indices, and window
+/// dimensions must be at most as large as those of the inputs.
 static LogicalResult verifyScatterUpdates(ScatterOp op, RankedTensorType input,
                                           RankedTensorType indices, RankedTensorType update) {
   // scatter_c4
@@ -345,8 +352,8 @@ static LogicalResult verifyScatterUpdates(ScatterOp op, RankedTensorType input,
       continue;
     if (isWindow.test(dim) && size > limit)
       return op.emitOpError() << "window dimension " << dim
-                              << " of the updates must fit into the inputs, at most " << limit
-                              << ", got " << size;
+                              << " of the updates must be at most as large as in the inputs, "
+                              << limit << ", got " << size;
     if (!isWindow.test(dim) && size != limit)
       return op.emitOpError() << "scatter dimension " << dim
                               << " of the updates must have the size of scatter_indices, " << limit
@@ -358,7 +365,8 @@ static LogicalResult verifyScatterUpdates(ScatterOp op, RankedTensorType input,
 LogicalResult ScatterOp::verify() {
   if (getInputs().empty()) // scatter_c5
     return emitOpError() << "must have at least one input, got none";
-  // Operands but the indices are split in halves; an odd one would go unseen.
+  // The operands other than the indices are split into two halves, which would hide an odd number
+  // of them.
   if (getNumOperands() != 2 * getInputs().size() + 1)
     return emitOpError() << "must have one update for each input, and the indices, got "
                          << getNumOperands() << " operands";
@@ -367,12 +375,12 @@ LogicalResult ScatterOp::verify() {
   auto update = cast<RankedTensorType>(getUpdates().front().getType());
   for (auto [index, value] : llvm::enumerate(getInputs())) // scatter_c1
     if (!shapesAgree(shapeOf(value.getType()), input.getShape()))
-      return emitOpError() << "inputs must have one shape, got " << input << " and, at " << index
-                           << ", " << value.getType();
+      return emitOpError() << "inputs must have the same shape, got " << input
+                           << " for input 0 and " << value.getType() << " for input " << index;
   for (auto [index, value] : llvm::enumerate(getUpdates())) { // scatter_c3
     if (!shapesAgree(shapeOf(value.getType()), update.getShape()))
-      return emitOpError() << "updates must have one shape, got " << update << " and, at " << index
-                           << ", " << value.getType();
+      return emitOpError() << "updates must have the same shape, got " << update
+                           << " for update 0 and " << value.getType() << " for update " << index;
     Type element = elementOf(getInputs()[index].getType());
     if (elementOf(value.getType()) != element) // scatter_c6
       return emitOpError() << "update " << index << " must have the element type of its input, "
@@ -405,7 +413,7 @@ LogicalResult ScatterOp::verifyRegions() {
 // torch_index_select
 //===----------------------------------------------------------------------===//
 
-// Not in the specification any more; the rules are those its result implies.
+// torch_index_select is no longer in the specification; its rules are derived from its semantics.
 LogicalResult TorchIndexSelectOp::verify() {
   auto operand = cast<RankedTensorType>(getOperand().getType());
   auto index = cast<RankedTensorType>(getIndex().getType());
@@ -430,10 +438,10 @@ LogicalResult TorchIndexSelectOp::verify() {
   llvm::append_range(shape, operand.getShape().drop_front(dim + 1));
   if (!shapesAgree(shape, result.getShape()))
     return emitOpError() << "result must have the operand's shape with dimension dim replaced by "
-                            "the index's, "
+                            "the index dimensions, "
                          << shapeText(shape) << ", got " << result;
   if (operand.getElementType() != result.getElementType())
-    return emitOpError() << "operand and result must have one element type, got "
+    return emitOpError() << "operand and result must have the same element type, got "
                          << operand.getElementType() << " and " << result.getElementType();
   return success();
 }

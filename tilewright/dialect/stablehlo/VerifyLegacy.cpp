@@ -1,5 +1,5 @@
-// Rules of ops that the specification has dropped but old artifacts carry. They
-// have no numbered constraints; the rules are those that their results imply.
+// Rules of ops that are no longer in the specification but occur in old artifacts. They have no
+// numbered constraints; the rules are derived from the semantics of the ops.
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/VerifyRules.h"
@@ -20,10 +20,10 @@ LogicalResult BroadcastOp::verify() {
   SmallVector<int64_t> shape(getBroadcastSizes());
   llvm::append_range(shape, operand.getShape());
   if (!shapesAgree(shape, result.getShape()))
-    return emitOpError() << "result must have broadcast_sizes before the operand's shape, "
+    return emitOpError() << "result must have broadcast_sizes followed by the operand's sizes, "
                          << shapeText(shape) << ", got " << result;
   if (operand.getElementType() != result.getElementType())
-    return emitOpError() << "operand and result must have one element type, got "
+    return emitOpError() << "operand and result must have the same element type, got "
                          << operand.getElementType() << " and " << result.getElementType();
   return success();
 }
@@ -45,7 +45,7 @@ public:
   FailureOr<SmallVector<int64_t>> resultShape(StringRef term) const;
 
 private:
-  static constexpr int64_t unknown = -1; // no size is negative but kDynamic
+  static constexpr int64_t unknown = -1; // kDynamic is the only negative size
 
   Operation *op;
   std::array<int64_t, 256> sizes;
@@ -58,12 +58,13 @@ LogicalResult EinsumLetters::bind(StringRef term, RankedTensorType type) {
                              << ", got \"" << term << "\"";
   for (auto [letter, size] : llvm::zip_equal(term, type.getShape())) {
     if (!llvm::isAlpha(letter))
-      return op->emitOpError() << "einsum_config must be made of letters, got '"
+      return op->emitOpError() << "einsum_config must consist of letters, got '"
                                << StringRef(&letter, 1) << "'";
     int64_t &bound = sizes[static_cast<uint8_t>(letter)];
     if (bound != unknown && !sizesAgree(bound, size))
       return op->emitOpError() << "einsum letter '" << StringRef(&letter, 1)
-                               << "' must stand for one size, got " << bound << " and " << size;
+                               << "' must have the same size in all operands, got " << bound
+                               << " and " << size;
     if (bound == unknown || ShapedType::isDynamic(bound))
       bound = size;
   }
@@ -76,8 +77,8 @@ FailureOr<SmallVector<int64_t>> EinsumLetters::resultShape(StringRef term) const
   for (const char &letter : term) {
     int64_t size = sizes[static_cast<uint8_t>(letter)];
     if (size == unknown || std::exchange(seen[static_cast<uint8_t>(letter)], true))
-      return op->emitOpError() << "letters of the result in einsum_config must occur once there "
-                                  "and in an operand, got '"
+      return op->emitOpError() << "each letter of the result in einsum_config must occur once in "
+                                  "the result and at least once in an operand, got '"
                                << StringRef(&letter, 1) << "'";
     shape.push_back(size);
   }
@@ -91,10 +92,11 @@ static LogicalResult verifyEinsum(Operation *op, StringRef config, TypeRange ope
   SmallVector<StringRef> terms;
   inputs.split(terms, ',');
   if (!config.contains("->") || terms.size() != operands.size())
-    return op->emitOpError() << "einsum_config must be " << operands.size()
-                             << " terms separated by commas, then '->' and the result's, got \""
-                             << config << "\"";
-  if (config.contains("...")) // any number of dimensions: nothing more can be said
+    return op->emitOpError()
+           << "einsum_config must be " << operands.size()
+           << " terms separated by commas, then '->' and the term of the result, got \"" << config
+           << "\"";
+  if (config.contains("...")) // any number of dimensions: nothing more can be checked
     return success();
   EinsumLetters letters(op);
   for (auto [term, type] : llvm::zip_equal(terms, operands))
@@ -104,7 +106,7 @@ static LogicalResult verifyEinsum(Operation *op, StringRef config, TypeRange ope
   if (failed(shape))
     return failure();
   if (!shapesAgree(*shape, result.getShape()))
-    return op->emitOpError() << "result must have the shape that einsum_config gives, "
+    return op->emitOpError() << "result must have the shape that einsum_config specifies, "
                              << shapeText(*shape) << ", got " << result;
   return success();
 }

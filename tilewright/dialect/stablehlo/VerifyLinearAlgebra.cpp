@@ -34,12 +34,12 @@ LogicalResult TriangularSolveOp::verify() { // triangular_solve_c1: SameBaseline
   auto a = cast<RankedTensorType>(getA().getType());
   auto b = cast<RankedTensorType>(getB().getType());
   if (a.getRank() != b.getRank()) // triangular_solve_c2
-    return emitOpError() << "a and b must have one rank, got " << a.getRank() << " and "
+    return emitOpError() << "a and b must have the same rank, got " << a.getRank() << " and "
                          << b.getRank();
   if (failed(verifySquare(*this, a))) // triangular_solve_c2, triangular_solve_c3
     return failure();
   if (!shapesAgree(a.getShape().drop_back(2), b.getShape().drop_back(2))) // triangular_solve_c3
-    return emitOpError() << "a and b must have the same batches, got "
+    return emitOpError() << "a and b must have the same batch dimensions, got "
                          << shapeText(a.getShape().drop_back(2)) << " and "
                          << shapeText(b.getShape().drop_back(2));
   int64_t solved = getLeftSide() ? b.getRank() - 2 : b.getRank() - 1;
@@ -86,21 +86,24 @@ LogicalResult FftOp::verify() {
     expectedTo = cast<ComplexType>(from).getElementType();
   }
   if (!fits || to != expectedTo)
-    return emitOpError() << stringifyFftType(type) << " must go from "
-                         << (type == FftType::RFFT    ? "floats to complex numbers of their type"
-                             : type == FftType::IRFFT ? "complex numbers to floats of their type"
-                                                      : "complex numbers to the same type")
+    return emitOpError() << stringifyFftType(type) << " must transform "
+                         << (type == FftType::RFFT
+                                 ? "floats to complex numbers of the same precision"
+                             : type == FftType::IRFFT
+                                 ? "complex numbers to floats of the same precision"
+                                 : "complex numbers to the same type")
                          << ", got " << from << " and " << to;
 
   // fft_c4
   RankedTensorType real = type == FftType::IRFFT ? result : operand;
   if (real.getRank() != operand.getRank() || result.getRank() != operand.getRank())
-    return emitOpError() << "operand and result must have one rank, got " << operand.getRank()
+    return emitOpError() << "operand and result must have the same rank, got " << operand.getRank()
                          << " and " << result.getRank();
   if ((type == FftType::RFFT || type == FftType::IRFFT) &&
       !shapesAgree(real.getShape().take_back(count), length))
-    return emitOpError() << "the real tensor must end in the sizes fft_length, "
-                         << shapeText(length) << ", got " << shapeText(real.getShape());
+    return emitOpError()
+           << "the last dimensions of the real tensor must have the sizes fft_length, "
+           << shapeText(length) << ", got " << shapeText(real.getShape());
 
   // fft_c5: a real signal of n numbers has n / 2 + 1 frequencies.
   SmallVector<int64_t> expected(operand.getShape());
@@ -111,9 +114,8 @@ LogicalResult FftOp::verify() {
     expected.back() = frequencies(expected.back());
   if (type == FftType::IRFFT) {
     if (!sizesAgree(operand.getShape().back(), frequencies(length.back())))
-      return emitOpError() << "operand must have the frequencies of " << length.back()
-                           << " numbers, " << frequencies(length.back()) << ", got "
-                           << operand.getShape().back();
+      return emitOpError() << "last dimension of the operand must have fft_length / 2 + 1 entries, "
+                           << frequencies(length.back()) << ", got " << operand.getShape().back();
     expected.back() = length.back();
   }
   if (!shapesAgree(result.getShape(), expected))
@@ -126,7 +128,7 @@ LogicalResult FftOp::verify() {
 // Batch normalization
 //===----------------------------------------------------------------------===//
 
-// (C2) of all three, one element type, is the trait SameBaselineElementType.
+// The trait SameBaselineElementType checks (C2) of all three ops, the same element type.
 
 /// Checks that `index` is a dimension of the operand.
 static LogicalResult verifyFeatureIndex(Operation *op, int64_t index, RankedTensorType operand) {

@@ -14,7 +14,7 @@ using namespace tilewright::stablehlo;
 // Element types of products
 //===----------------------------------------------------------------------===//
 
-/// 0 to 3 for booleans, integers, floats, complex numbers.
+/// 0 for booleans, 1 for integers, 2 for floats, 3 for complex numbers.
 static int kindOfNumber(Type element) {
   if (element.isInteger(1))
     return 0;
@@ -30,34 +30,35 @@ LogicalResult tilewright::stablehlo::verifyProductElements(Operation *op, Type l
   auto rhsQuantized = dyn_cast<quant::QuantizedType>(rhs);
   auto resultQuantized = dyn_cast<quant::QuantizedType>(result);
   if (!lhsQuantized && !rhsQuantized && !resultQuantized) {
-    // dot_general_c13, convolution_c27, dynamic_conv_c27. The specification asks
-    // for one type; producers multiply f8E4M3FN by f8E5M2 and accumulate in
-    // f32, so it is the kind of number that must be one.
-    if (kindOfNumber(lhs) != kindOfNumber(rhs) || kindOfNumber(lhs) != kindOfNumber(result))
-      return reject("operands and result must be one kind of number");
+    // dot_general_c13, convolution_c27, dynamic_conv_c27. The specification requires the same type,
+    // but producers multiply f8E4M3FN by f8E5M2 and accumulate in f32. So only the kind of number
+    // must be the same. The result may be of any kind: JAX's preferred_element_type requests
+    // products of i8 in f32.
+    if (kindOfNumber(lhs) != kindOfNumber(rhs))
+      return reject("operands must be the same kind of number");
     return success();
   }
   // dot_general_c14, convolution_c28, dynamic_conv_c28
   if (!rhsQuantized || !lhsQuantized != !resultQuantized)
-    return reject("rhs must be quantized, and lhs if and only if the result is");
+    return reject("rhs must be quantized, and lhs must be quantized if and only if the result is");
   if (!lhsQuantized) {
     // dot_general_c20, convolution_c34, dynamic_conv_c34
     if (lhs != rhsQuantized.getExpressedType() || lhs != result)
-      return reject("lhs and result must have the float type that rhs expresses");
+      return reject("lhs and result must have the expressed type of rhs");
     return success();
   }
   // dot_general_c17, convolution_c31, dynamic_conv_c31
   if (lhsQuantized.getStorageType() != rhsQuantized.getStorageType() ||
       lhsQuantized.isSigned() != rhsQuantized.isSigned())
-    return reject("lhs and rhs must have one storage type");
+    return reject("lhs and rhs must have the same storage type");
   // dot_general_c18, convolution_c32, dynamic_conv_c32
   Type expressed = lhsQuantized.getExpressedType();
   if (expressed != rhsQuantized.getExpressedType() ||
       expressed != resultQuantized.getExpressedType())
-    return reject("operands and result must express one float type");
+    return reject("operands and result must have the same expressed type");
   // dot_general_c19, convolution_c33, dynamic_conv_c33
   if (isa<quant::UniformQuantizedType>(rhs) && !isa<quant::UniformQuantizedType>(result))
-    return reject("result must be quantized per tensor where rhs is");
+    return reject("result must be quantized per tensor if rhs is");
   return success();
 }
 
@@ -79,7 +80,7 @@ static LogicalResult verifyAlgorithm(DotGeneralOp op) {
     InFlightDiagnostic diag = op.emitOpError()
                               << "precision must be DEFAULT where an algorithm is given, got "
                               << stringifyPrecision(precision.getValue());
-    diag.attachNote() << "the algorithm says how precise the product is";
+    diag.attachNote() << "the algorithm determines the precision of the product";
     return diag; // dot_general_c21
   }
   return success();
@@ -114,7 +115,7 @@ static void appendFreeSizes(ArrayRef<int64_t> shape, ArrayRef<int64_t> batching,
       sizes.push_back(size);
 }
 
-/// Checks what is special to a quantized rhs of dot_general.
+/// Checks rules that only apply to a quantized rhs of dot_general.
 static LogicalResult verifyQuantizedRhs(DotGeneralOp op, ArrayRef<int64_t> contracting) {
   Type element = elementOf(op.getRhs().getType());
   SmallVector<int64_t> zeroPoints;
@@ -142,10 +143,10 @@ LogicalResult DotGeneralOp::verify() {
                     lhsContracting = dims.getLhsContractingDimensions(),
                     rhsContracting = dims.getRhsContractingDimensions();
   if (lhsBatching.size() != rhsBatching.size()) // dot_general_c1
-    return emitOpError() << "operands must have equally many batching dimensions, got "
+    return emitOpError() << "operands must have the same number of batching dimensions, got "
                          << lhsBatching.size() << " and " << rhsBatching.size();
   if (lhsContracting.size() != rhsContracting.size()) // dot_general_c2
-    return emitOpError() << "operands must have equally many contracting dimensions, got "
+    return emitOpError() << "operands must have the same number of contracting dimensions, got "
                          << lhsContracting.size() << " and " << rhsContracting.size();
   // dot_general_c3, dot_general_c4
   if (failed(verifyUnique(*this, "batching and contracting dimensions of lhs", lhsBatching,
@@ -183,11 +184,11 @@ LogicalResult DotGeneralOp::verify() {
   appendFreeSizes(lhs.getShape(), lhsBatching, lhsContracting, expected);
   appendFreeSizes(rhs.getShape(), rhsBatching, rhsContracting, expected);
   if (!shapesAgree(result.getShape(), expected)) // dot_general_c12
-    return emitOpError() << "result must have the batching sizes, then the free ones of lhs and "
-                            "rhs, "
-                         << shapeText(expected) << ", got " << shapeText(result.getShape());
+    return emitOpError()
+           << "result must have the batching sizes, then the free sizes of lhs and rhs, "
+           << shapeText(expected) << ", got " << shapeText(result.getShape());
 
-  // dot_general_c13 and on; the algorithm attribute has checked the counts.
+  // dot_general_c13 and following. The verifier of the algorithm attribute has checked its counts.
   return failure(failed(verifyProductElements(*this, lhs.getElementType(), rhs.getElementType(),
                                               result.getElementType())) ||
                  failed(verifyQuantizedRhs(*this, rhsContracting)) ||
@@ -198,8 +199,8 @@ LogicalResult DotGeneralOp::verify() {
 // dot
 //===----------------------------------------------------------------------===//
 
-// dot has left the specification. Its rules are those of dot_general with the
-// last dimension of lhs and the first of rhs contracted.
+// dot is no longer in the specification. Its rules are those of dot_general with the last dimension
+// of lhs and the first of rhs contracted.
 LogicalResult DotOp::verify() {
   auto lhs = cast<RankedTensorType>(getLhs().getType());
   auto rhs = cast<RankedTensorType>(getRhs().getType());

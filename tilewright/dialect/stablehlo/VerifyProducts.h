@@ -7,8 +7,8 @@
 
 namespace tilewright::stablehlo {
 
-/// Checks the element types of a product of `lhs` and `rhs`: numbers of one
-/// kind, or all quantized, or a float `lhs` with a quantized `rhs`.
+/// Checks the element types of a product of `lhs` and `rhs`: numbers of the same kind, or all
+/// quantized, or a float `lhs` with a quantized `rhs`.
 mlir::LogicalResult verifyProductElements(mlir::Operation *op, mlir::Type lhs, mlir::Type rhs,
                                           mlir::Type result);
 

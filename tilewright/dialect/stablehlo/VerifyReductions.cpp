@@ -1,5 +1,5 @@
-// Constraints of the ops that apply a computation of scalars to tensors: map,
-// reduce, reduce_window, select_and_scatter and sort.
+// Constraints of ops that apply a scalar computation to tensors: map, reduce, reduce_window,
+// select_and_scatter and sort.
 #include "tilewright/dialect/stablehlo/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/VerifyRules.h"
 
@@ -8,16 +8,16 @@
 using namespace mlir;
 using namespace tilewright::stablehlo;
 
-/// Checks that all `types` have the shape of the first, which exists.
+/// Checks that all `types` have the shape of the first. `types` must not be empty.
 static LogicalResult verifySameShape(Operation *op, StringRef name, TypeRange types) {
   for (auto [index, type] : llvm::enumerate(types))
     if (!shapesAgree(shapeOf(type), shapeOf(types.front())))
-      return op->emitOpError() << name << " must have one shape, got " << types.front()
-                               << " and, at " << index << ", " << type;
+      return op->emitOpError() << name << " must have the same shape, got " << types.front()
+                               << " at index 0 and " << type << " at index " << index;
   return success();
 }
 
-/// Checks that initial values are scalars of their inputs' element types.
+/// Checks that the initial values are scalars of the inputs' element types.
 static LogicalResult verifyInitValues(Operation *op, TypeRange inputs, TypeRange initValues) {
   for (auto [index, input, init] : llvm::enumerate(inputs, initValues)) {
     if (!shapeOf(init).empty())
@@ -30,8 +30,8 @@ static LogicalResult verifyInitValues(Operation *op, TypeRange inputs, TypeRange
   return success();
 }
 
-/// Checks that inputs, initial values and results are equally many, and one at
-/// least. Operands are split in halves, so that an odd one would go unseen.
+/// Checks that the numbers of inputs, initial values and results are equal and at least one. The
+/// operands are split into two halves, which would hide an odd number of them.
 static LogicalResult verifyCounts(Operation *op, size_t inputs) {
   if (inputs == 0)
     return op->emitOpError() << "must have at least one input, got none";
@@ -62,8 +62,8 @@ LogicalResult MapOp::verify() {
     return failure();
   for (auto [index, dim] : llvm::enumerate(getDimensions()))
     if (dim != static_cast<int64_t>(index))
-      return emitOpError() << "dimensions must be all dimensions in order, got " << dim << " at "
-                           << index;
+      return emitOpError() << "dimensions must list all dimensions in order, got " << dim
+                           << " at index " << index;
   return success();
 }
 
@@ -122,16 +122,15 @@ LogicalResult ReduceOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The attributes of a window. A list that is left out means ones, and no
-/// padding means none.
+/// The attributes of a window. An omitted list means ones, and omitted padding means zeros.
 struct WindowLists {
   std::optional<ArrayRef<int64_t>> sizes, strides, baseDilations, windowDilations;
   DenseIntElementsAttr padding;
 };
 } // namespace
 
-/// How often a window fits along each dimension of `input`. The lists have one
-/// entry for each dimension, and those of sizes and steps are at least 1.
+/// The number of window positions along each dimension of `input`. Each list must have one entry
+/// per dimension, and sizes, strides and dilations must be at least 1.
 static FailureOr<SmallVector<int64_t>> windowCounts(Operation *op, Type input,
                                                     const WindowLists &lists) {
   auto entry = [](std::optional<ArrayRef<int64_t>> list, size_t dim) {
@@ -151,8 +150,8 @@ static FailureOr<SmallVector<int64_t>> windowCounts(Operation *op, Type input,
     window.highPadding = padding.empty() ? 0 : padding[2 * dim + 1];
     std::optional<int64_t> count = countWindows(size, window);
     if (!count)
-      return op->emitOpError() << "padded and dilated sizes must fit in 63 bits, dimension " << dim
-                               << " of " << input << " does not";
+      return op->emitOpError() << "padded and dilated sizes must fit in 63 bits, but dimension "
+                               << dim << " of " << input << " does not";
     counts.push_back(*count);
   }
   return counts;
@@ -208,7 +207,7 @@ LogicalResult SelectAndScatterOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType());
   int64_t rank = operand.getRank();
   if (operand.getElementType() != source.getElementType()) // select_and_scatter_c1
-    return emitOpError() << "operand and source must have one element type, got "
+    return emitOpError() << "operand and source must have the same element type, got "
                          << operand.getElementType() << " and " << source.getElementType();
   if (failed(verifyInitValues(*this, operand, getInitValue().getType()))) // select_and_scatter_c3
     return failure();
@@ -274,7 +273,7 @@ LogicalResult SortOp::verify() {
   int64_t rank = shapeOf(inputs.front()).size(), dim = getDimension();
   if (dim < -rank || dim >= rank) // sort_c4
     return emitOpError() << "dimension must be in [" << -rank << ", " << rank
-                         << "), by the rank of the inputs, got " << dim;
+                         << "), from -rank to rank of the inputs, got " << dim;
   return success();
 }
 

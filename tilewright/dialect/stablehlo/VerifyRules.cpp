@@ -104,13 +104,13 @@ LogicalResult tilewright::stablehlo::verifyInRange(Operation *op, StringRef name
 
 LogicalResult tilewright::stablehlo::verifyUnique(Operation *op, StringRef name,
                                                   ArrayRef<int64_t> dims, ArrayRef<int64_t> more) {
-  // Sorted, not hashed: LLVM's hash sets reserve two of the numbers.
+  // Sorted, not hashed: LLVM's hash sets reserve two key values.
   SmallVector<int64_t> sorted(dims);
   llvm::append_range(sorted, more);
   llvm::sort(sorted);
   auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
-    return op->emitOpError() << name << " must be different, got " << *twice << " twice";
+    return op->emitOpError() << name << " must be unique, got " << *twice << " twice";
   return success();
 }
 
@@ -136,7 +136,8 @@ LogicalResult tilewright::stablehlo::verifyPositive(Operation *op, StringRef nam
                                                     ArrayRef<int64_t> sizes) {
   for (auto [index, size] : llvm::enumerate(sizes))
     if (size < 1)
-      return op->emitOpError() << name << " must be at least 1, got " << size << " at " << index;
+      return op->emitOpError() << name << " must be at least 1, got " << size << " at index "
+                               << index;
   return success();
 }
 
@@ -144,7 +145,7 @@ LogicalResult tilewright::stablehlo::verifyPositive(Operation *op, StringRef nam
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// Size after putting `dilation - 1` holes between neighbours.
+/// The size after inserting `dilation - 1` holes between adjacent elements.
 static std::optional<int64_t> dilatedSize(int64_t size, int64_t dilation) {
   if (size == 0)
     return 0;
@@ -165,7 +166,7 @@ std::optional<int64_t> tilewright::stablehlo::countWindows(int64_t inputSize,
     padded = llvm::checkedAdd(*padded, window.highPadding);
   if (!padded)
     return std::nullopt;
-  // Negative padding can take away more than there is.
+  // Negative padding can remove more than the input's size.
   if (*padded <= 0 || *extent > *padded)
     return 0;
   return (*padded - *extent) / window.stride + 1;
@@ -182,7 +183,7 @@ LogicalResult tilewright::stablehlo::verifyPaddingShape(Operation *op, DenseIntE
   ArrayRef<int64_t> shape = padding.getType().getShape();
   if (shape.size() == 2 && shape[0] == rank && shape[1] == 2)
     return success();
-  return op->emitOpError() << "padding must have a row of two for each dimension, shape [" << rank
+  return op->emitOpError() << "padding must have two entries for each dimension, shape [" << rank
                            << ", 2], got " << shapeText(shape);
 }
 
@@ -214,14 +215,14 @@ FailureOr<SmallVector<Type>> tilewright::stablehlo::verifyReducer(Operation *op,
     Type element = elementOf(returned[i]);
     if (!isScalarOf(returned[i], element) || arguments[i] != returned[i] ||
         arguments[count + i] != returned[i])
-      return op->emitOpError() << name << " must take and return one type of scalar for input " << i
-                               << ", got arguments " << arguments[i] << " and "
+      return op->emitOpError() << name << " must take and return the same type of scalar for input "
+                               << i << ", got arguments " << arguments[i] << " and "
                                << arguments[count + i] << " and result " << returned[i];
     if (!isPromotable(elementOf(inputs[i]), element)) {
-      InFlightDiagnostic diag = op->emitOpError() << name << " must compute in a type that input "
-                                                  << i << " can be promoted to, got "
+      InFlightDiagnostic diag = op->emitOpError() << name << " must use a type that input " << i
+                                                  << " can be promoted to, got "
                                                   << elementOf(inputs[i]) << " and " << element;
-      diag.attachNote() << "a promotion keeps the kind of number and does not make it narrower";
+      diag.attachNote() << "a promotion must keep the kind of number and must not make it narrower";
       return diag;
     }
     elements.push_back(element);

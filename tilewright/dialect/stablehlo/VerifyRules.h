@@ -1,8 +1,8 @@
-// Rules that the constraints of many ops share: shapes that agree, lists of
-// dimensions, windows, and computations held in regions.
+// Rules that the constraints of many ops share: shapes that agree, lists of dimensions, windows,
+// and computations held in regions.
 //
-// Verifiers run on files of strangers. Nothing here multiplies without a check,
-// reads an element of a list before its length is known, or walks a splat.
+// Verifiers run on untrusted files. Nothing here multiplies without an overflow check, reads a list
+// element before the length is checked, or iterates over a splat.
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_VERIFYRULES_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_VERIFYRULES_H
 
@@ -38,16 +38,16 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 /// The element type of a tensor type; the type itself for anything else.
 mlir::Type elementOf(mlir::Type type);
 
-/// Writes sizes as a person does: "[2, ?, 4]".
+/// Formats sizes: "[2, ?, 4]".
 std::string shapeText(llvm::ArrayRef<int64_t> sizes);
 
-/// The integers that `value` is known to hold, of its very type; null if it is
-/// no such constant. Safe before the constant itself has been verified.
+/// The integers of `value` if it is a constant whose attribute has exactly the type of `value`;
+/// otherwise null. Safe to call before the constant itself has been verified.
 mlir::DenseIntElementsAttr knownIntegers(mlir::Value value);
 
 //===- Lists of dimensions ------------------------------------------------===//
 
-/// Checks that each entry of `dims` is a dimension of `what`, which has `rank`.
+/// Checks that each entry of `dims` is a dimension of `what`, a tensor of rank `rank`.
 mlir::LogicalResult verifyInRange(mlir::Operation *op, llvm::StringRef name,
                                   llvm::ArrayRef<int64_t> dims, llvm::StringRef what, int64_t rank);
 
@@ -76,33 +76,32 @@ struct Window {
   int64_t baseDilation = 1, windowDilation = 1;
 };
 
-/// How often `window` fits into an input of `inputSize`; dynamic if that is.
-/// Nothing if a size on the way exceeds 63 bits. Sizes, strides and dilations
-/// are at least 1.
+/// The number of positions of `window` in an input of `inputSize`; dynamic if `inputSize` is.
+/// nullopt if an intermediate size exceeds 63 bits. Sizes, strides and dilations must be at least
+/// 1.
 std::optional<int64_t> countWindows(int64_t inputSize, const Window &window);
 
 /// The `[rank, 2]` entries of a padding attribute whose shape was checked.
 llvm::SmallVector<int64_t> paddingEntries(mlir::DenseIntElementsAttr padding);
 
-/// Checks that `padding`, if present, has one row of two for each dimension.
+/// Checks that `padding`, if present, has one row of two entries for each dimension.
 mlir::LogicalResult verifyPaddingShape(mlir::Operation *op, mlir::DenseIntElementsAttr padding,
                                        int64_t rank);
 
 //===- Regions ------------------------------------------------------------===//
 
-/// The types that a region of one block returns. To be called from a region
-/// verifier, when the terminator is known to be there.
+/// The types that a single-block region returns. Call it only from a region verifier, when the
+/// terminator is known to exist.
 mlir::TypeRange returnedTypes(mlir::Region &region);
 
-/// Checks a computation that combines two sets of N scalars into one: 2N
-/// arguments and N results of types tensor<Ei>, where element i of `inputs` is
-/// promotable to Ei. Gives the Ei.
+/// Checks a computation that combines two sets of N scalars into one: 2N arguments and N results of
+/// types tensor<Ei>, where element i of `inputs` is promotable to Ei. Returns the Ei.
 mlir::FailureOr<llvm::SmallVector<mlir::Type>> verifyReducer(mlir::Operation *op,
                                                              llvm::StringRef name,
                                                              mlir::Region &region,
                                                              mlir::TypeRange inputs);
 
-/// Checks that `results` have the element types that a computation gives.
+/// Checks that `results` have the element types that a computation returns.
 mlir::LogicalResult verifyResultElements(mlir::Operation *op, mlir::TypeRange results,
                                          llvm::ArrayRef<mlir::Type> elements);
 

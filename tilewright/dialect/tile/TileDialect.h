@@ -19,8 +19,8 @@
 
 namespace tilewright::tile {
 
-/// What holds of every kernel's frame, whichever dialect it is in: the grid, and block arguments
-/// that are its coordinates and then memrefs, `inputs` of them read.
+/// Verifies the interface of a kernel in any dialect: the grid, and block arguments that are its
+/// coordinates followed by memrefs, the first `inputs` of which are read-only.
 mlir::LogicalResult verifyKernelFrame(mlir::Operation *kernel, mlir::Block &block,
                                       llvm::ArrayRef<int64_t> grid, uint64_t inputs);
 

@@ -11,22 +11,23 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::tilewright::tile";
-  let summary = "One kernel as a program over tiles: values, no threads, no memory spaces, no layouts.";
+  let summary = "Kernels as programs over tiles, which are values without threads, memory spaces or layouts.";
   let description = [{
     A kernel runs its body once for each point of a grid. The body loads tiles
-    from whole tensors (memref arguments: row-major, anywhere), computes with
-    tiles as values (tensors of static shape), and stores tiles. Loops over
-    tiles are `scf.for` with tiles carried; indices are `arith` and `affine.apply`.
-    Element computations are `arith`, `math` and `complex` on scalars, in the
-    region of `tile.map`, with StableHLO's meaning written out.
+    from whole tensors (row-major memref arguments), computes with tiles as values
+    (tensors of static shape), and stores tiles. Loops are `scf.for` with tiles as
+    iteration arguments; indices are computed with `arith` and `affine.apply`. Element
+    computations are `arith`, `math` and `complex` ops on scalars in the region of
+    `tile.map`; StableHLO's semantics are explicit in them.
 
-    Element types are those of MLIR without signs: `ui8` of the input is `i8` here,
-    and what differs (division, comparison, conversion) is in the regions. A scalar that
-    a kernel reads from memory is a tile of rank 0 and `tensor.extract %t[]`.
+    Integer types are signless: `ui8` of the input is `i8` here, and ops that depend on
+    the signedness (division, comparison, conversion) are explicit in the regions. A
+    scalar that a kernel reads from memory is a tile of rank 0, read by
+    `tensor.extract %t[]`.
 
-    A kernel's memrefs may have another shape than the tensors that are given to it,
-    with as many elements: memory is row-major, so a reshape of a whole tensor is free,
-    and dimensions that a kernel treats alike are one dimension in it.
+    A kernel's memrefs may have other shapes than the tensors that are passed to it, with
+    the same number of elements: memory is row-major, so a reshape of a whole tensor is
+    free, and a kernel can merge dimensions that it treats alike.
   }];
 }
 
@@ -41,10 +42,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAlloc
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "A program that runs once for each point of a grid.";
   let description = [{
-    The first block arguments are the grid's coordinates (`index`), then come
-    `numInputs` memrefs that are read, then memrefs that are written. Points are
-    independent: they may run in any order and at once. An output is written
-    completely, each element at one point only.
+    The block arguments are the grid's coordinates (`index`), then `numInputs`
+    memrefs that are read, then memrefs that are written. Points are
+    independent: they may run in any order and concurrently. Every element of an
+    output is written, each by exactly one point.
 
     ```mlir
     tile.kernel @row_max grid [128] inputs 1 {
@@ -82,7 +83,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAlloc
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike]> {
-  let summary = "Ends a region and gives its results.";
+  let summary = "Terminates a region and returns its results.";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ }]>];
@@ -92,9 +93,9 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSeg
   let summary = "Reads a tile of a whole tensor.";
   let description = [{
     `result[d] = source[offset + d * stride]`, in every dimension; the tile has the
-    source's rank. Where `in_bounds` is false for a dimension, an index outside the source gives `padding`
-    instead (zero without one); where it is true, the index is known to be inside. `strides`
-    are all 1 if absent and may be negative.
+    source's rank. If `in_bounds` is false for a dimension, elements at indices outside of the source are `padding`
+    (zero if absent); if it is true, all indices are known to be inside. `strides` may be negative and
+    are 1 if absent.
 
     ```mlir
     %t = tile.load %x[%i, %j] padding %p in_bounds [true, false]
@@ -115,8 +116,8 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSeg
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Writes a tile into a whole tensor.";
   let description = [{
-    `target[offset + d * stride] = tile[d]`. Where `in_bounds` is false for a dimension,
-    elements outside the target are dropped.
+    `target[offset + d * stride] = tile[d]`. If `in_bounds` is false for a dimension,
+    elements outside of the target are dropped.
   }];
   let arguments = (ins Tile_Tile:$tile, Tile_Whole:$target, Variadic<Index>:$offsets,
                        OptionalAttr<DenseI64ArrayAttr>:$strides,
@@ -129,7 +130,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Tile_ViewOp : Tile_Op<"view", [Pure]> {
-  let summary = "The elements of a tile in another arrangement.";
+  let summary = "Rearranges the elements of a tile.";
   let description = [{
     `result[d…] = source[map(d…)]`: transpose, reshape, broadcast, slice and any
     composition, as one affine map from the result's index to the source's.
@@ -157,7 +158,7 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, IsolatedFromAbove, Sing
       tile.yield %c : f32
     }
     ```
-    Without inputs it is a splat of what it yields.
+    Without inputs, the result is a splat of the yielded value.
   }];
   let arguments = (ins Variadic<Tile_Tile>:$inputs);
   let results = (outs Variadic<Tile_Tile>:$results);
@@ -171,11 +172,11 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>, AttrSiz
   let description = [{
     `result[b…, m, n] = acc[b…, m, n] + sum over k of lhs[b…, m, k] * rhs[b…, k, n]`
 
-    Products and sums are taken in the accumulator's element type, in any order.
+    Products and sums are computed in the accumulator's element type, in any order.
     With scales, element `k` of lhs is multiplied by `lhs_scale[b…, m, k / block]`, and
     of rhs by `rhs_scale[b…, k / block, n]`, where `block` follows from the shapes.
-    With `tf32`, elements (of f32) are first rounded to 10 bits of mantissa, ties away from zero:
-    what matrix instructions of GPUs take.
+    With `tf32`, f32 elements are first rounded to 10 bits of mantissa, ties away from zero, as
+    matrix instructions of GPUs require.
   }];
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc,
                        Optional<Tile_Tile>:$lhs_scale, Optional<Tile_Tile>:$rhs_scale, UnitAttr:$tf32);
@@ -189,12 +190,12 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>, AttrSiz
 
 def Tile_ReduceOp : Tile_Op<"reduce", [RecursiveMemoryEffects, IsolatedFromAbove, SameVariadicOperandSize,
     SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "Combines the elements along dimensions, in any order.";
+  let summary = "Reduces the elements along dimensions, in any order.";
   let description = [{
-    The region takes one element of each accumulator, then one of each input, and gives
-    the new accumulators; it must be associative and commutative up to rounding, with the
-    (scalar) `inits` as neutral elements or first values: an init enters exactly once for each result element.
-    The results lack the dimensions `dims`.
+    The region takes one element of each accumulator, then one of each input, and returns
+    the new accumulators. It must be associative and commutative up to rounding. The scalar
+    `inits` are combined exactly once into each result element, so they need not be neutral.
+    The results do not have the dimensions `dims`.
   }];
   let arguments = (ins Variadic<Tile_Tile>:$inputs, Variadic<AnyType>:$inits, DenseI64ArrayAttr:$dims);
   let results = (outs Variadic<Tile_Tile>:$results);
@@ -207,10 +208,10 @@ def Tile_ReduceOp : Tile_Op<"reduce", [RecursiveMemoryEffects, IsolatedFromAbove
 
 def Tile_ScanOp : Tile_Op<"scan", [RecursiveMemoryEffects, IsolatedFromAbove, SameVariadicOperandSize,
     SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "Running combination along one dimension, first element to last (or back, with `reverse`).";
+  let summary = "A prefix reduction along one dimension, from the first element to the last (or back, with `reverse`).";
   let description = [{
-    `result[i] = combine(result[i - 1], input[i])`, with `inits` before the first. The
-    results have the inputs' shapes.
+    `result[i] = combine(result[i - 1], input[i])`, where `inits` precede the first
+    element. The results have the inputs' shapes.
   }];
   let arguments = (ins Variadic<Tile_Tile>:$inputs, Variadic<AnyType>:$inits, I64Attr:$dim, UnitAttr:$reverse);
   let results = (outs Variadic<Tile_Tile>:$results);
@@ -222,9 +223,9 @@ def Tile_ScanOp : Tile_Op<"scan", [RecursiveMemoryEffects, IsolatedFromAbove, Sa
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
-  let summary = "Each element is its own index along one dimension, from an offset.";
+  let summary = "The index of each element along one dimension, plus an offset.";
   let description = [{
-    `result[d…] = offset + d[dim] * stride`, as an integer type (wrapped) or `index`.
+    `result[d…] = offset + d[dim] * stride`, as an integer type (wrapping) or `index`.
   }];
   let arguments = (ins Index:$offset, I64Attr:$dim, DefaultValuedAttr<I64Attr, "1">:$stride);
   let results = (outs Tile_Tile:$result);
@@ -235,8 +236,8 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
 def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads elements of a whole tensor at computed indices.";
   let description = [{
-    `result[d…] = source[index_0[d…], index_1[d…], …]`, one tile of indices (`index` elements) for each dimension of
-    the source, each of the result's shape. Indices must be inside the source: clamp them before.
+    `result[d…] = source[index_0[d…], index_1[d…], …]`, with one tile of indices (of type `index`) for each
+    dimension of the source, each of the result's shape. Indices must be inside the source; clamp them before.
   }];
   let arguments = (ins Tile_Whole:$source, Variadic<Tile_Tile>:$indices);
   let results = (outs Tile_Tile:$result);

@@ -21,7 +21,7 @@ constexpr Slot a = Slot::a, b = Slot::b, list = Slot::list, item = Slot::item;
 using K = AttrKind;
 using W = Wire;
 
-/// An enum with values first … limit - 1.
+/// An enum with values from `first` to `limit` - 1.
 constexpr AttrLayout choice(uint8_t code, AttrKind kind, uint8_t limit, uint8_t first = 0) {
   return layout(vhlo, code, kind, {{W::choice, a, Want::anything, limit, first}});
 }

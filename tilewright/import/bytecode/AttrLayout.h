@@ -1,5 +1,5 @@
-// How attributes are laid out in bytes and where their fields go in Attr. The
-// reader and the writer interpret the same table, so they cannot disagree.
+// How attributes are encoded and where their fields go in Attr. The reader and the writer interpret
+// the same table, so they cannot disagree.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_ATTRLAYOUT_H
 #define TILEWRIGHT_IMPORT_BYTECODE_ATTRLAYOUT_H
 
@@ -7,20 +7,20 @@
 
 namespace tilewright::bytecode {
 
-/// The form of one field in the file.
+/// The encoding of one field in the file.
 enum class Wire : uint8_t {
   string,          ///< index
   type,            ///< index
   attr,            ///< index
-  flaggedAttr,     ///< index with a flag, clear when absent
+  flaggedAttr,     ///< index with a flag, which is clear if absent
   countedAttr,     ///< 0, or 1 and an index
   attrs,           ///< count, indices
-  pairs,           ///< count, as many pairs of indices
+  pairs,           ///< count, then that many pairs of indices
   choice,          ///< number from `first` to below `limit`
   boolByte,        ///< a byte, 0 or 1
-  optionalNumber,  ///< number with a flag, clear when absent
+  optionalNumber,  ///< number with a flag, which is clear if absent
   signedNumber,    ///< one signed number below `limit`
-  numbers,         ///< `limit` signed numbers; an f64 is written as its bits
+  numbers,         ///< `limit` signed numbers; an f64 as its bits
   numberList,      ///< count, signed numbers
   lineColumn,      ///< two numbers
   lineColumnRange, ///< count 0 to 4, numbers
@@ -32,7 +32,7 @@ enum class Wire : uint8_t {
 /// Where in Attr a field goes. `item` appends one more range to Attr's list of lists.
 enum class Slot : uint8_t { a, b, list, item };
 
-/// What the attribute or type that a field refers to must be.
+/// The kind of attribute or type that a field must refer to.
 enum class Want : uint8_t {
   anything,
   string,    ///< AttrKind::string
@@ -68,7 +68,7 @@ struct Field {
 
 inline constexpr size_t maxFields = 8;
 
-/// One encoding of one kind. Kinds with several encodings have several rows.
+/// One encoding of one kind. A kind with several encodings has several rows.
 struct AttrLayout {
   Dialect dialect;
   uint8_t code;
@@ -81,11 +81,11 @@ struct AttrLayout {
 
 /// The row for a code of a dialect, or null.
 const AttrLayout *findAttrLayout(Dialect dialect, uint64_t code);
-/// All rows. Where a kind has several, the simplest comes first.
+/// All rows. If a kind has several, the simplest comes first.
 std::span<const AttrLayout> attrLayouts();
 
 bool isLocation(AttrKind kind);
-/// Whether an attribute of `kind` is what a field wants. Not for wants of types.
+/// Whether an attribute of `kind` is valid for a field that wants `want`, which must not be a type.
 bool satisfies(AttrKind kind, Want want);
 /// "a string", for messages.
 std::string_view describe(Want want);

@@ -1,4 +1,4 @@
-// Attributes: decoding by the table in AttrLayout.cpp.
+// Attributes: decodes them by the table in AttrLayout.cpp.
 
 #include "tilewright/import/bytecode/AttrLayout.h"
 #include "tilewright/import/bytecode/EntryCursor.h"
@@ -10,8 +10,8 @@
 namespace tilewright::bytecode {
 namespace {
 
-/// Compares strings by their place in the alphabet. Few comparisons are made
-/// directly; many, which a hostile artifact can make expensive, by rank.
+/// Compares strings alphabetically: directly up to a budget, then by precomputed rank, because a
+/// hostile artifact can make many direct comparisons expensive.
 class StringOrder {
 public:
   explicit StringOrder(const std::vector<std::string_view> &strings) : strings(strings) {
@@ -57,7 +57,7 @@ public:
   Status read() {
     module.attrs.resize(container.attrs.size());
     layouts.resize(container.attrs.size());
-    // Kinds first: an attribute may refer to any other.
+    // Read all kinds first: an attribute may refer to any other.
     for (size_t id = 0; id < layouts.size(); ++id)
       if (Status status = readKind(id); !status.isOk())
         return std::move(status).during(concat("reading attribute ", id));
@@ -91,22 +91,22 @@ private:
 };
 
 Status AttrReader::readKind(size_t id) {
-  const Entry &entry = container.attrs[id];
+  const EncodedEntry &entry = container.attrs[id];
   if (entry.textual)
     return Status(Error::textualEntry,
                   concat("at byte ", container.offsetOf(entry.data), ", an attribute of dialect ",
                          nameOf(entry.dialect),
-                         " is written as text, which is not readable; export the program with a "
+                         " is written as text, which is not supported; export the program with a "
                          "newer producer, or remove the attribute"));
   Cursor cursor({entry.data, entry.size}, container.offsetOf(entry.data), "the attribute");
   uint64_t code = 0;
   TILEWRIGHT_TRY(cursor.varint(code));
   layouts[id] = findAttrLayout(entry.dialect, code);
   if (!layouts[id])
-    return Status(Error::attrCode,
-                  concat("dialect ", nameOf(entry.dialect), " has no readable attribute with code ",
-                         code, "; serialize the program for StableHLO ", newestVersion.toString(),
-                         " or older"));
+    return Status(Error::attrCode, concat("dialect ", nameOf(entry.dialect),
+                                          " has no supported attribute with code ", code,
+                                          "; serialize the program for StableHLO ",
+                                          newestVersion.toString(), " or older"));
   module.attrs[id].kind = layouts[id]->kind;
   return Status();
 }
@@ -126,7 +126,7 @@ Status AttrReader::readFields(size_t id) {
   }
   TILEWRIGHT_TRY(cursor.finish());
   if (attr.kind == AttrKind::sdyTensorSharding) {
-    // Earlier encodings leave out what they cannot express.
+    // Older encodings lack some lists, which stay empty, and the reduction, which is 0 (sum).
     itemCount = 3;
     attr.b = attr.b == absent ? 0 : attr.b;
   }
@@ -163,8 +163,9 @@ Status AttrReader::readField(EntryCursor &cursor, const Field &field, Attr &attr
     if (number == 0)
       return Status();
     if (number != 1)
-      return Status(Error::enumValue, concat("an optional attribute is marked with ", number,
-                                             ", expected 0 or 1; export the artifact again"));
+      return Status(Error::enumValue,
+                    concat("the flag of an optional attribute must be 0 or 1, got ", number,
+                           "; export the artifact again"));
     TILEWRIGHT_TRY(cursor.attr(place));
     return checkAttr(place, field.want);
   case Wire::attrs:
@@ -178,8 +179,8 @@ Status AttrReader::readField(EntryCursor &cursor, const Field &field, Attr &attr
     TILEWRIGHT_TRY(cursor.varint(number));
     if (number < field.first || number >= field.limit)
       return Status(Error::enumValue,
-                    concat("the value is ", number, ", known are ", field.first, " to ",
-                           field.limit - 1, "; serialize the program for StableHLO ",
+                    concat("an enum value must be ", field.first, " to ", field.limit - 1, ", got ",
+                           number, "; serialize the program for StableHLO ",
                            newestVersion.toString(), " or older"));
     place = static_cast<uint32_t>(number);
     return Status();
@@ -188,7 +189,7 @@ Status AttrReader::readField(EntryCursor &cursor, const Field &field, Attr &attr
     TILEWRIGHT_TRY(cursor.byte(byte));
     if (byte > 1)
       return Status(Error::enumValue,
-                    concat("a boolean is ", byte, ", expected 0 or 1; export the artifact again"));
+                    concat("a boolean must be 0 or 1, got ", byte, "; export the artifact again"));
     place = byte;
     return Status();
   }
@@ -197,16 +198,16 @@ Status AttrReader::readField(EntryCursor &cursor, const Field &field, Attr &attr
     if (!present)
       return Status();
     if (number > INT32_MAX)
-      return Status(Error::integerValue, concat("a priority is ", number, ", limit ", INT32_MAX,
-                                                "; export the artifact again"));
+      return Status(Error::integerValue, concat("a priority must be at most ", INT32_MAX, ", got ",
+                                                number, "; export the artifact again"));
     place = static_cast<uint32_t>(number);
     return Status();
   case Wire::signedNumber: {
     int64_t value = 0;
     TILEWRIGHT_TRY(cursor.signedVarint(value));
     if (value < 0 || value >= field.limit)
-      return Status(Error::enumValue, concat("the value is ", value, ", known are 0 to ",
-                                             field.limit - 1, "; export the artifact again"));
+      return Status(Error::enumValue, concat("an enum value must be 0 to ", field.limit - 1,
+                                             ", got ", value, "; export the artifact again"));
     place = static_cast<uint32_t>(value);
     return Status();
   }
@@ -228,8 +229,8 @@ Status AttrReader::readField(EntryCursor &cursor, const Field &field, Attr &attr
   return Status();
 }
 
-/// Reads a dictionary. Ascending keys make it easy to see that none comes
-/// twice and to look one up; every producer sorts them.
+/// Reads a dictionary. Keys must be in ascending order, which makes duplicates easy to detect and
+/// lookup fast; every producer sorts them.
 Status AttrReader::readPairs(EntryCursor &cursor, const Field &field, Range &list) {
   uint64_t pairs = 0;
   TILEWRIGHT_TRY(cursor.count(pairs, "pairs", /*bytesEach=*/2));
@@ -238,33 +239,34 @@ Status AttrReader::readPairs(EntryCursor &cursor, const Field &field, Range &lis
   std::span<const AttrId> entries = module.attrsIn(list);
   for (size_t i = 0; i < entries.size(); i += 2)
     TILEWRIGHT_TRY(checkAttr(entries[i], field.want));
-  // A key is known by its string only once it has been decoded itself, so look
-  // at its bytes: the code, then the string.
+  // The key attribute may not be decoded yet, so read its string id from its bytes: the code, then
+  // the string.
   StringId previous = 0;
   for (size_t i = 0; i < entries.size(); i += 2) {
     StringId key = 0;
-    const Entry &entry = container.attrs[entries[i]];
+    const EncodedEntry &entry = container.attrs[entries[i]];
     EntryCursor keyCursor(container, entry, "a dictionary key", module, references);
     uint64_t code = 0;
     TILEWRIGHT_TRY(keyCursor.varint(code));
     TILEWRIGHT_TRY(keyCursor.string(key));
     if (i != 0 && !order.less(previous, key))
       return Status(Error::dictionaryOrder,
-                    concat("key ", i / 2, " of a dictionary, string ", key,
-                           ", does not come after ", "the key before it, string ", previous,
-                           "; keys must be distinct and sorted, export the artifact again"));
+                    concat("dictionary keys must be distinct and sorted, but key ", i / 2,
+                           " (string ", key, ") does not follow the previous key (string ",
+                           previous, "); export the artifact again"));
     previous = key;
   }
   return Status();
 }
 
-/// MLIR leaves out trailing numbers that repeat: end column, end line, …
+/// Reads a line and column range. MLIR omits trailing numbers that repeat: end column, end line, …
 Status AttrReader::readLineColumn(EntryCursor &cursor, uint64_t count, Range &list) {
   uint64_t n[4] = {};
   if (count > 4)
-    return Status(Error::countTooLarge,
-                  concat("a file location has ", count,
-                         " line and column numbers, expected up to 4; export the artifact again"));
+    return Status(
+        Error::countTooLarge,
+        concat("a file location has ", count,
+               " line and column numbers, expected at most 4; export the artifact again"));
   for (uint64_t i = 0; i < count; ++i) {
     TILEWRIGHT_TRY(cursor.varint(n[i]));
     if (n[i] > UINT32_MAX)
@@ -285,16 +287,17 @@ Status AttrReader::readLineColumn(EntryCursor &cursor, uint64_t count, Range &li
   });
 }
 
-/// Reads the bits of an integer or a float: one byte up to 8 bits, a signed
-/// number up to 64, words beyond.
+/// Reads the bits of an integer or a float: one byte for up to 8 bits, a signed number for up to
+/// 64, otherwise a list of words.
 Status AttrReader::readValue(EntryCursor &cursor, const Type &type, Range &list) {
   const uint64_t width = valueBits(type);
   if (width > 64) {
     uint64_t words = 0;
     TILEWRIGHT_TRY(cursor.count(words, "words"));
     if (words == 0 || words > (width + 63) / 64)
-      return Status(Error::integerValue, concat("a value of ", width, " bits has ", words,
-                                                " words of 64; export the artifact again"));
+      return Status(Error::integerValue,
+                    concat("a value of ", width, " bits must have 1 to ", (width + 63) / 64,
+                           " words of 64 bits, got ", words, "; export the artifact again"));
     return cursor.numbers(list, words);
   }
   int64_t value = 0;
@@ -326,7 +329,7 @@ Status AttrReader::readBlob(EntryCursor &cursor, const Field &field, Attr &attr)
   literalBytes += size;
   if (options.maxLiteralBytes < 0 || literalBytes > static_cast<uint64_t>(options.maxLiteralBytes))
     return Status(Error::limitLiteralBytes,
-                  concat("constants up to this one have ", literalBytes, " bytes, limit ",
+                  concat("constants take at least ", literalBytes, " bytes, limit ",
                          options.maxLiteralBytes, "; raise import.max-literal-bytes"));
   Literal literal;
   if (field.wire == Wire::literal) {
@@ -334,14 +337,16 @@ Status AttrReader::readBlob(EntryCursor &cursor, const Field &field, Attr &attr)
   } else {
     std::optional<numerics::ElementType> element = elementTypeOf(module, attr.a);
     if (!element)
-      return Status(Error::entryKind, concat("an array has elements of type ", attr.a,
-                                             ", which is not an integer or float type; export the "
-                                             "artifact again"));
+      return Status(Error::entryKind,
+                    concat("an array has element type #", attr.a,
+                           ", which is not an integer or float type; export the artifact again"));
     if (size % numerics::storageBytes(*element) != 0 ||
         size / numerics::storageBytes(*element) != elements)
       return Status(Error::literalSize,
-                    concat("an array of ", elements, " elements of ", spelling(*element), " has ",
-                           size, " bytes; export the artifact again"));
+                    concat("an array of ", elements, " elements of ", spelling(*element),
+                           " must have ", numerics::storageBytes(*element),
+                           " bytes per element, got ", size,
+                           " bytes in total; export the artifact again"));
     literal = {bytes, static_cast<int64_t>(elements), LiteralForm::elements};
   }
   attr.b = static_cast<LiteralId>(module.literals.size());
@@ -353,12 +358,11 @@ Status AttrReader::checkAttr(AttrId attr, Want want) const {
   if (want == Want::anything)
     return Status();
   const AttrLayout &layout = *layouts[attr];
-  // A nested symbol reference is a flat one, which has a code of its own.
+  // A nested reference must be flat; the flat encoding has its own code and only one field.
   if (satisfies(layout.kind, want) && (want != Want::symbolRef || layout.fieldCount == 1))
     return Status();
-  return Status(Error::entryKind,
-                concat("attribute ", attr, " must be ", describe(want), " and is ",
-                       nameOf(layout.kind), "; export the artifact again"));
+  return Status(Error::entryKind, concat("attribute ", attr, " must be ", describe(want), ", got ",
+                                         nameOf(layout.kind), "; export the artifact again"));
 }
 
 Status AttrReader::checkType(TypeId type, Want want) const {

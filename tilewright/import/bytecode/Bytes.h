@@ -1,4 +1,4 @@
-// Bytes: an encoded artifact, or a piece of one, in the making.
+// Bytes: builds an encoded artifact or a part of one.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_BYTES_H
 #define TILEWRIGHT_IMPORT_BYTECODE_BYTES_H
 

@@ -1,4 +1,4 @@
-// CodeIndex: the rows of a table of encodings, found by dialect and code.
+// CodeIndex: finds the rows of a table of encodings by dialect and code.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_CODEINDEX_H
 #define TILEWRIGHT_IMPORT_BYTECODE_CODEINDEX_H
 
@@ -13,8 +13,8 @@
 
 namespace tilewright::bytecode {
 
-/// Made at compile time from rows that have a `dialect` and a `code` below
-/// `codeLimit`; a code of the artifact then costs one look.
+/// Built at compile time from rows that have a `dialect` and a `code` below `codeLimit`; finding
+/// the row of a code is then one table lookup.
 ///
 ///   constexpr CodeIndex<32> index(rows);
 ///   std::optional<size_t> row = index.find(dialect, code);
@@ -27,7 +27,7 @@ public:
           static_cast<uint8_t>(row + 1);
   }
 
-  /// The number of the row, whatever the code.
+  /// The index of the row, or nullopt. `code` may have any value.
   constexpr std::optional<size_t> find(Dialect dialect, uint64_t code) const {
     if (code >= codeLimit)
       return std::nullopt;
@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  /// Row numbers plus one by dialect and code; 0 where there is none.
+  /// Row index plus one, by dialect and code; 0 if there is no row.
   std::array<std::array<uint8_t, codeLimit>, 3> rowByCode{};
 };
 

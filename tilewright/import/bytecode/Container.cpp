@@ -27,17 +27,17 @@ Result<NestedSection> readSection(Cursor &cursor) {
   TILEWRIGHT_TRY(cursor.varint(length));
   if ((tag & 0x7f) >= sectionCount)
     return Status(Error::sectionMalformed,
-                  concat("at byte ", start, ", a section has number ", tag & 0x7f,
-                         ", and the largest known is ", sectionCount - 1,
-                         "; export the artifact for a StableHLO version up to ",
+                  concat("at byte ", start, ", unknown section number ", tag & 0x7f,
+                         " (the maximum is ", sectionCount - 1,
+                         "); export the artifact for a StableHLO version up to ",
                          newestVersion.toString()));
   if (tag & 0x80) {
     uint64_t alignment = 0;
     TILEWRIGHT_TRY(cursor.varint(alignment));
-    // The padding is part of the file, so a large alignment runs into its end.
+    // The padding must be inside the file, so an excessive alignment fails at the end of the file.
     if (alignment == 0 || (alignment & (alignment - 1)) != 0)
       return Status(Error::sectionMalformed,
-                    concat("at byte ", start, ", a section asks for an alignment of ", alignment,
+                    concat("at byte ", start, ", a section has an alignment of ", alignment,
                            ", which must be a power of two; export the artifact again"));
     while (cursor.offset() % alignment != 0) {
       uint8_t padding = 0;
@@ -56,10 +56,10 @@ Result<NestedSection> readSection(Cursor &cursor) {
 
 namespace {
 
-/// The text of producers: "StableHLO_v1.17.0".
+/// The producer string's prefix: "StableHLO_v1.17.0".
 constexpr std::string_view producerPrefix = "StableHLO_v";
 
-/// Cuts long or unprintable text so that a message stays readable.
+/// Truncates long text and replaces unprintable characters, so that a message stays readable.
 std::string quoted(std::string_view text) {
   std::string result = "'";
   for (char c : text.substr(0, 60))
@@ -92,7 +92,8 @@ private:
   Status readDialects();
   Status readOpNames(Cursor &cursor);
   Status readEntries();
-  Status readEntryGroup(Cursor &sizes, Cursor &data, uint64_t count, std::vector<Entry> &entries);
+  Status readEntryGroup(Cursor &sizes, Cursor &data, uint64_t count,
+                        std::vector<EncodedEntry> &entries);
   Status readProperties();
   Status refuseResources();
 
@@ -102,7 +103,7 @@ private:
     return lookUpString(cursor, index, text);
   }
   Status lookUpString(const Cursor &cursor, uint64_t index, std::string_view &text);
-  /// Reads the dialect that the entries after it belong to.
+  /// Reads the dialect of the entries that follow.
   Status readDialect(Cursor &cursor, std::string_view things, Dialect &dialect);
 
   const ImportOptions &options;
@@ -131,19 +132,18 @@ Status ContainerReader::readHeader() {
   TILEWRIGHT_TRY(rest.varint(version));
   if (version > 6)
     return Status(Error::bytecodeVersion,
-                  concat("the artifact is written in bytecode version ", version,
-                         ", and the newest readable is 6; serialize it for StableHLO ",
+                  concat("the artifact has bytecode version ", version,
+                         ", but only versions up to 6 are supported; serialize it for StableHLO ",
                          newestVersion.toString(), " or older"));
   container.bytecodeVersion = static_cast<unsigned>(version);
 
   std::span<const std::byte> tail = file.subspan(rest.offset());
   auto nul = std::find(tail.begin(), tail.end(), std::byte(0));
   if (nul == tail.end())
-    return Status(
-        Error::artifactTruncated,
-        concat("at byte ", rest.offset(),
-               ", the producer's name does not end; the artifact is cut short or damaged, "
-               "export it again"));
+    return Status(Error::artifactTruncated,
+                  concat("at byte ", rest.offset(),
+                         ", the producer's name is not terminated; the artifact is truncated or "
+                         "damaged, export it again"));
   std::string_view producer(reinterpret_cast<const char *>(tail.data()),
                             static_cast<size_t>(nul - tail.begin()));
   TILEWRIGHT_TRY(rest.take(producer.size() + 1, ignored));
@@ -155,13 +155,13 @@ Status ContainerReader::readHeader() {
     return Status(Error::producerUnknown,
                   concat("the producer is ", quoted(producer), ", expected StableHLO_v",
                          oldestVersion.toString(), ".0 to StableHLO_v", newestVersion.toString(),
-                         ".0; this is MLIR bytecode but not a portable artifact, write it with "
+                         ".0; the file is MLIR bytecode but not a portable artifact, write it with "
                          "serialize_portable_artifact"));
   if (*parsed < oldestVersion || *parsed > newestVersion)
     return Status(Error::producerVersion,
-                  concat("the artifact is for StableHLO ", parsed->toString(), ", readable are ",
+                  concat("the artifact is for StableHLO ", parsed->toString(), ", but only ",
                          oldestVersion.toString(), " to ", newestVersion.toString(),
-                         "; serialize it with target version ",
+                         " are supported; serialize it with target version ",
                          (*parsed < oldestVersion ? oldestVersion : newestVersion).toString(),
                          ".0"));
   container.producer = *parsed;
@@ -175,9 +175,9 @@ Status ContainerReader::readSections() {
     std::optional<Slice> &place = container.sections[static_cast<size_t>(next.section)];
     if (place)
       return Status(Error::sectionDuplicate, concat("at byte ", start, ", ", nameOf(next.section),
-                                                    " comes a second time; the first is at byte ",
+                                                    " is repeated; the first is at byte ",
                                                     place->offset, "; export the artifact again"));
-    // Ids have 32 bits. Only the data of constants may be larger than that.
+    // Ids have 32 bits. Only the section with the data of constants may be larger than that.
     if (next.section != Section::entries && next.content.bytes.size() >= UINT32_MAX)
       return Status(Error::sectionTooLarge,
                     concat("at byte ", start, ", ", nameOf(next.section), " has ",
@@ -191,14 +191,14 @@ Status ContainerReader::readSections() {
       continue;
     if (!container.sections[static_cast<size_t>(needed)])
       return Status(Error::sectionMissing,
-                    concat(nameOf(needed), " is missing, and bytecode version ",
-                           container.bytecodeVersion, " needs it; export the artifact again"));
+                    concat(nameOf(needed), " is missing, but bytecode version ",
+                           container.bytecodeVersion, " requires it; export the artifact again"));
   }
   return Status();
 }
 
-/// The sizes come first, last string first; then the text, first string first,
-/// each with a NUL that its size counts.
+/// Reads the string section: the sizes of all strings in reverse order, then their text in order.
+/// Each string ends in a NUL, which its size includes.
 Status ContainerReader::readStrings() {
   Cursor cursor = container.cursorOf(Section::strings);
   const Slice &slice = *container.sections[static_cast<size_t>(Section::strings)];
@@ -210,18 +210,17 @@ Status ContainerReader::readStrings() {
     uint64_t size = 0;
     TILEWRIGHT_TRY(cursor.varint(size));
     if (size == 0 || size > end)
-      return Status(Error::stringTable, concat("string ", index, " has size ", size, ", and ", end,
-                                               " bytes of the string section are left for it and "
-                                               "those before it; export the artifact again"));
+      return Status(Error::stringTable,
+                    concat("string ", index, " has size ", size, ", expected 1 to ", end,
+                           ", the bytes left in the string section; export the artifact again"));
     end -= size;
     container.strings[index] =
         std::string_view(reinterpret_cast<const char *>(slice.bytes.data()) + end, size - 1);
   }
   if (slice.offset + end != cursor.offset())
-    return Status(Error::stringTable,
-                  concat("the sizes of ", count, " strings end at byte ", cursor.offset(),
-                         " and their text begins at byte ", slice.offset + end,
-                         ", which must be equal; export the artifact again"));
+    return Status(Error::stringTable, concat("the sizes of ", count, " strings end at byte ",
+                                             cursor.offset(), ", but their text begins at byte ",
+                                             slice.offset + end, "; export the artifact again"));
   return Status();
 }
 
@@ -229,8 +228,8 @@ Status ContainerReader::lookUpString(const Cursor &cursor, uint64_t index, std::
   if (index >= container.strings.size())
     return Status(Error::stringIndex,
                   concat("before byte ", cursor.offset(), ", ", cursor.partName(),
-                         " refers to string ", index, " of ", container.strings.size(),
-                         "; export the artifact again"));
+                         " refers to string ", index, ", but there are only ",
+                         container.strings.size(), "; export the artifact again"));
   text = container.strings[index];
   return Status();
 }
@@ -241,7 +240,7 @@ Status ContainerReader::readDialect(Cursor &cursor, std::string_view things, Dia
   if (index >= dialects.size())
     return Status(Error::dialectIndex,
                   concat("before byte ", cursor.offset(), ", ", cursor.partName(),
-                         " refers to dialect ", index, " of ", dialects.size(),
+                         " refers to dialect ", index, ", but there are only ", dialects.size(),
                          "; export the artifact again"));
   std::string_view name = dialects[index];
   for (Dialect known : {Dialect::builtin, Dialect::vhlo, Dialect::sdy})
@@ -251,8 +250,8 @@ Status ContainerReader::readDialect(Cursor &cursor, std::string_view things, Dia
     }
   return Status(Error::dialectUnknown,
                 concat("the artifact has ", things, " of dialect ", quoted(name),
-                       ", readable are vhlo, sdy and builtin; lower them to StableHLO before "
-                       "serializing"));
+                       ", but only vhlo, sdy and builtin are supported; lower them to StableHLO "
+                       "before serializing"));
 }
 
 Status ContainerReader::readDialects() {
@@ -268,15 +267,15 @@ Status ContainerReader::readDialects() {
       TILEWRIGHT_TRY(cursor.flagged(index, versioned));
     std::string_view name;
     TILEWRIGHT_TRY(lookUpString(cursor, index, name));
-    // The producer's version decides what an artifact may hold; a dialect's own
-    // record adds nothing to it.
+    // The producer's version determines what an artifact may contain; a dialect's own version
+    // record adds nothing.
     if (versioned) {
       TILEWRIGHT_ASSIGN(NestedSection record, readSection(cursor));
       if (record.section != Section::dialectVersion)
         return Status(Error::sectionMalformed,
-                      concat("at byte ", record.content.offset, ", dialect ", quoted(name),
-                             " should have a version record and has ", nameOf(record.section),
-                             "; export the artifact again"));
+                      concat("at byte ", record.content.offset,
+                             ", expected a version record for dialect ", quoted(name), ", got ",
+                             nameOf(record.section), "; export the artifact again"));
     }
     dialects.push_back(name);
   }
@@ -304,20 +303,20 @@ Status ContainerReader::readOpNames(Cursor &cursor) {
       std::string_view name;
       TILEWRIGHT_TRY(lookUpString(cursor, index, name));
       const OpRow *row = findOp(dialect, name.substr(0, 64));
-      // A producer that did not know the operation has written its properties
-      // in another form, so the flag must be set.
+      // Producers that do not know the operation encode its properties differently, so the
+      // operation must be registered.
       if (!row || !registered)
         return Status(
             Error::opUnknown,
             concat("the artifact uses operation ", nameOf(dialect), ".", quoted(name),
-                   row ? ", which its producer did not know"
+                   row ? ", which its producer had not registered"
                        : concat(", which StableHLO ", newestVersion.toString(), " does not have"),
                    "; serialize it for a version up to ", newestVersion.toString()));
       if (container.producer < row->since || container.producer > row->until)
         return Status(Error::opVersion,
                       concat("operation ", row->fullName(), " belongs to StableHLO ",
                              row->since.toString(), " to ", row->until.toString(),
-                             ", and the artifact is for ", container.producer.toString(),
+                             ", but the artifact is for ", container.producer.toString(),
                              "; serialize the program again"));
       container.opNames.push_back(row);
     }
@@ -339,17 +338,18 @@ Status ContainerReader::readEntries() {
 }
 
 Status ContainerReader::readEntryGroup(Cursor &sizes, Cursor &data, uint64_t count,
-                                       std::vector<Entry> &entries) {
+                                       std::vector<EncodedEntry> &entries) {
   entries.reserve(count);
   while (entries.size() < count) {
-    Entry entry;
+    EncodedEntry entry;
     TILEWRIGHT_TRY(readDialect(sizes, "types or attributes", entry.dialect));
     uint64_t inGroup = 0;
     TILEWRIGHT_TRY(sizes.count(inGroup, "entries"));
     if (inGroup > count - entries.size())
-      return Status(Error::countTooLarge, concat("at byte ", sizes.offset(), ", a group of ",
-                                                 inGroup, " entries follows ", entries.size(),
-                                                 " of ", count, "; export the artifact again"));
+      return Status(Error::countTooLarge,
+                    concat("at byte ", sizes.offset(), ", a group has ", inGroup,
+                           " entries, but only ", count - entries.size(),
+                           " are left; export the artifact again"));
     for (uint64_t i = 0; i < inGroup; ++i) {
       uint64_t size = 0;
       bool custom = false;
@@ -381,7 +381,7 @@ Status ContainerReader::readProperties() {
   return cursor.finish();
 }
 
-/// StableHLO writes the two resource sections and leaves them empty.
+/// Rejects resources: StableHLO writes the two resource sections but leaves them empty.
 Status ContainerReader::refuseResources() {
   size_t bytes = 0;
   if (container.sections[static_cast<size_t>(Section::resourceSizes)]) {
@@ -395,8 +395,8 @@ Status ContainerReader::refuseResources() {
     bytes += container.cursorOf(Section::resources).remaining();
   if (bytes != 0)
     return Status(Error::resourcesPresent,
-                  "the artifact carries MLIR resources, which portable artifacts do not have; turn "
-                  "dense_resource constants into dense ones before serializing");
+                  "the artifact contains MLIR resources, which are not supported; convert "
+                  "dense_resource constants to dense ones before serializing");
   return Status();
 }
 

@@ -1,6 +1,5 @@
-// The outermost layer of an artifact: header, sections, strings, names, and
-// where each type, attribute and property list lies. Nothing in here knows what
-// an entry means.
+// The outermost layer of an artifact: header, sections, strings, names, and the location of each
+// type, attribute and property list. This layer does not interpret entries.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_CONTAINER_H
 #define TILEWRIGHT_IMPORT_BYTECODE_CONTAINER_H
 
@@ -30,14 +29,14 @@ enum class Section : uint8_t {
 inline constexpr size_t sectionCount = 9;
 std::string_view nameOf(Section section);
 
-/// A piece of the file that remembers where it was.
+/// A part of the file, with its offset.
 struct Slice {
   std::span<const std::byte> bytes;
   size_t offset = 0;
 };
 
 /// An encoded type or attribute.
-struct Entry {
+struct EncodedEntry {
   const std::byte *data = nullptr;
   size_t size = 0;
   Dialect dialect = Dialect::builtin;
@@ -54,7 +53,7 @@ struct Container {
 
   std::vector<std::string_view> strings;
   std::vector<const OpRow *> opNames;
-  std::vector<Entry> attrs, types;
+  std::vector<EncodedEntry> attrs, types;
   std::vector<Slice> properties;
 
   size_t offsetOf(const std::byte *place) const { return static_cast<size_t>(place - file.data()); }
@@ -64,12 +63,12 @@ struct Container {
   }
 };
 
-/// Reads the layer. Fails on a producer outside oldestVersion … newestVersion,
-/// on dialects and operations that are not in the table, and on operations
-/// that the producer's version cannot have written.
+/// Reads the container. Fails on a producer outside oldestVersion … newestVersion, on dialects and
+/// operations that are not in the table, and on operations that the producer's version cannot have
+/// written.
 Result<Container> readContainer(std::span<const std::byte> artifact, const ImportOptions &options);
 
-/// Reads a section header and takes its content off `cursor`.
+/// The section that readSection() reads and removes from `cursor`.
 struct NestedSection {
   Section section;
   Slice content;

@@ -26,20 +26,21 @@ Status Cursor::longVarint(uint64_t &value) {
 
 Status Cursor::truncated(uint64_t needed) const {
   return Status(Error::artifactTruncated,
-                concat("at byte ", offset(), ", ", part, " needs ", needed, " more bytes and has ",
-                       remaining(), "; the artifact is cut short or damaged, export it again"));
+                concat("at byte ", offset(), ", ", part, " needs ", needed,
+                       " more bytes, but only ", remaining(),
+                       " are left; the artifact is truncated or damaged, export it again"));
 }
 
 Status Cursor::tooMany(uint64_t count, std::string_view things) const {
-  return Status(Error::countTooLarge, concat("at byte ", offset(), ", ", part, " announces ", count,
+  return Status(Error::countTooLarge, concat("at byte ", offset(), ", ", part, " declares ", count,
                                              " ", things, ", more than its remaining ", remaining(),
                                              " bytes can hold; export the artifact again"));
 }
 
 Status Cursor::leftOver() const {
   return Status(Error::trailingBytes,
-                concat("at byte ", offset(), ", ", part, " should end but has ", remaining(),
-                       " bytes left; export the artifact again"));
+                concat("at byte ", offset(), ", ", part, " has ", remaining(),
+                       " unexpected bytes at its end; export the artifact again"));
 }
 
 } // namespace tilewright::bytecode

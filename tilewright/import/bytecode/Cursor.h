@@ -1,4 +1,4 @@
-// Cursor: reads forward through bytes that nobody vouches for.
+// Cursor: reads forward through untrusted bytes.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_CURSOR_H
 #define TILEWRIGHT_IMPORT_BYTECODE_CURSOR_H
 
@@ -13,19 +13,19 @@
 
 namespace tilewright::bytecode {
 
-/// A position in one part of the artifact. Each call either consumes what it
-/// returns or fails and names the part and the offset in the file; nothing is
-/// read past the end. `part` must outlive the cursor.
+/// A position in one part of the artifact. Each call either consumes what it returns, or fails with
+/// a message that names the part and the offset in the file. It never reads past the end. `part`
+/// must outlive the cursor.
 class Cursor {
 public:
   Cursor() = default;
-  /// `offset` is where `bytes` begin in the file.
+  /// `offset` is the position of `bytes` in the file.
   Cursor(std::span<const std::byte> bytes, size_t offset, std::string_view part)
       : first(bytes.data()), at(first), end(first + bytes.size()), base(offset), part(part) {}
 
   size_t remaining() const { return static_cast<size_t>(end - at); }
   bool atEnd() const { return at == end; }
-  /// Where the next byte is in the file.
+  /// The offset of the next byte in the file.
   size_t offset() const { return base + static_cast<size_t>(at - first); }
   std::string_view partName() const { return part; }
 
@@ -36,8 +36,8 @@ public:
     return Status();
   }
 
-  /// A number whose first byte says, by its trailing zero bits, how many bytes
-  /// follow; a first byte of zero is followed by eight.
+  /// Reads a number. The trailing zero bits of its first byte give the number of bytes that follow;
+  /// eight bytes follow a first byte of zero.
   Status varint(uint64_t &value) {
     if (at != end && (static_cast<uint8_t>(*at) & 1)) {
       value = static_cast<uint8_t>(*at++) >> 1;
@@ -46,7 +46,7 @@ public:
     return longVarint(value);
   }
 
-  /// A signed number: 0, -1, 1, -2 … in this order.
+  /// Reads a zigzag-encoded signed number: codes 0, 1, 2, 3 … are 0, -1, 1, -2 ….
   Status signedVarint(int64_t &value) {
     uint64_t raw = 0;
     TILEWRIGHT_TRY(varint(raw));
@@ -54,7 +54,7 @@ public:
     return Status();
   }
 
-  /// A number with a flag in its lowest bit.
+  /// Reads a number with a flag in its lowest bit.
   Status flagged(uint64_t &value, bool &flag) {
     TILEWRIGHT_TRY(varint(value));
     flag = value & 1;
@@ -62,8 +62,8 @@ public:
     return Status();
   }
 
-  /// How many things follow that take at least `bytesEach`. A count that the
-  /// remaining bytes cannot hold is refused here, before anybody makes room.
+  /// Reads the number of items that follow, each of at least `bytesEach` bytes. Rejects a count
+  /// that the remaining bytes cannot hold, before the caller allocates memory for it.
   Status count(uint64_t &value, std::string_view things, size_t bytesEach = 1) {
     TILEWRIGHT_TRY(varint(value));
     return checkCount(value, things, bytesEach);

@@ -1,4 +1,4 @@
-// From encoded types and attributes to Module::types and Module::attrs.
+// Decodes types and attributes to Module::types and Module::attrs.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_ENTRIES_H
 #define TILEWRIGHT_IMPORT_BYTECODE_ENTRIES_H
 
@@ -9,11 +9,11 @@
 
 namespace tilewright::bytecode {
 
-/// Which entry refers to which, in one numbering: types first, then attributes.
-/// Collected while fields are read, so that no reference can be forgotten.
+/// Which entry refers to which, in one numbering: types first, then attributes. EntryCursor records
+/// each reference as it reads it, so that none is missed.
 struct References {
   std::vector<uint32_t> targets;
-  /// Where the references of each entry end in `targets`.
+  /// For each entry, the end of its references in `targets`.
   std::vector<size_t> ends;
 };
 
@@ -25,12 +25,12 @@ Status readTypes(const Container &container, const ImportOptions &options, Modul
 Status readAttrs(const Container &container, const ImportOptions &options, Module &module,
                  References &references);
 
-/// Refuses entries that refer to themselves, directly or through others, and
-/// chains longer than import.max-nesting. `typeCount` tells types from attributes.
+/// Rejects entries that refer to themselves, directly or through others, and chains longer than
+/// import.max-nesting. Ids below `typeCount` are types, the others attributes.
 Status checkNesting(const References &references, size_t typeCount, const ImportOptions &options);
 
-/// Finds out how the bytes of a constant of type `type`, a tensor, are to be
-/// read, and that there are as many as its shape asks for.
+/// Determines the encoding of a constant of type `type`, a tensor, and checks that it has as many
+/// bytes as its shape requires.
 Result<Literal> readLiteral(const Module &module, TypeId type, std::span<const std::byte> bytes);
 
 } // namespace tilewright::bytecode

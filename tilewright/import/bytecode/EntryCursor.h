@@ -1,5 +1,5 @@
-// EntryCursor: a Cursor over one type or attribute that notes every reference
-// and puts lists into the pools of the Module.
+// EntryCursor: a Cursor over one type or attribute that records every reference and appends lists
+// to the pools of the Module.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_ENTRYCURSOR_H
 #define TILEWRIGHT_IMPORT_BYTECODE_ENTRYCURSOR_H
 
@@ -11,8 +11,8 @@ namespace tilewright::bytecode {
 /// Reads the fields of one entry. All ids it returns are in range.
 class EntryCursor : public Cursor {
 public:
-  EntryCursor(const Container &container, const Entry &entry, std::string_view part, Module &module,
-              References &references)
+  EntryCursor(const Container &container, const EncodedEntry &entry, std::string_view part,
+              Module &module, References &references)
       : Cursor({entry.data, entry.size}, container.offsetOf(entry.data), part),
         container(container), module(module), references(references) {}
 
@@ -29,7 +29,7 @@ public:
     TILEWRIGHT_TRY(varint(value));
     return attrNumbered(value, id);
   }
-  /// For an index that was read together with a flag.
+  /// Like attr(), for an index that the caller read together with a flag.
   Status attrNumbered(uint64_t value, AttrId &id) {
     if (value >= container.attrs.size())
       return outOfRange(value, container.attrs.size(), Error::attrIndex, "attribute");
@@ -38,7 +38,7 @@ public:
     return Status();
   }
 
-  /// Reads a count and as many things with `one(place)` into `pool`.
+  /// Reads a count and that many items, each with `one(item)`, into `pool`.
   template <typename T, typename One>
   Status list(std::vector<T> &pool, Range &range, std::string_view things, One one) {
     uint64_t size = 0;
@@ -67,7 +67,7 @@ public:
   Status numberList(Range &range) {
     return list(module.numbers, range, "numbers", [this](int64_t &n) { return signedVarint(n); });
   }
-  /// `size` numbers without a count in front.
+  /// Reads `size` numbers; the file does not store their count.
   Status numbers(Range &range, uint64_t size) {
     return append(module.numbers, range, size, [this](int64_t &n) { return signedVarint(n); });
   }
@@ -82,8 +82,9 @@ private:
     return Status();
   }
   Status outOfRange(uint64_t value, size_t size, Error error, std::string_view thing) {
-    return Status(error, concat("before byte ", offset(), ", ", partName(), " refers to ", thing,
-                                " ", value, " of ", size, "; export the artifact again"));
+    return Status(error,
+                  concat("before byte ", offset(), ", ", partName(), " refers to ", thing, " ",
+                         value, ", but there are only ", size, "; export the artifact again"));
   }
 
   const Container &container;

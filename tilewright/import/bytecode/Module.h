@@ -15,7 +15,7 @@
 
 namespace tilewright::bytecode {
 
-/// Places in the tables of a Module.
+/// Indices into the tables of a Module.
 using StringId = uint32_t;
 using TypeId = uint32_t;
 using AttrId = uint32_t;
@@ -24,13 +24,13 @@ using ValueId = uint32_t;
 using OpId = uint32_t;
 using RegionId = uint32_t;
 
-/// Stands for "absent" wherever a type or attribute may be.
+/// Marks an absent type or attribute where either is optional.
 inline constexpr uint32_t absent = UINT32_MAX;
 
-/// A dimension whose size is known only when the program runs.
+/// A dimension whose size is known only at run time.
 inline constexpr int64_t dynamicSize = INT64_MIN;
 
-/// A piece of one of a Module's pools.
+/// A range of one of a Module's pools.
 struct Range {
   uint32_t begin = 0;
   uint32_t size = 0;
@@ -40,8 +40,8 @@ struct Range {
 
 enum class Signedness : uint8_t { signless, signedInteger, unsignedInteger };
 
-/// Types of VHLO and the builtin types that sdy operations and module
-/// attributes use, under one set of kinds. Fields of Type not named are unused.
+/// The kinds of VHLO types and of the builtin types that sdy operations and module attributes use.
+/// The comments name the fields of Type that a kind uses.
 enum class TypeKind : uint8_t {
   integer,          ///< `width`, `signedness`. VHLO's signed integers and bool are signless here.
   real,             ///< `element`.
@@ -63,14 +63,14 @@ enum class TypeKind : uint8_t {
 /// A type of the artifact. Types it refers to may have larger ids.
 struct Type {
   TypeKind kind = TypeKind::none;
-  /// Which dialect spells it; both forms mean the same type to the builder.
+  /// The dialect of its encoding; EntryBuilder builds the same MLIR type from both dialects.
   Dialect dialect = Dialect::vhlo;
   Signedness signedness = Signedness::signless;
   numerics::ElementType element = numerics::ElementType::f32;
   uint32_t width = 0;
   TypeId inner = absent;
   AttrId encoding = absent;
-  /// Into Module::numbers; dynamicSize where not known.
+  /// Into Module::numbers; dynamicSize if the size is dynamic.
   Range dims;
   /// Into Module::typeLists.
   Range types, results;
@@ -78,23 +78,22 @@ struct Type {
   uint32_t quantization = absent;
 };
 
-/// The parameters of a quantized type; one scale and zero point per tensor, or
-/// one each per slice of `axis`.
+/// The parameters of a quantized type: one scale and zero point for the tensor, or one for each
+/// slice of `axis`.
 struct Quantization {
   /// 1 when the storage type is signed.
   uint64_t flags = 0;
   TypeId storage = absent, expressed = absent;
   int64_t storageMin = 0, storageMax = 0;
   uint64_t axis = 0;
-  /// Into Module::numbers: the bits of an f64 each, and the zero points. The
-  /// two ranges have the same size; it is 1 for a type that is not per axis.
+  /// Ranges of Module::numbers: the scales, as the bits of f64, and the zero points. Both have the
+  /// same size, which is 1 for a per-tensor type.
   Range scales, zeroPoints;
 };
 
-/// What an attribute is. The comments say what Attr's fields hold: `a` and `b`
-/// are ids or small numbers, `list` is a piece of Module::attrLists (attrs),
-/// Module::numbers (numbers) or Module::lists (lists; each of those is a
-/// piece of the pool named in turn).
+/// The kinds of attributes. The comments say what Attr's fields hold: `a` and `b` are ids or small
+/// numbers; `list` is a range of Module::attrLists (attrs), Module::numbers (numbers) or
+/// Module::lists (lists, each of which is a range of the pool that the comment names next).
 enum class AttrKind : uint8_t {
   // Builtin.
   array,         ///< list: attrs
@@ -125,7 +124,7 @@ enum class AttrKind : uint8_t {
   vhloInteger,             ///< as `integer`
   vhloReal,                ///< as `real`
   vhloTensor,              ///< a: type, a tensor of static shape; b: literal
-  vhloComparisonDirection, ///< a: value, known to be one of the enum; so for all enums
+  vhloComparisonDirection, ///< a: value, checked to be in the enum; likewise all enums
   vhloComparisonType,      ///< a: value
   vhloApiVersion,          ///< a: value
   vhloFftType,             ///< a: value
@@ -168,9 +167,8 @@ enum class AttrKind : uint8_t {
   sdyAllToAllParamList,  ///< list: attrs
 };
 
-/// An attribute. Attributes it refers to may have larger ids, but no chain of
-/// references between attributes and types comes back to where it began, and
-/// none is longer than import.max-nesting.
+/// An attribute. Attributes that it refers to may have larger ids, but references between
+/// attributes and types form no cycle, and no chain is longer than import.max-nesting.
 struct Attr {
   AttrKind kind = AttrKind::unit;
   uint32_t a = absent;
@@ -178,30 +176,30 @@ struct Attr {
   Range list;
 };
 
-/// How the bytes of a literal are to be read. All numbers are little endian
-/// and may lie at any address.
+/// How the bytes of a literal are encoded. All numbers are little endian and may have any
+/// alignment.
 enum class LiteralForm : uint8_t {
   elements, ///< One element after another, row-major, in numerics::storageBytes each.
-  splat,    ///< One element that all share. Of i1: a byte, true when not zero.
-  bits,     ///< i1 only: eight elements a byte, the lowest bit first.
+  splat,    ///< One element that all share. For i1: a byte, true if not zero.
+  bits,     ///< i1 only: eight elements per byte, the lowest bit first.
 };
 
-/// The bytes of a constant, inside the input. `bytes` has exactly the size that
-/// its type and form ask for. The high bits of a sub-byte element are not
-/// checked: mask them. An i1 in form `elements` is true when not zero.
+/// The bytes of a constant, inside the input. `bytes` has exactly the size that its type and form
+/// require. The reader does not check the high bits of a sub-byte element: mask them. An i1 in form
+/// `elements` is true if not zero.
 struct Literal {
   std::span<const std::byte> bytes;
   int64_t elementCount = 0;
   LiteralForm form = LiteralForm::elements;
 };
 
-/// An operation's name as the artifact spells it, found in the table.
+/// An operation's name as the artifact spells it, resolved to its row in the table.
 struct OpName {
   Op op = Op::builtinModule;
   const OpRow &row() const { return rowOf(op); }
 };
 
-/// An operation. Operand, region, result and property counts fit its row.
+/// An operation. Its numbers of operands, regions, results and properties match its row.
 struct Operation {
   /// Into Module::opNames.
   uint32_t name = 0;
@@ -214,45 +212,42 @@ struct Operation {
   /// The results are the values [firstResult, firstResult + resultCount).
   ValueId firstResult = 0;
   uint32_t resultCount = 0;
-  /// A `dictionary`, or absent. Up to bytecode 4 it holds the inherent
-  /// attributes too: skip keys that row().attributeIndex() knows.
+  /// A `dictionary`, or absent. Up to bytecode 4 it also holds the inherent attributes: skip keys
+  /// that row().attributeIndex() finds.
   AttrId attributes = absent;
-  /// Into Module::attrLists: one for each of row().attributes, in that order.
-  /// None is absent unless row().optional says that it may be.
+  /// Into Module::attrLists: one entry for each of row().attributes, in that order. An entry is
+  /// absent only if row().optional permits it.
   Range properties;
   /// Into Module::regions.
   Range regions;
 };
 
-/// A region of at most one block: no operation of VHLO or sdy branches.
+/// A region of at most one block: VHLO and sdy operations do not branch.
 struct Region {
   bool hasBlock = false;
   /// The operation it belongs to.
   OpId parent = 0;
-  /// The block's operations lie in [firstOp, endOp) with their descendants:
+  /// The block's operations and their descendants are [firstOp, endOp):
   /// for (OpId op = firstOp; op != endOp; op = operations[op].end)
   OpId firstOp = 0, endOp = 0;
   /// The arguments are the values [firstArgument, firstArgument + argumentCount).
   ValueId firstArgument = 0;
   uint32_t argumentCount = 0;
-  /// Into Module::attrLists, one location an argument; absent means unknown.
+  /// Into Module::attrLists, one location per argument; absent means unknown.
   Range argumentLocations;
 };
 
 /// An artifact after reading. Every id and range in it is inside its table, and:
 ///
-///  - operations[0] is the builtin.module that encloses all others; operations
-///    are in preorder, so an operation comes before those in its regions;
-///  - each ValueId below valueTypes.size() is defined by exactly one result or
-///    block argument;
-///  - an operand is defined before the operation that uses it, in the same
-///    block or in one around it, and not outside the nearest builtin.module or
-///    vhlo.func around the use. Nothing is used before it is defined;
-///  - types and attributes have the fields that their kind asks for, and those
-///    have the kinds that the comments name.
+///  - operations[0] is the builtin.module that encloses all others; operations are in preorder, so
+///    an operation comes before those in its regions;
+///  - each ValueId below valueTypes.size() is defined by exactly one result or block argument;
+///  - an operand is defined before the operation that uses it, in the same block or in one around
+///    it, and not outside the nearest builtin.module or vhlo.func around the use;
+///  - types and attributes have the fields that their kind requires, and entries that those fields
+///    refer to have the kinds that the comments name.
 ///
-/// What remains for the MLIR verifier is the meaning: types of operands, sizes,
-/// symbols, terminators.
+/// The MLIR verifier still has to check semantics: types of operands, sizes, symbols, terminators.
 ///
 /// Strings and literals are views: the bytes given to read() must outlive it.
 struct Module {
@@ -270,7 +265,7 @@ struct Module {
   /// By ValueId.
   std::vector<TypeId> valueTypes;
 
-  // Pools that ranges point into.
+  // Pools that ranges refer to.
   std::vector<ValueId> operands;
   std::vector<AttrId> attrLists;
   std::vector<TypeId> typeLists;
@@ -300,8 +295,8 @@ private:
   }
 };
 
-/// The StableHLO element type that `type` is: pred for i1, c64 for complex<f32>.
-/// Nothing for types that are not one, such as si8, index or a quantized type.
+/// The StableHLO element type of `type`: pred for i1, c64 for complex<f32>. Nothing for other
+/// types, such as si8, index or a quantized type.
 std::optional<numerics::ElementType> elementTypeOf(const Module &module, TypeId type);
 
 } // namespace tilewright::bytecode

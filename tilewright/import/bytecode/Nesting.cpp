@@ -1,4 +1,4 @@
-// Nesting: no entry contains itself, and none is deeper than the option allows.
+// Nesting: checks that no entry contains itself and that none nests deeper than import.max-nesting.
 
 #include "tilewright/import/bytecode/Entries.h"
 
@@ -9,8 +9,8 @@
 namespace tilewright::bytecode {
 namespace {
 
-/// Walks the references depth first, without recursion, and gives each entry
-/// its height: one more than the highest entry it refers to.
+/// Visits references depth first, without recursion, and computes the height of each entry: one
+/// more than the greatest height of the entries it refers to.
 class NestingCheck {
 public:
   NestingCheck(const References &references, size_t typeCount, const ImportOptions &options)
@@ -27,7 +27,7 @@ public:
 
 private:
   static constexpr uint32_t open = UINT32_MAX;
-  struct Step {
+  struct Frame {
     uint32_t entry;
     uint32_t height;
     size_t next;
@@ -41,18 +41,19 @@ private:
   Status visit(uint32_t root) {
     TILEWRIGHT_TRY(enter(root));
     while (!path.empty()) {
-      Step &step = path.back();
-      if (step.next == references.ends[step.entry]) {
-        heights[step.entry] = step.height;
-        uint32_t height = step.height;
+      Frame &frame = path.back();
+      if (frame.next == references.ends[frame.entry]) {
+        heights[frame.entry] = frame.height;
+        uint32_t height = frame.height;
         path.pop_back();
         TILEWRIGHT_TRY(contain(height));
         continue;
       }
-      uint32_t child = references.targets[step.next++];
+      uint32_t child = references.targets[frame.next++];
       if (heights[child] == open)
-        return Status(Error::entryCycle, concat(nameOf(child), " contains itself, by way of ",
-                                                nameOf(step.entry), "; export the artifact again"));
+        return Status(Error::entryCycle,
+                      concat(nameOf(child), " contains itself through ", nameOf(frame.entry),
+                             "; export the artifact again"));
       if (heights[child] == 0)
         TILEWRIGHT_TRY(enter(child));
       else
@@ -67,13 +68,13 @@ private:
     return path.size() > limit ? tooDeep(path.size(), path.front().entry) : Status();
   }
 
-  /// Accounts for an entry of `height` inside the one at the end of the path.
+  /// Records that the entry at the end of the path contains an entry of `height`.
   Status contain(uint32_t height) {
     if (path.empty())
       return Status();
-    Step &step = path.back();
-    step.height = std::max(step.height, height + 1);
-    return step.height > limit ? tooDeep(step.height, step.entry) : Status();
+    Frame &frame = path.back();
+    frame.height = std::max(frame.height, height + 1);
+    return frame.height > limit ? tooDeep(frame.height, frame.entry) : Status();
   }
 
   Status tooDeep(size_t height, uint32_t entry) const {
@@ -86,7 +87,7 @@ private:
   const size_t typeCount;
   const uint64_t limit;
   std::vector<uint32_t> heights;
-  std::vector<Step> path;
+  std::vector<Frame> path;
 };
 
 } // namespace

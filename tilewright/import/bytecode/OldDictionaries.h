@@ -1,4 +1,4 @@
-// What bytecode before 5 has no place for is put where it had one.
+// Converts properties and block arguments to the form that bytecode before version 5 requires.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_OLDDICTIONARIES_H
 #define TILEWRIGHT_IMPORT_BYTECODE_OLDDICTIONARIES_H
 
@@ -6,11 +6,11 @@
 
 namespace tilewright::bytecode {
 
-/// Gives each operation a dictionary that holds its properties too, sorted.
-/// Operations whose dictionary has them all keep it.
+/// Gives each operation a sorted dictionary that also contains its properties. An operation whose
+/// dictionary already contains them keeps it.
 void mergePropertiesIntoDictionaries(Module &module);
 
-/// Gives each block argument without a location the unknown one.
+/// Gives each block argument without a location the unknown location.
 void locateArguments(Module &module);
 
 } // namespace tilewright::bytecode

@@ -10,7 +10,7 @@
 namespace tilewright::bytecode {
 namespace {
 
-/// Splits "*inputs token" into names; `mark` in front of one sets its flag.
+/// Splits "*inputs token" into names; a `mark` before a name sets its flag.
 void split(std::string_view text, char mark, std::vector<std::string_view> &names,
            std::vector<bool> &flags) {
   while (!text.empty()) {
@@ -30,7 +30,7 @@ Signature signature(std::string_view text) {
   return result;
 }
 
-/// `?` in front of an attribute marks it as optional.
+/// A `?` before an attribute marks it as optional.
 OpRow row(Op op, Dialect dialect, std::string_view name, Version since, Version until,
           std::string_view operands, std::string_view attributes, std::string_view regions,
           std::string_view results) {
@@ -47,7 +47,7 @@ OpRow row(Op op, Dialect dialect, std::string_view name, Version since, Version 
 std::vector<OpRow> makeRows() {
   using V = Version;
   const Version first = oldestVersion, now = newestVersion;
-  const Version mixed{1, 11}; // the first that allows other dialects beside VHLO
+  const Version mixed{1, 11}; // the first version that allows other dialects besides VHLO
   std::vector<OpRow> rows = {
 #define TILEWRIGHT_VHLO_OP(id, name, since, until, operands, attributes, regions, results)         \
   row(Op::id, Dialect::vhlo, name, since, until, operands, attributes, regions, results),
@@ -62,6 +62,8 @@ std::vector<OpRow> makeRows() {
       row(Op::sdyReturn, Dialect::sdy, "return", mixed, now, "*results", "", "", ""),
       row(Op::sdyShardingConstraint, Dialect::sdy, "sharding_constraint", mixed, now, "input",
           "sharding", "", "result"),
+      row(Op::sdyShardingGroup, Dialect::sdy, "sharding_group", mixed, now, "input", "group_id", "",
+          ""),
   };
   assert(rows.size() == opCount);
   return rows;

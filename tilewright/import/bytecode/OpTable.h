@@ -1,5 +1,5 @@
-// The operations an artifact may hold, as data: which attributes, operands,
-// regions and results each has, and which StableHLO versions write it.
+// The operations an artifact may contain, as a table: the attributes, operands, regions and results
+// of each, and the StableHLO versions that write it.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_OPTABLE_H
 #define TILEWRIGHT_IMPORT_BYTECODE_OPTABLE_H
 
@@ -13,11 +13,11 @@
 
 namespace tilewright::bytecode {
 
-/// The dialects that artifacts are made of.
+/// The dialects that artifacts may contain.
 enum class Dialect : uint8_t { builtin, vhlo, sdy };
 std::string_view nameOf(Dialect dialect);
 
-/// One operation in one form, for `switch`. VhloOps.def has the VHLO part.
+/// Each operation in each of its versions, for `switch`. VhloOps.def has the VHLO part.
 enum class Op : uint16_t {
 #define TILEWRIGHT_VHLO_OP(id, name, since, until, operands, attributes, regions, results) id,
 #include "tilewright/import/bytecode/VhloOps.def"
@@ -27,19 +27,20 @@ enum class Op : uint16_t {
   sdyManualComputation,
   sdyReturn,
   sdyShardingConstraint,
+  sdyShardingGroup,
 };
 
 inline constexpr size_t vhloOpCount = static_cast<size_t>(Op::builtinModule);
-inline constexpr size_t opCount = static_cast<size_t>(Op::sdyShardingConstraint) + 1;
+inline constexpr size_t opCount = static_cast<size_t>(Op::sdyShardingGroup) + 1;
 
-/// A list of names of which some may stand for several values: "*inputs token".
+/// A list of names. A name with `*` is variadic: "*inputs token".
 struct Signature {
   std::vector<std::string_view> names;
   std::vector<bool> variadic;
   unsigned variadicCount = 0;
 
-  /// Whether `count` values can be dealt out to the names. Several variadic
-  /// names have the same length.
+  /// Whether `count` values can be assigned to the names. All variadic names must have the same
+  /// length.
   bool accepts(uint64_t count) const;
   /// "2", "at least 1", "an odd number of at least 1".
   std::string expected() const;
@@ -58,12 +59,12 @@ struct OpRow {
   std::vector<std::string_view> attributes;
   /// Parallel to `attributes`. Never set for VHLO.
   std::vector<bool> optional;
-  /// Its regions see no values from outside.
+  /// Its regions cannot use values from outside (isolated from above).
   bool isolated = false;
 
   /// "vhlo.add_v1".
   std::string fullName() const;
-  /// The place of an attribute in `attributes`, or -1.
+  /// The index of an attribute in `attributes`, or -1.
   int attributeIndex(std::string_view name) const;
 };
 

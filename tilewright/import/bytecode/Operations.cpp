@@ -10,7 +10,7 @@
 namespace tilewright::bytecode {
 namespace {
 
-/// Which parts of an operation follow its name.
+/// The bits that say which parts of an operation follow its name.
 enum Part : uint8_t {
   hasAttributes = 0x01,
   hasResults = 0x02,
@@ -21,7 +21,7 @@ enum Part : uint8_t {
   hasProperties = 0x40,
 };
 
-/// An operation takes a name, a mask and a location.
+/// An operation has at least a name, a mask and a location.
 constexpr size_t minOperationBytes = 3;
 
 class OperationReader {
@@ -44,8 +44,7 @@ private:
     size_t outerScope;
     bool isolated, ownCursor;
   };
-  /// The attributes of an encoded list, kept for the next operation that has
-  /// the same list: many share one.
+  /// The decoded attributes of an encoded list, kept because many operations share a list.
   struct KnownList {
     const OpRow *row = nullptr;
     Range attributes;
@@ -86,9 +85,9 @@ private:
   const Container &container;
   const ImportOptions &options;
   Module &module;
-  /// By property index, and by id of a dictionary.
+  /// Indexed by property list and by dictionary id.
   std::vector<KnownList> propertyLists, dictionaryLists;
-  /// The section being read; an isolated operation has one of its own.
+  /// The sections being read: an isolated operation has its own section.
   std::vector<Cursor> cursors;
   std::vector<Frame> frames;
   Scopes scopes;
@@ -103,9 +102,10 @@ Status OperationReader::read() {
   if (count != 1 || hasArguments)
     return Status(Error::moduleRoot,
                   concat("the IR section has ", count, " operations ",
-                         hasArguments ? "and arguments " : "",
-                         "at its top, expected one builtin.module; export the artifact again"));
-  // Room for all operations at once where that is cheap; the bytes bound it.
+                         hasArguments ? "and block arguments " : "",
+                         "at top level, expected one builtin.module; export the artifact again"));
+  // Reserve space for all operations at once, up to a bound: the remaining bytes limit their
+  // number.
   module.operations.reserve(
       std::min<size_t>(cursor().remaining() / minOperationBytes, size_t(1) << 16));
   TILEWRIGHT_TRY(readOp());
@@ -150,16 +150,16 @@ Status OperationReader::readOp() {
   uint8_t mask = 0;
   TILEWRIGHT_TRY(cursor().byte(mask));
   if (mask & hasSuccessors)
-    return Status(Error::opSuccessors, concat(here(row), " branches to other blocks, which no "
-                                                         "operation of StableHLO does; export the "
-                                                         "artifact again"));
+    return Status(Error::opSuccessors,
+                  concat(here(row), " has successor blocks, but StableHLO operations have none; "
+                                    "export the artifact again"));
   uint8_t known = hasAttributes | hasResults | hasOperands | hasRegions;
   known |= container.bytecodeVersion >= 3 ? hasUseListOrders : 0;
   known |= container.bytecodeVersion >= 5 ? hasProperties : 0;
   if (mask & ~known)
-    return Status(Error::opMask, concat(here(row), " announces parts ", mask,
-                                        ", and bytecode version ", container.bytecodeVersion,
-                                        " has only ", known, "; export the artifact again"));
+    return Status(Error::opMask, concat(here(row), " has the part mask ", mask,
+                                        ", but bytecode version ", container.bytecodeVersion,
+                                        " only defines ", known, "; export the artifact again"));
   TILEWRIGHT_TRY(location(op.location));
   TILEWRIGHT_TRY(readAttributes(mask, row, op));
   TILEWRIGHT_TRY(readResults(mask, row, op));
@@ -177,7 +177,7 @@ Status OperationReader::readOp() {
   return Status();
 }
 
-/// From here on the results can be used.
+/// Ends an operation; from here on its results can be used.
 void OperationReader::finishOp(OpId id) {
   Operation &op = module.operations[id];
   op.end = static_cast<OpId>(module.operations.size());
@@ -189,8 +189,8 @@ Status OperationReader::checkIndex(uint64_t value, uint32_t &id, size_t size, Er
                                    std::string_view thing) {
   if (value >= size)
     return Status(error, concat("before byte ", cursor().offset(), ", operation ",
-                                module.operations.size(), " refers to ", thing, " ", value, " of ",
-                                size, "; export the artifact again"));
+                                module.operations.size(), " refers to ", thing, " ", value,
+                                ", but there are only ", size, "; export the artifact again"));
   id = static_cast<uint32_t>(value);
   return Status();
 }
@@ -201,8 +201,9 @@ Status OperationReader::location(AttrId &id) {
     return Status();
   return Status(Error::entryKind,
                 concat("before byte ", cursor().offset(), ", the location of operation ",
-                       module.operations.size(), " is attribute ", id, ", which is ",
-                       nameOf(module.attrs[id].kind), "; export the artifact again"));
+                       module.operations.size(), " is attribute ", id,
+                       ", which must be a location, got ", nameOf(module.attrs[id].kind),
+                       "; export the artifact again"));
 }
 
 Status OperationReader::readAttributes(uint8_t mask, const OpRow &row, Operation &op) {
@@ -210,7 +211,7 @@ Status OperationReader::readAttributes(uint8_t mask, const OpRow &row, Operation
     TILEWRIGHT_TRY(index(op.attributes, module.attrs.size(), Error::attrIndex, "attribute"));
     if (module.attrs[op.attributes].kind != AttrKind::dictionary)
       return Status(Error::entryKind, concat(here(row), " has attribute ", op.attributes,
-                                             " as its dictionary, which is ",
+                                             " as its dictionary, which must be a dictionary, got ",
                                              nameOf(module.attrs[op.attributes].kind),
                                              "; export the artifact again"));
   }
@@ -220,7 +221,7 @@ Status OperationReader::readAttributes(uint8_t mask, const OpRow &row, Operation
     return splitDictionary(row, op);
   if (!std::all_of(row.optional.begin(), row.optional.end(), [](bool o) { return o; }))
     return Status(Error::opProperties,
-                  concat(here(row), " has no properties and needs ", row.attributes.size(),
+                  concat(here(row), " has no properties, expected ", row.attributes.size(),
                          "; export the artifact again"));
   op.properties = {static_cast<uint32_t>(module.attrLists.size()),
                    static_cast<uint32_t>(row.attributes.size())};
@@ -264,7 +265,7 @@ Status OperationReader::readPropertyList(const OpRow &row, Operation &op) {
   return Status();
 }
 
-/// Up to bytecode 4 the inherent attributes are in the dictionary with the rest.
+/// Up to bytecode 4 the dictionary also contains the inherent attributes.
 Status OperationReader::splitDictionary(const OpRow &row, Operation &op) {
   if (op.attributes != absent && dictionaryLists[op.attributes].row == &row) {
     op.properties = dictionaryLists[op.attributes].attributes;
@@ -309,7 +310,7 @@ Status OperationReader::readResults(uint8_t mask, const OpRow &row, Operation &o
     return Status();
   if (scopes.empty() || count > scopes.unnamed())
     return Status(Error::valueCount,
-                  concat(here(row), " has ", count, " results, and its region announced only ",
+                  concat(here(row), " has ", count, " results, but its region declared only ",
                          scopes.empty() ? 0 : scopes.unnamed(),
                          " more values; export the artifact again"));
   op.resultCount = static_cast<uint32_t>(count);
@@ -337,21 +338,19 @@ Status OperationReader::readOperands(uint8_t mask, const OpRow &row, Operation &
       break;
     case Scopes::Lookup::noSuchNumber:
       return Status(Error::valueIndex,
-                    concat("operand ", i, " of ", here(row), " is value ", number, " of ",
-                           scopes.limit(), "; export the artifact again"));
+                    concat("operand ", i, " of ", here(row), " is value ", number, ", but only ",
+                           scopes.limit(), " are defined; export the artifact again"));
     case Scopes::Lookup::notYetDefined:
       return Status(Error::valueOrder,
                     concat("operand ", i, " of ", here(row), " is value ", number,
-                           ", which is defined only later; order the operations before "
-                           "serializing"));
+                           ", which is defined later; sort the operations before serializing"));
     }
     module.operands.push_back(value);
   }
   return Status();
 }
 
-/// The order in which MLIR lists the uses of a value means nothing, so it is
-/// checked for its form only.
+/// Checks only the syntax: the order in which MLIR lists the uses of a value has no meaning here.
 Status OperationReader::skipUseListOrders(uint64_t values) {
   uint64_t count = 1;
   if (values > 1)
@@ -364,7 +363,7 @@ Status OperationReader::skipUseListOrders(uint64_t values) {
     if (value >= values)
       return Status(Error::useListOrder,
                     concat("before byte ", cursor().offset(), ", a use-list order is for value ",
-                           value, " of ", values, "; export the artifact again"));
+                           value, ", but there are only ", values, "; export the artifact again"));
     TILEWRIGHT_TRY(cursor().flagged(length, pairs));
     TILEWRIGHT_TRY(cursor().checkCount(length, "uses"));
     for (uint64_t use = 0; use < length; ++use) {
@@ -385,12 +384,12 @@ Status OperationReader::readRegionCount(uint8_t mask, const OpRow &row, Operatio
   if (!row.regions.accepts(count))
     return Status(Error::opRegions, concat(here(row), " has ", count, " regions, expected ",
                                            row.regions.expected(), "; export the artifact again"));
-  // A producer may mark any operation whose regions happen to use nothing from
-  // outside; those that never do must be marked.
+  // A producer may mark any operation as isolated if its regions happen to use no outer values;
+  // operations that are always isolated from above must be marked.
   if (count != 0 && row.isolated && !isolated)
     return Status(
         Error::opIsolation,
-        concat(here(row), " must hide outer values from its regions; export the artifact again"));
+        concat(here(row), " must be marked as isolated from above; export the artifact again"));
   if (module.regions.size() + count > container.cursorOf(Section::operations).remaining())
     return cursor().checkCount(UINT64_MAX, "regions");
   op.regions = {static_cast<uint32_t>(module.regions.size()), static_cast<uint32_t>(count)};
@@ -412,7 +411,7 @@ Status OperationReader::enterRegions(OpId id, bool isolated) {
       if (nested.section != Section::operations)
         return Status(Error::sectionMalformed,
                       concat("at byte ", nested.content.offset,
-                             ", the regions of an operation should be an IR section and are ",
+                             ", expected an IR section with the regions of an operation, got ",
                              nameOf(nested.section), "; export the artifact again"));
       cursors.emplace_back(nested.content.bytes, nested.content.offset, "a nested IR section");
       frame.ownCursor = true;
@@ -438,8 +437,8 @@ Status OperationReader::openRegion(Frame &frame) {
   region.hasBlock = true;
   uint64_t values = 0;
   TILEWRIGHT_TRY(cursor().count(values, "values"));
-  // Each value takes a byte somewhere in the section, so that a nest of regions
-  // cannot announce the same bytes again and again.
+  // Each value takes at least one byte of the section; check that here, because nested regions
+  // could otherwise claim the same bytes repeatedly.
   if (module.valueTypes.size() + values > container.cursorOf(Section::operations).remaining())
     return cursor().checkCount(UINT64_MAX, "values");
   scopes.open(values, static_cast<ValueId>(module.valueTypes.size()));
@@ -467,7 +466,7 @@ Status OperationReader::readArguments(Region &region) {
   if (count > scopes.unnamed())
     return Status(Error::valueCount,
                   concat("before byte ", cursor().offset(), ", a block has ", count,
-                         " arguments, and its region announced only ", scopes.unnamed(),
+                         " arguments, but its region declared only ", scopes.unnamed(),
                          " values; export the artifact again"));
   region.argumentCount = static_cast<uint32_t>(count);
   region.firstArgument = scopes.name(count);
@@ -500,7 +499,7 @@ Status OperationReader::closeRegion(Frame &frame) {
   if (scopes.unnamed() != 0)
     return Status(Error::valueCount,
                   concat("before byte ", cursor().offset(), ", a region of operation ", frame.op,
-                         " announced ", scopes.unnamed(),
+                         " declared ", scopes.unnamed(),
                          " more values than it defines; export the artifact again"));
   scopes.close();
   return Status();

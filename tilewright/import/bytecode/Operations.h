@@ -1,4 +1,4 @@
-// From the encoded IR section to Module::operations, regions and values.
+// Decodes the IR section to Module::operations, regions and values.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_OPERATIONS_H
 #define TILEWRIGHT_IMPORT_BYTECODE_OPERATIONS_H
 

@@ -1,4 +1,4 @@
-// RawArtifact: writes artifacts byte by byte, right or wrong, for tests.
+// RawArtifact: writes artifacts byte by byte, valid or invalid, for tests.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_RAWARTIFACT_H
 #define TILEWRIGHT_IMPORT_BYTECODE_RAWARTIFACT_H
 
@@ -11,20 +11,20 @@
 
 namespace tilewright::bytecode {
 
-/// An operation's bytes. Set what it has; the mask follows.
+/// An operation's bytes. Set the fields it has; encoding derives the mask from them.
 struct RawOp {
   uint64_t name = 0;
   uint64_t location = 0;
   int attributes = -1;
   int properties = -1;
   std::vector<uint64_t> results = {}, operands = {};
-  /// Put between operands and regions, with the bit set: a use-list order.
+  /// A use-list order, written between operands and regions; sets its bit in the mask.
   Bytes useListOrder = {};
   /// The number of regions and their bytes.
   uint64_t regionCount = 0;
   bool isolated = false;
   Bytes regions = {};
-  /// Bits set in the mask although nothing follows.
+  /// Additional bits to set in the mask although nothing follows.
   unsigned extraMask = 0;
 
   Bytes encode() const;
@@ -33,7 +33,7 @@ struct RawOp {
 /// A region with one block: its values, argument types and operations.
 Bytes rawRegion(uint64_t values, std::vector<uint64_t> arguments, std::vector<Bytes> ops);
 
-/// An artifact as its parts. sample() is a valid one to start from.
+/// The parts of an artifact. sample() returns a valid one to start from.
 struct RawArtifact {
   struct Entry {
     uint64_t dialect;
@@ -70,11 +70,11 @@ struct RawArtifact {
   Bytes header() const;
   std::string encode() const;
 
-  /// Puts `ops` into the body of @main(tensor<2xf32>), which has `values` values
-  /// with its argument.
+  /// Puts `ops` into the body of @main(tensor<2xf32>). The body has `values` values, including the
+  /// argument.
   void setBody(uint64_t values, std::vector<Bytes> ops);
 
-  // What sample() has in it: value 0 is the argument, 1 the constant, 2 the sum.
+  // The contents of sample(): value 0 is the argument, 1 the constant, 2 the sum.
   static constexpr uint64_t builtin = 0, vhlo = 1, sdy = 2;
   static constexpr uint64_t f32 = 0, tensor = 1, functionType = 2, i64 = 3;
   static constexpr uint64_t unknown = 0, emptyArray = 1, functionTypeAttr = 2, mainName = 3,

@@ -1,4 +1,4 @@
-// read(): from bytes that nobody vouches for to a Module that can be relied on.
+// read(): decodes untrusted bytes to a valid Module.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_READER_H
 #define TILEWRIGHT_IMPORT_BYTECODE_READER_H
 
@@ -11,12 +11,11 @@
 
 namespace tilewright::bytecode {
 
-/// Decodes a portable artifact and checks everything Module promises. Time and
-/// memory are linear in the size of the input, whatever it holds; the input is
-/// not copied and must outlive the Module.
+/// Decodes a portable artifact and checks all invariants of Module. Time and memory are linear in
+/// the size of the input for any content. The Module refers to the input, which must outlive it.
 ///
-/// Fails with one of E1001 to E1099: what the bytes break, at which offset or
-/// entry, and what to do.
+/// Fails with one of E1001 to E1099; the message states what is invalid, at which offset or entry,
+/// and what to do.
 Result<Module> read(std::span<const std::byte> artifact, const ImportOptions &options);
 
 } // namespace tilewright::bytecode

@@ -1,5 +1,5 @@
-// Each way in which the bytes of an artifact can be wrong, one test an error,
-// with the words that a user needs.
+// Each way in which the bytes of an artifact can be invalid: one test per error, with the text that
+// a user needs.
 
 #include "tilewright/import/bytecode/RawArtifact.h"
 #include "tilewright/import/bytecode/Reader.h"
@@ -19,7 +19,7 @@ static Status statusOf(std::string_view bytes, const ImportOptions &options = {}
   return read(std::as_bytes(std::span(bytes)), options).takeStatus();
 }
 
-/// Reading `bytes` must end in `error`, with `words` in the message.
+/// Reading `bytes` must fail with `error`, with `words` in the message.
 static void expectFailure(std::string_view bytes, Error error, std::string_view words,
                           const ImportOptions &options = {}) {
   Status status = statusOf(bytes, options);
@@ -55,7 +55,8 @@ static RawArtifact withBody(uint64_t values, std::vector<Bytes> ops) {
 TEST(ReaderError, TruncatedSaysWhereAndHowMuch) {
   std::string bytes = R::sample().encode();
   expectFailure(bytes.substr(0, bytes.size() - 3), Error::artifactTruncated, "export it again");
-  expectFailure("ML\xEFR\rStableHLO", Error::artifactTruncated, "the producer's name does not end");
+  expectFailure("ML\xEFR\rStableHLO", Error::artifactTruncated,
+                "the producer's name is not terminated");
 }
 
 TEST(ReaderError, EveryPrefixOfAnArtifactIsRefused) {
@@ -72,7 +73,7 @@ TEST(ReaderError, MagicSuggestsHowToSaveAnArtifact) {
 TEST(ReaderError, BytecodeVersionNamesTheNewestReadable) {
   RawArtifact a = R::sample();
   a.version = 7;
-  expectFailure(a, Error::bytecodeVersion, "version 7, and the newest readable is 6");
+  expectFailure(a, Error::bytecodeVersion, "version 7, but only versions up to 6 are supported");
 }
 
 TEST(ReaderError, ProducerUnknownIsQuoted) {
@@ -88,7 +89,7 @@ TEST(ReaderError, ProducerVersionSaysWhichTargetToSerializeFor) {
   a.producer = "StableHLO_v1.21.0";
   expectFailure(a, Error::producerVersion, "serialize it with target version 1.20.0");
   a.producer = "StableHLO_v0.8.9";
-  expectFailure(a, Error::producerVersion, "readable are 0.9 to 1.20");
+  expectFailure(a, Error::producerVersion, "only 0.9 to 1.20 are supported");
 }
 
 TEST(ReaderError, SectionMalformed) {
@@ -102,7 +103,7 @@ TEST(ReaderError, SectionMalformed) {
 TEST(ReaderError, SectionDuplicateNamesBothPlaces) {
   RawArtifact a = R::sample();
   std::string bytes = a.encode() + Bytes().section(0, a.stringSection()).data;
-  expectFailure(bytes, Error::sectionDuplicate, "the string section comes a second time");
+  expectFailure(bytes, Error::sectionDuplicate, "the string section is repeated");
 }
 
 TEST(ReaderError, SectionMissingNamesIt) {
@@ -112,7 +113,7 @@ TEST(ReaderError, SectionMissingNamesIt) {
 }
 
 TEST(ReaderError, SectionTooLargeForIdsOf32Bits) {
-  // Address space only: nothing touches the pages beyond the first.
+  // Only reserves address space: nothing touches the pages beyond the first.
   const size_t size = (size_t(1) << 32) + 4096;
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -129,12 +130,12 @@ TEST(ReaderError, TrailingBytesAfterAnEntry) {
                 "while reading attribute 6 (unknownLocation)");
   RawArtifact a = R::sample();
   a.ir.byte(1);
-  expectFailure(a, Error::trailingBytes, "the IR section should end but has 1 bytes left");
+  expectFailure(a, Error::trailingBytes, "the IR section has 1 unexpected bytes at its end");
 }
 
 TEST(ReaderError, CountTooLargeIsRefusedBeforeMemoryIsSpent) {
   expectFailure(withAttr(R::vhlo, Bytes().varint(1).varint(uint64_t(1) << 60)),
-                Error::countTooLarge, "announces 1152921504606846976 attributes");
+                Error::countTooLarge, "declares 1152921504606846976 attributes");
   RawArtifact a = R::sample();
   Bytes out = a.header().section(1, a.dialectSection()).section(2, a.entrySection());
   out.section(3, a.entrySizeSection()).section(4, a.ir).section(8, a.propertySection());
@@ -149,38 +150,39 @@ TEST(ReaderError, StringTableMustFitItsSection) {
   expectFailure(tooLong.section(0, Bytes().varint(1).varint(99).raw("abc")).data,
                 Error::stringTable, "string 0 has size 99");
   expectFailure(gap.section(0, Bytes().varint(1).varint(2).raw("abcd")).data, Error::stringTable,
-                "which must be equal");
+                "but their text begins at byte");
 }
 
 // Indices.
 
 TEST(ReaderError, StringIndexOutOfRange) {
   expectFailure(withAttr(R::vhlo, Bytes().varint(14).varint(1000)), Error::stringIndex,
-                "refers to string 1000 of 10");
+                "refers to string 1000, but there are only 10");
 }
 
 TEST(ReaderError, DialectIndexOutOfRange) {
-  expectFailure(withAttr(9, Bytes().varint(15)), Error::dialectIndex, "refers to dialect 9 of 3");
+  expectFailure(withAttr(9, Bytes().varint(15)), Error::dialectIndex,
+                "refers to dialect 9, but there are only 3");
 }
 
 TEST(ReaderError, AttrIndexOutOfRange) {
   expectFailure(withAttr(R::vhlo, Bytes().varint(1).list({77})), Error::attrIndex,
-                "refers to attribute 77 of 7");
+                "refers to attribute 77, but there are only 7");
 }
 
 TEST(ReaderError, TypeIndexOutOfRange) {
   expectFailure(withType(R::vhlo, Bytes().varint(1).varint(5)), Error::typeIndex,
-                "refers to type 5 of 5");
+                "refers to type 5, but there are only 5");
 }
 
 TEST(ReaderError, OpNameIndexOutOfRange) {
   expectFailure(withBody(1, {RawOp{.name = 50}.encode()}), Error::opNameIndex,
-                "operation 2 refers to operation name 50 of 5");
+                "operation 2 refers to operation name 50, but there are only 5");
 }
 
 TEST(ReaderError, PropertyIndexOutOfRange) {
   expectFailure(withBody(2, {RawOp{.name = R::constantOp, .properties = 6}.encode()}),
-                Error::propertyIndex, "refers to property list 6 of 2");
+                Error::propertyIndex, "refers to property list 6, but there are only 2");
 }
 
 TEST(ReaderError, ValueIndexOutOfRange) {
@@ -197,7 +199,7 @@ TEST(ReaderError, ValueIndexDoesNotReachOutOfAFunction) {
                       .regions = rawRegion(0, {}, {R::ret(0)})}
                     .encode();
   a.setBody(1, {inner, R::ret(0)});
-  expectFailure(a, Error::valueIndex, "is value 0 of 0");
+  expectFailure(a, Error::valueIndex, "is value 0, but only 0 are defined");
 }
 
 // Types and attributes.
@@ -211,12 +213,12 @@ TEST(ReaderError, DialectUnknownIsNamed) {
 
 TEST(ReaderError, TypeCodeUnknown) {
   expectFailure(withType(R::vhlo, Bytes().varint(43)), Error::typeCode,
-                "dialect vhlo has no readable type with code 43");
+                "dialect vhlo has no supported type with code 43");
 }
 
 TEST(ReaderError, AttrCodeUnknown) {
   expectFailure(withAttr(R::sdy, Bytes().varint(18)), Error::attrCode,
-                "dialect sdy has no readable attribute with code 18");
+                "dialect sdy has no supported attribute with code 18");
 }
 
 TEST(ReaderError, TextualEntry) {
@@ -232,23 +234,23 @@ TEST(ReaderError, EntryCycleThroughAttributes) {
   RawArtifact a = R::sample();
   a.attr(R::vhlo, Bytes().varint(1).list({7}));
   a.attr(R::vhlo, Bytes().varint(1).list({6}));
-  expectFailure(a, Error::entryCycle, "attribute 6 contains itself, by way of attribute 7");
+  expectFailure(a, Error::entryCycle, "attribute 6 contains itself through attribute 7");
 }
 
 TEST(ReaderError, EntryCycleThroughATypeAndItsEncoding) {
   RawArtifact a = R::sample();
   a.type(R::vhlo, Bytes().varint(21).varint(6).signedList({2}).varint(R::f32));
   a.attr(R::vhlo, Bytes().varint(17).varint(4));
-  expectFailure(a, Error::entryCycle, "type 4 contains itself, by way of attribute 6");
+  expectFailure(a, Error::entryCycle, "type 4 contains itself through attribute 6");
 }
 
 TEST(ReaderError, EntryKindNamesBothKinds) {
   expectFailure(withAttr(R::builtin, Bytes().varint(10).varint(R::unknown).varint(R::emptyArray)),
-                Error::entryKind, "attribute 1 must be a location and is vhloArray");
+                Error::entryKind, "attribute 1 must be a location, got vhloArray");
   expectFailure(withType(R::vhlo, Bytes().varint(1).varint(R::i64)), Error::entryKind,
-                "needs f32 or f64");
+                "must have element type f32 or f64");
   expectFailure(withType(R::vhlo, Bytes().varint(20).signedList({}).varint(R::tensor)),
-                Error::entryKind, "type 1 as element");
+                Error::entryKind, "element type #1");
   expectFailure(withAttr(R::vhlo, Bytes().varint(8).varint(R::i64).byte(0)), Error::entryKind,
                 "type 3 must be a float type");
   expectFailure(withBody(1, {RawOp{.name = R::returnOp, .location = 1, .operands = {0}}.encode()}),
@@ -267,15 +269,15 @@ TEST(ReaderError, DictionaryOrder) {
 
 TEST(ReaderError, EnumValue) {
   expectFailure(withAttr(R::vhlo, Bytes().varint(3).varint(6)), Error::enumValue,
-                "the value is 6, known are 0 to 5");
+                "an enum value must be 0 to 5, got 6");
   expectFailure(withAttr(R::vhlo, Bytes().varint(13).varint(0)), Error::enumValue,
-                "known are 1 to 2");
+                "must be 1 to 2");
   expectFailure(withAttr(R::vhlo, Bytes().varint(2).varint(2)), Error::enumValue, "0 to 1");
 }
 
 TEST(ReaderError, IntegerWidth) {
   expectFailure(withType(R::builtin, Bytes().varint(0).varint(uint64_t(1) << 40)),
-                Error::integerWidth, "must be 1 to 16777215");
+                Error::integerWidth, "a width of 1 to 16777215");
   expectFailure(withType(R::builtin, Bytes().varint(0).varint(32 << 2 | 3)), Error::integerWidth,
                 "signedness 3");
 }
@@ -303,7 +305,7 @@ TEST(ReaderError, ShapeInvalidForAConstantOfUnknownSize) {
   RawArtifact a = R::sample();
   uint64_t type = a.type(R::vhlo, Bytes().varint(20).signedList({INT64_MIN}).varint(R::f32));
   a.attr(R::vhlo, Bytes().varint(15).varint(type).blob("abcd"));
-  expectFailure(a, Error::shapeInvalid, "needs a shape without unknown sizes");
+  expectFailure(a, Error::shapeInvalid, "must have a static shape");
 }
 
 TEST(ReaderError, QuantizedType) {
@@ -319,7 +321,7 @@ TEST(ReaderError, QuantizedType) {
                       .signedVarint(0)
                       .signedVarint(-128)
                       .signedVarint(127));
-  expectFailure(a, Error::quantizedType, "stores type 0");
+  expectFailure(a, Error::quantizedType, "got types #0");
   b.type(R::vhlo, Bytes()
                       .varint(24)
                       .varint(1)
@@ -364,24 +366,24 @@ TEST(ReaderError, OpUnknown) {
   expectFailure(a, Error::opUnknown, "vhlo.'frobnicate_v1'");
   RawArtifact b = R::sample();
   b.names[2].registered = false;
-  expectFailure(b, Error::opUnknown, "its producer did not know");
+  expectFailure(b, Error::opUnknown, "its producer had not registered");
 }
 
 TEST(ReaderError, OpVersionNamesTheRange) {
   RawArtifact a = R::sample();
   a.name(R::vhlo, "gather_v1");
   expectFailure(a, Error::opVersion,
-                "vhlo.gather_v1 belongs to StableHLO 0.9 to 1.0, and the artifact is for 1.17");
+                "vhlo.gather_v1 belongs to StableHLO 0.9 to 1.0, but the artifact is for 1.17");
 }
 
 TEST(ReaderError, OpMask) {
   expectFailure(withBody(1, {RawOp{.name = R::returnOp, .extraMask = 0x80}.encode()}),
-                Error::opMask, "announces parts 128");
+                Error::opMask, "has the part mask 128");
 }
 
 TEST(ReaderError, OpSuccessors) {
   expectFailure(withBody(1, {RawOp{.name = R::returnOp, .extraMask = 0x08}.encode()}),
-                Error::opSuccessors, "branches to other blocks");
+                Error::opSuccessors, "has successor blocks");
 }
 
 TEST(ReaderError, OpPropertiesMissingAndTooMany) {
@@ -392,7 +394,7 @@ TEST(ReaderError, OpPropertiesMissingAndTooMany) {
   expectFailure(a, Error::opProperties, "1 bytes of properties beyond the 1 expected");
   expectFailure(
       withBody(2, {RawOp{.name = R::constantOp, .results = {R::tensor}}.encode(), R::ret(1)}),
-      Error::opProperties, "has no properties and needs 1");
+      Error::opProperties, "has no properties, expected 1");
 }
 
 TEST(ReaderError, OpPropertiesMissingFromAnOldDictionary) {
@@ -432,7 +434,8 @@ TEST(ReaderError, OpIsolation) {
   Bytes op =
       RawOp{.name = R::funcOp, .properties = 0, .regionCount = 1, .regions = rawRegion(0, {}, {})}
           .encode();
-  expectFailure(withBody(1, {op, R::ret(0)}), Error::opIsolation, "must hide outer values");
+  expectFailure(withBody(1, {op, R::ret(0)}), Error::opIsolation,
+                "must be marked as isolated from above");
 }
 
 TEST(ReaderError, RegionBlocks) {
@@ -463,21 +466,21 @@ TEST(ReaderError, ValueOrderHoldsForAnOperationsOwnResult) {
                    .regions = Bytes().append(branch).append(branch)}
                  .encode();
   a.setBody(2, {op, R::ret(1)});
-  expectFailure(a, Error::valueOrder, "is value 1, which is defined only later");
+  expectFailure(a, Error::valueOrder, "is value 1, which is defined later");
 }
 
 TEST(ReaderError, ValueCountMustBeExact) {
   expectFailure(withBody(2, {R::ret(0)}), Error::valueCount,
-                "announced 1 more values than it defines");
+                "declared 1 more values than it defines");
   expectFailure(withBody(1, {R::constant(), R::ret(1)}), Error::valueCount,
-                "its region announced only 0 more values");
+                "its region declared only 0 more values");
   expectFailure(withBody(0, {R::ret(0)}), Error::valueCount, "a block has 1 arguments");
 }
 
 TEST(ReaderError, UseListOrder) {
   Bytes op = RawOp{.name = R::returnOp, .operands = {0}, .useListOrder = Bytes().flagged(0, false)}
                  .encode();
-  expectFailure(withBody(1, {op}), Error::useListOrder, "for value 0 of 0");
+  expectFailure(withBody(1, {op}), Error::useListOrder, "for value 0, but there are only 0");
 }
 
 TEST(ReaderError, ModuleRoot) {

@@ -1,5 +1,4 @@
-// What read() accepts and what it tells the tables; ReaderErrorTest.cpp has
-// what it refuses.
+// What read() accepts and what it puts into the tables; ReaderErrorTest.cpp tests what it rejects.
 
 #include "tilewright/import/bytecode/Reader.h"
 #include "tilewright/import/bytecode/RawArtifact.h"
@@ -11,7 +10,7 @@ using namespace tilewright;
 using namespace tilewright::bytecode;
 using testing::ElementsAre;
 
-/// Keeps the bytes alive beside what was read from them.
+/// Keeps the bytes alive together with the module that was read from them.
 struct Decoded {
   std::string bytes;
   Module module;
@@ -102,7 +101,8 @@ TEST(Reader, ASplatOfManyElementsCostsNothing) {
 TEST(Reader, ReadsRegionsThatUseOuterValues) {
   RawArtifact a = RawArtifact::sample();
   uint64_t ifOp = a.name(RawArtifact::vhlo, "if_v1");
-  // Values 0 argument, 1 constant; the branch sees both and numbers its own from 3.
+  // Value 0 is the argument, 1 the constant; the branch sees both and numbers its own values from
+  // 3.
   Bytes branch = rawRegion(1, {}, {RawArtifact::add(0, 1), RawArtifact::ret(3)});
   Bytes both = Bytes().append(branch).append(branch);
   Bytes op = RawOp{.name = ifOp,

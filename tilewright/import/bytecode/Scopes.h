@@ -1,4 +1,4 @@
-// Scopes: from the value numbers of the file to ValueIds.
+// Scopes: maps the value numbers of the file to ValueIds.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_SCOPES_H
 #define TILEWRIGHT_IMPORT_BYTECODE_SCOPES_H
 
@@ -10,9 +10,9 @@
 
 namespace tilewright::bytecode {
 
-/// The regions that are open at one point of the file. A region announces how
-/// many values it defines; their numbers in the file follow those of the
-/// region around it, and start at 0 in an operation that sees nothing outside.
+/// The regions that are open at one point of the file. A region declares how many values it
+/// defines. Their numbers in the file continue those of the enclosing region, and start at 0 in an
+/// isolated operation.
 class Scopes {
 public:
   /// Opens a region of `count` values whose ids begin at `firstId`.
@@ -22,17 +22,17 @@ public:
   }
   void close() { regions.pop_back(); }
 
-  /// Hides everything outside until the matching leaveIsolated().
+  /// Hides all regions that are open until the matching leaveIsolated().
   size_t enterIsolated() { return std::exchange(isolatedAt, regions.size()); }
   void leaveIsolated(size_t outer) { isolatedAt = outer; }
 
   bool empty() const { return regions.empty(); }
-  /// How many values the innermost region has yet to name.
+  /// The number of declared values of the innermost region that have no id yet.
   uint64_t unnamed() const {
     return regions.back().endNumber - regions.back().firstNumber - regions.back().named;
   }
-  /// Gives the next `count` values of the innermost region away; they can be
-  /// used only after show(count).
+  /// Assigns ids to the next `count` values of the innermost region; they can be used only after
+  /// show(count).
   ValueId name(uint64_t count) {
     ValueId id = regions.back().firstId + static_cast<ValueId>(regions.back().named);
     regions.back().named += count;

@@ -69,7 +69,7 @@ constexpr TypeCode rows[] = {
     plain(vhlo, 41, T::buffer),
     plain(vhlo, 42, T::future),
 
-    // Vectors, memrefs and floats above 64 bits have codes too; no artifact may use them.
+    // Vectors, memrefs and floats above 64 bits have codes too; artifacts must not use them.
     plain(builtin, 0, T::integer),
     plain(builtin, 1, T::index),
     plain(builtin, 2, T::function),
@@ -83,7 +83,7 @@ constexpr TypeCode rows[] = {
     encoded(builtin, 14),
     plain(builtin, 15, T::tuple),
     plain(builtin, 18, T::unrankedTensor),
-    // Codes that LLVM got after 22; earlier producers write these types as text.
+    // LLVM added these codes after version 22; earlier producers write these types as text.
     real(builtin, 21, ElementType::tf32),
     real(builtin, 22, ElementType::f8E5M2),
     real(builtin, 23, ElementType::f8E4M3),

@@ -1,4 +1,4 @@
-// The codes of types in the file, for the reader and the writer.
+// The type codes of the file, for the reader and the writer.
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_TYPECODES_H
 #define TILEWRIGHT_IMPORT_BYTECODE_TYPECODES_H
 
@@ -6,8 +6,8 @@
 
 namespace tilewright::bytecode {
 
-/// What a code alone says about a type. An integer of width 0 has its width and
-/// signedness in a field; an encoding comes before all other fields.
+/// The properties of a type that its code alone determines. If an integer type has `width` 0, a
+/// field holds its width and signedness. If `hasEncoding`, an encoding precedes all other fields.
 struct TypeCode {
   Dialect dialect;
   uint8_t code;
@@ -20,10 +20,10 @@ struct TypeCode {
 
 /// The row for a code of a dialect, or null.
 const TypeCode *findTypeCode(Dialect dialect, uint64_t code);
-/// The row that says most about `type`, or null when its dialect cannot spell it.
+/// The most specific row for `type`, or null if its dialect has no code for it.
 const TypeCode *findTypeCode(const Type &type);
 
-/// The bits of an integer or float attribute of `type`, which decide its encoding.
+/// The width in bits of an integer or float attribute of `type`, which determines its encoding.
 uint64_t valueBits(const Type &type);
 
 } // namespace tilewright::bytecode

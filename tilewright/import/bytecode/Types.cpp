@@ -1,4 +1,4 @@
-// Types: decoding, and the rules about what may be inside what.
+// Types: decodes them and checks their nested types.
 
 #include "tilewright/import/bytecode/EntryCursor.h"
 
@@ -13,7 +13,7 @@ using numerics::ElementType;
 
 namespace {
 
-/// MLIR's own bound on the width of an integer type.
+/// MLIR's own limit on the width of an integer type.
 constexpr uint64_t maxIntegerWidth = (1 << 24) - 1;
 
 class TypeReader {
@@ -30,7 +30,7 @@ public:
         return std::move(status).during(concat("reading type ", id));
       references.ends.push_back(references.targets.size());
     }
-    // Only now are the types known that others refer to.
+    // Check types only after all have been read, because they may refer to later ones.
     for (size_t id = 0; id < module.types.size(); ++id)
       if (Status status = check(module.types[id]); !status.isOk())
         return std::move(status).during(concat("reading type ", id));
@@ -38,8 +38,8 @@ public:
   }
 
 private:
-  Status readOne(const Entry &entry, Type &type);
-  Status readText(const Entry &entry, Type &type);
+  Status readOne(const EncodedEntry &entry, Type &type);
+  Status readText(const EncodedEntry &entry, Type &type);
   Status readFields(EntryCursor &cursor, Type &type);
   Status readInteger(EntryCursor &cursor, Type &type);
   Status readQuantized(EntryCursor &cursor, Type &type);
@@ -53,7 +53,7 @@ private:
   References &references;
 };
 
-Status TypeReader::readOne(const Entry &entry, Type &type) {
+Status TypeReader::readOne(const EncodedEntry &entry, Type &type) {
   type.dialect = entry.dialect;
   if (entry.textual)
     return readText(entry, type);
@@ -63,7 +63,7 @@ Status TypeReader::readOne(const Entry &entry, Type &type) {
   const TypeCode *known = findTypeCode(entry.dialect, code);
   if (!known)
     return Status(Error::typeCode,
-                  concat("dialect ", nameOf(entry.dialect), " has no readable type with code ",
+                  concat("dialect ", nameOf(entry.dialect), " has no supported type with code ",
                          code, "; serialize the program for StableHLO ", newestVersion.toString(),
                          " or older"));
   type.kind = known->kind;
@@ -76,8 +76,8 @@ Status TypeReader::readOne(const Entry &entry, Type &type) {
   return cursor.finish();
 }
 
-/// Producers before LLVM 23 write the small floats of builtin by name.
-Status TypeReader::readText(const Entry &entry, Type &type) {
+/// Producers before LLVM 23 write the small builtin floats by name.
+Status TypeReader::readText(const EncodedEntry &entry, Type &type) {
   std::string_view text(reinterpret_cast<const char *>(entry.data), entry.size);
   if (entry.dialect == Dialect::builtin && text.ends_with('\0') && text.size() < 32) {
     text.remove_suffix(1);
@@ -88,11 +88,11 @@ Status TypeReader::readText(const Entry &entry, Type &type) {
       return Status();
     }
   }
-  return Status(Error::textualEntry, concat("at byte ", container.offsetOf(entry.data),
-                                            ", a type of dialect ", nameOf(entry.dialect),
-                                            " is written as text, which is readable only for "
-                                            "builtin float types; export the program with a newer "
-                                            "producer"));
+  return Status(Error::textualEntry,
+                concat("at byte ", container.offsetOf(entry.data), ", a type of dialect ",
+                       nameOf(entry.dialect),
+                       " is written as text, which is supported only for builtin float types; "
+                       "export the program with a newer producer"));
 }
 
 Status TypeReader::readFields(EntryCursor &cursor, Type &type) {
@@ -132,9 +132,9 @@ Status TypeReader::readInteger(EntryCursor &cursor, Type &type) {
   uint64_t width = packed >> 2, sign = packed & 3;
   if (width == 0 || width > maxIntegerWidth || sign > 2)
     return Status(Error::integerWidth,
-                  concat("an integer type has width ", width, " and signedness ", sign,
-                         ", which must be 1 to ", maxIntegerWidth,
-                         " and 0 to 2; export the artifact again"));
+                  concat("an integer type must have a width of 1 to ", maxIntegerWidth,
+                         " and signedness 0 to 2, got width ", width, " and signedness ", sign,
+                         "; export the artifact again"));
   type.width = static_cast<uint32_t>(width);
   type.signedness = static_cast<Signedness>(sign);
   return Status();
@@ -159,8 +159,7 @@ Status TypeReader::readQuantized(EntryCursor &cursor, Type &type) {
   return cursor.numberList(q.zeroPoints);
 }
 
-/// Static sizes must multiply to something the options allow. A size that is
-/// not known counts as one.
+/// The product of static sizes must be within the options' limit. A dynamic size counts as one.
 Status TypeReader::checkDims(const Type &type) {
   std::span<const int64_t> dims = module.numbersIn(type.dims);
   if (options.maxRank < 0 || dims.size() > static_cast<uint64_t>(options.maxRank))
@@ -171,7 +170,7 @@ Status TypeReader::checkDims(const Type &type) {
   Result<numerics::Shape> shape = numerics::Shape::create(sizes);
   if (!shape.isOk())
     return Status(Error::shapeInvalid, concat(std::move(shape).takeStatus().message(),
-                                              "; give the program a shape that fits"));
+                                              "; change the shape in the program"));
   if (shape->elementCount() > options.maxElements)
     return Status(Error::limitElements, concat("a tensor type of shape ", shape->toString(),
                                                " has ", shape->elementCount(), " elements, limit ",
@@ -200,18 +199,18 @@ Status TypeReader::check(const Type &type) {
     if (inner.kind == TypeKind::real &&
         (inner.element == ElementType::f32 || inner.element == ElementType::f64))
       return Status();
-    return Status(Error::entryKind, concat("a complex type needs f32 or f64, and type ", type.inner,
-                                           " is neither; export the artifact again"));
+    return Status(Error::entryKind,
+                  concat("a complex type must have element type f32 or f64, got type #", type.inner,
+                         "; export the artifact again"));
   }
   case TypeKind::tensor:
   case TypeKind::unrankedTensor:
   case TypeKind::buffer:
     if (canBeElement(module.types[type.inner].kind))
       return Status();
-    return Status(Error::entryKind,
-                  concat("a tensor type has type ", type.inner,
-                         " as element, which is not an integer, float, complex, index or quantized "
-                         "type; export the artifact again"));
+    return Status(Error::entryKind, concat("a tensor type has element type #", type.inner,
+                                           ", which is not an integer, float, complex, index or "
+                                           "quantized type; export the artifact again"));
   case TypeKind::quantized:
   case TypeKind::quantizedPerAxis:
     return checkQuantized(module.quantizations[type.quantization]);
@@ -225,20 +224,20 @@ Status TypeReader::checkQuantized(const Quantization &q) {
   if (storage.kind != TypeKind::integer || storage.width > 32 ||
       module.types[q.expressed].kind != TypeKind::real)
     return Status(Error::quantizedType,
-                  concat("a quantized type stores type ", q.storage, " and expresses type ",
-                         q.expressed,
-                         ", which must be an integer of at most 32 bits and a float; export the "
-                         "artifact again"));
+                  concat("a quantized type must have an integer storage type of at most 32 bits "
+                         "and a float expressed type, got types #",
+                         q.storage, " and #", q.expressed, "; export the artifact again"));
   if (q.flags > 1 || q.storageMin >= q.storageMax || q.axis > INT32_MAX)
     return Status(Error::quantizedType,
-                  concat("a quantized type has flags ", q.flags, ", storage range ", q.storageMin,
-                         " to ", q.storageMax, " and axis ", q.axis,
-                         ", which must be 0 or 1, ascending and below 2^31; export the artifact "
-                         "again"));
+                  concat("a quantized type must have flags 0 or 1, an ascending storage range and "
+                         "an axis below 2^31, got flags ",
+                         q.flags, ", storage range ", q.storageMin, " to ", q.storageMax,
+                         " and axis ", q.axis, "; export the artifact again"));
   if (q.scales.size != q.zeroPoints.size)
     return Status(Error::quantizedType,
-                  concat("a quantized type has ", q.scales.size, " scales and ", q.zeroPoints.size,
-                         " zero points, which must be as many; export the artifact again"));
+                  concat("a quantized type must have as many scales as zero points, got ",
+                         q.scales.size, " scales and ", q.zeroPoints.size,
+                         " zero points; export the artifact again"));
   return Status();
 }
 

@@ -4,7 +4,7 @@
 
 namespace tilewright::bytecode {
 
-/// Takes a number without sign off the front of `text`.
+/// Removes an unsigned number from the front of `text`.
 static std::optional<uint16_t> takeNumber(std::string_view &text) {
   uint16_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -10,8 +10,8 @@
 
 namespace tilewright::bytecode {
 
-/// Major and minor decide what an artifact may contain; the patch number never
-/// does, so it is not kept.
+/// Major and minor determine what an artifact may contain; the patch number never does, so it is
+/// not stored.
 struct Version {
   uint16_t major = 0;
   uint16_t minor = 0;
@@ -27,7 +27,7 @@ struct Version {
 inline constexpr Version oldestVersion{0, 9};
 inline constexpr Version newestVersion{1, 20};
 
-/// The form of the MLIR container that StableHLO uses for `version`: 0 to 6.
+/// The MLIR bytecode version that StableHLO uses for `version`: 0 to 6.
 unsigned bytecodeVersionFor(Version version);
 
 } // namespace tilewright::bytecode

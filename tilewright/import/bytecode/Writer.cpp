@@ -51,10 +51,11 @@ private:
   Bytes propertySection() const;
 
   void writeOp(Bytes &out, OpId id);
-  /// `firstNumber` is that of its first value, one past those around it.
+  /// `firstNumber` is the file's number for the region's first value; the numbers of the enclosing
+  /// regions are smaller.
   void writeRegion(Bytes &out, const Region &region, uint64_t firstNumber);
   void writeArguments(Bytes &out, const Region &region);
-  /// The property list of an operation, shared with those that have the same.
+  /// The index of the operation's property list; operations with equal lists share one.
   uint64_t propertyList(const Operation &op);
 
   uint64_t dialectNumber(Dialect dialect);
@@ -66,8 +67,8 @@ private:
   std::vector<Dialect> dialects;
   std::unordered_map<std::string, uint64_t> propertyIds;
   std::vector<const std::string *> properties;
-  /// The number in the file of each value that can be used at this point; the
-  /// number that the current region gives next, and where its numbers end.
+  /// The file's number for each value that can be used at this point, and the range of numbers left
+  /// to assign in the current region.
   std::vector<uint64_t> numbers;
   uint64_t nextNumber = 0, endNumber = 0;
 };
@@ -167,7 +168,7 @@ Bytes Writer::propertySection() const {
 
 // Types and attributes.
 
-/// Neighbours of one dialect share a group.
+/// Consecutive entries of the same dialect form a group.
 void Writer::writeGroups(Bytes &out, const std::vector<Entry> &entries) {
   for (size_t begin = 0; begin < entries.size();) {
     size_t end = begin;
@@ -185,7 +186,7 @@ Status Writer::writeType(Bytes &out, const Type &type, bool &custom) {
     return Status(Code::invalidArgument,
                   concat("dialect ", nameOf(type.dialect), " has no type of kind ",
                          static_cast<unsigned>(type.kind)));
-  // Readers before LLVM 23 know the small floats of builtin only by name.
+  // Readers before LLVM 23 know the small builtin floats only by name.
   if (type.dialect == Dialect::builtin && row->code > 20) {
     custom = false;
     out.raw(spelling(type.element)).byte(0);
@@ -277,7 +278,7 @@ const AttrLayout &Writer::layoutOf(const Attr &attr) const {
   default:
     break;
   }
-  // Rows of one kind, in the order of the table.
+  // The rows of each kind, in table order.
   static const auto *byKind = [] {
     auto *rows = new std::array<std::vector<const AttrLayout *>, 256>;
     for (const AttrLayout &row : attrLayouts())
@@ -390,8 +391,8 @@ void Writer::writeNumbers(Bytes &out, Range range) {
     out.signedVarint(number);
 }
 
-// Operations. Recursion is as deep as regions are nested, which read() bounds
-// and MLIR's own passes bound too.
+// Operations. The recursion is as deep as the nesting of regions, which read() limits, as do MLIR's
+// own passes.
 
 uint64_t Writer::propertyList(const Operation &op) {
   Bytes list;

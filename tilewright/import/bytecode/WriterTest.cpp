@@ -31,7 +31,7 @@ TEST(Writer, WhatIsWrittenReadsBack) {
 TEST(Writer, ValuesMayBeNumberedInAnyOrder) {
   std::string bytes = R::sample().encode();
   Module module = readOrFail(bytes);
-  // Argument 2, constant 0, sum 1.
+  // Renumber: argument 2, constant 0, sum 1.
   module.regions[1].firstArgument = 2;
   module.operations[2].firstResult = 0;
   module.operations[3].firstResult = 1;
@@ -53,7 +53,7 @@ TEST(Writer, OldFormsGetTheirPropertiesInDictionaries) {
     std::span<const AttrId> properties = again.propertiesOf(again.operations[1]);
     ASSERT_EQ(properties.size(), 5u);
     EXPECT_EQ(again.textOf(properties[3]), "main");
-    // Written once more, the dictionary that already has them is kept.
+    // Writing again keeps the dictionary that already has the properties.
     EXPECT_EQ(*write(again), written) << version;
   }
 }

@@ -12,22 +12,23 @@ static Status check(std::string_view op, const Tensor &operand, std::span<const 
   TILEWRIGHT_TRY(checkDims(op, "feature_index", Dims{parameters.featureIndex}, operand.rank()));
   if (!numerics::isReal(operand.type()))
     return Status(Error::operandType,
-                  concat(op, ": takes real elements, got ", numerics::spelling(operand.type())));
+                  concat(op, ": elements must be real, got ", numerics::spelling(operand.type())));
   const int64_t features = operand.shape()[parameters.featureIndex];
   for (const Tensor &tensor : perFeature) {
     if (tensor.type() != operand.type())
-      return Status(Error::operandType, concat(op, ": operands must have one element type, got ",
-                                               operand.typeString(), " and ", tensor.typeString()));
+      return Status(Error::operandType,
+                    concat(op, ": operands must have the same element type, got ",
+                           operand.typeString(), " and ", tensor.typeString()));
     if (tensor.elementCount() != features || tensor.rank() != 1)
       return Status(Error::interpretShape,
-                    concat(op, ": takes one value for each of the ", features, " features, got ",
+                    concat(op, ": expects one value for each of the ", features, " features, got ",
                            tensor.typeString()));
   }
   return Status();
 }
 
 namespace {
-/// A tensor as [outer][feature][inner], to be walked feature by feature.
+/// A tensor as [outer][feature][inner], for loops over the elements of a feature.
 struct FeatureView {
   FeatureView(const Shape &shape, int64_t featureIndex)
       : features(shape[featureIndex]), inner(shape.strides()[static_cast<size_t>(featureIndex)]),
@@ -35,7 +36,7 @@ struct FeatureView {
 
   int64_t perFeature() const { return outer * inner; }
 
-  /// Calls `visit` with the offset of each element of a feature, ascending.
+  /// Calls `visit` with the offset of each element of a feature, in ascending order.
   template <typename Visit> void forEach(int64_t feature, Visit &&visit) const {
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t i = 0; i < inner; ++i)
@@ -46,7 +47,7 @@ struct FeatureView {
 };
 } // namespace
 
-/// Calls `body` with the type to compute in.
+/// Calls `body` with the floating-point type to compute in.
 template <typename Body> static auto withPrecision(ElementType type, Body &&body) {
   if (type == ElementType::f64)
     return body.template operator()<long double>();
@@ -144,7 +145,7 @@ Result<BatchNormGradient> batchNormGrad(const Tensor &operand, const Tensor &sca
   TILEWRIGHT_TRY(check("batch_norm_grad", operand, perFeature, parameters));
   if (gradOutput.type() != operand.type() || gradOutput.shape() != operand.shape())
     return Status(Error::interpretShape,
-                  concat("batch_norm_grad: grad_output must be like the operand, got ",
+                  concat("batch_norm_grad: grad_output must have the type of the operand, got ",
                          gradOutput.typeString(), " and ", operand.typeString()));
   TILEWRIGHT_TRY(context.countSteps(saturatingProduct({operand.elementCount(), 12})));
   TILEWRIGHT_ASSIGN(std::vector<Tensor> wide,

@@ -6,11 +6,11 @@
 
 namespace tilewright::interpret {
 
-// All three compute elements up to 32 bits in double and f64 in long double,
-// and round each element of a result once. A feature is an index of dimension
-// `featureIndex`; scale, offset, mean and variance have one element for each.
-//  - interpretShape: operands or the feature index do not fit.
-//  - operandType: the elements are not real, or not of one type.
+// All three compute elements of up to 32 bits in double and f64 in long double, and round each
+// element of a result once. A feature is an index of dimension `featureIndex`; scale, offset, mean
+// and variance have one element per feature.
+//  - interpretShape: operands or the feature index do not match.
+//  - operandType: the elements are not real, or not of the same type.
 
 struct BatchNormParameters {
   double epsilon = 0; // rounded to the operand's type before use
@@ -25,7 +25,7 @@ Result<Tensor> batchNormInference(const Tensor &operand, const Tensor &scale, co
 struct BatchNormTraining {
   Tensor output, mean, variance;
 };
-/// The same with the mean and variance of the operand itself.
+/// Like batchNormInference(), with the mean and variance of the operand itself.
 Result<BatchNormTraining> batchNormTraining(const Tensor &operand, const Tensor &scale,
                                             const Tensor &offset,
                                             const BatchNormParameters &parameters,
@@ -34,7 +34,7 @@ Result<BatchNormTraining> batchNormTraining(const Tensor &operand, const Tensor 
 struct BatchNormGradient {
   Tensor operand, scale, offset;
 };
-/// The gradients of batchNormTraining for the gradient of its output.
+/// The gradients of batchNormTraining(), given the gradient of its output.
 Result<BatchNormGradient> batchNormGrad(const Tensor &operand, const Tensor &scale,
                                         const Tensor &mean, const Tensor &variance,
                                         const Tensor &gradOutput,

@@ -27,7 +27,7 @@ TEST(BatchNorm, TheSpecificationsExamples) {
   EXPECT_EQ(gradient.offset.toString(), "[1, 1]");
 }
 
-/// The sum of the training output times `weights`: its gradient is what batch_norm_grad gives.
+/// The sum of the training output times `weights`: batch_norm_grad computes its gradient.
 static double loss(const Tensor &operand, const Tensor &scale, const Tensor &offset,
                    const Tensor &weights, const BatchNormParameters &parameters) {
   Context context;
@@ -117,7 +117,7 @@ TEST(BatchNorm, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(status.error(), Error::interpretShape);
   EXPECT_THAT(status.message(), HasSubstr("one value for each of the 2 features, got 3xf32"));
   EXPECT_THAT(batchNormTraining(operand, three, three, {0, 2}, context).takeStatus().message(),
-              HasSubstr("feature_index must lie in [0, 2)"));
+              HasSubstr("feature_index must be in [0, 2)"));
   status =
       batchNormTraining(operand, wholeNumbers(ElementType::f16, {3}, 1), three, {0, 1}, context)
           .takeStatus();
@@ -129,5 +129,5 @@ TEST(BatchNorm, WhatDoesNotFitIsRefused) {
       Error::operandType);
   EXPECT_THAT(
       batchNormGrad(operand, three, three, three, three, {0, 1}, context).takeStatus().message(),
-      HasSubstr("grad_output must be like the operand"));
+      HasSubstr("grad_output must have the type of the operand"));
 }

@@ -4,6 +4,7 @@
 #include "tilewright/numerics/Convert.h"
 #include "tilewright/numerics/Float.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/WorkLimit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,19 +14,18 @@ namespace tilewright::interpret {
 
 using numerics::isReal;
 
-/// Which component of lhs is multiplied with which of rhs.
+/// The numbers of the components of lhs and rhs to multiply.
 using ComponentPair = std::pair<int64_t, int64_t>;
 
-/// The pairs of an algorithm, largest products first: component 0 holds the
-/// leading bits, so the size of a product falls with the sum of the numbers.
-///  - dotAlgorithm: the count of operations splits a group of equal size.
+/// The pairs of an algorithm, largest products first: component 0 has the leading bits, so products
+/// get smaller as the sum of the component numbers grows.
+///  - dotAlgorithm: `primitiveOperations` includes only some of the products of equal size.
 static Result<std::vector<ComponentPair>> componentPairs(const DotAlgorithm &algorithm) {
   const int64_t lhs = algorithm.lhsComponentCount, rhs = algorithm.rhsComponentCount;
   constexpr int64_t most = 8;
   if (lhs < 1 || rhs < 1 || lhs > most || rhs > most)
-    return Status(Error::dotAlgorithm,
-                  concat("dot_general: an algorithm has 1 to ", most,
-                         " components for each operand, got ", lhs, " and ", rhs));
+    return Status(Error::dotAlgorithm, concat("dot_general: an algorithm must have 1 to ", most,
+                                              " components per operand, got ", lhs, " and ", rhs));
   std::vector<ComponentPair> pairs;
   for (int64_t group = 0; group <= lhs + rhs - 2; ++group) {
     for (int64_t i = std::max<int64_t>(0, group - rhs + 1); i <= std::min(group, lhs - 1); ++i)
@@ -37,12 +37,13 @@ static Result<std::vector<ComponentPair>> componentPairs(const DotAlgorithm &alg
     return Status(Error::dotAlgorithm,
                   concat("dot_general: ", lhs, " and ", rhs, " components cannot be combined in ",
                          algorithm.primitiveOperations,
-                         " primitive operations; whole groups of equally large products can"));
+                         " primitive operations, which must include all products of the same "
+                         "magnitude or none"));
   return pairs;
 }
 
-/// Component `number` of every element: what is left after the earlier ones,
-/// rounded to `type`. A value that is not finite is its own first component.
+/// Component `number` of every element: the remainder after the earlier components, rounded to
+/// `type`. A value that is not finite is its own first component.
 static void takeComponent(const double *values, int64_t count, ElementType type, int64_t number,
                           double *component) {
   for (int64_t i = 0; i < count; ++i) {
@@ -63,8 +64,8 @@ struct Packed {
 };
 } // namespace
 
-/// sums[b][m][n] += Σ lhs[b][m][k] * rhs[b][k][n], k ascending for each sum.
-/// Blocks of k and n keep the part of rhs in use within the cache.
+/// sums[b][m][n] += Σ lhs[b][m][k] * rhs[b][k][n], adding in ascending order of k. Blocks of k and
+/// n keep the part of rhs that is in use within the cache.
 template <typename Operand, typename Sum>
 static void multiply(const Operand *lhs, const Operand *rhs, const Packed &packed, Sum *sums) {
   constexpr int64_t columnBlock = 256;
@@ -75,6 +76,9 @@ static void multiply(const Operand *lhs, const Operand *rhs, const Packed &packe
     for (int64_t n = 0; n < columns; n += columnBlock)
       for (int64_t k = 0; k < summed; k += productsPerRun)
         for (int64_t m = 0; m < rows; ++m) {
+          // The caller discards the sums once the work limit is reached.
+          if (WorkLimit::mustStop())
+            return;
           const int64_t count = std::min(columnBlock, columns - n);
           addProducts(lhs + m * summed + k, std::min(productsPerRun, summed - k),
                       rhs + k * columns + n, columns, count, shortSums);
@@ -82,7 +86,7 @@ static void multiply(const Operand *lhs, const Operand *rhs, const Packed &packe
         }
 }
 
-/// The sums of an algorithm, for real operands.
+/// Computes the sums that an algorithm specifies, for real operands.
 static Status multiplyComponents(const Packed &packed, const DotAlgorithm &algorithm, double *sums,
                                  Context &context) {
   TILEWRIGHT_ASSIGN(std::vector<ComponentPair> pairs, componentPairs(algorithm));
@@ -102,12 +106,20 @@ static Status multiplyComponents(const Packed &packed, const DotAlgorithm &algor
 Result<Tensor> contract(std::string_view op, const Tensor &lhs, const Tensor &rhs,
                         const Contraction &contraction, ElementType resultType,
                         const std::optional<DotAlgorithm> &algorithm, Context &context) {
+  const ProductTypes types = productTypes(lhs.type(), rhs.type(), resultType);
+  if (types.lhs != lhs.type() || types.rhs != rhs.type() || types.sum != resultType) {
+    TILEWRIGHT_ASSIGN(Tensor left, converted(lhs, types.lhs, context));
+    TILEWRIGHT_ASSIGN(Tensor right, converted(rhs, types.rhs, context));
+    TILEWRIGHT_ASSIGN(Tensor sums,
+                      contract(op, left, right, contraction, types.sum, algorithm, context));
+    return converted(sums, resultType, context);
+  }
   TILEWRIGHT_ASSIGN(Arithmetic arithmetic, arithmeticFor(op, lhs.type(), rhs.type(), resultType));
-  // An algorithm names the precision itself; its sums are taken in double.
+  // An algorithm specifies its own precision; its sums are computed in double.
   if (algorithm) {
     if (arithmetic != Arithmetic::real && arithmetic != Arithmetic::wideReal)
       return Status(Error::dotAlgorithm,
-                    concat(op, ": an algorithm applies to real operands and results, got ",
+                    concat(op, ": an algorithm requires real operands and results, got ",
                            lhs.typeString(), " and ", rhs.typeString()));
     if (!isReal(algorithm->lhsPrecisionType) || !isReal(algorithm->rhsPrecisionType) ||
         !isReal(algorithm->accumulationType))
@@ -117,7 +129,7 @@ Result<Tensor> contract(std::string_view op, const Tensor &lhs, const Tensor &rh
 
   const Dims resultDims = joined({contraction.batch, contraction.lhsFree, contraction.rhsFree});
   TILEWRIGHT_ASSIGN(Shape resultShape, Shape::create(resultDims));
-  // The budget is asked before anything is allocated or packed.
+  // Check the budget before allocating or packing anything.
   const int64_t summed = saturatingProduct(contraction.summed);
   const int64_t passes = algorithm ? std::max<int64_t>(1, algorithm->primitiveOperations) : 1;
   TILEWRIGHT_TRY(

@@ -10,16 +10,16 @@ namespace tilewright::interpret {
 
 /// result[b…, m…, n…] = sum over k… of lhs[b…, m…, k…] * rhs[b…, k…, n…]
 ///
-/// Sizes of the four groups of dimensions, and where in the operands they lie:
-/// a stride in elements for each, 0 where an operand does not have it.
+/// Sizes of the four groups of dimensions, and their strides in the operands, in elements. A stride
+/// is 0 if the operand does not have the dimension.
 struct Contraction {
   Dims batch, lhsFree, rhsFree, summed;
   Dims lhsStrides; // over batch, lhsFree, summed
   Dims rhsStrides; // over batch, summed, rhsFree
 };
 
-/// The precision that the program asks for: operands are split into components
-/// of a narrow type, whose products are summed up in `accumulationType`.
+/// The precision that the program requests: operands are split into components of a narrow type,
+/// whose products are summed in `accumulationType`.
 struct DotAlgorithm {
   ElementType lhsPrecisionType = ElementType::f32;
   ElementType rhsPrecisionType = ElementType::f32;
@@ -29,11 +29,11 @@ struct DotAlgorithm {
   int64_t primitiveOperations = 1;
 };
 
-/// Evaluates a contraction. The result is dense, with the dimensions in the
-/// order batch, lhsFree, rhsFree; Products.h says in which arithmetic. With an
-/// algorithm, the sum is rounded to its accumulation type before the result's.
+/// Evaluates a contraction. The result is dense, with the dimensions in the order batch, lhsFree,
+/// rhsFree; Products.h specifies the arithmetic. With an algorithm, the sum is rounded to the
+/// algorithm's accumulation type before the result's.
 ///  - operandType: the element types cannot be combined.
-///  - dotAlgorithm: no operation corresponds to the algorithm's counts and types.
+///  - dotAlgorithm: the algorithm's counts and types are not supported.
 Result<Tensor> contract(std::string_view op, const Tensor &lhs, const Tensor &rhs,
                         const Contraction &contraction, ElementType resultType,
                         const std::optional<DotAlgorithm> &algorithm, Context &context);

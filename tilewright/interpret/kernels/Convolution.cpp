@@ -1,16 +1,18 @@
 #include "tilewright/interpret/kernels/Convolution.h"
 
+#include "tilewright/interpret/kernels/Movement.h"
 #include "tilewright/interpret/kernels/Products.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilewright::interpret {
 
 static Status checkLayout(std::string_view what, const ConvolutionLayout &layout, int64_t rank) {
   if (static_cast<int64_t>(layout.spatial.size()) != rank - 2)
     return Status(Error::interpretShape,
-                  concat("convolution: ", what, " of rank ", rank, " has ", rank - 2,
+                  concat("convolution: ", what, " of rank ", rank, " must have ", rank - 2,
                          " spatial dimensions, got ", layout.spatial.size()));
   return checkDims("convolution", concat("dimensions of the ", what),
                    joined({Dims{layout.first, layout.second}, layout.spatial}), rank);
@@ -27,7 +29,7 @@ static Status checkDivides(std::string_view what, int64_t size, std::string_view
 static Status check(const Tensor &lhs, const Tensor &rhs, const ConvolutionParameters &parameters) {
   if (lhs.rank() != rhs.rank() || lhs.rank() < 2)
     return Status(Error::interpretShape,
-                  concat("convolution: operands must have one rank of at least 2, got ",
+                  concat("convolution: operands must have the same rank of at least 2, got ",
                          lhs.typeString(), " and ", rhs.typeString()));
   TILEWRIGHT_TRY(checkLayout("input", parameters.input, lhs.rank()));
   TILEWRIGHT_TRY(checkLayout("kernel", parameters.kernel, lhs.rank()));
@@ -35,13 +37,14 @@ static Status check(const Tensor &lhs, const Tensor &rhs, const ConvolutionParam
   if (static_cast<int64_t>(parameters.window.size()) != lhs.rank() - 2)
     return Status(Error::interpretShape,
                   concat("convolution: the window has ", parameters.window.size(),
-                         " dimensions, the operands ", lhs.rank() - 2));
+                         " dimensions, but the operands have ", lhs.rank() - 2,
+                         " spatial dimensions"));
   const int64_t featureGroups = parameters.featureGroupCount;
   const int64_t batchGroups = parameters.batchGroupCount;
   if (featureGroups < 1 || batchGroups < 1 || (featureGroups > 1 && batchGroups > 1))
     return Status(Error::interpretShape,
-                  concat("convolution: group counts must be positive and one of them 1, got "
-                         "feature_group_count ",
+                  concat("convolution: group counts must be positive, and at least one must be 1, "
+                         "got feature_group_count ",
                          featureGroups, " and batch_group_count ", batchGroups));
   const int64_t batch = lhs.shape()[parameters.input.first];
   const int64_t features = lhs.shape()[parameters.input.second];
@@ -59,10 +62,56 @@ static Status check(const Tensor &lhs, const Tensor &rhs, const ConvolutionParam
   return Status();
 }
 
+/// Whether multiplying the kernel by the zeros of the padding can give a result other than zero
+/// (NaN). Elements between those of a dilated input are skipped, as in the compiled kernels.
+static bool paddingIsSeen(const Tensor &rhs, const std::vector<WindowDimension> &window) {
+  if (!isReal(rhs.type()) && !isComplex(rhs.type()))
+    return false;
+  bool isPadded = false;
+  for (const WindowDimension &dim : window) {
+    isPadded |= dim.padLow > 0 || dim.padHigh > 0;
+    if (dim.baseDilation > 1)
+      return false;
+  }
+  if (!isPadded)
+    return false;
+  for (int64_t i = 0; i < rhs.elementCount(); ++i)
+    if (const Scalar value = rhs.at(i); !std::isfinite(value.r) || !std::isfinite(value.im))
+      return true;
+  return false;
+}
+
+/// The input with its padding materialized as zeros; removes the padding from the window.
+static Result<Tensor> padded(const Tensor &lhs, ConvolutionParameters &parameters,
+                             Context &context) {
+  const auto rank = static_cast<size_t>(lhs.rank());
+  Dims low(rank, 0), high(rank, 0);
+  for (size_t i = 0; i < parameters.window.size(); ++i) {
+    const auto dim = static_cast<size_t>(parameters.input.spatial[i]);
+    WindowDimension &window = parameters.window[i];
+    low[dim] = std::exchange(window.padLow, 0);
+    high[dim] = std::exchange(window.padHigh, 0);
+  }
+  TILEWRIGHT_ASSIGN(Tensor zero, Tensor::scalar(lhs.type(), Scalar::ofReal(0), context));
+  return pad(lhs, zero, low, high, Dims(rank, 0), context);
+}
+
 Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs,
                            const ConvolutionParameters &parameters, ElementType resultType,
                            Context &context) {
   TILEWRIGHT_TRY(check(lhs, rhs, parameters));
+  const ProductTypes types = productTypes(lhs.type(), rhs.type(), resultType);
+  if (types.lhs != lhs.type() || types.rhs != rhs.type() || types.sum != resultType) {
+    TILEWRIGHT_ASSIGN(Tensor left, converted(lhs, types.lhs, context));
+    TILEWRIGHT_ASSIGN(Tensor right, converted(rhs, types.rhs, context));
+    TILEWRIGHT_ASSIGN(Tensor sums, convolution(left, right, parameters, types.sum, context));
+    return converted(sums, resultType, context);
+  }
+  if (paddingIsSeen(rhs, parameters.window)) {
+    ConvolutionParameters inside = parameters;
+    TILEWRIGHT_ASSIGN(Tensor zeros, padded(lhs, inside, context));
+    return convolution(zeros, rhs, inside, resultType, context);
+  }
   TILEWRIGHT_ASSIGN(Arithmetic arithmetic,
                     arithmeticFor("convolution", lhs.type(), rhs.type(), resultType));
   const auto &[input, kernel, output, givenWindow, featureGroups, batchGroups] = parameters;
@@ -80,7 +129,7 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs,
                       windowPositions("convolution", lhs.shape()[input.spatial[i]], window[i]));
     positions.push_back(count);
   }
-  // The result is computed as [batch, spatial…, features] and put in order at the end.
+  // The result is computed as [batch, spatial…, features] and transposed at the end.
   const Dims resultSizes = joined({Dims{batch}, positions, Dims{outputs}});
   TILEWRIGHT_ASSIGN(Shape resultShape, Shape::create(resultSizes));
   Dims work = joined({resultSizes, pick(rhs.shape().dims(), kernel.spatial), Dims{groupInputs}});
@@ -112,7 +161,7 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs,
         sums.fill(Sum());
         int64_t inRun = 0;
         TILEWRIGHT_TRY(walk.forEachTap([&](int64_t inputOffset, int64_t kernelOffset) {
-          // A group takes its own part of the features or of the batch.
+          // Each group uses its own part of the features or of the batch.
           for (int64_t group = 0; group * groupOutputs < outputs; ++group) {
             const int64_t image = batchGroups > 1 ? group * batch + n : n;
             const int64_t feature = featureGroups > 1 ? group * groupInputs : 0;
@@ -135,7 +184,7 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs,
     return Status();
   }));
 
-  // Dimension `output.first` of the result is the first computed, and so on.
+  // Map the dimensions of the result to those computed.
   Dims from(static_cast<size_t>(lhs.rank()));
   from[static_cast<size_t>(output.first)] = 0;
   from[static_cast<size_t>(output.second)] = lhs.rank() - 1;

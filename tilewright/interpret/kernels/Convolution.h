@@ -6,7 +6,7 @@
 
 namespace tilewright::interpret {
 
-/// Which dimension of a tensor is which.
+/// The roles of a tensor's dimensions.
 struct ConvolutionLayout {
   int64_t first = 0;  // batch of input and output, output feature of the kernel
   int64_t second = 1; // feature of input and output, input feature of the kernel
@@ -15,15 +15,15 @@ struct ConvolutionLayout {
 
 struct ConvolutionParameters {
   ConvolutionLayout input, kernel, output;
-  /// One for each spatial dimension; sizes are taken from the kernel.
+  /// One per spatial dimension; the sizes are those of the kernel.
   std::vector<WindowDimension> window;
   int64_t featureGroupCount = 1;
   int64_t batchGroupCount = 1;
 };
 
-/// Slides the kernel `rhs` over the input `lhs`. Products and sums as in
-/// Products.h: in any type, one rounding for each element of the result.
-///  - interpretShape: dimension numbers, groups, window or operands do not fit.
+/// Slides the kernel `rhs` over the input `lhs`. Products and sums as in Products.h: each element
+/// of the result is rounded once.
+///  - interpretShape: dimension numbers, groups, window and operands do not match.
 ///  - operandType: the element types cannot be combined.
 Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs,
                            const ConvolutionParameters &parameters, ElementType resultType,

@@ -8,8 +8,9 @@ static Status checkPairs(std::string_view verb, const Tensor &lhs, const Tensor 
                          const Dims &lhsDims, const Dims &rhsDims) {
   if (lhsDims.size() != rhsDims.size())
     return Status(Error::interpretShape,
-                  concat("dot_general: ", verb, " as many dimensions of lhs as of rhs, got ",
-                         lhsDims.size(), " and ", rhsDims.size()));
+                  concat("dot_general: ", verb,
+                         " different numbers of dimensions of lhs and rhs, got ", lhsDims.size(),
+                         " and ", rhsDims.size()));
   for (size_t i = 0; i < lhsDims.size(); ++i) {
     const int64_t lhsSize = lhs.shape()[lhsDims[i]], rhsSize = rhs.shape()[rhsDims[i]];
     if (lhsSize != rhsSize)
@@ -54,7 +55,7 @@ Result<Tensor> dot(const Tensor &lhs, const Tensor &rhs, ElementType resultType,
   if (!isVectorOrMatrix(lhs) || !isVectorOrMatrix(rhs))
     return Status(Error::interpretShape,
                   concat("dot: operands must be vectors or matrices, got ", lhs.typeString(),
-                         " and ", rhs.typeString(), "; dot_general takes any rank"));
+                         " and ", rhs.typeString(), "; use dot_general for other ranks"));
   DotDimensions dimensions;
   dimensions.lhsContracting = {lhs.rank() - 1};
   dimensions.rhsContracting = {0};

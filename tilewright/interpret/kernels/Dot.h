@@ -12,9 +12,9 @@ struct DotDimensions {
   Dims lhsContracting, rhsContracting;
 };
 
-/// The result has the batching dimensions, then what remains of lhs, then of rhs.
-///  - interpretShape: dimension numbers or paired sizes do not fit.
-///  - operandType, dotAlgorithm: as contract().
+/// The result has the batching dimensions, then the remaining dimensions of lhs, then those of rhs.
+///  - interpretShape: dimension numbers or paired sizes do not match.
+///  - operandType, dotAlgorithm: as in contract().
 Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensions &dimensions,
                           ElementType resultType, Context &context,
                           const std::optional<DotAlgorithm> &algorithm = std::nullopt);

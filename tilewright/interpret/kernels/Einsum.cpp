@@ -7,13 +7,14 @@
 namespace tilewright::interpret {
 
 static Status malformed(std::string_view text, std::string_view why) {
-  return Status(Error::einsumConfig, concat("einsum config '", text, "' ", why,
-                                            "; it looks like 'ij,jk->ik' or '...ij,...jk->...ik'"));
+  return Status(Error::einsumConfig,
+                concat("einsum config '", text, "' ", why,
+                       "; expected a form like 'ij,jk->ik' or '...ij,...jk->...ik'"));
 }
 
 static bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// Letters of one operand, an ellipsis as one '.'.
+/// Parses the letters of one operand; an ellipsis becomes a single '.'.
 static Result<std::string> parseTerm(std::string_view term, std::string_view text) {
   std::string labels;
   for (size_t i = 0; i < term.size(); ++i) {
@@ -25,7 +26,7 @@ static Result<std::string> parseTerm(std::string_view term, std::string_view tex
       labels += '.';
       i += 2;
     } else {
-      return malformed(text, concat("has '", term[i], "' where a letter is expected"));
+      return malformed(text, concat("has '", term[i], "', expected a letter"));
     }
   }
   return labels;
@@ -49,13 +50,13 @@ Result<EinsumConfig> EinsumConfig::parse(std::string_view text, size_t operandCo
   }
   if (config.operands.size() != operandCount)
     return malformed(
-        text, concat("has ", config.operands.size(), " operands where the op has ", operandCount));
+        text, concat("has ", config.operands.size(), " operands, but the op has ", operandCount));
   TILEWRIGHT_ASSIGN(config.result, parseTerm(std::string_view(dense).substr(arrow + 2), text));
   for (char label : config.result) {
     if (std::count(config.result.begin(), config.result.end(), label) > 1)
       return malformed(text, concat("has '", label, "' twice in the result"));
     auto has = [&](const std::string &operand) { return operand.find(label) != std::string::npos; };
-    // An ellipsis of no dimensions may appear in the result alone.
+    // An ellipsis in the result may stand for zero dimensions, so it need not be in an operand.
     if (label != '.' && std::none_of(config.operands.begin(), config.operands.end(), has))
       return malformed(text, concat("has '", label, "' in the result but in no operand"));
   }
@@ -63,15 +64,15 @@ Result<EinsumConfig> EinsumConfig::parse(std::string_view text, size_t operandCo
 }
 
 namespace {
-/// A letter, or one dimension of an ellipsis counted from its last: '.' with
-/// number 0 is the last, 1 the one before it.
+/// A letter, or one dimension of an ellipsis, counted from the last: '.' with number 0 is the last
+/// dimension, 1 the one before it.
 struct Label {
   char letter;
   int64_t number = 0;
   bool operator==(const Label &) const = default;
 };
 
-/// What a label means: its size, and its stride in each operand (0 if absent).
+/// The properties of a label: its size, and its stride in each operand (0 if absent).
 struct Axis {
   Label label;
   int64_t size = 1;
@@ -80,7 +81,7 @@ struct Axis {
 };
 } // namespace
 
-/// The labels of a term with its ellipsis written out as `ellipsisRank` labels.
+/// The labels of a term, with its ellipsis expanded to `ellipsisRank` labels.
 static std::vector<Label> expand(const std::string &term, int64_t ellipsisRank) {
   std::vector<Label> labels;
   for (char c : term) {
@@ -97,7 +98,7 @@ static Status addOperand(const Tensor &tensor, const std::string &term, size_t w
                          int64_t ellipsisRank, std::string_view text, std::vector<Axis> &axes) {
   const std::vector<Label> labels = expand(term, ellipsisRank);
   if (static_cast<int64_t>(labels.size()) != tensor.rank())
-    return malformed(text, concat("names ", labels.size(), " dimensions of operand ", which,
+    return malformed(text, concat("has ", labels.size(), " labels for operand ", which,
                                   ", which is ", tensor.typeString()));
   const Dims strides = tensor.shape().strides();
   for (size_t dim = 0; dim < labels.size(); ++dim) {
@@ -111,9 +112,10 @@ static Status addOperand(const Tensor &tensor, const std::string &term, size_t w
     const bool broadcasts = labels[dim].letter == '.' && (size == 1 || axis->size == 1);
     if (axis->size != size && !broadcasts)
       return Status(Error::interpretShape,
-                    concat("einsum '", text, "': dimensions of one label must be equal, got ",
+                    concat("einsum '", text,
+                           "': dimensions with the same label must have the same size, got ",
                            axis->size, " and ", size, " for '", labels[dim].letter, "'"));
-    // Of two sizes that broadcast, the one that is not 1.
+    // If one of the sizes is 1, it broadcasts to the other.
     if (axis->size == 1)
       axis->size = size;
     axis->present[which] = true;
@@ -140,8 +142,8 @@ static Result<Tensor> evaluate(const Tensor &lhs, const Tensor &rhs, const Einsu
     return std::find(resultLabels.begin(), resultLabels.end(), axis.label) != resultLabels.end();
   };
 
-  // An axis is batch, free or summed; one that only one operand has and that is
-  // summed has stride 0 in the other.
+  // An axis is a batch, free or summed axis. A summed axis that only one operand has gets stride 0
+  // in the other operand.
   Contraction contraction;
   Dims lhsBatch, lhsFree, lhsSummed, rhsBatch, rhsFree, rhsSummed;
   std::vector<Label> batchLabels, lhsLabels, rhsLabels;
@@ -189,7 +191,7 @@ Result<Tensor> einsum(const Tensor &lhs, const Tensor &rhs, std::string_view tex
 Result<Tensor> unaryEinsum(const Tensor &operand, std::string_view text, ElementType resultType,
                            Context &context) {
   TILEWRIGHT_ASSIGN(EinsumConfig config, EinsumConfig::parse(text, 1));
-  // One operand is two of which the second is the number one.
+  // A unary einsum is a binary einsum whose second operand is the scalar 1.
   config.operands.emplace_back();
   TILEWRIGHT_ASSIGN(Tensor one, Tensor::scalar(operand.type(), oneOf(operand.type()), context));
   return evaluate(operand, one, config, text, resultType, context);

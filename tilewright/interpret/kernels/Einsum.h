@@ -10,15 +10,13 @@
 
 namespace tilewright::interpret {
 
-/// An einsum in letters: "bij,bjk->bik".
+/// An einsum equation: "bij,bjk->bik".
 ///
-/// A letter names a dimension. Letters that the result does not list are
-/// summed over; a letter twice in one operand takes the diagonal; "..." stands
-/// for the dimensions that have no letter, aligned at their last and broadcast
-/// where their size is 1. Spaces are ignored.
+/// A letter names a dimension. Letters that the result does not list are summed over; a letter that
+/// appears twice in one operand takes the diagonal; "..." stands for the dimensions that have no
+/// letter, aligned at the last dimension and broadcast where their size is 1. Spaces are ignored.
 struct EinsumConfig {
-  /// One of these for each operand, then one for the result. Dimensions of an
-  /// ellipsis are the character '.', once for the whole ellipsis.
+  /// The labels of each operand, then of the result. An ellipsis is a single '.'.
   std::vector<std::string> operands;
   std::string result;
 
@@ -26,12 +24,12 @@ struct EinsumConfig {
   static Result<EinsumConfig> parse(std::string_view text, size_t operandCount);
 };
 
-/// Two operands. Arithmetic as in Products.h.
-///  - einsumConfig: the text is malformed, or a letter has no dimension.
-///  - interpretShape: dimensions of one letter differ in size.
+/// An einsum of two operands. Arithmetic as in Products.h.
+///  - einsumConfig: the equation is malformed, or a letter has no dimension.
+///  - interpretShape: dimensions with the same letter differ in size.
 Result<Tensor> einsum(const Tensor &lhs, const Tensor &rhs, std::string_view config,
                       ElementType resultType, Context &context);
-/// One operand: a transpose, a diagonal, a sum, or all of them.
+/// An einsum of one operand: a transpose, a diagonal, a sum, or a combination of them.
 Result<Tensor> unaryEinsum(const Tensor &operand, std::string_view config, ElementType resultType,
                            Context &context);
 

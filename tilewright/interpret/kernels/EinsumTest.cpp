@@ -61,15 +61,15 @@ TEST(Einsum, MalformedConfigsSayWhatIsWrong) {
     return status.message();
   };
   EXPECT_THAT(failure("ij,jk"), HasSubstr("has no '->'"));
-  EXPECT_THAT(failure("ij->ij"), HasSubstr("has 1 operands where the op has 2"));
+  EXPECT_THAT(failure("ij->ij"), HasSubstr("has 1 operands, but the op has 2"));
   EXPECT_THAT(failure("ij,jk,kl->il"), HasSubstr("has 3 operands"));
   EXPECT_THAT(failure("ij,jk->iz"), HasSubstr("has 'z' in the result but in no operand"));
   EXPECT_THAT(failure("ij,jk->ii"), HasSubstr("has 'i' twice in the result"));
-  EXPECT_THAT(failure("i1,1k->ik"), HasSubstr("has '1' where a letter is expected"));
-  EXPECT_THAT(failure("i..,jk->ik"), HasSubstr("has '.' where a letter is expected"));
+  EXPECT_THAT(failure("i1,1k->ik"), HasSubstr("has '1', expected a letter"));
+  EXPECT_THAT(failure("i..,jk->ik"), HasSubstr("has '.', expected a letter"));
   EXPECT_THAT(failure("......,jk->jk"), HasSubstr("has two ellipses in one term"));
-  EXPECT_THAT(failure("ijk,kl->il"), HasSubstr("names 3 dimensions of operand 0"));
-  EXPECT_THAT(failure("...ijk,kl->il"), HasSubstr("names 3 dimensions of operand 0"));
+  EXPECT_THAT(failure("ijk,kl->il"), HasSubstr("has 3 labels for operand 0"));
+  EXPECT_THAT(failure("...ijk,kl->il"), HasSubstr("has 3 labels for operand 0"));
   EXPECT_THAT(failure(""), HasSubstr("has no '->'"));
   EXPECT_THAT(failure("->"), HasSubstr("has 1 operands"));
 }

@@ -8,8 +8,8 @@
 
 namespace tilewright::interpret {
 
-/// Elements worked on at a time, so that decoding is a tight loop per type and
-/// what it makes stays in the nearest cache.
+/// Elements per block: small enough that decoded blocks stay in the L1 cache, large enough for a
+/// tight decoding loop per type.
 static constexpr int64_t blockSize = 128;
 
 Result<Tensor> elementwise(ScalarOp op, std::span<const Tensor> operands, ElementType result,
@@ -28,17 +28,16 @@ Result<Tensor> elementwise(ScalarOp op, std::span<const Tensor> operands, Elemen
       continue;
     if (shape.rank() == 0)
       shape = operand.shape();
-    // Only dynamic shapes can differ here: others were compared by the verifier.
+    // Only dynamic shapes can differ here; the verifier has compared static ones.
     if (operand.shape() != shape)
       return Status(Error::interpretShape,
-                    concat("operands must have one shape, got ", shape.toString(), " and ",
+                    concat("operands must have the same shape, got ", shape.toString(), " and ",
                            operand.shape().toString()));
   }
   TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
   TILEWRIGHT_ASSIGN(Tensor tensor, Tensor::allocate(result, shape, context));
 
-  // An operand that the operation does not have stays zero; a scalar that goes
-  // with every element is decoded once.
+  // Unused operands stay zero; a scalar operand is decoded once.
   std::array<std::array<Scalar, blockSize>, 3> blocks;
   std::array<bool, 3> repeats{};
   const int64_t count = tensor.elementCount();
@@ -88,7 +87,7 @@ Result<std::vector<Tensor>> elementwise(const ScalarFunction &function,
   return results;
 }
 
-/// Writes the low `width` bits of each part, or gathers them, through 128 bits.
+/// Wide enough for the bits of any element.
 using Bits = unsigned __int128;
 
 static Bits loadBits(ElementType type, const std::byte *data) {
@@ -115,7 +114,8 @@ static void storeBits(ElementType type, std::byte *data, Bits bits) {
 
 Result<Tensor> bitcastConvert(const Tensor &operand, ElementType result, Shape resultShape,
                               Context &context) {
-  // Whole bytes need no work: our tensors are little endian like the bits.
+  // If both types have whole bytes, only the type changes: our tensors are little-endian, which
+  // matches the bit order of bitcast_convert.
   const unsigned from = numerics::bitWidth(operand.type()), to = numerics::bitWidth(result);
   if (from % 8 == 0 && to % 8 == 0)
     return operand.reinterpreted(result, std::move(resultShape));

@@ -12,13 +12,13 @@ namespace tilewright::interpret {
 
 using numerics::spelling;
 
-/// e^(2πi · numerator / denominator), from an angle of at most an eighth of a
-/// turn: there sine and cosine are as accurate as their type.
+/// e^(2πi · numerator / denominator). Reduces the angle to at most an eighth of a turn, where sine
+/// and cosine are accurate to the last bits.
 static std::complex<long double> rootOfUnity(int64_t numerator, int64_t denominator) {
   numerator %= denominator;
   if (numerator < 0)
     numerator += denominator;
-  // Eighths of a turn; the remainder is counted from the nearer multiple of a quarter.
+  // Round the angle to the nearest quarter of a turn; the rest is at most an eighth of a turn.
   const auto eighths = static_cast<__int128>(numerator) * 8;
   const int64_t quarter = static_cast<int64_t>((eighths + denominator) / (2 * denominator)) % 4;
   const auto rest = static_cast<long double>(
@@ -45,7 +45,7 @@ static std::complex<Real> product(std::complex<Real> a, std::complex<Real> b) {
 }
 
 namespace {
-/// Transforms of one length that is a power of two, in place.
+/// In-place transforms of a fixed power-of-two length.
 template <typename Real> class PowerOfTwo {
 public:
   using Complex = std::complex<Real>;
@@ -79,8 +79,8 @@ private:
   std::vector<Complex> roots;
 };
 
-/// Transforms of one length, in place. A length that is not a power of two
-/// becomes a convolution with a chirp, of a length that is one (Bluestein).
+/// In-place transforms of a fixed length. A length that is not a power of two is computed as a
+/// convolution with a chirp, whose length is a power of two (Bluestein).
 template <typename Real> class Transform {
 public:
   using Complex = std::complex<Real>;
@@ -93,7 +93,7 @@ public:
     filter.assign(static_cast<size_t>(padded), Complex());
     work.resize(static_cast<size_t>(padded));
     for (int64_t i = 0; i < length; ++i) {
-      // i² modulo 2n, because the chirp repeats there and i² loses digits.
+      // Reduce i² modulo 2n: the chirp is periodic, and i² itself would lose digits.
       const auto square = static_cast<int64_t>(static_cast<__int128>(i) * i % (2 * length));
       chirp[static_cast<size_t>(i)] = Complex(rootOfUnity(-square, 2 * length));
       filter[static_cast<size_t>(i)] = std::conj(chirp[static_cast<size_t>(i)]);
@@ -102,7 +102,7 @@ public:
     inner.forward(filter.data());
   }
 
-  /// Numbers kept for one length, to be counted before they are made.
+  /// The number of table entries for a length, to count them before they are allocated.
   static int64_t scratchSize(int64_t length) { return 4 * innerLength(length); }
 
   void forward(Complex *values) {
@@ -113,7 +113,7 @@ public:
     for (int64_t i = 0; i < length; ++i)
       work[static_cast<size_t>(i)] = product(values[i], chirp[static_cast<size_t>(i)]);
     inner.forward(work.data());
-    // The inverse is the forward transform of the conjugate, conjugated.
+    // The inverse transform is the conjugate of the forward transform of the conjugate.
     for (size_t i = 0; i < work.size(); ++i)
       work[i] = std::conj(product(work[i], filter[i]));
     inner.forward(work.data());
@@ -143,8 +143,8 @@ private:
 };
 } // namespace
 
-/// The second half of a transform of real numbers, from the first: element n - i
-/// is the conjugate of element i.
+/// Fills in the second half of a transform of real numbers: element n - i is the conjugate of
+/// element i.
 template <typename Real> static void completeHermitian(std::complex<Real> *values, int64_t length) {
   values[0] = values[0].real();
   if (length % 2 == 0)
@@ -153,8 +153,8 @@ template <typename Real> static void completeHermitian(std::complex<Real> *value
     values[i] = std::conj(values[length - i]);
 }
 
-/// The sums of real rows, and those of alternating sign if their length is even,
-/// are real; what rounding left of an imaginary part goes.
+/// The first element of a transform of real numbers, and the middle one if the length is even, are
+/// real: removes the imaginary parts that rounding left.
 template <typename Real>
 static void clearImaginary(std::complex<Real> *rows, int64_t count, int64_t length) {
   for (int64_t row = 0; row < count; ++row, rows += length) {
@@ -194,7 +194,8 @@ static Status transformAlong(std::complex<Real> *values, int64_t outer, int64_t 
   return Status();
 }
 
-/// Copies rows of `rowFrom` elements to rows of `rowTo`, cutting or adding zeros.
+/// Copies rows of `rowFrom` elements to rows of `rowTo` elements, truncating them or padding with
+/// zeros.
 template <typename To, typename From>
 static void copyRows(const From *from, int64_t rowFrom, To *to, int64_t rowTo, int64_t rows) {
   const int64_t common = std::min(rowFrom, rowTo);
@@ -205,13 +206,13 @@ static void copyRows(const From *from, int64_t rowFrom, To *to, int64_t rowTo, i
   }
 }
 
-/// `input` is f64 or complex<f64>; so is the result.
+/// Input and result are f64 or complex<f64>.
 template <typename Real>
 static Result<Tensor> evaluate(const Tensor &input, FftKind kind, std::span<const int64_t> lengths,
                                const Shape &resultShape, Context &context) {
   const auto transformed = static_cast<int64_t>(lengths.size());
   const int64_t rank = input.rank(), last = rank - 1;
-  // All work is done on complex values with the full length of the last dimension.
+  // Compute with complex values and the full length of the last dimension for all kinds.
   Dims fullSizes(input.shape().dims().begin(), input.shape().dims().end());
   fullSizes.back() = lengths.back();
   TILEWRIGHT_ASSIGN(Shape full, Shape::create(fullSizes));
@@ -227,7 +228,8 @@ static Result<Tensor> evaluate(const Tensor &input, FftKind kind, std::span<cons
   const bool inverse = kind == FftKind::ifft || kind == FftKind::irfft;
   const Dims strides = full.strides();
   for (int64_t step = 0; step < transformed; ++step) {
-    // Forward from the last dimension to the first, inverse the other way round.
+    // Forward transforms go from the last dimension to the first, inverse ones from the first to
+    // the last.
     const int64_t dim = inverse ? rank - transformed + step : last - step;
     const int64_t inner = strides[static_cast<size_t>(dim)], length = full[dim];
     const bool fromHermitian = kind == FftKind::irfft && dim == last;
@@ -250,14 +252,14 @@ static Result<Tensor> evaluate(const Tensor &input, FftKind kind, std::span<cons
   return result;
 }
 
-/// The shape of the result, if the lengths fit the operand.
+/// The shape of the result, if the lengths match the operand.
 static Result<Shape> checkLengths(const Tensor &operand, FftKind kind,
                                   std::span<const int64_t> lengths) {
   const auto count = static_cast<int64_t>(lengths.size());
   if (count < 1 || count > 3 || count > operand.rank())
     return Status(Error::interpretShape,
-                  concat("fft: transforms 1 to 3 dimensions of the operand, got ", count,
-                         " lengths for ", operand.typeString()));
+                  concat("fft: must have 1 to 3 lengths, at most the rank of the operand, got ",
+                         count, " lengths for ", operand.typeString()));
   Dims sizes(operand.shape().dims().begin(), operand.shape().dims().end());
   for (int64_t i = 0; i < count; ++i) {
     const int64_t length = lengths[static_cast<size_t>(i)];
@@ -266,8 +268,8 @@ static Result<Shape> checkLengths(const Tensor &operand, FftKind kind,
     const int64_t expected = isHalved && length > 0 ? length / 2 + 1 : length;
     if (length < 0 || operand.shape()[dim] != expected)
       return Status(Error::interpretShape,
-                    concat("fft: length ", length, " needs dimension ", dim,
-                           " of the operand to be ", expected, ", got ", operand.shape()[dim]));
+                    concat("fft: for length ", length, ", dimension ", dim,
+                           " of the operand must be ", expected, ", got ", operand.shape()[dim]));
   }
   if (kind == FftKind::irfft)
     sizes.back() = lengths.back();
@@ -283,7 +285,8 @@ Result<Tensor> fft(const Tensor &operand, FftKind kind, std::span<const int64_t>
   if ((component != ElementType::f32 && component != ElementType::f64) ||
       numerics::isComplex(operand.type()) == wantsReal)
     return Status(Error::operandType,
-                  concat("fft: a ", wantsReal ? "real" : "complex", " transform takes elements of ",
+                  concat("fft: a ", wantsReal ? "real" : "complex",
+                         " transform must have elements of ",
                          wantsReal ? "f32 or f64" : "complex<f32> or complex<f64>", ", got ",
                          spelling(operand.type())));
   TILEWRIGHT_ASSIGN(Shape resultShape, checkLengths(operand, kind, lengths));

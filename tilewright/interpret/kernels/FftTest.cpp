@@ -168,9 +168,9 @@ TEST(Fft, WhatDoesNotFitIsRefused) {
   Status status = fft(input, FftKind::fft, Dims{4}, context).takeStatus();
   EXPECT_EQ(status.error(), Error::interpretShape);
   EXPECT_THAT(status.message(),
-              HasSubstr("length 4 needs dimension 1 of the operand to be 4, got 5"));
+              HasSubstr("for length 4, dimension 1 of the operand must be 4, got 5"));
   EXPECT_THAT(fft(input, FftKind::irfft, Dims{5}, context).takeStatus().message(),
-              HasSubstr("to be 3, got 5"));
+              HasSubstr("must be 3, got 5"));
   EXPECT_THAT(fft(input, FftKind::fft, Dims{}, context).takeStatus().message(),
               HasSubstr("got 0 lengths"));
   EXPECT_THAT(fft(input, FftKind::fft, Dims{1, 4, 5}, context).takeStatus().message(),
@@ -180,7 +180,7 @@ TEST(Fft, WhatDoesNotFitIsRefused) {
   status = fft(input, FftKind::rfft, Dims{4}, context).takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);
   EXPECT_THAT(status.message(),
-              HasSubstr("real transform takes elements of f32 or f64, got complex<f32>"));
+              HasSubstr("real transform must have elements of f32 or f64, got complex<f32>"));
   EXPECT_EQ(fft(wholeNumbers(ElementType::f16, {4}, 1), FftKind::rfft, Dims{4}, context)
                 .takeStatus()
                 .error(),

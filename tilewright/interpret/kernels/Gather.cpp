@@ -9,8 +9,8 @@
 namespace tilewright::interpret {
 
 namespace {
-/// The elements of one slice as runs of neighbours: where each run begins,
-/// relative to the slice's first element in operand and result.
+/// One slice as contiguous runs of `length` elements. `begins` has the start of each run in operand
+/// and result, relative to the first element of the slice.
 struct SliceRuns {
   std::vector<std::pair<int64_t, int64_t>> begins; // operand, result
   int64_t length = 1;
@@ -39,18 +39,19 @@ Result<Tensor> gather(const Tensor &operand, const Tensor &startIndices,
   TILEWRIGHT_TRY(checkDims("gather", "collapsed and batching dimensions", dropped, rank));
   if (static_cast<int64_t>(sliceSizes.size()) != rank)
     return Status(Error::interpretShape,
-                  concat("gather: takes a slice size for each of the ", rank,
+                  concat("gather: slice_sizes must have one entry for each of the ", rank,
                          " dimensions of the operand, got ", sliceSizes.size()));
   for (int64_t dim = 0; dim < rank; ++dim) {
     const int64_t size = sliceSizes[static_cast<size_t>(dim)];
     if (size < 0 || size > operand.shape()[dim])
-      return Status(Error::interpretShape,
-                    concat("gather: slice size ", size, " of dimension ", dim, " must lie in [0, ",
-                           operand.shape()[dim], "], the operand's size"));
+      return Status(Error::interpretShape, concat("gather: slice size of dimension ", dim,
+                                                  " must be from 0 to the operand's size, ",
+                                                  operand.shape()[dim], ", got ", size));
     if (size > 1 && std::find(dropped.begin(), dropped.end(), dim) != dropped.end())
       return Status(Error::interpretShape,
                     concat("gather: dimension ", dim,
-                           " is collapsed or batched, so its slice size is at most 1, got ", size));
+                           " is collapsed or batched, so its slice size must be at most 1, got ",
+                           size));
   }
   TILEWRIGHT_ASSIGN(
       SliceIndices starts,
@@ -58,14 +59,15 @@ Result<Tensor> gather(const Tensor &operand, const Tensor &startIndices,
                            {dimensions.startIndexMap, dimensions.operandBatchingDims,
                             dimensions.startIndicesBatchingDims, dimensions.indexVectorDim}));
 
-  // The result's dimensions are those of the batch, with the slice's inserted at offset_dims.
+  // The result has the batch dimensions, with the dimensions of the slice inserted at offset_dims.
   const Dims keptDims = remaining(rank, dropped);
   const auto resultRank = static_cast<int64_t>(starts.batchSizes().size() + keptDims.size());
   TILEWRIGHT_TRY(checkDims("gather", "offset_dims", dimensions.offsetDims, resultRank));
   if (dimensions.offsetDims.size() != keptDims.size())
     return Status(Error::interpretShape,
-                  concat("gather: offset_dims must name a dimension for each of the ",
-                         keptDims.size(), " of a slice, got ", dimensions.offsetDims.size()));
+                  concat("gather: offset_dims must have one entry for each of the ",
+                         keptDims.size(), " offset dimensions, got ",
+                         dimensions.offsetDims.size()));
   const Dims batchDims = remaining(resultRank, dimensions.offsetDims);
   Dims resultSizes(static_cast<size_t>(resultRank));
   for (size_t i = 0; i < keptDims.size(); ++i)
@@ -78,15 +80,13 @@ Result<Tensor> gather(const Tensor &operand, const Tensor &startIndices,
   TILEWRIGHT_ASSIGN(Tensor result, Tensor::allocate(operand.type(), resultShape, context));
   if (resultShape.elementCount() == 0)
     return result;
-  // A slice of size 0 in a dropped dimension takes nothing: its result is not
-  // empty, yet there is no element to put there.
+  // With slice size 0 in a dropped dimension, a slice has no elements, but the result has.
   for (int64_t dim : dropped)
     if (sliceSizes[static_cast<size_t>(dim)] == 0)
       return Status(Error::interpretShape,
                     concat("gather: dimension ", dim,
-                           " is collapsed or batched with slice size 0, so there is nothing to "
-                           "gather for a result of ",
-                           resultShape.toString()));
+                           " is collapsed or batched, so its slice size must be 1 for a result of ",
+                           resultShape.toString(), ", got 0"));
 
   const Dims operandStrides = operand.shape().strides(), resultStrides = resultShape.strides();
   const SliceRuns runs = runsOf(pick(sliceSizes, keptDims), pick(operandStrides, keptDims),
@@ -117,11 +117,11 @@ Result<Tensor> torchIndexSelect(const Tensor &operand, const Tensor &index, int6
   const int64_t batch = batchDims < 0 ? batchDims + index.rank() : batchDims;
   TILEWRIGHT_TRY(checkDims("torch_index_select", "dim", Dims{dim}, operand.rank()));
   if (batch < 0 || batch > index.rank() || batch > dim)
-    return Status(Error::interpretShape,
-                  concat("torch_index_select: batch_dims must lie in [0, min(dim, rank of index)], "
-                         "got ",
-                         batchDims, " with dim ", dimension, " and index of ", index.typeString()));
-  // A gather of slices that are whole in all dimensions but `dim` and the batch.
+    return Status(
+        Error::interpretShape,
+        concat("torch_index_select: batch_dims must be in [0, min(dim, rank of index)], got ",
+               batchDims, " with dim ", dimension, " and index of ", index.typeString()));
+  // A gather whose slices are whole in all dimensions except `dim` and the batch dimensions.
   GatherDimensions dimensions;
   Dims sliceSizes(operand.shape().dims().begin(), operand.shape().dims().end());
   for (int64_t i = 0; i < batch; ++i) {
@@ -132,12 +132,12 @@ Result<Tensor> torchIndexSelect(const Tensor &operand, const Tensor &index, int6
   if (sliceSizes[static_cast<size_t>(dim)] == 0 && index.elementCount() > 0)
     return Status(Error::interpretShape,
                   concat("torch_index_select: dimension ", dim, " of ", operand.typeString(),
-                         " is empty, so there is nothing to select"));
+                         " is empty, but index is not"));
   sliceSizes[static_cast<size_t>(dim)] = 1;
   dimensions.collapsedSliceDims = {dim};
   dimensions.startIndexMap = {dim};
   dimensions.indexVectorDim = index.rank();
-  // Result: batch, operand's dimensions before dim, index's, operand's after it.
+  // The result's dimensions: batch, the operand's before dim, the index's, the operand's after dim.
   for (int64_t i = batch; i < dim; ++i)
     dimensions.offsetDims.push_back(i);
   for (int64_t i = dim + 1; i < operand.rank(); ++i)

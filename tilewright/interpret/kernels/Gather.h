@@ -6,7 +6,7 @@
 
 namespace tilewright::interpret {
 
-/// Dimension numbers of gather, as the op lists them.
+/// Dimension numbers of gather, in the order in which the op lists them.
 struct GatherDimensions {
   Dims offsetDims;
   Dims collapsedSliceDims;
@@ -16,18 +16,17 @@ struct GatherDimensions {
   int64_t indexVectorDim = 0;
 };
 
-/// One slice of `operand` for each index vector of `startIndices`. A slice that
-/// would begin or end outside is moved inwards.
-///  - interpretShape: dimension numbers, slice sizes or operands do not fit.
+/// Gathers one slice of `operand` per index vector of `startIndices`. The start of a slice is
+/// clamped so that the slice fits.
+///  - interpretShape: dimension numbers, slice sizes or operands do not match.
 ///  - operandType: the indices are not integers.
 Result<Tensor> gather(const Tensor &operand, const Tensor &startIndices,
                       const GatherDimensions &dimensions, std::span<const int64_t> sliceSizes,
                       Context &context);
 
-/// Rows of `operand` along `dimension`, one for each element of `index`. The
-/// first `batchDims` dimensions of both are looked at together. An index
-/// outside is moved inwards.
-///  - interpretShape, operandType: as gather().
+/// Selects rows of `operand` along `dimension`, one per element of `index`. The first `batchDims`
+/// dimensions of both tensors are batch dimensions. An out-of-bounds index is clamped.
+///  - interpretShape, operandType: as in gather().
 Result<Tensor> torchIndexSelect(const Tensor &operand, const Tensor &index, int64_t dimension,
                                 int64_t batchDims, Context &context);
 

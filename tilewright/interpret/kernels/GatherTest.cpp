@@ -81,7 +81,7 @@ TEST(Gather, AgreesWithItsDefinition) {
   for (const Case &c : cases)
     for (ElementType type : {ElementType::f32, ElementType::i8, ElementType::c128}) {
       Tensor operand = wholeNumbers(type, c.operand, 1, 0, 100);
-      // Indices far outside as well as inside.
+      // Indices far out of bounds as well as in bounds.
       Tensor indices = wholeNumbers(ElementType::i32, c.indices, 2, -3, 8);
       Result<Tensor> result = gather(operand, indices, c.dims, c.sliceSizes, context);
       ASSERT_TRUE(result.isOk()) << std::move(result).takeStatus().toString();
@@ -119,19 +119,19 @@ TEST(Gather, WhatDoesNotFitIsRefused) {
     return status.message();
   };
   EXPECT_THAT(failure(indices, good, {1, 4}),
-              HasSubstr("slice size 4 of dimension 1 must lie in [0, 3]"));
-  EXPECT_THAT(failure(indices, good, {2, 3}), HasSubstr("its slice size is at most 1, got 2"));
+              HasSubstr("slice size of dimension 1 must be from 0 to the operand's size, 3,"));
+  EXPECT_THAT(failure(indices, good, {2, 3}), HasSubstr("its slice size must be at most 1, got 2"));
   EXPECT_THAT(failure(indices, good, {1}),
-              HasSubstr("takes a slice size for each of the 2 dimensions"));
-  EXPECT_THAT(failure(indices, good, {0, 3}), HasSubstr("nothing to gather"));
+              HasSubstr("slice_sizes must have one entry for each of the 2 dimensions"));
+  EXPECT_THAT(failure(indices, good, {0, 3}), HasSubstr("slice size must be 1 for a result of"));
   EXPECT_THAT(failure(indices, {{1}, {0}, {}, {}, {0}, 3}, {1, 3}),
-              HasSubstr("index_vector_dim must lie in [0, 2]"));
+              HasSubstr("index_vector_dim must be in [0, 2]"));
   EXPECT_THAT(failure(indices, {{1}, {0}, {}, {}, {0, 1}, 1}, {1, 3}),
               HasSubstr("each of the 2 dimensions it indexes, got 1"));
   EXPECT_THAT(failure(indices, {{2}, {0}, {}, {}, {0}, 1}, {1, 3}),
-              HasSubstr("offset_dims must lie in [0, 2)"));
+              HasSubstr("offset_dims must be in [0, 2)"));
   EXPECT_THAT(failure(indices, {{}, {0}, {}, {}, {0}, 1}, {1, 3}),
-              HasSubstr("offset_dims must name a dimension for each of the 1"));
+              HasSubstr("offset_dims must have one entry for each of the 1"));
   EXPECT_THAT(failure(indices, {{}, {}, {0, 1}, {0}, {}, 2}, {1, 1}),
               HasSubstr("each of the 0 dimensions"));
   EXPECT_THAT(

@@ -48,8 +48,8 @@ Status checkDims(std::string_view op, std::string_view what, std::span<const int
   std::vector<bool> seen(static_cast<size_t>(rank), false);
   for (int64_t dim : dims) {
     if (dim < 0 || dim >= rank)
-      return Status(Error::interpretShape, concat(op, ": ", what, " must lie in [0, ", rank,
-                                                  "), the rank of the operand, got ", dim));
+      return Status(Error::interpretShape,
+                    concat(op, ": ", what, " must be in [0, ", rank, "), got ", dim));
     if (seen[static_cast<size_t>(dim)])
       return Status(Error::interpretShape,
                     concat(op, ": ", what, " must be distinct, got ", dim, " twice"));

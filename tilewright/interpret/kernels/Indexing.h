@@ -1,5 +1,5 @@
-// Walking through tensors: offsets kept up to date instead of computed, and
-// the checks on dimension numbers that all kernels share.
+// Iterates over tensors with incrementally updated offsets, and checks dimension numbers for all
+// kernels.
 #ifndef TILEWRIGHT_INTERPRET_KERNELS_INDEXING_H
 #define TILEWRIGHT_INTERPRET_KERNELS_INDEXING_H
 
@@ -15,8 +15,8 @@ namespace tilewright::interpret {
 
 using Dims = std::vector<int64_t>;
 
-/// Visits every index of a box in row-major order and knows, for each of N
-/// arrays, the offset of that index. No multiplication per step.
+/// Visits every index of a box in row-major order and maintains its offset in each of N arrays,
+/// without multiplications.
 ///
 ///   for (StridedWalk<2> walk(sizes, {from, to}); !walk.done(); walk.next())
 ///     out[walk.offset(1)] = in[walk.offset(0)];
@@ -56,8 +56,8 @@ private:
   bool finished = false;
 };
 
-/// The product, or the largest int64 if it does not fit: a number of steps that
-/// no budget allows. Zero wins over overflow.
+/// The product, saturated at the int64 maximum, which exceeds every step budget. A factor of zero
+/// gives zero even if other factors overflow.
 int64_t saturatingProduct(std::span<const int64_t> factors);
 inline int64_t saturatingProduct(std::initializer_list<int64_t> factors) {
   return saturatingProduct(std::span(factors.begin(), factors.size()));
@@ -65,16 +65,16 @@ inline int64_t saturatingProduct(std::initializer_list<int64_t> factors) {
 
 /// values[dims[0]], values[dims[1]], …
 Dims pick(std::span<const int64_t> values, std::span<const int64_t> dims);
-/// The numbers below `rank` that are not in `dims`, ascending.
+/// The numbers below `rank` that are not in `dims`, in ascending order.
 Dims remaining(int64_t rank, std::span<const int64_t> dims);
-/// Lists one after another.
+/// Concatenates lists.
 Dims joined(std::initializer_list<std::span<const int64_t>> lists);
 
-/// - interpretShape: `dims` has a number outside [0, rank) or one twice.
+/// - interpretShape: `dims` has a number outside [0, rank) or a duplicate.
 Status checkDims(std::string_view op, std::string_view what, std::span<const int64_t> dims,
                  int64_t rank);
 
-/// Scratch memory of one kernel, counted like tensors are.
+/// Scratch memory of one kernel, counted against the budget like tensors.
 template <typename T> class Scratch {
 public:
   static Result<Scratch> allocate(int64_t count, Context &context) {
@@ -94,16 +94,16 @@ private:
   int64_t count;
 };
 
-/// The tensor with its elements converted, itself if they have the type already.
+/// Converts the elements; returns the tensor itself if they already have the type.
 Result<Tensor> converted(const Tensor &tensor, ElementType type, Context &context);
 
-/// A dense tensor whose element [i0, i1, …] is the one of `tensor` at offset
-/// i0 * strides[0] + i1 * strides[1] + …: a transpose, a diagonal (strides
-/// added up) or a broadcast (stride 0). Itself if that changes nothing.
+/// A dense tensor whose element [i0, i1, …] is that of `tensor` at offset i0 * strides[0] + i1 *
+/// strides[1] + …: a transpose, a diagonal (strides added up) or a broadcast (stride 0). Returns
+/// the tensor itself if that changes nothing.
 Result<Tensor> rearranged(const Tensor &tensor, std::span<const int64_t> sizes,
                           std::span<const int64_t> strides, Context &context);
 
-/// Elements of an allocated tensor as `T`.
+/// The elements of an allocated tensor, as an array of T.
 template <typename T> const T *elements(const Tensor &tensor) {
   assert(reinterpret_cast<uintptr_t>(tensor.data()) % alignof(T) == 0);
   return reinterpret_cast<const T *>(tensor.data());

@@ -36,7 +36,7 @@ TEST(SaturatingProduct, OverflowIsTheLargestNumberUnlessAFactorIsZero) {
 TEST(CheckDims, SaysWhichNumberIsWrong) {
   Status outside = checkDims("reduce", "dimensions", Dims{0, 3}, 3);
   EXPECT_EQ(outside.error(), Error::interpretShape);
-  EXPECT_THAT(outside.message(), HasSubstr("dimensions must lie in [0, 3)"));
+  EXPECT_THAT(outside.message(), HasSubstr("dimensions must be in [0, 3)"));
   EXPECT_THAT(checkDims("reduce", "dimensions", Dims{1, 1}, 3).message(), HasSubstr("1 twice"));
   EXPECT_TRUE(checkDims("reduce", "dimensions", Dims{2, 0}, 3).isOk());
 }
@@ -47,6 +47,6 @@ TEST(Rearranged, TransposesTakesDiagonalsAndBroadcasts) {
   EXPECT_EQ(rearranged(matrix, Dims{2, 2}, Dims{1, 2}, context)->toString(), "[[1, 3], [2, 4]]");
   EXPECT_EQ(rearranged(matrix, Dims{2}, Dims{3}, context)->toString(), "[1, 4]");
   EXPECT_EQ(rearranged(matrix, Dims{2, 2}, Dims{0, 1}, context)->toString(), "[[1, 2], [1, 2]]");
-  // What changes nothing shares the elements.
+  // No-ops share the elements.
   EXPECT_EQ(rearranged(matrix, Dims{1, 4}, Dims{99, 1}, context)->data(), matrix.data());
 }

@@ -23,8 +23,8 @@ static std::complex<Real> product(std::complex<Real> a, std::complex<Real> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Calls `body` with the type in which elements are stored (after conversion to
-/// f64 or complex<f64>) and the one in which they are computed.
+/// Calls `body` with the type in which elements are stored (after conversion to f64 or
+/// complex<f64>) and the type in which they are computed.
 template <typename Body> static auto withPrecision(ElementType type, Body &&body) {
   switch (type) {
   case ElementType::c64:
@@ -46,17 +46,18 @@ static Status checkElements(std::string_view op, ElementType type) {
   if (numerics::isReal(type) || isComplex(type))
     return Status();
   return Status(Error::operandType,
-                concat(op, ": takes real or complex elements, got ", spelling(type)));
+                concat(op, ": elements must be real or complex, got ", spelling(type)));
 }
 
-/// - interpretShape: the last two dimensions are not there or not equal.
+/// - interpretShape: the last two dimensions do not exist or are not equal.
 static Status checkSquare(std::string_view op, const Tensor &a) {
   if (a.rank() >= 2 && a.shape()[a.rank() - 1] == a.shape()[a.rank() - 2])
     return Status();
-  return Status(Error::interpretShape, concat(op, ": takes square matrices, got ", a.typeString()));
+  return Status(Error::interpretShape,
+                concat(op, ": matrices must be square, got ", a.typeString()));
 }
 
-/// Factors the matrix of which `triangle` holds the lower triangle, in place.
+/// Computes in place the Cholesky factor of the matrix whose lower triangle is in `triangle`.
 template <typename Element> static void factor(Element *triangle, int64_t n) {
   for (int64_t j = 0; j < n; ++j) {
     Element *const row = triangle + j * n;
@@ -89,7 +90,7 @@ Result<Tensor> cholesky(const Tensor &a, bool lower, Context &context) {
     Stored *to = mutableElements<Stored>(result);
     const int64_t matrices = n == 0 ? 0 : a.elementCount() / (n * n);
     for (int64_t m = 0; m < matrices; ++m, from += n * n, to += n * n) {
-      // An upper triangle is the adjoint of the lower one of the same matrix.
+      // The upper factor is the adjoint of the lower one.
       for (int64_t i = 0; i < n; ++i)
         for (int64_t j = 0; j < n; ++j)
           matrix[i * n + j] = j > i   ? Element()
@@ -98,7 +99,9 @@ Result<Tensor> cholesky(const Tensor &a, bool lower, Context &context) {
       factor(matrix.data(), n);
       for (int64_t i = 0; i < n; ++i)
         for (int64_t j = 0; j < n; ++j)
-          to[i * n + j] = Stored(lower ? matrix[i * n + j] : conjugate(Element(matrix[j * n + i])));
+          to[i * n + j] = Stored(lower   ? matrix[i * n + j]
+                                 : j < i ? Element() // its conjugate would be (0, -0)
+                                         : conjugate(Element(matrix[j * n + i])));
     }
     return Status();
   }));
@@ -109,7 +112,7 @@ static Status checkSystem(const Tensor &a, const Tensor &b, bool leftSide) {
   TILEWRIGHT_TRY(checkElements("triangular_solve", a.type()));
   if (a.type() != b.type())
     return Status(Error::operandType,
-                  concat("triangular_solve: operands must have one element type, got ",
+                  concat("triangular_solve: operands must have the same element type, got ",
                          spelling(a.type()), " and ", spelling(b.type())));
   TILEWRIGHT_TRY(checkSquare("triangular_solve", a));
   bool fits = a.rank() == b.rank();
@@ -118,14 +121,15 @@ static Status checkSystem(const Tensor &a, const Tensor &b, bool leftSide) {
   fits = fits && a.shape()[a.rank() - 1] == b.shape()[b.rank() - (leftSide ? 2 : 1)];
   if (fits)
     return Status();
-  return Status(Error::interpretShape,
-                concat("triangular_solve: batches must agree and a have the size of b's ",
-                       leftSide ? "columns" : "rows", ", got ", a.typeString(), " and ",
-                       b.typeString()));
+  return Status(
+      Error::interpretShape,
+      concat(
+          "triangular_solve: a and b must have the same batch dimensions, and a the size of b's ",
+          leftSide ? "columns" : "rows", ", got ", a.typeString(), " and ", b.typeString()));
 }
 
-/// The matrix M of the system M·y = c, dense and unread elements zero: op(a), or
-/// its transpose if x stands on the left of it.
+/// Loads the matrix M of the system M·y = c: op(a), or its transpose if x is on the left of op(a).
+/// Elements outside the triangle are zero.
 template <typename Stored, typename Element>
 static void loadSystem(const Stored *a, int64_t n, const TriangularSolveParameters &parameters,
                        Element *matrix) {
@@ -141,7 +145,8 @@ static void loadSystem(const Stored *a, int64_t n, const TriangularSolveParamete
     }
 }
 
-/// Solves M·y = c in place, from the first unknown if M is lower, else from the last.
+/// Solves M·y = c in place by forward substitution if M is lower triangular, otherwise by back
+/// substitution.
 template <typename Element>
 static void substitute(const Element *matrix, int64_t n, bool isLower, bool unitDiagonal,
                        Element *y) {
@@ -175,7 +180,7 @@ Result<Tensor> triangularSolve(const Tensor &a, const Tensor &b,
     const int64_t matrices = b.elementCount() == 0 ? 0 : b.elementCount() / (rows * columns);
     for (int64_t m = 0; m < matrices; ++m) {
       loadSystem(coefficients, n, parameters, matrix.data());
-      // A system for each column of b, or for each row if x is on the left.
+      // Solve one system per column of b, or per row if x is on the left.
       const int64_t systems = parameters.leftSide ? columns : rows;
       const int64_t stride = parameters.leftSide ? columns : 1;
       for (int64_t s = 0; s < systems; ++s) {

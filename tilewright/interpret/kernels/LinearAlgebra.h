@@ -6,13 +6,13 @@
 
 namespace tilewright::interpret {
 
-/// For each matrix A of the last two dimensions, the triangle L with L·Lᴴ = A
-/// (`lower`) or U with Uᴴ·U = A. Only that triangle of A is read; the other one
-/// of the result is zero. A matrix that is not positive definite gives NaNs.
+/// For each matrix A of the last two dimensions, the triangle L with L·Lᴴ = A (`lower`) or U with
+/// Uᴴ·U = A. Reads only that triangle of A; the other triangle of the result is zero. A matrix that
+/// is not positive definite gives NaNs.
 ///
-/// Here and below, elements up to 32 bits are computed in double, f64 and
-/// complex<f64> in long double, and rounded once.
-///  - interpretShape: the operand has no square matrices.
+/// Here and below, elements of up to 32 bits are computed in double, f64 and complex<f64> in long
+/// double, and rounded once.
+///  - interpretShape: the last two dimensions are not square matrices.
 ///  - operandType: the elements are neither real nor complex.
 Result<Tensor> cholesky(const Tensor &a, bool lower, Context &context);
 
@@ -25,8 +25,8 @@ struct TriangularSolveParameters {
   Transpose transpose = Transpose::none;
 };
 
-/// Solves for x, one system for each matrix of the last two dimensions.
-///  - interpretShape: the matrices do not fit together.
+/// Solves for x, one system per matrix of the last two dimensions.
+///  - interpretShape: the sizes of the matrices do not match.
 ///  - operandType: the elements are neither real nor complex, or differ in type.
 Result<Tensor> triangularSolve(const Tensor &a, const Tensor &b,
                                const TriangularSolveParameters &parameters, Context &context);

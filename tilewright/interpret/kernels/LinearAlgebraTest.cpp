@@ -15,7 +15,7 @@ static Complex at(const Tensor &tensor, int64_t index) {
   return numerics::isComplex(tensor.type()) ? scalar.complex() : Complex(scalar.r);
 }
 
-/// Small whole numbers, complex ones with an imaginary part.
+/// Small integers, complex ones with an imaginary part.
 static Tensor numbers(ElementType type, const std::vector<int64_t> &dims, uint32_t seed) {
   Tensor tensor = wholeNumbers(type, dims, seed);
   Tensor imaginary = wholeNumbers(ElementType::f64, dims, seed + 1000);
@@ -160,7 +160,7 @@ TEST(LinearAlgebra, WhatDoesNotFitIsRefused) {
          square = wholeNumbers(ElementType::f32, {3, 3}, 1);
   Status status = cholesky(a, true, context).takeStatus();
   EXPECT_EQ(status.error(), Error::interpretShape);
-  EXPECT_THAT(status.message(), HasSubstr("takes square matrices, got 2x3xf32"));
+  EXPECT_THAT(status.message(), HasSubstr("matrices must be square, got 2x3xf32"));
   status = cholesky(wholeNumbers(ElementType::i32, {2, 2}, 1), true, context).takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);
   status = triangularSolve(square, a, {}, context).takeStatus();

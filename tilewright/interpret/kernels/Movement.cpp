@@ -1,7 +1,7 @@
 #include "tilewright/interpret/kernels/Movement.h"
 
+#include "tilewright/interpret/ScalarOperations.h"
 #include "tilewright/interpret/kernels/StridedCopy.h"
-#include "tilewright/interpret/scalar/Operations.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ static Status shapeError(std::string message) {
   return Status(Error::interpretShape, std::move(message));
 }
 
-/// A new tensor whose element at each index is the operand's in `source`.
+/// Copies a box of the operand to a new dense tensor of shape `shape`.
 static Result<Tensor> gatherBox(const Tensor &operand, const StridedBox &source, Shape shape,
                                 Context &context) {
   TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
@@ -48,9 +48,9 @@ Result<Tensor> broadcastInDim(const Tensor &operand, Indices dimensions, Shape r
 
 Result<Tensor> reshape(const Tensor &operand, Shape result) {
   if (result.elementCount() != operand.elementCount())
-    return shapeError(concat("a reshape keeps the number of elements, got ", operand.elementCount(),
-                             " in ", operand.shape().toString(), " and ", result.elementCount(),
-                             " in ", result.toString()));
+    return shapeError(concat("reshape must keep the number of elements, got ",
+                             operand.elementCount(), " in ", operand.shape().toString(), " and ",
+                             result.elementCount(), " in ", result.toString()));
   return operand.reshaped(std::move(result));
 }
 
@@ -75,13 +75,13 @@ Result<Tensor> slice(const Tensor &operand, Indices start, Indices limit, Indice
   for (size_t dim = 0; dim < start.size(); ++dim) {
     const int64_t size = operand.shape()[static_cast<int64_t>(dim)];
     if (start[dim] < 0 || start[dim] > limit[dim] || limit[dim] > size || stride[dim] < 1)
-      return shapeError(concat("dimension ", dim, " of size ", size, " has no elements from ",
-                               start[dim], " to ", limit[dim], " in steps of ", stride[dim]));
+      return shapeError(concat("slice [", start[dim], ":", limit[dim], ":", stride[dim],
+                               "] is invalid for dimension ", dim, " of size ", size));
     // Not (limit - start + stride - 1) / stride, which overflows for huge strides.
     const int64_t extent = limit[dim] - start[dim];
     dims.push_back(extent / stride[dim] + (extent % stride[dim] != 0));
     source.offset += start[dim] * strides[dim];
-    // A stride beyond the dimension is never taken; keep its product small.
+    // A stride beyond the size is never taken; clamp it, so that the product does not overflow.
     source.strides.push_back(strides[dim] * std::min(stride[dim], std::max<int64_t>(size, 1)));
   }
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));
@@ -90,14 +90,14 @@ Result<Tensor> slice(const Tensor &operand, Indices start, Indices limit, Indice
   return gatherBox(operand, source, std::move(shape), context);
 }
 
-/// Where a box of `sizes` begins so that it lies inside `shape`.
+/// The box of `sizes` at `start`, which is clamped so that the box lies inside `shape`.
 static Result<StridedBox> clampedBox(const Shape &shape, Indices start, Indices sizes) {
   StridedBox box{0, shape.strides()};
   for (size_t dim = 0; dim < start.size(); ++dim) {
     const int64_t size = shape[static_cast<int64_t>(dim)];
     if (sizes[dim] < 0 || sizes[dim] > size)
-      return shapeError(
-          concat("a box of size ", sizes[dim], " does not fit dimension ", dim, " of size ", size));
+      return shapeError(concat("a slice of size ", sizes[dim], " does not fit in dimension ", dim,
+                               " of size ", size));
     box.offset += std::clamp<int64_t>(start[dim], 0, size - sizes[dim]) * box.strides[dim];
   }
   return box;
@@ -124,8 +124,8 @@ Result<Tensor> concatenate(std::span<const Tensor> operands, int64_t dimension, 
   for (const Tensor &operand : operands.subspan(1)) {
     for (int64_t dim = 0; dim < operand.rank(); ++dim)
       if (dim != dimension && operand.shape()[dim] != dims[static_cast<size_t>(dim)])
-        return shapeError(concat("operands must agree in all dimensions but ", dimension, ", got ",
-                                 operands[0].shape().toString(), " and ",
+        return shapeError(concat("operands must have the same size in all dimensions except ",
+                                 dimension, ", got ", operands[0].shape().toString(), " and ",
                                  operand.shape().toString()));
     dims[static_cast<size_t>(dimension)] += operand.shape()[dimension];
   }
@@ -144,7 +144,7 @@ Result<Tensor> concatenate(std::span<const Tensor> operands, int64_t dimension, 
 Result<Tensor> pad(const Tensor &operand, const Tensor &value, Indices low, Indices high,
                    Indices interior, Context &context) {
   const size_t rank = low.size();
-  // The box of operand elements that survive negative padding, and its place.
+  // In each dimension, `kept` elements of the operand from `first` on survive negative padding.
   std::vector<int64_t> dims(rank), kept(rank), first(rank);
   for (size_t dim = 0; dim < rank; ++dim) {
     const int64_t size = operand.shape()[static_cast<int64_t>(dim)];
@@ -155,10 +155,10 @@ Result<Tensor> pad(const Tensor &operand, const Tensor &value, Indices low, Indi
         __builtin_add_overflow(spread, low[dim], &padded) ||
         __builtin_add_overflow(padded, high[dim], &padded) || padded < 0)
       return shapeError(concat("dimension ", dim, " of size ", size, " padded by ", low[dim], ", ",
-                               high[dim], " and ", interior[dim], " has no valid size"));
+                               high[dim], " and ", interior[dim], " has an invalid size"));
     dims[dim] = padded;
     first[dim] = low[dim] >= 0 ? 0 : (-low[dim] - 1) / step + 1;
-    // Elements first … last lie at low + i * step, inside 0 … padded - 1.
+    // Element i is at position low + i * step of the result, which must be in 0 … padded - 1.
     const int64_t room = padded - 1 - low[dim];
     const int64_t last = room < 0 ? -1 : std::min(size - 1, room / step);
     kept[dim] = std::max<int64_t>(0, last - first[dim] + 1);
@@ -166,7 +166,7 @@ Result<Tensor> pad(const Tensor &operand, const Tensor &value, Indices low, Indi
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));
   TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
   TILEWRIGHT_ASSIGN(Tensor result,
-                    Tensor::filled(operand.type(), std::move(shape), value.at(0), context));
+                    Tensor::copies(operand.type(), std::move(shape), value.data(), context));
   if (std::find(kept.begin(), kept.end(), 0) != kept.end())
     return result;
   StridedBox source{0, operand.shape().strides()}, target{0, result.shape().strides()};
@@ -205,7 +205,7 @@ Result<Tensor> setDimensionSize(const Tensor &operand, int64_t dimension, int64_
   int64_t &bound = sizes[static_cast<size_t>(dimension)];
   if (size < 0 || size > bound)
     return shapeError(
-        concat("dimension ", dimension, " is bounded by ", bound, ", got size ", size));
+        concat("size of dimension ", dimension, " must be in [0, ", bound, "], got ", size));
   if (size == bound)
     return operand;
   bound = size;

@@ -1,6 +1,5 @@
-// Operations that put elements elsewhere and compute nothing. All are one
-// strided copy. Sizes are checked here because with dynamic shapes nobody could
-// check them before: what does not fit is Error::interpretShape.
+// Data movement without computation. Every operation is one strided copy. Sizes are checked here,
+// because with dynamic shapes they are not known earlier; a mismatch is Error::interpretShape.
 #ifndef TILEWRIGHT_INTERPRET_KERNELS_MOVEMENT_H
 #define TILEWRIGHT_INTERPRET_KERNELS_MOVEMENT_H
 
@@ -13,12 +12,12 @@ namespace tilewright::interpret {
 
 using Indices = std::span<const int64_t>;
 
-/// Dimension `i` of the operand becomes dimension `dimensions[i]` of the
-/// result, stretched if its size is 1; the others repeat the operand.
+/// Dimension `i` of the operand becomes dimension `dimensions[i]` of the result, broadcast if its
+/// size is 1; the operand is repeated along all other dimensions.
 Result<Tensor> broadcastInDim(const Tensor &operand, Indices dimensions, Shape result,
                               Context &context);
 
-/// The same elements in row-major order under another shape.
+/// The same elements in row-major order with another shape.
 Result<Tensor> reshape(const Tensor &operand, Shape result);
 
 /// Dimension `i` of the result is dimension `permutation[i]` of the operand.
@@ -28,29 +27,29 @@ Result<Tensor> transpose(const Tensor &operand, Indices permutation, Context &co
 Result<Tensor> slice(const Tensor &operand, Indices start, Indices limit, Indices stride,
                      Context &context);
 
-/// A box of `sizes` at `start`, which is moved inwards until the box fits.
+/// The box of `sizes` at `start`, which is clamped so that the box fits.
 Result<Tensor> dynamicSlice(const Tensor &operand, Indices start, Indices sizes, Context &context);
 
-/// `operand` with a box at `start` replaced by `update`; `start` is moved
-/// inwards until the box fits. Works in place if nobody else owns the operand.
+/// `operand` with a box at `start` replaced by `update`; `start` is clamped so that the box fits.
+/// Works in place if the operand has no other owner.
 Result<Tensor> dynamicUpdateSlice(Tensor operand, const Tensor &update, Indices start,
                                   Context &context);
 
-/// The operands one after the other along `dimension`. There is at least one.
+/// Concatenates the operands along `dimension`. There must be at least one.
 Result<Tensor> concatenate(std::span<const Tensor> operands, int64_t dimension, Context &context);
 
-/// `value` around (`low`, `high`, which cut if negative) and between
-/// (`interior`) the elements of each dimension.
+/// Pads with `value` around (`low`, `high`, which crop if negative) and between (`interior`) the
+/// elements of each dimension.
 Result<Tensor> pad(const Tensor &operand, const Tensor &value, Indices low, Indices high,
                    Indices interior, Context &context);
 
-/// Turns the order of elements around along `dimensions`.
+/// Reverses the order of elements along `dimensions`.
 Result<Tensor> reverse(const Tensor &operand, Indices dimensions, Context &context);
 
-/// Each element is its own index along `dimension`.
+/// Each element of the result is its own index along `dimension`.
 Result<Tensor> iota(ElementType type, Shape shape, int64_t dimension, Context &context);
 
-/// The first `size` of `dimension`, which has been bounded until now.
+/// The first `size` elements along `dimension`, whose size was only bounded before.
 Result<Tensor> setDimensionSize(const Tensor &operand, int64_t dimension, int64_t size,
                                 Context &context);
 

@@ -11,12 +11,28 @@ using numerics::isComplex;
 using numerics::isReal;
 using numerics::spelling;
 
+/// 0 to 3: pred, integer, real, complex.
+static int kindOfNumber(ElementType type) {
+  if (type == ElementType::pred)
+    return 0;
+  return isComplex(type) ? 3 : isReal(type) ? 2 : 1;
+}
+
+ProductTypes productTypes(ElementType lhs, ElementType rhs, ElementType result) {
+  const int kind = std::max(kindOfNumber(lhs), kindOfNumber(rhs)), wanted = kindOfNumber(result);
+  if (kind < wanted)
+    return {result, result, result};
+  if (kind > wanted)
+    return {lhs, rhs, numerics::bitWidth(lhs) >= numerics::bitWidth(rhs) ? lhs : rhs};
+  return {lhs, rhs, result};
+}
+
 Result<Arithmetic> arithmeticFor(std::string_view op, ElementType lhs, ElementType rhs,
                                  ElementType result) {
   auto isOneOf = [&](ElementType type) { return lhs == type || rhs == type || result == type; };
   auto mismatch = [&] {
     return Status(Error::operandType, concat(op, ": products of ", spelling(lhs), " and ",
-                                             spelling(rhs), " cannot be summed up in ",
+                                             spelling(rhs), " cannot be accumulated in ",
                                              spelling(result), "; convert the operands first"));
   };
   if (isComplex(lhs) || isComplex(rhs) || isComplex(result)) {
@@ -57,7 +73,7 @@ static void store(ElementType from, const void *values, int64_t count, Tensor &r
                     static_cast<size_t>(count));
 }
 
-/// Rounds to double in pieces that fit on the stack.
+/// Rounds sums to `Narrow` in chunks that fit on the stack, and stores them.
 template <typename Narrow, typename Wide>
 static void storeNarrowed(ElementType from, const Wide *sums, int64_t count, Tensor &result,
                           int64_t first) {

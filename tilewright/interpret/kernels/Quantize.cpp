@@ -14,11 +14,12 @@ static Status check(std::string_view op, const Tensor &operand, ElementType expe
                     const QuantizedType &type) {
   if (!numerics::isInteger(type.storage) || !numerics::isReal(type.expressed) ||
       type.storageMin > type.storageMax)
-    return Status(Error::operandType, concat(op, ": stores integers that express reals, got ",
-                                             spelling(type.storage), " in [", type.storageMin, ", ",
-                                             type.storageMax, "] and ", spelling(type.expressed)));
+    return Status(Error::operandType,
+                  concat(op, ": storage type must be an integer and expressed type a real, got ",
+                         spelling(type.storage), " in [", type.storageMin, ", ", type.storageMax,
+                         "] and ", spelling(type.expressed)));
   if (operand.type() != expected)
-    return Status(Error::operandType, concat(op, ": takes elements of ", spelling(expected),
+    return Status(Error::operandType, concat(op, ": elements must be ", spelling(expected),
                                              ", got ", spelling(operand.type())));
   int64_t count = 1;
   if (type.axis) {
@@ -28,8 +29,8 @@ static Status check(std::string_view op, const Tensor &operand, ElementType expe
   if (static_cast<int64_t>(type.scales.size()) != count ||
       static_cast<int64_t>(type.zeroPoints.size()) != count)
     return Status(Error::interpretShape,
-                  concat(op, ": takes ", count, " scales and zero points, got ", type.scales.size(),
-                         " and ", type.zeroPoints.size()));
+                  concat(op, ": expects ", count, " scales and zero points, got ",
+                         type.scales.size(), " and ", type.zeroPoints.size()));
   return Status();
 }
 
@@ -39,7 +40,7 @@ static double rounded(ElementType type, double value) {
 }
 
 namespace {
-/// Scale and zero point of the element at an offset.
+/// The scale and zero point of each element, by its offset.
 class Parameters {
 public:
   Parameters(const Shape &shape, const QuantizedType &type) : type(type) {
@@ -63,7 +64,8 @@ private:
 };
 } // namespace
 
-/// Exactly a - b, rounded to the type once. Both fit in 64 bits, signed or not.
+/// a - b, computed exactly and then rounded to `type`; a difference beyond int64 is first rounded
+/// to f64. `a` may be any signed or unsigned 64-bit integer.
 static double differenceAs(ElementType type, const Scalar &a, bool isSigned, int64_t b) {
   const __int128 wide = isSigned ? static_cast<__int128>(a.i) : static_cast<__int128>(a.u);
   const __int128 difference = wide - b;
@@ -101,9 +103,9 @@ Result<Tensor> quantize(const Tensor &operand, const QuantizedType &type, Contex
     const size_t p = parameters.at(i);
     const double scaled = rounded(type.expressed, operand.at(i).r / parameters.scale(p));
     const double shifted = rounded(type.expressed, scaled + asExpressed(parameters.zeroPoint(p)));
-    // Half to even: the rounding mode is never changed.
+    // Rounds half to even: the rounding mode is never changed.
     const double whole = std::nearbyint(std::clamp(shifted, low, high));
-    // A bound may round up beyond the storage's range; the bound itself is meant.
+    // A storage limit may have been rounded beyond its integer value, so clamp again to that value.
     const int64_t stored = numerics::truncateToSigned(whole, 64);
     const int64_t kept = std::clamp(stored, type.storageMin, type.storageMax);
     result.set(i, std::isnan(whole) ? zeroOf(type.storage)

@@ -61,7 +61,7 @@ TEST(Quantize, StorageOfEveryWidth) {
   type.storage = ElementType::i32;
   type.storageMin = INT32_MIN;
   type.storageMax = INT32_MAX;
-  // f32 has no 2^31 - 1: the bound rounds to 2^31 and the storage keeps its largest.
+  // f32 cannot represent 2^31 - 1: the bound rounds to 2^31, and the storage saturates.
   EXPECT_EQ(quantize(tensorOf(ElementType::f32, {2}, {1e20, -1e20}), type, context)->toString(),
             "[2147483647, -2147483648]");
 }
@@ -91,13 +91,13 @@ TEST(Quantize, WhatDoesNotFitIsRefused) {
   QuantizedType type = perTensor(1, 0);
   Status status = dequantize(tensorOf(ElementType::i32, {1}, {1}), type, context).takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);
-  EXPECT_THAT(status.message(), HasSubstr("takes elements of i8, got i32"));
+  EXPECT_THAT(status.message(), HasSubstr("elements must be i8, got i32"));
   type.axis = 1;
   status = dequantize(tensorOf(ElementType::i8, {1}, {1}), type, context).takeStatus();
   EXPECT_EQ(status.error(), Error::interpretShape);
   type.axis = 0;
   status = quantize(tensorOf(ElementType::f32, {3}, {1, 2, 3}), type, context).takeStatus();
-  EXPECT_THAT(status.message(), HasSubstr("takes 3 scales and zero points, got 1 and 1"));
+  EXPECT_THAT(status.message(), HasSubstr("expects 3 scales and zero points, got 1 and 1"));
   type.expressed = ElementType::i8;
   EXPECT_EQ(quantize(tensorOf(ElementType::i8, {1}, {1}), type, context).takeStatus().error(),
             Error::operandType);

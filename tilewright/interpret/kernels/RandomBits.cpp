@@ -48,14 +48,14 @@ static std::array<uint32_t, 2> halves(uint64_t word) {
 }
 
 namespace {
-/// Writes the low bits of words as elements of the result, in any order.
+/// Stores the low bits of random words as elements of the result.
 class BitWriter {
 public:
   explicit BitWriter(Tensor &result)
       : data(result.mutableData()), bytes(result.elementBytes()),
         unused(64 - bitWidth(result.type())), isSigned(numerics::isSigned(result.type())) {}
   void write(int64_t index, uint64_t word) {
-    // Integers below a byte are kept extended to it.
+    // Integers narrower than a byte are stored sign- or zero-extended to a byte.
     word <<= unused;
     word = isSigned ? static_cast<uint64_t>(static_cast<int64_t>(word) >> unused) : word >> unused;
     std::memcpy(data + static_cast<size_t>(index) * bytes, &word, bytes);
@@ -69,7 +69,7 @@ private:
 };
 } // namespace
 
-/// The dimension along which neighbours share a counter.
+/// The dimension along which two neighbours get their bits from the same counter.
 static int64_t pairedDimension(const Shape &shape) {
   int64_t longest = 0;
   for (int64_t dim = 0; dim < shape.rank(); ++dim) {
@@ -81,7 +81,7 @@ static int64_t pairedDimension(const Shape &shape) {
   return longest;
 }
 
-/// Fills `result` and gives the number of counters it took.
+/// Fills `result` and returns the number of counters used.
 static int64_t fillThreeFry(uint64_t key, uint64_t counter, Tensor &result) {
   BitWriter writer(result);
   const Shape &shape = result.shape();
@@ -144,12 +144,12 @@ Result<RandomBits> randomBits(RandomAlgorithm algorithm, const Tensor &state, El
       (words != 2 && (words != 3 || isThreeFry)))
     return Status(Error::randomState,
                   concat("rng_bit_generator: the state of ", isThreeFry ? "THREE_FRY" : "PHILOX",
-                         " is ", isThreeFry ? "2xui64" : "2xui64 or 3xui64", ", got ",
+                         " must be ", isThreeFry ? "2xui64" : "2xui64 or 3xui64", ", got ",
                          state.typeString()));
   if (!numerics::isInteger(type) && !numerics::isReal(type))
-    return Status(
-        Error::operandType,
-        concat("rng_bit_generator: fills integers and reals with bits, got ", spelling(type)));
+    return Status(Error::operandType,
+                  concat("rng_bit_generator: the result must have integer or real elements, got ",
+                         spelling(type)));
   TILEWRIGHT_TRY(context.countSteps(saturatingProduct({shape.elementCount(), 10})));
   RandomBits result;
   TILEWRIGHT_ASSIGN(result.bits, Tensor::allocate(type, shape, context));
@@ -174,13 +174,14 @@ static std::array<uint64_t, 2> nextBits(RandomStream &stream) {
   return {words[0] | uint64_t(words[1]) << 32, words[2] | uint64_t(words[3]) << 32};
 }
 
-/// A number of [0, 1): a multiple of 2^-53.
+/// A number in [0, 1): a multiple of 2^-53.
 static double fraction(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 static Status checkParameters(const Tensor &a, const Tensor &b) {
   if (a.elementCount() != 1 || b.elementCount() != 1 || a.type() != b.type())
-    return Status(Error::interpretShape, concat("rng: takes two scalars of one type, got ",
-                                                a.typeString(), " and ", b.typeString()));
+    return Status(Error::interpretShape,
+                  concat("rng: operands must be two scalars of the same type, got ", a.typeString(),
+                         " and ", b.typeString()));
   return Status();
 }
 
@@ -190,7 +191,7 @@ Result<Tensor> randomUniform(const Tensor &a, const Tensor &b, const Shape &shap
   const ElementType type = a.type();
   if (numerics::isComplex(type))
     return Status(Error::operandType,
-                  concat("rng: has no uniform distribution of ", spelling(type)));
+                  concat("rng: the uniform distribution does not support ", spelling(type)));
   TILEWRIGHT_TRY(context.countSteps(saturatingProduct({shape.elementCount(), 10})));
   TILEWRIGHT_ASSIGN(Tensor result, Tensor::allocate(type, shape, context));
   const Scalar low = a.at(0), high = b.at(0);
@@ -198,7 +199,7 @@ Result<Tensor> randomUniform(const Tensor &a, const Tensor &b, const Shape &shap
     const uint64_t bits = nextBits(stream)[0];
     Scalar value = low;
     if (numerics::isReal(type)) {
-      // Weighted, because the difference may overflow where the ends do not.
+      // Interpolate with weights, because the difference of the ends may overflow.
       if (low.r < high.r) {
         const double part = fraction(bits);
         result.set(i, Scalar::ofReal(low.r * (1 - part) + high.r * part));
@@ -206,7 +207,7 @@ Result<Tensor> randomUniform(const Tensor &a, const Tensor &b, const Shape &shap
           value = result.at(i);
       }
     } else if (numerics::isSigned(type) ? low.i < high.i : low.u < high.u) {
-      // The high half of a product: biased by less than 2^-64 of the interval.
+      // The high half of a product is biased by less than 2^-64 of the interval.
       const uint64_t range = high.u - low.u;
       value.u = low.u + static_cast<uint64_t>((static_cast<unsigned __int128>(bits) * range) >> 64);
     }
@@ -221,11 +222,11 @@ Result<Tensor> randomNormal(const Tensor &mean, const Tensor &deviation, const S
   const ElementType type = mean.type();
   if (!numerics::isReal(type))
     return Status(Error::operandType,
-                  concat("rng: has no normal distribution of ", spelling(type)));
+                  concat("rng: the normal distribution does not support ", spelling(type)));
   TILEWRIGHT_TRY(context.countSteps(saturatingProduct({shape.elementCount(), 10})));
   TILEWRIGHT_ASSIGN(Tensor result, Tensor::allocate(type, shape, context));
   for (int64_t i = 0; i < shape.elementCount(); ++i) {
-    // Box and Muller; 1 - fraction keeps the logarithm finite.
+    // Box-Muller transform; 1 - fraction keeps the logarithm finite.
     auto [first, second] = nextBits(stream);
     const double radius = std::sqrt(-2 * std::log(1 - fraction(first)));
     const double normal = radius * std::cos(2 * std::numbers::pi * fraction(second));

@@ -11,17 +11,17 @@ Status checkReduction(std::string_view op, std::span<const Tensor> inputs,
   const size_t count = inputs.size();
   if (count == 0 || inits.size() != count)
     return Status(Error::interpretShape,
-                  concat(op, ": takes an init value for each of at least one input, got ",
-                         inits.size(), " for ", count));
+                  concat(op, ": must have at least one input, and one init value per input, got ",
+                         count, " inputs and ", inits.size(), " init values"));
   if (body.argumentTypes().size() != 2 * count || body.resultTypes().size() != count)
     return Status(Error::operandType,
-                  concat(op, ": the body of ", count, " inputs takes ", 2 * count,
-                         " arguments and gives ", count, " results, got ",
-                         body.argumentTypes().size(), " and ", body.resultTypes().size()));
+                  concat(op, ": the body for ", count, " inputs must have ", 2 * count,
+                         " arguments and ", count, " results, got ", body.argumentTypes().size(),
+                         " and ", body.resultTypes().size()));
   for (size_t i = 0; i < count; ++i) {
     if (inputs[i].shape() != inputs[0].shape())
       return Status(Error::interpretShape,
-                    concat(op, ": inputs must have one shape, got ", inputs[0].typeString(),
+                    concat(op, ": inputs must have the same shape, got ", inputs[0].typeString(),
                            " and ", inputs[i].typeString()));
     if (inits[i].elementCount() != 1)
       return Status(Error::interpretShape,
@@ -30,7 +30,7 @@ Status checkReduction(std::string_view op, std::span<const Tensor> inputs,
     if (body.argumentTypes()[i] != type || body.argumentTypes()[count + i] != type)
       return Status(Error::operandType,
                     concat(op, ": arguments ", i, " and ", count + i, " of the body must be ",
-                           spelling(type), " like its result, got ",
+                           spelling(type), ", the type of its result, got ",
                            spelling(body.argumentTypes()[i]), " and ",
                            spelling(body.argumentTypes()[count + i])));
   }
@@ -56,8 +56,8 @@ Result<std::vector<Tensor>> reduce(std::span<const Tensor> inputs, std::span<con
   TILEWRIGHT_TRY(
       context.countSteps(saturatingProduct({shape.elementCount() + 1, body.stepsPerCall()})));
 
-  // With the reduced dimensions last, each result is made from neighbours. They
-  // are taken in ascending order, whatever the order of their list.
+  // Move the reduced dimensions last, so that each result reduces contiguous elements. They are
+  // combined in ascending order of their index, whatever the order of the dimension list.
   const Dims kept = remaining(shape.rank(), dimensions);
   const Dims reduced = remaining(shape.rank(), kept);
   const Dims order = joined({kept, reduced});
@@ -76,7 +76,7 @@ Result<std::vector<Tensor>> reduce(std::span<const Tensor> inputs, std::span<con
     results.push_back(std::move(result));
   }
 
-  // Elements are read a piece at a time: piece[j * width + i] is input i.
+  // Read elements in chunks; piece[j * width + i] is element j of input i.
   constexpr int64_t pieceSize = 256;
   std::vector<Scalar> column(pieceSize), piece(pieceSize * width);
   TreeReduction tree(body);

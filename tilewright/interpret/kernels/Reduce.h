@@ -1,9 +1,10 @@
-// reduce, and the order in which every reduction here combines its elements.
+// reduce, and the order in which all reductions of the evaluator combine their elements.
 #ifndef TILEWRIGHT_INTERPRET_KERNELS_REDUCE_H
 #define TILEWRIGHT_INTERPRET_KERNELS_REDUCE_H
 
 #include "tilewright/interpret/ScalarFunction.h"
 #include "tilewright/interpret/kernels/Indexing.h"
+#include "tilewright/support/WorkLimit.h"
 
 namespace tilewright::interpret {
 
@@ -12,12 +13,11 @@ namespace tilewright::interpret {
 ///   body(init, tree)        tree of runs: ((run run) (run run)) run
 ///                           run of elements: ((a b) c) d …, up to 32
 ///
-/// Runs are combined in the order in which everybody else combines short
-/// sequences. The tree over them is balanced, because the error of a
-/// floating-point sum then grows with the logarithm of its length; the
-/// specification leaves the tree to us but not the order of its leaves, which
-/// is kept. The body decides the precision: each combination is rounded as it
-/// says. Takes memory for the logarithm of the length.
+/// The elements of a run are combined sequentially, as other implementations combine short
+/// sequences. The tree of runs is balanced, so that the error of a floating-point sum grows only
+/// with the logarithm of its length. The specification allows any tree, but requires the order of
+/// the leaves, which is kept. The body determines the precision: each combination is rounded to the
+/// body's result type. Memory is logarithmic in the length.
 ///
 ///   TreeReduction tree(body);
 ///   tree.start(inits);
@@ -25,10 +25,10 @@ namespace tilewright::interpret {
 ///   TILEWRIGHT_TRY(tree.finish());               // then tree.result()
 class TreeReduction {
 public:
-  /// A body of 2N arguments and N results.
+  /// The body must have 2N arguments and N results.
   explicit TreeReduction(const ScalarFunction &body)
       : call(body), width(body.resultTypes().size()), stack(width * (maxDepth + 1)) {
-    // Most bodies are one operation, which needs no registers.
+    // Most bodies are a single operation, which needs no registers.
     if (std::optional<ScalarOp> op = body.singleBinaryOp())
       single = operationFor(*op, body.argumentTypes()[0]);
   }
@@ -46,7 +46,9 @@ public:
     if (inRun < runLength)
       return Status();
     inRun = 0;
-    // Two trees of one size meet whenever a bit of the count carries over.
+    if (WorkLimit::mustStop())
+      return Status(Code::cancelled, "the work limit is reached");
+    // Merge two trees of equal size whenever a bit of the count carries over.
     for (uint64_t carry = ++runs; (carry & 1) == 0; carry >>= 1)
       TILEWRIGHT_TRY(combineTop());
     return Status();
@@ -64,8 +66,8 @@ private:
   static constexpr uint64_t runLength = 32;
   static constexpr size_t maxDepth = 65;
 
-  /// Replaces the top two entries by one. They lie side by side in memory as
-  /// the body expects its arguments, so nothing is copied.
+  /// Replaces the top two entries by their combination. They are adjacent in memory, in the order
+  /// of the body's arguments, so nothing is copied.
   Status combineTop() {
     Scalar *lhs = &stack[(depth - 2) * width];
     --depth;
@@ -83,19 +85,19 @@ private:
   uint64_t inRun = 0, runs = 0;
 };
 
-/// Checks what all reductions ask of their operands: as many inputs as inits and
-/// half as many as arguments of the body, inputs of one shape, scalar inits.
+/// Checks the common requirements of reductions: the number of inits equals that of inputs, the
+/// body has twice as many arguments, inputs have the same shape, and inits are scalars.
 ///  - interpretShape, operandType
 Status checkReduction(std::string_view op, std::span<const Tensor> inputs,
                       std::span<const Tensor> inits, const ScalarFunction &body);
 
-/// The init values as the body takes them.
+/// The init values in the body's types.
 Result<std::vector<Scalar>> initScalars(std::span<const Tensor> inits, const ScalarFunction &body,
                                         Context &context);
 
-/// Reduces all inputs together along `dimensions`. Results have the types of the
-/// body's results; inputs and inits are converted to them first.
-///  - interpretShape, operandType: operands and body do not fit together.
+/// Reduces all inputs together along `dimensions`. The results have the types of the body's
+/// results; inputs and inits are first converted to these types.
+///  - interpretShape, operandType: operands and body do not match.
 Result<std::vector<Tensor>> reduce(std::span<const Tensor> inputs, std::span<const Tensor> inits,
                                    std::span<const int64_t> dimensions, const ScalarFunction &body,
                                    Context &context);

@@ -33,8 +33,8 @@ TEST(Reduce, NothingReducesToTheInitValue) {
 }
 
 TEST(Reduce, LeavesKeepTheirOrder) {
-  // A body that is associative but not commutative: the later of two that are
-  // not zero. Any tree with its leaves in order gives the last one.
+  // An associative body that is not commutative: the later of two nonzero elements. Any tree with
+  // its leaves in order gives the last one.
   const ScalarFunction last({ElementType::i32, ElementType::i32}, {ElementType::i32},
                             [](const Scalar *arguments, Scalar *results) {
                               *results = arguments[1].i != 0 ? arguments[1] : arguments[0];
@@ -54,7 +54,7 @@ TEST(Reduce, LeavesKeepTheirOrder) {
 }
 
 TEST(Reduce, LongSumsInF32KeepTheirDigits) {
-  // One after another would stop at 2^24.
+  // Sequential summation would stop at 2^24.
   Context context;
   Tensor ones =
       *Tensor::filled(ElementType::f32, *Shape::create({1 << 25}), Scalar::ofReal(1), context);
@@ -109,11 +109,11 @@ TEST(Reduce, FailuresOfTheBodyAndOperandsThatDoNotFit) {
 
   Status status = reduce({&input, 1}, {&zero, 1}, Dims{1}, sum, context).takeStatus();
   EXPECT_EQ(status.error(), Error::interpretShape);
-  EXPECT_THAT(status.message(), HasSubstr("dimensions must lie in [0, 1)"));
+  EXPECT_THAT(status.message(), HasSubstr("dimensions must be in [0, 1)"));
   status = reduce({&input, 1}, {&input, 1}, Dims{0}, sum, context).takeStatus();
   EXPECT_THAT(status.message(), HasSubstr("init values must be scalars, got 2xf32"));
   const std::vector<Tensor> different = {input, zero}, inits = {zero, zero};
   status = reduce(different, inits, Dims{0}, sum, context).takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);
-  EXPECT_THAT(status.message(), HasSubstr("takes 4 arguments and gives 2 results, got 2 and 1"));
+  EXPECT_THAT(status.message(), HasSubstr("must have 4 arguments and 2 results, got 2 and 1"));
 }

@@ -10,7 +10,7 @@ static Result<Dims> allPositions(std::string_view op, const Shape &shape,
                                  std::span<const WindowDimension> window) {
   if (static_cast<int64_t>(window.size()) != shape.rank())
     return Status(Error::interpretShape, concat(op, ": the window has ", window.size(),
-                                                " dimensions, the operand ", shape.rank()));
+                                                " dimensions, but the operand has ", shape.rank()));
   Dims counts;
   for (int64_t dim = 0; dim < shape.rank(); ++dim) {
     TILEWRIGHT_ASSIGN(int64_t count,
@@ -20,7 +20,7 @@ static Result<Dims> allPositions(std::string_view op, const Shape &shape,
   return counts;
 }
 
-/// Elements that are looked at: positions times the size of the window.
+/// The number of elements visited: positions times the size of the window.
 static int64_t visits(std::span<const int64_t> counts, std::span<const WindowDimension> window) {
   Dims factors(counts.begin(), counts.end());
   for (const WindowDimension &dimension : window)
@@ -75,22 +75,22 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
       select.resultTypes()[0] != ElementType::pred || select.argumentTypes()[0] != operand.type() ||
       select.argumentTypes()[1] != operand.type())
     return Status(Error::operandType,
-                  concat("select_and_scatter: select takes two arguments of ",
-                         spelling(operand.type()), " like the operand and gives i1"));
+                  concat("select_and_scatter: select must take two arguments of ",
+                         spelling(operand.type()), ", the type of the operand, and return i1"));
   TILEWRIGHT_ASSIGN(Dims counts, allPositions("select_and_scatter", operand.shape(), window));
   TILEWRIGHT_ASSIGN(Shape expected, Shape::create(counts));
   if (source.shape() != expected)
-    return Status(Error::interpretShape,
-                  concat("select_and_scatter: source must have an element for each position of "
-                         "the window, which has ",
-                         expected.toString(), ", got ", source.shape().toString()));
+    return Status(
+        Error::interpretShape,
+        concat("select_and_scatter: source must have one element per window position, shape ",
+               expected.toString(), ", got ", source.shape().toString()));
   TILEWRIGHT_TRY(
       context.countSteps(saturatingProduct({visits(counts, window), select.stepsPerCall() + 1})));
 
   const ElementType type = scatter.resultTypes()[0];
   TILEWRIGHT_ASSIGN(Tensor updates, converted(source, type, context));
   TILEWRIGHT_ASSIGN(Tensor start, converted(init, type, context));
-  TILEWRIGHT_ASSIGN(Tensor result, Tensor::filled(type, operand.shape(), start.at(0), context));
+  TILEWRIGHT_ASSIGN(Tensor result, Tensor::copies(type, operand.shape(), start.data(), context));
   ScalarCall callSelect(select), callScatter(scatter);
   int64_t from = 0;
   for (WindowWalk walk(window, operand.shape(), counts); !walk.done(); walk.next(), ++from) {

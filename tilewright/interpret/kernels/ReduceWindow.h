@@ -7,19 +7,19 @@
 
 namespace tilewright::interpret {
 
-/// Reduces what lies under the window at each of its positions. Padding and the
-/// holes of a dilated input take no part: they would be init values, and how
-/// many of those a reduction meets is left open by the specification.
-///  - interpretShape, operandType: operands, window and body do not fit together.
+/// Reduces the elements under the window at each of its positions. Skips padding and the holes of a
+/// dilated input: they have the init value, and the specification does not define how many init
+/// values a reduction combines.
+///  - interpretShape, operandType: operands, window and body do not match.
 Result<std::vector<Tensor>> reduceWindow(std::span<const Tensor> inputs,
                                          std::span<const Tensor> inits,
                                          std::span<const WindowDimension> window,
                                          const ScalarFunction &body, Context &context);
 
-/// Adds each element of `source` with `scatter` to the element of the result at
-/// the place that `select` chose under the window of that source element. A
-/// window that covers no element of the operand chooses none.
-///  - interpretShape, operandType: as above.
+/// For each element of `source`, `select` chooses an element of the operand under the corresponding
+/// window, and `scatter` combines the source element with the result at that position. A window
+/// that covers no element of the operand has no effect.
+///  - interpretShape, operandType: as in reduceWindow().
 Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, const Tensor &init,
                                 std::span<const WindowDimension> window,
                                 const ScalarFunction &select, const ScalarFunction &scatter,

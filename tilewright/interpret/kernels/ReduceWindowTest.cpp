@@ -21,8 +21,8 @@ static Result<Tensor> sumWindow(const Tensor &input, std::vector<WindowDimension
   return results[0];
 }
 
-/// The specification's construction in one dimension of a matrix's two: pad with
-/// zeros and holes, then slice. Separable, so a matrix takes it twice.
+/// The specification's construction for one of a matrix's two dimensions: pad with zeros and holes,
+/// then slice. Separable, so a matrix needs it twice.
 static std::vector<double> windowSums(const std::vector<double> &row,
                                       const WindowDimension &window) {
   std::vector<double> padded;
@@ -115,7 +115,7 @@ TEST(ReduceWindow, WindowsThatDoNotFitAreRefused) {
   Tensor input = wholeNumbers(ElementType::f32, {4}, 1);
   Status status = sumWindow(input, {{2}, {2}}, context).takeStatus();
   EXPECT_EQ(status.error(), Error::interpretShape);
-  EXPECT_THAT(status.message(), HasSubstr("the window has 2 dimensions, the operand 1"));
+  EXPECT_THAT(status.message(), HasSubstr("the window has 2 dimensions, but the operand has 1"));
   EXPECT_THAT(sumWindow(input, {{2, 0}}, context).takeStatus().message(),
               HasSubstr("must be positive"));
   const int64_t huge = std::numeric_limits<int64_t>::max();
@@ -124,7 +124,8 @@ TEST(ReduceWindow, WindowsThatDoNotFitAreRefused) {
         WindowDimension{2, 1, 1, 1, huge, huge}, WindowDimension{2, 1, 1, 1, -huge, huge}})
     EXPECT_THAT(sumWindow(input, {window}, context).takeStatus().message(),
                 HasSubstr("does not fit in 62 bits"));
-  // A window over padding alone has 2^61 positions: too many steps, or bytes, but no crash.
+  // A window over padding alone has 2^61 positions: too many steps, or bytes, but it must not
+  // crash.
   EXPECT_EQ(
       sumWindow(input, {{1 << 20, 1, 1, 1, int64_t(1) << 58, 0}}, context).takeStatus().code(),
       Code::resourceExhausted);
@@ -161,8 +162,8 @@ TEST(SelectAndScatter, OperandsThatDoNotFitAreRefused) {
   const std::vector<WindowDimension> window = {{2, 2}};
   Status status = selectAndScatter(operand, operand, zero, window, ge, sum(), context).takeStatus();
   EXPECT_EQ(status.error(), Error::interpretShape);
-  EXPECT_THAT(status.message(), HasSubstr("position of the window, which has 2, got 4"));
+  EXPECT_THAT(status.message(), HasSubstr("one element per window position, shape 2, got 4"));
   status = selectAndScatter(operand, operand, zero, window, sum(), sum(), context).takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);
-  EXPECT_THAT(status.message(), HasSubstr("gives i1"));
+  EXPECT_THAT(status.message(), HasSubstr("return i1"));
 }

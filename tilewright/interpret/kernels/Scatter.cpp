@@ -12,23 +12,25 @@ static Status checkOperands(std::span<const Tensor> inputs, std::span<const Tens
                             const ScalarFunction &body) {
   const size_t count = inputs.size();
   if (count == 0 || updates.size() != count)
-    return Status(Error::interpretShape,
-                  concat("scatter: takes updates for each of at least one input, got ",
-                         updates.size(), " for ", count));
+    return Status(
+        Error::interpretShape,
+        concat("scatter: must have at least one input, and one update tensor per input, got ",
+               count, " inputs and ", updates.size(), " update tensors"));
   if (body.argumentTypes().size() != 2 * count || body.resultTypes().size() != count)
     return Status(Error::operandType,
-                  concat("scatter: the body of ", count, " inputs takes ", 2 * count,
-                         " arguments and gives ", count, " results, got ",
-                         body.argumentTypes().size(), " and ", body.resultTypes().size()));
+                  concat("scatter: the body for ", count, " inputs must have ", 2 * count,
+                         " arguments and ", count, " results, got ", body.argumentTypes().size(),
+                         " and ", body.resultTypes().size()));
   for (size_t i = 0; i < count; ++i) {
     if (inputs[i].shape() != inputs[0].shape() || updates[i].shape() != updates[0].shape())
-      return Status(Error::interpretShape,
-                    "scatter: inputs must have one shape, and updates must have one shape");
+      return Status(
+          Error::interpretShape,
+          "scatter: all inputs must have the same shape, and all updates must have the same shape");
     const ElementType type = body.resultTypes()[i];
     if (body.argumentTypes()[i] != type || body.argumentTypes()[count + i] != type)
       return Status(Error::operandType,
                     concat("scatter: arguments ", i, " and ", count + i, " of the body must be ",
-                           numerics::spelling(type), " like its result"));
+                           numerics::spelling(type), ", the type of its result"));
   }
   return Status();
 }
@@ -52,13 +54,14 @@ Result<std::vector<Tensor>> scatter(std::span<const Tensor> inputs, const Tensor
   const Dims windowSizes = pick(updateShape.dims(), dimensions.updateWindowDims);
   if (windowDims.size() != windowSizes.size())
     return Status(Error::interpretShape,
-                  concat("scatter: update_window_dims must name a dimension for each of the ",
-                         windowDims.size(), " of a window, got ", windowSizes.size()));
+                  concat("scatter: update_window_dims must have one entry for each of the ",
+                         windowDims.size(), " window dimensions, got ", windowSizes.size()));
   for (size_t i = 0; i < windowDims.size(); ++i)
     if (windowSizes[i] > shape[windowDims[i]])
-      return Status(Error::interpretShape, concat("scatter: the window of the updates has size ",
-                                                  windowSizes[i], " in dimension ", windowDims[i],
-                                                  ", where the input has ", shape[windowDims[i]]));
+      return Status(Error::interpretShape,
+                    concat("scatter: update window size ", windowSizes[i],
+                           " exceeds the size of input dimension ", windowDims[i], ", which is ",
+                           shape[windowDims[i]]));
   const Dims scatterDims = remaining(updateShape.rank(), dimensions.updateWindowDims);
   if (pick(updateShape.dims(), scatterDims) != starts.batchSizes())
     return Status(Error::interpretShape,
@@ -82,45 +85,42 @@ Result<std::vector<Tensor>> scatter(std::span<const Tensor> inputs, const Tensor
   const Dims scatterStrides = pick(updateStrides, scatterDims);
   const Dims windowStrides = pick(updateStrides, dimensions.updateWindowDims);
   const size_t windowRank = windowDims.size();
-  Dims place(windowRank, 0); // index within the window
+  Dims place(windowRank, 0);                        // index within the window
+  Dims sizes(static_cast<size_t>(shape.rank()), 1); // of the window, in each dimension of an input
+  for (size_t i = 0; i < windowRank; ++i)
+    sizes[static_cast<size_t>(windowDims[i])] = windowSizes[i];
   std::vector<Scalar> arguments(2 * width);
   ScalarCall call(update);
   for (; !starts.done() && updateShape.elementCount() > 0; starts.next()) {
     int64_t from = 0;
     for (size_t i = 0; i < scatterStrides.size(); ++i)
       from += starts.batchIndex()[i] * scatterStrides[i];
-    // Dimensions without a window are inside or outside for the whole window.
+    // Apply or skip the window as a whole.
     int64_t to = 0;
     bool inside = true;
-    for (int64_t dim : inserted) {
+    for (int64_t dim = 0; dim < shape.rank() && inside; ++dim) {
       const int64_t at = starts.start()[static_cast<size_t>(dim)];
-      inside &= at >= 0 && at < shape[dim];
-      to += inside ? at * strides[static_cast<size_t>(dim)] : 0;
+      // Subtract instead of add: `at` can be any int64, so a sum could overflow.
+      inside = at >= 0 && at <= shape[dim] - sizes[static_cast<size_t>(dim)];
+      if (inside)
+        to += at * strides[static_cast<size_t>(dim)];
     }
     if (!inside)
       continue;
     std::fill(place.begin(), place.end(), 0);
     for (bool more = true; more;) {
       int64_t target = to, source = from;
-      bool hits = true;
-      for (size_t i = 0; i < windowRank && hits; ++i) {
-        const auto dim = static_cast<size_t>(windowDims[i]);
-        const int64_t size = shape[windowDims[i]], start = starts.start()[dim];
-        // Compared before they are added: an index may be any int64.
-        hits = start >= -place[i] && start < size - place[i];
-        if (hits)
-          target += (start + place[i]) * strides[dim];
+      for (size_t i = 0; i < windowRank; ++i) {
+        target += place[i] * strides[static_cast<size_t>(windowDims[i])];
         source += place[i] * windowStrides[i];
       }
-      if (hits) {
-        for (size_t i = 0; i < width; ++i) {
-          arguments[i] = results[i].at(target);
-          arguments[width + i] = values[i].at(source);
-        }
-        TILEWRIGHT_TRY(call(arguments.data(), arguments.data()));
-        for (size_t i = 0; i < width; ++i)
-          results[i].set(target, arguments[i]);
+      for (size_t i = 0; i < width; ++i) {
+        arguments[i] = results[i].at(target);
+        arguments[width + i] = values[i].at(source);
       }
+      TILEWRIGHT_TRY(call(arguments.data(), arguments.data()));
+      for (size_t i = 0; i < width; ++i)
+        results[i].set(target, arguments[i]);
       more = false;
       for (size_t i = windowRank; i-- > 0 && !more;) {
         more = ++place[i] < windowSizes[i];

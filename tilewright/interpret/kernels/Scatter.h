@@ -7,7 +7,7 @@
 
 namespace tilewright::interpret {
 
-/// Dimension numbers of scatter, as the op lists them.
+/// Dimension numbers of scatter, in the order in which the op lists them.
 struct ScatterDimensions {
   Dims updateWindowDims;
   Dims insertedWindowDims;
@@ -17,12 +17,11 @@ struct ScatterDimensions {
   int64_t indexVectorDim = 0;
 };
 
-/// The inputs with `update(element, update)` in place of each element that an
-/// update points at. Updates are applied in the order of their index vectors,
-/// those of one window in row-major order; one that points outside is skipped.
-/// (XLA skips the whole window then; the specification decides by element.)
-/// Results have the types of the body's results.
-///  - interpretShape, operandType: operands, dimension numbers and body do not fit.
+/// Returns the inputs with each element that an update refers to replaced by `update(element,
+/// update)`. Applies updates in the order of their index vectors, and those of one window in
+/// row-major order. Skips a window that is partly out of bounds as a whole (see
+/// docs/design/out-of-bounds.md). The results have the types of the body's results.
+///  - interpretShape, operandType: operands, dimension numbers and body do not match.
 Result<std::vector<Tensor>> scatter(std::span<const Tensor> inputs, const Tensor &scatterIndices,
                                     std::span<const Tensor> updates,
                                     const ScatterDimensions &dimensions,

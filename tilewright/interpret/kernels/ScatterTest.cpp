@@ -14,7 +14,8 @@ static bool contains(const Dims &dims, int64_t dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
-/// The specification's definition with `add`, one update at a time.
+/// The specification's definition with `add`, one update at a time, except that a window that is
+/// partly out of bounds is skipped as a whole.
 static std::vector<double> definition(const Tensor &input, const Tensor &indices,
                                       const Tensor &updates, const ScatterDimensions &dims) {
   std::vector<double> result = valuesOf(input);
@@ -41,15 +42,17 @@ static std::vector<double> definition(const Tensor &input, const Tensor &indices
           scatterIndex[static_cast<size_t>(s - (s < dims.indexVectorDim ? 0 : 1))];
     }
     size_t next = 0;
-    for (int64_t d = 0; d < input.rank(); ++d)
-      if (!contains(dims.insertedWindowDims, d) && !contains(dims.inputBatchingDims, d))
-        place[static_cast<size_t>(d)] += windowIndex[next++];
     int64_t offset = 0;
     bool inside = true;
     for (int64_t d = 0; d < input.rank(); ++d) {
-      inside &=
-          place[static_cast<size_t>(d)] >= 0 && place[static_cast<size_t>(d)] < input.shape()[d];
-      offset = offset * input.shape()[d] + place[static_cast<size_t>(d)];
+      int64_t within = 0, size = 1;
+      if (!contains(dims.insertedWindowDims, d) && !contains(dims.inputBatchingDims, d)) {
+        size = updates.shape()[dims.updateWindowDims[next]];
+        within = windowIndex[next++];
+      }
+      const int64_t start = place[static_cast<size_t>(d)];
+      inside &= start >= 0 && start + size <= input.shape()[d];
+      offset = offset * input.shape()[d] + start + within;
     }
     if (inside)
       result[static_cast<size_t>(offset)] += values[static_cast<size_t>(walk.offset())];
@@ -102,6 +105,17 @@ TEST(Scatter, LaterUpdatesWinAndTheInputStays) {
   EXPECT_EQ(input.toString(), "[1, 2, 3]");
 }
 
+TEST(Scatter, AWindowPartlyOutsideIsLeftOutAsAWhole) {
+  Context context;
+  const ScalarFunction sum = ScalarFunction::single(ScalarOp::add, ElementType::f32);
+  Tensor input = tensorOf(ElementType::f32, {5}, {0, 0, 0, 0, 0}),
+         updates = tensorOf(ElementType::f32, {4, 3}, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
+  Tensor indices = tensorOf(ElementType::i32, {4, 1}, {3, -1, 2, 0});
+  const ScatterDimensions dims{{1}, {}, {}, {}, {0}, 1};
+  EXPECT_EQ((*scatter({&input, 1}, indices, {&updates, 1}, dims, sum, context))[0].toString(),
+            "[4, 4, 7, 3, 3]");
+}
+
 TEST(Scatter, ExtremeIndicesPointOutside) {
   Context context;
   const ScalarFunction sum = ScalarFunction::single(ScalarOp::add, ElementType::f32);
@@ -147,15 +161,15 @@ TEST(Scatter, WhatDoesNotFitIsRefused) {
     return status.message();
   };
   EXPECT_THAT(failure({4, 4}, {{1}, {0}, {}, {}, {0}, 1}),
-              HasSubstr("size 4 in dimension 1, where the input has 3"));
+              HasSubstr("size 4 exceeds the size of input dimension 1, which is 3"));
   EXPECT_THAT(failure({5, 3}, {{1}, {0}, {}, {}, {0}, 1}),
               HasSubstr("each of the [4] index vectors, got [5]"));
   EXPECT_THAT(failure({4, 3}, {{1}, {}, {}, {}, {0}, 1}),
-              HasSubstr("each of the 2 of a window, got 1"));
+              HasSubstr("each of the 2 window dimensions, got 1"));
   const ScalarFunction other = ScalarFunction::single(ScalarOp::compareEq, ElementType::f32);
   Status status =
       scatter({&input, 1}, indices, {&input, 1}, {{1}, {0}, {}, {}, {0}, 1}, other, context)
           .takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);
-  EXPECT_THAT(status.message(), HasSubstr("must be i1 like its result"));
+  EXPECT_THAT(status.message(), HasSubstr("must be i1, the type of its result"));
 }

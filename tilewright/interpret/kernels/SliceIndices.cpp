@@ -12,9 +12,8 @@ Result<SliceIndices> SliceIndices::create(std::string_view op, const Shape &oper
     return Status(Error::operandType, concat(op, ": indices must be integers, got ",
                                              numerics::spelling(indices.type())));
   if (dimensions.indexVectorDim < 0 || dimensions.indexVectorDim > rank)
-    return Status(Error::interpretShape,
-                  concat(op, ": index_vector_dim must lie in [0, ", rank,
-                         "], the rank of the indices, got ", dimensions.indexVectorDim));
+    return Status(Error::interpretShape, concat(op, ": index_vector_dim must be in [0, ", rank,
+                                                "], got ", dimensions.indexVectorDim));
   const bool hasVector = dimensions.indexVectorDim < rank;
   const int64_t vectorSize = hasVector ? indices.shape()[dimensions.indexVectorDim] : 1;
   if (vectorSize != static_cast<int64_t>(dimensions.slicedDims.size()))
@@ -27,10 +26,11 @@ Result<SliceIndices> SliceIndices::create(std::string_view op, const Shape &oper
   TILEWRIGHT_TRY(
       checkDims(op, "batching dimensions of the indices", dimensions.indicesBatchingDims, rank));
   if (dimensions.operandBatchingDims.size() != dimensions.indicesBatchingDims.size())
-    return Status(Error::interpretShape,
-                  concat(op, ": operand and indices must have as many batching dimensions, got ",
-                         dimensions.operandBatchingDims.size(), " and ",
-                         dimensions.indicesBatchingDims.size()));
+    return Status(
+        Error::interpretShape,
+        concat(op, ": operand and indices must have the same number of batching dimensions, got ",
+               dimensions.operandBatchingDims.size(), " and ",
+               dimensions.indicesBatchingDims.size()));
   for (size_t i = 0; i < dimensions.operandBatchingDims.size(); ++i) {
     const int64_t indicesDim = dimensions.indicesBatchingDims[i];
     if (indicesDim == dimensions.indexVectorDim)

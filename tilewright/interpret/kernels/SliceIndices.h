@@ -1,4 +1,4 @@
-// Where the slices of a gather or scatter begin.
+// The start positions of the slices of a gather or scatter.
 #ifndef TILEWRIGHT_INTERPRET_KERNELS_SLICEINDICES_H
 #define TILEWRIGHT_INTERPRET_KERNELS_SLICEINDICES_H
 
@@ -6,29 +6,30 @@
 
 namespace tilewright::interpret {
 
-/// The part of the dimension numbers that gather and scatter share. `operand` is
-/// the tensor that is sliced, `indices` the one that says where.
+/// The part of the dimension numbers that gather and scatter share. `operand` is the sliced tensor,
+/// `indices` contains the start positions.
 struct SliceIndexDimensions {
   Dims slicedDims;          // dimension of the operand for each entry of an index vector
-  Dims operandBatchingDims; // dimensions that are looked at together …
+  Dims operandBatchingDims; // batch dimensions …
   Dims indicesBatchingDims; // … in operand and indices
   int64_t indexVectorDim = 0;
 };
 
-/// Visits the index vectors of `indices` in row-major order and gives, for each,
-/// the place in the operand where its slice begins.
+/// Visits the index vectors of `indices` in row-major order and computes the start position of each
+/// slice in the operand.
 ///
-///   TILEWRIGHT_ASSIGN(SliceIndices starts, SliceIndices::create("gather", operand, indices,
-///   dims)); for (; !starts.done(); starts.next())
+///   TILEWRIGHT_ASSIGN(SliceIndices starts,
+///                     SliceIndices::create("gather", operand, indices, dims));
+///   for (; !starts.done(); starts.next())
 ///     … starts.start() …             // may lie outside the operand
 class SliceIndices {
 public:
-  /// - interpretShape: dimension numbers do not fit the shapes.
-  /// - operandType: the indices are not integers.
+  ///  - interpretShape: dimension numbers do not match the shapes.
+  ///  - operandType: the indices are not integers.
   static Result<SliceIndices> create(std::string_view op, const Shape &operand,
                                      const Tensor &indices, const SliceIndexDimensions &dimensions);
 
-  /// Sizes of the indices without the index vector's dimension.
+  /// Sizes of the indices tensor without the index vector's dimension.
   const Dims &batchSizes() const { return sizes; }
 
   bool done() const { return walk.done(); }
@@ -37,9 +38,9 @@ public:
     if (!done())
       load();
   }
-  /// The position within the batch, one number for each of batchSizes().
+  /// The index within the batch, one number for each of batchSizes().
   std::span<const int64_t> batchIndex() const { return walk.index(); }
-  /// The index of the first element of the slice, for all dimensions of the operand.
+  /// The index of the slice's first element in the operand, one number per dimension.
   std::span<const int64_t> start() const { return first; }
 
 private:

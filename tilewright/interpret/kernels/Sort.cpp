@@ -11,30 +11,30 @@ namespace tilewright::interpret {
 
 static Status checkOperands(std::span<const Tensor> inputs, const ScalarFunction &comparator) {
   if (inputs.empty())
-    return Status(Error::interpretShape, "sort: takes at least one input");
+    return Status(Error::interpretShape, "sort: must have at least one input");
   if (comparator.argumentTypes().size() != 2 * inputs.size() ||
       comparator.resultTypes().size() != 1 || comparator.resultTypes()[0] != ElementType::pred)
     return Status(Error::operandType,
-                  concat("sort: the comparator of ", inputs.size(), " inputs takes ",
-                         2 * inputs.size(), " arguments and gives an i1"));
+                  concat("sort: the comparator for ", inputs.size(), " inputs must take ",
+                         2 * inputs.size(), " arguments and return an i1"));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].shape() != inputs[0].shape())
       return Status(Error::interpretShape,
-                    concat("sort: inputs must have one shape, got ", inputs[0].typeString(),
+                    concat("sort: inputs must have the same shape, got ", inputs[0].typeString(),
                            " and ", inputs[i].typeString()));
     if (comparator.argumentTypes()[2 * i] != inputs[i].type() ||
         comparator.argumentTypes()[2 * i + 1] != inputs[i].type())
-      return Status(Error::operandType, concat("sort: arguments ", 2 * i, " and ", 2 * i + 1,
-                                               " of the comparator must be ",
-                                               spelling(inputs[i].type()), " like input ", i));
+      return Status(Error::operandType,
+                    concat("sort: arguments ", 2 * i, " and ", 2 * i + 1,
+                           " of the comparator must be ", spelling(inputs[i].type()),
+                           ", the type of input ", i));
   }
   return Status();
 }
 
 namespace {
-/// Sorts the numbers of a slice's elements. A merge sort of our own, because
-/// the standard ones may run out of bounds if the comparator contradicts itself,
-/// and because the comparator can fail.
+/// Sorts the element numbers of a slice. Implements merge sort itself, because std::sort may read
+/// out of bounds if the comparator is inconsistent, and because the comparator can fail.
 class SliceSorter {
 public:
   SliceSorter(const ScalarFunction &comparator, size_t width, int64_t length)
@@ -49,7 +49,7 @@ public:
     return values[static_cast<size_t>(position) * width + input];
   }
 
-  /// After this, order()[i] is the number of the element that comes i-th.
+  /// After this call, order()[i] is the number of the i-th element in sorted order.
   Status sort() {
     std::iota(order.begin(), order.end(), 0);
     const auto length = static_cast<int64_t>(order.size());
@@ -68,7 +68,7 @@ private:
     int64_t left = begin, right = middle;
     for (int64_t to = begin; to < end; ++to) {
       bool takeRight = left == middle;
-      // The right one goes first only if it is truly less: stable.
+      // Take the right element only if it is strictly less, so that the sort is stable.
       if (left < middle && right < end)
         TILEWRIGHT_TRY(
             less(order[static_cast<size_t>(right)], order[static_cast<size_t>(left)], takeRight));
@@ -93,7 +93,7 @@ private:
   }
 
   ScalarCall call;
-  Operation single = nullptr; // the comparator, if it is one operation
+  Operation single = nullptr; // the comparator, if it is a single operation
   size_t width;
   std::vector<Scalar> values, arguments;
   std::vector<int64_t> order, other;
@@ -105,7 +105,7 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   TILEWRIGHT_TRY(checkOperands(inputs, comparator));
   const Shape &shape = inputs[0].shape();
   const int64_t dim = dimension < 0 ? dimension + shape.rank() : dimension;
-  // A scalar is sorted; there is no dimension to name.
+  // A scalar has no dimension to sort along, so this is a no-op.
   if (shape.rank() == 0 && (dimension == 0 || dimension == -1))
     return std::vector<Tensor>(inputs.begin(), inputs.end());
   TILEWRIGHT_TRY(checkDims("sort", "dimension", Dims{dim}, shape.rank()));
@@ -116,7 +116,7 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   TILEWRIGHT_TRY(context.countSteps(
       saturatingProduct({shape.elementCount(), levels, comparator.stepsPerCall()})));
   const size_t width = inputs.size();
-  // What the sorter keeps of one slice.
+  // Counts the sorter's memory for one slice against the budget.
   TILEWRIGHT_ASSIGN(auto reserved,
                     context.allocate(saturatingProduct(
                         {length, static_cast<int64_t>(width * sizeof(Scalar) + 16)})));
@@ -136,7 +136,7 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
       for (int64_t j = 0; j < length; ++j)
         sorter.value(j, i) = inputs[i].at(walk.offset() + j * stride);
     TILEWRIGHT_TRY(sorter.sort());
-    // Bytes are moved rather than values, so that NaNs keep theirs.
+    // Move bytes instead of values to preserve NaN payloads.
     for (size_t i = 0; i < width; ++i) {
       const auto bytes = static_cast<int64_t>(inputs[i].elementBytes());
       std::byte *to = results[i].mutableData() + walk.offset() * bytes;

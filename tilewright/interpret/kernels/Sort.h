@@ -7,11 +7,11 @@
 
 namespace tilewright::interpret {
 
-/// Sorts the slices of all inputs along `dimension` together: `comparator`
-/// takes (lhs of input 0, rhs of input 0, lhs of input 1, …) and says whether
-/// lhs comes first. Always stable. A comparator that contradicts itself gives
-/// some permutation. A negative dimension counts from the last.
-///  - interpretShape, operandType: inputs and comparator do not fit.
+/// Sorts the slices of all inputs along `dimension` together: `comparator` takes (lhs of input 0,
+/// rhs of input 0, lhs of input 1, …) and returns whether lhs comes first. Always stable. An
+/// inconsistent comparator gives an unspecified permutation. A negative dimension counts from the
+/// last.
+///  - interpretShape, operandType: inputs and comparator do not match.
 Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimension,
                                  const ScalarFunction &comparator, Context &context);
 

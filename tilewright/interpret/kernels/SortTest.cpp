@@ -39,7 +39,7 @@ TEST(Sort, AgreesWithTheStandardLibraryAlongAnyDimension) {
           for (int64_t b = 0; b < length; ++b)
             order.push_back((a * length + b) * 3 + c);
           const std::vector<int64_t> places = order;
-          // Equal keys stay in the order of their places: stable.
+          // Equal keys keep their order: stable.
           std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
             return std::pair(before[static_cast<size_t>(x)], x) <
                    std::pair(before[static_cast<size_t>(y)], y);
@@ -99,10 +99,10 @@ TEST(Sort, WhatDoesNotFitIsRefused) {
          whole = wholeNumbers(ElementType::i32, {3}, 1);
   Status status = sort({&input, 1}, 1, less, context).takeStatus();
   EXPECT_EQ(status.error(), Error::interpretShape);
-  EXPECT_THAT(status.message(), HasSubstr("dimension must lie in [0, 1)"));
+  EXPECT_THAT(status.message(), HasSubstr("dimension must be in [0, 1)"));
   status = sort({&whole, 1}, 0, less, context).takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);
-  EXPECT_THAT(status.message(), HasSubstr("must be i32 like input 0"));
+  EXPECT_THAT(status.message(), HasSubstr("must be i32, the type of input 0"));
   const ScalarFunction failing(
       {ElementType::f32, ElementType::f32}, {ElementType::pred},
       [](const Scalar *, Scalar *) { return Status(Code::internal, "comparator"); });

@@ -11,7 +11,8 @@ struct Axis {
 };
 } // namespace
 
-/// Copies `size` elements of `bytes` each; a fixed size makes each copy one move.
+/// Copies `size` elements of `bytes` bytes each; with a compile-time size, each copy is a single
+/// move.
 template <size_t bytes>
 static void copyRow(int64_t size, const std::byte *from, int64_t source, std::byte *to,
                     int64_t target) {
@@ -41,8 +42,8 @@ static void copyRow(const Axis &axis, const std::byte *from, std::byte *to, size
 void copyStrided(const std::vector<int64_t> &dims, const std::byte *from, const StridedBox &source,
                  std::byte *to, const StridedBox &target, size_t elementBytes) {
   const auto bytes = static_cast<int64_t>(elementBytes);
-  // Neighbouring dimensions that both sides step through evenly become one, so
-  // that the inner loop is as long as it can be.
+  // Merge adjacent dimensions that are contiguous in source and target, so that the inner loop is
+  // as long as possible.
   std::vector<Axis> axes;
   for (size_t dim = 0; dim < dims.size(); ++dim) {
     if (dims[dim] == 0)

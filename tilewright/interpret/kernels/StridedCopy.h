@@ -1,4 +1,4 @@
-// The one loop under all data movement.
+// The strided copy loop that implements all data movement.
 #ifndef TILEWRIGHT_INTERPRET_KERNELS_STRIDEDCOPY_H
 #define TILEWRIGHT_INTERPRET_KERNELS_STRIDEDCOPY_H
 
@@ -8,15 +8,15 @@
 
 namespace tilewright::interpret {
 
-/// A box of elements in somebody's memory. Strides are in elements, may be
-/// zero (an element repeated) or negative (a dimension reversed).
+/// A strided box of elements in memory. Strides are in elements, and may be zero (an element is
+/// repeated) or negative (a dimension is reversed).
 struct StridedBox {
   int64_t offset = 0;
   std::vector<int64_t> strides;
 };
 
-/// Copies the element at each index of `dims` from where `source` puts it to
-/// where `target` puts it.
+/// Copies the element at each index of `dims` from its position in `source` to its position in
+/// `target`.
 void copyStrided(const std::vector<int64_t> &dims, const std::byte *from, const StridedBox &source,
                  std::byte *to, const StridedBox &target, size_t elementBytes);
 

@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_INTERPRET_KERNELS_TESTTENSORS_H
 #define TILEWRIGHT_INTERPRET_KERNELS_TESTTENSORS_H
 
+#include "tilewright/interpret/ScalarOperations.h"
 #include "tilewright/interpret/Tensor.h"
-#include "tilewright/interpret/scalar/Operations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,8 +26,7 @@ inline Tensor tensorOf(ElementType type, std::initializer_list<int64_t> dims,
   return tensor;
 }
 
-/// A tensor of small whole numbers, exact in every type but the narrowest, that
-/// are the same in every run.
+/// A tensor of small integers, exact in every type but the narrowest, the same in every run.
 inline Tensor wholeNumbers(ElementType type, const std::vector<int64_t> &dims, uint32_t seed,
                            int64_t lowest = -4, int64_t highest = 4) {
   Context context;

@@ -6,7 +6,7 @@
 
 namespace tilewright::interpret {
 
-/// (size - 1) * dilation + 1, or 0 for size 0; nothing if that overflows.
+/// (size - 1) * dilation + 1, or 0 for size 0; nullopt on overflow.
 static std::optional<int64_t> dilated(int64_t size, int64_t dilation) {
   int64_t extent;
   if (size == 0)
@@ -22,11 +22,11 @@ Result<int64_t> windowPositions(std::string_view op, int64_t inputSize,
   if (window.size < 0 || window.stride < 1 || window.baseDilation < 1 || window.windowDilation < 1)
     return Status(Error::interpretShape,
                   concat(op,
-                         ": window strides and dilations must be positive and sizes not "
+                         ": window strides and dilations must be positive, and sizes must not be "
                          "negative, got size ",
                          window.size, ", stride ", window.stride, ", base dilation ",
                          window.baseDilation, ", window dilation ", window.windowDilation));
-  // Sizes stay below 2^62, so that positions can be computed without checks.
+  // Sizes stay below 2^62, so that positions can be computed without overflow checks.
   constexpr int64_t largest = int64_t(1) << 62;
   const std::optional<int64_t> base = dilated(inputSize, window.baseDilation);
   const std::optional<int64_t> extent = dilated(window.size, window.windowDilation);
@@ -66,7 +66,7 @@ WindowWalk::WindowWalk(std::span<const WindowDimension> window, const Shape &inp
       counts(positions.begin(), positions.end()), current(positions.size(), 0),
       taps(positions.size()), choice(positions.size(), 0) {
   for (size_t dim = counts.size(); dim-- > 0;) {
-    // A window larger than int64 has no position, so its strides are not used.
+    // A window whose size overflows int64 has no position, so its strides are not used.
     if (dim + 1 < counts.size())
       windowStrides[dim] = saturatingProduct({windowStrides[dim + 1], window[dim + 1].size});
     finished |= counts[dim] == 0;

@@ -1,4 +1,4 @@
-// Windows that slide over a tensor: reduce_window, select_and_scatter, convolution.
+// Sliding windows: reduce_window, select_and_scatter, convolution.
 #ifndef TILEWRIGHT_INTERPRET_KERNELS_WINDOW_H
 #define TILEWRIGHT_INTERPRET_KERNELS_WINDOW_H
 
@@ -10,25 +10,25 @@ namespace tilewright::interpret {
 struct WindowDimension {
   int64_t size = 1;
   int64_t stride = 1;
-  int64_t baseDilation = 1;        // distance of neighbouring elements of the input
-  int64_t windowDilation = 1;      // distance of neighbouring elements of the window
-  int64_t padLow = 0, padHigh = 0; // negative padding cuts off
-  bool reversed = false;           // the window's elements lie in descending order
+  int64_t baseDilation = 1;        // distance of adjacent elements of the input
+  int64_t windowDilation = 1;      // distance of adjacent elements of the window
+  int64_t padLow = 0, padHigh = 0; // negative padding crops
+  bool reversed = false;           // the window's elements are in descending order
 };
 
-/// An element of the window that lies on an element of the input, rather than
-/// on padding or between dilated elements.
+/// An element of the window that lies on an element of the input, not on padding or between dilated
+/// elements.
 struct Tap {
   int64_t window, input;
 };
 
-/// How many positions a window has on a dimension of `inputSize`.
-///  - interpretShape: a size is negative, a stride or dilation not positive, or sizes overflow.
+/// The number of positions of a window along a dimension of `inputSize` elements.
+///  - interpretShape: a size is negative, a stride or dilation is not positive, or sizes overflow.
 Result<int64_t> windowPositions(std::string_view op, int64_t inputSize,
                                 const WindowDimension &window);
 
-/// Replaces `taps` by those of position `position`, ascending in the input. A window
-/// in several dimensions has the product of its dimensions' taps.
+/// Sets `taps` to the taps at position `position`, in ascending order of the input. The taps of a
+/// multi-dimensional window are the product of those of its dimensions.
 void tapsAt(int64_t position, int64_t inputSize, const WindowDimension &window,
             std::vector<Tap> &taps);
 
@@ -45,8 +45,8 @@ public:
   void next();
   std::span<const int64_t> position() const { return current; }
 
-  /// Calls `visit` with every element under the window until it fails: its
-  /// offset in the input, in row-major order, and in the window.
+  /// Calls `visit` for every element under the window until it fails, in row-major order, with the
+  /// element's offsets in the input and in the window.
   template <typename Visit> Status forEachTap(Visit &&visit) {
     int64_t input = 0, inWindow = 0;
     for (size_t dim = 0; dim < taps.size(); ++dim) {

@@ -74,7 +74,7 @@ XLA_FFI_DataType toDataType(ElementType type) {
 Attributes::Attributes(const std::vector<Attribute> &attributes) : attrs(fill(attributes)) {}
 
 XLA_FFI_Attrs Attributes::fill(const std::vector<Attribute> &attributes) {
-  // Handlers find an attribute by its place in the order of names.
+  // Handlers look up attributes by their position in the sorted list of names.
   std::vector<const Attribute *> sorted;
   for (const Attribute &attribute : attributes)
     sorted.push_back(&attribute);

@@ -13,7 +13,8 @@ namespace {
 
 using artifact::TensorType;
 
-/// XLA keeps two or four elements of these in a byte, first the low bits; we keep one.
+/// Whether XLA packs several elements of this type into a byte, low bits first; we store one
+/// element per byte.
 bool isPacked(const TensorType &type) {
   unsigned bits = numerics::bitWidth(type.element);
   return bits == 2 || bits == 4;
@@ -33,7 +34,7 @@ size_t byteCount(const TensorType &type) {
 void pack(const TensorType &type, const void *from, std::vector<std::byte> &to) {
   unsigned bits = numerics::bitWidth(type.element), perByte = 8 / bits;
   size_t count = elementCount(type);
-  to.assign(count + 1, std::byte(0)); // handlers may assume a byte for each element
+  to.assign(count + 1, std::byte(0)); // handlers may assume one byte for each element
   auto *elements = static_cast<const std::byte *>(from);
   for (size_t i = 0; i < count; ++i)
     to[i / perByte] |= (elements[i] & std::byte((1u << bits) - 1)) << (bits * (i % perByte));
@@ -46,11 +47,11 @@ void unpack(const TensorType &type, const void *from, std::byte *elements) {
     elements[i] = (bytes[i / perByte] >> (bits * (i % perByte))) & std::byte((1u << bits) - 1);
 }
 
-/// Buffers with the pointers that the frame wants.
-template <typename Side> struct Buffers {
-  Buffers(std::span<const Side> sides, std::span<void *const> data) {
-    for (size_t i = 0; i < sides.size(); ++i) {
-      const TensorType &type = sides[i].type;
+/// The buffers of a call frame and the list of pointers to them.
+template <typename Description> struct Buffers {
+  Buffers(std::span<const Description> descriptions, std::span<void *const> data) {
+    for (size_t i = 0; i < descriptions.size(); ++i) {
+      const TensorType &type = descriptions[i].type;
       XLA_FFI_Buffer buffer = {};
       buffer.struct_size = XLA_FFI_Buffer_STRUCT_SIZE;
       buffer.dtype = toDataType(type.element);
@@ -66,7 +67,7 @@ template <typename Side> struct Buffers {
   std::vector<void *> pointers;
 };
 
-/// Between our order and the handler's.
+/// Copies a buffer between two dimension orders, ours and the handler's.
 void reorder(const TensorType &type, const std::vector<int64_t> &fromOrder, const void *from,
              const std::vector<int64_t> &toOrder, void *to, ThreadPool *pool) {
   size_t bytes = numerics::storageBytes(type.element);
@@ -78,11 +79,12 @@ void reorder(const TensorType &type, const std::vector<int64_t> &fromOrder, cons
 
 } // namespace
 
-bool Call::Side::needsCopy() const { return isPacked(type) || !order.empty(); }
+bool Call::HandlerBuffer::needsCopy() const { return isPacked(type) || !order.empty(); }
 
-Result<std::vector<Call::Side>> Call::sidesOf(std::vector<TensorType> types,
-                                              const std::vector<artifact::Attribute> &attributes,
-                                              std::string_view layouts) {
+Result<std::vector<Call::HandlerBuffer>>
+Call::describeBuffers(std::vector<TensorType> types,
+                      const std::vector<artifact::Attribute> &attributes,
+                      std::string_view layouts) {
   std::vector<int64_t> orders;
   for (const artifact::Attribute &attribute : attributes)
     if (auto *value = std::get_if<artifact::Elements>(&attribute.value);
@@ -90,44 +92,48 @@ Result<std::vector<Call::Side>> Call::sidesOf(std::vector<TensorType> types,
       orders.resize(value->bytes.size() / sizeof(int64_t));
       std::memcpy(orders.data(), value->bytes.data(), orders.size() * sizeof(int64_t));
     }
-  std::vector<Side> sides;
+  std::vector<HandlerBuffer> buffers;
   size_t next = 0;
   for (TensorType &type : types) {
     size_t rank = type.dims.size();
-    Side side = {std::move(type), {}};
+    HandlerBuffer buffer = {std::move(type), {}};
     if (!orders.empty()) {
       if (orders.size() - next < rank)
-        return Status(Error::handlerInvalid, "the layouts of a custom call do not fit its buffers");
-      side.order.assign(orders.begin() + static_cast<ptrdiff_t>(next),
-                        orders.begin() + static_cast<ptrdiff_t>(next + rank));
+        return Status(
+            Error::handlerInvalid,
+            "the layouts of a custom call must have one entry for each dimension of its buffers");
+      buffer.order.assign(orders.begin() + static_cast<ptrdiff_t>(next),
+                          orders.begin() + static_cast<ptrdiff_t>(next + rank));
       next += rank;
-      std::vector<int64_t> sorted = side.order;
+      std::vector<int64_t> sorted = buffer.order;
       std::sort(sorted.begin(), sorted.end(), std::greater<>());
       if (sorted != rowMajor(rank))
-        return Status(Error::handlerInvalid, "a layout of a custom call is not a permutation");
-      if (side.order == sorted)
-        side.order.clear();
+        return Status(
+            Error::handlerInvalid,
+            "each layout of a custom call must be a permutation of the buffer's dimensions");
+      if (buffer.order == sorted)
+        buffer.order.clear();
     }
-    sides.push_back(std::move(side));
+    buffers.push_back(std::move(buffer));
   }
-  return sides;
+  return buffers;
 }
 
 Call::Call(std::string target, const XLA_FFI_Handler_Bundle &handlers,
-           const std::vector<artifact::Attribute> &attributes, std::vector<Side> operands,
-           std::vector<Side> results)
+           const std::vector<artifact::Attribute> &attributes, std::vector<HandlerBuffer> operands,
+           std::vector<HandlerBuffer> results)
     : target(std::move(target)), handlers(handlers), attributes(attributes),
-      operandSides(std::move(operands)), resultSides(std::move(results)) {}
+      operandBuffers(std::move(operands)), resultBuffers(std::move(results)) {}
 
 Result<std::unique_ptr<Call>> Call::create(std::string target,
                                            const XLA_FFI_Handler_Bundle &handlers,
                                            const std::vector<artifact::Attribute> &attributes,
                                            std::vector<TensorType> operands,
                                            std::vector<TensorType> results) {
-  TILEWRIGHT_ASSIGN(std::vector<Side> inputs,
-                    sidesOf(std::move(operands), attributes, operandLayouts));
-  TILEWRIGHT_ASSIGN(std::vector<Side> outputs,
-                    sidesOf(std::move(results), attributes, resultLayouts));
+  TILEWRIGHT_ASSIGN(std::vector<HandlerBuffer> inputs,
+                    describeBuffers(std::move(operands), attributes, operandLayouts));
+  TILEWRIGHT_ASSIGN(std::vector<HandlerBuffer> outputs,
+                    describeBuffers(std::move(results), attributes, resultLayouts));
   std::vector<artifact::Attribute> given;
   for (const artifact::Attribute &attribute : attributes)
     if (attribute.name != operandLayouts && attribute.name != resultLayouts)
@@ -150,26 +156,26 @@ Call::~Call() {
 
 Status Call::run(std::span<const void *const> operands, std::span<void *const> results,
                  const CallContext &given) {
-  // Copies of the buffers that the handler cannot use as they are.
+  // Copies of buffers that are repacked or transposed for the handler.
   std::deque<std::vector<std::byte>> copies;
   std::vector<void *> inputs, outputs;
   for (size_t i = 0; i < operands.size(); ++i) {
-    const Side &side = operandSides[i];
+    const HandlerBuffer &buffer = operandBuffers[i];
     inputs.push_back(const_cast<void *>(operands[i]));
-    if (!side.order.empty()) {
-      std::vector<std::byte> &copy = copies.emplace_back(byteCount(side.type));
-      reorder(side.type, {}, inputs[i], side.order, copy.data(), given.pool);
+    if (!buffer.order.empty()) {
+      std::vector<std::byte> &copy = copies.emplace_back(byteCount(buffer.type));
+      reorder(buffer.type, {}, inputs[i], buffer.order, copy.data(), given.pool);
       inputs[i] = copy.data();
     }
-    if (isPacked(side.type)) {
+    if (isPacked(buffer.type)) {
       std::vector<std::byte> &copy = copies.emplace_back();
-      pack(side.type, inputs[i], copy);
+      pack(buffer.type, inputs[i], copy);
       inputs[i] = copy.data();
     }
   }
   for (size_t i = 0; i < results.size(); ++i)
-    outputs.push_back(resultSides[i].needsCopy()
-                          ? copies.emplace_back(byteCount(resultSides[i].type) + 1).data()
+    outputs.push_back(resultBuffers[i].needsCopy()
+                          ? copies.emplace_back(byteCount(resultBuffers[i].type) + 1).data()
                           : results[i]);
 
   XLA_FFI_ExecutionContext context;
@@ -193,15 +199,15 @@ Status Call::run(std::span<const void *const> operands, std::span<void *const> r
       Registry::global().destroy(context.states[stage].type, context.states[stage].object);
 
   for (size_t i = 0; status.isOk() && i < results.size(); ++i) {
-    const Side &side = resultSides[i];
+    const HandlerBuffer &buffer = resultBuffers[i];
     std::vector<std::byte> unpacked;
-    if (isPacked(side.type)) {
-      unpacked.resize(byteCount(side.type));
-      unpack(side.type, outputs[i], unpacked.data());
+    if (isPacked(buffer.type)) {
+      unpacked.resize(byteCount(buffer.type));
+      unpack(buffer.type, outputs[i], unpacked.data());
       outputs[i] = unpacked.data();
     }
-    if (side.needsCopy())
-      reorder(side.type, side.order, outputs[i], {}, results[i], given.pool);
+    if (buffer.needsCopy())
+      reorder(buffer.type, buffer.order, outputs[i], {}, results[i], given.pool);
   }
   return status;
 }
@@ -209,11 +215,12 @@ Status Call::run(std::span<const void *const> operands, std::span<void *const> r
 Status Call::runStage(XLA_FFI_Handler *handler, XLA_FFI_ExecutionStage stage,
                       XLA_FFI_ExecutionContext &context, std::span<void *const> operands,
                       std::span<void *const> results) {
-  // Only stages of a run have buffers; instantiation has the attributes alone.
+  // The stages of a run have buffers; instantiation has only attributes.
   bool hasBuffers = stage != XLA_FFI_ExecutionStage_INSTANTIATE;
-  Buffers<Side> inputs(std::span(operandSides).first(hasBuffers ? operandSides.size() : 0),
-                       operands);
-  Buffers<Side> outputs(std::span(resultSides).first(hasBuffers ? resultSides.size() : 0), results);
+  Buffers<HandlerBuffer> inputs(
+      std::span(operandBuffers).first(hasBuffers ? operandBuffers.size() : 0), operands);
+  Buffers<HandlerBuffer> outputs(
+      std::span(resultBuffers).first(hasBuffers ? resultBuffers.size() : 0), results);
   std::vector<XLA_FFI_ArgType> argTypes(inputs.pointers.size(), XLA_FFI_ArgType_BUFFER);
   std::vector<XLA_FFI_RetType> retTypes(outputs.pointers.size(), XLA_FFI_RetType_BUFFER);
   XLA_FFI_CallFrame frame = {};

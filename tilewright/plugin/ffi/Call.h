@@ -1,4 +1,4 @@
-// Call: one custom call of a program, made ready for a handler of the XLA FFI.
+// Call: one custom call of a program, prepared for a handler of the XLA FFI.
 #ifndef TILEWRIGHT_PLUGIN_FFI_CALL_H
 #define TILEWRIGHT_PLUGIN_FFI_CALL_H
 
@@ -28,7 +28,7 @@ public:
 private:
   XLA_FFI_Attrs fill(const std::vector<artifact::Attribute> &attributes);
 
-  // What the frame points to; a deque keeps addresses.
+  // The storage that the frame points to; a deque, because its elements keep their addresses.
   std::deque<std::vector<std::byte>> values;
   std::deque<std::string> texts;
   std::deque<XLA_FFI_ByteSpan> spans;
@@ -41,13 +41,14 @@ private:
   XLA_FFI_Attrs attrs;
 };
 
-/// Attributes that are not the handler's: how it wants its buffers to lie. One list of int64, the
-/// minor-to-major orders of all operands (results) one after the other, as in the operand_layouts
-/// of stablehlo.custom_call; without it, all are row-major. LAPACK wants columns.
+/// The attributes that hold the layouts of the operands and results; Call reads them and does not
+/// pass them to the handler. Each is one list of int64: the concatenated minor-to-major orders of
+/// all operands or results, as in operand_layouts of stablehlo.custom_call. Without it, all buffers
+/// are row-major. LAPACK needs column-major buffers.
 inline constexpr std::string_view operandLayouts = "tilewright.operand_layouts";
 inline constexpr std::string_view resultLayouts = "tilewright.result_layouts";
 
-/// What a run gives to its custom calls.
+/// Data that a run passes to its custom calls.
 struct CallContext {
   const UserData *userData = nullptr;
   ThreadPool *pool = nullptr;
@@ -55,11 +56,11 @@ struct CallContext {
   int32_t deviceOrdinal = 0;
 };
 
-/// Made once when a program is loaded; run for each run of the program, by one
-/// or several threads.
+/// Created once when a program is loaded. run() is called for each run of the program, possibly by
+/// several threads at once.
 class Call {
 public:
-  /// Instantiates the handler. - what the handler reports.
+  /// Instantiates the handler. Fails with the handler's error.
   static Result<std::unique_ptr<Call>> create(std::string target,
                                               const XLA_FFI_Handler_Bundle &handlers,
                                               const std::vector<artifact::Attribute> &attributes,
@@ -67,25 +68,25 @@ public:
                                               std::vector<artifact::TensorType> results);
   ~Call();
 
-  /// Calls the handler and waits for it. Types of 2 and 4 bits are packed for it, as XLA does, and
-  /// buffers are brought into the order that it wants.
+  /// Calls the handler and waits for it. Packs types of 2 and 4 bits, as XLA does, and transposes
+  /// buffers to the layouts that the handler requires.
   Status run(std::span<const void *const> operands, std::span<void *const> results,
              const CallContext &context);
 
 private:
   /// A buffer as the handler sees it.
-  struct Side {
+  struct HandlerBuffer {
     artifact::TensorType type;
     std::vector<int64_t> order; // minor to major; empty if row-major
     bool needsCopy() const;
   };
 
   Call(std::string target, const XLA_FFI_Handler_Bundle &handlers,
-       const std::vector<artifact::Attribute> &attributes, std::vector<Side> operands,
-       std::vector<Side> results);
-  static Result<std::vector<Side>> sidesOf(std::vector<artifact::TensorType> types,
-                                           const std::vector<artifact::Attribute> &attributes,
-                                           std::string_view layouts);
+       const std::vector<artifact::Attribute> &attributes, std::vector<HandlerBuffer> operands,
+       std::vector<HandlerBuffer> results);
+  static Result<std::vector<HandlerBuffer>>
+  describeBuffers(std::vector<artifact::TensorType> types,
+                  const std::vector<artifact::Attribute> &attributes, std::string_view layouts);
   Status runStage(XLA_FFI_Handler *handler, XLA_FFI_ExecutionStage stage,
                   XLA_FFI_ExecutionContext &context, std::span<void *const> operands,
                   std::span<void *const> results);
@@ -93,11 +94,11 @@ private:
   const std::string target;
   const XLA_FFI_Handler_Bundle handlers;
   Attributes attributes;
-  std::vector<Side> operandSides, resultSides;
+  std::vector<HandlerBuffer> operandBuffers, resultBuffers;
   State instantiated;
 };
 
-/// PrimitiveType, as the FFI numbers it.
+/// The number of the type in the FFI (XLA's PrimitiveType).
 XLA_FFI_DataType toDataType(numerics::ElementType type);
 
 } // namespace tilewright::plugin::ffi

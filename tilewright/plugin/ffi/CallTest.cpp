@@ -1,4 +1,5 @@
 #include "tilewright/plugin/ffi/Call.h"
+#include "tilewright/plugin/ffi/Functions.h"
 #include "tilewright/plugin/ffi/PythonCallback.h"
 #include "tilewright/plugin/ffi/Registry.h"
 
@@ -29,7 +30,7 @@ Attribute list(std::string name, std::vector<int64_t> values) {
                                     std::vector<std::byte>(bytes, bytes + 8 * values.size())}};
 }
 
-/// What the headers of the FFI answer when they are asked for their version.
+/// Answers a version query as the FFI's headers do.
 bool answersVersion(XLA_FFI_CallFrame *frame, int minor = XLA_FFI_API_MINOR) {
   if (!frame->extension_start)
     return false;
@@ -45,9 +46,9 @@ XLA_FFI_Error *fail(XLA_FFI_CallFrame *frame, const char *message) {
   return frame->api->XLA_FFI_Error_Create(&args);
 }
 
-std::string seen; // by the handler
+std::string seen; // what the handler received
 
-/// Writes twice its operand; `seen` are the names of its attributes.
+/// Writes twice its operand and stores the names of its attributes in `seen`.
 XLA_FFI_Error *twice(XLA_FFI_CallFrame *frame) {
   if (answersVersion(frame))
     return nullptr;
@@ -76,6 +77,22 @@ Status run(Call &call, const void *in, void *out, const UserData *userData = nul
   return call.run(operands, results, {userData, nullptr, 5, 3});
 }
 
+/// jaxlib's TakeStatus moves an absl::Status out of an error and frees its memory with `delete`.
+TEST(FfiCall, AnErrorBeginsWithWhatIsAnAbslStatus) {
+  const XLA_FFI_Api &api = functions();
+  XLA_FFI_Stream_Get_Args args = {XLA_FFI_Stream_Get_Args_STRUCT_SIZE, nullptr, nullptr, nullptr};
+  XLA_FFI_Error *error = api.XLA_FFI_Stream_Get(&args);
+  ASSERT_NE(error, nullptr);
+  uintptr_t status = 0;
+  std::memcpy(&status, error, sizeof(status));
+  EXPECT_EQ(status, (uintptr_t(XLA_FFI_Error_Code_UNIMPLEMENTED) << 2) + 1);
+  XLA_FFI_Error_GetMessage_Args message = {XLA_FFI_Error_GetMessage_Args_STRUCT_SIZE, nullptr,
+                                           error, nullptr};
+  api.XLA_FFI_Error_GetMessage(&message);
+  EXPECT_STREQ(message.message, "a CPU device has no stream");
+  ::operator delete(static_cast<void *>(error));
+}
+
 TEST(FfiCall, PassesBuffersAndAttributesInOrderOfTheirNames) {
   TensorType type = {ElementType::f32, {3}};
   Result<std::unique_ptr<Call>> call =
@@ -91,7 +108,7 @@ TEST(FfiCall, PassesBuffersAndAttributesInOrderOfTheirNames) {
   EXPECT_EQ(seen, "a:4 l:1 m:2 z:3 ");
 }
 
-/// LAPACK's matrices are columns; ours are rows.
+/// LAPACK's matrices are column-major; ours are row-major.
 TEST(FfiCall, BringsBuffersIntoTheOrderThatTheHandlerWants) {
   static std::vector<float> given;
   auto keep = [](XLA_FFI_CallFrame *frame) -> XLA_FFI_Error * {
@@ -253,7 +270,7 @@ TEST(PythonCallback, NeedsAnIndexAndAPython) {
   ASSERT_TRUE(callback.isOk());
   Status status = callback->run({}, {}, {});
   EXPECT_EQ(status.error(), Error::callbackInvalid);
-  EXPECT_THAT(status.message(), HasSubstr("this process runs none"));
+  EXPECT_THAT(status.message(), HasSubstr("this process does not run Python"));
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// Our own extension of the C API: registers all four stages of a handler.
-// PJRT's FFI extension takes the stage `execute` alone; python/ uses this one.
+// Our own extension of the C API: registers all four stages of a handler. PJRT's FFI extension
+// accepts only the stage `execute`; the Python package uses this one.
 #ifndef TILEWRIGHT_PLUGIN_FFI_CUSTOMCALLEXTENSION_H
 #define TILEWRIGHT_PLUGIN_FFI_CUSTOMCALLEXTENSION_H
 
@@ -7,7 +7,7 @@
 
 extern "C" {
 
-/// "TWCC"; far from the numbers that PJRT gives out.
+/// "TWCC" in ASCII, far from the extension numbers that PJRT assigns.
 enum { TILEWRIGHT_CUSTOM_CALL_EXTENSION = 0x54574343 };
 
 struct TILEWRIGHT_Register_Custom_Call_Args {

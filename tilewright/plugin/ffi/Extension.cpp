@@ -1,4 +1,4 @@
-// The extensions through which frameworks register handlers and pass them data.
+// The extensions that frameworks use to register handlers and to pass data to them.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/ffi/CustomCallExtension.h"
 #include "tilewright/plugin/ffi/Registry.h"

@@ -5,13 +5,31 @@
 
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
-#include <string>
+#include <new>
+#include <string_view>
 #include <thread>
 
+/// jaxlib's own handlers treat an error from this table as XLA's, which consists only of an
+/// absl::Status: they move the status out and free the memory (for example `ctx.stream` of a buffer
+/// callback). So the first word has the representation of an absl::Status without a message, and
+/// the error is a single block of memory that any caller can free.
 struct XLA_FFI_Error {
+  uintptr_t abslStatus; // code * 4 + 1: a code without a message
   tilewright::Code code;
-  std::string message;
+
+  static XLA_FFI_Error *create(tilewright::Code code, std::string_view message) {
+    if (code == tilewright::Code::ok)
+      code = tilewright::Code::unknown; // an error must not have the code OK
+    void *memory = ::operator new(sizeof(XLA_FFI_Error) + message.size() + 1);
+    auto *error = new (memory) XLA_FFI_Error{(static_cast<uintptr_t>(code) << 2) + 1, code};
+    std::memcpy(error + 1, message.data(), message.size());
+    reinterpret_cast<char *>(error + 1)[message.size()] = 0;
+    return error;
+  }
+  static void destroy(XLA_FFI_Error *error) { ::operator delete(static_cast<void *>(error)); }
+  const char *message() const { return reinterpret_cast<const char *>(this + 1); }
 };
 
 struct XLA_FFI_Future {
@@ -24,8 +42,8 @@ struct XLA_FFI_Future {
 namespace tilewright::plugin::ffi {
 namespace {
 
-XLA_FFI_Error *fail(Code code, std::string message) {
-  return new XLA_FFI_Error{code, std::move(message)};
+XLA_FFI_Error *fail(Code code, std::string_view message) {
+  return XLA_FFI_Error::create(code, message);
 }
 XLA_FFI_Error *fail(const Status &status) {
   return status.isOk() ? nullptr : fail(status.code(), status.toString());
@@ -35,10 +53,8 @@ std::string_view textOf(XLA_FFI_ByteSpan span) { return {span.ptr, span.len}; }
 XLA_FFI_Error *createError(XLA_FFI_Error_Create_Args *args) {
   return fail(static_cast<Code>(args->errc), args->message ? args->message : "");
 }
-void getMessage(XLA_FFI_Error_GetMessage_Args *args) {
-  args->message = args->error->message.c_str();
-}
-void destroyError(XLA_FFI_Error_Destroy_Args *args) { delete args->error; }
+void getMessage(XLA_FFI_Error_GetMessage_Args *args) { args->message = args->error->message(); }
+void destroyError(XLA_FFI_Error_Destroy_Args *args) { XLA_FFI_Error::destroy(args->error); }
 
 XLA_FFI_Error *registerHandler(XLA_FFI_Handler_Register_Args *args) {
   return fail(Registry::global().addHandlers(textOf(args->name), args->bundle));
@@ -66,7 +82,7 @@ XLA_FFI_Error *getUserData(XLA_FFI_ExecutionContext_Get_Args *args) {
 XLA_FFI_Error *setState(XLA_FFI_State_Set_Args *args) {
   State &state = args->ctx->states[static_cast<size_t>(args->stage) & 3];
   if (state.object)
-    return fail(Code::failedPrecondition, "a stage can keep one state");
+    return fail(Code::failedPrecondition, "the stage already has a state");
   state = {args->type_id->type_id, args->state};
   return nullptr;
 }
@@ -74,10 +90,11 @@ XLA_FFI_Error *setState(XLA_FFI_State_Set_Args *args) {
 XLA_FFI_Error *getState(XLA_FFI_State_Get_Args *args) {
   const State &state = args->ctx->states[static_cast<size_t>(args->stage) & 3];
   if (!state.object)
-    return fail(Code::notFound, "the stage has kept no state");
+    return fail(Code::notFound, "the stage has no state");
   if (state.type != args->type_id->type_id)
     return fail(Code::invalidArgument,
-                concat("the state has type ", state.type, ", asked for ", args->type_id->type_id));
+                concat("the state has type ", state.type, ", but the handler requested type ",
+                       args->type_id->type_id));
   args->state = state.object;
   return nullptr;
 }
@@ -87,17 +104,16 @@ XLA_FFI_Error *allocate(XLA_FFI_DeviceMemory_Allocate_Args *args) {
   size_t size = (args->size + alignment - 1) / alignment * alignment;
   args->data = std::aligned_alloc(alignment, std::max(size, alignment));
   return args->data ? nullptr
-                    : fail(Code::resourceExhausted, concat("a handler asked for ", args->size,
-                                                           " bytes, which there are "
-                                                           "not"));
+                    : fail(Code::resourceExhausted, concat("cannot allocate the ", args->size,
+                                                           " bytes that a handler requested"));
 }
 XLA_FFI_Error *release(XLA_FFI_DeviceMemory_Free_Args *args) {
   std::free(args->data);
   return nullptr;
 }
 
-// Handlers that schedule and then wait need a thread besides their own, which the pool, being one
-// for loops, does not promise.
+// Starts a new thread: a handler that schedules a task and waits for it needs a thread other than
+// its own, which ThreadPool cannot guarantee because it only runs loops.
 XLA_FFI_Error *schedule(XLA_FFI_ThreadPool_Schedule_Args *args) {
   std::thread([task = args->task, data = args->data] { task(data); }).detach();
   return nullptr;
@@ -142,7 +158,7 @@ const XLA_FFI_Api &functions() {
       XLA_FFI_Api_STRUCT_SIZE,
       nullptr,
       {XLA_FFI_Api_Version_STRUCT_SIZE, nullptr, XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR},
-      nullptr, // XLA's own handlers use this; they are not called from here
+      nullptr, // only XLA's own handlers use this, and they are never called here
       createError,
       getMessage,
       destroyError,
@@ -168,9 +184,8 @@ const XLA_FFI_Api &functions() {
 Status takeError(XLA_FFI_Error *error) {
   if (!error)
     return Status();
-  Code code = error->code == Code::ok ? Code::unknown : error->code;
-  Status status(code, std::move(error->message));
-  delete error;
+  Status status(error->code, error->message());
+  XLA_FFI_Error::destroy(error);
   return status;
 }
 

@@ -1,4 +1,4 @@
-// The functions of the XLA FFI that handlers call back.
+// The functions of the XLA FFI that handlers call.
 #ifndef TILEWRIGHT_PLUGIN_FFI_FUNCTIONS_H
 #define TILEWRIGHT_PLUGIN_FFI_FUNCTIONS_H
 
@@ -13,7 +13,7 @@
 
 namespace tilewright::plugin::ffi {
 
-/// What a handler kept between stages.
+/// An object that a handler keeps between stages.
 struct State {
   int64_t type = 0;
   void *object = nullptr;
@@ -21,7 +21,7 @@ struct State {
 
 } // namespace tilewright::plugin::ffi
 
-/// The run that a handler is called for; lives on the stack of the call.
+/// The run for which a handler is called; lives on the caller's stack.
 struct XLA_FFI_ExecutionContext {
   const tilewright::plugin::ffi::UserData *userData = nullptr;
   std::array<tilewright::plugin::ffi::State, 4> states; // by the stage that set it
@@ -32,13 +32,13 @@ struct XLA_FFI_ExecutionContext {
 
 namespace tilewright::plugin::ffi {
 
-/// The table that handlers get with each call.
+/// The table that is passed to handlers with each call.
 const XLA_FFI_Api &functions();
 
-/// Frees what a handler returned and says what it was; null is success.
+/// Converts the error that a handler returned to a Status and frees it; null is success.
 Status takeError(XLA_FFI_Error *error);
 
-/// Waits for the end of what a handler left running, and frees it. Null is success.
+/// Waits for asynchronous work that a handler started, and frees the future. Null is success.
 Status takeFuture(XLA_FFI_Future *future);
 
 } // namespace tilewright::plugin::ffi

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-// The few functions of Python's stable interface that are needed. The library must load where there
-// is no Python, so they are weak: the program that loads us has them, or they are null.
+// The functions of Python's stable ABI that this file calls. The library must also load in
+// processes without Python, so the symbols are weak: they are null unless the process defines them.
 extern "C" {
 using PyObject = struct tilewright_py_object;
 #define TILEWRIGHT_PYTHON(result, name, ...) result name(__VA_ARGS__) __attribute__((weak))
@@ -33,7 +33,7 @@ namespace {
 
 using artifact::TensorType;
 
-/// XLA's FfiLoadedHostCallbacks, and the id that it chose once and for all: the first 64 bits of
+/// The layout of XLA's FfiLoadedHostCallbacks. XLA's fixed id for this type is the first 64 bits of
 /// the SHA-512 of its name.
 struct HostCallbacks {
   void **callables;
@@ -52,7 +52,7 @@ private:
   int state;
 };
 
-/// A reference that is given up when it goes. Only while the lock is held.
+/// Releases a reference when destroyed. Use only while holding the GIL.
 class Reference {
 public:
   explicit Reference(PyObject *object) : object(object) {}
@@ -73,9 +73,9 @@ size_t byteCount(const TensorType &type) {
   return shape.isOk() ? static_cast<size_t>(shape->byteCount(type.element)) : 0;
 }
 
-/// (memory, "f32", (2, 3)). PyTuple_SetItem takes over its item.
+/// Returns a tuple such as (memory, "f32", (2, 3)). PyTuple_SetItem takes ownership of the item.
 PyObject *describe(const TensorType &type, const void *data, int access) {
-  static char nothing = 0; // an empty array may have no bytes at all
+  static char nothing = 0; // an empty array may have no memory
   char *bytes = data ? static_cast<char *>(const_cast<void *>(data)) : &nothing;
   PyObject *shape = PyTuple_New(static_cast<ssize_t>(type.dims.size()));
   for (size_t i = 0; i < type.dims.size(); ++i)
@@ -126,7 +126,7 @@ Status PythonCallback::run(std::span<const void *const> operands, std::span<void
                            const CallContext &context) const {
   if (!Py_IsInitialized || !Py_IsInitialized())
     return Status(Error::callbackInvalid,
-                  "the program calls back into Python, and this process runs none");
+                  "the program calls back into Python, but this process does not run Python");
   const UserData *userData = context.userData;
   auto found = userData ? userData->find(hostCallbacksType) : UserData::const_iterator();
   auto *callbacks = userData && found != userData->end()
@@ -134,17 +134,17 @@ Status PythonCallback::run(std::span<const void *const> operands, std::span<void
                         : nullptr;
   if (!callbacks || index >= callbacks->count)
     return Status(Error::callbackInvalid,
-                  concat("the program calls host callback ", index, ", the caller passed ",
+                  concat("the program calls host callback ", index, ", but the caller passed only ",
                          callbacks ? callbacks->count : 0,
-                         "; a program with callbacks cannot be loaded from a file"));
+                         " callbacks; a program with callbacks cannot be loaded from a file"));
 
   Gil gil;
   Reference module(PyImport_ImportModule("tilewright.callbacks"));
   Reference function(module.get() ? PyObject_GetAttrString(module.get(), "call") : nullptr);
   if (!function.get()) {
     PyErr_Clear();
-    return Status(Error::callbackInvalid, "host callbacks need the Python package 'tilewright'; "
-                                          "install its wheel");
+    return Status(Error::callbackInvalid,
+                  "host callbacks require the Python package 'tilewright'; install its wheel");
   }
   auto *callable = static_cast<PyObject *>(callbacks->callables[index]);
   Py_IncRef(callable);
@@ -152,13 +152,13 @@ Status PythonCallback::run(std::span<const void *const> operands, std::span<void
   PyTuple_SetItem(arguments.get(), 0, callable);
   PyTuple_SetItem(arguments.get(), 1, describeAll(operandTypes, operands, readOnly));
   PyTuple_SetItem(arguments.get(), 2, describeAll<void *>(resultTypes, results, writable));
-  // Returns a text: empty, or what went wrong. It catches everything.
+  // Returns a string: empty, or the error message. The Python function catches all exceptions.
   Reference answer(PyObject_CallObject(function.get(), arguments.get()));
   ssize_t size = 0;
   const char *text = answer.get() ? PyUnicode_AsUTF8AndSize(answer.get(), &size) : nullptr;
   if (!text) {
     PyErr_Clear();
-    return Status(Error::callbackFailed, "a host callback ended without an answer");
+    return Status(Error::callbackFailed, "a host callback returned no result");
   }
   return size == 0 ? Status()
                    : Status(Error::callbackFailed, std::string(text, static_cast<size_t>(size)));

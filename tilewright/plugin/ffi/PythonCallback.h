@@ -1,4 +1,4 @@
-// Custom calls that are functions in Python: jax.pure_callback, io_callback, debug.print.
+// Custom calls that call Python functions: jax.pure_callback, io_callback, debug.print.
 #ifndef TILEWRIGHT_PLUGIN_FFI_PYTHONCALLBACK_H
 #define TILEWRIGHT_PLUGIN_FFI_PYTHONCALLBACK_H
 
@@ -12,23 +12,23 @@
 
 namespace tilewright::plugin::ffi {
 
-/// "xla_ffi_python_cpu_callback" and its partitioned twin.
+/// "xla_ffi_python_cpu_callback" and its partitioned variant.
 bool isPythonCallback(std::string_view target);
 
-/// A function that JAX passes with each run: number `index` of a list of callables. jaxlib has a
-/// handler for it, but gives out only one of its two stages, so this is ours. What NumPy does is
-/// done in Python (tilewright/callbacks.py of the wheel).
+/// A Python function that JAX passes with each run: number `index` of a list of callables. jaxlib
+/// has a handler for it, but exports only one of its two stages, so we implement it. The parts that
+/// need NumPy are written in Python (tilewright/callbacks.py of the wheel).
 class PythonCallback {
 public:
-  /// - callbackInvalid (E8021): no attribute `index`.
+  /// - callbackInvalid (E8021): the attribute `index` is missing.
   static Result<PythonCallback> create(const std::vector<artifact::Attribute> &attributes,
                                        std::vector<artifact::TensorType> operands,
                                        std::vector<artifact::TensorType> results);
 
-  /// Takes Python's lock, so the caller must hold none that Python code waits for.
-  ///  - callbackInvalid (E8021): this process runs no Python, the wheel is not installed, or JAX
-  ///    passed no such function.
-  ///  - callbackFailed (E8022): the function raised; the message has its traceback.
+  /// Acquires the GIL, so the caller must not hold a lock that Python code waits for.
+  ///  - callbackInvalid (E8021): Python is not initialised in this process, the wheel is not
+  ///    installed, or JAX did not pass the function.
+  ///  - callbackFailed (E8022): the function raised an exception; the message has its traceback.
   Status run(std::span<const void *const> operands, std::span<void *const> results,
              const CallContext &context) const;
 

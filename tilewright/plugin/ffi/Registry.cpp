@@ -6,7 +6,7 @@
 namespace tilewright::plugin::ffi {
 namespace {
 
-/// Calls the handler with the frame that asks for nothing but its version.
+/// Calls the handler with a frame that only queries its FFI version.
 Status checkVersion(std::string_view name, XLA_FFI_Handler *handler) {
   XLA_FFI_Metadata metadata = {};
   metadata.struct_size = XLA_FFI_Metadata_STRUCT_SIZE;
@@ -40,7 +40,7 @@ bool equal(const XLA_FFI_Handler_Bundle &a, const XLA_FFI_Handler_Bundle &b) {
 } // namespace
 
 Registry &Registry::global() {
-  static Registry *registry = new Registry; // handlers may be called while the process ends
+  static Registry *registry = new Registry; // not destroyed: handlers may run at exit
   return *registry;
 }
 
@@ -56,7 +56,7 @@ Status Registry::addHandlers(std::string_view name, const XLA_FFI_Handler_Bundle
   auto [entry, isNew] = handlers.try_emplace(std::string(name), bundle);
   if (!isNew && !equal(entry->second, bundle))
     return Status(Error::handlerInvalid,
-                  concat("'", name, "' is registered already, with another handler"));
+                  concat("'", name, "' is already registered with another handler"));
   return Status();
 }
 
@@ -72,8 +72,9 @@ Status Registry::addType(std::string_view name, int64_t &id, void (*deleter)(voi
   if (type.id == 0)
     type.id = id != 0 ? id : nextType++;
   if (id != 0 && id != type.id)
-    return Status(Error::handlerInvalid,
-                  concat("the type '", name, "' has the id ", type.id, " already, not ", id));
+    return Status(
+        Error::handlerInvalid,
+        concat("the type '", name, "' is already registered with the id ", type.id, ", not ", id));
   if (deleter)
     type.deleter = deleter;
   id = type.id;

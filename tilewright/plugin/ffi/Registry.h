@@ -1,4 +1,4 @@
-// Handlers of custom calls, by name, and the types of what they keep.
+// Handlers of custom calls, by name, and the types of their state.
 #ifndef TILEWRIGHT_PLUGIN_FFI_REGISTRY_H
 #define TILEWRIGHT_PLUGIN_FFI_REGISTRY_H
 
@@ -15,23 +15,23 @@
 
 namespace tilewright::plugin::ffi {
 
-/// One for the process, as handlers are registered before there is a client and
-/// serve all of them. Thread-safe; what is registered stays.
+/// The process has a single registry: handlers are registered before any client exists and serve
+/// all clients. Thread-safe; registrations are permanent.
 class Registry {
 public:
   static Registry &global();
 
-  /// Asks the handlers for the version they were built for and keeps them. The same again is
-  /// success.
-  ///  - handlerInvalid (E8020): no execute stage, another version of the FFI, or other handlers
-  ///    have the name.
+  /// Queries the FFI version that the handlers were built for and registers them. Registering the
+  /// same handlers again succeeds.
+  ///  - handlerInvalid (E8020): the bundle has no execute stage, the FFI version differs, or other
+  ///    handlers are registered under the name.
   Status addHandlers(std::string_view name, const XLA_FFI_Handler_Bundle &bundle);
   std::optional<XLA_FFI_Handler_Bundle> find(std::string_view name) const;
 
-  /// Gives a type an id, or keeps the one it has. `id` 0 asks for one.
-  ///  - handlerInvalid (E8020): the name has another id.
+  /// Assigns an id to a type, or returns its existing id. `id` 0 requests a new one.
+  ///  - handlerInvalid (E8020): the name already has a different id.
   Status addType(std::string_view name, int64_t &id, void (*deleter)(void *));
-  /// Destroys an object of the type; leaks it if nobody said how.
+  /// Destroys an object of the type; leaks it if the type was registered without a deleter.
   void destroy(int64_t type, void *object) const;
 
 private:

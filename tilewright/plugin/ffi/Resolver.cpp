@@ -21,7 +21,7 @@ CallContext contextOf(const runtime::cpu::RunContext &run) {
           device ? device->localId() : 0};
 }
 
-/// Pointers to bytes as pointers to anything.
+/// Reinterprets pointers to bytes as untyped pointers.
 std::span<const void *const> untyped(std::span<const std::byte *const> pointers) {
   return {reinterpret_cast<const void *const *>(pointers.data()), pointers.size()};
 }
@@ -66,8 +66,8 @@ Result<std::unique_ptr<CustomCall>> Resolver::prepare(const CustomCallSite &site
   std::optional<XLA_FFI_Handler_Bundle> handlers = Registry::global().find(target);
   if (!handlers)
     return Status(Error::customCallUnknown,
-                  concat("nobody has registered the custom call '", target,
-                         "'; call jax.ffi.register_ffi_target('", target,
+                  concat("the custom call '", target,
+                         "' is not registered; call jax.ffi.register_ffi_target('", target,
                          "', …, platform='cpu') before the program is compiled"));
   TILEWRIGHT_ASSIGN(std::unique_ptr<Call> call,
                     Call::create(target, *handlers, site.step->attributes, std::move(operands),

@@ -1,4 +1,4 @@
-// Resolver: finds who answers the custom calls of a program.
+// Resolver: finds the implementations of a program's custom calls.
 #ifndef TILEWRIGHT_PLUGIN_FFI_RESOLVER_H
 #define TILEWRIGHT_PLUGIN_FFI_RESOLVER_H
 
@@ -6,10 +6,10 @@
 
 namespace tilewright::plugin::ffi {
 
-/// Python callbacks, then the handlers that were registered by name. Thread-safe.
+/// Resolves Python callbacks first, then handlers that were registered by name. Thread-safe.
 class Resolver final : public runtime::cpu::CustomCallResolver {
 public:
-  /// - customCallUnknown (E5034): nobody has registered the target.
+  /// - customCallUnknown (E5034): no handler is registered for the target.
   Result<std::unique_ptr<runtime::cpu::CustomCall>>
   prepare(const runtime::cpu::CustomCallSite &site) override;
 };

@@ -1,4 +1,4 @@
-// What the caller of a program passes to its custom calls.
+// Data that the caller of a program passes to its custom calls.
 #ifndef TILEWRIGHT_PLUGIN_FFI_USERDATA_H
 #define TILEWRIGHT_PLUGIN_FFI_USERDATA_H
 
@@ -7,8 +7,7 @@
 
 namespace tilewright::plugin::ffi {
 
-/// Pointers of the caller by the type they have. The caller keeps what they point to alive until
-/// the run has ended.
+/// The caller's pointers, by type id. The caller keeps the objects alive until the run has ended.
 using UserData = std::map<int64_t, void *>;
 
 } // namespace tilewright::plugin::ffi

@@ -16,19 +16,19 @@ static double timeOf(const std::function<void(size_t)> &run, size_t candidate) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The best of several runs each. Candidates take turns, so that a slow moment of the
-/// machine is shared; one that is far behind is not run again.
+/// Keeps the best of several runs of each candidate. Runs the candidates alternately, so that a
+/// temporary slowdown of the machine affects all of them; stops running one that is far behind.
 static Decision measure(std::string_view problem, std::span<const std::string> names,
                         const std::function<void(size_t)> &run, double budget) {
-  constexpr int leastRounds = 2, mostRounds = 20;
+  constexpr int leastRounds = 2, maxRounds = 20;
   constexpr double farBehind = 3;
   Decision decision{.problem = std::string(problem), .candidates = {}, .isMeasured = true};
   for (const std::string &name : names) {
     decision.candidates.push_back({name, 0});
-    run(decision.candidates.size() - 1); // caches, pages and code are cold the first time
+    run(decision.candidates.size() - 1); // warm-up: caches, pages and code are cold
   }
   double best = 0, spent = 0;
-  for (int round = 0; round < mostRounds && (round < leastRounds || spent < budget); ++round)
+  for (int round = 0; round < maxRounds && (round < leastRounds || spent < budget); ++round)
     for (size_t i = 0; i < names.size(); ++i) {
       double &seconds = decision.candidates[i].seconds;
       if (round > 0 && seconds > farBehind * best)
@@ -46,10 +46,10 @@ static Decision measure(std::string_view problem, std::span<const std::string> n
 
 size_t Candidates::choose(std::string_view problem, std::span<const std::string> names,
                           const std::function<void(size_t)> &run) {
-  // Held while measuring: two measurements at once would disturb each other.
+  // Hold the lock while measuring: concurrent measurements would disturb each other.
   std::lock_guard lock(mutex);
   if (auto known = decided.find(problem); known != decided.end()) {
-    // A decision of another day counts if its winner is among those of today.
+    // A stored decision is valid if its winner is among the current candidates.
     const std::string &winner = known->second.candidates[known->second.chosen].name;
     if (auto name = std::find(names.begin(), names.end(), winner); name != names.end())
       return static_cast<size_t>(name - names.begin());

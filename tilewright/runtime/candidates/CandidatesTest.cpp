@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 const std::vector<std::string> names = {"ours", "theirs"};
 
-/// The second candidate is fast, the first takes longer than a busy machine holds anybody up.
+/// The second candidate is fast; the first is slower than any delay on a busy machine.
 void runSlowAndFast(size_t candidate) {
   if (candidate == 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -35,7 +35,7 @@ TEST(Candidates, TheFasterIsTakenAndAllTimesAreKept) {
   const Decision decision = *book.find("p");
   EXPECT_TRUE(decision.isMeasured);
   EXPECT_GE(decision.candidates[0].seconds, 0.03);
-  EXPECT_LT(decision.candidates[1].seconds, 0.03);
+  EXPECT_LT(decision.candidates[1].seconds, decision.candidates[0].seconds);
   EXPECT_THAT(book.toString(), ContainsRegex("p\n    ours [0-9]+\\.[0-9]+ ms\n"));
   EXPECT_THAT(book.toString(), HasSubstr("  * theirs "));
 }

@@ -1,4 +1,4 @@
-// Tensors: from and to the host, between memories and devices.
+// Copies of tensors: from and to the host, between memories and between devices.
 #include "tilewright/runtime/conformance/Kit.h"
 
 #include <numeric>
@@ -30,7 +30,7 @@ TEST_F(BufferConformance, RoundTripsThroughTheDevice) {
     Event done;
     auto made = Buffer::fromHost({host.data(), matrix(), {}}, *place, &done);
     ASSERT_TRUE(made.isOk());
-    EXPECT_TRUE(done.isReady()); // read: the host may change it
+    EXPECT_TRUE(done.isReady()); // already read: the host may change it
     host.assign(6, 0);
     EXPECT_THAT(readInts(**made), ElementsAre(1, 2, 3, 4, 5, 6));
     EXPECT_EQ((*made)->byteCount(), 24U);
@@ -38,7 +38,7 @@ TEST_F(BufferConformance, RoundTripsThroughTheDevice) {
   }
 }
 
-/// Larger than what goes through staging at a time, and no multiple of it.
+/// Larger than a staging slot, and not a multiple of its size.
 TEST_F(BufferConformance, LargeTensorsArriveWhole) {
   constexpr int64_t count = (11 << 20) / 4 + 13;
   std::vector<int32_t> host(count);
@@ -58,7 +58,7 @@ TEST_F(BufferConformance, EveryElementTypeKeepsItsBits) {
     const size_t bytes = numerics::storageBytes(element);
     std::vector<uint8_t> host(15 * bytes), back(host.size());
     std::iota(host.begin(), host.end(), uint8_t(i));
-    // Transposed by the host: element by element on the way there, back by toHost.
+    // The host transposes: element by element in fromHost, and back in toHost.
     const std::vector<int64_t> strides = {int64_t(bytes), int64_t(3 * bytes)}, columns = {0, 1};
     auto made = Buffer::fromHost({host.data(), {element, {3, 5}}, strides}, memory());
     ASSERT_TRUE(made.isOk()) << numerics::spelling(element);
@@ -108,7 +108,7 @@ TEST_F(BufferConformance, StridesThatMakeNoSenseAreRefused) {
                               std::numeric_limits<int64_t>::max()};
   Status status = Buffer::fromHost({host.data(), matrix(), far}, memory()).takeStatus();
   EXPECT_EQ(status.error(), Error::hostLayout);
-  EXPECT_THAT(status.message(), HasSubstr("beyond all memory"));
+  EXPECT_THAT(status.message(), HasSubstr("exceed the address space"));
 }
 
 TEST_F(BufferConformance, EmptyTensorsAndScalarsWork) {
@@ -134,7 +134,7 @@ TEST_F(BufferConformance, ADeletedBufferSaysSo) {
   EXPECT_EQ(one->copyTo(pinned()).takeStatus().error(), Error::bufferDeleted);
   EXPECT_EQ(one->data().takeStatus().error(), Error::bufferDeleted);
   EXPECT_EQ(one->addExternalReference().error(), Error::bufferDeleted);
-  client->drain(); // a copy under way keeps the bytes
+  client->drain(); // a copy in flight keeps the bytes
   EXPECT_EQ(memory().statistics().liveCount, 0);
 }
 
@@ -146,7 +146,7 @@ TEST_F(BufferConformance, CopiesGoToEveryMemoryAndBack) {
     EXPECT_EQ(&(*copy)->memory(), place);
     EXPECT_THAT(read(**copy), Each(5));
     auto back = (*copy)->copyTo(memory());
-    copy->reset(); // a copy under way keeps the bytes
+    copy->reset(); // a copy in flight keeps the bytes
     EXPECT_THAT(read(**back), Each(5));
   }
 }
@@ -161,7 +161,7 @@ TEST_F(BufferConformance, ReadsWaitForTheDefinition) {
   EXPECT_FALSE(read->isReady());
   EXPECT_FALSE((*copy)->definition().isReady());
 
-  float *data = static_cast<float *>(*(*made)->data()); // memory of the host
+  float *data = static_cast<float *>(*(*made)->data()); // host memory
   std::fill(data, data + length, 7.0F);
   (*made)->release(); // reads in flight keep the bytes
   promise.complete();

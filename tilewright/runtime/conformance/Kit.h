@@ -1,5 +1,5 @@
-// The conformance suite of devices: what programs may rely on whatever the device is. Each kind of
-// device links the tests of this folder with a kit of its own.
+// The conformance suite of devices: guarantees that programs rely on for every kind of device. Each
+// kind of device links the tests of this folder with its own kit.
 #ifndef TILEWRIGHT_RUNTIME_CONFORMANCE_KIT_H
 #define TILEWRIGHT_RUNTIME_CONFORMANCE_KIT_H
 
@@ -15,8 +15,8 @@
 
 namespace tilewright::runtime::conformance {
 
-/// What the tests need of a kind of device. Its code has these kernels; `n` is how many elements
-/// they are made for:
+/// The interface between the tests and a kind of device. Its code has these kernels, made for `n`
+/// elements:
 ///
 ///   add_one(f32 x[n], f32 y[n])            y = x + 1; y may be x
 ///   add(f32 a[n], f32 b[n], f32 y[n])      y = a + b
@@ -32,10 +32,10 @@ public:
   virtual artifact::Kernel kernel(const std::string &symbol, int64_t n) = 0;
 };
 
-/// The kit of this program.
+/// The kit that this test program is linked with.
 Kit &kit();
 
-/// Puts an executable together, buffer by buffer and step by step.
+/// Builds an executable, buffer by buffer and step by step.
 class Program {
 public:
   artifact::Executable executable;
@@ -96,7 +96,7 @@ private:
   }
 };
 
-/// A client of the kit and the shortest way to use it.
+/// A client of the kit, and helpers to use it.
 class Fixture : public ::testing::Test {
 protected:
   static constexpr int64_t length = 16;
@@ -108,7 +108,7 @@ protected:
     ASSERT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
     client = *std::move(made);
   }
-  /// False, and the test is skipped, if the kit has fewer devices.
+  /// Returns false if the kit has fewer devices; the test should then be skipped.
   bool makeClientWith(int64_t devices) {
     RuntimeOptions options;
     options.devices = devices;
@@ -129,7 +129,7 @@ protected:
     EXPECT_TRUE(loaded.isOk()) << std::move(loaded).takeStatus().toString();
     return loaded.isOk() ? *loaded : nullptr;
   }
-  /// y = x + 1 by `symbol`.
+  /// A program that computes y = x + 1 with the kernel `symbol`.
   static Program unary(const std::string &symbol = "add_one", int64_t count = length,
                        bool isDonating = false) {
     Program program("jit_" + symbol);

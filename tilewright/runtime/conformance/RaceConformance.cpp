@@ -1,5 +1,5 @@
-// Many threads use one client at once, as a framework does. What they compute is checked; what they
-// must not do to each other is for ThreadSanitizer to see.
+// Many threads use one client concurrently, as a framework does. The tests check results;
+// ThreadSanitizer checks for data races.
 #include "tilewright/runtime/conformance/Kit.h"
 
 #include <random>
@@ -63,7 +63,7 @@ TEST_F(RaceConformance, ThreadsExecuteDonateReadAndDelete) {
   EXPECT_EQ(memory(0).statistics().liveCount, 0);
 }
 
-/// One buffer, many threads that donate it: exactly one has it.
+/// Many threads donate the same buffer: exactly one succeeds.
 TEST_F(RaceConformance, ABufferIsDonatedOnce) {
   makeClient();
   auto program = load(unary("add_one", length, true));
@@ -87,7 +87,7 @@ TEST_F(RaceConformance, ABufferIsDonatedOnce) {
   }
 }
 
-/// Readers of a buffer that is donated under their eyes see the old value or an error.
+/// Threads that read a buffer during its donation see the old value or an error.
 TEST_F(RaceConformance, ReadersNeverSeeTheNextValue) {
   makeClient();
   auto program = load(unary("add_one", length, true));
@@ -112,7 +112,7 @@ TEST_F(RaceConformance, ReadersNeverSeeTheNextValue) {
   }
 }
 
-/// More copies at once than there is staging for.
+/// More concurrent copies than there are staging slots.
 TEST_F(RaceConformance, ManyThreadsCopyLargeArrays) {
   makeClient();
   constexpr int64_t count = (5 << 20) / 4;

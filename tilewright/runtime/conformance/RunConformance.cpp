@@ -1,4 +1,4 @@
-// Programs: what a plan may have, donation, order and failures.
+// Programs: the steps of a plan, donation, order and failures.
 #include "tilewright/runtime/conformance/Kit.h"
 
 namespace tilewright::runtime::conformance {
@@ -43,7 +43,8 @@ TEST_F(RunConformance, WithoutAsynchronyTheProgramHasRun) {
   EXPECT_TRUE(execute(*program, {x.get()})->done[0].isReady());
 }
 
-/// Constants, temporaries, copies and several launches, with buffers that move from run to run.
+/// Constants, temporaries, copies and several launches, with buffers whose addresses change from
+/// run to run.
 TEST_F(RunConformance, StepsFollowEachOther) {
   makeClient();
   Program p("steps");
@@ -60,7 +61,7 @@ TEST_F(RunConformance, StepsFollowEachOther) {
     auto input = buffer(static_cast<float>(i));
     auto run = execute(*program, {input.get()});
     ASSERT_TRUE(run.isOk());
-    kept.push_back(*std::move(run)); // so that each has other addresses
+    kept.push_back(*std::move(run)); // so that each run has different addresses
   }
   for (int i = 0; i < 5; ++i) {
     const auto f = static_cast<float>(i);
@@ -161,7 +162,7 @@ TEST_F(RunConformance, WhatMustNotBeDonatedIsCopied) {
   ExecuteOptions options;
   options.nonDonatable = none;
   auto first = buffer(1);
-  auto made = execute(*slow, {first.get()}); // still being made when it is copied
+  auto made = execute(*slow, {first.get()}); // still being computed when it is copied
   Buffer &x = *made->results[0][0];
   auto run = execute(*program, {&x}, options);
   ASSERT_TRUE(run.isOk());
@@ -169,7 +170,8 @@ TEST_F(RunConformance, WhatMustNotBeDonatedIsCopied) {
   EXPECT_THAT(read(*run->results[0][0]), Each(3));
   EXPECT_THAT(read(x), Each(2));
 
-  // Somebody looks at the bytes: they stay, but the buffer is gone as the caller expects.
+  // With an external reference the bytes stay in place, but the buffer is deleted as the caller
+  // expects.
   ASSERT_TRUE(x.addExternalReference().isOk());
   void *seen = *x.data();
   run = execute(*program, {&x});
@@ -213,7 +215,7 @@ TEST_F(RunConformance, ABufferCannotBeDonatedAndUsed) {
   EXPECT_THAT(read(*run->results[0][0]), Each(3));
 }
 
-/// Each uses the result of the one before, long before that is there.
+/// Each program uses the result of the previous one before that result is computed.
 TEST_F(RunConformance, ProgramsRunInTheOrderTheyWereLaunched) {
   makeClient();
   auto slow = load(unary("slow")), quick = load(unary()),
@@ -228,7 +230,7 @@ TEST_F(RunConformance, ProgramsRunInTheOrderTheyWereLaunched) {
   EXPECT_THAT(read(*value), Each(30));
 }
 
-/// A program with temporaries that is launched while one before it uses its own.
+/// A program with temporaries is launched while an earlier one still uses its own.
 TEST_F(RunConformance, TemporariesOfProgramsInFlightDoNotMeet) {
   makeClient();
   Program p("temporaries");
@@ -261,7 +263,7 @@ TEST_F(RunConformance, AnArgumentThatFailsFailsTheResults) {
   promise.complete(Status(Code::internal, "no luck"));
   EXPECT_EQ(second->done[0].await().message(), "no luck");
   EXPECT_TRUE(first->results[0][0]->definition().isFailed());
-  auto good = buffer(1); // and the device goes on
+  auto good = buffer(1); // the device still works
   EXPECT_THAT(read(*execute(*program, {good.get()})->results[0][0]), Each(2));
 }
 
@@ -343,7 +345,7 @@ TEST_F(RunConformance, EachDeviceRunsItsPart) {
   EXPECT_EQ(status.error(), Error::argumentMismatch);
 }
 
-/// Results go from device to device while they are made.
+/// Copies results from device to device while they are still being computed.
 TEST_F(RunConformance, ValuesTravelRoundTheDevices) {
   if (!makeClientWith(4))
     GTEST_SKIP() << "there are " << client->devices().size() << " devices";

@@ -12,7 +12,7 @@ namespace tilewright::runtime::cpu {
 
 namespace {
 
-/// What the launches of the plan probably take; 0 if it has steps that nobody estimated.
+/// The estimated duration of all launches of the plan; 0 if some steps have no estimate.
 int64_t estimate(const artifact::Executable &executable) {
   int64_t sum = 0;
   for (const artifact::Block &block : executable.blocks)
@@ -60,7 +60,7 @@ public:
 private:
   const std::shared_ptr<Program> program;
   const int64_t expected;
-  std::once_flag liveOnce; // looked up only for a timeline
+  std::once_flag liveOnce; // computed only if tracing is on
   std::optional<LiveTemporaries> live;
 };
 

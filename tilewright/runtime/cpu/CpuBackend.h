@@ -1,4 +1,4 @@
-// CpuBackend: the devices of a client are the cores of this machine.
+// CpuBackend: CPU devices on this machine.
 #ifndef TILEWRIGHT_RUNTIME_CPU_CPUBACKEND_H
 #define TILEWRIGHT_RUNTIME_CPU_CPUBACKEND_H
 
@@ -7,9 +7,9 @@
 
 namespace tilewright::runtime::cpu {
 
-/// `customCalls` finds the handlers of custom calls when a program is loaded; without it a program
-/// that has some cannot be loaded. In a run, RunContext::device is the runtime's Device and
-/// RunContext::userContext what the caller of execute gave.
+/// `customCalls` finds the handlers of custom calls when a program is loaded; without it, a program
+/// with custom calls cannot be loaded. In a run, RunContext::device is the runtime's Device and
+/// RunContext::userContext is the pointer that the caller of execute passed.
 std::unique_ptr<Backend> createBackend(const RuntimeOptions &options,
                                        std::shared_ptr<CustomCallResolver> customCalls = nullptr);
 

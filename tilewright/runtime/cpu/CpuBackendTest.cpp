@@ -1,4 +1,4 @@
-// First, because it names artifact::Storage, which the runtime's headers hide.
+// Included first, because it names artifact::Storage, which the runtime's headers hide.
 #include "tilewright/runtime/cpu/TestProgram.h"
 
 #include "tilewright/artifact/Writer.h"
@@ -116,20 +116,28 @@ TEST(CpuBackend, StepsAndMemoryAreOnTheTimeline) {
   EXPECT_THAT(json, HasSubstr("\"bytes in use\""));
 }
 
-/// The sum over all devices of what each has, by steps of the plan.
+/// Sums the values of all devices through collective steps of the plan.
 TEST(CpuBackend, CollectivesOfThePlanMeet) {
   TestProgram p;
   Slice x = p.parameter<float>({0, 0, 0, 0}), y = p.result<float>(4), z = p.result<float>(16);
   p.executable.partitions = 4;
-  CollectiveStartStep reduce{
-      "all_reduce",         1, 0, {{0, 1, 2, 3}}, {{"body", "add"}}, {}, {p.operand<float>(x)},
-      {p.operand<float>(y)}};
-  Elements zero{ElementType::i64, true, std::vector<std::byte>(8)};
-  CollectiveStartStep gather{"all_gather",
+  CollectiveStartStep reduce{CollectiveKind::allReduce,
+                             1,
+                             0,
+                             {{0, 1, 2, 3}},
+                             0,
+                             0,
+                             ReductionKind::add,
+                             {},
+                             {p.operand<float>(x)},
+                             {p.operand<float>(y)}};
+  CollectiveStartStep gather{CollectiveKind::allGather,
                              2,
                              1,
                              {{3, 2, 1, 0}},
-                             {{"all_gather_dim", zero}},
+                             0,
+                             0,
+                             ReductionKind::none,
                              {},
                              {p.operand<float>(x)},
                              {p.operand<float>(z)}};
@@ -166,9 +174,16 @@ TEST(CpuBackend, AFailedStepNamesTheUsersLine) {
   auto client = makeClient();
   TestProgram p;
   Slice x = p.parameter<float>({1}), y = p.result<float>(1);
-  CollectiveStartStep reduce{
-      "all_reduce",         1, 0, {{0}}, {{"body", "median"}}, {}, {p.operand<float>(x)},
-      {p.operand<float>(y)}};
+  CollectiveStartStep reduce{CollectiveKind::allReduce,
+                             1,
+                             0,
+                             {{0}},
+                             0,
+                             0,
+                             ReductionKind::bitAnd,
+                             {},
+                             {p.operand<float>(x)},
+                             {p.operand<float>(y)}};
   p.step(reduce);
   p.step(CollectiveDoneStep{1});
   auto loaded = client->load(std::make_shared<const Executable>(p.executable),
@@ -183,8 +198,8 @@ TEST(CpuBackend, AFailedStepNamesTheUsersLine) {
   EXPECT_THAT(status.message(), HasSubstr("train.py:7"));
 }
 
-/// What launches cost beside the program. Printed, because machines are busy: a bound that never
-/// fails for nothing says nothing.
+/// The overhead of a launch. Printed only, because machines are busy: a bound that never fails
+/// spuriously would be too loose to say anything.
 TEST(CpuBackend, CostOfALaunch) {
   constexpr int runs = 5000;
   auto x = std::vector<float>{1, 2, 3, 4};

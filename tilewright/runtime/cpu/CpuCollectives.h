@@ -1,4 +1,4 @@
-// CpuCollectives: the collectives of a plan through a communicator.
+// CpuCollectives: runs the collectives of a plan through a communicator.
 #ifndef TILEWRIGHT_RUNTIME_CPU_CPUCOLLECTIVES_H
 #define TILEWRIGHT_RUNTIME_CPU_CPUCOLLECTIVES_H
 
@@ -9,9 +9,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Translates the steps of one run; made for it. Attributes are StableHLO's own
-/// (`all_gather_dim`, `scatter_dimension`, `split_dimension`, `concat_dimension`;
-/// `dimension` is understood for the first two), and `body` as for library kernels.
+/// The collectives of one run. Calls refer to the groups of the program's steps, because the
+/// program outlives its runs.
 class CpuCollectives final : public Collectives {
 public:
   explicit CpuCollectives(collective::Communicator &communicator) : communicator(communicator) {}
@@ -24,12 +23,8 @@ public:
   void abandon() override;
 
 private:
-  struct Begun {
-    collective::Communicator::Ticket ticket = 0;
-    std::vector<std::vector<int64_t>> groups; // the communicator refers to them
-  };
   collective::Communicator &communicator;
-  std::unordered_map<const Collective *, std::unique_ptr<Begun>> begun;
+  std::unordered_map<const Collective *, collective::Communicator::Ticket> begun;
 };
 
 } // namespace tilewright::runtime::cpu

@@ -9,20 +9,20 @@
 namespace tilewright::runtime::cpu {
 
 constexpr size_t hugePage = size_t(2) << 20;
-/// From here on a block is mapped on its own.
+/// Blocks of at least this size have their own mapping.
 constexpr size_t mappedFrom = size_t(1) << 20;
 
 static bool isMapped(size_t bytes) { return bytes >= mappedFrom; }
 
 static size_t roundedUp(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
 
-/// What is mapped for a block: whole pages, so that give() can work it out again.
+/// The size of a block's mapping: whole pages. give() computes it again from the block's size.
 static size_t mappedBytes(size_t bytes) {
   return roundedUp(bytes, static_cast<size_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 static std::byte *map(size_t bytes, bool prefault) {
-  // More than is wanted, to cut an aligned piece out of it.
+  // For huge pages, map more than needed and unmap the parts before and after the aligned range.
   const bool isHuge = bytes >= hugePage;
   const size_t slack = isHuge ? hugePage : 0;
   void *mapped = ::mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
@@ -38,7 +38,7 @@ static std::byte *map(size_t bytes, bool prefault) {
     if (slack - before)
       ::munmap(start + before + bytes, slack - before);
     start += before;
-    ::madvise(start, bytes, MADV_HUGEPAGE); // a wish; without it pages are small
+    ::madvise(start, bytes, MADV_HUGEPAGE); // a hint; if the system ignores it, pages are small
   }
   if (prefault)
     ::madvise(start, bytes, MADV_POPULATE_WRITE);
@@ -60,7 +60,8 @@ void HostMemory::give(std::byte *data, size_t bytes) {
 
 int64_t availableMemory() {
   int64_t bytes = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
-  // Control groups, version 2 and version 1; "max" and absurd numbers mean no limit.
+  // The memory limit of the control group, version 2 or version 1; "max" and huge numbers mean no
+  // limit.
   for (const char *path :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     std::ifstream file(path);

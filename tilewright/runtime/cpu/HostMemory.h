@@ -1,4 +1,4 @@
-// HostMemory: the heap of the host, made ready for large tensors.
+// HostMemory: the heap of the host, tuned for large tensors.
 #ifndef TILEWRIGHT_RUNTIME_CPU_HOSTMEMORY_H
 #define TILEWRIGHT_RUNTIME_CPU_HOSTMEMORY_H
 
@@ -6,9 +6,9 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Small blocks from the heap. Large ones are mapped on their own, aligned so
-/// that the kernel can use pages of 2 MiB: one fault then brings what would be
-/// 512, and they go back to the system as soon as they are given.
+/// Takes small blocks from the heap. Maps each large block separately, aligned so that the kernel
+/// can use 2 MiB pages: one page fault then replaces 512, and give() returns the memory to the
+/// system immediately.
 class HostMemory final : public RawMemory {
 public:
   explicit HostMemory(bool prefault) : prefault(prefault) {}
@@ -19,7 +19,7 @@ private:
   const bool prefault;
 };
 
-/// Memory that this process may use: the machine's, or less if a container says so.
+/// Memory that this process may use: the machine's, or the container's limit if that is lower.
 int64_t availableMemory();
 
 } // namespace tilewright::runtime::cpu

@@ -14,10 +14,10 @@ namespace {
 
 enum Register { eax, ebx, ecx, edx };
 
-/// What the system must save and restore, as bits of XCR0.
+/// The register state that the operating system must save and restore, as bits of XCR0.
 enum : uint64_t { noState = 0, avxState = 0x6, avx512State = 0xE6, tileState = 0x60000 };
 
-/// Where the processor says that it has a feature.
+/// The CPUID bit that reports a feature.
 struct FeatureRow {
   std::string_view name;
   uint32_t leaf, subleaf;
@@ -110,7 +110,7 @@ std::vector<MachineFeature> detect() {
   return features;
 }
 
-/// Linux gives the tile registers only to processes that ask.
+/// Linux grants the AMX tile registers only to processes that request them.
 bool mayUseTiles() {
   constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM
   static const bool isGranted = ::syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
@@ -128,10 +128,10 @@ Status checkMachine(const artifact::Target &target) {
   auto fail = [&](const auto &...parts) {
     return Status(Error::machineFeature,
                   concat("the executable was compiled for ", target.triple, " ", target.cpu,
-                         " and ", parts..., "; compile the program for this machine"));
+                         parts..., "; compile the program for this machine"));
   };
   if (!target.triple.starts_with("x86_64"))
-    return fail("this machine is x86_64");
+    return fail(", but this machine is x86_64");
   std::string missing;
   for (std::string_view name : target.features) {
     if (name.starts_with('-') || name.empty())
@@ -142,12 +142,12 @@ Status checkMachine(const artifact::Target &target) {
     auto found = std::find_if(features.begin(), features.end(),
                               [&](const MachineFeature &each) { return each.name == name; });
     if (found == features.end())
-      return fail("needs '", name, "', which this runtime does not know");
+      return fail(" with feature '", name, "', which this runtime does not know");
     if (!found->isThere || (name.starts_with("amx") && !mayUseTiles()))
       missing += concat(missing.empty() ? "" : ", ", name);
   }
   if (!missing.empty())
-    return fail("this machine lacks ", missing);
+    return fail(", but this machine lacks ", missing);
   return Status();
 }
 

@@ -1,4 +1,4 @@
-// Machine: which instructions this processor and its system let a program use.
+// Machine: the instruction set extensions that the processor has and the operating system enables.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MACHINE_H
 #define TILEWRIGHT_RUNTIME_CPU_MACHINE_H
 
@@ -15,13 +15,13 @@ struct MachineFeature {
   bool isThere;
 };
 
-/// Every feature that is known, and whether the processor has it and the system
-/// keeps its registers. Asked once; thread-safe.
+/// All known features, and for each whether the processor has it and the operating system saves its
+/// registers. Computed once; thread-safe.
 std::span<const MachineFeature> machineFeatures();
 
-/// Fails with machineFeature if object code for `target` could meet an
-/// instruction that this machine does not have, and names what is missing. Asks
-/// the system for the tile registers if `target` needs them.
+/// Fails with machineFeature if object code for `target` may contain instructions that this machine
+/// lacks, and names the missing features. Requests the AMX tile registers from the operating system
+/// if `target` needs them.
 Status checkMachine(const artifact::Target &target);
 
 } // namespace tilewright::runtime::cpu

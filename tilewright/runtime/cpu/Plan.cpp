@@ -12,7 +12,7 @@ namespace {
 
 using namespace artifact;
 
-/// Of all programs of the process: no number comes twice.
+/// Shared by all programs of the process, so that identities are unique.
 std::atomic<uint64_t> nextCollective = 1;
 
 class PlanBuilder {
@@ -56,7 +56,7 @@ private:
     return types;
   }
 
-  /// The block's instructions; recursion is as deep as blocks are nested.
+  /// Adds the instructions of a block, and recursively of the blocks nested in it.
   Status addBlock(Index block) {
     for (const Step &step : executable.blocks[block].steps) {
       current = static_cast<uint32_t>(plan.steps.size());
@@ -90,7 +90,7 @@ private:
     const Kernel &kernel = executable.kernels[launch.kernel];
     if (kernel.grid == 0)
       return Status();
-    // An item whose cost is not known is worth a thread.
+    // Assume that an item of unknown cost is expensive enough for its own thread.
     const int64_t cost = kernel.itemCost ? kernel.itemCost : inlineNanoseconds;
     const bool isSmall = kernel.grid == 1 || kernel.grid < inlineNanoseconds / cost;
     Instruction &instruction = emit(isSmall ? Op::launch : Op::launchParallel);
@@ -111,7 +111,8 @@ private:
       emit(Op::storeRank, step.operands, step.results).count = isPartition;
       return Status();
     }
-    // The same kernel for the same types, such as one in each layer of a model.
+    // Share one kernel between calls of the same library with the same types, such as those of each
+    // layer of a model.
     std::vector<Index> key = {step.library, static_cast<Index>(step.operands.size())};
     for (const Operand &operand : step.operands)
       key.push_back(operand.type);
@@ -146,7 +147,7 @@ private:
     }
     if (!call)
       return Status(Error::customCallUnknown,
-                    concat("nobody registered a handler for custom call '", step.target,
+                    concat("no handler is registered for custom call '", step.target,
                            "' (API version ", step.apiVersion, ") of ", describe(),
                            "; register it before the program is loaded, in JAX with "
                            "jax.ffi.register_ffi_target"));
@@ -191,7 +192,8 @@ private:
     return Status();
   }
 
-  /// Choosing goes to a jump for each block, and each block ends in one to the end.
+  /// The choose instruction jumps into a table of jumps, one for each block; each block ends with a
+  /// jump past the last block.
   Status add(const BranchStep &branch) {
     emit(Op::enter);
     const uint32_t mine = current, choice = here(), count = branch.blocks.size();
@@ -217,23 +219,44 @@ private:
 
   Status add(const CollectiveStartStep &step) {
     plan.hasCollectives = true;
-    Collective collective{&step,
-                          typesOf(step.operands),
-                          typesOf(step.results),
-                          {},
-                          concat(step.kind, ".", step.id),
-                          plan.steps[current]->location,
-                          nextCollective.fetch_add(1, std::memory_order_relaxed)};
-    TILEWRIGHT_ASSIGN(collective.bodies, bodiesNamed(step.bodies));
     const auto index = static_cast<uint32_t>(plan.collectives.size());
-    plan.collectives.push_back(std::move(collective));
+    TILEWRIGHT_ASSIGN(collective::Call call, callOf(step));
+    Collective &collective = plan.collectives.emplace_back();
+    collective.step = &step;
+    collective.name = concat(nameOf(step.kind), ".", step.id);
+    collective.call = std::move(call);
+    collective.call.name = collective.name;
     collectives[step.id] = index;
     emit(Op::collectiveStart, step.operands, step.results).index = index;
     return Status();
   }
+  /// The call that every run makes, except the tensors' pointers and the name.
+  Result<collective::Call> callOf(const CollectiveStartStep &step) {
+    const std::span<const TensorType> operands = typesOf(step.operands),
+                                      results = typesOf(step.results);
+    // The engine writes results in the operands' element types.
+    if (!std::ranges::equal(operands, results, {}, &TensorType::element, &TensorType::element))
+      return Status(Error::collectiveGroups,
+                    concat(describe(), ": the ", results.size(),
+                           " results of a collective must have the same element types as its ",
+                           operands.size(), " operands"));
+    TILEWRIGHT_ASSIGN(std::span<const Body> bodies, bodiesNamed(step.bodies));
+    collective::Call call;
+    call.kind = step.kind;
+    call.order = step.order;
+    call.groups = &step.groups;
+    for (size_t i = 0; i < operands.size(); ++i)
+      call.tensors.push_back({operands[i].element, operands[i].dims, results[i].dims});
+    call.dimension = step.dimension;
+    call.splitDimension = step.splitDimension;
+    call.reduction = {step.reduction, bodies.empty() ? nullptr : bodies.front()};
+    call.place = plan.steps[current]->location;
+    call.identity = nextCollective.fetch_add(1, std::memory_order_relaxed);
+    return call;
+  }
   Status add(const CollectiveDoneStep &step) {
     const uint32_t index = collectives[step.id];
-    // With nothing between there is nothing that it could overlap with.
+    // If no step is between start and done, run the collective synchronously.
     if (Instruction &before = plan.code.back();
         before.op == Op::collectiveStart && before.index == index)
       before.op = Op::collectiveRun;
@@ -252,7 +275,7 @@ private:
   PrepareLibrary *prepareLibrary;
   CustomCallResolver *customCalls;
   Plan plan;
-  uint32_t current = 0; // the step that instructions are for
+  uint32_t current = 0; // the step that emitted instructions belong to
   std::vector<KernelFunction *> kernels;
   std::map<std::vector<Index>, uint32_t> prepared;
   std::map<uint32_t, uint32_t> collectives; // by id

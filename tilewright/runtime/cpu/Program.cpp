@@ -28,8 +28,8 @@ Result<std::shared_ptr<Program>> Program::load(std::shared_ptr<const Executable>
   return program;
 }
 
-/// Memory that a kernel may use during one call, by thread. Kernels do not call
-/// each other, so one piece for each thread is enough.
+/// Scratch memory for one call of a kernel. Kernels do not call each other, so one block per thread
+/// is enough.
 static std::byte *scratchOfThread(int64_t bytes) {
   struct Scratch {
     std::byte *data = nullptr;
@@ -48,7 +48,7 @@ static std::byte *scratchOfThread(int64_t bytes) {
   return scratch.data;
 }
 
-/// Copies of at least this size are split over the pool.
+/// Copies of at least this size are split over the pool, in pieces of `copyGrain` bytes.
 static constexpr int64_t parallelCopyBytes = 1 << 20, copyGrain = 1 << 18;
 
 static void copyBytes(ThreadPool &pool, const std::byte *from, std::byte *to, int64_t bytes) {
@@ -64,7 +64,7 @@ static void copyBytes(ThreadPool &pool, const std::byte *from, std::byte *to, in
   });
 }
 
-/// Walks through the instructions once.
+/// Interprets the instructions of one run.
 class Program::Execution {
 public:
   Execution(const Plan &plan, Frame &frame, RunContext &context)
@@ -154,7 +154,7 @@ public:
   }
 
 private:
-  /// Tells the tracer of a step; nothing at all when there is none.
+  /// Reports a step to the tracer; compiles to nothing if `isTraced` is false.
   template <bool isTraced> struct Traced {
     Traced(Execution &, const Instruction &) {}
   };
@@ -192,7 +192,7 @@ private:
       --underWay;
       return Status();
     default:
-      return Status(Code::internal, "an instruction that does not exist");
+      return Status(Code::internal, "unknown instruction in the plan");
     }
   }
 
@@ -208,7 +208,7 @@ private:
   const Plan &plan;
   Frame &frame;
   RunContext &context;
-  int64_t underWay = 0; // collectives that began and did not finish
+  int64_t underWay = 0; // collectives that have started but not finished
 };
 
 template <> struct Program::Execution::Traced<true> {
@@ -246,9 +246,9 @@ Status Program::bind(Frame &frame, std::span<std::byte *const> parameters,
                      std::span<std::byte *const> results, const RunContext &context) const {
   if (parameters.size() != source->parameters.size() || results.size() != source->results.size())
     return Status(Error::runBuffers,
-                  concat("'", source->name, "' takes ", source->parameters.size(),
-                         " parameters and gives ", source->results.size(), " results, got ",
-                         parameters.size(), " and ", results.size(), " buffers"));
+                  concat("'", source->name, "' has ", source->parameters.size(), " parameters and ",
+                         source->results.size(), " results, got ", parameters.size(), " and ",
+                         results.size(), " buffers"));
   for (size_t i = 0; i < source->allocations.size(); ++i) {
     const Allocation &allocation = source->allocations[i];
     std::byte *base = nullptr;
@@ -294,7 +294,8 @@ Status Program::run(std::span<std::byte *const> parameters, std::span<std::byte 
     return Status(Error::runCollectives,
                   concat("'", source->name, "' has collectives for ", source->replicas,
                          " replicas and ", source->partitions,
-                         " partitions, and is run alone; run it on as many devices"));
+                         " partitions, but runs on a single device; run it on one device per "
+                         "rank"));
   std::unique_ptr<Frame> frame = takeFrame();
   Status status = bind(*frame, parameters, results, context);
   if (status.isOk()) {

@@ -16,7 +16,7 @@ using namespace tilewright::runtime::cpu;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// One kernel that each test may need; items are elements.
+/// The kernels that tests need; work items are elements.
 static const char *const kernels = R"(
   typedef long I; typedef float *F; typedef int *N;
   void add(void **b, I begin, I end, char *scratch) {
@@ -295,7 +295,7 @@ TEST(Program, CallsHandlers) {
 
 namespace {
 
-/// Adds what the other rank, which always has 100, brings; at the end.
+/// Adds the contribution of the other rank, which is always 100, when the collective finishes.
 struct TestCollectives : Collectives {
   std::vector<std::string> heard;
   const std::byte *in = nullptr;
@@ -303,7 +303,7 @@ struct TestCollectives : Collectives {
   bool fails = false;
   Status start(const Collective &collective, std::span<const std::byte *const> operands,
                std::span<std::byte *const> results) override {
-    heard.push_back("start " + collective.step->kind);
+    heard.push_back("start " + std::string(nameOf(collective.step->kind)));
     in = operands[0], out = results[0];
     return Status();
   }
@@ -319,11 +319,33 @@ struct TestCollectives : Collectives {
 
 } // namespace
 
+TEST(Program, ResultsOfACollectiveHaveTheTypesOfItsOperands) {
+  TestProgram p;
+  Slice x = p.parameter<float>({7}), y = p.result<int8_t>(1);
+  CollectiveStartStep reduce;
+  reduce.reduction = ReductionKind::add;
+  reduce.operands = {p.operand<float>(x)};
+  p.step(reduce);
+  p.step(CollectiveDoneStep{0});
+  EXPECT_EQ(p.run().error(), Error::collectiveGroups);
+  reduce.results = {p.operand<int8_t>(y)};
+  p.executable.blocks[0].steps[0].action = reduce;
+  EXPECT_EQ(p.run().error(), Error::collectiveGroups);
+}
+
 TEST(Program, BeginsAndEndsCollectives) {
   TestProgram p;
   Slice x = p.parameter<float>({7}), y = p.result<float>(1);
-  p.step(CollectiveStartStep{
-      "all_reduce", 9, 0, {}, {}, {}, {p.operand<float>(x)}, {p.operand<float>(y)}});
+  p.step(CollectiveStartStep{CollectiveKind::allReduce,
+                             9,
+                             0,
+                             {},
+                             0,
+                             0,
+                             ReductionKind::add,
+                             {},
+                             {p.operand<float>(x)},
+                             {p.operand<float>(y)}});
   p.step(CollectiveDoneStep{9});
   EXPECT_EQ(p.run().error(), Error::runCollectives);
 
@@ -409,7 +431,7 @@ TEST(Program, BuffersMustFit) {
     EXPECT_THAT(status.message(), HasSubstr(words));
   };
   std::byte *in = p.parameters[0].data(), *out = p.results[0].data();
-  expectFailure({}, {out}, "takes 1 parameters and gives 1 results, got 0 and 1");
+  expectFailure({}, {out}, "has 1 parameters and 1 results, got 0 and 1");
   expectFailure({nullptr}, {out}, "parameter 0 of 'test' needs a buffer");
   expectFailure({in}, {out + 4}, "result 0 of 'test' needs a buffer aligned to 64");
   p.context.arenas[0] = nullptr;

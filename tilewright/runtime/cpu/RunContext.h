@@ -1,8 +1,9 @@
-// RunContext: what a program needs from outside while it runs.
+// RunContext: the environment of one run of a program.
 #ifndef TILEWRIGHT_RUNTIME_CPU_RUNCONTEXT_H
 #define TILEWRIGHT_RUNTIME_CPU_RUNCONTEXT_H
 
 #include "tilewright/artifact/Executable.h"
+#include "tilewright/collective/Communicator.h"
 #include "tilewright/runtime/cpu/library/Library.h"
 #include "tilewright/support/Status.h"
 #include "tilewright/support/ThreadPool.h"
@@ -19,8 +20,8 @@ namespace tilewright::runtime::cpu {
 
 struct RunContext;
 
-/// Hears of every step, on the thread that runs the program. Steps of a loop or
-/// branch are inside it. A run that fails does not end the loops that it is in.
+/// Called before and after every step, on the thread that runs the program. The steps of a loop or
+/// branch are nested in it. A run that fails does not call end() for the enclosing loops.
 class Tracer {
 public:
   virtual ~Tracer() = default;
@@ -28,38 +29,37 @@ public:
   virtual void end(const artifact::Step &step) = 0;
 };
 
-/// A collective of the plan with what was looked up when it was loaded. Valid as
-/// long as the program; its address says which collective it is.
+/// A collective of the plan with everything that load() looked up. Lives as long as the program;
+/// its address identifies the collective.
 struct Collective {
   const artifact::CollectiveStartStep *step = nullptr;
-  std::span<const TensorType> operands, results;
-  std::span<const Body> bodies;
-  std::string name;       // for messages: "all_reduce.3"
-  std::string_view place; // the user's file and line, or nothing
-  uint64_t identity = 0;  // Call::identity
+  std::string name; // for messages: "all_reduce.3"
+  /// The call without the pointers of its tensors, which each run sets in its own copy.
+  collective::Call call;
 };
 
 /// One rank's side of the collectives of one run.
 class Collectives {
 public:
   virtual ~Collectives() = default;
-  /// Begins; pointers are in the order of the types and stay valid until finish or abandon.
+  /// Starts the collective. The pointers are in the order of the types and must stay valid until
+  /// finish or abandon.
   virtual Status start(const Collective &collective, std::span<const std::byte *const> operands,
                        std::span<std::byte *const> results) = 0;
   /// Returns when the results are written.
   virtual Status finish(const Collective &collective) = 0;
-  /// Both at once.
+  /// Starts the collective and waits for it.
   virtual Status run(const Collective &collective, std::span<const std::byte *const> operands,
                      std::span<std::byte *const> results) {
     TILEWRIGHT_TRY(start(collective, operands, results));
     return finish(collective);
   }
-  /// The run failed with collectives under way. Nobody touches their memory
+  /// Aborts the collectives in flight, because the run failed. No thread accesses their memory
   /// after this returns.
   virtual void abandon() = 0;
 };
 
-/// A custom call as the plan has it. Valid as long as the program.
+/// A custom call of the plan. Lives as long as the program.
 struct CustomCallSite {
   const artifact::CustomCallStep *step = nullptr;
   std::span<const TensorType> operands, results;
@@ -71,8 +71,7 @@ struct CustomCallRun {
   RunContext &context;
 };
 
-/// A handler bound to one call. Called from several threads at once if the
-/// program is.
+/// A handler bound to one call. Concurrent runs of the program call it concurrently.
 class CustomCall {
 public:
   virtual ~CustomCall() = default;
@@ -83,23 +82,22 @@ public:
 class CustomCallResolver {
 public:
   virtual ~CustomCallResolver() = default;
-  /// Null if no handler has this name. A failure is the handler's own, about
-  /// its configuration.
+  /// Null if no handler has this name. Fails if the handler rejects its configuration.
   virtual Result<std::unique_ptr<CustomCall>> prepare(const CustomCallSite &site) = 0;
 };
 
-/// One run. The caller owns everything in it.
+/// The environment of one run. The caller owns everything in it.
 struct RunContext {
   ThreadPool &pool;
-  /// Memory for temporaries by space: Executable::arenaBytes, 64-byte aligned,
+  /// The arena for temporaries in each memory space: Executable::arenaBytes bytes, 64-byte aligned,
   /// exclusive to this run.
   std::byte *arenas[2] = {nullptr, nullptr};
   int64_t replica = 0, partition = 0;
-  Collectives *collectives = nullptr; // needed by programs that have some
+  Collectives *collectives = nullptr; // required if the program has collectives
   Tracer *tracer = nullptr;
-  /// Looked at once for each round of a loop.
+  /// Checked once per loop iteration.
   const std::atomic<bool> *cancel = nullptr;
-  /// For handlers of custom calls; the program does not look at them.
+  /// For custom-call handlers; the program itself does not use them.
   int64_t runId = 0;
   void *device = nullptr, *userContext = nullptr;
 };

@@ -1,4 +1,4 @@
-// StepTracer: the steps of a run on the timeline of the process.
+// StepTracer: shows the steps of a run on the process's timeline.
 #ifndef TILEWRIGHT_RUNTIME_CPU_STEPTRACER_H
 #define TILEWRIGHT_RUNTIME_CPU_STEPTRACER_H
 
@@ -11,20 +11,20 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Bytes of the arena that hold something while each step runs, as far as the compiler said.
+/// Bytes of the arena that are live during each step, if the compiler recorded them.
 class LiveTemporaries {
 public:
   /// The executable must outlive this.
   explicit LiveTemporaries(const artifact::Executable &executable);
-  /// -1 if it is not known.
+  /// -1 if unknown.
   int64_t during(const artifact::Step &step) const;
 
 private:
   std::unordered_map<const artifact::Step *, int64_t> bytes;
 };
 
-/// Makes a span of every step: a kernel by its name, loops around what they run; and beside them
-/// the curve "live temporaries".
+/// Emits a span for every step, with the steps of a loop nested in its span, and the counter "live
+/// temporaries".
 ///
 ///   std::optional<StepTracer> tracer;
 ///   if (trace::isOn())
@@ -32,7 +32,8 @@ private:
 class StepTracer final : public Tracer {
 public:
   explicit StepTracer(const LiveTemporaries &live) : live(live) {}
-  // A span is a scope, a step is two calls: so spans are kept here, innermost last.
+  // trace::Span ends with its scope, but begin() and end() are separate calls, so `spans` holds the
+  // open spans, innermost last.
   void begin(const artifact::Step &step) override;
   void end(const artifact::Step &) override { spans.pop_back(); }
 

@@ -1,4 +1,4 @@
-// Small executables, put together step by step, and buffers to run them on.
+// Builds small executables step by step, with buffers to run them on.
 #ifndef TILEWRIGHT_RUNTIME_CPU_TESTPROGRAM_H
 #define TILEWRIGHT_RUNTIME_CPU_TESTPROGRAM_H
 
@@ -15,7 +15,7 @@ namespace tilewright::runtime::cpu {
 
 using namespace artifact;
 
-/// Builds an executable and runs it; every buffer is at hand afterwards.
+/// Builds an executable and runs it; every buffer can be read afterwards.
 ///
 ///   TestProgram p("void twice(void **b, long begin, long end, char *s) { … }");
 ///   Slice x = p.parameter<float>({1, 2}), y = p.result<float>(2);

@@ -29,7 +29,8 @@ Command::Command(const artifact::GpuLaunch &launch, CUfunction function,
     : launch(&launch), function(function), buffers(slices.begin(), slices.end()),
       maps(launch.tensorMaps.size()) {}
 
-/// What the copy engine calls elements. Only floats matter: as to the rest it moves bytes.
+/// The TMA data type for an element type: floats have their own, and all other types are copied as
+/// unsigned integers of the same size.
 static CUtensorMapDataType dataTypeOf(ElementType element) {
   switch (element) {
   case ElementType::f16:
@@ -103,11 +104,11 @@ Result<bool> Command::update(CudaDevice &device, Addresses addresses) {
       continue;
     isChanged = true;
     pointers[i] = now;
-    // A map is made again only when its buffer has moved.
+    // Encode a tensor map again only if its buffer has moved.
     for (size_t m = 0; m < maps.size(); ++m)
       if (launch->tensorMaps[m].buffer == i)
         if (Status status = encode(device, m); !status.isOk()) {
-          pointers.clear(); // begins anew the next time
+          pointers.clear(); // so that the next run encodes all maps again
           parameters.clear();
           return status;
         }
@@ -235,11 +236,11 @@ Status CommandBuffer::submit(Addresses addresses) {
   }
   if (isNew)
     TILEWRIGHT_TRY(build());
-  // Runs that the device has been given keep the values they were given. A new graph needs this
-  // too, for copies that are none.
+  // Update the instantiated graph; runs already submitted keep their values. A new graph is updated
+  // too, to disable copies that are no-ops in this run.
   for (Command *command : changed) {
     if (Status status = command->renew(device, executable); !status.isOk()) {
-      device.api().cuGraphExecDestroy(std::exchange(executable, nullptr)); // built anew next time
+      device.api().cuGraphExecDestroy(std::exchange(executable, nullptr)); // rebuilt next time
       return status;
     }
     nodesRenewed += !isNew;

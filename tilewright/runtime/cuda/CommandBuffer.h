@@ -1,4 +1,4 @@
-// CommandBuffer: launches and copies that follow each other, given to a device as one.
+// CommandBuffer: consecutive launches and copies, submitted to a device as one CUDA graph.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_COMMANDBUFFER_H
 #define TILEWRIGHT_RUNTIME_CUDA_COMMANDBUFFER_H
 
@@ -11,22 +11,22 @@
 
 namespace tilewright::runtime::cuda {
 
-/// Where the allocations of a plan are in a run.
+/// The addresses of a plan's allocations in a run.
 using Addresses = std::span<const CUdeviceptr>;
 
-/// One launch or copy, with the values that it had the last time.
+/// One launch or copy, with the argument values of its latest run.
 class Command {
 public:
   Command(const artifact::GpuLaunch &launch, CUfunction function,
           std::span<const artifact::Slice> buffers);
   explicit Command(const artifact::CopyStep &copy) : copy(&copy) {}
 
-  /// Works out the values of this run; true if they are not those of before.
+  /// Computes the argument values of this run. Returns whether they differ from the previous ones.
   Result<bool> update(CudaDevice &device, Addresses addresses);
   Status submit(CudaDevice &device, CUstream stream);
-  /// Adds itself behind `before` (null: as the first).
+  /// Adds a node to the graph after the node `before`; null if this is the first.
   Status addTo(CudaDevice &device, CUgraph graph, CUgraphNode before);
-  /// Tells a graph that was made of it the values of this run.
+  /// Updates the node of an instantiated graph with the values of this run.
   Status renew(CudaDevice &device, CUgraphExec graph);
   CUgraphNode graphNode() const { return node; }
 
@@ -34,25 +34,26 @@ private:
   Status encode(CudaDevice &device, size_t map);
   CUDA_KERNEL_NODE_PARAMS_v2 nodeParameters();
   CUDA_MEMCPY3D copyParameters() const;
-  /// The plan may be right both when two allocations are the same memory and when not.
+  /// Whether this copies memory to itself, which happens if a result takes over the memory of a
+  /// donated parameter.
   bool isNothing() const { return copy && pointers[0] == pointers[1]; }
 
-  const artifact::GpuLaunch *launch = nullptr; // one of the two, inside the executable
+  const artifact::GpuLaunch *launch = nullptr; // either this or `copy`; inside the executable
   const artifact::CopyStep *copy = nullptr;
   CUfunction function = nullptr;
   std::vector<artifact::Slice> buffers;
-  std::vector<CUdeviceptr> pointers; // of buffers; of a copy: to, from
+  std::vector<CUdeviceptr> pointers; // of buffers; for a copy: to, from
   std::vector<CUtensorMap> maps;
-  std::vector<void *> parameters; // into pointers and maps
+  std::vector<void *> parameters; // pointers into `pointers` and `maps`
   CUgraphNode node = nullptr;
-  bool isEnabled = true; // in the graph
+  bool isEnabled = true; // whether the node is enabled in the graph
 };
 
-/// Commands in order. Several become a CUDA graph on the first run, which later
-/// runs tell only what has changed and then launch with one call; a single one
-/// is launched as it is.
+/// Commands in order. The first run builds a CUDA graph of several commands; later runs update only
+/// the nodes that changed and launch the graph with one call. A single command is launched
+/// directly.
 ///
-/// Used by one thread at a time: the turn of the device's stream.
+/// Not thread-safe: only the thread that runs the current task of the device's stream uses it.
 class CommandBuffer {
 public:
   explicit CommandBuffer(CudaDevice &device) : device(device) {}
@@ -63,7 +64,7 @@ public:
   void add(Command command) { commands.push_back(std::move(command)); }
   Status submit(Addresses addresses);
 
-  /// Of all command buffers of the process, for tests.
+  /// Counters over all command buffers of the process, for tests.
   struct Counts {
     int64_t graphsBuilt = 0, graphLaunches = 0, nodesRenewed = 0, singleLaunches = 0;
   };

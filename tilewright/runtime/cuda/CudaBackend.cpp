@@ -20,7 +20,7 @@ public:
       gpu->stop();
   }
 
-  /// Taken before there is a client, because they may fail.
+  /// Creates the memory pools before the client exists, because rawMemory() cannot report failure.
   Status prepareMemory() {
     for (const std::shared_ptr<CudaDevice> &gpu : gpus) {
       TILEWRIGHT_ASSIGN(std::unique_ptr<RawMemory> memory, gpu->memory(gpus));
@@ -53,13 +53,13 @@ public:
   int64_t defaultMemoryLimit(std::string_view kind, size_t device) const override {
     if (kind == deviceKind)
       return gpus[device]->freeBytes() / 10 * 9;
-    return cpu::availableMemory() / 2; // pinned memory is taken from everybody
+    return cpu::availableMemory() / 2; // pinned memory is not available to other processes
   }
-  bool isHostMemory(std::string_view kind) const override { return kind == pinnedHostKind; }
-  /// A device reaches only what is pinned.
+  bool isHostMemory(std::string_view kind) const override { return kind != deviceKind; }
+  /// A device can access only pinned host memory.
   bool canAdoptHostBytes(std::string_view) const override { return false; }
 
-  Event copy(Place to, Place from, size_t bytes, ThreadPool &pool) override {
+  Event copy(MemoryAddress to, MemoryAddress from, size_t bytes, ThreadPool &pool) override {
     CudaDevice *target = gpuOf(to), *source = gpuOf(from);
     if (!target && !source) {
       copyDense(to.data, from.data, bytes, &pool);
@@ -98,11 +98,11 @@ public:
   }
 
 private:
-  /// Null if the bytes are the host's.
-  CudaDevice *gpuOf(const Place &place) const {
-    if (!place.memory || place.memory->isHostMemory())
+  /// Null if the bytes are in host memory.
+  CudaDevice *gpuOf(const MemoryAddress &address) const {
+    if (!address.memory || address.memory->isHostMemory())
       return nullptr;
-    return gpus[static_cast<size_t>(place.memory->device().localId())].get();
+    return gpus[static_cast<size_t>(address.memory->device().localId())].get();
   }
 
   const std::vector<std::shared_ptr<CudaDevice>> gpus; // by local id
@@ -133,16 +133,15 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
   for (int i = 0; driver.devices.empty() && i < count; ++i)
     ordinals.push_back(i);
   if (ordinals.empty())
-    return Status(Error::cudaDevices,
-                  concat("the CUDA driver ", api->library(),
-                         " has no device; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or at "
-                         "TILEWRIGHT_VGPU_DEVICES"));
+    return Status(Error::cudaDevices, concat("the CUDA driver ", api->library(),
+                                             " has no device; check nvidia-smi and "
+                                             "CUDA_VISIBLE_DEVICES, or TILEWRIGHT_VGPU_DEVICES"));
   std::vector<std::shared_ptr<CudaDevice>> gpus;
   for (int ordinal : ordinals) {
     if (ordinal < 0 || ordinal >= count)
-      return Status(Error::cudaDevices,
-                    concat("device ", ordinal, " of the CUDA driver ", api->library(),
-                           " is asked for, and it has ", count, "; choose from 0 to ", count - 1));
+      return Status(Error::cudaDevices, concat("device ", ordinal, " of the CUDA driver ",
+                                               api->library(), " does not exist; the driver has ",
+                                               count, " devices, 0 to ", count - 1));
     const int64_t inFlight = std::max<int64_t>(options.runtime.maxInFlight, 1);
     TILEWRIGHT_ASSIGN(std::shared_ptr<CudaDevice> gpu,
                       CudaDevice::open(api, ordinal, gpus.size(), static_cast<size_t>(inFlight)));

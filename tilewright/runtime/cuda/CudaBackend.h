@@ -1,4 +1,4 @@
-// CudaBackend: the devices of a client are the GPUs of a CUDA driver, a real one or ours.
+// CudaBackend: GPUs of a CUDA driver, either NVIDIA's or our virtual one.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_CUDABACKEND_H
 #define TILEWRIGHT_RUNTIME_CUDA_CUDABACKEND_H
 
@@ -10,30 +10,33 @@
 
 namespace tilewright::runtime::cuda {
 
-/// Which driver, and what of it.
+/// The driver library to load, and its devices to use.
 struct DriverOptions {
-  /// Path of the library. Empty: TILEWRIGHT_CUDA_LIBRARY, else the virtual driver beside this
-  /// program if `virtualChip` is set, else the system's libcuda.so.1.
+  /// The path of the library. If empty: TILEWRIGHT_CUDA_LIBRARY if it is set, otherwise the virtual
+  /// driver of this build or installation if `virtualChip` is set, otherwise the system's
+  /// libcuda.so.1.
   std::string library;
-  /// "sm_90a": use the virtual GPU, with this chip (a list with commas gives devices different
-  /// ones). Its other settings are TILEWRIGHT_VGPU_…, as for `tilewright vgpu run`.
+  /// "sm_90a": use the virtual GPU with this chip; a comma-separated list gives devices different
+  /// chips. The variables TILEWRIGHT_VGPU_… set everything else, as for `tilewright vgpu run`.
   std::string virtualChip;
-  /// Numbers of the driver's devices that the client has; empty is all.
+  /// Ordinals of the driver's devices that the client uses; empty means all.
   std::vector<int> devices;
 };
 
-/// What TILEWRIGHT_TARGET and --target call a GPU: "cuda" and "sm_90a" are the machine's,
+/// Parses the GPU names of TILEWRIGHT_TARGET and --target: "cuda" and "sm_90a" mean a physical GPU,
 /// "vgpu:sm_90a" the virtual one with that chip.
-///  - optionValue (E0002): it is neither.
+///  - optionValue (E0002): the name has neither form.
 Result<DriverOptions> driverOptionsOf(std::string_view target);
 
-/// The target to compile for where programs run on the client: its chip, if `target` names none.
-/// Chips from Hopper on have instructions of their own, which the letter of "sm_90a" stands for.
+/// The target to compile for if programs run on this client: `target`, or the client's chip if
+/// `target` does not name one. The suffix of "sm_90a" enables the chip-specific instructions that
+/// chips from Hopper on have.
 std::string targetFor(std::string_view target, const Client &client);
 
-/// A client with these GPUs. Of `options.runtime` all but `devices`, `prefault` and `tune` count.
-///  - cudaLibrary (E5120), cudaFunction (E5121): there is no driver that can be used.
-///  - cudaDevices (E5123): a device that is asked for does not exist, or none does.
+/// Creates a client with these GPUs. Uses all of `options.runtime` except `devices`, `prefault` and
+/// `tune`.
+///  - cudaLibrary (E5120), cudaFunction (E5121): there is no usable driver.
+///  - cudaDevices (E5123): a requested device does not exist, or there are no devices.
 ///  - cudaCall (E5122)
 Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
                                              const DriverOptions &driver = {});

@@ -10,7 +10,7 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(std::shared_ptr<const Drive
   device->number = ordinal;
   device->label = concat("cuda:", localId);
   if (Status status = device->start(maxInFlight); !status.isOk())
-    return std::move(status).during(concat("opening device ", ordinal, " of the CUDA driver"));
+    return std::move(status).during(concat("opening CUDA device ", ordinal));
   return device;
 }
 
@@ -75,7 +75,7 @@ Status CudaDevice::fail(Status fatal, const std::string *program) {
   {
     std::lock_guard lock(mutex);
     isLost = true;
-    // Programs end in order, and the first that did not is asked about first.
+    // Programs complete in order, so the first program reported here is the one that failed.
     if (program && !isBlamed) {
       isBlamed = true;
       fatal = std::move(fatal).during(*program);
@@ -92,10 +92,8 @@ Status CudaDevice::isUsable() const {
   if (!isLost)
     return Status();
   std::lock_guard lock(mutex);
-  return Status(Error::cudaLost, concat(label,
-                                        " cannot be used any more; end this process and "
-                                        "start again. How it was lost: ",
-                                        howLost));
+  return Status(Error::cudaLost,
+                concat(label, " is no longer usable; restart this process. Cause: ", howLost));
 }
 
 int64_t CudaDevice::freeBytes() {
@@ -108,9 +106,10 @@ int64_t CudaDevice::freeBytes() {
 
 namespace {
 
-/// Memory of a device. The Allocator above it keeps what is free, because a block comes back to it
-/// only when no work uses it, so that any stream may have it next without a call of the driver;
-/// the pool below keeps nothing. It is a pool all the same: cuMemFree waits for the whole device.
+/// Memory of a device, from a CUDA pool. The runtime's Allocator caches free blocks: it gets a
+/// block back only when no work uses it, so any stream may use the block next without a driver
+/// call. The pool itself therefore caches nothing; it only avoids cuMemFree, which synchronises the
+/// whole device.
 class DeviceMemory final : public RawMemory {
 public:
   explicit DeviceMemory(std::shared_ptr<CudaDevice> device) : device(std::move(device)) {}
@@ -153,7 +152,7 @@ public:
     CudaDevice &self = *device;
     if (!TILEWRIGHT_CUDA(self, cuMemAllocFromPoolAsync, &address, bytes, pool, stream).isOk())
       return nullptr;
-    // From here on any stream may use it.
+    // Synchronise, so that any stream may use the memory.
     if (!TILEWRIGHT_CUDA(self, cuStreamSynchronize, stream).isOk())
       return nullptr;
     return reinterpret_cast<std::byte *>(address);

@@ -15,16 +15,16 @@
 
 namespace tilewright::runtime::cuda {
 
-/// What kernels are held against when a program is loaded.
+/// The limits against which a program's kernels are checked at load time.
 struct DeviceLimits {
   int threadsPerBlock = 0;
-  int sharedBytes = 0; // of a block that asks for more than is usual
+  int sharedBytes = 0; // per block, with opt-in
   bool hasClusters = false, hasTensorMaps = false;
   int multiprocessors = 0;
 };
 
-/// A device and its primary context, which it shares with whoever else uses CUDA
-/// in this process. Lives as long as memory of it does.
+/// A device and its primary context, which it shares with all other users of CUDA in this process.
+/// Lives at least as long as memory allocated from it.
 ///
 /// Thread-safe.
 class CudaDevice : public std::enable_shared_from_this<CudaDevice> {
@@ -38,7 +38,7 @@ public:
   int ordinal() const { return number; }
   CUdevice handle() const { return device; }
   CUcontext context() const { return primary; }
-  /// "cuda:0", as the client calls it.
+  /// "cuda:0", the client's name for the device.
   const std::string &text() const { return label; }
   /// "NVIDIA H100 80GB HBM3"
   const std::string &model() const { return modelName; }
@@ -46,34 +46,36 @@ public:
   int capability() const { return architecture; }
   const DeviceLimits &limits() const { return maxima; }
 
-  /// Programs run in the first; the others are for copies, so that neither waits for the other.
+  /// Programs run in the first queue; the others are for copies, so that programs and copies do not
+  /// wait for each other.
   CudaQueue &programs() { return queues[0]; }
   CudaQueue &uploads() { return queues[1]; }
   CudaQueue &downloads() { return queues[2]; }
   CudaQueue &peers() { return queues[3]; }
   Staging &staging() { return slots; }
   void drain();
-  /// Ends the threads. Only memory may be used afterwards.
+  /// Ends the threads. After this, only memory may be used.
   void stop();
 
-  /// Like DriverApi::check; a failure that makes the context useless is remembered.
+  /// Like DriverApi::check; records a failure that makes the context unusable.
   Status check(CUresult result, const char *call);
-  /// What to say of work that did not end, because of `fatal`: that, if it was `program` that
-  /// failed
-  /// ("running 'f'"), and else that the device is lost. Null: it was no program, so it is not to
-  /// blame.
+  /// The status of work that did not complete because of `fatal`: that failure if `program`
+  /// ("running 'f'") caused it, otherwise that the device is lost. `program` is null if the work
+  /// was not a program, which cannot have caused the failure.
   Status fail(Status fatal, const std::string *program);
-  /// - cudaLost (E5127): how the device failed.
+  /// Fails if the device is lost.
+  ///  - cudaLost (E5127): the message has the cause.
   Status isUsable() const;
 
-  /// Memory of the device, from a pool of its own that `peers` may access too.
+  /// Device memory from a separate pool, which `peers` can also access.
   Result<std::unique_ptr<RawMemory>> memory(std::span<const std::shared_ptr<CudaDevice>> peers);
-  /// Memory of the host that all devices can reach.
+  /// Host memory that all devices can access.
   std::unique_ptr<RawMemory> pinnedMemory();
-  /// Bytes that nobody uses now.
+  /// Free device memory in bytes.
   int64_t freeBytes();
 
-  // For TILEWRIGHT_CUDA(device, …): calls whose failure is remembered.
+  // The driver's functions, so that TILEWRIGHT_CUDA(device, …) can call them and record fatal
+  // failures.
 #define CUDA_FUNCTION(name, suffix)                                                                \
   template <typename... Arguments> CUresult name(Arguments... arguments) {                         \
     return driver->name(arguments...);                                                             \
@@ -95,12 +97,12 @@ private:
   std::atomic<bool> isLost = false;
   mutable std::mutex mutex;
   std::string howLost;   // guarded by mutex
-  bool isBlamed = false; // guarded by mutex; howLost names a program
+  bool isBlamed = false; // guarded by mutex; whether howLost names a program
   Staging slots{*this};
   CudaQueue queues[4]{CudaQueue(*this), CudaQueue(*this), CudaQueue(*this), CudaQueue(*this)};
 };
 
-/// The device's context is current on this thread while it lives.
+/// Makes the device's context current on this thread for the lifetime of this object.
 class ContextScope {
 public:
   explicit ContextScope(const CudaDevice &device) : api(device.api()) {

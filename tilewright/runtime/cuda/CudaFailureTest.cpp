@@ -1,4 +1,4 @@
-// Failures: of kernels, which end a device, and of drivers, which never begin.
+// Failures of kernels, which make a device unusable, and of drivers that cannot be loaded.
 #include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/DriverApi.h"
 #include "tilewright/runtime/cuda/FindDriver.h"
@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 
 class CudaFailureTest : public Fixture {};
 
-/// The failure is seen long after the launch. It reaches everything computed from it, and the
-/// device says so from then on.
+/// A failure is detected long after the launch. It propagates to everything computed from it, and
+/// from then on the device reports it.
 TEST_F(CudaFailureTest, ATrapReachesWhatIsComputedFromIt) {
   makeClient();
   auto slow = load(unary("slow")), bad = load(unary("trap")), good = load(unary());
@@ -38,10 +38,10 @@ TEST_F(CudaFailureTest, ATrapReachesWhatIsComputedFromIt) {
        {second->done[0], second->results[0][0]->definition(), *copied, (*copy)->definition()})
     EXPECT_THAT(event.await().message(), HasSubstr("while running 'jit_trap' on cuda:0"));
 
-  // The device is of no use, and says why.
+  // The device is unusable, and reports why.
   status = Buffer::fromHost({host.data(), floats(), {}}, memory()).takeStatus();
   EXPECT_EQ(status.error(), Error::cudaLost);
-  EXPECT_THAT(status.message(), HasSubstr("cuda:0 cannot be used any more; end this process"));
+  EXPECT_THAT(status.message(), HasSubstr("cuda:0 is no longer usable; restart this process"));
   EXPECT_THAT(status.message(), HasSubstr("a kernel failed"));
   auto again = execute(*good, {x.get()}); // fails at once if it needs new memory for results
   status = again.isOk() ? again->done[0].await() : std::move(again).takeStatus();
@@ -61,11 +61,11 @@ TEST_F(CudaFailureTest, OtherDevicesGoOn) {
   auto x = buffer(1, 1), y = buffer(1, 2);
   EXPECT_EQ(execute(*bad, {x.get()})->done[0].await().error(), Error::cudaKernelFailed);
   EXPECT_THAT(read(*execute(*good, {y.get()})->results[0][0]), Each(2));
-  // What is on the lost one cannot be had from elsewhere either.
+  // Buffers of the lost device cannot be copied to another one either.
   EXPECT_EQ((*x->copyTo(memory(2)))->definition().await().error(), Error::cudaLost);
 }
 
-/// Everything of the lost context has gone with the client: a new one begins anew.
+/// The lost context is destroyed with the client: a new client has a new context.
 TEST_F(CudaFailureTest, ANewClientHasANewContext) {
   makeClient();
   {
@@ -90,7 +90,7 @@ TEST_F(CudaFailureTest, DevicesThatDoNotExistAreRefused) {
   driver.virtualChip = cuda::testChip() == "sm_80" ? "sm_90a" : "sm_80";
   status = cuda::createClient(options, driver).takeStatus();
   EXPECT_EQ(status.error(), Error::cudaDevices);
-  EXPECT_THAT(status.message(), HasSubstr("a process has one"));
+  EXPECT_THAT(status.message(), HasSubstr("start another process"));
 }
 
 TEST_F(CudaFailureTest, AProcessHasOneDriver) {
@@ -99,10 +99,10 @@ TEST_F(CudaFailureTest, AProcessHasOneDriver) {
   driver.library = "/nowhere/libcuda.so.1";
   Status status = cuda::createClient({}, driver).takeStatus();
   EXPECT_EQ(status.error(), Error::cudaLibrary);
-  EXPECT_THAT(status.message(), HasSubstr("/nowhere/libcuda.so.1 is asked for"));
+  EXPECT_THAT(status.message(), HasSubstr("cannot use the CUDA driver /nowhere/libcuda.so.1"));
 }
 
-/// In a process of its own, which has no driver yet.
+/// Runs in a separate process, which has not loaded a driver yet.
 TEST(CudaFailureDeathTest, ADriverThatCannotBeLoadedSaysWhatToDo) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   auto fail = [](const char *library, const char *words) {
@@ -115,8 +115,9 @@ TEST(CudaFailureDeathTest, ADriverThatCannotBeLoadedSaysWhatToDo) {
     std::fprintf(stderr, "%s\n", status.toString().c_str());
     std::exit(isGood ? 0 : 1);
   };
-  EXPECT_EXIT(fail("/nowhere/libcuda.so.1", "cannot be loaded"), ::testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(fail("libm.so.6", "is no CUDA driver"), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(fail("/nowhere/libcuda.so.1", "cannot load the CUDA driver"),
+              ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(fail("libm.so.6", "is not a CUDA driver"), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(DriverApi, AFunctionThatIsMissingIsNamed) {
@@ -137,7 +138,7 @@ TEST(DriverApi, AFunctionThatIsMissingIsNamed) {
   EXPECT_TRUE(cuda::DriverApi::find(optional, "libcuda.so.1").isOk());
 }
 
-/// The words of a failed call: its name, CUDA's name, number and text, and what to do.
+/// The message of a failed call: its name, CUDA's name, number and text, and what to do.
 TEST_F(CudaFailureTest, AFailedCallIsNamed) {
   makeClient();
   cuda::DriverOptions options;

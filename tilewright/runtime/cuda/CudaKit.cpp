@@ -1,4 +1,4 @@
-// The conformance suite on GPUs: those of the virtual driver of this build.
+// The conformance suite on the GPUs of this build's virtual driver.
 #include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/TestKernels.h"
 

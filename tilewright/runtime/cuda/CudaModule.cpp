@@ -10,27 +10,27 @@ using artifact::Executable;
 using artifact::GpuLaunch;
 using artifact::Kernel;
 
-/// Code of sm_90a runs on sm_90 only, that of sm_100f on chips of its family, the rest on whatever
-/// is newer.
+/// Code for sm_90a runs only on sm_90, code for sm_100f on chips of its family, other code on the
+/// same or newer chips.
 static Status checkChip(const Executable &executable, const CudaDevice &device) {
   auto fail = [&](auto... why) {
     return Status(Error::cudaChip,
                   concat("'", executable.name, "' was compiled for ", executable.target.cpu,
-                         ", and ", device.text(), " (", device.model(), ") is sm_",
-                         device.capability(), why..., "; compile it for that chip"));
+                         ", but ", device.text(), " (", device.model(), ") is sm_",
+                         device.capability(), why..., "; compile it for this device"));
   };
   const std::optional<ChipName> chip = parseChip(executable.target.cpu);
   if (!executable.target.isGpu() || !chip)
     return Status(Error::cudaChip,
                   concat("'", executable.name, "' was compiled for ", executable.target.triple, " ",
-                         executable.target.cpu, ", and ", device.text(), " is a GPU, sm_",
-                         device.capability(), "; compile it for that chip"));
+                         executable.target.cpu, ", but ", device.text(), " is a GPU, sm_",
+                         device.capability(), "; compile it for this device"));
   if (chip->capability > device.capability())
     return fail(", which is older");
   if (chip->suffix == 'a' && chip->capability != device.capability())
-    return fail(", and code with an 'a' runs on its own chip only");
+    return fail(", and code with the suffix 'a' runs only on its own chip");
   if (chip->suffix == 'f' && chip->capability / 10 != device.capability() / 10)
-    return fail(", and code with an 'f' runs in its own family only");
+    return fail(", and code with the suffix 'f' runs only on its own family");
   return Status();
 }
 
@@ -40,8 +40,8 @@ template <typename T> static T numberAt(std::string_view bytes, size_t at) {
   return value;
 }
 
-/// A driver is not told how long an image is and believes what stands in it: whatever an ELF file
-/// or a container says to have must be there. Text ends with a zero.
+/// Whether everything that the headers of an ELF file or a container refer to is inside the image.
+/// The driver cannot check this, because it is not given the length of an image.
 static bool isWhole(std::string_view image) {
   auto isInside = [&](uint64_t offset, uint64_t size) {
     return offset <= image.size() && size <= image.size() - offset;
@@ -84,9 +84,9 @@ Status CudaModule::loadImage(const Executable &executable) {
   std::string log(logBytes, '\0');
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(logBytes)};
-  std::string why;
+  std::string why = "the PTX with ";
   if (const std::string binary = textOf(executable.binary); !isWhole(binary)) {
-    why = "the binary, which ends before its content does, and the PTX with ";
+    why = "the binary, which is truncated, and the PTX with ";
   } else if (!binary.empty()) {
     const CUresult result =
         device.api().cuModuleLoadDataEx(&module, binary.c_str(), 0, nullptr, nullptr);
@@ -97,7 +97,7 @@ Status CudaModule::loadImage(const Executable &executable) {
       return device.check(result, "cuModuleLoadDataEx");
     why = concat("the binary with ", device.api().describe(result), ", the PTX with ");
   }
-  const std::string text = textOf(executable.object); // up to the zero
+  const std::string text = textOf(executable.object); // up to the terminating zero
   const CUresult result =
       device.api().cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);
   if (result == CUDA_SUCCESS)
@@ -105,10 +105,9 @@ Status CudaModule::loadImage(const Executable &executable) {
   if (DriverApi::isFatal(result) || result == CUDA_ERROR_OUT_OF_MEMORY)
     return device.check(result, "cuModuleLoadDataEx");
   log.resize(std::min(log.find('\0'), log.size()));
-  return Status(Error::cudaCode,
-                concat("the driver refuses ", why, device.api().describe(result),
-                       log.empty() ? "" : "\n", log,
-                       "; a newer driver may take it, else report it with the program"));
+  return Status(Error::cudaCode, concat("the driver rejects ", why, device.api().describe(result),
+                                        log.empty() ? "" : "\n", log,
+                                        "; update the driver, or report this with the program"));
 }
 
 static uint64_t volume(const std::array<uint32_t, 3> &shape) {
@@ -120,8 +119,8 @@ Status CudaModule::findFunction(const Kernel &kernel) {
   const DeviceLimits &limits = device.limits();
   auto tooMuch = [&](auto... parts) {
     return Status(Error::cudaLimit,
-                  concat("kernel '", kernel.symbol, "' ", parts..., " of ", device.text(), " (",
-                         device.model(), "); compile it for that chip"));
+                  concat("kernel '", kernel.symbol, "' ", parts..., " on ", device.text(), " (",
+                         device.model(), "); compile the program for this device"));
   };
   CUfunction function = nullptr;
   const CUresult found = device.api().cuModuleGetFunction(&function, module, kernel.symbol.c_str());
@@ -137,15 +136,15 @@ Status CudaModule::findFunction(const Kernel &kernel) {
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncGetAttribute, &shared,
                                  CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
   if (volume(launch.block) > static_cast<uint64_t>(threads))
-    return tooMuch("has blocks of ", volume(launch.block), " threads, and with its registers only ",
-                   threads, " fit a block");
+    return tooMuch("has blocks of ", volume(launch.block),
+                   " threads, but its registers limit a block to ", threads, " threads");
   const uint64_t needed = uint64_t(launch.sharedBytes) + static_cast<uint64_t>(shared);
   if (needed > static_cast<uint64_t>(limits.sharedBytes))
-    return tooMuch("needs ", needed, " bytes of shared memory, more than the ", limits.sharedBytes,
-                   " of a block");
+    return tooMuch("needs ", needed, " bytes of shared memory, but a block can have at most ",
+                   limits.sharedBytes);
   if (!launch.tensorMaps.empty() && !limits.hasTensorMaps)
-    return tooMuch("has ", launch.tensorMaps.size(), " tensor maps, and there are 0 in this chip");
-  // Only ever more: several kernels of a plan may be one function.
+    return tooMuch("has ", launch.tensorMaps.size(), " tensor maps, which are not supported");
+  // Never decrease the limit: several kernels of a plan may be the same function.
   int allowed = 0;
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncGetAttribute, &allowed,
                                  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
@@ -157,8 +156,8 @@ Status CudaModule::findFunction(const Kernel &kernel) {
   if (blocks == 1)
     return Status();
   if (!limits.hasClusters)
-    return tooMuch("has clusters of ", blocks, " blocks, more than the 1");
-  constexpr uint64_t portable = 8; // of every chip that has clusters
+    return tooMuch("has clusters of ", blocks, " blocks, but clusters are not supported");
+  constexpr uint64_t portable = 8; // supported by every chip that has clusters
   if (blocks > portable)
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncSetAttribute, function,
                                    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
@@ -177,7 +176,7 @@ Status CudaModule::findFunction(const Kernel &kernel) {
   TILEWRIGHT_TRY(
       TILEWRIGHT_CUDA(device, cuOccupancyMaxPotentialClusterSize, &most, function, &config));
   if (blocks > static_cast<uint64_t>(most))
-    return tooMuch("has clusters of ", blocks, " blocks, more than the ", most, " that fit");
+    return tooMuch("has clusters of ", blocks, " blocks, but at most ", most, " fit");
   config.attrs = &cluster;
   config.numAttrs = 1;
   int clusters = 0;
@@ -185,12 +184,12 @@ Status CudaModule::findFunction(const Kernel &kernel) {
       TILEWRIGHT_CUDA(device, cuOccupancyMaxActiveClusters, &clusters, function, &config));
   if (clusters == 0)
     return tooMuch("has clusters of ", blocks, " blocks with ", needed,
-                   " bytes of shared memory, of which 0 fit the processors");
+                   " bytes of shared memory, which do not fit");
   return Status();
 }
 
-/// The driver copies as many parameters as the code declares from where it is told: a plan that
-/// passes fewer would be read beyond its end.
+/// Checks that the plan passes as many parameters as the code declares; otherwise the driver would
+/// read beyond the end of the array of parameters.
 Status CudaModule::checkParameters(const Executable &executable) {
   if (!device.api().cuFuncGetParamInfo)
     return Status();
@@ -202,21 +201,21 @@ Status CudaModule::checkParameters(const Executable &executable) {
       const Kernel &kernel = executable.kernels[launch->kernel];
       const size_t pointers = launch->buffers.size(), maps = kernel.gpu->tensorMaps.size();
       auto fail = [&](auto... parts) {
-        return Status(Error::cudaCode,
-                      concat("kernel '", kernel.symbol, "' ", parts..., " of step '", step.name,
-                             "'; compile the program again"));
+        return Status(Error::cudaCode, concat("kernel '", kernel.symbol, "' declares ", parts...,
+                                              "; compile the program again"));
       };
       size_t count = 0, offset = 0, size = 0;
       CUfunction function = functions[launch->kernel];
       while (device.api().cuFuncGetParamInfo(function, count, &offset, &size) == CUDA_SUCCESS) {
         const size_t wanted = count < pointers ? 8 : 128;
         if (count < pointers + maps && size != wanted)
-          return fail("declares ", size, " bytes for parameter ", count, ", and gets ", wanted);
+          return fail(size, " bytes for parameter ", count, ", but step '", step.name, "' passes ",
+                      wanted);
         ++count;
       }
       if (count != pointers + maps)
-        return fail("declares ", count, " parameters, and gets ", pointers, " buffers and ", maps,
-                    " tensor maps");
+        return fail(count, " parameters, but step '", step.name, "' passes ", pointers,
+                    " buffers and ", maps, " tensor maps");
     }
   return Status();
 }

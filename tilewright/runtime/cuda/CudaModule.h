@@ -10,16 +10,17 @@
 
 namespace tilewright::runtime::cuda {
 
-/// Loaded code and its functions, each of which can be launched as the executable says.
+/// Loaded code and its functions; each can be launched with the executable's launch parameters.
 class CudaModule {
 public:
-  /// Tries what was assembled for the chip first, then PTX. Errors are those of loadProgram().
+  /// Tries the binary assembled for the chip first, then PTX. Fails with the errors of
+  /// loadProgram().
   static Result<std::unique_ptr<CudaModule>> load(const artifact::Executable &executable,
                                                   CudaDevice &device);
   ~CudaModule();
 
   CUfunction function(artifact::Index kernel) const { return functions[kernel]; }
-  /// The driver took the binary, not the PTX.
+  /// Whether the driver loaded the binary, not the PTX.
   bool isFromBinary() const { return fromBinary; }
 
 private:

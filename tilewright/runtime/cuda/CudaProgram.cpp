@@ -19,18 +19,18 @@ std::string describe(const artifact::Step &step) {
                                : concat("'", step.name, "' (", step.location, ")");
 }
 
-/// The name of a step that a GPU cannot run; empty if it can.
+/// Describes a step that GPUs cannot run; empty if they can.
 std::string unsupported(const Executable &executable, const artifact::Step &step) {
   if (const auto *library = std::get_if<artifact::LibraryStep>(&step.action))
     return concat("the library kernel '", executable.libraries[library->library].name, "'");
   if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action))
     return concat("the custom call '", call->target, "'");
   if (const auto *collective = std::get_if<artifact::CollectiveStartStep>(&step.action))
-    return concat("the collective '", collective->kind, "'");
+    return concat("the collective '", nameOf(collective->kind), "'");
   return "";
 }
 
-/// Said when a program is loaded, with the user's line.
+/// Rejects unsupported steps at load time; the message names the user's line.
 Status checkSteps(const Executable &executable) {
   for (const artifact::Block &block : executable.blocks)
     for (const artifact::Step &step : block.steps)
@@ -38,11 +38,12 @@ Status checkSteps(const Executable &executable) {
         return Status(Error::cudaStep,
                       concat("'", executable.name, "' has ", what, " at ", describe(step),
                              ", which GPUs cannot run yet; run it on the CPU "
-                             "(TILEWRIGHT_TARGET=cpu), or leave this operation out"));
+                             "(TILEWRIGHT_TARGET=cpu), or remove the operation"));
   return Status();
 }
 
-/// A program on one device. Used on the turn of the device's stream, so by one thread at a time.
+/// A program on one device. Not thread-safe: only the thread that runs the current task of the
+/// device's stream uses it.
 class Instance {
 public:
   Instance(const Executable &executable, const ProgramDevice &place)
@@ -82,33 +83,33 @@ public:
     Event done = queue.finished(activity);
     if (status.isOk() && !done.isFailed())
       return done;
-    // Memory may be freed when this returns: what was begun has to end.
+    // The caller may free memory when this returns, so wait for all submitted work.
     if (status.isOk())
       status = done.status();
     queue.drain();
-    // A device that is lost says the same to everybody: it was this program only if all before
-    // ended well, which is known by now.
+    // A lost device reports the same error for all work. This program caused it only if all earlier
+    // work succeeded, which is known after the drain.
     if (status.error() == Error::cudaKernelFailed)
       if (Status lost = gpu.fail(copyOf(status), activity.get()); lost.error() != status.error())
         return Event::failed(std::move(lost));
-    return Event::failed(std::move(status)); // who called says what was run
+    return Event::failed(std::move(status)); // the caller adds which program it was
   }
 
   bool isStraight() const { return !hasControlFlow; }
 
 private:
-  /// One part of a block: commands, or control flow, for which the host has to look.
-  struct Part {
+  /// A part of a block: either commands, or a loop or branch, whose predicate the host has to read.
+  struct Segment {
     std::unique_ptr<CommandBuffer> commands;
     const artifact::WhileStep *loop = nullptr;
     const artifact::BranchStep *branch = nullptr;
   };
 
-  void plan(const artifact::Block &block, std::vector<Part> &parts) {
+  void plan(const artifact::Block &block, std::vector<Segment> &segments) {
     auto commands = [&]() -> CommandBuffer & {
-      if (parts.empty() || !parts.back().commands)
-        parts.emplace_back().commands = std::make_unique<CommandBuffer>(gpu);
-      return *parts.back().commands;
+      if (segments.empty() || !segments.back().commands)
+        segments.emplace_back().commands = std::make_unique<CommandBuffer>(gpu);
+      return *segments.back().commands;
     };
     for (const artifact::Step &step : block.steps) {
       if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action)) {
@@ -119,10 +120,10 @@ private:
         if (copy->to.bytes > 0 && copy->from != copy->to)
           commands().add(Command(*copy));
       } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
-        parts.emplace_back().loop = loop;
+        segments.emplace_back().loop = loop;
         hasControlFlow = true;
       } else if (const auto *branch = std::get_if<artifact::BranchStep>(&step.action)) {
-        parts.emplace_back().branch = branch;
+        segments.emplace_back().branch = branch;
         hasControlFlow = true;
       }
     }
@@ -152,13 +153,13 @@ private:
   }
 
   Status submit(Index block) {
-    for (const Part &part : blocks[block]) {
-      if (part.commands)
-        TILEWRIGHT_TRY(part.commands->submit(addresses));
-      else if (part.loop)
-        TILEWRIGHT_TRY(submit(*part.loop));
+    for (const Segment &segment : blocks[block]) {
+      if (segment.commands)
+        TILEWRIGHT_TRY(segment.commands->submit(addresses));
+      else if (segment.loop)
+        TILEWRIGHT_TRY(submit(*segment.loop));
       else
-        TILEWRIGHT_TRY(submit(*part.branch));
+        TILEWRIGHT_TRY(submit(*segment.branch));
     }
     return Status();
   }
@@ -188,7 +189,7 @@ private:
     return submit(branch.blocks[static_cast<size_t>(choice)]);
   }
 
-  /// Waits for what was submitted and brings the first bytes of a slice to `answer`.
+  /// Waits for the submitted work and copies the first bytes of a slice to `answer`.
   Status readBack(const Slice &slice, size_t bytes) {
     const CUstream stream = gpu.programs().stream();
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(
@@ -202,10 +203,10 @@ private:
   CudaDevice &gpu;
   Allocator::Block constants, answer;
   std::unique_ptr<CudaModule> module;
-  std::vector<std::vector<Part>> blocks;
+  std::vector<std::vector<Segment>> blocks;
   bool hasControlFlow = false;
   std::shared_ptr<const std::string> activity;
-  std::vector<CUdeviceptr> addresses; // of the run that is submitted
+  std::vector<CUdeviceptr> addresses; // of the current run
 };
 
 class CudaProgram final : public DeviceProgram {
@@ -226,7 +227,7 @@ public:
   }
 
   Event run(const ProgramRun &run) override { return instances.at(run.device)->run(run); }
-  /// Giving commands to a device takes microseconds, unless the host has to look at predicates.
+  /// Submitting commands to a device takes microseconds, unless the host has to read predicates.
   int64_t estimatedNanoseconds() const override {
     return !instances.empty() && instances.begin()->second->isStraight() ? 1 : 0;
   }

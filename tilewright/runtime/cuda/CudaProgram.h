@@ -1,4 +1,4 @@
-// CudaProgram: an executable made ready for GPUs.
+// CudaProgram: an executable loaded for GPUs.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_CUDAPROGRAM_H
 #define TILEWRIGHT_RUNTIME_CUDA_CUDAPROGRAM_H
 
@@ -10,18 +10,19 @@
 
 namespace tilewright::runtime::cuda {
 
-/// A device as the client and as the driver know it.
+/// The client's and the driver's object for a device.
 struct ProgramDevice {
   Device *device = nullptr;
   std::shared_ptr<CudaDevice> gpu;
 };
 
-/// Loads the code on each of `devices`, holds every kernel against the device's limits, and copies
-/// the constants there.
-///  - cudaStep (E5124): it has steps that a GPU cannot run yet.
+/// Loads the code on each of `devices`, checks every kernel against the device's limits, and copies
+/// the constants to the device.
+///  - cudaStep (E5124): the program has steps that a GPU cannot run yet.
 ///  - cudaChip (E5126): it was compiled for another chip.
-///  - cudaCode (E5128), kernelMissing (E5031): the code is not what the plan says.
-///  - cudaLimit (E5125): a kernel needs more threads, shared memory or blocks in a cluster.
+///  - cudaCode (E5128), kernelMissing (E5031): the code does not match the plan.
+///  - cudaLimit (E5125): a kernel needs more threads, shared memory or blocks in a cluster than the
+///    device has.
 ///  - outOfMemory (E5050), cudaCall (E5122), cudaLost (E5127)
 Result<std::unique_ptr<DeviceProgram>>
 loadProgram(std::shared_ptr<const artifact::Executable> executable,

@@ -1,5 +1,5 @@
-// What is special about GPUs: launches with shared memory, clusters and tensor maps, command
-// buffers, and what is refused before it runs.
+// GPU-specific tests: launches with shared memory, clusters and tensor maps, command buffers, and
+// programs that are rejected at load time.
 #include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
 #include "tilewright/runtime/cuda/TestKernels.h"
@@ -66,7 +66,7 @@ TEST_F(CudaProgramTest, DevicesSayWhatTheyAre) {
   EXPECT_TRUE(pinned().isHostMemory());
 }
 
-/// Bytes of the host are not the device's, whatever the caller would allow.
+/// The device never uses host memory in place, even if the caller permits it.
 TEST_F(CudaProgramTest, HostMemoryIsNeverUsedInPlace) {
   alignas(64) std::array<float, length> host = {};
   for (Memory *place : {&memory(), &pinned()}) {
@@ -91,7 +91,7 @@ TEST_F(CudaProgramTest, SharedMemoryThatALaunchAsksForIsThere) {
   ASSERT_TRUE(run.isOk());
   EXPECT_THAT(read(*run->results[0][0]), ElementsAre(n * (n - 1) / 2));
 
-  // More than a block has without asking, in a command buffer as well.
+  // More shared memory than a block has without opt-in, also in a command buffer.
   launchOf(p).sharedBytes = 100 << 10;
   Slice z = p.result(floats());
   Slice ones = p.constant(std::vector<float>(length, 1));
@@ -125,7 +125,7 @@ TEST_F(CudaProgramTest, BlocksOfAClusterReachEachOther) {
   }
 }
 
-/// The map is made of the address of the buffer, in each run anew.
+/// Each run encodes the tensor map with the current address of the buffer.
 TEST_F(CudaProgramTest, TensorMapsFollowTheirBuffer) {
   if (!isHopper())
     GTEST_SKIP() << "tensor maps begin with sm_90";
@@ -168,7 +168,7 @@ TEST_F(CudaProgramTest, SeveralStepsAreOneGraphThatIsUpdatedInPlace) {
   constexpr int steps = 8, runs = 6;
   auto program = load(chain(steps));
   const CommandBuffer::Counts before = CommandBuffer::counts();
-  std::vector<Execution> kept; // other results, other addresses
+  std::vector<Execution> kept; // results and addresses differ from run to run
   auto x = buffer(1);
   for (int i = 0; i < runs; ++i) {
     auto run = execute(*program, {x.get()});
@@ -181,8 +181,8 @@ TEST_F(CudaProgramTest, SeveralStepsAreOneGraphThatIsUpdatedInPlace) {
   EXPECT_EQ(after.graphsBuilt - before.graphsBuilt, 1);
   EXPECT_EQ(after.graphLaunches - before.graphLaunches, runs);
   EXPECT_EQ(after.singleLaunches, before.singleLaunches);
-  // At most the last step of each run but the first, whose result is elsewhere, and steps with
-  // temporaries if those moved.
+  // At most the last step of each run but the first, because its result has a new address, and
+  // steps with temporaries if those moved.
   EXPECT_GE(after.nodesRenewed - before.nodesRenewed, runs - 1);
   EXPECT_LE(after.nodesRenewed - before.nodesRenewed, (runs - 1) * (steps + 1));
 }
@@ -197,7 +197,7 @@ TEST_F(CudaProgramTest, OneStepIsLaunchedAsItIs) {
   EXPECT_EQ(after.singleLaunches - before.singleLaunches, 1);
 }
 
-/// A result that takes over a parameter: a copy between the two is none if they are the same.
+/// A result that aliases a parameter: a copy of the same memory to itself is skipped.
 TEST_F(CudaProgramTest, ACopyToItselfIsLeftOut) {
   Program p("alias");
   Slice x = p.parameter(floats()), y = p.result(floats()), z = p.result(floats());
@@ -215,10 +215,10 @@ TEST_F(CudaProgramTest, ACopyToItselfIsLeftOut) {
   }
 }
 
-/// A driver that cannot load the one gets the other.
+/// If the driver cannot load the binary, it gets the PTX.
 TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
   Program p = unary();
-  std::string elf(64, '\0'); // whole, and nothing in it
+  std::string elf(64, '\0'); // a valid but empty file
   std::memcpy(elf.data(),
               "\x7f"
               "ELF\x02\x01\x01",
@@ -227,7 +227,7 @@ TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
   auto x = buffer(1);
   EXPECT_THAT(read(*execute(*load(p), {x.get()})->results[0][0]), Each(2));
 
-  p.executable.binary = cuda::bytesOf(std::string(cuda::testPtx) + '\0'); // a binary it takes
+  p.executable.binary = cuda::bytesOf(std::string(cuda::testPtx) + '\0'); // a valid binary
   p.executable.object = cuda::bytesOf("not PTX");
   EXPECT_THAT(read(*execute(*load(p), {x.get()})->results[0][0]), Each(2));
 
@@ -237,14 +237,14 @@ TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
   EXPECT_THAT(status.message(), HasSubstr("while loading 'jit_add_one' on cuda:0"));
   EXPECT_THAT(status.message(), HasSubstr("the binary with CUDA_ERROR_"));
 
-  // Cut off: the driver, who is not told how long it is, must not see it.
+  // Truncated: the driver, which does not get the length, must not read it.
   std::string cut = elf;
-  cut[0x28] = 64; // sections behind the end
+  cut[0x28] = 64; // section headers beyond the end
   cut[0x3A] = 64;
   cut[0x3C] = 1;
   for (const std::string &image : {elf.substr(0, 20), cut, std::string("\x50\xED\x55\xBA", 4)}) {
     p.executable.binary = cuda::bytesOf(image);
-    EXPECT_THAT(refused(p).message(), HasSubstr("the binary, which ends before its content does"));
+    EXPECT_THAT(refused(p).message(), HasSubstr("the binary, which is truncated"));
   }
 }
 
@@ -260,7 +260,7 @@ TEST_F(CudaProgramTest, CodeThatIsNotWhatThePlanSaysIsRefused) {
   status = refused(few);
   EXPECT_EQ(status.error(), Error::cudaCode);
   EXPECT_THAT(status.message(),
-              HasSubstr("declares 3 parameters, and gets 2 buffers and 0 tensor maps"));
+              HasSubstr("passes 2 buffers and 0 tensor maps; compile the program again"));
 }
 
 TEST_F(CudaProgramTest, LimitsOfTheDeviceAreHeldAgainstKernels) {
@@ -269,9 +269,9 @@ TEST_F(CudaProgramTest, LimitsOfTheDeviceAreHeldAgainstKernels) {
   Status status = refused(p);
   EXPECT_EQ(status.error(), Error::cudaLimit);
   EXPECT_THAT(status.message(), HasSubstr("kernel 'add_one' needs 1048576 bytes of shared memory"));
-  EXPECT_THAT(status.message(), HasSubstr(isHopper() ? "the 232448 of a block" : "the 166912 of"));
+  EXPECT_THAT(status.message(), HasSubstr(isHopper() ? "at most 232448 on" : "at most 166912 on"));
 
-  // What the code itself declares counts as well.
+  // Shared memory that the code itself declares counts, too.
   Program wide = unary("wide", 1);
   launchOf(wide).sharedBytes = (isHopper() ? 232448 : 166912) - 2048 + 1;
   EXPECT_EQ(refused(wide).error(), Error::cudaLimit);
@@ -283,16 +283,17 @@ TEST_F(CudaProgramTest, LimitsOfTheDeviceAreHeldAgainstKernels) {
   launchOf(cluster).grid[0] = launchOf(cluster).cluster[0] = 16;
   launchOf(cluster).block[0] = 1;
   if (isHopper()) {
-    auto y = buffer(1); // not portable, but this chip can
+    auto y = buffer(1); // not portable, but this chip supports it
     EXPECT_THAT(read(*execute(*load(cluster), {y.get()})->results[0][0]), Each(2));
     launchOf(cluster).grid[0] = launchOf(cluster).cluster[0] = 32;
     status = refused(cluster);
     EXPECT_EQ(status.error(), Error::cudaLimit);
-    EXPECT_THAT(status.message(), HasSubstr("clusters of 32 blocks, more than the"));
+    EXPECT_THAT(status.message(), HasSubstr("clusters of 32 blocks, but at most"));
   } else {
     status = refused(cluster);
     EXPECT_EQ(status.error(), Error::cudaLimit);
-    EXPECT_THAT(status.message(), HasSubstr("clusters of 16 blocks, more than the 1"));
+    EXPECT_THAT(status.message(),
+                HasSubstr("clusters of 16 blocks, but clusters are not supported on cuda:0"));
   }
 }
 
@@ -301,10 +302,10 @@ TEST_F(CudaProgramTest, TheChipMustBeTheOneCompiledFor) {
   p.executable.target.cpu = "sm_100";
   Status status = refused(p);
   EXPECT_EQ(status.error(), Error::cudaChip);
-  EXPECT_THAT(status.message(), HasSubstr("was compiled for sm_100, and cuda:0"));
+  EXPECT_THAT(status.message(), HasSubstr("was compiled for sm_100, but cuda:0"));
   p.executable.target.cpu = "sm_80a";
   if (isHopper())
-    EXPECT_THAT(refused(p).message(), HasSubstr("runs on its own chip only"));
+    EXPECT_THAT(refused(p).message(), HasSubstr("runs only on its own chip"));
   p.executable.target = {"x86_64-unknown-linux-gnu", "x86-64-v3", {}};
   EXPECT_EQ(refused(p).error(), Error::cudaChip);
 }
@@ -322,8 +323,9 @@ TEST_F(CudaProgramTest, StepsThatAGpuCannotRunAreNamedWithTheUsersLine) {
   p.executable.blocks[0].steps[0].action =
       artifact::CustomCallStep{"lapack_sgetrf_ffi", 4, "", {}, {{x, 0}}, {{y, 0}}};
   EXPECT_THAT(refused(p).message(), HasSubstr("the custom call 'lapack_sgetrf_ffi'"));
-  p.executable.blocks[0].steps[0].action =
-      artifact::CollectiveStartStep{"all_reduce", 0, 0, {{0}}, {}, {}, {{x, 0}}, {{y, 0}}};
+  p.executable.blocks[0].steps[0].action = artifact::CollectiveStartStep{
+      artifact::CollectiveKind::allReduce, 0,  0,        {{0}},   0, 0,
+      artifact::ReductionKind::add,        {}, {{x, 0}}, {{y, 0}}};
   EXPECT_THAT(refused(p).message(), HasSubstr("the collective 'all_reduce'"));
 }
 

@@ -6,13 +6,13 @@
 
 namespace tilewright::runtime::cuda {
 
-/// The calling thread is one that tells the ends of work.
+/// Whether the calling thread is a queue's completion thread.
 static thread_local bool isWatching = false;
 
 Status CudaQueue::create(std::string newName, size_t newCapacity) {
   name = std::move(newName);
   capacity = newCapacity;
-  // Not ordered with the legacy stream, which others in this process may use.
+  // Do not synchronise with the legacy stream, which other code in this process may use.
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device.api(), cuStreamCreate, &handle, CU_STREAM_NON_BLOCKING));
   if (!device.api().cuStreamWriteValue32)
     return Status();
@@ -28,7 +28,7 @@ bool CudaQueue::hasEnded(uint32_t number) const {
   if (!progress)
     return false;
   const uint32_t last = std::atomic_ref(*progress).load(std::memory_order_acquire);
-  return static_cast<int32_t>(last - number) >= 0; // numbers begin again after 2^32
+  return static_cast<int32_t>(last - number) >= 0; // numbers wrap around after 2^32
 }
 
 CudaQueue::~CudaQueue() { stop(); }
@@ -74,7 +74,8 @@ Status CudaQueue::waitFor(CudaQueue &other) {
   std::lock_guard lock(other.mutex);
   TILEWRIGHT_ASSIGN(CUevent event, other.takeEvent());
   Status status = TILEWRIGHT_CUDA(other.device, cuEventRecord, event, other.handle);
-  // A wait refers to what was recorded when it was given, so the event is free again.
+  // The event can be reused at once: cuStreamWaitEvent waits for the work recorded when it was
+  // called.
   if (status.isOk()) {
     const ContextScope scope(device);
     status = TILEWRIGHT_CUDA(device, cuStreamWaitEvent, handle, event, 0u);

@@ -1,4 +1,4 @@
-// CudaQueue: a stream of a device, and a thread that sees its work end.
+// CudaQueue: a stream of a device, and a thread that waits for its work to complete.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_CUDAQUEUE_H
 #define TILEWRIGHT_RUNTIME_CUDA_CUDAQUEUE_H
 
@@ -17,16 +17,16 @@ namespace tilewright::runtime::cuda {
 
 class CudaDevice;
 
-/// The driver tells nobody when work ends unless he waits, and calls nobody at
-/// all once a context has failed. So a thread waits for each piece in order and
-/// completes its event: well, or with what the driver says.
+/// A CUDA stream. The driver reports the end of work only to a thread that waits for it, and it
+/// runs no host callbacks once a context has failed. So a thread waits for each piece of work in
+/// order and completes its event, with success or with the driver's error.
 ///
-/// From a failure on the driver says the same of every piece, also of those that
-/// had ended before. So each one leaves its number in memory of the host when it
-/// ends: the first that did not is the one that failed.
+/// After a failure the driver reports the same error for every piece, even for those that had
+/// already completed. So each piece writes its number to host memory when it completes: the first
+/// piece whose number is missing is the one that failed.
 ///
-/// Thread-safe. The thread is made by the first piece. Callers have the
-/// device's context current.
+/// Thread-safe. The first piece of work starts the thread. The caller must have made the device's
+/// context current.
 class CudaQueue {
 public:
   explicit CudaQueue(CudaDevice &device) : device(device) {}
@@ -34,23 +34,23 @@ public:
   CudaQueue(const CudaQueue &) = delete;
   CudaQueue &operator=(const CudaQueue &) = delete;
 
-  /// `name` is what a debugger shows; `capacity` what awaitRoom() allows.
+  /// `name` is the thread's name in debuggers; `capacity` is the limit of awaitRoom().
   Status create(std::string name, size_t capacity);
   CUstream stream() const { return handle; }
 
-  /// Happens when everything that was given to the stream so far is done. `activity` goes before
-  /// the words of a failure: "running 'f' on cuda:0".
+  /// Completes when everything submitted to the stream so far is complete. `activity` is a prefix
+  /// of failure messages: "running 'f' on cuda:0".
   Event finished(std::shared_ptr<const std::string> activity = nullptr);
-  /// What is given to the stream from now on comes after what `other` was given so far. The context
-  /// of `other` is current.
+  /// Work submitted to this stream from now on runs after the work submitted to `other` so far. The
+  /// context of `other` must be current.
   Status waitFor(CudaQueue &other);
 
-  /// Blocks while `capacity` pieces are under way.
+  /// Blocks while `capacity` pieces are in flight.
   void awaitRoom();
-  /// Blocks until nothing is under way and everybody was told. Returns at once on a thread that
-  /// tells, which would wait for itself.
+  /// Blocks until nothing is in flight and all events are complete. Returns immediately on a
+  /// completion thread, which would otherwise wait for itself.
   void drain();
-  /// Drains and ends the thread. Nothing may be given afterwards.
+  /// Drains the queue and ends the thread. No work may be submitted after this.
   void stop();
 
 private:
@@ -63,20 +63,20 @@ private:
   void watch();
   Status endOf(const Piece &piece);
   bool hasEnded(uint32_t number) const;
-  Result<CUevent> takeEvent(); // with the mutex held
+  Result<CUevent> takeEvent(); // the caller holds the mutex
 
   CudaDevice &device;
   CUstream handle = nullptr;
   std::string name;
   size_t capacity = 0;
-  uint32_t *progress = nullptr; // number of the last piece that ended, written by the device
+  uint32_t *progress = nullptr; // number of the last completed piece, written by the device
 
   std::mutex mutex;
   std::condition_variable arrived, ended;
   // guarded by mutex:
   std::deque<Piece> pieces;
   uint32_t lastNumber = 0;
-  size_t underWay = 0; // in `pieces`, and the one that is waited for
+  size_t underWay = 0; // in `pieces`, plus the one that the thread waits for
   std::vector<CUevent> freeEvents;
   bool stopping = false;
   std::thread thread;

@@ -6,12 +6,12 @@
 
 namespace tilewright::runtime::cuda {
 
-/// The CUDA version that has a function, by exported name.
+/// The CUDA version that introduced a function, by exported name.
 namespace introduced {
-#define VGPU_FUNCTION(name, suffix, since, stream, parameters, arguments)                          \
+#define TILEWRIGHT_CUDA_FUNCTION(name, suffix, since, stream, parameters, arguments)               \
   constexpr int name##suffix = since;
-#include "tilewright/vgpu/driver/Functions.def"
-#undef VGPU_FUNCTION
+#include "tilewright/cuda-api/Functions.def"
+#undef TILEWRIGHT_CUDA_FUNCTION
 } // namespace introduced
 
 static std::string versionText(int version) {
@@ -22,8 +22,8 @@ static Status tooOld(const std::string &library, const char *function, int versi
   return Status(Error::cudaFunction,
                 concat("the CUDA driver ", library, " lacks ", function, " of CUDA ",
                        versionText(version),
-                       "; install a driver of CUDA 12.0 or newer (525 or later), or use the "
-                       "virtual one: TILEWRIGHT_TARGET=vgpu:sm_90a"));
+                       "; install a driver for CUDA 12.0 or later (525 or later), or use the "
+                       "virtual GPU: TILEWRIGHT_TARGET=vgpu:sm_90a"));
 }
 
 Result<std::shared_ptr<DriverApi>> DriverApi::find(const Lookup &lookup,
@@ -47,11 +47,11 @@ static Result<std::shared_ptr<DriverApi>> open(const std::string &path) {
   void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return Status(Error::cudaLibrary,
-                  concat("the library of the CUDA driver cannot be loaded: ", dlerror(),
+                  concat("cannot load the CUDA driver library: ", dlerror(),
                          "; install NVIDIA's driver, name the library in TILEWRIGHT_CUDA_LIBRARY, "
                          "or use the virtual GPU: TILEWRIGHT_TARGET=vgpu:sm_90a"));
-  // Every function is asked for in the version whose types we have: what a plain symbol leads to
-  // differs from driver to driver.
+  // Look up every function in the version whose types we declare: a plain symbol has different
+  // versions in different drivers.
   auto *second =
       reinterpret_cast<signature::cuGetProcAddress_v2 *>(dlsym(handle, "cuGetProcAddress_v2"));
   auto *first = reinterpret_cast<signature::cuGetProcAddress *>(dlsym(handle, "cuGetProcAddress"));
@@ -60,8 +60,9 @@ static Result<std::shared_ptr<DriverApi>> open(const std::string &path) {
     dlclose(handle);
     if (isDriver)
       return tooOld(library, "cuGetProcAddress", 11030);
-    return Status(Error::cudaLibrary, concat(library, " is no CUDA driver: it has no cuInit; name "
-                                                      "another in TILEWRIGHT_CUDA_LIBRARY"));
+    return Status(Error::cudaLibrary,
+                  concat(library, " is not a CUDA driver: it lacks cuInit; name another library in "
+                                  "TILEWRIGHT_CUDA_LIBRARY"));
   }
   return DriverApi::find(
       [&](const char *name, int version) -> void * {
@@ -83,18 +84,17 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::load(const std::string &path
   if (ofProcess) {
     if (ofProcess->path != wanted)
       return Status(Error::cudaLibrary,
-                    concat("the CUDA driver ", wanted, " is asked for, and this process uses ",
-                           ofProcess->path, "; a process has one: start another"));
+                    concat("cannot use the CUDA driver ", wanted, ": this process already uses ",
+                           ofProcess->path, "; start another process"));
     return ofProcess;
   }
   TILEWRIGHT_ASSIGN(std::shared_ptr<DriverApi> api, open(path));
   if (CUresult result = api->cuInit(0); result != CUDA_SUCCESS)
-    return Status(Error::cudaLibrary,
-                  concat("the CUDA driver ", wanted,
-                         " cannot be started: cuInit: ", api->describe(result),
-                         "; is there a GPU that this process may use (nvidia-smi, "
-                         "CUDA_VISIBLE_DEVICES)? the virtual one is "
-                         "TILEWRIGHT_TARGET=vgpu:sm_90a"));
+    return Status(Error::cudaLibrary, concat("cannot initialize the CUDA driver ", wanted,
+                                             ": cuInit: ", api->describe(result),
+                                             "; check that a GPU is visible (nvidia-smi, "
+                                             "CUDA_VISIBLE_DEVICES), or use the virtual GPU: "
+                                             "TILEWRIGHT_TARGET=vgpu:sm_90a"));
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDriverGetVersion, &api->driverVersion));
   ofProcess = std::move(api);
   return ofProcess;
@@ -105,7 +105,7 @@ std::string DriverApi::describe(CUresult result) const {
   if (cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
     name = "unknown error";
   if (cuGetErrorString(result, &text) != CUDA_SUCCESS || !text)
-    text = "the driver has no words for it";
+    text = "the driver has no description of it";
   return concat(name, " (", static_cast<int>(result), "): ", text);
 }
 
@@ -132,14 +132,15 @@ Status DriverApi::check(CUresult result, const char *call) const {
   if (result == CUDA_SUCCESS)
     return Status();
   if (isFatal(result))
-    return Status(Error::cudaKernelFailed,
-                  concat("a kernel failed, as ", call, " found: ", describe(result),
-                         "; run the program on the virtual GPU (TILEWRIGHT_TARGET=vgpu:…, "
-                         "TILEWRIGHT_VGPU_CHECK=all) or under compute-sanitizer to see where"));
+    return Status(
+        Error::cudaKernelFailed,
+        concat("a kernel failed, reported by ", call, ": ", describe(result),
+               "; run the program on the virtual GPU (TILEWRIGHT_TARGET=vgpu:…, "
+               "TILEWRIGHT_VGPU_CHECK=all) or under compute-sanitizer to find the cause"));
   const char *advice = result == CUDA_ERROR_OUT_OF_MEMORY
                            ? "other processes may use the device (nvidia-smi); free buffers or "
                              "lower runtime.memory-limit"
-                           : "if it stays, report it with the program and the driver's version";
+                           : "if it persists, report it with the program and the driver's version";
   return Status(Error::cudaCall, concat(call, ": ", describe(result), "; ", advice));
 }
 

@@ -25,30 +25,39 @@ std::optional<ChipName> parseChip(std::string_view name) {
 Result<DriverOptions> driverOptionsOf(std::string_view target) {
   DriverOptions options;
   const TargetName name = TargetName::of(target);
-  // Code for a named chip runs on the machine's own GPU.
+  // A chip name without "vgpu:" means the machine's own GPU.
   if (name.machine == TargetName::Machine::gpu && (name.chip.empty() || parseChip(name.chip)))
     return options;
   if (name.machine == TargetName::Machine::virtualGpu && parseChip(name.chip)) {
     options.virtualChip = name.chip;
     return options;
   }
-  return Status(Error::optionValue,
-                concat("the target of a GPU is 'cuda' or its chip for the machine's, or "
-                       "'vgpu:sm_80', 'vgpu:sm_90a' for the virtual one, got '",
-                       target, "'"));
+  return Status(
+      Error::optionValue,
+      concat("a GPU target must be 'cuda' or a chip name for a physical GPU, or 'vgpu:' and "
+             "a chip name ('vgpu:sm_90a') for the virtual one, got '",
+             target, "'"));
 }
 
-/// lib/vgpu/libcuda.so.1 of the build or installation that this code is part of.
-static std::string virtualDriver() {
+/// The path of the library or program that contains this code: in a Python process, the plugin.
+static std::filesystem::path ownFile() {
   namespace fs = std::filesystem;
   Dl_info self;
-  if (!dladdr(reinterpret_cast<void *>(&virtualDriver), &self) || !self.dli_fname)
-    return "";
   std::error_code error;
-  fs::path folder = fs::canonical(self.dli_fname, error);
-  if (error) // the program itself may have been called by a name that leads nowhere by now
-    folder = fs::read_symlink("/proc/self/exe", error);
-  // Tests are some folders deeper than programs.
+  fs::path file;
+  if (dladdr(reinterpret_cast<void *>(&ownFile), &self) && self.dli_fname)
+    file = fs::canonical(self.dli_fname, error);
+  if (file.empty()) // the program may have been started by a path that no longer exists
+    file = fs::read_symlink("/proc/self/exe", error);
+  return file;
+}
+
+/// lib/vgpu/libcuda.so.1 of the build or installation that contains this code.
+static std::string virtualDriver() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path folder = ownFile();
+  // Search several levels, because test binaries are deeper in the build folder than programs.
   for (int level = 0; level < 6 && folder.has_relative_path(); ++level) {
     folder = folder.parent_path();
     fs::path library = folder / "lib" / "vgpu" / "libcuda.so.1";
@@ -64,7 +73,8 @@ Result<std::shared_ptr<const DriverApi>> findDriver(const DriverOptions &options
     if (const char *named = std::getenv("TILEWRIGHT_CUDA_LIBRARY"))
       library = named;
   if (!options.virtualChip.empty()) {
-    // Read once, when the library is started. Left alone if it is right: others may read it now.
+    // The library reads this variable once, when it is initialised. Do not set it if it already has
+    // the value: other threads may be reading the environment.
     const char *before = std::getenv("TILEWRIGHT_VGPU_CHIP");
     if (!before || options.virtualChip != before)
       setenv("TILEWRIGHT_VGPU_CHIP", options.virtualChip.c_str(), 1);
@@ -72,9 +82,11 @@ Result<std::shared_ptr<const DriverApi>> findDriver(const DriverOptions &options
       library = virtualDriver();
     if (library.empty())
       return Status(Error::cudaLibrary,
-                    "the virtual GPU is asked for, and its driver lib/vgpu/libcuda.so.1 is not "
-                    "beside this program; build it (ninja TilewrightVgpuCuda) or name it in "
-                    "TILEWRIGHT_CUDA_LIBRARY");
+                    concat("cannot find the virtual GPU's driver lib/vgpu/libcuda.so.1 beside ",
+                           ownFile(),
+                           "; install tilewright again (pip install "
+                           "--force-reinstall tilewright; in a checkout, build the target "
+                           "TilewrightVgpuCuda), or name the driver in TILEWRIGHT_CUDA_LIBRARY"));
   }
   return DriverApi::load(library);
 }
@@ -87,9 +99,9 @@ Status checkVirtualChip(const DriverOptions &options,
   if (!chip || devices.front()->ordinal() != 0 || chip->capability == devices.front()->capability())
     return Status();
   return Status(Error::cudaDevices,
-                concat("the virtual GPU is asked for with the chip ", options.virtualChip,
-                       ", and this process started it with sm_", devices.front()->capability(),
-                       "; a process has one: start another"));
+                concat("cannot use the virtual GPU with the chip ", options.virtualChip,
+                       ": this process already uses it with sm_", devices.front()->capability(),
+                       "; start another process"));
 }
 
 } // namespace tilewright::runtime::cuda

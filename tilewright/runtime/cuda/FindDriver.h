@@ -1,4 +1,4 @@
-// Which library is the driver. For CudaBackend only.
+// Chooses the driver library. Only for CudaBackend.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_FINDDRIVER_H
 #define TILEWRIGHT_RUNTIME_CUDA_FINDDRIVER_H
 
@@ -7,19 +7,21 @@
 
 namespace tilewright::runtime::cuda {
 
-/// Loads the driver that `options` mean and, for the virtual one, tells it its chip first.
+/// Loads the driver that `options` select; for the virtual driver, sets its chip first.
 Result<std::shared_ptr<const DriverApi>> findDriver(const DriverOptions &options);
-/// The virtual driver has the chip that it got when it was started, which may have been earlier.
-///  - cudaDevices (E5123): it is another one.
+/// Checks that the virtual driver has the requested chip, which is fixed when the driver is first
+/// initialised in this process.
+///  - cudaDevices (E5123): the driver has a different chip.
 Status checkVirtualChip(const DriverOptions &options,
                         std::span<const std::shared_ptr<CudaDevice>> devices);
 
-/// A chip's name: its number, and `a` (only this chip), `f` (its family) or 0.
+/// A chip's name: its compute capability, and the suffix `a` (only this chip), `f` (its family) or
+/// 0 (none).
 struct ChipName {
   int capability = 0;
   char suffix = 0;
 };
-/// Nothing if it is no "sm_90a".
+/// Nothing if `name` does not have the form "sm_90a".
 std::optional<ChipName> parseChip(std::string_view name);
 
 } // namespace tilewright::runtime::cuda

@@ -1,4 +1,4 @@
-// Staging: pinned memory that copies from and to the rest of the host's go through.
+// Staging: pinned buffers for copies between devices and pageable host memory.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_STAGING_H
 #define TILEWRIGHT_RUNTIME_CUDA_STAGING_H
 
@@ -14,16 +14,16 @@ namespace tilewright::runtime::cuda {
 
 class CudaDevice;
 
-/// A few slots, made when they are first needed. A device can copy only from and
-/// to pinned memory beside its programs; pinning is slow and takes memory from
-/// everybody, so the amount is fixed, and a burst of copies waits for a slot.
+/// A fixed number of pinned slots, allocated on first use. A device can copy concurrently with its
+/// programs only from and to pinned memory. Pinning is slow and takes memory from all other
+/// processes, so the number of slots is fixed, and a burst of copies waits for slots.
 ///
-/// Thread-safe. Outlives its slots. Callers have the device's context current.
+/// Thread-safe. Must outlive its slots. The caller must have made the device's context current.
 class Staging {
 public:
   static constexpr size_t slotBytes = size_t(4) << 20, slotCount = 4;
 
-  /// Exclusive use of a slot, given back when destroyed.
+  /// Exclusive use of a slot, released by the destructor.
   class Slot {
   public:
     Slot() = default;
@@ -51,9 +51,9 @@ public:
 
   /// Waits for a slot.
   Result<Slot> acquire();
-  /// An empty one if there is none at the moment.
+  /// Empty if no slot is free now.
   Slot tryAcquire();
-  /// Frees the memory; all slots have been given back.
+  /// Frees the memory; all slots must have been released.
   void clear();
 
 private:

@@ -1,4 +1,4 @@
-// PTX for tests, and the shortest way to a client on the virtual driver of this build.
+// PTX for tests, and a client on this build's virtual driver.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_TESTKERNELS_H
 #define TILEWRIGHT_RUNTIME_CUDA_TESTKERNELS_H
 
@@ -14,7 +14,7 @@
 
 namespace tilewright::runtime::cuda {
 
-/// The kernels of conformance/Kit.h, and some that are special. One thread has one element.
+/// The kernels of conformance/Kit.h, and some GPU-specific ones. Each thread processes one element.
 ///
 ///   sum(f32 x[n], f32 y[1])   y = the sum of x, by one block of n threads through shared memory;
 ///                             n is a power of two; needs 4n bytes of shared memory
@@ -142,9 +142,9 @@ done:
 }
 )";
 
-/// For Hopper: `swap` lets two blocks of a cluster write 32 numbers each into each other's shared
-/// memory, y[32 r + t] = 100 (1 - r) + t; `box` brings a box of 8x4 numbers at (4, 2) by a tensor
-/// map of x to y.
+/// For Hopper: in `swap`, two blocks of a cluster write 32 numbers each into each other's shared
+/// memory, y[32 r + t] = 100 (1 - r) + t; `box` copies a box of 8x4 numbers at (4, 2) to y through
+/// a tensor map of x.
 inline constexpr std::string_view hopperPtx = R"(
 .version 8.0
 .target sm_90a
@@ -224,7 +224,7 @@ inline artifact::Kernel testKernel(const std::string &symbol, int64_t n) {
   return {symbol, 1, 0, 0, std::move(launch)};
 }
 
-/// The chip that CTest runs the tests with, sm_90a by hand.
+/// The chip with which CTest runs the tests; sm_90a if run by hand.
 inline const std::string &testChip() {
   static const std::string ofProgram = [] {
     const char *chip = std::getenv("TILEWRIGHT_VGPU_CHIP");
@@ -233,7 +233,7 @@ inline const std::string &testChip() {
   return ofProgram;
 }
 
-/// With little memory, so that tests can run out of it.
+/// Has little memory, so that tests can run out of it.
 inline Result<std::unique_ptr<Client>> testClient(const RuntimeOptions &options,
                                                   std::vector<int> devices = {}) {
   setenv("TILEWRIGHT_VGPU_MEMORY", "256M", 0);

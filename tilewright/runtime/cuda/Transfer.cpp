@@ -6,7 +6,7 @@
 
 namespace tilewright::runtime::cuda {
 
-/// A failure that is told at once; whatever was begun has ended, so that memory may be freed.
+/// Returns a failed event after all submitted work has ended, so that the caller may free memory.
 static Event failAfter(CudaDevice &device, CudaQueue &queue, Status status) {
   device.api().cuStreamSynchronize(queue.stream());
   return Event::failed(std::move(status));
@@ -57,7 +57,7 @@ Event uploadPinned(CudaDevice &device, std::byte *to, const std::byte *from, siz
   return queue.finished();
 }
 
-/// One piece that is on its way from the device to the host's memory.
+/// A piece of a copy that is in flight from the device to host memory.
 struct Flight {
   Staging::Slot slot;
   Event arrived;
@@ -74,8 +74,8 @@ struct Flight {
 static Status downloadInPieces(CudaDevice &device, std::byte *to, const std::byte *from,
                                size_t bytes, ThreadPool &pool) {
   CudaQueue &queue = device.downloads();
-  // While one piece is copied from its slot, the next is on its way, if a second slot is free:
-  // waiting for it while holding one could be waiting for each other.
+  // Overlap the copy out of one slot with the transfer into the next, if a second slot is free. Do
+  // not block on a slot while holding one: two threads could deadlock.
   std::optional<Flight> before;
   for (size_t at = 0; at < bytes; at += Staging::slotBytes) {
     Staging::Slot slot;
@@ -96,7 +96,7 @@ static Status downloadInPieces(CudaDevice &device, std::byte *to, const std::byt
         status = before->land(pool);
     }
     if (!status.isOk()) {
-      device.api().cuStreamSynchronize(queue.stream()); // nobody writes to the slots any more
+      device.api().cuStreamSynchronize(queue.stream()); // ends all writes to the slots
       return status;
     }
     before.emplace(std::move(flight));

@@ -1,5 +1,5 @@
-// Copies of bytes between the host and devices, and among devices. Each checks that the device can
-// be used; the rules are those of Backend::copy.
+// Copies between the host and devices, and between devices, with the guarantees of Backend::copy.
+// Each function checks that the device is usable.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_TRANSFER_H
 #define TILEWRIGHT_RUNTIME_CUDA_TRANSFER_H
 
@@ -10,12 +10,12 @@ namespace tilewright::runtime::cuda {
 
 inline CUdeviceptr addressOf(const std::byte *data) { return reinterpret_cast<CUdeviceptr>(data); }
 
-/// From anywhere in the host's memory, which has been read when this returns.
+/// Copies from anywhere in host memory; the bytes have been read when this returns.
 Event upload(CudaDevice &device, std::byte *to, const std::byte *from, size_t bytes,
              ThreadPool &pool);
-/// From pinned memory, which must stay until the event.
+/// Copies from pinned memory, which must stay valid until the event completes.
 Event uploadPinned(CudaDevice &device, std::byte *to, const std::byte *from, size_t bytes);
-/// To anywhere in the host's memory; returns when it has been written.
+/// Copies to anywhere in host memory; returns when the bytes have been written.
 Event download(CudaDevice &device, std::byte *to, const std::byte *from, size_t bytes,
                ThreadPool &pool);
 Event downloadPinned(CudaDevice &device, std::byte *to, const std::byte *from, size_t bytes);

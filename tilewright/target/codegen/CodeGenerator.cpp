@@ -1,9 +1,12 @@
 #include "tilewright/target/codegen/CodeGenerator.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/WorkLimit.h"
 
+#include "llvm/IR/Instructions.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Pass.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -20,21 +23,25 @@ Result<std::unique_ptr<TargetMachine>> createMachine(const MachineRequest &reque
   Triple target(toRef(request.triple));
   const llvm::Target *found = TargetRegistry::lookupTarget(target, error);
   if (!found)
-    return Status(request.failure, concat("no code generator for ", request.triple, ": ", error));
+    return Status(request.failure,
+                  concat("LLVM does not support the target ", request.triple, ": ", error));
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
   std::unique_ptr<TargetMachine> machine(
       found->createTargetMachine(target, toRef(request.cpu), request.features, options,
                                  request.relocation, request.codeModel, CodeGenOptLevel::Default));
-  // LLVM takes an unknown name for the oldest chip, without a word to us.
+  // LLVM silently treats an unknown CPU name as the oldest chip.
   if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(toRef(request.cpu)))
-    return Status(request.failure, concat("LLVM has no code generator for the chip '", request.cpu,
-                                          "'", request.origin));
+    return Status(request.failure,
+                  concat("LLVM does not support the chip '", request.cpu, "'", request.origin));
   return machine;
 }
 
 void optimize(Module &module, TargetMachine &machine, std::optional<FunctionPassManager> last) {
-  PassBuilder builder(&machine);
+  PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](StringRef, Any) { return !WorkLimit::mustStop(); });
+  PassBuilder builder(&machine, PipelineTuningOptions(), std::nullopt, &callbacks);
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager callGraph;
@@ -52,9 +59,48 @@ void optimize(Module &module, TargetMachine &machine, std::optional<FunctionPass
   passes.addPass(EarlyCSEPass(false));
   if (last)
     passes.addPass(std::move(*last));
-  for (Function &function : module)
-    if (!function.isDeclaration())
-      passes.run(function, functions);
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    if (WorkLimit::mustStop())
+      return WorkLimit::current()->noteStop(concat("kernel ", function.getName().str()));
+    passes.run(function, functions);
+  }
+}
+
+namespace {
+
+class EmptyWhenStopped : public FunctionPass {
+public:
+  static char ID;
+  EmptyWhenStopped() : FunctionPass(ID) {}
+
+  bool runOnFunction(Function &function) override {
+    if (!WorkLimit::mustStop())
+      return false;
+    WorkLimit::current()->noteStop(concat("kernel ", function.getName().str()));
+    for (BasicBlock &block : function)
+      block.dropAllReferences();
+    while (!function.empty())
+      function.begin()->eraseFromParent();
+    new UnreachableInst(function.getContext(),
+                        BasicBlock::Create(function.getContext(), "", &function));
+    return true;
+  }
+};
+
+char EmptyWhenStopped::ID = 0;
+
+} // namespace
+
+void CodegenPasses::add(Pass *pass) {
+  if (pass->getPassKind() == PT_Function && isFirstOfFunctions) {
+    isFirstOfFunctions = false;
+    PassManager::add(new EmptyWhenStopped());
+  } else if (pass->getPassKind() == PT_Module && !pass->getAsImmutablePass()) {
+    isFirstOfFunctions = true;
+  }
+  PassManager::add(pass);
 }
 
 } // namespace tilewright::codegen

@@ -1,4 +1,4 @@
-// The chip that a pass works for: of the name it was given, or the module's.
+// The chip that a pass targets: the one named in its options, or the module's.
 #ifndef TILEWRIGHT_TARGET_CODEGEN_FINDCHIP_H
 #define TILEWRIGHT_TARGET_CODEGEN_FINDCHIP_H
 
@@ -13,8 +13,8 @@
 
 namespace tilewright::codegen {
 
-/// The row of `chips` with this name; `otherwise` if the name is empty; an error at the module, and
-/// null, if there is none.
+/// The row of `chips` with this name, or `otherwise` if the name is empty. If there is no such row,
+/// reports an error at the module and returns null.
 template <typename Chip>
 const Chip *findChip(mlir::ModuleOp module, const std::string &name, const std::vector<Chip> &chips,
                      const Chip *otherwise, Error failure) {
@@ -23,8 +23,8 @@ const Chip *findChip(mlir::ModuleOp module, const std::string &name, const std::
   for (const Chip &chip : chips)
     if (chip.name == name)
       return &chip;
-  mlir::InFlightDiagnostic error = module.emitError() << idOf(failure) << " target: no chip '"
-                                                      << name << "'; known are";
+  mlir::InFlightDiagnostic error = module.emitError() << idOf(failure) << " target: unknown chip '"
+                                                      << name << "'; known chips are";
   for (const Chip &chip : chips)
     error << " " << llvm::StringRef(chip.name.data(), chip.name.size());
   return nullptr;

@@ -2,7 +2,6 @@
 
 #include "tilewright/dialect/exec/ExecDialect.h"
 
-#include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -16,15 +15,15 @@ static std::vector<Chip> makeChips() {
   std::vector<Chip> rows;
   std::vector<std::string_view> features;
   auto add = [&](std::string_view name, std::string_view cpu, unsigned vectorBytes, int64_t l1,
-                 int64_t l2, std::string_view own) {
+                 std::string_view own) {
     SmallVector<StringRef> parts;
     StringRef(own).split(parts, ',');
     for (StringRef part : parts)
       features.emplace_back(part.data(), part.size());
-    rows.push_back({name, cpu, vectorBytes, l1, l2, features});
+    rows.push_back({name, cpu, vectorBytes, l1, features});
   };
-#define TILEWRIGHT_CHIP(name, cpu, vectorBytes, l1, l2, features)                                  \
-  add(name, cpu, vectorBytes, l1, l2, features);
+#define TILEWRIGHT_CHIP(name, cpu, vectorBytes, l1, features)                                      \
+  add(name, cpu, vectorBytes, l1, features);
 #include "tilewright/target/cpu/Chips.def"
   return rows;
 }
@@ -71,29 +70,13 @@ const Chip &hostChip() {
 }
 
 void attachTarget(ModuleOp module, const Chip &chip, int64_t cores) {
-  Builder builder(module.getContext());
-  SmallVector<Attribute> features;
-  for (std::string_view feature : chip.features)
-    features.push_back(builder.getStringAttr(StringRef(feature.data(), feature.size())));
-  auto string = [&](std::string_view text) -> Attribute {
-    return builder.getStringAttr(StringRef(text.data(), text.size()));
-  };
-  NamedAttribute entries[] = {
-      builder.getNamedAttr("kind", string("cpu")),
-      builder.getNamedAttr("chip", string(chip.name)),
-      builder.getNamedAttr("triple", string(triple)),
-      builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(chip.vectorBytes)),
-      builder.getNamedAttr("l1_bytes", builder.getI64IntegerAttr(chip.l1Bytes)),
-      builder.getNamedAttr("l2_bytes", builder.getI64IntegerAttr(chip.l2Bytes)),
-      builder.getNamedAttr("cores", builder.getI64IntegerAttr(cores)),
-      builder.getNamedAttr("features", builder.getArrayAttr(features)),
-  };
-  module->setAttr(exec::ExecDialect::targetAttr, builder.getDictionaryAttr(entries));
+  MLIRContext *context = module.getContext();
+  context->loadDialect<exec::ExecDialect>();
+  auto core =
+      exec::CpuAttr::get(context, /*vectorBytes=*/chip.vectorBytes, /*l1Bytes=*/chip.l1Bytes);
+  exec::setTarget(module, exec::TargetAttr::get(context, chip.name, cores, core));
 }
 
-const Chip *targetOf(ModuleOp module) {
-  const StringRef name = exec::targetWord(module, "chip");
-  return chipNamed(std::string_view(name.data(), name.size()));
-}
+const Chip *targetOf(ModuleOp module) { return chipNamed(exec::targetOf(module).chipName()); }
 
 } // namespace tilewright::cpu

@@ -1,8 +1,8 @@
-// The chip table: what a CPU can do, and which one this is.
+// The chip table: the capabilities of each CPU, and the host's row.
 #ifndef TILEWRIGHT_TARGET_CPU_CHIP_H
 #define TILEWRIGHT_TARGET_CPU_CHIP_H
 
-#include "tilewright/target/elements/Lanes.h"
+#include "tilewright/target/lanes/Lanes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,12 +17,13 @@ struct Chip {
   std::string_view name; // "x86-64-v4"
   std::string_view cpu;  // LLVM's name
   unsigned vectorBytes;
-  int64_t l1Bytes, l2Bytes;
-  /// What the machine must have, of this row and all above it, as LLVM spells it.
+  int64_t l1Bytes;
+  /// The features that the machine must have, in LLVM's spelling: those of this row and of all rows
+  /// above it.
   std::vector<std::string_view> features;
 
   bool has(std::string_view feature) const;
-  /// What code for elements may count on.
+  /// The machine description for the code generator of elementwise code (target/lanes).
   lanes::Machine machine() const;
 };
 
@@ -30,11 +31,10 @@ struct Chip {
 const std::vector<Chip> &chips();
 const Chip *chipNamed(std::string_view name);
 
-/// The strongest row whose features this machine has.
+/// The strongest row whose features the host has.
 const Chip &hostChip();
 
-/// Writes the `exec.target` dictionary that the stages read: chip, triple, vector_bytes,
-/// l1_bytes, l2_bytes, cores, features.
+/// Sets the module's `exec.target`, which the stages read.
 void attachTarget(mlir::ModuleOp module, const Chip &chip, int64_t cores);
 
 /// The chip that `exec.target` names, if any.

@@ -4,7 +4,6 @@
 #include "tilewright/target/codegen/CodeGenerator.h"
 
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/IR/LegacyPassManager.h"
 
 #include <mutex>
 
@@ -34,7 +33,7 @@ Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
                                  .relocation = Reloc::PIC_,
                                  .codeModel = CodeModel::Small,
                                  .failure = Error::cpuCodegen,
-                                 .origin = concat(" that row ", chip.name, " of Chips.def names")});
+                                 .origin = concat(" (row ", chip.name, " of Chips.def)")});
 }
 
 void optimize(Module &module, TargetMachine &machine) { codegen::optimize(module, machine); }
@@ -42,7 +41,7 @@ void optimize(Module &module, TargetMachine &machine) { codegen::optimize(module
 static bool emit(Module &module, TargetMachine &machine, SmallVectorImpl<char> &out,
                  CodeGenFileType type) {
   raw_svector_ostream stream(out);
-  legacy::PassManager passes;
+  codegen::CodegenPasses passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
     return false;
   passes.run(module);
@@ -52,7 +51,7 @@ static bool emit(Module &module, TargetMachine &machine, SmallVectorImpl<char> &
 Result<std::vector<std::byte>> emitObject(Module &module, TargetMachine &machine) {
   SmallVector<char, 0> out;
   if (!emit(module, machine, out, CodeGenFileType::ObjectFile))
-    return Status(Error::cpuCodegen, "the code generator cannot write objects for this chip");
+    return Status(Error::cpuCodegen, "LLVM cannot emit object files for this chip");
   auto *bytes = reinterpret_cast<const std::byte *>(out.data());
   return std::vector<std::byte>(bytes, bytes + out.size());
 }

@@ -1,8 +1,8 @@
-// LLVM IR to an object, for one chip.
+// Compiles LLVM IR to an object for one chip.
 #ifndef TILEWRIGHT_TARGET_CPU_CODEGEN_H
 #define TILEWRIGHT_TARGET_CPU_CODEGEN_H
 
-#include "tilewright/target/cpu/Target.h"
+#include "tilewright/target/cpu/GenerateObject.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -11,8 +11,8 @@ namespace tilewright::cpu {
 
 Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const Chip &chip);
 
-/// Few passes: the IR comes with its loops vectorised and its invariants hoisted, so what is
-/// left is to promote slots, remove what is computed twice and clean up.
+/// Runs few passes, because the loops of the IR are already vectorized and its invariants hoisted:
+/// only promotes allocas to registers, removes common subexpressions and cleans up.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 Result<std::vector<std::byte>> emitObject(llvm::Module &module, llvm::TargetMachine &machine);

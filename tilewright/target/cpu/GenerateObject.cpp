@@ -1,5 +1,6 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
+#include "tilewright/support/WorkLimit.h"
 #include "tilewright/target/cpu/Codegen.h"
 #include "tilewright/target/cpu/ObjectMerge.h"
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
@@ -12,13 +13,14 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <algorithm>
+#include <memory>
 #include <thread>
 
 using namespace llvm;
 
 namespace tilewright::cpu {
 
-/// Everything of a kernel but its name: kernels with equal text are one.
+/// The text of a kernel without its name; kernels with equal text are compiled once.
 static std::string fingerprintOf(tile::KernelOp kernel) {
   std::string text;
   raw_string_ostream stream(text);
@@ -57,12 +59,13 @@ static std::string textOf(const Module &module) {
 
 namespace {
 
-/// Fewer kernels than this are not worth a thread.
+/// The minimum number of kernels that is worth a thread.
 constexpr size_t leastPerThread = 6;
 
-/// A share of the kernels: one LLVM module, and what becomes of it.
-struct Part {
-  explicit Part(const Chip &chip)
+/// The kernels that one thread compiles: an LLVM module and its object code. Owns everything that
+/// LLVM uses, so that an abandoned compile thread can still finish safely.
+struct KernelBatch {
+  explicit KernelBatch(const Chip &chip)
       : chip(chip), code("kernels", context), builder(code, chip.machine()) {}
 
   Status create() {
@@ -73,14 +76,14 @@ struct Part {
     return {};
   }
 
-  void compile(const CodegenOptions &options) {
-    if (options.dumpLevel == "llvm")
+  void compile(const std::string &dumpLevel) {
+    if (dumpLevel == "llvm")
       dumped.push_back(textOf(code));
 #ifndef NDEBUG
     std::string problem;
     raw_string_ostream stream(problem);
     if (verifyModule(code, &stream)) {
-      status = Status(Error::cpuCodegen, concat("the code is malformed: ", problem));
+      status = Status(Error::cpuCodegen, concat("the generated LLVM IR is invalid: ", problem));
       return;
     }
 #endif
@@ -88,9 +91,9 @@ struct Part {
       trace::Span span("compile", "optimize kernels");
       optimize(code, *machine);
     }
-    if (options.dumpLevel == "llvm-optimized")
+    if (dumpLevel == "llvm-optimized")
       dumped.push_back(textOf(code));
-    if (options.dumpLevel == "asm")
+    if (dumpLevel == "asm")
       dumped.push_back(emitAssembly(*CloneModule(code), *machine));
     trace::Span span("compile", "emit object code");
     auto made = emitObject(code, *machine);
@@ -110,6 +113,23 @@ struct Part {
   Status status;
 };
 
+using KernelBatches = std::vector<std::shared_ptr<KernelBatch>>;
+
+/// Compiles every batch with LLVM: the first on the calling thread, each other batch on its own
+/// thread.
+void compileAll(const KernelBatches &batches, const std::string &dumpLevel) {
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < batches.size(); ++i)
+    threads.emplace_back([&, i, limit = WorkLimit::share()] {
+      WorkLimit::Scope scope(limit);
+      trace::nameThread(concat("code ", i));
+      batches[i]->compile(dumpLevel);
+    });
+  batches[0]->compile(dumpLevel);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 } // namespace
 
 Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
@@ -123,28 +143,31 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
   if (kernels.empty() && bodies.empty())
     return result;
 
-  // Modules are made here, one after another, because MLIR's context need not know threads; each
-  // then goes through LLVM on a thread of its own.
+  // Build the modules sequentially, because MLIR's context may be single-threaded; then compile
+  // each of them with LLVM on its own thread.
   size_t count = std::clamp<size_t>((kernels.size() + bodies.size()) / leastPerThread, 1,
                                     std::max(1u, options.threads));
-  std::vector<std::unique_ptr<Part>> parts;
+  KernelBatches batches;
   for (size_t i = 0; i < count; ++i) {
-    parts.push_back(std::make_unique<Part>(chip));
-    TILEWRIGHT_TRY(parts.back()->create());
+    batches.push_back(std::make_shared<KernelBatch>(chip));
+    TILEWRIGHT_TRY(batches.back()->create());
   }
-  StringMap<std::pair<size_t, Part *>> known; // fingerprint to the kernel that has the code
+  StringMap<std::pair<size_t, KernelBatch *>>
+      known; // fingerprint to the kernel whose code it shares
   size_t next = 0;
   for (tile::KernelOp kernel : kernels) {
+    if (WorkLimit::mustStop())
+      return WorkLimit::stopAt(concat("kernel ", kernel.getSymName().str()));
     KernelInfo row;
     row.symbol = kernel.getSymName().str();
     row.grid = kernel.getPointCount();
-    Part *part = parts[next].get();
+    KernelBatch *batch = batches[next].get();
     auto [found, isNew] =
-        known.try_emplace(fingerprintOf(kernel), std::pair(result.kernels.size(), part));
+        known.try_emplace(fingerprintOf(kernel), std::pair(result.kernels.size(), batch));
     if (isNew) {
-      next = (next + 1) % parts.size();
+      next = (next + 1) % batches.size();
       trace::Span span("compile", row.symbol);
-      KernelEmitter emitter(part->builder, kernel);
+      KernelEmitter emitter(batch->builder, kernel);
       emitter.emit(row.symbol);
       row.scratchBytes = emitter.scratchBytes;
       row.itemCost = emitter.itemCost;
@@ -155,36 +178,31 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
       row.itemCost = same.itemCost;
     }
     TILEWRIGHT_TRY(
-        std::move(part->builder.failure).during(concat("compiling kernel ", row.symbol)));
+        std::move(batch->builder.failure).during(concat("compiling kernel ", row.symbol)));
     result.kernels.push_back(row);
   }
   for (mlir::func::FuncOp body : bodies) {
-    Part &part = *parts[next];
-    next = (next + 1) % parts.size();
+    KernelBatch &batch = *batches[next];
+    next = (next + 1) % batches.size();
     if (isEpilogue(body))
-      emitEpilogue(part.builder, body);
+      emitEpilogue(batch.builder, body);
     else
-      emitBody(part.builder, body);
-    TILEWRIGHT_TRY(
-        std::move(part.builder.failure).during(concat("compiling body ", body.getSymName().str())));
+      emitBody(batch.builder, body);
+    TILEWRIGHT_TRY(std::move(batch.builder.failure)
+                       .during(concat("compiling body ", body.getSymName().str())));
     result.bodies.push_back(body.getSymName().str());
   }
 
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < parts.size(); ++i)
-    threads.emplace_back([&, i] {
-      trace::nameThread(concat("code ", i));
-      parts[i]->compile(options);
-    });
-  parts[0]->compile(options);
-  for (std::thread &thread : threads)
-    thread.join();
+  if (!finishesInTime([batches, dumpLevel = std::string(options.dumpLevel)] {
+        compileAll(batches, dumpLevel);
+      }))
+    return WorkLimit::stopAt("the code of kernels");
   std::vector<std::vector<std::byte>> objects;
-  for (std::unique_ptr<Part> &part : parts) {
-    for (const std::string &text : part->dumped)
+  for (const std::shared_ptr<KernelBatch> &batch : batches) {
+    for (const std::string &text : batch->dumped)
       options.dump(text);
-    TILEWRIGHT_TRY(std::move(part->status));
-    objects.push_back(std::move(part->object));
+    TILEWRIGHT_TRY(std::move(batch->status));
+    objects.push_back(std::move(batch->object));
   }
   TILEWRIGHT_ASSIGN(result.bytes, mergeObjects(objects));
   return result;

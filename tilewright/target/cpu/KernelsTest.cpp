@@ -1,4 +1,4 @@
-// Kernels compiled for every chip that this machine can run, executed, and compared.
+// Compiles kernels for every chip that this machine can run, executes them, and compares results.
 #include "tilewright/target/cpu/TestKernels.h"
 
 #include "gmock/gmock.h"
@@ -14,7 +14,7 @@ using namespace tilewright::cpu;
 
 namespace {
 
-/// A tensor whose memory is aligned as the runtime's, with guards behind it.
+/// A tensor with the runtime's alignment and guard bytes behind it.
 template <typename T> class Buffer {
 public:
   explicit Buffer(size_t count, T fill = T())
@@ -92,7 +92,7 @@ TEST_P(Kernels, AddsElements) {
 }
 
 TEST_P(Kernels, RoundsToOneFormatAfterTheOther) {
-  // What is known of a number as an f16 says nothing of it as an f8.
+  // A value rounded to f16 must not be taken as rounded to f8.
   LoadedKernels kernels = compile(R"(
     tile.kernel @round grid [1] inputs 1 {
     ^bb0(%p: index, %x: memref<20xf32>, %r: memref<20xf32>):
@@ -113,7 +113,7 @@ TEST_P(Kernels, RoundsToOneFormatAfterTheOther) {
     x[i] = float(i) - 10;
   kernels.run("round", {x, r});
   for (size_t i = 0; i < 20; ++i) {
-    // Two bits after the first: whole numbers up to 8 are kept, 9 lies between 8 and 10.
+    // Two mantissa bits: integers up to 8 are exact, 9 lies between 8 and 10.
     const float expected = std::fabs(x[i]) == 9 ? std::copysign(8.0f, x[i]) : x[i];
     EXPECT_EQ(r[i], expected);
   }
@@ -424,7 +424,7 @@ TEST(Kernels, EqualKernelsAreCompiledOnce) {
 }
 
 TEST(Kernels, ThreadsMakeOneObject) {
-  // Constants, calls of the C library and of each other's aliases on several threads.
+  // Constants, calls of the C library and kernels that share code, compiled on several threads.
   std::string text;
   for (int i = 0; i < 40; ++i)
     text += "tile.kernel @k" + std::to_string(i) + R"( grid [1] inputs 1 {
@@ -500,7 +500,7 @@ TEST(Kernels, ControlFlowInKernelsIsRefused) {
 
 TEST(Chips, HaveNamesAndKnowThisMachine) {
   EXPECT_EQ(chipNamed("x86-64-v4")->vectorBytes, 64u);
-  EXPECT_EQ(chipNamed("pentium"), nullptr); // E4005 where a pass is given such a name
+  EXPECT_EQ(chipNamed("pentium"), nullptr); // E4005 if a pass is given such a name
   EXPECT_FALSE(chipNamed("x86-64-v2")->machine().hasFma);
   EXPECT_TRUE(hostChip().has("sse4.2"));
 }

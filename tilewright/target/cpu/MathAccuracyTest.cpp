@@ -1,5 +1,5 @@
-// How far the functions of MathFunctions.h are from the exact ones, in ulps. The reference is the C
-// library's function of double. README.md states the bounds that are tested here.
+// Measures the error of the functions of MathFunctions.h in ulps. The reference is the C library's
+// function of double. README.md states the bounds that are tested here.
 //
 //   TILEWRIGHT_TEST_STEP=1 CpuMathAccuracyTest     every f32, hours; the default takes one in 8,191
 #include "tilewright/support/Concat.h"
@@ -40,14 +40,13 @@ std::string kernelOf(std::string_view op, int arity) {
                 "tile.store %r, %out[%o] : tensor<4096xf32>, memref<65536xf32>\n}");
 }
 
-/// The distance in units of the last place of an f32 at `exact`; infinite for what is wrong in
-/// kind.
+/// The distance in ulps of an f32 at `exact`; infinite if the kind is wrong (NaN, infinity, sign).
 double ulps(float result, double exact) {
   if (std::isnan(exact) || std::isnan(result))
     return std::isnan(exact) && std::isnan(result) ? 0 : HUGE_VAL;
   auto rounded = static_cast<float>(exact);
   if (std::isinf(rounded) || std::isinf(result))
-    // Beyond the largest float: either side of the edge is one step.
+    // At the overflow threshold, either side counts as one step.
     return rounded == result ? 0
            : std::fabs(exact) < 3.5e38 && std::fabs(exact) > 3.4e38 &&
                    std::signbit(rounded) == std::signbit(result)
@@ -122,7 +121,7 @@ TEST_P(Accuracy, StaysWithinItsBound) {
     size_t n = 0;
     for (; n < count && bits < (uint64_t(1) << 32); bits += step)
       x[n++] = std::bit_cast<float>(static_cast<uint32_t>(bits));
-    // Special values in every block, wherever the step lands.
+    // Put special values into every block, independent of the step.
     const float special[] = {0.0f,  -0.0f,  INFINITY, -INFINITY,       NAN,     1.0f,
                              -1.0f, 1e-45f, -1e-45f,  1.17549435e-38f, 3.4e38f, -3.4e38f,
                              0.5f,  88.8f,  -87.5f,   -104.0f};

@@ -13,7 +13,7 @@ namespace tilewright::cpu {
 
 namespace {
 
-/// A section of the result; header fields that refer to others are set at the end.
+/// A section of the merged file; header fields that refer to other sections are set at the end.
 struct Section {
   std::string name;
   Elf64_Shdr header = {};
@@ -27,7 +27,8 @@ public:
 
 private:
   static Status malformed() {
-    return Status(Error::cpuCodegen, "an object of the code generator cannot be merged");
+    return Status(Error::cpuCodegen,
+                  "cannot merge object files: malformed or unsupported ELF file");
   }
   template <typename T> static T read(std::span<const std::byte> bytes, uint64_t at) {
     T value;
@@ -35,10 +36,10 @@ private:
     return value;
   }
 
-  std::vector<Section> sections = {Section()}; // number 0 is none
+  std::vector<Section> sections = {Section()}; // section 0 is the null section
   std::vector<std::pair<std::string, Elf64_Sym>> locals, globals;
   llvm::StringMap<size_t> globalNumbers;
-  /// Relocations whose symbols are numbered as {isGlobal, number} until all are known.
+  /// A relocation whose symbol is identified by {isGlobal, number} until all symbols are known.
   struct Relocation {
     size_t section;
     uint64_t offset;
@@ -60,13 +61,13 @@ Status Merger::add(std::span<const std::byte> object) {
   auto text = [&](const Elf64_Shdr &table, uint64_t at) {
     return std::string(reinterpret_cast<const char *>(object.data() + table.sh_offset + at));
   };
-  std::map<size_t, size_t> numbers; // of sections, here to there
+  std::map<size_t, size_t> numbers; // section numbers, input to output
   const Elf64_Shdr *symbolTable = nullptr;
   for (size_t i = 1; i < headers.size(); ++i) {
     const Elf64_Shdr &header = headers[i];
     if (header.sh_type == SHT_SYMTAB)
       symbolTable = &header;
-    // What is loaded, and the note that the stack is not executable.
+    // Keep sections that are loaded, and the note that marks the stack as not executable.
     if (header.sh_type != SHT_PROGBITS && header.sh_type != SHT_NOBITS &&
         header.sh_type != SHT_X86_64_UNWIND)
       continue;
@@ -85,24 +86,24 @@ Status Merger::add(std::span<const std::byte> object) {
   if (!symbolTable)
     return malformed();
   const Elf64_Shdr &names = headers[symbolTable->sh_link];
-  struct Place {
+  struct SymbolIndex {
     bool isGlobal;
     size_t number;
   };
-  std::vector<Place> places;
+  std::vector<SymbolIndex> symbolIndices;
   for (uint64_t at = 0; at < symbolTable->sh_size; at += sizeof(Elf64_Sym)) {
     auto symbol = read<Elf64_Sym>(object, symbolTable->sh_offset + at);
     std::string name = text(names, symbol.st_name);
     if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE) {
       auto found = numbers.find(symbol.st_shndx);
-      if (found == numbers.end()) { // a symbol for something that is not loaded
-        places.push_back({false, SIZE_MAX});
+      if (found == numbers.end()) { // a symbol of a section that is not loaded
+        symbolIndices.push_back({false, SIZE_MAX});
         continue;
       }
       symbol.st_shndx = static_cast<Elf64_Half>(found->second);
     }
     if (symbol.getBinding() == STB_LOCAL) {
-      places.push_back({false, locals.size()});
+      symbolIndices.push_back({false, locals.size()});
       locals.emplace_back(name, symbol);
       continue;
     }
@@ -111,25 +112,26 @@ Status Merger::add(std::span<const std::byte> object) {
       globals.emplace_back(name, symbol);
     else if (globals[entry->second].second.st_shndx == SHN_UNDEF)
       globals[entry->second].second = symbol;
-    places.push_back({true, entry->second});
+    symbolIndices.push_back({true, entry->second});
   }
   for (const Elf64_Shdr &header : headers) {
     if (header.sh_type != SHT_RELA || !numbers.count(header.sh_info))
       continue;
     for (uint64_t at = 0; at < header.sh_size; at += sizeof(Elf64_Rela)) {
       auto rela = read<Elf64_Rela>(object, header.sh_offset + at);
-      Place place = places[rela.getSymbol()];
-      if (place.number == SIZE_MAX)
+      SymbolIndex index = symbolIndices[rela.getSymbol()];
+      if (index.number == SIZE_MAX)
         return malformed();
       relocations.push_back({numbers[header.sh_info], rela.r_offset, rela.getType(), rela.r_addend,
-                             place.isGlobal, place.number});
+                             index.isGlobal, index.number});
     }
   }
   return {};
 }
 
 std::vector<std::byte> Merger::finish() {
-  // Local symbols come first, and the first of each object is the null symbol: keep one.
+  // Local symbols come first. The first symbol of each object is the null symbol; keep only one of
+  // these.
   size_t symbolTable = 0;
   std::string strings(1, '\0');
   std::vector<std::byte> symbols;

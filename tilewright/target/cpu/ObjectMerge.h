@@ -1,4 +1,4 @@
-// Several ELF relocatable files as one.
+// Merges several ELF relocatable files into one.
 #ifndef TILEWRIGHT_TARGET_CPU_OBJECTMERGE_H
 #define TILEWRIGHT_TARGET_CPU_OBJECTMERGE_H
 
@@ -10,8 +10,8 @@
 
 namespace tilewright::cpu {
 
-/// What `ld -r` would make of objects for x86-64 that the code generator wrote, so that it can run
-/// on several threads: sections one after another, symbols joined by name. Fails with E4001.
+/// Merges the code generator's x86-64 objects like `ld -r`, so that the code generator can run on
+/// several threads: concatenates sections and resolves symbols by name. Fails with E4001.
 Result<std::vector<std::byte>> mergeObjects(std::span<const std::vector<std::byte>> objects);
 
 } // namespace tilewright::cpu

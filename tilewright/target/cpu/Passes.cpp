@@ -1,7 +1,8 @@
 #include "tilewright/target/cpu/Passes.h"
 
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/target/codegen/FindChip.h"
-#include "tilewright/target/cpu/Target.h"
+#include "tilewright/target/cpu/GenerateObject.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -13,8 +14,8 @@ namespace tilewright::cpu {
 #define GEN_PASS_DEF_CPUPRINTCODEPASS
 #include "tilewright/target/cpu/Passes.h.inc"
 
-/// The chip of this name, or the module's, or this machine's; an error at the module if there is
-/// none.
+/// The chip with this name; if the name is empty, the module's chip or else the host's. Reports an
+/// error at the module if the name is unknown.
 static const Chip *findChip(ModuleOp module, const std::string &name) {
   const Chip *target = targetOf(module);
   return codegen::findChip(module, name, chips(), target ? target : &hostChip(), Error::cpuChip);

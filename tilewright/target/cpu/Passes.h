@@ -19,7 +19,7 @@ namespace tilewright::cpu {
 #define GEN_PASS_REGISTRATION
 #include "tilewright/target/cpu/Passes.h.inc"
 
-/// From what tiling left to launches and calls of the runtime only.
+/// Lowers all remaining ops to launches and runtime calls.
 void buildLowerPipeline(mlir::OpPassManager &passes);
 
 } // namespace tilewright::cpu

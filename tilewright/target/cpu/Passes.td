@@ -9,11 +9,12 @@ def CpuAttachTargetPass : Pass<"cpu-attach-target", "::mlir::ModuleOp"> {
     Stages read the machine from this attribute and never include a target.
 
     Before:  module { … }
-    After:   module attributes {exec.target = {chip = "x86-64-v4", vector_bytes = 64 : i64, …}} { … }
+    After:   module attributes {exec.target = #exec.target<chip = "x86-64-v4", units = 2, cpu = <vector_bytes = 64>>} { … }
   }];
   let options = [Option<"chip", "chip", "std::string", "\"\"",
                         "A row of the chip table; this machine's if empty">,
                  Option<"cores", "cores", "int64_t", "1", "Threads that kernels run on">];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
 def CpuFuseEpiloguesPass : Pass<"cpu-fuse-epilogues", "::mlir::ModuleOp"> {
@@ -85,6 +86,7 @@ def CpuPrintCodePass : Pass<"cpu-print-code", "::mlir::ModuleOp"> {
                         "What to print: llvm, llvm-optimized or asm">,
                  Option<"chip", "chip", "std::string", "\"\"", "A row of the chip table">,
                  Option<"threads", "threads", "unsigned", "1", "Threads of the code generator">];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
 #endif // TILEWRIGHT_TARGET_CPU_PASSES_TD

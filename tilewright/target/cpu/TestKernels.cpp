@@ -1,7 +1,7 @@
 #include "tilewright/target/cpu/TestKernels.h"
 
 #include "tilewright/dialect/tile/TileDialect.h"
-#include "tilewright/interpret/scalar/Operations.h"
+#include "tilewright/numerics/scalar/Operations.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,19 +28,19 @@ namespace tilewright::cpu {
 
 namespace {
 
-/// What the runtime resolves `tw_scalar_record.<op>.<operand>.<result>` to.
+/// The record that the runtime resolves `tw_scalar_record.<op>.<operand>.<result>` to.
 struct ScalarRecord {
-  interpret::Operation operation;
+  numerics::Operation operation;
   numerics::ElementType operand, result;
 };
 
 void scalarCall(const ScalarRecord *record, const std::byte *a, const std::byte *b,
                 const std::byte *c, std::byte *out) {
-  using interpret::loadScalar;
-  interpret::storeScalar(record->result, out,
-                         record->operation(loadScalar(record->operand, a),
-                                           loadScalar(record->operand, b),
-                                           loadScalar(record->operand, c)));
+  using numerics::loadScalar;
+  numerics::storeScalar(record->result, out,
+                        record->operation(loadScalar(record->operand, a),
+                                          loadScalar(record->operand, b),
+                                          loadScalar(record->operand, c)));
 }
 
 ScalarRecord recordNamed(StringRef name) {
@@ -56,12 +56,12 @@ ScalarRecord recordNamed(StringRef name) {
   auto opNamed = [](StringRef text) {
 #define TILEWRIGHT_SCALAR_OP(name, arity)                                                          \
   if (text == #name)                                                                               \
-    return interpret::ScalarOp::name;
-#include "tilewright/interpret/scalar/Operations.def"
+    return numerics::ScalarOp::name;
+#include "tilewright/numerics/scalar/Operations.def"
     report_fatal_error("no such scalar operation");
   };
   ScalarRecord record{nullptr, typeNamed(parts[2]), typeNamed(parts[3])};
-  record.operation = interpret::operationFor(opNamed(parts[1]), record.operand, record.result);
+  record.operation = numerics::operationFor(opNamed(parts[1]), record.operand, record.result);
   if (!record.operation)
     report_fatal_error("scalar operation is not defined for its types");
   return record;

@@ -1,9 +1,9 @@
-// For tests: compiles the kernels of a module given as text, loads the object into the process
-// and calls them.
+// For tests: compiles the kernels of a module given as text, loads the object into the process and
+// calls them.
 #ifndef TILEWRIGHT_TARGET_CPU_TESTKERNELS_H
 #define TILEWRIGHT_TARGET_CPU_TESTKERNELS_H
 
-#include "tilewright/target/cpu/Target.h"
+#include "tilewright/target/cpu/GenerateObject.h"
 
 #include <memory>
 #include <vector>
@@ -13,7 +13,7 @@ namespace tilewright::cpu {
 /// The kernels of one module, ready to be called.
 class LoadedKernels {
 public:
-  /// Ends the test program with a message if the text or the code is wrong.
+  /// Aborts the test program with a message if the text or the code is invalid.
   static LoadedKernels compile(std::string_view text, const Chip &chip = hostChip(),
                                const CodegenOptions &options = {});
   static LoadedKernels load(ObjectCode code);
@@ -34,7 +34,7 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// What generateObject makes of a module given as text.
+/// Runs generateObject on a module given as text.
 Result<ObjectCode> compileText(std::string_view text, const Chip &chip,
                                const CodegenOptions &options = {});
 

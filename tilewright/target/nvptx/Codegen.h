@@ -1,4 +1,4 @@
-// LLVM IR to PTX, for one chip.
+// Compiles LLVM IR to PTX for one chip.
 #ifndef TILEWRIGHT_TARGET_NVPTX_CODEGEN_H
 #define TILEWRIGHT_TARGET_NVPTX_CODEGEN_H
 
@@ -12,12 +12,13 @@ namespace tilewright::nvptx {
 
 Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const Chip &chip);
 
-/// Few passes: the IR comes unrolled, with its addresses split into what a thread, a loop and a
-/// register add, so what is left is to promote slots, remove what is computed twice and clean up.
+/// Runs few passes, because the IR is already unrolled and its addresses are split into thread,
+/// loop and register parts: only promotes allocas to registers, removes common subexpressions and
+/// cleans up.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// Fails with E4050 if the code does arithmetic on pairs of f32: ptxas 12.9 and 13.0 contract
-/// separate multiplications and additions of those (reference: docs/design/gpu-compiler.md).
+/// Fails with E4050 if the code has arithmetic on pairs of f32, whose separate multiplications and
+/// additions ptxas 12.9 and 13.0 contract (see docs/design/gpu-compiler.md).
 Status checkNoPairs(const llvm::Module &module);
 
 Result<std::string> emitPtx(llvm::Module &module, llvm::TargetMachine &machine);

@@ -1,17 +1,21 @@
+#include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
+#include "tilewright/support/WorkLimit.h"
 #include "tilewright/target/nvptx/Codegen.h"
-#include "tilewright/target/nvptx/Target.h"
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Verifier.h"
 
+#include <memory>
+#include <optional>
+
 using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// A name that PTX takes, and that nobody has yet.
+/// A unique symbol that is valid in PTX.
 static std::string symbolFor(StringRef name, StringSet<> &taken) {
   std::string symbol;
   for (char c : name)
@@ -25,16 +29,29 @@ static std::string symbolFor(StringRef name, StringSet<> &taken) {
 }
 
 Status checkLaunch(const Chip &chip, std::string_view kernel, int64_t threads, int64_t registers) {
-  // Registers are given to warps in units of 256.
-  const int64_t warps = (threads + chip.warpSize - 1) / chip.warpSize;
-  const int64_t needed = warps * int64_t(alignTo(uint64_t(registers * chip.warpSize), 256));
-  if (needed <= chip.registers)
+  // Registers are allocated to warps in units of 256.
+  const int64_t warps = (threads + Chip::warpSize - 1) / Chip::warpSize;
+  const int64_t needed = warps * int64_t(alignTo(uint64_t(registers * Chip::warpSize), 256));
+  if (needed <= Chip::registersPerMultiprocessor)
     return {};
   return Status(Error::gpuBudget,
-                concat("kernel ", kernel, " needs ", registers, " registers in each of ", threads,
-                       " threads, ", needed, " in all, and a multiprocessor of ", chip.name,
-                       " has ", chip.registers, "; take fewer warps or smaller tiles"));
+                concat("kernel ", kernel, " needs ", registers, " registers for each of ", threads,
+                       " threads, ", needed, " in total, but a multiprocessor of ", chip.name,
+                       " has ", Chip::registersPerMultiprocessor,
+                       "; use fewer warps or smaller tiles"));
 }
+
+namespace {
+/// Owns everything that LLVM uses, so that an abandoned compile thread can still finish safely.
+struct Unit {
+  Unit() : code("kernels", context), builder(code, elementMachine()) {}
+  std::unique_ptr<TargetMachine> machine;
+  LLVMContext context;
+  Module code;
+  LaneBuilder builder;
+  std::optional<Result<std::string>> ptx;
+};
+} // namespace
 
 Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
                              const CodegenOptions &options) {
@@ -42,20 +59,21 @@ Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
   SmallVector<sm::KernelOp> kernels(module.getOps<sm::KernelOp>());
   if (kernels.empty())
     return result;
-  std::unique_ptr<TargetMachine> machine;
-  TILEWRIGHT_ASSIGN(machine, createTargetMachine(chip));
-  LLVMContext context;
-  Module code("kernels", context);
-  code.setTargetTriple(machine->getTargetTriple());
-  code.setDataLayout(machine->createDataLayout());
-  LaneBuilder builder(code, chip.machine());
+  auto unit = std::make_shared<Unit>();
+  TILEWRIGHT_ASSIGN(unit->machine, createTargetMachine(chip));
+  Module &code = unit->code;
+  code.setTargetTriple(unit->machine->getTargetTriple());
+  code.setDataLayout(unit->machine->createDataLayout());
+  LaneBuilder &builder = unit->builder;
   StringSet<> taken;
   for (sm::KernelOp kernel : kernels) {
+    if (WorkLimit::mustStop())
+      return WorkLimit::stopAt(concat("kernel ", kernel.getSymName().str()));
     KernelInfo info;
     info.name = kernel.getSymName().str();
     info.symbol = symbolFor(info.name, taken);
     trace::Span span("compile", info.name);
-    KernelEmitter(builder, kernel, chip, processorsOf(module, chip)).emit(info);
+    KernelEmitter(builder, kernel, chip, multiprocessorsOf(module, chip)).emit(info);
     TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", info.name)));
     result.kernels.push_back(std::move(info));
   }
@@ -71,16 +89,21 @@ Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
   std::string problem;
   raw_string_ostream stream(problem);
   if (verifyModule(code, &stream))
-    return Status(Error::gpuCodegen, concat("the code is malformed: ", problem));
+    return Status(Error::gpuCodegen, concat("the generated LLVM IR is invalid: ", problem));
 #endif
-  {
-    trace::Span span("compile", "optimize kernels");
-    optimize(code, *machine);
-  }
+  if (!finishesInTime([unit] {
+        trace::Span span("compile", "optimize kernels");
+        optimize(unit->code, *unit->machine);
+      }))
+    return WorkLimit::stopAt("the code of kernels");
   dumpIf("llvm-optimized");
   TILEWRIGHT_TRY(checkNoPairs(code));
-  trace::Span span("compile", "emit PTX");
-  TILEWRIGHT_ASSIGN(result.ptx, emitPtx(code, *machine));
+  if (!finishesInTime([unit] {
+        trace::Span span("compile", "emit PTX");
+        unit->ptx.emplace(emitPtx(unit->code, *unit->machine));
+      }))
+    return WorkLimit::stopAt("the code of kernels");
+  TILEWRIGHT_ASSIGN(result.ptx, *std::move(unit->ptx));
   if (options.dumpLevel == "ptx")
     options.dump(result.ptx);
   return result;

@@ -1,8 +1,9 @@
 #include "tilewright/target/nvptx/Passes.h"
 
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/target/codegen/FindChip.h"
+#include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/target/nvptx/Ptxas.h"
-#include "tilewright/target/nvptx/Target.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -14,7 +15,8 @@ namespace tilewright::nvptx {
 #define GEN_PASS_DEF_NVPTXPRINTCODEPASS
 #include "tilewright/target/nvptx/Passes.h.inc"
 
-/// The chip of this name, or the module's, or sm_90a; an error at the module if there is none.
+/// The chip with this name; if the name is empty, the module's chip or else sm_90a. Reports an
+/// error at the module if the name is unknown.
 static const Chip *findChip(ModuleOp module, const std::string &name) {
   const Chip *target = targetOf(module);
   return codegen::findChip(module, name, chips(), target ? target : chipNamed("sm_90a"),

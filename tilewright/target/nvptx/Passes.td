@@ -9,9 +9,10 @@ def NvptxAttachTargetPass : Pass<"nvptx-attach-target", "::mlir::ModuleOp"> {
     Stages read the machine from this attribute and never include a target.
 
     Before:  module { … }
-    After:   module attributes {exec.target = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, …}} { … }
+    After:   module attributes {exec.target = #exec.target<chip = "sm_90a", units = 132, gpu = <…>, …>} { … }
   }];
   let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "A row of the chip table">];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
 def NvptxVerifyOpsPass : Pass<"nvptx-verify-ops", "::mlir::ModuleOp"> {
@@ -35,6 +36,7 @@ def NvptxPrintCodePass : Pass<"nvptx-print-code", "::mlir::ModuleOp"> {
                  Option<"chip", "chip", "std::string", "\"\"", "A row of the chip table">,
                  Option<"ptxas", "ptxas", "std::string", "\"\"",
                         "The assembler; looked for if empty">];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
 #endif // TILEWRIGHT_TARGET_NVPTX_PASSES_TD

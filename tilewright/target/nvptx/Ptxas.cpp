@@ -1,6 +1,7 @@
 #include "tilewright/target/nvptx/Ptxas.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/WorkLimit.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,7 +12,11 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SHA256.h"
 
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <optional>
+#include <thread>
 
 using namespace llvm;
 
@@ -19,7 +24,7 @@ namespace tilewright::nvptx {
 
 namespace {
 
-/// A file that is gone when this is.
+/// A temporary file; the destructor deletes it.
 class Temporary {
 public:
   explicit Temporary(StringRef suffix) { sys::fs::createTemporaryFile("tilewright", suffix, name); }
@@ -41,20 +46,39 @@ private:
   SmallString<128> name;
 };
 
+constexpr std::chrono::microseconds longestPause(10'000);
+
 struct Ran {
   int exitCode;
   std::string output;
 };
 
-/// Runs a program to its end, at most two minutes, and gives both of its outputs.
+/// Runs a program for at most two minutes or until the thread's work limit is reached; returns
+/// stdout and stderr.
 Ran run(StringRef program, ArrayRef<StringRef> arguments) {
   Temporary log("log");
   SmallVector<StringRef> all = {program};
   all.append(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {StringRef(), log.path(), log.path()};
   std::string error;
-  int exitCode = sys::ExecuteAndWait(program, all, std::nullopt, redirects, 120, 0, &error);
-  return {exitCode, error.empty() ? log.text() : error};
+  bool hasFailed = false;
+  sys::ProcessInfo child =
+      sys::ExecuteNoWait(program, all, std::nullopt, redirects, 0, &error, &hasFailed);
+  if (hasFailed)
+    return {-1, error};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  for (auto pause = std::chrono::microseconds(500);; pause = std::min(pause * 2, longestPause)) {
+    sys::ProcessInfo now = sys::Wait(child, 0, &error, nullptr, /*Polling=*/true);
+    if (now.Pid != 0)
+      return {now.ReturnCode, error.empty() ? log.text() : error};
+    if (WorkLimit::mustStop() || std::chrono::steady_clock::now() > end) {
+      ::kill(child.Pid, SIGKILL);
+      sys::Wait(child, std::nullopt);
+      return {-1,
+              WorkLimit::mustStop() ? "it was stopped" : "it did not finish within two minutes"};
+    }
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 void addWheels(SmallVectorImpl<std::string> &places) {
@@ -79,9 +103,8 @@ Result<Ptxas> Ptxas::find(std::string_view path) {
   if (!path.empty()) {
     result.where = std::string(path);
     if (!sys::fs::can_execute(result.where))
-      return Status(Error::ptxasMissing, concat("'", path,
-                                                "' is no program that can be run; name "
-                                                "the ptxas of a CUDA toolkit"));
+      return Status(Error::ptxasMissing,
+                    concat("'", path, "' is not executable; specify the ptxas of a CUDA toolkit"));
   } else {
     SmallVector<std::string> places = {"/usr/local/cuda/bin"};
     addWheels(places);
@@ -105,17 +128,16 @@ Result<Ptxas> Ptxas::find(std::string_view path) {
   int64_t major = 0, minor = 0;
   if (said.exitCode != 0 || parts.size() < 2 || parts[0].getAsInteger(10, major) ||
       parts[1].getAsInteger(10, minor))
-    return Status(Error::ptxasMissing, concat("'", result.where,
-                                              "' does not say its version as "
-                                              "ptxas does: ",
-                                              said.output));
+    return Status(
+        Error::ptxasMissing,
+        concat("'", result.where, "' --version did not print a ptxas version: ", said.output));
   result.name = version.str();
   result.number = major * 100 + minor;
   return result;
 }
 
-/// The least version of ptxas that reads a version of PTX: CUDA 11.0 reads 7.0, 12.0 reads 8.0,
-/// 13.0 reads 9.0, and each minor release one more.
+/// The oldest version of ptxas that supports a PTX version: CUDA 11.0 supports 7.0, 12.0 supports
+/// 8.0, 13.0 supports 9.0, and each minor release adds one.
 static int64_t leastFor(int64_t ptxVersion) {
   return (ptxVersion / 10 + 4) * 100 + ptxVersion % 10;
 }
@@ -155,78 +177,73 @@ std::vector<KernelBudget> parseBudgets(std::string_view log) {
   return kernels;
 }
 
-/// A cached result is the log's length, the log and the cubin.
-static std::string packed(const Assembled &made) {
-  std::string text = concat(made.log.size(), "\n", made.log);
-  text.append(reinterpret_cast<const char *>(made.binary.data()), made.binary.size());
-  return text;
+/// The content of a cache entry: the length of the log, the log, the cubin.
+static std::vector<std::byte> packed(const Assembled &made) {
+  const std::string text = concat(made.log.size(), "\n", made.log);
+  const auto *begin = reinterpret_cast<const std::byte *>(text.data());
+  std::vector<std::byte> bytes(begin, begin + text.size());
+  bytes.insert(bytes.end(), made.binary.begin(), made.binary.end());
+  return bytes;
 }
-static bool unpack(StringRef text, Assembled &made) {
+static std::optional<Assembled> unpacked(ArrayRef<std::byte> bytes) {
+  const StringRef text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   auto [length, rest] = text.split('\n');
-  uint64_t bytes;
-  if (length.getAsInteger(10, bytes) || bytes > rest.size())
-    return false;
-  made.log = rest.take_front(bytes).str();
-  StringRef binary = rest.drop_front(bytes);
-  if (!binary.starts_with("\177ELF"))
-    return false;
+  uint64_t logBytes;
+  if (length.getAsInteger(10, logBytes) || logBytes > rest.size())
+    return std::nullopt;
+  Assembled made;
+  made.log = rest.take_front(logBytes).str();
+  const StringRef binary = rest.drop_front(logBytes);
   made.binary.resize(binary.size());
   std::memcpy(made.binary.data(), binary.data(), binary.size());
-  return true;
+  made.kernels = parseBudgets(made.log);
+  return made;
 }
 
 Result<Assembled> Ptxas::assemble(std::string_view ptx, const Chip &chip,
-                                  std::string_view cacheDirectory) const {
+                                  const FileCache *cache) const {
   if (number < leastFor(chip.ptxVersion))
     return Status(Error::ptxasVersion,
-                  concat("'", where, "' is version ", name, ", and code for ", chip.name,
-                         " needs one that reads PTX ", chip.ptxVersion / 10, ".",
-                         chip.ptxVersion % 10, ", which is ", leastFor(chip.ptxVersion) / 100, ".",
+                  concat("'", where, "' is version ", name, ", but code for ", chip.name,
+                         " needs PTX ", chip.ptxVersion / 10, ".", chip.ptxVersion % 10,
+                         ", which requires ptxas ", leastFor(chip.ptxVersion) / 100, ".",
                          leastFor(chip.ptxVersion) % 100, " or later"));
-  const std::string architecture = concat("-arch=", chip.name);
-  Assembled made;
-  SmallString<128> entry;
-  if (!cacheDirectory.empty()) {
+  // Forbids contraction; only explicit fma instructions are fused.
+  const std::string flags[] = {concat("-arch=", chip.name), "-v", "--fmad=false"};
+  std::string key;
+  if (cache) {
     SHA256 hash;
-    for (std::string_view part : {ptx, std::string_view(architecture), std::string_view(name)}) {
+    for (std::string_view part : {ptx, std::string_view(version()), std::string_view(flags[0]),
+                                  std::string_view(flags[1]), std::string_view(flags[2])}) {
       hash.update(StringRef(part.data(), part.size()));
       hash.update(StringRef("\0", 1));
     }
-    entry = StringRef(cacheDirectory.data(), cacheDirectory.size());
-    sys::path::append(entry, toHex(hash.final(), true) + ".cubin");
-    // Whatever is wrong with an entry, it is made again.
-    if (auto known = MemoryBuffer::getFile(entry); known && unpack((*known)->getBuffer(), made)) {
-      made.kernels = parseBudgets(made.log);
-      return made;
-    }
-    made = {};
+    key = concat("cubin-", toHex(hash.final(), true));
+    if (auto bytes = cache->load(key))
+      if (std::optional<Assembled> known = unpacked(*bytes))
+        return *std::move(known);
   }
+  Assembled made;
   Temporary source("ptx"), binary("cubin");
   if (!source.write(StringRef(ptx.data(), ptx.size())))
-    return Status(Error::ptxasRefused, concat("cannot write '", source.path().str(),
-                                              "' for ptxas to read; is the disk full?"));
-  // Nothing is contracted but what is written as fma.
-  Ran ran = run(where, {architecture, "-v", "--fmad=false", "-o", binary.path(), source.path()});
+    return Status(Error::ptxasRefused, concat("cannot write the temporary file '",
+                                              source.path().str(), "'; check the free disk space"));
+  Ran ran = run(where, {flags[0], flags[1], flags[2], "-o", binary.path(), source.path()});
   made.log = ran.output;
+  if (WorkLimit::mustStop())
+    return WorkLimit::stopAt(concat("ptxas for ", chip.name));
   if (ran.exitCode != 0)
-    return Status(Error::ptxasRefused, concat("'", where, "' ", name, " for ", chip.name,
-                                              " ended with ", ran.exitCode, ":\n", ran.output));
+    return Status(Error::ptxasRefused,
+                  concat("'", where, "' ", name, " for ", chip.name, " failed with exit code ",
+                         ran.exitCode, ":\n", ran.output));
   std::string bytes = binary.text();
   made.binary.resize(bytes.size());
   std::memcpy(made.binary.data(), bytes.data(), bytes.size());
   made.kernels = parseBudgets(made.log);
-  if (!entry.empty() &&
-      !sys::fs::create_directories(StringRef(cacheDirectory.data(), cacheDirectory.size()))) {
-    // Written beside and renamed, so that a reader never sees half of it.
-    std::string beside = (entry + "." + Twine(sys::Process::getProcessId())).str();
-    std::error_code error;
-    {
-      raw_fd_ostream stream(beside, error);
-      stream << packed(made);
-    }
-    if (error || sys::fs::rename(beside, entry))
-      sys::fs::remove(beside);
-  }
+  // Ignore a failure to write the cache: it only costs time in the next compilation. Cache only
+  // machine code, because a program that is not really ptxas may produce something else.
+  if (cache && StringRef(bytes).starts_with("\177ELF"))
+    (void)cache->store(key, packed(made)).isOk();
   return made;
 }
 

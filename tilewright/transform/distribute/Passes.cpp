@@ -1,4 +1,4 @@
-// The pass for tools; the compiler calls split() itself, with the partitions that it was asked for.
+// The pass for tools; the compiler calls split() directly with the requested number of partitions.
 #include "tilewright/transform/distribute/Passes.h"
 
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"

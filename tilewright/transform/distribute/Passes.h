@@ -1,4 +1,4 @@
-// transform/distribute: one program for many devices.
+// transform/distribute: partitions a program for many devices (SPMD).
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_PASSES_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_PASSES_H
 

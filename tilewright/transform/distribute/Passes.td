@@ -4,9 +4,9 @@
 include "mlir/Pass/PassBase.td"
 
 def SplitPass : Pass<"distribute-split", "::mlir::ModuleOp"> {
-  let summary = "Makes of a program for all devices that of one device, which computes its pieces";
+  let summary = "Partitions a program for all devices into the program that each device runs (SPMD)";
   let description = [{
-    Before, for `mhlo.num_partitions = 8`, with %x cut along its batch:
+    Before, for `mhlo.num_partitions = 8`, with %x sharded along its batch:
       %y = stablehlo.dot_general %x, %w        (64x20, 20x32 -> 64x32)
       %s = stablehlo.reduce(%y) add across [0] (-> 32)
     After:
@@ -14,11 +14,11 @@ def SplitPass : Pass<"distribute-split", "::mlir::ModuleOp"> {
       %p = stablehlo.reduce(%y) add across [0] (-> 32)
       %s = stablehlo.all_reduce(%p)
 
-    Expects: a @main without calls (`simplify-inline`), parameters and results with `sdy.sharding`. Gives:
-      no sdy op but meshes; `exec.sharding` on what is divided. What is computed whole by every device
-      although something of it is divided is a missed remark of category "distribute", and what is
-      gathered a passed one.
-    Numerics: sums over what is divided are taken by device first, which changes their order.
+    Input: @main without calls (`simplify-inline`), parameters and results with `sdy.sharding`.
+    Output: no sdy op except meshes; `exec.sharding` on sharded parameters and results. If every device
+    computes an op replicated although an operand is sharded, a missed remark of category "distribute"
+    reports it; if an operand is gathered, a passed remark does.
+    Numerics: each device first sums its shard of a sharded dimension, which changes the order of the sum.
   }];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }

@@ -26,7 +26,8 @@ AxisBits RankMesh::proper() const {
   return bits;
 }
 
-/// The mesh of the program, if it has one for its partitions.
+/// The sdy.mesh with as many devices as partitions and the most axes; without axes if there is
+/// none.
 static RankMesh meshOfProgram(ModuleOp module, int64_t partitions) {
   RankMesh found;
   for (auto op : module.getOps<sdy::MeshOp>()) {
@@ -53,8 +54,8 @@ Status chooseMesh(ModuleOp module, std::vector<RankMesh::Axis> wanted, int64_t r
       for (const RankMesh::Axis &axis : mesh.axes)
         text += concat(text.empty() ? "" : ",", axis.name, "=", axis.size);
       return Status(Error::commMesh,
-                    concat("the mesh ", text, " has ", mesh.ranks(),
-                           " ranks, and the program is for ", replicas, " replicas of ", partitions,
+                    concat("the mesh ", text, " has ", mesh.ranks(), " ranks, but the program has ",
+                           replicas, " replicas of ", partitions,
                            " partitions (mhlo.num_replicas, mhlo.num_partitions)"));
     }
   } else {

@@ -1,4 +1,4 @@
-// RankMesh: the ranks of a program as a grid with named axes, kept on the module.
+// RankMesh: the ranks of a program as a mesh with named axes, stored on the module.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RANKMESH_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RANKMESH_H
 
@@ -12,7 +12,7 @@
 
 namespace tilewright::distribute {
 
-/// Axes, one bit each; the first is bit 0.
+/// A set of axes, one bit each; the first axis is bit 0.
 using AxisBits = uint32_t;
 
 struct RankMesh {
@@ -21,22 +21,22 @@ struct RankMesh {
     int64_t size = 1;
   };
   std::vector<Axis> axes;     // the first outermost
-  std::vector<int64_t> order; // the rank at each place; empty if they are numbered row-major
+  std::vector<int64_t> order; // the rank at each coordinate; empty if row-major
 
   int64_t ranks() const;
-  /// The axes with more than one place.
+  /// The axes of size greater than 1.
   AxisBits proper() const;
 };
 
-/// Chooses the mesh of a program of `replicas` times `partitions` ranks: `wanted` if it has axes,
-/// else that of the program's sdy.mesh with as many devices as there are partitions and the most
-/// axes, else one axis "partition"; in front of either, an axis "replica" if there are several.
-/// Leaves it on the module as `exec.mesh`. Before anything else, because meshes go away.
-///  - commMesh (E6020): `wanted` has another number of ranks.
+/// Chooses the mesh of a program of `replicas` times `partitions` ranks: `wanted` if it has axes;
+/// otherwise the program's sdy.mesh with as many devices as partitions and the most axes; otherwise
+/// a single axis "partition". With several replicas, an axis "replica" is prepended. Stores the
+/// mesh on the module as `exec.mesh`. Must run before all passes that erase meshes.
+///  - commMesh (E6020): the number of ranks in `wanted` does not match.
 Status chooseMesh(mlir::ModuleOp module, std::vector<RankMesh::Axis> wanted, int64_t replicas,
                   int64_t partitions);
 
-/// What chooseMesh() left; one rank if it left nothing.
+/// The mesh that chooseMesh() stored; a single rank if it did not run.
 RankMesh meshOf(mlir::ModuleOp module);
 
 } // namespace tilewright::distribute

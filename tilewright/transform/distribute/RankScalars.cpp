@@ -17,28 +17,28 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 
-RankPlaces::RankPlaces(const RankMesh &mesh)
+RankCoordinates::RankCoordinates(const RankMesh &mesh)
     : mesh(mesh), total(mesh.ranks()), strides(mesh.axes.size(), 1) {
   for (size_t i = strides.size(); i-- > 1;)
     strides[i - 1] = strides[i] * mesh.axes[i].size;
-  placeOf.resize(static_cast<size_t>(total));
+  positionOf.resize(static_cast<size_t>(total));
   rankAt.resize(static_cast<size_t>(total));
-  for (size_t place = 0; place < rankAt.size(); ++place) {
-    rankAt[place] = mesh.order.empty() ? static_cast<int64_t>(place) : mesh.order[place];
-    placeOf[static_cast<size_t>(rankAt[place])] = static_cast<int64_t>(place);
+  for (size_t position = 0; position < rankAt.size(); ++position) {
+    rankAt[position] = mesh.order.empty() ? static_cast<int64_t>(position) : mesh.order[position];
+    positionOf[static_cast<size_t>(rankAt[position])] = static_cast<int64_t>(position);
   }
 }
 
-size_t RankPlaces::along(AxisBits axes, int64_t rank) const {
-  const int64_t place = placeOf[static_cast<size_t>(rank)];
+size_t RankCoordinates::along(AxisBits axes, int64_t rank) const {
+  const int64_t position = positionOf[static_cast<size_t>(rank)];
   int64_t index = 0;
   for (size_t i = 0; i < strides.size(); ++i)
     if (axes >> i & 1)
-      index = index * mesh.axes[i].size + place / strides[i] % mesh.axes[i].size;
+      index = index * mesh.axes[i].size + position / strides[i] % mesh.axes[i].size;
   return static_cast<size_t>(index);
 }
 
-size_t RankPlaces::count(AxisBits axes) const {
+size_t RankCoordinates::count(AxisBits axes) const {
   int64_t count = 1;
   for (size_t i = 0; i < strides.size(); ++i)
     if (axes >> i & 1)
@@ -46,17 +46,17 @@ size_t RankPlaces::count(AxisBits axes) const {
   return static_cast<size_t>(count);
 }
 
-AxisBits RankPlaces::variesOf(const std::vector<int64_t> &table) const {
+AxisBits RankCoordinates::variesOf(const std::vector<int64_t> &table) const {
   AxisBits bits = 0;
   if (table.size() == 1)
     return bits;
   for (size_t axis = 0; axis < strides.size(); ++axis)
-    for (int64_t place = 0; place < total; ++place) {
-      // The neighbour before it on the axis.
-      if (place / strides[axis] % mesh.axes[axis].size == 0)
+    for (int64_t position = 0; position < total; ++position) {
+      // Compare with the preceding neighbour on the axis.
+      if (position / strides[axis] % mesh.axes[axis].size == 0)
         continue;
-      const int64_t here = rankAt[static_cast<size_t>(place)],
-                    before = rankAt[static_cast<size_t>(place - strides[axis])];
+      const int64_t here = rankAt[static_cast<size_t>(position)],
+                    before = rankAt[static_cast<size_t>(position - strides[axis])];
       if (table[static_cast<size_t>(here)] != table[static_cast<size_t>(before)]) {
         bits |= AxisBits(1) << axis;
         break;
@@ -65,7 +65,7 @@ AxisBits RankPlaces::variesOf(const std::vector<int64_t> &table) const {
   return bits;
 }
 
-GroupFacts RankPlaces::factsOf(const interpret::RankGroups &groups) const {
+GroupFacts RankCoordinates::factsOf(const interpret::RankGroups &groups) const {
   GroupFacts facts;
   std::vector<int64_t> groupOf(static_cast<size_t>(total), -1);
   bool coversAll = true;
@@ -95,10 +95,10 @@ const std::vector<int64_t> *RankScalars::find(Value value) const {
 
 AxisBits RankScalars::varies(Value value) const {
   const Table *table = find(value);
-  return table ? places.variesOf(*table) : 0;
+  return table ? coordinates.variesOf(*table) : 0;
 }
 
-/// An integer or boolean, and how to bring a number into its range.
+/// The integer or boolean type of a single-element tensor; null otherwise.
 static IntegerType integerOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() != 1)
@@ -123,14 +123,14 @@ bool RankScalars::visit(Operation *op) {
   Table table;
   if (isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op)) {
     const bool isPartition = isa<stablehlo::PartitionIdOp>(op);
-    for (int64_t rank = 0; rank < places.ranks(); ++rank)
+    for (int64_t rank = 0; rank < coordinates.ranks(); ++rank)
       table.push_back(isPartition ? rank % grid.partitions : rank / grid.partitions);
   } else if (DenseIntElementsAttr constant; matchPattern(op, m_Constant(&constant))) {
     const APInt value = *constant.value_begin<APInt>();
     table = {type.isUnsigned() || type.getWidth() == 1 ? static_cast<int64_t>(value.getZExtValue())
                                                        : value.getSExtValue()};
   } else if (!visitSlice(op, table) && !visitElementwise(op, table)) {
-    // A loop is visited more than once, and what it counts is not known.
+    // Ops in a loop are visited repeatedly, so an earlier visit may have left a table.
     tables.erase(op->getResult(0));
     return false;
   }
@@ -140,7 +140,7 @@ bool RankScalars::visit(Operation *op) {
   return true;
 }
 
-/// An element of a constant table, at a known place.
+/// A dynamic_slice of one element of a constant, at an index that has a table.
 bool RankScalars::visitSlice(Operation *op, Table &into) const {
   auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op);
   if (!slice || op->getNumOperands() != 2)
@@ -158,7 +158,7 @@ bool RankScalars::visitSlice(Operation *op, Table &into) const {
   return true;
 }
 
-/// One number of the operands' numbers; nothing if it has no meaning we know.
+/// Evaluates the op on one rank's operand values; nullopt if the op is not supported.
 static std::optional<int64_t> compute(Operation *op, ArrayRef<int64_t> in) {
   if (isa<stablehlo::ConvertOp>(op)) {
     auto to =
@@ -172,7 +172,7 @@ static std::optional<int64_t> compute(Operation *op, ArrayRef<int64_t> in) {
   if (isa<stablehlo::NegateOp>(op))
     return -in[0];
   if (isa<stablehlo::AddOp>(op))
-    // Of booleans the sum is the disjunction.
+    // The sum of booleans is their disjunction.
     return op->getResult(0).getType() == op->getOperand(0).getType() &&
                    cast<RankedTensorType>(op->getResult(0).getType()).getElementType().isInteger(1)
                ? (in[0] | in[1])

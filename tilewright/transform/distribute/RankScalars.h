@@ -1,4 +1,4 @@
-// RankScalars: integers that depend on nothing but the rank, followed rank by rank.
+// RankScalars: integers that depend only on the rank, evaluated for each rank.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RANKSCALARS_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RANKSCALARS_H
 
@@ -12,39 +12,40 @@
 
 namespace tilewright::distribute {
 
-/// How groups of ranks lie in a mesh.
+/// How the groups of a collective relate to the mesh.
 struct GroupFacts {
-  AxisBits varies = 0; // along which a rank comes to another group
-  /// The groups are what is left when those axes are fixed, with members in one order.
+  AxisBits varies = 0; // axes along which the group of a rank changes
+  /// Whether each group consists of all ranks with the same coordinates along `varies`, and all
+  /// groups list their members in the same order.
   bool isAligned = false;
 };
 
-/// Where ranks are.
-class RankPlaces {
+/// The mesh coordinates of the ranks.
+class RankCoordinates {
 public:
-  explicit RankPlaces(const RankMesh &mesh);
-  /// The place of a rank among those of some axes, row-major.
+  explicit RankCoordinates(const RankMesh &mesh);
+  /// The row-major index of a rank's coordinates along some axes.
   size_t along(AxisBits axes, int64_t rank) const;
   size_t count(AxisBits axes) const;
   int64_t ranks() const { return total; }
-  /// The axes along which a table by rank changes.
+  /// The axes along which a table indexed by rank changes.
   AxisBits variesOf(const std::vector<int64_t> &table) const;
   GroupFacts factsOf(const interpret::RankGroups &groups) const;
 
 private:
   const RankMesh &mesh;
   int64_t total;
-  std::vector<int64_t> strides, placeOf, rankAt;
+  std::vector<int64_t> strides, positionOf, rankAt;
 };
 
-/// A table for each scalar (or tensor of one element) of integers or booleans that can be computed
-/// from the rank and constants: one value if it is the same for all, else one for each rank.
+/// A table for each integer or boolean scalar (or single-element tensor) that can be computed from
+/// the rank and constants: one value if it is the same for all ranks, otherwise one value per rank.
 class RankScalars {
 public:
-  RankScalars(const RankPlaces &places, const interpret::RankGrid &grid)
-      : places(places), grid(grid) {}
+  RankScalars(const RankCoordinates &coordinates, const interpret::RankGrid &grid)
+      : coordinates(coordinates), grid(grid) {}
 
-  /// Whether the op's one result is such a scalar now.
+  /// Evaluates the op; returns whether its result has a table now.
   bool visit(mlir::Operation *op);
   const std::vector<int64_t> *find(mlir::Value value) const;
   AxisBits varies(mlir::Value value) const;
@@ -54,7 +55,7 @@ private:
   bool visitSlice(mlir::Operation *op, Table &into) const;
   bool visitElementwise(mlir::Operation *op, Table &into) const;
 
-  const RankPlaces &places;
+  const RankCoordinates &coordinates;
   const interpret::RankGrid grid;
   llvm::DenseMap<mlir::Value, Table> tables;
 };

@@ -36,8 +36,8 @@ namespace {
 class Analysis {
 public:
   Analysis(ModuleOp module, const RankMesh &mesh)
-      : module(module), mesh(mesh), places(mesh), all(mesh.proper()),
-        grid(interpret::rankGridOf(module)), scalars(places, grid) {}
+      : module(module), mesh(mesh), coordinates(mesh), all(mesh.proper()),
+        grid(interpret::rankGridOf(module)), scalars(coordinates, grid) {}
 
   void run(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments())
@@ -85,7 +85,7 @@ private:
     return attributes.get("exec.sharding") ? all : bits;
   }
 
-  /// What a result depends on if it is nothing special: everything that goes in.
+  /// The default: a result varies along every axis along which an input varies.
   AxisBits ofInputs(Operation *op) const {
     AxisBits bits = 0;
     op->walk([&](Operation *inner) {
@@ -100,7 +100,7 @@ private:
     Result<interpret::RankGroups> groups = interpret::rankGroupsOf(op, grid);
     if (!groups.isOk() || isa<stablehlo::CollectivePermuteOp>(op))
       return all;
-    const GroupFacts facts = places.factsOf(*groups);
+    const GroupFacts facts = coordinates.factsOf(*groups);
     const bool isMember = isa<stablehlo::ReduceScatterOp, stablehlo::AllToAllOp>(op);
     if (isMember)
       return facts.isAligned ? in | (all & ~facts.varies) : all;
@@ -142,7 +142,7 @@ private:
   static bool isFromOutside(Operation *op) {
     if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
       return call.getHasSideEffect();
-    // Whoever has an effect of its own may get from it what it likes.
+    // An op with side effects may return anything.
     return op->getNumRegions() == 0 && !isMemoryEffectFree(op);
   }
 
@@ -153,17 +153,17 @@ private:
       join(condition.getArgument(i), of(loop->getOperand(i)));
       join(body.getArgument(i), of(loop->getOperand(i)));
     }
-    // Bits only come, so this ends after as many rounds as there are values.
+    // Bits are only added, so this terminates after at most as many rounds as there are values.
     for (bool changes = true; changes;) {
       changes = false;
       visit(condition);
-      const AxisBits turns = of(test->getOperand(0));
+      const AxisBits trips = of(test->getOperand(0));
       visit(body);
       for (unsigned i = 0; i < loop->getNumOperands(); ++i) {
-        // Who turns more often ends with something else.
+        // A rank with a different trip count ends with a different value.
         changes |= join(condition.getArgument(i), of(next->getOperand(i)));
         changes |= join(body.getArgument(i), of(next->getOperand(i)));
-        join(loop.getResult(i), of(condition.getArgument(i)) | turns);
+        join(loop.getResult(i), of(condition.getArgument(i)) | trips);
       }
     }
   }
@@ -191,10 +191,10 @@ private:
     if (const std::vector<int64_t> *table = loop ? nullptr : scalars.find(decides)) {
       bits = scalars.varies(decides);
       const auto regions = static_cast<int64_t>(op->getNumRegions());
-      SmallVector<int64_t> choices(places.count(bits));
+      SmallVector<int64_t> choices(coordinates.count(bits));
       for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
         const int64_t value = (*table)[table->size() == 1 ? 0 : static_cast<size_t>(rank)];
-        choices[places.along(bits, rank)] =
+        choices[coordinates.along(bits, rank)] =
             isa<stablehlo::IfOp>(op) ? (value != 0 ? 0 : 1)
                                      : (value < 0 || value >= regions ? regions - 1 : value);
       }
@@ -209,7 +209,7 @@ private:
 
   ModuleOp module;
   const RankMesh &mesh;
-  const RankPlaces places;
+  const RankCoordinates coordinates;
   const AxisBits all;
   const interpret::RankGrid grid;
   RankScalars scalars;

@@ -1,5 +1,5 @@
-// Replication: along which axes of the mesh the ranks may see different values, and so choose
-// differently.
+// Replication: along which mesh axes the ranks may see different values, and so take different
+// control-flow paths.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_REPLICATION_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_REPLICATION_H
 
@@ -10,23 +10,25 @@
 
 namespace tilewright::distribute {
 
-/// What is known before the run about the choice of a loop or a branch.
+/// Static knowledge about the condition of a loop or a branch.
 struct ControlFacts {
   AxisBits varies = 0;
-  /// If nothing but the rank decides a branch: its region, by the place along `varies`, row-major.
+  /// For a branch that depends only on the rank: the chosen region for each row-major coordinate
+  /// along `varies`. Otherwise empty.
   std::vector<int64_t> choices;
 };
 
-/// Computes the facts of every loop and branch that has a collective inside, and leaves them on it
-/// as `exec.varies` and `exec.choices`; for what has none of these, factsOf() assumes the worst.
+/// Computes the facts of every loop and branch that contains a collective, and stores them on the
+/// op as `exec.varies` and `exec.choices`. For ops without these attributes, factsOf() assumes the
+/// worst.
 ///
-/// A parameter varies along the axes that cut it, and along replicas unless the program says that
-/// they get the same; one without a sharding is the same everywhere, as for the rest of the
-/// compiler. The rank's own number is followed through integer scalars and tables. All else
-/// varies as its operands do; all_reduce, all_gather and broadcast make their results the same
-/// within each group; what comes from outside (infeed, side effects, rng) varies along everything.
+/// A parameter varies along the axes that shard it, and along replicas unless the program declares
+/// it equal on all replicas. A parameter without a sharding is replicated, as in the rest of the
+/// compiler. Integer scalars and tables computed from the rank are evaluated for each rank. Every
+/// other result varies as its operands do. all_reduce, all_gather and broadcast make their results
+/// equal within each group. Values from outside (infeed, side effects, rng) vary along all axes.
 ///
-/// Expects a module with one function in which calls are inlined, before ops are fused.
+/// Expects a module with one function whose calls are inlined, before fusion.
 void markControl(mlir::ModuleOp module);
 
 ControlFacts factsOf(mlir::Operation *op, const RankMesh &mesh);

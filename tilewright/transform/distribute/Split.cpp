@@ -2,12 +2,14 @@
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/UnaryOps.h"
-#include "tilewright/transform/distribute/SplitPlan.h"
+#include "tilewright/transform/distribute/ShardingPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -15,7 +17,7 @@ using namespace mlir;
 namespace tilewright::distribute {
 namespace {
 
-/// Ops whose results nobody needs would have their operands gathered.
+/// Erases dead ops, because their operands would be gathered for nothing.
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (isOpTriviallyDead(&op)) {
@@ -28,68 +30,125 @@ void eraseDead(Block &block) {
   }
 }
 
+/// Turns a member of a sharding group into a constraint with open dimensions and the group's id, so
+/// that the plan can shard all members alike.
+void constrainGroups(func::FuncOp main) {
+  auto meshes = main->getParentOfType<ModuleOp>().getOps<sdy::MeshOp>();
+  DominanceInfo dominance(main);
+  SmallVector<sdy::ShardingGroupOp> members;
+  main.walk([&](sdy::ShardingGroupOp op) { members.push_back(op); });
+  for (sdy::ShardingGroupOp op : members) {
+    OpBuilder builder(op);
+    MLIRContext *context = op.getContext();
+    if (!meshes.empty()) {
+      auto open = sdy::DimensionShardingAttr::get(context, {}, /*is_closed=*/false, std::nullopt);
+      SmallVector<sdy::DimensionShardingAttr> dims(
+          static_cast<size_t>(op.getInput().getType().getRank()), open);
+      auto sharding = sdy::TensorShardingAttr::get(
+          context, FlatSymbolRefAttr::get(context, (*meshes.begin()).getSymName()), dims, {}, {},
+          sdy::Reduction::Sum);
+      auto alike = sdy::ShardingConstraintOp::create(builder, op.getLoc(), op.getInput().getType(),
+                                                     op.getInput(), sharding);
+      alike->setAttr(groupAttribute, op.getGroupIdAttr());
+      op.getInput().replaceUsesWithIf(alike.getResult(), [&](OpOperand &use) {
+        return use.getOwner() != alike.getOperation() &&
+               dominance.properlyDominates(alike.getOperation(), use.getOwner());
+      });
+    }
+    op.erase();
+  }
+}
+
 class Rewrite {
 public:
-  Rewrite(func::FuncOp main, Pieces &pieces, const SplitPlan &plan)
-      : main(main), pieces(pieces), plan(plan) {}
+  Rewrite(func::FuncOp main, ShardBuilder &shards, const ShardingPlan &plan)
+      : main(main), shards(shards), plan(plan) {}
 
   Status run() {
     collect();
-    for (const auto &[value, cut] : plan.cuts())
-      if (!cut.isWhole()) {
-        TILEWRIGHT_ASSIGN(Type piece, pieces.pieceType(value.getType(), cut));
-        // Uses are told by their operands, so a value can change its type under them.
-        const_cast<Value &>(value).setType(piece);
+    for (const auto &[value, sharding] : plan.shardings())
+      if (!sharding.isReplicated()) {
+        TILEWRIGHT_ASSIGN(Type shard, shards.shardType(value.getType(), sharding));
+        // The map's key is const, but a Value is a handle: this sets the type of the value in the
+        // IR.
+        const_cast<Value &>(value).setType(shard);
       }
-    for (Operation *op : divided)
+    for (Operation *op : sharded)
       finish(op, *plan.find(op));
     for (const Conversion &conversion : conversions)
-      TILEWRIGHT_TRY(convert(conversion));
-    // These look at the types of operands.
-    for (Operation *op : divided)
+      TILEWRIGHT_TRY(reshard(conversion));
+    // After resharding, because attributes depend on the new operand types.
+    for (Operation *op : sharded)
       fitAttributes(op);
-    divideSignature();
+    setSignature();
     for (Operation *op : passing)
       inlineBody(op);
+    for (auto [op, device] : onOneDevice)
+      shards.runOnOneDevice(op, device);
     return Status();
   }
 
 private:
   struct Conversion {
     OpOperand *use;
-    Cut from, to;
+    Sharding from, to;
   };
 
   void collect() {
     main.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<sdy::ManualComputationOp, sdy::ShardingConstraintOp>(op))
         passing.push_back(op);
-      if (const SplitPlan::OpPlan *found = plan.find(op); found && found->isDivided())
-        divided.push_back(op);
+      // Exclude calls that every device makes: those in a manual region, and those with a plan,
+      // which process the device's shard (`jax.debug.print(partitioned=True)`).
+      if (isa<stablehlo::CustomCallOp>(op) && !plan.find(op) &&
+          !op->getParentOfType<sdy::ManualComputationOp>() &&
+          llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+        if (std::optional<int64_t> device = shards.onlyDeviceOf(op))
+          onOneDevice.push_back({op, *device});
+      if (const ShardingPlan::OpPlan *found = plan.find(op); found && found->isSharded())
+        sharded.push_back(op);
       for (OpOperand &use : op->getOpOperands()) {
-        const Cut &from = plan.cutOf(use.get());
-        Cut to = plan.wanted(use);
+        const Sharding &from = plan.shardingOf(use.get());
+        Sharding to = plan.wanted(use);
         if (op == main.front().getTerminator())
-          resultCuts.push_back(to);
-        if (!(from == to))
+          resultShardings.push_back(to);
+        if (isLeftOpen(use, from, to))
+          open.insert(use.get().getDefiningOp());
+        else if (!(from == to))
           conversions.push_back({&use, from, std::move(to)});
       }
     });
   }
 
-  /// What an op needs besides other types: the start of its piece, the parts of the others.
-  void finish(Operation *op, const SplitPlan::OpPlan &how) {
+  /// Whether the only use of a sum wants it unreduced along exactly the axes of its partial terms;
+  /// then no all-reduce is needed.
+  bool isLeftOpen(OpOperand &use, const Sharding &from, const Sharding &to) const {
+    Operation *op = use.get().getDefiningOp();
+    const ShardingPlan::OpPlan *made = op ? plan.find(op) : nullptr;
+    if (!made || to.unreduced.empty() || !use.get().hasOneUse() ||
+        made->rule.combine != "stablehlo.add" || !isSame(made->combinedAxes(), to.unreduced))
+      return false;
+    Sharding terms{to.mesh, from.dims, to.unreduced};
+    terms.dims.resize(to.dims.size());
+    return made->mesh == to.mesh && terms == to;
+  }
+
+  /// Emits the ops that an op needs besides new types: the offset of an iota's shard, or the
+  /// all-reduce of partial terms.
+  void finish(Operation *op, const ShardingPlan::OpPlan &how) {
+    if (op->getNumResults() == 0)
+      return;
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
     Value result = op->getResult(0);
     if (auto iota = dyn_cast<stablehlo::IotaOp>(op)) {
       const auto dim = static_cast<size_t>(iota.getIotaDimension());
-      const Cut &cut = plan.cutOf(result);
-      if (cut.along(dim).empty())
+      const Sharding &sharding = plan.shardingOf(result);
+      if (sharding.along(dim).empty())
         return;
       auto type = cast<RankedTensorType>(result.getType());
-      Value start = pieces.startOf(builder, op->getLoc(), cut, dim,
-                                   type.getDimSize(static_cast<unsigned>(dim)));
+      Value start = shards.shardOffset(builder, op->getLoc(), sharding, dim,
+                                       type.getDimSize(static_cast<unsigned>(dim)));
       start = stablehlo::ConvertOp::create(builder, op->getLoc(),
                                            RankedTensorType::get({}, type.getElementType()), start);
       start = stablehlo::BroadcastInDimOp::create(builder, op->getLoc(), type, start,
@@ -99,18 +158,18 @@ private:
       return;
     }
     const Axes axes = how.combinedAxes();
-    if (axes.empty())
+    if (axes.empty() || open.contains(op))
       return;
-    Value whole =
-        pieces.allReduce(builder, op->getLoc(), result, *how.mesh, axes, how.rule.combine);
-    result.replaceAllUsesExcept(whole, whole.getDefiningOp());
+    Value combined =
+        shards.allReduce(builder, op->getLoc(), result, *how.mesh, axes, how.rule.combine);
+    result.replaceAllUsesExcept(combined, combined.getDefiningOp());
   }
 
-  /// Where the value is made, once for all who use it like this.
-  Status convert(const Conversion &conversion) {
+  /// Reshards a value after its definition, once for all uses that need the same sharding.
+  Status reshard(const Conversion &conversion) {
     Value value = conversion.use->get();
-    for (const auto &[cut, known] : converted[value])
-      if (cut == conversion.to) {
+    for (const auto &[sharding, known] : converted[value])
+      if (sharding == conversion.to) {
         conversion.use->set(known);
         return Status();
       }
@@ -119,29 +178,29 @@ private:
       builder.setInsertionPointAfter(op);
     else
       builder.setInsertionPointToStart(cast<BlockArgument>(value).getOwner());
-    TILEWRIGHT_ASSIGN(Value made, pieces.convert(builder, conversion.use->getOwner()->getLoc(),
+    TILEWRIGHT_ASSIGN(Value made, shards.reshard(builder, conversion.use->getOwner()->getLoc(),
                                                  value, conversion.from, conversion.to));
     converted[value].push_back({conversion.to, made});
     conversion.use->set(made);
     return Status();
   }
 
-  void divideSignature() {
+  void setSignature() {
     Builder builder(main.getContext());
     for (BlockArgument argument : main.getArguments())
-      if (const Cut &cut = plan.cutOf(argument); !cut.isWhole())
+      if (const Sharding &sharding = plan.shardingOf(argument); !sharding.isReplicated())
         main.setArgAttr(argument.getArgNumber(), "exec.sharding",
-                        builder.getStringAttr(pieces.opSharding(cut)));
+                        builder.getStringAttr(shards.opSharding(sharding)));
     Operation *terminator = main.front().getTerminator();
-    for (auto [number, cut] : llvm::enumerate(resultCuts))
-      if (!cut.isWhole())
+    for (auto [number, sharding] : llvm::enumerate(resultShardings))
+      if (!sharding.isReplicated())
         main.setResultAttr(static_cast<unsigned>(number), "exec.sharding",
-                           builder.getStringAttr(pieces.opSharding(cut)));
+                           builder.getStringAttr(shards.opSharding(sharding)));
     main.setType(
         builder.getFunctionType(main.front().getArgumentTypes(), terminator->getOperandTypes()));
   }
 
-  /// The operands are what the body takes, its values what the op gives.
+  /// Inlines a manual computation's body; replaces a constraint by its operand.
   static void inlineBody(Operation *op) {
     auto manual = dyn_cast<sdy::ManualComputationOp>(op);
     if (!manual) {
@@ -150,8 +209,8 @@ private:
       return;
     }
     Block &body = manual.getBody().front();
-    for (auto [argument, piece] : llvm::zip_equal(body.getArguments(), op->getOperands()))
-      argument.replaceAllUsesWith(piece);
+    for (auto [argument, shard] : llvm::zip_equal(body.getArguments(), op->getOperands()))
+      argument.replaceAllUsesWith(shard);
     Operation *terminator = body.getTerminator();
     SmallVector<Value> results(terminator->getOperands());
     terminator->erase();
@@ -161,12 +220,14 @@ private:
   }
 
   func::FuncOp main;
-  Pieces &pieces;
-  const SplitPlan &plan;
-  SmallVector<Operation *> divided, passing;
+  ShardBuilder &shards;
+  const ShardingPlan &plan;
+  SmallVector<Operation *> sharded, passing;
+  SmallVector<std::pair<Operation *, int64_t>> onOneDevice;
+  llvm::DenseSet<Operation *> open; // sums that stay unreduced
   std::vector<Conversion> conversions;
-  std::vector<Cut> resultCuts;
-  DenseMap<Value, SmallVector<std::pair<Cut, Value>, 1>> converted;
+  std::vector<Sharding> resultShardings;
+  DenseMap<Value, SmallVector<std::pair<Sharding, Value>, 1>> converted;
 };
 
 } // namespace
@@ -176,10 +237,11 @@ Status split(ModuleOp module, int64_t partitions) {
   if (partitions <= 1 || !main)
     return Status();
   eraseDead(main.front());
-  Pieces pieces(module, partitions);
-  TILEWRIGHT_ASSIGN(SplitPlan plan, SplitPlan::make(main, pieces));
+  constrainGroups(main);
+  ShardBuilder shards(module, partitions);
+  TILEWRIGHT_ASSIGN(ShardingPlan plan, ShardingPlan::make(main, shards));
   plan.remark(partitions);
-  return Rewrite(main, pieces, plan).run();
+  return Rewrite(main, shards, plan).run();
 }
 
 } // namespace tilewright::distribute

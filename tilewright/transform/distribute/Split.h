@@ -1,4 +1,4 @@
-// split(): a program for many devices becomes that of one of them, which computes its pieces.
+// split(): turns a program for many devices into the program of one device (SPMD partitioning).
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_SPLIT_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SPLIT_H
 
@@ -11,21 +11,21 @@ namespace tilewright::distribute {
 /// Turns a module that is written for all devices together into one that each of `partitions`
 /// devices can run.
 ///
-///   - A parameter with a sharding becomes the device's piece.
-///   - An op whose operands are divided is computed in pieces where its rule allows it
-///   (SplitRules);
-///     a sum over what is divided is summed by each device and then over devices by an all_reduce.
-///   - What cannot be computed in pieces is gathered and computed whole by every device, with a
-///     remark of category "distribute" that says which op and why.
-///   - A region written per device (sdy.manual_computation) gets the pieces that it asks for, as
-///     they are if they are so already; collectives in it stay.
-///   - A result with a sharding becomes the device's piece, one without stays as it is computed.
+///   - A parameter with a sharding becomes the device's shard.
+///   - An op with sharded operands is computed on shards where its sharding rule (ShardingRules)
+///     allows it. A sum over a sharded dimension becomes a local sum and an all_reduce.
+///   - For every other op the operands are gathered, and every device computes the op on replicated
+///     operands. A remark of category "distribute" names the op and the reason.
+///   - A region written per device (sdy.manual_computation) gets the shards that it declares,
+///     resharded only if necessary; its collectives are kept.
+///   - A result with a sharding becomes the device's shard; any other result keeps the sharding
+///     that it was computed with.
 ///
-/// Each parameter and result that is divided gets the attribute `exec.sharding`, a serialised
-/// xla.OpSharding, which the caller of the program asks for.
+/// Each sharded parameter and result gets the attribute `exec.sharding`, a serialized
+/// xla.OpSharding, which the caller of the program reads.
 ///
-/// Expects a function @main without calls. Everything is decided before anything is changed.
-///  - planOp (E2101): a sharding that cannot be followed.
+/// Expects a function @main without calls. All decisions are made before any change.
+///  - planOp (E2101): a sharding cannot be followed.
 Status split(mlir::ModuleOp module, int64_t partitions);
 
 } // namespace tilewright::distribute

@@ -16,7 +16,7 @@ using namespace mlir;
 namespace tilewright::fuse {
 namespace {
 
-/// What a fusion will hold: ops to copy, in order, and values from outside.
+/// The content of a fusion: the ops to clone, in order, and its inputs and outputs.
 struct Content {
   SmallVector<Operation *> ops;
   llvm::SetVector<Value> inputs;
@@ -51,7 +51,7 @@ public:
   }
 
 private:
-  /// Adds the op and all that floats into it.
+  /// Adds the op and, recursively, the ops outside its group that are cloned into the fusion.
   void include(Operation *op, Content &content) {
     DenseSet<Operation *> &seen = included;
     if (content.ops.empty())
@@ -76,7 +76,7 @@ private:
       for (Value operand : operands) {
         Operation *producer = operand.getDefiningOp();
         if (producer && groups.groupOf(producer) == content.group)
-          continue; // a member, which comes before
+          continue; // a member, which was added before
         if (producer && (goesInside(producer, content) || isRepeated(producer, content)))
           pending.push_back({producer, false});
         else
@@ -85,8 +85,8 @@ private:
     }
   }
 
-  /// Whether a floating op is copied: all of them, but a reshape of what lies in
-  /// memory is another name for that memory and stays outside.
+  /// Whether an op is cloned into the fusion. All floating ops are, except a reshape of a value in
+  /// memory: it only renames that memory and stays outside.
   bool goesInside(Operation *op, const Content &content) {
     if (!groups.isFloating(op))
       return false;
@@ -102,8 +102,8 @@ private:
     return true;
   }
 
-  /// Whether a member of another group is computed again in here instead of stored
-  /// there: cheap, of one large tensor at most, and stored for no other reason.
+  /// Whether to rematerialize a member of another group here instead of storing its result there:
+  /// the op must be cheap, read at most one large tensor, and be read only by groups.
   bool isRepeated(Operation *op, const Content &content) {
     Node *node = groups.nodeOf(op);
     if (!node || groups.groupOf(op) == ~0u || node->opClass != OpClass::elementwise ||
@@ -116,7 +116,8 @@ private:
     Value large;
     for (Value source : node->sources) {
       Operation *producer = source.getDefiningOp();
-      // What only its own kernel has would have to be stored in its place.
+      // A large operand that the same kernel computes would have to be stored instead of the
+      // result, which saves nothing.
       if (producer && groups.groupOf(producer) == groups.groupOf(op) &&
           elementsOf(source.getType()) * 4 > elements)
         return false;
@@ -126,7 +127,7 @@ private:
         return false;
       large = source;
     }
-    // Bytes read must not grow.
+    // Rematerialization must not read more bytes than loading the result would.
     auto bits = [](Value value) {
       Type type = cast<RankedTensorType>(value.getType()).getElementType();
       return isa<ComplexType>(type) ? 128 : type.getIntOrFloatBitWidth();
@@ -134,7 +135,8 @@ private:
     return elements >= 1024 && (!large || bits(large) <= bits(op->getResult(0)));
   }
 
-  /// Which values must exist outside of fusions, and which floating ops stay.
+  /// Finds the values that are needed outside of fusions, and the floating ops that must stay
+  /// outside.
   void findNeeded() {
     for (Content &content : contents)
       needed.insert(content.inputs.begin(), content.inputs.end());
@@ -150,7 +152,7 @@ private:
       node.op->walk(
           [&](Operation *inner) { needed.insert(inner->operand_begin(), inner->operand_end()); });
     }
-    // An iota by itself is a kernel of one op.
+    // An iota that stays outside becomes a fusion of its own.
     for (unsigned i = 0; i < groups.nodes.size(); ++i) {
       Operation *op = groups.nodes[i].op;
       if (!isa<stablehlo::IotaOp>(op) || !standing.erase(op))
@@ -167,15 +169,16 @@ private:
             content.outputs.insert(result);
   }
 
-  /// By the regions of ops, whose own copies have been made already.
+  /// Whether an op in a nested region uses the value. Fusions in nested regions are built first, so
+  /// they have already cloned the floating ops that they need.
   bool isUsedFromElsewhere(Value value) {
     return llvm::any_of(value.getUsers(),
                         [&](Operation *user) { return user->getBlock() != &block; });
   }
 
   static std::string nameOf(const Content &content) {
-    // The ops that people think of, last one at the end; what only moves is not named
-    // unless there is nothing else.
+    // Name the fusion after its computing ops, in program order; data movement contributes to the
+    // name only if there are no other ops.
     SmallVector<StringRef> names;
     for (bool movements : {false, true}) {
       for (Operation *op : content.ops) {
@@ -211,13 +214,13 @@ private:
     if (group.joins)
       reason += concat(", ", group.joins, group.joins == 1 ? " join" : " joins");
     if (group.siblings)
-      reason += concat(", ", group.siblings, " for reading the same tensor");
+      reason += concat(" (", group.siblings, " because both read the same tensor)");
     return reason;
   }
 
   void build(Content &content) {
     if (content.outputs.empty())
-      return; // dead, and erased with the rest
+      return; // dead: eraseGone() erases it
     Operation *last = groups.nodes[content.members.back()].op;
     OpBuilder builder(last);
     SmallVector<Type> types;
@@ -226,7 +229,7 @@ private:
     SmallVector<Location> locations;
     for (unsigned member : content.members)
       locations.push_back(groups.nodes[member].op->getLoc());
-    // A fused location of hundreds says less than that of the last op.
+    // A fused location of hundreds of ops is less useful than the location of the last op.
     Location location = last->getLoc();
     auto fusion = exec::FusionOp::create(
         builder, location, types, builder.getStringAttr(nameOf(content)),
@@ -254,7 +257,8 @@ private:
         node.op->erase();
   }
 
-  /// Operands before users, effects in their order, and otherwise as it was.
+  /// Sorts the block topologically. Ops with side effects keep their order; otherwise program order
+  /// is preferred.
   void sortBlock() {
     SmallVector<Operation *> ops;
     DenseMap<Operation *, unsigned> position;

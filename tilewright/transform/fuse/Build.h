@@ -1,4 +1,4 @@
-// From groups to exec.fusion.
+// Builds exec.fusion ops from groups.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_BUILD_H
 #define TILEWRIGHT_TRANSFORM_FUSE_BUILD_H
 
@@ -10,7 +10,7 @@ struct BuildCounts {
   unsigned fusions = 0, ops = 0;
 };
 
-/// Replaces the members of each group by one exec.fusion and puts the block in order.
+/// Replaces the members of each group by one exec.fusion and sorts the block.
 BuildCounts buildFusions(mlir::Block &block, Groups &groups);
 
 } // namespace tilewright::fuse

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright::fuse {
 
-/// A select between more pieces would cost more than the copies it saves.
+/// With more operands, the selects would cost more than the copies that they save.
 static constexpr size_t maxConcatenated = 8;
 
 bool hasEffects(Operation *op) {
@@ -23,7 +23,7 @@ bool hasEffects(Operation *op) {
 
 int64_t elementsOf(Type type) { return cast<RankedTensorType>(type).getNumElements(); }
 
-/// Tensors of static shape with plain elements.
+/// Whether a type is a tensor of static shape with integer, float or complex elements.
 static bool isPlain(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() &&
@@ -32,7 +32,7 @@ static bool isPlain(Type type) {
 
 static bool isElementwise(Operation *op) {
   if (isa<stablehlo::SelectOp, stablehlo::ClampOp>(op))
-    // A scalar that stands for all elements is a broadcast after simplification.
+    // After simplification, a scalar operand of an elementwise op is an explicit broadcast.
     return llvm::all_of(op->getOperandTypes(), [&](Type type) {
       return cast<RankedTensorType>(type).getShape() ==
              cast<RankedTensorType>(op->getResult(0).getType()).getShape();

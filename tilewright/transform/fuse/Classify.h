@@ -1,5 +1,4 @@
-// What an op is to fusion. This is the predicate that transform/tile must agree
-// with: what is fusible here can be tiled there.
+// Classifies ops for fusion. transform/tile must be able to tile every op that is fusible here.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_CLASSIFY_H
 #define TILEWRIGHT_TRANSFORM_FUSE_CLASSIFY_H
 
@@ -9,38 +8,38 @@
 namespace tilewright::fuse {
 
 enum class OpClass {
-  /// The element at an index from the elements at that index.
+  /// Computes each element from the operands' elements at the same index.
   elementwise,
-  /// Rows folded away.
+  /// Reduces rows.
   reduce,
-  /// Elements from elsewhere: transpose, pad, concatenate, reverse, broadcast, slice, iota.
+  /// Moves elements: transpose, pad, concatenate, reverse, broadcast, slice, iota.
   movement,
-  /// The same memory under another shape.
+  /// The same memory with another shape.
   reshape,
-  /// A constant that is one number.
+  /// A splat constant.
   splat,
-  /// All else: the library's, control flow, constants in memory.
+  /// Everything else: library calls, control flow, constants in memory.
   other,
 };
 
 OpClass classify(mlir::Operation *op);
 
-/// Elementwise ops that take many instructions, so they are never computed twice.
+/// Whether an op takes so many instructions that it is never rematerialized.
 bool isExpensive(mlir::Operation *op);
 
-/// Ops that cost next to nothing wherever their result is read, so each reader
-/// may have its own: broadcast, iota, slice, convert, dynamic_slice.
+/// Whether an op is so cheap to recompute that each reader may have its own copy: broadcast, iota,
+/// slice, convert, reshape, dynamic_slice, splat constant.
 bool isCheap(mlir::Operation *op);
 
-/// The operands of a fusible op that must be computed before the kernel starts: positions
-/// of a dynamic_slice, initial values of a reduction, the value of padding.
+/// Whether an operand of a fusible op must be computed before the kernel starts: the start indices
+/// of a dynamic_slice, the initial values of a reduction, the padding value.
 bool isParameter(mlir::OpOperand &operand);
 
-/// Whether an op must keep its place among others of its kind. Fusions never do, nor do
-/// composites that are kept: they stand for functions.
+/// Whether an op must keep its order relative to other ops with effects. Fusions and composites
+/// never do, because they are pure.
 bool hasEffects(mlir::Operation *op);
 
-/// Elements of the largest result.
+/// The number of elements of a tensor type.
 int64_t elementsOf(mlir::Type type);
 
 } // namespace tilewright::fuse

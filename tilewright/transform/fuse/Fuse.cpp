@@ -2,6 +2,7 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/interpret/Types.h"
+#include "tilewright/support/WorkLimit.h"
 #include "tilewright/transform/fuse/Build.h"
 #include "tilewright/transform/fuse/Passes.h"
 
@@ -15,7 +16,8 @@ namespace tilewright::fuse {
 
 namespace {
 
-/// "stablehlo.reduce tensor<8xf32> over 8x8 reduced over [1]": an op, and what its group goes over.
+/// An op and its group's iteration space: "stablehlo.reduce tensor<8xf32> over 8x8 reduced over
+/// [1]".
 std::string describe(Groups &groups, Operation *op) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -27,7 +29,7 @@ std::string describe(Groups &groups, Operation *op) {
   return text;
 }
 
-/// The remark of one decision: who, why, and the two as they are before it.
+/// Emits a remark for one decision: both ops with their groups before the decision, and the reason.
 void say(Groups &groups, Operation *producer, Operation *consumer, bool joined, StringRef reason) {
   auto opts = remark::RemarkOpts::name("fuse").category("fuse");
   auto remark =
@@ -38,19 +40,20 @@ void say(Groups &groups, Operation *producer, Operation *consumer, bool joined, 
          << remark::reason("{0}", reason.str())
          << remark::metric("Consumer", describe(groups, consumer))
          << remark::metric("Producer", describe(groups, producer))
-         << remark::metric("ProducerAt", interpret::placeOf(producer->getLoc()));
+         << remark::metric("ProducerAt", interpret::sourceLocation(producer->getLoc()));
 }
 
 struct Fuse : impl::FusePassBase<Fuse> {
   using FusePassBase::FusePassBase;
 
   void runOnOperation() override {
-    // A private function says what a composite means; it does not run.
+    // A private function is only the decomposition of a composite; it does not run.
     if (!getOperation().isPrivate())
       fuseRegion(getOperation().getBody());
   }
 
-  /// Inner regions first: what they copy from outside has no use there any more.
+  /// Fuses nested regions first: their fusions clone ops of this region and then no longer use
+  /// them.
   void fuseRegion(Region &region) {
     if (region.empty())
       return;
@@ -63,12 +66,16 @@ struct Fuse : impl::FusePassBase<Fuse> {
     Groups groups(block, {maxOps, maxOperands},
                   [&](Operation *producer, Operation *consumer, bool joined, StringRef reason) {
                     numRefused += joined ? 0 : 1;
-                    // A program has as many decisions as edges: their words are made for readers.
+                    // There is a decision for each edge, so build the text only if remarks are
+                    // enabled.
                     if (getContext().getRemarkEngine())
                       say(*decided, producer, consumer, joined, reason);
                   });
     decided = &groups;
     groups.run();
+    // The work limit was reached: groups are incomplete.
+    if (WorkLimit::mustStop())
+      return;
     BuildCounts counts = buildFusions(block, groups);
     numFusions += counts.fusions;
     numFused += counts.ops;

@@ -1,4 +1,4 @@
-// What fusion's options change, and what its closing check says.
+// Tests the options of fusion, and the messages of its final verification.
 #include "tilewright/transform/fuse/Passes.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// The table of fusions, or what was complained about.
+/// The table of fusions, or the diagnostics.
 std::string fused(const std::string &text,
                   const std::function<void(mlir::PassManager &)> &addPasses) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -57,7 +57,7 @@ TEST(Fuse, AChainIsCutWhereAKernelWouldBeTooLarge) {
 }
 
 TEST(Fuse, InputsAndOutputsAreLimited) {
-  // Eight inputs added up.
+  // The sum of eight inputs.
   std::string text = "func.func @main(";
   for (int i = 0; i < 8; ++i)
     text += std::string(i ? ", " : "") + "%a" + std::to_string(i) + ": tensor<64xf32>";
@@ -95,5 +95,5 @@ TEST(Fuse, TheClosingCheckNamesTheOp) {
     passes.addNestedPass<mlir::func::FuncOp>(fuse::createVerifyFusedPass());
   });
   EXPECT_THAT(complaint, HasSubstr(idOf(Error::fuseResidue)));
-  EXPECT_THAT(complaint, HasSubstr("'stablehlo.tanh' stands alone"));
+  EXPECT_THAT(complaint, HasSubstr("'stablehlo.tanh' is not in a fusion"));
 }

@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/interpret/StopAt.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,7 +14,8 @@ using namespace mlir;
 
 namespace tilewright::fuse {
 
-/// Ops that one copy of a floating op may take along; beyond it is a member.
+/// The maximum number of ops that cloning a floating op may copy; a heavier op becomes a member of
+/// a group instead.
 static constexpr unsigned maxFloatingWeight = 24;
 
 static ArrayRef<int64_t> shapeOf(Value value) {
@@ -67,11 +69,11 @@ bool Groups::isFloating(Operation *op) const {
   auto found = index.find(op);
   if (found != index.end())
     return nodes[found->second].floating;
-  // From an outer block: what costs nothing to make again in here.
+  // Ops from an outer block float if recomputing them here is free.
   return isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp>(op) || classify(op) == OpClass::splat;
 }
 
-/// Cheap, and made of nothing that lies in memory.
+/// Whether an op is cheap and reads only generated values, so it needs no memory.
 static bool isGenerated(Operation *op, llvm::function_ref<bool(Value)> isGeneratedValue) {
   return classify(op) == OpClass::elementwise && !isExpensive(op) && op->getNumOperands() > 0 &&
          llvm::all_of(op->getOperands(), isGeneratedValue);
@@ -84,7 +86,7 @@ void Groups::classifyNodes() {
     nodes.back().op = &op;
     nodes.back().opClass = classify(&op);
   }
-  // Which values come from no memory: forwards.
+  // Find, in program order, the values that can be computed without reading memory.
   DenseSet<Operation *> generated;
   for (Node &node : nodes) {
     auto isGeneratedValue = [&](Value value) {
@@ -95,13 +97,13 @@ void Groups::classifyNodes() {
         (isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp, stablehlo::SliceOp>(node.op) &&
          isGeneratedValue(node.op->getOperand(0))))
       generated.insert(node.op);
-    // What floats whoever reads it.
+    // These ops float regardless of their readers.
     node.floating = node.opClass == OpClass::splat || node.opClass == OpClass::reshape ||
                     isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp, stablehlo::SliceOp,
                         stablehlo::DynamicSliceOp>(node.op);
     if (node.opClass == OpClass::other)
       node.floating = false;
-    // A candidate until its readers are known.
+    // Conversions and generated values float unless the second loop finds that they must be stored.
     if (node.opClass == OpClass::elementwise)
       node.floating = isa<stablehlo::ConvertOp>(node.op) || generated.contains(node.op);
     if (!node.floating)
@@ -115,7 +117,7 @@ void Groups::classifyNodes() {
       node.weight = 1;
     }
   }
-  // A conversion or a generated value that is stored anyway is a member like any other.
+  // A conversion or a generated value that must be stored anyway becomes an ordinary group member.
   DenseSet<Operation *> stored;
   for (Node &node : llvm::reverse(nodes)) {
     bool needed = false;
@@ -149,7 +151,7 @@ Access Groups::resolve(Value value) const {
         access.kind = Access::broadcast;
         access.dims.assign(broadcast.getBroadcastDimensions().begin(),
                            broadcast.getBroadcastDimensions().end());
-        // Does the source lie in the leading dimensions, all of them up to some point?
+        // Check whether the source maps to exactly the leading dimensions of the result.
         int64_t product = 1;
         size_t next = 0;
         bool leading = true;
@@ -212,7 +214,7 @@ static Space spaceOf(Operation *op) {
       space.rows *= size;
   }
   if (space.reduces) {
-    // Dimensions of size 1 are in nobody's way.
+    // Whether the reduced dimensions are the last ones, ignoring dimensions of size 1.
     space.trailing = true;
     bool seen = false;
     for (auto [dim, size] : llvm::enumerate(space.shape)) {
@@ -238,7 +240,8 @@ void Groups::makeGroup(unsigned position) {
   group.weight = 1;
   group.expensive = isExpensive(node.op);
   group.operands = node.op->getNumOperands() + node.op->getNumResults();
-  // What must be known before: parameters of the op and of what floats into it.
+  // Collect the values that the kernel needs before it starts: the parameters of the op and of the
+  // floating ops that it reads.
   SmallVector<Operation *> pending{node.op};
   DenseSet<Operation *> seen;
   while (!pending.empty()) {
@@ -273,8 +276,10 @@ void Groups::run() {
   classifyNodes();
   unsigned lastEffect = ~0u;
   for (unsigned i = 0; i < nodes.size(); ++i) {
+    if (interpret::mustStopAt(nodes[i].op))
+      return;
     addDependencies(nodes[i]);
-    // Effects keep their order.
+    // Ops with side effects keep their order.
     if (hasEffects(nodes[i].op)) {
       if (lastEffect != ~0u)
         nodes[i].dependencies.push_back(lastEffect);
@@ -286,6 +291,8 @@ void Groups::run() {
   }
   for (unsigned i = 0; i < nodes.size(); ++i)
     if (!nodes[i].floating && nodes[i].opClass != OpClass::other) {
+      if (interpret::mustStopAt(nodes[i].op))
+        return;
       makeGroup(i);
       joinProducers(i);
     }
@@ -296,7 +303,8 @@ void Groups::run() {
   dissolve();
 }
 
-/// A movement that is all a group does is the library's: it has fast ones.
+/// Dissolves groups that consist of a single data movement op, for which the library has fast
+/// routines.
 void Groups::dissolve() {
   for (unsigned g = 0; g < groups.size(); ++g) {
     Group &group = groups[g];

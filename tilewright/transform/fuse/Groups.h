@@ -1,5 +1,4 @@
-// Groups: which ops of one block will become one kernel, decided without
-// changing the IR.
+// Groups: decides which ops of a block become one kernel, without changing the IR.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_GROUPS_H
 #define TILEWRIGHT_TRANSFORM_FUSE_GROUPS_H
 
@@ -15,22 +14,22 @@
 
 namespace tilewright::fuse {
 
-/// How a member of a group lies in the group's space.
+/// How a member relates to its group's iteration space.
 enum class Role : uint8_t {
   full,     ///< one element for each point
   row,      ///< one element for each row, around a reduction
   internal, ///< computed where it is read, never stored
 };
 
-/// The points that a kernel goes over: a shape, of which a reduction may fold
-/// dimensions. What is left of it then are the rows.
+/// The iteration space of a kernel: a shape and the dimensions that a reduction reduces. The
+/// dimensions that are not reduced form the rows.
 struct Space {
   llvm::SmallVector<int64_t, 4> shape, reduced;
   int64_t elements = 1, rows = 1;
   bool reduces = false;
-  /// The reduced dimensions are the last ones, so a row is one piece of memory.
+  /// The reduced dimensions are the last ones, so a row is contiguous in memory.
   bool trailing = false;
-  /// Some members see the points under another shape of as many elements.
+  /// Some members have another shape with the same number of elements.
   bool reshaped = false;
 
   int64_t rowLength() const { return rows ? elements / rows : 0; }
@@ -42,41 +41,42 @@ struct Space {
 struct Node {
   mlir::Operation *op = nullptr;
   OpClass opClass = OpClass::other;
-  /// Copied into whoever reads it; belongs to no group.
+  /// Whether it is cloned into each reader and does not belong to a group.
   bool floating = false;
-  /// Ops that a copy takes along, at most.
+  /// The maximum number of ops that cloning it copies, including the floating ops that it reads.
   unsigned weight = 1;
   Role role = Role::full;
   unsigned group = ~0u;
-  /// Nodes that it waits for, those that float looked through; and the other way round.
+  /// The nodes that it depends on, and those that depend on it, looking through floating ops.
   llvm::SmallVector<unsigned, 4> dependencies, followers;
-  /// What its operands are read from, where that lies in memory.
+  /// The values in memory that it reads, looking through floating ops.
   llvm::SmallVector<mlir::Value, 3> sources;
-  /// Its place in an order of all kernels, while it is in no group.
+  /// Its position in a topological order of all kernels, if it does not belong to a group.
   unsigned rank = 0;
 };
 
 struct Group {
   Space space;
-  unsigned parent;               // itself, or the group that it joined
+  unsigned parent;               // itself, or the group that it was merged into
   std::vector<unsigned> members; // in program order once finished
-  unsigned rank = 0;             // place in an order of all kernels
-  unsigned weight = 0;           // ops with the copies that float
+  unsigned rank = 0;             // position in a topological order of all kernels
+  unsigned weight = 0;           // number of ops, including clones of floating ops
   bool expensive = false;
-  int64_t operands = 0; // inputs and outputs, at most
-  /// Nodes whose results must be there before the kernel starts.
+  int64_t operands = 0; // inputs and outputs (upper bound)
+  /// Nodes whose results must be available before the kernel starts.
   llvm::SmallVector<unsigned, 2> parameters;
   unsigned joins = 0, siblings = 0;
 };
 
-/// How an op reads the value that a non-floating node made.
+/// How an op reads a value through floating ops.
 struct Access {
   enum Kind { same, broadcast, other } kind = same;
-  mlir::Value source; // null if what is read comes from no memory at all
+  mlir::Value source; // null if no memory is read
   bool reshaped = false;
-  /// For a broadcast: the dimensions of the reader that the source lies in.
+  /// For a broadcast: the dimensions of the reader that the source maps to.
   llvm::SmallVector<int64_t, 4> dims;
-  /// For a broadcast: product of the leading dimensions if it lies in exactly those, else -1.
+  /// For a broadcast: the product of the reader's leading dimensions if the source maps to exactly
+  /// those, otherwise -1.
   int64_t leading = -1;
 };
 
@@ -84,7 +84,7 @@ struct Limits {
   int64_t maxOps, maxOperands;
 };
 
-/// Called for each decision: producer, consumer, and why (not).
+/// Called for each decision with the producer, the consumer and the reason.
 using Report = std::function<void(mlir::Operation *producer, mlir::Operation *consumer, bool joined,
                                   llvm::StringRef reason)>;
 
@@ -92,16 +92,16 @@ class Groups {
 public:
   Groups(mlir::Block &block, Limits limits, Report report);
 
-  /// Decides.
+  /// Forms the groups.
   void run();
 
-  /// Whether the op is copied into its readers, wherever it is defined.
+  /// Whether the op, which may be in an outer block, is cloned into its readers.
   bool isFloating(mlir::Operation *op) const;
   Node *nodeOf(mlir::Operation *op);
-  /// The group of an op of this block, ~0u if it has none.
+  /// The group of an op of this block; ~0u if it has none.
   unsigned groupOf(mlir::Operation *op);
   unsigned find(unsigned group);
-  /// Where `value`, read by some op, comes from.
+  /// Finds the value in memory that `value` is computed from by floating ops.
   Access resolve(mlir::Value value) const;
 
   std::vector<Node> nodes;
@@ -116,7 +116,8 @@ private:
   void joinScalars();
   void dissolve();
 
-  /// Null if the groups may be one kernel, else the reason why not. Roles as they would be.
+  /// How two groups would become one kernel: the space, the roles of their members and the reason,
+  /// or the refusal (null if they can be merged).
   struct Plan {
     const char *refusal = nullptr;
     const char *reason = "";
@@ -125,15 +126,16 @@ private:
   };
   Plan plan(unsigned producer, unsigned consumer, const Access &access);
   Plan planInternal(unsigned producer, unsigned consumer);
-  /// Whether every op of the one that reads the other still may, in one kernel.
+  /// Why a read between the two groups is impossible within one kernel; null if all are possible.
   const char *refuseEdges(unsigned producers, unsigned consumers, const Plan &plan);
   const char *refuseEdge(const Node &from, Role fromRole, const Node &to, Role toRole,
                          const Space &space);
   const char *refuseMerge(unsigned a, unsigned b);
   bool isOnlyReadBy(const Group &group, unsigned reader);
-  /// An order in which the two are neighbours; nothing if an op lies between them.
+  /// Finds a topological order in which the two groups are adjacent; returns false if another unit
+  /// must run between them.
   bool findOrder(unsigned a, unsigned b);
-  using Unit = unsigned; // a group, or a node in no group: see unitOf
+  using Unit = unsigned; // a group, or a node without a group: see unitOf
   Unit unitOf(unsigned node);
   unsigned &rankOf(Unit unit);
   void forEachMember(Unit unit, llvm::function_ref<void(unsigned)> visit);
@@ -144,7 +146,7 @@ private:
   const Limits limits;
   const Report report;
   llvm::DenseMap<mlir::Operation *, unsigned> index;
-  /// What findOrder found: units before and after the two, by rank.
+  /// Results of findOrder(): the units that must run before and after the merged group, by rank.
   std::vector<Unit> before, after;
 };
 

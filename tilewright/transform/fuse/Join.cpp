@@ -1,4 +1,4 @@
-// Which groups may be one kernel, and joining them.
+// Decides which groups may become one kernel, and merges them.
 #include "tilewright/transform/fuse/Groups.h"
 
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
@@ -11,18 +11,18 @@ using namespace mlir;
 
 namespace tilewright::fuse {
 
-/// A row that is read again after its reduction should still be in a core's cache.
+/// A row that is read again after its reduction should still be in the core's cache.
 static constexpr int64_t maxRowElements = int64_t(1) << 17;
-/// The same where a row is spread over memory, so a cache line of each element is needed.
+/// The same limit for a strided row, where each element needs its own cache line.
 static constexpr int64_t maxSpreadElements = 4096;
-/// Work that is worth a second thread.
+/// The minimum number of elements for which a second thread pays off.
 static constexpr int64_t parallelElements = 65536;
-/// Nodes that one search for a cycle may visit before it gives up.
+/// The maximum number of units that one search for a cycle visits before it gives up.
 static constexpr unsigned maxVisited = 512;
-/// Readers of one value that are looked at.
+/// The maximum number of readers of one value that are considered.
 static constexpr unsigned maxReaders = 64;
 
-/// Whether the broadcast lies along the rows of the space.
+/// Whether the broadcast maps to exactly the rows of the space.
 static bool followsRows(const Access &access, const Space &space) {
   if (space.trailing)
     return access.leading == space.rows;
@@ -35,7 +35,7 @@ static bool followsRows(const Access &access, const Space &space) {
   return ArrayRef<int64_t>(access.dims) == ArrayRef<int64_t>(kept);
 }
 
-/// Whether points of one space are points of the other.
+/// Whether two groups can iterate over the same points.
 static bool sameSpace(const Space &a, const Space &b, bool reshaped) {
   if (a.elements != b.elements)
     return false;
@@ -59,13 +59,13 @@ Groups::Plan Groups::planInternal(unsigned producer, unsigned consumer) {
   Plan plan;
   plan.space = to.space;
   plan.producers = Role::internal;
-  plan.reason = "read by one op only, which computes it on the way";
+  plan.reason = "read by only one op, which computes it inline";
   if (from.space.reduces)
     plan.refusal = "a reduction would be computed more than once";
   else if (isa<stablehlo::ConcatenateOp, stablehlo::PadOp>(nodes[consumer].op) && from.expensive)
     plan.refusal = "an expensive op would be computed for elements that are not used";
   else if (!isOnlyReadBy(from, consumer))
-    plan.refusal = "its result is read elsewhere too, in another order";
+    plan.refusal = "other ops also read its result, in another order";
   return plan;
 }
 
@@ -77,10 +77,10 @@ Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &ac
     plan.refusal = reason;
     return plan;
   };
-  // A reduction reads its whole space, whatever its own role.
+  // A reduction has the role `row` but reads the whole space.
   const bool readsFull = to.opClass == OpClass::reduce || to.role != Role::row;
   if (from.role == Role::internal)
-    return refuse("it is computed inside another kernel only");
+    return refuse("it is computed only inside another kernel");
   if (to.opClass == OpClass::movement || access.kind == Access::other)
     return planInternal(producer, consumer);
 
@@ -89,13 +89,14 @@ Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &ac
     if (from.role == Role::full && readsFull) {
       if (!sameSpace(source, target, access.reshaped))
         return refuse(source.elements == target.elements ? "they reduce different dimensions"
-                                                         : "they go over different spaces");
+                                                         : "they iterate over different spaces");
       const Space &reduction = target.reduces ? target : source;
       if (source.reduces != target.reduces && reduction.rows < 4 &&
           reduction.elements >= parallelElements)
         return refuse("the reduction has too few rows for the threads to share");
       plan.space = joined(source, target, access.reshaped);
-      plan.reason = target.reduces ? "reduces what it computes" : "computes the same elements";
+      plan.reason =
+          target.reduces ? "reduces the elements of the producer" : "computes the same elements";
       return plan;
     }
     if (from.role == Role::row && !readsFull) {
@@ -108,7 +109,7 @@ Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &ac
     }
     if (from.role == Role::row && !target.reduces) {
       if (target.elements != source.rows || (access.reshaped && !source.trailing))
-        return refuse("the rows of the reduction are not its elements");
+        return refuse("its elements do not correspond to the rows of the reduction");
       plan.space = source;
       plan.producers = plan.consumers = Role::row;
       plan.reason = "continues with the rows of the reduction";
@@ -116,9 +117,9 @@ Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &ac
     }
     if (from.role == Role::row)
       return refuse("it reduces the result of another reduction");
-    // Elements of the producer are rows of the consumer.
+    // The producer's elements must be the rows of the consumer.
     if (source.reduces || source.elements != target.rows || (access.reshaped && !target.trailing))
-      return refuse("its elements are not the rows of the reduction");
+      return refuse("its elements do not correspond to the rows of the reduction");
     plan.space = target;
     plan.producers = plan.consumers = Role::row;
     plan.reason = "computes the rows of the reduction";
@@ -128,12 +129,12 @@ Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &ac
   // A broadcast.
   if (source.reduces) {
     if (from.role != Role::row || !readsFull || !followsRows(access, source))
-      return refuse("the result of the reduction is spread over another space");
+      return refuse("the result of the reduction is broadcast over another space");
     if (target.reduces ? !source.sameReduction(target)
                        : !sameSpace(source, target, source.reshaped || target.reshaped))
-      return refuse("the result of the reduction is spread over another space");
+      return refuse("the result of the reduction is broadcast over another space");
     if (source.rowLength() > (source.trailing ? maxRowElements : maxSpreadElements))
-      return refuse("a row is too long to be kept until its reduction is known");
+      return refuse("a row is too long to be cached until its reduction is complete");
     if (source.rows < 4 && source.elements >= parallelElements)
       return refuse("the reduction has too few rows for the threads to share");
     plan.space = joined(source, target, false);
@@ -160,19 +161,19 @@ const char *Groups::refuseEdge(const Node &from, Role fromRole, const Node &to, 
     if (isParameter(operand))
       return "it is a parameter, which must be known before the kernel starts";
     if (fromRole == Role::internal)
-      continue; // computed wherever it is read
+      continue; // recomputed wherever it is read
     if (toRole == Role::internal || to.opClass == OpClass::movement || access.kind == Access::other)
-      return "it is read in another order than it is computed";
+      return "it is read in a different order than it is computed";
     const bool readsFull = to.opClass == OpClass::reduce || toRole == Role::full;
     if (access.kind == Access::same) {
       if ((fromRole == Role::full) != readsFull)
-        return "one element of the one is a row of the other";
+        return "an element of one corresponds to a row of the other";
       continue;
     }
     if (fromRole != Role::row || !readsFull || !followsRows(access, space))
-      return "it is spread over the space in another way than by rows";
+      return "it is not broadcast along rows";
     if (space.rowLength() > (space.trailing ? maxRowElements : maxSpreadElements))
-      return "a row is too long to be kept until its reduction is known";
+      return "a row is too long to be cached until its reduction is complete";
     if (space.rows < 4 && space.elements >= parallelElements)
       return "the reduction has too few rows for the threads to share";
   }
@@ -185,7 +186,7 @@ const char *Groups::refuseEdges(unsigned producers, unsigned consumers, const Pl
     return nodes[node].role == Role::full && !groups[group].space.reduces ? planned
                                                                           : nodes[node].role;
   };
-  // Every edge between the two touches the smaller one.
+  // Every edge between the two groups has an end in the smaller one.
   const bool swap = groups[producers].members.size() > groups[consumers].members.size();
   const unsigned small = swap ? consumers : producers, large = swap ? producers : consumers;
   for (unsigned member : groups[small].members) {
@@ -228,7 +229,7 @@ bool Groups::isOnlyReadBy(const Group &group, unsigned reader) {
   return true;
 }
 
-/// Groups keep their number, nodes in no group come after all groups that there can be.
+/// Groups keep their number; nodes without a group are numbered after all possible groups.
 Groups::Unit Groups::unitOf(unsigned node) {
   return nodes[node].group == ~0u ? static_cast<unsigned>(nodes.size()) + node
                                   : find(nodes[node].group);
@@ -245,9 +246,9 @@ void Groups::forEachMember(Unit unit, llvm::function_ref<void(unsigned)> visit) 
     visit(member);
 }
 
-/// All units have ranks that grow along dependencies, so only those between the
-/// two can lie on a way from the one to the other (Pearce and Kelly, "A dynamic
-/// topological sort algorithm for directed acyclic graphs", 2006).
+/// Ranks of units increase along dependencies, so only units ranked between the two can lie on a
+/// path from one to the other (Pearce and Kelly, "A dynamic topological sort algorithm for directed
+/// acyclic graphs", 2006).
 bool Groups::findOrder(unsigned a, unsigned b) {
   if (rankOf(a) > rankOf(b))
     std::swap(a, b);
@@ -255,7 +256,8 @@ bool Groups::findOrder(unsigned a, unsigned b) {
   after.clear();
   const unsigned low = rankOf(a), high = rankOf(b);
   DenseSet<Unit> seen;
-  // Followers of the first below the second; the second must not be among theirs.
+  // Collect the transitive followers of `a` that rank below `b`. If `b` depends on one of them,
+  // that unit must run between the two.
   after.push_back(a);
   for (size_t i = 0; i < after.size(); ++i) {
     bool blocked = false;
@@ -302,7 +304,7 @@ int64_t Groups::countOperands(unsigned a, unsigned b) {
         return to != a && to != b;
       });
     }
-  // What the members make for each other is no input.
+  // Values that a member computes are not inputs.
   int64_t inputs = static_cast<int64_t>(values.size());
   for (unsigned group : {a, b})
     for (unsigned member : groups[group].members)
@@ -319,7 +321,7 @@ const char *Groups::refuseMerge(unsigned a, unsigned b) {
     for (unsigned parameter : group->parameters)
       if (nodes[parameter].group != ~0u && find(nodes[parameter].group) == other)
         return "it is a parameter, which must be known before the kernel starts";
-  // What each group has at most is known: count again only when that may matter.
+  // `operands` is an upper bound; count exactly only if the sum exceeds the limit.
   if (one.operands + two.operands > limits.maxOperands) {
     const int64_t operands = countOperands(a, b);
     if (operands > limits.maxOperands)
@@ -328,13 +330,13 @@ const char *Groups::refuseMerge(unsigned a, unsigned b) {
     groups[b].operands = 0;
   }
   if (!findOrder(a, b))
-    return "an op between them needs the one and is needed by the other";
+    return "another op must run between them";
   return nullptr;
 }
 
 unsigned Groups::merge(unsigned into, unsigned from, const Plan &plan, bool fromIsProducer) {
-  // The ranks of all that findOrder saw, given out again: what comes before, the
-  // two, what comes after.
+  // Redistribute the ranks of all units that findOrder() visited: predecessors, the merged group,
+  // successors.
   std::vector<unsigned> ranks;
   for (const std::vector<Unit> *units : {&before, &after})
     for (Unit unit : *units)
@@ -350,7 +352,8 @@ unsigned Groups::merge(unsigned into, unsigned from, const Plan &plan, bool from
     if (unit != into && unit != from)
       rankOf(unit) = ranks[next++];
 
-  // Small into large, so that every op is moved a logarithmic number of times.
+  // Merge the smaller group into the larger one, so that each op moves a logarithmic number of
+  // times.
   unsigned producers = fromIsProducer ? from : into, consumers = fromIsProducer ? into : from;
   for (auto [group, role] : {std::pair{producers, plan.producers}, {consumers, plan.consumers}})
     if (role != Role::full)
@@ -386,7 +389,7 @@ void Groups::joinProducers(unsigned position) {
     if (producer->group == ~0u) {
       if (!producer->floating && classify(source) == OpClass::other &&
           !source->hasTrait<OpTrait::ConstantLike>())
-        report(source, nodes[position].op, false, "it is not an op that a kernel is generated for");
+        report(source, nodes[position].op, false, "no kernel is generated for the producer");
       continue;
     }
     const unsigned from = find(producer->group), to = find(nodes[position].group);
@@ -406,7 +409,7 @@ void Groups::joinProducers(unsigned position) {
   }
 }
 
-/// Groups that read the same large tensor at the same points read it once.
+/// Merges groups that read the same large tensor at the same points, so that it is read once.
 void Groups::joinSiblings() {
   // Readers of each value, in program order.
   llvm::DenseMap<Value, SmallVector<unsigned, 4>> readers;
@@ -434,7 +437,7 @@ void Groups::joinSiblings() {
     if (list.size() < 2 || list.size() > maxReaders)
       continue;
     for (size_t i = 1; i < list.size(); ++i) {
-      // With the nearest one before it that fits.
+      // Try the closest preceding readers first.
       const unsigned b = find(nodes[list[i]].group);
       for (size_t back = 1; back <= std::min<size_t>(i, 4); ++back) {
         const unsigned a = find(nodes[list[i - back]].group);
@@ -451,7 +454,7 @@ void Groups::joinSiblings() {
         Plan plan;
         plan.space = joined(one, two, false);
         if (refuseEdges(a, b, plan))
-          continue; // reported when the reader asked
+          continue; // reported when the reader was tried
         if (const char *refusal = refuseMerge(a, b)) {
           report(nodes[list[i - back]].op, nodes[list[i]].op, false, refusal);
           continue;
@@ -464,10 +467,10 @@ void Groups::joinSiblings() {
   }
 }
 
-/// A launch takes longer than one element: single elements that do not wait for an op between
-/// them are computed together.
+/// Merges independent scalar ops into one kernel, because a launch takes longer than computing one
+/// element.
 void Groups::joinScalars() {
-  unsigned last = ~0u; // the scalar before
+  unsigned last = ~0u; // the preceding scalar
   for (unsigned i = 0; i < nodes.size(); ++i) {
     if (nodes[i].group == ~0u || nodes[i].opClass != OpClass::elementwise ||
         nodes[i].role != Role::full)
@@ -480,7 +483,7 @@ void Groups::joinScalars() {
       Plan plan;
       plan.space = joined(groups[before].space, groups[group].space, false);
       if (!refuseEdges(before, group, plan) && !refuseMerge(before, group)) {
-        report(nodes[last].op, nodes[i].op, true, "is one element, too");
+        report(nodes[last].op, nodes[i].op, true, "also computes a single element");
         merge(before, group, plan, true);
       }
     }

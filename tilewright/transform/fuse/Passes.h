@@ -1,5 +1,5 @@
-// The passes of fusion and the pipeline that runs them; README.md says what the
-// stage expects and gives.
+// The passes of the fusion phase and the pipeline that runs them. README.md describes the phase's
+// input and output.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_PASSES_H
 #define TILEWRIGHT_TRANSFORM_FUSE_PASSES_H
 
@@ -17,14 +17,14 @@ namespace tilewright::fuse {
 #define GEN_PASS_DECL
 #include "tilewright/transform/fuse/Passes.h.inc"
 
-/// The whole stage, on a module.
+/// Adds all passes of the phase; runs on a module.
 void buildFusePipeline(mlir::OpPassManager &passes, const FuseOptions &options = {});
 
-/// A table for people: each kind of fusion with its count, ops and reason, then
-/// the ops that stand alone.
+/// Returns a table of all kinds of fusions with count, ops and reason, followed by the ops that are
+/// not fused.
 std::string summarizeFusions(mlir::Operation *root);
 
-/// Makes the passes and the pipeline (`fuse`) known to tools by name.
+/// Registers the passes and the pipeline (`fuse`) by name.
 void registerFusePasses();
 
 } // namespace tilewright::fuse

@@ -4,7 +4,7 @@
 include "mlir/Pass/PassBase.td"
 
 def SplitReducePass : Pass<"fuse-split-reduce", "::mlir::func::FuncOp"> {
-  let summary = "Runs a large reduction to few elements in two levels, so that threads can share it";
+  let summary = "Splits a large reduction to few elements into two levels, so that threads can share it";
   let description = [{
     Before:
       %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0]
@@ -14,13 +14,13 @@ def SplitReducePass : Pass<"fuse-split-reduce", "::mlir::func::FuncOp"> {
       %p = stablehlo.reduce(%r init: %z) … across dimensions = [1]      (256 rows, independent)
       %s = stablehlo.reduce(%p init: %z) … across dimensions = [0]
 
-    Expects: simplified StableHLO. Gives: no reduction over `min-elements` or more
-    elements has fewer than 64 results, where its size has a fitting divisor; others are reported as missed remarks.
-    Numerics: the order of the sum changes, which `reduce` leaves open; the initial value enters more
-    than once, which it allows too.
+    Input: simplified StableHLO. Output: no reduction of `min-elements` or more elements has fewer
+    than 64 results, unless its size has no suitable divisor, which is reported as a missed remark.
+    Numerics: the order of the sum changes and the initial value is combined more than once; the
+    specification of `reduce` allows both.
   }];
-  let options = [Option<"minElements", "min-elements", "int64_t", "65536",
-                        "Fewest elements of a reduction that is split; 0 splits none">];
+  let options = [Option<"minElements", "min-elements", "int64_t", "FuseOptions().splitReduceElements",
+                        "Minimum number of elements of a reduction that is split; 0 splits none">];
   let statistics = [Statistic<"numSplit", "reduces-split", "Reductions split">];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
@@ -36,34 +36,36 @@ def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
       %2 = exec.fusion "exponential_multiply"(%x, %s) {
       ^bb0(%a, %b):  the three ops  }
 
-    Ops join where they compute the same elements, or the same rows around a reduction. Ops that
-    cost nothing (broadcast, iota, reshape, slice, convert) are copied into each fusion that reads
-    through them. Every join is a passed remark of category "fuse", every refusal a missed one with its
-    reason. The regions of while, if and case are grouped by themselves.
+    Ops are fused if they compute the same elements, or the same rows around a reduction. Ops that
+    are free to recompute (broadcast, iota, reshape, slice, convert) are cloned into each fusion that
+    reads them. Each join is reported as a passed remark of category "fuse", each refusal as a missed
+    remark with the reason. The regions of while, if and case are fused separately.
 
-    Expects: simplified StableHLO of static shapes. Gives: each op is an exec.fusion, a
-    StableHLO op for the library, a reshape or bitcast_convert (other names for the same memory), a
-    constant, or control flow. Numerics: none change.
+    Input: simplified StableHLO of static shapes. Output: each op is an exec.fusion, a StableHLO op
+    for the library, a reshape or bitcast_convert (a view of the same memory), a constant, or control
+    flow. Numerics: unchanged.
   }];
   let options = [
-    Option<"maxOps", "max-ops", "int64_t", "256", "Most ops in one fusion">,
-    Option<"maxOperands", "max-operands", "int64_t", "64",
-           "Most inputs and outputs of one fusion, taken together">];
+    Option<"maxOps", "max-ops", "int64_t", "FuseOptions().maxOps", "Maximum number of ops in one fusion">,
+    Option<"maxOperands", "max-operands", "int64_t", "FuseOptions().maxOperands",
+           "Maximum total number of inputs and outputs of one fusion">];
   let statistics = [
-    Statistic<"numFusions", "fusions", "Fusions made">,
+    Statistic<"numFusions", "fusions", "Fusions created">,
     Statistic<"numFused", "ops-fused", "Ops in fusions">,
     Statistic<"numRefused", "joins-refused", "Joins refused">];
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
 def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
-  let summary = "On a GPU: a kernel for each op, and products with what they read and what goes on with them";
+  let summary = "On a GPU, turns every op into a fusion and fuses matmuls with their prologues and epilogues";
   let description = [{
-    A GPU has no library of kernels yet, so an op that stands alone becomes a fusion, and a
-    product of matrices joins the fusions around it: cheap elementwise ops and movements that only
-    it reads (a dequantisation, also with scales of groups, which come by way of reshapes; a transposition), and elementwise ops that are the only reader of its elements (bias,
-    activation, residual, conversion). On a chip with `wgmma` a reader may also reduce its rows and go on with them (a softmax): where
-    both operands are tensors that the copy engine takes and a row is no more than the 256 columns of a tile.
+    GPU targets have no kernel library yet, so every op outside of a fusion becomes a fusion of its
+    own. A matmul is fused with its prologue, which consists of cheap elementwise ops and data movement
+    that only the matmul reads (a dequantization, possibly with group scales, which involve reshapes; a
+    transpose), and with its epilogue, which consists of elementwise ops and is the only reader of the
+    matmul (bias, activation, residual, conversion). On a chip with `wgmma`, the epilogue may also
+    reduce rows and use the results (a softmax), if the copy engine can load both operands and a row
+    has at most 256 columns, the width of a tile.
 
     Before:
       %w = exec.fusion "convert"(%q) …
@@ -72,23 +74,23 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
     After:
       %r = exec.fusion "convert_dot_general_add_tanh"(%q, %x, %bias) …
 
-    Expects: what fuse-group gives. Gives: the same; nothing changes unless `exec.target` has the kind "gpu".
-    Numerics: none change.
+    Input: the output of fuse-group. Output: the same form; unchanged unless `exec.target` is a GPU.
+    Numerics: unchanged.
   }];
   let statistics = [
-    Statistic<"numJoined", "products-joined", "Fusions that joined a product">,
-    Statistic<"numRefused", "products-refused", "Fusions beside a product that did not">];
+    Statistic<"numJoined", "products-joined", "Fusions merged with a matmul">,
+    Statistic<"numRefused", "products-refused", "Fusions next to a matmul that were not merged">];
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
 def VerifyFusedPass : Pass<"fuse-verify", "::mlir::func::FuncOp"> {
-  let summary = "Fails with E2010 where a fusion holds an op that no kernel can, or an elementwise op stands alone";
-  let description = [{ The contract of the stage, checked. }];
+  let summary = "Fails with E2010 if a fusion contains an op that no kernel can, or an elementwise op is not fused";
+  let description = [{ Checks the output of the stage. }];
 }
 
 def PrintFusionsPass : Pass<"fuse-print", "::mlir::func::FuncOp"> {
-  let summary = "Prints each fusion on a line: its name, how often it is there, its space, ops and reason";
-  let description = [{ For people; `tilewright explain` shows the same. }];
+  let summary = "Prints a table of all fusions: name, count, iteration space, ops and reason";
+  let description = [{ For debugging; `tilewright explain` shows the same table. }];
 }
 
 #endif // TILEWRIGHT_TRANSFORM_FUSE_PASSES_TD

@@ -1,4 +1,5 @@
-// fuse-products: on a GPU every op is a kernel, and a product takes its neighbours along.
+// fuse-products: for GPUs, turns every op into a fusion (one kernel each) and fuses each matmul
+// with its prologue and epilogue.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
@@ -28,7 +29,7 @@ bool isReduction(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ReduceOp>().empty();
 }
 
-/// A fusion of one op, in its place. Constants that are one number go in with it.
+/// Wraps one op in a fusion, together with its splat constants.
 exec::FusionOp wrap(Operation *op) {
   OpBuilder builder(op);
   llvm::SmallSetVector<Value, 4> inputs;
@@ -54,14 +55,14 @@ exec::FusionOp wrap(Operation *op) {
   return fusion;
 }
 
-/// One fusion of both, where the consumer stands; nobody else reads the producer.
+/// Merges the two fusions at the consumer's position. The producer must have no other reader.
 exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef reason) {
   OpBuilder builder(consumer);
   llvm::SmallSetVector<Value, 8> inputs(producer.getInputs().begin(), producer.getInputs().end());
   for (Value input : consumer.getInputs())
     if (input.getDefiningOp() != producer)
       inputs.insert(input);
-  // Of two products in a chain the name tells the first.
+  // For a chain of two matmuls, the name starts with the first.
   const std::string name = (producer.getName() + "_" + consumer.getName()).str();
   auto merged = exec::FusionOp::create(builder, consumer.getLoc(), consumer.getResultTypes(), name,
                                        inputs.getArrayRef(), builder.getStringAttr(reason));
@@ -86,32 +87,31 @@ exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef
   return merged;
 }
 
-/// Why what a product reads may not be computed on the way to it; null if it may.
+/// Why a producer cannot become a prologue of the matmul; null if it can.
 const char *refusePrologue(exec::FusionOp producer, Operation *product) {
   if (producer->getNumResults() != 1 ||
       !llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == product; }))
-    return "its result is read elsewhere too";
+    return "its result has other readers";
   if (isReduction(producer) || isProduct(producer))
-    return "it reduces";
-  // Each block of the product computes what it reads: once for every tile of the other side.
+    return "it contains a reduction";
+  // Each block of the matmul computes the prologue again, so it is computed once for every tile of
+  // the other operand.
   if (llvm::any_of(bodyOf(producer), [](Operation &op) { return isExpensive(&op); }))
     return "an expensive op would be computed many times";
   return nullptr;
 }
 
-/// Columns of a product that one tile of a kernel with roles holds at most.
-constexpr int64_t mostColumns = 256;
+/// The maximum number of columns in one tile of a warp-specialized kernel.
+constexpr int64_t maxColumns = 256;
 
-/// Whether a product's kernel has roles, with its operands brought by the copy engine as they are:
-/// then a tile has whole rows in few threads, and reducing them is next to nothing. A kernel
-/// without would hold whole rows at the cost of everything else.
+/// Whether the matmul becomes a warp-specialized kernel whose operands the copy engine can load. In
+/// such a kernel a few threads hold whole rows of a tile, so reducing rows is cheap. In other
+/// kernels, keeping whole rows in a tile would cost too much.
 bool canHaveRoles(exec::FusionOp product) {
-  auto module = product->getParentOfType<ModuleOp>();
-  auto target = module->getAttrOfType<DictionaryAttr>(exec::ExecDialect::targetAttr);
-  auto matrix = target ? target.getAs<DictionaryAttr>("matrix") : DictionaryAttr();
-  auto instruction = matrix ? matrix.getAs<StringAttr>("instruction") : StringAttr();
+  const exec::MatrixAttr matrix = exec::targetOf(product).getMatrix();
   auto dots = bodyOf(product).getOps<stablehlo::DotGeneralOp>();
-  if (!instruction || instruction.getValue() != "wgmma" || std::next(dots.begin()) != dots.end())
+  if (!matrix || matrix.getUnit() != exec::MatrixUnit::wgmma ||
+      std::next(dots.begin()) != dots.end())
     return false;
   stablehlo::DotGeneralOp dot = *dots.begin();
   stablehlo::DotDimensionNumbersAttr dims = dot.getDotDimensionNumbers();
@@ -135,19 +135,19 @@ bool canHaveRoles(exec::FusionOp product) {
   return true;
 }
 
-/// Why a fusion may not go on with the elements of a product; null if it may.
+/// Why a fusion cannot become an epilogue of the matmul; null if it can.
 const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   if (reader->getBlock() != product->getBlock())
     return "it is in another block";
   if (isProduct(reader))
-    return "it is a product itself";
+    return "it contains a product too";
   const ArrayRef<int64_t> shape = cast<RankedTensorType>(product.getResult(0).getType()).getShape();
   const bool reduces = isReduction(reader);
   if (reduces && !canHaveRoles(product))
     return "it reduces, so a block would need all columns";
-  if (reduces && shape.back() > mostColumns)
-    return "it reduces, and a tile holds 256 columns at most";
-  // What has the product's shape, and what has one element for each of its rows.
+  if (reduces && shape.back() > maxColumns)
+    return "it reduces, but a tile holds at most 256 columns";
+  // `touched` has the values with the product's shape, `rows` those with one element per row of it.
   llvm::DenseSet<Value> touched, rows;
   for (auto [argument, input] : llvm::zip_equal(bodyOf(reader).getArguments(), reader.getInputs()))
     if (input.getDefiningOp() == product)
@@ -168,7 +168,7 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
         return "it reduces something other than rows of the product";
       rows.insert(op.result_begin(), op.result_end());
     } else if (auto spread = dyn_cast<stablehlo::BroadcastInDimOp>(op); spread && ofRows) {
-      // Rows stay where they are.
+      // The broadcast must not permute the row dimensions.
       for (auto [dim, size] : llvm::enumerate(shapeOf(spread.getOperand())))
         if (size > 1 && spread.getBroadcastDimensions()[dim] != int64_t(dim))
           return "it reads the product in another order";
@@ -188,9 +188,8 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   return nullptr;
 }
 
-/// Whether a reshape only cuts dimensions into groups or puts groups together, such that what is
-/// contiguous stays in pieces that a product's tile is made of: scales of groups come by way of two
-/// of them.
+/// Whether a reshape only splits dimensions into groups or merges groups, so that contiguous runs
+/// remain large enough for a matmul's tile. Group-wise scaling involves two such reshapes.
 bool isGrouping(stablehlo::ReshapeOp reshape) {
   constexpr int64_t least = 64;
   ArrayRef<int64_t> from = reshape.getOperand().getType().getShape(),
@@ -216,7 +215,7 @@ bool isGrouping(stablehlo::ReshapeOp reshape) {
 struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
   void runOnOperation() override {
     auto module = getOperation()->getParentOfType<ModuleOp>();
-    if (!module || exec::targetWord(module, "kind") != "gpu" || getOperation().isPrivate())
+    if (!module || !exec::targetOf(module).isGpu() || getOperation().isPrivate())
       return;
     SmallVector<Operation *> alone;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -244,7 +243,7 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     for (bool grown = true; grown;) {
       grown = false;
       for (Value input : product.getInputs()) {
-        // Another name of what a fusion computes goes in with it.
+        // Fuse a reshape between the producer and the matmul too.
         auto reshape = input.getDefiningOp<stablehlo::ReshapeOp>();
         auto behind =
             reshape ? reshape.getOperand().getDefiningOp<exec::FusionOp>() : exec::FusionOp();
@@ -261,12 +260,12 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
         say(product.getLoc(), producer, product, refusal);
         if (refusal)
           continue;
-        product = merge(producer, product, "a product that computes what it reads");
+        product = merge(producer, product, "a product with a prologue");
         grown = true;
         break;
       }
     }
-    // Through other names of the same memory there may be a reader, but it sees another shape.
+    // A reader behind a reshape sees another shape, so it is not an epilogue.
     if (product->getNumResults() != 1 || product->use_empty())
       return;
     Operation *user = *product->user_begin();
@@ -276,10 +275,10 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     const char *refusal =
         llvm::all_of(product->getUsers(), [&](Operation *other) { return other == user; })
             ? refuseEpilogue(product, reader)
-            : "its result is read elsewhere too";
+            : "its result has other readers";
     say(reader.getLoc(), product, reader, refusal);
     if (!refusal)
-      merge(product, reader, "goes on with the elements of a product");
+      merge(product, reader, "a product with an epilogue");
   }
 
   void say(Location loc, exec::FusionOp producer, exec::FusionOp consumer, const char *refusal) {

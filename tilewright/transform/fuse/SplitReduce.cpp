@@ -1,4 +1,4 @@
-// fuse-split-reduce: two levels for a reduction that has few results.
+// fuse-split-reduce: splits a reduction with few results into two levels.
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
@@ -15,16 +15,15 @@ namespace tilewright::fuse {
 
 namespace {
 
-/// Results that keep all threads of a large machine busy.
+/// The number of results that is enough to keep all threads of a large machine busy.
 constexpr int64_t enoughRows = 64;
-/// Rows that the first level makes, and the fewest elements of one.
-constexpr int64_t mostRows = 1024, shortestRow = 512;
+/// The maximum number of rows of the first level, and the minimum number of elements per row.
+constexpr int64_t maxRows = 1024, shortestRow = 512;
 
-/// A divisor of `count` near the square root's scale: many rows, each long
-/// enough. 1 if there is none.
+/// The largest divisor of `count` within the limits on rows and their length; 1 if there is none.
 int64_t rowsFor(int64_t count) {
   int64_t best = 1;
-  for (int64_t rows = 2; rows <= std::min(mostRows, count / shortestRow); ++rows)
+  for (int64_t rows = 2; rows <= std::min(maxRows, count / shortestRow); ++rows)
     if (count % rows == 0)
       best = rows;
   return best;
@@ -39,7 +38,7 @@ stablehlo::ReduceOp makeReduce(OpBuilder &builder, stablehlo::ReduceOp like, Val
   return reduce;
 }
 
-/// Replaces the reduction by two. The reduced dimensions must be neighbours.
+/// Replaces the reduction by two levels of reductions. The reduced dimensions must be adjacent.
 void split(stablehlo::ReduceOp reduce, int64_t rows) {
   OpBuilder builder(reduce);
   auto type = cast<RankedTensorType>(reduce.getInputs()[0].getType());
@@ -83,7 +82,7 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
   void runOnOperation() override {
     if (minElements <= 0)
       return;
-    // Collect first: the rewrite adds reductions.
+    // Collect the reductions first, because the rewrite adds new ones.
     SmallVector<std::pair<stablehlo::ReduceOp, int64_t>> found;
     getOperation().walk([&](stablehlo::ReduceOp reduce) {
       auto type = dyn_cast<RankedTensorType>(reduce.getInputs()[0].getType());
@@ -97,8 +96,8 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
       const bool neighbours = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
       if (rows == 1 || !neighbours) {
         remark::missed(reduce.getLoc(), remark::RemarkOpts::name("split-reduce").category("fuse"))
-            << remark::reason("{0}", neighbours ? "the number of elements has no fitting divisor"
-                                                : "the reduced dimensions are not neighbours");
+            << remark::reason("{0}", neighbours ? "the number of elements has no suitable divisor"
+                                                : "the reduced dimensions are not adjacent");
         return;
       }
       found.push_back({reduce, rows});

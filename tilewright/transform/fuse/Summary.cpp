@@ -1,4 +1,4 @@
-// fuse-verify and fuse-print: the result, checked and shown.
+// fuse-verify and fuse-print: verify and print the fused program.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/support/Concat.h"
@@ -15,31 +15,31 @@ namespace tilewright::fuse {
 #include "tilewright/transform/fuse/Passes.h.inc"
 
 std::string summarizeFusions(Operation *root) {
-  struct Row {
+  struct FusionCount {
     int64_t count = 0, ops = 0;
   };
-  llvm::MapVector<std::pair<StringAttr, StringAttr>, Row> fusions;
+  llvm::MapVector<std::pair<StringAttr, StringAttr>, FusionCount> fusions;
   llvm::MapVector<StringRef, int64_t> alone;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto fusion = dyn_cast<exec::FusionOp>(op)) {
-      Row &row = fusions[{fusion.getNameAttr(), fusion.getReasonAttr()}];
-      ++row.count;
-      row.ops = static_cast<int64_t>(fusion.getBody().front().getOperations().size()) - 1;
+      FusionCount &fused = fusions[{fusion.getNameAttr(), fusion.getReasonAttr()}];
+      ++fused.count;
+      fused.ops = static_cast<int64_t>(fusion.getBody().front().getOperations().size()) - 1;
       return WalkResult::skip();
     }
     if (isa_and_present<stablehlo::StablehloDialect>(op->getDialect()) &&
         !op->hasTrait<OpTrait::IsTerminator>() && !op->hasTrait<OpTrait::ConstantLike>())
       ++alone[op->getName().getStringRef()];
-    // The bodies of reductions and the like are not programs of their own.
+    // Do not count the ops in the bodies of reductions and similar ops.
     const StringRef name = op->getName().stripDialect();
     const bool descends = op->getNumRegions() == 0 || name == "while" || name == "if" ||
                           name == "case" || !isa<stablehlo::StablehloDialect>(op->getDialect());
     return descends ? WalkResult::advance() : WalkResult::skip();
   });
   std::string text;
-  for (const auto &[key, row] : fusions)
-    text += concat(row.count, " x ", key.first.str(), ": ", row.ops,
-                   row.ops == 1 ? " op " : " ops ", key.second ? key.second.str() : "", "\n");
+  for (const auto &[key, fused] : fusions)
+    text += concat(fused.count, " x ", key.first.str(), ": ", fused.ops,
+                   fused.ops == 1 ? " op " : " ops ", key.second ? key.second.str() : "", "\n");
   for (const auto &[name, count] : alone)
     text += concat(count, " x ", name.str(), " alone\n");
   return text;
@@ -66,7 +66,7 @@ struct VerifyFused : impl::VerifyFusedPassBase<VerifyFused> {
       }
       const OpClass opClass = classify(op);
       if (opClass == OpClass::elementwise || opClass == OpClass::reduce)
-        return complain(op, "stands alone and should be in a fusion");
+        return complain(op, "is not in a fusion, but should be");
       const StringRef name = op->getName().stripDialect();
       const bool descends =
           op == getOperation() || name == "while" || name == "if" || name == "case";

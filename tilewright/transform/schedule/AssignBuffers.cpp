@@ -19,8 +19,8 @@ constexpr int64_t align(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
-/// Allocations and slices of one function, once classes are known. Allocations
-/// are the parameters, the results, the constants (one) and the arena (one).
+/// The allocations of one function and the slice of each value. The allocations are the parameters,
+/// the results, one for all constants and one for the arena.
 class Places {
 public:
   Places(func::FuncOp function, BufferClasses &classes) : function(function), classes(classes) {
@@ -40,7 +40,8 @@ public:
     for (auto [owner, buffer] : llvm::zip(owners, buffers)) {
       arenaOffsets[owner] = buffer.offset;
       if (buffer.bytes > 0)
-        arena.append({buffer.offset, align(buffer.bytes), buffer.life.begin, buffer.life.end});
+        arena.append(
+            {buffer.offset, align(buffer.bytes), buffer.interval.begin, buffer.interval.end});
     }
   }
 
@@ -86,16 +87,12 @@ public:
   ArrayRef<int64_t> arenaBuffers() const { return arena; }
 
 private:
-  /// The parameter that `value` is a name of. A claimed parameter is in the
-  /// class of a result, but is read where the caller put it.
+  /// The parameter that `value` is a view of; null if there is none. A claimed parameter is in the
+  /// buffer class of a result, but is read from the caller's memory.
   BlockArgument parameterOf(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      if (!isAlias(op))
-        return nullptr;
-      value = op->getOperand(cast<OpResult>(value).getResultNumber());
-    }
-    auto argument = cast<BlockArgument>(value);
-    return argument.getOwner() == &function.getBody().front() ? argument : BlockArgument();
+    auto argument = dyn_cast<BlockArgument>(rootOf(value));
+    return argument && argument.getOwner() == &function.getBody().front() ? argument
+                                                                          : BlockArgument();
   }
 
   func::FuncOp function;

@@ -16,13 +16,27 @@ namespace tilewright::schedule {
 bool isAlias(Operation *op) {
   if (isa<stablehlo::ReshapeOp, exec::CollectiveDoneOp>(op))
     return true;
-  // Our buffers store a sub-byte element in a byte, so only bytes that stay in
-  // their places are another view of the same memory.
+  // Our buffers store a sub-byte element in a whole byte, so a bitcast is a view of the same memory
+  // only if no byte moves.
   if (isa<stablehlo::BitcastConvertOp>(op))
     return bytesOf(op->getOperand(0).getType()) == bytesOf(op->getResult(0).getType()) &&
            cast<ShapedType>(op->getOperand(0).getType()).getElementTypeBitWidth() >= 8 &&
            cast<ShapedType>(op->getResult(0).getType()).getElementTypeBitWidth() >= 8;
   return false;
+}
+
+Value rootOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isAlias(op))
+      break;
+    value = op->getOperand(cast<OpResult>(value).getResultNumber());
+  }
+  return value;
+}
+
+std::optional<unsigned> claimedParameter(func::FuncOp function, unsigned result) {
+  auto claim = function.getResultAttrOfType<IntegerAttr>(result, aliasOfAttr);
+  return claim ? std::optional<unsigned>(claim.getInt()) : std::nullopt;
 }
 
 int64_t bytesOf(Type type) {
@@ -46,8 +60,7 @@ BufferClasses::BufferClasses(func::FuncOp function, const Lifetimes &lifetimes)
         idOf(result);
   });
   joinForced(function);
-  // In the order of the program: what works in place decides where its input
-  // lives before the copies around it are looked at.
+  // In-place ops have priority over copies. Both are joined in program order.
   function.walk<WalkOrder::PreOrder>([&](Operation *op) { joinInPlace(op); });
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<exec::CopyOp>(op))
@@ -62,7 +75,7 @@ unsigned BufferClasses::idOf(Value value) {
   unsigned id = it->second;
   Class made;
   made.bytes = bytesOf(value.getType());
-  made.lives.add(lifetimes.of(value));
+  made.intervals.add(lifetimes.of(value));
   if (auto constant = value.getDefiningOp<stablehlo::ConstantOp>()) {
     auto [index, isNewConstant] =
         constantIndex.try_emplace(constant.getValue(), constantValues.size());
@@ -86,12 +99,12 @@ void BufferClasses::join(unsigned into, unsigned from) {
   into = find(into), from = find(from);
   if (into == from)
     return;
-  // A place that is given from outside wins over the arena.
+  // Keep storage that the caller provides rather than the arena.
   if (classes[into].storage == Storage::temporary && classes[from].storage != Storage::temporary)
     std::swap(into, from);
   parents[from] = into;
   Class &target = classes[into], &source = classes[from];
-  target.lives.add(source.lives);
+  target.intervals.add(source.intervals);
   target.bytes = std::max(target.bytes, source.bytes);
 }
 
@@ -106,11 +119,10 @@ void BufferClasses::joinForced(func::FuncOp function) {
     Class &result = classes[idOf(operand.get())];
     result.storage = Storage::result;
     result.index = operand.getOperandNumber();
-    // A claimed parameter's memory is the result's, so both are one class; its
-    // own reads still go through the parameter, see AssignBuffers.
-    if (auto claim =
-            function.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), "exec.alias_of"))
-      join(idOf(operand.get()), idOf(function.getArgument(claim.getInt())));
+    // A claimed parameter shares the result's memory, so both are in the same class. Reads of the
+    // parameter still use its own allocation, see AssignBuffers.
+    if (std::optional<unsigned> claim = claimedParameter(function, operand.getOperandNumber()))
+      join(idOf(operand.get()), idOf(function.getArgument(*claim)));
   }
   function.walk([&](Operation *op) {
     if (!lifetimes.isOnPlan(op->getBlock()))
@@ -137,9 +149,11 @@ void BufferClasses::joinForced(func::FuncOp function) {
 
 bool BufferClasses::interfere(const Class &a, const Class &b,
                               function_ref<bool(const Segment &, const Segment &)> mayMeet) {
-  // A chain of thousands of values asks for one more again and again: the few ask the many.
-  const bool isFirstSmall = a.lives.size() <= b.lives.size();
-  const Lives &few = isFirstSmall ? a.lives : b.lives, &many = isFirstSmall ? b.lives : a.lives;
+  // Iterate over the smaller set: a chain of thousands of in-place values is joined one value at a
+  // time.
+  const bool isFirstSmall = a.intervals.size() <= b.intervals.size();
+  const LiveIntervals &few = isFirstSmall ? a.intervals : b.intervals,
+                      &many = isFirstSmall ? b.intervals : a.intervals;
   return llvm::any_of(few.segments(), [&](const Segment &one) {
     return many.anyOverlap(one, [&](const Segment &other) {
       return isFirstSmall ? !mayMeet(one, other) : !mayMeet(other, one);
@@ -160,11 +174,12 @@ void BufferClasses::joinInPlace(Operation *op) {
     if (from == into || !isWritable || target.bytes != source.bytes ||
         (source.storage != Storage::temporary && target.storage != Storage::temporary))
       continue;
-    // Another operand in the same memory may be read at other places than it is written.
-    auto sharesMemory = [&](Value other) { return other != input && idFor(other) == into; };
-    if (llvm::any_of(op->getOperands(), sharesMemory))
+    // If another operand uses the same memory, the op might read an element of it after overwriting
+    // it.
+    auto isInThatMemory = [&](Value operand) { return idFor(operand) == into; };
+    if (llvm::count_if(op->getOperands(), isInThatMemory) > 1)
       continue;
-    // The input ends in this op and the result begins.
+    // The input's live interval ends at this op, where the result's begins.
     auto mayMeet = [&](const Segment &old, const Segment &fresh) {
       return old.end == lifetimes.endOf(op) && fresh.begin == lifetimes.beginOf(op);
     };
@@ -181,7 +196,7 @@ void BufferClasses::joinCopy(Operation *copy) {
       target.storage == Storage::parameter || source.bytes != target.bytes ||
       (source.storage != Storage::temporary && target.storage != Storage::temporary))
     return;
-  // From the copy on, these two hold the same.
+  // After the copy, both values have the same content.
   auto mayMeet = [&](const Segment &original, const Segment &copied) {
     return original == lifetimes.of(input) && copied == lifetimes.of(result);
   };

@@ -1,25 +1,34 @@
-// BufferClasses: which values share memory.
+// BufferClasses: decides which values share a buffer.
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_BUFFERCLASSES_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_BUFFERCLASSES_H
 
-#include "tilewright/transform/schedule/Lives.h"
+#include "tilewright/transform/schedule/LiveIntervals.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
 #include <vector>
 
 namespace tilewright::schedule {
 
-/// Whether the result is the operand under another type: no bytes move.
+/// Whether the results of an op are views of its operands, so no bytes move.
 bool isAlias(mlir::Operation *op);
 
-/// The bytes of a value in memory; 0 for tokens.
+/// The value whose memory `value` is a view of, through any number of aliasing ops; `value` itself
+/// if it is not a view.
+mlir::Value rootOf(mlir::Value value);
+
+/// An attribute on a function's result: the number of the donated parameter whose memory the result
+/// takes over.
+inline constexpr llvm::StringLiteral aliasOfAttr = "exec.alias_of";
+std::optional<unsigned> claimedParameter(mlir::func::FuncOp function, unsigned result);
+
+/// The size of a value in memory, in bytes; 0 for tokens.
 int64_t bytesOf(mlir::Type type);
 
-/// Sets of values that live in one buffer. Values that must share are joined
-/// without asking; values that may are joined when no two of them hold
-/// different contents at one time.
+/// Sets of values that share a buffer. Values that must share are joined unconditionally. Values
+/// that can share are joined only if no two of them have different contents at the same time.
 class BufferClasses {
 public:
   enum class Storage { temporary, parameter, result, constant };
@@ -27,9 +36,9 @@ public:
     Storage storage = Storage::temporary;
     int64_t index = 0; // of the parameter, result or constant
     int64_t bytes = 0;
-    Lives lives; // contents differ between segments
-    /// From the first to the last moment that any member lives.
-    Segment hull() const { return lives.hull(); }
+    LiveIntervals intervals; // of all members
+    /// The interval from the earliest start to the latest end of all members' live intervals.
+    Segment hull() const { return intervals.hull(); }
   };
 
   BufferClasses(mlir::func::FuncOp function, const Lifetimes &lifetimes);
@@ -46,14 +55,15 @@ private:
   unsigned idOf(mlir::Value value);
   unsigned find(unsigned id);
   void join(unsigned into, unsigned from);
-  /// Joins what must share: aliases, loops, branches, results with what they claim.
+  /// Joins values that must share: views, the carried values of loops, the results of branches, and
+  /// results with the parameters that they claim.
   void joinForced(mlir::func::FuncOp function);
-  /// Joins result and input of an op that may work in place.
+  /// Joins each result of an op with the input that it can overwrite in place.
   void joinInPlace(mlir::Operation *op);
-  /// Joins the two sides of a copy.
+  /// Joins the source and the result of a copy.
   void joinCopy(mlir::Operation *copy);
-  /// Whether members of the two classes would hold different contents at one
-  /// time. `mayMeet` says of two lives that overlap that it does no harm.
+  /// Whether members of the two classes would have different contents at the same time. `mayMeet`
+  /// returns true if two overlapping live intervals are harmless.
   static bool interfere(const Class &a, const Class &b,
                         llvm::function_ref<bool(const Segment &, const Segment &)> mayMeet);
 

@@ -1,3 +1,4 @@
+#include "tilewright/transform/schedule/BufferClasses.h"
 #include "tilewright/transform/schedule/Passes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -11,39 +12,85 @@ namespace tilewright::schedule {
 
 namespace {
 
-constexpr llvm::StringLiteral aliasOf = "exec.alias_of";
+/// Which parameters are donated, and which results have claimed a parameter.
+class Claims {
+public:
+  explicit Claims(func::FuncOp function)
+      : function(function), isTaken(function.getNumResults()), isGiven(function.getNumArguments()) {
+  }
+
+  bool isDonated(unsigned parameter) const {
+    auto donor = function.getArgAttrOfType<BoolAttr>(parameter, "jax.buffer_donor");
+    return namedResult(parameter) || (donor && donor.getValue());
+  }
+
+  /// The result that the caller wants in the parameter's memory; null if none.
+  IntegerAttr namedResult(unsigned parameter) const {
+    return function.getArgAttrOfType<IntegerAttr>(parameter, "tf.aliasing_output");
+  }
+
+  /// A result and a parameter of the same kind may share memory.
+  using Kind = std::pair<Type, Attribute>;
+  Kind kindOfResult(unsigned result) const {
+    return kindOf(function.getResultTypes()[result],
+                  function.getResultAttr(result, "mhlo.memory_kind"));
+  }
+  Kind kindOfParameter(unsigned parameter) const {
+    return kindOf(function.getArgumentTypes()[parameter],
+                  function.getArgAttr(parameter, "mhlo.memory_kind"));
+  }
+
+  /// Assigns the memory of the parameter to the result if the parameter is donated, their kinds
+  /// match, and both are still free.
+  void claim(unsigned result, unsigned parameter) {
+    if (result >= isTaken.size() || isTaken[result] || isGiven[parameter] ||
+        !isDonated(parameter) || kindOfResult(result) != kindOfParameter(parameter))
+      return;
+    isTaken[result] = isGiven[parameter] = true;
+    function.setResultAttr(result, aliasOfAttr,
+                           Builder(function.getContext()).getI64IntegerAttr(parameter));
+  }
+
+  bool isFree(unsigned result) const { return !isTaken[result]; }
+  bool isUnclaimed(unsigned parameter) const { return isDonated(parameter) && !isGiven[parameter]; }
+
+private:
+  Kind kindOf(Type type, Attribute memoryKind) const {
+    return {type, memoryKind ? memoryKind : StringAttr::get(function.getContext(), "device")};
+  }
+
+  mutable func::FuncOp function;
+  SmallVector<bool> isTaken, isGiven; // by result, by parameter
+};
 
 struct ClaimDonations : impl::ClaimDonationsPassBase<ClaimDonations> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    Builder builder(&getContext());
-    SmallVector<bool> taken(function.getNumResults());
-    auto claim = [&](unsigned result, unsigned parameter) {
-      taken[result] = true;
-      function.setResultAttr(result, aliasOf, builder.getI64IntegerAttr(parameter));
-    };
-
-    SmallVector<unsigned> donors;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      if (auto named = function.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output")) {
-        uint64_t result = named.getValue().getZExtValue();
-        if (result < taken.size() && !taken[result] &&
-            function.getResultTypes()[result] == function.getArgumentTypes()[i])
-          claim(result, i);
-      } else if (auto donor = function.getArgAttrOfType<BoolAttr>(i, "jax.buffer_donor");
-                 donor && donor.getValue()) {
-        donors.push_back(i);
-      }
-    }
-    // One map from type to free results keeps this linear for a thousand parameters.
-    llvm::DenseMap<Type, SmallVector<unsigned>> freeResults;
+    // Private functions are bodies of library calls; they have no plan.
+    if (function.isPrivate() || function.isExternal())
+      return;
+    Claims claims(function);
+    Block &body = function.getBody().front();
+    // A parameter that is returned unchanged stays in place, even if the caller named another
+    // result for it. This avoids copies, and which memory a result uses does not affect the
+    // program's meaning.
+    for (OpOperand &operand : body.getTerminator()->getOpOperands())
+      if (auto parameter = dyn_cast<BlockArgument>(rootOf(operand.get()));
+          parameter && parameter.getOwner() == &body)
+        claims.claim(operand.getOperandNumber(), parameter.getArgNumber());
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (IntegerAttr named = claims.namedResult(i))
+        claims.claim(static_cast<unsigned>(named.getValue().getLimitedValue(UINT32_MAX)), i);
+    // Looking up free results by kind keeps this linear for thousands of parameters.
+    llvm::DenseMap<Claims::Kind, SmallVector<unsigned>> freeResults;
     for (unsigned i = function.getNumResults(); i-- > 0;)
-      if (!taken[i])
-        freeResults[function.getResultTypes()[i]].push_back(i);
-    for (unsigned donor : donors)
-      if (auto it = freeResults.find(function.getArgumentTypes()[donor]);
-          it != freeResults.end() && !it->second.empty())
-        claim(it->second.pop_back_val(), donor);
+      if (claims.isFree(i))
+        freeResults[claims.kindOfResult(i)].push_back(i);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (claims.isUnclaimed(i))
+        if (auto it = freeResults.find(claims.kindOfParameter(i));
+            it != freeResults.end() && !it->second.empty())
+          claims.claim(it->second.pop_back_val(), i);
   }
 };
 

@@ -10,40 +10,103 @@ namespace tilewright::schedule {
 #define GEN_PASS_DEF_INSERTCOPIESPASS
 #include "tilewright/transform/schedule/Passes.h.inc"
 
-/// What `value` is another name of: through reshapes and the like.
-static Value rootOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isAlias(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 static Value copyBefore(Operation *op, Value value) {
   OpBuilder builder(op);
   return exec::CopyOp::create(builder, value.getLoc(), value.getType(), value);
 }
 
+namespace {
+
+/// Copies every operand of an op to its own destination, as if all copies happened simultaneously.
+/// A destination may already hold a value (the loop value to be overwritten, the parameter that a
+/// result claims). If another operand is read from that value, that operand is copied first. If the
+/// copies form a cycle (a swap), one of them goes through a temporary.
+class ParallelCopy {
+public:
+  /// `held[i]` is the value in the destination of operand `i` before the copies, or null.
+  ParallelCopy(Operation *op, ArrayRef<Value> held) : op(op), held(held) {
+    for (auto [i, value] : llvm::enumerate(held))
+      if (value)
+        destinationOf[value] = i;
+    for (unsigned i = 0; i < held.size(); ++i)
+      if (std::optional<unsigned> destination = destinationReadBy(i))
+        ++readers[*destination];
+  }
+
+  void emit() {
+    isDone.assign(held.size(), false);
+    for (unsigned i = 0; i < held.size(); ++i)
+      emitChainFrom(i);
+    // The remaining copies form cycles: exactly one other copy reads each destination.
+    for (unsigned i = 0; i < held.size(); ++i) {
+      if (isDone[i])
+        continue;
+      unsigned destination = *destinationReadBy(i);
+      op->setOperand(i, copyBefore(op, op->getOperand(i)));
+      --readers[destination];
+      emitChainFrom(destination);
+    }
+  }
+
+private:
+  /// If operand `i` is read from the destination of another operand, the number of that operand.
+  std::optional<unsigned> destinationReadBy(unsigned i) const {
+    auto found = destinationOf.find(rootOf(op->getOperand(i)));
+    if (found == destinationOf.end() || found->second == i)
+      return std::nullopt;
+    return found->second;
+  }
+
+  /// Emits copy `i` if no pending copy reads its destination, and then the copies that were waiting
+  /// for it.
+  void emitChainFrom(unsigned i) {
+    while (!isDone[i] && readers.lookup(i) == 0) {
+      isDone[i] = true;
+      std::optional<unsigned> destination = destinationReadBy(i);
+      op->setOperand(i, copyBefore(op, op->getOperand(i)));
+      if (!destination)
+        return;
+      --readers[*destination];
+      i = *destination;
+    }
+  }
+
+  Operation *op;
+  ArrayRef<Value> held;
+  llvm::DenseMap<Value, unsigned> destinationOf;
+  llvm::DenseMap<unsigned, unsigned> readers; // number of pending copies that read a destination
+  SmallVector<bool> isDone;
+};
+
+} // namespace
+
 static void copyOperands(Operation *op) {
-  for (OpOperand &operand : op->getOpOperands())
-    operand.set(copyBefore(op, operand.get()));
+  SmallVector<Value> held(op->getNumOperands());
+  ParallelCopy(op, held).emit();
 }
 
 static void copyIntoLoop(stablehlo::WhileOp loop) {
   copyOperands(loop);
   Block &body = loop.getBody().front();
-  Operation *yield = body.getTerminator();
-  // First those that come from other loop values, into temporaries: the final
-  // copies overwrite loop values one after the other.
-  for (OpOperand &operand : yield->getOpOperands()) {
-    Value own = body.getArgument(operand.getOperandNumber()), root = rootOf(operand.get());
-    if (root != own && llvm::is_contained(body.getArguments(), root))
-      operand.set(copyBefore(yield, operand.get()));
-  }
-  for (OpOperand &operand : yield->getOpOperands())
-    if (rootOf(operand.get()) != body.getArgument(operand.getOperandNumber()))
-      operand.set(copyBefore(yield, operand.get()));
+  SmallVector<Value> held(body.args_begin(), body.args_end());
+  ParallelCopy(body.getTerminator(), held).emit();
+}
+
+static void copyIntoResults(func::FuncOp function, Operation *ret) {
+  SmallVector<Value> held(ret->getNumOperands());
+  for (unsigned i = 0; i < held.size(); ++i)
+    if (std::optional<unsigned> parameter = claimedParameter(function, i))
+      held[i] = function.getArgument(*parameter);
+  ParallelCopy(ret, held).emit();
+}
+
+/// Copies each input that a custom call aliases with a result, so that the two can always share a
+/// buffer. The handler may rely on that: it may write only a part of the result, or compare
+/// addresses.
+static void copyAliasedInputs(exec::CustomCallOp call) {
+  ArrayRef<int64_t> pairs = call.getAliases().value_or(ArrayRef<int64_t>());
+  for (size_t i = 1; i < pairs.size(); i += 2)
+    call->setOperand(pairs[i], copyBefore(call, call->getOperand(pairs[i])));
 }
 
 namespace {
@@ -51,16 +114,19 @@ namespace {
 struct InsertCopies : impl::InsertCopiesPassBase<InsertCopies> {
   void runOnOperation() override {
     // Private functions are bodies of library calls; they have no plan.
-    if (getOperation().isPrivate())
+    func::FuncOp function = getOperation();
+    if (function.isPrivate())
       return;
-    getOperation().walk([](Operation *op) {
+    function.walk([&](Operation *op) {
       if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
         copyIntoLoop(loop);
       else if (isa<stablehlo::IfOp, stablehlo::CaseOp>(op))
         for (Region &region : op->getRegions())
           copyOperands(region.front().getTerminator());
+      else if (auto call = dyn_cast<exec::CustomCallOp>(op))
+        copyAliasedInputs(call);
       else if (isa<func::ReturnOp>(op))
-        copyOperands(op);
+        copyIntoResults(function, op);
     });
   }
 };

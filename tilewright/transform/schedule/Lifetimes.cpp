@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace tilewright::schedule {
 
-/// Only ops of the plan have regions that run by themselves. Others that are
-/// left (a body of a library call, say) run as part of their op.
+/// Whether the ops in an op's regions are steps of the plan, which is true only for control flow.
+/// Other regions (the body of a library call, for example) run as part of their op.
 static bool isControlFlow(Operation *op) {
   return isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op);
 }
@@ -30,15 +30,15 @@ void Lifetimes::number(Block &block) {
 }
 
 int64_t Lifetimes::useTime(Operation *user, Block *block) const {
-  // Inside what is no control flow, the op as a whole is the user.
+  // A use inside a region that is not control flow is a use by the enclosing op.
   while (!times.contains(user))
     user = user->getParentOp();
-  // Loops, branches and copies have read their operands before they write.
+  // Loops, branches and copies read their operands before they write their results.
   int64_t time = isControlFlow(user) || isa<exec::CopyOp>(user) ? beginOf(user) : endOf(user);
   for (Operation *at = user; at && at->getBlock() != block; at = at->getParentOp())
     if (Operation *parent = at->getParentOp(); isa<stablehlo::WhileOp>(parent))
       time = std::max(time, endOf(parent));
-  // What an exchange reads must stay until it is done.
+  // The operands of a collective must stay intact until it ends.
   if (isa<exec::CollectiveStartOp>(user))
     for (Operation *done : user->getUsers())
       if (isa<exec::CollectiveDoneOp>(done))
@@ -47,20 +47,21 @@ int64_t Lifetimes::useTime(Operation *user, Block *block) const {
 }
 
 Segment Lifetimes::of(Value value) const {
-  Segment life;
+  Segment interval;
   Block *block = value.getParentBlock();
   if (Operation *op = value.getDefiningOp()) {
-    life.begin = isControlFlow(op) || isa<exec::CopyOp>(op) ? endOf(op) : beginOf(op);
+    interval.begin = isControlFlow(op) || isa<exec::CopyOp>(op) ? endOf(op) : beginOf(op);
   } else if (auto loop = dyn_cast<stablehlo::WhileOp>(block->getParentOp())) {
-    life.begin = beginOf(loop);
-    // The state survives the condition: its result may be what the loop gives.
+    interval.begin = beginOf(loop);
+    // The condition's arguments stay live after the condition, because they may become the loop's
+    // results.
     if (block == &loop.getCond().front())
-      life.end = endOf(block->getTerminator());
+      interval.end = endOf(block->getTerminator());
   }
-  life.end = std::max(life.end, life.begin);
+  interval.end = std::max(interval.end, interval.begin);
   for (Operation *user : value.getUsers())
-    life.end = std::max(life.end, useTime(user, block));
-  return life;
+    interval.end = std::max(interval.end, useTime(user, block));
+  return interval;
 }
 
 } // namespace tilewright::schedule

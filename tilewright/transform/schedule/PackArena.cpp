@@ -9,24 +9,24 @@ namespace tilewright::schedule {
 
 namespace {
 
-/// The free parts of the arena, found by place and by size.
-class Holes {
+/// The free list of the arena, indexed by offset and by size.
+class FreeList {
 public:
   int64_t size() const { return top; }
 
-  int64_t take(int64_t bytes) {
+  int64_t allocate(int64_t bytes) {
     auto best = bySize.lower_bound({bytes, 0});
     if (best != bySize.end()) {
-      auto [holeBytes, offset] = *best;
-      erase(offset, holeBytes);
-      if (holeBytes > bytes)
-        insert(offset + bytes, holeBytes - bytes);
+      auto [freeBytes, offset] = *best;
+      erase(offset, freeBytes);
+      if (freeBytes > bytes)
+        insert(offset + bytes, freeBytes - bytes);
       return offset;
     }
-    // Grow; a hole at the end is the beginning of what is needed.
+    // Grow the arena. If its last block is free, extend that block.
     int64_t offset = top;
-    if (!byPlace.empty()) {
-      auto last = std::prev(byPlace.end());
+    if (!byOffset.empty()) {
+      auto last = std::prev(byOffset.end());
       if (last->first + last->second == top) {
         offset = last->first;
         erase(last->first, last->second);
@@ -36,19 +36,19 @@ public:
     return offset;
   }
 
-  void give(int64_t offset, int64_t bytes) {
-    auto next = byPlace.lower_bound(offset);
-    if (next != byPlace.end() && next->first == offset + bytes) {
+  void release(int64_t offset, int64_t bytes) {
+    auto next = byOffset.lower_bound(offset);
+    if (next != byOffset.end() && next->first == offset + bytes) {
       bytes += next->second;
-      auto [place, size] = *next;
-      erase(place, size);
+      auto [start, size] = *next;
+      erase(start, size);
     }
-    auto after = byPlace.lower_bound(offset);
-    if (after != byPlace.begin()) {
-      auto [place, size] = *std::prev(after);
-      if (place + size == offset) {
-        erase(place, size);
-        offset = place;
+    auto after = byOffset.lower_bound(offset);
+    if (after != byOffset.begin()) {
+      auto [start, size] = *std::prev(after);
+      if (start + size == offset) {
+        erase(start, size);
+        offset = start;
         bytes += size;
       }
     }
@@ -57,16 +57,16 @@ public:
 
 private:
   void insert(int64_t offset, int64_t bytes) {
-    byPlace.emplace(offset, bytes);
+    byOffset.emplace(offset, bytes);
     bySize.emplace(bytes, offset);
   }
   void erase(int64_t offset, int64_t bytes) {
-    byPlace.erase(offset);
+    byOffset.erase(offset);
     bySize.erase({bytes, offset});
   }
 
   int64_t top = 0;
-  std::map<int64_t, int64_t> byPlace;           // offset to bytes
+  std::map<int64_t, int64_t> byOffset;          // offset to bytes
   std::set<std::pair<int64_t, int64_t>> bySize; // bytes, offset
 };
 
@@ -80,25 +80,26 @@ int64_t packArena(std::vector<ArenaBuffer> &buffers) {
   std::iota(byBegin.begin(), byBegin.end(), 0);
   std::iota(byEnd.begin(), byEnd.end(), 0);
   std::sort(byBegin.begin(), byBegin.end(), [&](size_t a, size_t b) {
-    // Of those that begin together the largest first: it is the hardest to place.
-    return std::tuple(buffers[a].life.begin, -buffers[a].bytes, a) <
-           std::tuple(buffers[b].life.begin, -buffers[b].bytes, b);
+    // Among buffers that begin at the same time, place the largest first, because it is the hardest
+    // to place.
+    return std::tuple(buffers[a].interval.begin, -buffers[a].bytes, a) <
+           std::tuple(buffers[b].interval.begin, -buffers[b].bytes, b);
   });
   std::sort(byEnd.begin(), byEnd.end(), [&](size_t a, size_t b) {
-    return std::pair(buffers[a].life.end, a) < std::pair(buffers[b].life.end, b);
+    return std::pair(buffers[a].interval.end, a) < std::pair(buffers[b].interval.end, b);
   });
 
-  Holes holes;
+  FreeList freeList;
   size_t ended = 0;
   for (size_t i : byBegin) {
-    while (ended < byEnd.size() && buffers[byEnd[ended]].life.end < buffers[i].life.begin) {
+    while (ended < byEnd.size() && buffers[byEnd[ended]].interval.end < buffers[i].interval.begin) {
       size_t gone = byEnd[ended++];
       if (rounded(gone) > 0)
-        holes.give(buffers[gone].offset, rounded(gone));
+        freeList.release(buffers[gone].offset, rounded(gone));
     }
-    buffers[i].offset = rounded(i) > 0 ? holes.take(rounded(i)) : 0;
+    buffers[i].offset = rounded(i) > 0 ? freeList.allocate(rounded(i)) : 0;
   }
-  return holes.size();
+  return freeList.size();
 }
 
 } // namespace tilewright::schedule

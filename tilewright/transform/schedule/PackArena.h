@@ -1,4 +1,4 @@
-// PackArena: offsets for buffers that do not all live at one time.
+// PackArena: assigns offsets to buffers with known live intervals.
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_PACKARENA_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_PACKARENA_H
 
@@ -9,18 +9,18 @@
 
 namespace tilewright::schedule {
 
-/// Every buffer and slice starts at a multiple of this.
+/// The alignment of every buffer and slice, in bytes.
 inline constexpr int64_t bufferAlignment = 64;
 
 struct ArenaBuffer {
   int64_t bytes = 0;
-  Segment life;
-  int64_t offset = 0; // the answer
+  Segment interval;
+  int64_t offset = 0; // output
 };
 
-/// Chooses offsets such that buffers whose lives overlap do not, and returns the
-/// size of the arena. Plays the program through a heap that takes the smallest
-/// hole that fits: n log n, so that programs of a million ops are packed in seconds.
+/// Chooses offsets such that buffers with overlapping live intervals do not overlap in memory, and
+/// returns the size of the arena. Simulates a best-fit heap in program order in O(n log n), so that
+/// programs of a million ops are packed in seconds.
 int64_t packArena(std::vector<ArenaBuffer> &buffers);
 
 } // namespace tilewright::schedule

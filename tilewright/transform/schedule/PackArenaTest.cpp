@@ -32,10 +32,10 @@ TEST(PackArena, RandomLivesNeverCollideAndStayNearTheFloor) {
     std::vector<ArenaBuffer> buffers(200);
     std::vector<int64_t> live(1100);
     for (ArenaBuffer &buffer : buffers) {
-      buffer.life.begin = static_cast<int64_t>(random() % 1000);
-      buffer.life.end = buffer.life.begin + static_cast<int64_t>(random() % 100);
+      buffer.interval.begin = static_cast<int64_t>(random() % 1000);
+      buffer.interval.end = buffer.interval.begin + static_cast<int64_t>(random() % 100);
       buffer.bytes = static_cast<int64_t>(random() % 10'000);
-      for (int64_t t = buffer.life.begin; t <= buffer.life.end; ++t)
+      for (int64_t t = buffer.interval.begin; t <= buffer.interval.end; ++t)
         live[static_cast<size_t>(t)] += (buffer.bytes + 63) / 64 * 64;
     }
     int64_t floor = *std::max_element(live.begin(), live.end());
@@ -47,7 +47,7 @@ TEST(PackArena, RandomLivesNeverCollideAndStayNearTheFloor) {
         const ArenaBuffer &x = buffers[a], &y = buffers[b];
         EXPECT_EQ(x.offset % bufferAlignment, 0);
         EXPECT_LE(x.offset + x.bytes, size);
-        if (x.life.overlaps(y.life)) {
+        if (x.interval.overlaps(y.interval)) {
           EXPECT_TRUE(x.offset + x.bytes <= y.offset || y.offset + y.bytes <= x.offset ||
                       x.bytes == 0 || y.bytes == 0);
         }

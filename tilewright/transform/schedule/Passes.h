@@ -1,4 +1,4 @@
-// transform/schedule: what runs when, in which memory.
+// transform/schedule: decides which memory each value uses.
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_PASSES_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_PASSES_H
 
@@ -8,15 +8,15 @@
 
 namespace tilewright::schedule {
 
-/// On a scheduled function, for whoever draws its memory: offset, bytes, begin and end of each
-/// buffer of the arena, one after the other. Times are those of Lifetimes.
+/// An attribute on a scheduled function, for tools that draw its memory: offset, bytes, begin and
+/// end of each buffer in the arena, concatenated. Times are those of Lifetimes.
 inline constexpr llvm::StringLiteral arenaAttr = "exec.arena";
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/schedule/Passes.h.inc"
 
-/// From launches and library calls on tensors to the same with a place for every value.
+/// Assigns memory to every value of a program of launches and library calls on tensors.
 void buildSchedulePipeline(mlir::OpPassManager &passes);
 
 } // namespace tilewright::schedule

@@ -4,58 +4,78 @@
 include "mlir/Pass/PassBase.td"
 
 def ClaimDonationsPass : Pass<"schedule-claim-donations", "::mlir::func::FuncOp"> {
-  let summary = "Says which result takes over which donated parameter";
+  let summary = "Assigns donated parameters to results";
   let description = [{
-    A caller may give a parameter's memory away (`tf.aliasing_output = 1 : i32`
-    names the result, `jax.buffer_donor` leaves the choice). This pass chooses the
-    first free result of the same type.
+    A caller may donate a parameter's memory (`tf.aliasing_output = 1 : i32` names
+    the result that uses it, `jax.buffer_donor` leaves the choice to us). First, a
+    parameter that is returned unchanged is assigned to that result, which saves a
+    copy. Then the results that the caller named get their parameters. Finally, each
+    other donated parameter is assigned to the first free result of the same type
+    and memory kind.
 
     Before:  func @main(%x: tensor<8xf32> {jax.buffer_donor = true}) -> tensor<8xf32>
     After:   func @main(%x: tensor<8xf32> {jax.buffer_donor = true}) -> (tensor<8xf32> {exec.alias_of = 0 : i64})
 
-    Expects: a function with static shapes. Gives: each parameter is claimed by
-    one result at most.
+    Input: a function with static shapes. Output: `exec.alias_of` on results; each
+    parameter is claimed by at most one result.
   }];
 }
 
 def InsertCopiesPass : Pass<"schedule-insert-copies", "::mlir::func::FuncOp"> {
-  let summary = "Copies every value where control flow forces it into one place";
+  let summary = "Inserts copies where control flow determines the buffer of a value";
   let description = [{
-    A loop's values live in fixed memory, a branch's results too, and so do the
-    results of the function. This pass copies into them, always; the assignment
-    of buffers then puts most copies' two sides into one place, where they cost
-    nothing.
+    The values that a loop carries, the results of a branch and the results of the
+    function are in fixed memory, and an input that a custom call aliases with a
+    result is in the memory of that result. This pass always inserts a copy into that
+    memory. schedule-assign-buffers then assigns the same buffer to the source and the
+    result of most copies, so that these copies are free.
 
     Before:  %r = stablehlo.while(%i = %a) … do { …; return %next }
     After:   %c = exec.copy %a
              %r = stablehlo.while(%i = %c) … do { …; %n = exec.copy %next; return %n }
 
-    A body that yields another loop value than its own (`return %j, %i`) gets two
-    copies, through a temporary, because all values change at once.
+    The copies of one op are a parallel copy: all values change simultaneously. A copy
+    that reads a loop value, or a parameter whose memory a result takes over, precedes
+    the copy that overwrites that memory. If the copies form a cycle (`return %j, %i`),
+    one of them goes through a temporary.
 
-    Expects: launches, library calls and control flow on tensors. Gives: operands
-    of loops, of region terminators and of the function's return are results of
-    exec.copy, except a loop value that its body passes on unchanged.
+    Input: the output of schedule-claim-donations: launches, library calls and control
+    flow on tensors. Output: operands of loops, of region terminators and of the
+    function's return, and inputs in a custom call's `aliases`, are results of exec.copy.
   }];
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
 def AssignBuffersPass : Pass<"schedule-assign-buffers", "::mlir::func::FuncOp"> {
-  let summary = "Gives every value a slice of an allocation";
+  let summary = "Assigns every value a slice of an allocation";
   let description = [{
-    Values that must share memory (a loop's, a reshape's) are one class; values
-    that may (a copy's two sides, an input that a kernel may overwrite) join a
-    class if their lifetimes allow it. A class is a parameter, a result, a
-    constant or a part of one arena; parts whose classes never live at one time overlap.
+    Values that must share memory (the carried values of a loop, the operand and the
+    result of a reshape) form a class. Values that can share memory (the source and
+    the result of a copy, an input that a kernel may overwrite) are joined if their
+    lifetimes permit it. A class is stored in a parameter, a result, a constant or a
+    part of the arena; two parts may overlap if their classes are never live at the
+    same time.
 
-    Expects: schedule-insert-copies. Gives: `exec.allocations` on the function,
+    Input: the output of schedule-insert-copies. Output: `exec.allocations` on the function,
     `exec.slices` on every op with results, `exec.argument_slices` on every op with regions.
   }];
   let statistics = [
     Statistic<"numCopies", "copies", "Copies that move bytes">,
-    Statistic<"numElided", "copies-elided", "Copies whose two sides share a place">,
+    Statistic<"numElided", "copies-elided", "Copies whose source and result share a buffer">,
     Statistic<"arenaBytes", "arena-bytes", "Size of the arena">,
   ];
+}
+
+def VerifyPlanPass : Pass<"schedule-verify", "::mlir::func::FuncOp"> {
+  let summary = "Checks that every value is still in memory when it is read";
+  let description = [{
+    Simulates the plan, with a claimed parameter and its result in the same memory.
+    Fails with E2020 if an op reads overwritten memory, writes over its own operand,
+    or writes into read-only memory. Loops are simulated as if they ran more than once.
+
+    Input: the output of schedule-assign-buffers. Output: the same function. Takes
+    O(n log n) time in the number of ops, times the nesting depth of loops.
+  }];
 }
 
 #endif // TILEWRIGHT_TRANSFORM_SCHEDULE_PASSES_TD

@@ -6,10 +6,12 @@ namespace tilewright::schedule {
 
 void buildSchedulePipeline(OpPassManager &passes) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
-  // Donations first: a result that takes over a parameter is one class with it.
+  // Claim donations first, because later passes treat a result and the parameter it claims as one
+  // buffer.
   functions.addPass(createClaimDonationsPass());
   functions.addPass(createInsertCopiesPass());
   functions.addPass(createAssignBuffersPass());
+  functions.addPass(createVerifyPlanPass());
 }
 
 } // namespace tilewright::schedule

@@ -1,5 +1,5 @@
-// Identities of elementwise ops. All are exact: a result may not change in any
-// bit, NaN payloads excepted.
+// Identities of elementwise ops. All are exact: no bit of a result may change, except NaN payloads
+// and the rounding of x^3 and x^4.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/UnaryOps.h"
@@ -26,7 +26,7 @@ LogicalResult replaceByNumber(Operation *op, double number, PatternRewriter &rew
   return success();
 }
 
-/// Constants to the right, so that other patterns look at one side only.
+/// Moves constants to the right, so that other patterns need to check only one side.
 template <typename Op> LogicalResult constantToTheRight(Op op, PatternRewriter &rewriter) {
   if (!splatOf(op.getLhs()) || splatOf(op.getRhs()))
     return failure();
@@ -39,15 +39,22 @@ template <typename Op> LogicalResult constantToTheRight(Op op, PatternRewriter &
 }
 
 LogicalResult simplifyAdd(stablehlo::AddOp op, PatternRewriter &rewriter) {
-  // x + 0.0 changes -0.0, x + -0.0 changes nothing.
+  // For floats, x + 0.0 turns -0.0 into 0.0, but x + -0.0 is always x.
   if ((isInteger(op) && isPositiveZero(op.getRhs())) || isNegativeZero(op.getRhs()))
     return replaceBy(op, op.getLhs(), rewriter);
-  // (x + c) + d for integers.
-  if (auto inner = op.getLhs().getDefiningOp<stablehlo::AddOp>();
-      inner && isInteger(op) && splatOf(op.getRhs()) && splatOf(inner.getRhs()) &&
-      inner.getType() == op.getType()) {
+  // (x + c) + d = x + (c + d) for integers. Fold c + d here: if FoldConstants did it later, other
+  // patterns could move the constants first and recreate this form, without end.
+  auto inner = op.getLhs().getDefiningOp<stablehlo::AddOp>();
+  if (!inner || !isStatic(op) || inner.getType() != op.getType())
+    return failure();
+  auto c = dyn_cast_if_present<IntegerAttr>(splatOf(inner.getRhs()));
+  auto d = dyn_cast_if_present<IntegerAttr>(splatOf(op.getRhs()));
+  if (c && d) {
+    // The sum of booleans is `or` in StableHLO.
+    const bool isBoolean = c.getType().isInteger(1);
+    APInt number = isBoolean ? c.getValue() | d.getValue() : c.getValue() + d.getValue();
     Value sum =
-        stablehlo::AddOp::create(rewriter, op.getLoc(), op.getType(), inner.getRhs(), op.getRhs());
+        makeSplat(rewriter, op.getLoc(), op.getType(), IntegerAttr::get(c.getType(), number));
     rewriter.replaceOpWithNewOp<stablehlo::AddOp>(op, op.getType(), inner.getLhs(), sum);
     return success();
   }
@@ -76,8 +83,7 @@ LogicalResult simplifyDivide(stablehlo::DivideOp op, PatternRewriter &rewriter) 
   auto divisor = dyn_cast_if_present<FloatAttr>(splatOf(op.getRhs()));
   if (!divisor || !isStatic(op.getRhs()))
     return failure();
-  // The inverse of a power of two is exact, unless it is subnormal: there
-  // hardware may differ.
+  // The inverse of a power of two is exact. If it is subnormal, hardware may flush it to zero.
   APFloat inverse(divisor.getValue().getSemantics());
   if (!divisor.getValue().getExactInverse(&inverse) || inverse.isDenormal())
     return failure();
@@ -111,7 +117,7 @@ LogicalResult simplifyPower(stablehlo::PowerOp op, PatternRewriter &rewriter) {
     rewriter.replaceOp(op, product(x, x));
     return success();
   }
-  // Each further product rounds once more: within one ulp more than x^n.
+  // The second multiplication rounds again, so the result may differ by one more ulp from x^n.
   if (exponent == 3.0) {
     rewriter.replaceOp(op, product(product(x, x), x));
     return success();
@@ -129,7 +135,7 @@ LogicalResult simplifyPower(stablehlo::PowerOp op, PatternRewriter &rewriter) {
   return failure();
 }
 
-/// x op x = x, for ops that keep the one of two.
+/// x op x = x, for ops that return one of their operands if both are equal.
 template <typename Op> LogicalResult sameOperands(Op op, PatternRewriter &rewriter) {
   return op.getLhs() == op.getRhs() ? replaceBy(op, op.getLhs(), rewriter) : failure();
 }
@@ -162,10 +168,14 @@ template <typename Op> LogicalResult shiftByZero(Op op, PatternRewriter &rewrite
   return isPositiveZero(op.getRhs()) ? replaceBy(op, op.getLhs(), rewriter) : failure();
 }
 
+/// Whether the type has negative numbers. f8E8M0FNU is the only float type without; negation there
+/// returns NaN.
+bool hasNegatives(Value value) { return !isa<Float8E8M0FNUType>(typeOf(value).getElementType()); }
+
 /// f(f(x)) = x.
 template <typename Op> LogicalResult selfInverse(Op op, PatternRewriter &rewriter) {
   auto inner = op.getOperand().template getDefiningOp<Op>();
-  return inner ? replaceBy(op, inner.getOperand(), rewriter) : failure();
+  return inner && hasNegatives(op) ? replaceBy(op, inner.getOperand(), rewriter) : failure();
 }
 
 /// f(f(x)) = f(x).
@@ -175,21 +185,23 @@ template <typename Op> LogicalResult idempotent(Op op, PatternRewriter &rewriter
 }
 
 LogicalResult simplifyAbs(stablehlo::AbsOp op, PatternRewriter &rewriter) {
-  if (auto negate = op.getOperand().getDefiningOp<stablehlo::NegateOp>(); negate && isFloat(op)) {
+  if (auto negate = op.getOperand().getDefiningOp<stablehlo::NegateOp>();
+      negate && isFloat(op) && hasNegatives(op)) {
     rewriter.replaceOpWithNewOp<stablehlo::AbsOp>(op, op.getType(), negate.getOperand());
     return success();
   }
   return idempotent(op, rewriter);
 }
 
-/// Whether every value of `from` is one of `to`, so that there and back is the identity.
+/// Whether `to` represents every value of `from`, so that a conversion to `to` and back is the
+/// identity.
 bool holdsAll(Type from, Type to) {
   if (auto source = dyn_cast<IntegerType>(from)) {
     const unsigned width = source.getWidth();
     if (auto target = dyn_cast<IntegerType>(to)) {
       if (width == 1)
         return true;
-      // i1 holds two values only.
+      // i1 has only two values, and unsigned types have no negative values.
       if (target.getWidth() == 1 || (!source.isUnsigned() && target.isUnsigned()))
         return false;
       return source.isUnsigned() == target.isUnsigned() ? target.getWidth() >= width
@@ -202,7 +214,7 @@ bool holdsAll(Type from, Type to) {
   auto source = dyn_cast<FloatType>(from), target = dyn_cast<FloatType>(to);
   if (!source || !target)
     return false;
-  // The pairs that programs convert between; small formats differ in infinities and NaN.
+  // Only f16, bf16, f32 and f64: smaller formats differ in their infinities and NaNs.
   auto rank = [](FloatType type) { return type.isF64() ? 3 : type.isF32() ? 2 : 1; };
   if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(source) ||
       !isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(target))
@@ -218,10 +230,16 @@ LogicalResult simplifyConvert(stablehlo::ConvertOp op, PatternRewriter &rewriter
     return failure();
   Type from = typeOf(inner.getOperand()).getElementType();
   Type middle = typeOf(inner).getElementType();
-  // A middle that holds every value of the source has changed nothing.
+  // An intermediate type that represents every source value has no effect.
   if (!holdsAll(from, middle))
     return failure();
-  // To booleans, `x != 0` is asked: also of the source.
+  // Integer to integer wraps around, but float to integer saturates.
+  Type to = typeOf(op).getElementType();
+  if (isa<IntegerType>(from) && isa<FloatType>(middle) && isa<IntegerType>(to) &&
+      !to.isInteger(1) && !holdsAll(from, to))
+    return failure();
+  // A conversion to boolean computes `x != 0`, which is the same for the source and the
+  // intermediate value.
   rewriter.replaceOpWithNewOp<stablehlo::ConvertOp>(op, op.getType(), inner.getOperand());
   return success();
 }
@@ -246,7 +264,7 @@ LogicalResult simplifySelect(stablehlo::SelectOp op, PatternRewriter &rewriter) 
                                                      op.getOnFalse(), op.getOnTrue());
     return success();
   }
-  // Of booleans: select(p, true, false) = p.
+  // On booleans: select(p, true, false) = p.
   if (op.getPred().getType() == op.getType() && isAllOnes(op.getOnTrue()) &&
       isPositiveZero(op.getOnFalse()))
     return replaceBy(op, op.getPred(), rewriter);
@@ -262,7 +280,7 @@ LogicalResult simplifyCompare(stablehlo::CompareOp op, PatternRewriter &rewriter
                                direction == ComparisonDirection::GE ||
                                direction == ComparisonDirection::LE,
                            rewriter);
-  // Of booleans, with a constant: x != false, x == true are x.
+  // For booleans, x != false and x == true are x; x == false and x != true are !x.
   RankedTensorType type = typeOf(op.getLhs());
   if (type && type.getElementType().isInteger(1) && op.getLhs().getType() == op.getType()) {
     std::optional<int64_t> rhs = integerOf(op.getRhs());
@@ -306,40 +324,40 @@ LogicalResult simplifyComplex(stablehlo::ComplexOp op, PatternRewriter &rewriter
 
 void addAlgebraPatterns(RewritePatternSet &patterns) {
   using namespace stablehlo;
-  addPattern<AddOp>(patterns, constantToTheRight);
-  addPattern<MultiplyOp>(patterns, constantToTheRight);
-  addPattern<AndOp>(patterns, constantToTheRight);
-  addPattern<OrOp>(patterns, constantToTheRight);
-  addPattern<XorOp>(patterns, constantToTheRight);
-  addPattern<MaximumOp>(patterns, constantToTheRight);
-  addPattern<MinimumOp>(patterns, constantToTheRight);
-  addPattern<AddOp>(patterns, simplifyAdd);
-  addPattern<SubtractOp>(patterns, simplifySubtract);
-  addPattern<MultiplyOp>(patterns, simplifyMultiply);
-  addPattern<DivideOp>(patterns, simplifyDivide);
-  addPattern<PowerOp>(patterns, simplifyPower);
-  addPattern<MaximumOp>(patterns, sameOperands);
-  addPattern<MinimumOp>(patterns, sameOperands);
-  addPattern<AndOp>(patterns, simplifyAnd);
-  addPattern<OrOp>(patterns, simplifyOr);
-  addPattern<XorOp>(patterns, simplifyXor);
-  addPattern<ShiftLeftOp>(patterns, shiftByZero);
-  addPattern<ShiftRightLogicalOp>(patterns, shiftByZero);
-  addPattern<ShiftRightArithmeticOp>(patterns, shiftByZero);
-  addPattern<NegateOp>(patterns, selfInverse);
-  addPattern<NotOp>(patterns, selfInverse);
-  addPattern<AbsOp>(patterns, simplifyAbs);
-  addPattern<FloorOp>(patterns, idempotent);
-  addPattern<CeilOp>(patterns, idempotent);
-  addPattern<RoundNearestEvenOp>(patterns, idempotent);
-  addPattern<RoundNearestAfzOp>(patterns, idempotent);
-  addPattern<ConvertOp>(patterns, simplifyConvert);
-  addPattern<BitcastConvertOp>(patterns, simplifyBitcast);
-  addPattern<SelectOp>(patterns, simplifySelect);
-  addPattern<CompareOp>(patterns, simplifyCompare);
-  addPattern<RealOp>(patterns, partOfComplex);
-  addPattern<ImagOp>(patterns, partOfComplex);
-  addPattern<ComplexOp>(patterns, simplifyComplex);
+  addPattern<AddOp>(patterns, "constantToTheRight", constantToTheRight);
+  addPattern<MultiplyOp>(patterns, "constantToTheRight", constantToTheRight);
+  addPattern<AndOp>(patterns, "constantToTheRight", constantToTheRight);
+  addPattern<OrOp>(patterns, "constantToTheRight", constantToTheRight);
+  addPattern<XorOp>(patterns, "constantToTheRight", constantToTheRight);
+  addPattern<MaximumOp>(patterns, "constantToTheRight", constantToTheRight);
+  addPattern<MinimumOp>(patterns, "constantToTheRight", constantToTheRight);
+  addPattern<AddOp>(patterns, "simplifyAdd", simplifyAdd);
+  addPattern<SubtractOp>(patterns, "simplifySubtract", simplifySubtract);
+  addPattern<MultiplyOp>(patterns, "simplifyMultiply", simplifyMultiply);
+  addPattern<DivideOp>(patterns, "simplifyDivide", simplifyDivide);
+  addPattern<PowerOp>(patterns, "simplifyPower", simplifyPower);
+  addPattern<MaximumOp>(patterns, "sameOperands", sameOperands);
+  addPattern<MinimumOp>(patterns, "sameOperands", sameOperands);
+  addPattern<AndOp>(patterns, "simplifyAnd", simplifyAnd);
+  addPattern<OrOp>(patterns, "simplifyOr", simplifyOr);
+  addPattern<XorOp>(patterns, "simplifyXor", simplifyXor);
+  addPattern<ShiftLeftOp>(patterns, "shiftByZero", shiftByZero);
+  addPattern<ShiftRightLogicalOp>(patterns, "shiftByZero", shiftByZero);
+  addPattern<ShiftRightArithmeticOp>(patterns, "shiftByZero", shiftByZero);
+  addPattern<NegateOp>(patterns, "selfInverse", selfInverse);
+  addPattern<NotOp>(patterns, "selfInverse", selfInverse);
+  addPattern<AbsOp>(patterns, "simplifyAbs", simplifyAbs);
+  addPattern<FloorOp>(patterns, "idempotent", idempotent);
+  addPattern<CeilOp>(patterns, "idempotent", idempotent);
+  addPattern<RoundNearestEvenOp>(patterns, "idempotent", idempotent);
+  addPattern<RoundNearestAfzOp>(patterns, "idempotent", idempotent);
+  addPattern<ConvertOp>(patterns, "simplifyConvert", simplifyConvert);
+  addPattern<BitcastConvertOp>(patterns, "simplifyBitcast", simplifyBitcast);
+  addPattern<SelectOp>(patterns, "simplifySelect", simplifySelect);
+  addPattern<CompareOp>(patterns, "simplifyCompare", simplifyCompare);
+  addPattern<RealOp>(patterns, "partOfComplex", partOfComplex);
+  addPattern<ImagOp>(patterns, "partOfComplex", partOfComplex);
+  addPattern<ComplexOp>(patterns, "simplifyComplex", simplifyComplex);
 }
 
 } // namespace tilewright::simplify

@@ -1,5 +1,5 @@
-// What only tells somebody something: shardings of one device, tuples, tokens,
-// asynchronous starts that need not be.
+// Removes shardings, annotations, tuples, redundant tokens, and asynchronous starts with their
+// waits.
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/CollectiveOps.h"
@@ -15,16 +15,17 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// Targets that pass their operands on. A sharding says where pieces live, which
-/// is decided before this stage; a placement says in which memory, which the
-/// schedule reads from the attribute that is left on the producer.
+/// Removes custom calls that only annotate their operands. Shardings were resolved before this
+/// phase. A placement names a memory space, which the schedule reads from the attribute on the
+/// producer.
 LogicalResult dropAnnotation(stablehlo::CustomCallOp op, PatternRewriter &rewriter) {
   static const llvm::StringSet<> targets = {
       "Sharding",   "LayoutConstraint", "annotate_device_placement",
       "MoveToHost", "MoveToDevice",     "xla.sdy.FuncResultSharding"};
   if (!targets.contains(op.getCallTargetName()))
     return failure();
-  // The result's sharding is a fact about the function, written on it; nothing is computed.
+  // A call without results, such as xla.sdy.FuncResultSharding, computes nothing: the sharding is
+  // an attribute of the function.
   if (op.getNumResults() == 0) {
     rewriter.eraseOp(op);
     return success();
@@ -40,7 +41,13 @@ LogicalResult dropShardingConstraint(sdy::ShardingConstraintOp op, PatternRewrit
   return success();
 }
 
-/// A computation written per device, where one device has all: pieces are wholes.
+/// Sharding groups were resolved before this phase.
+LogicalResult dropShardingGroup(sdy::ShardingGroupOp op, PatternRewriter &rewriter) {
+  rewriter.eraseOp(op);
+  return success();
+}
+
+/// Inlines a manual computation on a single device, where each shard is the whole tensor.
 LogicalResult inlineManualComputation(sdy::ManualComputationOp op, PatternRewriter &rewriter) {
   Block &body = op.getBody().front();
   Operation *terminator = body.getTerminator();
@@ -49,7 +56,7 @@ LogicalResult inlineManualComputation(sdy::ManualComputationOp op, PatternRewrit
     return failure();
   SmallVector<Value> results(terminator->getOperands());
   rewriter.eraseOp(terminator);
-  // The results may be arguments of the body.
+  // A result may be an argument of the body.
   for (Value &result : results)
     if (auto argument = dyn_cast<BlockArgument>(result); argument && argument.getOwner() == &body)
       result = op.getOperand(argument.getArgNumber());
@@ -81,8 +88,7 @@ LogicalResult rebuildTuple(stablehlo::TupleOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Starts that are waited for become the op that they start, where the wait
-/// was: one of the orders that the start allows.
+/// Replaces an asynchronous start and its wait by the synchronous op, which is always legal.
 LogicalResult finishAsync(stablehlo::AsyncDoneOp op, PatternRewriter &rewriter) {
   auto start = op->getOperand(0).getDefiningOp<stablehlo::AsyncStartOp>();
   if (!start || !start->hasOneUse())
@@ -91,7 +97,7 @@ LogicalResult finishAsync(stablehlo::AsyncDoneOp op, PatternRewriter &rewriter) 
   SmallVector<Value> results(body.getTerminator()->getOperands());
   if (TypeRange(ValueRange(results)) != op->getResultTypes())
     return failure();
-  // Where it started, because its operands may be donated later.
+  // Insert the op at the start, because its operands may be donated before the wait.
   IRMapping mapping;
   mapping.map(body.getArguments(), start->getOperands());
   rewriter.setInsertionPoint(start);
@@ -104,7 +110,7 @@ LogicalResult finishAsync(stablehlo::AsyncDoneOp op, PatternRewriter &rewriter) 
   return success();
 }
 
-/// A token that waits for one is that one; create_token is after_all of nothing.
+/// after_all of a single token is that token.
 LogicalResult simplifyAfterAll(stablehlo::AfterAllOp op, PatternRewriter &rewriter) {
   if (op.getInputs().size() != 1)
     return failure();
@@ -120,14 +126,16 @@ LogicalResult modernToken(stablehlo::CreateTokenOp op, PatternRewriter &rewriter
 } // namespace
 
 void addAnnotationPatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::CustomCallOp>(patterns, dropAnnotation);
-  addPattern<sdy::ShardingConstraintOp>(patterns, dropShardingConstraint);
-  addPattern<sdy::ManualComputationOp>(patterns, inlineManualComputation);
-  addPattern<stablehlo::GetTupleElementOp>(patterns, takeFromTuple);
-  addPattern<stablehlo::TupleOp>(patterns, rebuildTuple);
-  addPattern<stablehlo::AsyncDoneOp>(patterns, finishAsync);
-  addPattern<stablehlo::AfterAllOp>(patterns, simplifyAfterAll);
-  addPattern<stablehlo::CreateTokenOp>(patterns, modernToken);
+  addPattern<stablehlo::CustomCallOp>(patterns, "dropAnnotation", dropAnnotation);
+  addPattern<sdy::ShardingConstraintOp>(patterns, "dropShardingConstraint", dropShardingConstraint);
+  addPattern<sdy::ShardingGroupOp>(patterns, "dropShardingGroup", dropShardingGroup);
+  addPattern<sdy::ManualComputationOp>(patterns, "inlineManualComputation",
+                                       inlineManualComputation);
+  addPattern<stablehlo::GetTupleElementOp>(patterns, "takeFromTuple", takeFromTuple);
+  addPattern<stablehlo::TupleOp>(patterns, "rebuildTuple", rebuildTuple);
+  addPattern<stablehlo::AsyncDoneOp>(patterns, "finishAsync", finishAsync);
+  addPattern<stablehlo::AfterAllOp>(patterns, "simplifyAfterAll", simplifyAfterAll);
+  addPattern<stablehlo::CreateTokenOp>(patterns, "modernToken", modernToken);
 }
 
 } // namespace tilewright::simplify

@@ -19,15 +19,15 @@ struct TopK {
   SmallVector<Value> inputs;
 };
 
-/// JAX writes the dictionary of a typed call beside the op, for readers that are older than it.
+/// The call's configuration. JAX may write it as a separate attribute, for older readers.
 DictionaryAttr configOf(stablehlo::CustomCallOp call) {
   if (auto beside = call->getAttrOfType<DictionaryAttr>("mhlo.backend_config"))
     return beside;
   return dyn_cast_or_null<DictionaryAttr>(call.getBackendConfig().value_or(Attribute()));
 }
 
-/// What a call asks for; nothing if it is not as JAX writes it: k tensors, k scalars that no
-/// entry is, and a function that compares k pairs of entries.
+/// The parameters of a call; nullopt if it does not have the form that JAX generates: n tensors, n
+/// scalars as initial values, and a function that compares n pairs of entries.
 std::optional<TopK> topKOf(stablehlo::CustomCallOp call, ModuleOp module) {
   DictionaryAttr config = configOf(call);
   auto dimension = config ? config.getAs<IntegerAttr>("reduction_dim") : nullptr;

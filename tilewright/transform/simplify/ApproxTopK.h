@@ -1,4 +1,4 @@
-// ApproxTopK, JAX's call for about the largest entries, as the exact sort that it allows.
+// Lowers ApproxTopK, JAX's approximate top-k, to an exact sort.
 #ifndef TILEWRIGHT_TRANSFORM_SIMPLIFY_APPROXTOPK_H
 #define TILEWRIGHT_TRANSFORM_SIMPLIFY_APPROXTOPK_H
 
@@ -6,9 +6,9 @@
 
 namespace tilewright::simplify {
 
-/// Writes each custom call ApproxTopK as `sort` by its comparator and `slice` of the first entries.
-/// The recall that it asks for is a lower bound, so the exact answer is one of those it allows. A
-/// call that is not as JAX writes it stays, for the target to refuse by name.
+/// Lowers each custom call ApproxTopK to a `sort` by its comparator and a `slice` of the first
+/// entries. The requested recall is a lower bound, so an exact result is allowed. A call that does
+/// not have the form that JAX generates is kept, and the target rejects it by name.
 void makeTopKExact(mlir::ModuleOp module);
 
 } // namespace tilewright::simplify

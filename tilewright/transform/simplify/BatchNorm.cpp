@@ -1,4 +1,4 @@
-// batch_norm_* written out: elementwise ops and sums over all dimensions but one.
+// Expands batch_norm_* into elementwise ops and sums over all dimensions but one.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
@@ -13,7 +13,8 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// Builds the arithmetic of one batch_norm: in f32 for narrower types, rounded at the end.
+/// Builds the arithmetic of one batch_norm. Narrower types are computed in f32 and rounded at the
+/// end.
 class Norm {
 public:
   Norm(Operation *op, Value operand, int64_t feature, APFloat epsilon, PatternRewriter &rewriter)
@@ -39,7 +40,7 @@ public:
   Value multiply(Value a, Value b) { return binary<stablehlo::MultiplyOp>(a, b); }
   Value divide(Value a, Value b) { return binary<stablehlo::DivideOp>(a, b); }
 
-  /// A value per feature at every element.
+  /// Broadcasts one value per feature to all elements.
   Value spread(Value vectorValue) {
     return stablehlo::BroadcastInDimOp::create(rewriter, location, full, vectorValue,
                                                ArrayRef<int64_t>{feature});
@@ -49,12 +50,12 @@ public:
     return stablehlo::SqrtOp::create(rewriter, location, vector, shifted, nullptr);
   }
   Value shiftedVariance(Value variance) { return add(variance, epsilon); }
-  /// Elements that share a feature.
+  /// The number of elements per feature.
   Value count() {
     return makeNumber(rewriter, location, vector,
                       static_cast<double>(full.getNumElements() / vector.getNumElements()));
   }
-  /// The sum of all elements of each feature.
+  /// The sum over all elements of each feature.
   Value sum(Value value) {
     auto scalar = RankedTensorType::get({}, element);
     Value zero = makeNumber(rewriter, location, scalar, 0);
@@ -95,7 +96,8 @@ private:
   Value epsilon;
 };
 
-/// Quantized and dynamic ones are not written out; empty ones divide by nothing.
+/// Excludes quantized and dynamic operands, and empty ones, for which the mean would divide by
+/// zero.
 bool isExpandable(Operation *op) {
   return llvm::all_of(op->getOperands(), [](Value value) {
     return isStatic(value) && isFloat(value) && typeOf(value).getNumElements() > 0;
@@ -152,9 +154,9 @@ LogicalResult expandGrad(stablehlo::BatchNormGradOp op, PatternRewriter &rewrite
 } // namespace
 
 void addBatchNormPatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::BatchNormInferenceOp>(patterns, expandInference);
-  addPattern<stablehlo::BatchNormTrainingOp>(patterns, expandTraining);
-  addPattern<stablehlo::BatchNormGradOp>(patterns, expandGrad);
+  addPattern<stablehlo::BatchNormInferenceOp>(patterns, "expandInference", expandInference);
+  addPattern<stablehlo::BatchNormTrainingOp>(patterns, "expandTraining", expandTraining);
+  addPattern<stablehlo::BatchNormGradOp>(patterns, "expandGrad", expandGrad);
 }
 
 } // namespace tilewright::simplify

@@ -1,7 +1,8 @@
-// simplify-canonicalize: all patterns until nothing changes.
+// simplify-canonicalize: applies all patterns until nothing changes.
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/simplify/Patterns.h"
+#include "tilewright/transform/simplify/RewriteWatch.h"
 
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -12,6 +13,23 @@ namespace tilewright::simplify {
 #define GEN_PASS_DEF_CANONICALIZEPASS
 #include "tilewright/transform/simplify/Passes.h.inc"
 
+void addAllPatterns(RewritePatternSet &patterns, interpret::OpEvaluator &evaluator,
+                    int64_t maxFoldElements, int64_t maxFoldSteps) {
+  addFoldPatterns(patterns, evaluator, maxFoldElements, maxFoldSteps);
+  addAlgebraPatterns(patterns);
+  addAnnotationPatterns(patterns);
+  addBatchNormPatterns(patterns);
+  addControlFlowPatterns(patterns);
+  addDynamicShapePatterns(patterns);
+  addIndexingPatterns(patterns);
+  addLegacyPatterns(patterns);
+  addLoopPatterns(patterns);
+  addMovementPatterns(patterns);
+  addProductPatterns(patterns);
+  addReductionPatterns(patterns);
+  addSinkPatterns(patterns);
+}
+
 namespace {
 
 struct Canonicalize : impl::CanonicalizePassBase<Canonicalize> {
@@ -20,29 +38,23 @@ struct Canonicalize : impl::CanonicalizePassBase<Canonicalize> {
   void runOnOperation() override {
     interpret::OpEvaluator evaluator(getOperation()->getParentOfType<ModuleOp>());
     RewritePatternSet patterns(&getContext());
-    addFoldPatterns(patterns, evaluator, maxFoldElements, maxFoldSteps);
-    addAlgebraPatterns(patterns);
-    addAnnotationPatterns(patterns);
-    addBatchNormPatterns(patterns);
-    addControlFlowPatterns(patterns);
-    addDynamicShapePatterns(patterns);
-    addIndexingPatterns(patterns);
-    addLegacyPatterns(patterns);
-    addLoopPatterns(patterns);
-    addMovementPatterns(patterns);
-    addProductPatterns(patterns);
-    addReductionPatterns(patterns);
-    addSinkPatterns(patterns);
+    addAllPatterns(patterns, evaluator, maxFoldElements, maxFoldSteps);
+    RewriteWatch watch(getOperation(), maxRewrites, checkProgress);
+    watch.watch(patterns);
 
     GreedyRewriteConfig config;
-    // Operands first: what an op becomes depends on what they became.
+    // Visit operands before users, because the rewrite of an op depends on its operands.
     config.setUseTopDownTraversal(true)
         .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
-        // Constants have no folder but ours, and must stay inside scalar regions.
+        // Only FoldConstants folds constants, and constants must stay inside scalar regions.
         .enableFolding(false)
-        .enableConstantCSE(false);
-    // Not to have converged is no failure: every state on the way is right.
+        .enableConstantCSE(false)
+        .setListener(&watch);
+    // Not converging is not an error: every intermediate state is correct.
     (void)applyPatternsGreedily(getOperation(), std::move(patterns), config);
+    numRewrites += watch.rewrites();
+    if (failed(watch.verdict()))
+      signalPassFailure();
   }
 };
 

@@ -54,7 +54,7 @@ std::optional<SmallVector<int64_t>> integersOf(Value value, int64_t limit) {
   if (!integer || integer.getWidth() > 64)
     return std::nullopt;
   auto number = [&](const APInt &bits) {
-    // Above 2^63 no index can be; saturating keeps it out of range.
+    // Saturate: a valid index is below 2^63, so larger values stay out of range.
     return integer.isUnsigned() || integer.getWidth() == 1
                ? static_cast<int64_t>(std::min<uint64_t>(bits.getZExtValue(), INT64_MAX))
                : bits.getSExtValue();

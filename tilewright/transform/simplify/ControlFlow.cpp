@@ -1,4 +1,4 @@
-// Branches whose choice is known, and results of branches that nobody uses.
+// Simplifies branches with a known condition, and removes unused results of branches.
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
@@ -8,7 +8,7 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// Replaces `op` by what its region `branch` computes.
+/// Replaces `op` by the inlined region `branch`.
 void inlineBranch(Operation *op, Region &branch, PatternRewriter &rewriter) {
   Block &body = branch.front();
   Operation *terminator = body.getTerminator();
@@ -36,8 +36,7 @@ LogicalResult chooseCase(stablehlo::CaseOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Results that nobody uses, and results that every branch gives as the same
-/// value from outside.
+/// Drops unused results, and results for which every branch yields the same outer value.
 LogicalResult dropResults(Operation *op, PatternRewriter &rewriter) {
   SmallVector<unsigned> kept;
   bool changed = false;
@@ -89,10 +88,10 @@ template <typename Op> LogicalResult dropResultsOf(Op op, PatternRewriter &rewri
 } // namespace
 
 void addControlFlowPatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::IfOp>(patterns, chooseBranch);
-  addPattern<stablehlo::CaseOp>(patterns, chooseCase);
-  addPattern<stablehlo::IfOp>(patterns, dropResultsOf);
-  addPattern<stablehlo::CaseOp>(patterns, dropResultsOf);
+  addPattern<stablehlo::IfOp>(patterns, "chooseBranch", chooseBranch);
+  addPattern<stablehlo::CaseOp>(patterns, "chooseCase", chooseCase);
+  addPattern<stablehlo::IfOp>(patterns, "dropResultsOf", dropResultsOf);
+  addPattern<stablehlo::CaseOp>(patterns, "dropResultsOf", dropResultsOf);
 }
 
 } // namespace tilewright::simplify

@@ -1,4 +1,4 @@
-// Ops whose shapes are operands, where the shapes are known after all.
+// Replaces dynamic-shape ops whose shape operands are constant by static ones.
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
@@ -7,10 +7,31 @@
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
 using namespace mlir;
 
 namespace tilewright::simplify {
 namespace {
+
+/// Replaces `op` by a `Static` op with the shapes as attributes, unless these contradict its types,
+/// which the verifier of `op` cannot detect because it does not see operand values. The target
+/// rejects the ops that remain (E4004).
+template <typename Static, typename Op, typename... Arguments>
+LogicalResult replaceIfValid(Op op, PatternRewriter &rewriter, Arguments &&...arguments) {
+  auto made = Static::create(rewriter, op.getLoc(), op.getType(), arguments...);
+  LogicalResult isValid = [&] {
+    ScopedDiagnosticHandler quiet(op.getContext(), [](Diagnostic &) { return success(); });
+    return verify(made, /*verifyRecursively=*/false);
+  }();
+  if (failed(isValid)) {
+    rewriter.eraseOp(made);
+    return failure();
+  }
+  rewriter.replaceOp(op, made);
+  return success();
+}
 
 LogicalResult sizeOfStatic(stablehlo::GetDimensionSizeOp op, PatternRewriter &rewriter) {
   RankedTensorType type = typeOf(op.getOperand());
@@ -59,9 +80,8 @@ LogicalResult staticPad(stablehlo::DynamicPadOp op, PatternRewriter &rewriter) {
        interior = integersOf(op.getInteriorPadding());
   if (!low || !high || !interior || !isStatic(op) || !isStatic(op.getOperand()))
     return failure();
-  rewriter.replaceOpWithNewOp<stablehlo::PadOp>(op, op.getType(), op.getOperand(),
-                                                op.getPaddingValue(), *low, *high, *interior);
-  return success();
+  return replaceIfValid<stablehlo::PadOp>(op, rewriter, op.getOperand(), op.getPaddingValue(), *low,
+                                          *high, *interior);
 }
 
 LogicalResult staticSlice(stablehlo::RealDynamicSliceOp op, PatternRewriter &rewriter) {
@@ -69,19 +89,17 @@ LogicalResult staticSlice(stablehlo::RealDynamicSliceOp op, PatternRewriter &rew
        strides = integersOf(op.getStrides());
   if (!starts || !limits || !strides || !isStatic(op) || !isStatic(op.getOperand()))
     return failure();
-  rewriter.replaceOpWithNewOp<stablehlo::SliceOp>(op, op.getType(), op.getOperand(), *starts,
-                                                  *limits, *strides);
-  return success();
+  return replaceIfValid<stablehlo::SliceOp>(op, rewriter, op.getOperand(), *starts, *limits,
+                                            *strides);
 }
 
 LogicalResult staticGather(stablehlo::DynamicGatherOp op, PatternRewriter &rewriter) {
   auto sizes = integersOf(op.getSliceSizes());
   if (!sizes || !isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
     return failure();
-  rewriter.replaceOpWithNewOp<stablehlo::GatherOp>(op, op.getType(), op.getOperand(),
-                                                   op.getStartIndices(), op.getDimensionNumbers(),
-                                                   *sizes, op.getIndicesAreSorted());
-  return success();
+  return replaceIfValid<stablehlo::GatherOp>(op, rewriter, op.getOperand(), op.getStartIndices(),
+                                             op.getDimensionNumbers(), *sizes,
+                                             op.getIndicesAreSorted());
 }
 
 LogicalResult staticConvolution(stablehlo::DynamicConvOp op, PatternRewriter &rewriter) {
@@ -90,26 +108,25 @@ LogicalResult staticConvolution(stablehlo::DynamicConvOp op, PatternRewriter &re
     return failure();
   auto type =
       RankedTensorType::get({static_cast<int64_t>(padding->size() / 2), 2}, rewriter.getI64Type());
-  rewriter.replaceOpWithNewOp<stablehlo::ConvolutionOp>(
-      op, op.getType(), op.getLhs(), op.getRhs(), op.getWindowStridesAttr(),
+  return replaceIfValid<stablehlo::ConvolutionOp>(
+      op, rewriter, op.getLhs(), op.getRhs(), op.getWindowStridesAttr(),
       DenseIntElementsAttr::get(type, *padding), op.getLhsDilationAttr(), op.getRhsDilationAttr(),
       op.getWindowReversalAttr(), op.getDimensionNumbersAttr(), op.getFeatureGroupCountAttr(),
       op.getBatchGroupCountAttr(), op.getPrecisionConfigAttr());
-  return success();
 }
 
 } // namespace
 
 void addDynamicShapePatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::GetDimensionSizeOp>(patterns, sizeOfStatic);
-  addPattern<stablehlo::SetDimensionSizeOp>(patterns, setWholeSize);
-  addPattern<stablehlo::DynamicBroadcastInDimOp>(patterns, staticBroadcast);
-  addPattern<stablehlo::DynamicReshapeOp>(patterns, staticReshape);
-  addPattern<stablehlo::DynamicIotaOp>(patterns, staticIota);
-  addPattern<stablehlo::DynamicPadOp>(patterns, staticPad);
-  addPattern<stablehlo::RealDynamicSliceOp>(patterns, staticSlice);
-  addPattern<stablehlo::DynamicGatherOp>(patterns, staticGather);
-  addPattern<stablehlo::DynamicConvOp>(patterns, staticConvolution);
+  addPattern<stablehlo::GetDimensionSizeOp>(patterns, "sizeOfStatic", sizeOfStatic);
+  addPattern<stablehlo::SetDimensionSizeOp>(patterns, "setWholeSize", setWholeSize);
+  addPattern<stablehlo::DynamicBroadcastInDimOp>(patterns, "staticBroadcast", staticBroadcast);
+  addPattern<stablehlo::DynamicReshapeOp>(patterns, "staticReshape", staticReshape);
+  addPattern<stablehlo::DynamicIotaOp>(patterns, "staticIota", staticIota);
+  addPattern<stablehlo::DynamicPadOp>(patterns, "staticPad", staticPad);
+  addPattern<stablehlo::RealDynamicSliceOp>(patterns, "staticSlice", staticSlice);
+  addPattern<stablehlo::DynamicGatherOp>(patterns, "staticGather", staticGather);
+  addPattern<stablehlo::DynamicConvOp>(patterns, "staticConvolution", staticConvolution);
 }
 
 } // namespace tilewright::simplify

@@ -1,4 +1,4 @@
-// simplify-finish: barriers go, scalar regions are closed.
+// simplify-finish: removes barriers and copies constants into scalar regions.
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/IndexingOps.h"
@@ -13,7 +13,7 @@ namespace tilewright::simplify {
 
 namespace {
 
-/// Copies outer constants that a region uses into it.
+/// Copies constants that a region uses, but that are defined outside of it, into the region.
 void closeRegion(Region &region) {
   Block &block = region.front();
   DenseMap<Value, Value> copies;

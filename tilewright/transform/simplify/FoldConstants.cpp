@@ -1,4 +1,4 @@
-// Ops whose operands are constants, evaluated.
+// Folds ops with constant operands by evaluating them.
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/Types.h"
@@ -10,8 +10,8 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// Ops that are small as they are, whose order matters, or that mean something
-/// else on every rank.
+/// Whether an op is excluded because it is compact already, has side effects or control flow, or
+/// depends on the rank or on other ranks.
 bool isNeverFolded(Operation *op) {
   return isa<stablehlo::ConstantOp, stablehlo::IotaOp, stablehlo::BroadcastInDimOp,
              stablehlo::BroadcastOp, stablehlo::OptimizationBarrierOp, stablehlo::CompositeOp,
@@ -31,6 +31,7 @@ struct FoldConstants : RewritePattern {
                 int64_t maxSteps)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/10, context), evaluator(evaluator),
         maxElements(maxElements), maxSteps(maxSteps) {
+    setDebugName("FoldConstants");
     limits.maxSteps = maxSteps;
     limits.maxBytes = int64_t(64) << 20;
   }
@@ -39,7 +40,7 @@ struct FoldConstants : RewritePattern {
     if (op->getNumOperands() == 0 || op->getNumResults() == 0 ||
         !isa<stablehlo::StablehloDialect>(op->getDialect()) || isNeverFolded(op))
       return failure();
-    // Splats stay splats whatever their size.
+    // An elementwise op on splats yields splats, so it can be folded at any size.
     bool allSplats = true;
     for (Value operand : op->getOperands()) {
       if (Attribute splat = splatOf(operand); splat && isStatic(operand))
@@ -67,7 +68,8 @@ struct FoldConstants : RewritePattern {
       if (typeOf(result).getNumElements() > maxElements)
         return failure();
     }
-    // A constant is memory: what grows is left to the program, unless it is small.
+    // A constant occupies memory, so do not fold an op whose results are much larger than its
+    // operands.
     if (made > 2 * given + 512)
       return failure();
 
@@ -92,7 +94,7 @@ private:
     RankedTensorType type = typeOf(value);
     Attribute splat = splatOf(value);
     if (isa<ArrayAttr>(splat))
-      return Status(Code::unimplemented, "complex splats are broadcast when the program runs");
+      return Status(Code::unimplemented, "folding complex splats is not supported");
     return interpret::constantTensor(DenseElementsAttr::get(type, splat), context);
   }
 
@@ -118,7 +120,7 @@ private:
     return success();
   }
 
-  /// Evaluates a scalar twin of the op and makes a splat of its result.
+  /// Evaluates the op on scalars and makes splats of its results.
   LogicalResult foldSplats(Operation *op, PatternRewriter &rewriter) const {
     auto scalar = [](Type type) {
       return RankedTensorType::get({}, cast<RankedTensorType>(type).getElementType());
@@ -142,8 +144,7 @@ private:
         return failure();
       operands.emplace_back(*std::move(tensor));
     }
-    // A twin without operands is enough: handlers read types from results and
-    // values from the call, and attributes from the op.
+    // Build a detached scalar copy of the op, whose operands are detached constants.
     OpBuilder detached(op->getContext());
     for (const interpret::RuntimeValue &operand : operands) {
       auto type = RankedTensorType::get(
@@ -186,7 +187,7 @@ private:
   InterpretOptions limits;
 };
 
-/// A large splat as a broadcast, a small broadcast of a constant as a splat.
+/// Turns a large splat constant into a broadcast of a scalar.
 LogicalResult chooseSplatForm(stablehlo::ConstantOp op, PatternRewriter &rewriter) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   RankedTensorType type = op.getType();
@@ -211,8 +212,8 @@ LogicalResult foldSmallBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter
 
 void addFoldPatterns(RewritePatternSet &patterns, interpret::OpEvaluator &evaluator,
                      int64_t maxElements, int64_t maxSteps) {
-  addPattern<stablehlo::ConstantOp>(patterns, chooseSplatForm);
-  addPattern<stablehlo::BroadcastInDimOp>(patterns, foldSmallBroadcast);
+  addPattern<stablehlo::ConstantOp>(patterns, "chooseSplatForm", chooseSplatForm);
+  addPattern<stablehlo::BroadcastInDimOp>(patterns, "foldSmallBroadcast", foldSmallBroadcast);
   if (maxElements > 0)
     patterns.add<FoldConstants>(patterns.getContext(), evaluator, maxElements, maxSteps);
 }

@@ -1,4 +1,5 @@
-// Reads and writes at computed positions, where the positions are known or few.
+// Simplifies dynamic slices, gathers and scatters whose indices are known or that access only one
+// window.
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
@@ -24,7 +25,7 @@ LogicalResult simplifyDynamicSlice(stablehlo::DynamicSliceOp op, PatternRewriter
   SmallVector<int64_t> starts, limits, strides(static_cast<size_t>(type.getRank()), 1);
   for (auto [dim, index] : llvm::enumerate(op.getStartIndices())) {
     const int64_t size = op.getSliceSizes()[dim], most = type.getDimSize(dim) - size;
-    // Where there is one place only, the index does not matter.
+    // A slice of full size starts at 0, because the index is clamped.
     std::optional<int64_t> start = most == 0 ? 0 : integerOf(index);
     if (!start)
       return failure();
@@ -64,7 +65,7 @@ Value indexAt(Value indices, int64_t at, PatternRewriter &rewriter, Location loc
   return reshapeTo(rewriter, location, vector, RankedTensorType::get({}, type.getElementType()));
 }
 
-/// A gather of one window is a dynamic_slice: both move the window inside.
+/// Turns a gather of one window into a dynamic_slice: both clamp the window to the operand.
 LogicalResult gatherOneWindow(stablehlo::GatherOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
     return failure();
@@ -90,7 +91,7 @@ LogicalResult gatherOneWindow(stablehlo::GatherOp op, PatternRewriter &rewriter)
   return success();
 }
 
-/// A gather along one dimension at known positions of one distance is a slice.
+/// Turns a gather along one dimension at known, equidistant indices into a slice.
 LogicalResult gatherRange(stablehlo::GatherOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
     return failure();
@@ -106,17 +107,19 @@ LogicalResult gatherRange(stablehlo::GatherOp op, PatternRewriter &rewriter) {
     if (d != dim &&
         op.getSliceSizes()[static_cast<size_t>(d)] != operand.getDimSize(static_cast<unsigned>(d)))
       return failure();
-  // One batch dimension in the result.
+  // The result must have exactly one batch dimension.
   if (static_cast<int64_t>(numbers.getOffsetDims().size()) + 1 != op.getType().getRank())
     return failure();
   std::optional<SmallVector<int64_t>> positions = integersOf(op.getStartIndices());
   if (!positions || positions->size() < 2)
     return failure();
-  const int64_t first = positions->front(), stride = (*positions)[1] - first;
   const int64_t size = operand.getDimSize(static_cast<unsigned>(dim));
+  // Check the range before any arithmetic, which could overflow: an index may be any int64.
+  if (llvm::any_of(*positions, [&](int64_t position) { return position < 0 || position >= size; }))
+    return failure();
+  const int64_t first = positions->front(), stride = (*positions)[1] - first;
   for (auto [index, position] : llvm::enumerate(*positions))
-    if (position != first + static_cast<int64_t>(index) * stride || position < 0 ||
-        position >= size)
+    if (position != first + static_cast<int64_t>(index) * stride)
       return failure();
   if (stride < 1)
     return failure();
@@ -130,7 +133,7 @@ LogicalResult gatherRange(stablehlo::GatherOp op, PatternRewriter &rewriter) {
   Value slice = stablehlo::SliceOp::create(rewriter, op.getLoc(),
                                            RankedTensorType::get(shape, operand.getElementType()),
                                            op.getOperand(), starts, limits, strides);
-  // The batch dimension stands where the offset dimensions leave room.
+  // The batch dimension of the result is the one that is not an offset dimension.
   SmallVector<int64_t> permutation;
   int64_t next = 0;
   for (int64_t d = 0; d < op.getType().getRank(); ++d) {
@@ -146,7 +149,8 @@ LogicalResult gatherRange(stablehlo::GatherOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Overwriting one window at a known place inside is a dynamic_update_slice.
+/// Turns a scatter that overwrites one window at a known position inside the input into a
+/// dynamic_update_slice.
 LogicalResult scatterOneWindow(stablehlo::ScatterOp op, PatternRewriter &rewriter) {
   if (op.getInputs().size() != 1 || !isStatic(op.getInputs()[0]) || !isStatic(op.getUpdates()[0]) ||
       !isStatic(op.getScatterIndices()))
@@ -173,8 +177,9 @@ LogicalResult scatterOneWindow(stablehlo::ScatterOp op, PatternRewriter &rewrite
   SmallVector<Value> positions;
   auto scalar = RankedTensorType::get({}, typeOf(op.getScatterIndices()).getElementType());
   for (unsigned dim = 0; dim < type.getRank(); ++dim) {
-    // What falls outside is dropped by a scatter, and moved inside by the slice.
-    if (starts[dim] < 0 || starts[dim] + window[dim] > type.getDimSize(dim))
+    // A scatter drops a window that exceeds the input, but dynamic_update_slice would clamp it. An
+    // index may be any int64, so adding to it could overflow.
+    if (starts[dim] < 0 || starts[dim] > type.getDimSize(dim) - window[dim])
       return failure();
     positions.push_back(
         makeNumber(rewriter, op.getLoc(), scalar, static_cast<double>(starts[dim])));
@@ -189,11 +194,12 @@ LogicalResult scatterOneWindow(stablehlo::ScatterOp op, PatternRewriter &rewrite
 } // namespace
 
 void addIndexingPatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::DynamicSliceOp>(patterns, simplifyDynamicSlice);
-  addPattern<stablehlo::DynamicUpdateSliceOp>(patterns, simplifyDynamicUpdateSlice);
-  addPattern<stablehlo::GatherOp>(patterns, gatherOneWindow);
-  addPattern<stablehlo::GatherOp>(patterns, gatherRange);
-  addPattern<stablehlo::ScatterOp>(patterns, scatterOneWindow);
+  addPattern<stablehlo::DynamicSliceOp>(patterns, "simplifyDynamicSlice", simplifyDynamicSlice);
+  addPattern<stablehlo::DynamicUpdateSliceOp>(patterns, "simplifyDynamicUpdateSlice",
+                                              simplifyDynamicUpdateSlice);
+  addPattern<stablehlo::GatherOp>(patterns, "gatherOneWindow", gatherOneWindow);
+  addPattern<stablehlo::GatherOp>(patterns, "gatherRange", gatherRange);
+  addPattern<stablehlo::ScatterOp>(patterns, "scatterOneWindow", scatterOneWindow);
 }
 
 } // namespace tilewright::simplify

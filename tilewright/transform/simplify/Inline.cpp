@@ -1,9 +1,11 @@
-// simplify-inline: one flat @main.
+// simplify-inline: flattens the program into one @main.
 #include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/simplify/ApproxTopK.h"
 #include "tilewright/transform/simplify/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -17,7 +19,7 @@ namespace tilewright::simplify {
 
 namespace {
 
-/// A call or a composite that is to be replaced by a function's body.
+/// A call or a composite that is replaced by the body of its callee.
 struct Site {
   Operation *op;
   StringRef callee;
@@ -34,9 +36,10 @@ struct Inline : impl::InlinePassBase<Inline> {
     for (const std::string &name : keep)
       kept.insert(name);
     makeTopKExact(module);
+    dropControlDependencies(module);
     SymbolTable symbols(module);
 
-    // Callees before callers: each body is flat when it is copied.
+    // Flatten callees before callers, so that each body is flat when it is cloned.
     SmallVector<func::FuncOp> roots;
     for (func::FuncOp function : module.getOps<func::FuncOp>())
       if (function.isPublic())
@@ -45,6 +48,22 @@ struct Inline : impl::InlinePassBase<Inline> {
       if (failed(flatten(root, symbols)))
         return signalPassFailure();
     eraseUnusedFunctions(module);
+  }
+
+  /// Removes JAX's control_dep(src, dst), which requests that `src` is computed before `dst`. No
+  /// value depends on that order, and the schedule chooses its own.
+  static void dropControlDependencies(ModuleOp module) {
+    SmallVector<stablehlo::CustomCallOp> requests;
+    module.walk([&](stablehlo::CustomCallOp op) {
+      if (op.getCallTargetName() == "control_dep" && op.getNumResults() == 0)
+        requests.push_back(op);
+    });
+    for (stablehlo::CustomCallOp op : requests) {
+      remark::missed(op.getLoc(), remark::RemarkOpts::name("inline").category("simplify"))
+          << remark::add("{0}", "control_dep is ignored")
+          << remark::reason("{0}", "the schedule phase chooses the order of ops");
+      op.erase();
+    }
   }
 
   std::optional<Site> siteOf(Operation *op) const {
@@ -56,8 +75,8 @@ struct Inline : impl::InlinePassBase<Inline> {
     return std::nullopt;
   }
 
-  /// Inlines everything below `function`. Depth first with a stack of our own,
-  /// because a chain of calls may be as long as the program.
+  /// Inlines all calls in `root` and, first, in the functions that it calls. Depth-first with an
+  /// explicit stack, because a chain of calls may be as long as the program.
   LogicalResult flatten(func::FuncOp root, SymbolTable &symbols) {
     SmallVector<std::pair<func::FuncOp, bool>> stack{{root, false}};
     while (!stack.empty()) {
@@ -67,10 +86,15 @@ struct Inline : impl::InlinePassBase<Inline> {
       SmallVector<Site> sites;
       int64_t count = 0;
       function.getBody().walk([&](Operation *op) {
+        if (interpret::mustStopAt(op))
+          return WalkResult::interrupt();
         ++count;
         if (std::optional<Site> site = siteOf(op))
           sites.push_back(*site);
+        return WalkResult::advance();
       });
+      if (WorkLimit::mustStop())
+        return failure();
       if (!calleesDone) {
         stack.push_back({function, true});
         open.insert(function);
@@ -79,7 +103,7 @@ struct Inline : impl::InlinePassBase<Inline> {
           if (!callee || callee.isExternal())
             return site.op->emitError("calls '@") << site.callee << "', which has no body";
           if (open.contains(callee))
-            return site.op->emitError("is a call of '@") << site.callee << "' by itself";
+            return site.op->emitError("calls '@") << site.callee << "' recursively";
           if (!opCount.contains(callee))
             stack.push_back({callee, false});
         }
@@ -87,15 +111,18 @@ struct Inline : impl::InlinePassBase<Inline> {
       }
       open.erase(function);
       for (const Site &site : sites)
-        // The call and the callee's return go.
+        // The call and the callee's return disappear.
         count += opCount.lookup(symbols.lookup(site.callee)) - 2;
       if (count > maxOps)
         return function.emitError()
                << idOf(Error::simplifyTooLarge) << " simplify: '@" << function.getName() << "' has "
                << count << " operations once its calls are inlined, limit " << maxOps.getValue()
                << "; raise simplify.max-ops";
-      for (const Site &site : sites)
+      for (const Site &site : sites) {
+        if (interpret::mustStopAt(site.op))
+          return failure();
         inlineSite(site, symbols.lookup<func::FuncOp>(site.callee));
+      }
       opCount[function] = count;
     }
     return success();
@@ -119,7 +146,7 @@ struct Inline : impl::InlinePassBase<Inline> {
     ++numInlined;
   }
 
-  /// Private functions that nothing refers to, one layer after the other.
+  /// Erases private functions that no public function reaches.
   static void eraseUnusedFunctions(ModuleOp module) {
     llvm::StringMap<func::FuncOp> unseen;
     SmallVector<func::FuncOp> seen;
@@ -148,9 +175,9 @@ struct Inline : impl::InlinePassBase<Inline> {
   }
 
   llvm::StringSet<> kept;
-  /// Functions whose callees are being made flat.
+  /// Functions whose callees are being flattened, to detect recursion.
   DenseSet<Operation *> open;
-  /// Ops of each function that is flat.
+  /// The number of ops of each flattened function.
   DenseMap<Operation *, int64_t> opCount;
 };
 

@@ -1,4 +1,4 @@
-// Ops that other ops say better.
+// Replaces legacy ops by current ones.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
@@ -6,6 +6,7 @@
 #include "tilewright/dialect/stablehlo/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 
@@ -33,7 +34,7 @@ LogicalResult modernBroadcast(stablehlo::BroadcastOp op, PatternRewriter &rewrit
   return success();
 }
 
-/// Collects slices along `dim`, one for each index, batch by batch.
+/// Gathers slices along `dim`, one for each index, batch by batch.
 LogicalResult modernIndexSelect(stablehlo::TorchIndexSelectOp op, PatternRewriter &rewriter) {
   if (!isStatic(op.getOperand()) || !isStatic(op.getIndex()) || !isStatic(op))
     return failure();
@@ -47,7 +48,8 @@ LogicalResult modernIndexSelect(stablehlo::TorchIndexSelectOp op, PatternRewrite
     sizes[static_cast<size_t>(d)] = 1;
   }
   sizes[static_cast<size_t>(dim)] = 1;
-  // The result: batch, operand up to dim, the rest of the indices, operand after dim.
+  // The result's dimensions: batch, operand before `dim`, the remaining indices, operand after
+  // `dim`.
   const int64_t indexRank = index.getRank() - batch;
   for (int64_t d = 0; d < op.getType().getRank(); ++d)
     if (d >= batch && (d < dim || d >= dim + indexRank))
@@ -59,7 +61,7 @@ LogicalResult modernIndexSelect(stablehlo::TorchIndexSelectOp op, PatternRewrite
   return success();
 }
 
-/// The letters of one part of an einsum; nothing if there is an ellipsis or a letter comes twice.
+/// The letters of one einsum operand; nullopt if it has an ellipsis or a repeated letter.
 std::optional<std::string> lettersOf(StringRef part) {
   std::string letters;
   for (char letter : part.trim()) {
@@ -91,7 +93,123 @@ Value sumOver(Value value, ArrayRef<int64_t> dims, PatternRewriter &rewriter, Lo
   return reduce.getResult(0);
 }
 
-/// Sums letters of `letters` away that `wanted` rejects.
+/// The width of an element type in bits. nullopt for complex and quantized types, which can only be
+/// bitcast to their own kind.
+std::optional<unsigned> packedWidth(Type element) {
+  if (!element.isIntOrFloat())
+    return std::nullopt;
+  return element.getIntOrFloatBitWidth();
+}
+
+/// Applies `Op`, a conversion or bitcast, to change the element type of `value` to `element`.
+template <typename Op>
+Value recast(PatternRewriter &rewriter, Location loc, Value value, Type element) {
+  if (typeOf(value).getElementType() == element)
+    return value;
+  return Op::create(rewriter, loc, typeOf(value).clone(element), value);
+}
+
+/// All 64 numbers of a six-bit format, in the order of their bits.
+SmallVector<APFloat> numbersOfSixBits(FloatType type) {
+  SmallVector<APFloat> numbers;
+  for (unsigned bits = 0; bits < 64; ++bits)
+    numbers.emplace_back(type.getFloatSemantics(), APInt(6, bits));
+  return numbers;
+}
+
+/// The bits of six-bit floats as u8. There is no six-bit integer type to bitcast to, so each float
+/// is looked up in a table of all 64; the total order distinguishes -0 from 0.
+Value bitsOfSix(PatternRewriter &rewriter, Location loc, Value value) {
+  RankedTensorType type = typeOf(value);
+  const int64_t rank = type.getRank();
+  SmallVector<float> all;
+  for (const APFloat &number : numbersOfSixBits(cast<FloatType>(type.getElementType())))
+    all.push_back(static_cast<float>(number.convertToDouble()));
+  SmallVector<int64_t> shape(type.getShape());
+  shape.push_back(64);
+  auto wide = RankedTensorType::get(shape, rewriter.getF32Type());
+  auto bits = wide.clone(rewriter.getIntegerType(8, false));
+  Value table = stablehlo::ConstantOp::create(
+      rewriter, loc,
+      DenseElementsAttr::get(RankedTensorType::get({64}, wide.getElementType()), ArrayRef(all)));
+  Value here = stablehlo::BroadcastInDimOp::create(
+      rewriter, loc, wide,
+      recast<stablehlo::ConvertOp>(rewriter, loc, value, wide.getElementType()),
+      llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+  Value there = stablehlo::BroadcastInDimOp::create(rewriter, loc, wide, table, rank);
+  Value same = stablehlo::CompareOp::create(
+      rewriter, loc, wide.clone(rewriter.getI1Type()), here, there,
+      stablehlo::ComparisonDirection::EQ,
+      stablehlo::ComparisonTypeAttr::get(rewriter.getContext(),
+                                         stablehlo::ComparisonType::TOTALORDER));
+  Value number = stablehlo::IotaOp::create(rewriter, loc, bits, static_cast<uint64_t>(rank));
+  Value chosen = stablehlo::SelectOp::create(rewriter, loc, bits, same, number,
+                                             makeNumber(rewriter, loc, bits, 0));
+  return sumOver(chosen, {rank}, rewriter, loc);
+}
+
+/// The six-bit floats with the given bits.
+Value sixOfBits(PatternRewriter &rewriter, Location loc, Value bits, FloatType type) {
+  const int64_t rank = typeOf(bits).getRank();
+  Value table = stablehlo::ConstantOp::create(
+      rewriter, loc,
+      DenseElementsAttr::get(RankedTensorType::get({64}, type), numbersOfSixBits(type)));
+  Value index = recast<stablehlo::ConvertOp>(rewriter, loc, bits, rewriter.getI32Type());
+  auto numbers = stablehlo::GatherDimensionNumbersAttr::get(
+      rewriter.getContext(), /*offsetDims=*/{}, /*collapsedSliceDims=*/{0},
+      /*operandBatchingDims=*/{}, /*startIndicesBatchingDims=*/{}, /*startIndexMap=*/{0}, rank);
+  return stablehlo::GatherOp::create(rewriter, loc, typeOf(bits).clone(type), table, index, numbers,
+                                     ArrayRef<int64_t>{1});
+}
+
+/// Lowers a bitcast between sub-byte and other elements to shifts and masks. It is not a view of
+/// memory, because our buffers store a sub-byte element in a whole byte. The first narrow element
+/// is in the lowest bits.
+LogicalResult shiftSubBytes(stablehlo::BitcastConvertOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op) || !isStatic(op.getOperand()))
+    return failure();
+  if (!splitsBytes(op))
+    return failure();
+  Type from = typeOf(op.getOperand()).getElementType(), to = typeOf(op).getElementType();
+  std::optional<unsigned> fromBits = packedWidth(from), toBits = packedWidth(to);
+  Location loc = op.getLoc();
+  const unsigned wide = std::max(*fromBits, *toBits), narrow = std::min(*fromBits, *toBits);
+  // The integer type of the same width; 1 bit is i1, not ui1.
+  auto bitsOf = [&](unsigned width) -> Type {
+    return width == 1 ? Type(rewriter.getI1Type()) : rewriter.getIntegerType(width, false);
+  };
+  Type number = rewriter.getIntegerType(std::max(wide, 8u), false);
+  using Bitcast = stablehlo::BitcastConvertOp;
+  using Convert = stablehlo::ConvertOp;
+  const bool splits = *fromBits == wide;
+  RankedTensorType parts = (splits ? typeOf(op) : typeOf(op.getOperand())).clone(number);
+  Value place =
+      stablehlo::IotaOp::create(rewriter, loc, parts, static_cast<uint64_t>(parts.getRank() - 1));
+  Value shift = stablehlo::MultiplyOp::create(rewriter, loc, parts, place,
+                                              makeNumber(rewriter, loc, parts, narrow));
+  Value value = *fromBits == 6 ? bitsOfSix(rewriter, loc, op.getOperand())
+                               : recast<Bitcast>(rewriter, loc, op.getOperand(), bitsOf(*fromBits));
+  value = recast<Convert>(rewriter, loc, value, number);
+  if (splits) {
+    value = stablehlo::BroadcastInDimOp::create(
+        rewriter, loc, parts, value, llvm::to_vector(llvm::seq<int64_t>(0, parts.getRank() - 1)));
+    value = stablehlo::ShiftRightLogicalOp::create(rewriter, loc, parts, value, shift);
+    Value mask = makeNumber(rewriter, loc, parts, (1 << narrow) - 1);
+    value = stablehlo::AndOp::create(rewriter, loc, parts, value, mask);
+  } else {
+    value = stablehlo::ShiftLeftOp::create(rewriter, loc, parts, value, shift);
+    value = sumOver(value, {parts.getRank() - 1}, rewriter, loc);
+  }
+  if (*toBits == 6) {
+    rewriter.replaceOp(op, sixOfBits(rewriter, loc, value, cast<FloatType>(to)));
+    return success();
+  }
+  value = recast<Convert>(rewriter, loc, value, bitsOf(*toBits));
+  rewriter.replaceOp(op, recast<Bitcast>(rewriter, loc, value, to));
+  return success();
+}
+
+/// Sums over the dimensions whose letter `wanted` rejects, and removes them from `letters`.
 template <typename Wanted>
 Value sumUnwanted(Value value, std::string &letters, Wanted wanted, PatternRewriter &rewriter,
                   Location location) {
@@ -141,7 +259,7 @@ LogicalResult modernEinsum(stablehlo::EinsumOp op, PatternRewriter &rewriter) {
   auto has = [](const std::string &letters, char letter) {
     return letters.find(letter) != letters.npos;
   };
-  // Letters of one side only that the result lacks are summed before.
+  // First sum over letters that occur in only one operand and not in the result.
   const std::string lhsAll = *lhs, rhsAll = *rhs;
   Value a = sumUnwanted(
       op.getLhs(), *lhs, [&](char c) { return has(rhsAll, c) || has(*to, c); }, rewriter,
@@ -182,7 +300,7 @@ LogicalResult modernEinsum(stablehlo::EinsumOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A scalar that stands for all elements, made one for each.
+/// Broadcasts a scalar operand to the shape of `like`.
 Value spreadScalar(Value value, RankedTensorType like, PatternRewriter &rewriter,
                    Location location) {
   RankedTensorType type = typeOf(value);
@@ -215,14 +333,21 @@ LogicalResult spreadClamp(stablehlo::ClampOp op, PatternRewriter &rewriter) {
 
 } // namespace
 
+bool splitsBytes(stablehlo::BitcastConvertOp op) {
+  std::optional<unsigned> from = packedWidth(typeOf(op.getOperand()).getElementType());
+  std::optional<unsigned> to = packedWidth(typeOf(op).getElementType());
+  return from && to && *from != *to && std::min(*from, *to) < 8;
+}
+
 void addLegacyPatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::DotOp>(patterns, modernDot);
-  addPattern<stablehlo::BroadcastOp>(patterns, modernBroadcast);
-  addPattern<stablehlo::TorchIndexSelectOp>(patterns, modernIndexSelect);
-  addPattern<stablehlo::UnaryEinsumOp>(patterns, modernUnaryEinsum);
-  addPattern<stablehlo::EinsumOp>(patterns, modernEinsum);
-  addPattern<stablehlo::SelectOp>(patterns, spreadSelect);
-  addPattern<stablehlo::ClampOp>(patterns, spreadClamp);
+  addPattern<stablehlo::DotOp>(patterns, "modernDot", modernDot);
+  addPattern<stablehlo::BroadcastOp>(patterns, "modernBroadcast", modernBroadcast);
+  addPattern<stablehlo::TorchIndexSelectOp>(patterns, "modernIndexSelect", modernIndexSelect);
+  addPattern<stablehlo::UnaryEinsumOp>(patterns, "modernUnaryEinsum", modernUnaryEinsum);
+  addPattern<stablehlo::EinsumOp>(patterns, "modernEinsum", modernEinsum);
+  addPattern<stablehlo::BitcastConvertOp>(patterns, "shiftSubBytes", shiftSubBytes);
+  addPattern<stablehlo::SelectOp>(patterns, "spreadSelect", spreadSelect);
+  addPattern<stablehlo::ClampOp>(patterns, "spreadClamp", spreadClamp);
 }
 
 } // namespace tilewright::simplify

@@ -1,4 +1,5 @@
-// While loops: state that does not change or is not needed, and how often they turn.
+// Simplifies while loops: removes invariant and dead state, computes trip counts, hoists and
+// unrolls.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
@@ -14,14 +15,14 @@ using namespace mlir;
 
 namespace tilewright::simplify {
 
-/// What transform/schedule and later stages read.
+/// The trip count, if known; read by transform/schedule and later phases.
 static constexpr llvm::StringLiteral tripCountAttr = "exec.trip_count";
 
 namespace {
 
 Operation *terminatorOf(Region &region) { return region.front().getTerminator(); }
 
-/// State that the body passes on unchanged is the operand itself, everywhere.
+/// Replaces uses of a carried value that the body passes on unchanged by the loop's operand.
 LogicalResult captureInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   Operation *next = terminatorOf(op.getBody());
   bool changed = false;
@@ -32,7 +33,7 @@ LogicalResult captureInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter
     if (!passedOn || !isa<RankedTensorType>(operand.getType()))
       continue;
     auto replace = [&](Value value) {
-      // The terminator keeps its argument, so that the state can be dropped later.
+      // The terminator still returns the argument, so that dropState() can drop the carried value.
       if (llvm::all_of(value.getUses(), [&](OpOperand &use) {
             return use.getOwner() == next && use.getOperandNumber() == i;
           }))
@@ -52,8 +53,8 @@ LogicalResult captureInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter
   return success(changed);
 }
 
-/// The arguments of the body (or the condition) that `value` is computed from,
-/// added to `needed`; nested regions count.
+/// Adds to `needed` the arguments of the body (or the condition) that `root`, including its
+/// regions, depends on.
 void addDependencies(Operation *root, Region &region, llvm::SmallBitVector &needed,
                      DenseSet<Operation *> &seen) {
   SmallVector<Operation *> stack{root};
@@ -74,7 +75,7 @@ void addDependencies(Operation *root, Region &region, llvm::SmallBitVector &need
   }
 }
 
-/// State that neither the results nor the condition depend on.
+/// Drops carried values that neither the used results nor the condition depend on.
 LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   const unsigned count = op.getNumOperands();
   Operation *next = terminatorOf(op.getBody());
@@ -93,7 +94,7 @@ LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
       }
   if (needed.all())
     return failure();
-  // What the next value of needed state is computed from is needed.
+  // If a carried value is needed, all values that its next value depends on are needed too.
   for (bool grew = true; grew;) {
     grew = false;
     for (unsigned i = 0; i < count; ++i) {
@@ -127,8 +128,8 @@ LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   for (unsigned i : needed.set_bits())
     values.push_back(next->getOperand(i));
   rewriter.modifyOpInPlace(next, [&] { next->setOperands(values); });
-  // Ops that only dropped state needed are dead now, but still use its
-  // arguments: they read the operand until they are erased.
+  // Ops that computed only dropped values are dead now, but still use the arguments. Let them use
+  // the loop's operands until they are erased.
   llvm::BitVector dropped(count);
   for (unsigned i = 0; i < count; ++i) {
     if (needed[i])
@@ -148,9 +149,9 @@ LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A loop that counts: `for (i = begin; i < …; i += stride)` with numbers.
+/// A counting loop `for (i = begin; i < end; i += stride)` with constant bounds.
 struct Counting {
-  unsigned index; // of the state that counts
+  unsigned index; // of the counter among the carried values
   int64_t begin, stride, turns;
 };
 
@@ -195,8 +196,8 @@ std::optional<int64_t> tripCountOf(stablehlo::WhileOp op) {
   return counting ? std::optional(counting->turns) : std::nullopt;
 }
 
-/// Comparisons of the counter in the body whose answer is the same in every turn: JAX asks
-/// of each index whether it is negative.
+/// Folds comparisons of the counter that have the same result in every iteration. JAX tests each
+/// index for being negative.
 LogicalResult decideComparisons(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   using stablehlo::ComparisonDirection;
   std::optional<Counting> counting = countingOf(op);
@@ -232,15 +233,14 @@ LogicalResult decideComparisons(stablehlo::WhileOp op, PatternRewriter &rewriter
   return success(!decided.empty());
 }
 
-/// Ops that each turn may as well have for itself: they cost nothing, and outside they would be
+/// Whether an op is free to recompute in each iteration. If it were hoisted, it would occupy
 /// memory.
 bool isFree(Operation *op) {
   return isa<stablehlo::ConstantOp, stablehlo::IotaOp, stablehlo::BroadcastInDimOp,
              stablehlo::ReshapeOp, stablehlo::SliceOp>(op);
 }
 
-/// What is the same in every turn is computed before the first, unless that takes more memory
-/// than it reads.
+/// Hoists loop-invariant ops whose results do not take much more memory than their operands.
 LogicalResult hoistInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   Block &body = op.getBody().front();
   DenseSet<Operation *> invariant;
@@ -273,7 +273,7 @@ LogicalResult hoistInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) 
   }
   if (wanted.empty())
     return failure();
-  // With what they need, in the order of the body.
+  // Include the invariant ops that these depend on, and keep the order of the body.
   DenseSet<Operation *> moved;
   SmallVector<Operation *> pending(wanted);
   while (!pending.empty()) {
@@ -321,11 +321,12 @@ LogicalResult countTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Turns and ops of a loop that is written out: about what one kernel may hold.
+/// The maximum trip count and number of ops of an unrolled loop: about as much as one kernel can
+/// hold.
 constexpr int64_t maxUnrolledTurns = 8, maxUnrolledOps = 600;
 
-/// Whether a body is only arithmetic on elements, which one kernel could do for
-/// all turns without going through memory between them.
+/// Whether a body contains only elementwise arithmetic and data movement, so that one kernel could
+/// compute all iterations without storing intermediate values.
 bool isArithmetic(Block &body) {
   return llvm::all_of(body.without_terminator(), [](Operation &op) {
     return op.getNumRegions() == 0 &&
@@ -336,8 +337,7 @@ bool isArithmetic(Block &body) {
   });
 }
 
-/// A loop of few turns over arithmetic, such as the rounds of a random number
-/// generator, written out.
+/// Unrolls a short loop of arithmetic ops, such as the rounds of a random number generator.
 LogicalResult unroll(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   std::optional<int64_t> turns = tripCountOf(op);
   Block &body = op.getBody().front();
@@ -357,7 +357,7 @@ LogicalResult unroll(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A condition that is false from the start.
+/// Removes a loop whose condition is false from the start.
 LogicalResult neverTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   std::optional<int64_t> condition = integerOf(terminatorOf(op.getCond())->getOperand(0));
   if (condition != 0)
@@ -369,13 +369,13 @@ LogicalResult neverTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
 } // namespace
 
 void addLoopPatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::WhileOp>(patterns, captureInvariants);
-  addPattern<stablehlo::WhileOp>(patterns, dropState);
-  addPattern<stablehlo::WhileOp>(patterns, countTurns);
-  addPattern<stablehlo::WhileOp>(patterns, neverTurns);
-  addPattern<stablehlo::WhileOp>(patterns, unroll);
-  addPattern<stablehlo::WhileOp>(patterns, decideComparisons);
-  addPattern<stablehlo::WhileOp>(patterns, hoistInvariants);
+  addPattern<stablehlo::WhileOp>(patterns, "captureInvariants", captureInvariants);
+  addPattern<stablehlo::WhileOp>(patterns, "dropState", dropState);
+  addPattern<stablehlo::WhileOp>(patterns, "countTurns", countTurns);
+  addPattern<stablehlo::WhileOp>(patterns, "neverTurns", neverTurns);
+  addPattern<stablehlo::WhileOp>(patterns, "unroll", unroll);
+  addPattern<stablehlo::WhileOp>(patterns, "decideComparisons", decideComparisons);
+  addPattern<stablehlo::WhileOp>(patterns, "hoistInvariants", hoistInvariants);
 }
 
 } // namespace tilewright::simplify

@@ -1,6 +1,6 @@
-// Reshape, transpose, broadcast, slice, pad, concatenate, reverse: combined
-// with each other, or gone.
+// Combines or removes reshape, transpose, broadcast, slice, pad, concatenate and reverse.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CallOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
 #include "tilewright/transform/simplify/Constants.h"
@@ -24,13 +24,12 @@ LogicalResult simplifyReshape(stablehlo::ReshapeOp op, PatternRewriter &rewriter
     rewriter.replaceOpWithNewOp<stablehlo::ReshapeOp>(op, op.getType(), inner.getOperand());
     return success();
   }
-  // A constant has the other shape to begin with. Resources are left: their
-  // bytes belong to the file.
+  // Reshape a constant directly, except a resource, whose bytes belong to the file.
   if (auto elements = dyn_cast_if_present<DenseElementsAttr>(constantOf(op.getOperand()))) {
     rewriter.replaceOpWithNewOp<stablehlo::ConstantOp>(op, elements.reshape(op.getType()));
     return success();
   }
-  // Of a broadcast scalar, or a broadcast that only adds dimensions of size 1.
+  // A reshape of a broadcast scalar is a broadcast of the scalar.
   if (auto inner = op.getOperand().getDefiningOp<stablehlo::BroadcastInDimOp>()) {
     RankedTensorType source = typeOf(inner.getOperand());
     if (source.getRank() == 0) {
@@ -49,8 +48,8 @@ bool isIdentity(ArrayRef<int64_t> permutation) {
   return true;
 }
 
-/// Whether a transpose leaves the elements where they are: only dimensions of
-/// size 1 change their place.
+/// Whether a transpose moves only dimensions of size 1, so that elements keep their order in
+/// memory.
 bool movesNothing(RankedTensorType source, ArrayRef<int64_t> permutation) {
   int64_t last = -1;
   for (int64_t dim : permutation) {
@@ -91,7 +90,7 @@ LogicalResult simplifyTranspose(stablehlo::TransposeOp op, PatternRewriter &rewr
     SmallVector<int64_t> dims;
     for (int64_t dim : inner.getBroadcastDimensions())
       dims.push_back(place[static_cast<size_t>(dim)]);
-    // Where the places are out of order the transpose only moves to the operand.
+    // Keep the broadcast dimensions sorted; otherwise the broadcast would transpose its operand.
     if (!llvm::is_sorted(dims))
       return failure();
     rewriter.replaceOpWithNewOp<stablehlo::BroadcastInDimOp>(op, op.getType(), inner.getOperand(),
@@ -117,7 +116,7 @@ LogicalResult simplifyBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter 
     return success();
   }
   if (auto inner = operand.getDefiningOp<stablehlo::BroadcastInDimOp>()) {
-    // Where the inner one repeats a dimension of size 1, the outer one may do it.
+    // Combine two broadcasts into one.
     SmallVector<int64_t> combined;
     for (int64_t dim : inner.getBroadcastDimensions())
       combined.push_back(dims[static_cast<size_t>(dim)]);
@@ -125,7 +124,7 @@ LogicalResult simplifyBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter 
                                                              combined);
     return success();
   }
-  // A reshape that only adds or drops dimensions of size 1 is part of the broadcast.
+  // A reshape that only adds dimensions of size 1 can be part of the broadcast.
   if (auto inner = operand.getDefiningOp<stablehlo::ReshapeOp>();
       inner && isStatic(inner.getOperand())) {
     RankedTensorType innermost = typeOf(inner.getOperand());
@@ -137,7 +136,7 @@ LogicalResult simplifyBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter 
     SmallVector<int64_t> combined;
     int64_t at = 0;
     for (int64_t size : innermost.getShape()) {
-      // A new dimension of size 1 would need a place of its own in the target.
+      // Skip the dimensions of size 1 that the reshape added.
       while (at < source.getRank() && source.getDimSize(static_cast<unsigned>(at)) == 1 &&
              size != 1)
         ++at;
@@ -157,7 +156,7 @@ LogicalResult simplifyBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter 
 
 LogicalResult simplifySlice(stablehlo::SliceOp op, PatternRewriter &rewriter) {
   Value operand = op.getOperand();
-  // All of it.
+  // A slice of the whole operand.
   if (operand.getType() == op.getType() && isStatic(op)) {
     rewriter.replaceOp(op, operand);
     return success();
@@ -183,7 +182,7 @@ LogicalResult simplifySlice(stablehlo::SliceOp op, PatternRewriter &rewriter) {
                                                     limits, strides);
     return success();
   }
-  // Of one operand of a concatenation.
+  // A slice that lies within one operand of a concatenation.
   if (auto joined = operand.getDefiningOp<stablehlo::ConcatenateOp>()) {
     const auto dim = static_cast<unsigned>(joined.getDimension());
     int64_t before = 0;
@@ -215,13 +214,13 @@ LogicalResult simplifyPad(stablehlo::PadOp op, PatternRewriter &rewriter) {
   }
   if (!isStatic(op) || !isStatic(op.getOperand()))
     return failure();
-  // Nothing but padding.
+  // If the operand is empty, only padding remains.
   if (typeOf(op.getOperand()).getNumElements() == 0) {
     rewriter.replaceOpWithNewOp<stablehlo::BroadcastInDimOp>(op, op.getType(), op.getPaddingValue(),
                                                              ArrayRef<int64_t>{});
     return success();
   }
-  // Edges that only cut off.
+  // A pad whose amounts are all negative or zero is a slice.
   if (none(op.getInteriorPadding()) &&
       llvm::all_of(op.getEdgePaddingLow(), [](int64_t a) { return a <= 0; }) &&
       llvm::all_of(op.getEdgePaddingHigh(), [](int64_t a) { return a <= 0; })) {
@@ -258,7 +257,7 @@ LogicalResult simplifyConcatenate(stablehlo::ConcatenateOp op, PatternRewriter &
       changed = true;
       continue;
     }
-    // A concatenation along the same dimension that nobody else needs.
+    // Flatten an inner concatenation along the same dimension that has no other use.
     auto inner = input.getDefiningOp<stablehlo::ConcatenateOp>();
     if (inner && inner->hasOneUse() && inner.getDimension() == op.getDimension() &&
         llvm::all_of(inner.getInputs(), isStatic)) {
@@ -266,7 +265,7 @@ LogicalResult simplifyConcatenate(stablehlo::ConcatenateOp op, PatternRewriter &
       changed = true;
       continue;
     }
-    // Neighbouring slices of one tensor are one slice.
+    // Adjacent slices of the same tensor form one slice.
     if (auto slice = input.getDefiningOp<stablehlo::SliceOp>(); slice && !inputs.empty()) {
       auto last = inputs.back().getDefiningOp<stablehlo::SliceOp>();
       bool joins = last && last.getOperand() == slice.getOperand() && last.getStrides()[dim] == 1 &&
@@ -312,7 +311,7 @@ LogicalResult simplifyConcatenate(stablehlo::ConcatenateOp op, PatternRewriter &
 LogicalResult simplifyReverse(stablehlo::ReverseOp op, PatternRewriter &rewriter) {
   if (!isStatic(op))
     return failure();
-  // Dimensions of size 1, and dimensions that an inner reverse runs backwards too.
+  // Drop dimensions of size 1, and dimensions that an inner reverse reverses too.
   llvm::SmallBitVector reversed(static_cast<unsigned>(op.getType().getRank()));
   for (int64_t dim : op.getDimensions())
     if (op.getType().getDimSize(static_cast<unsigned>(dim)) > 1)
@@ -337,17 +336,50 @@ LogicalResult simplifyReverse(stablehlo::ReverseOp op, PatternRewriter &rewriter
   return success();
 }
 
+/// Replaces every tensor without elements by a constant. Ops that become unused are not computed,
+/// some of which would fail: LAPACK rejects matrices without rows.
+struct KnowEmptyValues : RewritePattern {
+  explicit KnowEmptyValues(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {
+    setDebugName("KnowEmptyValues");
+  }
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (isa<stablehlo::ConstantOp>(op))
+      return failure();
+    bool changed = false;
+    for (Value result : op->getResults()) {
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      if (result.use_empty() || !type || !type.hasStaticShape() || type.getNumElements() != 0 ||
+          !isa<IntegerType, FloatType, ComplexType>(type.getElementType()))
+        continue;
+      rewriter.setInsertionPointAfter(op);
+      rewriter.replaceAllUsesWith(
+          result, stablehlo::ConstantOp::create(
+                      rewriter, op->getLoc(), DenseElementsAttr::get(type, ArrayRef<Attribute>())));
+      changed = true;
+    }
+    auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+    if (call && !call.getHasSideEffect() && call.getNumResults() > 0 && call.use_empty()) {
+      rewriter.eraseOp(op);
+      return success();
+    }
+    return success(changed);
+  }
+};
+
 } // namespace
 
 void addMovementPatterns(RewritePatternSet &patterns) {
+  patterns.add<KnowEmptyValues>(patterns.getContext());
   using namespace stablehlo;
-  addPattern<ReshapeOp>(patterns, simplifyReshape);
-  addPattern<TransposeOp>(patterns, simplifyTranspose);
-  addPattern<BroadcastInDimOp>(patterns, simplifyBroadcast);
-  addPattern<SliceOp>(patterns, simplifySlice);
-  addPattern<PadOp>(patterns, simplifyPad);
-  addPattern<ConcatenateOp>(patterns, simplifyConcatenate);
-  addPattern<ReverseOp>(patterns, simplifyReverse);
+  addPattern<ReshapeOp>(patterns, "simplifyReshape", simplifyReshape);
+  addPattern<TransposeOp>(patterns, "simplifyTranspose", simplifyTranspose);
+  addPattern<BroadcastInDimOp>(patterns, "simplifyBroadcast", simplifyBroadcast);
+  addPattern<SliceOp>(patterns, "simplifySlice", simplifySlice);
+  addPattern<PadOp>(patterns, "simplifyPad", simplifyPad);
+  addPattern<ConcatenateOp>(patterns, "simplifyConcatenate", simplifyConcatenate);
+  addPattern<ReverseOp>(patterns, "simplifyReverse", simplifyReverse);
 }
 
 } // namespace tilewright::simplify

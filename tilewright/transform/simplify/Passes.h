@@ -1,5 +1,5 @@
-// The passes of simplification and the pipeline that runs them; README.md says
-// what the stage expects and gives.
+// The passes of the simplification phase and the pipeline that runs them. README.md describes the
+// phase's input and output.
 #ifndef TILEWRIGHT_TRANSFORM_SIMPLIFY_PASSES_H
 #define TILEWRIGHT_TRANSFORM_SIMPLIFY_PASSES_H
 
@@ -15,10 +15,12 @@ namespace tilewright::simplify {
 #define GEN_PASS_DECL
 #include "tilewright/transform/simplify/Passes.h.inc"
 
-/// The whole stage, on a module.
-void buildSimplifyPipeline(mlir::OpPassManager &passes, const SimplifyOptions &options = {});
+/// Adds all passes of the phase; runs on a module. With `checkProgress`, the measure is checked
+/// after every rewrite (Rules.def).
+void buildSimplifyPipeline(mlir::OpPassManager &passes, const SimplifyOptions &options = {},
+                           bool checkProgress = false);
 
-/// Makes the passes and the pipeline (`simplify`) known to tools by name.
+/// Registers the passes and the pipeline (`simplify`) by name.
 void registerSimplifyPasses();
 
 } // namespace tilewright::simplify

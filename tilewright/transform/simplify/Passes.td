@@ -4,36 +4,36 @@
 include "mlir/Pass/PassBase.td"
 
 def InlinePass : Pass<"simplify-inline", "::mlir::ModuleOp"> {
-  let summary = "Makes @main one flat function: calls and composites are replaced by what they call";
+  let summary = "Makes @main one flat function by inlining calls and composites";
   let description = [{
     Before:
       %y = call @gelu(%x)                                 (and gelu calls others)
       %z = stablehlo.composite "example.scale" %y {decomposition = @scale}
       %e = stablehlo.composite "chlo.erf" %z {decomposition = @erf}
-    After: the bodies of gelu, of what it calls and of scale stand in @main;
+    After: the bodies of gelu, of its callees and of scale, inlined into @main, and
       %e = stablehlo.composite "chlo.erf" %z {decomposition = @erf}
-    because "chlo.erf" is in `keep`: a target has its own code for it. Functions
-    that nobody refers to any more are gone.
+    which is kept because "chlo.erf" is in `keep`: targets have their own code for it. Private
+    functions that are no longer referenced are erased.
 
-    The custom call ApproxTopK becomes a sort by the function that it names. Asynchronous starts of plain ops become those ops, and each location names the call it came
-    through.
+    The custom call ApproxTopK becomes a sort by its comparator. JAX's control_dep, which only requests
+    an order, is removed with a remark. The location of an inlined op names the call that it comes from.
 
-    Expects: a verified module without recursion. Gives: no func.call, and no composite whose
+    Input: a verified module without recursion. Output: no func.call, and no composite whose
     name is not in `keep`. Fails with E2001 if the result would have more than `max-ops` ops.
-    Numerics: none change.
+    Numerics: unchanged.
   }];
   let options = [
-    Option<"maxOps", "max-ops", "int64_t", "5'000'000", "Most ops after inlining">,
+    Option<"maxOps", "max-ops", "int64_t", "SimplifyOptions().maxOps", "Maximum number of ops after inlining">,
     ListOption<"keep", "keep", "std::string",
-               "Composites that a target has its own code for; by default chlo.erf and chlo.top_k">];
+               "Composites that are not inlined because targets have their own code for them; default: chlo.erf and chlo.top_k">];
   let statistics = [Statistic<"numInlined", "calls-inlined", "Calls and composites inlined">];
 }
 
 def CanonicalizePass : Pass<"simplify-canonicalize", "::mlir::func::FuncOp"> {
-  let summary = "Rewrites ops into fewer, cheaper and plainer ones until nothing changes";
+  let summary = "Applies all simplification patterns until nothing changes";
   let description = [{
-    Constants are folded by the evaluator, identities removed, movements combined, legacy ops
-    expanded into modern ones, loops and branches simplified; README.md has the list.
+    Folds constants with the evaluator, removes identities, combines data movement, expands legacy
+    ops into current ones, and simplifies loops and branches; README.md has the list.
 
     Before:
       %0 = stablehlo.transpose %x, dims = [1, 0]
@@ -41,34 +41,43 @@ def CanonicalizePass : Pass<"simplify-canonicalize", "::mlir::func::FuncOp"> {
       %2 = stablehlo.add %1, %zero        (integers)
     After: %x
 
-    Expects: verified StableHLO. Gives: the same meaning with no more ops, except where
-    a legacy op is expanded. Loops whose number of turns is known carry `exec.trip_count`.
-    Numerics: identities are exact, for NaN and signed zeros too. Division by a power of two becomes a
-    multiplication, x^2 becomes x*x (both exact); batch_norm is computed in its element type.
+    Input: verified StableHLO. Output: an equivalent program with no more ops, except where a
+    legacy op is expanded. Fails with E2003 if one op and the ops derived from it were rewritten more
+    than `max-rewrites` times. Rules.def explains why rewriting terminates. Loops with a known trip
+    count get the attribute `exec.trip_count`.
+    Numerics: identities are exact, including NaN and signed zeros. Division by a power of two becomes
+    a multiplication and x^2 becomes x*x (both exact); x^3 and x^4 become products, which round once
+    more. batch_norm is computed in at least f32.
   }];
   let options = [
-    Option<"maxFoldElements", "max-fold-elements", "int64_t", "4096",
-           "Largest constant that folding may make; 0 folds nothing">,
-    Option<"maxFoldSteps", "max-fold-steps", "int64_t", "1 << 20",
-           "Most scalar operations that folding one op may take">];
+    Option<"maxFoldElements", "max-fold-elements", "int64_t", "SimplifyOptions().maxFoldElements",
+           "Maximum size of a constant that folding creates; 0 folds nothing">,
+    Option<"maxFoldSteps", "max-fold-steps", "int64_t", "SimplifyOptions().maxFoldSteps",
+           "Maximum number of scalar operations to fold one op">,
+    Option<"maxRewrites", "max-rewrites", "int64_t", "SimplifyOptions().maxRewrites",
+           "Maximum number of rewrites of one op and the ops derived from it">,
+    Option<"checkProgress", "check-progress", "bool", "false",
+           "Check after every rewrite that it decreased the measure of its rule; slow">];
+  let statistics = [Statistic<"numRewrites", "rewrites", "Number of rewrites">];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
 def FinishPass : Pass<"simplify-finish", "::mlir::func::FuncOp"> {
-  let summary = "Removes what only simplification itself had to see, and closes scalar regions";
+  let summary = "Removes optimization barriers, and copies constants into scalar regions";
   let description = [{
-    Optimization barriers become their operands: they keep common code apart, so they must go after the
-    last pass that looks for it. A scalar constant that a reduction's body (or another scalar
-    region) uses from outside is copied into the body, so that it can be compiled by itself.
-    Expects: simplified StableHLO. Gives: no optimization_barrier; scalar regions without
-    outer constants. Numerics: none change.
+    Replaces optimization barriers by their operands. Barriers prevent common subexpression
+    elimination, so they must be removed after the last CSE pass. Copies each constant that the body
+    of a reduction (or another scalar region) uses from outside into the body, so that the body can be
+    compiled separately.
+    Input: simplified StableHLO. Output: no optimization_barrier; scalar regions do not use constants
+    from outside. Numerics: unchanged.
   }];
 }
 
 def VerifySimplifiedPass : Pass<"simplify-verify", "::mlir::func::FuncOp"> {
-  let summary = "Fails with E2002 where an op is left that simplification replaces";
+  let summary = "Fails with E2002 if an op remains that simplification should have replaced";
   let description = [{
-    The contract of the stage, checked: no calls, no tuples, no legacy ops, no tensors of dynamic shape.
+    Checks the output of the stage: no calls, tuples, legacy ops or tensors of dynamic shape.
   }];
 }
 

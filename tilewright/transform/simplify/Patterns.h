@@ -1,7 +1,10 @@
-// The rewrites of simplify-canonicalize, by subject.
+// The rewrite patterns of simplify-canonicalize, by topic.
 #ifndef TILEWRIGHT_TRANSFORM_SIMPLIFY_PATTERNS_H
 #define TILEWRIGHT_TRANSFORM_SIMPLIFY_PATTERNS_H
 
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
 #include "tilewright/interpret/OpEvaluator.h"
 #include "tilewright/support/Options.h"
 
@@ -22,16 +25,42 @@ void addProductPatterns(mlir::RewritePatternSet &patterns);
 void addReductionPatterns(mlir::RewritePatternSet &patterns);
 void addSinkPatterns(mlir::RewritePatternSet &patterns);
 
-/// Ops on constants are evaluated, within the limits. `evaluator` outlives the patterns.
+/// Evaluates ops on constants, within the limits. `evaluator` must outlive the patterns.
 void addFoldPatterns(mlir::RewritePatternSet &patterns, interpret::OpEvaluator &evaluator,
                      int64_t maxElements, int64_t maxSteps);
 
-/// A pattern from a function: addPattern<stablehlo::SliceOp>(patterns, rewriteSlice).
+/// Adds a pattern made from a function, under its name in Rules.def:
+/// addPattern<stablehlo::SliceOp>(patterns, "simplifySlice", simplifySlice).
 template <typename Op>
-void addPattern(mlir::RewritePatternSet &patterns,
+void addPattern(mlir::RewritePatternSet &patterns, llvm::StringLiteral name,
                 mlir::LogicalResult (*rewrite)(Op, mlir::PatternRewriter &)) {
-  patterns.add(rewrite);
+  struct FromFunction : mlir::OpRewritePattern<Op> {
+    FromFunction(mlir::MLIRContext *context, llvm::StringLiteral name,
+                 mlir::LogicalResult (*rewrite)(Op, mlir::PatternRewriter &))
+        : mlir::OpRewritePattern<Op>(context), rewrite(rewrite) {
+      this->setDebugName(name);
+    }
+    mlir::LogicalResult matchAndRewrite(Op op, mlir::PatternRewriter &rewriter) const override {
+      return rewrite(op, rewriter);
+    }
+    mlir::LogicalResult (*rewrite)(Op, mlir::PatternRewriter &);
+  };
+  patterns.add<FromFunction>(patterns.getContext(), name, rewrite);
 }
+
+/// 0 to 3 for booleans, integers, floats and complex numbers; -1 for other element types.
+int kindOfNumber(mlir::Type element);
+
+/// Whether a bitcast changes the width of elements and one of the two widths is less than a byte.
+bool splitsBytes(stablehlo::BitcastConvertOp op);
+
+/// If `op` is JAX's argmax or argmin with a body in which the left one of two NaNs wins, the select
+/// that yields the index; otherwise null.
+stablehlo::SelectOp indexOfFirstNan(stablehlo::ReduceOp op);
+
+/// Adds all patterns. `evaluator` must outlive them.
+void addAllPatterns(mlir::RewritePatternSet &patterns, interpret::OpEvaluator &evaluator,
+                    int64_t maxFoldElements, int64_t maxFoldSteps);
 
 } // namespace tilewright::simplify
 

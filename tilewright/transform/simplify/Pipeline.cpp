@@ -1,4 +1,5 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/transform/PipelineOptions.h"
 #include "tilewright/transform/simplify/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -11,20 +12,15 @@ namespace {
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/simplify/Passes.h.inc"
 
-struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
-  SimplifyOptions defaults;
-  Option<int64_t> maxOps{*this, "max-ops", llvm::cl::desc("Most ops after inlining"),
-                         llvm::cl::init(defaults.maxOps)};
-  Option<int64_t> maxFoldElements{*this, "max-fold-elements",
-                                  llvm::cl::desc("Largest constant that folding may make"),
-                                  llvm::cl::init(defaults.maxFoldElements)};
-  Option<int64_t> maxFoldSteps{*this, "max-fold-steps",
-                               llvm::cl::desc("Most scalar operations of folding one op"),
-                               llvm::cl::init(defaults.maxFoldSteps)};
+struct PipelineOptions : transform::simplify_pipeline {
+  Option<bool> checkProgress{*this, "check-progress",
+                             llvm::cl::desc("Check that every rewrite makes progress; slow"),
+                             llvm::cl::init(false)};
 };
 } // namespace
 
-void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options) {
+void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options,
+                           bool checkProgress) {
   InlinePassOptions inlining;
   inlining.maxOps = options.maxOps;
   passes.addPass(createInlinePass(inlining));
@@ -32,10 +28,12 @@ void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options
   CanonicalizePassOptions folding;
   folding.maxFoldElements = options.maxFoldElements;
   folding.maxFoldSteps = options.maxFoldSteps;
+  folding.maxRewrites = options.maxRewrites;
+  folding.checkProgress = checkProgress;
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createCanonicalizePass(folding));
   functions.addPass(createCSEPass());
-  // Equal values are one value now, which some identities ask for.
+  // Canonicalize again, because some identities apply only after CSE has merged equal values.
   functions.addPass(createCanonicalizePass(folding));
   functions.addPass(createCSEPass());
   functions.addPass(createFinishPass());
@@ -50,11 +48,7 @@ void registerSimplifyPasses() {
   static PassPipelineRegistration<PipelineOptions> pipeline(
       "simplify", "One flat, canonical StableHLO function",
       [](OpPassManager &passes, const PipelineOptions &given) {
-        SimplifyOptions options;
-        options.maxOps = given.maxOps;
-        options.maxFoldElements = given.maxFoldElements;
-        options.maxFoldSteps = given.maxFoldSteps;
-        buildSimplifyPipeline(passes, options);
+        buildSimplifyPipeline(passes, valuesOf(given), given.checkProgress);
       });
 }
 

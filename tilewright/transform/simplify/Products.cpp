@@ -1,10 +1,11 @@
-// dot_general: transposes become dimension numbers, degenerate products become
+// dot_general: folds transposes into dimension numbers, and expands degenerate matmuls into
 // elementwise ops.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 
@@ -25,7 +26,34 @@ SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batching,
   return dims;
 }
 
-/// An operand that is transposed: its dimensions are called by other numbers.
+/// Rewrites a matmul or convolution whose result has another kind of element type than its operands
+/// (JAX's preferred_element_type), so that both have the same kind. Converts the operands if the
+/// result's kind is higher, otherwise the result. See kindOfNumber().
+template <typename Op> LogicalResult sumInOneKind(Op op, PatternRewriter &rewriter) {
+  Type lhs = typeOf(op.getLhs()).getElementType(), rhs = typeOf(op.getRhs()).getElementType();
+  Type result = typeOf(op).getElementType();
+  const int kind = kindOfNumber(lhs), wanted = kindOfNumber(result);
+  if (kind < 0 || wanted < 0 || kind != kindOfNumber(rhs) || kind == wanted)
+    return failure();
+  auto convert = [&](Value value, Type element) -> Value {
+    return stablehlo::ConvertOp::create(rewriter, op.getLoc(), typeOf(value).clone(element), value);
+  };
+  if (kind < wanted) {
+    Value operands[2] = {convert(op.getLhs(), result), convert(op.getRhs(), result)};
+    rewriter.modifyOpInPlace(op, [&] { op->setOperands(operands); });
+    return success();
+  }
+  auto widthOf = [](Type type) {
+    auto complex = dyn_cast<ComplexType>(type);
+    return (complex ? complex.getElementType() : type).getIntOrFloatBitWidth();
+  };
+  auto sums = cast<Op>(rewriter.clone(*op));
+  sums.getResult().setType(typeOf(op).clone(widthOf(lhs) >= widthOf(rhs) ? lhs : rhs));
+  rewriter.replaceOp(op, convert(sums, result));
+  return success();
+}
+
+/// Folds a transpose of an operand by renumbering its dimensions.
 LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
   DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
   SmallVector<int64_t> batching[2] = {to_vector(numbers.getLhsBatchingDimensions()),
@@ -45,7 +73,7 @@ LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter 
         result.push_back(permutation[static_cast<size_t>(dim)]);
       return result;
     };
-    // The free dimensions appear in the result, in their order.
+    // The free dimensions appear in the result, so they must keep their order.
     if (!llvm::is_sorted(renamed(
             freeDims(static_cast<int64_t>(permutation.size()), batching[side], contracting[side]))))
       continue;
@@ -64,7 +92,7 @@ LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter 
   return success();
 }
 
-/// (a b)' = b' a': a transpose that only exchanges the two sides.
+/// Folds a transpose of the result that only exchanges the operands' dimensions: (a b)' = b' a'.
 LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &rewriter) {
   auto dot = op.getOperand().getDefiningOp<stablehlo::DotGeneralOp>();
   if (!dot || !dot->hasOneUse() || !isStatic(dot) || dot.getAlgorithm())
@@ -101,8 +129,8 @@ LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &r
   return success();
 }
 
-/// Nothing to sum, or one product per result: a product of broadcasts. A product per row
-/// and column both of one element: products and their sum.
+/// Expands a matmul with a contraction of size 1 into a product of broadcasts, and one with a
+/// single row and column into a product and a sum.
 LogicalResult expandDegenerate(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
   RankedTensorType lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs()), result = op.getType();
   if (!lhs.hasStaticShape() || !rhs.hasStaticShape() || !result.hasStaticShape() ||
@@ -126,14 +154,14 @@ LogicalResult expandDegenerate(stablehlo::DotGeneralOp op, PatternRewriter &rewr
     columns *= rhs.getDimSize(static_cast<unsigned>(dim));
 
   const bool outer = contracted == 1;
-  // Inner products of narrow floats are summed in a wider type by the library.
+  // Do not expand inner products of narrow floats, which the library accumulates in a wider type.
   const bool inner =
       rows == 1 && columns == 1 && contracted > 1 &&
       (element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64));
   if (!outer && !inner)
     return failure();
 
-  // Both sides as [batch…, lhs free…, rhs free…, contracted…].
+  // Broadcast both operands to [batch…, lhs free…, rhs free…, contracted…].
   const auto batch = static_cast<int64_t>(numbers.getLhsBatchingDimensions().size());
   const auto lhsCount = static_cast<int64_t>(lhsFree.size());
   SmallVector<int64_t> shape(result.getShape());
@@ -151,7 +179,7 @@ LogicalResult expandDegenerate(stablehlo::DotGeneralOp op, PatternRewriter &rewr
     return dims;
   };
   auto spread = [&](Value value, ArrayRef<int64_t> dims) -> Value {
-    // broadcast_in_dim takes dimensions in any order.
+    // `dims` need not be sorted: broadcast_in_dim accepts any order.
     return stablehlo::BroadcastInDimOp::create(rewriter, op.getLoc(),
                                                RankedTensorType::get(shape, element), value, dims);
   };
@@ -183,7 +211,7 @@ LogicalResult expandDegenerate(stablehlo::DotGeneralOp op, PatternRewriter &rewr
   return success();
 }
 
-/// A sum of nothing is zero.
+/// Replaces a contraction over no elements by zero.
 LogicalResult contractNothing(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
   if (!isStatic(op.getLhs()) || !isStatic(op) || typeOf(op.getLhs()).getNumElements() != 0 ||
       !isa<IntegerType, FloatType, ComplexType>(op.getType().getElementType()))
@@ -194,11 +222,19 @@ LogicalResult contractNothing(stablehlo::DotGeneralOp op, PatternRewriter &rewri
 
 } // namespace
 
+int kindOfNumber(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return integer.getWidth() == 1 ? 0 : 1;
+  return isa<FloatType>(element) ? 2 : isa<ComplexType>(element) ? 3 : -1;
+}
+
 void addProductPatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::DotGeneralOp>(patterns, foldTransposedOperand);
-  addPattern<stablehlo::TransposeOp>(patterns, foldTransposedResult);
-  addPattern<stablehlo::DotGeneralOp>(patterns, expandDegenerate);
-  addPattern<stablehlo::DotGeneralOp>(patterns, contractNothing);
+  addPattern<stablehlo::DotGeneralOp>(patterns, "sumInOneKind", sumInOneKind);
+  addPattern<stablehlo::ConvolutionOp>(patterns, "sumInOneKind", sumInOneKind);
+  addPattern<stablehlo::DotGeneralOp>(patterns, "foldTransposedOperand", foldTransposedOperand);
+  addPattern<stablehlo::TransposeOp>(patterns, "foldTransposedResult", foldTransposedResult);
+  addPattern<stablehlo::DotGeneralOp>(patterns, "expandDegenerate", expandDegenerate);
+  addPattern<stablehlo::DotGeneralOp>(patterns, "contractNothing", contractNothing);
 }
 
 } // namespace tilewright::simplify

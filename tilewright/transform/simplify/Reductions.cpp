@@ -1,4 +1,5 @@
-// Reductions of little, of reductions, and of what was moved for nothing.
+// Simplifies trivial and nested reductions and reductions of moved data, and makes argmax
+// independent of the order of elements.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
@@ -14,7 +15,7 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// The one op of a body that combines its two arguments, if it does not matter in which order.
+/// The op of a body that combines its two arguments with a single commutative op; otherwise null.
 Operation *commutativeBody(stablehlo::ReduceOp op) {
   if (op.getInputs().size() != 1)
     return nullptr;
@@ -41,7 +42,7 @@ bool keepsElementTypes(stablehlo::ReduceOp op) {
   return true;
 }
 
-/// The same reduction of other tensors.
+/// Creates a reduction of other inputs and dimensions with the same body and initial values.
 stablehlo::ReduceOp makeLike(stablehlo::ReduceOp op, ValueRange inputs, ArrayRef<int64_t> dims,
                              PatternRewriter &rewriter) {
   auto made = stablehlo::ReduceOp::create(rewriter, op.getLoc(), op.getResultTypes(), inputs,
@@ -50,8 +51,37 @@ stablehlo::ReduceOp makeLike(stablehlo::ReduceOp op, ValueRange inputs, ArrayRef
   return made;
 }
 
-/// Dimensions of size 1 need no reduction. How often the initial value enters
-/// is left open by `reduce`, so it need not enter at all.
+/// Whether the initial value is the identity of the combiner. Assumed for bodies other than a
+/// single commutative op, such as argmax.
+bool startsFromIdentity(stablehlo::ReduceOp op) {
+  Operation *body = commutativeBody(op);
+  if (!body)
+    return true;
+  Value init = op.getInitValues()[0];
+  if (isa<stablehlo::AddOp, stablehlo::OrOp, stablehlo::XorOp>(body))
+    return isPositiveZero(init) || isNegativeZero(init);
+  if (isa<stablehlo::MultiplyOp>(body))
+    return isOne(init);
+  if (isa<stablehlo::AndOp>(body))
+    return isAllOnes(init);
+  const bool isMaximum = isa<stablehlo::MaximumOp>(body);
+  Attribute splat = splatOf(init);
+  if (auto number = dyn_cast_if_present<FloatAttr>(splat))
+    return number.getValue().isInfinity() && number.getValue().isNegative() == isMaximum;
+  auto number = dyn_cast_if_present<IntegerAttr>(splat);
+  if (!number)
+    return false;
+  const bool isUnsigned =
+      number.getType().isUnsignedInteger() || number.getValue().getBitWidth() == 1;
+  const APInt value = number.getValue();
+  if (isMaximum)
+    return isUnsigned ? value.isMinValue() : value.isMinSignedValue();
+  return isUnsigned ? value.isMaxValue() : value.isMaxSignedValue();
+}
+
+/// Removes reduced dimensions of size 1. The last one can be removed only if the initial value is
+/// the identity: the specification of `reduce` leaves open how often the initial value is combined,
+/// but a user who writes a sum from 3 expects exactly once, as in the reference interpreter.
 LogicalResult dropUnitDimensions(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   if (!keepsElementTypes(op))
     return failure();
@@ -71,7 +101,7 @@ LogicalResult dropUnitDimensions(stablehlo::ReduceOp op, PatternRewriter &rewrit
       dims.push_back(static_cast<int64_t>(shape.size()));
     shape.push_back(size);
   }
-  if (!changed)
+  if (!changed || (dims.empty() && !op.getDimensions().empty() && !startsFromIdentity(op)))
     return failure();
   SmallVector<Value> inputs;
   for (Value input : op.getInputs())
@@ -85,7 +115,7 @@ LogicalResult dropUnitDimensions(stablehlo::ReduceOp op, PatternRewriter &rewrit
   return success();
 }
 
-/// Nothing reduced is the initial value.
+/// Replaces a reduction of an empty tensor by the initial value.
 LogicalResult reduceNothing(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   if (!keepsElementTypes(op) || typeOf(op.getInputs()[0]).getNumElements() != 0)
     return failure();
@@ -97,7 +127,14 @@ LogicalResult reduceNothing(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A sum of sums is a sum.
+/// Whether combining a value with itself returns the value, so that it may be combined any number
+/// of times.
+bool isIdempotent(Operation *body) {
+  return isa<stablehlo::MaximumOp, stablehlo::MinimumOp, stablehlo::AndOp, stablehlo::OrOp>(body);
+}
+
+/// Merges nested reductions with the same combiner, if the inner one starts from the identity or
+/// combining its initial value again has no effect.
 LogicalResult reduceOfReduce(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   Operation *body = commutativeBody(op);
   if (!body || !keepsElementTypes(op))
@@ -106,9 +143,11 @@ LogicalResult reduceOfReduce(stablehlo::ReduceOp op, PatternRewriter &rewriter) 
   if (!inner || !inner->hasOneUse() || !keepsElementTypes(inner))
     return failure();
   Operation *innerBody = commutativeBody(inner);
-  if (!innerBody || innerBody->getName() != body->getName() ||
-      splatOf(inner.getInitValues()[0]) != splatOf(op.getInitValues()[0]) ||
-      !splatOf(op.getInitValues()[0]))
+  if (!innerBody || innerBody->getName() != body->getName())
+    return failure();
+  Attribute start = splatOf(op.getInitValues()[0]);
+  const bool startsAlike = start && splatOf(inner.getInitValues()[0]) == start;
+  if (!startsFromIdentity(inner) && !(startsAlike && isIdempotent(body)))
     return failure();
   SmallVector<int64_t> dims(inner.getDimensions());
   int64_t outer = 0;
@@ -123,7 +162,7 @@ LogicalResult reduceOfReduce(stablehlo::ReduceOp op, PatternRewriter &rewriter) 
   return success();
 }
 
-/// A transpose before a reduction matters only if the kept dimensions change their order.
+/// Drops a transpose before a reduction if the kept dimensions stay in order.
 LogicalResult reduceOfTranspose(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   if (!commutativeBody(op) || !keepsElementTypes(op))
     return failure();
@@ -146,16 +185,16 @@ LogicalResult reduceOfTranspose(stablehlo::ReduceOp op, PatternRewriter &rewrite
   return success();
 }
 
-/// The largest (or least, or common bits) of equal numbers is one of them.
+/// Removes an idempotent reduction of broadcast elements: the result is the broadcast value,
+/// combined with the initial value.
 LogicalResult reduceOfBroadcast(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   Operation *body = commutativeBody(op);
-  if (!body || !keepsElementTypes(op) ||
-      !isa<stablehlo::MaximumOp, stablehlo::MinimumOp, stablehlo::AndOp, stablehlo::OrOp>(body))
+  if (!body || !keepsElementTypes(op) || !isIdempotent(body))
     return failure();
   auto broadcast = op.getInputs()[0].getDefiningOp<stablehlo::BroadcastInDimOp>();
   if (!broadcast || typeOf(broadcast).getNumElements() == 0)
     return failure();
-  // Every reduced dimension is one that the broadcast made.
+  // Every reduced dimension must be one that the broadcast added or expanded from size 1.
   RankedTensorType source = typeOf(broadcast.getOperand());
   for (auto [index, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
     if (llvm::is_contained(op.getDimensions(), dim) &&
@@ -173,12 +212,117 @@ LogicalResult reduceOfBroadcast(stablehlo::ReduceOp op, PatternRewriter &rewrite
   }
   Value value = reshapeTo(rewriter, op.getLoc(), broadcast.getOperand(),
                           RankedTensorType::get(shape, source.getElementType()));
-  rewriter.replaceOpWithNewOp<stablehlo::BroadcastInDimOp>(op, typeOf(op.getResult(0)), value,
-                                                           dims);
+  RankedTensorType type = typeOf(op.getResult(0));
+  Value reduced = stablehlo::BroadcastInDimOp::create(rewriter, op.getLoc(), type, value, dims);
+  if (!startsFromIdentity(op)) {
+    Value start = stablehlo::BroadcastInDimOp::create(rewriter, op.getLoc(), type,
+                                                      op.getInitValues()[0], ArrayRef<int64_t>{});
+    reduced = rewriter
+                  .create(op.getLoc(), body->getName().getIdentifier(), ValueRange{reduced, start},
+                          TypeRange{type})
+                  ->getResult(0);
+  }
+  rewriter.replaceOp(op, reduced);
   return success();
 }
 
-/// A map is its body, on tensors instead of scalars.
+/// Whether `value` is `compare direction, lhs, rhs` and does not use the total order.
+bool isCompare(Value value, stablehlo::ComparisonDirection direction, Value lhs, Value rhs) {
+  auto compare = value.getDefiningOp<stablehlo::CompareOp>();
+  return compare && compare.getComparisonDirection() == direction && compare.getLhs() == lhs &&
+         compare.getRhs() == rhs &&
+         compare.getCompareType() != stablehlo::ComparisonType::TOTALORDER;
+}
+
+/// Whether `value` is an `Op` with one operand that satisfies `first` and another that satisfies
+/// `second`.
+template <typename Op, typename First, typename Second>
+bool isBinary(Value value, First first, Second second) {
+  auto op = value.getDefiningOp<Op>();
+  return op && ((first(op.getLhs()) && second(op.getRhs())) ||
+                (first(op.getRhs()) && second(op.getLhs())));
+}
+
+} // namespace
+
+stablehlo::SelectOp indexOfFirstNan(stablehlo::ReduceOp op) {
+  using Direction = stablehlo::ComparisonDirection;
+  if (op.getInputs().size() != 2)
+    return {};
+  Block &body = op.getBody().front();
+  Value value = body.getArgument(0), index = body.getArgument(1);
+  Value best = body.getArgument(2), at = body.getArgument(3);
+  if (!isFloat(value) || !isInteger(index) || value.getType() != best.getType() ||
+      index.getType() != at.getType())
+    return {};
+  auto values = body.getTerminator()->getOperand(0).getDefiningOp<stablehlo::SelectOp>();
+  auto indices = body.getTerminator()->getOperand(1).getDefiningOp<stablehlo::SelectOp>();
+  if (!values || !indices || values.getOnTrue() != value || values.getOnFalse() != best ||
+      indices.getOnTrue() != index || indices.getOnFalse() != at)
+    return {};
+  Value wins = values.getPred();
+  auto isFurther = [&](Value x) {
+    return isCompare(x, Direction::GT, value, best) || isCompare(x, Direction::LT, value, best);
+  };
+  auto isNan = [&](Value x) { return isCompare(x, Direction::NE, value, value); };
+  auto isEqual = [&](Value x) { return isCompare(x, Direction::EQ, value, best); };
+  auto isEarlier = [&](Value x) { return isCompare(x, Direction::LT, index, at); };
+  auto isTie = [&](Value x) { return isBinary<stablehlo::AndOp>(x, isEqual, isEarlier); };
+  if (!isBinary<stablehlo::OrOp>(wins, isFurther, isNan) ||
+      !isBinary<stablehlo::OrOp>(indices.getPred(), [&](Value x) { return x == wins; }, isTie))
+    return {};
+  return indices;
+}
+
+namespace {
+
+/// JAX's argmax and argmin prefer the left one of two NaNs:
+///
+///   wins  = value > best or value is NaN
+///   value = select(wins, value, best)
+///   index = select(wins or (value == best and index < at), index, at)
+///
+/// This yields the first NaN only if elements are combined in the order of their indices, but a
+/// reduction may combine them in any order (across lanes, threads and ranks). So this rewrite
+/// treats two NaNs as a tie, which the smaller index wins; the body is then commutative. The value
+/// may still be either NaN.
+LogicalResult breakTiesOfNan(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
+  using Direction = stablehlo::ComparisonDirection;
+  stablehlo::SelectOp indices = indexOfFirstNan(op);
+  if (!indices)
+    return failure();
+  Block &body = op.getBody().front();
+  Value value = body.getArgument(0), index = body.getArgument(1);
+  Value best = body.getArgument(2), at = body.getArgument(3);
+  Value wins = body.getTerminator()->getOperand(0).getDefiningOp<stablehlo::SelectOp>().getPred();
+
+  rewriter.setInsertionPoint(indices);
+  Location loc = indices.getLoc();
+  auto compare = [&](Direction direction, Value lhs, Value rhs, stablehlo::ComparisonType type) {
+    return Value(stablehlo::CompareOp::create(
+        rewriter, loc, wins.getType(), lhs, rhs, direction,
+        stablehlo::ComparisonTypeAttr::get(rewriter.getContext(), type)));
+  };
+  Type flag = wins.getType();
+  constexpr auto real = stablehlo::ComparisonType::FLOAT;
+  const bool isUnsigned = typeOf(index).getElementType().isUnsignedInteger();
+  Value bestIsNumber = compare(Direction::EQ, best, best, real);
+  Value bestIsNan = compare(Direction::NE, best, best, real);
+  Value valueIsNan = compare(Direction::NE, value, value, real);
+  Value equal = compare(Direction::EQ, value, best, real);
+  Value earlier =
+      compare(Direction::LT, index, at,
+              isUnsigned ? stablehlo::ComparisonType::UNSIGNED : stablehlo::ComparisonType::SIGNED);
+  Value beats = stablehlo::AndOp::create(rewriter, loc, flag, wins, bestIsNumber);
+  Value bothNan = stablehlo::AndOp::create(rewriter, loc, flag, valueIsNan, bestIsNan);
+  Value tie = stablehlo::OrOp::create(rewriter, loc, flag, equal, bothNan);
+  Value first = stablehlo::AndOp::create(rewriter, loc, flag, tie, earlier);
+  Value takes = stablehlo::OrOp::create(rewriter, loc, flag, beats, first);
+  rewriter.modifyOpInPlace(indices, [&] { indices.getPredMutable().assign(takes); });
+  return success();
+}
+
+/// Replaces a map by the ops of its body, applied to tensors instead of scalars.
 LogicalResult inlineMap(stablehlo::MapOp op, PatternRewriter &rewriter) {
   Block &body = op.getComputation().front();
   RankedTensorType type = typeOf(op);
@@ -220,12 +364,13 @@ LogicalResult inlineMap(stablehlo::MapOp op, PatternRewriter &rewriter) {
 } // namespace
 
 void addReductionPatterns(RewritePatternSet &patterns) {
-  addPattern<stablehlo::ReduceOp>(patterns, dropUnitDimensions);
-  addPattern<stablehlo::ReduceOp>(patterns, reduceNothing);
-  addPattern<stablehlo::ReduceOp>(patterns, reduceOfReduce);
-  addPattern<stablehlo::ReduceOp>(patterns, reduceOfTranspose);
-  addPattern<stablehlo::ReduceOp>(patterns, reduceOfBroadcast);
-  addPattern<stablehlo::MapOp>(patterns, inlineMap);
+  addPattern<stablehlo::ReduceOp>(patterns, "dropUnitDimensions", dropUnitDimensions);
+  addPattern<stablehlo::ReduceOp>(patterns, "reduceNothing", reduceNothing);
+  addPattern<stablehlo::ReduceOp>(patterns, "reduceOfReduce", reduceOfReduce);
+  addPattern<stablehlo::ReduceOp>(patterns, "reduceOfTranspose", reduceOfTranspose);
+  addPattern<stablehlo::ReduceOp>(patterns, "reduceOfBroadcast", reduceOfBroadcast);
+  addPattern<stablehlo::ReduceOp>(patterns, "breakTiesOfNan", breakTiesOfNan);
+  addPattern<stablehlo::MapOp>(patterns, "inlineMap", inlineMap);
 }
 
 } // namespace tilewright::simplify

@@ -1,5 +1,5 @@
-// Elementwise ops before the reshape or broadcast of their operands: less to
-// compute, and chains of them meet.
+// Moves elementwise ops before the reshape or broadcast of their operands, where they compute fewer
+// elements and become adjacent to other elementwise ops.
 #include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/DataMovementOps.h"
@@ -13,12 +13,15 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// Where an elementwise op has nothing but one kind of movement (and splats) as operands.
+/// Matches an elementwise op whose operands are splats or results of equal `Movement` ops.
 template <typename Movement> struct SinkBelow : RewritePattern {
   explicit SinkBelow(MLIRContext *context)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {
+    setDebugName(std::is_same_v<Movement, stablehlo::ReshapeOp> ? "SinkBelowReshape"
+                                                                : "SinkBelowBroadcast");
+  }
 
-  /// Whether two movements do the same to the same shape.
+  /// Whether two movements map the same source shape in the same way.
   static bool alike(stablehlo::ReshapeOp a, stablehlo::ReshapeOp b) {
     return typeOf(a.getOperand()).getShape() == typeOf(b.getOperand()).getShape();
   }

@@ -1,4 +1,4 @@
-// simplify-verify: the contract of the stage.
+// simplify-verify: checks the output contract of the phase.
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/simplify/Passes.h"
 
@@ -10,20 +10,23 @@ namespace tilewright::simplify {
 
 namespace {
 
-/// What is wrong with an op, or null.
+/// Why an op may not remain after this phase; null if it may.
 const char *complaintAbout(Operation *op) {
   if (isa<func::CallOp>(op))
     return "is a call that should have been inlined";
   if (isa<stablehlo::TupleOp, stablehlo::GetTupleElementOp>(op))
-    return "uses a tuple, which only a program's results may be";
+    return "uses a tuple; only the results of a program may be tuples";
   if (isa<stablehlo::OptimizationBarrierOp>(op))
     return "should have been removed";
   if (isa<stablehlo::EinsumOp, stablehlo::UnaryEinsumOp, stablehlo::DotOp, stablehlo::BroadcastOp,
           stablehlo::CreateTokenOp, stablehlo::TorchIndexSelectOp>(op))
     return "is a legacy op that should have been expanded";
+  if (isa<stablehlo::CustomCallOp>(op) &&
+      llvm::any_of(op->getOperandTypes(), llvm::IsaPred<stablehlo::FutureType>))
+    return "takes the future of an asynchronous op, which only stablehlo.async_done may take";
   for (Type type : op->getResultTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape())
-      return "gives a tensor whose size only its values decide, which cannot be compiled yet";
+      return "returns a tensor whose shape depends on values, which cannot be compiled yet";
   return nullptr;
 }
 

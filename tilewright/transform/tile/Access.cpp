@@ -1,4 +1,4 @@
-// From the box of a result to the boxes of the operands.
+// Maps the box of a result to the boxes of its operands.
 #include "tilewright/transform/tile/Tiling.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -15,7 +15,7 @@ Box domainBox(const Node &node, const Box &result) {
 }
 
 namespace {
-/// constant + scale * dimension + positionScale * position, the first two divided by `divisor`.
+/// An index of the form (constant + scale * dimension) / divisor + positionScale * position.
 struct SimpleIndex {
   int dim = -1;
   int64_t scale = 0;
@@ -26,7 +26,7 @@ struct SimpleIndex {
 };
 } // namespace
 
-/// `expr` in that form; nothing if it is more than that.
+/// `expr` as a SimpleIndex; nullopt if it does not have that form.
 static std::optional<SimpleIndex> simpleIndex(AffineExpr expr) {
   SimpleIndex index;
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
@@ -48,7 +48,7 @@ static std::optional<SimpleIndex> simpleIndex(AffineExpr expr) {
   if (!left)
     return std::nullopt;
   if (left->divisor != 1) {
-    // x / d + c is (x + c d) / d.
+    // x / d + c = (x + c d) / d.
     auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
     if (binary.getKind() != AffineExprKind::Add || !constant)
       return std::nullopt;
@@ -87,8 +87,9 @@ static std::optional<SimpleIndex> simpleIndex(AffineExpr expr) {
 
 static int64_t floorDivide(int64_t a, int64_t b) { return (a - ((a % b) + b) % b) / b; }
 
-/// The access of a simple index, given those of the domain; nothing where two positions or two
-/// divisions meet.
+/// The access of a simple index, given the accesses of the domain. Returns nullopt if the index
+/// would add two runtime positions, or divide an access that is scaled, already divided, or at a
+/// runtime position.
 static std::optional<Access> accessOf(const SimpleIndex &index, const Box &domain, AffineExpr dim,
                                       AffineExpr &view) {
   Access access{-1, 1, 1, 0};
@@ -138,7 +139,7 @@ OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain) {
         continue;
       }
     }
-    // All of the operand's dimension, looked into by the view.
+    // Read the operand's whole dimension; the view then selects the elements.
     SmallVector<AffineExpr> local;
     for (auto [dim, access] : llvm::enumerate(domain))
       local.push_back(getAffineDimExpr(static_cast<unsigned>(dim), context) * access.scale +

@@ -1,4 +1,4 @@
-// What the host may know of a kernel: what it may overwrite, and what it costs.
+// Facts that the host needs about a kernel: which inputs it may overwrite, and its cost.
 #include "tilewright/transform/tile/EmitKernel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,7 +20,7 @@ static int64_t bytesOf(Type type) {
 
 //===- Aliases ------------------------------------------------------------===//
 
-/// Whether a load reads exactly what a store writes.
+/// Whether a load reads exactly the elements that a store writes.
 static bool sameBox(LoadOp load, StoreOp store) {
   auto unitStrides = [](std::optional<ArrayRef<int64_t>> strides) {
     return !strides || llvm::all_of(*strides, [](int64_t stride) { return stride == 1; });
@@ -31,11 +31,11 @@ static bool sameBox(LoadOp load, StoreOp store) {
          unitStrides(load.getStrides()) && unitStrides(store.getStrides());
 }
 
-/// What is written, or kept for others. Whatever else there is, a target may compute where it is
-/// read, and as often as it is read: a load then happens late.
+/// Whether every target materializes the result of `op`. A target may recompute any other op at
+/// each use, so a load may be executed as late as its last use.
 static bool isRoot(Operation *op) { return isa<StoreOp, ReduceOp, ScanOp, DotOp>(op); }
 
-/// Everything that is computed on the way to `op`.
+/// All ops that `op` transitively depends on.
 static llvm::SetVector<Operation *> ancestorsOf(Operation *op) {
   llvm::SetVector<Operation *> found;
   auto add = [&](Operation *reader) {
@@ -49,8 +49,8 @@ static llvm::SetVector<Operation *> ancestorsOf(Operation *op) {
   return found;
 }
 
-/// Whether a store needs nothing but what is loaded, each at its own element: then it stands in the
-/// same loops as any other such store of its box.
+/// Whether a store depends only on elementwise ops and loads. Targets emit all such stores of the
+/// same box in the same loop nest.
 static bool isPointwise(const llvm::SetVector<Operation *> &ancestors) {
   return llvm::all_of(ancestors, [](Operation *op) {
     if (auto view = dyn_cast<ViewOp>(op))
@@ -59,8 +59,9 @@ static bool isPointwise(const llvm::SetVector<Operation *> &ancestors) {
   });
 }
 
-/// Whether every target emits two stores of one box together: nothing between them asks for an
-/// element or a loop.
+/// Whether every target emits two stores of the same box in the same loop nest: both are pointwise,
+/// and no op of another dialect between them has a region (a loop) or reads a tile (extracts an
+/// element).
 static bool standTogether(StoreOp a, StoreOp b) {
   if (a->getBlock() != b->getBlock() || a.getTile().getType() != b.getTile().getType())
     return false;
@@ -73,8 +74,9 @@ static bool standTogether(StoreOp a, StoreOp b) {
   return isPointwise(ancestorsOf(a)) && isPointwise(ancestorsOf(b));
 }
 
-/// Whether what is loaded is used only before `store` writes, or with it at the same element.
-/// `seen` keeps what was asked already: a value may be reached in exponentially many ways.
+/// Whether every use of a loaded tile happens before `store` writes, or in its loop nest at the
+/// same element. `seen` has the values already visited, because the number of paths to a value may
+/// be exponential.
 static bool usedInTime(Value tile, StoreOp store, const llvm::SetVector<Operation *> &ancestors,
                        llvm::DenseSet<Value> &seen) {
   if (!seen.insert(tile).second)
@@ -125,7 +127,8 @@ SmallVector<std::pair<int64_t, int64_t>> findAliases(KernelOp kernel) {
 
 //===- Cost ---------------------------------------------------------------===//
 
-/// Operations of one pass through a region; a function such as exp counts for ten.
+/// The number of arithmetic operations in one execution of a region. A function such as exp counts
+/// as ten.
 static int64_t flopsOf(Region &region) {
   int64_t flops = 0;
   region.walk([&](Operation *op) {
@@ -149,7 +152,7 @@ Cost costPerPoint(KernelOp kernel) {
   auto bytes = [&](Value tile) {
     return elements(tile) * bytesOf(cast<RankedTensorType>(tile.getType()).getElementType());
   };
-  auto add = [&](Operation &op, int64_t turns) {
+  auto add = [&](Operation &op, int64_t iterations) {
     Cost cost;
     if (auto load = dyn_cast<LoadOp>(op))
       cost.bytes += bytes(load.getResult());
@@ -166,16 +169,17 @@ Cost costPerPoint(KernelOp kernel) {
     else if (auto dot = dyn_cast<DotOp>(op))
       cost.flops += 2 * elements(dot.getResult()) *
                     cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
-    total.flops += turns * cost.flops;
-    total.bytes += turns * cost.bytes;
+    total.flops += iterations * cost.flops;
+    total.bytes += iterations * cost.bytes;
   };
-  auto walk = [&](auto &self, Block &block, int64_t turns) -> void {
+  auto walk = [&](auto &self, Block &block, int64_t iterations) -> void {
     for (Operation &op : block) {
-      add(op, turns);
+      add(op, iterations);
       if (auto loop = dyn_cast<scf::ForOp>(op))
         self(self, *loop.getBody(),
-             turns * static_cast<int64_t>(
-                         loop.getStaticTripCount().value_or(llvm::APInt(64, 1)).getZExtValue()));
+             iterations *
+                 static_cast<int64_t>(
+                     loop.getStaticTripCount().value_or(llvm::APInt(64, 1)).getZExtValue()));
     }
   };
   walk(walk, kernel.getBlock(), 1);

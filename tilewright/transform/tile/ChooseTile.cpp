@@ -1,7 +1,7 @@
-// Which sizes tiles may have, and which of them are good.
+// Describes the legal tile sizes and chooses among them.
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/Tiling.h"
-#include "tilewright/transform/tile/pipeline/ReadMachine.h"
+#include "tilewright/transform/tile/pipeline/TargetMachine.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "mlir/Analysis/Presburger/PresburgerRelation.h"
@@ -18,31 +18,17 @@ using presburger::PresburgerSpace;
 
 namespace tilewright::tile {
 
-Capacities Capacities::of(Attribute target) {
-  Capacities capacities;
-  auto dictionary = dyn_cast_if_present<DictionaryAttr>(target);
-  if (!dictionary)
-    return capacities;
-  auto read = [&](StringRef name, int64_t &field) {
-    if (auto value = dictionary.getAs<IntegerAttr>(name); value && value.getInt() > 0)
-      field = value.getInt();
-  };
-  read("cores", capacities.cores);
-  read("vector_bytes", capacities.vectorBytes);
-  read("l1_bytes", capacities.l1Bytes);
-  read("min_parallel_items", capacities.minParallelItems);
-  auto kind = dictionary.getAs<StringAttr>("kind");
-  capacities.isGpu = kind && kind.getValue() == "gpu";
-  // 32 registers of each of 256 threads.
-  if (capacities.isGpu)
-    capacities.tileElements = 8192;
-  read("tile_elements", capacities.tileElements);
-  read("processors", capacities.cores);
-  capacities.machine = pipeline::readMachine(target);
-  if (auto matrix = dictionary.getAs<DictionaryAttr>("matrix"))
-    if (auto types = matrix.getAs<ArrayAttr>("types"))
-      for (StringAttr type : types.getAsRange<StringAttr>())
-        capacities.matrixTypes.insert(type.str());
+Capacities Capacities::of(exec::TargetAttr target) {
+  Capacities capacities{.cores = target.getUnits(),
+                        .minParallelItems = target.getMinParallelItems(),
+                        .isGpu = target.isGpu(),
+                        .tileElements = target.getTileElements(),
+                        .matrix = target.getMatrix(),
+                        .machine = pipeline::machineOf(target)};
+  if (exec::CpuAttr cpu = target.getCpu()) {
+    capacities.vectorBytes = cpu.getVectorBytes();
+    capacities.l1Bytes = cpu.getL1Bytes();
+  }
   return capacities;
 }
 
@@ -56,35 +42,32 @@ static bool hasDefaultPrecision(stablehlo::DotGeneralOp dot) {
 std::optional<MatrixTypes> Capacities::matrixFor(const Node &dot, const FusionGraph &graph) const {
   Type left = graph.elementType(dot.operands[0].source);
   Type right = graph.elementType(dot.operands[1].source);
-  auto isTaken = [&](Type type) {
-    std::string name;
-    llvm::raw_string_ostream(name) << type;
-    return matrixTypes.contains(name);
-  };
+  auto isTaken = [&](Type type) { return matrix && matrix.takes(type); };
   auto isEight = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
-  // f32 loses bits, which only the default precision allows.
+  // Rounding f32 to tf32 loses bits, which is allowed only for the default precision.
   if (left.isF32() && right.isF32()) {
-    if (matrixTypes.contains("tf32") && hasDefaultPrecision(cast<stablehlo::DotGeneralOp>(dot.op)))
+    if (isTaken(FloatTF32Type::get(left.getContext())) &&
+        hasDefaultPrecision(cast<stablehlo::DotGeneralOp>(dot.op)))
       return MatrixTypes{left, right, /*isTf32=*/true};
     return std::nullopt;
   }
   if (isTaken(left) && isTaken(right) && (left == right || (isEight(left) && isEight(right))))
     return MatrixTypes{left, right};
-  // Every f8 of these is an f16.
+  // f16 represents every value of these f8 types exactly.
   Type half = Float16Type::get(left.getContext());
   if (isEight(left) && isEight(right) && isTaken(half))
     return MatrixTypes{half, half};
   return std::nullopt;
 }
 
-/// The number that tiles of a dimension are multiples of.
+/// The number that tiles of this dimension must be a multiple of.
 static int64_t multipleOf(const Needs &needs, size_t dim) {
   auto found = needs.multiples.find(static_cast<int>(dim));
   return found == needs.multiples.end() ? 1 : found->second;
 }
 
-/// The legal sizes, as a set over one symbol for each dimension: all of it, or, where nothing
-/// needs that, a multiple of what divides its indices.
+/// The set of legal tile sizes, with one variable for each dimension: the whole dimension or,
+/// unless `needs` requires that, a multiple of the divisor in its indices.
 static PresburgerSet legalTiles(ArrayRef<int64_t> sizes, const Needs &needs) {
   const size_t count = sizes.size();
   const PresburgerSpace space = PresburgerSpace::getSetSpace(static_cast<unsigned>(count));
@@ -112,15 +95,16 @@ static PresburgerSet legalTiles(ArrayRef<int64_t> sizes, const Needs &needs) {
   return legal;
 }
 
-/// A tile of about `budget` out of `size`: all of it, or a multiple of `granule`, and one that
-/// divides `size` if there is one nearby, so that no tile is ragged.
+/// Picks a tile of about `budget` elements for a dimension of `size`: the whole dimension or a
+/// multiple of `granule`. Prefers a nearby tile that divides `size`, to avoid a partial tile.
 static int64_t pickTile(int64_t size, int64_t budget, int64_t granule) {
   if (budget >= size || granule >= size)
     return size;
   const int64_t base = std::max(granule, budget / granule * granule);
   if (base >= size)
     return size;
-  // Far from the budget a ragged tile is the smaller evil.
+  // Look for a divisor only within a factor of two: a tile far from the budget is worse than a
+  // partial last tile.
   int64_t best = 0;
   const int64_t first = std::max(granule, base / 2 / granule * granule);
   for (int64_t tile = first; tile <= std::min({size, base * 2, first + 4096 * granule});
@@ -132,8 +116,8 @@ static int64_t pickTile(int64_t size, int64_t budget, int64_t granule) {
   return base;
 }
 
-/// Elements along a contiguous dimension that are worth a tile of their own: eight vectors, or,
-/// where that leaves too few points, down to a cache line.
+/// The smallest useful tile along a contiguous dimension: eight vectors or, if that leaves too few
+/// points in the grid, as little as one cache line.
 static int64_t granuleOf(int64_t size, int64_t elsewhere, const Needs &needs,
                          const Capacities &capacities) {
   int64_t granule = std::max<int64_t>(1, 8 * capacities.vectorBytes / needs.elementBytes);
@@ -143,7 +127,7 @@ static int64_t granuleOf(int64_t size, int64_t elsewhere, const Needs &needs,
   return granule;
 }
 
-/// The dimensions that may be divided, and how many elements they have.
+/// The dimensions that may be tiled, and the product of their sizes.
 static std::pair<SmallVector<size_t>, int64_t> openDims(ArrayRef<int64_t> sizes,
                                                         const Needs &needs) {
   SmallVector<size_t> open;
@@ -157,7 +141,8 @@ static std::pair<SmallVector<size_t>, int64_t> openDims(ArrayRef<int64_t> sizes,
   return {open, volume};
 }
 
-/// Dimensions along which most of the memory is contiguous. Several of them: a transposition.
+/// The dimensions along which a large part of the memory accesses is contiguous. More than one
+/// means a transpose.
 static SmallVector<size_t> contiguousDims(ArrayRef<size_t> open, const Needs &needs) {
   SmallVector<size_t> inner;
   for (size_t dim : open)
@@ -167,7 +152,8 @@ static SmallVector<size_t> contiguousDims(ArrayRef<size_t> open, const Needs &ne
   return inner;
 }
 
-/// Dimensions that decide most about memory first, then from the last to the first.
+/// Orders the contiguous dimensions first, because they determine the memory traffic, and each
+/// group from the last dimension to the first.
 static SmallVector<size_t> byImportance(ArrayRef<size_t> open, ArrayRef<size_t> inner) {
   SmallVector<size_t> order(inner.rbegin(), inner.rend());
   for (size_t dim : llvm::reverse(open))
@@ -190,15 +176,16 @@ void Tiling::chooseForCpu(const Needs &needs, const Capacities &capacities) {
     if (llvm::is_contained(inner, dim)) {
       granule = granuleOf(sizes[dim], volume / sizes[dim], needs, capacities);
       if (inner.size() > 1) {
-        // A transposition: two whole cache lines are written at a time, so that the lines that
-        // are read, one for each element of these, stay until all of each is used, even where
-        // their distance is a power of two. Measured: 32x128 beats 64x64 by 1.1 to 3.5 times.
+        // A transpose: write two whole cache lines at a time. Each of their elements is read from a
+        // different cache line. So few lines stay in the cache until all their elements are used,
+        // even if their distance is a power of two. Measured: 32x128 is 1.1 to 3.5 times as fast as
+        // 64x64.
         const bool isWritten = dim + 1 == sizes.size();
         granule = std::max<int64_t>(1, std::max<int64_t>(64, capacities.vectorBytes) /
                                            needs.elementBytes);
         wanted = isWritten ? 2 * granule : 128;
       } else if (needs.hasReduction)
-        // Columns: wide ones, as long as there are enough points.
+        // A reduction over columns: use wide tiles, as long as the grid has enough points.
         wanted = std::max(budget, std::min<int64_t>(512, volume / (4 * capacities.cores)));
     }
     tiles[dim] = pickTile(sizes[dim], wanted, std::lcm(granule, multipleOf(needs, dim)));
@@ -206,8 +193,8 @@ void Tiling::chooseForCpu(const Needs &needs, const Capacities &capacities) {
   }
 }
 
-/// The tile of a dimension of a GPU's block: all of it, or a power of two times what it must be a
-/// multiple of, at most `wanted` if it can be.
+/// The tile of a dimension for a GPU block: the whole dimension, or `multiple` times a power of two
+/// that is at most `wanted` (but at least `multiple`).
 static int64_t blockTile(int64_t size, int64_t wanted, int64_t multiple) {
   if (size <= std::max(wanted, multiple))
     return size;
@@ -217,24 +204,24 @@ static int64_t blockTile(int64_t size, int64_t wanted, int64_t multiple) {
   return std::min(tile, size);
 }
 
-/// A tile along the rows or columns of a product: as matrix instructions take it, so possibly more
-/// than there is.
+/// The tile along the rows or columns of a matmul. Matrix instructions have fixed sizes, so the
+/// tile may be larger than the dimension.
 static int64_t productTile(int64_t size, int64_t wanted) {
   return std::min(
       wanted,
       std::max<int64_t>(16, static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(size)))));
 }
 
-/// The best of the tiles that can be built, where a plan says what each costs.
+/// Chooses the feasible tile with the lowest cost in the cost model of the pipeline planner.
 bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int row, int column,
                           int64_t blocks) {
   if (!needs.product || !capacities.machine)
     return false;
-  // Without a copy engine for its operands a kernel keeps them in registers, as instructions of
-  // warps do; tf32 is theirs on every chip, and so is everything where `tile-pipeline` makes no
-  // roles yet (tcgen05).
+  // If the copy engine cannot load the operands, the kernel keeps them in registers and uses
+  // warp-level instructions (mma.sync). These also multiply tf32 on every chip, and all types on
+  // chips for which `tile-pipeline` does not build warp-specialized kernels yet (tcgen05).
   const bool ofWarps =
-      needs.product->types.isTf32 || capacities.machine->matrixUnit != pipeline::MatrixUnit::wgmma;
+      needs.product->types.isTf32 || capacities.machine->matrixUnit != exec::MatrixUnit::wgmma;
   if (!ofWarps && !needs.product->canCopy)
     return false;
   const pipeline::Machine machine =
@@ -254,19 +241,19 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
               : types.left.isBF16()     ? "bf16"
               : types.left.isF16()      ? "f16"
                                         : "";
-  // What is computed on its way is the instruction's left side: on the right, the product is
-  // transposed.
-  const bool isSwapped = !ofWarps && needs.product->rightComputed;
+  // Only the left operand of the instruction can be in registers, where a prologue leaves its
+  // result. If the right operand has the prologue, the product is computed transposed.
+  const bool isSwapped = !ofWarps && needs.product->rightHasPrologue;
   if (isSwapped) {
     std::swap(gemm.m, gemm.n);
     std::swap(gemm.lhsBits, gemm.rhsBits);
     std::swap(row, column);
   }
-  if (!ofWarps && (needs.product->leftComputed || needs.product->rightComputed)) {
-    gemm.lhsBits = needs.product->computedBits;
+  if (!ofWarps && (needs.product->leftHasPrologue || needs.product->rightHasPrologue)) {
+    gemm.lhsBits = needs.product->prologueBits;
     gemm.lhsInRegisters = true;
   }
-  // The copy engine brings lines along N; threads bring what there is.
+  // The copy engine needs full 128-byte lines along N; threads can copy partial lines.
   if (needs.product->columnsInner && !ofWarps)
     gemm.columnStep = 1024 / gemm.rhsBits;
   const std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, machine);
@@ -278,7 +265,7 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
 }
 
 void Tiling::chooseForProduct(const Needs &needs, const Capacities &capacities) {
-  // The last dimension of rows and of columns are a tile's, all others are of the grid.
+  // Tile the last row dimension and the last column dimension; all others become grid dimensions.
   int row = -1, column = -1;
   int64_t blocks = 1;
   for (int dim = 0; dim < static_cast<int>(sizes.size()); ++dim) {
@@ -297,7 +284,7 @@ void Tiling::chooseForProduct(const Needs &needs, const Capacities &capacities) 
   const int64_t largest = needs.product ? 128 : 16;
   int64_t rows = row < 0 ? 1 : productTile(sizes[static_cast<size_t>(row)], largest);
   int64_t columns = column < 0 ? 1 : productTile(sizes[static_cast<size_t>(column)], largest);
-  // Every processor has a block before blocks are large.
+  // Shrink the tiles until every multiprocessor has a block.
   while (blocks / (rows * columns) < capacities.cores && std::max(rows, columns) > 64)
     (rows > columns ? rows : columns) /= 2;
   if (row >= 0)
@@ -312,8 +299,8 @@ void Tiling::chooseForGpu(const Needs &needs, const Capacities &capacities) {
   const auto [open, volume] = openDims(sizes, needs);
   if (volume <= 1)
     return;
-  // A block of 128 threads has four vectors of 16 bytes in each, unless that leaves processors
-  // without a block.
+  // In a block of 128 threads, each thread gets four vectors of 16 bytes, or fewer if some
+  // multiprocessors would not get a block otherwise.
   const int64_t perIndex = std::max<int64_t>(1, needs.elements / volume);
   int64_t elements = 128 * 64 / std::max<int64_t>(needs.elementBytes, 2);
   while (elements > 256 && needs.elements / elements < 2 * capacities.cores)
@@ -323,7 +310,7 @@ void Tiling::chooseForGpu(const Needs &needs, const Capacities &capacities) {
   for (size_t dim : byImportance(open, inner)) {
     int64_t wanted = budget;
     if (llvm::is_contained(inner, dim)) {
-      // Whole lines of 128 bytes, in both directions of a transposition.
+      // Use whole lines of 128 bytes, for both dimensions of a transpose.
       const int64_t line = std::max<int64_t>(16, 128 / needs.elementBytes);
       if (inner.size() > 1)
         wanted = line;
@@ -344,12 +331,12 @@ bool Tiling::choose(const Needs &needs, const Capacities &capacities, std::strin
     chooseForGpu(needs, capacities);
   else
     chooseForCpu(needs, capacities);
-  // A tile that is larger than all there is stands for all there is.
+  // A tile larger than its dimension counts as the whole dimension.
   SmallVector<int64_t> inside;
   for (auto [tile, size] : llvm::zip_equal(tiles, sizes))
     inside.push_back(std::min(tile, std::max<int64_t>(size, 1)));
   if (!legalTiles(sizes, needs).containsPoint(presburger::getDynamicAPIntVec(inside))) {
-    reason = "no sizes of tiles are legal";
+    reason = "no tile sizes are legal";
     return false;
   }
   return true;

@@ -29,7 +29,7 @@ bool Dimensions::unify(Id a, Id b) {
   } else if (factors[a].parts.empty()) {
     std::swap(a, b);
   }
-  // Now b is a leaf, or both are split alike.
+  // Now b is a leaf, or both are split into the same factors.
   if (factors[b].pinned && !factors[a].parts.empty())
     return false;
   factors[a].pinned |= factors[b].pinned;
@@ -56,6 +56,9 @@ bool Dimensions::unifyLists(llvm::ArrayRef<Id> a, llvm::ArrayRef<Id> b) {
     }
     auto &larger = sizeOf(left.back()) > sizeOf(right.back()) ? left : right;
     const int64_t minor = sizeOf((&larger == &left ? right : left).back());
+    // Dimensions of an empty tensor have no common factorization.
+    if (minor == 0)
+      return false;
     const Id id = find(larger.back());
     if (factors[id].parts.empty()) {
       if (factors[id].pinned || factors[id].size % minor != 0)

@@ -1,5 +1,5 @@
-// Dimensions: one system of factors for all tensors of a fusion, in which most reshapes
-// are nothing.
+// Dimensions: a common factorization of the dimensions of all tensors of a fusion, under which most
+// reshapes are no-ops.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_DIMENSIONS_H
 #define TILEWRIGHT_TRANSFORM_TILE_DIMENSIONS_H
 
@@ -11,25 +11,25 @@
 
 namespace tilewright::tile {
 
-/// Dimensions of tensors as variables, which are made equal or split until a reshape
-/// relates whole factors to whole factors:
+/// The dimensions of tensors as variables, which are unified or split into factors until a reshape
+/// maps whole factors to whole factors:
 ///
 ///   %r = reshape %x : tensor<6x4> -> tensor<24>     24 becomes 6 x 4
 ///
-/// Splitting and equality are advice, not truth: they only say in which coordinates to look.
-/// Whether an op is simple there is found out from its indexing relation.
+/// The factorization is a heuristic that only chooses the coordinates. Whether an op is simple in
+/// these coordinates follows from its indexing relation.
 class Dimensions {
 public:
   using Id = unsigned;
 
   Id add(int64_t size);
 
-  /// The two dimensions are to be split alike; their sizes are equal. Refused (false)
-  /// where one of them cannot follow the other.
+  /// Requires that two dimensions of equal size have the same factorization. Returns false if that
+  /// is impossible.
   bool unify(Id a, Id b);
-  /// The same for lists whose sizes have equal products.
+  /// The same for two lists of dimensions whose sizes have the same product.
   bool unifyLists(llvm::ArrayRef<Id> a, llvm::ArrayRef<Id> b);
-  /// The dimension must not be split: an op shifts, cuts or turns it around.
+  /// Forbids splitting the dimension, because an op shifts, slices or reverses it.
   void pin(Id id) { factors[find(id)].pinned = true; }
 
   /// The factors larger than 1 that the dimension consists of, from major to minor.

@@ -18,6 +18,12 @@ static std::vector<int64_t> leafSizes(Dimensions &dimensions, Dimensions::Id id)
   return sizes;
 }
 
+TEST(Dimensions, AReshapeOfNothingSaysNothingAboutSizes) {
+  Dimensions dimensions;
+  auto a = dimensions.add(0), b = dimensions.add(4), c = dimensions.add(3), d = dimensions.add(0);
+  EXPECT_FALSE(dimensions.unifyLists({a, b}, {c, d}));
+}
+
 TEST(Dimensions, AReshapeSplitsBothSidesIntoCommonFactors) {
   Dimensions dimensions;
   auto a = dimensions.add(6), b = dimensions.add(4), c = dimensions.add(3), d = dimensions.add(8);

@@ -1,17 +1,17 @@
-// Every elementwise op, for every element type, at the numbers where it has something to say.
+// Tests every elementwise op for every element type at edge values.
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/tile/TestPrograms.h"
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tilewright::tile {
 
-/// A module whose @main is a fusion of one op. `predicate` is the type of operand 0 if it is
-/// another.
+/// A module whose @main is a fusion of one op. `predicate` is the type of operand 0 if it differs.
 static std::string oneOp(const std::string &op, const std::string &attributes,
                          const std::string &from, const std::string &to, int arity,
                          const std::string &predicate = "") {
@@ -42,14 +42,29 @@ static const std::vector<std::string> &allTypes() {
   return types;
 }
 
-/// Compares and counts; what has no meaning before is passed over.
-static void checkOp(const std::string &text, int &checked) {
+/// Compares one op and counts it. Skips programs that are invalid or that the reference interpreter
+/// rejects, and records refusals.
+static void checkSize(const std::string &text, int &checked, std::set<std::string> *refused) {
   const std::string difference = compareWithTiled(text, 0, /*edges=*/true);
   if (difference == "does not parse" || difference.starts_with("before: "))
     return;
+  if (refused && difference.starts_with("refused: ")) {
+    refused->insert(difference.substr(9));
+    return;
+  }
   ++checked;
   if (!difference.empty())
     ADD_FAILURE() << difference << "\n" << text;
+}
+
+/// Checks an op on 961 elements, where kernels mask the last tile, and on 1024, where they do not:
+/// LLVM folds only unmasked code into PTX's clamping shifts.
+static void checkOp(const std::string &text, int &checked, std::set<std::string> *refused) {
+  checkSize(text, checked, refused);
+  std::string unmasked = text;
+  for (size_t at = 0; (at = unmasked.find("<961x", at)) != std::string::npos;)
+    unmasked.replace(at, 5, "<1024x");
+  checkSize(unmasked, checked, refused);
 }
 
 TEST(TileFusions, EveryElementwiseOpKeepsItsMeaningOnEveryType) {
@@ -94,18 +109,19 @@ TEST(TileFusions, EveryElementwiseOpKeepsItsMeaningOnEveryType) {
                                                         {"xor", 2},
                                                         {"clamp", 3}};
   int checked = 0;
+  std::set<std::string> refused;
   for (const auto &[op, arity] : ops)
     for (const std::string &type : allTypes()) {
       std::string to = type;
       if ((op == "abs" || op == "real" || op == "imag") && type[0] == 'c')
         to = type.substr(8, 3);
-      checkOp(oneOp(op, "", type, to, arity), checked);
+      checkOp(oneOp(op, "", type, to, arity), checked, &refused);
     }
   for (const std::string &type : allTypes()) {
-    checkOp(oneOp("is_finite", "", type, "i1", 1), checked);
-    checkOp(oneOp("select", "", type, type, 3, "i1"), checked);
+    checkOp(oneOp("is_finite", "", type, "i1", 1), checked, &refused);
+    checkOp(oneOp("select", "", type, type, 3, "i1"), checked, &refused);
     if (type == "f32" || type == "f64")
-      checkOp(oneOp("complex", "", type, concat("complex<", type, ">"), 2), checked);
+      checkOp(oneOp("complex", "", type, concat("complex<", type, ">"), 2), checked, &refused);
     for (const char *direction : {"EQ", "NE", "GE", "GT", "LE", "LT"})
       for (const char *kind : {"", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}) {
         const bool integer = type[0] == 'i' || type[0] == 'u';
@@ -115,10 +131,12 @@ TEST(TileFusions, EveryElementwiseOpKeepsItsMeaningOnEveryType) {
             concat("<{comparison_direction = #stablehlo<comparison_direction ", direction, ">");
         if (*kind)
           attributes += concat(", compare_type = #stablehlo<comparison_type ", kind, ">");
-        checkOp(oneOp("compare", attributes + "}>", type, "i1", 2), checked);
+        checkOp(oneOp("compare", attributes + "}>", type, "i1", 2), checked, &refused);
       }
   }
-  EXPECT_GT(checked, 400);
+  EXPECT_GT(checked, 2 * 400);
+  // If a refusal no longer happens, remove it from this list and from the documentation.
+  EXPECT_EQ(refused, std::set<std::string>(knownRefusals().begin(), knownRefusals().end()));
 }
 
 TEST(TileFusions, BitsAndPrecisionKeepTheirMeaning) {
@@ -131,7 +149,7 @@ TEST(TileFusions, BitsAndPrecisionKeepTheirMeaning) {
                                                                                  {"f8E5M2", "i8"},
                                                                                  {"ui8", "i8"},
                                                                                  {"i64", "f64"}})
-    checkOp(oneOp("bitcast_convert", "", from, to, 1), checked);
+    checkOp(oneOp("bitcast_convert", "", from, to, 1), checked, nullptr);
   for (const std::string type : {"f16", "bf16", "f32", "f64"})
     for (const auto &[exponent, mantissa] :
          std::vector<std::pair<int, int>>{{8, 7}, {5, 10}, {4, 3}, {11, 52}, {2, 1}, {8, 23}})
@@ -139,16 +157,16 @@ TEST(TileFusions, BitsAndPrecisionKeepTheirMeaning) {
                     concat("<{exponent_bits = ", exponent, " : i32, mantissa_bits = ", mantissa,
                            " : i32}>"),
                     type, type, 1),
-              checked);
-  EXPECT_EQ(checked, 8 + 24);
+              checked, nullptr);
+  EXPECT_EQ(checked, 2 * (8 + 24));
 }
 
 TEST(TileFusions, EveryConversionKeepsItsMeaning) {
   int checked = 0;
   for (const std::string &from : allTypes())
     for (const std::string &to : allTypes())
-      checkOp(oneOp("convert", "", from, to, 1), checked);
-  EXPECT_EQ(checked, 23 * 23);
+      checkOp(oneOp("convert", "", from, to, 1), checked, nullptr);
+  EXPECT_EQ(checked, 2 * 23 * 23);
 }
 
 } // namespace tilewright::tile

@@ -1,4 +1,4 @@
-// The kernel's frame, its tiles and its maps.
+// Emits the kernel op, its tiles and its maps.
 #include "tilewright/transform/tile/EmitKernel.h"
 
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
@@ -23,7 +23,8 @@ Value KernelEmitter::offset(const Access &access) {
   Value &value = offsets[access];
   if (value)
     return value;
-  // What a loop counts is known at the top of its body.
+  // Emit an offset that depends on a loop at the top of the loop's body, where the induction
+  // variable is available.
   OpBuilder top = this->top;
   if (tiling.isLoop(access))
     for (Scope &scope : scopes)
@@ -151,7 +152,7 @@ Value KernelEmitter::emitValue(ValueRef value, const Box &box) {
     results.push_back(splat(tileType(box, node.elementTypes[0]), constant));
   else
     results = emitNode(node, value.node, box);
-  // The map may have grown meanwhile, but its nodes stay where they are.
+  // emitNode() may have inserted into the map, but std::map keeps references valid.
   found->second = std::move(results);
   return found->second[value.result];
 }
@@ -272,12 +273,12 @@ KernelOp KernelEmitter::emit(StringRef name, SmallVectorImpl<int> &inputs) {
     coordinates[static_cast<size_t>(dim)] = block->getArgument(static_cast<unsigned>(i));
   for (auto [i, number] : llvm::enumerate(inputNodes))
     memrefs[number] = block->getArgument(static_cast<unsigned>(grid.size() + i));
-  // Offsets stand before everything, in front of a marker that goes away.
+  // Emit offsets before everything else, in front of a marker op that is erased at the end.
   builder.setInsertionPoint(end);
   Operation *marker = YieldOp::create(builder, loc);
   top = OpBuilder(marker);
   builder.setInsertionPoint(end);
-  // Outputs by the loops that they are written in; without loops first.
+  // Group the outputs by the loops that store them; outputs without a loop come first.
   std::map<SmallVector<int>, SmallVector<std::pair<unsigned, Box>>> stores;
   for (auto [i, output] : llvm::enumerate(graph.outputs)) {
     Box box = tiling.outputs[i];
@@ -289,7 +290,7 @@ KernelOp KernelEmitter::emit(StringRef name, SmallVectorImpl<int> &inputs) {
       if (auto loop = tiling.storeLoops.find(access.main); loop != tiling.storeLoops.end())
         loops.push_back(access.main = loop->second);
       else if (tiling.tiles[main] == tiling.sizes[main])
-        // A dimension in one piece is the same as one that a reduction takes whole.
+        // Represent a dimension with a single tile like one that a reduction reads entirely.
         access = Access{-1, tiling.sizes[main]};
     }
     llvm::sort(loops);

@@ -1,4 +1,4 @@
-// From a tiled graph to a tile.kernel.
+// Builds a tile.kernel from a tiled graph.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_EMITKERNEL_H
 #define TILEWRIGHT_TRANSFORM_TILE_EMITKERNEL_H
 
@@ -9,23 +9,23 @@
 
 namespace tilewright::tile {
 
-/// Builds the kernel at the builder's place. `inputs` gets the number of the fusion's
-/// input for each input of the kernel; one may come twice, in two shapes.
+/// Builds the kernel at the builder's insertion point. `inputs` receives the number of the fusion's
+/// input for each input of the kernel; a fusion input may appear twice, with two shapes.
 KernelOp emitKernel(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                     const FusionGraph &graph, const Tiling &tiling, const Capacities &capacities,
                     llvm::SmallVectorImpl<int> &inputs);
 
-/// Puts chains of tile.map into one, where nobody else sees what is between.
+/// Merges chains of tile.map whose intermediate results have no other use.
 void mergeMaps(KernelOp kernel);
 
-/// Pairs (output, input) such that the output may be written over the input: whatever a
-/// point reads of it, it reads at the elements that it then writes, in time. Relies on targets
-/// to run reductions and stores in the order of their dependence, and stores of one shape that
-/// depend on equally many together, reading each loaded element once.
+/// Pairs (output, input) such that the kernel may write the output over the input. This is legal if
+/// each point of the grid reads only those elements of the input that it later overwrites. Targets
+/// must execute reductions and stores in dependence order, emit stores of the same box that depend
+/// only on elementwise ops in the same loop nest, and read each loaded element once.
 llvm::SmallVector<std::pair<int64_t, int64_t>> findAliases(KernelOp kernel);
 
-/// What one point costs, loops counted as often as they turn: arithmetic operations, and bytes read
-/// and written.
+/// The cost of one point of the grid, with loop bodies multiplied by their trip counts: arithmetic
+/// operations, and bytes read and written.
 struct Cost {
   int64_t flops = 0;
   int64_t bytes = 0;

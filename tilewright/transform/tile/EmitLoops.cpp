@@ -1,4 +1,4 @@
-// Loops through tiles that are too long to be held at once.
+// Emits loops over tiles that are too large to be held at once.
 #include "tilewright/transform/tile/KernelEmitter.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -24,11 +24,11 @@ void KernelEmitter::hoist(size_t depth) {
       return builder.setInsertionPoint(scope.op);
 }
 
-int64_t KernelEmitter::turnsOf(ArrayRef<int> loops) const {
-  int64_t turns = 1;
+int64_t KernelEmitter::tripCount(ArrayRef<int> loops) const {
+  int64_t iterations = 1;
   for (int loop : loops)
-    turns *= tiling.points(loop);
-  return turns;
+    iterations *= tiling.points(loop);
+  return iterations;
 }
 
 SmallVector<int> KernelEmitter::loopsOf(const Node &node, unsigned number) const {
@@ -53,30 +53,31 @@ void KernelEmitter::close(Scope &&scope) {
     scope.top->erase();
 }
 
-SmallVector<Value> KernelEmitter::firstTurn(ArrayRef<int> loops, ValueRange carried, Turn turn) {
+SmallVector<Value> KernelEmitter::peelFirst(ArrayRef<int> loops, ValueRange carried,
+                                            EmitIteration emitIteration) {
   scopes.push_back({SmallVector<int>(loops)});
-  // Without a coordinate an offset is a constant.
-  SmallVector<Value> results = turn(carried);
+  // The loop dimensions have no coordinate here, so offsets along them are constants.
+  SmallVector<Value> results = emitIteration(carried);
   close(scopes.pop_back_val());
   return results;
 }
 
 SmallVector<Value> KernelEmitter::loop(ArrayRef<int> loops, int64_t first, ValueRange carried,
-                                       Turn turn) {
-  const int64_t turns = turnsOf(loops);
-  if (first >= turns)
+                                       EmitIteration emitIteration) {
+  const int64_t iterations = tripCount(loops);
+  if (first >= iterations)
     return SmallVector<Value>(carried);
-  if (turns == 1)
-    return firstTurn(loops, carried, turn);
-  auto op = scf::ForOp::create(builder, loc, index(first), index(turns), index(1), carried);
+  if (iterations == 1)
+    return peelFirst(loops, carried, emitIteration);
+  auto op = scf::ForOp::create(builder, loc, index(first), index(iterations), index(1), carried);
   OpBuilder::InsertionGuard guard(builder);
   Block *body = op.getBody();
-  // Without carried tiles the op has its end already.
+  // scf.for without iter_args already has a terminator.
   if (!body->empty())
     body->back().erase();
   builder.setInsertionPointToEnd(body);
-  // One counter for all, the last dimension the fastest.
-  int64_t stride = turns;
+  // All dimensions share one induction variable; the last dimension varies fastest.
+  int64_t stride = iterations;
   for (int loop : loops) {
     const int64_t points = tiling.points(loop);
     stride /= points;
@@ -91,16 +92,17 @@ SmallVector<Value> KernelEmitter::loop(ArrayRef<int> loops, int64_t first, Value
   }
   Operation *top = arith::ConstantIndexOp::create(builder, loc, 0);
   scopes.push_back({SmallVector<int>(loops), op, top});
-  SmallVector<Value> results = turn(op.getRegionIterArgs());
+  SmallVector<Value> results = emitIteration(op.getRegionIterArgs());
   scf::YieldOp::create(builder, loc, results);
   close(scopes.pop_back_val());
   return SmallVector<Value>(op.getResults());
 }
 
-SmallVector<KernelEmitter::Leaving> KernelEmitter::leavingTurns(const Box &box, ArrayRef<int> loops,
-                                                                ArrayRef<int64_t> dims,
-                                                                ArrayRef<int64_t> shape) {
-  SmallVector<Leaving> leaving;
+SmallVector<KernelEmitter::PartialLoop> KernelEmitter::partialLoops(const Box &box,
+                                                                    ArrayRef<int> loops,
+                                                                    ArrayRef<int64_t> dims,
+                                                                    ArrayRef<int64_t> shape) {
+  SmallVector<PartialLoop> partial;
   for (auto [access, dim] : llvm::zip_equal(box, dims)) {
     if (!llvm::is_contained(loops, access.main))
       continue;
@@ -108,15 +110,16 @@ SmallVector<KernelEmitter::Leaving> KernelEmitter::leavingTurns(const Box &box, 
     if (tiling.sizes[main] % tiling.tiles[main] == 0)
       continue;
     auto type = RankedTensorType::get(shape, builder.getIndexType());
-    leaving.push_back(
+    partial.push_back(
         {IotaOp::create(builder, loc, type, offset(access), dim, 1), tiling.sizes[main]});
   }
-  return leaving;
+  return partial;
 }
 
-Value KernelEmitter::allInside(OpBuilder &region, ArrayRef<Leaving> leaving, ValueRange indices) {
+Value KernelEmitter::allInside(OpBuilder &region, ArrayRef<PartialLoop> partial,
+                               ValueRange indices) {
   Value all;
-  for (auto [index, bound] : llvm::zip_equal(indices, leaving)) {
+  for (auto [index, bound] : llvm::zip_equal(indices, partial)) {
     Value size = arith::ConstantIndexOp::create(region, loc, bound.size);
     Value fits = arith::CmpIOp::create(region, loc, arith::CmpIPredicate::ult, index, size);
     all = all ? Value(arith::AndIOp::create(region, loc, all, fits)) : fits;

@@ -1,4 +1,4 @@
-// Padding and concatenation: elements that come from here or from there.
+// Padding and concatenation: the index decides which operand an element comes from.
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/KernelEmitter.h"
 
@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace tilewright::tile {
 
-/// The access of an index that is simple on the domain.
+/// The access of an index expression that depends on at most one dimension.
 static Access accessOf(AffineExpr expr, const Box &domain) {
   Edge edge;
   edge.index.push_back(expr);
@@ -40,7 +40,8 @@ SmallVector<std::pair<Value, Bound>> KernelEmitter::leaving(const Edge &edge, co
     auto type = RankedTensorType::get(shape, builder.getIndexType());
     const bool isKnown = !access.follows() && access.position < 0;
     if (shape.empty() || (isKnown && access.size == 1)) {
-      // One index for all. What only the run knows comes from a dimension, so the shape has one.
+      // All elements have the same index. A runtime position always belongs to a dimension, so the
+      // index of a tile of rank 0 is constant.
       auto op = MapOp::create(builder, loc, TypeRange(type), ValueRange());
       OpBuilder::InsertionGuard guard(builder);
       builder.createBlock(&op.getBody());
@@ -69,7 +70,7 @@ Value KernelEmitter::chooseInside(const Edge &edge, const Box &domain, RankedTen
     Value all;
     for (auto [at, leaving] : llvm::zip_equal(values.drop_front(2), indices)) {
       const Bound &bound = leaving.second;
-      // As an unsigned number a negative index is too large as well.
+      // The unsigned comparison also rejects negative indices.
       Value size = arith::ConstantIndexOp::create(region, loc, bound.size);
       Value fits = arith::CmpIOp::create(region, loc, arith::CmpIPredicate::ult, at, size);
       if (bound.step != 1) {
@@ -101,7 +102,7 @@ Value KernelEmitter::emitConcatenate(const Node &node, const Box &box) {
     if (graph.isEmpty(edge.source))
       continue;
     if (!rest.tile && !rest.constant)
-      rest = operand(edge, box); // whatever no other piece has
+      rest = operand(edge, box); // the operand for the remaining elements
     else
       rest = {chooseInside(edge, box, type, rest), {}};
   }
@@ -113,7 +114,7 @@ Value KernelEmitter::emitGather(const Node &node, const Box &box) {
   const Node &memory = graph.node(table.source);
   RankedTensorType type = tileType(box, node.elementTypes[0]);
   RankedTensorType indexType = type.clone(builder.getIndexType());
-  // An index that is moved into [0, size), as an element of a map.
+  // Clamps an index to [0, size), inside a map's region.
   auto inside = [&](OpBuilder &region, Value at, int64_t size, bool isUnsigned) -> Value {
     Value last =
         arith::ConstantOp::create(region, loc, region.getIntegerAttr(at.getType(), size - 1));

@@ -1,4 +1,4 @@
-// Reductions and products.
+// Reductions and matmuls.
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/KernelEmitter.h"
 
@@ -26,7 +26,7 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, unsigned number, 
   SmallVector<Value> inits;
   SmallVector<Type> types, bodyTypes;
   if (graph.isEmpty(node.operands[0].source)) {
-    // Without elements the init is the result.
+    // The reduction of an empty tensor is its initial value.
     SmallVector<Value> results;
     for (size_t i = 0; i < count; ++i)
       results.push_back(view(emitValue(node.operands[count + i].source, {}), {},
@@ -35,7 +35,7 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, unsigned number, 
   }
   for (size_t i = 0; i < count; ++i) {
     types.push_back(tileType(box, node.elementTypes[i]));
-    // Inputs and inits may be narrower than what the body computes in.
+    // Inputs and initial values may be narrower than the type that the body computes in.
     bodyTypes.push_back(
         cast<RankedTensorType>(op.getBody().front().getArgument(i).getType()).getElementType());
     const ValueRef init = node.operands[count + i].source;
@@ -43,7 +43,8 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, unsigned number, 
                                              scalar(init)));
   }
 
-  // As it lies in memory where kept dimensions keep their order, else rearranged.
+  // If the kept dimensions are in order, reduce the operand in its memory order; otherwise
+  // transpose it.
   const Edge &first = node.operands[0];
   SmallVector<int64_t> reduced, places(domain.size());
   unsigned kept = 0;
@@ -65,7 +66,7 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, unsigned number, 
         reduced.push_back(static_cast<int64_t>(dim));
     }
   }
-  auto inputsOfTurn = [&] {
+  auto iterationInputs = [&] {
     SmallVector<Value> inputs;
     for (size_t i = 0; i < count; ++i) {
       const Edge &edge = node.operands[i];
@@ -83,20 +84,20 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, unsigned number, 
     return inputs;
   };
   auto combineElements = [&](OpBuilder &region, ValueRange elements) {
-    // canTile() has looked at every op of the body.
+    // canTile() has checked every op of the body.
     return *elements::emitRegion(region, op.getBody(), elements);
   };
 
-  // A tile of what is combined so far, element by element; the first turn has nothing to combine
-  // with, because an init may enter only once.
+  // A tile of partial results, combined element by element. Peel the first iteration, because the
+  // initial value may be combined only once, in the reduction after the loop.
   const SmallVector<int> loops = loopsOf(node, number);
-  SmallVector<Value> tiles = firstTurn(loops, {}, [&](ValueRange) { return inputsOfTurn(); });
+  SmallVector<Value> tiles = peelFirst(loops, {}, [&](ValueRange) { return iterationInputs(); });
   tiles = loop(loops, 1, tiles, [&](ValueRange sums) {
     SmallVector<Value> operands(sums);
-    llvm::append_range(operands, inputsOfTurn());
-    const SmallVector<Leaving> leaving = leavingTurns(
+    llvm::append_range(operands, iterationInputs());
+    const SmallVector<PartialLoop> partial = partialLoops(
         domain, loops, places, cast<RankedTensorType>(operands.front().getType()).getShape());
-    for (const Leaving &index : leaving)
+    for (const PartialLoop &index : partial)
       operands.push_back(index.index);
     auto map = MapOp::create(builder, loc, sums.getTypes(), operands);
     OpBuilder::InsertionGuard guard(builder);
@@ -105,7 +106,7 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, unsigned number, 
       block->addArgument(cast<RankedTensorType>(tile.getType()).getElementType(), loc);
     ValueRange elements = block->getArguments();
     SmallVector<Value> combined = combineElements(builder, elements.take_front(2 * count));
-    if (Value inside = allInside(builder, leaving, elements.drop_front(2 * count)))
+    if (Value inside = allInside(builder, partial, elements.drop_front(2 * count)))
       for (size_t i = 0; i < count; ++i)
         combined[i] = arith::SelectOp::create(builder, loc, inside, combined[i], elements[i]);
     YieldOp::create(builder, loc, combined);
@@ -123,7 +124,7 @@ SmallVector<Value> KernelEmitter::emitReduce(const Node &node, unsigned number, 
   return SmallVector<Value>(reduce.getResults());
 }
 
-/// The index of dimension `position` of several with `sizes`, in row-major order, from `flat`.
+/// The index along dimension `position` of the row-major index `flat` into a shape of `sizes`.
 static AffineExpr component(AffineExpr flat, ArrayRef<int64_t> sizes, size_t position) {
   int64_t stride = 1;
   for (int64_t size : sizes.drop_front(position + 1))
@@ -132,7 +133,7 @@ static AffineExpr component(AffineExpr flat, ArrayRef<int64_t> sizes, size_t pos
   return position == 0 ? index : index % sizes[position];
 }
 
-/// a + b or a * b of one element type.
+/// a + b or a * b of two values of the same element type.
 static Value combine(OpBuilder &builder, Location loc, bool isSum, Value a, Value b) {
   Type type = a.getType();
   if (isa<FloatType>(type))
@@ -145,7 +146,8 @@ static Value combine(OpBuilder &builder, Location loc, bool isSum, Value a, Valu
                : Value(arith::MulIOp::create(builder, loc, a, b));
 }
 
-/// Sums of products without a matrix instruction: every product of the tile is an element.
+/// Multiplies without a matrix instruction: a map computes all products as a tile (batch…, rows,
+/// columns, depth), and a reduction sums along the depth.
 Value KernelEmitter::multiply(Value left, Value right, Value sums) {
   auto sumType = cast<RankedTensorType>(sums.getType());
   Type sum = sumType.getElementType();
@@ -188,7 +190,8 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
   const Box domain = tiling.domainBox(node, number, box);
   const Edge &lhs = node.operands[0], &rhs = node.operands[1];
   const SmallVector<int> loops = loopsOf(node, number);
-  // The roles of the domain's dimensions; each role but the batch becomes one dimension.
+  // The domain dimensions by role. The rows, columns and contraction dimensions are each flattened
+  // into one dimension; batch dimensions are kept.
   struct Role {
     SmallVector<size_t> dims;
     SmallVector<int64_t> sizes;
@@ -205,11 +208,11 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
 
   const std::optional<MatrixTypes> matrix = capacities.matrixFor(node, graph);
   Type result = node.elementTypes[0];
-  // Reals are summed in f32 at least, and by matrix instructions integers in 32 bits.
+  // Accumulate floats in at least f32. Matrix instructions accumulate integers in 32 bits.
   Type sum = isa<FloatType>(result) && !result.isF64() ? Type(builder.getF32Type()) : result;
   if (matrix && isa<IntegerType>(result))
     sum = builder.getI32Type();
-  // The last turn may leave the depth: there both sides are zero.
+  // The last iteration may exceed the contraction dimension; the operands are zero there.
   const bool leavesDepth = llvm::any_of(loops, [&](int loop) {
     return tiling.sizes[static_cast<size_t>(loop)] % tiling.tiles[static_cast<size_t>(loop)] != 0;
   });
@@ -229,7 +232,7 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
     SmallVector<int64_t> shape = batch.sizes;
     shape.push_back(first.size);
     shape.push_back(second.size);
-    // The domain's dimensions in terms of those of the matrix.
+    // Express the domain's dimensions in terms of the matrix's dimensions.
     SmallVector<AffineExpr> local(domain.size(), getAffineConstantExpr(0, context));
     for (auto [i, dim] : llvm::enumerate(batch.dims))
       local[dim] = getAffineDimExpr(static_cast<unsigned>(i), context);
@@ -247,13 +250,13 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
       return tile;
     const auto at = static_cast<int64_t>(batch.dims.size() + (&first == &depth ? 0 : 1));
     const SmallVector<int64_t> places(domain.size(), at);
-    const SmallVector<Leaving> leaving = leavingTurns(domain, loops, places, shape);
+    const SmallVector<PartialLoop> partial = partialLoops(domain, loops, places, shape);
     SmallVector<Operand> operands = {{tile, {}}};
-    for (const Leaving &index : leaving)
+    for (const PartialLoop &index : partial)
       operands.push_back({index.index, {}});
     auto type = cast<RankedTensorType>(tile.getType());
     return map(type, operands, [&](OpBuilder &inside, ValueRange v) -> Value {
-      return arith::SelectOp::create(inside, loc, allInside(inside, leaving, v.drop_front()), v[0],
+      return arith::SelectOp::create(inside, loc, allInside(inside, partial, v.drop_front()), v[0],
                                      zero(inside, type.getElementType()));
     });
   };
@@ -275,7 +278,7 @@ Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) 
   })[0];
   product = convertTile(product, sum, result);
 
-  // Back to the dimensions of the result.
+  // View the flattened rows and columns as the dimensions of the result.
   SmallVector<AffineExpr> exprs;
   for (size_t dim : batch.dims)
     exprs.push_back(getAffineDimExpr(static_cast<unsigned>(dim), context));

@@ -37,7 +37,7 @@ public:
         return fail("'" + op.getName().getStringRef().str() + "' " + why);
       auto gather = dyn_cast<stablehlo::GatherOp>(op);
       if (gather && !isa<BlockArgument>(gather.getOperand()))
-        return fail("what is gathered from is computed in the kernel, so it is not in memory");
+        return fail("a gather reads from a value that the kernel computes, which is not in memory");
       addOp(op);
     }
     for (Operation &op : block.without_terminator())
@@ -80,14 +80,16 @@ private:
     relations[&op] = std::move(relation);
   }
 
-  /// The input that a chain of reshapes begins at; it is another view of memory.
+  /// The fusion input at the start of a chain of reshapes, which are only views of its memory; null
+  /// if there is none.
   BlockArgument inputOf(Value value) {
     while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
       value = reshape.getOperand();
     return dyn_cast<BlockArgument>(value);
   }
 
-  /// Makes dimensions equal where an index is a dimension, and pins the others.
+  /// Unifies two dimensions if an index is a plain dimension of the same size; pins the dimensions
+  /// of all other indices.
   void relate(Operation &op) {
     if (isa<stablehlo::ReshapeOp>(op))
       return;
@@ -129,7 +131,7 @@ private:
   ValueRef valueOf(Value value) {
     if (auto found = values.find(value); found != values.end())
       return found->second;
-    // The first use of an input, or of a reshape of one.
+    // This is the first use of an input, or of a reshape of an input.
     BlockArgument argument = inputOf(value);
     Node node;
     node.input = static_cast<int>(argument.getArgNumber());
@@ -150,7 +152,7 @@ private:
     const indexing::IndexingRelation &relation = relations[&op];
     setDomain(node, domain, relation.resultRank);
 
-    // The original dimensions in terms of the new ones.
+    // Express the op's dimensions in terms of their factors.
     SmallVector<LinearForm> forms;
     size_t position = 0;
     for (Dimensions::Id id : domain) {
@@ -191,7 +193,7 @@ private:
     SmallVector<AffineExpr> exprs;
     for (const LinearForm &form : forms)
       exprs.push_back(form.toExpr(context));
-    // Of an index that is divided it is the dividend that counts, whatever became of the quotient.
+    // Check the dividend of a divided index, even if the quotient was simplified.
     auto bound = [&](AffineExpr index, int64_t step, int64_t size) -> Bound {
       std::optional<LinearForm> form = linearForm(index, forms, node.sizes);
       return {form ? form->toExpr(context) : index.replaceDimsAndSymbols(exprs, symbols),
@@ -263,8 +265,7 @@ bool FusionGraph::isEmpty(ValueRef value) const {
 
 //===- Merging ------------------------------------------------------------===//
 
-/// The positions of a list at which `major` stands, provided that each is followed by `minor`
-/// and nothing else is; nothing otherwise.
+/// Whether `major` and `minor` occur in the list only as adjacent pairs.
 static bool standTogether(ArrayRef<Dimensions::Id> list, Dimensions::Id major,
                           Dimensions::Id minor) {
   for (size_t i = 0; i < list.size(); ++i) {
@@ -292,7 +293,7 @@ bool FusionGraph::canMerge(Dimensions::Id major, Dimensions::Id minor) const {
       ArrayRef<Dimensions::Id> source = nodes[edge.source.node].classes;
       for (auto [p, expr] : llvm::enumerate(edge.index)) {
         if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-          // Pairs are read as pairs, in the same order.
+          // The pair must be read as a pair, in the same order.
           const unsigned q = dim.getPosition();
           if (source[p] != classes[q] &&
               (isConcerned(q) || source[p] == major || source[p] == minor))
@@ -320,7 +321,7 @@ bool FusionGraph::canMerge(Dimensions::Id major, Dimensions::Id minor) const {
           if (auto dim = dyn_cast<AffineDimExpr>(inner))
             concerned |= isConcerned(dim.getPosition());
         });
-        // An index that is the dimension itself, all of it, never leaves.
+        // An index that is a dimension of the bound's size is always in bounds.
         auto dim = dyn_cast<AffineDimExpr>(bound.index);
         if (concerned && !(dim && node.sizes[dim.getPosition()] == bound.size))
           return false;
@@ -330,7 +331,7 @@ bool FusionGraph::canMerge(Dimensions::Id major, Dimensions::Id minor) const {
   return true;
 }
 
-/// Renames the dimensions in `expr` by their new positions.
+/// Replaces each dimension in `expr` by the dimension at its new position.
 static AffineExpr renamed(AffineExpr expr, ArrayRef<unsigned> position) {
   SmallVector<AffineExpr> dims;
   for (unsigned p : position)
@@ -338,9 +339,9 @@ static AffineExpr renamed(AffineExpr expr, ArrayRef<unsigned> position) {
   return expr.replaceDims(dims);
 }
 
-/// Joins every place where `minor` follows `major` into one dimension.
+/// Merges each adjacent pair (`major`, `minor`) into one dimension.
 void FusionGraph::merge(Dimensions::Id major, Dimensions::Id minor) {
-  // The operand side first, while the sources still have their old dimensions.
+  // Rewrite all operands first, while their sources still have the old dimensions.
   for (Node &node : nodes)
     for (Edge &edge : node.operands) {
       ArrayRef<Dimensions::Id> source = nodes[edge.source.node].classes;
@@ -380,14 +381,15 @@ void FusionGraph::merge(Dimensions::Id major, Dimensions::Id minor) {
 }
 
 void FusionGraph::mergeDimensions() {
-  // A dimension of its whole size never leaves its bounds.
+  // Drop bounds that a dimension cannot exceed because it is not larger.
   for (Node &node : nodes)
     for (Edge &edge : node.operands)
       llvm::erase_if(edge.bounds, [&](const Bound &bound) {
         auto dim = dyn_cast<AffineDimExpr>(bound.index);
         return dim && bound.step == 1 && node.sizes[dim.getPosition()] <= bound.size;
       });
-  // Every pair that can be joined stands somewhere; one that cannot never will.
+  // A pair that can be merged is adjacent in some node. Merging another pair does not make a
+  // refused pair mergeable, so do not test it again.
   llvm::DenseSet<std::pair<Dimensions::Id, Dimensions::Id>> refused;
   for (size_t n = 0; n < nodes.size(); ++n)
     for (size_t i = 0; i + 1 < nodes[n].classes.size();) {

@@ -1,5 +1,5 @@
-// FusionGraph: the body of a fusion in coordinates of its own, where adjacent dimensions
-// that every op treats alike are one.
+// FusionGraph: the body of a fusion in coordinates that all its ops share. Adjacent dimensions that
+// every op treats alike are merged.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_FUSIONGRAPH_H
 #define TILEWRIGHT_TRANSFORM_TILE_FUSIONGRAPH_H
 
@@ -21,16 +21,16 @@ struct ValueRef {
   unsigned result = 0;
 };
 
-/// Where an operand is inside its bounds: `index` (of the domain) lies in [0, size), at a
-/// multiple of `step`.
+/// A condition for an operand access to be in bounds: `index` (a function of the domain) lies in
+/// [0, size) and is a multiple of `step`.
 struct Bound {
   mlir::AffineExpr index;
   int64_t size;
   int64_t step = 1;
 };
 
-/// A position that is known only when the kernel runs: a scalar, moved into [0, limit].
-/// Symbol i of index expressions is position i of the graph.
+/// A scalar index that is known only at run time, clamped to [0, limit]. Symbol i of index
+/// expressions is position i of the graph.
 struct RunPosition {
   ValueRef value;
   int64_t limit;
@@ -38,9 +38,9 @@ struct RunPosition {
 
 struct Edge {
   ValueRef source;
-  /// Index into the source, in its coordinates, as a function of the domain of the user.
+  /// The index into the source, in the source's coordinates, as a function of the user's domain.
   llvm::SmallVector<mlir::AffineExpr> index;
-  /// Conditions under which the element comes from this operand at all.
+  /// Conditions under which the result element comes from this operand.
   llvm::SmallVector<Bound> bounds;
 };
 
@@ -48,14 +48,14 @@ struct Edge {
 struct Node {
   mlir::Operation *op = nullptr; // null for an input
   int input = -1;
-  /// Element type of each result, as StableHLO has it.
+  /// Element type of each result, as in StableHLO.
   llvm::SmallVector<mlir::Type> elementTypes;
-  /// The domain: dimensions of the results, then reduced ones.
+  /// The domain: dimensions of the results, then the reduced dimensions.
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<Dimensions::Id> classes;
   unsigned rank = 0;
   llvm::SmallVector<Edge> operands;
-  /// For an iota: the value is the sum of index * stride over these dimensions.
+  /// For an iota: an element is the sum of index * stride over these dimensions.
   llvm::SmallVector<std::pair<unsigned, int64_t>> iotaStrides;
 
   llvm::ArrayRef<int64_t> shape() const { return llvm::ArrayRef(sizes).take_front(rank); }
@@ -63,11 +63,11 @@ struct Node {
 
 class FusionGraph {
 public:
-  /// Nothing, with the reason, where an op has no place in a kernel.
+  /// Returns nullopt and sets `reason` if a kernel cannot contain one of the ops.
   static std::optional<FusionGraph> create(exec::FusionOp fusion, std::string &reason);
 
   std::vector<Node> nodes;
-  /// What the fusion yields. A reshape of a whole output is free, so it is not there.
+  /// The results of the fusion. A reshape of a whole output is free and is not a node of the graph.
   llvm::SmallVector<ValueRef> outputs;
   std::vector<RunPosition> positions;
 
@@ -75,7 +75,7 @@ public:
   mlir::Type elementType(ValueRef value) const {
     return nodes[value.node].elementTypes[value.result];
   }
-  /// The element of a value that is one constant everywhere; null otherwise.
+  /// The value of a splat constant; null if `value` is not a splat constant.
   mlir::ElementsAttr constantOf(ValueRef value) const;
   /// Whether a value has no elements.
   bool isEmpty(ValueRef value) const;

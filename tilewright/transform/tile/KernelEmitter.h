@@ -1,4 +1,4 @@
-// KernelEmitter: one kernel being written. Private to this stage.
+// KernelEmitter: the state of emitting one kernel. Private to this folder.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_KERNELEMITTER_H
 #define TILEWRIGHT_TRANSFORM_TILE_KERNELEMITTER_H
 
@@ -13,13 +13,13 @@
 
 namespace tilewright::tile {
 
-/// An operand of a map: a tile, or an element that is the same everywhere.
+/// An operand of a map: a tile, or a splat constant.
 struct Operand {
   mlir::Value tile;
   mlir::ElementsAttr constant;
 };
 
-/// Emits each value for each box in which it is needed, once, from the outputs down.
+/// Emits each value once for each box that is needed of it, starting from the outputs.
 class KernelEmitter {
 public:
   KernelEmitter(mlir::OpBuilder &builder, mlir::Location loc, const FusionGraph &graph,
@@ -44,58 +44,61 @@ private:
       constant = mlir::arith::ConstantIndexOp::create(top, loc, value);
     return constant;
   }
-  /// The first index of an access at this point.
+  /// The first index of an access at the current point of the grid.
   mlir::Value offset(const Access &access);
-  /// A position that is read from memory, as an index inside its limits.
+  /// A runtime position, read from memory and clamped to its limit.
   mlir::Value position(int number);
   mlir::Value view(mlir::Value tile, llvm::ArrayRef<mlir::AffineExpr> exprs,
                    llvm::ArrayRef<int64_t> shape);
-  /// With `zeros`, what is outside the source is zero; else it is of no account.
+  /// Loads a tile. With `zeros`, elements outside the source are zero; otherwise they are
+  /// undefined.
   mlir::Value load(const Node &node, unsigned number, const Box &box, bool zeros = false);
   void store(ValueRef value, const Box &box, mlir::Value target);
 
   //===- Loops ------------------------------------------------------------===//
 
-  /// The turns of some loops of the tiling, as one loop that is open, or one turn of it. What
-  /// depends on its dimensions is valid only inside.
+  /// An open loop over some loop dimensions of the tiling, or one inlined iteration of it. Values
+  /// that depend on these dimensions are valid only inside.
   struct Scope {
     llvm::SmallVector<int> loops;
-    mlir::Operation *op = nullptr;  // null: one turn, in the block around it
-    mlir::Operation *top = nullptr; // before it, what depends on the turn alone
+    mlir::Operation *op = nullptr;  // null: one iteration, inlined in the enclosing block
+    mlir::Operation *top = nullptr; // values that depend only on the coordinates go before it
   };
-  /// How many of the open scopes a box depends on, counted from the outside.
+  /// The number of scopes, counted from the outermost, that must be open where a value with this
+  /// box is emitted.
   size_t depthOf(const Box &box) const;
-  /// Lets `builder` write where only the first `depth` scopes are open.
+  /// Moves `builder` to the place where only the first `depth` scopes are open.
   void hoist(size_t depth);
-  int64_t turnsOf(llvm::ArrayRef<int> loops) const;
-  using Turn = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
-  /// One turn, the first, in place.
-  llvm::SmallVector<mlir::Value> firstTurn(llvm::ArrayRef<int> loops, mlir::ValueRange carried,
-                                           Turn turn);
-  /// The turns from `first` on, with tiles carried from one to the next.
+  int64_t tripCount(llvm::ArrayRef<int> loops) const;
+  using EmitIteration = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
+  /// Emits the first iteration inline (peeled).
+  llvm::SmallVector<mlir::Value> peelFirst(llvm::ArrayRef<int> loops, mlir::ValueRange carried,
+                                           EmitIteration emitIteration);
+  /// Emits a loop over the iterations from `first` on, with loop-carried tiles.
   llvm::SmallVector<mlir::Value> loop(llvm::ArrayRef<int> loops, int64_t first,
-                                      mlir::ValueRange carried, Turn turn);
+                                      mlir::ValueRange carried, EmitIteration emitIteration);
   void close(Scope &&scope);
-  /// The loops of a node's reduction.
+  /// The loops over the dimensions that a node reduces.
   llvm::SmallVector<int> loopsOf(const Node &node, unsigned number) const;
-  /// For each of `loops` that the last turn leaves: the tile of its index, of this shape.
-  struct Leaving {
+  /// A loop whose last iteration is partial: a tile of its indices, and the size of its dimension.
+  struct PartialLoop {
     mlir::Value index;
     int64_t size;
   };
-  llvm::SmallVector<Leaving> leavingTurns(const Box &box, llvm::ArrayRef<int> loops,
-                                          llvm::ArrayRef<int64_t> dims,
-                                          llvm::ArrayRef<int64_t> shape);
-  /// Whether all of the indices, elements of a map's region, are inside.
-  mlir::Value allInside(mlir::OpBuilder &region, llvm::ArrayRef<Leaving> leaving,
+  llvm::SmallVector<PartialLoop> partialLoops(const Box &box, llvm::ArrayRef<int> loops,
+                                              llvm::ArrayRef<int64_t> dims,
+                                              llvm::ArrayRef<int64_t> shape);
+  /// Emits a check that all `indices` are in bounds; returns null if `indices` is empty. The
+  /// indices are scalars in the region of a map.
+  mlir::Value allInside(mlir::OpBuilder &region, llvm::ArrayRef<PartialLoop> partial,
                         mlir::ValueRange indices);
 
   //===- Maps -------------------------------------------------------------===//
 
   using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>;
-  /// A map with one result; constants become ops of the region.
+  /// Emits a map with one result; constant operands become ops of its region.
   mlir::Value map(mlir::RankedTensorType type, llvm::ArrayRef<Operand> operands, Body body);
-  /// Zero of an element type of the IR.
+  /// The zero of an element type.
   mlir::Value zero(mlir::OpBuilder &at, mlir::Type type);
   mlir::Value splat(mlir::RankedTensorType type, mlir::ElementsAttr constant) {
     return map(type, Operand{{}, constant},
@@ -106,14 +109,14 @@ private:
 
   mlir::Value emitValue(ValueRef value, const Box &box);
   llvm::SmallVector<mlir::Value> emitNode(const Node &node, unsigned number, const Box &box);
-  /// An operand as a tile of the user's domain.
+  /// The operand as a tile over the user's domain.
   Operand operand(const Edge &edge, const Box &domain);
-  /// The bounds that the domain may leave, each with a tile of its index.
+  /// The bounds that the domain may exceed, each with a tile of the indices to compare.
   llvm::SmallVector<std::pair<mlir::Value, Bound>> leaving(const Edge &edge, const Box &domain);
-  /// The operand where the domain is inside its bounds, and `otherwise` elsewhere.
+  /// Selects the operand where the index is inside its bounds, `otherwise` elsewhere.
   mlir::Value chooseInside(const Edge &edge, const Box &domain, mlir::RankedTensorType type,
                            Operand otherwise);
-  /// A value of rank 0 as a scalar of the kernel's body.
+  /// A value of rank 0 as a scalar in the kernel's body.
   mlir::Value scalar(ValueRef value);
 
   mlir::Value emitIota(const Node &node, const Box &box);
@@ -134,7 +137,7 @@ private:
   const Tiling &tiling;
   const Capacities &capacities;
   llvm::SmallVector<Scope> scopes;
-  /// By dimension of the domain; null where there is one point.
+  /// The coordinate along each dimension of the domain; null if the dimension has a single tile.
   llvm::SmallVector<mlir::Value> coordinates;
   llvm::DenseMap<unsigned, mlir::Value> memrefs; // by number of an input node
   std::map<int64_t, mlir::Value> constants;

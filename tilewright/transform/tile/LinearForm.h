@@ -1,5 +1,4 @@
-// LinearForm: c + sum of coefficients times dimensions, where the ranges of the dimensions
-// are known.
+// LinearForm: a constant plus a linear combination of dimensions with known ranges.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_LINEARFORM_H
 #define TILEWRIGHT_TRANSFORM_TILE_LINEARFORM_H
 
@@ -11,7 +10,7 @@
 
 namespace tilewright::tile {
 
-/// The value of an index expression at a point of a box [0, sizes).
+/// An index expression that is linear for all points of a box [0, sizes).
 struct LinearForm {
   int64_t constant = 0;
   llvm::SmallVector<int64_t> coefficients; // one for each dimension
@@ -27,18 +26,19 @@ struct LinearForm {
   LinearForm operator+(const LinearForm &other) const;
   LinearForm operator*(int64_t factor) const;
 
-  /// Quotient and remainder by `divisor`, where both are linear on the box:
-  /// (8 a + b) / 8 is a, if b is in [0, 8).
+  /// Quotient and remainder by `divisor` if both are linear on the box; otherwise nullopt. For
+  /// example, (8 a + b) / 8 is a, if b is in [0, 8).
   std::optional<std::pair<LinearForm, LinearForm>> divide(int64_t divisor,
                                                           llvm::ArrayRef<int64_t> sizes) const;
 
-  /// The dimension that it depends on, if it is one alone; -1 if none.
+  /// The single dimension that the form depends on; -1 if the form is constant; nullopt if it
+  /// depends on several.
   std::optional<int> onlyDim() const;
 
   mlir::AffineExpr toExpr(mlir::MLIRContext *context) const;
 };
 
-/// `expr` with `dims` in place of its dimensions; nothing if it is not linear on the box.
+/// `expr` with `dims` substituted for its dimensions; nullopt if it is not linear on the box.
 std::optional<LinearForm> linearForm(mlir::AffineExpr expr, llvm::ArrayRef<LinearForm> dims,
                                      llvm::ArrayRef<int64_t> sizes);
 

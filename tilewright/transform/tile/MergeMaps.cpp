@@ -1,5 +1,5 @@
-// Maps that feed only one another become one, so that a target sees the arithmetic of an
-// element together.
+// Merges maps whose results have no other users, so that a target sees all arithmetic of an element
+// at once.
 #include "tilewright/transform/tile/EmitKernel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,10 +18,11 @@ namespace tilewright::tile {
 
 namespace {
 
-/// Maps that become one, in the order of the block; the last is the only one that others see.
+/// Maps to merge, in block order; only the last one has users outside the cluster.
 using Cluster = SmallVector<MapOp>;
 
-/// Finds the clusters of a block. One walk from the end: the users of a map are known before it.
+/// Finds the clusters of a block in one backward walk, which visits the users of a map before the
+/// map.
 std::vector<Cluster> findClusters(Block &block) {
   std::vector<Cluster> clusters;
   llvm::DenseMap<Operation *, size_t> clusterOf;
@@ -50,8 +51,8 @@ std::vector<Cluster> findClusters(Block &block) {
   return clusters;
 }
 
-/// Copies the ops of `body`, whose arguments are `arguments`, to the builder's place; gives
-/// what it yields.
+/// Clones the ops of `body` at the insertion point, with `arguments` in place of the block
+/// arguments. Returns the yielded values.
 SmallVector<Value> inlineBody(OpBuilder &builder, Block &body, ValueRange arguments) {
   IRMapping mapping;
   mapping.map(body.getArguments(), arguments);
@@ -61,7 +62,8 @@ SmallVector<Value> inlineBody(OpBuilder &builder, Block &body, ValueRange argume
                              [&](Value value) { return mapping.lookup(value); });
 }
 
-/// A map without inputs: the same element everywhere, computed where it is needed.
+/// The map that defines `tile` if it has no inputs; such a splat is recomputed by each user.
+/// Otherwise null.
 MapOp splatOf(Value tile) {
   auto map = tile.getDefiningOp<MapOp>();
   return map && map.getInputs().empty() ? map : MapOp();
@@ -113,7 +115,7 @@ void mergeMaps(KernelOp kernel) {
   for (Block *block : blocks)
     for (const Cluster &cluster : findClusters(*block))
       merge(cluster);
-  // Inner blocks first: what they do not read any more may be gone outside.
+  // Visit inner blocks first: erasing their maps may leave maps of outer blocks without uses.
   for (Block *block : llvm::reverse(blocks))
     for (MapOp map : llvm::make_early_inc_range(block->getOps<MapOp>()))
       if (map->use_empty())

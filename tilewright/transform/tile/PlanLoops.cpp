@@ -1,4 +1,4 @@
-// Which tiles are too long to be held at once, and the loops that go through them.
+// Finds tiles that are too large to be held at once, and adds loops over them.
 #include "tilewright/transform/tile/Tiling.h"
 
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
@@ -22,19 +22,21 @@ Box Tiling::domainBox(const Node &node, unsigned number, const Box &result) cons
 
 namespace {
 
-/// Follows boxes from the outputs down and adds a loop where a domain is too long. What turns out
-/// not to be cut, or only at multiples of a number, is kept for the next attempt.
+/// Propagates boxes from the outputs to the inputs and adds a loop where a domain is too large.
+/// Records dimensions that cannot be tiled, or only by a multiple of some number, for the next
+/// attempt.
 class LoopPlanner {
 public:
   LoopPlanner(const FusionGraph &graph, const Capacities &capacities, Tiling &tiling)
       : graph(graph), capacities(capacities), tiling(tiling) {}
 
-  /// A dimension: of a node's domain, or, with node -1, of the grid.
+  /// A dimension of a node's domain: (node, dimension). Node -1 stands for the grid.
   using Dim = std::pair<int64_t, unsigned>;
   std::set<Dim> whole;
   std::map<Dim, int64_t> multiples;
 
-  /// Whether the loops found are legal; if not, `whole` or `multiples` have grown.
+  /// Plans all loops. Returns whether they are legal; otherwise has added to `whole` or
+  /// `multiples`.
   bool plan() {
     const size_t known = whole.size();
     isLegal = true;
@@ -63,7 +65,7 @@ private:
     return static_cast<int>(tiling.sizes.size()) - 1;
   }
 
-  /// The tile of a dimension of which `budget` elements can be held.
+  /// The tile of a dimension if at most `budget` of its elements can be held at once.
   int64_t tileFor(Dim dim, int64_t size, int64_t budget) const {
     if (whole.contains(dim))
       return size;
@@ -79,7 +81,7 @@ private:
         llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))));
   }
 
-  /// What outputs are written along, if all of it cannot be held.
+  /// Adds loops over dimensions of the outputs if a point cannot hold its whole output tile.
   void planStores() {
     int64_t budget = capacities.tileElements;
     for (int dim = 0; dim < tiling.gridRank; ++dim)
@@ -105,7 +107,7 @@ private:
     return volume;
   }
 
-  /// The loops of a node that reduces, given its result's box.
+  /// Adds the loops of a node that reduces, given its result's box.
   void planReduction(const Node &node, unsigned number, const Box &box) {
     auto product = dyn_cast<stablehlo::DotGeneralOp>(node.op);
     std::optional<MatrixTypes> matrix;
@@ -113,8 +115,8 @@ private:
       matrix = capacities.matrixFor(node, graph);
     int64_t budget = std::max<int64_t>(1, capacities.tileElements / volumeOf(box));
     if (product) {
-      // As deep as a line of 128 bytes, which is what shared memory is filled with; without matrix
-      // instructions every product of a tile is a value of its own.
+      // Use a depth of 128 bytes, the line size of shared-memory tiles. Without matrix
+      // instructions, each product is a separate element of the tile, so the depth is at most 8.
       budget = matrix ? 1024 / std::max<int64_t>(4, matrix->left.getIntOrFloatBitWidth())
                       : std::clamp<int64_t>(budget, 1, 8);
     }
@@ -122,18 +124,19 @@ private:
       const Dim owner{number, dim};
       const int64_t size = node.sizes[dim];
       int64_t tile = tileFor(owner, size, budget);
-      // Matrix instructions take no less than 32 bytes at once.
+      // A matrix instruction needs at least 32 bytes of depth.
       if (matrix && !whole.contains(owner) && dim + 1 == node.sizes.size())
         tile = std::min(budget, std::max(held(size), budget / 4));
       auto found = tiling.reductionLoops.find({number, dim});
       if (found != tiling.reductionLoops.end()) {
-        // Another box of the same node asked before.
+        // This loop was already planned for another box of the same node; use the smaller tile.
         int64_t &before = tiling.tiles[static_cast<size_t>(found->second)];
         before = std::min(before, tile);
       } else if (tile != size) {
         tiling.reductionLoops[{number, dim}] = add(owner, size, tile);
       }
-      // The depth of a product is one dimension of its tiles, so only one of several is long.
+      // A matmul tile has one contraction dimension, so all other contraction dimensions get tile
+      // size 1.
       budget = product ? 1 : std::max<int64_t>(1, budget / held(tile));
     }
   }
@@ -179,11 +182,12 @@ void Tiling::planLoops(const FusionGraph &graph, const Capacities &capacities) {
   if (capacities.tileElements == 0)
     return;
   LoopPlanner planner(graph, capacities, *this);
-  // Each attempt that fails makes a dimension whole or its tile a multiple of more.
+  // Each failed attempt marks a dimension as indivisible or increases the multiple of its tile.
   for (int attempt = 0; attempt < 16; ++attempt)
     if (planner.plan())
       return;
-  // Too many conditions: no loops, and the target says if it cannot hold that.
+  // Too many constraints: use no loops, and let the target report an error if it cannot hold the
+  // tiles.
   sizes.truncate(static_cast<size_t>(gridRank));
   tiles.truncate(static_cast<size_t>(gridRank));
   reductionLoops.clear();

@@ -13,6 +13,11 @@
 
 namespace tilewright::tile {
 
+const std::vector<std::string> &knownRefusals() {
+  static const std::vector<std::string> none;
+  return none;
+}
+
 std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges, int *kernels) {
   static mlir::MLIRContext mlirContext(mlir::MLIRContext::Threading::DISABLED);
   mlir::ScopedDiagnosticHandler quiet(&mlirContext, [](mlir::Diagnostic &) {});

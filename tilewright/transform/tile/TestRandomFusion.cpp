@@ -18,7 +18,7 @@ struct Value {
   std::string element;
 };
 
-/// Writes one fusion op by op. Each step takes values that are there and adds one.
+/// Writes one fusion op by op. Each step uses existing values and adds a new one.
 class Writer {
 public:
   Writer(uint64_t seed) : random(seed) {}
@@ -72,7 +72,7 @@ private:
   bool isFloat(const Value &value) { return value.element[0] == 'f' || value.element[0] == 'b'; }
   bool isComplex(const Value &value) { return value.element[0] == 'c'; }
 
-  /// A value of this type, made by broadcasting if there is none.
+  /// A value of the same type as `model`, made by broadcasting if there is none.
   Value like(const Value &model);
   Dims randomShape() {
     static const std::array<int64_t, 12> sizes = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 70, 130};
@@ -117,7 +117,7 @@ Value Writer::like(const Value &model) {
       fitting.push_back(value);
   if (!fitting.empty() && below(4) != 0)
     return pick(fitting);
-  // A few of its dimensions, broadcast.
+  // Broadcast from a random subset of its dimensions.
   Dims shape, dims;
   for (size_t i = 0; i < model.shape.size(); ++i)
     if (below(2)) {
@@ -182,7 +182,7 @@ void Writer::chooseOp(const Value &x) {
 
 void Writer::convert(const Value &x) {
   static const std::vector<std::string> elements = {"f32", "f32", "i32", "bf16",
-                                                    "ui8", "i1",  "f16"};
+                                                    "i64", "ui8", "i1",  "f16"};
   const std::string to = pick(elements);
   if (isComplex(x))
     return;
@@ -272,7 +272,7 @@ void Writer::dynamicSlice(const Value &x) {
       shape, x.element);
 }
 
-/// Rows of a table, at indices of which some are outside.
+/// Gathers rows of a table; some indices are out of bounds.
 void Writer::gather(const Value &x) {
   static const std::vector<std::string> elements = {"i32", "i64", "ui8"};
   if (x.shape.empty())
@@ -360,7 +360,7 @@ void Writer::reduce(const Value &x) {
       shape.push_back(x.shape[i]);
   if (isComplex(x))
     return;
-  // A long sum in few bits has no answer: a partial sum that is large swallows what is added.
+  // A long sum in a narrow type is meaningless: a large partial sum absorbs further terms.
   const bool isShort = volume(x.shape) / std::max<int64_t>(volume(shape), 1) > 32 &&
                        (x.element == "bf16" || x.element == "f16");
   const bool isMaximum = below(2) || isShort;
@@ -389,7 +389,7 @@ void Writer::iota() {
 void Writer::dot(const Value &x) {
   if (x.element == "i1" || x.shape.empty() || volume(x.shape) > 2000)
     return;
-  // Every dimension of x is batch, contracted, or kept; y has some of its own.
+  // Every dimension of x is batch, contracted or kept; y has additional dimensions.
   Dims batch, yBatch, contracted, yContracted, yShape, shape, rows, columns;
   for (size_t i = 0; i < x.shape.size(); ++i) {
     const int64_t role = below(3);
@@ -419,11 +419,11 @@ void Writer::dot(const Value &x) {
 }
 
 std::string Writer::write(int ops) {
-  static const std::vector<std::string> elements = {"f32",  "f32", "f32", "i32",
-                                                    "bf16", "ui8", "i1",  "complex<f32>"};
+  static const std::vector<std::string> elements = {"f32",  "f32",  "f32", "i32", "i64",
+                                                    "ui64", "bf16", "ui8", "i1",  "complex<f32>"};
   input(randomShape(), pick(elements));
   for (int i = 0; i < ops; ++i) {
-    // Late values more often than early ones, so that chains grow.
+    // Prefer late values to early ones, so that chains grow.
     const auto last = static_cast<int64_t>(values.size()) - 1;
     const Value x = values[static_cast<size_t>(last - std::min(below(last + 1), below(last + 1)))];
     switch (below(16)) {
@@ -486,11 +486,11 @@ std::string Writer::write(int ops) {
     resultNames += concat(comma, value.name);
     resultTypes += concat(comma, type(value));
   }
-  // Many cores and short vectors, so that small tensors have many and ragged tiles.
-  std::string text = concat("module attributes {exec.target = {cores = ", 1 + below(8),
-                            " : i64, vector_bytes = ", int64_t(1) << below(4),
-                            " : i64, min_parallel_items = 1 : i64}} {\nfunc.func @main(", outer,
-                            ") -> (", resultTypes, ") {\n");
+  // Many cores and short vectors, so that even small tensors have many tiles, some of them ragged.
+  std::string text =
+      concat("module attributes {exec.target = #exec.target<units = ", 1 + below(8),
+             ", min_parallel_items = 1, cpu = <vector_bytes = ", int64_t(1) << below(4),
+             ">>} {\nfunc.func @main(", outer, ") -> (", resultTypes, ") {\n");
   text += concat("  %r", results.size() > 1 ? concat(":", results.size()) : "",
                  " = exec.fusion \"random\" (", names, ") : (", types, ") -> (", resultTypes,
                  ") {\n  ^bb0(", arguments, "):\n", body, "    exec.yield ", resultNames, " : ",

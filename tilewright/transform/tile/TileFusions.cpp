@@ -2,6 +2,7 @@
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/tile/EmitKernel.h"
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/Tiling.h"
@@ -26,7 +27,7 @@ namespace tilewright::tile {
 
 namespace tilewright::tile {
 
-/// A name that can follow `@` without quotes.
+/// Turns a name into a symbol name that needs no quotes after `@`.
 static std::string symbolName(StringRef name) {
   std::string symbol;
   for (char c : name)
@@ -36,7 +37,7 @@ static std::string symbolName(StringRef name) {
   return symbol;
 }
 
-/// Replaces the fusion by a launch of a new kernel; on refusal leaves it, with the reason.
+/// Replaces the fusion by a launch of a new kernel. On failure, keeps the fusion and sets `reason`.
 static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capacities &capacities,
                        std::string &reason) {
   if (fusion.getNumResults() == 0) {
@@ -65,8 +66,8 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
                                        kernel.getSymName(), operands, DenseI64ArrayAttr());
   SmallVector<int64_t> aliases;
   for (auto [result, input] : findAliases(kernel)) {
-    // Memory that is given twice is read in two ways. A block's threads do not wait for one another
-    // between loads and stores.
+    // Do not alias an input that is passed twice, because it is read in two ways. Never alias on a
+    // GPU, where no barrier separates a block's loads from its stores.
     if (capacities.isGpu || llvm::count(operands, operands[static_cast<size_t>(input)]) != 1)
       continue;
     aliases.push_back(result);
@@ -84,8 +85,8 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
   return true;
 }
 
-/// Moves the ops of a fusion to where it stands. Gives those that might be kernels by themselves,
-/// each in a fusion of its own.
+/// Replaces a fusion by its ops. Wraps each op that can be tiled in a fusion of its own, and
+/// returns these fusions.
 static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
   OpBuilder builder(fusion);
   IRMapping mapping;
@@ -94,7 +95,7 @@ static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
   SmallVector<exec::FusionOp> singles;
   for (Operation &op : body.without_terminator()) {
     Operation *copy = builder.clone(op, mapping);
-    // A constant stays a constant; everything else takes its operands along.
+    // Keep constants and ops that cannot be tiled as they are.
     if (isa<stablehlo::ConstantOp>(op) || !indexing::canTile(&op))
       continue;
     SmallVector<Value> inputs;
@@ -103,7 +104,7 @@ static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
         inputs.push_back(operand);
     std::string name = op.getName().stripDialect().str();
     auto single = exec::FusionOp::create(builder, op.getLoc(), op.getResultTypes(), name, inputs,
-                                         builder.getStringAttr("left of a fusion"));
+                                         builder.getStringAttr("split from a fusion"));
     Block *block = builder.createBlock(&single.getBody());
     IRMapping inside;
     for (Value input : inputs) {
@@ -128,7 +129,7 @@ static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
   return singles;
 }
 
-/// Puts the op of a fusion that holds one op back where the fusion stands.
+/// Replaces a fusion of a single op by that op.
 static void unwrap(exec::FusionOp fusion) {
   OpBuilder builder(fusion);
   IRMapping mapping;
@@ -145,13 +146,14 @@ static void unwrap(exec::FusionOp fusion) {
 namespace {
 struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
   void runOnOperation() override {
-    const Capacities capacities =
-        Capacities::of(getOperation()->getAttr(exec::ExecDialect::targetAttr));
+    const Capacities capacities = Capacities::of(exec::targetOf(getOperation()));
     SymbolTable symbols(getOperation());
-    // Collect first: what falls apart makes new fusions.
+    // Collect the fusions first, because splitting one creates new ones.
     SmallVector<exec::FusionOp> fusions;
     getOperation().walk([&](exec::FusionOp fusion) { fusions.push_back(fusion); });
     for (exec::FusionOp fusion : fusions) {
+      if (interpret::mustStopAt(fusion))
+        return signalPassFailure();
       std::string reason;
       if (tileFusion(fusion, symbols, capacities, reason)) {
         ++numKernels;
@@ -159,14 +161,14 @@ struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
       }
       ++numSplit;
       remark::missed(fusion.getLoc(), remark::RemarkOpts::name("tile-fusion").category(DEBUG_TYPE))
-          << remark::reason("fusion '{0}' falls apart: {1}", fusion.getName(), reason);
+          << remark::reason("fusion '{0}' is split: {1}", fusion.getName(), reason);
       for (exec::FusionOp single : fallApart(fusion)) {
         if (tileFusion(single, symbols, capacities, reason)) {
           ++numKernels;
           continue;
         }
         remark::missed(single.getLoc(), remark::RemarkOpts::name("tile-op").category(DEBUG_TYPE))
-            << remark::reason("'{0}' is no kernel: {1}", single.getName(), reason);
+            << remark::reason("'{0}' does not become a kernel: {1}", single.getName(), reason);
         unwrap(single);
       }
     }

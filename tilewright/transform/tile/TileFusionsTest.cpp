@@ -1,9 +1,10 @@
-// Every fusion means the same before and after it is tiled.
+// Tests that tiling preserves the meaning of every fusion.
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/tile/TestPrograms.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,20 +13,21 @@
 
 namespace tilewright::tile {
 
-/// `text` with another machine.
+/// Replaces the target of `text`.
 static std::string withTarget(std::string text, const std::string &target) {
-  const std::string name = "exec.target = {";
+  const std::string name = "exec.target = ";
   const size_t begin = text.find(name) + name.size();
   return text.replace(begin, text.find('}', begin) - begin, target);
 }
 
-/// Random fusions for a machine; `target` says which, for a seed.
+/// Compares random fusions; `target` returns the target for a seed.
 static void compareRandomFusions(const std::function<std::string(uint64_t)> &target) {
   const char *first = std::getenv("TILEWRIGHT_TEST_SEED");
   const char *count = std::getenv("TILEWRIGHT_TEST_COUNT");
   const uint64_t begin = first ? std::strtoull(first, nullptr, 10) : 0;
   const uint64_t end = begin + (count ? std::strtoull(count, nullptr, 10) : 150);
   int failures = 0, whole = 0;
+  comparisonCounts() = {};
   for (uint64_t seed = begin; seed < end && failures < 3; ++seed) {
     std::string text = randomFusion(seed, 1 + static_cast<int>(seed % 14));
     if (target)
@@ -38,26 +40,100 @@ static void compareRandomFusions(const std::function<std::string(uint64_t)> &tar
     ADD_FAILURE() << "seed " << seed << ": " << difference << "\n" << text;
     ++failures;
   }
-  // What falls apart is correct too, but tests less.
+  // A fusion that was split is correct too, but tests less.
   EXPECT_GE(whole, static_cast<int>(end - begin) * 9 / 10);
+  const interpret::Compared &compared = comparisonCounts().compared;
+  const int64_t elements = compared.exact + compared.bounded + compared.unknown;
   ::testing::Test::RecordProperty("whole", whole);
+  ::testing::Test::RecordProperty("exact", concat(compared.exact));
+  ::testing::Test::RecordProperty("bounded", concat(compared.bounded));
+  ::testing::Test::RecordProperty("unknown", concat(compared.unknown));
+  std::printf("%lld elements: %lld exact, %lld within bounds, %lld unknown\n",
+              static_cast<long long>(elements), static_cast<long long>(compared.exact),
+              static_cast<long long>(compared.bounded), static_cast<long long>(compared.unknown));
+  // The comparison accepts any value for an element without a bound.
+  EXPECT_LE(compared.unknown, elements / 10);
+  for (const auto &[name, times] : comparisonCounts().evaluatedOps)
+    ADD_FAILURE() << "not compiled: " << name << ", " << times << " times";
 }
 
 TEST(TileFusions, RandomFusionsKeepTheirMeaning) { compareRandomFusions(nullptr); }
 
 TEST(TileFusions, RandomFusionsInLoopsKeepTheirMeaning) {
-  // Blocks of a GPU that can hold next to nothing, so that everything is done in loops.
+  // A GPU whose blocks hold very few elements, so that everything is done in loops.
   compareRandomFusions([](uint64_t seed) {
-    return concat("kind = \"gpu\", processors = ", 1 + seed % 7,
-                  " : i64, tile_elements = ", int64_t(1) << (seed % 9),
-                  " : i64, matrix = {types = [", seed % 2 ? "\"f16\", \"i32\", \"f8E4M3FN\"" : "",
-                  "]}");
+    return concat("#exec.target<units = ", 1 + seed % 7,
+                  ", tile_elements = ", int64_t(1) << (seed % 9), ", gpu = <>, matrix = <types = [",
+                  seed % 2 ? "f16, i32, f8E4M3FN" : "", "]>>");
   });
+}
+
+namespace {
+/// A value that a broken kernel might write instead; `of` is the correct tensor.
+struct Fault {
+  const char *name;
+  double (*damaged)(const interpret::Tensor &of, int64_t element);
+};
+const Fault faults[] = {
+    {"all zero", [](const interpret::Tensor &, int64_t) { return 0.0; }},
+    {"never written", [](const interpret::Tensor &, int64_t) { return -0x1.4b4b4ap-52; }},
+    {"halved", [](const interpret::Tensor &of, int64_t i) { return of.at(i).r / 2; }},
+    {"one element off by 2 %",
+     [](const interpret::Tensor &of, int64_t i) {
+       return of.at(i).r * (i == of.elementCount() / 2 ? 1.02 : 1);
+     }},
+    {"shifted by one",
+     [](const interpret::Tensor &of, int64_t i) { return of.at((i + 1) % of.elementCount()).r; }},
+};
+} // namespace
+
+TEST(TileFusions, APlantedFaultIsFound) {
+  std::map<std::string, int> planted, found;
+  std::map<std::string, std::string> missed;
+  uint64_t seed = 0;
+  comparisonCounts() = {};
+  // Plant each fault in the results of each program, and judge them like the results of a run.
+  comparisonCounts().look = [&](const std::vector<interpret::Bounded> &bounds,
+                                const interpret::RuntimeValues &actual) {
+    for (const Fault &fault : faults) {
+      bool isPlanted = false, isFound = false;
+      for (size_t r = 0; r < actual.size(); ++r) {
+        const interpret::Tensor &right = actual[r].tensor();
+        if (!numerics::isReal(right.type()))
+          continue;
+        interpret::Context context;
+        interpret::Tensor wrong =
+            *interpret::Tensor::allocate(right.type(), right.shape(), context);
+        for (int64_t i = 0; i < right.elementCount(); ++i) {
+          const double before = right.at(i).r;
+          wrong.set(i, numerics::Scalar::ofReal(fault.damaged(right, i)));
+          // A fault is detectable only where a bound exists and the value changed.
+          isPlanted |= std::isfinite(bounds[r].bounds[static_cast<size_t>(i)]) &&
+                       std::isfinite(before) && std::isfinite(wrong.at(i).r) &&
+                       std::fabs(wrong.at(i).r - before) > 0.01 * std::fabs(before);
+        }
+        isFound |= !interpret::differenceFrom(bounds[r], wrong).empty();
+      }
+      planted[fault.name] += isPlanted;
+      found[fault.name] += isPlanted && isFound;
+      if (isPlanted && !isFound)
+        missed[fault.name] += concat(" ", seed);
+    }
+  };
+  for (; seed < 24; ++seed)
+    EXPECT_EQ(compareWithTiled(randomFusion(seed, 1 + static_cast<int>(seed % 14)), seed), "");
+  comparisonCounts() = {};
+  for (const Fault &fault : faults) {
+    std::printf("%s: %d of %d found\n", fault.name, found[fault.name], planted[fault.name]);
+    EXPECT_GE(planted[fault.name], 5) << fault.name;
+    EXPECT_GE(found[fault.name] * 20, planted[fault.name] * 19)
+        << fault.name << ": missed with seeds" << missed[fault.name];
+  }
 }
 
 TEST(TileFusions, WhatIsEmptyKeepsItsMeaning) {
   const char *bodies[] = {
-      // Nothing at all.
+      // An empty tensor.
       R"(func.func @main(%x: tensor<0x4xf32>, %p: tensor<f32>) -> tensor<0x4xf32> {
         %r = exec.fusion "f" (%x) : (tensor<0x4xf32>) -> tensor<0x4xf32> {
         ^bb0(%a: tensor<0x4xf32>):
@@ -66,7 +142,7 @@ TEST(TileFusions, WhatIsEmptyKeepsItsMeaning) {
         }
         return %r : tensor<0x4xf32>
       })",
-      // A sum of nothing.
+      // A sum over an empty dimension.
       R"(func.func @main(%x: tensor<0x4xf32>, %p: tensor<f32>) -> tensor<4xf32> {
         %r = exec.fusion "f" (%x, %p) : (tensor<0x4xf32>, tensor<f32>) -> tensor<4xf32> {
         ^bb0(%a: tensor<0x4xf32>, %i: tensor<f32>):
@@ -76,7 +152,7 @@ TEST(TileFusions, WhatIsEmptyKeepsItsMeaning) {
         }
         return %r : tensor<4xf32>
       })",
-      // Padding of nothing, joined with nothing.
+      // Padding an empty tensor, then concatenating with an empty tensor.
       R"(func.func @main(%x: tensor<0xf32>, %p: tensor<f32>) -> tensor<5xf32> {
         %r = exec.fusion "f" (%x, %p) : (tensor<0xf32>, tensor<f32>) -> tensor<5xf32> {
         ^bb0(%a: tensor<0xf32>, %i: tensor<f32>):
@@ -93,7 +169,7 @@ TEST(TileFusions, WhatIsEmptyKeepsItsMeaning) {
 }
 
 TEST(TileFusions, APlaceThatOnlyTheRunKnowsChoosesThePiece) {
-  // One element of what is joined or padded: no dimension is left that could count.
+  // Slices of one element of a concatenation or a pad: no dimension is left to take an iota along.
   const char *bodies[] = {
       R"(func.func @main(%x: tensor<1xi64>, %y: tensor<2xi64>, %p: tensor<i32>) -> tensor<5xi64> {
         %r = exec.fusion "f" (%x, %y, %p)
@@ -124,7 +200,7 @@ TEST(TileFusions, APlaceThatOnlyTheRunKnowsChoosesThePiece) {
 }
 
 TEST(TileFusions, InteriorPaddingKeepsItsGaps) {
-  // Sizes, edges and steps with which the quotient of an index by the step is simpler than it is.
+  // Sizes, edges and steps where the quotient of an index by the step simplifies.
   struct Pad {
     int size, low, high, interior, result;
   };

@@ -16,7 +16,7 @@ using presburger::PresburgerSpace;
 
 namespace tilewright::tile {
 
-//===- What the ops ask of the tiles --------------------------------------===//
+//===- Constraints on tiles -----------------------------------------------===//
 
 static int64_t bytesOf(Type type) {
   if (auto complex = dyn_cast<ComplexType>(type))
@@ -29,7 +29,7 @@ bool readsDim(const Edge &edge, unsigned dim) {
 }
 
 namespace {
-/// Follows boxes through the graph.
+/// Propagates boxes from the outputs to the inputs and collects constraints on the tiles.
 class Walker {
 public:
   Walker(const FusionGraph &graph, const Capacities &capacities, ArrayRef<int64_t> mainSizes,
@@ -42,7 +42,7 @@ public:
     const Node &node = graph.nodes[value.node];
     Box domain = domainBox(node, box);
     const int64_t volume = volumeOf(domain);
-    // Of a product of matrices an element is used many times, so tiles are larger.
+    // A matmul reuses each element many times, so its tiles are larger.
     const bool isDot = isa_and_nonnull<stablehlo::DotGeneralOp>(node.op);
     needs.elements = std::max(needs.elements, isDot ? volumeOf(box) * 4 : volume);
     for (Type type : node.elementTypes)
@@ -55,7 +55,8 @@ public:
       addProduct(node, domain);
     if (node.sizes.size() > node.rank) {
       needs.hasReduction = true;
-      // A point that does not decide what is reduced would do it again.
+      // If a grid dimension does not appear in the reduction's box, every point along it would
+      // repeat the reduction, so do not tile that dimension.
       for (int main = 0; main < static_cast<int>(mainSizes.size()); ++main)
         if (llvm::none_of(box, [&](const Access &access) { return access.main == main; }))
           needs.whole.insert(main);
@@ -74,8 +75,8 @@ public:
     }
   }
 
-  /// A view must stay inside its tile, also where a pad or a concatenation above reads
-  /// nothing of it.
+  /// Checks that a view stays inside its source tile, even for elements that the pad or
+  /// concatenation using the view ignores.
   void checkView(const Box &domain, const Box &source, ArrayRef<AffineExpr> view) {
     SmallVector<std::optional<int64_t>> lowest(domain.size(), 0), highest;
     for (const Access &access : domain)
@@ -90,16 +91,15 @@ public:
     }
   }
 
-  /// What a copy engine would bring for one side of a product.
-  struct Side {
-    int inner = -1; // the product's dimension that memory is contiguous along; -1 if there is none
+  /// How the copy engine would load one operand of a matmul.
+  struct OperandLoad {
+    int inner = -1; // the contiguous dimension of memory, as a dimension of the product; -1: none
     int64_t bits = 0;
-    bool isComputed = false;
+    bool hasPrologue = false;
   };
 
-  /// The one input that a side is read from, element by element, by way of ops that compute
-  /// elements from elements.
-  Side sideOf(const Edge &side, Type type) {
+  /// Finds the single input that a matmul operand is computed from by elementwise ops only.
+  OperandLoad findOperandLoad(const Edge &operand, Type type) {
     auto dimsOf = [](ArrayRef<AffineExpr> index) {
       std::set<unsigned> dims;
       for (AffineExpr expr : index)
@@ -109,41 +109,43 @@ public:
         });
       return dims;
     };
-    const std::set<unsigned> all = dimsOf(side.index);
-    struct Step {
+    const std::set<unsigned> all = dimsOf(operand.index);
+    struct WorkItem {
       const Node *node;
       SmallVector<AffineExpr> index;
-      bool isComputed;
+      bool hasPrologue;
     };
-    SmallVector<Step> open{{&graph.node(side.source), side.index, false}};
-    Side found;
-    // A side is a few ops; one of many that read each other many times is nobody's prologue.
+    SmallVector<WorkItem> open{{&graph.node(operand.source), operand.index, false}};
+    OperandLoad found;
+    // A prologue has a few ops. Give up after 64 steps, because the number of paths may be
+    // exponential.
     for (int steps = 0; !open.empty(); ++steps) {
-      Step step = open.pop_back_val();
-      if (steps > 64 || step.node->sizes.size() > step.node->rank)
+      WorkItem item = open.pop_back_val();
+      if (steps > 64 || item.node->sizes.size() > item.node->rank)
         return {};
-      if (!step.node->op) {
-        if (dimsOf(step.index) != all)
+      if (!item.node->op) {
+        if (dimsOf(item.index) != all)
           continue; // a scale of rows, columns or groups
-        const int64_t bits = 8 * bytesOf(step.node->elementTypes[0]);
-        auto dim = step.index.empty() ? AffineDimExpr(nullptr)
-                                      : dyn_cast<AffineDimExpr>(step.index.back());
-        if (found.inner >= 0 || !dim || step.node->shape().back() * bits % 128 != 0 ||
-            (!step.isComputed && step.node->elementTypes[0] != type))
+        const int64_t bits = 8 * bytesOf(item.node->elementTypes[0]);
+        auto dim = item.index.empty() ? AffineDimExpr(nullptr)
+                                      : dyn_cast<AffineDimExpr>(item.index.back());
+        if (found.inner >= 0 || !dim || item.node->shape().back() * bits % 128 != 0 ||
+            (!item.hasPrologue && item.node->elementTypes[0] != type))
           return {};
         found = {static_cast<int>(dim.getPosition()), bits,
-                 step.isComputed || step.node->elementTypes[0] != type};
+                 item.hasPrologue || item.node->elementTypes[0] != type};
         continue;
       }
-      for (const Edge &edge : step.node->operands) {
+      for (const Edge &edge : item.node->operands) {
         if (!edge.bounds.empty())
           return {};
         SmallVector<AffineExpr> index;
         for (AffineExpr expr : edge.index)
-          index.push_back(expr.replaceDims(step.index));
+          index.push_back(expr.replaceDims(item.index));
         const Node &source = graph.node(edge.source);
-        const bool isNew = llvm::none_of(
-            open, [&](const Step &other) { return other.node == &source && other.index == index; });
+        const bool isNew = llvm::none_of(open, [&](const WorkItem &other) {
+          return other.node == &source && other.index == index;
+        });
         if (isNew)
           open.push_back({&source, index, true});
       }
@@ -156,16 +158,16 @@ public:
       int64_t depth = 1;
       for (int64_t size : llvm::drop_begin(node.sizes, node.rank))
         depth *= size;
-      const Side left = sideOf(node.operands[0], types->left);
-      const Side right = sideOf(node.operands[1], types->right);
-      const int kept = right.isComputed ? left.inner : right.inner;
+      const OperandLoad left = findOperandLoad(node.operands[0], types->left);
+      const OperandLoad right = findOperandLoad(node.operands[1], types->right);
+      const int kept = right.hasPrologue ? left.inner : right.inner;
       needs.product = {depth, *types,
                        left.inner >= 0 && right.inner >= 0 && !types->isTf32 &&
-                           !(left.isComputed && right.isComputed),
+                           !(left.hasPrologue && right.hasPrologue),
                        kept >= 0 && kept < static_cast<int>(node.rank)};
-      needs.product->leftComputed = left.isComputed;
-      needs.product->rightComputed = right.isComputed;
-      needs.product->computedBits = left.isComputed ? left.bits : right.bits;
+      needs.product->leftHasPrologue = left.hasPrologue;
+      needs.product->rightHasPrologue = right.hasPrologue;
+      needs.product->prologueBits = left.hasPrologue ? left.bits : right.bits;
     }
     for (unsigned dim = 0; dim < node.rank; ++dim) {
       const Access &access = domain[dim];
@@ -211,7 +213,8 @@ private:
 std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities &capacities,
                                      std::string &reason) {
   Tiling tiling;
-  // The largest output is the domain; of equals, the one with the most dimensions.
+  // The largest output defines the domain; among equally large outputs, the one with the highest
+  // rank.
   auto rankOf = [&](ValueRef value) {
     int64_t elements = 1;
     for (int64_t size : graph.node(value).shape())
@@ -237,7 +240,7 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
         if (domain.classes[candidate] == node.classes[dim] &&
             !used.contains(static_cast<int>(candidate)))
           found = static_cast<int>(candidate);
-      // Where dimensions are alike, the same place goes first.
+      // If several dimensions belong to the same class, prefer the one at the same position.
       if (dim < domain.rank && domain.classes[dim] == node.classes[dim] &&
           !used.contains(static_cast<int>(dim)))
         found = static_cast<int>(dim);
@@ -248,34 +251,35 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
         box.push_back({-1, node.sizes[dim], 1, 0});
       }
     }
-    // Points that differ elsewhere would all write this output.
+    // Do not tile a dimension that this output does not use: all points along it would write the
+    // same elements.
     for (unsigned dim = 0; dim < domain.rank; ++dim)
       if (!used.contains(static_cast<int>(dim)))
         needs.whole.insert(static_cast<int>(dim));
     for (Access &access : box)
       if (access.follows())
-        access.size = 0; // the tile's, not its own
+        access.size = 0; // the tile's size, not the dimension's
     tiling.outputs.push_back(box);
     walker.visit(output, box);
     walker.addContiguous(box, walker.volumeOf(box));
   }
   if (needs.isRefused) {
-    reason = "an index depends on two positions that only the run knows";
+    reason = "an index depends on two positions that are known only at run time";
     return std::nullopt;
   }
   for (const RunPosition &position : graph.positions)
     tiling.positionLimits.push_back(position.limit);
   if (needs.leavesView) {
-    reason = "a reshape cuts across dimensions that are padded or joined";
+    reason = "a reshape cuts across dimensions that are padded or concatenated";
     return std::nullopt;
   }
   tiling.gridRank = static_cast<int>(tiling.sizes.size());
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;
-  // A product whose operands come by the copy engine has the accumulators of a whole group of warps
-  // for its tile: 128 rows of 256 columns, which what stands behind it holds as well.
+  // A wgmma product whose operands the copy engine loads holds its accumulator in the registers of
+  // a whole warpgroup: a tile of 128x256, which its epilogue can hold as well.
   Capacities held = capacities;
-  if (capacities.machine && capacities.machine->matrixUnit == pipeline::MatrixUnit::wgmma &&
+  if (capacities.machine && capacities.machine->matrixUnit == exec::MatrixUnit::wgmma &&
       needs.product && needs.product->canCopy && capacities.tileElements)
     held.tileElements = std::max<int64_t>(held.tileElements, 128 * 256);
   tiling.planLoops(graph, held);
@@ -283,8 +287,8 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
 }
 
 bool Tiling::isInside(const Access &access, int64_t size, bool keptOnly) const {
-  // Points and elements of a tile as variables; what is asked is whether an index
-  // outside can be reached.
+  // Tests whether the polyhedron of out-of-bounds indices is empty. Its variables are the point of
+  // the grid, the element of the tile and the runtime position.
   const auto main = static_cast<size_t>(std::max(access.main, 0));
   const int64_t tile = tileSize(access), count = access.follows() ? points(access.main) : 1;
   const int64_t limit =

@@ -1,8 +1,9 @@
-// Tiling: which part of every value one point of the grid needs, as a function of the
-// sizes of tiles, and the choice of those sizes.
+// Tiling: which box of every value a point of the grid needs, as a function of the tile sizes, and
+// the choice of the tile sizes.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_TILING_H
 #define TILEWRIGHT_TRANSFORM_TILE_TILING_H
 
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/transform/tile/FusionGraph.h"
 #include "tilewright/transform/tile/pipeline/Gemm.h"
 
@@ -14,41 +15,42 @@
 
 namespace tilewright::tile {
 
-/// The element types of a product's operands, after what they are may have become what instructions
-/// take.
+/// The element types that matrix instructions multiply, after conversion of the operands.
 struct MatrixTypes {
   mlir::Type left, right;
   bool isTf32 = false;
 };
 
-/// What is known of the machine. Read from the module; the defaults are for none in particular.
+/// Properties of the target, read from the module. The defaults do not describe a particular
+/// machine.
 struct Capacities {
   int64_t cores = 4;
   int64_t vectorBytes = 32;
   int64_t l1Bytes = 32 << 10;
-  /// Fewer elements than this are not worth splitting.
+  /// The minimum number of elements that is worth splitting.
   int64_t minParallelItems = 16 << 10;
-  /// Whether points of the grid are blocks of a GPU, with as many `cores` as it has processors.
+  /// Whether the points of the grid are GPU blocks; `cores` is then the number of multiprocessors.
   bool isGpu = false;
-  /// Elements of a tile that one point holds at once; longer ones are done in a loop. 0 is no
-  /// limit.
+  /// The number of elements of a tile that one point can hold at once; larger tiles are processed
+  /// in a loop. 0 means unlimited.
   int64_t tileElements = 0;
-  /// Element types that matrix instructions multiply, by their names in the IR.
-  std::set<std::string> matrixTypes;
-  /// What products cost there, if that is known.
+  /// The matrix instructions, if there are any.
+  exec::MatrixAttr matrix;
+  /// The machine of the cost model, if its rates are known.
   std::optional<pipeline::Machine> machine;
-  /// What matrix instructions are given for a dot_general; nothing if they do not compute it.
+  /// The operand types with which matrix instructions can compute a dot_general; nullopt if they
+  /// cannot.
   std::optional<MatrixTypes> matrixFor(const Node &dot, const FusionGraph &graph) const;
 
-  static Capacities of(mlir::Attribute target);
+  static Capacities of(exec::TargetAttr target);
 };
 
-/// The indices of one dimension of a value at one point of the grid:
+/// The indices that one point of the grid reads or writes along one dimension of a value:
 ///   follows    constant + scale * m, for m in the point's tile of `main`
 ///   whole      constant + scale * l, for l in [0, size)
-/// where `size` 1 and `scale` 1 make it a single index. With a `divisor`, m stands for
-/// (m + phase) / divisor, rounded down, and tiles are multiples of it. A `position` of the graph,
-/// times its scale, is added to all of them.
+/// The default is a single index. With a `divisor`, m is replaced by floor((m + phase) / divisor),
+/// and tiles must be multiples of the divisor. If `position` is not -1, that runtime position times
+/// `positionScale` is added to every index.
 struct Access {
   int main = -1; // a dimension of the grid's domain, or -1
   int64_t size = 1;
@@ -68,79 +70,82 @@ struct Access {
 };
 using Box = std::vector<Access>;
 
-/// The box of a node's whole domain, given that of its results; what it reduces is in one piece.
+/// The box of a node's whole domain, given the box of its results. Reduced dimensions are untiled.
 Box domainBox(const Node &node, const Box &result);
 
-/// Where an operand is read, given the box of the user's domain: the preimage of the box
-/// under the relation. `view` is the operand's tile index as a function of the domain's
-/// tile index. Indices that are not linear in one dimension need the dimensions that they
-/// depend on in one piece.
+/// The elements of an operand that a user reads, given the box of the user's domain: the image of
+/// the box under the indexing relation. `view` maps an index in the domain's tile to an index in
+/// the operand's tile. `needsWhole` has the dimensions of indices that are not linear in a single
+/// dimension; these must not be tiled.
 struct OperandBox {
   Box box;
   llvm::SmallVector<mlir::AffineExpr> view;
   std::set<int> needsWhole;
-  /// Depends on two positions at once, or on one in a way that no offset can express.
+  /// Whether an index depends on two runtime positions, or on one in a way that an offset cannot
+  /// express.
   bool isRefused = false;
 };
 OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
 
-/// Whether an operand is read at indices that depend on a dimension of the domain.
+/// Whether the indices at which an operand is read depend on dimension `dim` of the domain.
 bool readsDim(const Edge &edge, unsigned dim);
 
-/// What is found by following boxes from the outputs to the inputs.
+/// Constraints that are collected by propagating boxes from the outputs to the inputs.
 struct Needs {
-  /// Dimensions that must be in one piece.
+  /// Dimensions that must not be tiled.
   std::set<int> whole;
-  /// The largest loop nest, in elements, and the widest element in it.
+  /// The number of elements of the largest loop nest, and the size in bytes of the widest element.
   int64_t elements = 1;
   int64_t elementBytes = 1;
-  /// Dimensions along which memory is contiguous, with the number of elements moved so.
+  /// Dimensions along which memory accesses are contiguous, with the number of elements accessed.
   std::map<int, int64_t> contiguous;
   bool hasReduction = false;
-  /// An index that leaves what it looks into, where only a view could follow it.
+  /// Whether a view may index outside its source tile.
   bool leavesView = false;
-  /// Two positions that are known only later, in one index.
+  /// See OperandBox::isRefused.
   bool isRefused = false;
-  /// Tiles of these dimensions are multiples of a number.
+  /// The number that tiles of a dimension must be a multiple of.
   std::map<int, int64_t> multiples;
-  /// Dimensions along the rows and the columns of a product of matrices.
+  /// The dimensions along the rows and along the columns of a matmul.
   std::set<int> rows, columns;
-  /// What matrix instructions would do, if they compute it: depth and types, and which sides are
-  /// read along their rows from memory in steps of 16 bytes, as copy engines take them.
+  /// The matmul, if matrix instructions can compute it: depth, types, and whether the copy engine
+  /// can load its operands, for which the size of a row must be a multiple of 16 bytes.
   struct Product {
     int64_t depth;
     MatrixTypes types;
     bool canCopy;
-    bool columnsInner; // what stays in shared memory is contiguous along its columns
-    /// The side that is computed from an input of so many bits an element, if one is: it goes
-    /// through registers, and on the right the product is computed transposed.
-    bool leftComputed = false, rightComputed = false;
-    int64_t computedBits = 0;
+    bool columnsInner; // operand in shared memory is contiguous along its columns
+    /// Which operand has a prologue, if any, and the element width of the prologue's input. That
+    /// operand goes through registers; if it is the right one, the product is computed transposed.
+    bool leftHasPrologue = false, rightHasPrologue = false;
+    int64_t prologueBits = 0;
   };
   std::optional<Product> product;
 };
 
 class Tiling {
 public:
-  /// Finds the domain that the grid covers, and how the outputs follow it.
-  /// Nothing, with the reason, where no sizes of tiles are legal.
+  /// Finds the domain that the grid covers and how the outputs map to it. Returns nullopt and sets
+  /// `reason` if no tile sizes are legal.
   static std::optional<Tiling> create(const FusionGraph &graph, const Capacities &capacities,
                                       std::string &reason);
 
-  /// The dimensions of the domain (those of the largest output) and their tiles. After the first
-  /// `gridRank` come those that a point goes through in a loop, one tile after the other.
+  /// The sizes of all dimensions, and their tiles. The first `gridRank` are the dimensions of the
+  /// largest output and form the grid; a point iterates over the tiles of the others in a loop.
   llvm::SmallVector<int64_t> sizes, tiles;
   int gridRank = 0;
   /// The box of each output.
   std::vector<Box> outputs;
 
-  /// Dimensions that a node reduces in a loop: (node, dimension of its domain) to the number in
-  /// `sizes`.
+  /// The dimensions that a node reduces in a loop. Maps (node, dimension of its domain) to an index
+  /// into `sizes`.
   std::map<std::pair<unsigned, unsigned>, int> reductionLoops;
-  /// Dimensions of the grid, each in one piece, that outputs are written along in a loop.
+  /// The untiled grid dimensions along which the outputs are stored in a loop: to an index into
+  /// `sizes`.
   std::map<int, int> storeLoops;
 
-  /// The box of a node's domain, given that of its results.
+  /// The box of a node's domain, given the box of its results; reduced dimensions follow their
+  /// loops.
   Box domainBox(const Node &node, unsigned number, const Box &result) const;
   bool isLoop(const Access &access) const { return access.main >= gridRank; }
 
@@ -154,29 +159,29 @@ public:
     const int64_t tile = tiles[static_cast<size_t>(access.main)];
     return (tile - 1 + access.phase) / access.divisor + 1;
   }
-  /// How far the first index moves from one point to the next.
+  /// The distance between the first indices of two adjacent points of the grid.
   int64_t pointStride(const Access &access) const {
     return access.follows()
                ? access.scale * (tiles[static_cast<size_t>(access.main)] / access.divisor)
                : 0;
   }
 
-  /// Whether every index of the access is proved to be inside [0, size): for all points
-  /// of the grid, or only for those elements that outputs keep.
+  /// Whether every index of the access provably lies in [0, size), for all points of the grid. With
+  /// `keptOnly`, ignores elements outside the outputs.
   bool isInside(const Access &access, int64_t size, bool keptOnly) const;
 
-  /// Limits of the graph's positions.
+  /// The limit of each runtime position of the graph.
   llvm::SmallVector<int64_t> positionLimits;
 
 private:
-  /// Chooses `tiles` among the legal ones.
+  /// Chooses `tiles` among the legal sizes.
   bool choose(const Needs &needs, const Capacities &capacities, std::string &reason);
   void chooseForCpu(const Needs &needs, const Capacities &capacities);
   void chooseForGpu(const Needs &needs, const Capacities &capacities);
   void chooseForProduct(const Needs &needs, const Capacities &capacities);
   bool chooseByCost(const Needs &needs, const Capacities &capacities, int row, int column,
                     int64_t blocks);
-  /// Finds what has to be done in loops, and adds their dimensions.
+  /// Adds loop dimensions for tiles that are too large to be held at once.
   void planLoops(const FusionGraph &graph, const Capacities &capacities);
 };
 

@@ -1,4 +1,4 @@
-// Compares an access with those before it, and remembers it.
+// Compares an access with the earlier accesses to the same bytes, and records it.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/Memory.h"
@@ -20,7 +20,7 @@ static uint32_t byteMask(uint64_t from, uint64_t to) {
   return (count >= 32 ? ~0u : (1u << count) - 1) << from;
 }
 
-/// The lowest `count` lanes or bytes.
+/// A mask of the lowest `count` lanes or bytes.
 static uint32_t lanesBelow(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
 void Detector::access(const MemoryEvent &event) {
@@ -60,7 +60,7 @@ void Detector::access(const MemoryEvent &event) {
                cohort.mask & event.mask);
 }
 
-/// Lanes whose accesses follow each other, or are the same, are one run.
+/// Joins lanes that access consecutive addresses, or the same address, into one run.
 void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t mask) {
   const uint64_t bytes = event.bytes;
   const bool isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
@@ -94,7 +94,7 @@ void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t m
       run.length = (following + 1) * bytes;
       run.shift = static_cast<uint32_t>(std::countr_zero(bytes));
       rest &= ~(lanesBelow(following) << first << 1);
-      // Another row of lanes often accesses the same.
+      // The next lanes often access the same addresses: add them to this run.
       const uint32_t second = first + following + 1;
       if (second < 32 && (rest >> second & 1) && event.addresses[second] == run.address &&
           static_cast<uint32_t>(std::countr_one(follows >> second & rest >> second >> 1)) ==
@@ -103,11 +103,11 @@ void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t m
         rest &= ~(lanesBelow(following + 1) << second);
       }
     } else {
-      // All others at the same place, neighbours or not, belong to it, unless they
-      // begin a run of their own.
+      // Add all other lanes with the same address, adjacent or not, unless they begin a run of
+      // consecutive addresses.
       uint32_t others = lanesBelow(static_cast<uint32_t>(std::countr_one(repeats >> first & above)))
                         << first << 1;
-      // Of lanes that repeat their neighbour, the lowest speaks for them.
+      // Of consecutive lanes that access the same address, only the lowest needs to be compared.
       for (uint32_t look = rest & ~others; look != 0;) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(look));
         const auto repeated =
@@ -126,37 +126,38 @@ void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t m
 }
 
 void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run &run) {
-  Touch touch;
-  touch.block = actor.block.linear;
-  touch.warp = static_cast<uint8_t>(actor.warp.index);
-  touch.epoch = actor.operation ? actor.operation->epoch
-                : isReplay      ? replayEpoch
-                                : actor.warp.epoch;
-  touch.op = actor.operation ? static_cast<uint32_t>(actor.operation->id) : 0;
-  touch.place = launch.placeOf(event.op);
-  touch.kind = static_cast<uint8_t>(event.kind) & 3;
-  touch.proxy = static_cast<uint8_t>(event.proxy) & 3;
-  touch.isStrong = event.order != Order::weak;
-  touch.scope = static_cast<uint8_t>(event.scope) & 7;
-  touch.isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
-  touch.laneShift = run.shift & 7;
-  touch.isMany = run.isMany;
-  touch.hasValues = event.values != nullptr && event.kind == AccessKind::write;
-  touch.event = group.accesses & 3;
+  AccessRecord record;
+  record.block = actor.block.linear;
+  record.warp = static_cast<uint8_t>(actor.warp.index);
+  record.epoch = actor.operation ? actor.operation->epoch
+                 : isReplay      ? replayEpoch
+                                 : actor.warp.epoch;
+  record.op = actor.operation ? static_cast<uint32_t>(actor.operation->id) : 0;
+  record.instruction = launch.instructionOf(event.op);
+  record.kind = static_cast<uint8_t>(event.kind) & 3;
+  record.proxy = static_cast<uint8_t>(event.proxy) & 3;
+  record.isStrong = event.order != Order::weak;
+  record.scope = static_cast<uint8_t>(event.scope) & 7;
+  record.isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
+  record.laneShift = run.shift & 7;
+  record.isMany = run.isMany;
+  record.hasValues = event.values != nullptr && event.kind == AccessKind::write;
+  record.event = group.accesses & 3;
   current = &event;
   currentRun = &run;
   const uint64_t window = run.address & machine::windowMask;
   inShared = window == machine::sharedWindow;
   if (inShared)
-    accessShared(actor, touch, run);
+    accessShared(actor, record, run);
   else if (window == 0)
-    accessGlobal(actor, touch, run);
+    accessGlobal(actor, record, run);
   else
     return; // local memory is each thread's own
-  // One of the values stays, which is all that PTX promises for lanes of one instruction;
-  // reductions of Triton store results that differ in their last bits this way.
-  if (run.isMany && touch.hasValues && options.races && options.strict)
-    compareLanes(actor, touch);
+  // PTX only promises that one of the values remains when lanes of one instruction store to the
+  // same address. Triton's reductions rely on that: their lanes store results that differ in the
+  // last bits. So only strict mode compares the values.
+  if (run.isMany && record.hasValues && options.races && options.strict)
+    compareLanes(actor, record);
 }
 
 /// The byte that the run stores at an address.
@@ -168,13 +169,13 @@ std::byte Detector::storedAt(uint64_t address) const {
   return current->values->at(currentRun->lane + lane, distance & (current->bytes - 1));
 }
 
-/// What the run stores from one address to another.
+/// Copies the bytes that the run stores in [begin, end).
 void Detector::copyStored(uint64_t begin, uint64_t end, std::byte *to) const {
   const machine::StoredValues &values = *current->values;
   const bool isOneElement = !values.rows && current->bytes == values.elementBytes &&
                             values.elementBytes == values.registerBytes && values.elementBytes <= 8;
   if (isOneElement && currentRun->shift != 5) {
-    // Lanes that follow each other in memory do so in the register, too.
+    // Lanes with consecutive addresses also have consecutive elements in the register.
     std::memcpy(to,
                 values.registers + values.slots[0] +
                     size_t(currentRun->lane) * values.registerBytes + (begin - currentRun->address),
@@ -185,13 +186,14 @@ void Detector::copyStored(uint64_t begin, uint64_t end, std::byte *to) const {
     to[at - begin] = storedAt(at);
 }
 
-bool Detector::storesTheSame(const Touch &earlier, const Touch &now, uint32_t mask,
+bool Detector::storesTheSame(const AccessRecord &earlier, const AccessRecord &now, uint32_t mask,
                              uint64_t address) const {
   if (!earlier.hasValues || !now.hasValues)
     return false;
-  // Other lanes of the same instruction have not stored to shared memory yet.
-  const bool isSameEvent = inShared && earlier.sameActor(now) && earlier.place == now.place &&
-                           earlier.event == now.event;
+  // The bytes that other lanes of the same instruction store are not in shared memory yet, so
+  // compare with their registers.
+  const bool isSameEvent = inShared && earlier.sameActor(now) &&
+                           earlier.instruction == now.instruction && earlier.event == now.event;
   if (isSameEvent && !options.strict)
     return true;
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -213,10 +215,10 @@ bool Detector::storesTheSame(const Touch &earlier, const Touch &now, uint32_t ma
   return true;
 }
 
-void Detector::compareLanes(const Actor &actor, const Touch &touch) {
+void Detector::compareLanes(const Actor &actor, const AccessRecord &record) {
   const Run &run = *currentRun;
   if (run.address < Page::bytes)
-    return; // there is nothing
+    return; // a null pointer: there is no memory
   for (uint32_t look = current->mask & actor.cohortMask; look != 0; look &= look - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(look));
     const uint64_t distance = current->addresses[lane] - run.address;
@@ -224,7 +226,7 @@ void Detector::compareLanes(const Actor &actor, const Touch &touch) {
       if (distance + i >= run.length ||
           current->values->at(lane, i) == storedAt(run.address + distance + i))
         continue;
-      Touch now = touch, earlier = touch;
+      AccessRecord now = record, earlier = record;
       now.isMany = earlier.isMany = 0;
       now.laneShift = earlier.laneShift = 5;
       now.firstLane = static_cast<int8_t>(lane);
@@ -238,32 +240,33 @@ void Detector::compareLanes(const Actor &actor, const Touch &touch) {
   }
 }
 
-/// The touch as the sector sees it that begins at `base`.
-static Touch inSector(Touch touch, uint64_t base, uint64_t runAddress, uint32_t lane) {
-  if (touch.laneShift == 5) {
-    touch.firstLane = static_cast<int8_t>(lane);
+/// The access record as seen by the sector that begins at `base`.
+static AccessRecord inSector(AccessRecord record, uint64_t base, uint64_t runAddress,
+                             uint32_t lane) {
+  if (record.laneShift == 5) {
+    record.firstLane = static_cast<int8_t>(lane);
   } else {
     const auto distance = static_cast<int64_t>(base - runAddress);
-    touch.firstLane = static_cast<int8_t>(int64_t(lane) + (distance >> touch.laneShift));
+    record.firstLane = static_cast<int8_t>(int64_t(lane) + (distance >> record.laneShift));
   }
-  return touch;
+  return record;
 }
 
-void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &run) {
+void Detector::accessShared(const Actor &actor, const AccessRecord &record, const Run &run) {
   const auto offset = static_cast<uint32_t>(run.address & machine::sharedOffsetMask);
   const auto rank = static_cast<uint32_t>(run.address >> machine::sharedOffsetBits & 0xff);
   BlockState *block = rank == 0 ? &actor.block : group.blockAt(actor.block, rank - 1);
   if (!block || offset + run.length > uint64_t(block->sectorCount) * Sector::bytes)
-    return; // the machine reports it
+    return; // the machine reports the access itself
   if (actor.operation) {
     std::vector<uint32_t> &touched = const_cast<AsyncState *>(actor.operation)->sharedOf;
     if (std::find(touched.begin(), touched.end(), block->indexInGroup) == touched.end())
       touched.push_back(block->indexInGroup);
   } else if (block != &actor.block) {
-    block->remote[actor.warp.groupIndex] = inSector(touch, 0, 0, run.lane);
+    block->remote[actor.warp.groupIndex] = inSector(record, 0, 0, run.lane);
   }
-  if (touch.accessKind() != AccessKind::read)
-    beforeSharedWrite(actor, *block, touch);
+  if (record.accessKind() != AccessKind::read)
+    beforeSharedWrite(actor, *block, record);
   const uint64_t flat = run.address - offset;
   for (uint32_t at = offset, end = offset + static_cast<uint32_t>(run.length); at < end;) {
     const uint32_t base = at / Sector::bytes * Sector::bytes;
@@ -271,7 +274,7 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
     const uint32_t mask = byteMask(at - base, next - base);
     const uint32_t index = base / Sector::bytes;
     Sector &sector = block->shared[index];
-    const Touch here = inSector(touch, base, offset, run.lane);
+    const AccessRecord here = inSector(record, base, offset, run.lane);
     if (isReplay) {
       remember(sector, here, mask);
       at = next;
@@ -279,11 +282,11 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
     }
     if (block->liveMbarriers[index])
       checkMbarrierBytes(actor, *block, here, base, mask);
-    if (touch.accessKind() != AccessKind::write && (mask & ~sector.initialised) != 0 &&
+    if (record.accessKind() != AccessKind::write && (mask & ~sector.initialised) != 0 &&
         options.uninit) {
       const auto byte = static_cast<uint32_t>(std::countr_zero(mask & ~sector.initialised));
       reportSimple(FindingKind::uninitialised, here, byte,
-                   "shared memory is read that nobody has written", flat + base + byte,
+                   "read of shared memory that was never written", flat + base + byte,
                    "write it first, or wait for the copy that fills it before the read");
       sector.initialised |= mask;
     }
@@ -291,13 +294,13 @@ void Detector::accessShared(const Actor &actor, const Touch &touch, const Run &r
     heldBytes = held && block->sharedBytes > base ? block->sharedBytes - base : 0;
     if (options.races)
       checkSector(actor, sector, here, mask, flat + base);
-    if (touch.accessKind() != AccessKind::read)
+    if (record.accessKind() != AccessKind::read)
       sector.initialised |= mask;
     at = next;
   }
 }
 
-void Detector::checkMbarrierBytes(const Actor &, BlockState &block, const Touch &touch,
+void Detector::checkMbarrierBytes(const Actor &, BlockState &block, const AccessRecord &record,
                                   uint32_t base, uint32_t mask) {
   if (!options.barriers)
     return;
@@ -307,68 +310,106 @@ void Detector::checkMbarrierBytes(const Actor &, BlockState &block, const Touch 
     auto found = block.mbarriers.find(base + i);
     if (found == block.mbarriers.end() || !found->second.isLive)
       continue;
-    reportSimple(FindingKind::barrier, touch, i,
-                 "the bytes of an mbarrier that is in use are accessed by something else",
+    reportSimple(FindingKind::barrier, record, i,
+                 "a non-mbarrier instruction accesses the bytes of an mbarrier that is in use",
                  machine::sharedWindow | machine::sharedAddress(block.rank, base + i),
-                 "use mbarrier operations alone, or mbarrier.inval before the memory is used "
-                 "for something else",
+                 "access these bytes only with mbarrier instructions, or execute mbarrier.inval "
+                 "before other uses of the memory",
                  &found->second.init, "mbarrier initialised by");
   }
 }
 
-/// What many blocks read is seldom written, and then by one that none of them is ordered
-/// with. While no flag orders blocks at all, some of the readers are enough.
-bool Detector::isReadOfMany(const Touch &touch) const {
-  return touch.isRead() && touch.op == 0 && !touch.isStrong && group.blocks.size() == 1 &&
+/// Memory that many blocks read is rarely written. If a block does write it, the write is unordered
+/// with all readers, unless flags order the blocks. So while the launch has no flags, it is enough
+/// to remember some of the readers.
+bool Detector::isReadOfMany(const AccessRecord &record) const {
+  return record.isRead() && record.op == 0 && !record.isStrong && group.blocks.size() == 1 &&
          launch.flagCount.load(std::memory_order_relaxed) == 0;
 }
 
 /// See Page::settled.
 static bool isReadByTwoBlocks(Sector &sector) {
-  auto counts = [](const Entry &entry) { return entry.touch.op == 0 && !entry.touch.isStrong; };
-  uint32_t byTwo = 0; // bytes
+  auto counts = [](const SectorAccess &entry) {
+    return entry.record.op == 0 && !entry.record.isStrong;
+  };
+  uint32_t byTwo = 0; // bytes that two blocks read
   for (uint32_t i = 0; i < sector.size(); ++i) {
-    if (!sector[i].touch.isRead())
+    if (!sector[i].record.isRead())
       return false;
     for (uint32_t j = 0; j < i && byTwo != ~0u; ++j)
-      if (sector[i].touch.block != sector[j].touch.block && counts(sector[i]) && counts(sector[j]))
+      if (sector[i].record.block != sector[j].record.block && counts(sector[i]) &&
+          counts(sector[j]))
         byTwo |= sector[i].mask & sector[j].mask;
   }
   return byTwo == ~0u;
 }
 
-void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &run) {
-  const uint64_t end = run.address + run.length;
+/// Reports bytes outside of the memory that the launch may access, and clips [begin, end) to valid
+/// memory. Returns false if nothing is left.
+bool Detector::clipToValid(const AccessRecord &record, uint64_t &begin, uint64_t &end) {
+  machine::ValidRange &range = group.range;
+  if (range.holds(begin, end - begin)) [[likely]]
+    return true;
+  machine::ValidMemory &valid = *launch.grid->validMemory;
+  range = valid.find(begin);
+  if (range.holds(begin, end - begin))
+    return true;
+  const uint64_t runAddress = begin;
+  uint64_t wrong = begin;
+  if (range.bytes != 0) {
+    end = wrong = range.begin + range.bytes;
+  } else if (const machine::ValidRange behind = valid.find(end - 1); behind.bytes != 0) {
+    begin = behind.begin;
+    range = behind;
+  } else {
+    begin = end;
+  }
+  if (options.bounds) {
+    const AccessRecord here =
+        inSector(record, wrong / Sector::bytes * Sector::bytes, runAddress, currentRun->lane);
+    reportSimple(FindingKind::bounds, here, static_cast<uint32_t>(wrong % Sector::bytes),
+                 concat("access of ", current->bytes, " bytes ", machine::describeInvalid(wrong)),
+                 wrong,
+                 "compare the index with the size before the access, and check the size and "
+                 "the strides that the host passes");
+  }
+  return begin < end;
+}
+
+void Detector::accessGlobal(const Actor &actor, const AccessRecord &record, const Run &run) {
+  uint64_t begin = run.address, end = run.address + run.length;
   const Allocation *allocation = nullptr;
+  if (launch.grid->validMemory && !clipToValid(record, begin, end))
+    return;
   if (options.bounds || options.uninit) {
-    allocation = launch.allocations->find(run.address);
-    const bool isInside = allocation && run.address >= allocation->begin &&
-                          end <= allocation->begin + allocation->bytes;
-    const bool isNull = run.address < Page::bytes;
-    if (!isInside && (allocation || isNull || options.strictBounds)) {
+    allocation = launch.allocations->find(begin);
+    const bool isInside =
+        allocation && begin >= allocation->begin && end <= allocation->begin + allocation->bytes;
+    const bool isNull = begin < Page::bytes;
+    if (!isInside && (allocation || isNull)) {
       if (options.bounds) {
-        std::string message =
-            allocation ? concat(run.length, " bytes are accessed ",
-                                run.address < allocation->begin
-                                    ? concat(allocation->begin - run.address, " bytes before")
-                                    : concat(run.address - allocation->begin, " bytes into"),
-                                " an allocation of ", allocation->bytes, " bytes")
-                       : std::string("memory is accessed that nobody allocated");
-        const Touch here = inSector(touch, run.address / 32 * 32, run.address, run.lane);
-        reportSimple(FindingKind::bounds, here, static_cast<uint32_t>(run.address % 32),
-                     std::move(message), run.address,
+        std::string message = allocation
+                                  ? concat("access of ", run.length, " bytes, ",
+                                           begin < allocation->begin
+                                               ? concat(allocation->begin - begin, " bytes before")
+                                               : concat(begin - allocation->begin, " bytes into"),
+                                           " an allocation of ", allocation->bytes, " bytes")
+                                  : std::string("access outside of every allocation");
+        const AccessRecord here = inSector(record, begin / 32 * 32, run.address, run.lane);
+        reportSimple(FindingKind::bounds, here, static_cast<uint32_t>(begin % 32),
+                     std::move(message), begin,
                      "compare the index with the size before the access, and check the size and "
                      "the strides that the host passes");
-        // What follows would access memory that is not there.
-        if (isNull || !allocation)
-          failLaunch(here.place);
+        // Stop the launch before it dereferences the null pointer.
+        if (isNull)
+          failLaunch(here.instruction);
       }
       allocation = nullptr;
     }
   }
-  if (actor.operation && touch.accessKind() != AccessKind::read)
+  if (actor.operation && record.accessKind() != AccessKind::read)
     const_cast<AsyncState *>(actor.operation)->writesGlobal = true;
-  const bool isPlainRead = isReadOfMany(touch);
+  const bool isPlainRead = isReadOfMany(record);
   Page *page = nullptr;
   uint64_t pageNumber = ~uint64_t(0);
   bool isLocked = false;
@@ -377,7 +418,8 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
       page->lock.clear(std::memory_order_release);
     isLocked = false;
   };
-  // With the lock, and what other launches did forgotten.
+  // Looks up the page that holds `at`. If it is not the current page, unlocks the current page
+  // first.
   auto open = [&](uint64_t at) {
     if (at / Page::bytes != pageNumber) {
       unlock();
@@ -388,6 +430,7 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
       page = known.page;
     }
   };
+  // Takes the page's lock and discards the accesses of earlier launches.
   auto lock = [&] {
     if (!isLocked)
       while (page->lock.test_and_set(std::memory_order_acquire)) {
@@ -395,14 +438,14 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
     isLocked = true;
     if (page->launch.load(std::memory_order_relaxed) != launch.id)
       page->begin(launch.id);
-    if (touch.hasValues && !page->values)
+    if (record.hasValues && !page->values)
       page->values = std::make_unique<std::byte[]>(Page::bytes);
   };
   const bool isTracked = allocation && allocation->isTracked;
-  for (uint64_t at = run.address; at < end;) {
+  for (uint64_t at = begin; at < end;) {
     const uint64_t base = at / Sector::bytes * Sector::bytes;
     const auto line = static_cast<uint32_t>(at % Page::bytes / Page::lineBytes);
-    // A whole line that nobody has accessed yet.
+    // Fast path: the access covers a whole line that no thread has accessed yet.
     if (options.races && !isTracked && at % Page::lineBytes == 0 && end - at >= Page::lineBytes) {
       open(at);
       const auto index = static_cast<uint32_t>(at % Page::bytes / Sector::bytes);
@@ -410,8 +453,8 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
         lock();
         if (!(page->touched >> line & 1)) {
           page->touched |= uint64_t(1) << line;
-          page->lines[line] = inSector(touch, at, run.address, run.lane);
-          if (touch.hasValues)
+          page->lines[line] = inSector(record, at, run.address, run.lane);
+          if (record.hasValues)
             copyStored(at, at + Page::lineBytes, page->values.get() + at % Page::bytes);
           at += Page::lineBytes;
           continue;
@@ -420,18 +463,18 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
     }
     const uint64_t next = std::min(base + Sector::bytes, end);
     const uint32_t mask = byteMask(at - base, next - base);
-    const Touch here = inSector(touch, base, run.address, run.lane);
+    const AccessRecord here = inSector(record, base, run.address, run.lane);
     if (isTracked) {
       std::atomic<uint32_t> &word = allocation->wordOf(base < allocation->begin ? at : base);
       const uint32_t written = word.load(std::memory_order_relaxed);
-      if (touch.accessKind() != AccessKind::write && (mask & ~written) != 0 && options.uninit) {
+      if (record.accessKind() != AccessKind::write && (mask & ~written) != 0 && options.uninit) {
         const auto byte = static_cast<uint32_t>(std::countr_zero(mask & ~written));
         unlock();
         reportSimple(FindingKind::uninitialised, here, byte,
-                     "global memory is read that nobody has written", base + byte,
-                     "write it first: a copy from the host, a memset, or a kernel before");
+                     "read of global memory that was never written", base + byte,
+                     "write it first: with a copy from the host, a memset or an earlier kernel");
         word.fetch_or(mask, std::memory_order_relaxed);
-      } else if (touch.accessKind() != AccessKind::read && (mask & ~written) != 0) {
+      } else if (record.accessKind() != AccessKind::read && (mask & ~written) != 0) {
         word.fetch_or(mask, std::memory_order_relaxed);
       }
     }
@@ -445,7 +488,7 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
         heldBytes = held ? Sector::bytes : 0;
         Sector &sector = page->sectors[index];
         checkSector(actor, sector, here, mask, base);
-        if (touch.hasValues)
+        if (record.hasValues)
           copyStored(at, next, page->values.get() + at % Page::bytes);
         page->setSettled(index, sector.size() > 1 && isReadByTwoBlocks(sector));
       }
@@ -455,9 +498,10 @@ void Detector::accessGlobal(const Actor &actor, const Touch &touch, const Run &r
   unlock();
 }
 
-/// Two operations of whole warps meet in many sectors; the answer is that of the first.
-Detector::Ordering Detector::orderOfOperations(const Actor &actor, const Touch &earlier,
-                                               uint32_t byte, const Touch &now) {
+/// Two operations of whole warps overlap in many sectors, and the ordering is the same in all of
+/// them: compute it once per event and cache it.
+Detector::Ordering Detector::orderOfOperations(const Actor &actor, const AccessRecord &earlier,
+                                               uint32_t byte, const AccessRecord &now) {
   GroupState::KnownOrder &known = group.orders[earlier.op % group.orders.size()];
   if (known.event != group.events || known.earlier != earlier.op || known.block != earlier.block ||
       known.kind != earlier.kind)
@@ -466,32 +510,33 @@ Detector::Ordering Detector::orderOfOperations(const Actor &actor, const Touch &
   return static_cast<Ordering>(known.ordering);
 }
 
-void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now, uint32_t mask,
-                           uint64_t address) {
+void Detector::checkSector(const Actor &actor, Sector &sector, const AccessRecord &now,
+                           uint32_t mask, uint64_t address) {
   const bool isRead = now.isRead();
   bool isThere = false;
-  // Most of what was before is known because its whole warp is. Fences of proxies
-  // matter for accesses by other proxies alone.
+  // Fast path: most earlier accesses are ordered because the clock covers their whole warp. Proxy
+  // fences matter only for accesses by other proxies.
   const std::vector<uint32_t> &epochs = actor.knowledge->base.warpEpochs();
   const uint32_t firstWarp = actor.block.warps[0].groupIndex;
   const auto knownWarps =
       static_cast<uint32_t>(epochs.size() > firstWarp ? epochs.size() - firstWarp : 0);
   const bool isGeneric = now.accessProxy() == Proxy::generic;
-  auto isKnown = [&](const Touch &earlier) {
+  auto isKnown = [&](const AccessRecord &earlier) {
     return earlier.op == 0 && earlier.block == now.block && earlier.warp < knownWarps &&
            epochs[firstWarp + earlier.warp] >= earlier.epoch;
   };
-  constexpr uint32_t mostForeignReaders = 2;
+  constexpr uint32_t maxForeignReaders = 2;
   const bool isForeignReader = isReadOfMany(now);
   uint32_t foreignReaders = 0, lastForeign = 0;
   for (uint32_t i = 0; i < sector.size();) {
-    Entry &entry = sector[i];
-    const Touch &earlier = entry.touch;
+    SectorAccess &entry = sector[i];
+    const AccessRecord &earlier = entry.record;
     const uint32_t overlap = entry.mask & mask;
     if (overlap == 0) {
-      // The same access goes on in other bytes.
+      // The same access also covers other bytes of the sector: extend its entry.
       if (!isThere && earlier.sameActor(now) && earlier.kind == now.kind &&
-          earlier.place == now.place && earlier.samePattern(now) && earlier.proxy == now.proxy) {
+          earlier.instruction == now.instruction && earlier.samePattern(now) &&
+          earlier.proxy == now.proxy) {
         entry.mask |= mask;
         isThere = true;
       }
@@ -501,7 +546,8 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
     const bool isConflict = !(isRead && earlier.isRead());
     bool allOrdered = true;
     if (!isConflict && !isKnown(earlier)) {
-      // Reads never conflict; of those of the same lanes the last one is enough.
+      // Reads never conflict with each other. Of the reads by the same lanes, keep only the last
+      // one.
       if (!isThere && earlier.op == 0 && now.op == 0 && earlier.block == now.block &&
           earlier.warp == now.warp && earlier.samePattern(now) && earlier.proxy == now.proxy &&
           earlier.isStrong == now.isStrong && earlier.scope == now.scope &&
@@ -510,7 +556,7 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
           entry = {now, mask};
         isThere = true;
       } else if (earlier.sameActor(now) && earlier.isMany && overlap == mask) {
-        isThere = true; // several lanes read it already
+        isThere = true; // already recorded as read by several lanes
       } else if (isForeignReader && earlier.block != now.block && earlier.op == 0 &&
                  !earlier.isStrong && entry.mask == mask) {
         ++foreignReaders;
@@ -525,7 +571,7 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
         continue;
       }
     } else if (earlier.sameActor(now) && earlier.samePattern(now) && !now.isMany && now.op == 0) {
-      // The same lanes.
+      // The same lanes made both accesses, so program order applies.
       if (earlier.kind == now.kind && (overlap == mask || entry.mask == overlap) &&
           earlier.isStrong == now.isStrong && !isThere) {
         entry.mask |= mask;
@@ -538,7 +584,7 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
           1u << std::min<uint32_t>(std::min<uint32_t>(earlier.laneShift, now.laneShift), 5);
       for (uint32_t rest = overlap; rest != 0;) {
         const auto byte = static_cast<uint32_t>(std::countr_zero(rest));
-        // Bytes of the same two lanes are asked about once.
+        // All these bytes belong to the same pair of lanes: compute their ordering once.
         const uint32_t alike = rest & lanesBelow(step) << (byte & ~(step - 1));
         rest &= ~alike;
         const Ordering ordering = earlier.isLaneless && now.isLaneless
@@ -548,17 +594,18 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
           continue;
         allOrdered = false;
         if (isConflict && !areMorallyStrong(actor, earlier, now)) {
-          // Writes of equal bytes leave the same in any order; both stay, for reads.
+          // Writes of equal bytes leave the same contents in either order. Both stay in the list,
+          // because a later read may race with either.
           if (ordering == Ordering::unordered && storesTheSame(earlier, now, alike, address))
             continue;
           reportConflict(actor, now, earlier, byte, address + byte, ordering);
-          allOrdered = true; // told once, then forgotten
+          allOrdered = true; // report the race once, then forget the earlier access
           break;
         }
       }
     }
-    // What is ordered before this access need not be remembered beside it; but a
-    // write stays when it is only read.
+    // Drop an earlier access that happens before this one, unless it is a write and this one is a
+    // read.
     if (allOrdered && !(isRead && !earlier.isRead())) {
       entry.mask &= ~overlap;
       if (entry.mask == 0) {
@@ -570,7 +617,7 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const Touch &now,
   }
   if (isThere)
     return;
-  if (foreignReaders >= mostForeignReaders)
+  if (foreignReaders >= maxForeignReaders)
     sector[lastForeign] = {now, mask};
   else
     sector.add({now, mask});

@@ -1,4 +1,4 @@
-// Small kernels that are right or wrong, and what is said of them.
+// Small kernels with and without errors, and the expected findings.
 #include "tilewright/support/ThreadPool.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
@@ -21,8 +21,8 @@ using testing::Not;
 
 const std::string head = ".version 8.4\n.target sm_90a\n.address_size 64\n";
 
-/// A kernel with the memory `smem` (1024 bytes), thread %t, its place %o in smem, an
-/// output pointer %out.
+/// A kernel with `smem` (1024 bytes of shared memory), thread index %t, the thread's address %o in
+/// smem, and an output pointer %out.
 std::string kernel(const std::string &body) {
   return head + R"(
 .visible .entry k(.param .u64 pout) {
@@ -63,7 +63,7 @@ Checked check(const std::string &text, LaunchConfig config,
   return result;
 }
 
-/// Nothing is said under any order.
+/// Expects no findings under any order of completion.
 void expectClean(const std::string &text, LaunchConfig config) {
   for (const Completion completion : {Completion::eager, Completion::latest, Completion::seeded})
     for (uint64_t seed = 1; seed < (completion == Completion::seeded ? 4u : 2u); ++seed) {
@@ -75,7 +75,7 @@ void expectClean(const std::string &text, LaunchConfig config) {
     }
 }
 
-/// Something of that kind is found in the text without `piece`, and nothing in that with it.
+/// Expects a finding of that kind in the text without `piece`, and none in the text with it.
 Checked expectNeeded(std::string text, const std::string &piece, LaunchConfig config,
                      FindingKind kind) {
   expectClean(text, config);
@@ -105,8 +105,8 @@ TEST(Races, BarrierOrdersWarps) {
       expectNeeded(kernel(exchange), "bar.sync 0;", {.block = {64, 1, 1}}, FindingKind::race);
   const Finding &finding = checked.findings[0].finding;
   ASSERT_EQ(finding.parties.size(), 2u);
-  EXPECT_THAT(finding.parties[0].place.instruction, HasSubstr("st.shared"));
-  EXPECT_THAT(finding.parties[1].place.instruction, HasSubstr("ld.shared"));
+  EXPECT_THAT(finding.parties[0].location.instruction, HasSubstr("st.shared"));
+  EXPECT_THAT(finding.parties[1].location.instruction, HasSubstr("ld.shared"));
   EXPECT_THAT(finding.where, HasSubstr("shared memory"));
   EXPECT_THAT(finding.fix, HasSubstr("bar.sync"));
 }
@@ -152,7 +152,7 @@ TEST(Races, OverwritingWhatOthersReadCounts) {
                {.block = {64, 1, 1}}, FindingKind::race);
 }
 
-// The loads are one step of the machine, and only the last of them reads what is written.
+// The machine fuses the loads into one operation, and only the last load reads what is written.
 TEST(Races, ReadsOfARunOfLoadsAreRemembered) {
   std::string body = R"(
   st.shared.u32 [%o], %t;
@@ -234,7 +234,7 @@ END:
                FindingKind::race);
   expectNeeded(text, "fence.acq_rel.sys;", {.grid = {2, 1, 1}, .block = {32, 1, 1}},
                FindingKind::race);
-  // A fence of the block alone does not reach the other one.
+  // A fence of CTA scope does not reach the other block.
   std::string narrow = text;
   narrow.replace(narrow.find("acq_rel.gpu"), 11, "acq_rel.cta");
   EXPECT_FALSE(check(narrow, {.grid = {2, 1, 1}, .block = {32, 1, 1}}).findings.empty());
@@ -250,7 +250,7 @@ TEST(Races, AtomicsDoNotRaceUnlessTheirScopeIsTooSmall) {
   EXPECT_THAT(checked.findings[0].finding.fix, HasSubstr("scope"));
 }
 
-/// One place of memory that %r4 is stored at by lanes, warps and blocks.
+/// Expects no race when lanes, warps and blocks store equal values of %r4 to the same memory.
 void expectEqualIsNothing(const std::string &before, const std::string &store,
                           const std::string &load, LaunchConfig config,
                           const std::string &different) {
@@ -261,7 +261,7 @@ void expectEqualIsNothing(const std::string &before, const std::string &store,
   ASSERT_FALSE(other.findings.empty()) << store;
   EXPECT_EQ(other.findings[0].finding.kind, FindingKind::race);
   EXPECT_THAT(other.findings[0].finding.message, HasSubstr("two writes"));
-  // Whoever reads must come after all that wrote it.
+  // A read must be ordered after all of the writes.
   const Checked read = check(kernel(equal + store + load), config);
   ASSERT_FALSE(read.findings.empty()) << load;
   EXPECT_EQ(read.findings[0].finding.kind, FindingKind::race);
@@ -270,7 +270,7 @@ void expectEqualIsNothing(const std::string &before, const std::string &store,
 
 TEST(EqualWrites, ByLanes) {
   const LaunchConfig warp{.block = {32, 1, 1}};
-  // All lanes at one place; four lanes at each of eight; rows of eight, four times; pairs.
+  // All lanes at one address; four lanes at each of eight; rows of eight, four times; pairs.
   const std::string places[] = {
       "mov.u32 %r1, smem;\n",
       "shr.u32 %r1, %t, 2;\nshl.b32 %r1, %r1, 2;\nmov.u32 %r2, smem;\nadd.u32 %r1, %r1, %r2;\n",
@@ -295,7 +295,8 @@ TEST(EqualWrites, ByWarps) {
   expectEqualIsNothing(place, "st.shared.u32 [%r1], %r4;\n",
                        "bar.warp.sync -1;\nld.shared.u32 %r3, [%r1];\n", {.block = {128, 1, 1}},
                        "%t");
-  // Both writers count, also the one before the last, which alone the reader knows not.
+  // Both writers count, even the one before the last, which is the only one not ordered before the
+  // read.
   const Checked checked = check(kernel(R"(
   mov.u32 %r1, smem;
   setp.lt.u32 %p1, %t, 32;
@@ -319,7 +320,7 @@ END:
 TEST(EqualWrites, ByBlocks) {
   ThreadPool pool(2);
 #if __has_feature(thread_sanitizer)
-  // Blocks that race are threads of the host that race, which it would report, too.
+  // A race between blocks is also a race between host threads, which ThreadSanitizer would report.
   std::vector<ThreadPool *> pools = {nullptr};
 #else
   std::vector<ThreadPool *> pools = {nullptr, &pool};
@@ -350,7 +351,7 @@ END:
   EXPECT_THAT(check(different, blocks).text, HasSubstr("two writes"));
 }
 
-/// A bulk copy into shared memory, waited for, and one back.
+/// A bulk copy into shared memory, a wait for it, and a copy back.
 const std::string bulk = kernel(R"(
   mov.u32 %r1, bar;
   mov.u32 %r2, smem;
@@ -434,12 +435,13 @@ END:
   expectClean(text, pair);
   std::string relaxed = text;
   relaxed.replace(relaxed.find("arrive.release"), 14, "arrive.relaxed");
-  EXPECT_THAT(check(relaxed, pair).text, HasSubstr("need not see its initialisation"));
+  EXPECT_THAT(check(relaxed, pair).text, HasSubstr("after its initialisation"));
   relaxed.insert(relaxed.find("MEET:"), "fence.mbarrier_init.release.cluster;\n");
   expectClean(relaxed, pair);
 }
 
-/// Threads 0 to 127 multiply, and one of them alone tells warp 4 that the operands may go.
+/// Threads 0 to 127 multiply, and only one of them tells warp 4 that the operands may be
+/// overwritten.
 const std::string giveOperandsBack = R"(
   .reg .f32 %f<4>;
   st.shared.u32 [%o], %t;
@@ -467,13 +469,13 @@ overwrite:
   st.shared.u32 [%r3], %t;
 )";
 
-/// wgmma is one operation of four warps: whichever lane waited for it can tell others.
+/// wgmma is one operation of four warps: any lane that waited for it can pass that on to others.
 TEST(Async, AnyLaneThatWaitedForAProductCanTell) {
   expectNeeded(kernel(giveOperandsBack), "wgmma.wait_group.sync.aligned 0;", {.block = {160, 1, 1}},
                FindingKind::race);
 }
 
-/// Bulk groups are a thread's own: the wait of another lane waits for nothing.
+/// Bulk groups belong to a thread: the wait of another lane waits for nothing.
 TEST(Async, ABulkGroupIsWaitedForByWhoCommittedIt) {
   const std::string text = kernel(R"(
   st.shared.u32 [%o], %t;
@@ -487,7 +489,7 @@ TEST(Async, ABulkGroupIsWaitedForByWhoCommittedIt) {
   bar.warp.sync 0xffffffff;
   st.shared.u32 [%o], %l;
 )");
-  // The second warp barrier, which brings lane 3's wait to the others.
+  // Remove the second warp barrier, which orders lane 3's wait before the other lanes.
   std::string without = text;
   without.erase(text.rfind("bar.warp.sync"), std::string("bar.warp.sync 0xffffffff;").size());
   expectClean(text, {.block = {32, 1, 1}});
@@ -499,14 +501,14 @@ TEST(Async, ABulkGroupIsWaitedForByWhoCommittedIt) {
 TEST(Barriers, LiveMbarriersAreNotTouched) {
   std::string again = bulk;
   again.insert(again.find("WAIT:\n"), "mbarrier.init.shared.b64 [%r1], 1;\n");
-  EXPECT_THAT(check(again, twoWarps).text, HasSubstr("initialised again"));
+  EXPECT_THAT(check(again, twoWarps).text, HasSubstr("an mbarrier is initialised again"));
   std::string read = bulk;
   read.insert(read.find("  bar.sync 2;"), "  ld.shared.u32 %r4, [%r1];\n");
   EXPECT_THAT(check(read, twoWarps).text, HasSubstr("bytes of an mbarrier"));
 }
 
-/// Warp 0 ends three phases; warp 1, which waits for the first, sees that after the third.
-/// Warp 1 goes on first, since it is the last to arrive at the barrier.
+/// Warp 0 ends three phases; warp 1 waits for the first and only runs after the third. Warp 1
+/// continues first, since it is the last to arrive at the barrier.
 TEST(Barriers, WhoWaitsIsNotLapped) {
   const std::string text = kernel(R"(
   mov.u32 %r1, bar;
@@ -529,14 +531,14 @@ END:
 )");
   const Checked checked = check(text, twoWarps);
   EXPECT_TRUE(checked.status.isOk()) << checked.status.toString();
-  EXPECT_THAT(checked.text, HasSubstr("phase 1 of an mbarrier ended while these lanes"));
+  EXPECT_THAT(checked.text, HasSubstr("phase 1 of an mbarrier completed before these lanes"));
 }
 
 TEST(Memory, UninitialisedSharedBytesAreFound) {
   const Checked checked = check(kernel("ld.shared.u32 %r1, [%o];"), twoWarps);
   ASSERT_EQ(checked.findings.size(), 1u);
   EXPECT_EQ(checked.findings[0].finding.kind, FindingKind::uninitialised);
-  EXPECT_EQ(checked.findings[0].count, 8u); // a sector each
+  EXPECT_EQ(checked.findings[0].count, 8u); // one per sector
   EXPECT_TRUE(check(kernel("ld.shared.u32 %r1, [%o];"), twoWarps, "races").findings.empty());
 }
 
@@ -560,7 +562,7 @@ TEST(Memory, AllocationsHaveBoundsAndAreUninitialised) {
   const std::vector<Report::Counted> findings = checker.report().findings();
   ASSERT_EQ(findings.size(), 2u) << checker.report().text();
   EXPECT_EQ(findings[0].finding.kind, FindingKind::uninitialised);
-  EXPECT_THAT(findings[0].finding.parties[0].place.instruction, HasSubstr("+36"));
+  EXPECT_THAT(findings[0].finding.parties[0].location.instruction, HasSubstr("+36"));
   EXPECT_EQ(findings[1].finding.kind, FindingKind::bounds);
   EXPECT_THAT(findings[1].finding.message, HasSubstr("64 bytes into an allocation of 64 bytes"));
 }
@@ -596,20 +598,20 @@ TEST(Options, TheEnvironmentSaysWhatAndWhere) {
 
 TEST(Reports, PlacesAreCountedAndLimited) {
   Report report(1);
-  EXPECT_TRUE(report.countOrReserve(FindingKind::race, 1, 2, 3));
+  EXPECT_TRUE(report.countOrReserve({FindingKind::race, 1, 2, 3}));
   Finding finding;
   finding.kernel = "k";
-  report.add(finding, 1, 2, 3);
-  EXPECT_FALSE(report.countOrReserve(FindingKind::race, 1, 2, 3));
-  report.add(finding, 1, 2, 4);
+  report.add(finding, {FindingKind::race, 1, 2, 3});
+  EXPECT_FALSE(report.countOrReserve({FindingKind::race, 1, 2, 3}));
+  report.add(finding, {FindingKind::race, 1, 2, 4});
   ASSERT_EQ(report.findings().size(), 1u);
   EXPECT_EQ(report.findings()[0].count, 2u);
   EXPECT_EQ(report.total(), 3u);
-  EXPECT_THAT(report.text(), HasSubstr("2 times at this place"));
-  EXPECT_THAT(report.text(), HasSubstr("findings at 1 more places"));
+  EXPECT_THAT(report.text(), HasSubstr("2 times at this location"));
+  EXPECT_THAT(report.text(), HasSubstr("findings at 1 more locations"));
 }
 
-/// A kernel with `.loc`, in which a write and a read race; the writes are of equal bytes.
+/// A kernel with `.loc` in which a write and a read race; the writes store equal bytes.
 const std::string located = head + R"(
 .file 1 "dir/my kernel.py"
 .visible .entry k(.param .u64 pout) {
@@ -626,14 +628,16 @@ const std::string located = head + R"(
 
 TEST(Reports, NameSourceLines) {
   const Checked checked = check(located, {.block = {64, 1, 1}});
-  ASSERT_FALSE(checked.findings.empty());
+  // Lanes of each warp race, and so do the warps: one finding, which describes the warps.
+  ASSERT_EQ(checked.findings.size(), 1u);
   const Finding &finding = checked.findings[0].finding;
-  EXPECT_EQ(finding.parties[0].place.fileLine, 13u);
-  EXPECT_EQ(finding.parties[1].place.fileLine, 12u);
-  EXPECT_EQ(finding.parties[0].place.function, "k");
+  EXPECT_EQ(finding.parties[0].location.fileLine, 12u);
+  EXPECT_EQ(finding.parties[1].location.fileLine, 13u);
+  EXPECT_EQ(finding.parties[0].location.function, "k");
+  EXPECT_THAT(finding.fix, HasSubstr("tl.debug_barrier()"));
 }
 
-/// Reads JSON far enough to know that it is, and to find values: "a.b[0].c".
+/// A minimal JSON parser that checks the syntax and finds values: "a.b[0].c".
 class Json {
 public:
   explicit Json(std::string text) : text(std::move(text)) {}
@@ -701,8 +705,8 @@ private:
   size_t at = 0;
 };
 
-/// What SARIF 2.1.0 requires: version, runs, tool.driver.name, and of each result a
-/// message; rules and places that results name must exist.
+/// The requirements of SARIF 2.1.0: version, runs, tool.driver.name, and a message for each result;
+/// rules and locations that results name must exist.
 TEST(Reports, SarifHasWhatItMust) {
   Checker checker(*Options::parse("all"));
   auto module = machine::loadText(located);
@@ -724,13 +728,13 @@ TEST(Reports, SarifHasWhatItMust) {
   EXPECT_NE(values[".runs[0].results[0].message.text"], "");
   const std::string place = ".runs[0].results[0].locations[0].physicalLocation";
   EXPECT_EQ(values[place + ".artifactLocation.uri"], "dir/my%20kernel.py");
-  EXPECT_EQ(values[place + ".region.startLine"], "13");
+  EXPECT_EQ(values[place + ".region.startLine"], "12");
   const std::string related = ".runs[0].results[0].relatedLocations[0].physicalLocation";
-  EXPECT_EQ(values[related + ".region.startLine"], "12");
+  EXPECT_EQ(values[related + ".region.startLine"], "13");
   Json json(checker.report().json());
   ASSERT_TRUE(json.parse()) << checker.report().json();
   EXPECT_EQ(json.values[".findings[0].kind"], "race");
-  EXPECT_EQ(json.values[".findings[0].accesses[0].place.line"], "13");
+  EXPECT_EQ(json.values[".findings[0].accesses[0].place.line"], "12");
 }
 
 TEST(CHeader, ChecksALaunch) {

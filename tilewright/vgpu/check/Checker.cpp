@@ -12,7 +12,7 @@ using machine::Group;
 
 static std::atomic<uint64_t> nextSerial = 1;
 
-/// The group that a thread runs now, so that events need no lock.
+/// The group that this thread is running; thread-local, so that events need no lock.
 namespace {
 struct Current {
   uint64_t checker = 0;
@@ -33,7 +33,7 @@ LaunchState &Checker::launchOf(const Grid &grid) {
   if (launch)
     return *launch;
   launch = std::make_unique<LaunchState>();
-  launch->grid = const_cast<Grid *>(&grid); // to fail it before an access that cannot be
+  launch->grid = const_cast<Grid *>(&grid); // to fail the launch before an access that cannot run
   launch->program = grid.program;
   launch->id = nextSerial.fetch_add(1);
   launch->allocations = global.table();
@@ -140,11 +140,11 @@ void Checker::synchronise(const machine::SyncEvent &event) {
   Detector(settings, found, global, *current.launch, group).synchronise(event);
 }
 
-void Checker::touchInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
-                            uint32_t, machine::AsyncId operation) {
+void Checker::accessInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
+                             uint32_t, machine::AsyncId operation) {
   GroupState &group = groupOf(warp);
   Detector(settings, found, global, *current.launch, group)
-      .touchInFlight(warp, op, mask, operation);
+      .accessInFlight(warp, op, mask, operation);
 }
 
 } // namespace tilewright::vgpu::check

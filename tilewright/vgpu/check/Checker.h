@@ -1,5 +1,5 @@
-// Finds what hardware never tells: races, missing fences, reads of memory that
-// nobody wrote, accesses out of bounds, barriers that are used wrongly.
+// Finds errors that hardware does not report: races, missing fences, reads of uninitialised memory,
+// accesses out of bounds, misuse of barriers.
 #ifndef TILEWRIGHT_VGPU_CHECK_CHECKER_H
 #define TILEWRIGHT_VGPU_CHECK_CHECKER_H
 
@@ -20,39 +20,39 @@ namespace tilewright::vgpu::check {
 struct GroupState;
 struct LaunchState;
 
-/// What is checked and how it is told.
+/// What to check, and how to report it.
 struct Options {
-  bool races = false;    // accesses without order, missing proxy fences, registers of wgmma
-  bool uninit = false;   // reads of what nobody wrote
+  bool races = false;    // unordered accesses, missing proxy fences, registers of a wgmma in flight
+  bool uninit = false;   // reads of uninitialised memory
   bool bounds = false;   // accesses outside of allocations
-  bool barriers = false; // misuse of barriers, operations that nobody waited for
-  /// Takes PTX by the letter where compilers do not: a copy needs a fence after the
-  /// init of an mbarrier, not only what orders the two.
+  bool barriers = false; // misuse of barriers, operations that no thread waited for
+  /// Applies the rules of the PTX specification even where compilers rely on less. For example, an
+  /// asynchronous copy then needs a fence after the initialisation of its mbarrier; a
+  /// happens-before order is not enough.
   bool strict = false;
-  /// Accesses to memory that no allocation covers are errors; else only to red zones.
-  bool strictBounds = false;
-  size_t limit = 100; // places that are described
+  size_t limit = 100; // at most so many findings are described
   ReportFormat format = ReportFormat::text;
-  std::string path; // of the report; empty: stderr
-  // For whoever launches: the checks need no particular order.
+  std::string path; // where the report goes; empty: stderr
+  // When asynchronous operations complete, for the code that launches kernels. The checks
+  // themselves work with any order of completion.
   machine::Completion completion = machine::Completion::eager;
   uint64_t seed = 0;
 
   bool any() const { return races || uninit || bounds || barriers; }
 
-  /// "races,uninit,bounds,barriers", "all" or "off"; "strict" beside them.
-  ///  - checkOption: a word is not known.
+  /// Parses "races,uninit,bounds,barriers", "all" or "off"; the list may also contain "strict".
+  ///  - checkOption: unknown name.
   static Result<Options> parse(std::string_view checks);
-  /// "eager", "latest" or "seed:7".
-  ///  - checkOption: it is none of them.
+  /// Parses "eager", "latest" or "seed:7".
+  ///  - checkOption: any other value.
   Status setOrder(std::string_view order);
-  /// TILEWRIGHT_VGPU_CHECK, _REPORT (a path) and _REPORT_FORMAT (text, json, sarif;
-  /// else by the path's ending), _CHECK_LIMIT.
-  ///  - checkOption: a variable has a value that is not known.
+  /// Reads TILEWRIGHT_VGPU_CHECK, _REPORT (a path), _REPORT_FORMAT (text, json or sarif; by default
+  /// derived from the path's extension) and _CHECK_LIMIT.
+  ///  - checkOption: a variable has an invalid value.
   static Result<Options> fromEnvironment();
 };
 
-/// Watches launches and keeps what it finds.
+/// Observes launches and collects findings.
 ///
 ///   check::Checker checker(*check::Options::parse("all"));
 ///   LaunchConfig config{.block = {256, 1, 1}, .observer = &checker};
@@ -60,8 +60,8 @@ struct Options {
 ///   if (!checker.report().isEmpty())
 ///     std::fputs(checker.report().text().c_str(), stderr);
 ///
-/// Launches that follow each other are ordered; accesses of one are not compared
-/// with those of another. Thread-safe; outlives the launches.
+/// Consecutive launches are ordered: the checker does not compare accesses of one launch with those
+/// of another. Thread-safe; must outlive the launches.
 class Checker final : public machine::Observer {
 public:
   explicit Checker(const Options &options);
@@ -70,7 +70,7 @@ public:
   const Options &options() const { return settings; }
   const Report &report() const { return found; }
   Report &report() { return found; }
-  /// A driver tells here what it allocates, frees and copies.
+  /// The driver reports its allocations, frees and copies to this object.
   GlobalMemory &memory() { return global; }
 
   void launchBegin(const machine::Grid &grid) override;
@@ -80,20 +80,21 @@ public:
   void access(const machine::MemoryEvent &event) override;
   machine::SharedReads *sharedReads(const machine::Block &block) override;
   void synchronise(const machine::SyncEvent &event) override;
-  void touchInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask, uint32_t slot,
-                     machine::AsyncId operation) override;
+  void accessInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
+                      uint32_t slot, machine::AsyncId operation) override;
 
 private:
   LaunchState &launchOf(const machine::Grid &grid);
   GroupState &groupOf(const machine::Warp &warp);
 
   const Options settings;
-  const uint64_t serial; // tells checkers apart that had the same address
+  const uint64_t serial; // distinguishes checkers that had the same address
   Report found;
   GlobalMemory global;
   std::mutex mutex;
-  std::unordered_map<uint64_t, std::unique_ptr<LaunchState>> launches; // guarded, by id of the grid
-  std::unordered_map<const machine::Group *, std::unique_ptr<GroupState>> groups; // guarded
+  // By id of the grid. Guarded by mutex, as is `groups`.
+  std::unordered_map<uint64_t, std::unique_ptr<LaunchState>> launches;
+  std::unordered_map<const machine::Group *, std::unique_ptr<GroupState>> groups;
 };
 
 } // namespace tilewright::vgpu::check

@@ -8,7 +8,7 @@ namespace tilewright::vgpu::check {
 bool Clock::knowsLane(uint32_t warp, uint32_t lane, uint32_t epoch) const {
   for (const LaneEpoch &known : lanes)
     if (known.warp == warp && known.epoch >= epoch &&
-        // Several lanes made the access: one of them alone does not vouch for it.
+        // If several lanes made the access, knowing one of them is not enough.
         (lane < 32 ? (known.mask >> lane & 1) != 0 : std::popcount(known.mask) > 1))
       return true;
   return false;
@@ -17,8 +17,8 @@ bool Clock::knowsLane(uint32_t warp, uint32_t lane, uint32_t epoch) const {
 bool Clock::knowsForeign(uint64_t block, uint32_t warp, uint32_t lane, uint32_t epoch) const {
   if (!foreign)
     return false;
-  for (uint32_t who : {32u, lane})
-    if (auto found = foreign->find(foreignKey(block, warp, who));
+  for (uint32_t lanes : {32u, lane})
+    if (auto found = foreign->find(foreignKey(block, warp, lanes));
         found != foreign->end() && found->second >= epoch)
       return true;
   return false;
@@ -66,7 +66,7 @@ void Clock::learnLanes(uint32_t warp, uint32_t mask, uint32_t epoch) {
       known.epoch = epoch;
       return;
     }
-    // What the new entry says better is taken off the old one.
+    // The new entry has a later epoch for these lanes: remove them from the old entry.
     if (known.epoch <= epoch)
       known.mask &= ~mask;
   }

@@ -1,11 +1,11 @@
-// What a thread knows to have happened before its next access.
+// A vector clock: the accesses that happen before a thread's next access.
 //
-// A warp counts epochs: one ends whenever lanes of it release something. A clock
-// says, for each warp of a group of resident blocks, up to which epoch all of its
-// accesses are known, and for some lanes of a warp that more of theirs is, since
-// often one lane alone waits and signals. What asynchronous copies did is known by
-// the phases of the mbarriers that they complete. Warps of other groups are only
-// known through flags in global memory, which is rare: they are a map.
+// A warp counts epochs: an epoch ends whenever lanes of the warp execute a release. For each warp
+// of a group of resident blocks, the clock holds the epoch up to which all accesses of that warp
+// happen before. For some lanes of a warp it holds a later epoch, because often a single lane waits
+// and signals. Asynchronous copies are ordered by the phases of the mbarriers that they complete.
+// Warps of other groups are ordered only through flags in global memory. This is rare, so their
+// epochs are in a map.
 #ifndef TILEWRIGHT_VGPU_CHECK_CLOCK_H
 #define TILEWRIGHT_VGPU_CHECK_CLOCK_H
 
@@ -16,14 +16,14 @@
 
 namespace tilewright::vgpu::check {
 
-/// Lanes of one warp of the group of which more is known than of the others.
+/// Lanes of one warp of the group whose known epoch is later than that of the whole warp.
 struct LaneEpoch {
   uint32_t warp = 0; // index in the group
   uint32_t mask = 0;
   uint32_t epoch = 0;
 };
 
-/// A warp of another group and a lane of it, or 32 for all lanes, as one number.
+/// Packs a warp of another group and one of its lanes (32: all lanes) into one number.
 constexpr uint64_t foreignKey(uint64_t block, uint32_t warp, uint32_t lane) {
   return (block * 32 + warp) * 33 + lane;
 }
@@ -31,13 +31,13 @@ using ForeignEpochs = std::unordered_map<uint64_t, uint32_t>;
 
 class Clock {
 public:
-  /// Whether the access of a lane (32: of several) in `epoch` is known.
+  /// Whether the clock covers the access of `lane` (32: of several lanes) in `epoch`.
   bool knows(uint32_t warp, uint32_t lane, uint32_t epoch) const {
     if (warp < warps.size() && warps[warp] >= epoch)
       return true;
     return !lanes.empty() && knowsLane(warp, lane, epoch);
   }
-  /// Whether what one of the lanes of `mask` did in `epoch` is known, whichever it is.
+  /// Whether the clock covers `epoch` for at least one of the lanes in `mask`.
   bool knowsOneOf(uint32_t warp, uint32_t mask, uint32_t epoch) const {
     if (warp < warps.size() && warps[warp] >= epoch)
       return true;
@@ -47,13 +47,13 @@ public:
     return false;
   }
   bool knowsForeign(uint64_t block, uint32_t warp, uint32_t lane, uint32_t epoch) const;
-  /// Whether phase `phase` of the mbarrier with number `slot` is known to be over.
+  /// Whether the clock covers the end of phase `phase` of the mbarrier with number `slot`.
   bool knowsPhase(uint32_t slot, uint64_t phase) const {
     return slot < phases.size() && phases[slot] > phase;
   }
 
   void join(const Clock &other);
-  /// All lanes of `warp` are known up to `epoch`.
+  /// Records that the accesses of all lanes of `warp` up to `epoch` happen before.
   void learn(uint32_t warp, uint32_t epoch);
   void learnLanes(uint32_t warp, uint32_t mask, uint32_t epoch);
   void learnPhase(uint32_t slot, uint64_t phase);
@@ -68,27 +68,29 @@ public:
 private:
   bool knowsLane(uint32_t warp, uint32_t lane, uint32_t epoch) const;
 
-  std::vector<uint32_t> warps;  // by index in the group
-  std::vector<uint64_t> phases; // by number of the mbarrier: phases that are over
+  std::vector<uint32_t> warps;  // epoch, by index in the group
+  std::vector<uint64_t> phases; // number of phases that are over, by number of the mbarrier
   std::vector<LaneEpoch> lanes;
   std::shared_ptr<const ForeignEpochs> foreign;
 };
 
-/// The clock of what is ordered before generic accesses, and those of what fences
-/// have made visible to other proxies. All are carried along by what synchronises.
+/// A clock for generic accesses, and one for each kind of proxy fence, which holds the accesses
+/// that such fences have made visible to other proxies. Every synchronisation transfers all of
+/// these clocks.
 struct Knowledge {
   Clock base;
-  // By fence.proxy.async: ordered before asynchronous accesses to shared memory, to global memory.
+  // Accesses that fence.proxy.async orders before asynchronous accesses to shared memory, and to
+  // global memory.
   Clock fenced, fencedGlobal;
-  Clock released; // by fence.proxy.tensormap.release
-  /// By fence.proxy.tensormap.acquire, of what was released: for the map at an address, or
-  /// for all (0).
+  Clock released; // what fence.proxy.tensormap.release covers
+  /// The released accesses that fence.proxy.tensormap.acquire made visible for the tensor map at
+  /// `address` (0: for all maps).
   struct Acquired {
     uint64_t address = 0;
     Clock clock;
   };
   std::vector<Acquired> acquired;
-  Clock inits; // by fence.mbarrier_init: mbarriers that were initialised
+  Clock inits; // initialised mbarriers that fence.mbarrier_init covers
 
   Clock &acquiredAt(uint64_t address) {
     for (Acquired &one : acquired)

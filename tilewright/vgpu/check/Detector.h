@@ -1,7 +1,9 @@
-// The rules by which accesses are compared. Used by the thread that runs a group.
+// The rules of the checker. A Detector handles one event of a group, in the thread that runs the
+// group.
 #ifndef TILEWRIGHT_VGPU_CHECK_DETECTOR_H
 #define TILEWRIGHT_VGPU_CHECK_DETECTOR_H
 
+#include "tilewright/vgpu/check/Advice.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/check/State.h"
 
@@ -9,27 +11,35 @@
 
 namespace tilewright::vgpu::check {
 
-/// A launch: what its groups share.
+/// The state of a launch that its groups share.
 struct LaunchState {
   machine::Grid *grid = nullptr;
   const machine::Program *program = nullptr;
   uint64_t id = 0;
   std::atomic<bool> hasOtherGroups = false;
   std::shared_ptr<const AllocationTable> allocations;
-  /// The operations of the program, numbered across its functions.
+  /// The ops of one function. Instructions are numbered consecutively across all functions; `first`
+  /// is the number of `begin`.
   struct Range {
     const machine::Op *begin, *end;
     uint32_t first;
   };
   std::vector<Range> ranges;
 
-  uint32_t placeOf(const machine::Op *op) const;
-  const machine::Op *opAt(uint32_t place) const;
+  uint32_t instructionOf(const machine::Op *op) const;
+  const machine::Op *opAt(uint32_t instruction) const;
+  /// The key by which findings are grouped: the source line, if it is known, because a compiler
+  /// generates many instructions and kernel variants from one line; otherwise the instruction.
+  uint64_t sourceKey(uint32_t instruction);
+  uint64_t programKey(uint32_t instruction);
 
-  // Flags in global memory, and asynchronous writes to it that were waited for.
+  std::once_flag keysMade;
+  std::vector<uint64_t> keys; // key, by instruction
+
+  // Flags in global memory, and completed asynchronous writes to global memory.
   std::mutex mutex;
   std::unordered_map<uint64_t, Flag> flags; // guarded by mutex
-  std::atomic<size_t> flagCount = 0;        // for a look without it
+  std::atomic<size_t> flagCount = 0;        // to check for flags without the lock
   struct Finished {
     uint32_t block, warp, mask, epoch;
     bool isReadOnly;
@@ -37,11 +47,11 @@ struct LaunchState {
   std::unordered_map<uint32_t, std::vector<Finished>> finished; // guarded by mutex
 };
 
-/// Who makes the access that is checked.
+/// The thread or asynchronous operation whose access is checked.
 struct Actor {
   BlockState &block;
   WarpState &warp;
-  const Knowledge *knowledge; // of the lanes, or of the operation when it was issued
+  const Knowledge *knowledge; // of the lanes, or of the operation at the time of issue
   const AsyncState *operation = nullptr;
   uint32_t cohortMask = ~0u;
 };
@@ -54,8 +64,8 @@ public:
 
   void access(const machine::MemoryEvent &event);
   void synchronise(const machine::SyncEvent &event);
-  void touchInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
-                     machine::AsyncId operation);
+  void accessInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
+                      machine::AsyncId operation);
   void finish();
 
 private:
@@ -69,44 +79,49 @@ private:
   };
   void accessBy(const Actor &actor, const machine::MemoryEvent &event, uint32_t mask);
   void accessRun(const Actor &actor, const machine::MemoryEvent &event, const Run &run);
-  void accessShared(const Actor &actor, const Touch &touch, const Run &run);
-  void accessGlobal(const Actor &actor, const Touch &touch, const Run &run);
-  bool isReadOfMany(const Touch &touch) const;
-  void checkSector(const Actor &actor, Sector &sector, const Touch &touch, uint32_t mask,
+  void accessShared(const Actor &actor, const AccessRecord &record, const Run &run);
+  void accessGlobal(const Actor &actor, const AccessRecord &record, const Run &run);
+  bool isReadOfMany(const AccessRecord &record) const;
+  void checkSector(const Actor &actor, Sector &sector, const AccessRecord &record, uint32_t mask,
                    uint64_t address);
-  /// Whether a write stores in some bytes of a sector what an earlier one left there.
-  bool storesTheSame(const Touch &earlier, const Touch &now, uint32_t mask, uint64_t address) const;
+  /// Whether a write stores the same values as an earlier write, in the bytes `mask` of a sector.
+  bool storesTheSame(const AccessRecord &earlier, const AccessRecord &now, uint32_t mask,
+                     uint64_t address) const;
   std::byte storedAt(uint64_t address) const;
   void copyStored(uint64_t begin, uint64_t end, std::byte *to) const;
-  /// Lanes that store different values at one place by one instruction.
-  void compareLanes(const Actor &actor, const Touch &touch);
-  void checkMbarrierBytes(const Actor &actor, BlockState &block, const Touch &touch,
+  /// Reports lanes of one instruction that store different values at the same address.
+  void compareLanes(const Actor &actor, const AccessRecord &record);
+  void checkMbarrierBytes(const Actor &actor, BlockState &block, const AccessRecord &record,
                           uint32_t offset, uint32_t mask);
   void flags(const machine::MemoryEvent &event, WarpState &warp);
 
   // ReadLog.cpp
-  /// Writes a read down, if it is one that can be. Else it must be checked.
+  /// Logs a read that is ordered after all writes. False if the read cannot be logged and must be
+  /// checked.
   bool logRead(const machine::MemoryEvent &event, WarpState &warp);
-  void beforeSharedWrite(const Actor &actor, BlockState &block, const Touch &touch);
+  void beforeSharedWrite(const Actor &actor, BlockState &block, const AccessRecord &record);
   void replay(BlockState &block);
-  void remember(Sector &sector, const Touch &touch, uint32_t mask);
+  void remember(Sector &sector, const AccessRecord &record, uint32_t mask);
 
 public:
   // Order.cpp
   enum class Ordering : uint8_t { ordered, unfenced, unordered };
-  Ordering orderOf(const Actor &actor, const Touch &earlier, uint32_t byte, const Touch &now) const;
-  bool areMorallyStrong(const Actor &actor, const Touch &earlier, const Touch &now) const;
-  Ordering orderOfOperations(const Actor &actor, const Touch &earlier, uint32_t byte,
-                             const Touch &now);
+  Ordering orderOf(const Actor &actor, const AccessRecord &earlier, uint32_t byte,
+                   const AccessRecord &now) const;
+  bool areMorallyStrong(const Actor &actor, const AccessRecord &earlier,
+                        const AccessRecord &now) const;
+  Ordering orderOfOperations(const Actor &actor, const AccessRecord &earlier, uint32_t byte,
+                             const AccessRecord &now);
 
 private:
-  bool knows(const Actor &actor, const Clock &clock, const Touch &earlier, uint32_t byte,
+  bool knows(const Actor &actor, const Clock &clock, const AccessRecord &earlier, uint32_t byte,
              uint32_t nowLane) const;
 
   // Synchronise.cpp
   void publish(WarpState &warp, uint32_t mask, Knowledge &into);
   void endEpoch(WarpState &warp) { ++warp.epoch; }
-  /// Adds to `into` that lanes did what they did up to `epoch`, and what they fenced.
+  /// Adds to `into` the lanes' own accesses up to `epoch`, and the accesses that their fences
+  /// cover.
   static void publishOwn(const WarpState &warp, uint32_t mask, uint32_t epoch, const OwnEpochs &own,
                          Knowledge &into);
   SharedKnowledge published(WarpState &warp, uint32_t mask);
@@ -118,7 +133,7 @@ private:
   void acquire(Cohort &cohort, const Published &from) const;
   bool scopeReaches(machine::Scope scope, const BlockState &block, uint32_t otherBlock,
                     uint32_t otherCluster) const;
-  /// The cohorts of `mask` alone, split off if others are with them.
+  /// Splits cohorts so that each is either inside `mask` or outside of it.
   void split(WarpState &warp, uint32_t mask);
   void merge(WarpState &warp, uint32_t mask, const Knowledge *also);
   Generation &generationOf(std::vector<Generation> &all, uint64_t number);
@@ -131,31 +146,32 @@ private:
   bool isKnownIn(const BlockState &block, const AsyncState &operation) const;
 
   // Explain.cpp
-  SourcePlace sourceOf(uint32_t place) const;
-  std::string who(const BlockState &block, uint32_t warp, uint32_t lane) const;
-  std::string who(const Touch &touch, uint32_t byte) const;
-  Party partyOf(const Touch &touch, uint32_t byte) const;
-  std::string whereIs(uint64_t address) const;
+  SourceLocation locationOf(uint32_t number) const;
+  std::string describeActor(const AccessRecord &record, uint32_t byte) const;
+  Party partyOf(const AccessRecord &record, uint32_t byte) const;
+  Conflict::Width widthOf(const AccessRecord &now, const AccessRecord &earlier) const;
+  std::string describeAddress(uint64_t address) const;
   std::string valueAt(uint64_t address) const;
-  void reportConflict(const Actor &actor, const Touch &now, const Touch &earlier, uint32_t byte,
-                      uint64_t address, Ordering ordering);
-  void reportSimple(FindingKind kind, const Touch &touch, uint32_t byte, std::string message,
-                    uint64_t address, std::string fix, const Touch *other = nullptr,
-                    std::string otherWhat = {});
-  Touch touchOf(const machine::SyncEvent &event, const WarpState &warp) const;
-  void failLaunch(uint32_t place);
+  void reportConflict(const Actor &actor, const AccessRecord &now, const AccessRecord &earlier,
+                      uint32_t byte, uint64_t address, Ordering ordering);
+  void reportSimple(FindingKind kind, const AccessRecord &record, uint32_t byte,
+                    std::string message, uint64_t address, std::string fix,
+                    const AccessRecord *other = nullptr, std::string otherWhat = {});
+  AccessRecord recordOf(const machine::SyncEvent &event, const WarpState &warp) const;
+  void failLaunch(uint32_t instruction);
+  bool clipToValid(const AccessRecord &record, uint64_t &begin, uint64_t &end); // Access.cpp
 
   const Options &options;
   Report &report;
   GlobalMemory &global;
   LaunchState &launch;
   GroupState &group;
-  bool inShared = false;                         // the access that is looked at
+  bool inShared = false;                         // the access being checked
   const machine::MemoryEvent *current = nullptr; // likewise, and the run of its lanes
   const Run *currentRun = nullptr;
-  const std::byte *held = nullptr; // what its sector has from earlier writes
-  uint32_t heldBytes = 0;          // how much of that may be read
-  bool isReplay = false;           // it was made earlier, in this epoch
+  const std::byte *held = nullptr; // the values that earlier writes left in its sector
+  uint32_t heldBytes = 0;          // how many of those bytes may be read
+  bool isReplay = false;           // the access comes from the read log and was made in replayEpoch
   uint32_t replayEpoch = 0;
 };
 

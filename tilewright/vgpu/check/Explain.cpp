@@ -1,13 +1,16 @@
-// Findings in words.
+// Describes findings in words.
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/check/Advice.h"
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/Memory.h"
 #include "tilewright/vgpu/ptx/Module.h"
 #include "tilewright/vgpu/ptx/Printer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <map>
 
 namespace tilewright::vgpu::check {
 
@@ -21,23 +24,51 @@ static std::string hex(uint64_t value) {
   return std::move(out).str();
 }
 
-uint32_t LaunchState::placeOf(const machine::Op *op) const {
+uint32_t LaunchState::instructionOf(const machine::Op *op) const {
   for (const Range &range : ranges)
     if (!std::less<>()(op, range.begin) && std::less<>()(op, range.end))
       return range.first + static_cast<uint32_t>(op - range.begin);
   return ~0u;
 }
 
-const machine::Op *LaunchState::opAt(uint32_t place) const {
+const machine::Op *LaunchState::opAt(uint32_t instruction) const {
   for (const Range &range : ranges)
-    if (place >= range.first && place - range.first < range.end - range.begin)
-      return range.begin + (place - range.first);
+    if (instruction >= range.first && instruction - range.first < range.end - range.begin)
+      return range.begin + (instruction - range.first);
   return nullptr;
 }
 
-SourcePlace Detector::sourceOf(uint32_t place) const {
-  SourcePlace result;
-  const machine::Op *op = launch.opAt(place);
+static constexpr uint64_t isSource = uint64_t(1) << 63;
+
+uint64_t LaunchState::sourceKey(uint32_t instruction) {
+  std::call_once(keysMade, [this] {
+    std::map<uint32_t, uint64_t> files; // key by file number, hashed from the file's name
+    for (const ptx::SourceFile &file : program->module->files)
+      files[file.number] =
+          std::hash<std::string_view>()(program->module->name(file.name)) << 33 >> 1;
+    for (const std::unique_ptr<machine::DecodedFunction> &function : program->functions)
+      for (const uint32_t index : function->instructions) {
+        uint64_t key = keys.size();
+        if (index < function->source->instructions.size())
+          if (const uint32_t at = function->source->instructions[index].location;
+              at != ptx::noIndex) {
+            const ptx::SourceLocation &location = program->module->locations[at];
+            key = isSource | (files[location.file] & ~uint64_t(0xffffffffu)) | location.line;
+          }
+        keys.push_back(key);
+      }
+  });
+  return instruction < keys.size() ? keys[instruction] : instruction;
+}
+
+uint64_t LaunchState::programKey(uint32_t instruction) {
+  return sourceKey(instruction) & isSource ? std::hash<std::string_view>()(program->entry().name)
+                                           : reinterpret_cast<uint64_t>(program);
+}
+
+SourceLocation Detector::locationOf(uint32_t number) const {
+  SourceLocation result;
+  const machine::Op *op = launch.opAt(number);
   const machine::Program &program = *launch.program;
   for (const std::unique_ptr<machine::DecodedFunction> &function : program.functions) {
     const machine::Op *begin = function->code.data(), *end = begin + function->code.size();
@@ -67,32 +98,32 @@ static std::string describeThread(const machine::Dim3 &block, uint32_t warp, uin
   return lane < 32 ? concat(text, " lane ", lane) : concat(text, " several lanes");
 }
 
-std::string Detector::who(const Touch &touch, uint32_t byte) const {
-  // The coordinates of a block of another group follow from its number.
+std::string Detector::describeActor(const AccessRecord &record, uint32_t byte) const {
+  // The block is in another group: compute its coordinates from its linear index.
   const machine::Dim3 &grid = launch.grid->grid;
-  const machine::Dim3 id = {touch.block % grid[0], touch.block / grid[0] % grid[1],
-                            touch.block / grid[0] / grid[1]};
-  if (touch.op == 0)
-    return describeThread(id, touch.warp, touch.laneOf(byte));
-  return concat(describeThread(id, touch.warp, touch.isLaneless ? 32 : touch.laneOf(byte)),
-                ", operation ", touch.op);
+  const machine::Dim3 id = {record.block % grid[0], record.block / grid[0] % grid[1],
+                            record.block / grid[0] / grid[1]};
+  if (record.op == 0)
+    return describeThread(id, record.warp, record.laneOf(byte));
+  return concat(describeThread(id, record.warp, record.isLaneless ? 32 : record.laneOf(byte)),
+                ", operation ", record.op);
 }
 
-Party Detector::partyOf(const Touch &touch, uint32_t byte) const {
+Party Detector::partyOf(const AccessRecord &record, uint32_t byte) const {
   Party party;
-  party.place = sourceOf(touch.place);
-  std::string_view kind = touch.accessKind() == AccessKind::read    ? "read"
-                          : touch.accessKind() == AccessKind::write ? "write"
-                                                                    : "atomic access";
-  party.what = concat(touch.op != 0    ? "asynchronous "
-                      : touch.isStrong ? "strong "
-                                       : "",
-                      kind, touch.op != 0 ? " issued by" : " by");
-  party.who = who(touch, byte);
+  party.location = locationOf(record.instruction);
+  std::string_view kind = record.accessKind() == AccessKind::read    ? "read"
+                          : record.accessKind() == AccessKind::write ? "write"
+                                                                     : "atomic access";
+  party.what = concat(record.op != 0    ? "asynchronous "
+                      : record.isStrong ? "strong "
+                                        : "",
+                      kind, record.op != 0 ? " issued by" : " by");
+  party.actor = describeActor(record, byte);
   return party;
 }
 
-std::string Detector::whereIs(uint64_t address) const {
+std::string Detector::describeAddress(uint64_t address) const {
   if ((address & machine::windowMask) == machine::sharedWindow) {
     const auto rank = static_cast<uint32_t>(address >> machine::sharedOffsetBits & 0xff);
     std::string text = "shared memory";
@@ -110,8 +141,8 @@ std::string Detector::whereIs(uint64_t address) const {
   return text;
 }
 
-/// The word at an address that has been accessed before. Somebody may be writing it right
-/// now, since that is what is reported: any of the values will do.
+/// The word in memory at `address`, for a finding. If the finding is a race, another thread may be
+/// writing the word now; either value will do.
 [[gnu::no_sanitize("thread")]] std::string Detector::valueAt(uint64_t address) const {
   const std::byte *from = nullptr;
   const uint64_t aligned = address & ~uint64_t(3);
@@ -145,83 +176,72 @@ static std::string_view proxyName(Proxy proxy) {
   return "";
 }
 
-void Detector::reportConflict(const Actor &actor, const Touch &now, const Touch &earlier,
-                              uint32_t byte, uint64_t address, Ordering ordering) {
+/// The smallest scope that contains both threads.
+Conflict::Width Detector::widthOf(const AccessRecord &now, const AccessRecord &earlier) const {
+  if (now.block == earlier.block)
+    return now.warp == earlier.warp ? Conflict::Width::warp : Conflict::Width::block;
+  const uint64_t size = machine::volume(launch.grid->cluster);
+  const BlockState *other = nullptr;
+  for (const BlockState &block : group.blocks)
+    if (block.linear == earlier.block)
+      other = &block;
+  const bool isOneCluster = size > 1 && other && group.blocks.size() <= size;
+  return isOneCluster ? Conflict::Width::cluster : Conflict::Width::grid;
+}
+
+void Detector::reportConflict(const Actor &actor, const AccessRecord &now,
+                              const AccessRecord &earlier, uint32_t byte, uint64_t address,
+                              Ordering ordering) {
   const FindingKind kind =
       ordering == Ordering::unfenced ? FindingKind::missingFence : FindingKind::race;
-  const auto program = reinterpret_cast<uint64_t>(launch.program);
-  if (!report.countOrReserve(kind, program, now.place, earlier.place))
+  const Conflict::Width width = widthOf(now, earlier);
+  // The two accesses ran in an arbitrary order, so sort the pair: both orders are the same finding.
+  const uint64_t one = launch.sourceKey(now.instruction),
+                 two = launch.sourceKey(earlier.instruction);
+  const Report::Key key{kind, launch.programKey(now.instruction), std::min(one, two),
+                        std::max(one, two)};
+  if (!report.countOrReserve(key, static_cast<uint8_t>(width)))
     return;
   Finding finding;
   finding.kind = kind;
   finding.kernel = launch.program->entry().name;
   finding.parties = {partyOf(now, byte), partyOf(earlier, byte)};
-  finding.where = whereIs(address);
+  finding.where = describeAddress(address);
   finding.value = valueAt(address);
-  std::string_view pair = now.isRead()       ? "a read and a write before it"
-                          : earlier.isRead() ? "a write and a read before it"
+  const Producer producer = producerOf(finding.parties[0].location.file, finding.kernel);
+  std::string_view pair = now.isRead()       ? "a read and an earlier write"
+                          : earlier.isRead() ? "a write and an earlier read"
                                              : "two writes";
   if (kind == FindingKind::missingFence) {
-    finding.message = concat(pair, " are ordered, but no proxy fence lies between the ",
+    finding.message = concat(pair, " are ordered, but without a proxy fence between the ",
                              proxyName(earlier.accessProxy()), " and the ",
                              proxyName(now.accessProxy()), " proxy");
-    finding.fix =
-        now.accessProxy() == Proxy::tensormap
-            ? "fence.proxy.tensormap::generic.release after the change, .acquire with the address "
-              "of the map before its use"
-        : inShared ? "put fence.proxy.async.shared::cta after the first access, before the barrier "
-                     "that orders the two"
-                   : "put fence.proxy.async.global after the first access, before what orders the "
-                     "two";
+    finding.fix = fenceAdvice(now.accessProxy() == Proxy::tensormap, inShared, producer);
   } else {
-    finding.message = concat(pair, " of the same bytes have no order");
-    const bool sameWarp = now.block == earlier.block && now.warp == earlier.warp;
-    if (earlier.op != 0) {
-      const auto found = group.operations.find(earlier.op);
-      const GroupKind by = found == group.operations.end() ? GroupKind::none : found->second->group;
-      finding.fix = by == GroupKind::copy
-                        ? "cp.async.wait_group for the copy, then a barrier for other threads"
-                    : by == GroupKind::bulk
-                        ? "cp.async.bulk.wait_group for the copy (.read is enough to overwrite "
-                          "its source), then a barrier for other threads"
-                    : by == GroupKind::matrix
-                        ? "wgmma.wait_group for the product before its operands are overwritten"
-                        : "wait for the phase of the mbarrier that the copy completes";
-    } else if (sameWarp && now.op == 0 && now.place == earlier.place && !now.isRead()) {
-      finding.fix = "lanes store different values at one address, and any of them may stay: let "
-                    "one lane store, or all of them the same (in rounds of a loop: __syncwarp() "
-                    "between the two)";
-    } else if (sameWarp && now.op == 0) {
-      finding.fix = "lanes of one warp are not ordered by themselves: __syncwarp() "
-                    "(bar.warp.sync) between the two";
-    } else if (now.block == earlier.block) {
-      finding.fix = now.op != 0 ? "a barrier (and a proxy fence) before the operation is issued"
-                                : "__syncthreads() (bar.sync) between the two";
-      const std::string &file = finding.parties[0].place.file;
-      if (!inShared && now.isRead() != earlier.isRead() && file.ends_with(".py"))
-        finding.fix += "; in Triton tl.debug_barrier() between tl.load and tl.store of the same "
-                       "address";
-    } else if (earlier.isStrong && now.isStrong) {
-      finding.fix = "the scope of one of them does not include the other's thread: use .gpu, or "
-                    ".cluster within a cluster";
-    } else if (inShared) {
-      finding.fix = "barrier.cluster.arrive.release and barrier.cluster.wait.acquire between the "
-                    "two";
-    } else {
-      finding.fix = "blocks are only ordered by flags: release (or fence and store) after the "
-                    "first, acquire (or load and fence) before the second, with scope .gpu";
-    }
+    finding.message = concat(pair, " of the same bytes are not ordered",
+                             width == Conflict::Width::grid ? " (by different blocks)" : "");
+    Conflict conflict;
+    conflict.width = width;
+    conflict.isShared = inShared;
+    conflict.isSameInstruction = now.instruction == earlier.instruction && !now.isRead();
+    conflict.areBothStrong = earlier.isStrong && now.isStrong;
+    conflict.issuesOperation = now.op != 0;
+    conflict.isAfterOperation = earlier.op != 0;
+    if (const auto found = group.operations.find(earlier.op); found != group.operations.end())
+      conflict.earlierOperation = found->second->group;
+    finding.fix = adviceFor(conflict, producer);
   }
   static_cast<void>(actor);
-  report.add(std::move(finding), program, now.place, earlier.place);
+  report.add(std::move(finding), key, static_cast<uint8_t>(width));
 }
 
-void Detector::reportSimple(FindingKind kind, const Touch &touch, uint32_t byte,
+void Detector::reportSimple(FindingKind kind, const AccessRecord &record, uint32_t byte,
                             std::string message, uint64_t address, std::string fix,
-                            const Touch *other, std::string otherWhat) {
-  const auto program = reinterpret_cast<uint64_t>(launch.program);
-  const uint64_t otherPlace = other ? other->place : ~uint64_t(0);
-  if (!report.countOrReserve(kind, program, touch.place, otherPlace))
+                            const AccessRecord *other, std::string otherWhat) {
+  const Report::Key key{kind, launch.programKey(record.instruction),
+                        launch.sourceKey(record.instruction),
+                        other ? launch.sourceKey(other->instruction) : ~uint64_t(0)};
+  if (!report.countOrReserve(key))
     return;
   Finding finding;
   finding.kind = kind;
@@ -229,52 +249,53 @@ void Detector::reportSimple(FindingKind kind, const Touch &touch, uint32_t byte,
   finding.message = std::move(message);
   finding.fix = std::move(fix);
   if (address != 0)
-    finding.where = whereIs(address);
-  Party party = partyOf(touch, byte);
+    finding.where = describeAddress(address);
+  Party party = partyOf(record, byte);
   if (kind == FindingKind::barrier || kind == FindingKind::registers ||
       kind == FindingKind::unfinished)
-    party.what = touch.op != 0 ? "operation issued by" : "by";
+    party.what = record.op != 0 ? "operation issued by" : "by";
   finding.parties.push_back(std::move(party));
   if (other) {
     Party second = partyOf(*other, 0);
     second.what = std::move(otherWhat);
     finding.parties.push_back(std::move(second));
   }
-  report.add(std::move(finding), program, touch.place, otherPlace);
+  report.add(std::move(finding), key);
 }
 
-void Detector::failLaunch(uint32_t place) {
-  const machine::Op *op = launch.opAt(place);
+void Detector::failLaunch(uint32_t instruction) {
+  const machine::Op *op = launch.opAt(instruction);
   launch.grid->fail(
-      Status(Error::vgpuAccess, concat("an access outside of every allocation, at ",
+      Status(Error::vgpuAccess, concat("access outside of every allocation, at ",
                                        machine::describePosition(*launch.program, op))));
 }
 
-void Detector::touchInFlight(const machine::Warp &machineWarp, const machine::Op *op, uint32_t mask,
-                             machine::AsyncId id) {
+void Detector::accessInFlight(const machine::Warp &machineWarp, const machine::Op *op,
+                              uint32_t mask, machine::AsyncId id) {
   if (!options.races)
     return;
   const WarpState &warp = group.warpOf(machineWarp);
-  Touch now;
+  AccessRecord now;
   now.block = warp.block->linear;
   now.warp = static_cast<uint8_t>(warp.index);
-  now.place = launch.placeOf(op);
+  now.instruction = launch.instructionOf(op);
   now.isMany = (mask & (mask - 1)) != 0;
-  Touch matrix = now;
+  AccessRecord matrix = now;
   const AsyncState *operation = operationOf(id);
-  matrix.place = operation ? operation->place : ~0u;
+  matrix.instruction = operation ? operation->instruction : ~0u;
   matrix.op = static_cast<uint32_t>(id);
   reportSimple(FindingKind::registers, now, 0,
-               "a register of a wgmma that may still run is touched", 0,
-               "wgmma.wait_group for it before its registers are used", &matrix, "wgmma issued by");
+               "access to a register of a wgmma that may still be running", 0,
+               "wait for the wgmma (wgmma.wait_group) before using its registers", &matrix,
+               "wgmma issued by");
 }
 
-/// Whether some thread of `block` knows that the operation is over.
+/// Whether any thread of `block` knows that the operation is complete.
 bool Detector::isKnownIn(const BlockState &block, const AsyncState &operation) const {
   for (const CompletionMark &mark : operation.completions)
     for (const WarpState &warp : block.warps) {
       if (!mark.isPhase && mark.warp == warp.groupIndex)
-        return true; // it waited itself
+        return true; // this warp waited itself
       for (const Cohort &cohort : warp.cohorts)
         if (mark.isPhase ? cohort.knowledge.base.knowsPhase(mark.warp, mark.epoch)
                          : cohort.knowledge.base.knows(
@@ -294,51 +315,52 @@ void Detector::finish() {
     for (const uint32_t index : operation->sharedOf) {
       if (isKnownIn(group.blocks[index], *operation))
         continue;
-      Touch touch;
-      touch.block = operation->warp->block->linear;
-      touch.warp = static_cast<uint8_t>(operation->warp->index);
-      touch.place = operation->place;
-      touch.op = id;
-      touch.isLaneless = 1;
-      reportSimple(FindingKind::unfinished, touch, 0,
+      AccessRecord record;
+      record.block = operation->warp->block->linear;
+      record.warp = static_cast<uint8_t>(operation->warp->index);
+      record.instruction = operation->instruction;
+      record.op = id;
+      record.isLaneless = 1;
+      reportSimple(FindingKind::unfinished, record, 0,
                    concat("no thread of block ", listed(group.blocks[index].id),
-                          " waited for an asynchronous copy on its shared memory before it ended"),
+                          " waited for an asynchronous copy from or to its shared memory before "
+                          "the block ended"),
                    0,
                    operation->group == GroupKind::bulk
-                       ? "cp.async.bulk.wait_group.read 0 before the thread that issued it exits"
+                       ? "execute cp.async.bulk.wait_group.read 0 before the thread that issued "
+                         "the copy exits"
                        : "wait for the phase of its mbarrier, or for the cluster "
                          "(barrier.cluster), before the block ends");
       break;
     }
   }
-  // Shared memory ends with its block; whoever accesses it from outside must be
-  // done before, and somebody of the block must know that.
+  // A block's shared memory is gone when the block exits. Other blocks must complete their accesses
+  // before that, and some thread of the block must know that they have.
   for (const BlockState &block : group.blocks)
-    for (const auto &[from, touch] : block.remote) {
+    for (const auto &[from, record] : block.remote) {
       bool isKnown = false;
       for (const WarpState &warp : block.warps)
         for (const Cohort &cohort : warp.cohorts)
-          isKnown = isKnown || cohort.knowledge.base.knows(from, touch.laneOf(0), touch.epoch);
+          isKnown = isKnown || cohort.knowledge.base.knows(from, record.laneOf(0), record.epoch);
       if (!isKnown)
-        reportSimple(FindingKind::unfinished, touch, 0,
-                     concat("the shared memory of block ", listed(block.id),
-                            " is accessed by another block, and may have ended before"),
+        reportSimple(FindingKind::unfinished, record, 0,
+                     concat("another block accesses the shared memory of block ", listed(block.id),
+                            ", which may already have exited"),
                      0,
-                     "barrier.cluster.arrive and barrier.cluster.wait after the last access to "
-                     "memory of other blocks");
+                     "execute barrier.cluster.arrive and barrier.cluster.wait after the last "
+                     "access to memory of other blocks");
     }
   for (const BlockState &block : group.blocks)
     for (const auto &[offset, state] : block.mbarriers)
       if (state.isLive && state.expectedBytes != 0)
-        reportSimple(
-            FindingKind::barrier, state.expect, 0,
-            state.expectedBytes > 0
-                ? concat(state.expectedBytes, " bytes were announced to an mbarrier and never came")
-                : concat(-state.expectedBytes,
-                         " bytes came to an mbarrier and were never announced"),
-            machine::sharedWindow | machine::sharedAddress(block.rank, offset),
-            "the bytes of expect_tx must be those of all copies that complete on the "
-            "mbarrier in that phase");
+        reportSimple(FindingKind::barrier, state.expect, 0,
+                     state.expectedBytes > 0 ? concat("an mbarrier expects ", state.expectedBytes,
+                                                      " bytes (expect_tx) that never arrived")
+                                             : concat("an mbarrier received ", -state.expectedBytes,
+                                                      " bytes that no expect_tx announced"),
+                     machine::sharedWindow | machine::sharedAddress(block.rank, offset),
+                     "the byte count of expect_tx must be the total of all copies that complete on "
+                     "the mbarrier in that phase");
 }
 
 } // namespace tilewright::vgpu::check

@@ -36,10 +36,38 @@ void GlobalMemory::allocated(uint64_t begin, uint64_t bytes, uint64_t redZone, b
 }
 
 void GlobalMemory::freed(uint64_t begin) {
-  std::lock_guard lock(tableMutex);
-  auto next = std::make_shared<AllocationTable>(*current);
-  next->byBegin.erase(begin);
-  current = std::move(next);
+  uint64_t end = begin;
+  {
+    std::lock_guard lock(tableMutex);
+    auto found = current->byBegin.find(begin);
+    if (found == current->byBegin.end())
+      return;
+    end = begin + found->second->bytes;
+    auto next = std::make_shared<AllocationTable>(*current);
+    next->byBegin.erase(begin);
+    current = std::move(next);
+  }
+  // The arena rarely reuses addresses, so pages of freed memory would accumulate: recycle them. The
+  // first and the last page may be shared with an adjacent allocation, so recycle only whole pages.
+  const uint64_t first = (begin + Page::bytes - 1) / Page::bytes, last = end / Page::bytes;
+  std::lock_guard lock(pagesMutex);
+  for (uint64_t number = first; number < last;) {
+    Node *node = nodes[(number >> 2 * levelBits) % levelSize].load(std::memory_order_relaxed);
+    Leaf *leaf =
+        node ? node->leaves[(number >> levelBits) % levelSize].load(std::memory_order_relaxed)
+             : nullptr;
+    if (!leaf) {
+      number = (number / levelSize + 1) * levelSize;
+      continue;
+    }
+    if (Page *page = leaf->pages[number % levelSize].exchange(nullptr)) {
+      // A launch that still uses the freed memory may hold a pointer to this page, so recycle the
+      // page instead of destroying it.
+      page->launch.store(0, std::memory_order_release);
+      unused.push_back(page);
+    }
+    ++number;
+  }
 }
 
 void GlobalMemory::written(uint64_t begin, uint64_t bytes) {
@@ -73,7 +101,15 @@ Page &GlobalMemory::pageOf(uint64_t address) {
       if (Page *page = pageIn(*leaf).load(std::memory_order_acquire))
         return *page;
   std::lock_guard lock(pagesMutex);
-  // Makes what is missing; others may have done so by now.
+  auto makePage = [&](std::atomic<Page *> &at) {
+    Page *there = at.load(std::memory_order_relaxed);
+    if (!there && !unused.empty()) {
+      there = unused.back();
+      unused.pop_back();
+      at.store(there, std::memory_order_release);
+    }
+  };
+  // Creates the node unless another thread has created it by now.
   auto ensure = []<typename T>(std::atomic<T *> &at, std::vector<std::unique_ptr<T>> &owners) {
     T *there = at.load(std::memory_order_relaxed);
     if (!there) {
@@ -82,7 +118,9 @@ Page &GlobalMemory::pageOf(uint64_t address) {
     }
     return there;
   };
-  return *ensure(pageIn(*ensure(leafIn(*ensure(top, inner)), leaves)), pages);
+  std::atomic<Page *> &at = pageIn(*ensure(leafIn(*ensure(top, inner)), leaves));
+  makePage(at);
+  return *ensure(at, pages);
 }
 
 void GlobalMemory::forgetAccesses() {
@@ -92,6 +130,7 @@ void GlobalMemory::forgetAccesses() {
   inner.clear();
   leaves.clear();
   pages.clear();
+  unused.clear();
 }
 
 size_t GlobalMemory::pageCount() const {

@@ -1,9 +1,9 @@
-// Global memory as the checks see it: what is allocated, what of it was written,
-// and who accessed it in the launch that runs.
+// Global memory for the checks: which bytes are allocated, which were written, and which threads
+// accessed them in the current launch.
 #ifndef TILEWRIGHT_VGPU_CHECK_GLOBALMEMORY_H
 #define TILEWRIGHT_VGPU_CHECK_GLOBALMEMORY_H
 
-#include "tilewright/vgpu/check/Touch.h"
+#include "tilewright/vgpu/check/AccessRecord.h"
 
 #include <atomic>
 #include <cstdint>
@@ -14,12 +14,13 @@
 
 namespace tilewright::vgpu::check {
 
-/// Memory that a driver gave out. Accesses to the red zone before and after it are
-/// errors, reads of bytes that nobody wrote as well.
+/// Memory that a driver allocated. Accesses to the red zone before and after it are errors, and so
+/// are reads of bytes that were never written.
 struct Allocation {
   uint64_t begin = 0, bytes = 0, redZone = 0;
-  bool isTracked = false; // not initialised from the beginning
-  /// One bit for each byte, by sectors of 32 from `begin` rounded down.
+  bool isTracked = false; // begins uninitialised, so writes are tracked
+  /// One bit per byte, one word per 32-byte sector. The first sector is the one that contains
+  /// `begin`.
   std::unique_ptr<std::atomic<uint32_t>[]> initialised;
 
   std::atomic<uint32_t> &wordOf(uint64_t address) const {
@@ -27,10 +28,10 @@ struct Allocation {
   }
 };
 
-/// The allocations at one time; immutable, so that a launch can look without a lock.
+/// An immutable snapshot of the allocations, which a launch can search without a lock.
 class AllocationTable {
 public:
-  /// The allocation that holds `address` or in whose red zone it is, or null.
+  /// The allocation that contains `address`, or whose red zone does; null if there is none.
   const Allocation *find(uint64_t address) const;
   bool isEmpty() const { return byBegin.empty(); }
 
@@ -39,24 +40,25 @@ private:
   std::map<uint64_t, std::shared_ptr<Allocation>> byBegin;
 };
 
-/// 4096 bytes of memory. Who holds the lock may look at the sectors.
+/// The access records of 4096 bytes of memory. Only the thread that holds the lock may read the
+/// sectors.
 struct Page {
   static constexpr uint32_t bytes = 4096;
   static constexpr uint32_t sectorCount = bytes / Sector::bytes;
   std::atomic_flag lock = ATOMIC_FLAG_INIT;
-  std::atomic<uint64_t> launch = 0; // whose accesses the sectors hold; changed with the lock
-  /// Sectors that nobody has written and of which two blocks have read each byte: whoever
-  /// writes it conflicts with one of the two, so that more readers need not be remembered.
-  /// Changed with the lock, looked at without.
+  std::atomic<uint64_t> launch = 0; // whose accesses these are; changed with the lock held
+  /// Sectors that no thread has written and in which two blocks have read every byte. Any writer
+  /// then conflicts with one of the two, so more readers need not be remembered. Changed with the
+  /// lock held, read without it.
   std::atomic<uint64_t> settled[sectorCount / 64] = {};
-  /// Most memory is accessed once in a launch, by a row of lanes or a copy: of a line that
-  /// one access covers it alone is remembered, and the sectors mean nothing until there is
-  /// a second one. One bit for each line.
+  /// Most memory is accessed only once in a launch, by consecutive lanes or by a copy. If one
+  /// access covers a whole line, the page records it in `lines` only; the line's sectors become
+  /// valid with the second access. One bit for each line.
   static constexpr uint32_t lineBytes = 64, lineCount = bytes / lineBytes;
-  uint64_t touched = 0, split = 0; // accessed at all; by more than one, so ask the sectors
-  Touch lines[lineCount];          // of those that are touched and not split
+  uint64_t touched = 0, split = 0; // accessed; accessed more than once, so the sectors are valid
+  AccessRecord lines[lineCount];   // the access to each line that is touched and not split
   Sector sectors[sectorCount];
-  /// What the last writes stored. Memory itself may get it later, from another thread.
+  /// The values of the last writes; memory itself may be updated later, by another thread.
   std::unique_ptr<std::byte[]> values;
 
   bool isSettled(uint64_t ofLaunch, uint32_t sector) const {
@@ -69,7 +71,7 @@ struct Page {
     if (((bits & bit) != 0) != isSo)
       settled[sector / 64].store(bits ^ bit, std::memory_order_relaxed);
   }
-  /// Makes the sectors of a line say what is known of it.
+  /// Copies the line's access record to the sectors of the line.
   void splitLine(uint32_t line) {
     const uint64_t bit = uint64_t(1) << line;
     if (split & bit)
@@ -83,7 +85,7 @@ struct Page {
     split |= bit;
     touched |= bit;
   }
-  /// Forgets what earlier launches did.
+  /// Discards the accesses of earlier launches.
   void begin(uint64_t ofLaunch) {
     for (std::atomic<uint64_t> &bits : settled)
       bits.store(0, std::memory_order_relaxed);
@@ -95,22 +97,22 @@ struct Page {
 /// Thread-safe.
 class GlobalMemory {
 public:
-  /// A driver gives out memory; `isInitialised`: its bytes mean something already.
+  /// The driver allocated memory. `isInitialised`: the bytes already have a defined value.
   void allocated(uint64_t begin, uint64_t bytes, uint64_t redZone, bool isInitialised);
   void freed(uint64_t begin);
-  /// A copy or memset wrote.
+  /// A copy or memset by the driver wrote these bytes.
   void written(uint64_t begin, uint64_t bytes);
 
   std::shared_ptr<const AllocationTable> table() const;
-  /// The page of an address, which stays where it is.
+  /// The page of an address. The reference stays valid.
   Page &pageOf(uint64_t address);
-  /// Forgets who accessed what, to give memory back.
+  /// Discards all access records, to free their memory.
   void forgetAccesses();
   size_t pageCount() const;
 
 private:
-  /// Pages by their number, in three levels, so that a look needs no lock. What lies above
-  /// 2^48 shares places with what lies below: addresses of the host do not.
+  /// A radix tree of pages with three levels, so that a lookup needs no lock. Addresses above 2^48
+  /// would alias lower ones, but host addresses are never that high.
   static constexpr uint32_t levelBits = 12;
   static constexpr size_t levelSize = size_t(1) << levelBits;
   struct Leaf {
@@ -121,11 +123,13 @@ private:
   };
   std::atomic<Node *> nodes[levelSize] = {};
   mutable std::mutex pagesMutex;
-  std::vector<std::unique_ptr<Page>> pages; // guarded by pagesMutex, as are the next two
+  std::vector<std::unique_ptr<Page>> pages; // guarded by pagesMutex, like the next three
+  std::vector<Page *> unused;               // those of `pages` whose memory was freed, for reuse
   std::vector<std::unique_ptr<Leaf>> leaves;
   std::vector<std::unique_ptr<Node>> inner;
   mutable std::mutex tableMutex;
-  std::shared_ptr<const AllocationTable> current = std::make_shared<AllocationTable>(); // guarded
+  // Guarded by tableMutex.
+  std::shared_ptr<const AllocationTable> current = std::make_shared<AllocationTable>();
 };
 
 } // namespace tilewright::vgpu::check

@@ -8,7 +8,7 @@ namespace tilewright::vgpu::check {
 
 static Status unknown(std::string_view what, std::string_view value, std::string_view known) {
   return Status(Error::checkOption,
-                concat(what, " is '", value, "', which is not known; it can be ", known));
+                concat("unknown value '", value, "' for ", what, "; expected ", known));
 }
 
 Result<Options> Options::parse(std::string_view checks) {
@@ -30,14 +30,13 @@ Result<Options> Options::parse(std::string_view checks) {
     else if (word == "strict")
       options.strict = true;
     else if (word == "count")
-      continue; // of those who count, who share the list
+      continue; // the counter's word: both tools share the list
     else if (word == "off" || word == "0" || word == "none")
       options.races = options.uninit = options.bounds = options.barriers = false;
     else if (!word.empty())
       return unknown(
           "the list of checks", word,
-          "all, off, or some of races, uninit, bounds, barriers with commas between, and "
-          "strict");
+          "all, off, or a comma-separated list of races, uninit, bounds, barriers and strict");
   }
   return options;
 }
@@ -83,7 +82,7 @@ Result<Options> Options::fromEnvironment() {
     const auto [end, error] =
         std::from_chars(limit.data(), limit.data() + limit.size(), options.limit);
     if (error != std::errc() || end != limit.data() + limit.size() || options.limit == 0)
-      return unknown("TILEWRIGHT_VGPU_CHECK_LIMIT", limit, "a number of places from 1");
+      return unknown("TILEWRIGHT_VGPU_CHECK_LIMIT", limit, "a number of findings, at least 1");
   }
   return options;
 }

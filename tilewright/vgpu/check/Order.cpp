@@ -1,4 +1,4 @@
-// Whether an access that was made is ordered before the one that comes.
+// Decides whether an earlier access happens before the current one.
 #include "tilewright/vgpu/check/Detector.h"
 
 #include <bit>
@@ -19,10 +19,11 @@ BlockState *GroupState::blockAt(const BlockState &from, uint32_t rank) {
   return index < blocks.size() ? &blocks[index] : nullptr;
 }
 
-/// Whether `clock`, of the actor, knows that `earlier` is over. `nowLanes` are the
-/// lanes that act, if what they themselves waited for counts.
-bool Detector::knows(const Actor &actor, const Clock &clock, const Touch &earlier, uint32_t byte,
-                     uint32_t nowLanes) const {
+/// Whether `clock`, which belongs to `actor`, covers `earlier`. `nowLanes` are the lanes that make
+/// the current access; an operation that all of them have waited for counts as covered. 0 disables
+/// this rule.
+bool Detector::knows(const Actor &actor, const Clock &clock, const AccessRecord &earlier,
+                     uint32_t byte, uint32_t nowLanes) const {
   const uint32_t lane = earlier.laneOf(byte);
   if (earlier.op == 0) {
     if (earlier.block == actor.block.linear)
@@ -49,7 +50,7 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const Touch &earlie
   for (const CompletionMark &mark : operation.completions) {
     if (mark.isReadOnly && !earlier.isRead())
       continue;
-    // A lane waits for its own copies of cp.async alone.
+    // cp.async.wait_group waits only for the lane's own copies.
     const bool isOfLane = operation.group == GroupKind::copy && lane < 32;
     if (isOfLane && !(mark.mask >> lane & 1))
       continue;
@@ -58,7 +59,8 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const Touch &earlie
         return true;
       continue;
     }
-    // Of wgmma every lane that waited can tell; of others, the lanes that issued it.
+    // For wgmma, the clock must cover any lane that waited; for other operations, a lane that
+    // issued the operation and waited for it.
     const auto epoch = static_cast<uint32_t>(mark.epoch);
     const uint32_t witness = isOfLane ? lane : static_cast<uint32_t>(std::countr_zero(mark.mask));
     if (operation.group == GroupKind::matrix ? clock.knowsOneOf(mark.warp, mark.mask, epoch)
@@ -72,8 +74,8 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const Touch &earlie
   return false;
 }
 
-Detector::Ordering Detector::orderOf(const Actor &actor, const Touch &earlier, uint32_t byte,
-                                     const Touch &now) const {
+Detector::Ordering Detector::orderOf(const Actor &actor, const AccessRecord &earlier, uint32_t byte,
+                                     const AccessRecord &now) const {
   if (earlier.op != 0 && earlier.op == now.op && earlier.block == now.block)
     return Ordering::ordered;
   // The lanes that make the access, or that issued the operation.
@@ -123,10 +125,11 @@ bool Detector::scopeReaches(Scope scope, const BlockState &block, uint32_t other
   return true;
 }
 
-bool Detector::areMorallyStrong(const Actor &actor, const Touch &earlier, const Touch &now) const {
+bool Detector::areMorallyStrong(const Actor &actor, const AccessRecord &earlier,
+                                const AccessRecord &now) const {
   if (!earlier.isStrong || !now.isStrong)
     return false;
-  uint32_t cluster = ~0u; // blocks of other groups are of other clusters
+  uint32_t cluster = ~0u; // blocks of other groups are in other clusters
   if (auto found = group.byLinear.find(earlier.block); found != group.byLinear.end())
     cluster = group.blocks[found->second].cluster;
   return scopeReaches(static_cast<Scope>(earlier.scope), actor.block, earlier.block, cluster) &&

@@ -1,4 +1,4 @@
-// Reads of shared memory between barriers are only written down. See ReadLog in State.h.
+// Reads of shared memory between barriers are only logged. See ReadLog in State.h.
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/MemoryForms.h"
 
@@ -12,12 +12,12 @@ using machine::Order;
 using machine::Proxy;
 using machine::SharedReads;
 
-/// Records that there is room for, at first and at most, and how often they may turn out
-/// to be needed before a block does without.
-static constexpr size_t firstRecords = 64, mostRecords = 16384;
-static constexpr uint32_t mostReplays = 4;
+/// The initial and the maximum capacity of the log in records, and the number of replays after
+/// which a block's log is turned off.
+static constexpr size_t firstRecords = 64, maxRecords = 16384;
+static constexpr uint32_t maxReplays = 4;
 
-/// Whether `clock` has everything that the warps of `block` did up to `epochs`.
+/// Whether `clock` covers all accesses by the warps of `block` up to `epochs`.
 static bool covers(const Clock &clock, const BlockState &block,
                    const std::vector<uint32_t> &epochs) {
   const std::vector<uint32_t> &known = clock.warpEpochs();
@@ -29,10 +29,10 @@ static bool covers(const Clock &clock, const BlockState &block,
   return true;
 }
 
-/// Every byte below `end` was written by somebody.
+/// Whether every byte below `end` was written.
 static bool isInitialised(BlockState &block, uint32_t end) {
   uint32_t &below = block.log.initialisedBelow;
-  if (end > below) // as far as it goes: the machine compares with it, too
+  if (end > below) // extend as far as possible: the machine compares with `below`, too
     while (below / Sector::bytes < block.sectorCount &&
            block.shared[below / Sector::bytes].initialised == ~0u)
       below += Sector::bytes;
@@ -51,7 +51,7 @@ bool Detector::logRead(const MemoryEvent &event, WarpState &warp) {
   const auto end = static_cast<uint32_t>(event.highest & machine::sharedOffsetMask) + event.bytes;
   if (!isInitialised(block, end))
     return false;
-  // What a warp knows never becomes less, so this holds until somebody writes.
+  // A warp's knowledge only grows, so the result holds until the next write.
   if (log.writesSeen[warp.index] != log.writes) {
     if (!covers(warp.cohorts[0].knowledge.base, block, log.lastWrite))
       return false;
@@ -63,7 +63,7 @@ bool Detector::logRead(const MemoryEvent &event, WarpState &warp) {
     log.records.resize(firstRecords);
     log.reads.next = log.records.data();
   } else if (log.reads.next == log.reads.end) {
-    if (log.records.size() < mostRecords) {
+    if (log.records.size() < maxRecords) {
       log.records.resize(2 * log.records.size());
       log.reads.next = log.records.data() + log.records.size() / 2;
     } else {
@@ -83,7 +83,8 @@ bool Detector::logRead(const MemoryEvent &event, WarpState &warp) {
   return true;
 }
 
-void Detector::beforeSharedWrite(const Actor &actor, BlockState &block, const Touch &touch) {
+void Detector::beforeSharedWrite(const Actor &actor, BlockState &block,
+                                 const AccessRecord &record) {
   ReadLog &log = block.log;
   log.closeGates();
   if (!log.isEmpty()) {
@@ -96,8 +97,9 @@ void Detector::beforeSharedWrite(const Actor &actor, BlockState &block, const To
     else
       replay(block);
   }
-  // Other writers have no epoch that a read could compare with.
-  if (actor.operation || &block != &actor.block || touch.accessProxy() != Proxy::generic) {
+  // The log tracks only generic writes by the block's own warps, by their epochs. Turn it off for
+  // any other writer.
+  if (actor.operation || &block != &actor.block || record.accessProxy() != Proxy::generic) {
     log.isOn = false;
     return;
   }
@@ -108,7 +110,7 @@ void Detector::beforeSharedWrite(const Actor &actor, BlockState &block, const To
 void Detector::replay(BlockState &block) {
   ReadLog &log = block.log;
   log.closeGates();
-  if (++log.replays > mostReplays)
+  if (++log.replays > maxReplays)
     log.isOn = false;
   const bool wasShared = inShared;
   const MemoryEvent *const event = current;
@@ -140,17 +142,18 @@ void Detector::replay(BlockState &block) {
   log.lastRead.assign(block.warps.size(), 0);
 }
 
-/// Adds a read that was found to be ordered after all writes.
-void Detector::remember(Sector &sector, const Touch &touch, uint32_t mask) {
+/// Records a read that is known to be ordered after all writes.
+void Detector::remember(Sector &sector, const AccessRecord &record, uint32_t mask) {
   for (uint32_t i = 0; i < sector.size(); ++i) {
-    Entry &entry = sector[i];
-    if (entry.touch.sameActor(touch) && entry.touch.isRead() && entry.touch.place == touch.place &&
-        entry.touch.samePattern(touch) && entry.touch.proxy == touch.proxy) {
+    SectorAccess &entry = sector[i];
+    if (entry.record.sameActor(record) && entry.record.isRead() &&
+        entry.record.instruction == record.instruction && entry.record.samePattern(record) &&
+        entry.record.proxy == record.proxy) {
       entry.mask |= mask;
       return;
     }
   }
-  sector.add({touch, mask});
+  sector.add({record, mask});
 }
 
 } // namespace tilewright::vgpu::check

@@ -36,51 +36,68 @@ std::string_view nameOf(FindingKind kind) {
 std::string_view describe(FindingKind kind) {
   switch (kind) {
   case FindingKind::race:
-    return "Two accesses to the same bytes, one of them a write, that nothing orders.";
+    return "Two unordered accesses to the same bytes, at least one of them a write.";
   case FindingKind::missingFence:
     return "Two accesses through different proxies that are ordered, but without the proxy fence "
            "that makes the first visible to the second.";
   case FindingKind::uninitialised:
-    return "A read of memory that nobody has written.";
+    return "A read of memory that was never written.";
   case FindingKind::bounds:
     return "An access outside of every allocation.";
   case FindingKind::barrier:
     return "A barrier used in a way that PTX does not define.";
   case FindingKind::registers:
-    return "Registers of a wgmma that were touched without its fence or before its wait.";
+    return "An access to registers of a wgmma without a fence before the wgmma or a wait after it.";
   case FindingKind::unfinished:
-    return "An asynchronous operation on memory of a block that ended before anybody waited for "
+    return "An asynchronous operation on memory of a block that ended before any thread waited for "
            "it.";
   case FindingKind::deadlock:
-    return "Threads that wait for what can never come.";
+    return "Threads that wait for an event that cannot happen.";
   }
   return "";
 }
 
-bool Report::countOrReserve(FindingKind kind, uint64_t program, uint64_t place, uint64_t other) {
+bool Report::countOrReserve(const Key &key, uint8_t weight) {
   std::lock_guard lock(mutex);
-  auto found = byPlace.find({kind, program, place, other});
-  if (found == byPlace.end())
+  auto found = byKey.find(key);
+  if (found == byKey.end())
     return true;
-  if (found->second < all.size())
-    ++all[found->second].count;
+  if (found->second >= all.size())
+    return false;
+  Counted &there = all[found->second];
+  if (weight > there.weight)
+    return true;
+  ++there.count;
   return false;
 }
 
-void Report::add(Finding finding, uint64_t program, uint64_t place, uint64_t other) {
+void Report::add(Finding finding, const Key &key, uint8_t weight) {
   std::lock_guard lock(mutex);
-  const auto [at, isNew] = byPlace.emplace(Key{finding.kind, program, place, other}, all.size());
+  const auto [at, isNew] = byKey.emplace(key, all.size());
   if (!isNew) {
-    if (at->second < all.size())
-      ++all[at->second].count;
+    if (at->second >= all.size())
+      return;
+    Counted &there = all[at->second];
+    ++there.count;
+    if (weight > there.weight) {
+      there.finding = std::move(finding);
+      there.weight = weight;
+      ++changes;
+    }
     return;
   }
   if (all.size() < limit) {
-    all.push_back({std::move(finding), 1});
+    all.push_back({std::move(finding), 1, weight});
+    ++changes;
     return;
   }
   at->second = ~size_t(0);
   ++beyond;
+}
+
+uint64_t Report::changeCount() const {
+  std::lock_guard lock(mutex);
+  return changes;
 }
 
 size_t Report::size() const {
@@ -109,14 +126,15 @@ std::vector<Report::Counted> Report::findings() const {
 void Report::clear() {
   std::lock_guard lock(mutex);
   all.clear();
-  byPlace.clear();
+  byKey.clear();
   beyond = 0;
+  ++changes;
 }
 
-static std::string placeText(const SourcePlace &place) {
-  std::string text = concat(place.function, ", line ", place.line);
-  if (!place.file.empty())
-    text += concat(" (", place.file, ":", place.fileLine, ")");
+static std::string describeLocation(const SourceLocation &location) {
+  std::string text = concat(location.function, ", line ", location.line);
+  if (!location.file.empty())
+    text += concat(" (", location.file, ":", location.fileLine, ")");
   return text;
 }
 
@@ -128,22 +146,23 @@ std::string Report::text(size_t first) const {
     const Finding &finding = one.finding;
     out += concat(nameOf(finding.kind), ": ", finding.message, "\n");
     for (const Party &party : finding.parties) {
-      out += concat("  ", party.what, " ", party.who, "\n    at ", placeText(party.place), "\n");
-      if (!party.place.instruction.empty())
-        out += concat("      ", party.place.instruction, "\n");
+      out += concat("  ", party.what, " ", party.actor, "\n    at ",
+                    describeLocation(party.location), "\n");
+      if (!party.location.instruction.empty())
+        out += concat("      ", party.location.instruction, "\n");
     }
     if (!finding.where.empty())
       out += concat("  in ", finding.where,
                     finding.value.empty() ? "" : concat(", which holds ", finding.value), "\n");
     if (one.count > 1)
-      out += concat("  ", one.count, " times at this place, kernel ", finding.kernel, "\n");
+      out += concat("  ", one.count, " times at this location in kernel ", finding.kernel, "\n");
     else
       out += concat("  in kernel ", finding.kernel, "\n");
     if (!finding.fix.empty())
       out += concat("  note: ", finding.fix, "\n");
   }
   if (beyond != 0)
-    out += concat("and findings at ", beyond, " more places\n");
+    out += concat("and findings at ", beyond, " more locations\n");
   return out;
 }
 
@@ -176,12 +195,13 @@ static std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-static std::string placeJson(const SourcePlace &place) {
-  std::string out = concat("{\"function\":", quoted(place.function), ",\"ptxLine\":", place.line);
-  if (!place.file.empty())
-    out += concat(",\"file\":", quoted(place.file), ",\"line\":", place.fileLine);
-  if (!place.instruction.empty())
-    out += concat(",\"instruction\":", quoted(place.instruction));
+static std::string locationJson(const SourceLocation &location) {
+  std::string out =
+      concat("{\"function\":", quoted(location.function), ",\"ptxLine\":", location.line);
+  if (!location.file.empty())
+    out += concat(",\"file\":", quoted(location.file), ",\"line\":", location.fileLine);
+  if (!location.instruction.empty())
+    out += concat(",\"instruction\":", quoted(location.instruction));
   return out + "}";
 }
 
@@ -200,7 +220,8 @@ std::string Report::json() const {
     bool isFirstParty = true;
     for (const Party &party : finding.parties) {
       out += concat(isFirstParty ? "" : ",", "{\"what\":", quoted(party.what),
-                    ",\"who\":", quoted(party.who), ",\"place\":", placeJson(party.place), "}");
+                    ",\"who\":", quoted(party.actor), ",\"place\":", locationJson(party.location),
+                    "}");
       isFirstParty = false;
     }
     out += "]}";
@@ -208,7 +229,7 @@ std::string Report::json() const {
   return out + concat("\n],\"notListed\":", beyond, "}\n");
 }
 
-/// A path as a URI reference: what may not stand in one is written as %20.
+/// A path as a URI reference: characters that a URI does not allow are percent-encoded.
 static std::string uriOf(std::string_view path) {
   std::string out;
   for (const char c : path) {
@@ -225,17 +246,18 @@ static std::string uriOf(std::string_view path) {
   return out;
 }
 
-/// A place as a location of SARIF: the source if it is known, else the PTX by its kernel.
+/// A source location as a SARIF location: the source line if it is known, otherwise the PTX line in
+/// its kernel.
 static std::string locationSarif(const Finding &finding, const Party &party) {
-  const SourcePlace &place = party.place;
-  const bool hasSource = !place.file.empty();
+  const SourceLocation &location = party.location;
+  const bool hasSource = !location.file.empty();
   return concat(
       "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":",
-      quoted(uriOf(hasSource ? place.file : concat(finding.kernel, ".ptx"))),
-      "},\"region\":{\"startLine\":", std::max(hasSource ? place.fileLine : place.line, 1u),
-      "}},\"logicalLocations\":[{\"fullyQualifiedName\":", quoted(place.function),
+      quoted(uriOf(hasSource ? location.file : concat(finding.kernel, ".ptx"))),
+      "},\"region\":{\"startLine\":", std::max(hasSource ? location.fileLine : location.line, 1u),
+      "}},\"logicalLocations\":[{\"fullyQualifiedName\":", quoted(location.function),
       ",\"kind\":\"function\"}],\"message\":{\"text\":",
-      quoted(concat(party.what, " ", party.who, ", PTX line ", place.line)), "}}");
+      quoted(concat(party.what, " ", party.actor, ", PTX line ", location.line)), "}}");
 }
 
 std::string Report::sarif() const {
@@ -292,8 +314,8 @@ Status write(const Report &report, ReportFormat format, const std::string &path)
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
   out.close();
   if (!out)
-    return Status(Error::checkReport, concat("the report of the checks cannot be written to '",
-                                             path, "': ", std::strerror(errno)));
+    return Status(Error::checkReport, concat("cannot write the report of the checks to '", path,
+                                             "': ", std::strerror(errno)));
   return Status();
 }
 

@@ -1,4 +1,4 @@
-// What the checks found, for people and for tools.
+// The findings of the checks, as text, JSON or SARIF.
 #ifndef TILEWRIGHT_VGPU_CHECK_REPORT_H
 #define TILEWRIGHT_VGPU_CHECK_REPORT_H
 
@@ -14,49 +14,49 @@
 namespace tilewright::vgpu::check {
 
 enum class FindingKind : uint8_t {
-  race,          // conflicting accesses without order
+  race,          // conflicting accesses without a happens-before order
   missingFence,  // ordered, but not for the other proxy
-  uninitialised, // a read of what nobody has written
+  uninitialised, // a read of memory that was never written
   bounds,        // outside of every allocation
   barrier,       // a barrier used in a way that PTX does not define
-  registers,     // a register of a wgmma that is in flight
-  unfinished,    // an asynchronous operation that nobody waited for
+  registers,     // an access to a register of a wgmma that is in flight
+  unfinished,    // an asynchronous operation that no thread waited for
   deadlock,
 };
-/// "race", "missing-fence": also the rule's name in SARIF.
+/// The name of a kind, such as "race" or "missing-fence"; also the name of its rule in SARIF.
 std::string_view nameOf(FindingKind kind);
-/// What the kind means, in a sentence.
+/// Describes a kind in one sentence.
 std::string_view describe(FindingKind kind);
 
-/// Where in the program: the line of the PTX and, where `.loc` says so, of the source.
-struct SourcePlace {
+/// A location in the program: the line of the PTX and, if `.loc` gives one, of the source.
+struct SourceLocation {
   std::string function;
   uint32_t line = 0;
   std::string file; // empty: not known
   uint32_t fileLine = 0;
   std::string instruction; // as text
 
-  auto operator<=>(const SourcePlace &) const = default;
+  auto operator<=>(const SourceLocation &) const = default;
 };
 
-/// One side of a finding.
+/// One of the accesses of a finding.
 struct Party {
-  SourcePlace place;
-  std::string what; // "write by", "asynchronous read issued by"
-  std::string who;  // "block [0, 0, 0] warp 1 lane 3"
+  SourceLocation location;
+  std::string what;  // "write by", "asynchronous read issued by"
+  std::string actor; // "block [0, 0, 0] warp 1 lane 3"
 };
 
 struct Finding {
   FindingKind kind = FindingKind::race;
   std::string kernel;
-  std::string message; // one line: what is wrong
+  std::string message; // one line: the error
   std::string where;   // "shared memory of block [0, 0, 0], offset 0x40", empty if there is none
-  std::string value;   // what lay there, empty if not known
+  std::string value;   // the value in memory, empty if not known
   std::string fix;     // what usually helps
   std::vector<Party> parties; // the later access first
 };
 
-/// Findings without doubles: those with the same kind at the same places are
+/// Collects findings without duplicates: findings of the same kind at the same locations are
 /// counted. Thread-safe.
 class Report {
 public:
@@ -65,39 +65,46 @@ public:
   struct Counted {
     Finding finding;
     uint64_t count = 1;
+    uint8_t weight = 0;
   };
 
-  /// Whether a finding of this kind at these places (numbers that the caller
-  /// chose) is new; else it is counted. A new one is then made and added.
-  bool countOrReserve(FindingKind kind, uint64_t program, uint64_t place, uint64_t other);
-  void add(Finding finding, uint64_t program, uint64_t place, uint64_t other);
+  /// Identifies a finding, by numbers that the caller chose for the program and for the two source
+  /// locations.
+  struct Key {
+    FindingKind kind;
+    uint64_t program, source, other;
+    auto operator<=>(const Key &) const = default;
+  };
+  /// Whether the caller must build the finding and add it: it is new, or it replaces the finding
+  /// with the same key because its `weight` is greater (accesses by different blocks weigh more
+  /// than those of one warp). Otherwise counts a repetition.
+  bool countOrReserve(const Key &key, uint8_t weight = 0);
+  void add(Finding finding, const Key &key, uint8_t weight = 0);
 
   bool isEmpty() const;
-  /// How many findings() has.
+  /// The number of findings in findings().
   size_t size() const;
-  /// Accesses and operations that were found wrong, with all repetitions.
+  /// How often a finding was added or replaced.
+  uint64_t changeCount() const;
+  /// The number of wrong accesses and operations, including repetitions.
   uint64_t total() const;
   /// In order of first appearance, at most `limit`.
   std::vector<Counted> findings() const;
   void clear();
 
-  /// Those from the one with number `first` on.
+  /// Describes the findings from number `first` on.
   std::string text(size_t first = 0) const;
   std::string json() const;
   /// SARIF 2.1.0.
   std::string sarif() const;
 
 private:
-  struct Key {
-    FindingKind kind;
-    uint64_t program, place, other;
-    auto operator<=>(const Key &) const = default;
-  };
   const size_t limit;
   mutable std::mutex mutex;
-  std::map<Key, size_t> byPlace; // guarded by mutex; index in all
-  std::vector<Counted> all;      // guarded by mutex
-  uint64_t beyond = 0;           // guarded by mutex: kinds of finding past the limit
+  std::map<Key, size_t> byKey; // guarded by mutex; index in all
+  std::vector<Counted> all;    // guarded by mutex
+  uint64_t beyond = 0;         // guarded by mutex: kinds of finding past the limit
+  uint64_t changes = 0;        // guarded by mutex
 };
 
 enum class ReportFormat : uint8_t { text, json, sarif };

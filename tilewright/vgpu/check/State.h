@@ -1,9 +1,9 @@
-// What the checker knows of a launch while it runs: threads, barriers, operations.
+// The checker's state of a running launch: threads, barriers, operations.
 #ifndef TILEWRIGHT_VGPU_CHECK_STATE_H
 #define TILEWRIGHT_VGPU_CHECK_STATE_H
 
+#include "tilewright/vgpu/check/AccessRecord.h"
 #include "tilewright/vgpu/check/Clock.h"
-#include "tilewright/vgpu/check/Touch.h"
 #include "tilewright/vgpu/machine/SharedReads.h"
 #include "tilewright/vgpu/machine/Warp.h"
 
@@ -24,40 +24,43 @@ struct WarpState;
 
 using SharedKnowledge = std::shared_ptr<const Knowledge>;
 
-/// What somebody made visible with a scope, for whoever reads the flag.
+/// The knowledge that a thread released through a flag at `scope`. Threads that read the flag can
+/// acquire it.
 struct Published {
   uint32_t block = 0; // linear
   uint32_t cluster = 0;
   machine::Scope scope = machine::Scope::none;
   SharedKnowledge knowledge;
-  uint64_t groupSerial = 0; // whose clock it is
-  // The same for other groups: what is known, and what of it is fenced.
+  uint64_t groupSerial = 0; // the group that the clock belongs to
+  // The same knowledge for other groups: the epochs in `base`, and those that fence.proxy.async
+  // covers.
   std::shared_ptr<const ForeignEpochs> foreign, foreignFenced;
 };
 
-/// Up to which epoch of its warp each lane's own accesses are covered by its fences.
+/// For each kind of fence, the warp's epoch up to which a lane's fences cover the lane's own
+/// accesses.
 struct OwnEpochs {
   uint32_t fenced = 0, fencedGlobal = 0, released = 0, inits = 0;
 };
 
-/// What a fence would publish for a lane that executed it.
+/// The knowledge at a fence, which a later relaxed write or arrival of the lane publishes.
 struct FencePoint {
-  SharedKnowledge knowledge; // null: there was none
-  uint32_t epoch = 0;        // what the lane did before counts too
+  SharedKnowledge knowledge; // null: there was no fence
+  uint32_t epoch = 0;        // the lane's own accesses up to here are included
   OwnEpochs own;
 };
 
-/// Lanes of a warp that know the same, each of its own accesses more than the others.
+/// Lanes of a warp that have the same knowledge. In addition each lane knows its own accesses.
 struct Cohort {
   uint32_t mask = 0;
   Knowledge knowledge;
   OwnEpochs own;
-  std::array<FencePoint, 5> fences; // the last one of each scope, by number
-  /// What was read from flags and counts after the next fence.
+  std::array<FencePoint, 5> fences; // the last fence of each scope, by the number of the scope
+  /// Knowledge that the lanes read from flags without acquire; a later fence acquires it.
   std::vector<Published> unacquired;
 };
 
-/// A warp: its lanes are in one cohort until they wait for different things.
+/// A warp: its lanes form one cohort until they wait for different things.
 struct WarpState {
   BlockState *block = nullptr;
   uint32_t index = 0;      // in the block
@@ -73,41 +76,42 @@ struct Generation {
   Knowledge knowledge;
 };
 
-/// An arrival, for messages.
+/// An arrival, for error messages.
 struct Arrival {
   uint32_t block = 0;
   uint32_t warp = 0, mask = 0;
   uint64_t count = 0;
-  uint32_t place = 0;
+  uint32_t instruction = 0;
 };
 
 /// An mbarrier that was initialised.
 struct MbarrierState {
-  uint32_t slot = 0; // in clocks
+  uint32_t slot = 0; // index in Clock::phases
   bool isLive = false;
   uint64_t count = 0;
-  Touch init;
+  AccessRecord init;
   struct Carried {
     Knowledge all;
-    Knowledge own; // by threads of the mbarrier's block alone
+    Knowledge own; // published by threads of the mbarrier's own block
   };
-  Carried arriving;                 // of the present phase and those before
-  std::map<uint64_t, Carried> over; // by phase, the last few
+  Carried arriving;                 // what arrivals of this phase and earlier ones published
+  std::map<uint64_t, Carried> over; // by phase; only the last few
   uint64_t phase = 0;
-  int64_t expectedBytes = 0; // that were announced and have not come, all phases
-  Touch expect;              // the last announcement
-  Arrival last;              // the last arrival, with its epoch and phase
+  int64_t expectedBytes = 0; // announced by expect_tx and not yet received, over all phases
+  AccessRecord expect;       // the last expect_tx
+  Arrival last;              // the last arrival; its phase and epoch follow
   uint64_t lastPhase = 0;
   uint32_t lastEpoch = 0;
 };
 
-/// How an asynchronous operation became known to be complete.
+/// How an asynchronous operation became known to be complete: a thread waited for it, or it
+/// completed a phase of an mbarrier.
 struct CompletionMark {
   bool isPhase = false;
   bool isReadOnly = false;
-  uint32_t warp = 0;  // index in the group; or slot of the mbarrier
+  uint32_t warp = 0;  // index in the group; isPhase: slot of the mbarrier
   uint32_t mask = 0;  // lanes that waited
-  uint64_t epoch = 0; // of the warp; or phase
+  uint64_t epoch = 0; // of the warp; isPhase: the phase
 };
 
 /// An asynchronous operation.
@@ -115,41 +119,42 @@ struct AsyncState {
   machine::AsyncId id = 0;
   const WarpState *warp = nullptr;
   uint32_t mask = 0;
-  uint32_t epoch = 0; // of the warp, when it was issued
-  uint32_t place = 0;
+  uint32_t epoch = 0; // of the warp, at the time of issue
+  uint32_t instruction = 0;
   machine::GroupKind group = machine::GroupKind::none;
-  std::vector<std::pair<uint32_t, SharedKnowledge>> issued; // of the lanes that issued it
+  std::vector<std::pair<uint32_t, SharedKnowledge>> issued; // knowledge of the issuing lanes
   std::vector<CompletionMark> completions;
-  std::vector<machine::AsyncId> after; // cp.async.mbarrier.arrive: what it comes after
+  std::vector<machine::AsyncId> after; // cp.async.mbarrier.arrive: the copies that it waits for
   bool usesAsyncProxy = false, writesGlobal = false;
   std::vector<uint32_t> sharedOf; // indices of the blocks whose shared memory it touches
 };
 
-/// What a flag carries: who released what through it.
+/// The knowledge that threads released through a flag.
 struct Flag {
   std::vector<Published> published;
 };
 
-/// Reads of a block's own shared memory that were found to come after all writes to
-/// it, written down one after the other and not yet entered into the sectors.
+/// Reads of a block's own shared memory that are known to be ordered after all writes to it. They
+/// are logged and not yet entered into the sectors.
 ///
-/// Most kernels read a tile many times between two barriers, and after the second one
-/// everybody knows of all these reads: then no write can conflict with them, and they
-/// are forgotten without ever being looked at. When a write comes that somebody does
-/// not know to be after them, they are entered as if they had been all along.
+/// Most kernels read a tile many times between two barriers, and after the second barrier every
+/// thread knows of all these reads. Then no later write can conflict with them, and the log is
+/// discarded without checking them. If a write occurs while some thread does not know of all the
+/// reads, the log is first replayed into the sectors.
 ///
-/// The machine writes them down itself while a warp's gate is open: nothing has happened
-/// since a read of this warp was looked at that could change the answer for the next one.
+/// The machine logs reads itself while a warp's gate is open, that is, while nothing has happened
+/// since the checker's last check of a read by this warp that could change the result for the next
+/// one.
 struct ReadLog {
   machine::SharedReads reads;
-  std::vector<machine::SharedReads::Record> records; // those before reads.next are used
+  std::vector<machine::SharedReads::Record> records; // records before reads.next are in use
   std::vector<machine::SharedReads::Gate> gates;
   bool isOn = true;
   uint32_t replays = 0;
-  uint32_t initialisedBelow = 0; // bytes from the beginning that were all written
-  uint64_t writes = 0;           // events
-  // By warp: the epochs of the last read here and of the last write, 0 for none, and
-  // how many writes there were when the warp knew all of them.
+  uint32_t initialisedBelow = 0; // all bytes below this offset were written
+  uint64_t writes = 0;           // number of write events
+  // By warp: the epochs of its last logged read and of its last write (0: none), and the value of
+  // `writes` when the warp last knew of all writes.
   std::vector<uint32_t> lastRead, lastWrite;
   std::vector<uint64_t> writesSeen;
 
@@ -162,8 +167,8 @@ struct ReadLog {
   }
   bool isEmpty() const { return reads.next == records.data(); }
   void forget() { reads.next = records.data(); }
-  /// After everything that changes what a warp of the block knows, its epoch, or what
-  /// was written to the block's memory.
+  /// Must be called after any change to the knowledge or the epoch of a warp of the block, or to
+  /// the set of initialised bytes of the block's memory.
   void closeGates() { ++reads.generation; }
 };
 
@@ -179,13 +184,13 @@ struct BlockState {
   uint32_t sectorCount = 0;
   std::vector<uint8_t> liveMbarriers; // by sector
   ReadLog log;
-  /// The last access of each warp of another block to the shared memory of this one.
-  std::unordered_map<uint32_t, Touch> remote;
+  /// The last access by each warp of other blocks to this block's shared memory.
+  std::unordered_map<uint32_t, AccessRecord> remote;
   std::array<std::vector<Generation>, machine::Chip::namedBarriers> barriers;
   std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
 };
 
-/// The blocks that one thread runs.
+/// The blocks that one host thread runs.
 struct GroupState {
   uint64_t serial = 0;
   const machine::Group *machineGroup = nullptr;
@@ -196,21 +201,23 @@ struct GroupState {
   std::unordered_map<uint32_t, std::unique_ptr<AsyncState>> operations;
   std::unordered_map<uint64_t, Flag> flags; // in shared memory
   uint32_t mbarrierSlots = 0;
-  /// How this event's operation is ordered with earlier ones (Detector::Ordering).
+  /// Caches how the operation of the current event is ordered with earlier operations
+  /// (Detector::Ordering).
   struct KnownOrder {
     uint64_t event = 0;
     uint32_t earlier = 0, block = 0;
     uint8_t kind = 0, ordering = 0;
   };
   std::array<KnownOrder, 16> orders;
-  uint64_t events = 0;   // by asynchronous operations
-  uint32_t accesses = 0; // that were looked at
-  /// Pages that were looked up; they stay where they are while a launch runs.
+  uint64_t events = 0;   // number of accesses by asynchronous operations
+  uint32_t accesses = 0; // number of accesses checked
+  /// A cache of looked-up pages; pages do not move while a launch runs.
   struct KnownPage {
     uint64_t number = ~uint64_t(0);
     Page *page = nullptr;
   };
   std::array<KnownPage, 64> pages;
+  machine::ValidRange range; // the range of the last hit, if the launch checks addresses
 
   WarpState &warpOf(const machine::Warp &warp);
   BlockState *blockAt(const BlockState &from, uint32_t rank);

@@ -1,4 +1,4 @@
-// What orders accesses: how knowledge goes from thread to thread.
+// Synchronisation: how happens-before knowledge passes from thread to thread.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/Memory.h"
@@ -42,7 +42,7 @@ void Detector::publishOwn(const WarpState &warp, uint32_t mask, uint32_t epoch,
   learn(into.inits, warp, mask, own.inits);
 }
 
-/// Adds what the lanes in `mask` know, and what they have done so far.
+/// Adds to `into` the knowledge of the lanes in `mask` and their own accesses so far.
 void Detector::publish(WarpState &warp, uint32_t mask, Knowledge &into) {
   for (const Cohort &cohort : warp.cohorts)
     if (const uint32_t lanes = cohort.mask & mask) {
@@ -77,7 +77,7 @@ void Detector::split(WarpState &warp, uint32_t mask) {
   }
 }
 
-/// The lanes in `mask` know what any of them did, and `also`.
+/// Gives each lane in `mask` the combined knowledge of all lanes in `mask` and of `also`.
 void Detector::merge(WarpState &warp, uint32_t mask, const Knowledge *also) {
   split(warp, mask);
   Cohort *target = nullptr;
@@ -91,7 +91,7 @@ void Detector::merge(WarpState &warp, uint32_t mask, const Knowledge *also) {
     target->mask |= cohort.mask;
     target->knowledge.join(cohort.knowledge);
     for (FencePoint &fence : target->fences)
-      fence = {}; // a fence counts for who executed it
+      fence = {}; // a fence counts only for the lanes that executed it
     target->own.fenced = std::min(target->own.fenced, cohort.own.fenced);
     target->own.fencedGlobal = std::min(target->own.fencedGlobal, cohort.own.fencedGlobal);
     target->own.released = std::min(target->own.released, cohort.own.released);
@@ -115,16 +115,16 @@ Generation &Detector::generationOf(std::vector<Generation> &all, uint64_t number
   return all.back();
 }
 
-Touch Detector::touchOf(const SyncEvent &event, const WarpState &warp) const {
-  Touch touch;
-  touch.block = warp.block->linear;
-  touch.warp = static_cast<uint8_t>(warp.index);
-  touch.epoch = warp.epoch;
-  touch.place = launch.placeOf(event.op);
-  touch.op = static_cast<uint32_t>(event.async);
-  touch.kind = static_cast<uint8_t>(AccessKind::atomic) & 3;
-  touch.firstLane = static_cast<int8_t>(event.mask ? std::countr_zero(event.mask) : 0);
-  return touch;
+AccessRecord Detector::recordOf(const SyncEvent &event, const WarpState &warp) const {
+  AccessRecord record;
+  record.block = warp.block->linear;
+  record.warp = static_cast<uint8_t>(warp.index);
+  record.epoch = warp.epoch;
+  record.instruction = launch.instructionOf(event.op);
+  record.op = static_cast<uint32_t>(event.async);
+  record.kind = static_cast<uint8_t>(AccessKind::atomic) & 3;
+  record.firstLane = static_cast<int8_t>(event.mask ? std::countr_zero(event.mask) : 0);
+  return record;
 }
 
 void Detector::synchronise(const SyncEvent &event) {
@@ -136,7 +136,7 @@ void Detector::synchronise(const SyncEvent &event) {
     for (Cohort &cohort : warp.cohorts) {
       if (!(cohort.mask & event.mask))
         continue;
-      // What flags said before counts from now on.
+      // The fence acquires the knowledge that the lanes read from flags before it.
       for (const Published &from : cohort.unacquired)
         if (scopeReaches(event.scope, *warp.block, from.block, from.cluster))
           acquire(cohort, from);
@@ -208,8 +208,8 @@ void Detector::synchronise(const SyncEvent &event) {
     if (releases(event.order)) {
       publish(warp, event.mask, generation.knowledge);
     } else {
-      // Only what a fence covered: mbarriers that were initialised, or everything
-      // before a fence of the scope of a cluster.
+      // A relaxed arrival publishes only what a fence covers: initialised mbarriers
+      // (fence.mbarrier_init), or everything before a fence of cluster scope or wider.
       for (const Cohort &cohort : warp.cohorts)
         if (cohort.mask & event.mask) {
           generation.knowledge.inits.join(cohort.knowledge.inits);
@@ -229,7 +229,8 @@ void Detector::synchronise(const SyncEvent &event) {
     if (group.clusters.size() <= cluster)
       group.clusters.resize(cluster + 1);
     Generation &generation = generationOf(group.clusters[cluster], event.phase);
-    // Lanes that relaxed their arrival do not even know each other.
+    // A relaxed arrival does not order the lanes of a warp with each other, so they must not share
+    // a cohort.
     split(warp, event.mask);
     for (Cohort &cohort : warp.cohorts)
       if (cohort.mask & event.mask)
@@ -251,34 +252,31 @@ void Detector::synchronise(const SyncEvent &event) {
     asynchronous(event, warp);
     break;
   case SyncKind::wgmmaFence:
-    break; // about registers, which the machine looks after
+    break; // concerns registers, which the machine checks
   case SyncKind::mbarrierLapped:
     if (options.barriers) {
-      Touch now = touchOf(event, warp);
+      AccessRecord now = recordOf(event, warp);
       now.isMany = 1;
-      reportSimple(FindingKind::barrier, now, 0,
-                   concat("phase ", event.count,
-                          " of an mbarrier ended while these lanes had not "
-                          "yet seen that phase ",
-                          event.phase,
-                          " was over: they wait for a parity "
-                          "that comes again, and take a later phase for it"),
-                   event.object,
-                   "whoever waits must arrive for the next phase, or for another mbarrier that the "
-                   "producer waits for, before the one after it can end");
+      reportSimple(
+          FindingKind::barrier, now, 0,
+          concat("phase ", event.count,
+                 " of an mbarrier completed before these lanes observed the completion of phase ",
+                 event.phase, "; its parity repeats, so they now wait for a later phase"),
+          event.object,
+          "make the next phase depend on the waiting threads: let them arrive at this mbarrier, or "
+          "at another one that the producer waits for");
     }
     break;
   case SyncKind::wgmmaUnfenced:
     if (options.races) {
-      Touch now = touchOf(event, warp);
+      AccessRecord now = recordOf(event, warp);
       now.isMany = 1;
       now.op = 0;
-      reportSimple(FindingKind::registers, now, 0,
-                   "a wgmma uses registers that other instructions touched since the last "
-                   "wgmma.fence",
-                   0,
-                   "put wgmma.fence.sync.aligned before the first wgmma, and after every other "
-                   "access to its accumulator and its A registers");
+      reportSimple(
+          FindingKind::registers, now, 0,
+          "a wgmma uses registers that other instructions accessed since the last wgmma.fence", 0,
+          "put wgmma.fence.sync.aligned before the first wgmma, and after every other "
+          "access to its accumulator and its A registers");
     }
     break;
   }
@@ -298,7 +296,7 @@ void Detector::asynchronous(const SyncEvent &event, WarpState &warp) {
     operation->warp = &warp;
     operation->mask = event.mask;
     operation->epoch = warp.epoch;
-    operation->place = launch.placeOf(event.op);
+    operation->instruction = launch.instructionOf(event.op);
     operation->group = event.group;
     operation->after.assign(event.operations.begin(), event.operations.end());
     if (event.group == GroupKind::copy) {
@@ -325,7 +323,8 @@ void Detector::asynchronous(const SyncEvent &event, WarpState &warp) {
     AsyncState *operation = operationOf(id);
     if (!operation)
       continue;
-    // Groups are a thread's own: others that execute the wait have not waited for this.
+    // Except for wgmma, asynchronous groups are per thread: only the lanes that issued this
+    // operation have waited for it.
     const uint32_t waited =
         operation->group == GroupKind::matrix ? event.mask : event.mask & operation->mask;
     operation->completions.push_back(
@@ -350,17 +349,18 @@ void Detector::completeByPhase(MbarrierState &state, machine::AsyncId id, uint64
     completeByPhase(state, before, phase, lanes);
 }
 
-/// Whoever uses an mbarrier must know that it was initialised.
+/// Reports a thread that uses an mbarrier without knowing that it was initialised.
 void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &block,
                            uint32_t offset, MbarrierState &state) {
   if (!options.barriers || !state.isLive)
     return;
   const AsyncState *operation = event.async ? operationOf(event.async) : nullptr;
-  // Triton's kernels, and others that work, have no fence, but what orders the init
-  // before the copy; by the letter of PTX the copy is of another proxy.
+  // According to the PTX specification, the copy is in another proxy and needs a fence after the
+  // init. Triton and others omit the fence and only order the init before the copy, which works in
+  // practice. So only strict mode requires the fence.
   const bool isAsync = operation && operation->usesAsyncProxy && options.strict;
   const uint32_t lanes = operation ? operation->mask : event.mask;
-  const Touch &init = state.init;
+  const AccessRecord &init = state.init;
   const auto initLane = static_cast<uint32_t>(init.firstLane);
   auto found = group.byLinear.find(init.block);
   if (found == group.byLinear.end())
@@ -386,21 +386,21 @@ void Detector::useMbarrier(const SyncEvent &event, WarpState &warp, BlockState &
   }
   if (isKnown && isFenced)
     return;
-  Touch now = touchOf(event, warp);
+  AccessRecord now = recordOf(event, warp);
   const uint64_t address = machine::sharedWindow | machine::sharedAddress(block.rank, offset);
   if (!isKnown)
     reportSimple(FindingKind::barrier, now, 0,
-                 "an mbarrier is used by a thread that need not see its initialisation", address,
+                 "a thread uses an mbarrier without being ordered after its initialisation",
+                 address,
                  "put a barrier (bar.sync, or for other blocks fence.mbarrier_init and "
-                 "barrier.cluster) between mbarrier.init and the first use by others",
+                 "barrier.cluster) between mbarrier.init and the first use by other threads",
                  &init, "mbarrier initialised by");
   else
     reportSimple(FindingKind::missingFence, now, 0,
-                 "an mbarrier is used by an asynchronous copy that need not see its "
-                 "initialisation",
+                 "an asynchronous copy uses an mbarrier without a fence after its initialisation",
                  address,
                  "put fence.mbarrier_init.release.cluster or fence.proxy.async after "
-                 "mbarrier.init, before the barrier that others wait at",
+                 "mbarrier.init, before the barrier that other threads wait at",
                  &init, "mbarrier initialised by");
 }
 
@@ -413,16 +413,16 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
   const uint64_t address = machine::sharedWindow | machine::sharedAddress(block->rank, offset);
   MbarrierState &state = block->mbarriers[offset];
   block->log.closeGates();
-  const Touch now = touchOf(event, warp);
+  const AccessRecord now = recordOf(event, warp);
   const auto lanes = static_cast<uint64_t>(std::popcount(event.mask));
   if (event.kind == SyncKind::mbarrierInit) {
     if (state.isLive && options.barriers)
       reportSimple(FindingKind::barrier, now, 0,
                    "an mbarrier is initialised again while it is in use", address,
-                   "initialise it once, or mbarrier.inval before it is initialised again",
+                   "initialise it once, or execute mbarrier.inval before initialising it again",
                    &state.init, "mbarrier initialised by");
-    // The init writes the bytes, so whoever used them before must be done.
-    Touch write = now;
+    // The init writes the bytes, so all earlier accesses to them must be ordered before it.
+    AccessRecord write = now;
     write.kind = static_cast<uint8_t>(AccessKind::write) & 3;
     if (options.races) {
       block->liveMbarriers[offset / Sector::bytes] = 0;
@@ -432,7 +432,8 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
                       block->shared[offset / Sector::bytes], write, 0xffu << offset % Sector::bytes,
                       address - offset % Sector::bytes);
     }
-    // A new number: nobody knows a phase of it.
+    // Use a new slot: clocks may cover phases of an earlier mbarrier at this address, which must
+    // not count for this one.
     state = {};
     state.slot = ++group.mbarrierSlots;
     state.isLive = true;
@@ -449,9 +450,9 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
   if (!state.isLive) {
     if (options.barriers && event.kind != SyncKind::mbarrierPhase)
       reportSimple(FindingKind::barrier, now, 0,
-                   "an mbarrier is used that was not initialised, or was invalidated", address,
-                   "mbarrier.init it before, and order the init before the use");
-    state.isLive = true; // told once
+                   "use of an mbarrier that was not initialised or was invalidated", address,
+                   "execute mbarrier.init first, and order it before the use");
+    state.isLive = true; // report this once
     if (!state.slot)
       state.slot = ++group.mbarrierSlots;
     state.init = now;
@@ -465,14 +466,14 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
   case SyncKind::mbarrierArrive: {
     useMbarrier(event, warp, *block, offset, state);
     if (event.async != 0 || !event.operations.empty()) {
-      // cp.async.mbarrier.arrive: for the copies alone.
+      // cp.async.mbarrier.arrive orders the copies only, not the thread's own accesses.
       if (event.operations.empty())
         completeByPhase(state, event.async, event.phase, event.mask);
       for (const machine::AsyncId id : event.operations)
         completeByPhase(state, id, event.phase, event.mask);
       break;
     }
-    // Without a scope it reaches whoever waits: libraries rely on that.
+    // An arrival without a scope reaches every waiter, because libraries rely on that.
     auto reaches = [&](Scope scope) {
       return scope == Scope::none ||
              scopeReaches(scope, *warp.block, block->linear, block->cluster);
@@ -492,17 +493,17 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
       state.arriving.own.join(made);
     else
       block->remote[warp.groupIndex] = now;
-    // The lanes of one instruction serve one phase, unless the count is wrong.
-    if (options.barriers && state.last.warp == warp.groupIndex && state.last.place == now.place &&
-        state.lastEpoch + 1 == warp.epoch && state.lastPhase + 1 == event.phase &&
-        (state.last.mask & event.mask) == 0)
+    // All lanes of one instruction arrive in the same phase, unless the mbarrier's count is wrong.
+    if (options.barriers && state.last.warp == warp.groupIndex &&
+        state.last.instruction == now.instruction && state.lastEpoch + 1 == warp.epoch &&
+        state.lastPhase + 1 == event.phase && (state.last.mask & event.mask) == 0)
       reportSimple(FindingKind::barrier, now, 0,
                    concat("the arrivals of one instruction count for two phases of an mbarrier "
-                          "that is initialised for ",
+                          "that is initialised with count ",
                           state.count),
                    address, "initialise it with the number of threads that arrive in a phase",
                    &state.init, "mbarrier initialised by");
-    state.last = {warp.block->linear, warp.groupIndex, event.mask, event.count, now.place};
+    state.last = {warp.block->linear, warp.groupIndex, event.mask, event.count, now.instruction};
     state.lastPhase = event.phase;
     state.lastEpoch = warp.epoch;
     endEpoch(warp);
@@ -515,8 +516,8 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
       completeByPhase(state, event.async, event.phase, ~0u);
     break;
   case SyncKind::mbarrierPhase:
-    // What came in earlier phases stays known: each operation on the mbarrier
-    // follows the one before it.
+    // Arrivals of earlier phases stay visible, because each operation on the mbarrier is ordered
+    // after the one before it.
     state.over[event.phase] = state.arriving;
     while (state.over.size() > 4)
       state.over.erase(state.over.begin());
@@ -541,7 +542,7 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
   }
 }
 
-// Flags: strong accesses to memory that carry what was released.
+// Flags: memory locations through which strong accesses release and acquire knowledge.
 
 std::shared_ptr<const ForeignEpochs> Detector::translate(const Clock &clock) const {
   if (clock.isEmpty())
@@ -595,7 +596,7 @@ void Detector::flags(const MemoryEvent &event, WarpState &warp) {
   for (uint32_t rest = event.mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
     const uint64_t address = event.addresses[lane];
-    // Lanes with the same flag are taken together.
+    // Group the lanes that access the same flag.
     uint32_t lanes = 1u << lane;
     for (uint32_t more = rest & (rest - 1); more != 0; more &= more - 1) {
       const auto other = static_cast<uint32_t>(std::countr_zero(more));
@@ -667,8 +668,7 @@ void Detector::flags(const MemoryEvent &event, WarpState &warp) {
     Flag &flag = all[address];
     if (isGlobal)
       launch.flagCount.store(all.size(), std::memory_order_relaxed);
-    // A store ends what was released before through this flag; a
-    // read-modify-write goes on with it.
+    // A store ends the release sequence of this flag; a read-modify-write continues it.
     if (!reads)
       flag.published.clear();
     for (Published &one : made) {

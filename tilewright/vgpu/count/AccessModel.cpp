@@ -7,23 +7,23 @@
 namespace tilewright::vgpu::count {
 
 AccessCost globalSectors(uint32_t mask, const uint64_t *addresses, uint32_t bytes) {
-  uint64_t places[32];
+  uint64_t sorted[32];
   uint32_t count = 0;
   bool isSorted = true;
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-    const uint64_t place = addresses[std::countr_zero(rest)];
-    isSorted = isSorted && (count == 0 || places[count - 1] <= place);
-    places[count++] = place;
+    const uint64_t address = addresses[std::countr_zero(rest)];
+    isSorted = isSorted && (count == 0 || sorted[count - 1] <= address);
+    sorted[count++] = address;
   }
   if (!isSorted)
-    std::sort(places, places + count);
+    std::sort(sorted, sorted + count);
   AccessCost cost;
   uint64_t next = 0, different = 0; // `next`: the first sector that is not counted yet
   for (uint32_t i = 0; i < count; ++i) {
-    if (i > 0 && places[i] == places[i - 1])
+    if (i > 0 && sorted[i] == sorted[i - 1])
       continue;
     ++different;
-    const uint64_t first = places[i] / sectorBytes, last = (places[i] + bytes - 1) / sectorBytes;
+    const uint64_t first = sorted[i] / sectorBytes, last = (sorted[i] + bytes - 1) / sectorBytes;
     if (last < next)
       continue;
     cost.actual += static_cast<uint32_t>(last - std::max(first, next) + 1);

@@ -1,4 +1,4 @@
-// What one access of a warp costs the memory system, as NVIDIA documents it.
+// The cost of one memory access by a warp, as documented by NVIDIA.
 #ifndef TILEWRIGHT_VGPU_COUNT_ACCESSMODEL_H
 #define TILEWRIGHT_VGPU_COUNT_ACCESSMODEL_H
 
@@ -9,18 +9,19 @@ namespace tilewright::vgpu::count {
 inline constexpr uint32_t sectorBytes = 32;
 inline constexpr uint32_t bankCount = 32, bankBytes = 4;
 
-/// `ideal` is what an access of as many different bytes needs at least.
+/// The cost of an access. `ideal` is the minimum for an access to the same number of distinct
+/// bytes.
 struct AccessCost {
   uint32_t actual = 0, ideal = 0;
 };
 
-/// Sectors of 32 bytes that the lanes in `mask` touch, each once.
+/// The number of 32-byte sectors that the lanes in `mask` access, each counted once.
 AccessCost globalSectors(uint32_t mask, const uint64_t *addresses, uint32_t bytes);
 
-/// Passes over the 32 banks of shared memory. Lanes go together in groups whose
-/// accesses are 128 bytes at most: a whole warp, half of one for 8 bytes a lane, a
-/// quarter for 16. A group takes as many passes as one bank has different words of it;
-/// lanes that want the same word share it, unless the access is atomic.
+/// The wavefronts of an access to shared memory: passes over its 32 banks. The hardware handles
+/// lanes in groups that access at most 128 bytes: a whole warp, a half warp for 8 bytes per lane, a
+/// quarter warp for 16. The number of wavefronts of a group is the number of distinct words that
+/// its lanes access in the busiest bank. An atomic access counts a word once per lane.
 AccessCost sharedWavefronts(uint32_t mask, const uint64_t *addresses, uint32_t bytes,
                             bool isAtomic);
 

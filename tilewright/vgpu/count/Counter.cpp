@@ -25,14 +25,14 @@ using machine::SyncKind;
 using ptx::Handler;
 using ptx::Modifier;
 
-/// What one thread of the host has seen.
+/// The counts of one host thread.
 struct Counter::Thread {
   std::vector<MemoryCounts> byInstruction;
-  Flights flights;
-  std::unordered_map<AsyncId, uint64_t> bytes; // in flight
-  uint64_t inFlight = 0, mostInFlight = 0;
+  InFlightOps inFlightOps;
+  std::unordered_map<AsyncId, uint64_t> bytes; // of each copy in flight
+  uint64_t inFlight = 0, maxInFlight = 0;
   std::optional<Timeline> timeline;
-  // The last operation that was looked up: events come in runs.
+  // Caches the last op that was looked up, because consecutive events often have the same op.
   const machine::Op *lastOp = nullptr;
   uint32_t lastNumber = 0;
 
@@ -57,7 +57,7 @@ Counter::Counter(CounterOptions options) : options(options) {}
 Counter::~Counter() = default;
 
 Counter::Thread &Counter::ofThread() {
-  // Counters come and go at the same address, so a number tells launches apart.
+  // A new counter may have the address of an old one, so the cache compares serial numbers.
   static thread_local std::pair<uint64_t, Thread *> last{0, nullptr};
   if (last.first != serial || !last.second) {
     std::lock_guard lock(mutex);
@@ -77,14 +77,14 @@ void Counter::launchBegin(const Grid &) {
   serial = nextSerial();
   threads.clear();
   instructionCounts.clear();
-  budget = std::make_unique<TimelineBudget>(options.mostTimelineEvents);
+  budget = std::make_unique<TimelineBudget>(options.maxTimelineEvents);
   result = {};
   timelineText.clear();
 }
 
 void Counter::groupBegin(const Group &group) {
   Thread &thread = ofThread();
-  thread.flights.clear();
+  thread.inFlightOps.clear();
   thread.bytes.clear();
   thread.inFlight = 0;
   if (thread.timeline)
@@ -103,12 +103,12 @@ void Counter::access(const MemoryEvent &event) {
     if (auto it = thread.bytes.find(event.async); it != thread.bytes.end()) {
       it->second += bytes;
       thread.inFlight += bytes;
-      thread.mostInFlight = std::max(thread.mostInFlight, thread.inFlight);
+      thread.maxInFlight = std::max(thread.maxInFlight, thread.inFlight);
     }
   if (thread.timeline)
     thread.timeline->access(event);
 
-  // Generic addresses may be of several spaces at once.
+  // The lanes of one access may have generic addresses in different state spaces.
   uint32_t shared = 0, local = 0, remote = 0;
   const uint64_t own = uint64_t(event.warp.block->rank + 1);
   for (uint32_t rest = event.mask; rest != 0; rest &= rest - 1) {
@@ -179,7 +179,7 @@ void Counter::synchronise(const SyncEvent &event) {
   default:
     break;
   }
-  for (AsyncId id : thread.flights.landed(event))
+  for (AsyncId id : thread.inFlightOps.waitedFor(event))
     if (auto it = thread.bytes.find(id); it != thread.bytes.end()) {
       thread.inFlight -= it->second;
       thread.bytes.erase(it);
@@ -199,7 +199,8 @@ void Counter::instructionsCounted(const Grid &, std::span<const machine::Instruc
 
 // The report.
 
-/// The products that a matrix instruction makes in one warp, by type; none if it makes none.
+/// The type and number of multiply-adds of a matrix instruction in one warp; empty if it is not a
+/// matrix instruction.
 static std::pair<std::string, uint64_t> multiplyAddsOf(const ptx::Instruction &instruction) {
   const Handler handler = ptx::rowOf(instruction).handler;
   const bool isGroup = handler == Handler::wgmma || handler == Handler::wgmmaSparse;
@@ -207,12 +208,12 @@ static std::pair<std::string, uint64_t> multiplyAddsOf(const ptx::Instruction &i
       handler != Handler::wmmaMma)
     return {};
   const ptx::Shape shape = ptx::shapeOf(instruction.find(ptx::ModifierKind::shape));
-  // A warp of a group does 16 of the 64 rows.
+  // Each warp of a warpgroup computes 16 of the 64 rows.
   uint64_t count = uint64_t(isGroup ? shape.m / 4 : shape.m) * shape.n * shape.k;
   Modifier d = instruction.type(0), a = instruction.type(1), b = instruction.type(2);
-  if (b == Modifier::none) // wmma.mma of f16 names D and C alone
+  if (b == Modifier::none) // wmma.mma of f16 only names the types of D and C
     a = b = Modifier::f16;
-  // The four products of Volta.
+  // m8n8k4 of f16 (Volta) computes four products, one in each quad pair.
   if (shape.m == 8 && shape.k == 4 && a == Modifier::f16)
     count *= 4;
   return {concat(ptx::spellingOf(a), '*', ptx::spellingOf(b), '+', ptx::spellingOf(d)), count};
@@ -243,27 +244,27 @@ void Counter::launchEnd(const Grid &grid) {
         counts.memory.add(thread->byInstruction[number]);
     if (counts.warpInstructions == 0)
       continue;
-    std::pair<std::string, uint32_t> place("", instruction.position.line);
+    std::pair<std::string, uint32_t> sourceLine("", instruction.position.line);
     if (instruction.location != ptx::noIndex) {
       const ptx::SourceLocation &location = module.locations[instruction.location];
       for (const ptx::SourceFile &file : module.files)
         if (file.number == location.file && location.line != 0)
-          place = {std::string(module.name(file.name)), location.line};
+          sourceLine = {std::string(module.name(file.name)), location.line};
     }
-    lines[place].add(counts);
+    lines[sourceLine].add(counts);
     result.total.add(counts);
   }
-  for (auto &[place, counts] : lines)
-    result.lines.push_back({place.first, place.second, std::move(counts)});
+  for (auto &[sourceLine, counts] : lines)
+    result.lines.push_back({sourceLine.first, sourceLine.second, std::move(counts)});
   for (const auto &[id, thread] : threads)
-    result.mostBytesInFlight = std::max(result.mostBytesInFlight, thread->mostInFlight);
+    result.maxBytesInFlight = std::max(result.maxBytesInFlight, thread->maxInFlight);
   if (options.hasTimeline) {
     std::vector<const Timeline *> timelines;
     for (const auto &[id, thread] : threads)
       timelines.push_back(&*thread->timeline);
     timelineText = Timeline::toJson(
         timelines,
-        concat(result.kernel, ", grid ", listed(result.grid), " of blocks ", listed(result.block)),
+        concat(result.kernel, ", grid ", listed(result.grid), ", block ", listed(result.block)),
         budget->left.load() >= 0);
   }
 }

@@ -1,4 +1,4 @@
-// Counts what a launch does.
+// Counts the instructions, memory accesses and waits of a launch.
 #ifndef TILEWRIGHT_VGPU_COUNT_COUNTER_H
 #define TILEWRIGHT_VGPU_COUNT_COUNTER_H
 
@@ -14,14 +14,13 @@
 namespace tilewright::vgpu::count {
 
 struct CounterOptions {
-  /// Whether to record a timeline, and of how many events at most. Some 120 bytes each
-  /// in the file.
+  /// Whether to record a timeline, and the maximum number of its events. An event takes about 120
+  /// bytes in the file.
   bool hasTimeline = false;
-  size_t mostTimelineEvents = 200000;
+  size_t maxTimelineEvents = 200000;
 };
 
-/// Counts instructions, accesses, tensor-core work and waits of one launch, by source
-/// line.
+/// Counts instructions, accesses, tensor-core work and waits of one launch, by source line.
 ///
 ///   Counter counter({.hasTimeline = true});
 ///   config.observer = &counter;
@@ -29,17 +28,17 @@ struct CounterOptions {
 ///   std::cout << counter.report().toText();
 ///   std::ofstream("gemm.trace.json") << counter.timeline();
 ///
-/// Costs are those of AccessModel.h: there are no caches here and no time. With a
-/// checker beside it, join both in a machine::ObserverList. A second launch starts
-/// from zero.
+/// AccessModel.h defines the costs: the model has no caches and no time. To use a checker as well,
+/// put both in a machine::ObserverList. A second launch starts from zero.
 class Counter : public machine::Observer {
 public:
   explicit Counter(CounterOptions options = {});
   ~Counter() override;
 
-  /// Of the last launch that ended.
+  /// The counts of the last launch that ended.
   const Report &report() const { return result; }
-  /// Of the last launch, as a Chrome trace that Perfetto opens; empty if none was asked for.
+  /// The timeline of the last launch, as a Chrome trace that Perfetto opens; empty unless the
+  /// options have `hasTimeline`.
   const std::string &timeline() const { return timelineText; }
 
   void launchBegin(const machine::Grid &grid) override;
@@ -57,7 +56,7 @@ private:
   Thread &ofThread();
 
   const CounterOptions options;
-  uint64_t serial = 0; // of the launch, unlike any other in the process
+  uint64_t serial = 0; // of the launch, unique in the process
   Report result;
   std::string timelineText;
 

@@ -1,4 +1,4 @@
-// Numbers whose answer is known in advance.
+// Counts that are known in advance.
 #include "tilewright/vgpu/count/Counter.h"
 
 #include "tilewright/vgpu/count/AccessModel.h"
@@ -22,7 +22,7 @@ using ::testing::Not;
 
 const std::string head = ".version 8.4\n.target sm_90a\n.address_size 64\n";
 
-/// Whether a text is JSON: enough of a parser to be sure.
+/// Whether a text is JSON, by a minimal parser.
 class Json {
 public:
   static bool isValid(const std::string &text) {
@@ -75,7 +75,7 @@ private:
   size_t at = 0;
 };
 
-/// Counts what one warp of a kernel does.
+/// The counts of one warp of a kernel.
 template <typename... Values>
 Report countOf(LoadedModule &module, std::string_view name, LaunchConfig config,
                const Values &...values) {
@@ -115,7 +115,7 @@ MemoryCounts loadedBy(LoadedModule &module, const Table &table) {
   const Table *ptable = &table;
   std::byte *pdata = memory.data();
   MemoryCounts counts = countOf(module, "k", {.block = {32, 1, 1}}, ptable, pdata).total.memory;
-  // Without the load of the table itself.
+  // Subtract the load of the table itself.
   counts.globalRequests -= 1;
   counts.globalReadBytes -= 128;
   counts.globalSectors -= 4;
@@ -132,11 +132,12 @@ TEST(Count, SectorsOfAStrideAreItsClosedForm) {
     const MemoryCounts counts = loadedBy(*module, table);
     EXPECT_EQ(counts.globalRequests, 1u);
     EXPECT_EQ(counts.globalReadBytes, 128u);
-    // One word for all; else all sectors up to eight words apart, then one for each lane.
+    // One sector if all lanes read one word; all sectors up to a stride of eight words; then one
+    // per lane.
     EXPECT_EQ(counts.globalSectors, stride == 0 ? 1 : std::min(4 * stride, 32u)) << stride;
     EXPECT_EQ(counts.globalIdealSectors, stride == 0 ? 1u : 4u) << stride;
   }
-  // Backwards, and across the edge of a sector.
+  // Backwards, and across a sector boundary.
   Table table;
   for (uint32_t lane = 0; lane < 32; ++lane)
     table.offsets[lane] = 4 * (31 - lane) + 16;
@@ -174,14 +175,14 @@ TEST(Count, BankConflictsOfEveryDegree) {
   auto stores = tableKernel("st.shared.u32 [%o], 1;");
   for (uint32_t degree = 1; degree <= 32; ++degree) {
     Table table;
-    // The first lanes in bank 0, the others each in a bank of its own.
+    // The first lanes in bank 0, each of the others in its own bank.
     for (uint32_t lane = 0; lane < 32; ++lane)
       table.offsets[lane] = lane < degree ? 128 * lane : 4 * lane;
     EXPECT_EQ(loadedBy(*loads, table).sharedWavefronts, degree);
     EXPECT_EQ(loadedBy(*loads, table).bankConflicts(), degree - 1);
     EXPECT_EQ(loadedBy(*stores, table).sharedWavefronts, degree);
   }
-  // One word for all is no conflict; one word that all add to is.
+  // Reading one word is not a conflict; atomic adds to one word are.
   Table same{};
   EXPECT_EQ(loadedBy(*loads, same).sharedWavefronts, 1u);
   auto adds = tableKernel("red.shared.add.u32 [%o], 1;");
@@ -197,7 +198,7 @@ TEST(Count, ASwizzleTakesTheConflictsOutOfATile) {
     plain.offsets[lane] = row * 128 + chunk * 16;
     swizzled.offsets[lane] = row * 128 + (chunk ^ row) * 16;
   }
-  // Quarters of a warp go together: eight rows of one column, all in four banks.
+  // Quarter warps are served together: eight rows of one column, all in four banks.
   EXPECT_EQ(loadedBy(*module, plain).sharedWavefronts, 32u);
   EXPECT_EQ(loadedBy(*module, swizzled).sharedWavefronts, 4u);
   EXPECT_EQ(loadedBy(*module, swizzled).bankConflicts(), 0u);
@@ -243,7 +244,7 @@ L:
   const Report report = countOf(*module, "k", config, n);
   const uint64_t warps = 6;
   EXPECT_EQ(report.total.warpInstructions, warps * (5 + 5 * n + 1));
-  // The last branch is taken by nobody, the guarded add by 8 of the first warp's lanes.
+  // No lane takes the last branch; 8 lanes of the first warp execute the guarded add.
   EXPECT_EQ(report.total.threadInstructions,
             warps * 32 * (5 + 3 * n + (n - 1) + 1) + 3 * 8 * uint64_t(n));
   auto ofClass = [&](ptx::InstructionClass klass) {
@@ -253,7 +254,7 @@ L:
   EXPECT_EQ(ofClass(ptx::InstructionClass::integer), warps * 2 * n);
   EXPECT_EQ(ofClass(ptx::InstructionClass::compare), warps * (n + 1));
   EXPECT_EQ(ofClass(ptx::InstructionClass::control), warps * (n + 1));
-  // Several threads of the host count the same.
+  // Several host threads give the same counts.
   ThreadPool pool(2);
   config.pool = &pool;
   EXPECT_EQ(countOf(*module, "k", config, n).toJson(), report.toJson());
@@ -323,9 +324,9 @@ TEST(Count, AProductByTensorCoresIsItsClosedForm) {
   EXPECT_EQ(memory.barrierWaits, blocks * 4 * (1 + steps));
   EXPECT_EQ(memory.mbarrierWaits, blocks * 4 * steps);
   EXPECT_EQ(memory.groupWaits, blocks * 4 * steps);
-  // Warps that are ahead take a stage before the next one is asked for, or after.
-  EXPECT_GE(report.mostBytesInFlight, stage);
-  EXPECT_LE(report.mostBytesInFlight, 2 * stage);
+  // Warps that are ahead consume a stage before or after the next one is requested.
+  EXPECT_GE(report.maxBytesInFlight, stage);
+  EXPECT_LE(report.maxBytesInFlight, 2 * stage);
   EXPECT_EQ(second.report().toJson(), report.toJson());
 
   ThreadPool pool(2);
@@ -358,12 +359,12 @@ TEST(Count, ATimelineHasWarpsCopiesAndBarriers) {
   EXPECT_EQ(occurrences("\"ph\":\"b\",\"cat\":\"matrix\""), 4u * 3 * 4 * 4);
   EXPECT_EQ(occurrences("never waited for"), 0u);
   EXPECT_GT(occurrences("\"name\":\"bytes in flight\""), 4u);
-  EXPECT_EQ(occurrences("\"name\":\"mbarrier at 0\""), 4u); // a track in each block
+  EXPECT_EQ(occurrences("\"name\":\"mbarrier at 0\""), 4u); // one track per block
   EXPECT_GT(occurrences("\"cat\":\"wait\",\"name\":\"barrier 0\""), 0u);
   EXPECT_THAT(text, HasSubstr("One microsecond here is one instruction of a warp"));
   EXPECT_THAT(text, Not(HasSubstr("The limit of events was reached")));
 
-  Counter few({.hasTimeline = true, .mostTimelineEvents = 50});
+  Counter few({.hasTimeline = true, .maxTimelineEvents = 50});
   gemm.launch(few);
   EXPECT_TRUE(Json::isValid(few.timeline()));
   EXPECT_THAT(few.timeline(), HasSubstr("The limit of events was reached"));
@@ -371,7 +372,7 @@ TEST(Count, ATimelineHasWarpsCopiesAndBarriers) {
   EXPECT_EQ(few.report().toJson(), counter.report().toJson());
 }
 
-/// Four copies in flight at once, then two.
+/// Four copies in flight at the same time, then two.
 TEST(Count, BytesAreInFlightFromIssueToWait) {
   auto module = loadText(head + R"(
 .visible .entry k(.param .u64 in) {
@@ -399,7 +400,7 @@ L:
   std::byte *pdata = memory.data();
   for (machine::Completion completion : {machine::Completion::eager, machine::Completion::latest}) {
     const Report report = countOf(*module, "k", {.completion = completion}, pdata);
-    EXPECT_EQ(report.mostBytesInFlight, 1024u);
+    EXPECT_EQ(report.maxBytesInFlight, 1024u);
     EXPECT_EQ(report.total.memory.asyncGlobalBytes, 1536u);
     EXPECT_EQ(report.total.memory.asyncGlobalSectors, 48u);
     EXPECT_EQ(report.total.memory.asyncSharedBytes, 1536u);

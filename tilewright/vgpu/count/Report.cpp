@@ -13,7 +13,7 @@ namespace tilewright::vgpu::count {
 using ptx::InstructionClass;
 
 namespace {
-/// Every number of MemoryCounts by its name in JSON.
+/// A member of MemoryCounts and its name in JSON.
 struct Field {
   const char *name;
   uint64_t MemoryCounts::*value;
@@ -74,7 +74,7 @@ static std::string percent(uint64_t part, uint64_t whole) {
   return out.str();
 }
 
-/// The lines of a file; none if it cannot be read.
+/// The lines of a file; empty if the file cannot be read.
 static std::vector<std::string> linesOf(const std::string &file) {
   std::vector<std::string> lines;
   std::ifstream in(file);
@@ -99,7 +99,7 @@ static void writeSummary(std::ostream &out, const Report &report) {
     out << " in clusters " << listed(report.cluster);
   out << "\n  instructions  " << all.warpInstructions << " of warps, " << all.threadInstructions
       << " of threads; " << percent(all.threadInstructions, 32 * all.warpInstructions)
-      << " of lanes took part\n               ";
+      << " of lanes active\n               ";
   for (size_t i = 0; i < classCount; ++i)
     if (all.byClass[i])
       out << ' ' << ptx::nameOf(static_cast<InstructionClass>(i)) << ' ' << all.byClass[i];
@@ -108,7 +108,7 @@ static void writeSummary(std::ostream &out, const Report &report) {
   if (memory.globalAtomicBytes)
     out << ", " << memory.globalAtomicBytes << " atomic";
   out << " in " << memory.globalRequests << " requests; " << memory.globalSectors
-      << " sectors, of which " << memory.globalIdealSectors << " would do ("
+      << " sectors, ideally " << memory.globalIdealSectors << " ("
       << percent(memory.globalIdealSectors, memory.globalSectors) << ")\n";
   out << "  shared        " << memory.sharedReadBytes << " bytes read, " << memory.sharedWriteBytes
       << " written";
@@ -120,10 +120,10 @@ static void writeSummary(std::ostream &out, const Report &report) {
     out << "                " << memory.remoteBytes << " bytes of other blocks\n";
   if (memory.localBytes)
     out << "  local         " << memory.localBytes << " bytes\n";
-  if (memory.asyncGlobalBytes || memory.asyncSharedBytes || report.mostBytesInFlight)
+  if (memory.asyncGlobalBytes || memory.asyncSharedBytes || report.maxBytesInFlight)
     out << "  asynchronous  " << memory.asyncGlobalBytes << " bytes of global memory in "
         << memory.asyncGlobalSectors << " sectors, " << memory.asyncSharedBytes
-        << " of shared memory; at most " << report.mostBytesInFlight << " bytes in flight\n";
+        << " of shared memory; at most " << report.maxBytesInFlight << " bytes in flight\n";
   for (const auto &[type, count] : all.multiplyAdds)
     out << "  tensor cores  " << count << " multiply-adds " << type << '\n';
   out << "  waits         " << memory.barrierWaits << " at barriers, " << memory.mbarrierWaits
@@ -141,7 +141,7 @@ std::string Report::toText() const {
       file = line.file;
       text = file.empty() ? std::vector<std::string>() : linesOf(file);
       out << "\n"
-          << (file.empty() ? std::string("PTX text, where it names no source") : file)
+          << (file.empty() ? std::string("PTX lines without a source location") : file)
           << (text.empty() && !file.empty() ? " (cannot be read)" : "") << "\n"
           << "    line      warps   lanes  global B   sectors     ideal   shared B  wavefronts   "
              "ideal   multiply-adds   waits\n";
@@ -208,7 +208,7 @@ std::string Report::toJson() const {
   dimensions("grid", grid);
   dimensions("block", block);
   dimensions("cluster", cluster);
-  out << ",\"most_bytes_in_flight\":" << mostBytesInFlight << ",\"total\":{";
+  out << ",\"most_bytes_in_flight\":" << maxBytesInFlight << ",\"total\":{";
   writeCounts(out, total);
   out << "},\"lines\":[";
   const char *comma = "";

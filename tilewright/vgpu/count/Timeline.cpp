@@ -52,11 +52,11 @@ static std::string naming(std::string_view what, uint64_t process, uint64_t thre
 void Timeline::groupBegin(const machine::Group &group) {
   const size_t warps = group.blocks.front().warps.size();
   tracks.assign(group.blocks.size() * warps, {});
-  meetings.clear();
+  rendezvousByPhase.clear();
   phaseEnds.clear();
   waits.clear();
-  flights.clear();
-  steps.clear();
+  inFlightOps.clear();
+  byteChanges.clear();
   for (const Block &block : group.blocks) {
     const uint64_t process = block.linear + 1;
     add(naming("process_name", process, 0, concat("block ", listed(block.id))));
@@ -76,16 +76,16 @@ void Timeline::groupEnd(const machine::Group &group) {
                   "its end"));
     }
   std::vector<AsyncId> left;
-  for (const auto &[id, flight] : flights)
+  for (const auto &[id, operation] : inFlightOps)
     left.push_back(id);
   std::sort(left.begin(), left.end());
   for (AsyncId id : left) {
-    flights[id].name += ", never waited for";
-    land(id, end);
+    inFlightOps[id].name += ", never waited for";
+    complete(id, end);
   }
-  for (auto &[process, list] : steps) {
+  for (auto &[process, list] : byteChanges) {
     std::sort(list.begin(), list.end(),
-              [](const Step &a, const Step &b) { return a.time < b.time; });
+              [](const ByteChange &a, const ByteChange &b) { return a.time < b.time; });
     int64_t bytes = 0;
     for (size_t i = 0; i < list.size(); ++i) {
       bytes += list[i].change;
@@ -102,37 +102,38 @@ void Timeline::waited(const Warp &warp, const machine::Op *op, const std::string
   const int64_t time = timeOf(warp);
   if (end <= time)
     return;
-  const std::string place = describePosition(*warp.block->group->grid->program, op);
+  const std::string location = describePosition(*warp.block->group->grid->program, op);
   if (time > track.since)
     add(slice("work", "work", processOf(warp), threadOf(warp), track.since, time, "until",
-              concat(what, " at ", place)));
-  add(slice("wait", what, processOf(warp), threadOf(warp), time, end, "at", place));
+              concat(what, " at ", location)));
+  add(slice("wait", what, processOf(warp), threadOf(warp), time, end, "at", location));
   track.skew += end - time;
   track.since = end;
 }
 
-void Timeline::land(AsyncId id, int64_t time) {
-  auto it = flights.find(id);
-  if (it == flights.end())
+void Timeline::complete(AsyncId id, int64_t time) {
+  auto it = inFlightOps.find(id);
+  if (it == inFlightOps.end())
     return;
-  const Flight &flight = it->second;
-  const int64_t end = std::max(time, flight.begin);
+  const InFlightOp &operation = it->second;
+  const int64_t end = std::max(time, operation.begin);
   const std::string head =
-      concat("\",\"cat\":\"", flight.category, "\",\"id\":", id, ",\"pid\":", flight.block,
-             ",\"tid\":0,\"name\":", quoted(flight.name), ",\"ts\":");
-  add(concat("{\"ph\":\"b", head, flight.begin, ",\"args\":{\"bytes\":", flight.bytes, "}}"));
+      concat("\",\"cat\":\"", operation.category, "\",\"id\":", id, ",\"pid\":", operation.block,
+             ",\"tid\":0,\"name\":", quoted(operation.name), ",\"ts\":");
+  add(concat("{\"ph\":\"b", head, operation.begin, ",\"args\":{\"bytes\":", operation.bytes, "}}"));
   add(concat("{\"ph\":\"e", head, end, "}"));
-  if (flight.bytes) {
-    steps[flight.block].push_back({flight.begin, static_cast<int64_t>(flight.bytes)});
-    steps[flight.block].push_back({end, -static_cast<int64_t>(flight.bytes)});
+  if (operation.bytes) {
+    byteChanges[operation.block].push_back(
+        {operation.begin, static_cast<int64_t>(operation.bytes)});
+    byteChanges[operation.block].push_back({end, -static_cast<int64_t>(operation.bytes)});
   }
-  flights.erase(it);
+  inFlightOps.erase(it);
 }
 
 void Timeline::access(const machine::MemoryEvent &event) {
   if (!event.async || event.kind == AccessKind::read)
     return;
-  if (auto it = flights.find(event.async); it != flights.end())
+  if (auto it = inFlightOps.find(event.async); it != inFlightOps.end())
     it->second.bytes += uint64_t(std::popcount(event.mask)) * event.bytes;
 }
 
@@ -150,14 +151,14 @@ void Timeline::synchronise(const SyncEvent &event) {
   const uint64_t block = warp.block->linear;
   const uint64_t cluster = warp.block->group->blocks[warp.block->clusterBase].linear;
   enum Kind : uint64_t { named, mbarrier, ofCluster };
-  auto key = [&](Kind kind, uint64_t place, uint64_t object) {
-    return std::tuple<uint64_t, uint64_t, uint64_t>(uint64_t(kind) << 60 | place, object,
+  auto key = [&](Kind kind, uint64_t owner, uint64_t object) {
+    return std::tuple<uint64_t, uint64_t, uint64_t>(uint64_t(kind) << 60 | owner, object,
                                                     event.phase);
   };
-  // Draws the phase on the barrier's own track, once, and lets the warp go on.
+  // Records the phase on the barrier's own track, once per phase, and ends the warp's wait.
   auto leave = [&](const auto &which, const std::string &name) {
-    auto it = meetings.find(which);
-    if (it == meetings.end())
+    auto it = rendezvousByPhase.find(which);
+    if (it == rendezvousByPhase.end())
       return;
     if (it->second.first >= 0) {
       add(slice("barrier", concat("phase ", event.phase), processOf(warp), barrierTrack(warp, name),
@@ -168,13 +169,13 @@ void Timeline::synchronise(const SyncEvent &event) {
   };
   switch (event.kind) {
   case SyncKind::barrierArrive:
-    meetings[key(named, block, event.object)].arrive(timeOf(warp));
+    rendezvousByPhase[key(named, block, event.object)].arrive(timeOf(warp));
     break;
   case SyncKind::barrierLeave:
     leave(key(named, block, event.object), concat("barrier ", event.object));
     break;
   case SyncKind::clusterArrive:
-    meetings[key(ofCluster, cluster, 0)].arrive(timeOf(warp));
+    rendezvousByPhase[key(ofCluster, cluster, 0)].arrive(timeOf(warp));
     break;
   case SyncKind::clusterLeave:
     leave(key(ofCluster, cluster, 0), "cluster");
@@ -182,23 +183,24 @@ void Timeline::synchronise(const SyncEvent &event) {
   case SyncKind::mbarrierArrive:
   case SyncKind::mbarrierComplete: {
     int64_t time = timeOf(warp);
-    if (auto it = flights.find(event.async); event.async && it != flights.end())
+    if (auto it = inFlightOps.find(event.async); event.async && it != inFlightOps.end())
       time = it->second.begin;
-    meetings[key(mbarrier, 0, Flights::mbarrierOf(event))].arrive(time);
+    rendezvousByPhase[key(mbarrier, 0, InFlightOps::mbarrierOf(event))].arrive(time);
     break;
   }
   case SyncKind::mbarrierPhase: {
-    const auto which = key(mbarrier, 0, Flights::mbarrierOf(event));
-    const Meeting &meeting = meetings[which];
+    const auto which = key(mbarrier, 0, InFlightOps::mbarrierOf(event));
+    const Rendezvous &rendezvous = rendezvousByPhase[which];
     const std::string name = concat("mbarrier at ", event.object & machine::sharedOffsetMask);
     add(slice("barrier", concat("phase ", event.phase), processOf(warp), barrierTrack(warp, name),
-              std::max<int64_t>(meeting.first, 0), meeting.last, "of", name));
-    phaseEnds[{Flights::mbarrierOf(event), event.phase}] = meeting.last;
-    meetings.erase(which);
+              std::max<int64_t>(rendezvous.first, 0), rendezvous.last, "of", name));
+    phaseEnds[{InFlightOps::mbarrierOf(event), event.phase}] = rendezvous.last;
+    rendezvousByPhase.erase(which);
     break;
   }
   case SyncKind::mbarrierWait:
-    if (auto it = phaseEnds.find({Flights::mbarrierOf(event), event.phase}); it != phaseEnds.end())
+    if (auto it = phaseEnds.find({InFlightOps::mbarrierOf(event), event.phase});
+        it != phaseEnds.end())
       waited(
           warp, event.op,
           concat("mbarrier at ", event.object & machine::sharedOffsetMask, " phase ", event.phase),
@@ -207,22 +209,22 @@ void Timeline::synchronise(const SyncEvent &event) {
   case SyncKind::asyncIssue: {
     const machine::Program &program = *warp.block->group->grid->program;
     const uint32_t number = instructionNumber(program, event.op);
-    Flight flight;
-    flight.name = number < program.instructionCount
-                      ? std::string(ptx::rowOf(instructionAt(program, number)).opcode)
-                      : "operation";
+    InFlightOp operation;
+    operation.name = number < program.instructionCount
+                         ? std::string(ptx::rowOf(instructionAt(program, number)).opcode)
+                         : "operation";
     if (event.group == machine::GroupKind::matrix)
-      flight.category = "matrix";
-    flight.block = processOf(warp);
-    flight.begin = timeOf(warp);
-    flights[event.async] = std::move(flight);
+      operation.category = "matrix";
+    operation.block = processOf(warp);
+    operation.begin = timeOf(warp);
+    inFlightOps[event.async] = std::move(operation);
     break;
   }
   default:
     break;
   }
-  for (AsyncId id : waits.landed(event))
-    land(id, timeOf(warp));
+  for (AsyncId id : waits.waitedFor(event))
+    complete(id, timeOf(warp));
 }
 
 std::string Timeline::toJson(const std::vector<const Timeline *> &timelines,
@@ -230,7 +232,7 @@ std::string Timeline::toJson(const std::vector<const Timeline *> &timelines,
   std::string clock = "One microsecond here is one instruction of a warp. The virtual GPU has no "
                       "time: a warp's clock counts the instructions it executed and, after a wait, "
                       "is at least that of the last one it waited for. All blocks begin at 0. A "
-                      "copy is in flight from its issue until somebody waited for it.";
+                      "copy is in flight from its issue until a warp waits for it.";
   if (!isComplete)
     clock += " The limit of events was reached: later blocks and events are missing.";
   std::string text = concat("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"launch\":", quoted(title),

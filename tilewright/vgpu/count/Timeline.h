@@ -1,8 +1,8 @@
-// Warps, asynchronous copies and barriers on a timeline.
+// A timeline of warps, asynchronous copies and barriers.
 #ifndef TILEWRIGHT_VGPU_COUNT_TIMELINE_H
 #define TILEWRIGHT_VGPU_COUNT_TIMELINE_H
 
-#include "tilewright/vgpu/count/Flights.h"
+#include "tilewright/vgpu/count/InFlightOps.h"
 #include "tilewright/vgpu/machine/Observer.h"
 
 #include <atomic>
@@ -14,19 +14,19 @@
 
 namespace tilewright::vgpu::count {
 
-/// How many events all threads together may still record.
+/// The number of events that all threads together may still record.
 struct TimelineBudget {
   explicit TimelineBudget(size_t most) : left(static_cast<int64_t>(most)) {}
   std::atomic<int64_t> left;
   bool take() { return left.fetch_sub(1, std::memory_order_relaxed) > 0; }
 };
 
-/// Records the groups of blocks that one thread of the host runs.
+/// Records the groups of blocks that one host thread runs.
 ///
-/// There is no time on the virtual GPU, so the clock is of work: a warp's time grows by
-/// one with each instruction it executes, and when it has waited it is at least that of
-/// the last one it waited for. All groups begin at 0. A copy is in flight from where it
-/// was issued to where somebody waited for it.
+/// The virtual GPU has no time, so the clock counts work: a warp's time advances by one with each
+/// instruction it executes. After a wait, its time is at least that of the last arrival it waited
+/// for. All groups begin at 0. A copy is in flight from the time of its issue to the time when a
+/// warp waited for it.
 class Timeline {
 public:
   explicit Timeline(TimelineBudget &budget) : budget(budget) {}
@@ -42,35 +42,35 @@ public:
 
 private:
   struct WarpTrack {
-    int64_t skew = 0;  // time that went by without instructions
-    int64_t since = 0; // when the present stretch of work began
+    int64_t skew = 0;  // time that passed without instructions
+    int64_t since = 0; // when the warp last continued after a wait
   };
-  /// A barrier in one of its phases.
-  struct Meeting {
+  /// One phase of a barrier.
+  struct Rendezvous {
     int64_t first = -1, last = 0;
     void arrive(int64_t time) {
-      // Warps run one after the other, so the first to come is not the first told.
+      // Warps run one after the other, so the earliest arrival is not always reported first.
       first = first < 0 || time < first ? time : first;
       last = time > last ? time : last;
     }
   };
-  struct Flight {
+  struct InFlightOp {
     std::string name;
     const char *category = "copy";
     uint64_t block = 0;
     int64_t begin = 0;
     uint64_t bytes = 0;
   };
-  struct Step { // of the bytes in flight of a block
+  struct ByteChange { // a change of a block's bytes in flight
     int64_t time, change;
   };
 
   WarpTrack &trackOf(const machine::Warp &warp);
   int64_t timeOf(const machine::Warp &warp);
-  /// The warp went on at `end` after it had waited.
+  /// Records that the warp waited until `end`.
   void waited(const machine::Warp &warp, const machine::Op *op, const std::string &what,
               int64_t end);
-  void land(machine::AsyncId id, int64_t time);
+  void complete(machine::AsyncId id, int64_t time);
   void add(const std::string &event);
   static uint64_t processOf(const machine::Warp &warp);
   static uint64_t threadOf(const machine::Warp &warp) { return warpNumber(warp) + 1; }
@@ -78,14 +78,14 @@ private:
   uint64_t barrierTrack(const machine::Warp &warp, const std::string &name);
 
   TimelineBudget &budget;
-  std::string events; // JSON, each with a comma before it
+  std::string events; // JSON, each preceded by a comma
   std::vector<WarpTrack> tracks;
-  std::map<std::tuple<uint64_t, uint64_t, uint64_t>, Meeting>
-      meetings;                                               // kind and place, object, phase
-  std::map<std::pair<uint64_t, uint64_t>, int64_t> phaseEnds; // of mbarriers
-  Flights waits;
-  std::unordered_map<machine::AsyncId, Flight> flights;
-  std::map<uint64_t, std::vector<Step>> steps; // by block
+  std::map<std::tuple<uint64_t, uint64_t, uint64_t>, Rendezvous>
+      rendezvousByPhase; // by kind and block or cluster, object, phase
+  std::map<std::pair<uint64_t, uint64_t>, int64_t> phaseEnds; // of mbarrier phases
+  InFlightOps waits;
+  std::unordered_map<machine::AsyncId, InFlightOp> inFlightOps;
+  std::map<uint64_t, std::vector<ByteChange>> byteChanges; // by block
   std::map<std::pair<uint64_t, std::string>, uint64_t> barrierTracks;
 };
 

@@ -15,7 +15,7 @@ using Bytes = std::span<const std::byte>;
 
 static Status damaged(std::string message) { return Status(Error::vgpuBinary, std::move(message)); }
 
-/// A value of `T` at `offset`, or nothing where the bytes end before.
+/// The value of type `T` at `offset`; nullopt if it goes beyond the end of `bytes`.
 template <typename T> static std::optional<T> at(Bytes bytes, uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
     return std::nullopt;
@@ -28,7 +28,7 @@ static bool isInside(Bytes bytes, uint64_t offset, uint64_t size) {
   return offset <= bytes.size() && size <= bytes.size() - offset;
 }
 
-// nvcc's wrapper around a pointer to a fat binary.
+// The wrapper that nvcc puts around a pointer to a fat binary.
 static constexpr uint32_t wrapperMagic = 0x466243b1;
 struct Wrapper {
   uint32_t magic, version;
@@ -40,7 +40,7 @@ static constexpr uint32_t fatbinMagic = 0xba55ed50;
 struct FatbinHeader {
   uint32_t magic;
   uint16_t version, headerBytes;
-  uint64_t bytes; // behind the header
+  uint64_t bytes; // after the header
 };
 
 enum FatbinKind : uint16_t { ptxKind = 1, elfKind = 2 };
@@ -48,8 +48,8 @@ enum FatbinFlags : uint64_t { lz4Flag = 0x2000, zstdFlag = 0x8000 };
 struct FatbinEntry {
   uint16_t kind, version;
   uint32_t headerBytes;
-  uint64_t bytes;           // behind the entry's header, with what fills it up
-  uint32_t compressedBytes; // 0 if it is not compressed
+  uint64_t bytes;           // after the entry's header, including padding
+  uint32_t compressedBytes; // 0 if the entry is not compressed
   uint32_t optionsOffset;
   uint16_t minor, major;
   uint32_t architecture;
@@ -60,15 +60,15 @@ struct FatbinEntry {
 static_assert(sizeof(FatbinHeader) == 16 && sizeof(FatbinEntry) == 64);
 
 namespace {
-/// What a container has for a chip.
+/// The PTX that a container holds for a chip.
 struct Found {
-  std::string best;               // PTX
-  int rank = -1;                  // of the best; higher is better
-  std::vector<std::string> other; // what is in there that does not fit, for the message
+  std::string best;               // the best PTX so far
+  int rank = -1;                  // rank of the best PTX; higher is better
+  std::vector<std::string> other; // entries that do not fit the chip, for the error message
 };
 } // namespace
 
-/// How well PTX fits a chip, by its .target; less than 0: not at all.
+/// How well PTX fits a chip, according to its .target; negative if it does not fit.
 static int rankOf(std::string_view text, const Chip &chip, std::string &target) {
   const size_t directive = text.find(".target");
   const size_t begin =
@@ -89,28 +89,27 @@ static int rankOf(std::string_view text, const Chip &chip, std::string &target) 
 }
 
 static Result<std::string> contentOf(const FatbinEntry &entry, Bytes payload) {
-  // What one module may unpack to; PTX of 64 MiB would take minutes to load.
+  // The maximum unpacked size of one module: loading 64 MiB of PTX takes minutes.
   constexpr uint64_t most = uint64_t(64) << 20;
   if (!(entry.flags & (lz4Flag | zstdFlag)))
     return std::string(reinterpret_cast<const char *>(payload.data()), payload.size());
   if (entry.uncompressedBytes > most)
-    return damaged(concat("a part of the fat binary unpacks to ", entry.uncompressedBytes,
-                          " bytes, more than the ", most, " allowed"));
+    return damaged(concat("an entry of the fat binary unpacks to ", entry.uncompressedBytes,
+                          " bytes, more than the maximum of ", most));
   if (entry.compressedBytes > payload.size())
-    return damaged(concat("a part of the fat binary has ", entry.compressedBytes,
-                          " compressed bytes, but room for ", payload.size()));
+    return damaged(concat("an entry of the fat binary needs ", entry.compressedBytes,
+                          " compressed bytes, but has ", payload.size()));
   payload = payload.first(entry.compressedBytes);
   return entry.flags & lz4Flag ? unpackLz4(payload, entry.uncompressedBytes)
                                : unpackZstd(payload, entry.uncompressedBytes);
 }
 
-/// Reads one fat binary at the beginning of `bytes`; gives its size.
+/// Reads the fat binary at the beginning of `bytes` and returns its size.
 static Result<uint64_t> readFatbin(Bytes bytes, const Chip &chip, Found &found) {
   const auto header = at<FatbinHeader>(bytes, 0);
   if (!header || header->magic != fatbinMagic || header->headerBytes < sizeof(FatbinHeader) ||
       !isInside(bytes, header->headerBytes, header->bytes))
-    return damaged(
-        concat("the header of the fat binary does not fit its ", bytes.size(), " bytes"));
+    return damaged(concat("the header of a fat binary of ", bytes.size(), " bytes is invalid"));
   const uint64_t size = header->headerBytes + header->bytes;
   bytes = bytes.first(size);
   for (uint64_t offset = header->headerBytes; offset < size;) {
@@ -118,14 +117,14 @@ static Result<uint64_t> readFatbin(Bytes bytes, const Chip &chip, Found &found) 
     if (!entry || entry->headerBytes < sizeof(FatbinEntry) ||
         !isInside(bytes, offset, entry->headerBytes) ||
         !isInside(bytes, offset + entry->headerBytes, entry->bytes))
-      return damaged(concat("the part at byte ", offset, " of the fat binary goes beyond its ",
-                            size, " bytes"));
+      return damaged(concat("the entry at byte ", offset,
+                            " extends past the end of the fat binary of ", size, " bytes"));
     const Bytes payload = bytes.subspan(offset + entry->headerBytes, entry->bytes);
     offset += entry->headerBytes + entry->bytes;
     if (entry->kind != ptxKind) {
       found.other.push_back(entry->kind == elfKind
                                 ? concat("machine code for sm_", entry->architecture)
-                                : concat("a part of kind ", entry->kind));
+                                : concat("an entry of unknown kind ", entry->kind));
       continue;
     }
     TILEWRIGHT_ASSIGN(std::string text, contentOf(*entry, payload));
@@ -142,11 +141,11 @@ static Result<uint64_t> readFatbin(Bytes bytes, const Chip &chip, Found &found) 
   return size;
 }
 
-/// Fat binaries lie in a section of an object or a program, one behind the other.
+/// Reads the section of an object file or a program that holds fat binaries, one after the other.
 static Status readElf(Bytes bytes, const Chip &chip, Found &found) {
   const auto header = at<Elf64_Ehdr>(bytes, 0);
   if (!header || header->e_ident[EI_CLASS] != ELFCLASS64)
-    return damaged("the ELF file is not one of 64 bits, or ends in its header");
+    return damaged("the ELF file is not a 64-bit file, or is truncated in its header");
   constexpr uint16_t cudaMachine = 190;
   if (header->e_machine == cudaMachine)
     found.other.emplace_back("machine code (a cubin)");
@@ -169,7 +168,7 @@ static Status readElf(Bytes bytes, const Chip &chip, Found &found) {
     Bytes rest = bytes.subspan(section->sh_offset, section->sh_size);
     while (!rest.empty()) {
       if (at<uint32_t>(rest, 0).value_or(0) != fatbinMagic) {
-        rest = rest.subspan(std::min<size_t>(8, rest.size())); // what fills up between two
+        rest = rest.subspan(std::min<size_t>(8, rest.size())); // padding between two fat binaries
         continue;
       }
       TILEWRIGHT_ASSIGN(const uint64_t size, readFatbin(rest, chip, found));
@@ -183,7 +182,7 @@ static bool isElf(Bytes image) {
   return image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0;
 }
 
-/// Whether it may be text: no byte of control in what stands before the first directive.
+/// Whether the image may be text: no control character in its first 256 bytes.
 static bool isText(Bytes image) {
   constexpr size_t looked = 256;
   for (std::byte byte : image.first(std::min(image.size(), looked))) {
@@ -206,31 +205,31 @@ Result<std::string> ptxOf(Bytes image, const Chip &chip) {
     const auto *text = reinterpret_cast<const char *>(image.data());
     return std::string(text, strnlen(text, image.size()));
   } else {
-    return damaged("the image begins neither as PTX text nor as a fat binary or an ELF file");
+    return damaged("the image is neither PTX text nor a fat binary nor an ELF file");
   }
   if (found.rank >= 0)
     return std::move(found.best);
-  return Status(Error::vgpuMachineCode,
-                concat("there is no PTX that ", chip.name, " can run, only ", listed(found.other),
-                       "; compile with PTX inside, as nvcc does for -gencode arch=compute_",
-                       chip.architecture, ",code=compute_", chip.architecture,
-                       ", or choose another chip"));
+  return Status(
+      Error::vgpuMachineCode,
+      concat("the image has no PTX that ", chip.name, " can run, only ", listed(found.other),
+             "; include PTX, for example with nvcc -gencode arch=compute_", chip.architecture,
+             ",code=compute_", chip.architecture, ", or choose another chip"));
 }
 
 Result<Bytes> wholeImage(const void *image) {
   uint32_t magic = 0;
-  // Only as many bytes as the shortest text has.
+  // Read byte by byte and stop at a zero, since the image may be a very short text.
   const auto *characters = static_cast<const char *>(image);
   for (size_t i = 0; i < sizeof(magic); ++i) {
     std::memcpy(reinterpret_cast<char *>(&magic) + i, characters + i, 1);
-    if (characters[i] == 0 && i < 2)
+    if (characters[i] == 0)
       break;
   }
   if (magic == wrapperMagic) {
     Wrapper wrapper;
     std::memcpy(&wrapper, image, sizeof(wrapper));
     if (!wrapper.data)
-      return damaged("the wrapper points to no fat binary");
+      return damaged("the wrapper does not point to a fat binary");
     return wholeImage(wrapper.data);
   }
   const auto *begin = static_cast<const std::byte *>(image);
@@ -240,8 +239,17 @@ Result<Bytes> wholeImage(const void *image) {
     return Bytes(begin, header.headerBytes + header.bytes);
   }
   if (std::memcmp(&magic, ELFMAG, SELFMAG) == 0) {
+    // The header determines the size, so check first that it is a valid ELF header. The first check
+    // reads the byte after the magic; if the image is a text that ends there, this byte is its
+    // terminating zero.
     Elf64_Ehdr header;
+    if (characters[EI_CLASS] != ELFCLASS64 || characters[EI_DATA] != ELFDATA2LSB ||
+        characters[EI_VERSION] != EV_CURRENT)
+      return damaged("the ELF file is not a 64-bit file, or is truncated in its header");
     std::memcpy(&header, image, sizeof(header));
+    if (header.e_ehsize != sizeof(Elf64_Ehdr) ||
+        (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)))
+      return damaged("the header of the ELF file has invalid sizes");
     uint64_t size = header.e_shoff + uint64_t(header.e_shnum) * sizeof(Elf64_Shdr);
     for (uint16_t i = 0; i < header.e_shnum; ++i) {
       Elf64_Shdr section;

@@ -1,4 +1,4 @@
-// What a module comes in: PTX text, or a container that holds PTX.
+// The formats of a module image: PTX text, or a container with PTX.
 #ifndef TILEWRIGHT_VGPU_DRIVER_BINARY_H
 #define TILEWRIGHT_VGPU_DRIVER_BINARY_H
 
@@ -11,15 +11,15 @@
 
 namespace tilewright::vgpu::driver {
 
-/// The PTX of an image that fits the chip best.
-///  - vgpuBinary: the image is damaged, or nothing that is known.
-///  - vgpuMachineCode: it has code, but no PTX for this chip.
+/// The PTX in an image that fits the chip best.
+///  - vgpuBinary: the image is damaged, or its format is unknown.
+///  - vgpuMachineCode: the image has code, but no PTX for this chip.
 Result<std::string> ptxOf(std::span<const std::byte> image, const machine::Chip &chip);
 
-/// The size of an image that begins at `image`, as its own header says it; of text, up to
-/// its zero. Follows the pointer of a wrapper of nvcc, so `image` must be trusted as far
-/// as any argument of the driver is.
-///  - vgpuBinary: it is nothing that is known.
+/// The bytes of the image that begins at `image`. The header of the image gives its size; a text
+/// ends at its terminating zero. Follows the pointer in nvcc's wrapper, so `image` must be trusted,
+/// like every pointer that a program passes to the driver.
+///  - vgpuBinary: the format is unknown.
 Result<std::span<const std::byte>> wholeImage(const void *image);
 
 } // namespace tilewright::vgpu::driver

@@ -1,4 +1,4 @@
-// Containers of PTX, and what is refused of them.
+// Containers of PTX, and the images that are refused.
 #include "tilewright/vgpu/driver/Binary.h"
 #include "tilewright/vgpu/driver/Decompress.h"
 #include "tilewright/vgpu/machine/Allocations.h"
@@ -38,7 +38,7 @@ std::string text(const std::string &image, std::string_view chip = "sm_90a") {
   return "";
 }
 
-/// A fat binary with the machine code of another one, and nothing else.
+/// A fat binary with only the machine code of another one.
 std::string machineCodeOf(const std::string &image) {
   for (size_t at = 16; at + 16 < image.size();) {
     uint16_t kind = 0;
@@ -59,12 +59,16 @@ std::string machineCodeOf(const std::string &image) {
   return "";
 }
 
-/// An ELF file with a section of fat binaries, as nvcc puts them into objects.
+/// An ELF file with a section of fat binaries, as nvcc puts them into object files.
 std::string elfWith(const std::string &content) {
   const std::string names("\0.shstrtab\0.nv_fatbin\0padding", 30);
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_ehsize = sizeof(header);
+  header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_machine = EM_X86_64;
   header.e_shoff = sizeof(header);
   header.e_shnum = 3;
@@ -98,7 +102,7 @@ TEST_P(Packed, EveryCutAndEveryChangedByteIsRefusedOrRead) {
   size_t refused = 0;
   for (size_t size = 0; size < image.size(); size += 7)
     refused += !read(image.substr(0, size)).isOk();
-  EXPECT_GT(refused, image.size() / 7 - 40); // short beginnings may pass as text
+  EXPECT_GT(refused, image.size() / 7 - 40); // short prefixes may pass as text
   for (size_t at = 0; at < image.size(); at += 3) {
     std::string changed = image;
     changed[at] = static_cast<char>(changed[at] ^ 0x55);
@@ -155,7 +159,7 @@ TEST(Binary, TheImageSaysItsOwnSize) {
 }
 
 TEST(Binary, AHostProgramWithASectionOfFatBinaries) {
-  // Two of them with some room between, the first without PTX.
+  // Two fat binaries with padding between them, the first without PTX.
   const std::string fat = file("scale-none.fatbin");
   const std::string object = elfWith(machineCodeOf(fat) + std::string(16, '\0') + fat);
   EXPECT_THAT(text(object, "sm_80"), HasSubstr(".target sm_80"));
@@ -164,6 +168,15 @@ TEST(Binary, AHostProgramWithASectionOfFatBinaries) {
   EXPECT_EQ(whole->size(), object.size());
   for (size_t size = 64; size < object.size(); size += 61)
     (void)read(object.substr(0, size)).isOk();
+}
+
+/// Only the image itself gives its size: four bytes and a zero must not be read as a header.
+TEST(Binary, TheMagicOfAnElfFileAloneIsRefused) {
+  EXPECT_EQ(wholeImage("\x7f"
+                       "ELF")
+                .takeStatus()
+                .error(),
+            Error::vgpuBinary);
 }
 
 TEST(Binary, OtherThingsAreNoModules) {
@@ -181,7 +194,7 @@ std::string unpacked(std::initializer_list<int> bytes, size_t size) {
 
 TEST(Lz4, LiteralsAndRepeats) {
   EXPECT_EQ(unpacked({0x30, 'a', 'b', 'c'}, 3), "abc");
-  // Three literals, then 4 + 3 bytes from 3 back: the copy reads what it writes.
+  // Three literals, then 4 + 3 bytes from a distance of 3: the match overlaps its output.
   EXPECT_EQ(unpacked({0x33, 'a', 'b', 'c', 3, 0, 0x10, '!'}, 11), "abcabcabca!");
   // A literal length of 15 + 2.
   EXPECT_EQ(unpacked({0xf0, 2, '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd',
@@ -192,10 +205,10 @@ TEST(Lz4, LiteralsAndRepeats) {
 
 TEST(Lz4, DamageIsNamed) {
   EXPECT_THAT(unpacked({0x30, 'a'}, 3), HasSubstr("damaged"));
-  EXPECT_THAT(unpacked({0x10, 'a', 2, 0}, 8), HasSubstr("damaged")); // before the beginning
+  EXPECT_THAT(unpacked({0x10, 'a', 2, 0}, 8), HasSubstr("damaged")); // before the output
   EXPECT_THAT(unpacked({0x10, 'a', 0, 0}, 8), HasSubstr("damaged"));
   EXPECT_THAT(unpacked({0x1f, 'a', 1, 0, 255, 255, 0}, 100), HasSubstr("damaged"));
-  EXPECT_THAT(unpacked({0x30, 'a', 'b', 'c'}, 4), HasSubstr("3 bytes, not 4"));
+  EXPECT_THAT(unpacked({0x30, 'a', 'b', 'c'}, 4), HasSubstr("3 bytes, expected 4"));
   EXPECT_THAT(unpacked({0xff, 255, 255}, 4), HasSubstr("damaged"));
 }
 

@@ -12,7 +12,7 @@ namespace {
 struct ActiveCaptures {
   std::mutex mutex;
   std::vector<std::shared_ptr<Capture>> all; // guarded by mutex
-  std::atomic<size_t> count = 0;             // of `all`; looked at without the mutex
+  std::atomic<size_t> count = 0;             // size of `all`; read without the mutex
 };
 } // namespace
 
@@ -38,7 +38,8 @@ static std::shared_ptr<Capture> captureOf(Stream &stream) {
 
 bool isCapturing(Stream &stream) { return captureOf(stream) != nullptr; }
 
-/// Nodes by handle; those that were destroyed meanwhile are left out. Under the mutex.
+/// Finds nodes by handle and skips those that have been destroyed. The caller holds the graph's
+/// mutex.
 static std::vector<GraphNode *> nodesOf(Graph &graph, const std::vector<void *> &handles) {
   std::vector<GraphNode *> nodes;
   for (void *handle : handles)
@@ -48,10 +49,10 @@ static std::vector<GraphNode *> nodesOf(Graph &graph, const std::vector<void *> 
   return nodes;
 }
 
-/// Adds a node behind what the stream has, which is then the last the stream has.
+/// Adds a node that depends on the stream's last nodes, and makes it the stream's last node.
 static CUresult addNode(Stream &stream, Capture &capture, Work work) {
   if (capture.isInvalid)
-    return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made the capture invalid");
+    return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call invalidated the capture");
   std::lock_guard lock(stream.captureMutex);
   std::lock_guard graphLock(capture.graph->mutex);
   GraphNode *node =
@@ -71,7 +72,7 @@ CUresult refuseImplicit(Stream &stream) {
     capture->isInvalid = true;
     result = fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
                   "work in the legacy stream waits for all blocking streams, and one of them is "
-                  "captured; use another stream, or capture a non-blocking one");
+                  "being captured; use another stream, or capture a non-blocking one");
   }
   return result;
 }
@@ -93,7 +94,7 @@ CUresult captureRecord(const std::shared_ptr<Stream> &stream, const std::shared_
   if (flags & CU_EVENT_RECORD_EXTERNAL)
     return addNode(*stream, *capture, RecordWork{event});
   if (capture->isInvalid)
-    return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made the capture invalid");
+    return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call invalidated the capture");
   std::scoped_lock lock(stream->captureMutex, event->mutex);
   event->capture = capture;
   event->captureNodes = stream->captureTips;
@@ -116,11 +117,12 @@ CUresult captureWait(const std::shared_ptr<Stream> &stream, const std::shared_pt
   if (mine && (flags & CU_EVENT_WAIT_EXTERNAL))
     return addNode(*stream, *mine, WaitWork{event});
   if ((mine && mine->isInvalid) || (other && other->isInvalid))
-    return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made the capture invalid");
+    return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call invalidated the capture");
   if (mine && !other) {
     mine->isInvalid = true;
-    return fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
-                "a captured stream cannot wait for an event that was recorded outside");
+    return fail(
+        CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+        "a captured stream cannot wait for an event that was recorded outside of the capture");
   }
   if (mine && mine != other) {
     mine->isInvalid = other->isInvalid = true;
@@ -149,7 +151,8 @@ CUresult refuseInCapture(Stream &stream) {
   if (!capture)
     return CUDA_SUCCESS;
   capture->isInvalid = true;
-  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is captured");
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              "the call is not allowed on a stream that is being captured");
 }
 
 CUresult refuseWhileCapturing(Context &context) {
@@ -165,8 +168,8 @@ CUresult refuseWhileCapturing(Context &context) {
       continue;
     capture->isInvalid = true;
     result = fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                  "the call is not safe while a stream is captured; "
-                  "cuThreadExchangeStreamCaptureMode allows it");
+                  "the call is not allowed while a stream is being captured, unless "
+                  "cuThreadExchangeStreamCaptureMode sets the relaxed mode");
   }
   return result;
 }
@@ -180,7 +183,7 @@ CUresult refuseCapturedEvent(Event &event) {
   return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture");
 }
 
-/// The stream takes part in no capture any more.
+/// Takes the stream out of its capture.
 static void leave(Stream &stream) {
   std::lock_guard lock(stream.captureMutex);
   stream.capture.reset();
@@ -210,7 +213,7 @@ static CUresult beginCapture(CUstream handle, CUstreamCaptureMode mode,
   {
     std::lock_guard lock(stream->captureMutex);
     if (stream->capture)
-      return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is captured already");
+      return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is already being captured");
     stream->capture = capture;
     stream->captureTips = std::move(tips);
   }
@@ -221,8 +224,8 @@ static CUresult beginCapture(CUstream handle, CUstreamCaptureMode mode,
   return CUDA_SUCCESS;
 }
 
-/// The streams that take part in a capture beside its origin. A copy, so that no lock of
-/// the capture is held while their own is taken.
+/// The streams that take part in a capture, except its origin. Returns a copy, so that the caller
+/// can lock the streams without holding the capture's lock.
 static std::vector<std::shared_ptr<Stream>> forkedStreams(Capture &capture) {
   std::lock_guard lock(capture.mutex);
   std::vector<std::shared_ptr<Stream>> streams;
@@ -232,7 +235,7 @@ static std::vector<std::shared_ptr<Stream>> forkedStreams(Capture &capture) {
   return streams;
 }
 
-/// Whether all that forked streams have is waited for by the origin.
+/// Whether the origin has waited for all work of the forked streams.
 static bool isJoined(Capture &capture, const std::vector<void *> &originTips) {
   std::vector<void *> forkedTips;
   for (const std::shared_ptr<Stream> &stream : forkedStreams(capture)) {
@@ -254,7 +257,7 @@ static bool isJoined(Capture &capture, const std::vector<void *> &originTips) {
   return true;
 }
 
-/// What a question about a stream's capture gets; for all its versions.
+/// The state of a stream's capture, which all versions of cuStreamGetCaptureInfo return.
 struct CaptureInfo {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   uint64_t id = 0;
@@ -274,7 +277,8 @@ static CUresult captureInfo(CUstream handle, CaptureInfo &info, const CUgraphNod
                                            : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   info.id = stream->capture->id;
   info.graph = stream->capture->graph;
-  // Handles are what is stored, so the stream's own list can be shown until it changes.
+  // The stream stores handles, so the caller can get a pointer to the stream's own list, which is
+  // valid until the list changes.
   if (dependencies)
     *dependencies = reinterpret_cast<const CUgraphNode *>(stream->captureTips.data());
   if (count)
@@ -328,9 +332,9 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *result) {
   }
   *result = nullptr;
   if (!capture)
-    return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
+    return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
   if (capture->origin.lock() != stream)
-    return fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture was begun in another stream");
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
   if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
       capture->owner != std::this_thread::get_id())
     return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
@@ -345,11 +349,11 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *result) {
     captures.count = captures.all.size();
   }
   if (capture->isInvalid)
-    return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made the capture invalid");
+    return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call invalidated the capture");
   if (!joined)
     return fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
-                "a stream that was forked has work that the first stream does not wait for; record "
-                "an event there and wait for it here");
+                "a forked stream has work that the origin stream does not wait for; record an "
+                "event in the forked stream and wait for it in the origin stream");
   if (!capture->graph->handle)
     Driver::get().graphs.add(capture->graph);
   *result = static_cast<CUgraph>(capture->graph->handle);
@@ -392,7 +396,8 @@ CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *captureS
   if (edgeDataOut)
     *edgeDataOut = nullptr;
   if (graphOut) {
-    // The graph gets its handle when it is asked for or when the capture ends.
+    // A captured graph gets its handle when the program first asks for it, or when the capture
+    // ends.
     if (!info.graph->handle)
       Driver::get().graphs.add(info.graph);
     *graphOut = static_cast<CUgraph>(info.graph->handle);
@@ -413,7 +418,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode *depende
   VGPU_TRY(needStream(handle, stream));
   std::lock_guard lock(stream->captureMutex);
   if (!stream->capture)
-    return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
+    return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
   std::vector<GraphNode *> nodes;
   std::lock_guard graphLock(stream->capture->graph->mutex);
   VGPU_TRY(needNodes(*stream->capture->graph, dependencies, numDependencies, nodes));

@@ -1,4 +1,4 @@
-// Stream capture: work that is given to a stream becomes nodes of a graph.
+// Stream capture: work submitted to a captured stream becomes nodes of a graph.
 #ifndef TILEWRIGHT_VGPU_DRIVER_CAPTURE_H
 #define TILEWRIGHT_VGPU_DRIVER_CAPTURE_H
 
@@ -9,8 +9,8 @@
 
 namespace tilewright::vgpu::driver {
 
-/// One capture, from cuStreamBeginCapture to cuStreamEndCapture. Streams that wait for an
-/// event of it take part until they are waited for.
+/// One capture, from cuStreamBeginCapture to cuStreamEndCapture. A stream that waits for an event
+/// of the capture takes part in it until the capture ends.
 struct Capture {
   std::shared_ptr<Graph> graph;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -21,25 +21,27 @@ struct Capture {
   std::atomic<bool> isInvalid = false;
 
   std::mutex mutex;
-  std::vector<std::weak_ptr<Stream>> forked; // guarded by mutex; all but the origin
+  std::vector<std::weak_ptr<Stream>> forked; // guarded by mutex; all streams except the origin
 };
 
 bool isCapturing(Stream &stream);
-// Each of these adds to the graph and sets `isDone` if the stream is captured.
+// If the stream is being captured, each of these functions adds the call to the capture and sets
+// `isDone`.
 CUresult captureWork(const std::shared_ptr<Stream> &stream, const Work &work, bool &isDone);
 CUresult captureRecord(const std::shared_ptr<Stream> &stream, const std::shared_ptr<Event> &event,
                        unsigned flags, bool &isDone);
 CUresult captureWait(const std::shared_ptr<Stream> &stream, const std::shared_ptr<Event> &event,
                      unsigned flags, bool &isDone);
 
-/// For calls that a captured stream cannot have; they end the capture.
+/// Refuses a call that is not allowed on a stream that is being captured, and invalidates the
+/// capture.
 CUresult refuseInCapture(Stream &stream);
-/// For calls that would wait for everything, or allocate: not while this thread, or any
-/// under the global mode, captures in the context.
+/// Refuses a call that would wait for all work, or allocate, while this thread captures, or any
+/// thread captures in global mode, unless the capture mode of this thread is relaxed.
 CUresult refuseWhileCapturing(Context &context);
-/// For work in the legacy stream, which would wait for streams that are captured.
+/// Refuses work in the legacy stream, which would wait for streams that are being captured.
 CUresult refuseImplicit(Stream &stream);
-/// For calls that ask an event that was recorded in a capture.
+/// Refuses a query of an event that was recorded in a capture.
 CUresult refuseCapturedEvent(Event &event);
 void invalidateCapture(Stream &stream);
 

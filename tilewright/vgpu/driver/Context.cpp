@@ -1,4 +1,4 @@
-// Contexts, and which one is current.
+// Contexts, and the current context of each thread.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Driver.h"
@@ -8,7 +8,8 @@
 
 namespace tilewright::vgpu::driver {
 
-// Contexts of a thread; the last one is current. A null one says that none is.
+// The context stack of a thread; the last one is current. A null entry means that no context is
+// current.
 static thread_local std::vector<std::shared_ptr<Context>> stack;
 
 std::shared_ptr<Context> currentContext() { return stack.empty() ? nullptr : stack.back(); }
@@ -49,7 +50,7 @@ std::shared_ptr<Stream> Context::legacy() {
 }
 
 void Context::dropLegacy() {
-  // The stream keeps its context, which keeps the stream.
+  // The stream and its context own each other; this breaks the cycle.
   std::lock_guard lock(mutex);
   legacyStream.reset();
 }
@@ -98,7 +99,7 @@ CUresult Context::synchronise() {
   return tellFailure();
 }
 
-/// Ends a context: its streams take no more work, its handles are no longer valid.
+/// Destroys a context: its streams accept no more work, and its handles are no longer valid.
 static void destroy(const std::shared_ptr<Context> &context) {
   context->synchronise();
   context->destroyed = true;
@@ -121,7 +122,7 @@ static std::shared_ptr<Context> newContext(Device &device, unsigned flags, unsig
 
 static CUresult needContextOf(CUcontext handle, std::shared_ptr<Context> &context) {
   context = Driver::get().contexts.find(handle);
-  return context ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_CONTEXT, "not a context");
+  return context ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_CONTEXT, "invalid or destroyed context");
 }
 
 static bool areContextFlags(unsigned flags) {
@@ -207,14 +208,14 @@ CUresult cuCtxCreate(CUcontext *context, unsigned flags, CUdevice number) {
 CUresult cuCtxCreate(CUcontext *context, CUexecAffinityParam *paramsArray, int numParams,
                      unsigned flags, CUdevice device) {
   if (paramsArray && numParams > 0)
-    return fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "contexts have no affinity here");
+    return fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "execution affinity is not supported");
   return cuCtxCreate(context, flags, device);
 }
 
 CUresult cuCtxCreate(CUcontext *context, CUctxCreateParams *params, unsigned flags,
                      CUdevice device) {
   if (params && params->cigParams)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "CUDA in graphics is not supported");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "CUDA in Graphics is not supported");
   return params ? cuCtxCreate(context, params->execAffinityParams, params->numExecAffinityParams,
                               flags, device)
                 : cuCtxCreate(context, flags, device);
@@ -227,7 +228,7 @@ CUresult cuCtxDestroy(CUcontext handle) {
     std::lock_guard lock(context->device.mutex);
     if (context->device.primary == context)
       return fail(CUDA_ERROR_INVALID_CONTEXT,
-                  "a primary context is released, not destroyed; use cuDevicePrimaryCtxRelease");
+                  "primary contexts cannot be destroyed; use cuDevicePrimaryCtxRelease");
   }
   destroy(context);
   if (!stack.empty() && stack.back() == context)
@@ -306,7 +307,7 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
   std::shared_ptr<Context> context =
       handle ? Driver::get().contexts.find(handle) : currentContext();
   if (!context)
-    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "not a context");
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "invalid or destroyed context");
   *id = context->id;
   return CUDA_SUCCESS;
 }
@@ -328,7 +329,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   std::shared_ptr<Context> context;
   VGPU_TRY(needContext(context));
   if (limit < 0 || static_cast<size_t>(limit) >= std::size(context->limits))
-    return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, concat("there is no limit ", int(limit)));
+    return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, concat("unknown limit ", int(limit)));
   std::lock_guard lock(context->mutex);
   context->limits[limit] = value;
   return CUDA_SUCCESS;
@@ -339,7 +340,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
   std::shared_ptr<Context> context;
   VGPU_TRY(needContext(context));
   if (limit < 0 || static_cast<size_t>(limit) >= std::size(context->limits))
-    return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, concat("there is no limit ", int(limit)));
+    return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, concat("unknown limit ", int(limit)));
   std::lock_guard lock(context->mutex);
   *value = context->limits[limit];
   return CUDA_SUCCESS;
@@ -410,11 +411,12 @@ CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned flags) {
   VGPU_TRY(needContext(context));
   VGPU_TRY(needContextOf(peerContext, peer));
   if (&peer->device == &context->device)
-    return fail(CUDA_ERROR_INVALID_DEVICE, "both contexts are of the same device");
+    return fail(CUDA_ERROR_INVALID_DEVICE, "both contexts belong to the same device");
   std::lock_guard lock(context->mutex);
   return context->peers.insert(peer->handle).second
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "access to this peer is on already");
+             : fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+                    "access to this peer is already enabled");
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
@@ -424,7 +426,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
   std::lock_guard lock(context->mutex);
   return context->peers.erase(peer->handle)
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "access to this peer is not on");
+             : fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "access to this peer is not enabled");
 }
 
 } // namespace api

@@ -2,72 +2,123 @@
 #include "tilewright/vgpu/driver/Copy.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/Arena.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Memory.h"
+#include "tilewright/vgpu/machine/ValidMemory.h"
 
 #include <cstring>
 
 namespace tilewright::vgpu::driver {
 
-/// One side of a copy of a box.
-struct Side {
+/// The source or the destination of a 3D copy.
+struct CopyEndpoint {
   CUmemorytype type;
   const void *host;
   CUdeviceptr device;
   size_t x, y, z, pitch, height;
 };
 
-/// Where the box begins, and the distances of its rows and slices.
-static CUresult place(Side side, const CUDA_MEMCPY3D &asked, const std::byte *&begin, size_t &pitch,
-                      size_t &slice) {
+/// Computes the address of the box, its pitch, and the distance between its slices.
+static CUresult locateBox(CopyEndpoint endpoint, const CUDA_MEMCPY3D &asked,
+                          const std::byte *&begin, size_t &pitch, size_t &slice) {
   uint64_t base = 0;
-  switch (side.type) {
+  switch (endpoint.type) {
   case CU_MEMORYTYPE_HOST:
-    base = reinterpret_cast<uint64_t>(side.host);
+    base = reinterpret_cast<uint64_t>(endpoint.host);
     break;
   case CU_MEMORYTYPE_DEVICE:
   case CU_MEMORYTYPE_UNIFIED:
-    base = side.device;
+    base = endpoint.device;
     break;
   case CU_MEMORYTYPE_ARRAY:
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "there are no CUDA arrays");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "CUDA arrays are not supported");
   default:
-    return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no memory of type ", int(side.type)));
+    return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown memory type ", int(endpoint.type)));
   }
   const bool isSeveralRows = asked.Height > 1 || asked.Depth > 1;
-  if (side.pitch == 0)
-    side.pitch = asked.WidthInBytes + side.x;
-  if (isSeveralRows && side.pitch < asked.WidthInBytes + side.x)
+  if (endpoint.pitch == 0)
+    endpoint.pitch = asked.WidthInBytes + endpoint.x;
+  if (isSeveralRows && endpoint.pitch < asked.WidthInBytes + endpoint.x)
     return fail(CUDA_ERROR_INVALID_VALUE,
-                concat("a pitch of ", side.pitch, " bytes is less than the ",
-                       asked.WidthInBytes + side.x, " of a row"));
-  if (asked.Depth > 1 && side.height < asked.Height + side.y)
+                concat("a pitch of ", endpoint.pitch, " bytes is less than the row width of ",
+                       asked.WidthInBytes + endpoint.x, " bytes"));
+  if (asked.Depth > 1 && endpoint.height < asked.Height + endpoint.y)
     return fail(CUDA_ERROR_INVALID_VALUE,
-                concat("a height of ", side.height, " rows is less than the ",
-                       asked.Height + side.y, " of a slice"));
-  const size_t rows = std::max(side.height, asked.Height + side.y);
-  pitch = side.pitch;
+                concat("a height of ", endpoint.height, " rows is less than the slice height of ",
+                       asked.Height + endpoint.y, " rows"));
+  const size_t rows = std::max(endpoint.height, asked.Height + endpoint.y);
+  pitch = endpoint.pitch;
   slice = pitch * rows;
-  begin = reinterpret_cast<const std::byte *>(base + side.z * slice + side.y * pitch + side.x);
+  begin = reinterpret_cast<const std::byte *>(base + endpoint.z * slice + endpoint.y * pitch +
+                                              endpoint.x);
   const bool isEmpty = !asked.WidthInBytes || !asked.Height || !asked.Depth;
   VGPU_NEED(base || isEmpty);
   return CUDA_SUCCESS;
 }
 
+/// Computes the number of bytes from the first to the last byte of a box; returns false if it
+/// overflows.
+static bool spanOf(size_t width, size_t height, size_t depth, size_t pitch, size_t slice,
+                   uint64_t &bytes) {
+  uint64_t rows = 0, slices = 0;
+  return !__builtin_mul_overflow(height - 1, pitch, &rows) &&
+         !__builtin_mul_overflow(depth - 1, slice, &slices) &&
+         !__builtin_add_overflow(rows, slices, &bytes) &&
+         !__builtin_add_overflow(bytes, width, &bytes);
+}
+
+/// Whether a copy or fill may access the memory. Device memory must lie in one live allocation.
+/// Host memory is checked only inside the arena, where it must lie in a live allocation, too.
+static CUresult checkMemory(CUmemorytype type, const std::byte *begin, uint64_t bytes) {
+  const auto address = reinterpret_cast<uint64_t>(begin);
+  if (Driver::get().settings.usesHostMemory)
+    return CUDA_SUCCESS;
+  const std::optional<OwnedMemory> memory = ownedAt(address);
+  if (memory && bytes <= memory->begin + memory->bytes - address)
+    return CUDA_SUCCESS;
+  const bool isHosts =
+      memory ? memory->kind == AllocationKind::registered : type != CU_MEMORYTYPE_DEVICE;
+  if (isHosts && type != CU_MEMORYTYPE_DEVICE && !arena().holds(address))
+    return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE,
+              concat(bytes, " bytes at ", begin, ": the access ",
+                     machine::describeInvalid(memory ? memory->begin + memory->bytes : address)));
+}
+
+CUresult checkCopy(const CopyWork &work) {
+  if (!work.width || !work.height || !work.depth)
+    return CUDA_SUCCESS;
+  uint64_t from = 0, to = 0;
+  VGPU_NEED(spanOf(work.width, work.height, work.depth, work.fromPitch, work.fromSlice, from));
+  VGPU_NEED(spanOf(work.width, work.height, work.depth, work.toPitch, work.toSlice, to));
+  VGPU_TRY(checkMemory(work.asked.srcMemoryType, work.from, from));
+  return checkMemory(work.asked.dstMemoryType, work.to, to);
+}
+
+CUresult checkFill(const FillWork &work) {
+  if (!work.width || !work.height)
+    return CUDA_SUCCESS;
+  uint64_t width = 0, bytes = 0;
+  VGPU_NEED(!__builtin_mul_overflow(work.width, size_t(work.elementSize), &width));
+  VGPU_NEED(spanOf(width, work.height, 1, work.pitch, 0, bytes));
+  return checkMemory(CU_MEMORYTYPE_DEVICE, work.to, bytes);
+}
+
 CUresult makeCopy(const CUDA_MEMCPY3D &asked, CopyWork &work) {
   const std::byte *to = nullptr;
-  VGPU_TRY(place({asked.srcMemoryType, asked.srcHost, asked.srcDevice, asked.srcXInBytes,
-                  asked.srcY, asked.srcZ, asked.srcPitch, asked.srcHeight},
-                 asked, work.from, work.fromPitch, work.fromSlice));
-  VGPU_TRY(place({asked.dstMemoryType, asked.dstHost, asked.dstDevice, asked.dstXInBytes,
-                  asked.dstY, asked.dstZ, asked.dstPitch, asked.dstHeight},
-                 asked, to, work.toPitch, work.toSlice));
+  VGPU_TRY(locateBox({asked.srcMemoryType, asked.srcHost, asked.srcDevice, asked.srcXInBytes,
+                      asked.srcY, asked.srcZ, asked.srcPitch, asked.srcHeight},
+                     asked, work.from, work.fromPitch, work.fromSlice));
+  VGPU_TRY(locateBox({asked.dstMemoryType, asked.dstHost, asked.dstDevice, asked.dstXInBytes,
+                      asked.dstY, asked.dstZ, asked.dstPitch, asked.dstHeight},
+                     asked, to, work.toPitch, work.toSlice));
   work.to = const_cast<std::byte *>(to);
   work.width = asked.WidthInBytes;
   work.height = asked.Height;
   work.depth = asked.Depth;
   work.asked = asked;
-  return CUDA_SUCCESS;
+  return checkCopy(work);
 }
 
 CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &asked, FillWork &work) {
@@ -77,18 +128,18 @@ CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &asked, FillWork &work) {
   VGPU_NEED(asked.dst || asked.width == 0 || asked.height == 0);
   if (asked.height > 1 && asked.pitch < asked.width * size)
     return fail(CUDA_ERROR_INVALID_VALUE,
-                concat("a pitch of ", asked.pitch, " bytes is less than the ", asked.width * size,
-                       " of a row"));
+                concat("a pitch of ", asked.pitch, " bytes is less than the row width of ",
+                       asked.width * size, " bytes"));
   work = {reinterpret_cast<std::byte *>(asked.dst),
           asked.value,
           size,
           asked.width,
           asked.height,
           asked.pitch};
-  return CUDA_SUCCESS;
+  return checkFill(work);
 }
 
-/// Bytes in one piece, as the box that a node of a graph tells of.
+/// A contiguous copy as a CUDA_MEMCPY3D, in which a program can query a graph node's parameters.
 static CUDA_MEMCPY3D flat(CUmemorytype toType, uint64_t to, CUmemorytype fromType, uint64_t from,
                           size_t bytes) {
   CUDA_MEMCPY3D asked{};

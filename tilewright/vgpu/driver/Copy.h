@@ -1,4 +1,4 @@
-// From the arguments of a copy or a fill to work.
+// Turns the arguments of a copy or a fill into work.
 #ifndef TILEWRIGHT_VGPU_DRIVER_COPY_H
 #define TILEWRIGHT_VGPU_DRIVER_COPY_H
 
@@ -8,6 +8,10 @@ namespace tilewright::vgpu::driver {
 
 CUresult makeCopy(const CUDA_MEMCPY3D &asked, CopyWork &work);
 CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &asked, FillWork &work);
+/// Checks that all memory that the work accesses is allocated.
+///  - CUDA_ERROR_INVALID_VALUE: a part of it is not in a live allocation.
+CUresult checkCopy(const CopyWork &work);
+CUresult checkFill(const FillWork &work);
 
 } // namespace tilewright::vgpu::driver
 

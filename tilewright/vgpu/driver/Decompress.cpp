@@ -9,10 +9,10 @@ namespace tilewright::vgpu::driver {
 
 static Status damaged(std::string message) { return Status(Error::vgpuBinary, std::move(message)); }
 
-// A block is a row of sequences: a byte with two lengths of 4 bits, more bytes of the
-// first where it is 15, that many literal bytes, two bytes of distance, more bytes of the
-// second length where it is 15, and then length + 4 bytes from that distance back. The
-// last sequence ends with its literals.
+// An LZ4 block is a list of sequences. A sequence has a token byte with two 4-bit lengths,
+// extension bytes of the first length if it is 15, that number of literal bytes, a two-byte
+// distance, and extension bytes of the second length if it is 15. The match is the second length +
+// 4 bytes, copied from that distance back. The last sequence ends after its literals.
 Result<std::string> unpackLz4(std::span<const std::byte> packed, size_t bytes) {
   std::string out;
   out.reserve(bytes);
@@ -50,15 +50,15 @@ Result<std::string> unpackLz4(std::span<const std::byte> packed, size_t bytes) {
     if (!hasAll || distance == 0 || distance > out.size() || length > bytes - out.size())
       return damaged(concat("the LZ4 block is damaged at byte ", at, " of ", packed.size()));
     for (; length > 0; --length)
-      out.push_back(out[out.size() - distance]); // may reach into what it appends
+      out.push_back(out[out.size() - distance]); // a match may overlap its own output
   }
   if (out.size() != bytes)
-    return damaged(concat("the LZ4 block unpacks to ", out.size(), " bytes, not ", bytes));
+    return damaged(concat("the LZ4 block unpacks to ", out.size(), " bytes, expected ", bytes));
   return out;
 }
 
 Result<std::string> unpackZstd(std::span<const std::byte> packed, size_t bytes) {
-  // Found when it is needed, so that the driver asks nothing of a machine that does not.
+  // Loaded on first use, so that the driver does not depend on libzstd.
   using Decompress = size_t (*)(void *, size_t, const void *, size_t);
   static const auto decompress = [] {
     void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -68,11 +68,11 @@ Result<std::string> unpackZstd(std::span<const std::byte> packed, size_t bytes) 
     return damaged("the fat binary is compressed with Zstandard and there is no libzstd.so.1; "
                    "install it, or compile with nvcc --compress-mode=none");
   std::string out(bytes, '\0');
-  // Errors are sizes near the end of what a size can be.
+  // ZSTD_decompress returns errors as sizes near SIZE_MAX.
   const size_t size = decompress(out.data(), out.size(), packed.data(), packed.size());
   if (size != bytes)
-    return damaged(
-        concat("the Zstandard frame of ", packed.size(), " bytes does not unpack to ", bytes));
+    return damaged(concat("the Zstandard frame of ", packed.size(),
+                          " bytes does not unpack to the expected ", bytes, " bytes"));
   return out;
 }
 

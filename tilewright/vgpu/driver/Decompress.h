@@ -1,4 +1,4 @@
-// The two ways in which nvcc compresses parts of a fat binary.
+// The two compression formats that nvcc uses in fat binaries.
 #ifndef TILEWRIGHT_VGPU_DRIVER_DECOMPRESS_H
 #define TILEWRIGHT_VGPU_DRIVER_DECOMPRESS_H
 
@@ -10,12 +10,13 @@
 
 namespace tilewright::vgpu::driver {
 
-/// An LZ4 block, of `nvcc --compress-mode=speed` and of CUDA before 12.4.
-///  - vgpuBinary: it is damaged, or is not `bytes` long.
+/// Unpacks an LZ4 block, the format of `nvcc --compress-mode=speed` and of CUDA before 12.4.
+///  - vgpuBinary: the block is damaged, or does not unpack to `bytes`.
 Result<std::string> unpackLz4(std::span<const std::byte> packed, size_t bytes);
 
-/// A Zstandard frame, of other modes. Needs libzstd.so.1 when the program runs.
-///  - vgpuBinary: it is damaged, or is not `bytes` long, or there is no libzstd.
+/// Unpacks a Zstandard frame, the format of nvcc's other compression modes. Needs libzstd.so.1 at
+/// run time.
+///  - vgpuBinary: the frame is damaged, does not unpack to `bytes`, or libzstd is not installed.
 Result<std::string> unpackZstd(std::span<const std::byte> packed, size_t bytes);
 
 } // namespace tilewright::vgpu::driver

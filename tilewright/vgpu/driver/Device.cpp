@@ -1,4 +1,4 @@
-// cuDevice*: what the devices are.
+// cuDevice*: the properties of the devices.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Driver.h"
 #include "tilewright/vgpu/driver/Functions.h"
@@ -17,18 +17,20 @@ static std::optional<int> attributeOf(CUdevice_attribute attribute, const Device
   const Board &board = *at.board;
   const int device = at.ordinal;
   switch (attribute) {
-#define VGPU_DEVICE_ATTRIBUTE(name, number, value)                                                 \
+#define TILEWRIGHT_CUDA_DEVICE_ATTRIBUTE(name, number, value)                                      \
   case CU_DEVICE_ATTRIBUTE_##name:                                                                 \
     return static_cast<int>(value);
-#include "tilewright/vgpu/driver/DeviceAttributes.def"
-#undef VGPU_DEVICE_ATTRIBUTE
+#include "tilewright/cuda-api/DeviceAttributes.def"
+#undef TILEWRIGHT_CUDA_DEVICE_ATTRIBUTE
   }
-  // Limits of textures, which there are none of, have numbers between the others.
+  // The other numbers in this range are limits of textures. The virtual GPU has no textures, so
+  // they are 0.
   constexpr int newestKnown = 147;
   return attribute > 0 && attribute <= newestKnown ? std::optional(0) : std::nullopt;
 }
 
-/// "tilewright" and the chip and number of the device, so that it is the same each time.
+/// The UUID consists of "tilewrightvgpu", the chip and the ordinal, so that a device has the same
+/// UUID in each run.
 static CUuuid uuidOf(const Device &device) {
   CUuuid uuid{};
   std::memcpy(uuid.bytes, "tilewrightvgpu", 14);
@@ -84,7 +86,7 @@ CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice number) {
 CUresult cuDeviceGetLuid(char *, unsigned *, CUdevice number) {
   Device *device = nullptr;
   VGPU_TRY(needDevice(number, device));
-  return fail(CUDA_ERROR_NOT_SUPPORTED, "LUIDs exist on Windows only");
+  return fail(CUDA_ERROR_NOT_SUPPORTED, "LUIDs are supported only on Windows");
 }
 
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice number) {
@@ -101,7 +103,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   VGPU_TRY(needDevice(number, device));
   const std::optional<int> found = attributeOf(attribute, *device);
   if (!found)
-    return fail(CUDA_ERROR_INVALID_VALUE, concat("devices have no attribute ", int(attribute)));
+    return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown device attribute ", int(attribute)));
   *value = *found;
   return CUDA_SUCCESS;
 }
@@ -135,7 +137,7 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice number) {
 CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *pciBusId) {
   VGPU_NEED(device && pciBusId);
   unsigned domain = 0, bus = 0, slot = 0, function = 0;
-  // With or without the domain, and the function.
+  // The domain and the function are optional.
   if (std::sscanf(pciBusId, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3) {
     domain = 0;
     VGPU_NEED(std::sscanf(pciBusId, "%x:%x.%x", &bus, &slot, &function) >= 2);
@@ -180,7 +182,7 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CU
     *value = 0;
     return CUDA_SUCCESS;
   }
-  return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no attribute ", int(attribute)));
+  return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown attribute ", int(attribute)));
 }
 
 CUresult cuDeviceGetExecAffinitySupport(int *value, CUexecAffinityType, CUdevice number) {

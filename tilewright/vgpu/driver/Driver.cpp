@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace tilewright::vgpu::driver {
@@ -16,7 +17,7 @@ void *newHandle() {
   return reinterpret_cast<void *>(next.fetch_add(1) << 4);
 }
 
-// A100 SXM 80 GB, RTX 3090, RTX 4090, H100 SXM, from their data sheets.
+// The data of A100 SXM 80 GB, RTX 3090, RTX 4090 and H100 SXM, from their data sheets.
 static const Board *boardOf(const machine::Chip &chip) {
   static constexpr uint64_t gigabyte = uint64_t(1) << 30;
   static constexpr Board a100{
@@ -41,10 +42,30 @@ static const Board *boardOf(const machine::Chip &chip) {
 
 static std::atomic<Driver *> only = nullptr;
 
+/// Set in a child process that was forked from a process with a driver. The child lacks the
+/// driver's threads, and locks may be held by threads that exist only in the parent.
+static std::atomic<bool> isForked = false;
+
 Driver &Driver::get() { return *only.load(std::memory_order_acquire); }
-bool Driver::isInitialised() { return only.load(std::memory_order_acquire) != nullptr; }
+bool Driver::isInitialised() {
+  return only.load(std::memory_order_acquire) != nullptr &&
+         !isForked.load(std::memory_order_relaxed);
+}
+
+static CUresult refuseFork() {
+  // Not fprintf(), because another thread may have held its lock at the time of the fork.
+  static constexpr std::string_view text =
+      "tilewright vgpu: this process was forked from a process that uses the virtual GPU, so it "
+      "cannot use the virtual GPU; start it with spawn or exec, or fork before cuInit\n";
+  static std::atomic<bool> isTold = false;
+  if (!isTold.exchange(true))
+    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+  return CUDA_ERROR_NOT_INITIALIZED;
+}
 
 CUresult Driver::initialise() {
+  if (isForked)
+    return refuseFork();
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (isInitialised())
@@ -73,8 +94,13 @@ CUresult Driver::initialise() {
     driver->pools.add(device->defaultPool);
     driver->devices.push_back(std::move(device));
   }
+  pthread_atfork(nullptr, nullptr, [] { isForked = true; });
   only.store(driver.release(), std::memory_order_release);
   return CUDA_SUCCESS;
+}
+
+CUresult Driver::refuseUninitialised() {
+  return isForked ? refuseFork() : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult fail(CUresult code, std::string_view reason) {
@@ -91,7 +117,7 @@ CUresult needDevice(CUdevice number, Device *&device) {
   const auto &devices = Driver::get().devices;
   if (number < 0 || static_cast<size_t>(number) >= devices.size())
     return fail(CUDA_ERROR_INVALID_DEVICE,
-                concat("there is no device ", number, "; there are ", devices.size()));
+                concat("device ", number, " does not exist, expected 0 to ", devices.size() - 1));
   device = devices[static_cast<size_t>(number)].get();
   return CUDA_SUCCESS;
 }

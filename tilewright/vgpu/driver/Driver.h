@@ -1,9 +1,9 @@
-// The driver of one process: its devices, their contexts, and tables of all handles.
+// The driver of one process: its devices, their contexts, and the tables of all handles.
 #ifndef TILEWRIGHT_VGPU_DRIVER_DRIVER_H
 #define TILEWRIGHT_VGPU_DRIVER_DRIVER_H
 
+#include "tilewright/cuda-api/CudaTypes.h"
 #include "tilewright/support/ThreadPool.h"
-#include "tilewright/vgpu/driver/CudaTypes.h"
 #include "tilewright/vgpu/driver/Handles.h"
 #include "tilewright/vgpu/driver/Settings.h"
 #include "tilewright/vgpu/machine/Chip.h"
@@ -17,6 +17,8 @@
 
 namespace tilewright::vgpu::driver {
 
+using namespace cuda_api;
+
 class Stream;
 class Graph;
 struct Event;
@@ -28,17 +30,17 @@ struct Linker;
 struct LoadedBinary;
 struct MemoryPool;
 
-/// What a card has beside its chip.
+/// Properties of a card beyond those of its chip.
 struct Board {
   std::string_view name;
   uint64_t memoryBytes;
   int clockKilohertz, memoryClockKilohertz, memoryBusBits;
   uint32_t l2Bytes;
-  int doubleRatio; // f32 operations for each of f64
+  int doubleRatio; // f32 operations for each f64 operation
   bool ecc;
 };
 
-/// A context: what a program gives work to. Thread-safe.
+/// A CUDA context. Thread-safe.
 class Context : public Handled, public std::enable_shared_from_this<Context> {
 public:
   Context(struct Device &device, unsigned flags, unsigned apiVersion)
@@ -51,25 +53,25 @@ public:
   std::atomic<bool> destroyed = false;
   std::atomic<int> cacheConfig = 0, sharedConfig = 0;
 
-  /// What a kernel did wrong; all later calls fail with it.
+  /// The first error of a kernel; all later calls fail with it.
   CUresult failure() const { return static_cast<CUresult>(firstFailure.load()); }
   void setFailure(CUresult failure);
-  /// What a call that waits for work answers: the failure, which is then over if the
-  /// settings say that contexts recover.
+  /// Returns failure(), for a call that waits for work. Clears the failure if the settings let
+  /// contexts recover.
   CUresult tellFailure();
 
   /// The legacy default stream.
   std::shared_ptr<Stream> legacy();
   /// The default stream of the calling thread.
   std::shared_ptr<Stream> perThread();
-  /// For a context that ends.
+  /// Drops the legacy stream; for a context that is being destroyed.
   void dropLegacy();
   void addStream(const std::shared_ptr<Stream> &stream);
   std::vector<std::shared_ptr<Stream>> streams();
   /// Waits for all work.
   CUresult synchronise();
 
-  /// Held while work is given to any of its streams, so that the order between the
+  /// Held while a thread submits work to any stream of the context, so that the order between the
   /// legacy stream and the others is the order of the calls.
   std::mutex order;
 
@@ -91,23 +93,26 @@ struct Device {
   std::atomic<uint64_t> usedBytes = 0;
 
   std::mutex mutex;
-  std::shared_ptr<Context> primary;              // guarded by mutex; null while it is not active
+  std::shared_ptr<Context> primary;              // guarded by mutex; null while not active
   unsigned primaryUses = 0, primaryFlags = 0;    // guarded by mutex
   std::shared_ptr<MemoryPool> defaultPool, pool; // guarded by mutex
 };
 
 class Driver {
 public:
-  /// The one of this process; made by cuInit(), never destroyed, since its threads may
+  /// The driver of this process. cuInit() creates it; it is never destroyed, since its threads may
   /// outlive main().
   static Driver &get();
   static bool isInitialised();
-  /// What cuInit() does.
+  /// Implements cuInit().
   static CUresult initialise();
+  /// The result of API functions that require cuInit() while isInitialised() is false: before
+  /// cuInit(), and in a process that was forked after it.
+  static CUresult refuseUninitialised();
 
   Settings settings;
   std::vector<std::unique_ptr<Device>> devices;
-  std::unique_ptr<ThreadPool> pool; // for kernels
+  std::unique_ptr<ThreadPool> pool; // runs kernels
 
   HandleTable<Context> contexts;
   HandleTable<Stream> streams;
@@ -125,28 +130,28 @@ private:
   Driver() = default;
 };
 
-/// Gives `code`, and says why where the user asked for that.
+/// Returns `code`, and prints the reason if the settings are verbose.
 CUresult fail(CUresult code, std::string_view reason);
 
-/// The context that is current to this thread; null if there is none.
+/// The current context of this thread; null if there is none.
 std::shared_ptr<Context> currentContext();
-/// Makes a context current for this thread until its end.
+/// Makes a context current in this thread for the lifetime of the object.
 class CurrentContext {
 public:
   explicit CurrentContext(std::shared_ptr<Context> context);
   ~CurrentContext();
 };
 
-/// Finds the current context, or fails as every call that needs one does.
+/// Finds the current context; fails with CUDA_ERROR_INVALID_CONTEXT if there is none.
 CUresult needContext(std::shared_ptr<Context> &context);
-/// Finds a device, or fails.
+/// Finds a device; fails if there is none with that number.
 CUresult needDevice(CUdevice number, Device *&device);
 
-/// Leaves the enclosing function with a result that is no success.
+/// Returns from the enclosing function unless the result is CUDA_SUCCESS.
 #define VGPU_TRY(expression)                                                                       \
   if (const CUresult vgpuResult = (expression); vgpuResult != CUDA_SUCCESS)                        \
     return vgpuResult;
-/// Leaves it with CUDA_ERROR_INVALID_VALUE unless `condition` holds.
+/// Returns CUDA_ERROR_INVALID_VALUE from the enclosing function unless `condition` holds.
 #define VGPU_NEED(condition)                                                                       \
   if (!(condition))                                                                                \
     return fail(CUDA_ERROR_INVALID_VALUE, "needed: " #condition);

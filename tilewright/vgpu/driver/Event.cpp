@@ -8,7 +8,7 @@ namespace tilewright::vgpu::driver::api {
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
   VGPU_NEED(event && (flags & ~7u) == 0);
   if (flags & CU_EVENT_INTERPROCESS)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "events are not shared between processes");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "events cannot be shared between processes");
   std::shared_ptr<Context> context;
   VGPU_TRY(needContext(context));
   auto made = std::make_shared<Event>();
@@ -21,7 +21,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
 CUresult cuEventDestroy(CUevent handle) {
   return Driver::get().events.take(handle)
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_INVALID_HANDLE, "not an event, or one that was destroyed");
+             : fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed event");
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
@@ -35,19 +35,17 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream streamHandle, unsigned 
   VGPU_TRY(needEvent(handle, event));
   VGPU_TRY(needStream(streamHandle, stream));
   if (event->context.lock() != stream->context)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "the event is of another context than the stream");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "the event and the stream belong to different contexts");
   bool isDone = false;
   VGPU_TRY(captureRecord(stream, event, flags, isDone));
   if (isDone)
     return CUDA_SUCCESS;
-  auto record = std::make_shared<Fence>();
-  {
-    std::lock_guard lock(event->mutex);
-    event->record = record;
-    event->capture.reset();
-    event->captureNodes.clear();
-  }
-  stream->enqueue([record] { record->signal(); });
+  std::lock_guard lock(event->mutex);
+  // The fence is a task of the stream itself: once the last event of a stream is done, the stream
+  // is idle.
+  event->record = stream->enqueue([] {});
+  event->capture.reset();
+  event->captureNodes.clear();
   return CUDA_SUCCESS;
 }
 
@@ -78,7 +76,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent startHandle, CUevent en
   VGPU_TRY(needEvent(startHandle, start));
   VGPU_TRY(needEvent(endHandle, end));
   if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "an event was made without timing");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "an event was created without timing");
   std::shared_ptr<Fence> from = start->latest(), to = end->latest();
   if (!from || !to)
     return fail(CUDA_ERROR_INVALID_HANDLE, "an event was never recorded");

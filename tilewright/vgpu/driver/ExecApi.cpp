@@ -11,9 +11,8 @@ namespace tilewright::vgpu::driver {
 
 static CUresult needExec(CUgraphExec handle, std::shared_ptr<GraphExec> &exec) {
   exec = Driver::get().execs.find(handle);
-  return exec
-             ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_INVALID_VALUE, "not an executable graph, or one that was destroyed");
+  return exec ? CUDA_SUCCESS
+              : fail(CUDA_ERROR_INVALID_VALUE, "invalid or destroyed executable graph");
 }
 
 static CUresult instantiate(CUgraphExec *result, CUgraph handle, uint64_t flags,
@@ -22,7 +21,7 @@ static CUresult instantiate(CUgraphExec *result, CUgraph handle, uint64_t flags,
   VGPU_NEED(result && (flags & ~uint64_t(15)) == 0);
   if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
     outcome = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "graphs are not launched from a device");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "graphs cannot be launched from a device");
   }
   std::shared_ptr<Graph> graph;
   VGPU_TRY(needGraph(handle, graph));
@@ -32,7 +31,8 @@ static CUresult instantiate(CUgraphExec *result, CUgraph handle, uint64_t flags,
     for (const std::shared_ptr<GraphNode> &node : graph->nodes)
       if (std::find(order.begin(), order.end(), node.get()) == order.end())
         errorNode = static_cast<CUgraphNode>(node->handle);
-    return fail(CUDA_ERROR_INVALID_VALUE, "nodes of the graph depend on each other in a circle");
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                "the dependencies between the nodes of the graph are cyclic");
   }
   auto exec = std::make_shared<GraphExec>();
   exec->graph = graph->clone(false);
@@ -42,7 +42,7 @@ static CUresult instantiate(CUgraphExec *result, CUgraph handle, uint64_t flags,
   return CUDA_SUCCESS;
 }
 
-/// Changes the copy of a node that an executable graph has.
+/// Changes an executable graph's copy of a node.
 static CUresult setWork(CUgraphExec handle, CUgraphNode node, const CUgraphNodeParams &params) {
   std::shared_ptr<GraphExec> exec;
   VGPU_TRY(needExec(handle, exec));
@@ -51,34 +51,37 @@ static CUresult setWork(CUgraphExec handle, CUgraphNode node, const CUgraphNodeP
   std::lock_guard lock(exec->graph->mutex);
   GraphNode *copy = exec->graph->cloneOf(node);
   if (!copy)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the node is not of the graph that was instantiated");
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                "the node does not belong to the graph that was instantiated");
   if (const auto *old = std::get_if<KernelWork>(&copy->work))
     if (auto *kernel = std::get_if<KernelWork>(&work)) {
-      kernel->cooperative = old->cooperative; // attributes stay as they are
+      kernel->cooperative = old->cooperative; // keep the old attributes
       kernel->cluster = old->cluster;
       kernel->programmatic = old->programmatic;
       kernel->priority = old->priority;
     }
   return replaceWork(copy->work, work) == CU_GRAPH_EXEC_UPDATE_SUCCESS
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_INVALID_VALUE, "the node cannot be changed in this way");
+             : fail(CUDA_ERROR_INVALID_VALUE,
+                    "this change is not allowed for nodes of an executable graph");
 }
 
-/// Whether both have the same nodes with the same edges, in the order they were added.
+/// Updates `to` if both graphs have the same nodes with the same edges, in the order in which they
+/// were added.
 static CUgraphExecUpdateResult update(Graph &to, Graph &from, GraphNode *&errorNode) {
   if (to.nodes.size() != from.nodes.size())
     return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-  auto placeOf = [](const Graph &graph, const GraphNode *node) {
+  auto indexOf = [](const Graph &graph, const GraphNode *node) {
     return std::find_if(graph.nodes.begin(), graph.nodes.end(),
                         [&](const auto &one) { return one.get() == node; }) -
            graph.nodes.begin();
   };
   auto edgesOf = [&](const Graph &graph, const GraphNode &node) {
-    std::vector<ptrdiff_t> places;
+    std::vector<ptrdiff_t> indices;
     for (const GraphNode *dependency : node.dependencies)
-      places.push_back(placeOf(graph, dependency));
-    std::sort(places.begin(), places.end());
-    return places;
+      indices.push_back(indexOf(graph, dependency));
+    std::sort(indices.begin(), indices.end());
+    return indices;
   };
   for (size_t i = 0; i < to.nodes.size(); ++i) {
     errorNode = from.nodes[i].get();
@@ -89,7 +92,7 @@ static CUgraphExecUpdateResult update(Graph &to, Graph &from, GraphNode *&errorN
       if (CUgraphExecUpdateResult result = replaceWork(tried, from.nodes[i]->work))
         return result;
   }
-  // All fit, so nothing is left half done.
+  // Every node can be updated, so the update is all or nothing.
   for (size_t i = 0; i < to.nodes.size(); ++i) {
     errorNode = from.nodes[i].get();
     if (CUgraphExecUpdateResult result = replaceWork(to.nodes[i]->work, from.nodes[i]->work))
@@ -110,7 +113,7 @@ CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, CUgraphNode *error
   if (errorNode)
     *errorNode = node;
   if (logBuffer && bufferSize > 0) {
-    const char *text = node ? "the nodes depend on each other in a circle" : "";
+    const char *text = node ? "the dependencies between the nodes are cyclic" : "";
     std::strncpy(logBuffer, text, bufferSize - 1);
     logBuffer[bufferSize - 1] = 0;
   }
@@ -141,7 +144,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec handle, uint64_t *flags) {
 CUresult cuGraphExecDestroy(CUgraphExec handle) {
   return Driver::get().execs.take(handle)
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_INVALID_VALUE, "not an executable graph, or one that was destroyed");
+             : fail(CUDA_ERROR_INVALID_VALUE, "invalid or destroyed executable graph");
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params) {
@@ -219,7 +222,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node, unsigned is
   if (!std::holds_alternative<KernelWork>(copy->work) &&
       !std::holds_alternative<CopyWork>(copy->work) &&
       !std::holds_alternative<FillWork>(copy->work))
-    return fail(CUDA_ERROR_INVALID_VALUE, "only kernels, copies and fills can be switched off");
+    return fail(CUDA_ERROR_INVALID_VALUE, "only kernel, copy and memset nodes can be disabled");
   copy->isEnabled = isEnabled != 0;
   return CUDA_SUCCESS;
 }
@@ -238,7 +241,7 @@ CUresult cuGraphUpload(CUgraphExec handle, CUstream streamHandle) {
   std::shared_ptr<GraphExec> exec;
   VGPU_TRY(needExec(handle, exec));
   std::shared_ptr<Stream> stream;
-  return needStream(streamHandle, stream); // there is nowhere to upload to
+  return needStream(streamHandle, stream); // there is nothing to upload to
 }
 
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
@@ -246,7 +249,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   VGPU_TRY(needExec(handle, exec));
   std::shared_ptr<Stream> stream;
   VGPU_TRY(needStream(streamHandle, stream));
-  // In a capture the launch becomes a node with a copy of the graph.
+  // During a capture, the launch becomes a node with a copy of the graph.
   if (isCapturing(*stream)) {
     GraphWork work;
     {
@@ -256,7 +259,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
     return submit(stream, std::move(work));
   }
   VGPU_TRY(refuseImplicit(*stream));
-  // What runs is what the graph is now, whatever is changed later.
+  // The launch runs the graph as it is now, even if the program changes it later.
   auto steps = std::make_shared<std::vector<Work>>();
   {
     std::lock_guard lock(exec->graph->mutex);
@@ -299,8 +302,8 @@ CUresult cuGraphExecUpdate(CUgraphExec handle, CUgraph graphHandle,
     return CUDA_SUCCESS;
   resultInfo->errorNode = node ? static_cast<CUgraphNode>(node->handle) : nullptr;
   return fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
-              concat("the executable graph cannot become the other one, for reason ",
-                     int(resultInfo->result), " of CUgraphExecUpdateResult"));
+              concat("cannot update the executable graph: CUgraphExecUpdateResult ",
+                     int(resultInfo->result)));
 }
 
 } // namespace api

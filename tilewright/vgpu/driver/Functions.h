@@ -1,35 +1,37 @@
-// The functions of Functions.def, as C++ functions of their own namespace. A name that
-// has several versions with different parameters is overloaded; Exports.cpp gives each
-// version its C symbol.
+// The functions of Functions.def, as C++ functions in their own namespace. A name that has several
+// versions with different parameters is overloaded; Exports.cpp gives each version its C symbol.
 #ifndef TILEWRIGHT_VGPU_DRIVER_FUNCTIONS_H
 #define TILEWRIGHT_VGPU_DRIVER_FUNCTIONS_H
 
-#include "tilewright/vgpu/driver/CudaTypes.h"
-#include "tilewright/vgpu/driver/GraphTypes.h"
+#include "tilewright/cuda-api/CudaTypes.h"
+#include "tilewright/cuda-api/GraphTypes.h"
 
 #include <span>
 #include <string_view>
 
 namespace tilewright::vgpu::driver {
 
+using namespace cuda_api;
+
 namespace api {
-#define VGPU_FUNCTION(name, suffix, since, stream, parameters, arguments) CUresult name parameters;
-#include "tilewright/vgpu/driver/Functions.def"
-#undef VGPU_FUNCTION
+#define TILEWRIGHT_CUDA_FUNCTION(name, suffix, since, stream, parameters, arguments)               \
+  CUresult name parameters;
+#include "tilewright/cuda-api/Functions.def"
+#undef TILEWRIGHT_CUDA_FUNCTION
 } // namespace api
 
 /// One exported function.
 struct Export {
-  std::string_view name;   // as cuGetProcAddress takes it
+  std::string_view name;   // as passed to cuGetProcAddress
   std::string_view symbol; // with the suffix of its version
-  int since;               // the CUDA version that has it, 12030 for 12.3
+  int since;               // the first CUDA version that has it, 12030 for 12.3
   void *address;
-  void *perThreadAddress; // where 0 is the stream of the calling thread; null if it is the same
+  void *perThreadAddress; // variant where 0 is the per-thread stream; null if none
 };
-/// In the order of the table.
+/// All exported functions, in the order of Functions.def.
 std::span<const Export> exports();
 
-/// What a stream of 0 means in the call that this thread is in.
+/// Whether stream 0 means the per-thread default stream in the current call of this thread.
 bool isDefaultStreamPerThread();
 
 } // namespace tilewright::vgpu::driver

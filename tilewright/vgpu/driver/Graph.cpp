@@ -112,16 +112,14 @@ void performGraph(Context &context, Graph &graph) {
 
 CUresult needGraph(CUgraph handle, std::shared_ptr<Graph> &graph) {
   graph = Driver::get().graphs.find(handle);
-  return graph ? CUDA_SUCCESS
-               : fail(CUDA_ERROR_INVALID_VALUE, "not a graph, or one that was destroyed");
+  return graph ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "invalid or destroyed graph");
 }
 
 CUresult needNode(CUgraphNode handle, std::shared_ptr<GraphNode> &node,
                   std::shared_ptr<Graph> &graph) {
   node = Driver::get().nodes.find(handle);
   graph = node ? node->graph.lock() : nullptr;
-  return graph ? CUDA_SUCCESS
-               : fail(CUDA_ERROR_INVALID_VALUE, "not a node, or one that was destroyed");
+  return graph ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "invalid or destroyed graph node");
 }
 
 CUresult needNodes(Graph &graph, const CUgraphNode *handles, size_t count,
@@ -130,7 +128,8 @@ CUresult needNodes(Graph &graph, const CUgraphNode *handles, size_t count,
   for (size_t i = 0; i < count; ++i) {
     std::shared_ptr<GraphNode> node = Driver::get().nodes.find(handles[i]);
     if (!node || node->graph.lock().get() != &graph)
-      return fail(CUDA_ERROR_INVALID_VALUE, concat("dependency ", i, " is no node of the graph"));
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  concat("dependency ", i, " is not a node of the graph"));
     nodes.push_back(node.get());
   }
   return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-// cuGraph*: making graphs and asking them.
+// cuGraph*: building and querying graphs.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Graph.h"
@@ -9,7 +9,7 @@
 
 namespace tilewright::vgpu::driver {
 
-/// Adds a node of the type and values of `params`.
+/// Adds a node with the type and the parameters in `params`.
 static CUresult addNode(CUgraphNode *result, CUgraph handle, const CUgraphNode *dependencies,
                         size_t count, CUgraphNodeParams &params) {
   VGPU_NEED(result);
@@ -26,7 +26,7 @@ static CUresult addNode(CUgraphNode *result, CUgraph handle, const CUgraphNode *
   return CUDA_SUCCESS;
 }
 
-/// The work of a node if it is a `T`.
+/// Calls `use` with the work of a node, if the work is a `T`.
 template <typename T, typename Use> static CUresult withWork(CUgraphNode handle, Use use) {
   std::shared_ptr<GraphNode> node;
   std::shared_ptr<Graph> graph;
@@ -34,11 +34,11 @@ template <typename T, typename Use> static CUresult withWork(CUgraphNode handle,
   std::lock_guard lock(graph->mutex);
   T *work = std::get_if<T>(&node->work);
   if (!work)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the node is of another type");
+    return fail(CUDA_ERROR_INVALID_VALUE, "the node has a different type");
   return use(*work, *node);
 }
 
-/// Gives a node other values, which must be of its type.
+/// Replaces the parameters of a node; they must be of the node's type.
 static CUresult setWork(CUgraphNode handle, const CUgraphNodeParams &params) {
   std::shared_ptr<GraphNode> node;
   std::shared_ptr<Graph> graph;
@@ -47,7 +47,7 @@ static CUresult setWork(CUgraphNode handle, const CUgraphNodeParams &params) {
   VGPU_TRY(makeWork(params, work));
   std::lock_guard lock(graph->mutex);
   if (work.index() != node->work.index())
-    return fail(CUDA_ERROR_INVALID_VALUE, "the node is of another type");
+    return fail(CUDA_ERROR_INVALID_VALUE, "the node has a different type");
   node->work = std::move(work);
   return CUDA_SUCCESS;
 }
@@ -85,11 +85,11 @@ static CUgraphNodeParams paramsOf(const CUDA_HOST_NODE_PARAMS &host) {
 static CUgraphNodeParams paramsOf(CUgraphNodeType type, CUevent event) {
   CUgraphNodeParams params{};
   params.type = type;
-  params.eventWait.event = event; // a record has its event in the same place
+  params.eventWait.event = event; // an event record node has its event at the same offset
   return params;
 }
 
-/// Copies handles to the caller's array, or only tells how many there are.
+/// Copies handles to the caller's array, or only returns their number.
 static CUresult giveNodes(const std::vector<void *> &handles, CUgraphNode *nodes, size_t *count) {
   VGPU_NEED(count);
   if (nodes)
@@ -99,7 +99,7 @@ static CUresult giveNodes(const std::vector<void *> &handles, CUgraphNode *nodes
   return CUDA_SUCCESS;
 }
 
-/// Edges have no data of their own here: a programmatic one is a full dependency.
+/// Edges carry no data in the virtual GPU: a programmatic edge is a full dependency.
 static CUresult checkEdges(const CUgraphEdgeData *edges, size_t count) {
   for (size_t i = 0; edges && i < count; ++i)
     VGPU_NEED(edges[i].type <= 1 && edges[i].to_port == 0 && edges[i].from_port <= 2);
@@ -123,10 +123,10 @@ static CUresult changeDependencies(CUgraph handle, const CUgraphNode *from, cons
     const bool exists =
         std::find(dependencies.begin(), dependencies.end(), sources[i]) != dependencies.end();
     if (exists == adds || sources[i] == targets[i])
-      return fail(CUDA_ERROR_INVALID_VALUE, concat("edge ", i,
-                                                   adds ? " exists already, or goes from a node to "
-                                                          "itself"
-                                                        : " does not exist"));
+      return fail(
+          CUDA_ERROR_INVALID_VALUE,
+          concat("edge ", i,
+                 adds ? " already exists, or connects a node to itself" : " does not exist"));
   }
   for (size_t i = 0; i < count; ++i)
     if (adds)
@@ -147,7 +147,7 @@ CUresult cuGraphCreate(CUgraph *graph, unsigned flags) {
 CUresult cuGraphDestroy(CUgraph handle) {
   return Driver::get().graphs.take(handle)
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_INVALID_VALUE, "not a graph, or one that was destroyed");
+             : fail(CUDA_ERROR_INVALID_VALUE, "invalid or destroyed graph");
 }
 
 CUresult cuGraphClone(CUgraph *result, CUgraph originalGraph) {
@@ -158,7 +158,7 @@ CUresult cuGraphClone(CUgraph *result, CUgraph originalGraph) {
   for (const std::shared_ptr<GraphNode> &node : graph->nodes)
     if (std::holds_alternative<AllocateWork>(node->work) ||
         std::holds_alternative<FreeWork>(node->work))
-      return fail(CUDA_ERROR_NOT_SUPPORTED, "a graph that allocates cannot be cloned");
+      return fail(CUDA_ERROR_NOT_SUPPORTED, "graphs with memory allocation nodes cannot be cloned");
   *result = static_cast<CUgraph>(Driver::get().graphs.add(graph->clone(true)));
   return CUDA_SUCCESS;
 }
@@ -347,7 +347,7 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *graph) {
   VGPU_NEED(graph);
   return withWork<GraphWork>(node, [&](GraphWork &work, GraphNode &) {
-    // The node owns its graph; the handle is made when somebody asks.
+    // The node owns its graph; the graph gets a handle when the program first asks for it.
     if (!work.graph->handle)
       Driver::get().graphs.add(work.graph);
     *graph = static_cast<CUgraph>(work.graph->handle);
@@ -417,7 +417,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeID att
       return CUDA_SUCCESS;
     default:
       return fail(CUDA_ERROR_INVALID_VALUE,
-                  concat("kernel nodes have no attribute ", int(attribute)));
+                  concat("unknown kernel node attribute ", int(attribute)));
     }
   });
 }
@@ -440,10 +440,10 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID att
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return CUDA_SUCCESS; // hints, which change no result
+      return CUDA_SUCCESS; // hints, which do not change results
     default:
       return fail(CUDA_ERROR_INVALID_VALUE,
-                  concat("kernel nodes have no attribute ", int(attribute)));
+                  concat("unknown kernel node attribute ", int(attribute)));
     }
   });
 }
@@ -591,7 +591,7 @@ CUresult cuGraphDestroyNode(CUgraphNode handle) {
   std::lock_guard lock(graph->mutex);
   if (std::holds_alternative<AllocateWork>(node->work) ||
       std::holds_alternative<FreeWork>(node->work))
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "a node that allocates or frees cannot be taken out");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "nodes that allocate or free memory cannot be removed");
   graph->remove(node.get());
   return CUDA_SUCCESS;
 }

@@ -72,7 +72,7 @@ protected:
 
 TEST_F(GraphTest, NodesRunBehindTheirDependencies) {
   const CUgraph graph = newGraph();
-  // Added in the wrong order on purpose: the edges decide.
+  // Added in the wrong order on purpose: the edges determine the order.
   const CUgraphNode last = addKernel(graph, {}, 32);
   const CUgraphNode first = addFill(graph, {}, 10);
   EXPECT_CUDA(cuda().cuGraphAddDependencies(graph, &first, &last, 1));
@@ -83,7 +83,7 @@ TEST_F(GraphTest, NodesRunBehindTheirDependencies) {
   run(exec);
   EXPECT_EQ(value(31), 11);
   EXPECT_CUDA(cuda().cuGraphDestroy(graph));
-  run(exec); // has a copy of its own
+  run(exec); // the executable graph has its own copy
   EXPECT_CUDA(cuda().cuGraphExecDestroy(exec));
   EXPECT_EQ(cuda().cuGraphLaunch(exec, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
@@ -101,7 +101,7 @@ TEST_F(GraphTest, CirclesAreRefused) {
   CUgraphNode errorNode = nullptr;
   EXPECT_EQ(cuda().cuGraphInstantiate_v2(&exec, graph, &errorNode, log, sizeof(log)),
             CUDA_ERROR_INVALID_VALUE);
-  EXPECT_THAT(log, HasSubstr("circle"));
+  EXPECT_THAT(log, HasSubstr("cyclic"));
   EXPECT_CUDA(cuda().cuGraphRemoveDependencies(graph, &b, &a, 1));
   EXPECT_CUDA(cuda().cuGraphInstantiateWithFlags(&exec, graph, 0));
   EXPECT_EQ(
@@ -265,7 +265,7 @@ TEST_F(GraphTest, EveryKindOfNodeCanBeChanged) {
   EXPECT_CUDA(cuda().cuGraphAddHostNode(&hostNode, graph, &copyNode, 1, &host));
   EXPECT_CUDA(cuda().cuGraphAddEventWaitNode(&waitNode, graph, &hostNode, 1, one));
   EXPECT_CUDA(cuda().cuGraphAddEventRecordNode(&recordNode, graph, &waitNode, 1, one));
-  // In the graph itself.
+  // Change the node in the graph itself.
   copy.dstHost = &second;
   host.userData = &otherCalls;
   EXPECT_CUDA(cuda().cuGraphMemcpyNodeSetParams(copyNode, &copy));
@@ -276,7 +276,7 @@ TEST_F(GraphTest, EveryKindOfNodeCanBeChanged) {
   EXPECT_EQ(first, 0);
   EXPECT_EQ(second, 60);
   EXPECT_EQ(otherCalls, 1);
-  // In what was made of it.
+  // Change the node in the executable graph.
   copy.dstHost = &first;
   host.userData = &calls;
   EXPECT_CUDA(cuda().cuGraphExecMemcpyNodeSetParams(exec, copyNode, &copy, context));
@@ -493,7 +493,7 @@ TEST_F(GraphTest, CaptureForksAndJoins) {
   EXPECT_EQ(value(0), 3);
   EXPECT_EQ(value(16), 3);
   EXPECT_EQ(value(1), 2);
-  EXPECT_CUDA(cuda().cuStreamSynchronize(branch)); // takes part no more
+  EXPECT_CUDA(cuda().cuStreamSynchronize(branch)); // no longer takes part in the capture
 }
 
 TEST_F(GraphTest, CaptureToAGraphThatExists) {
@@ -538,7 +538,7 @@ TEST_F(GraphTest, WhatACaptureCannotHave) {
   EXPECT_CUDA(cuda().cuMemAlloc_v2(&address, 4));
   EXPECT_CUDA(cuda().cuThreadExchangeStreamCaptureMode(&mode));
   EXPECT_CUDA(cuda().cuStreamEndCapture(origin, &graph));
-  // A fork that does not come back.
+  // A fork that is not joined.
   const CUevent fork = event();
   begin();
   EXPECT_CUDA(cuda().cuEventRecord(fork, origin));
@@ -546,7 +546,8 @@ TEST_F(GraphTest, WhatACaptureCannotHave) {
   EXPECT_CUDA(launch(addOne, branch, 1, data, 1));
   EXPECT_EQ(cuda().cuEventQuery(event()), CUDA_SUCCESS);
   EXPECT_EQ(cuda().cuStreamEndCapture(origin, &graph), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-  // An event of outside, and an event of a capture outside.
+  // A wait in the capture for an event from outside, and a wait outside for an event of the
+  // capture.
   const CUevent outside = event();
   EXPECT_CUDA(cuda().cuEventRecord(outside, branch));
   begin();
@@ -556,14 +557,14 @@ TEST_F(GraphTest, WhatACaptureCannotHave) {
   EXPECT_CUDA(cuda().cuEventRecord(fork, origin));
   EXPECT_EQ(cuda().cuEventSynchronize(fork), CUDA_ERROR_CAPTURED_EVENT);
   expectInvalid();
-  // Two captures.
+  // An event between two captures.
   begin();
   begin(branch);
   EXPECT_CUDA(cuda().cuEventRecord(fork, origin));
   EXPECT_EQ(cuda().cuStreamWaitEvent(branch, fork, 0), CUDA_ERROR_STREAM_CAPTURE_MERGE);
   expectInvalid();
   expectInvalid(branch);
-  // The legacy stream would wait for a stream that is captured.
+  // The legacy stream would wait for a stream that is being captured.
   const CUstream blocking = stream(CU_STREAM_DEFAULT);
   begin(blocking);
   EXPECT_EQ(launch(addOne, nullptr, 1, data, 1), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);

@@ -1,5 +1,5 @@
-// Handles that the API hands out: numbers that are never given twice, so a handle of
-// something destroyed, or of another kind, is told from a good one.
+// The handles of the API: numbers that are never reused, so that the driver detects handles of
+// destroyed objects and of objects of another kind.
 #ifndef TILEWRIGHT_VGPU_DRIVER_HANDLES_H
 #define TILEWRIGHT_VGPU_DRIVER_HANDLES_H
 
@@ -13,14 +13,15 @@
 
 namespace tilewright::vgpu::driver {
 
-/// What has a handle.
+/// An object with a handle.
 struct Handled {
-  void *handle = nullptr; // written once, when it is added to its table
+  void *handle = nullptr; // set once, when the object is added to its table
 };
 
 void *newHandle();
 
-/// Handles to objects of one kind. Thread-safe. Whoever found an object keeps it alive.
+/// The handles of objects of one kind. Thread-safe. find() returns a shared pointer, which keeps
+/// the object alive.
 template <typename T> class HandleTable {
 public:
   void *add(std::shared_ptr<T> object) {
@@ -33,7 +34,7 @@ public:
     auto found = objects.find(const_cast<void *>(handle));
     return found == objects.end() ? nullptr : found->second;
   }
-  /// Removes it; null if there is none.
+  /// Removes and returns the object; null if there is none.
   std::shared_ptr<T> take(const void *handle) {
     std::unique_lock lock(mutex);
     auto found = objects.find(const_cast<void *>(handle));
@@ -43,7 +44,7 @@ public:
     objects.erase(found);
     return object;
   }
-  /// Removes all for which `test` holds, and gives them.
+  /// Removes and returns all objects for which `test` holds.
   template <typename Test> std::vector<std::shared_ptr<T>> takeIf(Test test) {
     std::vector<std::shared_ptr<T>> taken;
     std::unique_lock lock(mutex);

@@ -1,4 +1,4 @@
-// What calls that load modules have in common.
+// Helpers of the calls that load modules.
 #ifndef TILEWRIGHT_VGPU_DRIVER_JITOPTIONS_H
 #define TILEWRIGHT_VGPU_DRIVER_JITOPTIONS_H
 
@@ -8,8 +8,8 @@ namespace tilewright::vgpu::driver {
 
 CUresult readFile(const char *path, std::string &content);
 
-/// Where the options say that errors go. The other options choose how machine code is
-/// made, of which there is none.
+/// The error log buffer in the options. The other options control the generation of machine code,
+/// which the virtual GPU does not have.
 LogBuffer errorLog(unsigned count, const CUjit_option *options, void **values);
 
 } // namespace tilewright::vgpu::driver

@@ -25,15 +25,16 @@ CUresult takeArguments(const Function &function, void **values, void **extra,
       else if (*extra == launchParamBufferSize)
         bytes = *static_cast<const size_t *>(extra[1]);
       else
-        return fail(CUDA_ERROR_INVALID_VALUE, "`extra` has a key that is not known");
+        return fail(CUDA_ERROR_INVALID_VALUE, "`extra` has an unknown key");
     VGPU_NEED(!values && (buffer || function.parameters.empty()));
-    // The end of the last parameter may be all that is there.
+    // The buffer may end after the last parameter, without padding.
     size_t least = 0;
     for (const ParameterInfo &one : function.parameters)
       least = std::max(least, one.offset + one.size);
     if (bytes < least)
-      return fail(CUDA_ERROR_INVALID_VALUE, concat("`extra` has ", bytes, " bytes of arguments, ",
-                                                   function.name, " takes ", least));
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  concat("`extra` has ", bytes, " bytes of arguments, but ", function.name,
+                         " takes ", least));
     std::memcpy(parameters.data(), buffer, std::min(bytes, parameters.size()));
     return CUDA_SUCCESS;
   }
@@ -59,18 +60,19 @@ CUresult checkLaunch(const KernelWork &work) {
     return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " of blocks ",
                   listed(work.block), " has no threads");
   if (work.grid[0] > Chip::gridX || work.grid[1] > Chip::gridY || work.grid[2] > Chip::gridZ)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " is beyond the chip's");
+    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid),
+                  " exceeds the limits of the chip");
   if (work.block[0] > Chip::blockX || work.block[1] > Chip::blockY ||
       work.block[2] > Chip::blockZ || threads > function.maxThreads)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "block ", listed(work.block), " is beyond the ",
+    return refuse(CUDA_ERROR_INVALID_VALUE, "block ", listed(work.block), " exceeds the ",
                   function.maxThreads, " threads that the kernel is compiled for");
   if ((function.registers + 7) / 8 * 8 * ((threads + 31) / 32 * 32) > chip.registersPerBlock)
-    return refuse(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, threads, " threads of ", function.registers,
-                  " registers are more than the ", chip.registersPerBlock, " of a block");
+    return refuse(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, threads, " threads with ", function.registers,
+                  " registers each exceed the ", chip.registersPerBlock, " registers of a block");
   if (work.dynamicShared > function.maxDynamicShared)
     return refuse(CUDA_ERROR_INVALID_VALUE, work.dynamicShared,
-                  " bytes of dynamic shared memory are beyond ", function.maxDynamicShared.load(),
-                  "; cuFuncSetAttribute allows up to ",
+                  " bytes of dynamic shared memory exceed the limit of ",
+                  function.maxDynamicShared.load(), "; cuFuncSetAttribute can raise it to ",
                   chip.sharedPerBlockOptin - function.staticShared);
   const std::array<uint32_t, 3> &required = function.requiredCluster;
   std::array<uint32_t, 3> cluster = work.cluster[0] ? work.cluster : required;
@@ -78,7 +80,8 @@ CUresult checkLaunch(const KernelWork &work) {
     for (size_t i = 0; i < 3; ++i)
       if (std::max(required[i], 1u) != work.cluster[i])
         return refuse(CUDA_ERROR_INVALID_VALUE, "cluster ", listed(work.cluster),
-                      " is not the one that the kernel is compiled for, ", listed(required));
+                      " does not match the cluster that the kernel is compiled for, ",
+                      listed(required));
   if (cluster[0]) {
     for (uint32_t &size : cluster)
       size = std::max(size, 1u);
@@ -87,9 +90,9 @@ CUresult checkLaunch(const KernelWork &work) {
         function.nonPortableCluster ? chip.clusterBlocksNonPortable : chip.clusterBlocks;
     if (blocks > most && (blocks > 1 || chip.clusterBlocks))
       return refuse(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a cluster of ", blocks,
-                    " blocks is beyond the ", most, " that are allowed",
+                    " blocks exceeds the maximum of ", most,
                     blocks <= chip.clusterBlocksNonPortable
-                        ? "; CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED allows more"
+                        ? "; set CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED to allow more"
                         : "");
     for (size_t i = 0; i < 3; ++i)
       if (work.grid[i] % cluster[i] != 0)
@@ -102,7 +105,7 @@ CUresult checkLaunch(const KernelWork &work) {
         chip.multiprocessors;
     if (volume(work.grid) > most)
       return refuse(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "grid ", listed(work.grid),
-                    " has more blocks than the ", most, " that are resident at once");
+                    " has more blocks than the ", most, " that can be resident at once");
   }
   return CUDA_SUCCESS;
 }
@@ -131,14 +134,14 @@ static CUresult takeAttribute(const CUlaunchAttribute &attribute, KernelWork &wo
   case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
   case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
   case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    return CUDA_SUCCESS; // hints about caches and order, which change no result
+    return CUDA_SUCCESS; // hints about caches and order, which do not change results
   case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
   case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
   case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
     return fail(CUDA_ERROR_NOT_SUPPORTED,
                 concat("launch attribute ", int(attribute.id), " is not supported"));
   }
-  return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no launch attribute ", int(attribute.id)));
+  return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown launch attribute ", int(attribute.id)));
 }
 
 CUresult makeLaunch(const CUlaunchConfig &config, const std::shared_ptr<Function> &function,

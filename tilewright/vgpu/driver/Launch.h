@@ -1,4 +1,4 @@
-// From the arguments of a launch to work.
+// Turns the arguments of a launch into work.
 #ifndef TILEWRIGHT_VGPU_DRIVER_LAUNCH_H
 #define TILEWRIGHT_VGPU_DRIVER_LAUNCH_H
 
@@ -7,17 +7,17 @@
 
 namespace tilewright::vgpu::driver {
 
-/// Sizes, attributes and arguments of a launch, checked against the kernel and the chip.
-/// `extra` or `values` gives the arguments, as documented for cuLaunchKernel.
+/// Takes the sizes, attributes and arguments of a launch and checks them against the kernel and the
+/// chip. `extra` or `values` gives the arguments, as documented for cuLaunchKernel.
 CUresult makeLaunch(const CUlaunchConfig &config, const std::shared_ptr<Function> &function,
                     void **values, void **extra, KernelWork &work);
-/// Checks `work` as makeLaunch() does: for nodes whose sizes are changed.
+/// Checks `work` as makeLaunch() does, for graph nodes whose sizes change.
 CUresult checkLaunch(const KernelWork &work);
-/// Copies arguments.
+/// Copies the arguments into `parameters`.
 CUresult takeArguments(const Function &function, void **values, void **extra,
                        std::vector<std::byte> &parameters);
 
-/// How many blocks of `threads` threads run at once on one multiprocessor.
+/// The number of blocks of `threads` threads that fit on one multiprocessor.
 unsigned residentBlocks(const Function &function, unsigned threads, size_t dynamicShared);
 
 } // namespace tilewright::vgpu::driver

@@ -9,28 +9,28 @@
 
 namespace tilewright::vgpu::driver {
 
-/// What cuLinkCreate makes. Only one module can be given, since PTX is not linked.
+/// A linker created by cuLinkCreate. It takes only one module, since the virtual GPU does not link
+/// PTX.
 struct Linker : Handled {
   std::mutex mutex;
   LogBuffer log;
   std::string image; // guarded by mutex
-  std::string from;  // guarded by mutex; the name of what was added
+  std::string from;  // guarded by mutex; the name of the image
 };
 
 static CUresult needLibrary(CUlibrary handle, std::shared_ptr<Library> &library) {
   library = Driver::get().libraries.find(handle);
-  return library ? CUDA_SUCCESS
-                 : fail(CUDA_ERROR_INVALID_HANDLE, "not a library, or one that was unloaded");
+  return library ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_HANDLE, "invalid or unloaded library");
 }
 
 static CUresult needKernel(CUkernel handle, std::shared_ptr<Function> &kernel) {
   kernel = Driver::get().functions.find(handle);
   return kernel && kernel->perDevice.size()
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_INVALID_HANDLE, "not a kernel of a library");
+             : fail(CUDA_ERROR_INVALID_HANDLE, "invalid library kernel");
 }
 
-/// Loads on every device for which the image has code; on one at least.
+/// Loads the image on every device that it has code for. Fails if there is no such device.
 static CUresult load(std::span<const std::byte> image, const LogBuffer &log, CUlibrary *result) {
   Driver &driver = Driver::get();
   auto library = std::make_shared<Library>();
@@ -85,7 +85,7 @@ static CUresult functionFor(CUkernel handle, CUdevice number, std::shared_ptr<Fu
   return needFunction(handle, *device, function);
 }
 
-/// Any of the functions of a kernel, for facts that are the same on all devices.
+/// A function of the kernel on any device, for properties that are the same on all devices.
 static const Function &anyOf(const Function &kernel) {
   for (const std::shared_ptr<Function> &one : kernel.perDevice)
     if (one)
@@ -117,7 +117,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 CUresult cuLibraryUnload(CUlibrary handle) {
   std::shared_ptr<Library> library = Driver::get().libraries.take(handle);
   if (!library)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "not a library, or one that was unloaded");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "invalid or unloaded library");
   for (const auto &[name, kernel] : library->kernels)
     Driver::get().functions.take(kernel->handle);
   for (const std::shared_ptr<LoadedBinary> &binary : library->perDevice)
@@ -261,15 +261,17 @@ CUresult cuLinkAddData(CUlinkState handle, CUjitInputType type, void *data, size
   VGPU_NEED(data && size);
   std::shared_ptr<Linker> linker = Driver::get().linkers.find(handle);
   if (!linker)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "not a linker, or one that was destroyed");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed linker");
   if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
-    return fail(CUDA_ERROR_NOT_SUPPORTED,
-                concat("input of kind ", int(type), " holds no PTX; give PTX or a fat binary"));
+    return fail(
+        CUDA_ERROR_NOT_SUPPORTED,
+        concat("input of kind ", int(type), " does not contain PTX; pass PTX or a fat binary"));
   std::lock_guard lock(linker->mutex);
   if (!linker->image.empty())
     return fail(CUDA_ERROR_NOT_SUPPORTED,
-                concat("PTX is not linked: '", linker->from, "' was added already, so '",
-                       name ? name : "", "' cannot be; compile both as one module"));
+                concat("only one PTX input can be linked: '", linker->from,
+                       "' was already added, so '", name ? name : "",
+                       "' cannot be added; compile both as one module"));
   linker->from = name ? name : "";
   linker->image.assign(static_cast<const char *>(data), size);
   return CUDA_SUCCESS;
@@ -288,16 +290,16 @@ CUresult cuLinkComplete(CUlinkState handle, void **cubin, size_t *size) {
   VGPU_NEED(cubin);
   std::shared_ptr<Linker> linker = Driver::get().linkers.find(handle);
   if (!linker)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "not a linker, or one that was destroyed");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed linker");
   std::shared_ptr<Context> context;
   VGPU_TRY(needContext(context));
   std::lock_guard lock(linker->mutex);
   VGPU_NEED(!linker->image.empty());
-  // Errors are the linker's to report, so it is loaded once here.
+  // Load the image once here, so that the linker reports the errors in it.
   std::shared_ptr<LoadedBinary> tried;
   VGPU_TRY(
       loadBinary(context->device, std::as_bytes(std::span(linker->image)), linker->log, tried));
-  *cubin = linker->image.data(); // ends with a zero, as text must
+  *cubin = linker->image.data(); // zero-terminated, as PTX text must be
   if (size)
     *size = linker->image.size();
   return CUDA_SUCCESS;
@@ -306,7 +308,7 @@ CUresult cuLinkComplete(CUlinkState handle, void **cubin, size_t *size) {
 CUresult cuLinkDestroy(CUlinkState handle) {
   return Driver::get().linkers.take(handle)
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_INVALID_HANDLE, "not a linker, or one that was destroyed");
+             : fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed linker");
 }
 
 } // namespace api

@@ -1,13 +1,13 @@
 #include "tilewright/vgpu/driver/Memory.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/Arena.h"
 #include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/ObserveCheck.h"
 #include "tilewright/vgpu/driver/Pool.h"
 #include "tilewright/vgpu/driver/Stream.h"
 
-#include <cstdlib>
 #include <map>
 
 namespace tilewright::vgpu::driver {
@@ -24,33 +24,30 @@ static Owned &owned() {
   return only;
 }
 
-static constexpr size_t alignment = 512;
+static constexpr size_t alignment = Arena::alignment;
 
 void *takeMemory(Device *device, size_t bytes) {
-  const bool fits = !device || device->usedBytes.fetch_add(bytes) + bytes <= device->memoryBytes;
-  void *memory = nullptr;
-  const size_t zone = redZoneBytes(); // a multiple of the alignment
-  if (fits && posix_memalign(&memory, alignment, bytes + 2 * zone) == 0)
-    return static_cast<std::byte *>(memory) + zone;
-  if (device)
+  const bool fits = !device || (bytes <= device->memoryBytes &&
+                                device->usedBytes.fetch_add(bytes) + bytes <= device->memoryBytes);
+  void *memory = fits ? arena().take(bytes) : nullptr;
+  if (!memory && device && bytes <= device->memoryBytes)
     device->usedBytes -= bytes;
-  return nullptr;
+  return memory;
 }
 
 void giveMemory(Device *device, void *memory, size_t bytes) {
-  std::free(static_cast<std::byte *>(memory) - redZoneBytes());
+  arena().give(memory);
   if (device)
     device->usedBytes -= bytes;
 }
 
-/// Whose memory a kind of allocation takes.
+/// The device whose memory a kind of allocation counts against; null for the host.
 static Device *payer(AllocationKind kind, Device *device) {
   return kind == AllocationKind::host ? nullptr : device;
 }
 
 void addOwned(OwnedMemory memory) {
-  // What the host can write behind our back counts as written. Memory that takeMemory()
-  // did not make has no red zone around it.
+  // Memory that the host can write without a call counts as initialised.
   if (memory.kind != AllocationKind::registered && memory.kind != AllocationKind::variable)
     tellAllocated(memory.begin, memory.bytes,
                   memory.kind != AllocationKind::device && memory.kind != AllocationKind::pool);
@@ -74,7 +71,7 @@ std::optional<OwnedMemory> takeOwned(uint64_t begin) {
   return memory;
 }
 
-/// Under the lock.
+/// The caller holds the lock.
 static OwnedMemory *findOwned(Owned &all, uint64_t address) {
   auto next = all.byBegin.upper_bound(address);
   if (next == all.byBegin.begin())
@@ -105,9 +102,10 @@ CUresult allocate(Context &context, size_t bytes, AllocationKind kind, unsigned 
   void *memory = takeMemory(payer(kind, &context.device), bytes);
   if (!memory)
     return fail(CUDA_ERROR_OUT_OF_MEMORY,
-                concat(bytes, " bytes asked for, ",
-                       context.device.memoryBytes - context.device.usedBytes, " free on device ",
-                       context.device.ordinal, "; TILEWRIGHT_VGPU_MEMORY gives it more"));
+                concat("cannot allocate ", bytes,
+                       " bytes: ", context.device.memoryBytes - context.device.usedBytes,
+                       " bytes are free on device ", context.device.ordinal,
+                       "; raise TILEWRIGHT_VGPU_MEMORY"));
   address = reinterpret_cast<CUdeviceptr>(memory);
   OwnedMemory entry;
   entry.begin = address;
@@ -124,7 +122,7 @@ CUresult release(CUdeviceptr address, AllocationKind kind, AllocationKind orKind
   std::optional<OwnedMemory> memory = ownedAt(address);
   if (!memory || memory->begin != address || (memory->kind != kind && memory->kind != orKind))
     return fail(CUDA_ERROR_INVALID_VALUE,
-                "the address is not the beginning of an allocation of this kind");
+                "the address is not the start of an allocation of this kind");
   memory = takeOwned(address);
   if (memory)
     giveMemory(payer(memory->kind, memory->device), reinterpret_cast<void *>(memory->begin),
@@ -185,7 +183,7 @@ CUresult cuMemFree(CUdeviceptr address) {
   VGPU_TRY(refuseWhileCapturing(*context));
   std::optional<OwnedMemory> memory = ownedAt(address);
   if (memory && memory->begin == address && memory->device) {
-    // Work that was given before the call may still use it.
+    // Work submitted before this call may still use the memory.
     if (std::shared_ptr<Context> owner = memory->context.lock())
       VGPU_TRY(owner->synchronise());
     if (memory->kind == AllocationKind::pool) {
@@ -201,7 +199,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr addre
   VGPU_TRY(needContext(context));
   std::optional<OwnedMemory> memory = ownedAt(address);
   if (!memory)
-    return fail(CUDA_ERROR_NOT_FOUND, "the address is in no allocation");
+    return fail(CUDA_ERROR_NOT_FOUND, "the address is not in an allocation");
   if (base)
     *base = memory->begin;
   if (size)
@@ -244,7 +242,8 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *address, void *pointer, unsigned
   std::shared_ptr<Context> context;
   VGPU_TRY(needContext(context));
   if (!hostMemoryAt(pointer))
-    return fail(CUDA_ERROR_INVALID_VALUE, "the memory was neither allocated nor registered here");
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                "the memory was neither allocated nor registered with the driver");
   *address = reinterpret_cast<CUdeviceptr>(pointer);
   return CUDA_SUCCESS;
 }
@@ -255,7 +254,8 @@ CUresult cuMemHostGetFlags(unsigned *flags, void *pointer) {
   VGPU_TRY(needContext(context));
   std::optional<OwnedMemory> memory = hostMemoryAt(pointer);
   if (!memory)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the memory was neither allocated nor registered here");
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                "the memory was neither allocated nor registered with the driver");
   *flags = memory->flags;
   return CUDA_SUCCESS;
 }
@@ -267,7 +267,7 @@ CUresult cuMemHostRegister(void *pointer, size_t bytes, unsigned flags) {
   const auto begin = reinterpret_cast<uint64_t>(pointer);
   if (machine::allocations().overlaps(begin, bytes))
     return fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
-                "a part of the range is registered or allocated already");
+                "a part of the range is already registered or allocated");
   OwnedMemory entry;
   entry.begin = begin;
   entry.bytes = bytes;
@@ -285,8 +285,8 @@ CUresult cuMemHostUnregister(void *pointer) {
   std::optional<OwnedMemory> memory = ownedAt(reinterpret_cast<uint64_t>(pointer));
   if (!memory || memory->kind != AllocationKind::registered ||
       memory->begin != reinterpret_cast<uint64_t>(pointer))
-    return fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "the address does not begin what was "
-                                                       "registered");
+    return fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+                "the address is not the start of a registered range");
   VGPU_TRY(context->synchronise());
   takeOwned(memory->begin);
   return CUDA_SUCCESS;

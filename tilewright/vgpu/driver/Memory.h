@@ -1,4 +1,4 @@
-// Memory that the driver gave out or was told of.
+// Memory that the driver allocated or that the program registered.
 #ifndef TILEWRIGHT_VGPU_DRIVER_MEMORY_H
 #define TILEWRIGHT_VGPU_DRIVER_MEMORY_H
 
@@ -11,30 +11,31 @@ namespace tilewright::vgpu::driver {
 
 using machine::AllocationKind;
 
-/// What is known of a range of memory beside machine::Allocation.
+/// Properties of a memory range in addition to machine::Allocation.
 struct OwnedMemory {
   uint64_t begin = 0, bytes = 0;
   AllocationKind kind = AllocationKind::device;
   Device *device = nullptr;
   std::weak_ptr<Context> context;
   unsigned flags = 0;
-  std::shared_ptr<MemoryPool> pool; // of memory in the order of a stream
-  bool isOfGraph = false;           // reserved for a node; may be used again
-  bool inUse = true;                // false: between a free and the next use of a graph's memory
-  // What cuMemAdvise and cuMemPrefetchAsync were told; -2 is nowhere.
+  std::shared_ptr<MemoryPool> pool; // of stream-ordered memory
+  bool isOfGraph = false;           // reserved for an allocation node, whose graph may run again
+  bool inUse = true;                // false: graph memory before the first use or after a free
+  // Set by cuMemAdvise and cuMemPrefetchAsync; -2 means no location.
   bool readMostly = false;
   int preferred = -2, prefetched = -2;
 };
 
-/// Memory that begins on a multiple of 512 bytes, as that of cards does.
-///  - CUDA_ERROR_OUT_OF_MEMORY: the device, or the host, has not that much.
+/// Allocates memory that is aligned to 512 bytes, as on physical GPUs.
+///  - CUDA_ERROR_OUT_OF_MEMORY: the device or the host does not have that much.
 CUresult allocate(Context &context, size_t bytes, AllocationKind kind, unsigned flags,
                   CUdeviceptr &address);
-/// Gives back what begins at `address` if it is of one of two kinds.
+/// Frees the allocation that begins at `address` if it is of one of the two kinds.
 CUresult release(CUdeviceptr address, AllocationKind kind, AllocationKind orKind);
-/// What holds `address`.
+/// The memory range that contains `address`.
 std::optional<OwnedMemory> ownedAt(uint64_t address);
-/// Calls `change` with what holds `address`, under the lock; false if nothing does.
+/// Calls `change`, with the lock held, for the range that contains `address`; false if there is
+/// none.
 bool changeOwned(uint64_t address, void (*change)(OwnedMemory &owned, const void *argument),
                  const void *argument);
 void releaseMemoryOf(const Context &context);
@@ -42,8 +43,8 @@ void releaseMemoryOf(const Context &context);
 void addOwned(OwnedMemory owned);
 std::optional<OwnedMemory> takeOwned(uint64_t begin);
 
-/// Plain memory without an entry anywhere; null if there is none left. Without a device
-/// it counts as the host's.
+/// Allocates memory without registering it; null if none is left. Without a device it counts as
+/// host memory.
 void *takeMemory(Device *device, size_t bytes);
 void giveMemory(Device *device, void *memory, size_t bytes);
 

@@ -1,4 +1,4 @@
-// Memory, pools, copies, fills and what an address is.
+// Memory, pools, copies, fills and pointer attributes.
 #include "tilewright/vgpu/driver/TestDriver.h"
 
 #include "gmock/gmock.h"
@@ -96,12 +96,12 @@ TEST_F(MemoryTest, PointersOfAllKindsTellWhatTheyAre) {
   EXPECT_CUDA(cuda().cuMemFreeHost(host));
 }
 
-TEST_F(MemoryTest, MemoryOfNobodyIsUsableByKernels) {
-  int plain = 0;
-  const auto address = reinterpret_cast<CUdeviceptr>(&plain);
+TEST_F(MemoryTest, MemoryThatIsNotRegisteredIsNotTheDevices) {
+  std::vector<int> plain(32);
+  const auto address = reinterpret_cast<CUdeviceptr>(plain.data());
   CUdeviceptr device = 0;
-  EXPECT_CUDA(cuda().cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address));
-  EXPECT_EQ(device, address);
+  EXPECT_EQ(cuda().cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address),
+            CUDA_ERROR_INVALID_VALUE);
   unsigned type = 77;
   EXPECT_EQ(cuda().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address),
             CUDA_ERROR_INVALID_VALUE);
@@ -112,6 +112,35 @@ TEST_F(MemoryTest, MemoryOfNobodyIsUsableByKernels) {
   EXPECT_CUDA(cuda().cuPointerGetAttributes(2, wanted, values, address));
   EXPECT_EQ(type, 0u);
   EXPECT_EQ(ordinal, -2);
+  // Kernels cannot access it until it is registered.
+  CUfunction addOne = function(load(testPtx), "add_one");
+  EXPECT_CUDA(cuda().cuMemHostRegister_v2(plain.data(), 128, 0));
+  EXPECT_CUDA(cuda().cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address));
+  EXPECT_EQ(device, address);
+  EXPECT_CUDA(launch(addOne, nullptr, 1, address, 32));
+  EXPECT_EQ(plain, std::vector<int>(32, 1));
+  EXPECT_CUDA(cuda().cuMemHostUnregister(plain.data()));
+  EXPECT_EQ(launch(addOne, nullptr, 1, address, 32), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(plain, std::vector<int>(32, 1));
+}
+
+TEST_F(MemoryTest, CopiesAndFillsStayInsideOfAllocations) {
+  const CUdeviceptr address = allocate(1000);
+  std::vector<char> host(4096);
+  EXPECT_CUDA(cuda().cuMemcpyHtoD_v2(address, host.data(), 1000));
+  EXPECT_EQ(cuda().cuMemcpyHtoD_v2(address, host.data(), 1001), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuda().cuMemcpyDtoH_v2(host.data(), address + 4, 1000), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuda().cuMemcpyDtoD_v2(address, address - 512, 8), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuda().cuMemcpy(address, reinterpret_cast<CUdeviceptr>(host.data()), 2000),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(cuda().cuMemcpy(address, reinterpret_cast<CUdeviceptr>(host.data()), 1000));
+  EXPECT_EQ(cuda().cuMemsetD32_v2(address, 1, 251), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuda().cuMemsetD8_v2(address, 1, ~size_t(0)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuda().cuMemsetD2D8_v2(address, ~size_t(0) / 2, 1, 4, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CUDA(cuda().cuMemFree_v2(address));
+  EXPECT_EQ(cuda().cuMemcpyHtoD_v2(address, host.data(), 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuda().cuMemcpy(address, reinterpret_cast<CUdeviceptr>(host.data()), 4),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(MemoryTest, HostMemoryIsRegisteredOnce) {
@@ -203,7 +232,7 @@ TEST_F(MemoryTest, CopiesBetweenDevices) {
 }
 
 TEST_F(MemoryTest, BoxesAreCopied) {
-  // A 3 by 2 piece, from row 1 and byte 1 on, of rows of 8 bytes.
+  // A 3 by 2 box, from row 1 and byte 1 on, in rows of 8 bytes.
   std::vector<char> from(64), to(64, '.');
   std::iota(from.begin(), from.end(), 'a');
   CUDA_MEMCPY2D copy{};

@@ -37,7 +37,8 @@ static CUresult resultOf(const Status &status) {
   }
 }
 
-/// Lines that our ptxas puts behind the text: "// ptxas: kernel NAME registers N spills N".
+/// Parses the lines that our ptxas appends to the text:
+/// "// ptxas: kernel NAME registers N spills N".
 static std::map<std::string, PtxasFacts, std::less<>> readFacts(std::string_view text) {
   constexpr std::string_view mark = "// ptxas: kernel ";
   std::map<std::string, PtxasFacts, std::less<>> facts;
@@ -71,7 +72,7 @@ CUresult loadBinary(Device &device, std::span<const std::byte> image, const LogB
   auto failed = [&](Status status) {
     const std::string text = status.toString();
     writeLog(log, text);
-    noteFailure(concat("a module was not loaded: ", text));
+    noteRefusal(concat("cannot load a module: ", text));
     return resultOf(status);
   };
   Result<std::string> text = ptxOf(image, *device.chip);
@@ -98,7 +99,7 @@ CUresult loadBinary(Device &device, std::span<const std::byte> image, const LogB
 
 void forgetFunctions(LoadedBinary &binary) {
   Driver::get().functions.takeIf([&](const Function &one) { return one.binary.get() == &binary; });
-  // The functions keep the module, which keeps them.
+  // The functions and their module own each other; this breaks the cycle.
   std::lock_guard lock(binary.mutex);
   binary.functions.clear();
 }
@@ -122,8 +123,9 @@ std::vector<std::string> kernelNames(const LoadedBinary &binary) {
   return names;
 }
 
-/// Registers of a thread: what ptxas said, or else what the slots of the machine need,
-/// which share registers as a compiler would, in steps of 8 as the hardware gives them.
+/// The number of registers per thread, as reported by ptxas or else estimated from the machine's
+/// register slots: like a compiler, the machine lets registers with disjoint live intervals share a
+/// slot. Hardware allocates registers in multiples of 8.
 static uint32_t registersOf(const LoadedBinary &binary, const machine::Program &program) {
   const machine::DecodedFunction &entry = program.entry();
   if (auto found = binary.facts.find(entry.name);
@@ -163,6 +165,7 @@ CUresult functionOf(const std::shared_ptr<LoadedBinary> &binary, std::string_vie
   function->maxThreads = wanted.reqntid[0]   ? volume(wanted.reqntid)
                          : wanted.maxntid[0] ? volume(wanted.maxntid)
                                              : machine::Chip::threadsPerBlock;
+  function->maxThreads = std::min(function->maxThreads, machine::Chip::threadsPerBlock);
   for (const ptx::Variable &variable : binary->module->source().variables)
     if (variable.space == ptx::Modifier::constant)
       function->constBytes += static_cast<uint32_t>(variable.size());
@@ -182,15 +185,15 @@ CUresult needFunction(const void *handle, const Device &device,
                       std::shared_ptr<Function> &function) {
   function = Driver::get().functions.find(handle);
   if (!function)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "not a function, or one whose module was unloaded");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "invalid function, or its module was unloaded");
   if (!function->binary)
     function = function->perDevice[static_cast<size_t>(device.ordinal)];
   if (!function)
     return fail(CUDA_ERROR_INVALID_HANDLE, "the library has no code for this device");
   if (&function->binary->device != &device)
-    return fail(CUDA_ERROR_INVALID_HANDLE,
-                concat("the function is of a module on device ", function->binary->device.ordinal,
-                       ", the stream of device ", device.ordinal));
+    return fail(CUDA_ERROR_INVALID_HANDLE, concat("the function belongs to a module on device ",
+                                                  function->binary->device.ordinal,
+                                                  ", but the stream to device ", device.ordinal));
   return CUDA_SUCCESS;
 }
 
@@ -210,7 +213,7 @@ CUresult getAttribute(const Function &function, CUfunction_attribute attribute, 
   const machine::Chip &chip = *function.binary->device.chip;
   switch (attribute) {
   case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    // As many as there are registers for.
+    // Limited by the number of registers.
     return give(std::min(function.maxThreads,
                          chip.registersPerBlock / ((function.registers + 7) / 8 * 8) / 32 * 32));
   case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
@@ -243,7 +246,7 @@ CUresult getAttribute(const Function &function, CUfunction_attribute attribute, 
   case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     return give(function.schedulingPolicy.load());
   }
-  return fail(CUDA_ERROR_INVALID_VALUE, concat("functions have no attribute ", int(attribute)));
+  return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown function attribute ", int(attribute)));
 }
 
 CUresult setAttribute(Function &function, CUfunction_attribute attribute, int value) {
@@ -254,8 +257,8 @@ CUresult setAttribute(Function &function, CUfunction_attribute attribute, int va
         uint64_t(function.staticShared) + static_cast<unsigned>(value) > chip.sharedPerBlockOptin)
       return fail(CUDA_ERROR_INVALID_VALUE,
                   concat(value, " bytes of dynamic and ", function.staticShared,
-                         " of static shared memory are asked for, ", chip.name, " has ",
-                         chip.sharedPerBlockOptin, " for a block"));
+                         " bytes of static shared memory exceed the ", chip.sharedPerBlockOptin,
+                         " bytes per block of ", chip.name));
     function.maxDynamicShared = static_cast<uint32_t>(value);
     return CUDA_SUCCESS;
   case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
@@ -270,9 +273,8 @@ CUresult setAttribute(Function &function, CUfunction_attribute attribute, int va
     function.schedulingPolicy = value;
     return CUDA_SUCCESS;
   default:
-    return fail(CUDA_ERROR_INVALID_VALUE, concat("attribute ", int(attribute),
-                                                 " of a function "
-                                                 "cannot be set"));
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                concat("function attribute ", int(attribute), " cannot be set"));
   }
 }
 

@@ -27,7 +27,7 @@ LogBuffer errorLog(unsigned count, const CUjit_option *options, void **values) {
       log.bytes = reinterpret_cast<uintptr_t>(values[i]) & 0xffffffffu;
       log.written = reinterpret_cast<size_t *>(&values[i]);
     } else if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) {
-      values[i] = nullptr; // nothing is said where nothing went wrong
+      values[i] = nullptr; // there are never info messages
     }
   return log;
 }
@@ -44,8 +44,7 @@ static CUresult loadInto(CUmodule *module, std::span<const std::byte> image, con
 
 static CUresult needModule(CUmodule handle, std::shared_ptr<LoadedBinary> &binary) {
   binary = Driver::get().modules.find(handle);
-  return binary ? CUDA_SUCCESS
-                : fail(CUDA_ERROR_INVALID_HANDLE, "not a module, or one that was unloaded");
+  return binary ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_HANDLE, "invalid or unloaded module");
 }
 
 static CUresult needHere(CUfunction handle, std::shared_ptr<Function> &function) {
@@ -83,7 +82,7 @@ CUresult cuModuleUnload(CUmodule handle) {
   std::shared_ptr<LoadedBinary> binary;
   VGPU_TRY(needModule(handle, binary));
   if (binary->context.expired())
-    return fail(CUDA_ERROR_NOT_PERMITTED, "the module is of a library; unload that");
+    return fail(CUDA_ERROR_NOT_PERMITTED, "the module belongs to a library; unload the library");
   Driver::get().modules.take(handle);
   forgetFunctions(*binary);
   return CUDA_SUCCESS;
@@ -198,7 +197,7 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction handle) {
 
 CUresult cuFuncLoad(CUfunction handle) {
   std::shared_ptr<Function> function;
-  return needHere(handle, function); // everything is loaded with its module
+  return needHere(handle, function); // functions are loaded with their module
 }
 
 } // namespace api

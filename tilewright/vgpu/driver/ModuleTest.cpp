@@ -1,4 +1,4 @@
-// Modules, libraries, functions, launches and what goes wrong in them.
+// Modules, libraries, functions, launches and their errors.
 #include "tilewright/vgpu/driver/TestDriver.h"
 
 #include "gmock/gmock.h"
@@ -158,11 +158,18 @@ TEST_F(ModuleTest, LaunchesBeyondTheLimitsAreRefused) {
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuda().cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
             CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_CUDA(cuda().cuCtxSynchronize()); // none of these is a failure of the context
+  EXPECT_CUDA(cuda().cuCtxSynchronize()); // none of these is an error of the context
   const std::string hungry =
       std::string(testPtx) + "\n// ptxas: kernel nothing registers 128 spills 0\n";
   EXPECT_EQ(with(function(load(hungry.c_str()), "nothing"), 1, 1024),
             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+}
+
+/// Triton's autotuner asks in this way whether a configuration fits.
+TEST_F(ModuleTest, KernelForMoreThreadsThanABlockHasSaysSo) {
+  const CUmodule module = load(".version 8.0\n.target sm_90\n.address_size 64\n"
+                               ".visible .entry wide() .reqntid 4096 { ret; }");
+  EXPECT_EQ(attribute(function(module, "wide"), CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
 }
 
 TEST_F(ModuleTest, ClustersAndOtherAttributes) {
@@ -205,7 +212,7 @@ TEST_F(ModuleTest, OccupancyIsThatOfTheChip) {
     EXPECT_CUDA(cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, wide, threads, shared));
     return value;
   };
-  // 64 registers: 1024 threads of a multiprocessor of 65536 registers.
+  // With 64 registers per thread, 1024 threads fill a multiprocessor with 65536 registers.
   EXPECT_EQ(blocks(1024, 0), 1);
   EXPECT_EQ(blocks(256, 0), 4);
   EXPECT_EQ(blocks(32, 0), 32);
@@ -215,7 +222,7 @@ TEST_F(ModuleTest, OccupancyIsThatOfTheChip) {
   EXPECT_EQ(flagged, 4);
   EXPECT_EQ(cuda().cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&flagged, wide, 256, 0, 8),
             CUDA_ERROR_INVALID_VALUE);
-  // 228 KiB of shared memory, 1 KiB of each block is the system's.
+  // 228 KiB of shared memory, of which the system reserves 1 KiB per block.
   EXPECT_EQ(blocks(32, 100 * 1024), 2);
   EXPECT_EQ(blocks(32, 113 * 1024), 2);
   EXPECT_EQ(blocks(32, 114 * 1024), 1);
@@ -259,7 +266,7 @@ TEST_F(ModuleTest, AFailedKernelMakesTheContextUseless) {
   const std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(text, HasSubstr("kernel trap"));
   EXPECT_THAT(text, HasSubstr("E7108"));
-  // Another context goes on.
+  // Another context still works.
   CUcontext other = nullptr;
   EXPECT_CUDA(cuda().cuCtxCreate_v2(&other, 0, 0));
   EXPECT_CUDA(launch(function(load(testPtx), "nothing"), nullptr, 1));
@@ -330,7 +337,7 @@ TEST_F(ModuleTest, UnloadingEndsHandles) {
   EXPECT_EQ(cuda().cuModuleGetFunction(&missing, module, "missing"), CUDA_ERROR_NOT_FOUND);
   const CUstream order = stream();
   EXPECT_CUDA(launch(nothing, order, 1000));
-  EXPECT_CUDA(cuda().cuModuleUnload(module)); // what was launched still runs
+  EXPECT_CUDA(cuda().cuModuleUnload(module)); // submitted launches still run
   EXPECT_CUDA(cuda().cuStreamSynchronize(order));
   EXPECT_EQ(cuda().cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(launch(nothing, nullptr, 1), CUDA_ERROR_INVALID_HANDLE);
@@ -354,7 +361,7 @@ TEST_F(ModuleTest, LibrariesAreOnAllDevices) {
   EXPECT_THAT(kernels, ::testing::Contains(addOne));
   const CUdeviceptr data = allocate(4);
   EXPECT_CUDA(cuda().cuMemsetD32_v2(data, 3, 1));
-  // A kernel is launched as a function is, on whatever device the stream is.
+  // A library's kernel is launched like a function, on the device of the stream.
   EXPECT_CUDA(launch(reinterpret_cast<CUfunction>(addOne), nullptr, 1, data, 1));
   CUcontext other = nullptr;
   EXPECT_CUDA(cuda().cuCtxCreate_v2(&other, 0, 1));
@@ -476,16 +483,16 @@ TEST_F(ModuleTest, TensorMapsAreChecked) {
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(encode(f32, CU_TENSOR_MAP_SWIZZLE_64B), CUDA_ERROR_INVALID_VALUE); // row of 128 bytes
   EXPECT_EQ(encode(f32, wide, none, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, 8),
-            CUDA_ERROR_INVALID_VALUE); // address
+            CUDA_ERROR_INVALID_VALUE); // misaligned address
   EXPECT_EQ(encode(f32, wide, none, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, 0, 6),
-            CUDA_ERROR_INVALID_VALUE); // rank
+            CUDA_ERROR_INVALID_VALUE); // wrong rank
   EXPECT_EQ(encode(f32, wide, CU_TENSOR_MAP_INTERLEAVE_16B), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(encode(CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(encode(f32, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B), CUDA_ERROR_NOT_SUPPORTED);
   strides[0] = 264;
   EXPECT_EQ(encode(), CUDA_ERROR_INVALID_VALUE);
   strides[0] = 128;
-  EXPECT_EQ(encode(), CUDA_ERROR_INVALID_VALUE); // less than a row
+  EXPECT_EQ(encode(), CUDA_ERROR_INVALID_VALUE); // stride below the size of a row
   strides[0] = 256;
   box[1] = 257;
   EXPECT_EQ(encode(), CUDA_ERROR_INVALID_VALUE);

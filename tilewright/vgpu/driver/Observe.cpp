@@ -9,16 +9,18 @@
 
 namespace tilewright::vgpu::driver {
 
-// One row for each kind that exists; `start` makes what watches one launch.
+// One row for each kind; `start` creates the observation of one launch.
 static constexpr std::array kinds{
     ObservationKind{"all", "all four checks", startChecking},
-    ObservationKind{"races", "accesses that nothing orders, missing fences, registers of wgmma",
+    ObservationKind{"races", "unordered accesses, missing fences, registers of wgmma",
                     startChecking},
-    ObservationKind{"uninit", "reads of shared and device memory that nobody wrote", startChecking},
-    ObservationKind{"bounds", "accesses next to allocations and behind their end", startChecking},
+    ObservationKind{"uninit", "reads of shared and device memory that was never written",
+                    startChecking},
+    ObservationKind{"bounds", "accesses before and past the end of allocations", startChecking},
     ObservationKind{"barriers", "barriers that are used in ways PTX does not define",
                     startChecking},
-    ObservationKind{"strict", "PTX by the letter, where compilers do not", startChecking},
+    ObservationKind{"strict", "the letter of PTX, also where compilers deviate from it",
+                    startChecking},
     ObservationKind{"count",
                     "instructions, sectors, bank conflicts, tensor-core work and waits by line",
                     startCounting},
@@ -38,14 +40,15 @@ Status checkObservationNames(const std::vector<std::string> &names) {
       std::vector<std::string_view> known;
       for (const ObservationKind &kind : kinds)
         known.push_back(kind.name);
-      return Status(Error::vgpuSetting, concat("TILEWRIGHT_VGPU_CHECK names '", name,
-                                               "', which is no check; there are ", listed(known)));
+      return Status(Error::vgpuSetting,
+                    concat("unknown check '", name, "' in TILEWRIGHT_VGPU_CHECK; the checks are ",
+                           listed(known)));
     }
   return Status();
 }
 
 namespace {
-/// Several observations of one launch as one.
+/// Combines several observations of one launch.
 class Several final : public Observation {
 public:
   explicit Several(std::vector<std::unique_ptr<Observation>> all)
@@ -79,7 +82,7 @@ private:
 std::unique_ptr<Observation> startObservation(const std::vector<std::string> &names,
                                               const LaunchFacts &facts) {
   std::vector<std::unique_ptr<Observation>> all;
-  std::vector<decltype(ObservationKind::start)> started; // several checks are one observation
+  std::vector<decltype(ObservationKind::start)> started; // several checks share one
   for (const std::string &name : names) {
     const ObservationKind *kind = findKind(name);
     if (!kind || std::find(started.begin(), started.end(), kind->start) != started.end())

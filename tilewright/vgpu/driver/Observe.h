@@ -1,4 +1,4 @@
-// Where checkers and counters are attached to launches.
+// Attaches checkers and counters to launches.
 #ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVE_H
 #define TILEWRIGHT_VGPU_DRIVER_OBSERVE_H
 
@@ -12,28 +12,28 @@
 
 namespace tilewright::vgpu::driver {
 
-/// What is about to be launched.
+/// The launch that is about to start.
 struct LaunchFacts {
   machine::LoadedModule &module;
   std::string_view kernel;
-  const machine::LaunchConfig &config; // with no observer yet
+  const machine::LaunchConfig &config; // no observer is set yet
   int device = 0;
   uint64_t stream = 0;          // its number
   uint64_t number = 0;          // of the launch in this process, from 1
-  std::string_view counts = {}; // folder for what counting gives; empty: none
+  std::string_view counts = {}; // folder for the files of the counter; empty: none
 };
 
-/// Watches one launch.
+/// Observes one launch.
 class Observation {
 public:
   virtual ~Observation() = default;
-  /// What the machine tells; outlives the launch.
+  /// The observer that the machine calls; must outlive the launch.
   virtual machine::Observer &observer() = 0;
-  /// The launch ended, with its own failure or without. What it gives is the failure of
-  /// the launch: `status` itself, or what was found.
+  /// Called when the launch has ended with `status`. Returns the status to report for the launch:
+  /// `status` itself, or an error of the observation.
   virtual Status finished(Status status) = 0;
-  /// After finished(): what was found in all launches so far, as text; empty if nothing
-  /// new was.
+  /// Called after finished(). Returns the findings of all launches so far, as text; empty if none
+  /// are new.
   virtual std::string report() const { return ""; }
 };
 
@@ -46,9 +46,10 @@ struct ObservationKind {
 };
 std::span<const ObservationKind> observationKinds();
 
-///  - vgpuSetting: no kind has one of the names.
+/// Checks that each name is the name of a kind.
+///  - vgpuSetting: unknown name.
 Status checkObservationNames(const std::vector<std::string> &names);
-/// An observation by the kinds of that name; null if there are none.
+/// Starts the observations of the kinds with these names; null if there are none.
 std::unique_ptr<Observation> startObservation(const std::vector<std::string> &names,
                                               const LaunchFacts &facts);
 

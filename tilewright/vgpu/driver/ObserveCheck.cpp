@@ -12,8 +12,8 @@
 
 namespace tilewright::vgpu::driver {
 
-/// The names among the settings' that are checks, as check::Options takes them. Kinds of
-/// observation that are none (count) stand in the same list.
+/// The names in the settings that are checks, in the form that check::Options::parse() takes. The
+/// list may also contain other kinds of observation (count).
 static std::string checksAmong(const std::vector<std::string> &names) {
   std::string list;
   for (const std::string &name : names)
@@ -22,8 +22,8 @@ static std::string checksAmong(const std::vector<std::string> &names) {
   return list;
 }
 
-/// One file for each process: whoever is first of those that one `tilewright vgpu run`
-/// started has the name that was asked for, the others one with their number in it.
+/// Each process writes its own file. The first process that a `tilewright vgpu run` starts uses the
+/// requested name; the others add their process id.
 static std::string ownReportPath(const std::string &asked) {
   const char *run = std::getenv("TILEWRIGHT_VGPU_SUMMARY");
   if (asked.empty() || !run || !*run || mkdir(concat(run, "/report").c_str(), 0700) == 0)
@@ -40,7 +40,7 @@ static check::Checker *processChecker() {
   static check::Checker *const only = []() -> check::Checker * {
     Result<Settings> settings = Settings::fromEnvironment();
     if (!settings.isOk())
-      return nullptr; // cuInit has told it
+      return nullptr; // cuInit has reported the error
     Result<check::Options> options = check::Options::parse(checksAmong(settings->checks));
     if (!options.isOk() || !options->any())
       return nullptr;
@@ -56,14 +56,14 @@ public:
   machine::Observer &observer() override { return checker; }
 
   Status finished(Status status) override {
-    // Written whenever something is new, since a process may end without telling anybody.
+    // Write whenever there are new findings, since a process may end without notice.
     static std::mutex mutex;
-    static size_t writtenPlaces = 0; // guarded by mutex
+    static uint64_t writtenChanges = 0; // guarded by mutex
     std::lock_guard lock(mutex);
-    const size_t places = checker.report().size();
-    if (places == writtenPlaces)
+    const uint64_t changes = checker.report().changeCount();
+    if (changes == writtenChanges)
       return status;
-    writtenPlaces = places;
+    writtenChanges = changes;
     text = checker.report().text();
     static const std::string path = ownReportPath(reportPath());
     if (path.empty())
@@ -71,7 +71,7 @@ public:
     const check::ReportFormat format = path.ends_with(".json")    ? check::ReportFormat::json
                                        : path.ends_with(".sarif") ? check::ReportFormat::sarif
                                                                   : check::ReportFormat::text;
-    // What was found must not be lost because of a full disk: it is in the summary, too.
+    // If the disk is full, the findings are still in the summary.
     if (Status written = check::write(checker.report(), format, path); !written.isOk())
       std::fprintf(stderr, "tilewright vgpu: %s\n", written.toString().c_str());
     return status;
@@ -94,21 +94,24 @@ std::unique_ptr<Observation> startChecking(const LaunchFacts &) {
   return checker ? std::make_unique<Checking>(*checker) : nullptr;
 }
 
-size_t redZoneBytes() {
-  constexpr size_t bytes = 512; // also the alignment of device memory
-  static const size_t used =
-      processChecker() && processChecker()->options().bounds ? bytes : size_t(0);
-  return used;
+bool areBoundsChecked() {
+  const check::Checker *checker = processChecker();
+  return checker && checker->options().bounds;
 }
 
 void tellAllocated(uint64_t begin, uint64_t bytes, bool isInitialised) {
   if (check::Checker *checker = processChecker())
-    checker->memory().allocated(begin, bytes, redZoneBytes(), isInitialised);
+    checker->memory().allocated(begin, bytes, /*redZone=*/0, isInitialised);
 }
 
 void tellFreed(uint64_t begin) {
   if (check::Checker *checker = processChecker())
     checker->memory().freed(begin);
+}
+
+std::string checkReportJson() {
+  check::Checker *checker = processChecker();
+  return checker ? checker->report().json() : "";
 }
 
 void tellWritten(const void *begin, uint64_t bytes) {

@@ -1,4 +1,4 @@
-// The checks of vgpu/check as observations of launches, over the whole process.
+// Runs the checks of vgpu/check as observations of launches, for the whole process.
 #ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVECHECK_H
 #define TILEWRIGHT_VGPU_DRIVER_OBSERVECHECK_H
 
@@ -6,18 +6,20 @@
 
 namespace tilewright::vgpu::driver {
 
-/// Watches a launch with the checks that TILEWRIGHT_VGPU_CHECK names. One checker sees all
-/// launches of the process, so that a place that is wrong in each of them is told once.
-/// A launch does not fail for what was found: Observation::report() has it.
+/// Observes a launch with the checks that TILEWRIGHT_VGPU_CHECK names. One checker observes all
+/// launches of the process, so that an error that occurs in every launch is reported once. A
+/// finding does not make the launch fail: Observation::report() returns it.
 std::unique_ptr<Observation> startChecking(const LaunchFacts &facts);
 
-/// The bytes before and after an allocation that nobody may touch; 0 unless bounds are
-/// checked.
-size_t redZoneBytes();
+/// Whether out-of-bounds accesses are findings. If so, a launch should not stop at the first one.
+bool areBoundsChecked();
 
-/// What happens to memory outside of kernels. They cost nothing while no check is on.
+/// These functions report memory changes outside of kernels to the checker. They do nothing while
+/// no check is on.
 void tellAllocated(uint64_t begin, uint64_t bytes, bool isInitialised);
 void tellFreed(uint64_t begin);
+/// The findings of this process so far, as JSON; empty if no check is on.
+std::string checkReportJson();
 void tellWritten(const void *begin, uint64_t bytes);
 
 } // namespace tilewright::vgpu::driver

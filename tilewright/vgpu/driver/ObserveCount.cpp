@@ -11,7 +11,7 @@
 
 namespace tilewright::vgpu::driver {
 
-/// A name of a kernel that is fit for a file; those of C++ may be very long.
+/// A kernel name that is usable as a file name; names of C++ kernels may be very long.
 static std::string fileName(std::string_view kernel) {
   std::string name(kernel.substr(0, 100));
   for (char &c : name)
@@ -20,7 +20,7 @@ static std::string fileName(std::string_view kernel) {
   return name;
 }
 
-/// A failure is said and left at that: counts must not make a launch fail.
+/// Writes a file. Only prints a failure: counting must not make a launch fail.
 static void writeFile(const std::filesystem::path &path, const std::string &text) {
   std::FILE *file = std::fopen(path.c_str(), "wb");
   const bool isWritten = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
@@ -38,7 +38,7 @@ public:
   machine::Observer &observer() override { return counter; }
 
   Status finished(Status status) override {
-    // A launch that was refused has counted nothing.
+    // A launch that was rejected has no counts.
     if (counter.report().kernel.empty())
       return status;
     if (folder.empty()) {

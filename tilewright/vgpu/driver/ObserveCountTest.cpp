@@ -37,7 +37,7 @@ TEST(ObserveCount, ALaunchLeavesItsTableItsNumbersAndItsTimeline) {
 
   EXPECT_THAT(contents(folder / "7-matmul.counts.txt"),
               StartsWith("kernel matmul on sm_90a, grid [2, 2, 1] of blocks [16, 16, 1]"));
-  // Two words of global memory for each thread and tile.
+  // Each thread reads two words of global memory per tile.
   EXPECT_THAT(contents(folder / "7-matmul.counts.json"),
               HasSubstr("\"global_read_bytes\":" + std::to_string(n * n * (n / 16) * 2 * 4)));
   EXPECT_THAT(contents(folder / "7-matmul.trace.json"), HasSubstr("\"name\":\"barrier 0\""));

@@ -9,16 +9,16 @@ namespace tilewright::vgpu::driver {
 
 using machine::Chip;
 
-// As the CUDA occupancy calculator has them for compute capability 8.0 to 9.0.
-static constexpr uint32_t registerGranule = 256; // of a warp
-static constexpr uint32_t sharedGranule = 128;   // of a block
-static constexpr uint32_t reservedShared = 1024; // of a block, for the system
+// From the CUDA occupancy calculator, for compute capability 8.0 to 9.0.
+static constexpr uint32_t registerGranule = 256; // per warp
+static constexpr uint32_t sharedGranule = 128;   // per block
+static constexpr uint32_t reservedShared = 1024; // per block, for the system
 
 static uint32_t roundedUp(uint64_t value, uint32_t granule) {
   return static_cast<uint32_t>((value + granule - 1) / granule * granule);
 }
 
-/// Blocks that registers and warps leave room for.
+/// The number of blocks that registers and warp slots allow.
 static unsigned blocksByWarps(const Function &function, unsigned threads) {
   const Chip &chip = *function.binary->device.chip;
   const unsigned warps = (threads + 31) / 32;
@@ -104,7 +104,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
   if (blockSizeLimit)
     limit = std::min(limit, static_cast<unsigned>(blockSizeLimit));
   unsigned bestThreads = 0, bestBlocks = 0;
-  // Largest blocks first, so that of equal occupancy the largest block wins.
+  // Largest blocks first, so that among equal occupancies the largest block wins.
   for (unsigned threads = roundedUp(limit, 32); threads >= 32; threads -= 32) {
     const unsigned candidate = std::min(threads, limit);
     const size_t dynamic = blockSizeToDynamicSMemSize
@@ -130,7 +130,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
   VGPU_NEED(static_cast<unsigned>(blockSize) <= function->maxThreads);
   if (blocksByWarps(*function, static_cast<unsigned>(blockSize)) < static_cast<unsigned>(numBlocks))
     return fail(CUDA_ERROR_INVALID_VALUE, concat(numBlocks, " blocks of ", blockSize,
-                                                 " threads do not fit a multiprocessor"));
+                                                 " threads do not fit on a multiprocessor"));
   const uint32_t share = chip.sharedPerMultiprocessor / static_cast<uint32_t>(numBlocks) /
                          sharedGranule * sharedGranule;
   const uint32_t whole =
@@ -164,7 +164,7 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction handle,
                                                                   : chip.clusterBlocks);
   if (size > most)
     return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE,
-                concat("a cluster of ", size, " blocks is beyond the ", most, " allowed"));
+                concat("a cluster of ", size, " blocks exceeds the maximum of ", most));
   const uint64_t blocks =
       uint64_t(residentBlocks(*function, threadsOf(*config), config->sharedMemBytes)) *
       chip.multiprocessors;

@@ -1,4 +1,4 @@
-// What an address is: cuPointer*, cuMemAdvise and what goes with it.
+// Attributes of addresses: cuPointer*, cuMemAdvise and related functions.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Memory.h"
@@ -14,7 +14,7 @@ template <typename T> static CUresult give(void *to, T value) {
   return CUDA_SUCCESS;
 }
 
-/// The attribute of an address in an allocation.
+/// An attribute of an address in an allocation.
 static CUresult attributeOf(const OwnedMemory &memory, CUpointer_attribute attribute,
                             CUdeviceptr pointer, void *data) {
   const bool isHost =
@@ -30,7 +30,7 @@ static CUresult attributeOf(const OwnedMemory &memory, CUpointer_attribute attri
     return give(data, pointer);
   case CU_POINTER_ATTRIBUTE_HOST_POINTER:
     if (!isHost && memory.kind != AllocationKind::managed)
-      return fail(CUDA_ERROR_INVALID_VALUE, "the memory is a device's alone");
+      return fail(CUDA_ERROR_INVALID_VALUE, "only the device can access the memory");
     return give(data, pointer);
   case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     return give(data, 1u);
@@ -64,9 +64,9 @@ static CUresult attributeOf(const OwnedMemory &memory, CUpointer_attribute attri
     return give(data, static_cast<unsigned long long>(found ? found->id : 0));
   }
   case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "there are no tokens for other drivers");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "P2P tokens are not supported");
   }
-  return fail(CUDA_ERROR_INVALID_VALUE, concat("pointers have no attribute ", int(attribute)));
+  return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown pointer attribute ", int(attribute)));
 }
 
 static CUresult locationOf(CUmemLocation location, int &number) {
@@ -83,7 +83,7 @@ static CUresult locationOf(CUmemLocation location, int &number) {
     number = deviceCpu;
     return CUDA_SUCCESS;
   default:
-    return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no location ", int(location.type)));
+    return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown location type ", int(location.type)));
   }
 }
 
@@ -92,7 +92,7 @@ static CUmemLocation asLocation(CUdevice device) {
                              : CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, device};
 }
 
-/// Managed memory that holds the whole range.
+/// Finds the managed memory that contains the whole range.
 static CUresult needManaged(CUdeviceptr address, size_t count, OwnedMemory &memory) {
   std::optional<OwnedMemory> found = ownedAt(address);
   if (!found || found->kind != AllocationKind::managed || count == 0 ||
@@ -108,12 +108,15 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
   VGPU_NEED(data);
   if (std::optional<OwnedMemory> memory = ownedAt(pointer))
     return attributeOf(*memory, attribute, pointer, data);
-  // Memory of the host that nobody registered: kernels can use it, as on cards that
-  // share the host's page tables.
-  if (pointer && (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ||
-                  attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER))
+  // Host memory that was not registered: behave like a GPU that shares the host's page tables.
+  if (pointer && Driver::get().settings.usesHostMemory &&
+      (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ||
+       attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER))
     return give(data, pointer);
-  return fail(CUDA_ERROR_INVALID_VALUE, "the pointer is not of memory that the driver knows");
+  return fail(CUDA_ERROR_INVALID_VALUE,
+              "the pointer does not refer to memory that the driver allocated or registered; "
+              "kernels can access memory from cuMemAlloc or cuMemHostRegister, or any host memory "
+              "with --host-memory=1");
 }
 
 CUresult cuPointerGetAttributes(unsigned numAttributes, CUpointer_attribute *attributes,
@@ -123,7 +126,7 @@ CUresult cuPointerGetAttributes(unsigned numAttributes, CUpointer_attribute *att
     VGPU_NEED(data[i]);
     if (cuPointerGetAttribute(data[i], attributes[i], pointer) == CUDA_SUCCESS)
       continue;
-    // What an unknown pointer has not is zero, and no error.
+    // Attributes of an unknown pointer are zero, and not an error.
     switch (attributes[i]) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
@@ -152,7 +155,7 @@ CUresult cuPointerGetAttributes(unsigned numAttributes, CUpointer_attribute *att
       break;
     default:
       return fail(CUDA_ERROR_INVALID_VALUE,
-                  concat("pointers have no attribute ", int(attributes[i])));
+                  concat("unknown pointer attribute ", int(attributes[i])));
     }
   }
   return CUDA_SUCCESS;
@@ -161,9 +164,8 @@ CUresult cuPointerGetAttributes(unsigned numAttributes, CUpointer_attribute *att
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                CUdeviceptr pointer) {
   VGPU_NEED(value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
-  // Copies are synchronous where that is documented, whatever this says.
-  return ownedAt(pointer) ? CUDA_SUCCESS
-                          : fail(CUDA_ERROR_INVALID_VALUE, "the pointer is not known");
+  // The value has no effect: copies are always synchronous where CUDA documents it.
+  return ownedAt(pointer) ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "unknown pointer");
 }
 
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device) {
@@ -203,9 +205,9 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice,
     return CUDA_SUCCESS;
   case CU_MEM_ADVISE_SET_ACCESSED_BY:
   case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
-    return CUDA_SUCCESS; // everybody has a mapping already
+    return CUDA_SUCCESS; // all devices have a mapping already
   }
-  return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no advice ", int(advice)));
+  return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown advice ", int(advice)));
 }
 
 CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice device, CUstream stream) {
@@ -245,7 +247,7 @@ CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribu
   case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
     return give(data, memory.prefetched);
   case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
-    // All devices, then that there are no more.
+    // All devices, then CU_DEVICE_INVALID.
     const size_t slots = dataSize / sizeof(int);
     for (size_t i = 0; i < slots; ++i) {
       const int number = i < Driver::get().devices.size() ? static_cast<int>(i) : deviceInvalid;
@@ -254,7 +256,7 @@ CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribu
     return CUDA_SUCCESS;
   }
   }
-  return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no attribute ", int(attribute)));
+  return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown attribute ", int(attribute)));
 }
 
 CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes,

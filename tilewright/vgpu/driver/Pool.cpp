@@ -13,7 +13,7 @@ namespace tilewright::vgpu::driver {
 static constexpr size_t granule = 512;
 static size_t rounded(size_t bytes) { return (bytes + granule - 1) / granule * granule; }
 
-/// Gives kept memory back until at most `most` is reserved. Under the pool's lock.
+/// Frees cached memory until at most `most` bytes are reserved. The caller holds the pool's lock.
 static void trim(MemoryPool &pool, uint64_t most) {
   while (pool.reserved > most && !pool.kept.empty()) {
     auto largest = std::prev(pool.kept.end());
@@ -54,8 +54,9 @@ CUresult allocateFrom(const std::shared_ptr<MemoryPool> &pool, Context &context,
       countUse(*pool, whole);
   }
   if (!memory)
-    return fail(CUDA_ERROR_OUT_OF_MEMORY,
-                concat(bytes, " bytes asked of a pool of device ", pool->device.ordinal));
+    return fail(
+        CUDA_ERROR_OUT_OF_MEMORY,
+        concat("cannot allocate ", bytes, " bytes from a pool of device ", pool->device.ordinal));
   address = reinterpret_cast<CUdeviceptr>(memory);
   OwnedMemory entry;
   entry.begin = address;
@@ -102,7 +103,7 @@ static void dropGraphMemory(CUdeviceptr address) {
   if (!memory || !memory->isOfGraph)
     return;
   if (memory->inUse) {
-    // The program still has it, and will free it.
+    // The program still uses the memory and will free it.
     changeOwned(address, [](OwnedMemory &one, const void *) { one.isOfGraph = false; }, nullptr);
     return;
   }
@@ -119,8 +120,7 @@ std::shared_ptr<void> reservationOf(CUdeviceptr address) {
 
 static CUresult needPool(CUmemoryPool handle, std::shared_ptr<MemoryPool> &pool) {
   pool = Driver::get().pools.find(handle);
-  return pool ? CUDA_SUCCESS
-              : fail(CUDA_ERROR_INVALID_VALUE, "not a pool, or one that was destroyed");
+  return pool ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "invalid or destroyed pool");
 }
 
 static CUresult allocateInStream(CUdeviceptr *address, size_t bytes,
@@ -168,8 +168,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream streamHandle) {
     return CUDA_SUCCESS;
   std::optional<OwnedMemory> memory = ownedAt(address);
   if (!memory || memory->begin != address || memory->kind != AllocationKind::pool)
-    return fail(CUDA_ERROR_INVALID_VALUE,
-                "the address does not begin memory of a pool; cuMemFree gives back others");
+    return fail(
+        CUDA_ERROR_INVALID_VALUE,
+        "the address is not the start of a pool allocation; free other memory with cuMemFree");
   return submit(stream, FreeWork{address});
 }
 
@@ -178,7 +179,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
   VGPU_NEED(properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
   VGPU_NEED(properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE);
   if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "pools are not shared between processes");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "pools cannot be shared between processes");
   Device *device = nullptr;
   VGPU_TRY(needDevice(properties->location.id, device));
   auto made = std::make_shared<MemoryPool>(*device);
@@ -262,7 +263,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
   case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
     return give(pool->usedHigh);
   default:
-    return fail(CUDA_ERROR_INVALID_VALUE, concat("there is no attribute ", int(attribute)));
+    return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown attribute ", int(attribute)));
   }
 }
 
@@ -275,7 +276,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, siz
     VGPU_NEED(map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
     VGPU_TRY(needDevice(map[i].location.id, device));
     if (device == &pool->device && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
-      return fail(CUDA_ERROR_INVALID_VALUE, "a device cannot be cut off from its own pool");
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  "the access of a device to its own pool cannot be revoked");
   }
   std::lock_guard lock(pool->mutex);
   for (size_t i = 0; i < count; ++i)

@@ -1,4 +1,4 @@
-// Pools: memory that is given and taken in the order of a stream.
+// Memory pools for stream-ordered allocation.
 #ifndef TILEWRIGHT_VGPU_DRIVER_POOL_H
 #define TILEWRIGHT_VGPU_DRIVER_POOL_H
 
@@ -8,8 +8,8 @@
 
 namespace tilewright::vgpu::driver {
 
-/// A pool keeps what is freed, up to its threshold, for the next allocation of that
-/// size. Thread-safe.
+/// A pool keeps freed memory, up to its threshold, for the next allocation of the same size.
+/// Thread-safe.
 struct MemoryPool : Handled {
   explicit MemoryPool(Device &device) : device(device) {}
   ~MemoryPool();
@@ -23,16 +23,17 @@ struct MemoryPool : Handled {
   uint64_t reserved = 0, used = 0, reservedHigh = 0, usedHigh = 0;
   int reuse[3] = {1, 1, 1};
   std::multimap<size_t, void *> kept;
-  std::map<int, CUmemAccess_flags> access; // of other devices
+  std::map<int, CUmemAccess_flags> access; // by other devices
 };
 
-/// Memory that exists from now on. Memory of a graph is not in use until its node runs.
+/// Allocates memory that is valid immediately. Graph memory is only reserved until its allocation
+/// node runs.
 CUresult allocateFrom(const std::shared_ptr<MemoryPool> &pool, Context &context, size_t bytes,
                       bool isOfGraph, CUdeviceptr &address);
-/// A node that allocates, or a free, is reached.
+/// startUse() is called when an allocation node runs, endUse() when a free runs.
 void startUse(CUdeviceptr address, MemoryPool &pool);
 void endUse(CUdeviceptr address);
-/// Something that keeps memory of a graph reserved as long as it lives.
+/// An object that keeps graph memory reserved during its lifetime.
 std::shared_ptr<void> reservationOf(CUdeviceptr address);
 
 } // namespace tilewright::vgpu::driver

@@ -15,32 +15,40 @@ static constexpr Setting table[] = {
     {"TILEWRIGHT_VGPU_CHIP", "chip", "NAME,…",
      "sm_80, sm_86, sm_89, sm_90 or sm_90a (default); a list gives devices different ones"},
     {"TILEWRIGHT_VGPU_DEVICES", "devices", "N", "number of devices (default 1)"},
-    {"TILEWRIGHT_VGPU_THREADS", "threads", "N",
-     "threads of the host for one launch (default: all)"},
+    {"TILEWRIGHT_VGPU_THREADS", "threads", "N", "host threads for one launch (default: all)"},
     {"TILEWRIGHT_VGPU_MEMORY", "memory", "BYTES",
      "memory of a device, as 512M or 8G (default: the card's, or the host's if that is less)"},
-    {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper", "of tensor cores (default exact)"},
+    {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper",
+     "arithmetic of tensor cores (default exact)"},
     {"TILEWRIGHT_VGPU_CHECK", "check", "NAME,…",
      "what to check or count while kernels run, see below (default nothing)"},
     {"TILEWRIGHT_VGPU_REPORT", "report", "FILE",
-     "what the checks found, also there: text, or by its ending .json or .sarif"},
+     "also write the findings to FILE, as text, JSON (.json) or SARIF (.sarif)"},
     {"TILEWRIGHT_VGPU_COUNTS", "counts", "DIR",
-     "folder for what counting gives (tables, JSON, timelines); without it a table is printed"},
+     "folder for the counts (tables, JSON, timelines); without it a table is printed"},
     {"TILEWRIGHT_VGPU_ORDER", "order", "eager|latest|seed:N",
      "when asynchronous copies and wgmma happen: at once (default), as late as they may, or at\n"
      "                              random, with warps in a random order as well"},
+    {"TILEWRIGHT_VGPU_TIMEOUT", "timeout", "SECONDS",
+     "stop a kernel that runs longer and report where its warps are (default: never)"},
+    {"TILEWRIGHT_VGPU_HOST_MEMORY", "host-memory", "0|1",
+     "1: kernels may access all memory of the host, as with HMM, and so damage it (default 0:\n"
+     "                              allocations of the driver and registered memory)"},
     {"TILEWRIGHT_VGPU_ASYNC", "async", "0|1",
      "1: launches in the default stream return before they are done (default 0)"},
     {"TILEWRIGHT_VGPU_STICKY", "sticky", "0|1",
      "0: a failed kernel is reported once and its context stays usable (default 1)"},
-    {"TILEWRIGHT_VGPU_VERBOSE", "verbose", "0|1", "1: say why a call of the driver failed"},
+    {"TILEWRIGHT_VGPU_PTXAS", "ptxas", "0|1",
+     "0: compile without the real ptxas, which takes most of the time of a compile and checks\n"
+     "                              the PTX (default 1)"},
+    {"TILEWRIGHT_VGPU_VERBOSE", "verbose", "0|1", "1: print why a driver call failed"},
     {"TILEWRIGHT_VGPU_SUMMARY", "", "DIR", "folder for the summary of each process"},
 };
 
 std::span<const Setting> settingTable() { return table; }
 
 static Status refuse(std::string_view variable, std::string_view value, std::string_view wanted) {
-  return Status(Error::vgpuSetting, concat(variable, " is '", value, "', but takes ", wanted,
+  return Status(Error::vgpuSetting, concat(variable, " is '", value, "', expected ", wanted,
                                            "; unset it or see `tilewright vgpu run --help`"));
 }
 
@@ -80,8 +88,22 @@ static Result<uint64_t> number(std::string_view variable, uint64_t otherwise, ui
   if (error != std::errc() || rest != end || value > most >> shift || (value << shift) < least)
     return refuse(variable, *text,
                   concat("a whole number from ", least, " to ", most,
-                         withUnits ? ", with K, M or G behind it if you like" : ""));
+                         withUnits ? ", optionally followed by K, M or G" : ""));
   return value << shift;
+}
+
+/// Parses a time such as "2" or "0.5"; zero if the variable is not set.
+static Result<std::chrono::nanoseconds> seconds(std::string_view variable) {
+  const std::optional<std::string> text = valueOf(variable);
+  if (!text)
+    return std::chrono::nanoseconds(0);
+  constexpr double most = 1e6;
+  double value = 0;
+  const char *end = text->data() + text->size();
+  auto [rest, error] = std::from_chars(text->data(), end, value);
+  if (error != std::errc() || rest != end || !(value > 0 && value <= most))
+    return refuse(variable, *text, "a number of seconds above 0, up to 1000000");
+  return std::chrono::nanoseconds(std::max<int64_t>(1, static_cast<int64_t>(value * 1e9)));
 }
 
 static Result<bool> flag(std::string_view variable, bool otherwise) {
@@ -103,13 +125,13 @@ Result<Settings> Settings::fromEnvironment() {
   }
   if (settings.chips.empty())
     return refuse("TILEWRIGHT_VGPU_CHIP", ",", "the name of a chip");
-  constexpr uint64_t mostDevices = 64, mostThreads = 1024;
+  constexpr uint64_t maxDevices = 64, maxThreads = 1024;
   TILEWRIGHT_ASSIGN(const uint64_t devices,
-                    number("TILEWRIGHT_VGPU_DEVICES", settings.chips.size(), 0, mostDevices));
+                    number("TILEWRIGHT_VGPU_DEVICES", settings.chips.size(), 0, maxDevices));
   settings.devices = static_cast<int>(devices);
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   TILEWRIGHT_ASSIGN(const uint64_t threads,
-                    number("TILEWRIGHT_VGPU_THREADS", cores, 1, mostThreads));
+                    number("TILEWRIGHT_VGPU_THREADS", cores, 1, maxThreads));
   settings.threads = static_cast<unsigned>(threads);
   TILEWRIGHT_ASSIGN(settings.memoryBytes,
                     number("TILEWRIGHT_VGPU_MEMORY", 0, 1 << 20, uint64_t(1) << 46, true));
@@ -122,13 +144,17 @@ Result<Settings> Settings::fromEnvironment() {
   settings.defaultStreamWaits = !async;
   TILEWRIGHT_ASSIGN(settings.stickyErrors, flag("TILEWRIGHT_VGPU_STICKY", true));
   TILEWRIGHT_ASSIGN(settings.verbose, flag("TILEWRIGHT_VGPU_VERBOSE", false));
+  TILEWRIGHT_ASSIGN(settings.timeLimit, seconds("TILEWRIGHT_VGPU_TIMEOUT"));
+  TILEWRIGHT_ASSIGN(settings.usesHostMemory, flag("TILEWRIGHT_VGPU_HOST_MEMORY", false));
+  // Only validated here: our ptxas replacement reads it again.
+  TILEWRIGHT_TRY(flag("TILEWRIGHT_VGPU_PTXAS", true).takeStatus());
   settings.checks = split(valueOf("TILEWRIGHT_VGPU_CHECK").value_or(""));
   settings.reportPath = valueOf("TILEWRIGHT_VGPU_REPORT").value_or("");
   settings.countDirectory = valueOf("TILEWRIGHT_VGPU_COUNTS").value_or("");
   const std::string order = valueOf("TILEWRIGHT_VGPU_ORDER").value_or("eager");
   check::Options options;
   if (!options.setOrder(order).isOk())
-    return refuse("TILEWRIGHT_VGPU_ORDER", order, "eager, latest or seed: and a number");
+    return refuse("TILEWRIGHT_VGPU_ORDER", order, "eager, latest or seed:N");
   settings.completion = options.completion;
   settings.seed = options.seed;
   settings.summaryDirectory = valueOf("TILEWRIGHT_VGPU_SUMMARY").value_or("");

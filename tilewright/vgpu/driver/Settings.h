@@ -1,44 +1,48 @@
-// What the environment says about the virtual GPU.
+// The settings of the virtual GPU from environment variables.
 #ifndef TILEWRIGHT_VGPU_DRIVER_SETTINGS_H
 #define TILEWRIGHT_VGPU_DRIVER_SETTINGS_H
 
 #include "tilewright/support/Status.h"
 #include "tilewright/vgpu/machine/Launch.h"
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tilewright::vgpu::driver {
 
-/// Settings.cpp has the names of the variables, in one table that also documents them.
+/// The table in Settings.cpp names and documents the variables.
 struct Settings {
   std::vector<const machine::Chip *> chips; // device i has chips[i % size]
   int devices = 1;
   unsigned threads = 1;
-  uint64_t memoryBytes = 0; // of a device; 0: what the card has, if the host has it
+  uint64_t memoryBytes = 0; // per device; 0: that of the card, limited to that of the host
   machine::Arithmetic arithmetic = machine::Arithmetic::exact;
-  bool defaultStreamWaits = true; // a call that gives work to the default stream waits for it
-  bool stickyErrors = true;       // a kernel that failed makes its context useless
-  bool verbose = false;           // says why a call failed
+  bool defaultStreamWaits = true;        // calls that submit work to the default stream wait for it
+  bool stickyErrors = true;              // a failed kernel makes its context unusable
+  bool verbose = false;                  // print why a call failed
+  std::chrono::nanoseconds timeLimit{0}; // of a launch; 0: none
+  bool usesHostMemory = false;           // kernels may access host memory that was not registered
   std::vector<std::string> checks;
-  std::string reportPath;     // of the checks; empty: only in the summary
-  std::string countDirectory; // of counts; empty: they are printed
+  std::string reportPath;     // for the checks; empty: only in the summary
+  std::string countDirectory; // for counts; empty: print them
   machine::Completion completion = machine::Completion::eager;
   uint64_t seed = 0;
   std::string summaryDirectory; // empty: no summary
 
-  ///  - vgpuSetting: a variable has a value that is not possible.
+  /// Reads the environment variables.
+  ///  - vgpuSetting: a variable has an invalid value.
   static Result<Settings> fromEnvironment();
 };
 
 struct Setting {
   std::string_view variable; // TILEWRIGHT_VGPU_CHIP
-  std::string_view flag;     // of `tilewright vgpu run`: chip
-  std::string_view value;    // what it takes, for the help
+  std::string_view flag;     // name of the option of `tilewright vgpu run`: chip
+  std::string_view value;    // the values it takes, for the help text
   std::string_view summary;
 };
-/// All of them, for the help and for whoever sets them.
+/// All settings, for the help text and for the code that sets them.
 std::span<const Setting> settingTable();
 
 } // namespace tilewright::vgpu::driver

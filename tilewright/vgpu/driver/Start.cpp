@@ -1,4 +1,4 @@
-// What a program calls first: cuInit, versions, errors, cuGetProcAddress.
+// The first calls of a program: cuInit, versions, errors, cuGetProcAddress.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Driver.h"
 #include "tilewright/vgpu/driver/Functions.h"
@@ -8,10 +8,10 @@
 
 namespace tilewright::vgpu::driver {
 
-/// The version of the API that this is; of the CUDA whose PTX is read.
+/// The version of the API, and of the CUDA release whose PTX the parser reads.
 static constexpr int driverVersion = 13000;
 
-/// The newest version of a function that is not newer than `version`.
+/// Finds the newest version of a function that is not newer than `version`.
 static CUdriverProcAddressQueryResult find(std::string_view name, int version, bool perThread,
                                            void *&address) {
   auto result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -50,14 +50,14 @@ CUresult cuDriverGetVersion(int *version) {
 
 static const char *const *findError(CUresult error) {
   static constexpr const char *texts[][2] = {
-#define VGPU_CUDA_ERROR(name, number, text) {#name, text},
-#include "tilewright/vgpu/driver/CudaErrors.def"
-#undef VGPU_CUDA_ERROR
+#define TILEWRIGHT_CUDA_ERROR(name, number, text) {#name, text},
+#include "tilewright/cuda-api/CudaErrors.def"
+#undef TILEWRIGHT_CUDA_ERROR
   };
   static constexpr int numbers[] = {
-#define VGPU_CUDA_ERROR(name, number, text) number,
-#include "tilewright/vgpu/driver/CudaErrors.def"
-#undef VGPU_CUDA_ERROR
+#define TILEWRIGHT_CUDA_ERROR(name, number, text) number,
+#include "tilewright/cuda-api/CudaErrors.def"
+#undef TILEWRIGHT_CUDA_ERROR
   };
   for (size_t i = 0; i < std::size(numbers); ++i)
     if (numbers[i] == error)
@@ -98,15 +98,14 @@ CUresult cuGetProcAddress(const char *symbol, void **functionOut, int version, u
     *symbolFound = result;
   return result == CU_GET_PROC_ADDRESS_SUCCESS || symbolFound
              ? CUDA_SUCCESS
-             : fail(CUDA_ERROR_NOT_FOUND, concat("there is no function ", symbol));
+             : fail(CUDA_ERROR_NOT_FOUND, concat("unknown function ", symbol));
 }
 
 CUresult cuGetExportTable(const void **exportTable, const CUuuid *) {
   if (exportTable)
     *exportTable = nullptr;
-  return fail(CUDA_ERROR_NOT_SUPPORTED,
-              "tables that are not documented do not exist here; the CUDA runtime library needs "
-              "them and is not supported");
+  return fail(CUDA_ERROR_NOT_SUPPORTED, "undocumented export tables are not supported, and neither "
+                                        "is the CUDA runtime library, which needs them");
 }
 
 CUresult cuProfilerStart() {

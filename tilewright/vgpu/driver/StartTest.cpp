@@ -1,4 +1,4 @@
-// Starting, devices and contexts.
+// Initialisation, devices and contexts.
 #include "tilewright/vgpu/driver/TestDriver.h"
 
 #include "gmock/gmock.h"
@@ -16,8 +16,8 @@ class StartTest : public DriverTest {};
 
 TEST(Exports, EveryRowOfTheTableIsExported) { EXPECT_THAT(cuda().absent, IsEmpty()); }
 
-// Before all others, as the name of the suite asks for: their children must be the first
-// to initialise anything.
+// Runs before all other tests because of the suffix DeathTest: its child processes must be the
+// first to initialise anything.
 TEST(ExportsDeathTest, NothingWorksBeforeInit) {
   ASSERT_EXIT(
       {
@@ -114,7 +114,7 @@ TEST_F(StartTest, DevicesHaveTheLimitsOfTheirChips) {
   EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1), 163 * 1024);
   EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0), 1);
   EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1), 0);
-  EXPECT_EQ(attribute(static_cast<CUdevice_attribute>(52), 0), 0); // a texture's
+  EXPECT_EQ(attribute(static_cast<CUdevice_attribute>(52), 0), 0); // a texture limit
   EXPECT_EQ(cuda().cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(4000), 0),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuda().cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 3),

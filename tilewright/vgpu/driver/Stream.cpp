@@ -3,6 +3,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Work.h"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ std::shared_ptr<Fence> Stream::enqueue(std::function<void()> work,
   lastFence = done;
   if (!started) {
     started = true;
-    // Detached: it keeps the stream, and ends with it.
+    // Detached: the thread keeps the stream alive, and ends when the stream is closed.
     std::thread([self = shared_from_this()] { self->runTasks(); }).detach();
   }
   changed.notify_one();
@@ -87,8 +88,8 @@ void Stream::runTasks() {
     for (const std::shared_ptr<Fence> &fence : task.after)
       fence->wait();
     task.work();
-    // What the work holds is let go before anybody is told, so that whoever waited may
-    // look at what it kept.
+    // Release the objects that the work holds before signalling the fence, so that a thread that
+    // waits for the fence sees them released.
     task.work = nullptr;
     task.done->signal();
   }
@@ -105,14 +106,13 @@ CUresult needStream(CUstream handle, std::shared_ptr<Stream> &stream) {
   }
   stream = Driver::get().streams.find(handle);
   if (!stream)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "not a stream, or one that was destroyed");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed stream");
   return Driver::get().settings.stickyErrors ? stream->context->failure() : CUDA_SUCCESS;
 }
 
 CUresult needEvent(CUevent handle, std::shared_ptr<Event> &event) {
   event = Driver::get().events.find(handle);
-  return event ? CUDA_SUCCESS
-               : fail(CUDA_ERROR_INVALID_HANDLE, "not an event, or one that was destroyed");
+  return event ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed event");
 }
 
 static CUresult createStream(CUstream *stream, unsigned flags, int priority) {
@@ -137,7 +137,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priori
 CUresult cuStreamDestroy(CUstream handle) {
   std::shared_ptr<Stream> stream = Driver::get().streams.take(handle);
   if (!stream)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "not a stream, or one that was destroyed");
+    return fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed stream");
   invalidateCapture(*stream);
   stream->close();
   return CUDA_SUCCESS;
@@ -197,7 +197,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   VGPU_TRY(refuseInCapture(*stream));
   if (std::shared_ptr<Fence> last = stream->last())
     last->wait();
-  // The legacy stream stands for the streams that it waits for.
+  // Synchronising the legacy stream also synchronises the blocking streams.
   if (stream->kind == Stream::Kind::legacy)
     for (const std::shared_ptr<Stream> &other : stream->context->streams())
       if (other->isBlocking())
@@ -234,12 +234,13 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr, size_t, unsigned f
   VGPU_NEED(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
             flags == CU_MEM_ATTACH_SINGLE);
   std::shared_ptr<Stream> stream;
-  // Memory can be used by everybody all the time; there is nothing to attach.
+  // All streams can use all memory at any time, so there is nothing to attach.
   return needStream(handle, stream);
 }
 
 static CUresult submitValue(CUstream handle, ValueWork work) {
   VGPU_NEED(work.address && work.address % (work.is64 ? 8 : 4) == 0);
+  VGPU_NEED(Driver::get().settings.usesHostMemory || ownedAt(work.address));
   std::shared_ptr<Stream> stream;
   VGPU_TRY(needStream(handle, stream));
   VGPU_TRY(refuseInCapture(*stream));
@@ -284,7 +285,7 @@ CUresult cuStreamSetAttribute(CUstream handle, CUlaunchAttributeID attribute,
     return CUDA_SUCCESS;
   }
   default:
-    return fail(CUDA_ERROR_INVALID_VALUE, concat("streams have no attribute ", int(attribute)));
+    return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown stream attribute ", int(attribute)));
   }
 }
 
@@ -302,7 +303,7 @@ CUresult cuStreamGetAttribute(CUstream handle, CUlaunchAttributeID attribute,
       attribute != CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY &&
       attribute != CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP &&
       attribute != CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN)
-    return fail(CUDA_ERROR_INVALID_VALUE, concat("streams have no attribute ", int(attribute)));
+    return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown stream attribute ", int(attribute)));
   std::lock_guard lock(stream->captureMutex);
   for (const auto &[id, kept] : stream->attributes)
     if (id == attribute)

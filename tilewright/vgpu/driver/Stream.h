@@ -1,4 +1,4 @@
-// Streams: queues of work, each with a thread of the host; and the events between them.
+// Streams: queues of work, each with a host thread, and the events between them.
 #ifndef TILEWRIGHT_VGPU_DRIVER_STREAM_H
 #define TILEWRIGHT_VGPU_DRIVER_STREAM_H
 
@@ -13,16 +13,17 @@ namespace tilewright::vgpu::driver {
 
 struct Capture;
 
-/// Lower numbers go first. They are kept and told; the host's scheduler decides.
+/// Lower numbers are higher priorities. The driver stores and returns them, but the host's
+/// scheduler decides.
 inline constexpr int leastPriority = 0, greatestPriority = -5;
 
-/// Something that will have happened. Thread-safe.
+/// Signalled once, when work is done. Thread-safe.
 class Fence {
 public:
   void signal();
   void wait();
   bool isDone() const { return done.load(std::memory_order_acquire); }
-  /// When it happened; only once it is done.
+  /// The time of the signal; valid only once isDone().
   std::chrono::steady_clock::time_point when() const { return time; }
 
 private:
@@ -32,15 +33,15 @@ private:
   std::condition_variable changed;
 };
 
-/// An event. A record replaces the one before; whoever waits, waits for the record
-/// that was the last one when it began to.
+/// An event. Recording it again replaces the previous record. A wait uses the latest record at the
+/// time when the wait is submitted.
 struct Event : Handled {
   std::weak_ptr<Context> context;
   unsigned flags = 0;
 
   std::mutex mutex;
   std::shared_ptr<Fence> record; // guarded by mutex; null: never recorded
-  // Of a record in a capture: the capture and the nodes that a wait depends on.
+  // If the event was recorded in a capture: that capture, and the nodes that a wait depends on.
   std::weak_ptr<Capture> capture;   // guarded by mutex
   std::vector<void *> captureNodes; // guarded by mutex; handles
 
@@ -50,8 +51,8 @@ struct Event : Handled {
   }
 };
 
-/// A queue of work. Its thread is started with the first work and ends when the stream
-/// is closed and all is done. Thread-safe.
+/// A queue of work. Its thread starts with the first work and ends when the stream is closed and
+/// all work is done. Thread-safe.
 class Stream : public Handled, public std::enable_shared_from_this<Stream> {
 public:
   enum class Kind : uint8_t { legacy, perThread, created };
@@ -64,23 +65,24 @@ public:
   std::atomic<int> priority;
   const uint64_t id;
 
-  /// Whether it waits for the legacy stream and the legacy stream for it.
+  /// Whether the stream waits for the legacy stream and the legacy stream waits for it.
   bool isBlocking() const { return !(flags & CU_STREAM_NON_BLOCKING); }
 
-  /// Queues work behind what is queued, behind `after`, and behind what the order with
-  /// the legacy stream asks for. The fence is signalled when it is done.
+  /// Queues work that runs after all earlier work of the stream, after `after`, and after the work
+  /// that the legacy stream's ordering rules require. The returned fence is signalled when the work
+  /// is done.
   std::shared_ptr<Fence> enqueue(std::function<void()> work,
                                  std::vector<std::shared_ptr<Fence>> after = {});
-  /// The fence of the last work; null if there never was any.
+  /// The fence of the last work; null if no work was ever submitted.
   std::shared_ptr<Fence> last();
-  /// No work comes any more. What is queued is still done.
+  /// Closes the queue to new work. Work that is already queued still runs.
   void close();
 
-  // What capture is going on; guarded by captureMutex.
+  // The capture in progress; guarded by captureMutex.
   std::mutex captureMutex;
   std::shared_ptr<Capture> capture;
-  std::vector<void *> captureTips; // handles of the nodes that the next one depends on
-  // Attributes that are kept and given back, by their number; guarded by captureMutex.
+  std::vector<void *> captureTips; // handles of the nodes that the next node depends on
+  // Attributes by number. The driver only stores and returns them. Guarded by captureMutex.
   std::vector<std::pair<int, CUlaunchAttributeValue>> attributes;
 
 private:
@@ -98,7 +100,7 @@ private:
   bool started = false, closed = false; // guarded by mutex
 };
 
-/// The stream a handle means, where 0, 1 and 2 mean those of the current context.
+/// Finds the stream of a handle; 0, 1 and 2 mean the default streams of the current context.
 CUresult needStream(CUstream handle, std::shared_ptr<Stream> &stream);
 CUresult needEvent(CUevent handle, std::shared_ptr<Event> &event);
 

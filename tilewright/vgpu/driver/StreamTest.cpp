@@ -1,4 +1,4 @@
-// Streams, events, and many threads at once.
+// Streams, events, and many threads at the same time.
 #include "tilewright/vgpu/driver/TestDriver.h"
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Work of a stream that goes on until the host lets it.
+/// Work in a stream that blocks until the host opens the gate.
 struct Gate {
   std::atomic<bool> isOpen = false;
   static void wait(void *self) {
@@ -47,8 +47,20 @@ TEST_F(StreamTest, WorkOfAStreamIsDoneInOrder) {
   EXPECT_CUDA(cuda().cuStreamQuery(order));
 }
 
+TEST_F(StreamTest, AStreamIsIdleOnceItsLastEventHasHappened) {
+  const CUstream order = stream();
+  CUevent event = nullptr;
+  ASSERT_CUDA(cuda().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_CUDA(cuda().cuEventRecord(event, order));
+    ASSERT_CUDA(cuda().cuEventSynchronize(event));
+    ASSERT_CUDA(cuda().cuStreamQuery(order)) << i;
+  }
+  EXPECT_CUDA(cuda().cuEventDestroy_v2(event));
+}
+
 TEST_F(StreamTest, StreamsRunAtTheSameTime) {
-  // One kernel waits for what a kernel of another stream writes.
+  // One kernel waits for a value that a kernel in another stream writes.
   const CUdeviceptr flag = allocate(4);
   EXPECT_CUDA(cuda().cuMemsetD32_v2(flag, 0, 1));
   const CUstream waiting = stream(), releasing = stream();
@@ -94,12 +106,12 @@ TEST_F(StreamTest, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
   EXPECT_CUDA(cuda().cuLaunchHostFunc(blocking, Gate::wait, &gate));
   EXPECT_CUDA(cuda().cuLaunchHostFunc(blocking, Note::take, &afterGate));
   EXPECT_CUDA(cuda().cuLaunchHostFunc(free, Note::take, &inFree));
-  EXPECT_CUDA(cuda().cuStreamSynchronize(free)); // not held up by the gate
+  EXPECT_CUDA(cuda().cuStreamSynchronize(free)); // the gate does not block it
   std::thread opener([&] {
     std::this_thread::sleep_for(5ms);
     gate.isOpen = true;
   });
-  // Waits for `blocking`, and returns when it is done itself.
+  // Waits for `blocking`, and returns when the callback itself is done.
   EXPECT_CUDA(cuda().cuLaunchHostFunc(nullptr, Note::take, &inLegacy));
   opener.join();
   EXPECT_CUDA(cuda().cuCtxSynchronize());
@@ -115,13 +127,13 @@ TEST_F(StreamTest, ThreadsHaveDefaultStreamsOfTheirOwn) {
       dlsym(cuda().library, "cuStreamSynchronize_ptsz"));
   ASSERT_TRUE(launchHost && synchronise);
   Gate gate;
-  EXPECT_CUDA(launchHost(nullptr, Gate::wait, &gate)); // does not wait, as the legacy one would
+  EXPECT_CUDA(launchHost(nullptr, Gate::wait, &gate)); // unlike the legacy stream, does not wait
   std::thread([&] {
     EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
     Gate open;
     open.isOpen = true;
     EXPECT_CUDA(launchHost(nullptr, Gate::wait, &open));
-    EXPECT_CUDA(synchronise(nullptr)); // not held up by the other thread's
+    EXPECT_CUDA(synchronise(nullptr)); // not blocked by the other thread's stream
     unsigned long long mine = 0, legacy = 0;
     EXPECT_CUDA(cuda().cuStreamGetId(perThreadStream, &mine));
     EXPECT_CUDA(cuda().cuStreamGetId(legacyStream, &legacy));
@@ -244,7 +256,7 @@ TEST_F(StreamTest, EventsAreOfTheContextOfTheirStream) {
   CUcontext other = nullptr;
   EXPECT_CUDA(cuda().cuCtxCreate_v2(&other, 0, 1));
   EXPECT_EQ(cuda().cuEventRecord(mine, nullptr), CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_CUDA(cuda().cuStreamWaitEvent(nullptr, mine, 0)); // waiting may cross devices
+  EXPECT_CUDA(cuda().cuStreamWaitEvent(nullptr, mine, 0)); // a wait may cross devices
   EXPECT_CUDA(cuda().cuCtxDestroy_v2(other));
 }
 

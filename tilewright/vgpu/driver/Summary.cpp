@@ -24,9 +24,9 @@ struct Notes {
   std::mutex mutex;
   // All guarded by mutex.
   std::map<std::string, Launches, std::less<>> kernels;
-  std::map<std::string, uint64_t, std::less<>> failures;
+  std::map<std::string, uint64_t, std::less<>> failures, refusals;
   std::set<std::string, std::less<>> missing;
-  std::map<std::string, std::string, std::less<>> reports; // the last of each check
+  std::map<std::string, std::string, std::less<>> reports; // the latest of each check
   Clock::time_point written;
   bool isRegistered = false;
 };
@@ -43,7 +43,7 @@ static void writeLocked(Notes &all) {
   if (directory.empty())
     return;
   all.written = Clock::now();
-  // A new file under another name first, so that whoever collects never sees half of one.
+  // Write a temporary file first and rename it, so that the collector never sees a partial file.
   const std::string path = concat(directory, "/", getpid(), ".summary");
   const std::string draft = path + ".new";
   {
@@ -53,6 +53,8 @@ static void writeLocked(Notes &all) {
           << "\n";
     for (const auto &[text, count] : all.failures)
       out << "failure\t" << escaped(text) << "\t" << count << "\n";
+    for (const auto &[text, count] : all.refusals)
+      out << "refusal\t" << escaped(text) << "\t" << count << "\n";
     for (const std::string &name : all.missing)
       out << "missing\t" << escaped(name) << "\n";
     for (const auto &[check, text] : all.reports)
@@ -64,8 +66,8 @@ static void writeLocked(Notes &all) {
   std::rename(draft.c_str(), path.c_str());
 }
 
-/// Writes now and then, since a process may end without telling anybody: Python's
-/// children leave with _exit().
+/// Writes the file from time to time, since a process may end without notice: Python's child
+/// processes exit with _exit().
 static void noted(Notes &all, bool isImportant) {
   if (!all.isRegistered) {
     all.isRegistered = true;
@@ -88,14 +90,17 @@ void noteLaunch(std::string_view kernel, std::chrono::nanoseconds time) {
   noted(all, false);
 }
 
-void noteFailure(std::string_view text) {
-  Notes &all = notes();
+/// Counts a text, and prints it to standard error the first time.
+static void count(Notes &all, std::map<std::string, uint64_t, std::less<>> &counts,
+                  std::string_view text) {
   std::lock_guard lock(all.mutex);
-  const uint64_t count = ++all.failures[std::string(text)];
-  if (count == 1)
+  if (++counts[std::string(text)] == 1)
     std::fprintf(stderr, "tilewright vgpu: %.*s\n", static_cast<int>(text.size()), text.data());
   noted(all, true);
 }
+
+void noteFailure(std::string_view text) { count(notes(), notes().failures, text); }
+void noteRefusal(std::string_view text) { count(notes(), notes().refusals, text); }
 
 void noteMissing(std::string_view function) {
   if (!Driver::isInitialised())
@@ -114,6 +119,8 @@ void noteReport(std::string_view check, std::string_view text) {
 }
 
 void writeSummary() {
+  if (!Driver::isInitialised())
+    return; // also in a forked child, where a thread that does not exist may hold the lock
   Notes &all = notes();
   std::lock_guard lock(all.mutex);
   writeLocked(all);

@@ -1,4 +1,4 @@
-// What happened in this process, for the summary that `tilewright vgpu run` prints.
+// Events of this process, for the summary that `tilewright vgpu run` prints.
 #ifndef TILEWRIGHT_VGPU_DRIVER_SUMMARY_H
 #define TILEWRIGHT_VGPU_DRIVER_SUMMARY_H
 
@@ -8,19 +8,22 @@
 
 namespace tilewright::vgpu::driver {
 
-/// Each of these may be called from several threads. What is noted is written to the
-/// folder of the settings soon after and at the end of the process, as lines of a kind
-/// and values with tabs between them; run/Collect reads them.
+/// All of these functions are thread-safe. The notes are written to the summary folder soon
+/// afterwards and at the end of the process, as lines with a kind and tab-separated values;
+/// run/Collect reads them.
 void noteLaunch(std::string_view kernel, std::chrono::nanoseconds time);
-/// A failure, with its whole text; printed to standard error as well.
+/// A failure, with its full text; also printed to standard error.
 void noteFailure(std::string_view text);
-/// A function that was asked for and is not there.
+/// A module that could not be loaded. This is not a failure, because the program may try another
+/// one.
+void noteRefusal(std::string_view text);
+/// A function that the program requested and that the driver does not have.
 void noteMissing(std::string_view function);
-/// What a check found so far, as text for people; printed by the runner only.
+/// The findings of a check so far, as text. Only `tilewright vgpu run` prints it.
 void noteReport(std::string_view check, std::string_view text);
 void writeSummary();
 
-/// A text as one value of a line, and back.
+/// escaped() encodes a text as one value of a line; unescaped() decodes it.
 std::string escaped(std::string_view text);
 std::string unescaped(std::string_view text);
 

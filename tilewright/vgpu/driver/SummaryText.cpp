@@ -1,4 +1,4 @@
-// The values of a summary as text of one line.
+// Escapes the values of a summary, so that each fits on one line.
 #include "tilewright/vgpu/driver/Summary.h"
 
 namespace tilewright::vgpu::driver {

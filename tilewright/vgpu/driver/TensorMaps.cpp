@@ -36,13 +36,12 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tens
   VGPU_NEED(oobFill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
             oobFill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
   if (tensorDataType > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ || swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
-    return fail(CUDA_ERROR_NOT_SUPPORTED,
-                "elements of 4 and 6 bits and swizzles of other atoms than 16 bytes are of "
-                "chips from sm_100 on");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "elements of 4 and 6 bits and swizzles with atoms other "
+                                          "than 16 bytes require sm_100 or higher");
   if (interleave == CU_TENSOR_MAP_INTERLEAVE_32B && swizzle != CU_TENSOR_MAP_SWIZZLE_32B)
-    return fail(CUDA_ERROR_INVALID_VALUE, "interleaving of 32 bytes needs a swizzle of 32 bytes");
+    return fail(CUDA_ERROR_INVALID_VALUE, "32-byte interleaving requires a 32-byte swizzle");
   if (oobFill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA && !isFloat(tensorDataType))
-    return fail(CUDA_ERROR_INVALID_VALUE, "only tensors of floating point can be filled with NaN");
+    return fail(CUDA_ERROR_INVALID_VALUE, "only floating-point tensors can be filled with NaN");
 
   TensorMap map;
   map.address = reinterpret_cast<uint64_t>(globalAddress);
@@ -60,14 +59,15 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tens
       continue;
     map.stride[i] = globalStrides[i - 1];
     if (interleave == CU_TENSOR_MAP_INTERLEAVE_32B && map.stride[i] % 32 != 0)
-      return fail(CUDA_ERROR_INVALID_VALUE, concat("stride ", i, " is ", map.stride[i],
-                                                   ", and interleaving of 32 bytes needs a "
-                                                   "multiple of 32"));
-    // Strides must not make rows overlap, except that of 0 they may.
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  concat("stride ", i, " must be a multiple of 32 for 32-byte interleaving, got ",
+                         map.stride[i]));
+    // Rows must not overlap, unless the stride is 0.
     const uint64_t least = i == 1 ? map.size[0] * map.stride[0] : 0;
     if (map.stride[i] != 0 && map.stride[i] < least)
-      return fail(CUDA_ERROR_INVALID_VALUE, concat("stride ", i, " is ", map.stride[i],
-                                                   ", less than the ", least, " bytes of a row"));
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  concat("stride ", i, " must be at least the row size of ", least, " bytes, got ",
+                         map.stride[i]));
   }
   if (Status status = map.check(); !status.isOk())
     return fail(CUDA_ERROR_INVALID_VALUE, status.message());
@@ -80,7 +80,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *, CUtensorMapDataType, uint32_t, v
                                  uint32_t, uint32_t, const uint32_t *, CUtensorMapInterleave,
                                  CUtensorMapSwizzle, CUtensorMapL2promotion,
                                  CUtensorMapFloatOOBfill) {
-  return fail(CUDA_ERROR_NOT_SUPPORTED, "tensor maps of kind im2col are not executed");
+  return fail(CUDA_ERROR_NOT_SUPPORTED, "im2col tensor maps are not supported");
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {

@@ -1,9 +1,9 @@
-// For tests: the driver as a program sees it, through dlopen().
+// For tests: the driver as programs use it, through dlopen().
 #ifndef TILEWRIGHT_VGPU_DRIVER_TESTDRIVER_H
 #define TILEWRIGHT_VGPU_DRIVER_TESTDRIVER_H
 
-#include "tilewright/vgpu/driver/CudaTypes.h"
-#include "tilewright/vgpu/driver/GraphTypes.h"
+#include "tilewright/cuda-api/CudaTypes.h"
+#include "tilewright/cuda-api/GraphTypes.h"
 
 #include "gtest/gtest.h"
 
@@ -15,17 +15,20 @@
 
 namespace tilewright::vgpu::driver {
 
+using namespace cuda_api;
+
 /// All functions of the table under their exported names.
 struct Api {
-#define VGPU_FUNCTION(name, suffix, since, stream, parameters, arguments)                          \
+#define TILEWRIGHT_CUDA_FUNCTION(name, suffix, since, stream, parameters, arguments)               \
   CUresult(*name##suffix) parameters = nullptr;
-#include "tilewright/vgpu/driver/Functions.def"
-#undef VGPU_FUNCTION
+#include "tilewright/cuda-api/Functions.def"
+#undef TILEWRIGHT_CUDA_FUNCTION
   void *library = nullptr;
   std::vector<std::string> absent;
 
   Api() {
-    // Device 0 and 2 are sm_90a, 1 is sm_80; little memory, so that it can run out.
+    // Devices 0 and 2 are sm_90a, 1 is sm_80; they have little memory, so that tests can exhaust
+    // it.
     setenv("TILEWRIGHT_VGPU_CHIP", "sm_90a,sm_80,sm_90a", 0);
     setenv("TILEWRIGHT_VGPU_MEMORY", "64M", 0);
     setenv("TILEWRIGHT_VGPU_THREADS", "2", 0);
@@ -34,10 +37,10 @@ struct Api {
       std::fprintf(stderr, "%s\n", dlerror());
       std::abort();
     }
-#define VGPU_FUNCTION(name, suffix, since, stream, parameters, arguments)                          \
+#define TILEWRIGHT_CUDA_FUNCTION(name, suffix, since, stream, parameters, arguments)               \
   find(name##suffix, #name #suffix);
-#include "tilewright/vgpu/driver/Functions.def"
-#undef VGPU_FUNCTION
+#include "tilewright/cuda-api/Functions.def"
+#undef TILEWRIGHT_CUDA_FUNCTION
   }
   template <typename F> void find(F *&function, const char *symbol) {
     function = reinterpret_cast<F *>(dlsym(library, symbol));
@@ -54,7 +57,7 @@ inline Api &cuda() {
 #define EXPECT_CUDA(expression) EXPECT_EQ(expression, CUDA_SUCCESS)
 #define ASSERT_CUDA(expression) ASSERT_EQ(expression, CUDA_SUCCESS)
 
-/// A context of its own for each test, so that a failure stays in it.
+/// Each test has its own context, so that a failure does not affect other tests.
 class DriverTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -92,7 +95,7 @@ protected:
     EXPECT_CUDA(cuda().cuEventCreate(&made, flags));
     return made;
   }
-  /// One argument after the other, on `blocks` blocks of 32 threads.
+  /// Launches with the given arguments on `blocks` blocks of 32 threads.
   template <typename... Arguments>
   CUresult launch(CUfunction kernel, CUstream in, unsigned blocks, Arguments... arguments) {
     void *values[] = {&arguments..., nullptr};
@@ -102,9 +105,9 @@ protected:
   CUcontext context = nullptr;
 };
 
-/// Kernels of the tests: `add_one` adds 1 to each of n ints; `trap` fails; `spin` waits
-/// until an int is not 0; `wide` uses shared memory that the launch gives; `many` has
-/// static shared memory and a limit of threads; `counter` is a variable, `bump` counts it.
+/// The kernels of the tests: `add_one` adds 1 to each of n ints; `trap` fails; `spin` waits until
+/// an int is not 0; `wide` uses dynamic shared memory; `many` has static shared memory and a limit
+/// on threads; `counter` is a variable, `bump` increments it.
 inline constexpr char testPtx[] = R"(
 .version 7.8
 .target sm_80

@@ -2,7 +2,9 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Capture.h"
+#include "tilewright/vgpu/driver/Copy.h"
 #include "tilewright/vgpu/driver/Graph.h"
+#include "tilewright/vgpu/driver/Interrupt.h"
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Module.h"
 #include "tilewright/vgpu/driver/Observe.h"
@@ -16,7 +18,7 @@
 
 namespace tilewright::vgpu::driver {
 
-/// What CUDA says for what went wrong in a kernel.
+/// The CUDA error code for the failure of a kernel.
 static CUresult resultOf(const Status &status) {
   if (!status.error())
     return CUDA_ERROR_LAUNCH_FAILED;
@@ -25,6 +27,7 @@ static CUresult resultOf(const Status &status) {
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   case Error::vgpuDeadlock:
   case Error::vgpuLivelock:
+  case Error::vgpuTimeout:
     return CUDA_ERROR_LAUNCH_TIMEOUT;
   default:
     return CUDA_ERROR_LAUNCH_FAILED;
@@ -46,6 +49,11 @@ static void run(Context &context, const KernelWork &work) {
   config.completion = driver.settings.completion;
   config.seed = driver.settings.seed;
   config.catchesFaults = true;
+  config.checksAddresses = !driver.settings.usesHostMemory;
+  config.suppressesInvalid = areBoundsChecked();
+  config.timeLimit = driver.settings.timeLimit;
+  const InterruptScope interrupts;
+  config.stop = &interrupts.isRequested();
   config.pool = driver.pool.get();
   std::vector<const void *> arguments;
   for (const ParameterInfo &parameter : function.parameters)
@@ -76,9 +84,21 @@ static void run(Context &context, const KernelWork &work) {
   context.setFailure(resultOf(status));
 }
 
-static void run(Context &, const CopyWork &work) {
+/// Handles memory that was freed after the work was submitted, for example the memory of a graph
+/// node.
+static bool isUsable(Context &context, CUresult checked, std::string_view what) {
+  if (checked == CUDA_SUCCESS)
+    return true;
+  noteFailure(concat(what, " of memory that is no longer allocated"));
+  context.setFailure(CUDA_ERROR_ILLEGAL_ADDRESS);
+  return false;
+}
+
+static void run(Context &context, const CopyWork &work) {
   if (work.width == 0)
-    return; // then the pointers may be null
+    return; // the pointers may be null in this case
+  if (!isUsable(context, checkCopy(work), "a copy"))
+    return;
   for (size_t z = 0; z < work.depth; ++z)
     for (size_t y = 0; y < work.height; ++y) {
       std::byte *to = work.to + z * work.toSlice + y * work.toPitch;
@@ -87,9 +107,11 @@ static void run(Context &, const CopyWork &work) {
     }
 }
 
-static void run(Context &, const FillWork &work) {
+static void run(Context &context, const FillWork &work) {
   if (work.width == 0)
-    return; // then the pointer may be null
+    return; // the pointer may be null in this case
+  if (!isUsable(context, checkFill(work), "a fill"))
+    return;
   for (size_t y = 0; y < work.height; ++y) {
     std::byte *row = work.to + y * work.pitch;
     tellWritten(row, work.width * work.elementSize);
@@ -137,21 +159,32 @@ static bool isReached(uint64_t now, const ValueWork &work) {
   }
 }
 
-template <typename Word> static void runValue(const Context &context, const ValueWork &work) {
+template <typename Word> static void runValue(Context &context, const ValueWork &work) {
   auto *address = reinterpret_cast<Word *>(work.address);
   if (!work.waits) {
     __atomic_store_n(address, static_cast<Word>(work.value), __ATOMIC_SEQ_CST);
     return;
   }
-  while (!isReached(__atomic_load_n(address, __ATOMIC_ACQUIRE), work) && !context.failure())
+  const InterruptScope interrupts;
+  const std::chrono::nanoseconds limit = Driver::get().settings.timeLimit;
+  const auto begin = std::chrono::steady_clock::now();
+  while (!isReached(__atomic_load_n(address, __ATOMIC_ACQUIRE), work) && !context.failure()) {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
+    const bool isLate = limit.count() > 0 && std::chrono::steady_clock::now() - begin >= limit;
+    if (!isLate && !interrupts.isRequested())
+      continue;
+    noteFailure(concat("cuStreamWaitValue for ", work.value, " was ",
+                       isLate ? "stopped by --timeout" : "interrupted"));
+    context.setFailure(isLate ? CUDA_ERROR_LAUNCH_TIMEOUT : CUDA_ERROR_LAUNCH_FAILED);
+  }
 }
 static void run(Context &context, const ValueWork &work) {
   work.is64 ? runValue<uint64_t>(context, work) : runValue<uint32_t>(context, work);
 }
 
 void perform(Context &context, const Work &work) {
-  // After a failure nothing runs, except what hands memory back and what tells the host.
+  // After a failure no work runs, except work that frees memory, callbacks that notify the host,
+  // and event records.
   const bool isAlways = std::holds_alternative<FreeWork>(work) ||
                         std::holds_alternative<CallbackWork>(work) ||
                         std::holds_alternative<RecordWork>(work);

@@ -1,9 +1,9 @@
-// What a stream is given to do, or a node of a graph stands for.
+// One item of work: in a stream, or in a graph node.
 #ifndef TILEWRIGHT_VGPU_DRIVER_WORK_H
 #define TILEWRIGHT_VGPU_DRIVER_WORK_H
 
+#include "tilewright/cuda-api/GraphTypes.h"
 #include "tilewright/vgpu/driver/Driver.h"
-#include "tilewright/vgpu/driver/GraphTypes.h"
 #include "tilewright/vgpu/driver/Stream.h"
 
 #include <array>
@@ -13,23 +13,25 @@
 
 namespace tilewright::vgpu::driver {
 
+using namespace cuda_api;
+
 struct KernelWork {
   std::shared_ptr<Function> function;
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{0, 0, 0};
   uint32_t dynamicShared = 0;
   bool cooperative = false;
-  bool programmatic = false; // may begin before the kernel in front has ended; kept for graphs
+  bool programmatic = false; // may overlap the preceding kernel; only stored, for graphs
   int priority = 0;
-  std::vector<std::byte> parameters; // all of them, where the kernel expects them
+  std::vector<std::byte> parameters; // all parameters, at the kernel's offsets
 };
 
-/// Bytes of a box of `width` by `height` by `depth`.
+/// Copies a box of `width` bytes, `height` rows and `depth` slices.
 struct CopyWork {
   std::byte *to = nullptr;
   const std::byte *from = nullptr;
   size_t width = 0, height = 1, depth = 1;
   size_t toPitch = 0, toSlice = 0, fromPitch = 0, fromSlice = 0;
-  CUDA_MEMCPY3D asked{}; // as it was given, for whoever asks a node
+  CUDA_MEMCPY3D asked{}; // the program's parameters, for queries of a node
 };
 
 struct FillWork {
@@ -42,7 +44,7 @@ struct HostWork {
   CUhostFn function = nullptr;
   void *data = nullptr;
 };
-/// A callback of cuStreamAddCallback; only in streams.
+/// A callback of cuStreamAddCallback; only for streams, not for graphs.
 struct CallbackWork {
   CUstreamCallback function = nullptr;
   CUstream stream = nullptr;
@@ -55,11 +57,11 @@ struct RecordWork {
 struct WaitWork {
   std::shared_ptr<Event> event;
 };
-/// Of memory that was reserved when the work was given.
+/// Starts the use of memory that was reserved when the work was submitted.
 struct AllocateWork {
   CUDA_MEM_ALLOC_NODE_PARAMS asked{};
   std::shared_ptr<MemoryPool> pool;
-  std::shared_ptr<void> reservation; // the last copy of the node gives the memory back
+  std::shared_ptr<void> reservation; // frees the memory with the last copy of the node
 };
 struct FreeWork {
   CUdeviceptr address = 0;
@@ -80,12 +82,12 @@ using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, GraphWork, E
 
 CUgraphNodeType nodeTypeOf(const Work &work);
 
-/// Does the work in the calling thread. What goes wrong becomes the context's failure.
+/// Performs the work in the calling thread. An error becomes the context's failure.
 void perform(Context &context, const Work &work);
 
-/// Gives work to a stream, or adds it to the graph that the stream is captured to.
+/// Submits work to a stream, or adds it to the graph that the stream is captured to.
 CUresult submit(const std::shared_ptr<Stream> &stream, Work work);
-/// As submit(), and waits until it is done: for calls that are synchronous.
+/// Like submit(), but waits until the work is done; for synchronous calls.
 CUresult submitAndWait(const std::shared_ptr<Stream> &stream, Work work);
 
 } // namespace tilewright::vgpu::driver

@@ -1,5 +1,5 @@
-// Which ranges of the host's memory are memory of the virtual GPU. Whoever makes
-// memory tells it here; whoever checks accesses asks here.
+// The ranges of host memory that are memory of the virtual GPU. The code that allocates memory
+// registers it here; the code that checks accesses looks it up here.
 #ifndef TILEWRIGHT_VGPU_MACHINE_ALLOCATIONS_H
 #define TILEWRIGHT_VGPU_MACHINE_ALLOCATIONS_H
 
@@ -14,33 +14,35 @@ namespace tilewright::vgpu::machine {
 
 enum class AllocationKind : uint8_t {
   device,
-  pool,       // of a device, in the order of a stream
-  managed,    // of the host and all devices
-  host,       // of the host, made by the driver
-  registered, // of the host, made by the program
-  variable,   // of a module
+  pool,       // of a device, stream-ordered
+  managed,    // accessible by the host and all devices
+  host,       // of the host, allocated by the driver
+  registered, // of the host, registered by the program
+  variable,   // of a module's variables
+  heap,       // of malloc() in kernels
 };
 
 /// A range [begin, end) of addresses.
 struct Allocation {
   uint64_t begin = 0, end = 0;
-  uint64_t id = 0; // never given twice, so that memory that was freed is told from new memory
+  uint64_t id = 0; // never reused, which distinguishes freed memory from new memory
   AllocationKind kind = AllocationKind::device;
   int device = 0;
 
   uint64_t bytes() const { return end - begin; }
 };
 
-/// All allocations at one moment, sorted; found without a lock.
+/// A sorted snapshot of all allocations; searched without a lock.
 class AllocationTable {
 public:
   explicit AllocationTable(std::vector<Allocation> sorted) : sorted(std::move(sorted)) {}
 
-  /// The allocation that holds `address`, or null.
+  /// The allocation that contains `address`, or null.
   const Allocation *find(uint64_t address) const;
-  /// The last one that begins at or before `address`, or null: for "64 bytes behind the end of".
+  /// The last allocation that begins at or before `address`, or null; for messages such as "64
+  /// bytes past the end of".
   const Allocation *before(uint64_t address) const;
-  /// The first one that begins after `address`, or null.
+  /// The first allocation that begins after `address`, or null.
   const Allocation *after(uint64_t address) const;
   const std::vector<Allocation> &all() const { return sorted; }
 
@@ -54,31 +56,31 @@ private:
 ///   const Allocation *hit = table->find(address);   // null: plain memory of the host
 class Allocations {
 public:
-  /// The number of the new allocation. Ranges must not overlap.
+  /// Adds an allocation and returns its id. Ranges must not overlap.
   uint64_t add(uint64_t begin, uint64_t bytes, AllocationKind kind, int device);
-  /// Removes what begins at `begin`; nothing if there is none.
+  /// Removes and returns the allocation that begins at `begin`; nullopt if there is none.
   std::optional<Allocation> remove(uint64_t begin);
   std::optional<Allocation> find(uint64_t address) const;
-  /// The one that was freed last of those that held `address`, as long as it is remembered.
+  /// The most recently freed allocation that contained `address`, if it is still remembered.
   std::optional<Allocation> findFreed(uint64_t address) const;
-  /// Whether [begin, begin + bytes) touches an allocation.
+  /// Whether [begin, begin + bytes) overlaps an allocation.
   bool overlaps(uint64_t begin, uint64_t bytes) const;
 
-  /// Cheap while nothing changes.
+  /// A snapshot; cheap unless there were changes since the last call.
   std::shared_ptr<const AllocationTable> snapshot() const;
 
 private:
-  static constexpr size_t rememberedFrees = 1024;
+  static constexpr size_t rememberedFrees = 16384;
 
   mutable std::mutex mutex;
   std::map<uint64_t, Allocation> byBegin;                 // guarded by mutex
-  std::vector<Allocation> freed;                          // guarded by mutex; a ring
+  std::vector<Allocation> freed;                          // guarded by mutex; a ring buffer
   size_t nextFreed = 0;                                   // guarded by mutex
   uint64_t nextId = 1;                                    // guarded by mutex
-  mutable std::shared_ptr<const AllocationTable> current; // guarded by mutex; null: changed
+  mutable std::shared_ptr<const AllocationTable> current; // guarded by mutex; null after a change
 };
 
-/// Those of this process.
+/// The allocations of this process.
 Allocations &allocations();
 
 } // namespace tilewright::vgpu::machine

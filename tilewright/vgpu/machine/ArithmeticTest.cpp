@@ -12,7 +12,7 @@ namespace {
 
 using numerics::ElementType;
 
-/// Random bits with many special values among them.
+/// Random bits mixed with many special values.
 template <typename T> std::vector<T> samples(size_t count, unsigned seed, std::vector<T> special) {
   std::mt19937_64 random(seed);
   std::vector<T> result(count);
@@ -31,7 +31,7 @@ std::vector<uint32_t> floats(unsigned seed) {
 }
 float f(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Both must be NaN, or have the same bits.
+/// Expects both to be NaN, or the same bits.
 void expectSame(uint32_t got, float expected, const std::string &what) {
   if (std::isnan(expected))
     EXPECT_EQ(got, 0x7fffffffu) << what;
@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(All, Integers,
                                                return uint32_t(uint64_t(a) * b >> 32);
                                              }}));
 
-/// The host computes the same under its own rounding.
+/// The host computes the same in its own rounding modes.
 #pragma STDC FENV_ACCESS ON
 float hostUnder(int mode, char op, float x, float y, float z) {
   volatile float a = x, b = y, c = z;
@@ -274,8 +274,8 @@ TEST(Halves, FusedIsRoundedOnce) {
     for (size_t i = 0; i < a.size(); ++i) {
       const double x = numerics::decode(type, a[i]), y = numerics::decode(type, b[i]),
                    z = numerics::decode(type, c[i]);
-      // The product is exact in a double. Where the sum is not, a nudge toward what was lost
-      // keeps it on its side of a tie.
+      // The product is exact in f64. If the sum is not, move it by one toward the lost part, which
+      // keeps it on the right side of a tie.
       const double product = x * y;
       double sum = product + z;
       if (std::isnan(sum)) {
@@ -312,7 +312,7 @@ TEST(Conversions, DirectedRoundingsOfHalvesAreTheNeighbours) {
       ASSERT_EQ(near[i], numerics::encode(element, x)) << x;
       ASSERT_EQ(zero[i], x < 0 || std::signbit(x) ? up[i] : down[i]) << x;
       if (low != high && std::isfinite(low) && std::isfinite(high)) {
-        // Neighbours: the patterns differ by one, or lie on both sides of zero.
+        // Neighbours: the bit patterns differ by one, or are on both sides of zero.
         const int distance = std::abs((down[i] & 0x7fff) - (up[i] & 0x7fff));
         ASSERT_TRUE(distance == 1 || (low <= 0 && high >= 0)) << x;
       }

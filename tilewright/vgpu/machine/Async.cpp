@@ -1,5 +1,5 @@
-// Asynchronous copies between global and shared memory. What a lane asks for is
-// gathered when it is issued, and performed then or later.
+// Asynchronous copies between global and shared memory. The operands of each lane are read at
+// issue; the copy itself is performed then or later.
 #include "tilewright/vgpu/machine/Async.h"
 
 #include "tilewright/support/Concat.h"
@@ -100,7 +100,7 @@ uint64_t addressInBlock(uint64_t address, unsigned rank) {
   return (address & ~uint64_t(0xff000000u)) | uint64_t(rank + 1) << sharedOffsetBits;
 }
 
-/// Elements of `from` combined into `to`.
+/// Combines the elements of `from` into `to`.
 static void reduce(const AtomicForm &form, std::byte *to, const std::byte *from, size_t bytes) {
   for (size_t i = 0; i + form.bytes <= bytes; i += form.bytes) {
     uint64_t operand = 0;
@@ -115,16 +115,13 @@ static bool performBulk(Warp &warp, const Op *op, const CopyRequest &request, As
   const uint32_t bytes = request.bytes;
   if (bytes % 16 != 0) {
     fault(warp, op, Error::vgpuAccess,
-          concat("a bulk copy is of a multiple of 16 bytes, not ", bytes));
+          concat("the size of a bulk copy must be a multiple of 16 bytes, got ", bytes));
     return false;
   }
   if (bytes == 0)
     return true;
-  // 16 bytes are the alignment; both ends of the range must be inside.
-  auto range = [&](Space space, uint64_t address) -> std::byte * {
-    std::byte *first = resolve(warp, op, space, address, request.lane, 16);
-    return first && resolve(warp, op, space, address + bytes - 16, request.lane, 16) ? first
-                                                                                     : nullptr;
+  auto range = [&](Space space, uint64_t address) {
+    return resolveRange(warp, op, space, address, request.lane, bytes);
   };
   const std::byte *source = nullptr;
   if (part == Part::writes) {
@@ -185,7 +182,7 @@ After runBulk(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t
                      !form.hasMbarrier, performBulks, gather);
 }
 
-// st.async and red.async, whose values were in registers.
+// st.async and red.async, whose values come from registers.
 
 static bool performStAsync(Warp &warp, const Op *op, std::span<const CopyRequest> requests,
                            AsyncId id, Part, std::span<std::vector<std::byte>>) {

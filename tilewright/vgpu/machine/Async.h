@@ -10,8 +10,8 @@
 
 namespace tilewright::vgpu::machine {
 
-/// The state of an mbarrier, which lies in its 64 bits of shared memory:
-/// pending arrivals, expected arrivals, transaction bytes, phase.
+/// The state of an mbarrier, which is stored in its 64 bits of shared memory: pending arrivals,
+/// expected arrivals, transaction bytes, phase.
 struct Mbarrier {
   uint32_t pending = 0, expected = 0;
   int32_t bytes = 0;
@@ -19,7 +19,7 @@ struct Mbarrier {
 
   static Mbarrier load(const std::byte *from);
   void store(std::byte *to) const;
-  /// Begins the next phase if nothing is pending. Whether it did.
+  /// Begins the next phase if no arrivals and no bytes are pending. Returns whether it did.
   bool completeIfDone();
 };
 
@@ -39,35 +39,35 @@ struct MbarrierForm {
   AddressForm address;
   bool drops = false, expects = false, hasCount = false, noComplete = false, byParity = false;
   bool returns = false;
-  bool isCounted = false; // .noinc: the arrival is among those the barrier was made for
+  bool isCounted = false; // .noinc: the count of the init includes this arrival
   Order order = Order::release;
   Scope scope = Scope::cta;
   uint32_t value = 0;  // slot: count, bytes, parity or state
   uint32_t result = 0; // slot: state, predicate or count
 };
 After runMbarrier(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
-/// In Fragment::wanted: the lowest bit is a parity.
+/// Flag in Fragment::wanted: its lowest bit is a parity instead of a phase.
 inline constexpr uint32_t mbarrierParity = 1u << 8;
-/// Whether what a fragment waits for has happened.
+/// Whether the phase that a fragment waits for is over.
 bool isMbarrierReady(Warp &warp, const Fragment &fragment);
 
 struct CopyForm {
   ExternalForm head;
   AddressForm to, from, mbarrier;
   bool hasMbarrier = false, isMulticast = false;
-  uint32_t bytes = 0;    // cp.async
-  uint32_t sizeSlot = 0; // bulk, and the source bytes of cp.async
+  uint32_t bytes = 0;    // of cp.async
+  uint32_t sizeSlot = 0; // slot of the size of a bulk copy, or of the source size of cp.async
   bool hasSourceSize = false, sizeIsPredicate = false, sizeIsFlipped = false;
-  uint32_t multicast = 0; // slot of 16 bits
+  uint32_t multicast = 0; // slot of the 16-bit CTA mask
   std::optional<AtomicForm> reduction;
-  // Tensors: the slots of the coordinates.
+  // For tensor copies: the slots of the coordinates.
   unsigned rank = 0;
   uint32_t coordinates[5] = {};
   bool isStore = false;
-  // st.async and red.async: slots of values.
+  // For st.async and red.async: the slots of the values.
   AccessForm values;
   unsigned mapField = 0, ordinal = 0;
-  Scope scope = Scope::gpu; // of the fence of tensormap.cp_fenceproxy
+  Scope scope = Scope::gpu; // of the fence in tensormap.cp_fenceproxy
 };
 After runCpAsync(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runCpAsyncMbarrier(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
@@ -83,12 +83,12 @@ struct ClusterForm {
 };
 After runClusterArrive(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runClusterWait(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
-/// Whether a fragment's barrier is complete; then it is told that it goes on.
+/// Whether the cluster barrier that a fragment waits for is complete; if so, tells the observer.
 bool isClusterReady(Warp &warp, const Fragment &fragment);
 
-/// The address of one lane.
+/// The address in the registers of one lane.
 uint64_t laneAddress(const AddressForm &form, const std::byte *registers, unsigned lane);
-/// complete_tx of an mbarrier at a generic or shared address, by operation `async`.
+/// Performs complete_tx for operation `async` on an mbarrier at a generic or shared address.
 bool completeBytes(Warp &warp, const Op *op, const AddressForm &form, uint64_t address,
                    unsigned lane, uint32_t bytes, AsyncId async);
 

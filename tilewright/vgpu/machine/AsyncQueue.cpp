@@ -13,7 +13,7 @@ void AsyncQueue::reset() {
 }
 
 size_t AsyncQueue::indexOf(AsyncId id) const {
-  // Numbers grow in the order of issue.
+  // Ids increase in the order of issue.
   auto it = std::lower_bound(waiting.begin(), waiting.end(), id,
                              [](const auto &one, AsyncId wanted) { return one->id < wanted; });
   return it != waiting.end() && (*it)->id == id ? static_cast<size_t>(it - waiting.begin())
@@ -46,7 +46,7 @@ bool AsyncQueue::run(AsyncOperation &operation, Part part) {
 }
 
 bool AsyncQueue::performAt(size_t index) {
-  // Taken out first: what it does must not find it again.
+  // Remove the operation before running it, so that it does not find itself in the queue.
   std::unique_ptr<AsyncOperation> operation = std::move(waiting[index]);
   waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(index));
   ++group.progress;
@@ -64,7 +64,8 @@ bool AsyncQueue::issue(std::unique_ptr<AsyncOperation> operation) {
   if (operation->group != GroupKind::none)
     groups.sequences[static_cast<size_t>(operation->group)].open.push_back(
         {operation->id, operation->mask});
-  // An arrival of copies stands for the copies before it.
+  // A later cp.async.mbarrier.arrive waits for the operations in this list: for copies, and for an
+  // earlier arrival in place of the copies that it already covers.
   if (operation->group == GroupKind::copy || !operation->after.empty())
     groups.unarrived.push_back({operation->id, operation->mask});
   if (grid.observer)
@@ -186,7 +187,7 @@ bool areMatricesIssued(const Warp &warp, uint64_t count) {
   return true;
 }
 
-/// Those of the other warps are parts of the same operations, so they are complete too.
+/// Completes the wgmma of the other warps of the warpgroup, which are parts of the same operations.
 static bool completeMatrices(Warp &warp, uint64_t count, std::vector<AsyncId> &ids) {
   AsyncQueue &queue = *warp.block->group->async;
   for (Warp &other : matrixWarps(warp)) {
@@ -206,13 +207,14 @@ static void commit(Warp &warp, const Op *op, uint32_t mask, GroupKind kind) {
   AsyncGroups::Sequence &sequence = groupsOf(warp).sequences[static_cast<size_t>(kind)];
   AsyncGroups::Committed group{mask, mask, {}};
   std::vector<AsyncId> ids;
-  for (AsyncGroups::Entry &entry : sequence.open)
-    if (const uint32_t lanes = entry.mask & mask) {
-      group.operations.push_back({entry.id, lanes});
-      ids.push_back(entry.id);
-      entry.mask &= ~mask;
+  for (AsyncGroups::IssuedOperation &issued : sequence.open)
+    if (const uint32_t lanes = issued.mask & mask) {
+      group.operations.push_back({issued.id, lanes});
+      ids.push_back(issued.id);
+      issued.mask &= ~mask;
     }
-  std::erase_if(sequence.open, [](const AsyncGroups::Entry &entry) { return entry.mask == 0; });
+  std::erase_if(sequence.open,
+                [](const AsyncGroups::IssuedOperation &issued) { return issued.mask == 0; });
   sequence.committed.push_back(std::move(group));
   tell(warp, {.warp = warp,
               .op = op,
@@ -222,12 +224,12 @@ static void commit(Warp &warp, const Op *op, uint32_t mask, GroupKind kind) {
               .operations = ids});
 }
 
-/// `matrices`: wgmma of the warp that are waited for.
+/// `matrices` is the number of the warp's wgmma that must be complete.
 static bool wait(Warp &warp, const Op *op, uint32_t mask, const GroupForm &form,
                  uint64_t matrices) {
   AsyncGroups &groups = groupsOf(warp);
   AsyncGroups::Sequence &sequence = groups.sequences[static_cast<size_t>(form.kind)];
-  // The newest `leave` groups of each lane may be left.
+  // The newest `leave` groups of each lane may stay in flight.
   uint32_t newer[32] = {};
   std::vector<std::pair<size_t, uint32_t>> needed;
   for (size_t i = sequence.committed.size(); i-- > 0;) {
@@ -247,11 +249,11 @@ static bool wait(Warp &warp, const Op *op, uint32_t mask, const GroupForm &form,
   AsyncQueue &queue = *warp.block->group->async;
   for (auto it = needed.rbegin(); it != needed.rend(); ++it) {
     AsyncGroups::Committed &group = sequence.committed[it->first];
-    for (const AsyncGroups::Entry &entry : group.operations)
-      if (entry.mask & it->second) {
-        if (!queue.complete(entry.id, form.isReadOnly))
+    for (const AsyncGroups::IssuedOperation &issued : group.operations)
+      if (issued.mask & it->second) {
+        if (!queue.complete(issued.id, form.isReadOnly))
           return false;
-        ids.push_back(entry.id);
+        ids.push_back(issued.id);
       }
     group.unread &= ~it->second;
     if (!form.isReadOnly)
@@ -275,9 +277,9 @@ static bool wait(Warp &warp, const Op *op, uint32_t mask, const GroupForm &form,
   return true;
 }
 
-/// wgmma.wait_group: a warp goes on when all four have issued what it waits for, since
-/// they do it together. Without that, one that is ahead could give the tiles away which
-/// the others have not read.
+/// wgmma.wait_group: a warp continues once all four warps have issued the wgmma that it waits for,
+/// because the warpgroup performs them together. Otherwise a warp that is ahead could release the
+/// tiles before the other warps have read them.
 static After waitForMatrices(Warp &warp, const Op *op, uint32_t mask, uint32_t active,
                              const GroupForm &form) {
   std::vector<uint64_t> &commits = warp.matrixCommits;
@@ -311,7 +313,7 @@ After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t mask, uint32_t ac
       commit(warp, op, active, form.kind);
     return After::next;
   case GroupAction::waitAll:
-    // cp.async.wait_all is a commit and a wait for everything.
+    // cp.async.wait_all is a commit followed by a wait for all groups.
     commit(warp, op, active, form.kind);
     break;
   case GroupAction::wait:
@@ -331,17 +333,17 @@ MatrixRegister &AsyncGroups::at(const std::byte *frame, uint32_t slot) {
   return list[slot / 64];
 }
 
-void touchMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask) {
-  const auto &form = *static_cast<const TouchForm *>(op->extra);
+void reportMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask) {
+  const auto &form = *static_cast<const RegisterAccessForm *>(op->extra);
   AsyncGroups &groups = groupsOf(warp);
   Observer *observer = warp.block->group->grid->observer;
   for (uint32_t slot : form.slots) {
     MatrixRegister &reg = groups.at(registers, slot);
     reg.touched = groups.fences + 1;
     if (groups.isInFlight(reg.writer))
-      observer->touchInFlight(warp, op, mask, slot, reg.writer);
+      observer->accessInFlight(warp, op, mask, slot, reg.writer);
     else if (groups.isInFlight(reg.reader))
-      observer->touchInFlight(warp, op, mask, slot, reg.reader);
+      observer->accessInFlight(warp, op, mask, slot, reg.reader);
   }
 }
 
@@ -362,7 +364,8 @@ void checkMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, 
                            .object = slot,
                            .async = id});
   };
-  // Sums of the same shape may be handed from one to the next without a wait.
+  // Consecutive wgmma may accumulate into the same registers without a wait if the shape is the
+  // same.
   auto isSameShape = [&](const Op *other) {
     const auto &before = *static_cast<const MatrixForm *>(other->extra);
     return before.n == form.n && before.dType == form.dType && before.d == form.d;
@@ -371,9 +374,9 @@ void checkMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, 
     MatrixRegister &reg = groups.at(registers, slot);
     checkFence(slot, reg);
     if (groups.isInFlight(reg.writer) && !isSameShape(reg.op))
-      observer->touchInFlight(warp, op, mask, slot, reg.writer);
+      observer->accessInFlight(warp, op, mask, slot, reg.writer);
     else if (groups.isInFlight(reg.reader))
-      observer->touchInFlight(warp, op, mask, slot, reg.reader);
+      observer->accessInFlight(warp, op, mask, slot, reg.reader);
     reg.writer = id;
     reg.op = op;
   }
@@ -381,12 +384,12 @@ void checkMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, 
     MatrixRegister &reg = groups.at(registers, slot);
     checkFence(slot, reg);
     if (groups.isInFlight(reg.writer))
-      observer->touchInFlight(warp, op, mask, slot, reg.writer);
+      observer->accessInFlight(warp, op, mask, slot, reg.writer);
     reg.reader = id;
   }
 }
 
-// Telling.
+// Notifying the observer.
 
 AccessTeller::AccessTeller(Warp &warp, const Op *op, AccessKind kind, Proxy proxy, AsyncId id,
                            Order order, Scope scope)

@@ -32,7 +32,7 @@ std::string registers(const std::string &name, int count) {
   return text + "}";
 }
 
-/// ldmatrix, mma and the layout of C as the programming guide draws them:
+/// ldmatrix, mma and the layout of C as in the figures of the programming guide:
 /// D(16x8) = A(16x16) * B(16x8) + C, with B stored row by row, hence .trans.
 TEST(Matrices, LdmatrixFeedsMma) {
   auto module = loadText(head + R"(
@@ -109,8 +109,8 @@ TEST(Matrices, LdmatrixFeedsMma) {
   }
 }
 
-/// One warpgroup: TMA loads A (64x64) and B (64x64, rows are columns of the
-/// product) with the swizzle of 128 bytes, four wgmma, D to global memory.
+/// One warpgroup: TMA loads A (64x64) and B (64x64, its rows are columns of the product) with a
+/// 128-byte swizzle, four wgmma, D to global memory.
 TEST(Hopper, TensorMapsFeedWgmma) {
   std::string text = head + R"(
 .extern .shared .align 1024 .b8 memory[];
@@ -210,7 +210,7 @@ AGAIN:
   }
 }
 
-/// What nvcc makes of a product with two stages.
+/// The PTX of nvcc for a product with two stages.
 TEST(Hopper, MultipliesMatricesInStages) {
   auto module = loadText(kernelText("hopper.ptx"));
   constexpr int m = 128, n = 256, k = 192;
@@ -257,7 +257,7 @@ TEST(Hopper, MultipliesMatricesInStages) {
   }
 }
 
-/// Boxes that reach over the edge are filled with zeros and cut off when stored.
+/// Loads fill the part of a box outside the tensor with zeros, and stores skip it.
 TEST(Hopper, TensorBoxesAreCutAtTheEdges) {
   auto module = loadText(head + R"(
 .visible .entry k(.param .u64 from, .param .u64 to, .param .s32 x, .param .s32 y) {
@@ -365,8 +365,8 @@ W:
   }
 }
 
-/// Block 0 sends a row to both blocks at once; then each block sends words to the other
-/// and adds to its counter, and the barriers count the bytes.
+/// Block 0 multicasts a row to both blocks. Then each block sends words to the other and adds to
+/// its counter, and the mbarriers count the bytes.
 TEST(Hopper, CopiesToOtherBlocksSignalTheirBarriers) {
   auto module = loadText(head + R"(
 .visible .entry k(.param .u64 in, .param .u64 out) .reqnctapercluster 2, 1, 1 {

@@ -33,7 +33,8 @@ template <typename T> static T combineIntegers(AtomicOperation operation, T old,
   }
 }
 
-/// Halves are added in f32, which is wide enough for one rounding to be exact.
+/// Combines f16 or bf16 values in f32. Rounding the f32 sum to f16 or bf16 gives the correctly
+/// rounded result, because f32 is wide enough.
 static uint64_t combineHalf(AtomicOperation operation, Modifier type, uint64_t old,
                             uint64_t operand) {
   const auto a = static_cast<float>(valueOf(type, old));
@@ -70,8 +71,8 @@ static uint64_t combine(const AtomicForm &form, uint64_t old, uint64_t operand) 
     return static_cast<uint64_t>(combineIntegers<int64_t>(operation, static_cast<int64_t>(old),
                                                           static_cast<int64_t>(operand)));
   case AtomicType::f32: {
-    // atom.add.f32 on global memory flushes subnormals on some chips; PTX's
-    // text says it does not, except with .ftz, which it lacks.
+    // Physical GPUs flush subnormals in atom.add.f32 on global memory, although the instruction has
+    // no .ftz. The virtual GPU does not flush them.
     const float sum = std::bit_cast<float>(static_cast<uint32_t>(old)) +
                       std::bit_cast<float>(static_cast<uint32_t>(operand));
     return std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
@@ -124,8 +125,8 @@ uint64_t atomicApply(const AtomicForm &form, void *where, uint64_t operand, uint
 }
 
 Wide128 atomicApply128(const AtomicForm &form, void *where, Wide128 operand, Wide128 comparand) {
-  // One lock for all: only these two operations touch 128 bits at once, and
-  // narrower atomics beside them are a race in the program.
+  // One lock for all addresses: only these two operations access 128 bits atomically. A concurrent
+  // narrower atomic to the same memory is a race in the program.
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   auto *word = static_cast<Wide128 *>(where);

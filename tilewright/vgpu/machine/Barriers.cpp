@@ -44,14 +44,14 @@ bool arriveAtBarrier(Warp &warp, const Op *op, uint32_t number, uint32_t threads
   }
   if (threads % 32 != 0) {
     fault(warp, op, Error::vgpuBarrier,
-          concat("a barrier is for whole warps, but is given ", threads, " threads"));
+          concat("the number of threads at a barrier must be a multiple of 32, got ", threads));
     return false;
   }
   NamedBarrier &barrier = block.barriers[number];
   if (barrier.arrived != 0 && barrier.expected != threads) {
     fault(warp, op, Error::vgpuBarrier,
-          concat("barrier ", number, " is waited at by ", barrier.expected ? barrier.expected : 0u,
-                 " threads and by ", threads, " at the same time (0 is all)"));
+          concat("warps wait at barrier ", number, " with different thread counts, ",
+                 barrier.expected ? barrier.expected : 0u, " and ", threads, " (0: all threads)"));
     return false;
   }
   if (Observer *observer = block.group->grid->observer)
@@ -63,7 +63,7 @@ bool arriveAtBarrier(Warp &warp, const Op *op, uint32_t number, uint32_t threads
   barrier.voters += static_cast<uint32_t>(std::popcount(mask));
   uint32_t &lanes = barrier.lanes[warp.index];
   lanes |= mask;
-  // A warp counts when its last lane has come.
+  // A warp counts once all its live lanes have arrived.
   if ((warp.alive & ~lanes) == 0) {
     ++barrier.arrived;
     barrier.warps |= 1u << warp.index;
@@ -89,7 +89,8 @@ void barrierAfterExit(Block &block) {
 }
 
 void releaseWarpBarriers(Warp &warp) {
-  // Lanes may wait at different places for each other; what counts is who waits.
+  // Lanes that wait for each other may be at different instructions; only the set of waiting lanes
+  // matters.
   uint32_t waiting = 0;
   for (const Fragment &fragment : warp.others)
     if (fragment.wait == Wait::warpBarrier)
@@ -144,7 +145,7 @@ const DecodedFunction *functionAt(Warp &warp, const Op *op, const CallSite &site
         it != program.bySymbol.end())
       found = it->second;
   if (!found)
-    fault(warp, op, Error::vgpuFault, "an indirect call goes to what is no function");
+    fault(warp, op, Error::vgpuFault, "the target of an indirect call is not a function");
   else if (found->parameters.size() != site.arguments.size() ||
            found->returns.size() != site.results.size()) {
     fault(warp, op, Error::vgpuFault,
@@ -155,13 +156,13 @@ const DecodedFunction *functionAt(Warp &warp, const Op *op, const CallSite &site
   return found;
 }
 
-std::byte *placeOfValue(Warp &warp, const Frame *frame, const CallValue &value, int lane) {
+std::byte *addressOfValue(Warp &warp, const Frame *frame, const CallValue &value, int lane) {
   if (value.isRegister)
     return frame->registers + value.slot + static_cast<size_t>(lane) * value.bytes;
   return warp.local + size_t(lane) * warp.localStride + frame->localBase + value.slot;
 }
 
-/// To a predicate, which is one mask for all lanes; from one, or from any value.
+/// Passes a predicate or any other value to a predicate, which is one mask for all lanes.
 static void passPredicate(Warp &warp, const Frame *from, const CallValue &source, Frame *to,
                           const CallValue &destination, uint32_t mask) {
   uint32_t bits = 0;
@@ -170,7 +171,7 @@ static void passPredicate(Warp &warp, const Frame *from, const CallValue &source
   else
     for (int lane = 0; lane < 32; ++lane) {
       uint64_t value = 0;
-      std::memcpy(&value, placeOfValue(warp, from, source, lane), std::min(source.bytes, 8u));
+      std::memcpy(&value, addressOfValue(warp, from, source, lane), std::min(source.bytes, 8u));
       bits |= value != 0 ? 1u << lane : 0;
     }
   uint32_t old;
@@ -189,8 +190,8 @@ void passValues(Warp &warp, const Frame *from, const std::vector<CallValue> &sou
     }
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
-      std::memcpy(placeOfValue(warp, to, destinations[i], lane),
-                  placeOfValue(warp, from, sources[i], lane), bytes);
+      std::memcpy(addressOfValue(warp, to, destinations[i], lane),
+                  addressOfValue(warp, from, sources[i], lane), bytes);
     }
   }
 }

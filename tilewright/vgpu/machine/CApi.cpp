@@ -80,10 +80,11 @@ int tilewright_vgpu_encode_tensor_map(void *map, uint32_t element, uint32_t rank
                                       uint32_t swizzle, int fill_nan, char **error) {
   if (rank < 1 || rank > 5 || element > static_cast<uint32_t>(TensorElement::tf32Ftz) ||
       swizzle > static_cast<uint32_t>(TensorSwizzle::bytes128))
-    return handOver(Status(Code::invalidArgument,
-                           "a tensor map has 1 to 5 dimensions, an element type of 0 to 12 and a "
-                           "swizzle of 0 to 3"),
-                    error);
+    return handOver(
+        Status(Code::invalidArgument,
+               "a tensor map must have 1 to 5 dimensions, an element type of 0 to 12 and a "
+               "swizzle of 0 to 3"),
+        error);
   TensorMap encoded;
   encoded.address = reinterpret_cast<uint64_t>(address);
   encoded.rank = rank;

@@ -1,4 +1,4 @@
-// What the functions of the C header share.
+// Helpers that the functions of the C header share.
 #ifndef TILEWRIGHT_VGPU_MACHINE_CAPIMODULE_H
 #define TILEWRIGHT_VGPU_MACHINE_CAPIMODULE_H
 
@@ -11,11 +11,11 @@ struct tilewright_vgpu_module {
 
 namespace tilewright::vgpu::machine {
 
-/// A text for the caller to free; null if there is no memory.
+/// Copies a text into memory that the caller must free; null if out of memory.
 char *handOver(const std::string &text);
-/// Hands the text of a failure over, and gives its code.
+/// Passes the message of a failure to the caller, and returns the error code.
 int handOver(const Status &status, char **error);
-/// Without the threads, which the caller must keep.
+/// Does not set the thread pool; the caller sets it and owns it.
 LaunchConfig launchConfigOf(const tilewright_vgpu_config &config);
 
 } // namespace tilewright::vgpu::machine

@@ -1,4 +1,4 @@
-// barrier.cluster. Threads that exited count as arrived.
+// barrier.cluster. Threads that have exited count as arrived.
 #include "tilewright/vgpu/machine/Async.h"
 #include "tilewright/vgpu/machine/AsyncQueue.h"
 

@@ -1,4 +1,4 @@
-// When asynchronous operations happen.
+// When asynchronous operations complete.
 #ifndef TILEWRIGHT_VGPU_MACHINE_COMPLETION_H
 #define TILEWRIGHT_VGPU_MACHINE_COMPLETION_H
 
@@ -6,11 +6,11 @@
 
 namespace tilewright::vgpu::machine {
 
-/// When an asynchronous operation does what it does. PTX allows all of them.
+/// When an asynchronous operation is performed. PTX allows each of these.
 enum class Completion : uint8_t {
-  eager,  // when it is issued
-  latest, // when somebody waits for it and nothing else can go on
-  seeded, // at a point that the seed chooses in between
+  eager,  // at issue
+  latest, // when a thread waits for it and no warp can make progress
+  seeded, // at a point in between that the seed chooses
 };
 
 } // namespace tilewright::vgpu::machine

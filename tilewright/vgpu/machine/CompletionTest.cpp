@@ -1,5 +1,4 @@
-// Asynchronous operations under every order of completion, what an observer is told of
-// them.
+// Asynchronous operations under every order of completion, and the events that an observer gets.
 #include "tilewright/vgpu/machine/TestKernels.h"
 #include "tilewright/vgpu/machine/Warp.h"
 
@@ -43,7 +42,7 @@ const char *nameOf(SyncKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-/// Writes down what it is told, one line each.
+/// Records the events, one line each.
 class Log : public Observer {
 public:
   void launchBegin(const Grid &) override { lines.push_back("launchBegin"); }
@@ -83,12 +82,12 @@ public:
       text << " proxy " << int(event.proxy) << " space " << int(event.space);
     lines.push_back(text.str());
   }
-  void touchInFlight(const Warp &, const Op *, uint32_t mask, uint32_t, AsyncId id) override {
+  void accessInFlight(const Warp &, const Op *, uint32_t mask, uint32_t, AsyncId id) override {
     std::ostringstream text;
-    text << "touchInFlight mask " << std::hex << mask << std::dec << " of " << id;
+    text << "accessInFlight mask " << std::hex << mask << std::dec << " of " << id;
     lines.push_back(text.str());
   }
-  /// The lines that begin so.
+  /// The lines that begin with `begin`.
   std::vector<std::string> of(const std::string &begin) const {
     std::vector<std::string> found;
     std::copy_if(lines.begin(), lines.end(), std::back_inserter(found),
@@ -99,7 +98,8 @@ public:
   std::map<AsyncId, uint64_t> bytes;
 };
 
-/// A bulk store whose source is overwritten, with `wait` in between. What arrives?
+/// A bulk store whose source is overwritten, with `wait` in between. Returns the value that
+/// arrives.
 uint32_t storedAfter(const std::string &wait, Completion completion, Observer *observer = nullptr) {
   auto module = loadText(head + R"(
 .visible .entry k(.param .u64 out) {
@@ -148,7 +148,7 @@ TEST(Completion, AWaitForReadsLeavesTheWritesForLater) {
   EXPECT_THAT(log.of("asyncWait").at(0), HasSubstr("group 2 +1 read"));
 }
 
-/// Lanes copy a word each, and read it after `wait`.
+/// Each lane copies a word and reads it after `wait`.
 std::vector<uint32_t> copiedAfter(const std::string &wait, const LaunchConfig &order,
                                   Observer *observer = nullptr) {
   auto module = loadText(head + R"(
@@ -200,7 +200,7 @@ L:
   mbarrier.test_wait.parity.shared.b64 %done, [%bar], 0;
   @!%done bra L;
 )";
-// The arrival of copies is one more, so everybody arrives too.
+// Without .noinc the arrival of the copies is not in the count, so all threads arrive as well.
 const std::string waitByIncrement = R"(
   cp.async.mbarrier.arrive.shared.b64 [%bar];
   mbarrier.arrive.shared.b64 _, [%bar];
@@ -225,7 +225,7 @@ TEST(Completion, ACopyThatIsNotWaitedForIsNotThere) {
   EXPECT_EQ(copiedAfter("", latest), std::vector<uint32_t>(32, 5));
   EXPECT_EQ(copiedAfter("cp.async.commit_group;\ncp.async.wait_group 1;", latest),
             std::vector<uint32_t>(32, 5));
-  // Seeds find it too, some of them.
+  // Some of the seeds find it too.
   int wrong = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed)
     wrong += copiedAfter("", {.completion = Completion::seeded, .seed = seed})[0] == 5;
@@ -253,7 +253,7 @@ TEST(Completion, AnArrivalOfCopiesIsToldWithTheCopiesBeforeIt) {
   }
 }
 
-/// wgmma of 64 x 8 x 16, all factors 1, with `after` before the sums are stored.
+/// wgmma of 64 x 8 x 16, all factors 1, with `after` before the accumulators are stored.
 std::vector<float> productsAfter(const std::string &before, const std::string &after,
                                  Completion completion, Observer *observer = nullptr) {
   auto module = loadText(head + R"(
@@ -312,17 +312,17 @@ TEST(Completion, RegistersOfAMatrixInFlightAreWatched) {
   for (Completion completion : {Completion::eager, Completion::latest}) {
     Log fine;
     productsAfter(fence, waitForIt, completion, &fine);
-    EXPECT_THAT(fine.of("touchInFlight"), ElementsAre());
+    EXPECT_THAT(fine.of("accessInFlight"), ElementsAre());
     EXPECT_THAT(fine.of("wgmmaUnfenced"), ElementsAre());
-    // A reads 16 rows of 32 bytes for each warp, B 8 rows: lines of 128.
+    // A: 16 rows of 32 bytes for each warp, B: 8 rows; ranges of 128 bytes.
     EXPECT_EQ(fine.of("asyncIssue").size(), 8u);
     EXPECT_EQ(fine.bytes[1], 16u * 32 + 8 * 32);
     EXPECT_EQ(fine.of("asyncWait").size(), 8u);
 
     Log early;
     productsAfter(fence, "", completion, &early);
-    EXPECT_EQ(early.of("touchInFlight").size(), 4u * 4); // four registers, four warps
-    EXPECT_THAT(early.of("touchInFlight").at(0), HasSubstr("mask ffffffff of 2"));
+    EXPECT_EQ(early.of("accessInFlight").size(), 4u * 4); // four registers, four warps
+    EXPECT_THAT(early.of("accessInFlight").at(0), HasSubstr("mask ffffffff of 2"));
 
     Log unfenced;
     productsAfter("", waitForIt, completion, &unfenced);
@@ -336,8 +336,8 @@ TEST(Completion, RegistersOfAMatrixInFlightAreWatched) {
   }
 }
 
-/// A left side in registers is read until the product is waited for: registers that come to life
-/// after its last use are others, and writing them disturbs nothing.
+/// A in registers is read until the wgmma is waited for. Registers whose live interval begins after
+/// its last use must have other slots, so that writes to them do not change A.
 TEST(Completion, ALeftSideInRegistersKeepsThemUntilItsWait) {
   for (Completion completion : {Completion::eager, Completion::latest}) {
     auto module = loadText(head + R"(
@@ -381,7 +381,7 @@ TEST(Completion, ALeftSideInRegistersKeepsThemUntilItsWait) {
     Status status =
         run(*module, "k", {.block = {128, 1, 1}, .completion = completion, .observer = &log}, pout);
     EXPECT_TRUE(status.isOk()) << status.toString();
-    EXPECT_THAT(log.of("touchInFlight"), ElementsAre());
+    EXPECT_THAT(log.of("accessInFlight"), ElementsAre());
     EXPECT_EQ(out, std::vector<float>(512, 16));
   }
 }
@@ -454,7 +454,7 @@ TEST(Completion, FencesAndAccessesAreToldWithOrderAndScope) {
   uint32_t *pin = in.data();
   Log log;
   Status status = run(*module, "k", {.observer = &log});
-  EXPECT_EQ(status.error(), Error::vgpuLaunch); // without its argument
+  EXPECT_EQ(status.error(), Error::vgpuLaunch); // the argument is missing
   log.lines.clear();
   status = run(*module, "k", {.observer = &log}, pin);
   ASSERT_TRUE(status.isOk()) << status.toString();
@@ -510,7 +510,7 @@ BOTH:
   EXPECT_EQ(log.of("barrierLeave").size(), 8u);
   EXPECT_THAT(log.of("barrierArrive").at(1), HasSubstr("object 3 count 64 phase 0"));
   EXPECT_THAT(log.of("barrierLeave").at(7), HasSubstr("object 3 count 64 phase 1"));
-  // Lanes that wait at different places meet once.
+  // Lanes that wait at different instructions meet once.
   EXPECT_EQ(log.of("warpBarrier").size(), 4u);
   EXPECT_THAT(log.of("warpBarrier").at(0), HasSubstr("mask ffffffff"));
   EXPECT_EQ(log.of("clusterArrive").size(), 8u);
@@ -521,8 +521,8 @@ BOTH:
   EXPECT_THAT(log.of("clusterLeave").at(7), HasSubstr("phase 1 order 2"));
 }
 
-/// Only the first warp says that the tile may be overwritten, which is right: it has
-/// waited for a product that all four do.
+/// Only the first warp reports that the tile may be overwritten. That is correct, because it has
+/// waited for a wgmma of all four warps.
 TEST(Completion, TheFourWarpsOfAProductWaitForEachOther) {
   auto module = loadText(head + R"(
 .visible .entry k(.param .u64 in, .param .u64 out) {
@@ -607,7 +607,7 @@ V:
   LaunchConfig config{.block = {160, 1, 1}, .observer = &log};
   Status status = run(*module, "k", config, pin, pout);
   ASSERT_TRUE(status.isOk()) << status.toString();
-  // Each wait is told with the parts of all four warps.
+  // Each wait reports the operations of all four warps.
   const std::vector<std::string> waits = log.of("asyncWait");
   ASSERT_EQ(waits.size(), 8u * 4);
   for (const std::string &line : waits)
@@ -640,7 +640,7 @@ TEST(Completion, SeedsDoNotChangeWhatCorrectKernelsCompute) {
   }
 }
 
-/// An increment that is not atomic loses counts, for some seeds.
+/// A non-atomic increment loses counts, for some seeds.
 TEST(Completion, SeedsInterleaveWarpsBetweenAccesses) {
   auto module = loadText(head + R"(
 .visible .entry k(.param .u64 out) {

@@ -60,7 +60,8 @@ uint64_t canonicalNan(Modifier type) {
   }
 }
 
-/// Whether to go up, away from zero, given what is cut off: 2 * rest <=> one unit.
+/// Whether to round the magnitude up. `halfway` is the result of comparing the discarded part with
+/// half a unit.
 static bool roundsUp(Rounding rounding, bool negative, bool isOdd, int halfway, bool isExact) {
   switch (rounding) {
   case Rounding::nearest:
@@ -77,7 +78,7 @@ static bool roundsUp(Rounding rounding, bool negative, bool isOdd, int halfway, 
   return false;
 }
 
-/// mantissa / 2^shift as a whole number.
+/// mantissa / 2^shift, rounded to an integer.
 static uint64_t shiftRounded(Rounding rounding, bool negative, uint64_t mantissa, int shift) {
   if (shift <= 0)
     return mantissa << -shift;
@@ -99,7 +100,8 @@ uint64_t roundToFloat(Modifier type, Rounding rounding, bool satfinite, bool neg
     const int top = exponent + 63 - std::countl_zero(mantissa);
     const int quantum = std::max(top - format.mantissaBits, format.minQuantum());
     const uint64_t kept = shiftRounded(rounding, negative, mantissa, quantum - exponent);
-    // The leading one of `kept` adds one to the exponent field; a carry adds another.
+    // The implicit leading bit of `kept` adds one to the exponent field; a carry of the rounding
+    // adds another.
     bits = (static_cast<uint64_t>(quantum - format.minQuantum()) << format.mantissaBits) + kept;
     if (top > 2000 || bits > format.maxFinite()) {
       const bool stays = satfinite || rounding == Rounding::zero ||
@@ -112,7 +114,7 @@ uint64_t roundToFloat(Modifier type, Rounding rounding, bool satfinite, bool neg
 }
 
 namespace {
-/// A number taken apart: mantissa * 2^exponent.
+/// A number split into mantissa * 2^exponent.
 struct Parts {
   bool isNan = false, isInfinite = false, negative = false;
   uint64_t mantissa = 0;
@@ -122,10 +124,11 @@ struct Parts {
 
 static Parts takeApart(const ConversionForm &form, uint64_t bits) {
   Parts parts;
+  // For a packed pair the caller passes one half; clear the bits above it.
   const unsigned width = ptx::bitsOf(form.from);
+  if (width < 64)
+    bits &= (uint64_t(1) << width) - 1;
   if (!isFloat(form.from)) {
-    if (width < 64)
-      bits &= (uint64_t(1) << width) - 1;
     parts.negative = isSigned(form.from) && (bits >> (width - 1) & 1);
     if (parts.negative)
       bits = width < 64 ? (uint64_t(1) << width) - bits : uint64_t(0) - bits;
@@ -154,7 +157,7 @@ static uint64_t toInteger(const ConversionForm &form, const Parts &parts) {
   const uint64_t most = hasSign       ? (uint64_t(1) << (width - 1)) - 1
                         : width == 64 ? ~uint64_t(0)
                                       : (uint64_t(1) << width) - 1;
-  const uint64_t least = hasSign ? most + 1 : 0; // magnitude of the most negative
+  const uint64_t least = hasSign ? most + 1 : 0; // magnitude of the lowest value
   const bool fromFloat = isFloat(form.from);
   if (parts.isNan) {
     const bool isWide = form.from == Modifier::f64 || width == 64;
@@ -169,7 +172,7 @@ static uint64_t toInteger(const ConversionForm &form, const Parts &parts) {
     else
       magnitude = shiftRounded(form.rounding, parts.negative, parts.mantissa, -parts.exponent);
   }
-  // Integers wrap unless .sat says otherwise; floats are always clamped.
+  // Integers wrap unless .sat is given; floats are always clamped.
   if (fromFloat || form.saturate) {
     if (parts.negative && (beyond || magnitude > least))
       return hasSign ? uint64_t(0) - least : 0;

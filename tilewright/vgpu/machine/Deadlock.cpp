@@ -4,12 +4,15 @@
 #include "tilewright/vgpu/machine/Async.h"
 #include "tilewright/vgpu/machine/AsyncQueue.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstdio>
 
 namespace tilewright::vgpu::machine {
 
-/// Who is named one by one; of the others there is a number.
-static constexpr size_t mostNamed = 20;
+/// The maximum number of groups of lanes that are listed individually; further groups are only
+/// counted.
+static constexpr size_t maxNamed = 20;
 
 static std::string hexOf(uint64_t value) {
   std::ostringstream text;
@@ -17,12 +20,12 @@ static std::string hexOf(uint64_t value) {
   return text.str();
 }
 
-static std::string placeOf(const Warp &warp, uint32_t mask, const Op *op) {
+static std::string describeLocation(const Warp &warp, uint32_t mask, const Op *op) {
   return concat("block ", listed(warp.block->id), " warp ", warp.index, " lanes ", hexOf(mask),
                 " at ", describePosition(*warp.block->group->grid->program, op));
 }
 
-/// "warps 0, 2"; "no warp".
+/// For example "warps 0, 2" or "no warp".
 static std::string warpsOf(uint32_t bits) {
   if (bits == 0)
     return "no warp";
@@ -46,8 +49,8 @@ static std::string describeNamed(const Block &block, unsigned number) {
   }
   for (const Warp &warp : block.warps)
     if (warp.index < barrier.lanes.size() && barrier.lanes[warp.index] != 0)
-      text += concat("; of warp ", warp.index, " only lanes ", hexOf(barrier.lanes[warp.index]));
-  text += concat("; not ", warpsOf(missing));
+      text += concat("; only lanes ", hexOf(barrier.lanes[warp.index]), " of warp ", warp.index);
+  text += concat("; missing: ", warpsOf(missing));
   if (exited)
     text += concat("; ", warpsOf(exited), " exited");
   return text + ",";
@@ -67,7 +70,7 @@ static std::string describeCluster(const Warp &waiting, const Group &group) {
                           listed(warp.block->id));
     }
   return concat("for the barrier of its cluster, where ", arrived, " of ", alive,
-                " threads have arrived; not ", missing.empty() ? "any other" : missing, ",");
+                " threads have arrived; missing: ", missing.empty() ? "none" : missing, ",");
 }
 
 static std::string describeMbarrier(const Group &group, const Fragment &fragment) {
@@ -86,20 +89,21 @@ static std::string describeMbarrier(const Group &group, const Fragment &fragment
   if (barrier.expected == 0)
     text += " (it was never initialised, or was invalidated)";
   if (barrier.bytes > 0)
-    text += concat(" and waits for ", barrier.bytes, " bytes that no operation in flight brings");
+    text +=
+        concat(" and waits for ", barrier.bytes, " bytes that no operation in flight will deliver");
   if (barrier.bytes < 0)
-    text += concat(" and got ", -barrier.bytes, " bytes more than anybody expects");
+    text += concat(" and received ", -barrier.bytes, " bytes more than expected");
   if (record) {
     size_t count = 0;
     for (const MbarrierRecord::Arrival &arrival : record->arrivals)
-      if (++count <= mostNamed)
+      if (++count <= maxNamed)
         text += concat("\n      ", arrival.isBytes ? "expects " : "has ", arrival.count,
                        arrival.isBytes ? " bytes by " : " from each of ",
-                       placeOf(*arrival.warp, arrival.mask, arrival.op));
-    if (count > mostNamed)
-      text += concat("\n      and ", count - mostNamed, " more");
+                       describeLocation(*arrival.warp, arrival.mask, arrival.op));
+    if (count > maxNamed)
+      text += concat("\n      and ", count - maxNamed, " more");
     if (count == 0)
-      text += "\n      nobody has arrived in this phase";
+      text += "\n      no thread has arrived in this phase";
     text += "\n     ";
   } else {
     text += ",";
@@ -114,15 +118,15 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
   case Wait::lanes:
   case Wait::warpBarrier: {
     uint32_t elsewhere = fragment.wanted & warp.alive & ~fragment.mask;
-    return concat("for lanes ", hexOf(fragment.wanted), " of its warp, of which ", hexOf(elsewhere),
-                  " are elsewhere and ", hexOf(fragment.wanted & ~warp.alive), " have exited,");
+    return concat("for lanes ", hexOf(fragment.wanted), " of its warp (", hexOf(elsewhere),
+                  " are elsewhere, ", hexOf(fragment.wanted & ~warp.alive), " have exited)");
   }
   case Wait::matrices: {
     uint32_t behind = 0;
     for (const Warp &one : matrixWarps(warp))
       if (one.alive != 0 && one.matricesIssued < fragment.object)
         behind |= 1u << one.index;
-    return concat("for wgmma number ", fragment.object, " of its four warps, which ",
+    return concat("for wgmma number ", fragment.object, " of its warpgroup, which ",
                   warpsOf(behind), " did not issue,");
   }
   case Wait::cluster:
@@ -132,43 +136,90 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
   case Wait::none:
     break;
   }
-  return "for its turn";
+  return "to be scheduled";
 }
 
-/// All lanes that are left, a line for each group of them, and how many groups there are.
+/// The number of groups of live lanes, and their descriptions, one line each.
 static std::pair<size_t, std::string> describeLanes(const Group &group) {
   std::string lines;
   size_t count = 0;
   for (const Block &block : group.blocks)
     for (const Warp &warp : block.warps)
       for (const Fragment &fragment : warp.others) {
-        if (++count > mostNamed)
+        if (++count > maxNamed)
           continue;
         lines += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes ",
                         hexOf(fragment.mask), fragment.wait == Wait::none ? " spins" : " waits ",
                         fragment.wait == Wait::none ? "" : describeWait(warp, fragment), " at ",
                         describePosition(*group.grid->program, fragment.pc));
       }
-  if (count > mostNamed)
-    lines += concat("\n  and ", count - mostNamed, " more");
+  if (count > maxNamed)
+    lines += concat("\n  and ", count - maxNamed, " more");
   return {count, std::move(lines)};
 }
 
 Status describeDeadlock(const Group &group) {
   const auto [count, waiters] = describeLanes(group);
-  return Status(Error::vgpuDeadlock,
-                concat("no thread of the block can go on, and no asynchronous operation is in "
-                       "flight; ",
-                       count, " groups of lanes wait:", waiters));
+  return Status(Error::vgpuDeadlock, concat("deadlock: no thread of the block can continue, and no "
+                                            "asynchronous operation is in flight; ",
+                                            count, " groups of lanes wait:", waiters));
 }
 
 Status describeLivelock(const Group &group, uint64_t steps) {
   const auto [count, spinners] = describeLanes(group);
-  return Status(Error::vgpuLivelock,
-                concat(steps,
-                       " branches were taken and no thread ended or ended a wait of "
-                       "another; ",
-                       count, " groups of lanes are left:", spinners));
+  return Status(Error::vgpuLivelock, concat("livelock: ", steps, " branches without progress; ",
+                                            count, " groups of lanes are left:", spinners));
+}
+
+void StoppedWarps::add(const Group &group) {
+  for (const Block &block : group.blocks)
+    for (const Warp &warp : block.warps)
+      for (const Fragment &fragment : warp.others) {
+        const bool isRunning = fragment.wait == Wait::none;
+        StoppedLanes &lanes =
+            byLocation[concat(isRunning ? "at " : "waiting at ",
+                              describePosition(*group.grid->program, fragment.pc))];
+        if (lanes.count++ == 0)
+          lanes.first = concat("block ", listed(block.id), " warp ", warp.index, " lanes ",
+                               hexOf(fragment.mask),
+                               isRunning ? "" : " waits " + describeWait(warp, fragment));
+      }
+}
+
+std::string StoppedWarps::text() const {
+  std::vector<std::pair<std::string, StoppedLanes>> sorted(byLocation.begin(), byLocation.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto &left, const auto &right) {
+    return left.second.count > right.second.count;
+  });
+  std::string lines;
+  for (size_t i = 0; i < sorted.size() && i < maxNamed; ++i) {
+    const auto &[location, lanes] = sorted[i];
+    lines += concat("\n  ", lanes.count, lanes.count == 1 ? " warp " : " warps ", location, ": ",
+                    lanes.first, lanes.count == 1 ? "" : " and others");
+  }
+  if (sorted.size() > maxNamed)
+    lines += concat("\n  and warps at ", sorted.size() - maxNamed, " more locations");
+  return lines.empty() ? " no warp had begun" : lines;
+}
+
+static std::string secondsOf(std::chrono::steady_clock::duration time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", std::chrono::duration<double>(time).count());
+  return text;
+}
+
+Status describeTimeout(const std::string &kernel, std::chrono::steady_clock::duration limit,
+                       const StoppedWarps &stopped) {
+  return Status(
+      Error::vgpuTimeout,
+      concat("kernel '", kernel, "' exceeded the time limit of ", secondsOf(limit),
+             " s (--timeout, TILEWRIGHT_VGPU_TIMEOUT) and was stopped with:", stopped.text()));
+}
+
+Status describeInterrupt(const std::string &kernel, std::chrono::steady_clock::duration time,
+                         const StoppedWarps &stopped) {
+  return Status(Error::vgpuInterrupted, concat("kernel '", kernel, "' was interrupted after ",
+                                               secondsOf(time), " s, with:", stopped.text()));
 }
 
 } // namespace tilewright::vgpu::machine

@@ -1,4 +1,4 @@
-// What is said when threads do not go on.
+// The messages for launches that make no progress.
 #include "tilewright/vgpu/machine/TestKernels.h"
 
 namespace tilewright::vgpu::machine {
@@ -9,7 +9,7 @@ using ::testing::Not;
 
 const std::string head = ".version 8.6\n.target sm_90a\n.address_size 64\n";
 
-/// With an observer another program is decoded, which must end the same.
+/// An observer makes the decoder emit another program, which must give the same result.
 class Silent : public Observer {
 public:
   void access(const MemoryEvent &) override {}
@@ -74,7 +74,7 @@ W:
     Status status = run(*module, "k", order, pin);
     EXPECT_EQ(status.error(), Error::vgpuDeadlock) << describeOrder(order);
     EXPECT_THAT(status.message(), HasSubstr("has 1 of 1 arrivals and waits for 16 bytes that no "
-                                            "operation in flight brings"));
+                                            "operation in flight will deliver"));
   }
 }
 
@@ -104,7 +104,7 @@ AWAY:
     Status status = run(*module, "k", order);
     EXPECT_EQ(status.error(), Error::vgpuDeadlock) << describeOrder(order);
     EXPECT_THAT(status.message(),
-                HasSubstr("for wgmma number 1 of its four warps, which warp 3 did not issue"));
+                HasSubstr("for wgmma number 1 of its warpgroup, which warp 3 did not issue"));
   }
 }
 
@@ -127,7 +127,7 @@ AWAY:
   Status status = run(*module, "k", {.block = {128, 1, 1}});
   EXPECT_EQ(status.error(), Error::vgpuDeadlock);
   EXPECT_THAT(status.message(),
-              HasSubstr("barrier 1, where 2 of 3 warps have arrived (warps 0, 1); not warp 3; "
+              HasSubstr("barrier 1, where 2 of 3 warps have arrived (warps 0, 1); missing: warp 3; "
                         "warp 2 exited"));
 }
 
@@ -149,7 +149,7 @@ OTHER:
   Status status = run(*module, "k", {.grid = {2, 1, 1}, .block = {32, 1, 1}});
   EXPECT_EQ(status.error(), Error::vgpuDeadlock);
   EXPECT_THAT(status.message(), HasSubstr("for the barrier of its cluster, where 32 of 64 threads "
-                                          "have arrived; not warp 0 of block [1, 0, 0]"));
+                                          "have arrived; missing: warp 0 of block [1, 0, 0]"));
 }
 
 TEST(Deadlock, LanesThatWaitForLanesElsewhereAreNamed) {
@@ -168,8 +168,8 @@ AWAY:
 })");
   Status status = run(*module, "k", {.block = {32, 1, 1}});
   EXPECT_EQ(status.error(), Error::vgpuDeadlock);
-  EXPECT_THAT(status.message(), HasSubstr("for lanes 0xffffffff of its warp, of which 0xff are "
-                                          "elsewhere and 0x0 have exited"));
+  EXPECT_THAT(status.message(), HasSubstr("for lanes 0xffffffff of its warp (0xff are elsewhere, "
+                                          "0x0 have exited)"));
 }
 
 TEST(Deadlock, SpinningForEverNamesTheLoop) {

@@ -117,14 +117,14 @@ uint64_t Decoder::immediateBits(const Operand &operand, Modifier type) const {
                            : std::bit_cast<float>(static_cast<uint32_t>(operand.value));
   if (ptx::bitsOf(type) == 64)
     return std::bit_cast<uint64_t>(value);
-  // The bits as written, also of a NaN.
+  // The bits as written in the text, even if they are a NaN.
   return operand.number == ptx::NumberKind::f32
              ? operand.value
              : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
 uint64_t Decoder::specialForm(const Operand &operand, unsigned bytes) {
-  // %envreg1 has its number where %tid.x has its dimension.
+  // %envreg1 stores its number in the field that holds the dimension of %tid.x.
   const bool isNumbered = operand.index == static_cast<uint32_t>(ptx::SpecialRegister::envreg);
   const uint64_t part = operand.component == Operand::noComponent ? 0 : operand.component;
   return operand.index | (isNumbered ? operand.value & 0xff : part) << 16 | uint64_t(bytes) << 24;
@@ -228,7 +228,7 @@ AddressForm Decoder::address(const Operand &operand, Space space) {
   if (base.kind == OperandKind::reg) {
     form.slot = registerSlot(base.index, base.component);
     form.bytes = static_cast<uint8_t>(bytesOf(base));
-    // In a function that is called, parameters are local memory.
+    // In a device function, parameters are in local memory.
     if (space == Space::param && source.entry) {
       const uint32_t slot = temporary(8);
       Op &op = emitUnguarded(Operation::fromParameters);
@@ -283,11 +283,11 @@ Status Decoder::unsupported(std::string_view why) const {
   for (Modifier modifier : instruction->mods())
     name += "." + ptx::spellingOf(modifier);
   return Status(Error::vgpuUnimplemented,
-                concat("line ", instruction->position.line, ": ", name, " is not executed yet",
+                concat("line ", instruction->position.line, ": ", name, " is not implemented yet",
                        why.empty() ? "" : ": ", why));
 }
 
-/// Whether the instruction after this one can be reached from it.
+/// Whether control can reach the next instruction from this one.
 static bool fallsThrough(const Instruction &instruction) {
   const Handler handler = ptx::rowOf(instruction).handler;
   const bool leaves = handler == Handler::bra || handler == Handler::brx ||
@@ -296,7 +296,7 @@ static bool fallsThrough(const Instruction &instruction) {
   return !leaves || instruction.guarded;
 }
 
-/// Where it matters which warp comes first.
+/// Whether the result may depend on the order in which warps execute this instruction.
 static bool isPreempted(const Instruction &instruction) {
   switch (ptx::rowOf(instruction).klass) {
   case ptx::InstructionClass::memory:
@@ -351,7 +351,7 @@ Status Decoder::run() {
     if (options.counted)
       emit(Operation::countOp).imm = function.firstInstruction + i;
     if (!ofMatrices.empty())
-      touchMatrixRegisters();
+      reportMatrixRegisters();
     TILEWRIGHT_TRY(decodeInstruction());
   }
   if (count > 0 && joins[count] && fallsThrough(source.instructions[count - 1]))
@@ -565,7 +565,7 @@ Status Decoder::decodeInstruction() {
 // Programs.
 
 namespace {
-/// Everything a kernel can reach.
+/// All functions and shared variables that a kernel can reach.
 struct Reach {
   std::vector<uint32_t> functions; // symbols, the kernel's first
   std::vector<bool> sharedUsed;    // by variable
@@ -590,7 +590,7 @@ static Result<Reach> findReach(const ptx::Module &module, const ptx::Function &k
     seen[symbol] = true;
     if (module.symbols[symbol].kind == SymbolKind::function) {
       const ptx::Function &found = module.functions[module.symbols[symbol].index];
-      // System calls have no body; calls of them are operations of their own.
+      // System calls have no body; a call to one is decoded as an operation.
       if (found.defined || !externOf(module.name(found.name)))
         reach.functions.push_back(symbol);
     } else if (const ptx::Variable &variable = module.variables[module.symbols[symbol].index];
@@ -621,7 +621,7 @@ static Result<Reach> findReach(const ptx::Module &module, const ptx::Function &k
               return true;
           return false;
         });
-    // Any function in a table may be called then.
+    // An indirect call may call any function whose address is in a table.
     if (callsIndirectly && !tablesAdded) {
       tablesAdded = true;
       for (const ptx::Variable &variable : module.variables)
@@ -638,8 +638,9 @@ Result<std::unique_ptr<Program>> decode(const ptx::Module &module, const ptx::Fu
                                         const DecodeOptions &options) {
   const Run *handlers = options.handlers.value_or(handlersForHost());
   if (!handlers)
-    return Status(Error::vgpuHost, "the virtual GPU needs a processor with AVX2 and FMA "
-                                   "(x86-64-v3), which this one lacks");
+    return Status(
+        Error::vgpuHost,
+        "the virtual GPU requires a CPU with AVX2 and FMA (x86-64-v3), which this CPU lacks");
   TILEWRIGHT_ASSIGN(Reach reach, findReach(module, kernel));
   auto program = std::make_unique<Program>();
   program->module = &module;
@@ -647,16 +648,27 @@ Result<std::unique_ptr<Program>> decode(const ptx::Module &module, const ptx::Fu
   Layout layout;
   layout.addresses = addresses;
   layout.shared.assign(module.variables.size(), noIndex);
-  // Sized variables first, then those whose size the launch decides.
+  // First variables of known size, then dynamic shared memory, whose size is set at launch.
   for (bool isDynamic : {false, true})
     for (size_t i = 0; i < module.variables.size(); ++i) {
       const ptx::Variable &variable = module.variables[i];
       if (!reach.sharedUsed[i] || (variable.size() == 0) != isDynamic)
         continue;
-      // Swizzles are on absolute addresses, so dynamic memory begins on a pattern.
+      // Swizzles apply to absolute addresses, so dynamic shared memory is aligned to a whole
+      // swizzle pattern.
       const uint32_t alignment = std::max(variable.alignment, isDynamic ? 1024u : 1u);
       program->staticSharedBytes = alignUp(program->staticSharedBytes, alignment);
       layout.shared[i] = program->staticSharedBytes;
+      // Like ptxas, reject a kernel that needs more shared memory than a block of the chip can
+      // have. Larger offsets would also not fit in a shared address.
+      if (variable.size() > options.sharedLimit ||
+          program->staticSharedBytes + variable.size() > options.sharedLimit)
+        return Status(Error::ptxVariable,
+                      concat("kernel '", module.name(kernel.name), "' uses ",
+                             program->staticSharedBytes + variable.size(),
+                             " bytes of static shared memory including '",
+                             module.name(variable.name), "', but a block has at most ",
+                             options.sharedLimit));
       program->staticSharedBytes += static_cast<uint32_t>(variable.size());
     }
 

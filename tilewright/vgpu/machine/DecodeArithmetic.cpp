@@ -10,7 +10,7 @@ using ptx::ModifierKind;
 static Operation plus(Operation first, unsigned index) {
   return static_cast<Operation>(static_cast<unsigned>(first) + index);
 }
-/// Of families in the order U16 U32 U64 S16 S32 S64.
+/// The index of a type in families of handlers with the order U16 U32 U64 S16 S32 S64.
 static unsigned integerIndex(Modifier type) {
   return widthIndex(registerBytes(type)) + (isSignedType(type) ? 3 : 0);
 }
@@ -315,7 +315,7 @@ Status Decoder::floating() {
     }
   }
   const uint64_t form = handler == Handler::divApprox ? floatForm() & ~roundingMask : floatForm();
-  // Plain rounding to nearest has a handler of its own.
+  // Rounding to nearest without modifiers has its own handler.
   const unsigned variant = (form == 0 ? 0 : 8) + (isDouble ? 4 : 0);
   Operation operation = Operation::nothing;
   switch (handler) {
@@ -405,7 +405,7 @@ Status Decoder::approximation() {
   return Status();
 }
 
-/// How a comparison is made of ==, <, <= and "both are numbers"; see Bits.cpp.
+/// Composes a comparison from ==, <, <= and "both are numbers"; see Bits.cpp.
 static bool comparisonForm(Modifier compare, bool isFloat, uint64_t &form, bool &isSwapped,
                            unsigned &base) {
   constexpr uint64_t opposite = 1, andNumbers = 2, orNan = 4;
@@ -476,7 +476,7 @@ Status Decoder::setp(uint32_t first, uint32_t second, Modifier type, const Opera
                        category == ptx::TypeCategory::packedFloat ||
                        category == ptx::TypeCategory::bitsOfFloat;
   Modifier compare = instruction->find(ModifierKind::compare);
-  if (compare == Modifier::none) // .lo and .hi are the words of mul
+  if (compare == Modifier::none) // .lo and .hi have the modifier kind of mul.lo and mul.hi
     compare = instruction->has(Modifier::lo) ? Modifier::lo : Modifier::hi;
   uint64_t form = 0;
   bool isSwapped = false;
@@ -485,7 +485,7 @@ Status Decoder::setp(uint32_t first, uint32_t second, Modifier type, const Opera
     return unsupported("");
   Operation operation = Operation::nothing;
   if (!isFloat) {
-    // lo, ls, hi and hs compare without sign, whatever the type.
+    // lo, ls, hi and hs compare as unsigned, regardless of the type.
     const bool isUnsigned = compare == Modifier::lo || compare == Modifier::ls ||
                             compare == Modifier::hi || compare == Modifier::hs ||
                             !isSignedType(type);
@@ -542,7 +542,7 @@ Status Decoder::compare() {
     return setp(writePredicate(operands[0]), temporary(2), instruction->type(), operands[1],
                 operands[2], combine);
   }
-  // set: a predicate first, then one of two values.
+  // Decode `set` as a comparison to a predicate, followed by a selection of one of two values.
   const Modifier type = instruction->type(0), from = instruction->type(1);
   const uint32_t holds = temporary(2), second = temporary(2);
   TILEWRIGHT_TRY(setp(holds, second, from, operands[1], operands[2], combine));
@@ -743,13 +743,23 @@ Status Decoder::convertPair() {
   form.rounding = roundingOf(*instruction);
   form.relu = instruction->has(Modifier::relu);
   form.satfinite = instruction->has(Modifier::satfinite);
-  form.toBytes = static_cast<uint8_t>(registerBytes(form.to));
-  form.fromBytes = static_cast<uint8_t>(registerBytes(form.from));
-  const uint32_t a = read(operands[1], form.from);
-  const uint32_t b = operands.size() > 2 ? read(operands[2], form.from) : a;
+  // Registers may be wider than the types; both sources have the same width.
+  auto bytesOrOwn = [&](const Operand &operand, Modifier type) {
+    return static_cast<uint8_t>(operand.kind == OperandKind::reg ? bytesOf(operand)
+                                                                 : registerBytes(type));
+  };
+  form.toBytes = bytesOrOwn(operands[0], form.to);
+  form.fromBytes = std::max(bytesOrOwn(operands[1], form.from),
+                            operands.size() > 2 ? bytesOrOwn(operands[2], form.from) : uint8_t(0));
+  auto source = [&](const Operand &operand) {
+    return operand.kind == OperandKind::reg ? readBytes(operand, form.fromBytes)
+                                            : read(operand, form.from);
+  };
+  const uint32_t a = source(operands[1]);
+  const uint32_t b = operands.size() > 2 ? source(operands[2]) : a;
   const uint32_t d = write(operands[0], form.toBytes);
   const bool isPlain = form.from == Modifier::f32 && form.rounding == Rounding::nearest &&
-                       !form.relu && !form.satfinite;
+                       !form.relu && !form.satfinite && form.toBytes == 4 && form.fromBytes == 4;
   if (isPlain && (form.to == Modifier::f16x2 || form.to == Modifier::bf16x2)) {
     Op &op = emit(form.to == Modifier::f16x2 ? Operation::f32toF16x2 : Operation::f32toBf16x2);
     op.d = d, op.a = a, op.b = b;
@@ -758,7 +768,9 @@ Status Decoder::convertPair() {
   const bool isPacked = operands.size() == 2;
   const ConversionForm *held = own<ConversionForm>(form);
   Op &op = emit(Operation::convertPair);
-  op.d = d, op.a = a, op.b = b, op.imm = isPacked, op.extra = held;
+  op.d = d, op.a = a, op.b = b, op.extra = held;
+  op.imm = uint64_t(isPacked) | uint64_t(ptx::bitsOf(form.to) / 2) << 8 |
+           uint64_t(ptx::bitsOf(form.from) / 2) << 16;
   return Status();
 }
 

@@ -14,7 +14,7 @@ Status Decoder::emitExternal(const void *form) {
   return Status();
 }
 
-/// The n-th state space among the modifiers: cp.async has two.
+/// The n-th state space among the modifiers; cp.async has two.
 static Modifier spaceWord(const Instruction &instruction, unsigned n) {
   for (Modifier modifier : instruction.mods())
     if (ptx::kindOf(modifier) == ModifierKind::space && n-- == 0)
@@ -30,7 +30,7 @@ Status Decoder::mbarrier() {
   const Scope scope = scopeOf(*instruction);
   const bool isWait = handler == Handler::mbarrierWait;
   form.order = order != Order::weak ? order : isWait ? Order::acquire : Order::release;
-  form.scope = scope; // none: not said
+  form.scope = scope; // none: not given
   const Space space = spaceOf(*instruction, spaceWord(*instruction, 0));
   switch (handler) {
   case Handler::mbarrierInit:
@@ -112,7 +112,7 @@ Status Decoder::asyncCopy() {
   CopyForm form;
   const Modifier type = instruction->type();
   auto space = [&](unsigned n) { return spaceOf(*instruction, spaceWord(*instruction, n)); };
-  // What follows the mbarrier: the mask of a multicast; the policy is a hint.
+  // The operand after the mbarrier is the CTA mask of a multicast. A cache policy is only a hint.
   auto multicast = [&](size_t position) {
     form.isMulticast = instruction->has(Modifier::multicastCluster);
     if (form.isMulticast)
@@ -227,9 +227,8 @@ Status Decoder::asyncCopy() {
   return emitExternal(own<CopyForm>(form));
 }
 
-/// Groups and fences of asynchronous operations. Where these are complete when they
-/// are issued, and nobody observes, there is nothing to do, except that the warps of a
-/// wgmma wait for each other.
+/// Groups and fences of asynchronous operations. If operations complete at issue and there is no
+/// observer, they are no-ops, except that the warps of a warpgroup wait for each other's wgmma.
 Status Decoder::asyncGroup() {
   if (!isTracked() && handler != Handler::wgmmaCommit && handler != Handler::wgmmaWait)
     return Status();
@@ -268,17 +267,17 @@ void Decoder::findMatrixRegisters() {
       continue;
     ofMatrices.resize(source.registers.size());
     const std::span<const Operand> parts = source.operandsOf(one);
-    // The sums, and A if it is not a descriptor.
+    // The accumulators, and A if it is not a descriptor.
     for (const Operand *operand : {&parts[0], &parts[1]})
       if (operand->kind == OperandKind::vector)
         forRegisters(*operand, [&](uint32_t reg) { ofMatrices[reg] = true; });
   }
 }
 
-void Decoder::touchMatrixRegisters() {
+void Decoder::reportMatrixRegisters() {
   if (handler == Handler::wgmma || handler == Handler::wgmmaSparse)
     return;
-  TouchForm form;
+  RegisterAccessForm form;
   for (const Operand &operand : operands)
     forRegisters(operand, [&](uint32_t reg) {
       if (ofMatrices[reg])
@@ -286,8 +285,8 @@ void Decoder::touchMatrixRegisters() {
     });
   if (form.slots.empty())
     return;
-  const TouchForm *held = own<TouchForm>(std::move(form));
-  emit(Operation::touch).extra = held;
+  const RegisterAccessForm *held = own<RegisterAccessForm>(std::move(form));
+  emit(Operation::registerAccess).extra = held;
 }
 
 Status Decoder::cluster() {
@@ -369,7 +368,7 @@ Status Decoder::matrix() {
     };
     form.negatesA = immediate(4) == -1;
     form.negatesB = immediate(5) == -1;
-    // With A in registers only B can be transposed.
+    // If A is in registers, only B can be transposed.
     form.transposesA = form.aIsDescriptor && immediate(6) != 0;
     form.transposesB = immediate(form.aIsDescriptor ? 7 : 6) != 0;
     form.d = slotsOf(operands[0], 4, true);
@@ -385,7 +384,7 @@ Status Decoder::matrix() {
   case Handler::wgmmaCommit:
   case Handler::wgmmaWait:
     return asyncGroup();
-  // setmaxnreg changes nothing that a program can see.
+  // setmaxnreg has no observable effect on the virtual GPU.
   case Handler::setmaxnreg:
   case Handler::griddepcontrol:
     return Status();

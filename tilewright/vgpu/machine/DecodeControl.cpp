@@ -29,7 +29,7 @@ Status Decoder::jump() {
 Status Decoder::call() {
   CallSite site;
   size_t next = 0;
-  // Values are .param variables of the caller, registers or immediates.
+  // A value is a .param variable of the caller, a register or an immediate.
   auto value = [&](const Operand &operand) {
     CallValue result;
     if (operand.kind == OperandKind::symbol) {
@@ -96,14 +96,14 @@ Status Decoder::control() {
   case Handler::nanosleep:
     emitUnguarded(Operation::yield);
     return Status();
-  // Hints, and breakpoints without a debugger.
+  // Hints have no effect, and neither do breakpoints without a debugger.
   case Handler::brkpt:
   case Handler::pmevent:
   case Handler::prefetch:
   case Handler::discard:
     return Status();
   case Handler::createpolicy: {
-    // A policy is a number that only cache hints take, and they have no effect.
+    // Only cache hints use a cache policy, and they have no effect, so its value does not matter.
     const uint32_t zero = constant(8, 0);
     Op &op = emit(Operation::mov64);
     op.d = write(operands[0], 8), op.a = zero;
@@ -159,7 +159,8 @@ Status Decoder::barrier() {
       form.proxy = proxy == Modifier::tensormapGeneric ? Proxy::tensormap
                    : proxy == Modifier::alias          ? Proxy::generic
                                                        : Proxy::async;
-      // A fence of one thread, unless it says how far.
+      // A proxy fence without a scope orders only the thread's own accesses, so CTA scope is
+      // enough.
       if (scope == Modifier::none)
         form.scope = Scope::cta;
       form.space = spaceOf(*instruction, instruction->find(ModifierKind::space));
@@ -191,7 +192,7 @@ Status Decoder::barrier() {
     return Status();
   }
   default: {
-    // d, barrier, threads if given, predicate.
+    // Operands: d, barrier, optional number of threads, predicate.
     const bool isCounted = operands.size() > 3;
     const Operand &vote = operands.back();
     const uint32_t a = readBytes(operands[1], 4);

@@ -1,4 +1,4 @@
-// wmma, the four products of Volta, and products with a sparse A.
+// wmma, the four products of mma.m8n8k4 (Volta), and products with a sparse A.
 #include "tilewright/vgpu/machine/Decoder.h"
 #include "tilewright/vgpu/machine/WarpMatrix.h"
 #include "tilewright/vgpu/ptx/Fragment.h"
@@ -123,7 +123,8 @@ Status Decoder::warpMatrix() {
         (n++ == 0 ? form.aByColumns : form.bByColumns) = modifier == Modifier::col;
   } else {
     base.head.function = runWmma;
-    // Without types of A and B they are f16, and the two are those of D and C.
+    // If the instruction does not give the types of A and B, they are f16, and the two given types
+    // are those of D and C.
     if (instruction->type(2) == Modifier::none) {
       base.cType = base.aType;
       base.aType = base.bType = Modifier::f16;

@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/machine/Decoder.h"
 #include "tilewright/vgpu/machine/Spaces.h"
+#include "tilewright/vgpu/machine/ValidMemory.h"
 
 #include <bit>
 
@@ -29,8 +30,9 @@ Space Decoder::spaceOf(const Instruction &one, Modifier found) const {
   }
 }
 
-/// The upper half of the addresses of constants. Compilers with short pointers keep only the
-/// lower one in a register of 32 bits; LoadedModule puts constants where all have the same.
+/// The upper 32 bits of all addresses of constants. Compilers that use short pointers keep only the
+/// lower 32 bits in a register, so LoadedModule places all constants such that their upper bits are
+/// equal.
 uint64_t Decoder::constantBase() const {
   for (size_t i = 0; i < module.variables.size(); ++i)
     if (module.variables[i].space == Modifier::constant)
@@ -83,11 +85,11 @@ void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kin
   form.stored = stored;
   form.order = orderOf(*instruction);
   form.scope = scopeOf(*instruction);
-  // volatile and mmio are relaxed accesses that the whole system sees.
+  // volatile and mmio are relaxed accesses with system scope.
   if (form.order == Order::relaxed && form.scope == Scope::none)
     form.scope = Scope::sys;
   if (kind == AccessKind::atomic) {
-    // An atomic without words is relaxed for the whole chip.
+    // An atomic without order and scope is relaxed with gpu scope.
     form.order = form.order == Order::weak ? Order::relaxed : form.order;
     form.scope = form.scope == Scope::none ? Scope::gpu : form.scope;
   }
@@ -97,7 +99,7 @@ void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kin
   emit(isPlainShared ? Operation::observeShared : Operation::observe).extra = held;
 }
 
-/// The fast operation for an access, in a family of Memory.def, if there is one.
+/// The fast operation for an access, from a family of operations in Memory.def, if it has one.
 static std::optional<Operation> fastAccess(Operation first, unsigned elementBytes, unsigned count) {
   auto plus = [&](unsigned index) {
     return static_cast<Operation>(static_cast<unsigned>(first) + index);
@@ -111,6 +113,12 @@ static std::optional<Operation> fastAccess(Operation first, unsigned elementByte
   if (elementBytes == 8 && count == 2)
     return plus(5);
   return std::nullopt;
+}
+
+/// The slot in Warp::ranges of the last emitted operation. The last slot is reserved for
+/// resolveGlobal().
+uint32_t Decoder::rangeSlot() const {
+  return static_cast<uint32_t>(function.code.size() % (validRangeSlots - 1));
 }
 
 Status Decoder::load() {
@@ -143,8 +151,8 @@ Status Decoder::load() {
       if (offset + size_t(form.elementBytes) * form.count > program.parameterSizes[position])
         return Status(Error::vgpuAccess,
                       concat("line ", instruction->position.line, ": ld.param reads ",
-                             form.elementBytes * form.count, " bytes at ", offset,
-                             " of a parameter of ", program.parameterSizes[position]));
+                             form.elementBytes * form.count, " bytes at offset ", offset,
+                             " of a parameter of ", program.parameterSizes[position], " bytes"));
       const AccessForm *held = own<AccessForm>(form);
       Op &op = emit(Operation::loadParameter);
       op.extra = held;
@@ -153,7 +161,7 @@ Status Decoder::load() {
     }
   }
   form.address = address(place, space);
-  // Parameters that are addressed through a register are memory of the host.
+  // Parameters addressed through a register are accessed as host memory.
   if (form.address.space == Space::param)
     form.address.space = source.entry ? Space::global : Space::local;
   if (form.address.space == Space::constant) {
@@ -186,13 +194,16 @@ Status Decoder::load() {
   op.a = form.address.slot;
   op.imm = static_cast<uint64_t>(form.address.offset);
   op.extra = held;
+  if (operation != Operation::loadAny && form.address.space != Space::shared)
+    op.f = rangeSlot();
   if (operation == Operation::ldShared32 && base.kind == OperandKind::reg && op.d != op.a &&
       form.address.offset >= 0 && form.address.offset % 4 == 0)
     learnShared(function.code.size() - 1, base);
   return Status();
 }
 
-/// Makes the first of several loads through a register learn what the others use.
+/// If several loads use the same address register, makes the first load compute a SharedFact, which
+/// the other loads use.
 void Decoder::learnShared(size_t load, const Operand &base) {
   auto [it, isFirst] = knownAddresses.try_emplace(base.index, KnownAddress{load});
   if (isFirst)
@@ -210,10 +221,10 @@ void Decoder::learnShared(size_t load, const Operand &base) {
   op.e = known.slot;
 }
 
-/// Makes runs of `load a, load b, c = a * b + c`, which tiled products consist of, one
-/// operation for the host. They stay where they are, so whoever jumps between them,
-/// or cannot take the run as a whole, finds what he needs. Before an observed load is
-/// the operation that tells of it.
+/// Fuses runs of `load a, load b, c = a * b + c`, the inner loop of tiled matrix products, into one
+/// operation. The original operations stay in place, for jumps into the run and for warps that
+/// cannot execute the run as a whole. If the launch is observed, an operation that notifies the
+/// observer precedes each load.
 void Decoder::fuse() {
   const size_t told = options.observed ? 1 : 0;
   const size_t atA = told, atB = atA + told + 1, atSum = atB + 1, step = atSum + 1;
@@ -249,8 +260,8 @@ void Decoder::fuse() {
       const size_t at = (op - i) % step;
       if (at != atA && at != atB && at != atSum)
         continue;
-      // Inside of the run only its own rounds read its results, so what it writes
-      // again later need not reach the frame.
+      // Only the run itself reads its intermediate results, so a value that a later operation of
+      // the run overwrites need not be written to the frame.
       code[op].f = 1;
       for (size_t later = op + 1; later < end; ++later)
         if (code[later].d == code[op].d)
@@ -305,6 +316,8 @@ Status Decoder::store() {
   op.a = form.address.slot;
   op.imm = static_cast<uint64_t>(form.address.offset);
   op.extra = held;
+  if (operation != Operation::storeAny && form.address.space != Space::shared)
+    op.d = rangeSlot();
   return Status();
 }
 
@@ -389,8 +402,9 @@ Status Decoder::atomic() {
   return Status();
 }
 
-/// A multicast address has one member for each device that was added to its object. Here that
-/// is this device alone, at the address itself: a reduction over the members is what lies there.
+/// A multicast address has one member for each device that was added to its multicast object. The
+/// virtual GPU has only this device, at the same address, so a reduction over the members is a
+/// plain load.
 Status Decoder::multimem() {
   const std::string_view opcode = ptx::rowOf(*instruction).opcode;
   if (opcode == "multimem.ld_reduce")

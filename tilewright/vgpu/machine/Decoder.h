@@ -1,4 +1,4 @@
-// The decoder of one function; its parts are in the files Decode*.cpp.
+// The decoder of one function; its members are defined in the files Decode*.cpp.
 #ifndef TILEWRIGHT_VGPU_MACHINE_DECODER_H
 #define TILEWRIGHT_VGPU_MACHINE_DECODER_H
 
@@ -23,19 +23,19 @@ using ptx::Modifier;
 using ptx::Operand;
 using ptx::OperandKind;
 
-/// Where the variables of a program lie.
+/// The addresses of a program's variables.
 struct Layout {
   std::span<const uint64_t> addresses; // global and constant, by variable
-  std::vector<uint32_t> shared;        // offsets, by variable; noIndex if not used
+  std::vector<uint32_t> shared;        // offsets, by variable; noIndex if unused
 };
 
-/// Bytes a register of a type takes in a lane; 1 is a predicate.
+/// The number of bytes per lane of a register of type `type`; 1 for a predicate.
 unsigned registerBytes(Modifier type);
 bool isSignedType(Modifier type);
-/// 0, 1, 2 for 16, 32, 64 bits.
+/// 0, 1 or 2 for 16, 32 or 64 bits.
 unsigned widthIndex(unsigned bytes);
 
-/// The words of an instruction about the order of its accesses; weak and none without.
+/// The memory order and the scope of an instruction; weak and none if it has no such modifier.
 Order orderOf(const Instruction &instruction);
 Scope scopeOf(const Instruction &instruction);
 
@@ -47,21 +47,22 @@ public:
   Status run();
 
 private:
-  // Operands. Slots are for lanes of `bytes`.
+  // Operands. These functions return slots with `bytes` bytes per lane.
   uint32_t registerSlot(uint32_t reg, uint8_t component) const;
   unsigned bytesOf(const Operand &operand) const;
   uint32_t constant(unsigned bytes, uint64_t value);
   uint32_t temporary(unsigned bytes);
   uint64_t immediateBits(const Operand &operand, Modifier type) const;
-  /// A value to read as `type`: a register, an immediate, a special register, an address.
+  /// The slot of a value read as `type`: a register, an immediate, a special register or an
+  /// address.
   uint32_t read(const Operand &operand, Modifier type);
   uint32_t readBytes(const Operand &operand, unsigned bytes);
-  /// Op::imm of an operation that reads a special register.
+  /// The value of Op::imm in an operation that reads a special register.
   static uint64_t specialForm(const Operand &operand, unsigned bytes);
   uint32_t predicate(const Operand &operand);
   uint32_t write(const Operand &operand, unsigned bytes);
   uint32_t writePredicate(const Operand &operand);
-  /// The address of a variable or function, as a value of `bytes`.
+  /// The slot that holds the address of a variable or function, as a value of `bytes` bytes.
   uint32_t addressOf(const Operand &operand, unsigned bytes);
   AddressForm address(const Operand &operand, Space space);
   const ptx::Variable *variableOf(const Operand &operand) const;
@@ -77,7 +78,7 @@ private:
   }
   Status unsupported(std::string_view why) const;
 
-  // One for each kind of instruction.
+  // One function for each kind of instruction.
   Status decodeInstruction();
   Status integer();
   Status floating();
@@ -114,9 +115,10 @@ private:
   void observe(const AddressForm &address, uint32_t bytes, AccessKind kind,
                const AccessForm *stored = nullptr);
   Status asyncGroup();
-  /// Finds the registers that wgmma uses, and tells of other uses of them.
+  /// Finds the registers that wgmma uses. Accesses to them by other instructions are reported to
+  /// the observer.
   void findMatrixRegisters();
-  void touchMatrixRegisters();
+  void reportMatrixRegisters();
   template <typename Body> void forRegisters(const Operand &operand, Body body) const {
     if (operand.kind == OperandKind::reg)
       body(operand.index);
@@ -124,12 +126,13 @@ private:
       for (const Operand &element : source.elementsOf(operand))
         forRegisters(element, body);
   }
-  /// Whether asynchronous operations are objects that can be waited for.
+  /// Whether asynchronous operations are represented as objects (see AsyncQueue.h).
   bool isTracked() const { return options.observed || options.deferred; }
   Space spaceOf(const Instruction &instruction, Modifier found) const;
   uint64_t constantBase() const;
 
   void learnShared(size_t load, const Operand &base);
+  uint32_t rangeSlot() const;
   void fuse();
   void layoutRegisters();
   void layoutLocals();
@@ -150,10 +153,10 @@ private:
 
   std::vector<uint32_t> slots; // by register
   std::map<std::pair<unsigned, uint64_t>, uint32_t> constants;
-  std::map<uint32_t, uint32_t> locals; // variable to offset
+  std::map<uint32_t, uint32_t> locals; // offset, by variable
   uint32_t frameBytes = firstSlot;
-  std::vector<uint32_t> starts; // by instruction, the first operation of it
-  std::vector<bool> joins;      // by instruction, whether lanes may meet before it
+  std::vector<uint32_t> starts; // by instruction: its first operation
+  std::vector<bool> joins;      // by instruction: whether lanes may reconverge before it
   struct Jump {
     size_t op;
     uint32_t label;
@@ -165,14 +168,14 @@ private:
     int32_t *distances;
   };
   std::vector<IndexedJump> indexedJumps;
-  // By register, the first load through it since the block began or it was written,
-  // and the slot of its SharedFact, once there is one.
+  // By address register: the first load through it since the basic block began or the register was
+  // written, and the slot of its SharedFact, if it has one.
   struct KnownAddress {
     size_t load;
     uint32_t slot = 0;
   };
   std::map<uint32_t, KnownAddress> knownAddresses;
-  std::vector<bool> ofMatrices; // by register, whether wgmma uses it; empty if none does
+  std::vector<bool> ofMatrices; // by register: whether wgmma uses it; empty if there is no wgmma
   struct PredicateArea {
     uint32_t slot = 0, used = 64;
   } predicates;

@@ -1,5 +1,5 @@
-// Operations that are functions of their own: matrices, asynchronous copies,
-// mbarriers. One handler calls them all; their form is Op::extra.
+// Operations implemented as functions: matrices, asynchronous copies, mbarriers. One handler calls
+// all of these functions; Op::extra points to their form.
 #ifndef TILEWRIGHT_VGPU_MACHINE_EXTERNAL_H
 #define TILEWRIGHT_VGPU_MACHINE_EXTERNAL_H
 
@@ -11,8 +11,8 @@ namespace tilewright::vgpu::machine {
 
 enum class After : uint8_t { next, resume, stop };
 
-/// What every form begins with. `mask` are the lanes at the operation, `active`
-/// those whose guard holds. `resume` asks that the lanes were parked.
+/// The head of every form. `mask` is the set of lanes that execute the operation, `active` that of
+/// the lanes whose guard is true. A function returns `resume` after parking the lanes.
 struct ExternalForm {
   After (*function)(Warp &warp, const Op *op, std::byte *registers, uint32_t mask,
                     uint32_t active) = nullptr;
@@ -39,8 +39,8 @@ inline uint32_t predicateOf(const std::byte *registers, uint32_t slot) {
   return word(registers, slot, 0);
 }
 
-/// Tells the observer, if there is one, that `lane` accesses `bytes` from `address`
-/// on; `space` says whose address it is.
+/// Notifies the observer, if any, that `lane` accesses `bytes` bytes at `address`; `space` is the
+/// address space of `address`.
 void observeRange(Warp &warp, const Op *op, unsigned lane, Space space, uint64_t address,
                   uint32_t bytes, AccessKind kind, Proxy proxy);
 

@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Externs.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/Allocations.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 
 #include <bit>
@@ -38,7 +39,7 @@ ExternSignature signatureOf(Extern which) {
 
 namespace {
 
-/// One call by one lane.
+/// A call by a single lane.
 struct Call {
   Warp &warp;
   const Op *op;
@@ -48,7 +49,7 @@ struct Call {
   uint64_t argument(size_t i) const {
     const CallValue &value = form.site.arguments[i];
     uint64_t bits = 0;
-    std::memcpy(&bits, placeOfValue(warp, warp.frame, value, static_cast<int>(lane)),
+    std::memcpy(&bits, addressOfValue(warp, warp.frame, value, static_cast<int>(lane)),
                 std::min<size_t>(value.bytes, 8));
     return bits;
   }
@@ -56,10 +57,10 @@ struct Call {
     if (form.site.results.empty())
       return;
     const CallValue &value = form.site.results[0];
-    std::memcpy(placeOfValue(warp, warp.frame, value, static_cast<int>(lane)), &bits,
+    std::memcpy(addressOfValue(warp, warp.frame, value, static_cast<int>(lane)), &bits,
                 std::min<size_t>(value.bytes, 8));
   }
-  /// A text in the program's memory. Null after a fault.
+  /// Reads a zero-terminated text from the kernel's memory. nullopt after a fault.
   std::optional<std::string> text(uint64_t address) const {
     constexpr size_t longest = 1 << 16;
     if (address == 0)
@@ -77,7 +78,7 @@ struct Call {
   }
 };
 
-/// Reads values from the buffer that a caller of vprintf packed: each at a multiple of its size.
+/// Reads values from the buffer that the caller of vprintf packed; each is aligned to its size.
 class Arguments {
 public:
   Arguments(const Call &call, uint64_t address) : call(call), address(address) {}
@@ -116,11 +117,10 @@ template <typename T> static void append(std::string &out, const std::string &fo
   out.append(large.data(), static_cast<size_t>(length));
 }
 
-/// Formats as printf of the CUDA C++ language does: no %n, and what it does not
-/// know is printed as it stands.
+/// Formats like printf in CUDA C++: without %n; unknown conversions are printed unchanged.
 static bool formatCall(const Call &call, const std::string &format, Arguments &arguments,
                        std::string &out) {
-  constexpr int widest = 4096; // of a field; a wild * must not fill the memory
+  constexpr int widest = 4096; // maximum width of a field; a wild * must not fill the memory
   for (size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%') {
       out += format[i];
@@ -232,7 +232,8 @@ static bool formatCall(const Call &call, const std::string &format, Arguments &a
   return true;
 }
 
-/// What kernels took by malloc and did not give back. It outlives launches, as on a chip.
+/// Memory that kernels have allocated with malloc and not freed. As on a physical GPU, it outlives
+/// launches.
 namespace {
 struct DeviceHeap {
   std::mutex mutex;
@@ -253,6 +254,7 @@ struct DeviceHeap {
       return 0;
     used += std::min<size_t>(bytes, deviceHeapBytes - used);
     blocks[reinterpret_cast<uint64_t>(block)] = bytes;
+    allocations().add(reinterpret_cast<uint64_t>(block), bytes, AllocationKind::heap, 0);
     return reinterpret_cast<uint64_t>(block);
   }
   bool give(uint64_t address) {
@@ -262,6 +264,7 @@ struct DeviceHeap {
       return false;
     used -= found->second;
     blocks.erase(found);
+    allocations().remove(address);
     std::free(reinterpret_cast<void *>(address));
     return true;
   }
@@ -300,7 +303,7 @@ After runExtern(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active
       const std::string what =
           concat(*file, ":", static_cast<uint32_t>(call.argument(2)), ": ", *function, ": ",
                  describeThread(warp, lane), ": assertion `", *message, "` failed");
-      // Every thread that fails says so, as CUDA has it; the launch ends with the first.
+      // Every failing thread prints its message, as in CUDA; the first one ends the launch.
       std::fprintf(stderr, "%s\n", what.c_str());
       if (rest == active)
         fault(warp, op, Error::vgpuAssert, what);
@@ -313,8 +316,8 @@ After runExtern(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active
       const uint64_t address = call.argument(0);
       if (address != 0 && !DeviceHeap::instance().give(address)) {
         fault(warp, op, Error::vgpuAccess,
-              concat("free of address ", address, " by ", describeThread(warp, lane),
-                     ", which malloc did not give or which was freed before"));
+              concat(describeThread(warp, lane), " frees address ", address,
+                     ", which malloc did not return or which was already freed"));
         return After::stop;
       }
       break;
@@ -324,7 +327,7 @@ After runExtern(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active
   if (form.which == Extern::assertFail)
     return After::stop;
   if (!printed.empty()) {
-    // One write, so that lines of warps that run at a time do not mix.
+    // Use a single write, so that the lines of concurrent warps do not mix.
     std::fwrite(printed.data(), 1, printed.size(), stdout);
     std::fflush(stdout);
   }

@@ -1,5 +1,5 @@
-// Functions that a device program calls and that no module defines: what the CUDA
-// toolkit lists under system calls.
+// Functions that device code calls and that no module defines; the CUDA toolkit calls them system
+// calls.
 #ifndef TILEWRIGHT_VGPU_MACHINE_EXTERNS_H
 #define TILEWRIGHT_VGPU_MACHINE_EXTERNS_H
 
@@ -12,9 +12,9 @@ namespace tilewright::vgpu::machine {
 
 enum class Extern : uint8_t { vprintf, assertFail, malloc, free };
 
-/// The one that a name stands for, if it is one.
+/// The system call with this name, if there is one.
 std::optional<Extern> externOf(std::string_view name);
-/// How many values it takes and gives.
+/// The number of arguments and results.
 struct ExternSignature {
   size_t arguments = 0, results = 0;
 };
@@ -25,11 +25,11 @@ struct ExternForm {
   Extern which = Extern::vprintf;
   CallSite site;
 };
-/// Lanes call one after the other, in their order.
+/// Executes the call for one lane after the other, in the order of their numbers.
 After runExtern(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
-/// Bytes that kernels may have taken by malloc at one time, as
-/// cudaLimitMallocHeapSize has it by default; more gives null.
+/// The size of the heap for malloc in kernels: the default of cudaLimitMallocHeapSize. When the
+/// heap is exhausted, malloc returns null.
 inline constexpr size_t deviceHeapBytes = size_t(8) << 20;
 
 } // namespace tilewright::vgpu::machine

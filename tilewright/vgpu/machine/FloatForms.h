@@ -1,4 +1,4 @@
-// How a float operation rounds and what it does beside, as bits of Op::imm.
+// The rounding and the modifiers of a float operation, as bits of Op::imm.
 #ifndef TILEWRIGHT_VGPU_MACHINE_FLOATFORMS_H
 #define TILEWRIGHT_VGPU_MACHINE_FLOATFORMS_H
 
@@ -17,7 +17,7 @@ inline constexpr uint64_t formRelu = 128;
 inline constexpr uint64_t formFinite = 256; // .satfinite
 inline constexpr uint64_t formOob = 512;    // fma.oob
 
-// From bit 32 on, which function:
+// The operation, in the bits from 32 on.
 enum class Approximation : uint8_t { ex2, rcp, sqrt, rsqrt, lg2, sin, cos, tanh };
 enum class HalfOperation : uint8_t {
   add,

@@ -24,12 +24,13 @@ static Status checkSizes(const Chip &chip, const Program &program, const Grid &g
     return refuse(
         concat("grid ", listed(grid.grid), " of blocks ", listed(grid.block), " has no threads"));
   if (grid.grid[0] > Chip::gridX || grid.grid[1] > Chip::gridY || grid.grid[2] > Chip::gridZ)
-    return refuse(concat("grid ", listed(grid.grid), " is beyond [", Chip::gridX, ", ", Chip::gridY,
-                         ", ", Chip::gridZ, "]"));
+    return refuse(concat("grid ", listed(grid.grid), " exceeds the limits [", Chip::gridX, ", ",
+                         Chip::gridY, ", ", Chip::gridZ, "]"));
   if (volume(grid.block) > Chip::threadsPerBlock || grid.block[0] > Chip::blockX ||
       grid.block[1] > Chip::blockY || grid.block[2] > Chip::blockZ)
-    return refuse(concat("block ", listed(grid.block), " is beyond the ", Chip::threadsPerBlock,
-                         " threads of a block"));
+    return refuse(concat("block ", listed(grid.block), " exceeds the limits [", Chip::blockX, ", ",
+                         Chip::blockY, ", ", Chip::blockZ, "] or ", Chip::threadsPerBlock,
+                         " threads"));
   const std::array<uint32_t, 3> &exact = wanted.reqntid, &most = wanted.maxntid;
   auto orOne = [](std::array<uint32_t, 3> dim) {
     for (uint32_t &one : dim)
@@ -38,18 +39,18 @@ static Status checkSizes(const Chip &chip, const Program &program, const Grid &g
   };
   if (exact[0] && orOne(exact) != grid.block)
     return refuse(concat("the kernel is compiled for blocks of ", listed(orOne(exact)),
-                         " (.reqntid), not ", listed(grid.block)));
+                         " (.reqntid), got ", listed(grid.block)));
   if (most[0] && volume(orOne(most)) < volume(grid.block))
     return refuse(concat("the kernel is compiled for at most ", volume(orOne(most)),
-                         " threads a block (.maxntid), not ", volume(grid.block)));
+                         " threads per block (.maxntid), got ", volume(grid.block)));
   if (grid.sharedBytes > chip.sharedPerBlockOptin)
     return refuse(concat("a block needs ", grid.sharedBytes, " bytes of shared memory (",
-                         program.staticSharedBytes, " static), ", chip.name, " has ",
+                         program.staticSharedBytes, " static), but ", chip.name, " has ",
                          chip.sharedPerBlockOptin));
   const uint64_t blocks = volume(grid.cluster);
   if (grid.explicitCluster && blocks > chip.clusterBlocksNonPortable)
-    return refuse(concat("a cluster of ", listed(grid.cluster), " blocks is beyond the ",
-                         chip.clusterBlocksNonPortable, " of ", chip.name));
+    return refuse(concat("a cluster of ", listed(grid.cluster), " blocks exceeds the maximum of ",
+                         chip.clusterBlocksNonPortable, " on ", chip.name));
   for (int i = 0; i < 3; ++i)
     if (grid.grid[i] % grid.cluster[i] != 0)
       return refuse(concat("grid ", listed(grid.grid), " is not a multiple of cluster ",
@@ -57,7 +58,7 @@ static Status checkSizes(const Chip &chip, const Program &program, const Grid &g
   return Status();
 }
 
-/// Tensor maps among the parameters ask for 64 bytes.
+/// Parameters that are tensor maps must be aligned to 64 bytes.
 static constexpr size_t parameterAlignment = 128;
 static std::byte *alignedParameters(Grid &grid) {
   const auto begin = reinterpret_cast<uintptr_t>(grid.parameters.data());
@@ -66,20 +67,68 @@ static std::byte *alignedParameters(Grid &grid) {
 }
 
 namespace {
-/// Runs groups of blocks one after the other, keeping their memory.
+/// Decides whether a launch must stop, and collects the locations of its warps. Thread-safe.
+class Stopper {
+public:
+  using Clock = std::chrono::steady_clock;
+  Stopper(Grid &grid, const LaunchConfig &config)
+      : grid(grid), limit(config.timeLimit), stop(config.stop),
+        isUsed(config.timeLimit.count() > 0 || config.stop) {}
+
+  /// Called after each time slice of a warp. Returns true if `group` must stop.
+  bool stops(const Group &group) {
+    if (!isUsed) [[likely]]
+      return false;
+    if (!isStopped.load(std::memory_order_relaxed) && !isDue())
+      return false;
+    isStopped = true;
+    {
+      std::lock_guard lock(mutex);
+      stopped.add(group);
+    }
+    grid.failed = true; // finish() sets the reason once all threads have reported their places
+    return true;
+  }
+  /// Sets the launch's failure. Called after all of its threads have stopped.
+  void finish() {
+    if (!isStopped)
+      return;
+    const std::string &kernel = grid.program->entry().name;
+    grid.fail(isInterrupted() ? describeInterrupt(kernel, Clock::now() - begin, stopped)
+                              : describeTimeout(kernel, limit, stopped));
+  }
+
+private:
+  bool isInterrupted() const { return stop && stop->load(std::memory_order_relaxed); }
+  bool isDue() const {
+    return isInterrupted() || (limit.count() > 0 && Clock::now() - begin >= limit);
+  }
+
+  Grid &grid;
+  const Clock::duration limit;
+  const std::atomic<bool> *const stop;
+  const bool isUsed;
+  const Clock::time_point begin = Clock::now();
+  std::atomic<bool> isStopped = false;
+  std::mutex mutex;
+  StoppedWarps stopped; // guarded by mutex
+};
+
+/// Runs groups of blocks one after the other and reuses their memory.
 class Executor {
 public:
-  explicit Executor(Grid &grid, size_t blockCount) : grid(grid) {
+  Executor(Grid &grid, Stopper &stopper, size_t blockCount) : grid(grid), stopper(stopper) {
     group.grid = &grid;
     group.blocks = std::vector<Block>(blockCount);
     if (grid.isTracked)
       group.async = std::make_shared<AsyncQueue>(group);
     if (grid.isCounted)
       counts.resize(grid.program->instructionCount);
+    ranges.fill(grid.validMemory ? ValidRange{} : allOfMemory);
     const auto threads = static_cast<uint32_t>(volume(grid.block));
     for (Block &block : group.blocks) {
       block.group = &group;
-      // A little more than asked for, so that the fast path's limit is no negative number.
+      // Allocate at least 64 bytes, so that the limit that the fast path computes is not negative.
       const size_t bytes = std::max(grid.sharedBytes, 64u);
       block.sharedMemory = std::make_unique<std::byte[]>(bytes + 1024 + sharedSlack);
       block.shared = reinterpret_cast<std::byte *>(
@@ -91,6 +140,7 @@ public:
         warp.index = w;
         warp.counts = counts.data();
         warp.shared = block.shared;
+        warp.ranges = ranges.data();
         warp.sharedBytes = static_cast<uint32_t>(bytes);
         warp.parameters = alignedParameters(grid);
         for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -108,7 +158,7 @@ public:
       grid.observer->instructionsCounted(grid, counts);
   }
 
-  /// Runs the blocks whose first one has these coordinates, in units of clusters.
+  /// Runs the cluster with index `unit`, or the whole grid.
   void run(uint64_t unit, bool isWholeGrid) {
     const Dim3 units = {grid.grid[0] / grid.cluster[0], grid.grid[1] / grid.cluster[1],
                         grid.grid[2] / grid.cluster[2]};
@@ -172,7 +222,7 @@ private:
     }
   }
 
-  /// Wakes fragments whose wait is over. Whether any can run.
+  /// Wakes fragments whose wait has ended. Returns whether any fragment can run.
   static bool hasRunnable(Warp &warp) {
     bool any = false;
     for (Fragment &fragment : warp.others) {
@@ -185,8 +235,8 @@ private:
     return any;
   }
 
-  /// A turn of `warp`, if it can run.
-  bool turn(Warp &warp) {
+  /// Runs `warp` for one time slice. Returns false if it cannot run.
+  bool runSlice(Warp &warp) {
     if (!hasRunnable(warp))
       return false;
     const int32_t quantum =
@@ -201,7 +251,7 @@ private:
     return true;
   }
 
-  /// Gives every warp its turns until all are finished, or none can go on.
+  /// Schedules the warps round-robin until all have finished, or none can make progress.
   void schedule() {
     warps.clear();
     for (Block &block : group.blocks)
@@ -219,18 +269,20 @@ private:
         if (warp->others.empty())
           continue;
         anyLeft = true;
-        // A random order also lets some warps run ahead of others.
+        // With a random order, also skip some warps, so that other warps run ahead of them.
         if (grid.seed && anyRan && group.nextRandom() % 4 == 0)
           continue;
-        if (!turn(*warp))
+        if (!runSlice(*warp))
           continue;
         anyRan = true;
+        if (stopper.stops(group))
+          return;
         if (warp->stop == Stop::fault || grid.failed.load(std::memory_order_relaxed))
           return;
       }
       if (!anyLeft)
         break;
-      // Who spins may spin for an operation that is in flight.
+      // A spinning warp may be waiting for an operation in flight.
       if (!anyRan || (group.async && group.progress == before)) {
         const bool hasMore = group.async && group.async->performNext();
         if (grid.failed.load(std::memory_order_relaxed))
@@ -244,7 +296,8 @@ private:
         progress = group.progress;
         steps = 0;
       } else if (grid.maxSteps && steps > grid.maxSteps) {
-        // Other groups of blocks may have done what these wait for.
+        // This is not a livelock if another group has finished, since these warps may have waited
+        // for it.
         const uint64_t now = grid.finishedGroups;
         if (now == finished) {
           grid.fail(describeLivelock(group, steps));
@@ -259,10 +312,12 @@ private:
   }
 
   Grid &grid;
+  Stopper &stopper;
   Group group;
-  std::vector<Warp *> warps; // in turn; here, since a fault leaves schedule() without return
-  std::vector<InstructionCount> counts; // by instruction, of this thread of the host
-  uint64_t steps = 0;                   // backward branches since something changed
+  std::vector<Warp *> warps; // the schedule; a member, since a fault leaves schedule() by longjmp
+  std::vector<InstructionCount> counts; // by instruction, for this host thread
+  std::array<ValidRange, validRangeSlots> ranges;
+  uint64_t steps = 0; // backward branches since the last progress
 };
 } // namespace
 
@@ -271,7 +326,7 @@ static Status bindArguments(const Program &program, std::span<const void *const>
   if (arguments.size() != program.parameterSizes.size())
     return refuse(concat("kernel '", program.entry().name, "' takes ",
                          program.parameterSizes.size(), " arguments, got ", arguments.size()));
-  // Some room behind the last, so that a vector load of it stays inside.
+  // Leave room after the last parameter, so that a vector load of it stays in bounds.
   grid.parameters.assign(program.parameterBytes + 16 + parameterAlignment, std::byte(0));
   for (size_t i = 0; i < arguments.size(); ++i)
     if (program.parameterSizes[i])
@@ -280,7 +335,22 @@ static Status bindArguments(const Program &program, std::span<const void *const>
   return Status();
 }
 
-/// As Executor::run(), but memory that is not there fails the launch.
+/// The ranges that a kernel may access in addition to allocations.
+static std::vector<ValidRange> ownRanges(LoadedModule &module, Grid &grid) {
+  std::vector<ValidRange> ranges;
+  auto add = [&](const void *begin, size_t bytes) {
+    if (bytes != 0)
+      ranges.push_back({reinterpret_cast<uint64_t>(begin), bytes});
+  };
+  for (std::span<std::byte> variable : module.variables())
+    add(variable.data(), variable.size());
+  // The size includes the padding after the last parameter; see bindArguments().
+  add(alignedParameters(grid), grid.program->parameterBytes + 16);
+  add(grid.workspace.data(), grid.workspace.size());
+  return ranges;
+}
+
+/// Like Executor::run(), but an access to unmapped memory fails the launch.
 static void runCatchingFaults(Grid &grid, Executor &executor, uint64_t unit, bool isWholeGrid) {
   struct Call {
     Executor &executor;
@@ -298,10 +368,10 @@ static void runCatchingFaults(Grid &grid, Executor &executor, uint64_t unit, boo
   address << "0x" << std::hex << fault.address;
   grid.fail(Status(
       Error::vgpuAccess,
-      concat("there is no memory at ", address.str(), ", which kernel '",
-             grid.program->entry().name, "' accesses",
+      concat("kernel '", grid.program->entry().name, "' accesses unmapped memory at ",
+             address.str(),
              fault.op ? concat(" at ", describePosition(*grid.program, fault.op)) : std::string(),
-             "; check the pointers it was given, their sizes and the masks of its accesses")));
+             "; check the pointers passed to it, their sizes and the masks of its accesses")));
 }
 
 Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &config,
@@ -337,19 +407,23 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   grid.id = nextGrid.fetch_add(1, std::memory_order_relaxed);
   TILEWRIGHT_TRY(checkSizes(module.chip(), *program, grid, wanted));
   TILEWRIGHT_TRY(bindArguments(*program, arguments, grid));
+  if (config.checksAddresses)
+    grid.validMemory = std::make_unique<ValidMemory>(ownRanges(module, grid));
+  grid.suppressesInvalid = config.suppressesInvalid;
 
   grid.isCooperative = config.cooperative;
   const uint64_t perGroup = config.cooperative ? volume(grid.grid) : volume(grid.cluster);
   const uint64_t groups = volume(grid.grid) / perGroup;
   std::atomic<uint64_t> next = 0;
+  Stopper stopper(grid, config);
   if (config.observer)
     config.observer->launchBegin(grid);
-  // Blocks are taken in order, so whoever waits for an earlier block waits for
-  // one that has been started.
+  // Threads take blocks in order, so a block can wait for an earlier block, which has been started
+  // already.
   auto work = [&](int64_t, int64_t) {
     if (next.load(std::memory_order_relaxed) >= groups)
       return;
-    Executor executor(grid, perGroup);
+    Executor executor(grid, stopper, perGroup);
     for (uint64_t unit = next.fetch_add(1); unit < groups && !grid.failed; unit = next.fetch_add(1))
       if (config.catchesFaults)
         runCatchingFaults(grid, executor, unit, config.cooperative);
@@ -360,6 +434,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
     config.pool->parallelFor(config.pool->threadCount(), 1, work);
   else
     work(0, 1);
+  stopper.finish();
   if (config.observer)
     config.observer->launchEnd(grid);
   std::lock_guard lock(grid.mutex);

@@ -9,37 +9,48 @@
 #include "tilewright/vgpu/machine/Observer.h"
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <span>
 
 namespace tilewright::vgpu::machine {
 
-/// How tensor-core instructions compute: products are exact in both. `exact`
-/// rounds the sum once; `hopper` aligns to the largest and cuts off, as measured
-/// on that chip.
+/// How tensor-core instructions accumulate. Products are exact in both modes. `exact` rounds the
+/// sum once. `hopper` aligns all terms to the largest one and truncates them, as measured on that
+/// chip.
 enum class Arithmetic : uint8_t { exact, hopper };
 
 struct LaunchConfig {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  std::array<uint32_t, 3> cluster{0, 0, 0}; // 0: what the kernel says, else one block
+  std::array<uint32_t, 3> cluster{0, 0, 0}; // 0: as declared by the kernel, else one block
   uint32_t dynamicSharedBytes = 0;
-  bool cooperative = false; // all blocks are resident at once
+  bool cooperative = false; // all blocks are resident at the same time
   Arithmetic arithmetic = Arithmetic::exact;
   Completion completion = Completion::eager;
-  uint64_t seed = 0; // not 0: the order of warps is random too
-  /// Backward branches of the warps of a group of resident blocks, none of which ends
-  /// a wait or a thread, after which they are taken to spin forever. 0: never.
+  uint64_t seed = 0; // not 0: the order of warps is random, too
+  /// The limit for livelock detection: the number of backward branches by the warps of a group of
+  /// resident blocks during which no wait ends and no thread exits. 0: no limit.
   uint64_t maxSteps = uint64_t(1) << 32;
-  /// Accesses to memory that is not mapped fail the launch instead of ending the process,
-  /// by handlers of SIGSEGV and SIGBUS.
+  /// Makes accesses to unmapped memory fail the launch instead of ending the process. Installs
+  /// handlers for SIGSEGV and SIGBUS.
   bool catchesFaults = false;
-  Observer *observer = nullptr;         // outlives the launch
-  ThreadPool *pool = nullptr;           // runs on the caller alone without one
-  std::string_view instructionSet = {}; // of the host, "v3" or "v4"; the best one if empty
+  /// Restricts kernels to live allocations (see Allocations.h); otherwise they can access all host
+  /// memory.
+  bool checksAddresses = false;
+  /// With checksAddresses: invalid accesses have no effect, and the launch continues to its end and
+  /// then fails, so that an observer sees all of them.
+  bool suppressesInvalid = false;
+  /// The launch is stopped within a few milliseconds after this time (0: never), or when `stop`
+  /// becomes true. The failure reports where its warps were.
+  std::chrono::steady_clock::duration timeLimit{0};
+  const std::atomic<bool> *stop = nullptr;
+  Observer *observer = nullptr;         // must outlive the launch
+  ThreadPool *pool = nullptr;           // without one, the calling thread runs the kernel
+  std::string_view instructionSet = {}; // of the host, "v3" or "v4"; empty: the best one
 };
 
-/// Runs kernel `name` of `module` to its end. `arguments` point to one value for
-/// each parameter, as cuLaunchKernel takes them; pointers among them are
-/// addresses of the host.
+/// Runs kernel `name` of `module` to completion. `arguments` point to one value for each parameter,
+/// as for cuLaunchKernel; pointers among them are host addresses.
 ///
 ///   float *a = …, *b = …;
 ///   int n = 1000;
@@ -47,10 +58,11 @@ struct LaunchConfig {
 ///   const void *arguments[] = {&a, &b, &n};
 ///   TILEWRIGHT_TRY(launch(*module, "scale", config, arguments));
 ///
-///  - vgpuSymbol: there is no such kernel.
-///  - vgpuLaunch: a size is beyond the chip or not what the kernel asks for.
-///  - vgpuAccess, vgpuBarrier, vgpuFault, vgpuDeadlock, vgpuLivelock: what threads did wrong.
-///    Memory that was written before stays written.
+///  - vgpuSymbol: the module has no such kernel.
+///  - vgpuLaunch: a size exceeds the chip's limits or does not match the kernel's requirements.
+///  - vgpuAccess, vgpuBarrier, vgpuFault, vgpuDeadlock, vgpuLivelock: an error in the kernel.
+///  - vgpuTimeout, vgpuInterrupted: the launch was stopped. Memory keeps the values that were
+///    written before.
 Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &config,
               std::span<const void *const> arguments);
 

@@ -58,8 +58,8 @@ TEST(Launch, MultipliesMatricesThroughSharedMemory) {
     }
 }
 
-/// Runs of loads and fma are taken as a whole unless somebody watches each access; both
-/// ways give the same bits, also of NaNs, whose payload an fma drops.
+/// Runs of loads and fma are fused unless an observer needs each access. Both ways give the same
+/// bits, even for NaNs, whose payload an fma drops.
 TEST(Launch, RunsOfLoadsAndFmaAreTheSingleOperations) {
   class Deaf final : public Observer {
     void access(const MemoryEvent &) override {}
@@ -97,7 +97,7 @@ TEST(Launch, RunsOfLoadsAndFmaAreTheSingleOperations) {
   }
 }
 
-/// Loads through one register whose lanes are in any order, far apart, or not all there.
+/// Loads through one register whose lanes are in any order, far apart, or partly inactive.
 TEST(Launch, LoadsThroughOneRegisterFindTheirWords) {
   const std::string text = R"(
 .version 8.4
@@ -171,7 +171,7 @@ FILL:
   }
 }
 
-/// What is known of a register must not let a load reach behind the end.
+/// The cached access pattern of a register must not let a load read beyond the end.
 TEST(Launch, LoadsThroughOneRegisterStayInside) {
   const std::string text = R"(
 .version 8.4
@@ -314,7 +314,7 @@ TEST(Launch, ArraysOfAThreadAreItsOwn) {
 }
 
 TEST(Launch, AddressesOfParametersMayHave32Bits) {
-  // What LLVM makes of the address of a by-value argument with short pointers.
+  // The code of LLVM for the address of a by-value argument with short pointers.
   auto module = loadText(R"(.version 9.0
 .target sm_90a
 .address_size 64
@@ -348,7 +348,7 @@ TEST(Launch, AddressesOfParametersMayHave32Bits) {
     ASSERT_EQ(out[i], values[i % 32]) << i;
 }
 
-/// Lanes that spin must not starve the one that holds the lock.
+/// Lanes that spin must not starve the lane that holds the lock.
 TEST(Launch, ALockIsTakenByEachLaneInTurn) {
   auto module = loadText(kernelText("threads.ptx"));
   int total = 0;
@@ -358,7 +358,7 @@ TEST(Launch, ALockIsTakenByEachLaneInTurn) {
   EXPECT_EQ(total, 128);
 }
 
-/// Counts what it is told.
+/// Counts the events.
 class Counter : public Observer {
 public:
   void access(const MemoryEvent &event) override {
@@ -484,7 +484,7 @@ TEST(Launch, BarriersThatDoNotExistAreReported) {
   EXPECT_THAT(status.message(), HasSubstr("barrier 16 does not exist"));
 }
 
-/// Memory of the host that is not there; the process lives on, several times over.
+/// Unmapped host memory; the process survives, several times.
 TEST(Launch, AWildGlobalAddressFailsTheLaunchAndNamesItsLine) {
 #if __has_feature(thread_sanitizer)
   GTEST_SKIP() << "ThreadSanitizer's own state does not survive a jump out of a handler";
@@ -505,7 +505,7 @@ TEST(Launch, AWildGlobalAddressFailsTheLaunchAndNamesItsLine) {
       config.instructionSet = set;
       Status status = run(*module, "k", config, uint64_t(4096));
       EXPECT_EQ(status.error(), Error::vgpuAccess);
-      EXPECT_THAT(status.message(), HasSubstr("there is no memory at 0x10"));
+      EXPECT_THAT(status.message(), HasSubstr("accesses unmapped memory at 0x10"));
       EXPECT_THAT(status.message(), HasSubstr("at k, line 9"));
     }
   }

@@ -15,7 +15,7 @@ static bool hasHostMemory(const ptx::Variable &variable) {
   return variable.space == Modifier::global || variable.space == Modifier::constant;
 }
 
-/// Code for 80 runs on 80 and above; code for 90a runs on 90a alone.
+/// Code for sm_80 runs on sm_80 and above; code for sm_90a runs only on sm_90a.
 static Status checkTarget(const ptx::Target &target, const Chip &chip) {
   const bool fits = target.suffix ? target.architecture == chip.architecture && chip.specific
                                   : target.architecture <= chip.architecture;
@@ -35,10 +35,18 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::create(std::string_view text
     for (const Chip &one : chips())
       names.push_back(one.name);
     return Status(Error::vgpuChip,
-                  concat("there is no chip '", chip, "'; there are ", listed(names)));
+                  concat("unknown chip '", chip, "'; the chips are ", listed(names)));
   }
   TILEWRIGHT_ASSIGN(loaded->module, ptx::parse(text));
   TILEWRIGHT_TRY(checkTarget(loaded->module.target, *loaded->onChip));
+  // Like ptxas, count the variables that a kernel declares, even if it does not use them.
+  for (const ptx::Variable &variable : loaded->module.variables)
+    if (variable.space == ptx::Modifier::shared &&
+        variable.size() > loaded->onChip->sharedPerBlockOptin)
+      return Status(Error::ptxVariable,
+                    concat("shared variable '", loaded->module.name(variable.name), "' has ",
+                           variable.size(), " bytes, but a block on ", chip, " has at most ",
+                           loaded->onChip->sharedPerBlockOptin));
   TILEWRIGHT_TRY(loaded->layoutVariables());
   for (const ptx::Function &function : loaded->module.functions)
     if (function.entry && function.defined) {
@@ -59,18 +67,19 @@ Status LoadedModule::layoutVariables() {
     const uint64_t alignment = std::max<uint64_t>(variable.alignment, 16);
     total = (total + alignment - 1) / alignment * alignment;
     addresses[i] = total;
-    // Far below what could overflow, and enough for any table that a kernel brings along.
+    // A limit far below overflow, and high enough for any table of a kernel.
     constexpr uint64_t most = uint64_t(1) << 30;
     if (variable.size() > most || total + variable.size() > most)
       return Status(Error::ptxLimit,
                     concat("variable '", module.name(variable.name), "' has ", variable.size(),
-                           " bytes, and all variables of a module may have ", most,
+                           " bytes, but all variables of a module together can have at most ", most,
                            "; allocate memory and pass its address"));
     total += variable.size();
   }
   constexpr uint64_t lineBytes = 256;
-  // Addresses of constants may be kept in 32 bits, so the upper half is one for all; a second
-  // block cannot lie across the same boundary as the first.
+  // Kernels may keep addresses of constants in 32 bits, so the upper halves of all of them must be
+  // equal. If the memory crosses a 4 GiB boundary, allocate a second time while keeping the first
+  // block: two live blocks cannot cross the same boundary.
   uint64_t base = 0;
   std::unique_ptr<std::byte[]> across;
   for (int tries = 0; tries < 2; ++tries) {
@@ -83,7 +92,7 @@ Status LoadedModule::layoutVariables() {
   for (size_t i = 0; i < module.variables.size(); ++i)
     if (hasHostMemory(module.variables[i]))
       addresses[i] += base;
-  // A declaration means the variable that another one defines.
+  // Give a declaration the address of the variable's definition.
   for (const ptx::Symbol &symbol : module.symbols) {
     if (symbol.kind != ptx::SymbolKind::variable || symbol.index == ptx::noIndex)
       continue;
@@ -116,7 +125,7 @@ Status LoadedModule::layoutVariables() {
                              "', which is not in global memory"));
       value += static_cast<uint64_t>(relocation.addend);
       if (relocation.mask) {
-        // mask(): one byte of the address, moved down.
+        // mask(): select one byte of the address and shift it down.
         value &= relocation.mask;
         value >>= static_cast<unsigned>(__builtin_ctzll(relocation.mask));
       }
@@ -143,8 +152,10 @@ Result<const Program *> LoadedModule::kernel(std::string_view name, const Decode
     return Status(Error::vgpuSymbol,
                   concat("the module has no kernel '", name, "'; it has ", listed(names)));
   }
+  DecodeOptions onThisChip = options;
+  onThisChip.sharedLimit = onChip->sharedPerBlockOptin;
   TILEWRIGHT_ASSIGN(std::unique_ptr<Program> program,
-                    decode(module, *function, addresses, options));
+                    decode(module, *function, addresses, onThisChip));
   return static_cast<const Program *>(
       programs.emplace(std::move(key), std::move(program)).first->second.get());
 }

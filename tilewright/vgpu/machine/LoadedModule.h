@@ -1,4 +1,4 @@
-// A module on a chip: its variables have memory, and its kernels can be launched.
+// A module loaded on a chip: its variables have memory, and its kernels can be launched.
 #ifndef TILEWRIGHT_VGPU_MACHINE_LOADEDMODULE_H
 #define TILEWRIGHT_VGPU_MACHINE_LOADEDMODULE_H
 
@@ -18,29 +18,31 @@
 
 namespace tilewright::vgpu::machine {
 
-/// A module whose variables lie in memory of the host.
+/// A module whose variables are in host memory.
 ///
 ///   TILEWRIGHT_ASSIGN(auto module, LoadedModule::create(text, "sm_80"));
 ///   TILEWRIGHT_ASSIGN(const Program *kernel, module->kernel("vector_add", {}));
 ///
-/// Kernels are decoded when they are first asked for, except that creation
-/// decodes all of them once, so that what cannot run is refused at load.
-/// Thread-safe. Programs live as long as the module.
+/// A kernel is decoded when it is first used with given options. In addition, create() decodes all
+/// kernels once, so that loading rejects kernels that cannot run. Thread-safe. Programs live as
+/// long as the module.
 class LoadedModule {
 public:
-  ///  - what ptx::parse() reports;
-  ///  - vgpuChip: the chip is not known, or the module needs another one;
-  ///  - what decode() reports for any of the kernels.
+  /// Parses and loads a module.
+  ///  - errors of ptx::parse();
+  ///  - vgpuChip: the chip is unknown, or the module requires another one;
+  ///  - errors of decode() for any of the kernels.
   static Result<std::unique_ptr<LoadedModule>> create(std::string_view text, std::string_view chip);
 
-  ///  - vgpuSymbol: there is no kernel of that name.
+  /// The decoded kernel.
+  ///  - vgpuSymbol: the module has no kernel with this name.
   Result<const Program *> kernel(std::string_view name, const DecodeOptions &options);
 
-  /// Memory of a variable of the module, by name.
-  ///  - vgpuSymbol: there is none of that name in global or constant memory.
+  /// The memory of the variable with this name.
+  ///  - vgpuSymbol: the module has no such variable in global or constant memory.
   Result<std::span<std::byte>> variable(std::string_view name);
 
-  /// Memory of all variables, one range for each.
+  /// The memory of all variables, one range for each.
   std::vector<std::span<std::byte>> variables();
 
   const ptx::Module &source() const { return module; }
@@ -53,7 +55,7 @@ private:
   ptx::Module module;
   const Chip *onChip = nullptr;
   std::unique_ptr<std::byte[]> memory;
-  std::vector<uint64_t> addresses; // by variable; 0 if it is not of the module
+  std::vector<uint64_t> addresses; // by variable; 0 if it is not a variable of the module
 
   std::mutex mutex;
   std::unordered_map<std::string, std::unique_ptr<Program>> programs; // guarded by mutex

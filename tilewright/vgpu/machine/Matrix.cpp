@@ -125,9 +125,9 @@ float alignedSum(const double *products, unsigned count, double start, int fract
   return std::bit_cast<float>(static_cast<uint32_t>(bits));
 }
 
-// Between shared memory and registers.
+// Transfers between shared memory and registers.
 
-/// The address of row `row` of matrix `index`, which lane 8 * index + row has.
+/// The address of a matrix row, which is in the register of lane 8 * index + row.
 static uint64_t rowAddress(const std::byte *registers, const AddressForm &form, unsigned lane) {
   if (form.bytes == 4)
     return static_cast<uint32_t>(word(registers, form.slot, lane) + uint32_t(form.offset));
@@ -138,7 +138,8 @@ static std::byte *rowOf(Warp &warp, const Op *op, const std::byte *registers,
   return resolve(warp, op, form.space, rowAddress(registers, form, lane), lane, 16);
 }
 
-/// The lanes that hold addresses access a row each; of a store, those of `stored`.
+/// Notifies the observer that each lane that provides an address accesses one row. `stored` holds
+/// the rows that a store writes.
 static void observeMove(Warp &warp, const Op *op, const std::byte *registers,
                         const MatrixMoveForm &form, AccessKind kind,
                         const uint16_t (*stored)[64] = nullptr) {
@@ -154,12 +155,12 @@ static void observeMove(Warp &warp, const Op *op, const std::byte *registers,
 After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const MatrixMoveForm *>(op->extra);
   const unsigned rows = 8 * static_cast<unsigned>(form.slots.size());
-  // Everything is read first: the destination may be the address.
+  // Read all rows first: the destination may be the address register.
   alignas(64) uint16_t matrices[4][8][8];
   observeMove(warp, op, registers, form, AccessKind::read);
   for (unsigned i = 0; i < rows; ++i) {
     const uint64_t address = rowAddress(registers, form.address, i);
-    // Most rows are in the block's own memory, and aligned.
+    // Fast path: most rows are aligned and in the block's own memory.
     const bool isPlain = form.address.space == Space::shared && address % 16 == 0 &&
                          address + 16 <= warp.sharedBytes;
     const std::byte *from =
@@ -224,22 +225,21 @@ After runMovmatrix(Warp &, const Op *op, std::byte *registers, uint32_t, uint32_
   return After::next;
 }
 
-// mma.sync. With g = lane / 4, q = lane % 4 and E elements to a register,
-// register r holds of
-//   A  rows g + 8 * (r & 1) (of M = 8: g), columns E * q + e + 4 * E * (r >> 1) (of M = 8: r)
+// mma.sync. With g = lane / 4, q = lane % 4 and E elements per register, register r holds:
+//   A  rows g + 8 * (r & 1) (M = 8: g), columns E * q + e + 4 * E * (r >> 1) (M = 8: r)
 //   B  rows E * q + e + 4 * E * r, column g
 //   C  element v: row g + 8 * (v >> 1), column 2 * q + (v & 1)
 // So a register of A or B is eight chunks of 16 bytes, one for each row or column.
 
-void placeFragmentA(std::span<const uint32_t> slots, bool isTall, std::vector<uint32_t> &places) {
-  places.clear();
+void locateFragmentA(std::span<const uint32_t> slots, bool isTall, std::vector<uint32_t> &offsets) {
+  offsets.clear();
   const unsigned across = isTall ? 2 : 1;
   for (unsigned row = 0; row < 8 * across; ++row)
     for (size_t r = row / 8; r < slots.size(); r += across)
-      places.push_back(slots[r] + 16 * (row % 8));
+      offsets.push_back(slots[r] + 16 * (row % 8));
 }
 
-/// Each element's sum by `sumOf(row, column, start)`.
+/// Computes each element with `sumOf(row, column, start)`.
 template <typename SumOf>
 static void sumElements(unsigned octet, const double *start, double *results, SumOf sumOf) {
   for (unsigned i = 0; i < 128; ++i)
@@ -254,13 +254,13 @@ void accumulateProduct(TileProduct &product, const MatrixForm &form, bool isExac
   const bool isFloat = form.dType == Modifier::f32 || form.dType == Modifier::f16;
   if (form.dType == Modifier::f32 && form.cType == Modifier::f32 && isExact &&
       (c.data() == d.data() || !adds)) {
-    float *places[128];
+    float *accumulators[128];
     for (size_t i = 0; i < d.size(); ++i)
-      places[i] = reinterpret_cast<float *>(registers + d[i]);
-    product.accumulate(places, adds);
+      accumulators[i] = reinterpret_cast<float *>(registers + d[i]);
+    product.accumulate(accumulators, adds);
     return;
   }
-  const unsigned values = form.m == 8 ? 2 : 4; // of a lane in an octet
+  const unsigned values = form.m == 8 ? 2 : 4; // per lane in an octet
   alignas(64) double start[128] = {}, results[128];
   for (unsigned octet = 0; octet < form.n / 8; ++octet) {
     if (adds)
@@ -297,7 +297,7 @@ void accumulateProduct(TileProduct &product, const MatrixForm &form, bool isExac
   }
 }
 
-/// f64 is a chain of fused operations, from the first column of A to the last.
+/// f64 uses a chain of fused multiply-adds, from the first column of A to the last.
 static void multiplyF64(const MatrixForm &form, std::byte *registers) {
   const unsigned m = form.m, k = form.k;
   double a[16][16], b[16][8], sums[16][8];
@@ -329,19 +329,19 @@ After runMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t)
     multiplyF64(form, registers);
     return After::next;
   }
-  static thread_local std::vector<uint32_t> places;
+  static thread_local std::vector<uint32_t> offsets;
   TileProduct &product = threadProduct();
   product.begin(form.aType, form.bType, form.n, form.k);
-  placeFragmentA(form.a, form.m == 16, places);
-  product.readA(registers, places, false, false);
-  places.clear();
+  locateFragmentA(form.a, form.m == 16, offsets);
+  product.readA(registers, offsets, false, false);
+  offsets.clear();
   for (unsigned column = 0; column < 8; ++column)
     for (uint32_t slot : form.b)
-      places.push_back(slot + 16 * column);
-  product.readB(registers, places, false);
+      offsets.push_back(slot + 16 * column);
+  product.readB(registers, offsets, false);
   const bool isExact = warp.block->group->grid->exactTensor;
   if (form.dType == Modifier::f32 && form.cType == Modifier::f32 && form.m == 16) {
-    // D may be other registers of C in another order.
+    // D may use the registers of C in a different order, so accumulate in a copy.
     alignas(64) float sums[4][32];
     for (unsigned i = 0; i < 4; ++i)
       std::memcpy(sums[i], registers + form.c[i], sizeof(sums[i]));

@@ -1,4 +1,4 @@
-// Where wgmma finds the elements of a matrix in shared memory.
+// The layout of wgmma's matrices in shared memory.
 #ifndef TILEWRIGHT_VGPU_MACHINE_MATRIXDESCRIPTOR_H
 #define TILEWRIGHT_VGPU_MACHINE_MATRIXDESCRIPTOR_H
 
@@ -6,7 +6,7 @@
 
 namespace tilewright::vgpu::machine {
 
-/// A matrix in shared memory, as its descriptor says.
+/// A matrix in shared memory, as described by its descriptor.
 struct MatrixDescriptor {
   explicit MatrixDescriptor(uint64_t bits)
       : start(static_cast<uint32_t>(bits & 0x3fff) << 4),
@@ -16,15 +16,15 @@ struct MatrixDescriptor {
         swizzle(static_cast<uint32_t>(bits >> 62)) {}
 
   uint32_t start, leading, stride, baseOffset;
-  uint32_t swizzle; // 0 none, 1 of 128 bytes, 2 of 64, 3 of 32
+  uint32_t swizzle; // 0 none, 1 128 bytes, 2 64 bytes, 3 32 bytes
 
   uint32_t span() const { return swizzle == 1 ? 128 : swizzle == 2 ? 64 : swizzle == 3 ? 32 : 16; }
   uint32_t swizzled(uint32_t address) const {
     const uint32_t bits = swizzle == 1 ? 0x70 : swizzle == 2 ? 0x30 : swizzle == 3 ? 0x10 : 0;
     return address ^ ((address >> 3) & bits);
   }
-  /// Where element (row, k) lies; `bytes` is an element's size.
-  uint32_t place(uint32_t row, uint32_t k, uint32_t bytes, bool isTransposed) const {
+  /// The address of element (row, k); `bytes` is the size of an element.
+  uint32_t addressOf(uint32_t row, uint32_t k, uint32_t bytes, bool isTransposed) const {
     const uint32_t per = 16 / bytes;
     if (!isTransposed) {
       const uint32_t chunk = k / per, rest = (k % per) * bytes;

@@ -34,7 +34,7 @@ bool Mbarrier::completeIfDone() {
   return true;
 }
 
-/// Whether the phase that was asked for is over.
+/// Whether the phase that the caller waits for is over.
 static bool isOver(const Mbarrier &barrier, uint32_t wanted) {
   if (wanted & mbarrierParity)
     return (barrier.phase & 1) != (wanted & 1);
@@ -47,7 +47,7 @@ static bool misuse(Warp &warp, const Op *op, const std::string &what) {
 }
 
 namespace {
-/// An mbarrier while an operation changes it: keeps the record, tells the observer.
+/// One operation on an mbarrier: updates the record and notifies the observer.
 class Access {
 public:
   Access(Warp &warp, const Op *op, const AddressForm &form, uint64_t address, unsigned lane)
@@ -62,7 +62,7 @@ public:
   }
   explicit operator bool() const { return where; }
 
-  /// The phase that is not over, as a full number in tracked launches.
+  /// The current phase; in tracked launches, not reduced modulo 8.
   uint64_t phase() const { return record ? record->phase : barrier.phase; }
 
   bool expect(uint32_t mask, uint32_t bytes) {
@@ -77,9 +77,10 @@ public:
   bool addBytes(int64_t bytes) {
     const int64_t sum = barrier.bytes + bytes;
     if (std::abs(sum) >= 1 << 20)
-      return misuse(warp, op,
-                    concat("an mbarrier counts up to 2^20 - 1 bytes, not ", sum, " (it has ",
-                           barrier.bytes, ")"));
+      return misuse(
+          warp, op,
+          concat("the transaction count of an mbarrier must stay within 2^20 - 1 bytes, got ", sum,
+                 " (before: ", barrier.bytes, ")"));
     barrier.bytes = static_cast<int32_t>(sum);
     return true;
   }
@@ -97,8 +98,8 @@ public:
                   .phase = record->phase,
                   .async = async});
   }
-  /// Ends the phase if nothing is missing, and writes the barrier back. `before` is
-  /// called if a phase ends, before that is told.
+  /// Ends the phase if nothing is pending, and writes the mbarrier back. If the phase ends, calls
+  /// `before` before notifying the observer.
   template <typename Before> void finish(uint32_t mask, Before before) {
     const Mbarrier earlier = barrier;
     if (barrier.completeIfDone()) {
@@ -114,8 +115,9 @@ public:
     ++warp.block->group->progress;
   }
 
-  /// Whoever could have gone on and has not yet sees the parity that it waits for again,
-  /// and waits for another phase than it thinks.
+  /// Reports lapped lanes: they wait for a phase that is over but have not run since. The end of
+  /// the current phase restores the parity that they wait for, so they would wait for a later phase
+  /// than the program intends.
   void tellLapped(const Mbarrier &earlier) const {
     for (Block &block : warp.block->group->blocks)
       for (Warp &one : block.warps)
@@ -140,7 +142,7 @@ public:
   MbarrierRecord *record = nullptr;
 };
 
-/// Arrivals of lanes at one mbarrier and phase are told together.
+/// Reports the arrivals of several lanes at the same mbarrier and phase in one event.
 class ArrivalTeller {
 public:
   ArrivalTeller(Warp &warp, const Op *op, Order order, Scope scope, AsyncId async)
@@ -205,7 +207,7 @@ bool isMbarrierReady(Warp &, const Fragment &fragment) {
   return isOver(Mbarrier::load(where), fragment.wanted);
 }
 
-/// One lane arrives; false after a fault.
+/// Executes the arrival of one lane. Returns false after a fault.
 static bool arrive(Access &access, const MbarrierForm &form, std::byte *registers, unsigned lane,
                    ArrivalTeller &teller) {
   Mbarrier &barrier = access.barrier;
@@ -220,7 +222,7 @@ static bool arrive(Access &access, const MbarrierForm &form, std::byte *register
   }
   if (count > barrier.pending)
     return misuse(access.warp, access.op,
-                  concat(count, " arrivals at an mbarrier that waits for ", barrier.pending));
+                  concat(count, " arrivals at an mbarrier that expects only ", barrier.pending));
   barrier.pending -= count;
   if (form.drops)
     barrier.expected -= std::min(count, barrier.expected);
@@ -234,7 +236,7 @@ static bool arrive(Access &access, const MbarrierForm &form, std::byte *register
 }
 
 namespace {
-/// Lanes that saw the same phase of the same mbarrier end are told together.
+/// Lanes that observed the end of the same phase of the same mbarrier, reported in one event.
 struct Seen {
   uint64_t object, phase;
   uint32_t mask;
@@ -258,15 +260,15 @@ static After runWait(Warp &warp, const Op *op, const MbarrierForm &form, std::by
     if (!isOver(access.barrier, wanted)) {
       if (form.operation == MbarrierOperation::testWait)
         continue;
-      // Waits until the phase is over; then all lanes look again.
+      // Wait until the phase is over; then all lanes test again.
       parkFragment(warp, {op, warp.frame, mask, Wait::mbarrier, wanted,
                           reinterpret_cast<uint64_t>(access.where),
                           flatAddress(warp, form.address.space, address)});
       return After::resume;
     }
     over |= 1u << lane;
-    // By parity the phase just before; none is over yet in the first one, which
-    // producers use to find a new buffer empty.
+    // With a parity, the lane waited for the previous phase. The first phase has no previous one: a
+    // wait for it succeeds immediately, which producers use to acquire an empty buffer.
     const uint64_t behind = form.byParity ? 1 : (access.barrier.phase - wanted) & 7;
     if (!access.record || access.phase() < behind)
       continue;
@@ -316,7 +318,8 @@ After runMbarrier(Warp &warp, const Op *op, std::byte *registers, uint32_t mask,
     case MbarrierOperation::init: {
       const uint32_t count = word(registers, form.value, lane);
       if (count == 0 || count > 0xfffff) {
-        misuse(warp, op, concat("an mbarrier is for 1 to 2^20 - 1 arrivals, not ", count));
+        misuse(warp, op,
+               concat("the arrival count of an mbarrier must be 1 to 2^20 - 1, got ", count));
         return After::stop;
       }
       if (access.record)
@@ -352,7 +355,7 @@ After runMbarrier(Warp &warp, const Op *op, std::byte *registers, uint32_t mask,
   return After::next;
 }
 
-// cp.async.mbarrier.arrive: an arrival of its own, after the copies that the lanes issued.
+// cp.async.mbarrier.arrive: an asynchronous arrival after the copies that the lanes issued.
 
 static bool performArrive(Warp &warp, const Op *op, std::span<const CopyRequest> requests,
                           AsyncId id, Part, std::span<std::vector<std::byte>>) {
@@ -363,7 +366,7 @@ static bool performArrive(Warp &warp, const Op *op, std::span<const CopyRequest>
     if (!access)
       return false;
     if (access.barrier.pending == 0)
-      return misuse(warp, op, "an arrival of copies at an mbarrier that waits for none");
+      return misuse(warp, op, "copies arrive at an mbarrier that expects no more arrivals");
     --access.barrier.pending;
     teller.add(access, request.lane, 1);
     access.finish(1u << request.lane, [&] { teller.flush(); });
@@ -382,12 +385,13 @@ After runCpAsyncMbarrier(Warp &warp, const Op *op, std::byte *registers, uint32_
     request.lane = lane;
     request.to = laneAddress(form.address, registers, lane);
     if (!form.isCounted) {
-      // The arrival is one more than the barrier was made for.
+      // Without .noinc, the count of mbarrier.init does not include this arrival.
       Access access(warp, op, form.address, request.to, lane);
       if (!access)
         return After::stop;
       if (access.barrier.pending == 0xfffff) {
-        misuse(warp, op, "an mbarrier waits for up to 2^20 - 1 arrivals, and one more is added");
+        misuse(warp, op,
+               "one more arrival exceeds the maximum of 2^20 - 1 arrivals of an mbarrier");
         return After::stop;
       }
       ++access.barrier.pending;
@@ -405,13 +409,14 @@ After runCpAsyncMbarrier(Warp &warp, const Op *op, std::byte *registers, uint32_
   operation->mask = active;
   operation->signalsMbarrier = true;
   operation->perform = performArrive;
-  std::vector<AsyncGroups::Entry> &unarrived = groupsOf(warp).unarrived;
-  for (AsyncGroups::Entry &entry : unarrived)
-    if (entry.mask & active) {
-      operation->after.push_back(entry.id);
-      entry.mask &= ~active;
+  std::vector<AsyncGroups::IssuedOperation> &unarrived = groupsOf(warp).unarrived;
+  for (AsyncGroups::IssuedOperation &issued : unarrived)
+    if (issued.mask & active) {
+      operation->after.push_back(issued.id);
+      issued.mask &= ~active;
     }
-  std::erase_if(unarrived, [](const AsyncGroups::Entry &entry) { return entry.mask == 0; });
+  std::erase_if(unarrived,
+                [](const AsyncGroups::IssuedOperation &issued) { return issued.mask == 0; });
   return group.async->issue(std::move(operation)) ? After::next : After::stop;
 }
 

@@ -1,8 +1,8 @@
-// The address spaces of the machine as one flat space of 64 bits.
+// The address spaces of the machine as one flat 64-bit space.
 //
-// Global and constant memory, and the parameters of a kernel, are memory of the
-// host under its own addresses. The windows of shared and local memory lie where
-// no user address of the host can: bits 56 to 63 name them.
+// Global and constant memory, and the parameters of a kernel, are host memory at their host
+// addresses. Bits 56 to 63 select the windows of shared and local memory, which are outside of all
+// user addresses of the host.
 #ifndef TILEWRIGHT_VGPU_MACHINE_MEMORY_H
 #define TILEWRIGHT_VGPU_MACHINE_MEMORY_H
 
@@ -13,12 +13,12 @@ namespace tilewright::vgpu::machine {
 inline constexpr uint64_t windowMask = 0xff00000000000000u;
 inline constexpr uint64_t sharedWindow = 0x0100000000000000u;
 inline constexpr uint64_t localWindow = 0x0200000000000000u;
-/// What the address of a function looks like: the window and its symbol.
+/// The address of a function: this window, combined with the function's symbol.
 inline constexpr uint64_t functionWindow = 0x0300000000000000u;
 
-/// An address of shared memory is an offset into the own block's, or with
-/// `rank + 1` in bits 24 to 31 into that of another block of the cluster. PTX
-/// takes such addresses as opaque; only mapa makes them.
+/// A shared memory address is an offset into the block's own memory. With `rank + 1` in bits 24 to
+/// 31, it is an offset into the memory of another block of the cluster. In PTX such addresses are
+/// opaque and only mapa creates them.
 inline constexpr uint32_t sharedOffsetBits = 24;
 inline constexpr uint32_t sharedOffsetMask = (1u << sharedOffsetBits) - 1;
 constexpr uint32_t sharedAddress(uint32_t rank, uint32_t offset) {

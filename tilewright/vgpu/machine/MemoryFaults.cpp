@@ -11,7 +11,7 @@
 namespace tilewright::vgpu::machine {
 
 namespace {
-/// What a thread that runs a kernel leaves for the handler.
+/// Data for the signal handler, provided by a thread that runs a kernel.
 struct Watch {
   sigjmp_buf before;
   const Program *program = nullptr;
@@ -19,7 +19,7 @@ struct Watch {
 };
 } // namespace
 
-// initial-exec: a handler must not be the first to make the variable of its thread.
+// initial-exec, because the variable must not be allocated lazily in a signal handler.
 [[gnu::tls_model("initial-exec")]] static thread_local Watch *watch = nullptr;
 static struct sigaction earlierSegv, earlierBus;
 
@@ -34,9 +34,10 @@ static const Op *operationAt(const Program &program, uint64_t value) {
   return nullptr;
 }
 
-/// Handlers keep the operation they execute in a register of the host, or on the stack if
-/// they are compiled with a sanitizer; where is the compiler's choice, but nothing else
-/// looks like a pointer to one. `end` is above all that they have on the stack.
+/// Finds the operation that a handler was executing. Handlers keep a pointer to it in a host
+/// register, or on the stack if they are compiled with a sanitizer. The compiler chooses the
+/// location, but no other value looks like such a pointer. `end` is above the stack of the
+/// handlers.
 [[gnu::no_sanitize("address")]] static const Op *operationIn(const Program &program,
                                                              const void *context, const void *end) {
 #if defined(__x86_64__)
@@ -64,7 +65,7 @@ static void pass(int signal, siginfo_t *info, void *context) {
   if (earlier.sa_handler == SIG_IGN)
     return;
   if (earlier.sa_handler == SIG_DFL) {
-    // The instruction is executed again, and now ends the process as it would have.
+    // Restore the default action: the faulting instruction runs again and ends the process.
     ::signal(signal, SIG_DFL);
     return;
   }
@@ -73,7 +74,7 @@ static void pass(int signal, siginfo_t *info, void *context) {
 
 static void onFault(int signal, siginfo_t *info, void *context) {
   Watch *here = watch;
-  // Sent by somebody (kill -SEGV), or not the fault of a kernel.
+  // The signal was sent by another process (kill -SEGV), or the fault is not in a kernel.
   if (!here || info->si_code <= 0)
     return pass(signal, info, context);
   watch = nullptr;
@@ -99,7 +100,7 @@ bool runCatchingFaults(const Program &program, void (*work)(void *argument), voi
   install();
   Watch here;
   here.program = &program;
-  // The mask of signals is the same there and here: SA_NODEFER.
+  // The handler does not block its signal (SA_NODEFER), so the signal mask need not be restored.
   if (sigsetjmp(here.before, /*savemask=*/0) != 0) {
     fault = here.fault;
     return false;

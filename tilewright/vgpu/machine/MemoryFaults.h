@@ -1,5 +1,5 @@
-// Global memory is the host's, so a wild pointer of a kernel is a fault of the host.
-// Here it becomes a failure of the launch instead of the end of the process.
+// Global memory is host memory, so an invalid pointer in a kernel causes a memory fault in the
+// process. This file turns the fault into a failure of the launch.
 #ifndef TILEWRIGHT_VGPU_MACHINE_MEMORYFAULTS_H
 #define TILEWRIGHT_VGPU_MACHINE_MEMORYFAULTS_H
 
@@ -9,18 +9,18 @@
 
 namespace tilewright::vgpu::machine {
 
-/// An access to an address that is not mapped, or not for writing.
+/// An access to an address that is not mapped, or not writable.
 struct MemoryFault {
   uint64_t address = 0;
-  const Op *op = nullptr; // null if it could not be told
+  const Op *op = nullptr; // null if it could not be determined
 };
 
-/// Calls `work(argument)` in this thread. True if it ended; else it stopped at an access
-/// to memory that is not there, `fault` says which, and what it had on its stack is left
-/// as it is: nothing that it held is released, so only a launch that fails may go on.
+/// Calls `work(argument)` in this thread. Returns true if `work` returned. Returns false if it
+/// stopped at an access to unmapped memory: `fault` describes the access. The objects on the stack
+/// of `work` are not destroyed, so the caller must fail the launch.
 ///
-/// The first call installs handlers for SIGSEGV and SIGBUS. Faults of other code go to
-/// the handlers that were there before.
+/// The first call installs handlers for SIGSEGV and SIGBUS. Faults in other code are passed to the
+/// previously installed handlers.
 bool runCatchingFaults(const Program &program, void (*work)(void *argument), void *argument,
                        MemoryFault &fault);
 

@@ -1,4 +1,4 @@
-// What does not fit into an Op about an access to memory; Op::extra of it.
+// The parts of a memory access that do not fit into an Op; Op::extra points to them.
 #ifndef TILEWRIGHT_VGPU_MACHINE_MEMORYFORMS_H
 #define TILEWRIGHT_VGPU_MACHINE_MEMORYFORMS_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright::vgpu::machine {
 
-/// An address as an instruction has it: a register and a distance.
+/// The address operand of an instruction: a register and an offset.
 struct AddressForm {
   Space space = Space::generic;
   uint8_t bytes = 8; // of the register: 4 or 8
@@ -25,7 +25,7 @@ struct AccessForm {
   uint8_t count = 1;        // .v2, .v4, .v8
   uint8_t registerBytes = 4;
   bool signExtended = false;
-  bool isStrong = false; // other threads of the host may wait for it: volatile, relaxed, acquire …
+  bool isStrong = false; // may synchronise with another host thread: volatile, relaxed, acquire …
   uint32_t slots[8] = {};
 };
 
@@ -56,7 +56,8 @@ enum class AtomicType : uint8_t {
   b128,
 };
 
-/// atom and red. Slots are those of the elements; b is the operand, c that of cas.
+/// atom and red. The slots are those of the elements; `b` is the operand and `c` the compare value
+/// of cas.
 struct AtomicForm {
   AddressForm address;
   AtomicOperation operation = AtomicOperation::add;
@@ -67,29 +68,29 @@ struct AtomicForm {
   uint32_t d[8] = {}, b[8] = {}, c = 0;
 };
 
-/// Does one atomic operation on host memory and gives what was there. 128 bits
-/// go through `wide`: in the operand and the comparand, out what was there.
+/// Performs one atomic operation on host memory and returns the old value. 128-bit operations use
+/// atomicApply128.
 uint64_t atomicApply(const AtomicForm &form, void *where, uint64_t operand, uint64_t comparand);
 struct Wide128 {
   uint64_t low = 0, high = 0;
 };
 Wide128 atomicApply128(const AtomicForm &form, void *where, Wide128 operand, Wide128 comparand);
 
-/// What is known of a register with addresses of shared memory, kept in the frame:
-/// its lanes, eight or sixteen at a time, lie within as many words from `start` on.
-/// A load reads those words and brings them into order, whatever its offset is, if
-/// that is below `room`. Nothing is known if that is zero.
+/// The access pattern of a register that holds shared memory addresses, stored in the frame. The
+/// lanes of one host vector (eight or sixteen) access words within one vector length from `start`,
+/// so a load reads these words as one vector and permutes them. This is valid for every offset
+/// below `room`; a `room` of 0 means that the pattern is unknown.
 struct alignas(64) SharedFact {
-  uint32_t address[32]; // which it was learnt from
-  uint32_t index[32];   // by lane, which word
-  uint32_t start[4];    // by vector of the host
+  uint32_t address[32]; // the register's value at the time
+  uint32_t index[32];   // by lane: the index of its word
+  uint32_t start[4];    // by host vector
   uint32_t room;
 };
-/// What may be read behind the end of shared memory, so that the words above need
-/// not be looked at one by one.
+/// The number of readable bytes beyond the end of shared memory, so that these vector reads need no
+/// bounds check for each word.
 inline constexpr uint32_t sharedSlack = 64;
 
-/// What an access tells an observer; Op::extra of the operation before it.
+/// The access to report to the observer; Op::extra of the operation that precedes the access.
 struct ObserveForm {
   AddressForm address;
   uint32_t bytes = 4;
@@ -97,11 +98,11 @@ struct ObserveForm {
   Proxy proxy = Proxy::generic;
   Order order = Order::weak;
   Scope scope = Scope::none;
-  const AccessForm *stored = nullptr; // has the values of a store
+  const AccessForm *stored = nullptr; // where the stored values are
 };
 
-/// Slots of registers that an instruction shares with wgmma.
-struct TouchForm {
+/// The slots of the registers that an instruction shares with wgmma.
+struct RegisterAccessForm {
   std::vector<uint32_t> slots;
 };
 

@@ -1,4 +1,4 @@
-// Several observers of one launch, as one.
+// Combines several observers of one launch.
 #ifndef TILEWRIGHT_VGPU_MACHINE_OBSERVERLIST_H
 #define TILEWRIGHT_VGPU_MACHINE_OBSERVERLIST_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright::vgpu::machine {
 
-/// Tells each of several observers everything, in their order.
+/// Passes every event to each of several observers, in order.
 ///
 ///   ObserverList both({&checker, &counter});
 ///   config.observer = &both;
@@ -34,7 +34,8 @@ public:
     for (Observer *one : observers)
       one->groupEnd(group);
   }
-  /// What one of several writes down the others would not hear of.
+  /// With several observers, reads must not be logged: the log of one observer would hide them from
+  /// the others.
   SharedReads *sharedReads(const Block &block) override {
     return observers.size() == 1 ? observers.front()->sharedReads(block) : nullptr;
   }
@@ -55,10 +56,10 @@ public:
       if (one->countsInstructions())
         one->instructionsCounted(grid, counts);
   }
-  void touchInFlight(const Warp &warp, const Op *op, uint32_t mask, uint32_t slot,
-                     AsyncId operation) override {
+  void accessInFlight(const Warp &warp, const Op *op, uint32_t mask, uint32_t slot,
+                      AsyncId operation) override {
     for (Observer *one : observers)
-      one->touchInFlight(warp, op, mask, slot, operation);
+      one->accessInFlight(warp, op, mask, slot, operation);
   }
 
 private:

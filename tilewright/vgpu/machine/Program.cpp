@@ -51,7 +51,7 @@ std::string describePosition(const Program &program, const Op *op) {
   const DecodedFunction *function = nullptr;
   const ptx::Instruction *instruction = instructionOf(program, op, function);
   if (!instruction)
-    return "an unknown place";
+    return "an unknown location";
   std::string text = concat(function->name, ", line ", instruction->position.line);
   if (instruction->location != ptx::noIndex) {
     const ptx::SourceLocation &location = program.module->locations[instruction->location];

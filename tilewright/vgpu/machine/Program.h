@@ -1,4 +1,4 @@
-// A kernel, decoded: all functions it can reach, as flat arrays of operations.
+// A decoded kernel: all functions that it can call, as flat arrays of operations.
 #ifndef TILEWRIGHT_VGPU_MACHINE_PROGRAM_H
 #define TILEWRIGHT_VGPU_MACHINE_PROGRAM_H
 
@@ -19,37 +19,38 @@ struct Position;
 
 namespace tilewright::vgpu::machine {
 
-/// Where a value of a call lies: in a register of the frame or in its local memory.
+/// The location of an argument or result of a call: a register of the frame, or the frame's local
+/// memory.
 struct CallValue {
   bool isRegister = false;
   uint32_t slot = 0;  // register: its slot; else: offset in the frame's local memory
   uint32_t bytes = 0; // of a register: 2, 4 or 8, or 1 for a predicate
 };
 
-/// A function with a body, or a kernel. Immutable once decoded.
+/// A function with a body, or a kernel. Immutable after decoding.
 struct DecodedFunction {
   std::string name;
   uint32_t index = 0; // in Program::functions
   const ptx::Function *source = nullptr;
   std::vector<Op> code;
   std::vector<uint32_t> instructions; // for each op, the instruction it comes from
-  uint32_t firstInstruction = 0;      // number of its first one in the program
-  std::vector<std::byte> constants;   // the first bytes of every frame
+  uint32_t firstInstruction = 0;      // number of the first one in the program
+  std::vector<std::byte> constants;   // initial bytes of every frame
   uint32_t frameBytes = 0;
   uint32_t localBytes = 0;
   std::vector<CallValue> parameters, returns;
-  std::vector<std::unique_ptr<uint32_t[]>> lists; // what Op::extra points to
+  std::vector<std::unique_ptr<uint32_t[]>> lists; // owned data of Op::extra
   std::vector<std::shared_ptr<const void>> owned; // likewise
 };
 
-/// What a call passes; Op::extra of a call. `target` is null for an indirect
-/// call, whose address is in a register.
+/// The arguments and results of a call; Op::extra of the call. `target` is null for an indirect
+/// call, whose target address is in a register.
 struct CallSite {
   const DecodedFunction *target = nullptr;
   std::vector<CallValue> arguments, results;
 };
 
-/// One kernel with everything it can call. `module` outlives it.
+/// A kernel with all functions that it can call. `module` must outlive it.
 struct Program {
   const ptx::Module *module = nullptr;
   std::vector<std::unique_ptr<DecodedFunction>> functions; // the kernel is the first
@@ -62,20 +63,22 @@ struct Program {
   const DecodedFunction &entry() const { return *functions.front(); }
 };
 
-/// How often an instruction was executed: by warps, and by threads whose guard held.
+/// The number of times that an instruction was executed: by warps, and by threads whose guard was
+/// true.
 struct InstructionCount {
   uint64_t warps = 0, threads = 0;
 };
 
-/// The number in the program of the instruction an operation comes from; past the last
-/// one if it comes from none.
+/// The number of the instruction that an operation was decoded from; Program::instructionCount if
+/// there is no such instruction.
 uint32_t instructionNumber(const Program &program, const Op *op);
-/// The instruction of that number.
+/// The instruction with that number.
 const ptx::Instruction &instructionAt(const Program &program, uint32_t number);
 
-/// The line of the text an operation comes from; zero if it is of no function of `program`.
+/// The line in the PTX text that an operation was decoded from; zero if the operation is not in
+/// `program`.
 ptx::Position positionOf(const Program &program, const Op *op);
-/// "softmax, line 41 (softmax.py:12)".
+/// For example "softmax, line 41 (softmax.py:12)".
 std::string describePosition(const Program &program, const Op *op);
 
 } // namespace tilewright::vgpu::machine

@@ -18,7 +18,7 @@ public:
   explicit Bits(size_t count) : words((count + 63) / 64) {}
   bool test(size_t i) const { return words[i / 64] >> (i % 64) & 1; }
   void set(size_t i) { words[i / 64] |= uint64_t(1) << (i % 64); }
-  /// Adds `added` without `removed`; whether anything is new.
+  /// Adds the elements of `added` that are not in `removed`; returns whether any was new.
   bool add(const Bits &added, const Bits *removed = nullptr) {
     uint64_t fresh = 0;
     for (size_t i = 0; i < words.size(); ++i) {
@@ -60,25 +60,25 @@ public:
     for (const Block &block : blocks)
       for (size_t reg = 0; reg < first.size(); ++reg) {
         if (block.liveIn.test(reg))
-          touch(reg, block.begin);
+          extend(reg, block.begin);
         if (block.liveOut.test(reg))
-          touch(reg, block.end);
+          extend(reg, block.end);
       }
   }
 
-  /// The instructions between which a register must keep its value.
+  /// The live interval of each register: its first and last instruction.
   std::vector<size_t> firstOf() const { return first; }
   std::vector<size_t> lastOf() const { return last; }
 
 private:
-  void touch(size_t reg, size_t at) {
+  void extend(size_t reg, size_t at) {
     first[reg] = std::min(first[reg], at);
     last[reg] = std::max(last[reg], at);
   }
 
   size_t targetOf(uint32_t label) const { return function.labels[label].instruction; }
 
-  /// Blocks begin at labels that are jumped to and after jumps.
+  /// Splits the function into basic blocks, which begin at branch targets and after branches.
   void cut() {
     const size_t count = function.instructions.size();
     std::vector<bool> begins(count + 1, false);
@@ -138,12 +138,12 @@ private:
     for (size_t i = block.begin; i < block.end; ++i) {
       const Instruction &one = function.instructions[i];
       const std::span<const Operand> operands = function.operandsOf(one);
-      const ptx::Row &row = ptx::rowOf(one);
-      // Only a plain first operand certainly ends the life of what was there.
+      const ptx::InstructionRow &row = ptx::rowOf(one);
+      // Only an unguarded write to a plain first operand is certain to kill the old value.
       const bool kills = !one.guarded && row.handler != Handler::call && !row.operands.empty() &&
                          row.operands[0].written && !operands.empty();
       auto read = [&](uint32_t reg) {
-        touch(reg, i);
+        extend(reg, i);
         if (!block.writes.test(reg))
           block.reads.set(reg);
       };
@@ -153,8 +153,8 @@ private:
         forRegisters(operands[k], read);
       if (kills)
         forRegisters(operands[0], [&](uint32_t reg) {
-          touch(reg, i);
-          // One component of a vector register leaves the others.
+          extend(reg, i);
+          // A write to one component of a vector register keeps the other components.
           if (function.registers[reg].vector > 1)
             read(reg);
           else
@@ -170,7 +170,7 @@ private:
 
 } // namespace
 
-/// wgmma and mma read the registers they write.
+/// Whether the function has a wgmma, which reads registers that it also writes.
 static bool writesWhatItReads(const ptx::Function &function) {
   return std::any_of(function.instructions.begin(), function.instructions.end(),
                      [](const Instruction &one) {
@@ -182,7 +182,7 @@ static bool writesWhatItReads(const ptx::Function &function) {
 std::vector<uint32_t> assignSlots(const ptx::Module &module, const ptx::Function &function,
                                   uint32_t &frameBytes) {
   std::vector<uint32_t> slots(function.registers.size(), 0);
-  // Predicates lie close together; everything else on lines of its own.
+  // Predicates are packed; every other register begins on its own cache line.
   uint32_t used = 0;
   for (size_t i = 0; i < slots.size(); ++i)
     if (function.registers[i].type == Modifier::pred) {
@@ -198,8 +198,9 @@ std::vector<uint32_t> assignSlots(const ptx::Module &module, const ptx::Function
     for (uint32_t index : *list)
       if (module.variables[index].reg != noIndex)
         isPinned[module.variables[index].reg] = true;
-  // The accumulators of wgmma are the first operand, yet read; a left side in registers is the
-  // second, and read until the product has been waited for, which may be long after its last use.
+  // wgmma reads its accumulators although they are its first operand. If A is in registers, it is
+  // the second operand, and wgmma reads it until a wait for this wgmma, which may be long after the
+  // last use in the text. So both operands keep their slots for the whole function.
   if (writesWhatItReads(function))
     for (const Instruction &one : function.instructions)
       if (const Handler handler = ptx::rowOf(one).handler;
@@ -219,13 +220,14 @@ std::vector<uint32_t> assignSlots(const ptx::Module &module, const ptx::Function
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return std::pair(first[a], a) < std::pair(first[b], b);
   });
-  // Free slots by size, and those in use by when they end.
+  // Free slots by size, and slots in use by the end of their live interval.
   std::map<uint32_t, std::vector<uint32_t>> free;
-  std::multimap<size_t, uint32_t> active; // end to register
+  std::multimap<size_t, uint32_t> active; // end of the live interval to register
   for (uint32_t reg : order) {
     const ptx::Register &declared = function.registers[reg];
     const uint32_t bytes = 32 * registerBytes(declared.type) * declared.vector;
-    // What one instruction reads and writes never shares: handlers need not care.
+    // A register that an instruction reads and a register that it writes never share a slot, so
+    // handlers need not handle overlap.
     while (!active.empty() && active.begin()->first < first[reg]) {
       const uint32_t done = active.begin()->second;
       const ptx::Register &ended = function.registers[done];
@@ -242,7 +244,7 @@ std::vector<uint32_t> assignSlots(const ptx::Module &module, const ptx::Function
     }
     active.emplace(last[reg], reg);
   }
-  // No operation names a register that is never used.
+  // Unused registers keep slot 0; no operation refers to them.
   return slots;
 }
 

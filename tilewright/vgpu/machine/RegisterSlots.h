@@ -1,4 +1,4 @@
-// Where the registers of a function lie in a frame.
+// Assigns the registers of a function to slots of its frame.
 #ifndef TILEWRIGHT_VGPU_MACHINE_REGISTERSLOTS_H
 #define TILEWRIGHT_VGPU_MACHINE_REGISTERSLOTS_H
 
@@ -9,12 +9,11 @@
 
 namespace tilewright::vgpu::machine {
 
-/// The slot of each register, from `frameBytes` on, which is moved behind them.
+/// Assigns a slot to each register, starting at `frameBytes`, and advances `frameBytes` past them.
 ///
-/// PTX names a new register for nearly every value: thousands, of 128 bytes each.
-/// Registers that are never live at the same time share a slot, so a warp's
-/// registers stay in the first cache. A write under a guard ends no life, since
-/// the other lanes keep their value.
+/// PTX has a new register for nearly every value: thousands, of 128 bytes each. Registers whose
+/// live intervals do not overlap share a slot, so that a warp's registers stay in the L1 cache. A
+/// guarded write does not end a live interval, since the other lanes keep their value.
 std::vector<uint32_t> assignSlots(const ptx::Module &module, const ptx::Function &function,
                                   uint32_t &frameBytes);
 

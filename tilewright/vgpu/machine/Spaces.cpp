@@ -24,7 +24,7 @@ After runIsSpace(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint3
       isThere = address >= parameters && address < end;
       break;
     default:
-      // The window of parameters is part of that of global memory.
+      // Kernel parameters are part of global memory.
       isThere = (address & windowMask) == 0 && !isConstant;
       break;
     }

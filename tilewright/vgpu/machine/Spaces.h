@@ -1,5 +1,5 @@
-// isspacep of spaces that have no window of their own: constants and parameters
-// are memory of the host, so what tells them apart is where they lie.
+// isspacep for spaces without their own window: constants and parameters are host memory, so only
+// their address ranges distinguish them.
 #ifndef TILEWRIGHT_VGPU_MACHINE_SPACES_H
 #define TILEWRIGHT_VGPU_MACHINE_SPACES_H
 

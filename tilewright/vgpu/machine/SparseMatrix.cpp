@@ -1,8 +1,8 @@
-// Products whose A has only half of its elements: mma.sp and wgmma.mma_async.sp. A
-// register of metadata says where they belong, 4 bits for each chunk of a row:
-//   2:4    of four elements two are kept, at two indices of 2 bits
-//   1:2    (tf32) of two one is kept; 0b0100 is the first, 0b1110 the second
-//   4:8    (4-bit integers) as 2:4, of pairs
+// Products with a structured-sparse A: mma.sp and wgmma.mma_async.sp. A metadata register gives the
+// positions of the kept elements, 4 bits for each chunk of a row:
+//   2:4    two of four elements are kept, at two indices of 2 bits
+//   1:2    (tf32) one of two is kept; 0b0100 is the first, 0b1110 the second
+//   4:8    (4-bit integers) like 2:4, with pairs of elements
 // With g = lane / 4 and q = lane % 4, lane 4 * g + q has chunks of rows g and g + 8:
 //   up to 4 chunks a row    q = selector: row g in the low half, row g + 8 in the high
 //   8 of 16 or 32 bits      q / 2 = selector: likewise, q % 2 is the half of the row
@@ -30,7 +30,7 @@ public:
 
   /// Elements of A in a chunk.
   unsigned elements() const { return type == Modifier::tf32 ? 2 : ptx::bitsOf(type) == 4 ? 8 : 4; }
-  /// Where the kept element `kept` of a row belongs; -1 if the bits mean nothing.
+  /// The column of the kept element `kept` of a row; -1 if the metadata is not valid.
   int column(unsigned row, unsigned kept) const {
     const unsigned perChunk = elements() / 2, chunk = kept / perChunk, index = kept % perChunk;
     const unsigned code = bits(row, chunk);
@@ -66,13 +66,13 @@ private:
   uint32_t slot;
   unsigned selector;
   Modifier type;
-  unsigned chunks; // of a row
+  unsigned chunks; // per row
   const std::byte *registers;
 };
 
 } // namespace
 
-/// Spreads 16 rows of k / 2 kept elements over rows of k. False after a fault.
+/// Expands 16 rows of k / 2 kept elements to rows of k elements. Returns false after a fault.
 static bool spread(Warp &warp, const Op *op, const SparseForm &form, const std::byte *registers,
                    const double *kept, double *a) {
   const unsigned k = form.base.k;
@@ -85,8 +85,8 @@ static bool spread(Warp &warp, const Op *op, const SparseForm &form, const std::
         fault(warp, op, Error::vgpuFault,
               concat("the metadata of row ", row, ", chunk ", chunk, " of a sparse matrix is ",
                      metadata.bits(row, chunk),
-                     form.base.aType == Modifier::tf32 ? ", which must be 4 or 14"
-                                                       : ", two equal indices"));
+                     form.base.aType == Modifier::tf32 ? ", but must be 4 or 14"
+                                                       : ", which has two equal indices"));
         return false;
       }
       a[row * k + static_cast<unsigned>(column)] = kept[row * (k / 2) + i];
@@ -94,7 +94,7 @@ static bool spread(Warp &warp, const Op *op, const SparseForm &form, const std::
   return true;
 }
 
-/// The kept elements in registers, as a dense A of k / 2 columns has them.
+/// Reads the kept elements from registers, in the layout of a dense A with k / 2 columns.
 static void readKept(const MatrixForm &form, const std::byte *registers, double sign,
                      double *kept) {
   const unsigned bits = ptx::bitsOf(form.aType), per = 32 / bits, columns = form.k / 2;
@@ -116,7 +116,7 @@ After runSparseMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uin
     return After::stop;
   const unsigned bits = ptx::bitsOf(base.bType), per = 32 / bits;
   const unsigned cPer = base.cType == Modifier::f16 ? 2 : 1;
-  auto place = [&](unsigned lane, unsigned v) {
+  auto indexOf = [&](unsigned lane, unsigned v) {
     return (lane / 4 + 8 * (v >> 1)) * n + 2 * (lane % 4) + (v & 1);
   };
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -125,7 +125,7 @@ After runSparseMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uin
         b[(per * (lane % 4) + e + 4 * per * r) * n + lane / 4] =
             elementValue(base.bType, word(registers, base.b[r], lane) >> (e * bits));
     for (unsigned v = 0; v < base.c.size() * cPer; ++v)
-      sums[place(lane, v)] =
+      sums[indexOf(lane, v)] =
           elementValue(base.cType, word(registers, base.c[v / cPer], lane) >> (16 * (v % cPer)));
   }
   multiplyMatrices(warp, base, 16, a.data(), b.data(), sums.data());
@@ -134,41 +134,40 @@ After runSparseMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uin
     for (unsigned r = 0; r < base.d.size(); ++r) {
       uint32_t value = 0;
       for (unsigned e = 0; e < dPer; ++e)
-        value |= roundElement(base.dType, sums[place(lane, r * dPer + e)], base.saturates)
+        value |= roundElement(base.dType, sums[indexOf(lane, r * dPer + e)], base.saturates)
                  << (16 * e);
       setWord(registers, base.d[r], lane, value);
     }
   return After::next;
 }
 
-/// Reads `rows` rows of `columns` elements from `first` on; element (r, c) goes to
-/// r * rowStep + c * columnStep.
+/// Reads `rows` rows of `columns` elements, starting at row `first`, and stores element (r, c) at
+/// index r * rowStep + c * columnStep of `to`.
 static bool readShared(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
                        unsigned first, unsigned rows, unsigned columns, double sign, double *to,
                        size_t rowStep, size_t columnStep, AsyncId id) {
   AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
   const MatrixDescriptor descriptor(bits);
   if (descriptor.baseOffset != 0) {
-    fault(warp, op, Error::vgpuFault,
-          "a matrix descriptor has a base offset, whose meaning is not modelled");
+    fault(warp, op, Error::vgpuFault, "matrix descriptors with a base offset are not supported");
     return false;
   }
   const uint32_t bytes = ptx::bitsOf(type) / 8;
-  // Elements of 16 bytes lie together along the contiguous dimension.
+  // Each 16 bytes of elements are consecutive along the contiguous dimension.
   const unsigned per = 16 / bytes;
   for (unsigned r = 0; r < rows; ++r)
     for (unsigned c = 0; c < columns; ++c) {
-      const uint32_t place = descriptor.place(first + r, c, bytes, isTransposed);
-      if (uint64_t(place) + bytes > warp.sharedBytes) {
+      const uint32_t offset = descriptor.addressOf(first + r, c, bytes, isTransposed);
+      if (uint64_t(offset) + bytes > warp.sharedBytes) {
         fault(warp, op, Error::vgpuAccess,
-              concat("a matrix descriptor leads to byte ", place, " of ", warp.sharedBytes,
-                     " bytes of shared memory"));
+              concat("a matrix descriptor refers to byte ", offset, ", but shared memory has ",
+                     warp.sharedBytes, " bytes"));
         return false;
       }
       if ((isTransposed ? first + r : c) % per == 0)
-        teller.range(flatAddress(warp, Space::shared, place), 16);
+        teller.range(flatAddress(warp, Space::shared, offset), 16);
       uint32_t element = 0;
-      std::memcpy(&element, warp.shared + place, bytes);
+      std::memcpy(&element, warp.shared + offset, bytes);
       to[r * rowStep + c * columnStep] = sign * elementValue(type, element);
     }
   return true;
@@ -178,7 +177,7 @@ static bool performSparseWgmma(Warp &warp, const Op *op, std::byte *registers,
                                const WgmmaIssue &issue, AsyncId id) {
   SparseForm form = *static_cast<const SparseForm *>(op->extra);
   MatrixForm &base = form.base;
-  const std::byte *kinds = registers; // where A and the metadata are
+  const std::byte *kinds = registers; // the registers of A and the metadata
   if (issue.a) {
     kinds = issue.a;
     for (uint32_t r = 0; r < base.a.size(); ++r)
@@ -199,20 +198,20 @@ static bool performSparseWgmma(Warp &warp, const Op *op, std::byte *registers,
                   b.data(), 1, n, id))
     return false;
   const unsigned per = base.dType == Modifier::f16 ? 2 : 1;
-  auto place = [&](unsigned lane, unsigned v) {
+  auto indexOf = [&](unsigned lane, unsigned v) {
     return (lane / 4 + 8 * (v >> 1 & 1)) * n + 8 * (v >> 2) + 2 * (lane % 4) + (v & 1);
   };
   if (issue.adds)
     for (unsigned lane = 0; lane < 32; ++lane)
       for (unsigned v = 0; v < base.d.size() * per; ++v)
-        sums[place(lane, v)] =
+        sums[indexOf(lane, v)] =
             elementValue(base.dType, word(registers, base.d[v / per], lane) >> (16 * (v % per)));
   multiplyMatrices(warp, base, 16, a.data(), b.data(), sums.data());
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned r = 0; r < base.d.size(); ++r) {
       uint32_t value = 0;
       for (unsigned e = 0; e < per; ++e)
-        value |= roundElement(base.dType, sums[place(lane, r * per + e)], base.saturates)
+        value |= roundElement(base.dType, sums[indexOf(lane, r * per + e)], base.saturates)
                  << (16 * e);
       setWord(registers, base.d[r], lane, value);
     }

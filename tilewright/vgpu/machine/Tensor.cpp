@@ -7,7 +7,7 @@
 
 namespace tilewright::vgpu::machine {
 
-/// On the absolute address, as matrix descriptors have it too.
+/// Swizzles the absolute address, as for matrix descriptors.
 static uint32_t swizzled(TensorSwizzle swizzle, uint32_t address) {
   const uint32_t bits = swizzle == TensorSwizzle::bytes128  ? 0x70
                         : swizzle == TensorSwizzle::bytes64 ? 0x30
@@ -16,7 +16,7 @@ static uint32_t swizzled(TensorSwizzle swizzle, uint32_t address) {
   return address ^ ((address >> 3) & bits);
 }
 
-/// What elements outside the tensor become.
+/// Fills a row with the value of elements outside the tensor.
 static void fillRow(const TensorMap &map, std::byte *to, uint32_t bytes) {
   std::memset(to, 0, bytes);
   if (!map.fillsNan)
@@ -46,8 +46,8 @@ static void fillRow(const TensorMap &map, std::byte *to, uint32_t bytes) {
     std::memcpy(to + i, &nan, size);
 }
 
-/// Loads of tf32 round f32 to its 10 bits of mantissa, to nearest even; stores do not. That
-/// .ftz flushes before it rounds is an assumption.
+/// Rounds f32 to the 10 mantissa bits of tf32, to nearest even; only loads do this. We assume that
+/// .ftz flushes before rounding.
 static void roundRow(const TensorMap &map, std::byte *row, uint32_t bytes) {
   if (map.element != TensorElement::tf32 && map.element != TensorElement::tf32Ftz)
     return;
@@ -63,7 +63,7 @@ static void roundRow(const TensorMap &map, std::byte *row, uint32_t bytes) {
 }
 
 namespace {
-/// A box of a tensor, row by row: rows run along dimension 0.
+/// A box of a tensor, as rows along dimension 0.
 struct Box {
   const TensorMap &map;
   int64_t start[5] = {};
@@ -76,7 +76,7 @@ struct Box {
       total *= count(i);
     return total;
   }
-  /// The address of coordinate 0 in row `row`; 0 if the row is outside.
+  /// The address of coordinate 0 in row `row`; 0 if the row is outside the tensor.
   uint64_t rowAddress(uint32_t row) const {
     uint64_t address = map.address;
     for (unsigned i = 1; i < map.rank; ++i) {
@@ -91,11 +91,25 @@ struct Box {
 };
 } // namespace
 
-/// Copies row by row. `shared` is where the box lies in a block's memory, `offset` its
-/// offset there. `staged` holds the box as it lies in shared memory without a swizzle:
-/// a store reads it first and writes it later.
-static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uint32_t offset,
-                    Part part, std::vector<std::byte> *staged) {
+namespace {
+/// The thread that issued the operation; accesses to global memory are attributed to it.
+struct Issuer {
+  Warp &warp;
+  const Op *op;
+  uint32_t lane;
+
+  std::byte *memoryAt(uint64_t address, uint64_t bytes) const {
+    return resolveGlobal(warp, op, address, lane, bytes);
+  }
+};
+} // namespace
+
+/// Copies a box between global and shared memory, row by row. `shared` is the block's shared
+/// memory, `offset` the offset of the box in it. A store can be performed in two parts: the first
+/// reads the box into `staged`, unswizzled, and the second writes it to global memory. Returns
+/// false after a fault.
+static bool copyBox(const Issuer &issuer, const CopyForm &form, const Box &box, std::byte *shared,
+                    uint32_t offset, Part part, std::vector<std::byte> *staged) {
   const TensorMap &map = box.map;
   const unsigned size = bytesOf(map.element);
   const uint32_t bytes = box.rowBytes(), columns = box.count(0);
@@ -105,7 +119,7 @@ static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uin
     std::byte *row = part == Part::whole ? one.data() : staged->data() + size_t(r) * bytes;
     const uint64_t address = box.rowAddress(r);
     const uint32_t place = offset + r * bytes;
-    // Swizzles move 16 bytes at a time.
+    // Swizzles permute chunks of 16 bytes.
     auto moveChunks = [&](bool toShared) {
       for (uint32_t i = 0; i < bytes; i += 16) {
         std::byte *chunk = shared + swizzled(map.swizzle, place + i);
@@ -130,8 +144,10 @@ static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uin
         continue;
       for (int64_t i = begin; i < end;) {
         const int64_t run = step == 1 ? end - i : 1;
-        auto *to =
-            reinterpret_cast<std::byte *>(address + static_cast<uint64_t>(first + i * step) * size);
+        std::byte *to = issuer.memoryAt(address + static_cast<uint64_t>(first + i * step) * size,
+                                        static_cast<uint64_t>(run) * size);
+        if (!to)
+          return false;
         if (form.reduction) {
           for (int64_t e = 0; e < run; ++e) {
             uint64_t operand = 0;
@@ -149,14 +165,18 @@ static void copyBox(const CopyForm &form, const Box &box, std::byte *shared, uin
       fillRow(map, row, bytes);
     for (int64_t i = begin; address && i < end;) {
       const int64_t run = step == 1 ? end - i : 1;
-      const auto *from = reinterpret_cast<const std::byte *>(
-          address + static_cast<uint64_t>(first + i * step) * size);
+      const std::byte *from =
+          issuer.memoryAt(address + static_cast<uint64_t>(first + i * step) * size,
+                          static_cast<uint64_t>(run) * size);
+      if (!from)
+        return false;
       std::memcpy(row + i * size, from, static_cast<size_t>(run) * size);
       i += run;
     }
     roundRow(map, row, bytes);
     moveChunks(true);
   }
+  return true;
 }
 
 static AtomicType reductionType(TensorElement element) {
@@ -181,7 +201,8 @@ static AtomicType reductionType(TensorElement element) {
   }
 }
 
-/// The rows of global memory that a box touches. `stored`: what they get, if it is at hand.
+/// Reports to the observer the rows of global memory that a box covers. `stored` holds the values
+/// that they get, if known.
 static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &form, const Box &box,
                         const std::byte *stored) {
   const TensorMap &map = box.map;
@@ -210,15 +231,17 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
                           Part part, std::vector<std::byte> *staged) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
   const uint32_t lane = request.lane;
+  const Issuer issuer{warp, op, lane};
   auto refuse = [&](const std::string &why) {
     fault(warp, op, Error::vgpuAccess, why);
     return false;
   };
-  const uint64_t place = form.isStore ? request.to : request.from; // of the map
-  // Once its source was read, a store needs the map in memory no more either.
-  const std::byte *encoded = part == Part::writes
-                                 ? staged->data() + staged->size() - TensorMap::encodedBytes
-                                 : resolve(warp, op, Space::generic, place, lane, 64);
+  const uint64_t place = form.isStore ? request.to : request.from; // the tensor map
+  // A store that has already read its source uses its staged copy of the map.
+  const std::byte *encoded =
+      part == Part::writes
+          ? staged->data() + staged->size() - TensorMap::encodedBytes
+          : resolveRange(warp, op, Space::generic, place, lane, TensorMap::encodedBytes, 64);
   if (!encoded)
     return false;
   if (part != Part::writes)
@@ -226,12 +249,12 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
         .lane(lane, flatAddress(warp, Space::generic, place), TensorMap::encodedBytes);
   const TensorMap map = TensorMap::decode(encoded);
   if (Status status = map.check(); !status.isOk())
-    return refuse("the tensor map is not valid: " + status.message());
+    return refuse("invalid tensor map: " + status.message());
   if (map.rank != form.rank)
-    return refuse(
-        concat("the tensor map has ", map.rank, " dimensions, the instruction ", form.rank));
+    return refuse(concat("the tensor map has ", map.rank, " dimensions, but the instruction has ",
+                         form.rank));
   if (map.interleave != 0)
-    return refuse("interleaved tensors are not modelled");
+    return refuse("interleaved tensors are not supported");
   Box box{map};
   for (unsigned i = 0; i < form.rank; ++i)
     box.start[i] = request.coordinates[i];
@@ -257,8 +280,8 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
     auto inBlock = [&](uint64_t one) { return form.isMulticast ? addressInBlock(one, rank) : one; };
     const uint32_t alignment = map.swizzle == TensorSwizzle::none ? 16 : 128;
     if (address % alignment != 0)
-      return refuse(concat("the box lies at offset ", address & sharedOffsetMask,
-                           " of shared memory, which must be a multiple of ", alignment));
+      return refuse(concat("the offset of the box in shared memory must be a multiple of ",
+                           alignment, ", got ", address & sharedOffsetMask));
     std::byte *first = resolve(warp, op, memory.space, inBlock(address), lane, 16);
     if (!first)
       return false;
@@ -269,13 +292,14 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
       AccessTeller(warp, op, form.isStore ? AccessKind::read : AccessKind::write, Proxy::async, id)
           .lane(lane, flatAddress(warp, memory.space, inBlock(address)), total);
     if (isObserved && form.isStore && part == Part::whole) {
-      // Whoever watches is told what will be written.
+      // Tell the observer the values that will be written.
       std::vector<std::byte> rows(total);
-      copyBox(local, box, first - offset, offset, Part::reads, &rows);
+      copyBox(issuer, local, box, first - offset, offset, Part::reads, &rows);
       observeRows(warp, op, id, form, box, rows.data());
-      copyBox(local, box, first - offset, offset, Part::writes, &rows);
-    } else {
-      copyBox(local, box, first - offset, offset, part, staged);
+      if (!copyBox(issuer, local, box, first - offset, offset, Part::writes, &rows))
+        return false;
+    } else if (!copyBox(issuer, local, box, first - offset, offset, part, staged)) {
+      return false;
     }
     if (form.hasMbarrier &&
         !completeBytes(warp, op, form.mbarrier, inBlock(request.mbarrier), lane, total, id))
@@ -305,8 +329,8 @@ After runTensor(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32
                      form.isStore, performTensors, gather);
 }
 
-/// mapField: 0 address, 1 rank, 2 box, 3 size, 4 stride, 5 step, 6 type, 7 interleave,
-/// 8 swizzle, 9 fill.
+/// mapField: 0 address, 1 rank, 2 box, 3 size, 4 stride, 5 step, 6 type, 7 interleave, 8 swizzle, 9
+/// fill.
 After runTensormapReplace(Warp &warp, const Op *op, std::byte *registers, uint32_t,
                           uint32_t active) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
@@ -323,7 +347,7 @@ After runTensormapReplace(Warp &warp, const Op *op, std::byte *registers, uint32
     const uint64_t value =
         isLong ? longWord(registers, form.sizeSlot, lane) : word(registers, form.sizeSlot, lane);
     const unsigned i = std::min(form.ordinal, 4u);
-    // The instruction numbers types otherwise than the driver.
+    // The instruction numbers the types differently from the driver.
     static constexpr TensorElement types[] = {
         TensorElement::u8,     TensorElement::u16, TensorElement::u32,  TensorElement::s32,
         TensorElement::u64,    TensorElement::s64, TensorElement::f16,  TensorElement::f32,
@@ -377,7 +401,7 @@ After runTensormapCopy(Warp &warp, const Op *op, std::byte *registers, uint32_t,
          : nullptr;
   if (!from)
     return After::stop;
-  // Nothing says which of the lanes copies.
+  // PTX does not specify which lane performs the copy, so attribute it to all active lanes.
   auto all = [&](const AddressForm &address, AccessKind kind) {
     AccessTeller teller(warp, op, kind, Proxy::generic, 0);
     for (uint32_t rest = active; rest != 0; rest &= rest - 1)
@@ -388,7 +412,7 @@ After runTensormapCopy(Warp &warp, const Op *op, std::byte *registers, uint32_t,
   all(form.from, AccessKind::read);
   all(form.to, AccessKind::write);
   std::memcpy(to, from, TensorMap::encodedBytes);
-  // The copy is of the whole warp, and so is the fence.
+  // The copy is attributed to all active lanes, so the fence covers all of them, too.
   tell(warp, {.warp = warp,
               .op = op,
               .mask = active,

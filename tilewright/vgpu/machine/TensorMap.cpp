@@ -75,11 +75,11 @@ TensorMap TensorMap::decode(const std::byte *from) {
 Status TensorMap::check() const {
   auto refuse = [](auto... parts) { return Status(Code::invalidArgument, concat(parts...)); };
   if (rank < 1 || rank > 5)
-    return refuse("a tensor map has 1 to 5 dimensions, got ", rank);
+    return refuse("a tensor map must have 1 to 5 dimensions, got ", rank);
   if (address % 16 != 0 || (interleave == 2 && address % 32 != 0))
     return refuse("the address of a tensor must be a multiple of ", interleave == 2 ? 32 : 16);
   if (interleave != 0 && rank < 3)
-    return refuse("an interleaved tensor has at least 3 dimensions, got ", rank);
+    return refuse("an interleaved tensor must have at least 3 dimensions, got ", rank);
   for (unsigned i = 0; i < rank; ++i) {
     if (size[i] == 0 || size[i] > uint64_t(1) << 32)
       return refuse("size ", i, " of a tensor must be 1 to 2^32, got ", size[i]);
@@ -97,7 +97,8 @@ Status TensorMap::check() const {
   if (interleave == 0 && row % 16 != 0)
     return refuse("a row of the box must be a multiple of 16 bytes, got ", row);
   if (swizzle != TensorSwizzle::none && row > span)
-    return refuse("a row of the box has ", row, " bytes, more than the ", span, " of its swizzle");
+    return refuse("a row of the box must have at most the ", span, " bytes of its swizzle, got ",
+                  row);
   return Status();
 }
 

@@ -1,5 +1,5 @@
-// A tensor map (CUtensorMap): 128 bytes that say how a tensor lies in global
-// memory and how a box of it goes to shared memory.
+// A tensor map (CUtensorMap): 128 bytes that describe the layout of a tensor in global memory and
+// how a box of it is copied to shared memory.
 #ifndef TILEWRIGHT_VGPU_MACHINE_TENSORMAP_H
 #define TILEWRIGHT_VGPU_MACHINE_TENSORMAP_H
 
@@ -31,24 +31,25 @@ unsigned bytesOf(TensorElement element);
 
 enum class TensorSwizzle : uint8_t { none, bytes32, bytes64, bytes128 };
 
-/// A map, taken apart. Address, rank, type, swizzle, strides, sizes and the first
-/// two box sizes lie where real maps have them; the rest where this machine puts it.
+/// A decoded map. Address, rank, type, swizzle, strides, sizes and the first two box sizes are
+/// encoded in the same positions as on physical GPUs; the positions of the other fields are our
+/// choice.
 struct TensorMap {
   uint64_t address = 0;
   unsigned rank = 1;
   TensorElement element = TensorElement::u8;
   TensorSwizzle swizzle = TensorSwizzle::none;
-  uint8_t interleave = 0; // 0 none, 1 of 16 bytes, 2 of 32
+  uint8_t interleave = 0; // 0 none, 1 16 bytes, 2 32 bytes
   bool fillsNan = false;
   std::array<uint64_t, 5> size{1, 1, 1, 1, 1};
-  std::array<uint64_t, 5> stride{}; // in bytes; of dimension 0 the element
+  std::array<uint64_t, 5> stride{}; // in bytes; that of dimension 0 is the element size
   std::array<uint32_t, 5> box{1, 1, 1, 1, 1};
   std::array<uint32_t, 5> step{1, 1, 1, 1, 1};
 
   static constexpr size_t encodedBytes = 128;
   static TensorMap decode(const std::byte *from);
   void encode(std::byte *to) const;
-  /// What cuTensorMapEncodeTiled checks.
+  /// Performs the checks of cuTensorMapEncodeTiled.
   Status check() const;
 };
 

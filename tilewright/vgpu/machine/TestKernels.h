@@ -1,4 +1,4 @@
-// What the tests of the machine share: kernels as text, from files and generated.
+// Shared by the tests of the machine: kernels as text, from files and generated.
 #ifndef TILEWRIGHT_VGPU_MACHINE_TESTKERNELS_H
 #define TILEWRIGHT_VGPU_MACHINE_TESTKERNELS_H
 
@@ -15,7 +15,7 @@
 
 namespace tilewright::vgpu::machine {
 
-/// The text of a file beside the tests.
+/// The text of a file in the folder of the tests.
 inline std::string kernelText(const std::string &file) {
   std::ifstream in(std::string(TILEWRIGHT_SOURCE_DIR) + "/tilewright/vgpu/machine/kernels/" + file);
   EXPECT_TRUE(in.good()) << file;
@@ -52,7 +52,7 @@ inline std::vector<LaunchConfig> ordersOf(LaunchConfig config) {
   }
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     config.seed = seed;
-    // Seeds of warps go with every order.
+    // Every order of completion gets some of the seeds.
     config.completion = seed % 5 == 0   ? Completion::eager
                         : seed % 5 == 1 ? Completion::latest
                                         : Completion::seeded;
@@ -65,9 +65,9 @@ inline std::string describeOrder(const LaunchConfig &config) {
          std::to_string(config.seed);
 }
 
-/// Runs `body` for each element. It reads %a, %b, %c of `in` and writes %d of
-/// `out`; the types are those of registers: "b32", "f64". Registers %p0 to %p7,
-/// %x0 … (b32), %h0 … (b16), %y0 … (b64) are free.
+/// Runs `body` for each element. It reads %a, %b, %c of `in` and writes %d of `out`; the types are
+/// those of registers: "b32", "f64". `body` may use registers %p0 to %p7, %x0 … (b32), %h0 … (b16),
+/// %y0 … (b64).
 template <typename In, typename Out>
 std::vector<Out> evaluate(const std::string &in, const std::string &out, const std::string &body,
                           const std::vector<In> &a, const std::vector<In> &b = {},

@@ -15,7 +15,7 @@ using ptx::Modifier;
 namespace {
 struct ElementFacts {
   TileElement element;
-  int bits; // of a significand
+  int bits; // of the significand
   int last; // elements are multiples of 2^last
 };
 } // namespace
@@ -58,33 +58,33 @@ void TileProduct::begin(Modifier newA, Modifier newB, unsigned newN, unsigned ne
     return;
   capacity = needed;
   staged.reset(allocate<float>(needed));
-  // A has every element four times; its depth is at most that of B.
+  // The panel of A stores every element four times; its depth is at most that of B.
   aPanel.reset(allocate<double>(4 * needed));
   bPanels.reset(allocate<double>(needed));
   bExtents = std::make_unique<TileExtent[]>(needed / 8);
 }
 
-void TileProduct::readA(const std::byte *base, std::span<const uint32_t> places, bool isTransposed,
+void TileProduct::readA(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed,
                         bool isNegated) {
-  const auto chunks = static_cast<unsigned>(places.size());
-  kernels.widen(factsOf(aType).element, elementTable(aType), base, places.data(), chunks,
+  const auto chunks = static_cast<unsigned>(offsets.size());
+  kernels.widen(factsOf(aType).element, elementTable(aType), base, offsets.data(), chunks,
                 staged.get());
   std::fill(staged.get() + size_t(chunks) * perChunk(aType), staged.get() + size_t(16) * k, 0.0f);
   kernels.packA(staged.get(), isTransposed, k, isNegated ? -1.0f : 1.0f, aPanel.get(), &aExtent);
 }
-void TileProduct::readB(const std::byte *base, std::span<const uint32_t> places,
+void TileProduct::readB(const std::byte *base, std::span<const uint32_t> offsets,
                         bool isTransposed) {
-  kernels.widen(factsOf(bType).element, elementTable(bType), base, places.data(),
-                static_cast<unsigned>(places.size()), staged.get());
+  kernels.widen(factsOf(bType).element, elementTable(bType), base, offsets.data(),
+                static_cast<unsigned>(offsets.size()), staged.get());
   kernels.packB(staged.get(), isTransposed, n, k, bPanels.get(), bExtents.get());
 }
 
-/// Every element is a multiple of 2^this.
+/// The exponent e such that every element is a multiple of 2^e.
 static int lastBit(const TileExtent &extent, Modifier type) {
   const ElementFacts facts = factsOf(type);
   return std::max(static_cast<int>(extent.smallest >> 23) - 127 - (facts.bits - 1), facts.last);
 }
-/// Every element is below 2^this.
+/// The exponent e such that every magnitude is below 2^e.
 static int topBit(const TileExtent &extent) { return static_cast<int>(extent.largest >> 23) - 126; }
 
 bool TileProduct::isExact(unsigned octet) const {
@@ -98,7 +98,8 @@ bool TileProduct::isExact(unsigned octet) const {
 // Fixed point.
 
 namespace {
-/// A sum of doubles between 2^-320 and 2^320 in magnitude, as a number of 12 words.
+/// A sum of doubles with magnitudes between 2^-320 and 2^320, as a fixed-point number of twelve
+/// 64-bit words.
 class FixedPoint {
 public:
   void add(double value) {
@@ -108,7 +109,7 @@ public:
     const double fraction = std::frexp(value, &exponent);
     const auto digits = static_cast<int64_t>(std::ldexp(fraction, 53));
     const unsigned position = static_cast<unsigned>(exponent - 53 + lowest);
-    // 53 digits at any place of a word need two words, the sign all that follow.
+    // 53 digits at any position need two words; the sign extends into all words above.
     const auto wide = static_cast<__int128>(digits) << (position % 64);
     unsigned __int128 carry = 0;
     for (unsigned i = position / 64, part = 0; i < words.size(); ++i, ++part) {

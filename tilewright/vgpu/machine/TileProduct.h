@@ -10,55 +10,57 @@
 
 namespace tilewright::vgpu::machine {
 
-/// 16 rows of A times n columns of B, which is what one warp computes of an mma or
-/// a wgmma. An element of D is the exact sum of the element of C and the k exact
-/// products, rounded once, to nearest even, to D's type. How that is reached:
+/// 16 rows of A times n columns of B: the part of an mma or a wgmma that one warp computes. An
+/// element of D is the exact sum of the element of C and the k exact products, rounded once, to
+/// nearest even, to D's type. The method:
 ///
 /// - Products of two factors are exact in f64: they have at most 22 bits.
-/// - If all products of an octet of columns are multiples of 2^q and no sum of
-///   their magnitudes reaches 2^(q + 53), every partial sum is an f64, so nothing
-///   is lost in any order. That is decided from the largest and the smallest
-///   factor, and holds for numbers that spread over not too many binades.
-/// - Otherwise what each addition loses is summed beside (Knuth's two-sum). Where
-///   that sum loses something too, the element is summed in fixed point.
-/// - In each case there are two doubles whose exact sum is the answer. Their f64
-///   sum is rounded to odd, and that to D's type. Rounding to odd keeps what lies
-///   beyond the last bit in it, so the two roundings are one (Boldo, Melquiond).
+/// - If all products of an octet of columns are multiples of 2^q and no sum of their magnitudes
+///   reaches 2^(q + 53), every partial sum is exact in f64, so no order of summation loses bits.
+///   The largest and the smallest factor determine whether this holds; it does unless the factors
+///   spread over too many binades.
+/// - Otherwise the rounding error of each addition is summed separately (Knuth's two-sum). If that
+///   sum loses bits too, the element is summed in fixed point.
+/// - In each case the result is the exact sum of two doubles. Their f64 sum is rounded to odd, and
+///   then to D's type. Rounding to odd keeps a sticky bit, so the two roundings are equivalent to
+///   one (Boldo, Melquiond).
 ///
-/// A sum of zeros is -0 if all terms are, else +0. Infinities and NaNs are those of
-/// IEEE 754; a NaN is the canonical one.
+/// A sum of zeros is -0 if all terms are -0, otherwise +0. Infinities and NaNs follow IEEE 754; a
+/// NaN result is the canonical NaN.
 ///
 ///   product.begin(Modifier::f16, Modifier::f16, 128, 16);
 ///   product.readA(shared, placesOfA, false, false);
 ///   product.readB(shared, placesOfB, false);
 ///   product.accumulate(registers, true);
 ///
-/// Used by one thread; keeps its memory for the next product.
+/// Not thread-safe; reuses its memory for the next product.
 class TileProduct {
 public:
-  /// Other kernels than those for this host; for tests.
+  /// Tests pass kernels for other instruction sets.
   explicit TileProduct(const TileKernels &kernels = tileKernels()) : kernels(kernels) {}
 
-  /// k is a power of two. f64 has no place here.
+  /// Starts a product. k must be a power of two. f64 is not supported.
   void begin(ptx::Modifier aType, ptx::Modifier bType, unsigned n, unsigned k);
 
-  /// Elements in 16 bytes of a type.
+  /// The number of elements in 16 bytes.
   static unsigned perChunk(ptx::Modifier type) { return 128 / ptx::bitsOf(type); }
 
-  /// Reads A by chunks of 16 bytes at base + places[i]: those of row 0, of row 1,
-  /// and so on; transposed, those of column 0 and so on. Rows that are missing are zero.
-  void readA(const std::byte *base, std::span<const uint32_t> places, bool isTransposed,
+  /// Reads A from chunks of 16 bytes at base + offsets[i], in the order of rows, or of columns if
+  /// the matrix is transposed. Missing rows are zero.
+  void readA(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed,
              bool isNegated);
-  /// Reads B: the chunks of column 0, of column 1; transposed, of row 0, of row 1.
-  void readB(const std::byte *base, std::span<const uint32_t> places, bool isTransposed);
+  /// Reads B from chunks of 16 bytes, in the order of columns, or of rows if the matrix is
+  /// transposed.
+  void readB(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed);
 
-  /// Adds to registers of 32 f32, four for each octet of columns, or sets them.
+  /// Adds the product to `registers`, or overwrites them if `adds` is false. Each register holds 32
+  /// f32 (one per lane); every eight columns use four registers.
   void accumulate(float *const *registers, bool adds);
-  /// The sums of one octet and `start`, 128 doubles in the order of TileKernels; what
-  /// is left is to round them to D's type.
+  /// The sums of one octet plus `start`, 128 doubles in the order of TileKernels. The caller rounds
+  /// them to D's type.
   void sums(unsigned octet, const double *start, double *results);
 
-  /// Elements as they were read, for other arithmetic.
+  /// The elements of A and B, for other arithmetic.
   double a(unsigned row, unsigned l) const { return aPanel.get()[64 * l + 4 * row]; }
   double b(unsigned l, unsigned column) const {
     return bPanels.get()[size_t(column / 8) * 8 * k + 8 * l + 4 * (column % 2) + column % 8 / 2];
@@ -82,7 +84,7 @@ private:
   TileExtent aExtent;
 };
 
-/// The product of this thread.
+/// The instance of this thread.
 TileProduct &threadProduct();
 
 } // namespace tilewright::vgpu::machine

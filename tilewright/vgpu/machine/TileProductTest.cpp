@@ -15,8 +15,8 @@ namespace {
 
 using ptx::Modifier;
 
-/// A sum of doubles without any loss: doubles that do not overlap, smallest first
-/// (Shewchuk). Another way than that of the code under test.
+/// An exact sum of doubles: doubles that do not overlap, smallest first (Shewchuk). A different
+/// method from the code under test.
 class Expansion {
 public:
   void add(double value) {
@@ -32,7 +32,7 @@ public:
       next.push_back(value);
     parts = std::move(next);
   }
-  /// -1, 0 or 1, as the sum is below, at or above `value`.
+  /// -1, 0 or 1: the sum is less than, equal to or greater than `value`.
   int compare(double value) const {
     Expansion difference = *this;
     difference.add(-value);
@@ -109,11 +109,11 @@ protected:
 TEST_P(TileProducts, RoundOnceForEveryInstructionSet) {
   const auto [type, k] = GetParam();
   const unsigned size = ptx::bitsOf(type) / 8;
-  std::vector<uint32_t> placesA, placesB;
-  for (unsigned place = 0; place < 16 * k * size; place += 16)
-    placesA.push_back(place);
-  for (unsigned place = 0; place < n * k * size; place += 16)
-    placesB.push_back(place);
+  std::vector<uint32_t> offsetsA, offsetsB;
+  for (unsigned offset = 0; offset < 16 * k * size; offset += 16)
+    offsetsA.push_back(offset);
+  for (unsigned offset = 0; offset < n * k * size; offset += 16)
+    offsetsB.push_back(offset);
 
   unsigned checked = 0;
   for (Range range : {Range::any, Range::near, Range::cancelling})
@@ -121,7 +121,7 @@ TEST_P(TileProducts, RoundOnceForEveryInstructionSet) {
       std::vector<std::byte> a(16 * k * size), b(n * k * size);
       fill(a, range), fill(b, range);
       if (range == Range::cancelling) {
-        // The second half of each row undoes the first but for the last element.
+        // The second half of each row cancels the first, except for the last element.
         for (unsigned row = 0; row < 16; ++row)
           std::memcpy(&a[(row * k + k / 2) * size], &a[row * k * size], (k / 2) * size);
         for (unsigned column = 0; column < n; ++column)
@@ -141,8 +141,8 @@ TEST_P(TileProducts, RoundOnceForEveryInstructionSet) {
           continue;
         TileProduct product(*kernels);
         product.begin(type, type, n, k);
-        product.readA(a.data(), placesA, false, false);
-        product.readB(b.data(), placesB, false);
+        product.readA(a.data(), offsetsA, false, false);
+        product.readB(b.data(), offsetsB, false);
         std::vector<float> sums = starts;
         std::vector<float *> registers;
         for (unsigned r = 0; r < n / 2; ++r)
@@ -185,24 +185,24 @@ INSTANTIATE_TEST_SUITE_P(All, TileProducts,
                                   std::to_string(info.param.k);
                          });
 
-/// Half way between two floats, and a product far below that decides: a plain sum
-/// of doubles loses it, and rounds to even.
+/// Halfway between two floats, where a much smaller product decides: a plain sum of doubles loses
+/// it and rounds to even.
 TEST(TileProduct, OneRoundingSeesWhatADoubleCannot) {
   std::vector<uint16_t> a(16 * 16, 0), b(8 * 16, 0);
-  // 2^24 + 1 = 4096 * 4096 + 1 * 1 lies half way; 2^-48 is the smallest product.
+  // 2^24 + 1 = 4096 * 4096 + 1 * 1 is halfway; 2^-48 is the smallest product.
   a[0] = 0x6c00, b[0] = 0x6c00, a[1] = 0x3c00, b[1] = 0x3c00, a[2] = 1, b[2] = 1;
-  std::vector<uint32_t> placesA, placesB;
-  for (unsigned place = 0; place < 512; place += 16)
-    placesA.push_back(place);
-  for (unsigned place = 0; place < 256; place += 16)
-    placesB.push_back(place);
+  std::vector<uint32_t> offsetsA, offsetsB;
+  for (unsigned offset = 0; offset < 512; offset += 16)
+    offsetsA.push_back(offset);
+  for (unsigned offset = 0; offset < 256; offset += 16)
+    offsetsB.push_back(offset);
   float sums[4][32] = {};
   float *registers[] = {sums[0], sums[1], sums[2], sums[3]};
   auto multiply = [&](bool isNegated) {
     TileProduct product;
     product.begin(Modifier::f16, Modifier::f16, 8, 16);
-    product.readA(reinterpret_cast<const std::byte *>(a.data()), placesA, false, isNegated);
-    product.readB(reinterpret_cast<const std::byte *>(b.data()), placesB, false);
+    product.readA(reinterpret_cast<const std::byte *>(a.data()), offsetsA, false, isNegated);
+    product.readB(reinterpret_cast<const std::byte *>(b.data()), offsetsB, false);
     product.accumulate(registers, false);
     return sums[0][0];
   };
@@ -217,19 +217,19 @@ TEST(TileProduct, InfinitiesAndNaNsStayInTheirRowAndColumn) {
   std::vector<uint16_t> a(16 * 16, 0x3c00), b(8 * 16, 0x3c00);
   a[3 * 16 + 5] = 0x7c00;               // row 3: +inf
   b[2 * 16 + 5] = 0;                    // column 2: inf * 0
-  a[7 * 16 + 1] = 1, b[4 * 16 + 1] = 1; // too wide for plain doubles with 65504 below
+  a[7 * 16 + 1] = 1, b[4 * 16 + 1] = 1; // too wide for plain doubles beside the 65504 below
   a[7 * 16 + 2] = 0x7bff, b[4 * 16 + 2] = 0x7bff;
-  std::vector<uint32_t> placesA, placesB;
-  for (unsigned place = 0; place < 512; place += 16)
-    placesA.push_back(place);
-  for (unsigned place = 0; place < 256; place += 16)
-    placesB.push_back(place);
+  std::vector<uint32_t> offsetsA, offsetsB;
+  for (unsigned offset = 0; offset < 512; offset += 16)
+    offsetsA.push_back(offset);
+  for (unsigned offset = 0; offset < 256; offset += 16)
+    offsetsB.push_back(offset);
   float sums[4][32] = {};
   float *registers[] = {sums[0], sums[1], sums[2], sums[3]};
   TileProduct product;
   product.begin(Modifier::f16, Modifier::f16, 8, 16);
-  product.readA(reinterpret_cast<const std::byte *>(a.data()), placesA, false, false);
-  product.readB(reinterpret_cast<const std::byte *>(b.data()), placesB, false);
+  product.readA(reinterpret_cast<const std::byte *>(a.data()), offsetsA, false, false);
+  product.readB(reinterpret_cast<const std::byte *>(b.data()), offsetsB, false);
   product.accumulate(registers, true);
   auto at = [&](unsigned row, unsigned column) {
     return sums[2 * (row / 8) + column % 2][4 * (row % 8) + column / 2];
@@ -243,11 +243,11 @@ TEST(TileProduct, InfinitiesAndNaNsStayInTheirRowAndColumn) {
 
 TEST(TileProduct, AZeroIsNegativeOnlyIfEveryTermIs) {
   std::vector<uint16_t> a(16 * 16, 0x8000), b(8 * 16, 0x3c00);
-  std::vector<uint32_t> placesA, placesB;
-  for (unsigned place = 0; place < 512; place += 16)
-    placesA.push_back(place);
-  for (unsigned place = 0; place < 256; place += 16)
-    placesB.push_back(place);
+  std::vector<uint32_t> offsetsA, offsetsB;
+  for (unsigned offset = 0; offset < 512; offset += 16)
+    offsetsA.push_back(offset);
+  for (unsigned offset = 0; offset < 256; offset += 16)
+    offsetsB.push_back(offset);
   float sums[4][32];
   float *registers[] = {sums[0], sums[1], sums[2], sums[3]};
   auto multiply = [&](float start, bool adds) {
@@ -255,8 +255,8 @@ TEST(TileProduct, AZeroIsNegativeOnlyIfEveryTermIs) {
       std::fill_n(one, 32, start);
     TileProduct product;
     product.begin(Modifier::f16, Modifier::f16, 8, 16);
-    product.readA(reinterpret_cast<const std::byte *>(a.data()), placesA, false, false);
-    product.readB(reinterpret_cast<const std::byte *>(b.data()), placesB, false);
+    product.readA(reinterpret_cast<const std::byte *>(a.data()), offsetsA, false, false);
+    product.readB(reinterpret_cast<const std::byte *>(b.data()), offsetsB, false);
     product.accumulate(registers, adds);
     return std::bit_cast<uint32_t>(sums[0][0]);
   };
@@ -277,9 +277,9 @@ TEST(TileProduct, TransposedFactorsGiveTheSameSums) {
     for (unsigned column = 0; column < n; ++column)
       bByRow[l * n + column] = b[column * k + l] = 0xb000 + random() % 0x1000;
   }
-  std::vector<uint32_t> places;
-  for (unsigned place = 0; place < 512; place += 16)
-    places.push_back(place);
+  std::vector<uint32_t> offsets;
+  for (unsigned offset = 0; offset < 512; offset += 16)
+    offsets.push_back(offset);
   for (const char *set : {"v4", "v3", "portable"}) {
     const TileKernels *kernels = tileKernelsFor(set);
     if (!kernels)
@@ -294,8 +294,8 @@ TEST(TileProduct, TransposedFactorsGiveTheSameSums) {
       };
       TileProduct product(*kernels);
       product.begin(Modifier::f16, Modifier::f16, n, k);
-      product.readA(bytes(isTransposed ? aByColumn : a), places, isTransposed, false);
-      product.readB(bytes(isTransposed ? bByRow : b), places, isTransposed);
+      product.readA(bytes(isTransposed ? aByColumn : a), offsets, isTransposed, false);
+      product.readB(bytes(isTransposed ? bByRow : b), offsets, isTransposed);
       product.accumulate(registers, false);
     }
     EXPECT_LT(sums[0][0][0], 0.0f) << set;
@@ -322,15 +322,15 @@ TEST(TileProduct, IntegersAreExact) {
     auto at = [&, type = type](const std::vector<uint8_t> &data, unsigned i) {
       return elementValue(type, data[i * bits / 8] >> (i * bits % 8));
     };
-    std::vector<uint32_t> placesA, placesB;
-    for (unsigned place = 0; place < a.size(); place += 16)
-      placesA.push_back(place);
-    for (unsigned place = 0; place < b.size(); place += 16)
-      placesB.push_back(place);
+    std::vector<uint32_t> offsetsA, offsetsB;
+    for (unsigned offset = 0; offset < a.size(); offset += 16)
+      offsetsA.push_back(offset);
+    for (unsigned offset = 0; offset < b.size(); offset += 16)
+      offsetsB.push_back(offset);
     TileProduct product;
     product.begin(type, type, 8, k);
-    product.readA(reinterpret_cast<const std::byte *>(a.data()), placesA, false, false);
-    product.readB(reinterpret_cast<const std::byte *>(b.data()), placesB, false);
+    product.readA(reinterpret_cast<const std::byte *>(a.data()), offsetsA, false, false);
+    product.readB(reinterpret_cast<const std::byte *>(b.data()), offsetsB, false);
     double start[128], results[128];
     for (double &one : start)
       one = static_cast<int32_t>(random());

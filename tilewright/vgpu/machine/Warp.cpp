@@ -12,13 +12,14 @@
 
 namespace tilewright::vgpu::machine {
 
-/// Turns by lowest place before the fragment that waited longest gets some, and
-/// how many it gets.
-static constexpr uint32_t turnsByPlace = 256, turnsByAge = 64;
+/// Scheduling of the fragments of a warp: the number of consecutive choices by lowest program
+/// counter, followed by the number of choices by age.
+static constexpr uint32_t choicesByAddress = 256, choicesByAge = 64;
 
 static bool canRun(const Fragment &fragment) { return fragment.wait == Wait::none; }
 
-/// Joins fragments at the same place. Those that wait for lanes look again after.
+/// Merges fragments at the same program counter. A merged fragment that waited for lanes can run
+/// and tests its condition again.
 static void mergeFragments(std::vector<Fragment> &fragments) {
   for (size_t i = 0; i < fragments.size(); ++i)
     for (size_t j = i + 1; j < fragments.size();) {
@@ -43,13 +44,13 @@ bool chooseFragment(Warp &warp) {
     return false;
   }
   if (--warp.budget < 0) {
-    // Those that wait for each other's lanes are woken by meeting alone.
+    // Only merging wakes fragments that wait for each other's lanes.
     if (others.size() > 1)
       mergeFragments(others);
     warp.stop = Stop::quantum;
     return false;
   }
-  // A warp in one piece.
+  // The warp is converged.
   if (others.size() == 1 && canRun(others.front())) {
     warp.current = others.front();
     others.clear();
@@ -60,16 +61,17 @@ bool chooseFragment(Warp &warp) {
   if (others.size() > 1)
     mergeFragments(others);
 
-  // Lowest place of the deepest call. When it is the turn of age, the first that
-  // was parked, then whoever ran last.
-  const uint32_t turn = warp.turns++ % (turnsByPlace + turnsByAge);
+  // Choose the deepest call, and in it the lowest program counter. In the phase by age, first
+  // choose the fragment that was parked earliest, then always the one that was parked last, which
+  // is the one that just ran.
+  const uint32_t choice = warp.choices++ % (choicesByAddress + choicesByAge);
   size_t chosen = others.size();
   for (size_t i = 0; i < others.size(); ++i) {
     if (!canRun(others[i]))
       continue;
     if (chosen == others.size()) {
       chosen = i;
-      if (turn == turnsByPlace)
+      if (choice == choicesByAddress)
         break;
       continue;
     }
@@ -77,7 +79,7 @@ bool chooseFragment(Warp &warp) {
     const bool isBefore = one.frame->depth != best.frame->depth
                               ? one.frame->depth > best.frame->depth
                               : one.pc < best.pc;
-    if (turn > turnsByPlace || isBefore)
+    if (choice > choicesByAddress || isBefore)
       chosen = i;
   }
   if (chosen == others.size()) {
@@ -169,7 +171,7 @@ void exitLanes(Warp &warp, uint32_t mask) {
     leaveFrame(warp, frame, mask);
     frame = caller;
   }
-  // Whoever waits for these lanes looks again.
+  // Wake the fragments that wait for these lanes, so that they test their condition again.
   for (Fragment &fragment : warp.others)
     if (fragment.wait == Wait::lanes)
       fragment.wait = Wait::none;
@@ -180,11 +182,14 @@ void exitLanes(Warp &warp, uint32_t mask) {
   ++warp.block->group->progress;
 }
 
-void fault(Warp &warp, const Op *op, Error error, const std::string &what) {
+static Status faultAt(const Warp &warp, const Op *op, Error error, const std::string &what) {
   const Block &block = *warp.block;
-  Grid &grid = *block.group->grid;
-  grid.fail(Status(error, concat(what, ", at ", describePosition(*grid.program, op), ", block ",
-                                 listed(block.id), ", warp ", warp.index)));
+  return Status(error, concat(what, ", at ", describePosition(*block.group->grid->program, op),
+                              ", block ", listed(block.id), ", warp ", warp.index));
+}
+
+void fault(Warp &warp, const Op *op, Error error, const std::string &what) {
+  warp.block->group->grid->fail(faultAt(warp, op, error, what));
   warp.stop = Stop::fault;
 }
 
@@ -223,7 +228,7 @@ std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint
           concat("access of ", bytes, " bytes at 0x", hex.str(), ' ', why, " by lane ", lane));
     return nullptr;
   };
-  // Vectors must be aligned as a whole; a power of two is given.
+  // Vector accesses must be aligned to their whole size, which is a power of two.
   if (address & (bytes - 1))
     return misused("is not aligned");
   switch (space) {
@@ -234,7 +239,7 @@ std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint
     if (tag != 0) {
       const Grid &grid = *warp.block->group->grid;
       if (tag > volume(grid.cluster))
-        return misused("names a block that its cluster does not have");
+        return misused("refers to a block that is not in the cluster");
       base = warp.block->group->blocks[warp.block->clusterBase + tag - 1].shared;
     }
     if (uint64_t(offset) + bytes > warp.sharedBytes)
@@ -246,12 +251,67 @@ std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint
       return misused("is beyond the local memory of its thread");
     return warp.local + size_t(lane) * warp.localStride + address;
   case Space::generic:
-    return misused("is in no address space");
+    return misused("is not in any address space");
   default:
-    if (address < 4096)
-      return misused("is near the null address");
-    return reinterpret_cast<std::byte *>(address);
+    return resolveGlobal(warp, op, address, lane, bytes);
   }
+}
+
+std::byte *resolveRange(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
+                        uint64_t bytes, uint32_t unit) {
+  if (bytes <= unit)
+    return resolve(warp, op, space, address, lane, unit);
+  const bool isGlobal =
+      space == Space::global || (space == Space::generic && (address & windowMask) == 0);
+  if (isGlobal && address % unit == 0)
+    return resolveGlobal(warp, op, address, lane, bytes);
+  // A range in shared or local memory is valid if both of its ends are.
+  std::byte *first = resolve(warp, op, space, address, lane, unit);
+  return first && resolve(warp, op, space, address + bytes - unit, lane, unit) ? first : nullptr;
+}
+
+bool findRange(Warp &warp, uint32_t slot, uint64_t address) {
+  ValidMemory *valid = warp.block->group->grid->validMemory.get();
+  if (!valid || (address & windowMask) != 0)
+    return false;
+  const ValidRange found = valid->find(address);
+  if (found.bytes == 0)
+    return false;
+  warp.ranges[slot] = found;
+  return true;
+}
+
+/// A buffer of zeros that replaces invalid memory. A copy needs two such buffers at a time.
+static std::byte *nowhere(uint64_t bytes) {
+  constexpr uint64_t alignment = 128, least = 4096;
+  static thread_local std::vector<std::byte> zeros[2];
+  static thread_local unsigned next = 0;
+  std::vector<std::byte> &one = zeros[next++ % 2];
+  one.resize(std::max<size_t>(one.size(), std::max(bytes, least) + alignment));
+  std::fill(one.begin(), one.end(), std::byte(0));
+  const auto begin = reinterpret_cast<uintptr_t>(one.data());
+  return reinterpret_cast<std::byte *>((begin + alignment - 1) & ~uintptr_t(alignment - 1));
+}
+
+std::byte *resolveGlobal(Warp &warp, const Op *op, uint64_t address, uint32_t lane,
+                         uint64_t bytes) {
+  // All operations that call this function share the last slot; they are rare and slow anyway.
+  constexpr uint32_t slot = validRangeSlots - 1;
+  if (warp.ranges[slot].holds(address, bytes) ||
+      (findRange(warp, slot, address) && warp.ranges[slot].holds(address, bytes))) [[likely]]
+    return reinterpret_cast<std::byte *>(address);
+  Grid &grid = *warp.block->group->grid;
+  std::ostringstream hex;
+  hex << "0x" << std::hex << address;
+  const std::string what = concat(
+      "access of ", bytes, " bytes at ", hex.str(), ' ',
+      grid.validMemory ? describeInvalid(address) : "is near the null address", ", by lane ", lane);
+  if (!grid.suppressesInvalid) {
+    fault(warp, op, Error::vgpuAccess, what);
+    return nullptr;
+  }
+  grid.failAtEnd(faultAt(warp, op, Error::vgpuAccess, what));
+  return nowhere(bytes);
 }
 
 void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_t (&lanes)[32]) {
@@ -351,8 +411,8 @@ void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_
   case SpecialRegister::dynamicSmemSize:
     return splat(grid.dynamicSharedBytes);
   case SpecialRegister::envreg: {
-    // Cooperative groups find the memory of the grid's barrier here: the upper half of its
-    // address in 1, the lower in 2.
+    // Cooperative groups reads the address of the grid barrier's memory from %envreg1 (upper half)
+    // and %envreg2 (lower half).
     const auto address = reinterpret_cast<uint64_t>(grid.workspace.data());
     const bool isThere = grid.isCooperative && (component == 1 || component == 2);
     return splat(!isThere ? 0 : component == 1 ? address >> 32 : address & 0xffffffffu);

@@ -9,6 +9,7 @@
 #include "tilewright/vgpu/machine/Observer.h"
 #include "tilewright/vgpu/machine/Op.h"
 #include "tilewright/vgpu/machine/Program.h"
+#include "tilewright/vgpu/machine/ValidMemory.h"
 
 #include <array>
 #include <atomic>
@@ -29,30 +30,30 @@ struct Group;
 using Dim3 = std::array<uint32_t, 3>;
 constexpr uint64_t volume(const Dim3 &d) { return uint64_t(d[0]) * d[1] * d[2]; }
 
-/// The registers of one call of a function for the lanes that made it.
+/// The registers of one function call, for the lanes that made the call.
 struct Frame {
   const DecodedFunction *function = nullptr;
   std::byte *registers = nullptr;
   Frame *caller = nullptr;
-  const Op *call = nullptr; // of the caller
+  const Op *call = nullptr; // the call operation in the caller
   uint32_t live = 0;        // lanes that have not returned
   uint32_t depth = 0;
-  uint32_t localBase = 0;                 // of this frame in the local memory of its lanes
-  alignas(64) uint32_t localTop[32] = {}; // where alloca takes from
+  uint32_t localBase = 0;                 // offset of this frame in the local memory of its lanes
+  alignas(64) uint32_t localTop[32] = {}; // top of the stack for alloca
 };
 
 enum class Wait : uint8_t {
   none,        // can run
-  lanes,       // for other lanes of the warp at a *.sync operation
+  lanes,       // waits for other lanes of the warp at a *.sync operation
   warpBarrier, // bar.warp.sync; `wanted` are its lanes
   barrier,     // bar.sync; `object` is its number
   cluster,     // barrier.cluster.wait; `object` is the generation it arrived in
-  matrices, // wgmma.wait_group; `object` is how many wgmma the warps of its group must have issued
-  mbarrier, // try_wait; `object` is the host's address, `wanted` the phase modulo 8, or
-            // with bit 8 its parity
+  matrices,    // wgmma.wait_group; `object` is how many wgmma the warpgroup must have issued
+  mbarrier,    // try_wait; `object` is the host address, `wanted` the phase modulo 8, or
+               // its parity if bit 8 is set
 };
 
-/// Lanes that are at the same place.
+/// Lanes of a warp at the same program counter.
 struct Fragment {
   const Op *pc = nullptr;
   Frame *frame = nullptr;
@@ -65,54 +66,55 @@ struct Fragment {
 
 enum class Stop : uint8_t { quantum, blocked, finished, fault };
 
-/// 32 threads. Its lanes are in fragments: the one that runs is in the host's
-/// registers while it does, the others wait here. The fragment with the lowest
-/// place runs, deeper calls first, so lanes that took different ways meet again
-/// as early as they can; once in a while another one runs, so that lanes which
-/// spin cannot starve those they wait for.
+/// 32 threads. A diverged warp is split into fragments: the running one is in host registers, the
+/// others wait in `others`. The fragment with the lowest program counter runs, deeper calls first,
+/// so that diverged lanes reconverge as early as possible. At intervals another fragment runs, so
+/// that spinning lanes cannot starve the lanes that they wait for.
 struct Warp {
-  // What handlers need most.
+  // The fields that handlers use most often.
   std::byte *shared = nullptr; // of the block
   uint32_t sharedBytes = 0;
-  int32_t budget = 0;    // branches until another warp's turn
-  bool diverged = false; // whether `others` is not empty
+  int32_t budget = 0;    // branches left in this time slice
+  bool diverged = false; // `others` is not empty
   Stop stop = Stop::finished;
-  Frame *frame = nullptr; // of the fragment that runs
+  Frame *frame = nullptr; // of the running fragment
   Block *block = nullptr;
   const std::byte *parameters = nullptr;
   std::byte *local = nullptr; // 32 stacks of localStride bytes
   uint32_t localStride = 0;
   uint32_t alive = 0;           // lanes that have not exited
-  SharedReads *reads = nullptr; // of the block's observer, if it has them written down
+  SharedReads *reads = nullptr; // the block's read log, if its observer provides one
+  ValidRange *ranges = nullptr; // validRangeSlots of them, owned by the host thread
 
-  Fragment current; // when the warp does not run
+  Fragment current; // the chosen fragment; its state is in host registers while it runs
   std::vector<Fragment> others;
-  uint32_t turns = 0;             // choices among fragments, for fairness
+  uint32_t choices = 0;           // number of choices among fragments, for fairness
   uint32_t index = 0;             // in the block
   uint64_t clusterGeneration = 0; // of the cluster's barrier, when the warp arrived
-  uint32_t clusterArrived = 0;    // lanes that arrived at it and have not gone on
+  uint32_t clusterArrived = 0;    // lanes that arrived at it and have not continued
   alignas(64) uint32_t tid[3][32] = {};
   InstructionCount *counts = nullptr; // by instruction, if the launch counts
-  uint64_t executed = 0;              // instructions of this warp, likewise
+  uint64_t executed = 0;              // number of instructions of this warp, likewise
   std::vector<std::byte> localMemory;
   std::vector<std::vector<std::unique_ptr<Frame>>> freeFrames; // by function
   std::vector<std::unique_ptr<std::byte[]>> registerMemory;
   std::vector<std::unique_ptr<Frame>> usedFrames;
-  // wgmma is done by four warps together: how many this one has issued, how many it had
-  // when it committed groups it has not waited for, and how many it has waited for.
+  // wgmma, which the four warps of a warpgroup perform together: the number of wgmma that this warp
+  // has issued, the number that it has waited for, and the number that it had issued at each commit
+  // that it has not waited for.
   uint64_t matricesIssued = 0, matricesWaited = 0;
   std::vector<uint64_t> matrixCommits;
-  std::shared_ptr<AsyncGroups> async; // made by the first asynchronous operation
+  std::shared_ptr<AsyncGroups> async; // created by the first asynchronous operation
 };
 
-/// A named barrier of a block (bar.sync 3). Warps arrive; a warp counts when all
-/// of its lanes that are alive have.
+/// A named barrier of a block (bar.sync 3). A warp counts as arrived once all of its live lanes
+/// have arrived.
 struct NamedBarrier {
-  uint32_t arrived = 0;  // warps
-  uint32_t warps = 0;    // which, one bit each
+  uint32_t arrived = 0;  // number of warps
+  uint32_t warps = 0;    // the warps, one bit each
   uint32_t expected = 0; // threads, 0 for all of the block
   uint64_t generation = 0;
-  std::vector<uint32_t> lanes; // of each warp, that have arrived in this generation
+  std::vector<uint32_t> lanes; // by warp: lanes that have arrived in this generation
   uint32_t votes = 0;          // bar.red: threads whose predicate is true
   uint32_t voters = 0;
   std::array<uint32_t, 2> result{}; // votes and voters of the last generation
@@ -124,7 +126,7 @@ struct Block {
   Dim3 id{};
   uint64_t linear = 0;
   uint32_t rank = 0;        // in its cluster
-  uint32_t clusterBase = 0; // index in the group of rank 0
+  uint32_t clusterBase = 0; // index in the group of the block with rank 0
   std::byte *shared = nullptr;
   uint32_t liveWarps = 0;
   std::vector<Warp> warps;
@@ -132,13 +134,13 @@ struct Block {
   std::unique_ptr<std::byte[]> sharedMemory;
 };
 
-/// barrier.cluster: threads that arrived, by cluster of a group.
+/// barrier.cluster: the number of threads that have arrived. A group has one for each cluster.
 struct ClusterBarrier {
   uint64_t generation = 0;
   uint32_t arrived = 0;
 };
 
-/// What stays the same during a launch.
+/// The state of a launch that its blocks share.
 struct Grid {
   const Program *program = nullptr;
   const Chip *chip = nullptr;
@@ -148,14 +150,16 @@ struct Grid {
   std::vector<std::byte> parameters;
   Observer *observer = nullptr;
   uint64_t id = 0;
-  bool exactTensor = true; // the arithmetic profile of matrix instructions
+  bool exactTensor = true; // the arithmetic mode of matrix instructions
   bool isCooperative = false;
-  alignas(64) std::array<std::byte, 256> workspace{}; // of a cooperative grid's barrier
-  bool isTracked = false; // asynchronous operations are objects: observed, or completed later
-  bool isCounted = false; // instructions are
+  alignas(64) std::array<std::byte, 256> workspace{}; // for the barrier of a cooperative grid
+  bool isTracked = false; // asynchronous operations are objects (see AsyncQueue.h)
+  bool isCounted = false; // instructions are counted
   Completion completion = Completion::eager;
   uint64_t seed = 0;
   uint64_t maxSteps = 0;
+  std::unique_ptr<ValidMemory> validMemory; // null: kernels may access all of the host's memory
+  bool suppressesInvalid = false;           // invalid accesses fail the launch only at its end
   std::atomic<AsyncId> nextAsync = 1;
   std::atomic<uint64_t> finishedGroups = 0;
 
@@ -163,60 +167,74 @@ struct Grid {
   std::mutex mutex;
   Status failure; // guarded by mutex
   void fail(Status status) {
+    failAtEnd(std::move(status));
+    failed = true;
+  }
+  /// Records a failure; the launch continues and fails at its end.
+  void failAtEnd(Status status) {
     std::lock_guard lock(mutex);
     if (failure.isOk())
       failure = std::move(status);
-    failed = true;
   }
 };
 
-/// The blocks that one thread runs in turn: one, a cluster, or a cooperative grid.
+/// The blocks that one host thread schedules together: one block, a cluster, or a cooperative grid.
 struct Group {
   Grid *grid = nullptr;
   std::vector<Block> blocks;
-  uint64_t progress = 0; // counts what may have woken somebody
+  uint64_t progress = 0; // incremented by every event that may wake a warp
   std::vector<ClusterBarrier> clusters;
   std::shared_ptr<AsyncQueue> async; // if the grid is tracked
-  uint64_t random = 0;               // state of the generator
+  uint64_t random = 0;               // state of the random generator
 
-  /// Numbers that depend on the seed of the launch and the group alone.
+  /// A random number that depends only on the launch's seed and the group.
   uint64_t nextRandom();
 };
 
-/// Branches a warp may take before another warp has its turn.
+/// The number of branches in one time slice of a warp.
 inline constexpr int32_t warpQuantum = 4096;
 
-/// What handlers call that is the same for every instruction set.
+/// The functions below are called by handlers and are the same for every instruction set.
 ///
-/// Chooses the fragment that runs next, and merges those that have met. False if
-/// none can run.
+/// Chooses the fragment that runs next, and merges fragments that have reconverged. Returns false
+/// if no fragment can run.
 bool chooseFragment(Warp &warp);
-/// Adds lanes that do not run now. Not inline: what handlers inline of the
-/// library would be compiled for their instruction set alone.
+/// Adds a fragment that waits to run. Not inline, because standard library code that a handler
+/// inlines would be compiled for the handler's instruction set.
 void parkFragment(Warp &warp, const Fragment &fragment);
-/// Takes a frame of `function` for the lanes in `mask`.
+/// Creates a frame of `function` for the lanes in `mask`.
 Frame *enterFunction(Warp &warp, const DecodedFunction &function, uint32_t mask);
-/// Removes `mask` from the frame; gives it back when nobody is left in it.
+/// Removes the lanes in `mask` from the frame, and frees the frame when no lane is left in it.
 void leaveFrame(Warp &warp, Frame *frame, uint32_t mask);
-/// The lanes in `mask` exit.
+/// Executes `exit` for the lanes in `mask`.
 void exitLanes(Warp &warp, uint32_t mask);
 /// Fails the launch at `op`.
 void fault(Warp &warp, const Op *op, Error error, const std::string &what);
-/// Makes room for `bytes` of local memory for each lane.
+/// Grows the local memory to `bytes` per lane.
 void growLocal(Warp &warp, uint32_t bytes);
-/// Makes every fragment that waits for barrier `number` of the block runnable.
+/// Wakes every fragment that waits for barrier `number` of the block.
 void completeBarrier(Block &block, unsigned number);
-/// Completes barriers whose last missing warps have exited.
+/// Completes barriers whose missing warps have exited.
 void barrierAfterExit(Block &block);
-/// The value of a special register in every lane.
+/// Reads a special register in every lane.
 void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_t (&lanes)[32]);
-/// The host address of a generic or shared address of one lane, or null: `space`
-/// as the instruction says.
+/// The host address of an address of one lane, or null after a fault; `space` is the space of the
+/// instruction. `bytes` is a power of two, and also the required alignment.
 std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
                    uint32_t bytes);
-/// Tells the observer which of the registers in Op::extra are of a wgmma in flight.
-void touchMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
-/// The address as observers are told it: shared memory with the rank of its block.
+/// Like resolve(), for a range of any length that is aligned to `unit` bytes.
+std::byte *resolveRange(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
+                        uint64_t bytes, uint32_t unit = 16);
+/// The host address of global memory. An invalid access fails the launch: immediately, with a null
+/// result, or at its end if the launch suppresses invalid accesses; then the result points to a
+/// buffer of zeros.
+std::byte *resolveGlobal(Warp &warp, const Op *op, uint64_t address, uint32_t lane, uint64_t bytes);
+/// Caches the valid range that contains `address` in a slot; false if there is none.
+bool findRange(Warp &warp, uint32_t slot, uint64_t address);
+/// Reports to the observer which of the registers in Op::extra a wgmma in flight uses.
+void reportMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
+/// The address in the form that observers expect: shared memory addresses contain the rank of their
+/// block.
 uint64_t flatAddress(const Warp &warp, Space space, uint64_t address);
 
 } // namespace tilewright::vgpu::machine

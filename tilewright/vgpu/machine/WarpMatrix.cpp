@@ -36,7 +36,8 @@ void multiplyMatrices(Warp &warp, const MatrixForm &form, unsigned m, const doub
   }
 }
 
-// Fragments in registers. A register of 32 bits holds 32 / bits elements, low first.
+// Fragments in registers. A 32-bit register holds 32 / bits elements, starting with the lowest
+// bits.
 
 static double elementOf(Modifier type, const std::byte *registers,
                         const std::vector<uint32_t> &slots, unsigned lane, unsigned v) {
@@ -61,7 +62,7 @@ static void setElement(Modifier type, std::byte *registers, const std::vector<ui
 }
 
 unsigned WmmaFragment::element(unsigned lane, unsigned v) const {
-  // As two products m16n8k16 of mma.sync have it: programs that count on it exist.
+  // Use the layout of two m16n8k16 products of mma.sync, because some programs rely on it.
   if (isAccumulator && rows == 16 && columns == 16)
     return (lane / 4 + 8 * (v >> 1 & 1)) * 16 + 2 * (lane % 4) + (v & 1) + 8 * (v >> 2);
   return (lane * perLane + v) % (rows * columns);
@@ -70,7 +71,7 @@ unsigned WmmaFragment::element(unsigned lane, unsigned v) const {
 After runWmmaMove(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const WmmaMoveForm *>(op->extra);
   const WmmaFragment &fragment = form.fragment;
-  // PTX wants the same address and stride in every lane.
+  // PTX requires the same address and stride in every lane.
   const auto first = static_cast<unsigned>(std::countr_zero(active));
   uint64_t base = form.address.bytes == 4 ? word(registers, form.address.slot, first)
                                           : longWord(registers, form.address.slot, first);
@@ -81,20 +82,20 @@ After runWmmaMove(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
   const unsigned bits = ptx::bitsOf(fragment.type);
   const uint32_t bytes = length * bits / 8;
   std::vector<std::byte> memory(size_t(lines) * bytes);
-  std::vector<std::byte *> places(lines);
+  std::vector<std::byte *> addresses(lines);
   for (unsigned i = 0; i < lines; ++i) {
     const uint64_t address = base + uint64_t(i) * stride * bits / 8;
-    // Lines need not be aligned to their own length; the ends must lie in one space.
+    // Rows or columns need not be aligned to their own length.
     const uint32_t unit = bits >= 32 ? bits / 8 : 4;
-    places[i] = resolve(warp, op, form.address.space, address, first, unit);
-    if (!places[i] || !resolve(warp, op, form.address.space, address + bytes - unit, first, unit))
+    addresses[i] = resolveRange(warp, op, form.address.space, address, first, bytes, unit);
+    if (!addresses[i])
       return After::stop;
     observeRange(warp, op, first, form.address.space, address, bytes,
                  form.isStore ? AccessKind::write : AccessKind::read, Proxy::generic);
     if (!form.isStore)
-      std::memcpy(memory.data() + size_t(i) * bytes, places[i], bytes);
+      std::memcpy(memory.data() + size_t(i) * bytes, addresses[i], bytes);
   }
-  // The place of an element in `memory`, in elements.
+  // The index of an element in `memory`.
   auto at = [&](unsigned element) {
     const unsigned row = element / fragment.columns, column = element % fragment.columns;
     return form.byColumns ? column * length + row : row * length + column;
@@ -110,16 +111,16 @@ After runWmmaMove(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
       }
       uint32_t value = form.isStore ? word(registers, form.slots[r], lane) : 0;
       for (unsigned e = 0; e < per; ++e) {
-        const unsigned place = at(fragment.element(lane, r * per + e)) * bits;
+        const unsigned bit = at(fragment.element(lane, r * per + e)) * bits;
         const uint32_t ones = bits == 32 ? ~0u : (1u << bits) - 1;
         uint32_t cell;
-        std::byte *where = memory.data() + place / 32 * 4;
+        std::byte *where = memory.data() + bit / 32 * 4;
         std::memcpy(&cell, where, 4);
         if (form.isStore) {
-          cell = (cell & ~(ones << place % 32)) | (value >> (e * bits) & ones) << place % 32;
+          cell = (cell & ~(ones << bit % 32)) | (value >> (e * bits) & ones) << bit % 32;
           std::memcpy(where, &cell, 4);
         } else {
-          value |= (cell >> place % 32 & ones) << (e * bits);
+          value |= (cell >> bit % 32 & ones) << (e * bits);
         }
       }
       if (!form.isStore)
@@ -127,11 +128,12 @@ After runWmmaMove(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
     }
   if (form.isStore)
     for (unsigned i = 0; i < lines; ++i)
-      std::memcpy(places[i], memory.data() + size_t(i) * bytes, bytes);
+      std::memcpy(addresses[i], memory.data() + size_t(i) * bytes, bytes);
   return After::next;
 }
 
-/// Not inline, so that no arithmetic moves across the change of the mode.
+/// Not inline, so that the compiler does not move arithmetic across the change of the rounding
+/// mode.
 [[gnu::noinline]] static void multiplyRounded(unsigned m, unsigned n, unsigned k, const double *a,
                                               const double *b, double *sums) {
   for (unsigned i = 0; i < m; ++i)
@@ -177,7 +179,7 @@ After runRoundedMma(Warp &, const Op *op, std::byte *registers, uint32_t, uint32
   const MatrixForm &base = form.base;
   const unsigned m = base.m, n = base.n, k = base.k;
   std::vector<double> a(size_t(m) * k), b(size_t(k) * n), sums(size_t(m) * n);
-  auto place = [&](unsigned lane, unsigned v) {
+  auto indexOf = [&](unsigned lane, unsigned v) {
     return (lane / 4 + 8 * (v >> 1)) * n + 2 * (lane % 4) + (v & 1);
   };
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -190,22 +192,22 @@ After runRoundedMma(Warp &, const Op *op, std::byte *registers, uint32_t, uint32
     for (unsigned r = 0; r < base.b.size(); ++r)
       b[(q + 4 * r) * n + g] = std::bit_cast<double>(longWord(registers, base.b[r], lane));
     for (unsigned v = 0; v < base.c.size(); ++v)
-      sums[place(lane, v)] = std::bit_cast<double>(longWord(registers, base.c[v], lane));
+      sums[indexOf(lane, v)] = std::bit_cast<double>(longWord(registers, base.c[v], lane));
   }
   multiplyWithMode(form.rounding, m, n, k, a.data(), b.data(), sums.data());
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned v = 0; v < base.d.size(); ++v)
-      setLongWord(registers, base.d[v], lane, std::bit_cast<uint64_t>(sums[place(lane, v)]));
+      setLongWord(registers, base.d[v], lane, std::bit_cast<uint64_t>(sums[indexOf(lane, v)]));
   return After::next;
 }
 
-// Four products of 8 × 8 × 4, each by the eight lanes whose bits 2 and 3 are equal.
+// Four products of 8 × 8 × 4. Each is computed by the eight lanes with the same bits 2 and 3.
 
 After runQuadMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const WarpMatrixForm *>(op->extra);
   const MatrixForm &base = form.base;
-  // Row and column of the i-th element of an accumulator.
-  auto place = [](Modifier type, unsigned lane, unsigned i) {
+  // The row and column of the i-th element of an accumulator.
+  auto indexOf = [](Modifier type, unsigned lane, unsigned i) {
     const unsigned half = lane >= 16 ? 4 : 0;
     if (type == Modifier::f16)
       return (lane % 4 + half) * 8 + i;
@@ -223,13 +225,14 @@ After runQuadMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint3
             elementOf(Modifier::f16, registers, base.b, lane, i);
       }
       for (unsigned i = 0; i < 8; ++i)
-        sums[place(base.cType, lane, i)] = elementOf(base.cType, registers, base.c, lane, i);
+        sums[indexOf(base.cType, lane, i)] = elementOf(base.cType, registers, base.c, lane, i);
     }
     multiplyMatrices(warp, base, 8, a, b, sums);
     for (unsigned member = 0; member < 8; ++member) {
       const unsigned lane = member % 4 + 4 * quad + (member < 4 ? 0 : 16);
       for (unsigned i = 0; i < 8; ++i)
-        setElement(base.dType, registers, base.d, lane, i, sums[place(base.dType, lane, i)], false);
+        setElement(base.dType, registers, base.d, lane, i, sums[indexOf(base.dType, lane, i)],
+                   false);
     }
   }
   return After::next;

@@ -1,5 +1,5 @@
-// Matrix instructions beside mma.sync and wgmma of dense matrices: wmma, the four
-// products of Volta, and products with a sparse A.
+// Matrix instructions other than mma.sync and wgmma of dense matrices: wmma, the four products of
+// mma.m8n8k4 (Volta), and products with a sparse A.
 #ifndef TILEWRIGHT_VGPU_MACHINE_WARPMATRIX_H
 #define TILEWRIGHT_VGPU_MACHINE_WARPMATRIX_H
 
@@ -7,16 +7,16 @@
 
 namespace tilewright::vgpu::machine {
 
-/// How the elements of a wmma fragment are spread over lanes. PTX leaves that open
-/// and lets only wmma instructions see it, so any choice is one; loads, products and
-/// stores must agree, and so must fragments of one shape with different types.
+/// The mapping of the elements of a wmma fragment to lanes. PTX leaves it unspecified, and only
+/// wmma instructions depend on it, so any mapping is valid. Loads, products and stores must use the
+/// same mapping, and so must fragments of the same shape with different types.
 struct WmmaFragment {
   unsigned rows = 0, columns = 0;
   ptx::Modifier type{};
-  unsigned perLane = 0; // elements; some types hold each several times
+  unsigned perLane = 0; // elements; some types replicate them
   bool isAccumulator = false;
 
-  /// The element, counted by rows, that lane holds as its `v`-th.
+  /// The row-major index of the `v`-th element of a lane.
   unsigned element(unsigned lane, unsigned v) const;
 };
 
@@ -31,16 +31,16 @@ struct WmmaMoveForm {
 };
 After runWmmaMove(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
-/// wmma.mma, and mma.m8n8k4 of f16, whose fragments have layouts too.
+/// wmma.mma, and mma.m8n8k4 of f16, whose fragments have layouts as well.
 struct WarpMatrixForm {
   MatrixForm base;
   WmmaFragment a, b, c, d;
   bool aByColumns = false, bByColumns = false; // m8n8k4
-  int rounding = 0;                            // of f64, as fesetround takes it
+  int rounding = 0;                            // of f64, as for fesetround
 };
 After runWmma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runQuadMma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
-/// mma of f64 that rounds otherwise than to nearest.
+/// mma of f64 with a rounding mode other than to nearest.
 After runRoundedMma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
 /// mma.sp and wgmma.mma_async.sp.
@@ -52,7 +52,7 @@ struct SparseForm {
 After runSparseMma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runSparseWgmma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
-/// sums += a * b in the arithmetic of the launch; a is m × k by rows, b is k × n.
+/// sums += a * b in the launch's arithmetic mode; a is row-major m × k, b is k × n.
 void multiplyMatrices(Warp &warp, const MatrixForm &form, unsigned m, const double *a,
                       const double *b, double *sums);
 

@@ -1,5 +1,5 @@
-// wgmma: a warp computes its 16 of the 64 rows when it executes the instruction,
-// so the four warps of a group need not wait for each other.
+// wgmma: each warp computes its own 16 of the 64 rows, so the four warps of a warpgroup need not
+// synchronise at the instruction.
 #include "tilewright/vgpu/machine/Matrix.h"
 
 #include "tilewright/support/Concat.h"
@@ -13,22 +13,22 @@ namespace tilewright::vgpu::machine {
 
 using ptx::Modifier;
 
-/// Tells the observer which bytes are read, in pieces of up to 128.
-static void observePlaces(Warp &warp, const Op *op, AsyncId id, std::span<const uint32_t> places) {
+/// Reports to the observer the bytes that are read, in ranges of up to 128 bytes.
+static void observeChunks(Warp &warp, const Op *op, AsyncId id, std::span<const uint32_t> offsets) {
   AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
   if (!teller)
     return;
-  // One bit for each 16 bytes, so that pieces come out sorted and joined.
+  // A bitmap with one bit for each 16 bytes, so that the ranges are sorted and merged.
   constexpr uint32_t chunks = (1u << sharedOffsetBits) / 16;
   static thread_local std::vector<uint64_t> used;
   uint32_t low = chunks, high = 0;
-  for (uint32_t place : places) {
-    low = std::min(low, place / 16);
-    high = std::max(high, place / 16);
+  for (uint32_t offset : offsets) {
+    low = std::min(low, offset / 16);
+    high = std::max(high, offset / 16);
   }
   used.resize(std::max<size_t>(used.size(), high / 64 + 1));
-  for (uint32_t place : places)
-    used[place / 1024] |= uint64_t(1) << (place / 16 % 64);
+  for (uint32_t offset : offsets)
+    used[offset / 1024] |= uint64_t(1) << (offset / 16 % 64);
   auto isUsed = [&](uint32_t chunk) { return used[chunk / 64] >> (chunk % 64) & 1; };
   for (uint32_t chunk = low; chunk <= high;) {
     if (!isUsed(chunk)) {
@@ -44,11 +44,11 @@ static void observePlaces(Warp &warp, const Op *op, AsyncId id, std::span<const 
   std::fill(used.begin() + low / 64, used.begin() + high / 64 + 1, 0);
 }
 
-/// Where the chunks of `rows` rows from `first` on lie, in the order that TileProduct
-/// reads them. False if that is outside of shared memory.
-static bool placeMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
-                        unsigned first, unsigned rows, unsigned k, AsyncId id,
-                        std::vector<uint32_t> &places) {
+/// Computes the offsets of the chunks of `rows` rows, starting at row `first`, in the order in
+/// which TileProduct reads them. Returns false if a chunk is outside of shared memory.
+static bool locateMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
+                         unsigned first, unsigned rows, unsigned k, AsyncId id,
+                         std::vector<uint32_t> &offsets) {
   const MatrixDescriptor descriptor(bits);
   if (descriptor.baseOffset != 0) {
     fault(warp, op, Error::vgpuFault,
@@ -57,41 +57,42 @@ static bool placeMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, 
   }
   const uint32_t elementBits = ptx::bitsOf(type);
   const uint32_t per = TileProduct::perChunk(type), bytes = std::max(elementBits / 8, 1u);
-  places.clear();
+  offsets.clear();
   if (isTransposed) {
     for (unsigned l = 0; l < k; ++l)
       for (unsigned r = 0; r < rows; r += per)
-        places.push_back(descriptor.place(first + r, l, bytes, true));
+        offsets.push_back(descriptor.addressOf(first + r, l, bytes, true));
   } else {
-    // The pattern repeats from eight rows to the next, unless their distance would
-    // change the bits that swizzle.
+    // The pattern repeats every eight rows, unless their stride changes the address bits that the
+    // swizzle uses.
     const unsigned chunks = k / per;
     const bool repeats = descriptor.swizzle == 0 || descriptor.stride % 1024 == 0;
     const unsigned computed = repeats ? std::min(rows, 8u) : rows;
     for (unsigned r = 0; r < computed; ++r)
       for (unsigned l = 0; l < k; l += per)
-        // b1: eight elements to a byte.
-        places.push_back(descriptor.place(first + r, elementBits == 1 ? l / 8 : l, bytes, false));
-    const size_t pattern = places.size();
-    places.resize(size_t(rows) * chunks);
-    const uint32_t *from = places.data();
+        // b1: eight elements per byte.
+        offsets.push_back(
+            descriptor.addressOf(first + r, elementBits == 1 ? l / 8 : l, bytes, false));
+    const size_t pattern = offsets.size();
+    offsets.resize(size_t(rows) * chunks);
+    const uint32_t *from = offsets.data();
     uint32_t distance = descriptor.stride;
-    for (size_t at = pattern; at < places.size(); at += pattern, distance += descriptor.stride) {
-      uint32_t *to = places.data() + at;
+    for (size_t at = pattern; at < offsets.size(); at += pattern, distance += descriptor.stride) {
+      uint32_t *to = offsets.data() + at;
       for (size_t i = 0; i < pattern; ++i)
         to[i] = from[i] + distance;
     }
   }
   uint32_t most = 0;
-  for (uint32_t place : places)
-    most = std::max(most, place);
+  for (uint32_t offset : offsets)
+    most = std::max(most, offset);
   if (uint64_t(most) + 16 > warp.sharedBytes) {
     fault(warp, op, Error::vgpuAccess,
-          concat("a matrix descriptor leads to byte ", most, " of ", warp.sharedBytes,
-                 " bytes of shared memory"));
+          concat("a matrix descriptor refers to byte ", most, ", but shared memory has ",
+                 warp.sharedBytes, " bytes"));
     return false;
   }
-  observePlaces(warp, op, id, places);
+  observeChunks(warp, op, id, offsets);
   return true;
 }
 
@@ -108,25 +109,25 @@ WgmmaIssue issueWgmma(const MatrixForm &form, const std::byte *registers, uint32
 bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue,
                   AsyncId id) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
-  static thread_local std::vector<uint32_t> places;
+  static thread_local std::vector<uint32_t> offsets;
   TileProduct &product = threadProduct();
   product.begin(form.aType, form.bType, form.n, form.k);
   // The product of two negated factors is not negated.
   const bool isNegated = form.negatesA != form.negatesB;
   if (form.aIsDescriptor) {
-    if (!placeMatrix(warp, op, issue.aDescriptor, form.aType, form.transposesA,
-                     16 * (warp.index % 4), 16, form.k, id, places))
+    if (!locateMatrix(warp, op, issue.aDescriptor, form.aType, form.transposesA,
+                      16 * (warp.index % 4), 16, form.k, id, offsets))
       return false;
-    product.readA(warp.shared, places, form.transposesA, isNegated);
+    product.readA(warp.shared, offsets, form.transposesA, isNegated);
   } else {
     const uint32_t copied[] = {0, 128, 256, 384};
-    placeFragmentA(issue.a ? std::span(copied, form.a.size()) : std::span(form.a), true, places);
-    product.readA(issue.a ? issue.a : registers, places, false, isNegated);
+    locateFragmentA(issue.a ? std::span(copied, form.a.size()) : std::span(form.a), true, offsets);
+    product.readA(issue.a ? issue.a : registers, offsets, false, isNegated);
   }
-  if (!placeMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k, id,
-                   places))
+  if (!locateMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k,
+                    id, offsets))
     return false;
-  product.readB(warp.shared, places, form.transposesB);
+  product.readB(warp.shared, offsets, form.transposesB);
   accumulateProduct(product, form, warp.block->group->grid->exactTensor, issue.adds, registers,
                     form.d, form.d);
   return true;

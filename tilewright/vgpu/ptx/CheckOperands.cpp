@@ -1,4 +1,4 @@
-// Whether the operands of an instruction are what its row asks for.
+// Checks the operands of an instruction against the rules of its row.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/ptx/Fragment.h"
 #include "tilewright/vgpu/ptx/Lexer.h"
@@ -12,9 +12,8 @@ bool isInteger(TypeCategory category) {
   return category == TypeCategory::unsignedInteger || category == TypeCategory::signedInteger;
 }
 
-/// Whether a register declared as `have` can hold `want`. Untyped registers
-/// hold anything of their size; integers do not care for signs; floats are held
-/// by floats.
+/// Whether a register declared as `have` can hold `want`. Untyped registers hold any type of their
+/// size; integer registers hold both signed and unsigned integers; floats need float registers.
 bool fits(Modifier have, Modifier want, bool mayBeWider) {
   TypeCategory haveCategory = categoryOf(have), wantCategory = categoryOf(want);
   if (haveCategory == TypeCategory::predicate || wantCategory == TypeCategory::predicate)
@@ -40,7 +39,7 @@ bool fits(Modifier have, Modifier want, bool mayBeWider) {
   }
 }
 
-/// Without what stands behind '::'.
+/// The space without its '::' suffix.
 Modifier plainSpace(Modifier space) {
   switch (space) {
   case Modifier::sharedCta:
@@ -107,7 +106,7 @@ private:
       return fail(Error::ptxUndefined, operand.position, "'", module.name(operand.index),
                   "' is not declared here");
     return fail(Error::ptxOperandKind, operand.position, "operand ", name, " of '", row.opcode,
-                "' is ", wanted, ", got ", nameOf(operand.kind));
+                "' must be ", wanted, ", got ", nameOf(operand.kind));
   }
 
   Status checkOne(const OperandRule &rule, const Operand &operand) const;
@@ -125,12 +124,11 @@ private:
                         std::string_view what) const;
   Modifier typeOf(const OperandRule &rule) const;
   unsigned dimensions() const;
-  /// How many elements .v2, .v4 and .v8 ask for.
 
   const Module &module;
   const Function &function;
   const Instruction &instruction;
-  const Row &row;
+  const InstructionRow &row;
 };
 
 Status Checker::check() const {
@@ -150,7 +148,7 @@ Status Checker::check() const {
                 needed == possible ? concat(needed) : concat(needed, " to ", possible),
                 " operands (", row.signature, "), got ", operands.size());
 
-  // Optional operands are filled from the left.
+  // Optional operands are assigned from the left.
   size_t spare = operands.size() - needed, next = 0;
   for (const OperandRule &rule : row.operands) {
     if (rule.condition != Modifier::none && !instruction.has(rule.condition))
@@ -160,8 +158,8 @@ Status Checker::check() const {
     spare -= rule.optional;
     if (rule.architecture > module.target.architecture)
       return fail(Error::ptxRequirement, operands[next].position, "operand ", rule.name, " of '",
-                  row.opcode, "' needs the target sm_", unsigned(rule.architecture),
-                  " or higher, and the module is for sm_", module.target.architecture);
+                  row.opcode, "' requires target sm_", unsigned(rule.architecture),
+                  " or higher, but the module is for sm_", module.target.architecture);
     if (rule.form == OperandForm::move)
       TILEWRIGHT_TRY(checkMove(rule, operands[next], operands[1 - next]));
     else
@@ -214,7 +212,7 @@ Status Checker::checkOne(const OperandRule &rule, const Operand &operand) const 
   case OperandForm::typed:
     return checkScalar(rule, operand, typeOf(rule));
   case OperandForm::vectorized:
-    // Triton puts a single register into braces, too.
+    // Triton puts a single register into braces as well.
     if (instruction.vectorLength() > 1 || operand.kind == OperandKind::vector)
       return checkVector(rule, operand, instruction.vectorLength(), typeOf(rule));
     return checkScalar(rule, operand, typeOf(rule));
@@ -231,7 +229,7 @@ Status Checker::checkOne(const OperandRule &rule, const Operand &operand) const 
   case OperandForm::immediate:
     if (operand.kind != OperandKind::immediate || operand.number == NumberKind::f32 ||
         operand.number == NumberKind::f64)
-      return wrongKind(operand, rule.name, "a whole number that is constant");
+      return wrongKind(operand, rule.name, "a constant integer");
     return Status();
   case OperandForm::location:
     if (operand.kind == OperandKind::symbol)
@@ -259,7 +257,8 @@ Status Checker::checkRegister(const OperandRule &rule, const Operand &operand,
   if (operand.kind != OperandKind::reg)
     return wrongKind(operand, rule.name, "a register");
   const Register &reg = function.registers[operand.index];
-  // How many bytes cp.async takes from the source, or whether it takes none.
+  // The operand of cp.async is either the number of source bytes, or a predicate that disables the
+  // source.
   if (row.handler == Handler::cpAsync && rule.name == "source" && reg.type == Modifier::pred)
     return Status();
   if (operand.negated && (type != Modifier::pred || rule.written))
@@ -267,14 +266,14 @@ Status Checker::checkRegister(const OperandRule &rule, const Operand &operand,
                 "' cannot be negated with '!'");
   if (reg.vector > 1 && operand.component == Operand::noComponent)
     return fail(Error::ptxOperandKind, operand.position, "'",
-                module.registerName(function, operand.index), "' is a vector; name one of its ",
-                unsigned(reg.vector), " elements, as .x");
+                module.registerName(function, operand.index), "' is a vector; select one of its ",
+                unsigned(reg.vector), " elements, for example .x");
   if (fits(reg.type, type, rule.mayBeWider))
     return Status();
   return fail(Error::ptxOperandType, operand.position, "operand ", rule.name, " of '", row.opcode,
-              "' is ", rule.mayBeWider ? "at least " : "", "a .", spellingOf(type), " register, '",
-              module.registerName(function, operand.index), "' is declared as .",
-              spellingOf(reg.type));
+              "' must be ", rule.mayBeWider ? "at least " : "", "a .", spellingOf(type),
+              " register, but '", module.registerName(function, operand.index),
+              "' is declared as .", spellingOf(reg.type));
 }
 
 Status Checker::checkScalar(const OperandRule &rule, const Operand &operand, Modifier type) const {
@@ -293,7 +292,8 @@ Status Checker::checkScalar(const OperandRule &rule, const Operand &operand, Mod
     if (fits(have, type, rule.mayBeWider))
       return Status();
     return fail(Error::ptxOperandType, operand.position, "operand ", rule.name, " of '", row.opcode,
-                "' is a .", spellingOf(type), ", the special register is .", spellingOf(have));
+                "' must be a .", spellingOf(type), ", but the special register is .",
+                spellingOf(have));
   }
   if (operand.kind != OperandKind::immediate)
     return wrongKind(operand, rule.name, "a register or a constant");
@@ -305,8 +305,8 @@ Status Checker::checkScalar(const OperandRule &rule, const Operand &operand, Mod
                      concat("a register, because .", spellingOf(type), " has no constants"));
   if (category == TypeCategory::floating ? !isFloat : isFloat && category != TypeCategory::untyped)
     return fail(Error::ptxOperandType, operand.position, "operand ", rule.name, " of '", row.opcode,
-                "' is a .", spellingOf(type), ", the constant is ",
-                isFloat ? "a float" : "a whole number; write it as 0f… or 0d…");
+                "' must be a .", spellingOf(type), ", but the constant is ",
+                isFloat ? "a float" : "an integer; write it as 0f… or 0d…");
   return Status();
 }
 
@@ -319,7 +319,7 @@ Status Checker::checkVector(const OperandRule &rule, const Operand &operand, uns
       if (reg.vector == count && fits(reg.type, type, rule.mayBeWider))
         return Status();
       return fail(Error::ptxOperandType, operand.position, "operand ", rule.name, " of '",
-                  row.opcode, "' has ", count, " elements of .", spellingOf(type), ", '",
+                  row.opcode, "' must have ", count, " elements of .", spellingOf(type), ", but '",
                   module.registerName(function, operand.index), "' has ", unsigned(reg.vector),
                   " of .", spellingOf(reg.type));
     }
@@ -328,7 +328,7 @@ Status Checker::checkVector(const OperandRule &rule, const Operand &operand, uns
     return wrongKind(operand, rule.name, concat(count, " registers in braces"));
   if (operand.count != count)
     return fail(Error::ptxOperandCount, operand.position, "operand ", rule.name, " of '",
-                row.opcode, "' has ", count, " elements in braces, got ", operand.count);
+                row.opcode, "' must have ", count, " elements in braces, got ", operand.count);
   for (const Operand &element : function.elementsOf(operand)) {
     if (element.kind == OperandKind::sink && rule.written)
       continue;
@@ -338,7 +338,7 @@ Status Checker::checkVector(const OperandRule &rule, const Operand &operand, uns
 }
 
 Status Checker::checkFragment(const OperandRule &rule, const Operand &operand) const {
-  // A of wgmma in shared memory: a descriptor.
+  // If A of wgmma is in shared memory, its operand is a descriptor.
   bool groups = row.handler == Handler::wgmma || row.handler == Handler::wgmmaSparse;
   if (groups && rule.matrix == 'A' && operand.kind == OperandKind::reg)
     return checkScalar(rule, operand, Modifier::b64);
@@ -361,18 +361,20 @@ Status Checker::checkAddress(const OperandRule &rule, const Operand &operand) co
   TypeCategory category = categoryOf(reg.type);
   if ((category == TypeCategory::untyped || isInteger(category)) && (bits == 32 || bits == 64))
     return Status();
-  return fail(Error::ptxOperandType, base.position, "an address is a register of 32 or 64 bits, '",
+  return fail(Error::ptxOperandType, base.position,
+              "an address register must have a 32-bit or 64-bit integer or untyped (.b32, .b64) "
+              "type, but '",
               module.registerName(function, base.index), "' is declared as .",
               spellingOf(reg.type));
 }
 
-/// A variable is read and written in its own space.
+/// Checks that the state space of an instruction matches that of the variable it accesses.
 Status Checker::checkSpace(const Operand &base) const {
   const Symbol &symbol = module.symbols[base.index];
   if (symbol.kind == SymbolKind::function)
     return wrongKind(base, "a", "in data memory");
   Modifier have = module.variables[symbol.index].space;
-  // Where an instruction names two spaces, either may be meant.
+  // If an instruction names two spaces, the variable may be in either.
   unsigned spaces = 0;
   for (Modifier word : instruction.mods()) {
     if (kindOf(word) != ModifierKind::space)
@@ -384,7 +386,7 @@ Status Checker::checkSpace(const Operand &base) const {
   if (spaces != 1 || row.klass == InstructionClass::asyncCopy)
     return Status();
   return fail(Error::ptxOperandKind, base.position, "'", module.name(symbol.name), "' is in .",
-              spellingOf(have), ", and '", row.opcode, "' accesses .",
+              spellingOf(have), ", but '", row.opcode, "' accesses .",
               spellingOf(instruction.find(ModifierKind::space)));
 }
 
@@ -393,27 +395,29 @@ Status Checker::checkTensor(const OperandRule &rule, const Operand &operand) con
     return wrongKind(operand, rule.name, "a tensor map with coordinates, as [%rd1, {%r1, %r2}]");
   if (operand.count - 1 != dimensions())
     return fail(Error::ptxOperandCount, operand.position, "operand ", rule.name, " of '",
-                row.opcode, "' has ", dimensions(), " coordinates, got ", operand.count - 1);
+                row.opcode, "' must have ", dimensions(), " coordinates, got ", operand.count - 1);
   for (const Operand &coordinate : function.elementsOf(operand).subspan(1))
     TILEWRIGHT_TRY(checkScalar(rule, coordinate, Modifier::b32));
   return Status();
 }
 
-/// mov copies, takes addresses, packs and unpacks.
+/// Checks the operands of mov, which copies, takes addresses, packs and unpacks.
 Status Checker::checkMove(const OperandRule &rule, const Operand &operand,
                           const Operand &other) const {
   Modifier type = instruction.type();
   if (operand.kind == OperandKind::vector) {
     if (other.kind == OperandKind::vector)
       return fail(Error::ptxOperandKind, operand.position,
-                  "mov packs or unpacks, so only one side is in braces");
+                  "only one operand of mov can be in braces, to pack or to unpack");
     if (operand.count != 2 && operand.count != 4)
       return fail(Error::ptxOperandCount, operand.position,
-                  "mov packs and unpacks 2 or 4 elements, got ", operand.count);
+                  "mov can pack or unpack 2 or 4 elements, got ", operand.count);
     unsigned bits = bitsOf(type) / operand.count;
     if (categoryOf(type) != TypeCategory::untyped || bits < 8)
-      return fail(Error::ptxOperandType, operand.position, "mov.", spellingOf(type),
-                  " cannot be cut into ", operand.count, " parts");
+      return fail(
+          Error::ptxOperandType, operand.position, "mov.", spellingOf(type),
+          " cannot pack or unpack ", operand.count,
+          " elements; only .b types with elements of at least 8 bits can be packed or unpacked");
     Modifier part = bits == 8    ? Modifier::b8
                     : bits == 16 ? Modifier::b16
                     : bits == 32 ? Modifier::b32
@@ -427,8 +431,8 @@ Status Checker::checkMove(const OperandRule &rule, const Operand &operand,
   }
   if (operand.kind == OperandKind::symbol && !rule.written) {
     if (bitsOf(type) != 32 && bitsOf(type) != 64)
-      return fail(Error::ptxOperandType, operand.position, "an address has 32 or 64 bits, not .",
-                  spellingOf(type));
+      return fail(Error::ptxOperandType, operand.position,
+                  "an address must have 32 or 64 bits, got .", spellingOf(type));
     return Status();
   }
   if (operand.kind == OperandKind::sink && rule.written && other.kind != OperandKind::vector)
@@ -453,12 +457,11 @@ Status Checker::checkArguments(const Operand &list, std::span<const uint32_t> pa
       got = std::max(1u, bitsOf(function.registers[argument.index].type) / 8);
     else if (argument.kind != OperandKind::immediate && argument.kind != OperandKind::sink)
       return fail(Error::ptxCall, argument.position,
-                  "an argument is a .param variable, a register "
-                  "or a constant, got ",
+                  "an argument must be a .param variable, a register or a constant, got ",
                   nameOf(argument.kind));
     if (got != size && size != 0 && parameter.type != Modifier::pred)
       return fail(Error::ptxCall, argument.position, "argument ", i, " of ", what, " has ", got,
-                  " bytes, the function wants ", size);
+                  " bytes, but the function expects ", size);
   }
   return Status();
 }
@@ -469,7 +472,7 @@ Status Checker::checkCall(std::span<const Operand> operands) const {
   if (!operands.empty() && operands[0].kind == OperandKind::list)
     returns = &operands[next++];
   if (next >= operands.size())
-    return fail(Error::ptxOperandCount, instruction.position, "call names no function");
+    return fail(Error::ptxOperandCount, instruction.position, "call does not name a function");
   const Operand &callee = operands[next++];
   if (next < operands.size() && operands[next].kind == OperandKind::list)
     arguments = &operands[next++];
@@ -480,27 +483,27 @@ Status Checker::checkCall(std::span<const Operand> operands) const {
                   "' is a variable and cannot be called");
     if (next != operands.size())
       return fail(Error::ptxOperandCount, operands[next].position,
-                  "a call of a named function ends after its arguments");
+                  "unexpected operand after the arguments of a direct call");
     const Function &target = module.functions[symbol.index];
     Operand empty;
     empty.position = callee.position;
-    TILEWRIGHT_TRY(checkArguments(returns ? *returns : empty, target.returns, "returns"));
+    TILEWRIGHT_TRY(checkArguments(returns ? *returns : empty, target.returns, "return values"));
     return checkArguments(arguments ? *arguments : empty, target.parameters, "parameters");
   }
   if (callee.kind != OperandKind::reg)
-    return fail(Error::ptxCall, callee.position, "a function or a register is called, got ",
+    return fail(Error::ptxCall, callee.position, "expected a function or a register to call, got ",
                 nameOf(callee.kind));
   if (next + 1 != operands.size() || (operands[next].kind != OperandKind::prototype &&
                                       operands[next].kind != OperandKind::targets))
     return fail(Error::ptxCall, callee.position,
-                "a call through a register ends with a .callprototype or .calltargets");
+                "a call through a register must end with a .callprototype or .calltargets");
   if (operands[next].kind == OperandKind::prototype) {
     const Prototype &prototype = function.prototypes[operands[next].index];
     size_t given = arguments ? arguments->count : 0, returned = returns ? returns->count : 0;
     if (given != prototype.parameters.size() || returned != prototype.returns.size())
       return fail(Error::ptxCall, callee.position, "the prototype has ",
                   prototype.parameters.size(), " parameters and ", prototype.returns.size(),
-                  " returns, got ", given, " and ", returned);
+                  " return values, got ", given, " and ", returned);
   }
   return Status();
 }

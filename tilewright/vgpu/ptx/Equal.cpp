@@ -1,4 +1,4 @@
-// Whether two modules say the same.
+// Compares two modules.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
@@ -6,8 +6,8 @@ namespace tilewright::vgpu::ptx {
 
 namespace {
 
-/// Compares two modules side by side; names are compared as text, because their
-/// numbers depend on the order in which they were met.
+/// Compares two modules side by side. Names are compared as text, because their numbers depend on
+/// the order in which the parser read them.
 class Comparison {
 public:
   Comparison(const Module &left, const Module &right) : left(left), right(right) {}

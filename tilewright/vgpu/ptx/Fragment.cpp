@@ -4,7 +4,7 @@ namespace tilewright::vgpu::ptx {
 
 namespace {
 
-/// `elements` of `type`, packed into registers.
+/// The fragment of `elements` elements of `type`, packed into registers.
 Fragment packed(unsigned elements, Modifier type) {
   if (type == Modifier::f64)
     return {elements, type, Modifier::f64};
@@ -18,10 +18,10 @@ Fragment packed(unsigned elements, Modifier type) {
 
 Fragment ofMma(const Instruction &instruction, char matrix, bool sparse) {
   Shape shape = shapeOf(instruction.find(ModifierKind::shape));
-  // Types stand in the order D, A, B, C.
+  // The types are in the order D, A, B, C.
   Modifier type = instruction.type(matrix == 'D' ? 0 : matrix == 'A' ? 1 : matrix == 'B' ? 2 : 3);
   if (instruction.row == RowId::mma_f16_quad || instruction.row == RowId::mma_f16_quad_f32) {
-    // Four independent products of quarter warps.
+    // Four independent products, one per quarter warp.
     if (matrix == 'A' || matrix == 'B')
       return {2, type, Modifier::f16x2};
     return type == Modifier::f32 ? Fragment{8, type, type} : Fragment{4, type, Modifier::f16x2};
@@ -40,13 +40,13 @@ Fragment ofWgmma(const Instruction &instruction, char matrix) {
   return packed(64u * shape.n / 128, instruction.type(0));
 }
 
-/// Counts of the wmma chapter; f16 fragments hold every element twice.
+/// The numbers are from the wmma chapter of the PTX ISA; f16 fragments hold every element twice.
 Fragment ofWmma(const Instruction &instruction, char matrix) {
   Shape shape = shapeOf(instruction.find(ModifierKind::shape));
   Handler handler = rowOf(instruction).handler;
   Modifier type;
   if (handler == Handler::wmmaMma) {
-    bool four = instruction.type(2) != Modifier::none; // else D and C, with f16 factors
+    bool four = instruction.type(2) != Modifier::none; // else D and C; factors are f16
     if (matrix == 'A' || matrix == 'B')
       type = four ? instruction.type(1) : Modifier::f16;
     else

@@ -1,4 +1,4 @@
-// How many registers of which type a matrix takes in a thread.
+// The number and type of registers that a matrix fragment needs in a thread.
 #ifndef TILEWRIGHT_VGPU_PTX_FRAGMENT_H
 #define TILEWRIGHT_VGPU_PTX_FRAGMENT_H
 
@@ -6,16 +6,16 @@
 
 namespace tilewright::vgpu::ptx {
 
-/// A thread's part of a matrix: `count` registers that hold `type`, several to
-/// a register if it is narrower than that.
+/// The fragment of a matrix in one thread: `count` registers with elements of `type`, several per
+/// register if the type is narrower.
 struct Fragment {
   unsigned count = 0;
   Modifier type = Modifier::none;      // of the elements
   Modifier registers = Modifier::none; // of the registers
 };
 
-/// The part of operand 'A', 'B', 'C' or 'D' of an mma, wmma, wgmma, ldmatrix or
-/// stmatrix. A of wgmma may also be a descriptor in one .b64 register.
+/// The fragment of operand 'A', 'B', 'C' or 'D' of an mma, wmma, wgmma, ldmatrix or stmatrix. A of
+/// wgmma may also be a descriptor in one .b64 register.
 Fragment fragmentOf(const Instruction &instruction, char matrix);
 
 } // namespace tilewright::vgpu::ptx

@@ -60,28 +60,28 @@ bool takePrefix(std::string_view &text, std::string_view prefix) {
   return true;
 }
 
-/// The table, compiled once.
+/// The instruction table, compiled once.
 class Table {
 public:
   Table() {
     rows.reserve(std::size(writtenRows));
     for (const WrittenRow &written : writtenRows)
       compile(written);
-    for (const Row &row : rows)
+    for (const InstructionRow &row : rows)
       byOpcode[row.opcode].push_back(&row);
   }
 
-  std::vector<Row> rows;
-  std::unordered_map<std::string_view, std::vector<const Row *>> byOpcode;
+  std::vector<InstructionRow> rows;
+  std::unordered_map<std::string_view, std::vector<const InstructionRow *>> byOpcode;
   std::vector<std::string> problems;
 
 private:
-  void complain(const Row &row, std::string_view what, std::string_view where) {
+  void complain(const InstructionRow &row, std::string_view what, std::string_view where) {
     problems.push_back(concat("row ", row.name, ": ", what, " '", where, "'"));
   }
 
   void compile(const WrittenRow &written) {
-    Row row;
+    InstructionRow row;
     row.id = static_cast<RowId>(rows.size());
     row.name = written.name;
     row.opcode = written.opcode;
@@ -104,7 +104,7 @@ private:
     rows.push_back(std::move(row));
   }
 
-  void compileSlot(Row &row, std::string_view text) {
+  void compileSlot(InstructionRow &row, std::string_view text) {
     ModifierSlot slot;
     slot.optional = takeSuffix(text, "?");
     for (std::string_view word : split(text, '|'))
@@ -112,7 +112,7 @@ private:
     row.slots.push_back(std::move(slot));
   }
 
-  void addWord(Row &row, ModifierSlot &slot, std::string_view word) {
+  void addWord(InstructionRow &row, ModifierSlot &slot, std::string_view word) {
     if (takePrefix(word, "$")) {
       for (auto [name, words] : modifierSets) {
         if (name == word) {
@@ -131,8 +131,8 @@ private:
     }
   }
 
-  /// "m64n8..256k16": every n in steps of 8, or of what is behind a '/'.
-  void addShapes(Row &row, ModifierSlot &slot, std::string_view word) {
+  /// "m64n8..256k16": every n in steps of 8, or of the number after a '/'.
+  void addShapes(InstructionRow &row, ModifierSlot &slot, std::string_view word) {
     unsigned m = 0, low = 0, high = 0, k = 0;
     const char *at = word.data(), *end = word.data() + word.size();
     at = std::from_chars(at + 1, end, m).ptr;
@@ -148,7 +148,7 @@ private:
       slot.words.push_back(shapeModifier(m, n, k));
   }
 
-  void compileOperand(Row &row, std::string_view text) {
+  void compileOperand(InstructionRow &row, std::string_view text) {
     OperandRule rule;
     size_t mark = text.find_first_of("=:");
     if (mark == text.npos)
@@ -226,7 +226,7 @@ const Table &table() {
   return *instance;
 }
 
-bool matchFrom(const Row &row, size_t slot, std::span<const Modifier> words, size_t word,
+bool matchFrom(const InstructionRow &row, size_t slot, std::span<const Modifier> words, size_t word,
                MatchTrace *trace) {
   if (slot == row.slots.size()) {
     if (word == words.size())
@@ -256,7 +256,7 @@ bool matchFrom(const Row &row, size_t slot, std::span<const Modifier> words, siz
   return here.optional && matchFrom(row, slot + 1, words, word, trace);
 }
 
-bool reorderFrom(const Row &row, size_t slot, std::vector<Modifier> &left,
+bool reorderFrom(const InstructionRow &row, size_t slot, std::vector<Modifier> &left,
                  std::vector<Modifier> &ordered) {
   if (slot == row.slots.size())
     return left.empty();
@@ -265,7 +265,8 @@ bool reorderFrom(const Row &row, size_t slot, std::vector<Modifier> &left,
   const ModifierSlot &here = row.slots[slot];
   for (size_t i = 0; i < left.size(); ++i) {
     Modifier word = left[i];
-    // Words of one kind keep their order: which space is read and which written.
+    // Words of the same kind keep their order, because it distinguishes the source space from the
+    // destination space.
     bool first = std::none_of(left.begin(), left.begin() + static_cast<ptrdiff_t>(i),
                               [word](Modifier before) { return kindOf(before) == kindOf(word); });
     if (!first || !here.accepts(word))
@@ -293,9 +294,9 @@ std::string_view nameOf(InstructionClass klass) {
   return names[static_cast<size_t>(klass)];
 }
 
-std::span<const Row> instructionTable() { return table().rows; }
+std::span<const InstructionRow> instructionTable() { return table().rows; }
 
-std::span<const Row *const> rowsOf(std::string_view opcode) {
+std::span<const InstructionRow *const> rowsOf(std::string_view opcode) {
   auto found = table().byOpcode.find(opcode);
   if (found == table().byOpcode.end())
     return {};
@@ -326,11 +327,11 @@ std::span<const std::pair<std::string_view, std::string_view>> refusedInstructio
 
 const std::vector<std::string> &tableProblems() { return table().problems; }
 
-bool matches(const Row &row, std::span<const Modifier> words, MatchTrace *trace) {
+bool matches(const InstructionRow &row, std::span<const Modifier> words, MatchTrace *trace) {
   return matchFrom(row, 0, words, 0, trace);
 }
 
-std::string conflictOf(const Row &row, std::span<const Modifier> words) {
+std::string conflictOf(const InstructionRow &row, std::span<const Modifier> words) {
   unsigned length = 1, bits = 0;
   Modifier space = Modifier::none, hint = Modifier::none;
   for (Modifier word : words) {
@@ -354,16 +355,17 @@ std::string conflictOf(const Row &row, std::span<const Modifier> words) {
     }
   }
   if (length * bits > 128 && length > 1)
-    return concat("a vector has at most 128 bits below sm_100, got ", length, " of ", bits);
+    return concat("a vector can have at most 128 bits below sm_100, got ", length, " elements of ",
+                  bits, " bits");
   bool accesses = row.klass == InstructionClass::memory || row.klass == InstructionClass::atomic;
   if (accesses && hint != Modifier::none && space != Modifier::none && space != Modifier::global)
-    return concat("'.", spellingOf(hint), "' goes with .global or with no space, not with .",
+    return concat("'.", spellingOf(hint), "' requires .global or no state space, got .",
                   spellingOf(space));
   return {};
 }
 
-bool matchesReordered(const Row &row, std::vector<Modifier> &words) {
-  // mul.lo and wmma.load.a are opcodes to ptxas; these words come first.
+bool matchesReordered(const InstructionRow &row, std::vector<Modifier> &words) {
+  // For ptxas, mul.lo and wmma.load.a are opcodes, so these words must come first.
   ModifierKind kind = row.slots.empty() ? ModifierKind::type : kindOf(row.slots[0].words[0]);
   if ((kind == ModifierKind::part || kind == ModifierKind::matrix) &&
       (words.empty() || !row.slots[0].accepts(words[0])))

@@ -1,5 +1,5 @@
-// The rows of Instructions.def, compiled for the parser and readable for the
-// machine, the support page and the tests.
+// The rows of Instructions.def, compiled for use by the parser, the machine, the support page and
+// the tests.
 #ifndef TILEWRIGHT_VGPU_PTX_INSTRUCTIONTABLE_H
 #define TILEWRIGHT_VGPU_PTX_INSTRUCTIONTABLE_H
 
@@ -19,7 +19,7 @@ enum class RowId : uint16_t {
 #include "tilewright/vgpu/ptx/Instructions.def"
 };
 
-/// What an instruction is counted as.
+/// The class under which an instruction is counted.
 enum class InstructionClass : uint8_t {
   integer,
   logic,
@@ -40,21 +40,20 @@ enum class InstructionClass : uint8_t {
 };
 std::string_view nameOf(InstructionClass klass);
 
-/// The machine's entry point for a row; rows of one meaning share it.
+/// The machine's entry point for a row; rows with the same semantics share one.
 enum class Handler : uint16_t {
 #define PTX_HANDLER(name) name,
 #include "tilewright/vgpu/ptx/Handlers.def"
 };
 
-/// The lowest target: `architecture` 90; `specific` for features of sm_90a that
+/// The lowest target: `architecture` is for example 90; `specific` marks features of sm_90a that
 /// later chips do not have.
 struct Requirement {
   uint16_t architecture = 0;
   bool specific = false;
 };
 
-/// One place in a row's grammar: which words may stand there, and whether one
-/// must.
+/// One position in a row's grammar: the words that it accepts, and whether a word is required.
 struct ModifierSlot {
   std::vector<Modifier> words;
   bool optional = false;
@@ -63,9 +62,9 @@ struct ModifierSlot {
 
 enum class OperandForm : uint8_t {
   typed,      // register, immediate or special register of `type` or a type modifier
-  vectorized, // as many as .v2/.v4 says, else one
+  vectorized, // as many as .v2/.v4 gives, else one
   vector,     // {…} of `count`
-  fragment,   // {…}, as many as shape and type of a matrix ask for
+  fragment,   // {…}, as many as the shape and type of a matrix need
   address,    // [a]
   tensor,     // [map, {coordinates}]
   offsets,    // {…} of im2col: two less than the dimensions
@@ -74,11 +73,11 @@ enum class OperandForm : uint8_t {
   predicate,  // a predicate that may be written !%p
   label,
   labels,
-  move, // what mov takes
-  call, // what call takes
+  move, // operands of mov
+  call, // operands of call
 };
 
-/// How one operand of a row is written; see the head of Instructions.def.
+/// The syntax of one operand of a row; see the head of Instructions.def.
 struct OperandRule {
   std::string name;
   OperandForm form = OperandForm::typed;
@@ -94,11 +93,11 @@ struct OperandRule {
   uint8_t typeIndex = 0;
   uint8_t count = 0;
   uint8_t architecture = 0;            // lowest sm that has the operand
-  char matrix = 0;                     // 'A' to 'D' of fragments
-  Modifier condition = Modifier::none; // present exactly if this modifier is
+  char matrix = 0;                     // 'A' to 'D' for fragments
+  Modifier condition = Modifier::none; // the operand is present if and only if this modifier is
 };
 
-struct Row {
+struct InstructionRow {
   RowId id;
   std::string_view name;      // "add_int", the id's own spelling
   std::string_view opcode;    // "cp.async.bulk"
@@ -113,44 +112,48 @@ struct Row {
   std::vector<OperandRule> operands;
 };
 
-std::span<const Row> instructionTable();
-inline const Row &rowOf(RowId id) { return instructionTable()[static_cast<size_t>(id)]; }
-inline const Row &rowOf(const Instruction &instruction) { return rowOf(instruction.row); }
+std::span<const InstructionRow> instructionTable();
+inline const InstructionRow &rowOf(RowId id) { return instructionTable()[static_cast<size_t>(id)]; }
+inline const InstructionRow &rowOf(const Instruction &instruction) {
+  return rowOf(instruction.row);
+}
 
-/// The rows of one opcode, in the table's order; empty if there are none.
-std::span<const Row *const> rowsOf(std::string_view opcode);
+/// The rows of one opcode, in the order of the table; empty if the opcode is unknown.
+std::span<const InstructionRow *const> rowsOf(std::string_view opcode);
 
-/// Why an instruction that PTX has is not taken, by its first word; empty if it
-/// is not of PTX.
+/// The reason why the parser rejects a PTX instruction, by its first word; empty if the word is not
+/// a PTX instruction.
 std::string_view refusalOf(std::string_view word);
 
-/// Opcode and reason of every row of Refused.def.
+/// The opcode and reason of every row of Refused.def.
 std::span<const std::pair<std::string_view, std::string_view>> refusedInstructions();
 
-/// Why the machine does not execute a row, by Unexecuted.def; empty if it does.
+/// The reason from Unexecuted.def why the machine does not execute a row; empty if it does.
 std::string_view unexecutedReason(RowId row);
 
-/// What is wrong with the table itself, a sentence each; a test wants none.
+/// Errors in the table itself, one sentence each; a test expects that there are none.
 const std::vector<std::string> &tableProblems();
 
-/// How far the words of an instruction after its opcode fitted. `reached` is how
-/// many did at best, and `allowed` what could have stood there; `complete` is
-/// whether the instruction could have ended there.
+/// How far the words of an instruction after its opcode matched. `reached` is the maximum number of
+/// words that matched, `allowed` are the words that could have followed, and `complete` is whether
+/// the instruction could have ended there.
 struct MatchTrace {
   size_t reached = 0;
   std::vector<Modifier> allowed;
   bool complete = false;
 };
-/// What single slots cannot say of a form that fits a row: vectors have at most
-/// 128 bits, hints to the L2 cache go with global memory. Empty if all is well.
-std::string conflictOf(const Row &row, std::span<const Modifier> words);
+/// Checks rules that involve several slots of a matching row: vectors have at most 128 bits, and L2
+/// cache hints require global memory. Returns an empty string if there is no conflict.
+std::string conflictOf(const InstructionRow &row, std::span<const Modifier> words);
 
-/// Whether the words are in a row's slots, one after the other.
-bool matches(const Row &row, std::span<const Modifier> words, MatchTrace *trace = nullptr);
+/// Whether the words match a row's slots in order.
+bool matches(const InstructionRow &row, std::span<const Modifier> words,
+             MatchTrace *trace = nullptr);
 
-/// The same in any order, as ptxas takes most instructions and nvcc writes some
-/// (atom.shared.cta.add); words of one kind keep theirs. Puts the words into the row's order.
-bool matchesReordered(const Row &row, std::vector<Modifier> &words);
+/// Like matches(), but in any order, which ptxas accepts for most instructions and nvcc emits for
+/// some (atom.shared.cta.add). Words of the same kind keep their order. Sorts the words into the
+/// row's order.
+bool matchesReordered(const InstructionRow &row, std::vector<Modifier> &words);
 
 } // namespace tilewright::vgpu::ptx
 

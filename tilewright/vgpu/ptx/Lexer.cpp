@@ -35,7 +35,7 @@ constexpr std::array<uint8_t, 256> classes = [] {
 
 bool is(char c, uint8_t mask) { return classes[static_cast<uint8_t>(c)] & mask; }
 
-/// Where the words end that begin at `at`, just behind a dot: "shared::cta".
+/// The end of the dotted words that begin at `at`, just after a dot, such as "shared::cta".
 size_t dottedEnd(std::string_view text, size_t at) {
   while (true) {
     while (at < text.size() && is(text[at], isWord))
@@ -80,12 +80,18 @@ Status Lexer::skipSpace() {
     } else if (is(c, isSpace)) {
       ++at;
     } else if (c == '/' && at + 1 < text.size() && text[at + 1] == '/') {
-      at = std::min(text.find('\n', at), text.size());
+      const size_t end = std::min(text.find('\n', at), text.size());
+      const std::string_view comment = text.substr(at, end - at);
+      if (comment.starts_with("// begin inline asm"))
+        isAssembly = true;
+      else if (comment.starts_with("// end inline asm"))
+        isAssembly = false;
+      at = end;
     } else if (c == '/' && at + 1 < text.size() && text[at + 1] == '*') {
       Position begin = position();
       size_t close = text.find("*/", at + 2);
       if (close == text.npos)
-        return fail(begin, "a comment begins with '/*' and never ends with '*/'");
+        return fail(begin, "unterminated comment: '/*' without '*/'");
       for (; at < close + 2; ++at) {
         if (text[at] == '\n') {
           ++line;
@@ -94,7 +100,7 @@ Status Lexer::skipSpace() {
       }
     } else if (c == '#' && text.substr(lineStart, at - lineStart).find_first_not_of(" \t") ==
                                std::string_view::npos) {
-      // What a preprocessor left, such as `# 12 "kernel.cu"`.
+      // A line that a preprocessor left, such as `# 12 "kernel.cu"`.
       at = std::min(text.find('\n', at), text.size());
     } else {
       break;
@@ -104,7 +110,7 @@ Status Lexer::skipSpace() {
 }
 
 char Lexer::peek() {
-  // A comment that never ends is reported when its token is asked for.
+  // An unterminated comment is reported when the next token is read.
   if (!skipSpace().isOk())
     return '/';
   return at < text.size() ? text[at] : '\0';
@@ -127,7 +133,7 @@ Status Lexer::takeBraced(std::string_view &content, Position &end) {
   while (true) {
     TILEWRIGHT_TRY(next(token));
     if (token.kind == TokenKind::end)
-      return Status(Error::ptxSyntax, concat(describe(begin), "a '{' is never closed by its '}'"));
+      return Status(Error::ptxSyntax, concat(describe(begin), "unmatched '{'"));
     if (token.is('{'))
       ++depth;
     if (token.is('}') && --depth == 0)
@@ -168,7 +174,7 @@ Status Lexer::next(Token &token) {
     token.kind = TokenKind::punct;
   } else {
     return fail(token.position, concat("the byte ", int(static_cast<uint8_t>(c)),
-                                       " cannot stand in PTX outside comments and strings"));
+                                       " is not allowed in PTX outside of comments and strings"));
   }
   token.text = text.substr(begin, at - begin);
   return Status();
@@ -179,7 +185,7 @@ Status Lexer::readString(Token &token) {
   while (at < text.size() && text[at] != '"' && text[at] != '\n')
     at += text[at] == '\\' && at + 1 < text.size() && text[at + 1] != '\n' ? 2 : 1;
   if (at >= text.size() || text[at] != '"')
-    return fail(token.position, "a string has no closing quote on its line");
+    return fail(token.position, "unterminated string; a string must end on the line it begins on");
   token.kind = TokenKind::string;
   token.text = text.substr(begin, at - begin);
   ++at;
@@ -204,8 +210,8 @@ Status Lexer::readNumber(Token &token) {
     token.text = text.substr(begin, at - begin);
     if (at - first != digits || (at < text.size() && is(text[at], isWord)))
       return fail(token.position,
-                  concat("a float as bits has ", digits, " hexadecimal digits after ",
-                         token.text.substr(0, 2), ", got '", token.text.substr(0, 60), "'"));
+                  concat("expected ", digits, " hexadecimal digits after ", token.text.substr(0, 2),
+                         ", got '", token.text.substr(0, 60), "'"));
     std::from_chars(text.data() + first, text.data() + at, token.value, 16);
     token.number = single ? NumberKind::f32 : NumberKind::f64;
     return Status();
@@ -258,8 +264,8 @@ Status Lexer::readNumber(Token &token) {
     return fail(token.position,
                 concat("'", token.text.substr(0, 60),
                        error == std::errc::result_out_of_range
-                           ? "' does not fit 64 bits"
-                           : "' is not a number of PTX: decimal, 0x, 0b, octal, 0f or 0d"));
+                           ? "' does not fit in 64 bits"
+                           : "' is not a PTX number; expected decimal, 0x, 0b, octal, 0f or 0d"));
   if (token.value >> 63)
     token.number = NumberKind::unsignedInteger;
   return Status();

@@ -1,4 +1,4 @@
-// PTX text as tokens. Tokens are views into the text; nothing is copied.
+// Splits PTX text into tokens. Tokens are views into the text; nothing is copied.
 #ifndef TILEWRIGHT_VGPU_PTX_LEXER_H
 #define TILEWRIGHT_VGPU_PTX_LEXER_H
 
@@ -14,7 +14,7 @@ enum class TokenKind : uint8_t {
   identifier, // add, %r1, $L__BB0_1, _
   dotted,     // .global, .shared::cta, .2d; text is without the dot
   number,
-  string, // text is what stands between the quotes
+  string, // text is without the quotes
   punct,  // one character, in `text`
 };
 
@@ -29,29 +29,31 @@ struct Token {
   bool isDotted(std::string_view word) const { return kind == TokenKind::dotted && text == word; }
 };
 
-/// Reads one token at a time. The text outlives it.
+/// Reads one token at a time. The text must outlive it.
 class Lexer {
 public:
   explicit Lexer(std::string_view text) : text(text) {}
 
-  /// The next token; `end` again and again after the last.
-  ///  - ptxToken: a character, number, string or comment that cannot be read.
+  /// Reads the next token; at the end of the text always `end`.
+  ///  - ptxToken: an invalid character, number, string or comment.
   Status next(Token &token);
 
-  /// The next character that is not space or comment, without taking it; 0 at
-  /// the end.
+  /// The next character that is not space or comment, without consuming it; 0 at the end.
   char peek();
 
-  /// The character right behind the last token; 0 at the end.
+  /// The character directly after the last token; 0 at the end.
   char follows() const { return at < text.size() ? text[at] : '\0'; }
 
-  /// After an identifier: takes the dotted words that follow without a gap and
-  /// returns the whole head, "ld.global.v4.f32".
+  /// After an identifier: consumes the dotted words that follow without a gap and returns the whole
+  /// head, "ld.global.v4.f32".
   std::string_view takeHead(std::string_view identifier);
 
-  /// Takes everything up to the brace that closes the one just taken, and it.
-  ///  - ptxSyntax: there is none.
+  /// Consumes everything up to and including the brace that closes the last consumed brace.
+  ///  - ptxSyntax: the brace is not closed.
   Status takeBraced(std::string_view &content, Position &end);
+
+  /// Whether the last token is in inline assembly, which LLVM delimits with comments.
+  bool isInAssembly() const { return isAssembly; }
 
   Position position() const { return {line, static_cast<uint32_t>(at - lineStart + 1)}; }
 
@@ -65,12 +67,13 @@ private:
   size_t at = 0;
   size_t lineStart = 0;
   uint32_t line = 1;
+  bool isAssembly = false;
 };
 
-/// "line 3, column 7: ", what every message begins with.
+/// The prefix of every message: "line 3, column 7: ".
 std::string describe(Position position);
 
-/// A token for a message: "'add'" or "the end of the text".
+/// A token as quoted in messages: "'add'" or "the end of the text".
 std::string describe(const Token &token);
 
 } // namespace tilewright::vgpu::ptx

@@ -1,5 +1,5 @@
-// The dotted words of PTX (.f32, .global, .rn, .m16n8k16) as numbers, so that
-// whoever executes an instruction switches on them and sees no text.
+// The dotted words of PTX (.f32, .global, .rn, .m16n8k16) as numbers, so that the code that
+// executes an instruction can switch on them and never handles text.
 #ifndef TILEWRIGHT_VGPU_PTX_MODIFIER_H
 #define TILEWRIGHT_VGPU_PTX_MODIFIER_H
 
@@ -10,8 +10,8 @@
 
 namespace tilewright::vgpu::ptx {
 
-/// One dotted word. Values from `shapeBase` up are matrix shapes, packed by
-/// shapeModifier(); all others are rows of Modifiers.def, types first.
+/// One dotted word. Values from `shapeBase` up are matrix shapes, packed by shapeModifier(); all
+/// others are rows of Modifiers.def, types first.
 enum class Modifier : uint16_t {
 #define PTX_TYPE(name, spelling, bits, category) name,
 #define PTX_MODIFIER(name, spelling, kind, ptx, sm) name,
@@ -20,8 +20,8 @@ enum class Modifier : uint16_t {
   shapeBase = 0x8000,
 };
 
-/// What a modifier is about; an instruction has at most one of a kind, except
-/// types and layouts, whose order matters.
+/// The kind of a modifier. An instruction has at most one modifier of a kind, except types and
+/// layouts, whose order matters.
 enum class ModifierKind : uint8_t {
   type,
   shape,
@@ -76,7 +76,7 @@ enum class ModifierKind : uint8_t {
   matrix,
 };
 
-/// How a type's bits are meant, as far as registers must agree with it.
+/// The interpretation of a type's bits, to the extent that registers must match it.
 enum class TypeCategory : uint8_t {
   untyped,
   unsignedInteger,
@@ -84,7 +84,7 @@ enum class TypeCategory : uint8_t {
   packedInteger,
   floating,
   packedFloat,
-  bitsOfFloat, // held in untyped registers of its width
+  bitsOfFloat, // held in untyped registers of the same width
   predicate,
 };
 
@@ -102,8 +102,8 @@ inline constexpr unsigned typeCount = 0
 constexpr bool isType(Modifier modifier) { return static_cast<unsigned>(modifier) < typeCount; }
 constexpr bool isShape(Modifier modifier) { return modifier >= Modifier::shapeBase; }
 
-/// Packs a shape: m in {8, 16, 32, 64, 128}, n a multiple of 8 up to 256, k a
-/// power of two from 4 to 256, or 0. Others give `none`.
+/// Packs a shape with m in {8, 16, 32, 64, 128}, n a multiple of 8 up to 256, and k a power of two
+/// from 4 to 256, or 0. Returns `none` for other shapes.
 constexpr Modifier shapeModifier(unsigned m, unsigned n, unsigned k) {
   unsigned mCode = m == 8 ? 0 : m == 16 ? 1 : m == 32 ? 2 : m == 64 ? 3 : m == 128 ? 4 : 7;
   unsigned kCode = k == 0     ? 0
@@ -129,15 +129,15 @@ constexpr Shape shapeOf(Modifier modifier) {
 }
 
 ModifierKind kindOf(Modifier modifier);
-/// Without the dot: "shared::cta".
+/// The spelling without the dot: "shared::cta".
 std::string spellingOf(Modifier modifier);
-/// The lowest PTX version (78 is 7.8) and sm (90) that know the word; 0 is any.
+/// The lowest PTX version (78 is 7.8) and sm (90) that support the word; 0 means any.
 unsigned versionOf(Modifier modifier);
 unsigned architectureOf(Modifier modifier);
-/// The modifier spelled so, without the dot.
+/// The modifier with this spelling, without the dot.
 std::optional<Modifier> findModifier(std::string_view spelling);
 
-/// Of types only.
+/// Only for types.
 unsigned bitsOf(Modifier type);
 TypeCategory categoryOf(Modifier type);
 

@@ -1,8 +1,8 @@
-// What a PTX text says, as numbers: the input of the machine and of the printer.
+// The content of a PTX text in numeric form: the input of the machine and of the printer.
 //
-// Everything that has a name is interned and numbered. Registers are numbered
-// within their function, labels too; variables, parameters and functions are
-// symbols, numbered within the module. Nothing points: a Module can be moved.
+// All names are interned and numbered. Registers and labels are numbered within their function;
+// variables, parameters and functions are symbols, numbered within the module. There are no
+// pointers, so a Module can be moved.
 #ifndef TILEWRIGHT_VGPU_PTX_MODULE_H
 #define TILEWRIGHT_VGPU_PTX_MODULE_H
 
@@ -20,7 +20,7 @@ namespace tilewright::vgpu::ptx {
 
 inline constexpr uint32_t noIndex = 0xffffffffu;
 
-/// Where something stands in the text; both count from 1.
+/// A position in the text; both count from 1.
 struct Position {
   uint32_t line = 0, column = 0;
 };
@@ -40,13 +40,13 @@ struct SourceFile {
   std::optional<uint64_t> timestamp, size;
 };
 
-/// One `.loc`. `inlinedAt` is the place of the call where the line was inlined,
-/// with `function` the inlined function's name, as far as the text gives it.
+/// One `.loc`. `inlinedAt` is the position of the call at which the line was inlined, and
+/// `function` the name of the inlined function, if the text gives them.
 struct SourceLocation {
   uint32_t file = 0, line = 0, column = 0;
   StringId functionLabel = noString; // as written: $L__info_string0
   uint32_t functionOffset = 0;
-  StringId function = noString; // what .debug_str holds at the label
+  StringId function = noString; // the text in .debug_str at the label
   bool inlined = false;
   uint32_t inlinedFile = 0, inlinedLine = 0, inlinedColumn = 0;
 };
@@ -80,7 +80,7 @@ enum class OperandKind : uint8_t {
 
 enum class NumberKind : uint8_t { integer, unsignedInteger, f32, f64 };
 
-/// One operand. Elements of composed operands are others of the same function,
+/// One operand. The elements of a composite operand are other operands of the same function,
 /// `first` to `first + count`.
 struct Operand {
   OperandKind kind = OperandKind::none;
@@ -96,11 +96,11 @@ struct Operand {
   static constexpr uint8_t noComponent = 0xff;
 };
 
-/// A row of the instruction table; RowId in Instruction.h names each.
+/// A row of the instruction table; InstructionTable.h defines the enumerators.
 enum class RowId : uint16_t;
 
-/// One instruction with all that a decoder needs. `modifiers` are in the order
-/// of the row's grammar, whatever the order of the text.
+/// One instruction with all information that the decoder needs. `modifiers` are in the order of the
+/// row's grammar, regardless of their order in the text.
 struct Instruction {
   static constexpr unsigned maxModifiers = 16;
 
@@ -129,7 +129,7 @@ struct Instruction {
         return m;
     return Modifier::none;
   }
-  /// Elements of an access: 2, 4 or 8 by .v2, .v4 and .v8, else 1.
+  /// The number of elements of an access: 2, 4 or 8 for .v2, .v4 or .v8, otherwise 1.
   unsigned vectorLength() const {
     switch (find(ModifierKind::vector)) {
     case Modifier::v2:
@@ -151,8 +151,7 @@ struct Instruction {
   }
 };
 
-/// `.reg .b32 %r<100>` or `.reg .v4 .f32 %v`: one declaration and the numbers
-/// of its registers.
+/// `.reg .b32 %r<100>` or `.reg .v4 .f32 %v`: one declaration and the numbers of its registers.
 struct RegisterGroup {
   StringId name = noString;
   Modifier type = Modifier::none;
@@ -169,8 +168,8 @@ struct Register {
   uint32_t group = 0;
 };
 
-/// `{ … }` inside a function; scope 0 is the body. A name means what the
-/// innermost scope around it says.
+/// `{ … }` inside a function; scope 0 is the body. The innermost scope that declares a name
+/// determines its meaning.
 struct Scope {
   uint32_t parent = noIndex;
   Position position;
@@ -179,7 +178,7 @@ struct Scope {
 struct Label {
   StringId name = noString;
   uint32_t scope = 0;
-  uint32_t instruction = noIndex; // the one it stands before; may be the count
+  uint32_t instruction = noIndex; // the instruction after it; may be the count
   Position position;
 };
 
@@ -191,8 +190,8 @@ struct TargetList {
   Position position;
 };
 
-/// An address in an initialiser. `mask` selects bytes of it, 0 all; `width` is
-/// in bytes.
+/// An address in an initialiser. `mask` selects bytes of the address; 0 selects all. `width` is in
+/// bytes.
 struct Relocation {
   uint64_t offset = 0;
   uint32_t symbol = noIndex;
@@ -204,19 +203,19 @@ struct Relocation {
 
 enum class Linkage : uint8_t { internal, visible, external, weak, common };
 
-/// A variable, parameter or `.param` of a call, in any space.
+/// A variable, a parameter or a `.param` of a call, in any space.
 struct Variable {
   StringId name = noString;
   uint32_t symbol = noIndex;
-  uint32_t function = noIndex; // noIndex: of the module
+  uint32_t function = noIndex; // noIndex: a variable of the module
   uint32_t scope = 0;
   Modifier space = Modifier::none;
   Modifier type = Modifier::none;
   Linkage linkage = Linkage::internal;
   uint8_t vector = 1;
-  uint32_t alignment = 0; // as written or the type's own
+  uint32_t alignment = 0; // as written, or the type's natural alignment
   bool alignmentWritten = false;
-  std::vector<uint64_t> dimensions; // empty for scalars; first is 0 for [] without a size
+  std::vector<uint64_t> dimensions; // empty for scalars; the first is 0 for []
   bool isArray() const { return !dimensions.empty(); }
   // Attributes of kernel parameters: .ptr .global .align 16
   bool pointer = false;
@@ -224,19 +223,20 @@ struct Variable {
   uint32_t pointerAlignment = 0;
   bool managed = false;
   std::optional<std::array<uint64_t, 2>> unified; // .attribute(.unified(a, b))
-  // Registers as parameters (`.func (.reg .b32 %r) f`): their number in the function.
+  // For parameters that are registers (`.func (.reg .b32 %r) f`): the number of the register in the
+  // function.
   uint32_t reg = noIndex;
   bool initialised = false;
-  std::vector<uint8_t> bytes; // as far as written; zero after
+  std::vector<uint8_t> bytes; // only the bytes that were written; the rest is zero
   std::vector<Relocation> relocations;
   Position position;
 
-  /// In bytes; 0 for an array of unknown size.
+  /// The size in bytes; 0 for an array of unknown size.
   uint64_t size() const;
   uint64_t elementSize() const { return uint64_t(bitsOf(type) + 7) / 8 * vector; }
 };
 
-/// Signature of an indirect call.
+/// The signature of an indirect call.
 struct Prototype {
   StringId name = noString;
   uint32_t scope = 0;
@@ -247,16 +247,17 @@ struct Prototype {
 
 enum class SymbolKind : uint8_t { variable, function };
 
-/// A name outside registers and labels. `index` is the definition if there is
-/// one, else the last declaration.
+/// A name that is not a register or a label. `index` is the definition if there is one, otherwise
+/// the last declaration.
 struct Symbol {
   StringId name = noString;
   SymbolKind kind = SymbolKind::variable;
   uint32_t index = noIndex;
-  uint32_t aliasOf = noIndex; // another symbol, by .alias
+  uint32_t aliasOf = noIndex; // another symbol, for .alias
 };
 
-/// What a function promises or asks for at launch; 0 is not said.
+/// Performance directives: properties that a function guarantees or requires at launch; 0 if not
+/// given.
 struct Performance {
   std::array<uint32_t, 3> maxntid{}, reqntid{}, reqnctapercluster{};
   uint32_t minnctapersm = 0, maxnctapersm = 0, maxnreg = 0, maxclusterrank = 0;
@@ -265,7 +266,7 @@ struct Performance {
   std::vector<StringId> pragmas;
 };
 
-/// What stands in a function, in its order; for whoever prints it.
+/// The items of a function in the order of the text, for the printer.
 enum class ItemKind : uint8_t {
   instruction,
   label,
@@ -284,7 +285,7 @@ struct Item {
   uint32_t index;
 };
 
-/// A kernel or a device function; a body makes it a definition.
+/// A kernel or a device function; one with a body is a definition.
 struct Function {
   StringId name = noString;
   uint32_t symbol = noIndex;
@@ -342,13 +343,13 @@ struct Module {
   std::vector<ModuleItem> items;
 
   std::string_view name(StringId id) const { return strings[id]; }
-  /// The kernel or function of that name that has a body, or null.
+  /// The kernel or function with this name that has a body, or null.
   const Function *findDefinition(std::string_view name) const;
-  /// "%r12", "%v.x" without component.
+  /// The name of a register, without a component: "%r12" or "%v".
   std::string registerName(const Function &function, uint32_t reg) const;
 };
 
-/// Whether two modules say the same; positions are not compared.
+/// Whether two modules are equal; positions are not compared.
 bool equal(const Module &left, const Module &right, std::string *difference = nullptr);
 
 } // namespace tilewright::vgpu::ptx

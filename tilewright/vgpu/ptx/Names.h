@@ -1,4 +1,4 @@
-// What names mean at one place of the text: the innermost scope around it wins.
+// Name lookup at one position in the text; the innermost scope wins.
 #ifndef TILEWRIGHT_VGPU_PTX_NAMES_H
 #define TILEWRIGHT_VGPU_PTX_NAMES_H
 
@@ -25,8 +25,8 @@ struct Binding {
   uint32_t depth = 0; // of the scope; 0 is the module
 };
 
-/// Names by their number, in nested scopes. Leaving a scope takes its names
-/// away and brings back those they hid.
+/// Names by number, in nested scopes. Leaving a scope removes its names and restores the names that
+/// they hid.
 class Names {
 public:
   void enter() { marks.push_back(bindings.size()); }
@@ -36,7 +36,7 @@ public:
     marks.pop_back();
   }
 
-  /// False if the innermost scope has the name already.
+  /// Returns false if the innermost scope already has the name.
   bool add(StringId name, BindingKind kind, uint32_t index) {
     if (name >= top.size())
       top.resize(name + name / 2 + 64, noIndex);
@@ -48,14 +48,14 @@ public:
     return true;
   }
 
-  /// Adds to the module while its only inner scope is open; false if that one
+  /// Adds a name to the module while exactly one inner scope is open. Returns false if that scope
   /// has the name.
   bool addOuter(StringId name, BindingKind kind, uint32_t index) {
     if (find(name).kind != BindingKind::none)
       return false;
     if (name >= top.size())
       top.resize(name + name / 2 + 64, noIndex);
-    // Before the mark of the open scope, so that leaving it keeps the name.
+    // Insert before the mark of the open scope, so that leaving the scope keeps the name.
     size_t place = marks.back()++;
     bindings.insert(bindings.begin() + static_cast<ptrdiff_t>(place),
                     {{kind, index, 0}, name, noIndex});
@@ -70,7 +70,7 @@ public:
     return bindings[top[name]].binding;
   }
 
-  /// The innermost meaning that `accept` takes; others hide nothing.
+  /// The innermost binding that `accept` accepts; rejected bindings do not hide outer ones.
   template <typename Accept> Binding find(StringId name, Accept accept) const {
     if (name < top.size())
       for (uint32_t at = top[name]; at != noIndex; at = bindings[at].hidden)
@@ -82,14 +82,14 @@ public:
   uint32_t depth() const { return static_cast<uint32_t>(marks.size()); }
 
 private:
-  struct Entry {
+  struct ScopedBinding {
     Binding binding;
     StringId name;
     uint32_t hidden;
   };
-  std::vector<Entry> bindings;
+  std::vector<ScopedBinding> bindings;
   std::vector<size_t> marks;
-  std::vector<uint32_t> top; // by name: the entry that counts
+  std::vector<uint32_t> top; // by name: the innermost binding
 };
 
 } // namespace tilewright::vgpu::ptx

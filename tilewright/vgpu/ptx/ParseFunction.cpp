@@ -1,11 +1,11 @@
-// Functions: signatures, performance directives, bodies without instructions.
+// Functions: signatures, performance directives, and bodies without their instructions.
 #include "tilewright/vgpu/ptx/ParserState.h"
 
 namespace tilewright::vgpu::ptx {
 
 namespace {
 
-/// Labels, target lists and prototypes belong to their block.
+/// Labels, target lists and prototypes belong to their block scope.
 uint64_t blockKey(uint32_t scope, StringId name) { return uint64_t(scope) << 32 | name; }
 
 } // namespace
@@ -13,7 +13,7 @@ uint64_t blockKey(uint32_t scope, StringId name) { return uint64_t(scope) << 32 
 Status ParserState::parseFunction(const Declaration &declaration, bool entry) {
   Position position = token.position;
   if (declaration.space != Modifier::none || declaration.type != Modifier::none)
-    return fail(Error::ptxDirective, position, "a function has neither state space nor type");
+    return fail(Error::ptxDirective, position, "a function cannot have a state space or a type");
   TILEWRIGHT_TRY(advance());
   functionIndex = static_cast<uint32_t>(module.functions.size());
   function = &module.functions.emplace_back();
@@ -31,10 +31,10 @@ Status ParserState::parseFunction(const Declaration &declaration, bool entry) {
     Declaration ignored;
     TILEWRIGHT_TRY(parseAttribute(ignored));
   }
-  names.enter(); // parameters and the body: one scope
+  names.enter(); // one scope for parameters and the body
   if (at('(')) {
     if (entry)
-      return fail(Error::ptxSyntax, token.position, "a kernel returns nothing");
+      return fail(Error::ptxSyntax, token.position, "a kernel cannot return values");
     TILEWRIGHT_TRY(parseParameters(entry, /*returns=*/true, function->returns));
   }
   Position namePosition = token.position;
@@ -48,11 +48,11 @@ Status ParserState::parseFunction(const Declaration &declaration, bool entry) {
   bool body = at('{');
   if (!body && !at(';'))
     return fail(Error::ptxSyntax, token.position,
-                "after a function's parameters come directives, then '{' or ';', got ",
+                "expected directives, '{' or ';' after the parameters of a function, got ",
                 describe(token));
 
-  // The symbol comes before the body: a function may call itself. It belongs to
-  // the module, so the function's own scope is left for a moment.
+  // Add the symbol before the body, because a function may call itself. The symbol belongs to the
+  // module scope, not to the function's own scope.
   Binding old = names.find(function->name);
   if (old.kind == BindingKind::symbol && old.depth == 0) {
     Symbol &symbol = module.symbols[old.index];
@@ -60,7 +60,7 @@ Status ParserState::parseFunction(const Declaration &declaration, bool entry) {
       return fail(Error::ptxRedefined, namePosition, "'", name, "' was declared as a variable");
     const Function &before = module.functions[symbol.index];
     if (before.defined && body)
-      return fail(Error::ptxRedefined, namePosition, "'", name, "' has a body already, at line ",
+      return fail(Error::ptxRedefined, namePosition, "'", name, "' already has a body, at line ",
                   before.position.line);
     TILEWRIGHT_TRY(sameSignature(before, *function, namePosition));
     function->symbol = old.index;
@@ -98,7 +98,7 @@ Status ParserState::sameSignature(const Function &older, const Function &newer,
   if (older.entry != newer.entry || !same(older.parameters, newer.parameters) ||
       !same(older.returns, newer.returns))
     return fail(Error::ptxRedefined, position, "'", module.name(newer.name),
-                "' has other parameters than in its declaration at line ", older.position.line);
+                "' has different parameters than in its declaration at line ", older.position.line);
   return Status();
 }
 
@@ -109,9 +109,9 @@ Status ParserState::parseParameters(bool entry, bool returns, std::vector<uint32
     TILEWRIGHT_TRY(parseDeclaration(declaration));
     Position position = token.position;
     if (declaration.space != Modifier::param && declaration.space != Modifier::reg)
-      return fail(Error::ptxSyntax, position, "a parameter begins with .param or .reg");
+      return fail(Error::ptxSyntax, position, "expected .param or .reg before a parameter");
     if (declaration.space == Modifier::reg && entry)
-      return fail(Error::ptxVariable, position, "a kernel's parameters are .param, not .reg");
+      return fail(Error::ptxVariable, position, "kernel parameters must be .param, got .reg");
     uint32_t index = static_cast<uint32_t>(module.variables.size());
     if (declaration.space == Modifier::reg) {
       std::string_view name;
@@ -128,7 +128,7 @@ Status ParserState::parseParameters(bool entry, bool returns, std::vector<uint32
       variable.reg = static_cast<uint32_t>(function->registers.size());
       variable.position = position;
       if (!names.add(variable.name, BindingKind::reg, variable.reg))
-        return fail(Error::ptxRedefined, position, "'", name, "' is a parameter already");
+        return fail(Error::ptxRedefined, position, "'", name, "' is already a parameter");
       function->groups.push_back(
           {variable.name, variable.type, variable.vector, false, variable.reg, 1, 0, position});
       function->registers.push_back(
@@ -150,7 +150,7 @@ Status ParserState::parseParameters(bool entry, bool returns, std::vector<uint32
       break;
     TILEWRIGHT_TRY(advance());
   }
-  return expect(')', returns ? "after what a function returns" : "after parameters");
+  return expect(')', returns ? "after the return values of a function" : "after parameters");
 }
 
 Status ParserState::parsePerformance(Performance &performance, bool &found) {
@@ -212,10 +212,10 @@ Status ParserState::parsePerformance(Performance &performance, bool &found) {
     performance.pragmas.push_back(pragma);
     return Status();
   }
-  return fail(Error::ptxDirective, position, "'.", word,
-              "' is not a directive of functions; they are .maxntid, .reqntid, .minnctapersm, "
+  return fail(Error::ptxDirective, position, "unknown function directive '.", word,
+              "'; expected .maxntid, .reqntid, .minnctapersm, "
               ".maxnctapersm, .maxnreg, .noreturn, .explicitcluster, .reqnctapercluster, "
-              ".maxclusterrank, .blocksareclusters, .abi_preserve and .pragma");
+              ".maxclusterrank, .blocksareclusters, .abi_preserve or .pragma");
 }
 
 Status ParserState::parseBody() {
@@ -226,7 +226,7 @@ Status ParserState::parseBody() {
     if (at('{')) {
       if (++depth > maxDepth || function->scopes.size() >= maxScopes)
         return fail(Error::ptxLimit, token.position, "blocks are nested deeper than ", maxDepth,
-                    ", or there are more than ", maxScopes);
+                    ", or a function has more than ", maxScopes, " blocks");
       names.enter();
       uint32_t inner = static_cast<uint32_t>(function->scopes.size());
       function->scopes.push_back({scope, token.position});
@@ -244,7 +244,7 @@ Status ParserState::parseBody() {
       TILEWRIGHT_TRY(advance());
     } else if (token.kind == TokenKind::end) {
       return fail(Error::ptxSyntax, token.position, "the body that begins at line ", begin.line,
-                  " is never closed by '}'");
+                  " is not closed by '}'");
     } else {
       TILEWRIGHT_TRY(parseStatement());
     }
@@ -260,10 +260,16 @@ Status ParserState::parseStatement() {
 Status ParserState::parseScopedDirective() {
   std::string_view word = token.text;
   if (word == "loc") {
-    SourceLocation place;
-    TILEWRIGHT_TRY(parseLocation(place));
+    // LLVM counts one source line for each line of inline assembly, even for assembly that a
+    // compiler generated, such as the two lines of a Triton load. Attribute all of them to the line
+    // of the statement.
+    const bool isCounted = lexer.isInAssembly() && location != noIndex;
+    SourceLocation parsed;
+    TILEWRIGHT_TRY(parseLocation(parsed));
+    if (isCounted)
+      return Status();
     location = static_cast<uint32_t>(module.locations.size());
-    module.locations.push_back(place);
+    module.locations.push_back(parsed);
     function->items.push_back({ItemKind::location, location});
     return Status();
   }
@@ -284,10 +290,10 @@ Status ParserState::parseScopedDirective() {
   TILEWRIGHT_TRY(parseDeclaration(declaration));
   if (token.isDotted("entry") || token.isDotted("func"))
     return fail(Error::ptxSyntax, token.position,
-                "a function begins inside another; a '}' may be missing before it");
+                "a function begins inside another function; a '}' may be missing before it");
   if (declaration.space == Modifier::none)
-    return fail(Error::ptxDirective, position, "'.", word,
-                "' is not a directive that can stand in a function");
+    return fail(Error::ptxDirective, position, "directive '.", word,
+                "' is not allowed in a function");
   return parseVariables(declaration);
 }
 
@@ -295,10 +301,12 @@ Status ParserState::parseRegisters() {
   Declaration declaration;
   TILEWRIGHT_TRY(parseDeclaration(declaration));
   if (declaration.type == Modifier::none)
-    return fail(Error::ptxVariable, token.position, "registers need a type, as in '.reg .b32 %r'");
+    return fail(Error::ptxVariable, token.position,
+                "registers must have a type, as in '.reg .b32 %r'");
   unsigned bits = bitsOf(declaration.type);
   if (declaration.type != Modifier::pred && bits < 16 && bits != 8)
-    return fail(Error::ptxVariable, token.position, "registers have 8 to 128 bits");
+    return fail(Error::ptxVariable, token.position, "registers must have 8 to 128 bits, got .",
+                spellingOf(declaration.type), " of ", bits, " bits");
   while (true) {
     Position position = token.position;
     std::string_view name;
@@ -313,10 +321,10 @@ Status ParserState::parseRegisters() {
     group.name = module.strings.intern(name);
     if (at('<')) {
       TILEWRIGHT_TRY(advance());
-      // Not a constant expression: '>' would be a comparison.
+      // Do not parse a constant expression, in which '>' would be a comparison.
       if (token.kind != TokenKind::number || token.value > maxRegisters)
-        return fail(Error::ptxLimit, token.position, "a group has at most ", maxRegisters,
-                    " registers, got ", describe(token));
+        return fail(Error::ptxLimit, token.position, "a register group can have at most ",
+                    maxRegisters, " registers, got ", describe(token));
       group.parametrised = true;
       group.count = static_cast<uint32_t>(token.value);
       TILEWRIGHT_TRY(advance());
@@ -325,8 +333,8 @@ Status ParserState::parseRegisters() {
     registerTotal += group.count;
     if (function->registers.size() + group.count > maxRegisters ||
         registerTotal > maxModuleRegisters)
-      return fail(Error::ptxLimit, position, "a function has at most ", maxRegisters,
-                  " registers, a module ", maxModuleRegisters);
+      return fail(Error::ptxLimit, position, "a function can have at most ", maxRegisters,
+                  " registers, and a module at most ", maxModuleRegisters);
     uint32_t index = static_cast<uint32_t>(function->groups.size());
     StringId key = group.parametrised ? module.strings.intern(concat(name, "<")) : group.name;
     if (!names.add(key, group.parametrised ? BindingKind::group : BindingKind::reg,
@@ -352,7 +360,7 @@ Status ParserState::parseLabel(std::string_view name, Position position) {
   uint32_t index = static_cast<uint32_t>(function->labels.size());
   if (!blockNames.emplace(blockKey(scope, id), Binding{BindingKind::label, index}).second)
     return fail(Error::ptxRedefined, position, "the label '", name,
-                "' was already set in this scope");
+                "' was already defined in this scope");
   function->labels.push_back(
       {id, scope, static_cast<uint32_t>(function->instructions.size()), position});
   function->items.push_back({ItemKind::label, index});
@@ -371,7 +379,7 @@ Status ParserState::parseTargetList(StringId name, Position position, bool calls
                     Binding{calls ? BindingKind::callTargets : BindingKind::branchTargets, index})
            .second)
     return fail(Error::ptxRedefined, position, "'", module.name(name),
-                "' was already set in this scope");
+                "' was already defined in this scope");
   do {
     TILEWRIGHT_TRY(advance());
     Position where = token.position;
@@ -382,10 +390,10 @@ Status ParserState::parseTargetList(StringId name, Position position, bool calls
       if (binding.kind != BindingKind::symbol ||
           module.symbols[binding.index].kind != SymbolKind::function)
         return fail(Error::ptxUndefined, where, "'", target,
-                    "' is not a function that was declared before");
+                    "' is not a previously declared function");
       list.targets.push_back(binding.index);
     } else {
-      // A name until the function is complete.
+      // Store the name; it is resolved at the end of the function.
       list.targets.push_back(module.strings.intern(target));
     }
   } while (at(','));
@@ -427,7 +435,7 @@ Status ParserState::parsePrototype(StringId name, Position position) {
   uint32_t index = static_cast<uint32_t>(function->prototypes.size());
   if (!blockNames.emplace(blockKey(scope, name), Binding{BindingKind::prototype, index}).second)
     return fail(Error::ptxRedefined, position, "'", module.name(name),
-                "' was already set in this scope");
+                "' was already defined in this scope");
   function->prototypes.push_back(std::move(prototype));
   function->items.push_back({ItemKind::prototype, index});
   return expect(';', "after '.callprototype'");
@@ -445,7 +453,7 @@ Status ParserState::finishFunction() {
       Binding binding = find(list.scope, target);
       if (binding.kind != BindingKind::label)
         return fail(Error::ptxUndefined, list.position, "the label '", module.name(target),
-                    "' is not set around this list");
+                    "' is not in the scope of this list");
       target = binding.index;
     }
   }
@@ -467,11 +475,11 @@ Status ParserState::finishFunction() {
       break;
     default:
       return fail(Error::ptxUndefined, operand.position, "'", module.name(name.name),
-                  "' is neither a label around this place nor a register, variable or function");
+                  "' is neither a label in scope nor a register, variable or function");
     }
     operand.index = binding.index;
   }
-  // Control flow can only be checked now that every name has its meaning.
+  // Check control flow now that every name is resolved.
   for (const Instruction &instruction : function->instructions) {
     InstructionClass klass = rowOf(instruction).klass;
     if (klass == InstructionClass::control)

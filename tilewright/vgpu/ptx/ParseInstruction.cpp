@@ -1,4 +1,4 @@
-// Guards and heads of instructions: which row of the table one is.
+// Guards and heads of instructions. The head determines the instruction's row in the table.
 #include "tilewright/vgpu/ptx/ParserState.h"
 
 #include <algorithm>
@@ -7,12 +7,12 @@ namespace tilewright::vgpu::ptx {
 
 namespace {
 
-/// Opcodes have at most this many words: mbarrier.arrive_drop.expect_tx,
+/// The maximum number of words in an opcode: mbarrier.arrive_drop.expect_tx,
 /// cp.async.bulk.prefetch.tensor.
 constexpr size_t maxOpcodeWords = 5;
 
 std::string listWords(std::span<const Modifier> words, bool complete) {
-  // Ranges of shapes would fill a page.
+  // Abbreviate the list: all shapes of a range would fill a page.
   std::string text;
   size_t shown = 0;
   for (Modifier word : words) {
@@ -49,8 +49,8 @@ Status ParserState::parseInstruction() {
     if (!findRegister(name, instruction.guard))
       return fail(Error::ptxUndefined, position, "the register '", name, "' is not declared");
     if (function->registers[instruction.guard].type != Modifier::pred)
-      return fail(Error::ptxOperandType, position, "a guard is a .pred register, '", name, "' is .",
-                  spellingOf(function->registers[instruction.guard].type));
+      return fail(Error::ptxOperandType, position, "a guard must be a .pred register, but '", name,
+                  "' is .", spellingOf(function->registers[instruction.guard].type));
     instruction.guarded = true;
   }
   if (token.kind != TokenKind::identifier)
@@ -67,7 +67,7 @@ Status ParserState::parseInstruction() {
   if (token.kind != TokenKind::dotted) {
     TILEWRIGHT_TRY(resolveHead(text, position, head));
   } else {
-    // Inline assembly may put spaces or lines between the words.
+    // Inline assembly may have spaces or line breaks between the words.
     std::string joined(text);
     while (token.kind == TokenKind::dotted) {
       joined += concat(".", token.text);
@@ -87,8 +87,8 @@ Status ParserState::parseInstruction() {
   instruction.position = position;
   instruction.location = location;
 
-  // Elements of composed operands are stored as they are read; the instruction's
-  // own operands follow them, side by side.
+  // The elements of composite operands are stored as they are read; the instruction's own operands
+  // follow them, contiguously.
   std::vector<Operand> operands;
   inCall = head->row->handler == Handler::call;
   if (!at(';')) {
@@ -131,10 +131,10 @@ Status ParserState::resolveHead(std::string_view text, Position position, const 
     begin = end + 1;
   }
 
-  // The longest opcode that fits, of those taken and those refused.
+  // Find the longest matching opcode, supported or rejected.
   size_t opcodeWords = 0;
   std::string_view opcode;
-  std::span<const Row *const> rows;
+  std::span<const InstructionRow *const> rows;
   for (size_t count = std::min(words.size(), maxOpcodeWords); count > 0; --count) {
     opcode = text.substr(0, static_cast<size_t>(words[count - 1].end() - text.begin()));
     rows = rowsOf(opcode);
@@ -148,27 +148,28 @@ Status ParserState::resolveHead(std::string_view text, Position position, const 
   }
   if (opcodeWords == 0) {
     std::string known;
-    for (const Row &row : instructionTable())
+    for (const InstructionRow &row : instructionTable())
       if (row.opcode.starts_with(concat(words[0], ".")) && known.find(row.opcode) == known.npos)
         known += concat(known.empty() ? "" : ", ", row.opcode);
     return fail(Error::ptxUnknownInstruction, position, "'", text.substr(0, 80),
-                "' is not an instruction of PTX",
-                known.empty() ? std::string() : concat("; those that begin so are ", known));
+                "' is not a PTX instruction",
+                known.empty() ? std::string()
+                              : concat("; instructions with this prefix are ", known));
   }
 
   std::vector<Modifier> modifiers;
   for (size_t i = opcodeWords; i < words.size(); ++i)
     modifiers.push_back(findModifier(words[i]).value_or(Modifier::none));
-  const Row *refused = nullptr;
+  const InstructionRow *refused = nullptr;
   std::vector<Modifier> refusedWords;
   for (bool reorder : {false, true}) {
-    for (const Row *row : rows) {
+    for (const InstructionRow *row : rows) {
       std::vector<Modifier> ordered = modifiers;
       if (!(reorder ? matchesReordered(*row, ordered) : matches(*row, ordered)))
         continue;
       if (std::string conflict = conflictOf(*row, ordered); !conflict.empty())
         return fail(Error::ptxModifier, position, "'", text.substr(0, 80),
-                    "' cannot be: ", conflict);
+                    "' is not valid: ", conflict);
       if (!checkRequirement(*row, ordered, position).isOk()) {
         if (!refused)
           refusedWords = ordered;
@@ -189,7 +190,7 @@ Status ParserState::resolveHead(std::string_view text, Position position, const 
                      std::span(positions).subspan(opcodeWords), position);
 }
 
-Status ParserState::checkRequirement(const Row &row, std::span<const Modifier> words,
+Status ParserState::checkRequirement(const InstructionRow &row, std::span<const Modifier> words,
                                      Position position) const {
   unsigned version = row.version;
   unsigned architecture = row.requirement.architecture;
@@ -214,23 +215,24 @@ Status ParserState::checkRequirement(const Row &row, std::span<const Modifier> w
     written += target.suffix;
   if (row.requirement.specific &&
       (target.architecture != row.requirement.architecture || target.suffix != 'a'))
-    return fail(Error::ptxRequirement, position, subject(Modifier::none), " needs the target sm_",
-                row.requirement.architecture, "a, and the module is for ", written);
+    return fail(Error::ptxRequirement, position, subject(Modifier::none), " requires target sm_",
+                row.requirement.architecture, "a, but the module is for ", written);
   if (target.architecture < architecture)
-    return fail(Error::ptxRequirement, position, subject(architectureWord), " needs the target sm_",
-                architecture, " or higher, and the module is for ", written);
+    return fail(Error::ptxRequirement, position, subject(architectureWord), " requires target sm_",
+                architecture, " or higher, but the module is for ", written);
   if (module.version < version)
-    return fail(Error::ptxRequirement, position, subject(versionWord), " needs PTX ",
-                spell(version), " or higher, and the module is of version ", spell(module.version));
+    return fail(Error::ptxRequirement, position, subject(versionWord), " requires PTX ",
+                spell(version), " or higher, but the module has version ", spell(module.version));
   return Status();
 }
 
-Status ParserState::explainHead(std::string_view opcode, std::span<const Row *const> rows,
+Status ParserState::explainHead(std::string_view opcode,
+                                std::span<const InstructionRow *const> rows,
                                 std::span<const Modifier> words,
                                 std::span<const std::string_view> texts,
                                 std::span<const Position> positions, Position position) const {
   MatchTrace best;
-  for (const Row *row : rows) {
+  for (const InstructionRow *row : rows) {
     MatchTrace trace;
     matches(*row, words, &trace);
     if (trace.reached < best.reached)
@@ -246,10 +248,10 @@ Status ParserState::explainHead(std::string_view opcode, std::span<const Row *co
   for (size_t i = 0; i < best.reached; ++i)
     before += concat(".", texts[i]);
   if (best.reached >= words.size())
-    return fail(Error::ptxModifier, position, "'", before, "' is not complete; next may be ",
+    return fail(Error::ptxModifier, position, "'", before, "' is incomplete; expected ",
                 listWords(best.allowed, best.complete));
   return fail(Error::ptxModifier, positions[best.reached], "'.", texts[best.reached].substr(0, 60),
-              "' does not fit after '", before, "'; there may be ",
+              "' is not allowed after '", before, "'; expected ",
               listWords(best.allowed, best.complete));
 }
 

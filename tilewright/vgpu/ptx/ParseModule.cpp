@@ -1,4 +1,4 @@
-// Directives outside functions, and what every part of the parser uses.
+// Directives outside of functions, and helpers for all parts of the parser.
 #include "tilewright/vgpu/ptx/Parser.h"
 #include "tilewright/vgpu/ptx/ParserState.h"
 
@@ -16,11 +16,11 @@ constexpr unsigned architectures[] = {50, 52, 53, 60, 61,  62,  70,  72,  75,  8
 
 Result<Module> parse(std::string_view text) {
   constexpr size_t maxBytes = size_t(1) << 30;
-  // cuModuleLoadData passes C strings; what is behind the zero is not text.
+  // cuModuleLoadData passes C strings, so the text ends at the first zero.
   text = text.substr(0, text.find('\0'));
   if (text.size() > maxBytes)
-    return Status(Error::ptxLimit,
-                  concat("the text has ", text.size(), " bytes; at most ", maxBytes, " are read"));
+    return Status(Error::ptxLimit, concat("the text has ", text.size(),
+                                          " bytes, more than the maximum of ", maxBytes));
   return ParserState(text).run();
 }
 
@@ -55,7 +55,7 @@ Status ParserState::parseNumber(std::string_view what, uint32_t &number) {
   TILEWRIGHT_TRY(parseConstant(constant));
   if (constant.kind == NumberKind::f32 || constant.kind == NumberKind::f64 ||
       constant.bits > 0xffffffffu)
-    return fail(Error::ptxConstant, position, what, " is a whole number below 2^32");
+    return fail(Error::ptxConstant, position, what, " must be an integer below 2^32");
   number = static_cast<uint32_t>(constant.bits);
   return Status();
 }
@@ -63,24 +63,25 @@ Status ParserState::parseNumber(std::string_view what, uint32_t &number) {
 Status ParserState::parseHeader() {
   if (!token.isDotted("version"))
     return fail(Error::ptxSyntax, token.position,
-                "a PTX module begins with '.version', as in '.version 8.0', got ", describe(token));
+                "expected '.version' at the beginning of a PTX module, as in '.version 8.0', got ",
+                describe(token));
   TILEWRIGHT_TRY(advance());
-  // "7.8" is read as a float; its text says more than its value.
+  // The lexer reads "7.8" as a float; parse its text, which is exact.
   unsigned major = 0, minor = 0;
   size_t dot = token.text.find('.');
   if (token.kind != TokenKind::number || dot == token.text.npos || dot != 1 ||
       token.text.size() != 3)
-    return fail(Error::ptxVersion, token.position,
-                "a version is two digits with a point between, as '8.0', got ", describe(token));
+    return fail(Error::ptxVersion, token.position, "expected a version such as '8.0', got ",
+                describe(token));
   major = static_cast<unsigned>(token.text[0] - '0');
   minor = static_cast<unsigned>(token.text[2] - '0');
   module.version = major * 10 + minor;
   if (major < 6 || major > 9)
-    return fail(Error::ptxVersion, token.position, "PTX ISA versions 6.0 to 9.9 are read, got ",
-                major, ".", minor);
+    return fail(Error::ptxVersion, token.position,
+                "PTX ISA versions 6.0 to 9.9 are supported, got ", major, ".", minor);
   TILEWRIGHT_TRY(advance());
   if (!token.isDotted("target"))
-    return fail(Error::ptxSyntax, token.position, "after '.version' comes '.target', got ",
+    return fail(Error::ptxSyntax, token.position, "expected '.target' after '.version', got ",
                 describe(token));
   TILEWRIGHT_TRY(parseTarget());
   if (token.isDotted("address_size")) {
@@ -89,7 +90,7 @@ Status ParserState::parseHeader() {
     uint32_t bits = 0;
     TILEWRIGHT_TRY(parseNumber("an address size", bits));
     if (bits != 32 && bits != 64)
-      return fail(Error::ptxDirective, position, "addresses have 32 or 64 bits, got ", bits);
+      return fail(Error::ptxDirective, position, "addresses must have 32 or 64 bits, got ", bits);
     module.addressSize = bits;
   }
   return Status();
@@ -115,13 +116,13 @@ Status ParserState::parseTarget() {
                      std::end(architectures) &&
                  (suffix.empty() || ((suffix == "a" || suffix == "f") && architecture >= 90));
     if (!known || (suffix == "f" && architecture < 100))
-      return fail(Error::ptxVersion, position, "the target '", word,
-                  "' is not known; targets are sm_50 to sm_121, with 'a' behind from sm_90 on");
+      return fail(Error::ptxVersion, position, "unknown target '", word,
+                  "'; targets are sm_50 to sm_121, with suffix 'a' from sm_90 on");
     module.target.architecture = static_cast<uint16_t>(architecture);
     module.target.suffix = suffix.empty() ? 0 : suffix[0];
   } while (at(','));
   if (module.target.architecture == 0)
-    return fail(Error::ptxVersion, position, "'.target' names no chip, as sm_90a is one");
+    return fail(Error::ptxVersion, position, "'.target' does not name a chip, such as sm_90a");
   return Status();
 }
 
@@ -130,7 +131,7 @@ Status ParserState::parseTopLevel() {
     return advance();
   if (token.kind != TokenKind::dotted)
     return fail(Error::ptxSyntax, token.position,
-                "outside functions stand only directives, which begin with a dot, got ",
+                "only directives, which begin with a dot, are allowed outside of functions, got ",
                 describe(token));
   std::string_view word = token.text;
   if (word == "file")
@@ -150,7 +151,8 @@ Status ParserState::parseTopLevel() {
     return parseLocation(unused);
   }
   if (word == "version" || word == "target" || word == "address_size")
-    return fail(Error::ptxDirective, token.position, "'.", word, "' stands once, at the beginning");
+    return fail(Error::ptxDirective, token.position, "'.", word,
+                "' is allowed only once, at the beginning");
   Declaration declaration;
   TILEWRIGHT_TRY(parseDeclaration(declaration));
   if (token.isDotted("entry") || token.isDotted("func"))
@@ -198,7 +200,7 @@ Status ParserState::parseSection() {
   TILEWRIGHT_TRY(lexer.takeBraced(content, section.end));
   section.text = content;
   if (strings) {
-    // Names of inlined functions: `$L__info_string0: .b8 102, .b8 0`.
+    // Parse the names of inlined functions: `$L__info_string0: .b8 102, .b8 0`.
     Lexer inner(content);
     Token word;
     std::string label, bytes;
@@ -234,7 +236,7 @@ Status ParserState::parseAlias() {
     if (binding.kind != BindingKind::symbol ||
         module.symbols[binding.index].kind != SymbolKind::function)
       return fail(Error::ptxUndefined, position, "'", name,
-                  "' is not a function that was declared before");
+                  "' is not a previously declared function");
     symbols[i] = binding.index;
   }
   module.symbols[symbols[0]].aliasOf = symbols[1];
@@ -286,7 +288,7 @@ Status ParserState::parseLocation(SourceLocation &location) {
       TILEWRIGHT_TRY(parseNumber("a column number", location.inlinedColumn));
     } else {
       return fail(Error::ptxSyntax, position,
-                  "'.loc' takes 'function_name' and 'inlined_at', got '", word, "'");
+                  "expected 'function_name' or 'inlined_at' in '.loc', got '", word, "'");
     }
   }
   return Status();

@@ -22,7 +22,7 @@ constexpr SpecialInfo specials[] = {
 #include "tilewright/vgpu/ptx/SpecialRegisters.def"
 };
 
-/// .x .y .z .w, or .r .g .b .a; 0xff for others.
+/// The index of component .x, .y, .z, .w or .r, .g, .b, .a; 0xff for other words.
 uint8_t componentOf(std::string_view word) {
   if (word.size() != 1)
     return Operand::noComponent;
@@ -38,7 +38,7 @@ struct BinaryOperator {
   std::string_view text;
   unsigned precedence; // higher binds closer
 };
-// Longer spellings before their beginnings.
+// Longer spellings come before their prefixes.
 constexpr BinaryOperator binaryOperators[] = {
     {"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {"<=", 7}, {">=", 7},
     {"<<", 8}, {">>", 8}, {"|", 3},  {"^", 4},  {"&", 5},  {"<", 7},
@@ -73,7 +73,7 @@ bool ParserState::findRegister(std::string_view name, uint32_t &reg) const {
     reg = best.index;
   else if (best.kind != BindingKind::none && best.depth > 0)
     return false; // a variable of this function
-  // %r12 is register 12 of %r<…>; of %r1<…> it would be 2.
+  // %r12 may be register 12 of %r<…>, or register 2 of %r1<…>.
   char prefix[64];
   for (size_t digits = name.size(); digits > 1 && digits < sizeof prefix;) {
     char c = name[digits - 1];
@@ -87,7 +87,7 @@ bool ParserState::findRegister(std::string_view name, uint32_t &reg) const {
     prefix[digits] = '<';
     uint32_t number = 0;
     std::from_chars(name.data() + digits, name.data() + name.size(), number);
-    // An inner %r<3> hides %r0 to %r2 of an outer %r<9>, and not %r5.
+    // An inner %r<3> hides %r0 to %r2 of an outer %r<9>, but not %r5.
     Binding binding = names.find(
         module.strings.find(std::string_view(prefix, digits + 1)),
         [&](const Binding &group) { return number < function->groups[group.index].count; });
@@ -128,14 +128,14 @@ Status ParserState::parseSpecial(std::string_view name, Operand &operand, bool &
   operand.kind = OperandKind::special;
   operand.index = static_cast<uint32_t>(index);
   if (info.architecture > module.target.architecture || info.version > module.version)
-    return fail(Error::ptxRequirement, operand.position, "'", name, "' needs PTX ",
+    return fail(Error::ptxRequirement, operand.position, "'", name, "' requires PTX ",
                 info.version / 10, ".", info.version % 10, " and sm_", info.architecture,
-                "; the module is of ", module.version / 10, ".", module.version % 10, " for sm_",
-                module.target.architecture);
+                ", but the module has version ", module.version / 10, ".", module.version % 10,
+                " and target sm_", module.target.architecture);
   if (info.components > 1) {
     if (token.kind != TokenKind::dotted || componentOf(token.text) == Operand::noComponent)
       return fail(Error::ptxSyntax, token.position, "'", name,
-                  "' has parts; expected .x, .y or .z behind it, got ", describe(token));
+                  "' is a vector; expected .x, .y or .z after it, got ", describe(token));
     operand.component = componentOf(token.text);
     TILEWRIGHT_TRY(advance());
   }
@@ -236,7 +236,7 @@ Status ParserState::parseAddress(Operand &operand) {
     Constant constant;
     TILEWRIGHT_TRY(parseConstant(constant));
     if (isFloat(constant))
-      return fail(Error::ptxOperandKind, base.position, "an address is not a float");
+      return fail(Error::ptxOperandKind, base.position, "an address cannot be a float");
     base.kind = OperandKind::immediate;
     base.number = NumberKind::unsignedInteger;
     base.value = constant.bits;
@@ -253,7 +253,7 @@ Status ParserState::parseAddress(Operand &operand) {
                   "' is neither a register nor a variable that is declared here");
     if (base.kind != OperandKind::reg && base.kind != OperandKind::symbol)
       return fail(Error::ptxOperandKind, base.position,
-                  "an address begins with a register, a variable or a number");
+                  "an address must begin with a register, a variable or a number");
   }
   std::vector<Operand> coordinates;
   if (at(',')) {
@@ -264,7 +264,8 @@ Status ParserState::parseAddress(Operand &operand) {
     do {
       TILEWRIGHT_TRY(advance());
       if (coordinates.size() == 16)
-        return fail(Error::ptxOperandKind, token.position, "a tensor has at most 5 coordinates");
+        return fail(Error::ptxOperandKind, token.position,
+                    "a tensor can have at most 5 coordinates");
       TILEWRIGHT_TRY(parseOperand(coordinates.emplace_back(), 2));
     } while (at(','));
     TILEWRIGHT_TRY(expect('}', "after coordinates"));
@@ -290,7 +291,7 @@ Status ParserState::parseOffset(uint64_t &offset) {
     Constant constant;
     TILEWRIGHT_TRY(parseBinary(constant, 10, 0));
     if (isFloat(constant))
-      return fail(Error::ptxConstant, position, "an offset is a whole number");
+      return fail(Error::ptxConstant, position, "an offset must be an integer");
     offset += minus ? 0 - constant.bits : constant.bits;
   }
   return Status();
@@ -313,7 +314,7 @@ Status ParserState::parseName(Operand &operand) {
       operand.component = componentOf(token.text);
       if (operand.component >= length)
         return fail(Error::ptxOperandKind, token.position, "'", name, "' has ", length,
-                    " elements and no ", describe(token));
+                    " elements, so it has no ", describe(token));
       TILEWRIGHT_TRY(advance());
     }
     return Status();
@@ -323,7 +324,7 @@ Status ParserState::parseName(Operand &operand) {
     TILEWRIGHT_TRY(parseSpecial(name, operand, found));
     if (!found)
       return fail(Error::ptxUndefined, operand.position, "the register '", name,
-                  "' is not declared here, and no special register of PTX");
+                  "' is neither declared here nor a special register of PTX");
     return Status();
   }
   Binding binding = names.find(module.strings.find(name));
@@ -332,7 +333,7 @@ Status ParserState::parseName(Operand &operand) {
     operand.index = binding.index;
     return parseOffset(operand.value);
   }
-  // A label, or a name that does not exist: known when the function ends.
+  // A label, or an undefined name: decided at the end of the function.
   operand.kind = OperandKind::label;
   operand.index = module.strings.intern(name);
   return Status();
@@ -344,7 +345,7 @@ Status ParserState::parseConstant(Constant &constant, unsigned depth) {
     return Status();
   TILEWRIGHT_TRY(advance());
   if (depth > maxDepth)
-    return fail(Error::ptxLimit, token.position, "a constant is nested too deep");
+    return fail(Error::ptxLimit, token.position, "a constant is nested too deeply");
   Constant yes, no;
   TILEWRIGHT_TRY(parseConstant(yes, depth + 1));
   TILEWRIGHT_TRY(expect(':', "between the two values of a choice"));
@@ -379,7 +380,7 @@ Status ParserState::parseBinary(Constant &left, unsigned precedence, unsigned de
     TILEWRIGHT_TRY(parseBinary(right, found->precedence + 1, depth));
     if (isFloat(left) || isFloat(right))
       return fail(Error::ptxConstant, position, "'", found->text,
-                  "' has no meaning for constants that are floats");
+                  "' is not defined for float constants");
     TILEWRIGHT_TRY(combine(left, found->text, right, position));
   }
   return Status();
@@ -414,11 +415,11 @@ Status ParserState::combine(Constant &left, std::string_view op, const Constant 
     return truth(isUnsigned ? a >= b : sa >= sb);
   if (op == "/" || op == "%") {
     if (b == 0)
-      return fail(Error::ptxConstant, position, "a constant is divided by zero");
+      return fail(Error::ptxConstant, position, "division by zero in a constant");
     bool divide = op == "/";
     if (isUnsigned)
       left.bits = divide ? a / b : a % b;
-    else if (sb == -1) // the one case where the quotient may not fit
+    else if (sb == -1) // the only case in which the quotient may overflow
       left.bits = divide ? 0 - a : 0;
     else
       left.bits = static_cast<uint64_t>(divide ? sa / sb : sa % sb);
@@ -456,7 +457,7 @@ Status ParserState::parseUnary(Constant &constant, unsigned depth) {
     else if (op == '-' && constant.kind == NumberKind::f64)
       constant.bits ^= uint64_t(1) << 63;
     else if (isFloat(constant) && op != '+')
-      return fail(Error::ptxConstant, position, "'", op, "' has no meaning for floats");
+      return fail(Error::ptxConstant, position, "'", op, "' is not defined for floats");
     else if (op == '-')
       constant = {NumberKind::integer, 0 - constant.bits};
     else if (op == '~')

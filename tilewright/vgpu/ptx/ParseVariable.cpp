@@ -37,7 +37,7 @@ bool isVariableSpace(Modifier space) {
   }
 }
 
-/// Types that variables and registers may have: those that memory is made of.
+/// The types that variables and registers may have: those with a representation in memory.
 bool isVariableType(Modifier type) {
   unsigned bits = bitsOf(type);
   TypeCategory category = categoryOf(type);
@@ -58,7 +58,7 @@ Status ParserState::parseDeclaration(Declaration &declaration) {
     if (std::optional<Linkage> linkage = linkageOf(word)) {
       if (declaration.linkageWritten)
         return fail(Error::ptxDirective, position,
-                    "a declaration has one linkage, got a second, '.", word, "'");
+                    "a declaration can have only one linkage, got a second one, '.", word, "'");
       declaration.linkage = *linkage;
       declaration.linkageWritten = true;
       continue;
@@ -66,7 +66,7 @@ Status ParserState::parseDeclaration(Declaration &declaration) {
     if (word == "align") {
       if (token.kind != TokenKind::number || token.value == 0 || token.value > (1u << 30) ||
           !std::has_single_bit(token.value))
-        return fail(Error::ptxVariable, position, "an alignment is a power of two, got ",
+        return fail(Error::ptxVariable, position, "an alignment must be a power of two, got ",
                     describe(token));
       (declaration.pointer ? declaration.pointerAlignment : declaration.alignment) =
           static_cast<uint32_t>(token.value);
@@ -84,7 +84,7 @@ Status ParserState::parseDeclaration(Declaration &declaration) {
     if (word == "tex" || word == "texref" || word == "samplerref" || word == "surfref")
       return fail(
           Error::ptxUnsupportedInstruction, position, "'.", word,
-          "' declares a texture, sampler or surface; textures and surfaces are not modelled");
+          "' declares a texture, sampler or surface; textures and surfaces are not supported");
     std::optional<Modifier> modifier = findModifier(word);
     if (modifier && kindOf(*modifier) == ModifierKind::space && declaration.pointer &&
         declaration.pointerSpace == Modifier::none && *modifier != Modifier::reg) {
@@ -93,17 +93,16 @@ Status ParserState::parseDeclaration(Declaration &declaration) {
       declaration.space = *modifier;
     } else if (modifier && isType(*modifier) && declaration.type == Modifier::none) {
       if (!isVariableType(*modifier))
-        return fail(
-            Error::ptxVariable, position, "'.", word,
-            "' is a type of instructions; registers and variables that hold it are declared "
-            "as .b8 to .b128");
+        return fail(Error::ptxVariable, position, "'.", word,
+                    "' is a type of instructions only; declare registers and variables that hold "
+                    "it as .b8 to .b128");
       declaration.type = *modifier;
     } else if (modifier == Modifier::v2 || modifier == Modifier::v4 || modifier == Modifier::v8) {
       declaration.vector = modifier == Modifier::v2 ? 2 : modifier == Modifier::v4 ? 4 : 8;
     } else {
-      return fail(Error::ptxDirective, position, "the directive '.", word,
-                  "' is not known here; declarations have linkage, space, .align, .v2, .v4, .ptr, "
-                  ".attribute and a type");
+      return fail(Error::ptxDirective, position, "unknown directive '.", word,
+                  "' in a declaration; expected linkage, space, .align, .v2, .v4, .ptr, "
+                  ".attribute or a type");
     }
   }
   return Status();
@@ -125,8 +124,8 @@ Status ParserState::parseAttribute(Declaration &declaration) {
       TILEWRIGHT_TRY(expect(')', "after '.unified'"));
       declaration.unified = {first.bits, second.bits};
     } else {
-      return fail(Error::ptxDirective, token.position, "attributes are .managed and .unified, got ",
-                  describe(token));
+      return fail(Error::ptxDirective, token.position,
+                  "expected attribute .managed or .unified, got ", describe(token));
     }
     if (!at(','))
       break;
@@ -141,12 +140,12 @@ Status ParserState::parseVariable(const Declaration &declaration, Variable &vari
   TILEWRIGHT_TRY(expectIdentifier("a variable's name", name));
   if (declaration.space == Modifier::none)
     return fail(Error::ptxVariable, variable.position, "'", name,
-                "' has no state space; it needs one, such as .global or .shared");
+                "' must have a state space, such as .global or .shared");
   if (declaration.type == Modifier::none || declaration.type == Modifier::pred)
     return fail(Error::ptxVariable, variable.position, "'", name,
-                "' has no type that memory can hold");
+                "' must have a type that memory can hold");
   if (declaration.vector * bitsOf(declaration.type) > 256)
-    return fail(Error::ptxVariable, variable.position, "a vector has at most 256 bits");
+    return fail(Error::ptxVariable, variable.position, "a vector can have at most 256 bits");
   variable.name = module.strings.intern(name);
   variable.space = declaration.space;
   variable.type = declaration.type;
@@ -164,8 +163,8 @@ Status ParserState::parseVariable(const Declaration &declaration, Variable &vari
   if (at('=')) {
     if (variable.space != Modifier::global && variable.space != Modifier::constant)
       return fail(Error::ptxVariable, token.position,
-                  "only .global and .const variables have initial values, '", name, "' is .",
-                  spellingOf(variable.space));
+                  "only .global and .const variables can have initial values, but '", name,
+                  "' is .", spellingOf(variable.space));
     TILEWRIGHT_TRY(advance());
     TILEWRIGHT_TRY(parseInitializer(variable));
   }
@@ -182,10 +181,10 @@ Status ParserState::parseDimensions(Variable &variable) {
       TILEWRIGHT_TRY(parseConstant(constant));
       if (constant.kind == NumberKind::f32 || constant.kind == NumberKind::f64 ||
           constant.bits >> 63)
-        return fail(Error::ptxVariable, position, "a dimension is a whole number");
+        return fail(Error::ptxVariable, position, "a dimension must be an integer");
       size = constant.bits;
     } else if (!variable.dimensions.empty()) {
-      return fail(Error::ptxVariable, position, "only the first dimension may be left out");
+      return fail(Error::ptxVariable, position, "only the first dimension can be omitted");
     }
     TILEWRIGHT_TRY(expect(']', "after a dimension"));
     variable.dimensions.push_back(size);
@@ -194,14 +193,14 @@ Status ParserState::parseDimensions(Variable &variable) {
   for (uint64_t size : variable.dimensions)
     if (__builtin_mul_overflow(total, std::max<uint64_t>(size, 1), &total) || total >> 48)
       return fail(Error::ptxVariable, variable.position, "'", module.name(variable.name),
-                  "' is larger than any memory");
+                  "' exceeds the maximum size of 2^48 bytes");
   return Status();
 }
 
 Status ParserState::parseVariables(const Declaration &declaration) {
   if (!function && (declaration.space == Modifier::param || declaration.space == Modifier::reg))
     return fail(Error::ptxDirective, token.position, "'.", spellingOf(declaration.space),
-                "' stands in functions only");
+                "' is allowed only in functions");
   while (true) {
     Variable variable;
     TILEWRIGHT_TRY(parseVariable(declaration, variable));
@@ -226,7 +225,7 @@ Status ParserState::declareVariable(Variable variable, uint32_t &index) {
   variable.scope = scope;
   Binding old = names.find(variable.name);
   if (!function && old.kind == BindingKind::symbol) {
-    // A declaration and its definition, in either order.
+    // A declaration and its definition may come in either order.
     Symbol &symbol = module.symbols[old.index];
     const Variable *before =
         symbol.kind == SymbolKind::variable ? &module.variables[symbol.index] : nullptr;
@@ -236,7 +235,7 @@ Status ParserState::declareVariable(Variable variable, uint32_t &index) {
                   "' was already declared");
     if (before->type != variable.type || before->space != variable.space)
       return fail(Error::ptxRedefined, variable.position, "'", module.name(variable.name),
-                  "' was declared before with another type or space");
+                  "' was already declared with another type or space");
     variable.symbol = old.index;
     if (!declares || before->linkage == Linkage::external)
       symbol.index = index;
@@ -265,17 +264,18 @@ Status ParserState::parseInitializer(Variable &variable) {
     for (size_t i = 1; i < variable.dimensions.size(); ++i)
       inner *= variable.dimensions[i];
     if (inner == 0)
-      return fail(Error::ptxVariable, position, "an array's size cannot be told from its values");
+      return fail(Error::ptxVariable, position,
+                  "the size of an array cannot be inferred from its values");
     variable.dimensions[0] = (variable.bytes.size() + inner - 1) / inner;
   } else if (variable.bytes.size() > variable.size()) {
-    return fail(Error::ptxVariable, position, "'", module.name(variable.name), "' has ",
-                variable.size(), " bytes, and more initial values");
+    return fail(Error::ptxVariable, position, "the initializer of '", module.name(variable.name),
+                "' has ", variable.bytes.size(), " bytes, but the variable has only ",
+                variable.size());
   }
   return Status();
 }
 
-/// Reads `{ … }`. An inner brace begins at a multiple of what it stands for: a
-/// row of an array or a vector.
+/// Parses `{ … }`. An inner brace begins at a multiple of the size of its row or vector.
 Status ParserState::parseInitializerLevel(Variable &variable, size_t level, uint64_t &offset) {
   uint64_t scalar = (bitsOf(variable.type) + 7) / 8;
   uint64_t stride = variable.elementSize();
@@ -311,16 +311,16 @@ Status ParserState::parseInitializerValue(Variable &variable, uint64_t offset) {
   Position position = token.position;
   uint64_t width = (bitsOf(variable.type) + 7) / 8;
   if (width > 8)
-    return fail(Error::ptxVariable, position, ".b128 has no initial values; use two of .b64");
+    return fail(Error::ptxVariable, position,
+                ".b128 variables cannot have initial values; use two .b64 elements");
   if (uint64_t end = offset + width; variable.bytes.size() < end) {
     initialTotal += end - variable.bytes.size();
     if (end > maxInitialBytes || initialTotal > maxInitialBytes)
-      return fail(Error::ptxLimit, position, "initial values have more than ", maxInitialBytes,
-                  " bytes");
+      return fail(Error::ptxLimit, position, "initial values exceed ", maxInitialBytes, " bytes");
     variable.bytes.resize(end);
   }
 
-  // An address: symbol, generic(symbol), or a mask over one: 0xFF00(symbol).
+  // An address: symbol, generic(symbol), or a masked one: 0xFF00(symbol).
   Relocation relocation;
   bool address = false;
   Constant constant;
@@ -368,7 +368,7 @@ Status ParserState::parseInitializerValue(Variable &variable, uint64_t offset) {
       TILEWRIGHT_TRY(expect(')', "after a mask over an address"));
     if (!relocation.mask && width * 8 != module.addressSize && width != 4)
       return fail(Error::ptxVariable, position, "an address has ", module.addressSize,
-                  " bits and does not fit .", spellingOf(variable.type));
+                  " bits and does not fit in .", spellingOf(variable.type));
     variable.relocations.push_back(relocation);
     return Status();
   }
@@ -387,7 +387,8 @@ Status ParserState::parseInitializerValue(Variable &variable, uint64_t offset) {
     else if (variable.type == Modifier::f32 && constant.kind != NumberKind::f32)
       bits = std::bit_cast<uint32_t>(static_cast<float>(value));
     else if (variable.type == Modifier::f16)
-      return fail(Error::ptxVariable, position, ".f16 has no initial values; use .b16");
+      return fail(Error::ptxVariable, position,
+                  ".f16 variables cannot have initial values; use .b16");
   } else if (isFloat) {
     if (constant.kind == NumberKind::f64 && width != 8)
       return fail(Error::ptxVariable, position, "a float cannot be the initial value of .",

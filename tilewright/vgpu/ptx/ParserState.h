@@ -1,4 +1,4 @@
-// The parser's own class; its parts are in Parse*.cpp, by what they read.
+// The parser's class; its members are defined in the files Parse*.cpp.
 #ifndef TILEWRIGHT_VGPU_PTX_PARSERSTATE_H
 #define TILEWRIGHT_VGPU_PTX_PARSERSTATE_H
 
@@ -11,13 +11,13 @@
 
 namespace tilewright::vgpu::ptx {
 
-/// A number of a constant expression.
+/// The value of a constant expression.
 struct Constant {
   NumberKind kind = NumberKind::integer;
   uint64_t bits = 0;
 };
 
-/// The words before a declaration's name: `.extern .global .align 16 .v4 .f32`.
+/// The part of a declaration before the name: `.extern .global .align 16 .v4 .f32`.
 struct Declaration {
   Linkage linkage = Linkage::internal;
   bool linkageWritten = false;
@@ -32,10 +32,9 @@ struct Declaration {
   std::optional<std::array<uint64_t, 2>> unified;
 };
 
-/// An instruction's head, resolved: the same text means the same within a
-/// module.
+/// The resolved head of an instruction. Within a module, equal text resolves to the same head.
 struct Head {
-  const Row *row = nullptr;
+  const InstructionRow *row = nullptr;
   uint8_t modifierCount = 0;
   std::array<Modifier, Instruction::maxModifiers> modifiers{};
 };
@@ -47,17 +46,17 @@ public:
   Result<Module> run();
 
 private:
-  // What every part uses.
+  // Helpers for all parts of the parser.
   template <typename... Parts>
   Status fail(Error error, Position position, const Parts &...parts) const {
     return Status(error, concat(describe(position), parts...));
   }
   Status advance() { return lexer.next(token); }
-  /// Takes one punctuation character, or says what was wanted.
+  /// Consumes one punctuation character, or fails with a message that names it.
   Status expect(char punct, std::string_view after);
   Status expectIdentifier(std::string_view what, std::string_view &name);
   bool at(char punct) const { return token.is(punct); }
-  /// An integer constant that fits 32 bits, for directives.
+  /// Parses an integer constant that fits in 32 bits, for directives.
   Status parseNumber(std::string_view what, uint32_t &number);
 
   // ParseModule.cpp: directives outside functions.
@@ -88,7 +87,7 @@ private:
   // ParseVariable.cpp: declarations and initial values.
   Status parseDeclaration(Declaration &declaration);
   Status parseAttribute(Declaration &declaration);
-  /// Name, dimensions and initial value of one variable.
+  /// Parses the name, the dimensions and the initial value of one variable.
   Status parseVariable(const Declaration &declaration, Variable &variable);
   Status parseVariables(const Declaration &declaration);
   Status parseDimensions(Variable &variable);
@@ -100,10 +99,11 @@ private:
   // ParseInstruction.cpp: heads and guards.
   Status parseInstruction();
   Status resolveHead(std::string_view head, Position position, const Head *&resolved);
-  Status explainHead(std::string_view opcode, std::span<const Row *const> rows,
+  Status explainHead(std::string_view opcode, std::span<const InstructionRow *const> rows,
                      std::span<const Modifier> words, std::span<const std::string_view> texts,
                      std::span<const Position> positions, Position position) const;
-  Status checkRequirement(const Row &row, std::span<const Modifier> words, Position position) const;
+  Status checkRequirement(const InstructionRow &row, std::span<const Modifier> words,
+                          Position position) const;
 
   // ParseOperand.cpp: operands and constant expressions.
   Status parseOperand(Operand &operand, unsigned depth = 0);
@@ -122,14 +122,14 @@ private:
                  Position position) const;
   bool atConstant() const;
 
-  // A few words of text could ask for any amount of memory; these bound it.
-  static constexpr uint32_t maxRegisters = 1 << 20; // of a function
+  // Limits, because a short text could otherwise request any amount of memory.
+  static constexpr uint32_t maxRegisters = 1 << 20; // per function
   static constexpr uint32_t maxModuleRegisters = 1 << 23;
-  static constexpr uint64_t maxInitialBytes = 1 << 28; // of all variables
+  static constexpr uint64_t maxInitialBytes = 1 << 28; // of all variables together
   static constexpr uint32_t maxScopes = 1 << 16;
   static constexpr unsigned maxDepth = 128;
 
-  /// A name that is looked up when the function is complete.
+  /// A name to be resolved at the end of the function.
   struct PendingName {
     uint32_t operand;
     StringId name;
@@ -140,24 +140,24 @@ private:
   Token token;
   Module module;
   uint64_t registerTotal = 0, initialTotal = 0;
-  Names names; // of the module and of the function being read
+  Names names; // of the module and of the current function
 
-  std::unordered_map<std::string_view, Head> heads;  // by text, which outlives them
+  std::unordered_map<std::string_view, Head> heads;  // by text, which must outlive them
   std::unordered_map<std::string, Head> joinedHeads; // for heads with gaps
 
-  // Of the function being read.
+  // State of the current function.
   Function *function = nullptr;
   uint32_t functionIndex = noIndex;
   uint32_t scope = 0;
-  bool inCall = false; // ( begins a list there, a constant elsewhere
+  bool inCall = false; // '(' begins a list in a call, a constant expression elsewhere
   uint32_t location = noIndex;
   std::vector<PendingName> pending;
   std::unordered_map<uint64_t, Binding> blockNames; // labels and lists by scope and name
   std::unordered_map<std::string, std::string> debugStrings;
 };
 
-/// Whether an instruction's operands are what its row asks for. `function` is
-/// the one being read; its last instruction is checked. CheckOperands.cpp.
+/// Checks the operands of the last instruction of `function`, the current function, against its
+/// row. Defined in CheckOperands.cpp.
 Status checkOperands(const Module &module, const Function &function,
                      const Instruction &instruction);
 

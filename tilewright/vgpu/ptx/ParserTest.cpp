@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/ptx/Parser.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/test/Slowness.h"
 #include "tilewright/vgpu/ptx/InstructionTable.h"
 #include "tilewright/vgpu/ptx/Printer.h"
 
@@ -34,7 +35,7 @@ Module parsed(std::string_view text) {
   return *std::move(module);
 }
 
-/// The failure of a kernel that holds `body`, which stands in line 7.
+/// The failure of a kernel with `body`, which is at line 7.
 Status failure(std::string_view body, std::string_view target = "sm_90a") {
   Result<Module> module = parse(kernel(body, target));
   EXPECT_FALSE(module.isOk()) << body;
@@ -240,17 +241,16 @@ TEST(PtxParser, HundredThousandInstructionsAreQuick) {
   for (int i = 0; i < 100000; ++i)
     body += concat("\tadd.s32 \t%x", i % 50000, ", %x", (i * 7) % 50000, ", ", i, ";\n");
   std::string text = kernel(body);
-  // Time of the processor: the machine may be busy with others.
+  // CPU time, since other processes may use the machine.
   std::clock_t begin = std::clock();
   Module module = parsed(text);
   double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_EQ(module.findDefinition("k")->instructions.size(), 100001u);
-  // A tenth of a second; the rest is for sanitizers.
-  EXPECT_LT(seconds, 3.0);
+  EXPECT_LT(seconds, 0.5 * slowness());
   RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
 }
 
-// Failures: the code, the place and the words.
+// Failures: the code, the position and the message.
 
 struct BadLine {
   const char *body;
@@ -286,16 +286,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "video"},
         BadLine{"shfl.idx.b32 %r1, %r2, 0, 31;", Error::ptxUnsupportedInstruction, 1, ".sync"},
         BadLine{"add.rn.f16x4 %r1, %r2, %r3;", Error::ptxModifier, 7,
-                "'.f16x4' does not fit after 'add.rn'"},
+                "'.f16x4' is not allowed after 'add.rn'"},
         BadLine{"mul.s32 %r1, %r2, %r3;", Error::ptxModifier, 4, ".wide"},
-        BadLine{"cvt.rn.f32 %f1, %r2;", Error::ptxModifier, 1, "not complete"},
+        BadLine{"cvt.rn.f32 %f1, %r2;", Error::ptxModifier, 1, "incomplete"},
         BadLine{"ld.global.v4.u64 {%rd1,%rd2,%rd3,%rd4}, [%rd1];", Error::ptxModifier, 1,
                 "128 bits"},
         BadLine{"ld.shared.L2::128B.u32 %r1, [%rd1];", Error::ptxModifier, 1,
-                "'.L2::128B' goes with .global"},
+                "'.L2::128B' requires .global"},
         BadLine{"cp.async.bulk.shared::cta.shared::cluster.mbarrier::complete_tx::bytes [%r1], "
                 "[%r2], 16, [%r3];",
-                Error::ptxModifier, 26, "there may be .global"},
+                Error::ptxModifier, 26, "expected .global"},
         BadLine{"add.s32 %r1, %r2;", Error::ptxOperandCount, 1, "takes 3 operands"},
         BadLine{"ld.global.v2.b32 {%r1}, [%rd1];", Error::ptxOperandCount, 18, "2 elements"},
         BadLine{"add.s32 %r1, [%rd1], 2;", Error::ptxOperandKind, 14, "got an address"},
@@ -319,12 +319,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{".local .bf16 x;", Error::ptxVariable, 8, ".b8 to .b128"},
         BadLine{".shared .b32 x = 5;", Error::ptxVariable, 16, "only .global and .const"},
         BadLine{".local .align 3 .b32 x;", Error::ptxVariable, 8, "power of two"},
-        BadLine{"mov.b32 %r1, 4 / (2 - 2);", Error::ptxConstant, 16, "divided by zero"},
+        BadLine{"mov.b32 %r1, 4 / (2 - 2);", Error::ptxConstant, 16, "division by zero"},
         BadLine{"call k, (%r1);", Error::ptxCall, 9, "the function has 2 parameters, got 1"},
         BadLine{".reg .b32 %y<99999999>;", Error::ptxLimit, 14, "1048576"}));
 
 TEST(PtxFailure, SpaceInsteadOfLineSeven) {
-  // The first words of a module, and its version.
+  // The beginning of a module, and its version.
   EXPECT_EQ(std::move(parse("")).takeStatus().error(), Error::ptxSyntax);
   EXPECT_EQ(std::move(parse(".version 5.0\n.target sm_80")).takeStatus().error(),
             Error::ptxVersion);
@@ -337,14 +337,40 @@ TEST(PtxFailure, SpaceInsteadOfLineSeven) {
             Error::ptxToken);
 }
 
+TEST(PtxParser, LinesOfInlineAssemblyAreOfItsStatement) {
+  Result<Module> module = parse(R"(.version 8.0
+.target sm_90a
+.address_size 64
+.file 1 "k.py"
+.visible .entry k() {
+  .reg .b32 %r<4>;
+  .loc 1 20 5
+  // begin inline asm
+  .loc 1 20 5
+  mov.b32 %r1, 0;
+  .loc 1 21 5
+  mov.b32 %r2, 0;
+  // end inline asm
+  mov.b32 %r3, 0;
+  .loc 1 30 5
+  ret;
+}
+)");
+  ASSERT_TRUE(module.isOk());
+  std::vector<uint32_t> lines;
+  for (const Instruction &one : module->functions[0].instructions)
+    lines.push_back(module->locations[one.location].line);
+  EXPECT_EQ(lines, (std::vector<uint32_t>{20, 20, 20, 30}));
+}
+
 TEST(PtxFailure, RequirementNamesWhatIsNeeded) {
   Status status = failure("wgmma.fence.sync.aligned;", "sm_80");
   EXPECT_EQ(status.error(), Error::ptxRequirement);
-  EXPECT_THAT(status.message(), HasSubstr("needs the target sm_90a, and the module is for sm_80"));
+  EXPECT_THAT(status.message(), HasSubstr("requires target sm_90a, but the module is for sm_80"));
   EXPECT_EQ(failure("wgmma.fence.sync.aligned;", "sm_100a").error(), Error::ptxRequirement);
   status = std::move(parse(kernel("fence.proxy.async;", "sm_90", "7.8"))).takeStatus();
   EXPECT_EQ(status.error(), Error::ptxRequirement);
-  EXPECT_THAT(status.message(), HasSubstr("needs PTX 8.0 or higher"));
+  EXPECT_THAT(status.message(), HasSubstr("requires PTX 8.0 or higher"));
   EXPECT_EQ(failure("mov.b32 %r1, %cluster_ctarank;", "sm_80").error(), Error::ptxRequirement);
   EXPECT_EQ(failure("mbarrier.arrive.b64 %rd1, [%rd2], 2;", "sm_80").error(),
             Error::ptxRequirement);

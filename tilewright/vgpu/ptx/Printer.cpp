@@ -156,7 +156,7 @@ void Writer::writeVariable(const Variable &variable) {
     writeInitializer(variable, 0, offset);
 }
 
-/// As many values as were written; what follows is zero in any case.
+/// Writes only the values that were in the text; all others are zero.
 void Writer::writeInitializer(const Variable &variable, size_t level, uint64_t &offset) {
   size_t levels = variable.dimensions.size() + (variable.vector > 1 ? 1 : 0);
   uint64_t count =

@@ -8,11 +8,11 @@
 
 namespace tilewright::vgpu::ptx {
 
-/// PTX that ptxas takes and that parse() reads into an equal module. Comments
-/// and the way constants were written are gone.
+/// Prints PTX that ptxas accepts and that parse() reads into an equal module. Comments and the
+/// spelling of constants are lost.
 std::string print(const Module &module);
 
-/// One instruction without its semicolon, for messages: "@!%p1 bra $L1".
+/// Prints one instruction without its semicolon, for messages: "@!%p1 bra $L1".
 std::string print(const Module &module, const Function &function, const Instruction &instruction);
 
 } // namespace tilewright::vgpu::ptx

@@ -9,7 +9,7 @@ StringId Strings::intern(std::string_view text) {
     return found->second;
   char *copy;
   if (text.size() > blockBytes / 4) {
-    // A block of its own, put before the one that is being filled.
+    // A long text gets its own block, inserted before the block that is being filled.
     auto block = std::make_unique<char[]>(text.size());
     copy = block.get();
     blocks.insert(blocks.empty() ? blocks.end() : blocks.end() - 1, std::move(block));

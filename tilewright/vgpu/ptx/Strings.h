@@ -1,4 +1,4 @@
-// Interned names: each text is kept once and is a number after that.
+// Interned names: each text is stored once and identified by a number.
 #ifndef TILEWRIGHT_VGPU_PTX_STRINGS_H
 #define TILEWRIGHT_VGPU_PTX_STRINGS_H
 
@@ -14,11 +14,11 @@ namespace tilewright::vgpu::ptx {
 using StringId = uint32_t;
 inline constexpr StringId noString = 0xffffffffu;
 
-/// Grows only; views stay valid while the table lives, also when it is moved.
+/// An append-only table. Views stay valid as long as the table exists, even when it is moved.
 class Strings {
 public:
   StringId intern(std::string_view text);
-  /// noString if it was never interned.
+  /// Returns noString if the text was never interned.
   StringId find(std::string_view text) const {
     auto found = ids.find(text);
     return found == ids.end() ? noString : found->second;

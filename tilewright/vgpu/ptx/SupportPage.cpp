@@ -10,9 +10,9 @@ namespace tilewright::vgpu::ptx {
 
 namespace {
 
-/// "ld{.weak}{.global|.shared}.u32": PTX's own way of writing a grammar. In a
-/// table of Markdown the bar must be hidden.
-std::string syntaxOf(const Row &row) {
+/// A row in the grammar notation of the PTX documentation: "ld{.weak}{.global|.shared}.u32". In a
+/// Markdown table the bar must be escaped.
+std::string syntaxOf(const InstructionRow &row) {
   std::string text(row.opcode);
   for (const ModifierSlot &slot : row.slots) {
     text += slot.optional ? "{" : slot.words.size() > 1 ? "(" : "";
@@ -27,7 +27,7 @@ std::string syntaxOf(const Row &row) {
   return text;
 }
 
-std::string operandsOf(const Row &row) {
+std::string operandsOf(const InstructionRow &row) {
   std::string text;
   for (const OperandRule &rule : row.operands) {
     std::string name = rule.name;
@@ -51,14 +51,14 @@ std::string supportPage() {
       "keeps it "
       "current. `{…}` may be\nleft out, `(a|b)` is a choice. PTX and sm are the lowest that have "
       "the "
-      "form; single modifiers may ask for more.\nsm_90a means that target and no other.\n";
-  std::map<InstructionClass, std::vector<const Row *>> classes;
-  for (const Row &row : instructionTable())
+      "form; single modifiers may need more.\nsm_90a means that target and no other.\n";
+  std::map<InstructionClass, std::vector<const InstructionRow *>> classes;
+  for (const InstructionRow &row : instructionTable())
     classes[row.klass].push_back(&row);
   for (const auto &[klass, rows] : classes) {
     page += concat("\n## ", nameOf(klass),
                    "\n\n| instruction | operands | PTX | sm |\n|---|---|---|---|\n");
-    for (const Row *row : rows)
+    for (const InstructionRow *row : rows)
       page += concat("| `", syntaxOf(*row), "` | `", operandsOf(*row), "` | ", row->version / 10,
                      ".", row->version % 10, " | ", row->requirement.architecture,
                      row->requirement.specific ? "a" : "", " |\n");
@@ -67,20 +67,20 @@ std::string supportPage() {
       "\n## Not executed\n\nEvery row above is executed, and run by `test/vgpu/forms` against a "
       "reference, except these. A module that holds\none is refused when it is loaded, with the "
       "line.\n\n| instruction | why |\n|---|---|\n";
-  for (const Row &row : instructionTable())
+  for (const InstructionRow &row : instructionTable())
     if (std::string_view reason = unexecutedReason(row.id); !reason.empty())
       page += concat("| `", syntaxOf(row), "` | ", reason, " |\n");
   page +=
       "\n## Executed with a restriction\n\n| instruction | how |\n|---|---|\n"
-      "| `multimem.*` | a multicast address has one member, this device: `ld_reduce` gives what "
-      "lies there |\n"
+      "| `multimem.*` | a multicast address has one member, this device: `ld_reduce` returns the "
+      "value there |\n"
       "| `fma.oob` | the NaN that means out of bounds is 0x7fff, as tensor copies fill; PTX does "
       "not say its bits |\n"
       "| `wmma.*` | fragments have a layout of this machine, as PTX allows; `ldmatrix` does not "
       "make them |\n"
       "| `prefetch`, `applypriority`, `discard`, `createpolicy`, `pmevent`, `brkpt`, "
       "`setmaxnreg`, `griddepcontrol` | no effect that a program sees |\n"
-      "| `nanosleep` | the warp gives its turn to others |\n"
+      "| `nanosleep` | the warp yields to other warps |\n"
       "| `call` of functions without a body | `vprintf`, `__assertfail`, `malloc` and `free` "
       "(8 MB) |\n";
   page += "\n## Refused\n\nA module that holds one of these is refused, with the line.\n\n"

@@ -1,4 +1,4 @@
-// The page docs/reference/ptx-support.md, made from the instruction table.
+// The page docs/reference/ptx-support.md, generated from the instruction table.
 #ifndef TILEWRIGHT_VGPU_PTX_SUPPORTPAGE_H
 #define TILEWRIGHT_VGPU_PTX_SUPPORTPAGE_H
 
@@ -6,8 +6,8 @@
 
 namespace tilewright::vgpu::ptx {
 
-/// Markdown: every row of the table with its modifiers, operands and lowest
-/// version and target, then what is refused and why.
+/// The page in Markdown: every row of the table with its modifiers, operands and lowest version and
+/// target, then the rejected instructions with the reasons.
 std::string supportPage();
 
 } // namespace tilewright::vgpu::ptx

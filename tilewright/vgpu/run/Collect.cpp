@@ -23,7 +23,7 @@ struct Kernel {
 struct Totals {
   size_t processes = 0;
   std::map<std::string, Kernel> kernels;
-  std::map<std::string, uint64_t> failures;
+  std::map<std::string, uint64_t> failures, refusals;
   std::set<std::string> missing;
   std::vector<std::pair<std::string, std::string>> reports;
 };
@@ -51,6 +51,8 @@ static void read(const std::filesystem::path &path, Totals &totals) {
       totals.kernels[fields[1]].nanoseconds += number(fields[3]);
     } else if (fields[0] == "failure") {
       totals.failures[fields[1]] += number(fields[2]);
+    } else if (fields[0] == "refusal") {
+      totals.refusals[fields[1]] += number(fields[2]);
     } else if (fields[0] == "missing") {
       totals.missing.insert(fields[1]);
     } else if (fields[0] == "report") {
@@ -102,10 +104,12 @@ Collected collect(const std::string &folder) {
   }
   for (const auto &[failure, count] : totals.failures)
     text += concat("failed", times(count), ": ", failure, "\n");
+  for (const auto &[refusal, count] : totals.refusals)
+    text += concat("refused", times(count), ": ", refusal, "\n");
   for (const auto &[check, report] : totals.reports)
     text += concat("\n", report);
   if (!totals.missing.empty())
-    text += concat("asked for and not there: ", listed(totals.missing), "\n");
+    text += concat("requested driver functions that do not exist: ", listed(totals.missing), "\n");
   result.hasFailures = !totals.failures.empty();
   result.hasFindings = !totals.reports.empty();
   return result;

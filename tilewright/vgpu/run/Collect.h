@@ -1,4 +1,4 @@
-// The summaries that the processes of a run left, as one text.
+// Combines the summaries written by the processes of a run into one text.
 #ifndef TILEWRIGHT_VGPU_RUN_COLLECT_H
 #define TILEWRIGHT_VGPU_RUN_COLLECT_H
 
@@ -7,12 +7,12 @@
 namespace tilewright::vgpu::run {
 
 struct Collected {
-  std::string text; // for people; ends with a line feed
+  std::string text; // for the user; ends with a line feed
   bool hasFailures = false;
-  bool hasFindings = false; // of checks
+  bool hasFindings = false; // the checks found errors
 };
 
-/// Reads all `*.summary` of a folder.
+/// Reads all `*.summary` files of a folder.
 Collected collect(const std::string &folder);
 
 } // namespace tilewright::vgpu::run

@@ -51,7 +51,7 @@ Result<Ended> runProgram(const std::vector<std::string> &command, bool takesErro
   arguments.push_back(nullptr);
   int ends[2] = {-1, -1};
   if (takesErrorText && pipe(ends) != 0)
-    return Status(Error::vgpuStart, concat("cannot make a pipe: ", std::strerror(errno)));
+    return Status(Error::vgpuStart, concat("cannot create a pipe: ", std::strerror(errno)));
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -60,7 +60,8 @@ Result<Ended> runProgram(const std::vector<std::string> &command, bool takesErro
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     posix_spawn_file_actions_addclose(&actions, ends[1]);
   }
-  // The program gets interrupts, this process waits for how it takes them.
+  // Give the program the default interrupt handling; this process ignores interrupts and waits for
+  // the program.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;

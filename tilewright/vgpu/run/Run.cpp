@@ -21,13 +21,14 @@ namespace {
 struct Call {
   std::vector<std::pair<std::string, std::string>> settings; // variable, value
   std::vector<std::string> command;
-  bool isQuiet = false;
+  bool isQuiet = false, allowsFailures = false;
 };
 } // namespace
 
 static std::string help() {
-  std::string text = "tilewright vgpu run: runs a program with the virtual GPU in place of a real "
-                     "one\n\nusage: tilewright vgpu run [FLAGS] -- PROGRAM [ARGUMENTS]\n\n";
+  std::string text =
+      "tilewright vgpu run: runs a program with the virtual GPU in place of a physical "
+      "one\n\nusage: tilewright vgpu run [FLAGS] -- PROGRAM [ARGUMENTS]\n\n";
   auto row = [&](std::string left, std::string_view right) {
     left.resize(std::max<size_t>(left.size() + 1, 30), ' ');
     text += concat(left, right, "\n");
@@ -35,16 +36,25 @@ static std::string help() {
   for (const driver::Setting &setting : driver::settingTable())
     if (!setting.flag.empty())
       row(concat("  --", setting.flag, "=", setting.value), setting.summary);
+  row("  --allow-failures", "for tests that make launches fail on purpose: no exit code 3");
   row("  --quiet", "print no summary at the end");
   if (!driver::observationKinds().empty()) {
     text += "\nchecks:\n";
     for (const driver::ObservationKind &kind : driver::observationKinds())
       row(concat("  ", kind.name), kind.summary);
   }
-  text += "\nThe program finds our libcuda.so.1, and Triton a ptxas that lets the real one check "
-          "the PTX\nif it is installed (TILEWRIGHT_PTXAS, PATH, /usr/local/cuda/bin, or the one of "
-          "Triton) and\nthen hands the PTX on. The exit code is the program's, or 1 if that\nwas 0 "
-          "and a check found something.\n";
+  text +=
+      "\nThe program finds our libcuda.so.1, and Triton a ptxas that lets the real one check "
+      "the PTX\nif it is installed (TILEWRIGHT_PTXAS, PATH, /usr/local/cuda/bin, or the one of "
+      "Triton) and\nthen hands the PTX on. Python programs find torch tensors on 'cuda' in the "
+      "device's memory,\nand pytest fails the test that caused a finding. JAX programs run on it "
+      "through the plugin, unless\nTILEWRIGHT_TARGET names another machine.\n"
+      "\nexit code: the program's if that is not 0; else\n"
+      "  0  all launches ended and the checks found nothing\n"
+      "  1  a check found something, or the program could not be started\n"
+      "  2  wrong usage of `tilewright vgpu`\n"
+      "  3  a launch failed (or was stopped), whether the program noticed or not\n"
+      "  128 + N  signal N terminated the program\n";
   return text;
 }
 
@@ -60,6 +70,10 @@ static Result<Call> parse(std::span<const std::string_view> arguments) {
       call.isQuiet = true;
       continue;
     }
+    if (arguments[i] == "--allow-failures") {
+      call.allowsFailures = true;
+      continue;
+    }
     const std::string_view body = arguments[i].substr(2);
     const size_t equals = body.find('=');
     const std::string_view name = body.substr(0, equals);
@@ -70,10 +84,14 @@ static Result<Call> parse(std::span<const std::string_view> arguments) {
     if (!found)
       return Status(Error::vgpuCommand, concat("`tilewright vgpu run` has no flag --", name,
                                                "; put -- in front of the program's own flags"));
-    if (equals == std::string_view::npos)
-      return Status(Error::vgpuCommand,
-                    concat("--", name, " needs a value: --", name, "=", found->value));
-    call.settings.emplace_back(found->variable, body.substr(equals + 1));
+    std::string_view value = equals == std::string_view::npos ? "" : body.substr(equals + 1);
+    if (equals == std::string_view::npos) {
+      if (i + 1 >= arguments.size() || arguments[i + 1].substr(0, 2) == "--")
+        return Status(Error::vgpuCommand,
+                      concat("--", name, " needs a value: --", name, "=", found->value));
+      value = arguments[++i];
+    }
+    call.settings.emplace_back(found->variable, value);
   }
   for (; i < arguments.size(); ++i)
     call.command.emplace_back(arguments[i]);
@@ -92,7 +110,8 @@ static void prepend(const char *variable, const std::string &folder) {
   setenv(variable, now && *now ? concat(folder, ":", now).c_str() : folder.c_str(), 1);
 }
 
-/// The ptxas that came with the Triton of the Python that is on PATH; empty if there is none.
+/// The ptxas that Triton has installed in the Python that `program` or PATH refers to; empty if
+/// there is none.
 static std::string ptxasOfTriton(const std::string &program) {
   std::vector<std::string> pythons = {program.find('/') == std::string::npos ? findOnPath(program)
                                                                              : program,
@@ -112,23 +131,41 @@ static std::string ptxasOfTriton(const std::string &program) {
   return "";
 }
 
+/// The folder that makes Python programs load python/tilewright/vgpu: beside the libraries in a
+/// build tree, otherwise in the package of the wheel; empty if there is none.
+static std::string pythonFolder(const std::string &libraries) {
+  for (const char *place : {"/python/inject", "/../../../vgpu/inject"}) {
+    std::error_code error;
+    const fs::path folder = fs::path(libraries + place).lexically_normal();
+    if (fs::exists(folder / "sitecustomize.py", error))
+      return folder.string();
+  }
+  return "";
+}
+
 static Status setEnvironment(const Call &call, const std::string &libraries,
                              const std::string &summaries) {
   for (const auto &[variable, value] : call.settings)
     setenv(variable.c_str(), value.c_str(), 1);
-  // A value that is wrong is told here, before the program hides it behind "no CUDA device".
+  // Report an invalid value here; otherwise the program would only report "no CUDA device".
   TILEWRIGHT_ASSIGN(driver::Settings settings, driver::Settings::fromEnvironment());
   TILEWRIGHT_TRY(driver::checkObservationNames(settings.checks));
   setenv("TILEWRIGHT_VGPU_SUMMARY", summaries.c_str(), 1);
   prepend("LD_LIBRARY_PATH", libraries);
+  // For JAX programs that use our plugin.
+  setDefault("TILEWRIGHT_TARGET", concat("vgpu:", settings.chips.front()->name));
   const std::string ptxas = libraries + "/bin/ptxas";
   setenv("TRITON_LIBCUDA_PATH", libraries.c_str(), 1);
   setenv("TRITON_PTXAS_PATH", ptxas.c_str(), 1);
   setenv("TRITON_PTXAS_BLACKWELL_PATH", ptxas.c_str(), 1);
+  // If torch is installed, Triton would otherwise ask torch for the available GPUs.
+  setDefault("TRITON_DEFAULT_BACKEND", "nvidia");
+  if (std::string python = pythonFolder(libraries); !python.empty())
+    prepend("PYTHONPATH", python);
   if (std::string found = ptxasOfTriton(call.command.front()); !found.empty())
     setDefault("TILEWRIGHT_PTXAS_FALLBACK", found);
-  // Triton names what it compiled by the version of ptxas, which is that of the real one:
-  // machine code of real runs and PTX of ours must not share a folder.
+  // Triton's cache keys contain the version of ptxas, and our ptxas reports the version of the real
+  // one. So machine code for physical GPUs and PTX for the virtual GPU need separate folders.
   const char *cache = std::getenv("TRITON_CACHE_DIR");
   const char *home = std::getenv("HOME");
   const std::string shared = cache && *cache ? cache : concat(home ? home : ".", "/.triton/cache");
@@ -155,22 +192,29 @@ struct TemporaryFolder {
 static Result<int> runProgramOf(const Call &call) {
   const std::string libraries = fs::path(ownFolder()).parent_path().string() + "/lib/vgpu";
   if (!fs::exists(libraries + "/libcuda.so.1"))
-    return Status(Error::vgpuStart, concat("there is no ", libraries,
-                                           "/libcuda.so.1; build the target TilewrightVgpuCuda"));
+    return Status(Error::vgpuStart,
+                  concat(libraries, "/libcuda.so.1 does not exist; install tilewright again, or in "
+                                    "a checkout build the target TilewrightVgpuCuda"));
   TemporaryFolder summaries;
   if (summaries.path.empty())
     return Status(Error::vgpuStart,
-                  concat("cannot make a folder for summaries: ", std::strerror(errno)));
+                  concat("cannot create a folder for summaries: ", std::strerror(errno)));
   TILEWRIGHT_TRY(setEnvironment(call, libraries, summaries.path));
   TILEWRIGHT_ASSIGN(Ended ended, runProgram(call.command));
   if (ended.signal)
-    std::fprintf(stderr, "%s was ended by signal %d (%s)\n", call.command.front().c_str(),
+    std::fprintf(stderr, "%s was terminated by signal %d (%s)\n", call.command.front().c_str(),
                  ended.signal, strsignal(ended.signal));
   const Collected collected = collect(summaries.path);
   if (!call.isQuiet)
     std::fputs(collected.text.c_str(), stderr);
-  // A test suite whose kernels race has not passed.
-  return ended.exitCode == 0 && collected.hasFindings ? 1 : ended.exitCode;
+  // A test suite with races in its kernels, or with launches that fail without an exception, has
+  // not passed.
+  constexpr int found = 1, launchFailed = 3;
+  if (ended.exitCode != 0)
+    return ended.exitCode;
+  if (collected.hasFindings)
+    return found;
+  return collected.hasFailures && !call.allowsFailures ? launchFailed : 0;
 }
 
 int runCommand(std::span<const std::string_view> arguments) {
@@ -185,7 +229,7 @@ int runCommand(std::span<const std::string_view> arguments) {
   Status status;
   if (arguments[0] != "run") {
     status = Status(Error::vgpuCommand, concat("`tilewright vgpu` has no command '", arguments[0],
-                                               "'; there is `run`"));
+                                               "'; the only command is `run`"));
   } else {
     Result<Call> call = parse(arguments.subspan(1));
     Result<int> code =

@@ -1,4 +1,4 @@
-// `tilewright vgpu …`: runs a program with the virtual GPU in place of a real one.
+// `tilewright vgpu …`: runs a program with the virtual GPU in place of a physical one.
 #ifndef TILEWRIGHT_VGPU_RUN_RUN_H
 #define TILEWRIGHT_VGPU_RUN_RUN_H
 
@@ -7,8 +7,8 @@
 
 namespace tilewright::vgpu::run {
 
-/// What stands behind `tilewright vgpu`. The result is the exit code: that of the program
-/// that was run, or 2 for a wrong call, or 1 for what could not be started.
+/// Implements `tilewright vgpu`. Returns the exit code, as listed by `--help`: that of the program,
+/// or, if that is 0, 1 for findings of the checks and 3 for failed launches.
 int runCommand(std::span<const std::string_view> arguments);
 
 } // namespace tilewright::vgpu::run

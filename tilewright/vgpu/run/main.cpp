@@ -1,4 +1,4 @@
-// tilewright-vgpu: `tilewright vgpu` as a program of its own, for builds without LLVM.
+// tilewright-vgpu: `tilewright vgpu` as a separate program, for builds without LLVM.
 #include "tilewright/vgpu/run/Run.h"
 
 #include <vector>

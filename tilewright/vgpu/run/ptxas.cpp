@@ -1,5 +1,5 @@
-// ptxas, as Triton calls it: lets the real one check the PTX, if there is one, and then
-// gives the PTX itself for the machine code that was asked for.
+// A replacement for ptxas with the interface that Triton uses: lets the real ptxas check the PTX,
+// if it is installed, and then writes the PTX itself instead of machine code.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/run/Process.h"
 
@@ -16,9 +16,8 @@ using namespace tilewright;
 using namespace tilewright::vgpu::run;
 
 static std::string realPtxas(const std::string &own) {
-  for (const char *variable : {"TILEWRIGHT_PTXAS"})
-    if (const char *path = std::getenv(variable); path && *path)
-      return path;
+  if (const char *path = std::getenv("TILEWRIGHT_PTXAS"); path && *path)
+    return path;
   if (std::string found = findOnPath("ptxas", own); !found.empty())
     return found;
   for (const std::string path : {"/usr/local/cuda/bin/ptxas"})
@@ -31,14 +30,14 @@ static std::string realPtxas(const std::string &own) {
 namespace {
 struct Request {
   std::vector<std::string> inputs;
-  std::string output = "elf.o"; // what ptxas writes to when it is not told
+  std::string output = "elf.o"; // the default output of ptxas
   bool isVerbose = false, isQuestion = false;
 };
 } // namespace
 
 static Request read(const std::vector<std::string> &arguments) {
-  // The options of ptxas that take a value in the next argument. Triton and nvcc use
-  // `--name=value` for all others.
+  // The ptxas options whose value is the next argument. For all others, Triton and nvcc use
+  // `--name=value`.
   static constexpr const char *withValue[] = {
       "--gpu-name", "-arch", "--opt-level", "-O", "--maxrregcount",    "-maxrregcount",
       "--machine",  "-m",    "--entry",     "-e", "--input-as-string", "-ias"};
@@ -62,8 +61,8 @@ static Request read(const std::vector<std::string> &arguments) {
   return request;
 }
 
-/// "ptxas info : Compiling entry function 'x' …", "Used 24 registers, …" as lines that the
-/// loader of modules reads.
+/// Converts "ptxas info : Compiling entry function 'x' …" and "Used 24 registers, …" to lines that
+/// the module loader reads.
 static std::string factsOf(const std::string &log) {
   std::string facts, kernel, spills = "0";
   std::istringstream lines(log);
@@ -84,16 +83,25 @@ static std::string factsOf(const std::string &log) {
   return facts;
 }
 
+/// Whether `tilewright vgpu run --ptxas=0` skips the real ptxas. Queries, such as for the version,
+/// still go to the real ptxas, because Triton chooses the PTX version accordingly.
+static bool isSkipped() {
+  const char *value = std::getenv("TILEWRIGHT_VGPU_PTXAS");
+  return value && std::string_view(value) == "0";
+}
+
 int main(int argc, char **argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const Request request = read(arguments);
   std::error_code error;
-  const std::string real = realPtxas("/proc/self/exe");
+  const std::string real =
+      isSkipped() && !request.isQuestion ? std::string() : realPtxas("/proc/self/exe");
   std::string facts;
   if (real.empty()) {
     if (request.isQuestion) {
-      std::cout << "ptxas: stands in for NVIDIA's, which is not installed; checks nothing\n"
-                   "Cuda compilation tools, release 13.0, V13.0.0\n";
+      std::cout
+          << "ptxas: a stand-in for NVIDIA's ptxas, which is not installed; it checks nothing\n"
+             "Cuda compilation tools, release 13.0, V13.0.0\n";
       return 0;
     }
   } else {
@@ -106,7 +114,7 @@ int main(int argc, char **argv) {
       std::cerr << "ptxas: " << std::move(ended).takeStatus().toString() << "\n";
       return 1;
     }
-    // What -v says is for whoever asked for it.
+    // Print the output of -v only if the caller asked for -v.
     std::istringstream lines(ended->errorText);
     for (std::string line; std::getline(lines, line);)
       if (request.isVerbose || line.find("ptxas info") == std::string::npos)
@@ -116,7 +124,7 @@ int main(int argc, char **argv) {
     facts = factsOf(ended->errorText);
   }
   if (request.inputs.size() != 1) {
-    std::cerr << "ptxas: takes one file of PTX here, got " << request.inputs.size() << "\n";
+    std::cerr << "ptxas: expected one PTX file, got " << request.inputs.size() << "\n";
     return 1;
   }
   std::ifstream in(request.inputs[0], std::ios::binary);

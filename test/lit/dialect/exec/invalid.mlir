@@ -2,7 +2,7 @@
 
 /// The body sees what the fusion is given.
 func.func @arguments(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{needs one block argument for each input, of its type, got 'tensor<4xf32>' for 'tensor<8xf32>'}}
+  // expected-error@+1 {{expects one block argument of the same type for each input, got 'tensor<4xf32>' for 'tensor<8xf32>'}}
   %r = exec.fusion "f"(%a) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%x: tensor<4xf32>):
     %c = stablehlo.constant dense<0.0> : tensor<8xf32>
@@ -15,7 +15,7 @@ func.func @arguments(%a: tensor<8xf32>) -> tensor<8xf32> {
 
 /// … and gives what the fusion announces.
 func.func @results(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{yields 'tensor<8xf32>', 'tensor<8xf32>', its results are 'tensor<8xf32>'}}
+  // expected-error@+1 {{yields 'tensor<8xf32>', 'tensor<8xf32>', but its results have types 'tensor<8xf32>'}}
   %r = exec.fusion "f"(%a) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%x: tensor<8xf32>):
     exec.yield %x, %x : tensor<8xf32>, tensor<8xf32>

@@ -7,7 +7,7 @@ sdy.mesh @mesh = <["x"=0]>
 
 // -----
 
-// expected-error@below {{the axes of a mesh must have different names, got "x" twice}}
+// expected-error@below {{the axes of a mesh must have unique names, got "x" twice}}
 sdy.mesh @mesh = <["x"=2, "y"=2, "x"=4]>
 
 // -----
@@ -18,12 +18,12 @@ sdy.mesh @mesh = <["x"=4294967296, "y"=4294967296]>
 // -----
 
 /// A bound of ours, so that no file can make a sharding expensive to check.
-// expected-error@below {{a mesh has at most 64 axes, got 65}}
+// expected-error@below {{a mesh must have at most 64 axes, got 65}}
 sdy.mesh @mesh = <["a0"=1, "a1"=1, "a2"=1, "a3"=1, "a4"=1, "a5"=1, "a6"=1, "a7"=1, "a8"=1, "a9"=1, "a10"=1, "a11"=1, "a12"=1, "a13"=1, "a14"=1, "a15"=1, "a16"=1, "a17"=1, "a18"=1, "a19"=1, "a20"=1, "a21"=1, "a22"=1, "a23"=1, "a24"=1, "a25"=1, "a26"=1, "a27"=1, "a28"=1, "a29"=1, "a30"=1, "a31"=1, "a32"=1, "a33"=1, "a34"=1, "a35"=1, "a36"=1, "a37"=1, "a38"=1, "a39"=1, "a40"=1, "a41"=1, "a42"=1, "a43"=1, "a44"=1, "a45"=1, "a46"=1, "a47"=1, "a48"=1, "a49"=1, "a50"=1, "a51"=1, "a52"=1, "a53"=1, "a54"=1, "a55"=1, "a56"=1, "a57"=1, "a58"=1, "a59"=1, "a60"=1, "a61"=1, "a62"=1, "a63"=1, "a64"=1]>
 
 // -----
 
-// expected-error@below {{a mesh needs one device id for each device, got 3 ids for axes that span 4 devices}}
+// expected-error@below {{mesh must have one device id for each device, got 3 ids for 4 devices}}
 sdy.mesh @mesh = <["x"=2, "y"=2], device_ids=[0, 2, 1]>
 
 // -----
@@ -43,7 +43,7 @@ sdy.mesh @mesh = <["x"=3], device_ids=[1, 2, 1]>
 
 // -----
 
-// expected-error@below {{a mesh without axes is on at most one device, got 2 device ids}}
+// expected-error@below {{a mesh without axes must have at most one device id, got 2}}
 sdy.mesh @mesh = <[], device_ids=[0, 1]>
 
 // -----
@@ -74,7 +74,7 @@ func.func @mesh_in_function() {
 
 // -----
 
-// expected-error@below {{manual axes must be different, got "x" twice}}
+// expected-error@below {{manual axes must be unique, got "x" twice}}
 "test.op"() {a = #sdy<manual_axes{"x", "x"}>} : () -> ()
 
 // -----
@@ -84,7 +84,7 @@ func.func @mesh_in_function() {
 
 // -----
 
-// expected-error@below {{a closed dimension without axes has nothing to decide, so it cannot have a priority, got p1}}
+// expected-error@below {{a closed dimension sharding without axes must not have a priority, got p1}}
 // expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.sharding<@mesh, [{}p1]>} : () -> ()
 
@@ -95,12 +95,12 @@ func.func @mesh_in_function() {
 
 // -----
 
-// expected-error@below {{an all-to-all parameter moves axes between two different dimensions, got 1 and 1}}
+// expected-error@below {{an all-to-all parameter must move axes between two different non-negative dimensions, got 1 and 1}}
 "test.op"() {a = #sdy<all_to_all_param{"x"}: 1->1>} : () -> ()
 
 // -----
 
-// expected-error@below {{an all-to-all parameter moves axes between two different dimensions, got -1 and 1}}
+// expected-error@below {{an all-to-all parameter must move axes between two different non-negative dimensions, got -1 and 1}}
 "test.op"() {a = #sdy<all_to_all_param{"x"}: -1->1>} : () -> ()
 
 // -----
@@ -121,22 +121,22 @@ func.func @mesh_in_function() {
 
 // -----
 
-// expected-error@below {{a dimension made of several factors cannot have one of size 1, got 'j' in operand mapping 0}}
+// expected-error@below {{a dimension with several factors must not have a factor of size 1, got 'j' in operand mapping 0}}
 "test.op"() {a = #sdy.op_sharding_rule<([ij])->([i]) {i=2, j=1}>} : () -> ()
 
 // -----
 
-// expected-error@below {{the size of a factor must be at least 1, got i=0}}
-"test.op"() {a = #sdy.op_sharding_rule<([i])->([i]) {i=0}>} : () -> ()
+// expected-error@below {{the size of a factor must not be negative, got i=-1}}
+"test.op"() {a = #sdy.op_sharding_rule<([i])->([i]) {i=-1}>} : () -> ()
 
 // -----
 
-// expected-error@below {{each factor must be used in a mapping, got j=4 in none}}
+// expected-error@below {{each factor must be used in a mapping, but j=4 is unused}}
 "test.op"() {a = #sdy.op_sharding_rule<([i])->([i]) {i=2, j=4}>} : () -> ()
 
 // -----
 
-// expected-error@below {{the reduction factors must be in order and different, got 'i' after 'j'}}
+// expected-error@below {{reduction factors must be strictly increasing, got 'i' after 'j'}}
 "test.op"() {a = #sdy.op_sharding_rule<([i, j])->([]) {i=2, j=2} reduction={j, i}>} : () -> ()
 
 // -----
@@ -146,41 +146,41 @@ func.func @mesh_in_function() {
 
 // -----
 
-// expected-error@below {{the blocked_propagation factors must be in order and different, got 'i' after 'i'}}
+// expected-error@below {{blocked_propagation factors must be strictly increasing, got 'i' after 'i'}}
 "test.op"() {a = #sdy.op_sharding_rule<([i])->([i]) {i=2} blocked_propagation={i, i}>} : () -> ()
 
 // -----
 
-// expected-error@below {{a factor is reduction, need_replication or permutation, not several, got 'i' again in permutation}}
+// expected-error@below {{a factor must be in at most one of reduction, need_replication and permutation, got 'i' again in permutation}}
 "test.op"() {a = #sdy.op_sharding_rule<([i])->([i]) {i=2} need_replication={i} permutation={i}>} : () -> ()
 
 // -----
 
-// expected-error@below {{a reduction factor is summed away, so it cannot be in a result mapping, got 'i'}}
+// expected-error@below {{a reduction factor must not be in a result mapping, got 'i'}}
 "test.op"() {a = #sdy.op_sharding_rule<([i])->([i]) {i=2} reduction={i}>} : () -> ()
 
 // -----
 
 /// What cannot be read.
-// expected-error@below {{a priority is written p0, p1, p2, ..., got 'q1'}}
+// expected-error@below {{expected a priority (p0, p1, p2, ...), got 'q1'}}
 // expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.sharding<@mesh, [{"x"}q1]>} : () -> ()
 
 // -----
 
-// expected-error@below {{a priority is written p0, p1, p2, ..., got 'p01'}}
+// expected-error@below {{expected a priority (p0, p1, p2, ...), got 'p01'}}
 // expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.sharding<@mesh, [{"x"}p01]>} : () -> ()
 
 // -----
 
-// expected-error@below {{a priority is written p0, p1, p2, ..., got 'p99999999999999999999'}}
+// expected-error@below {{expected a priority (p0, p1, p2, ...), got 'p99999999999999999999'}}
 // expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.sharding<@mesh, [{"x"}p99999999999999999999]>} : () -> ()
 
 // -----
 
-// expected-error@below {{'?' must be the last in a dimension sharding}}
+// expected-error@below {{'?' must be the last entry of a dimension sharding}}
 // expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.sharding<@mesh, [{?, "x"}]>} : () -> ()
 
@@ -196,19 +196,19 @@ func.func @mesh_in_function() {
 
 // -----
 
-// expected-error@below {{factors are written i to z, then z_1, z_2, ..., got 'h'}}
+// expected-error@below {{expected factor names (i to z, then z_1, z_2, ...), got 'h'}}
 // expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.op_sharding_rule<([h])->([i]) {i=2}>} : () -> ()
 
 // -----
 
-// expected-error@below {{factors are written i to z, then z_1, z_2, ..., got 'z_0'}}
+// expected-error@below {{expected factor names (i to z, then z_1, z_2, ...), got 'z_0'}}
 // expected-error@below {{failed to parse}}
 "test.op"() {a = #sdy.op_sharding_rule<([iz_0])->([i]) {i=2}>} : () -> ()
 
 // -----
 
-// expected-error@below {{factor sizes are listed in the order i, j, k, ..., expected 'i', got 'j'}}
+// expected-error@below {{expected the size of factor 'i' (sizes are listed in the order i, j, k, ...), got 'j'}}
 "test.op"() {a = #sdy.op_sharding_rule<([i])->([i]) {j=2}>} : () -> ()
 
 // -----
@@ -221,7 +221,7 @@ func.func @mesh_in_function() {
 /// A sharding against its mesh and its tensor.
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding is on mesh @meshes, which is not the name of a sdy.mesh}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding refers to mesh @meshes, which is not an sdy.mesh of this module}}
   %0 = sdy.sharding_constraint %a <@meshes, [{}]> : tensor<8xf32>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%a: tensor<8xf32>) {
 /// A symbol that is not a mesh.
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding is on mesh @f, which is not the name of a sdy.mesh}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding refers to mesh @f, which is not an sdy.mesh of this module}}
   %0 = sdy.sharding_constraint %a <@f, [{}]> : tensor<8xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<*xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding must be of a ranked tensor, got 'tensor<*xf32>'}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding requires a ranked tensor, got 'tensor<*xf32>'}}
   %0 = sdy.sharding_constraint %a <@mesh, []> : tensor<*xf32>
   return
 }
@@ -258,7 +258,7 @@ func.func @f(%a: tensor<*xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: i32) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding must name no axes, because 'i32' is not a ranked tensor, got #sdy.sharding<@mesh, [], replicated={"x"}>}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding must not have axes, because 'i32' is not a ranked tensor, got #sdy.sharding<@mesh, [], replicated={"x"}>}}
   %0 = sdy.sharding_constraint %a <@mesh, [], replicated={"x"}> : i32
   return
 }
@@ -267,7 +267,7 @@ func.func @f(%a: i32) {
 
 sdy.mesh @one = <[], device_ids=[0]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding is on a single device, so it must have no dimensions and no axes, got #sdy.sharding<@one, [{}]>}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding on a single-device mesh must have no dimensions and no axes, got #sdy.sharding<@one, [{}]>}}
   %0 = sdy.sharding_constraint %a <@one, [{}]> : tensor<8xf32>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding names axis "w", which its mesh does not have}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding refers to axis "w", which does not exist in its mesh}}
   // expected-note@below {{the mesh is #sdy.mesh<["x"=2, "y"=4, "z"=12]>}}
   %0 = sdy.sharding_constraint %a <@mesh, [{"w"}]> : tensor<8xf32>
   return
@@ -286,7 +286,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding names sub-axis "z":(2)5, whose pre-size times size must divide the size of the axis, 12}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding refers to sub-axis "z":(2)5, whose pre-size times size must divide the size of the axis, 12}}
   %0 = sdy.sharding_constraint %a <@mesh, [{"z":(2)5}]> : tensor<8xf32>
   return
 }
@@ -296,7 +296,7 @@ func.func @f(%a: tensor<8xf32>) {
 /// The product overflows.
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding names sub-axis "z":(4611686018427387904)4, whose pre-size times size must divide the size of the axis, 12}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding refers to sub-axis "z":(4611686018427387904)4, whose pre-size times size must divide the size of the axis, 12}}
   %0 = sdy.sharding_constraint %a <@mesh, [{"z":(4611686018427387904)4}]> : tensor<8xf32>
   return
 }
@@ -305,7 +305,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding names sub-axis "y":(1)4, which is the whole axis and must be written "y"}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding refers to sub-axis "y":(1)4, which is the whole axis and must be written "y"}}
   %0 = sdy.sharding_constraint %a <@mesh, [{"y":(1)4}]> : tensor<8xf32>
   return
 }
@@ -314,7 +314,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding names sub-axes "z":(1)2 and "z":(2)3 one after the other, which must be merged}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding refers to adjacent sub-axes "z":(1)2 and "z":(2)3, which must be merged}}
   %0 = sdy.sharding_constraint %a <@mesh, [{"z":(1)2, "z":(2)3}]> : tensor<8xf32>
   return
 }
@@ -323,7 +323,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding lists its replicated axes in an order other than the mesh's, got "x" after "y"}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding must list its replicated axes in the order of the mesh, got "x" after "y"}}
   %0 = sdy.sharding_constraint %a <@mesh, [{}], replicated={"y", "x"}> : tensor<8xf32>
   return
 }
@@ -332,7 +332,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding lists its unreduced axes in an order other than the mesh's, got "z":(1)2 after "z":(4)3}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding must list its unreduced axes in the order of the mesh, got "z":(1)2 after "z":(4)3}}
   %0 = sdy.sharding_constraint %a <@mesh, [{}], unreduced={"z":(4)3, "z":(1)2}> : tensor<8xf32>
   return
 }
@@ -377,7 +377,7 @@ func.func @f(%a: tensor<8x8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4, "z"=12]>
 func.func @f(%a: tensor<8x8xf32>) {
-  // expected-error@below {{'sdy.sharding_constraint' op sharding uses "z":(1)2 and "z":(3)4, which cannot come from one split of the axis}}
+  // expected-error@below {{'sdy.sharding_constraint' op sharding uses "z":(1)2 and "z":(3)4, which do not belong to the same split of the axis}}
   %0 = sdy.sharding_constraint %a <@mesh, [{"z":(1)2}, {"z":(3)4}]> : tensor<8x8xf32>
   return
 }
@@ -407,18 +407,18 @@ sdy.mesh @mesh = <["x"=2, "y"=4]>
 // -----
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
-// expected-error@below {{'test.op' op result 1 sharding names axis "z", which its mesh does not have}}
+// expected-error@below {{'test.op' op result 1 sharding refers to axis "z", which does not exist in its mesh}}
 // expected-note@below {{the mesh is #sdy.mesh<["x"=2, "y"=4]>}}
 %0:2 = "test.op"() {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{"z"}]>]>} : () -> (tensor<8xf32>, tensor<8xf32>)
 
 // -----
 
-// expected-error@below {{'test.op' op sharding is on mesh @mesh, which is not the name of a sdy.mesh}}
+// expected-error@below {{'test.op' op sharding refers to mesh @mesh, which is not an sdy.mesh of this module}}
 "test.op"() {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : () -> ()
 
 // -----
 
-// expected-error@below {{'func.func' op argument 1 sharding is on mesh @mesh, which is not the name of a sdy.mesh}}
+// expected-error@below {{'func.func' op argument 1 sharding refers to mesh @mesh, which is not an sdy.mesh of this module}}
 func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) { return }
 
 // -----
@@ -469,7 +469,7 @@ func.func @f(%a: tensor<8xf32>, %i: i32) {
 // -----
 
 func.func @f(%a: tensor<8xf32>, %i: i32) {
-  // expected-error@below {{'test.op' op with a sharding rule must have ranked tensors only, got operand 0 of type 'i32'}}
+  // expected-error@below {{'test.op' op sharding rule requires ranked tensors, got operand 0 of type 'i32'}}
   %0 = "test.op"(%i) {sdy.sharding_rule = #sdy.op_sharding_rule<([])->([])>} : (i32) -> tensor<f32>
   return
 }
@@ -479,7 +479,7 @@ func.func @f(%a: tensor<8xf32>, %i: i32) {
 /// Manual computations.
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op must have as many operands as its body, got 1 and 2}}
+  // expected-error@below {{'sdy.manual_computation' op must have the same number of operands as its body, got 1 and 2}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>]
       manual_axes={"x"} (%p: tensor<4xf32>, %q: tensor<4xf32>) {
     %1 = "test.op"() : () -> tensor<4xf32>
@@ -505,7 +505,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op operand 0 sharding is on mesh @nowhere, which is not the name of a sdy.mesh}}
+  // expected-error@below {{'sdy.manual_computation' op operand 0 sharding refers to mesh @nowhere, which is not an sdy.mesh of this module}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@nowhere, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>]
       manual_axes={"x"} (%p: tensor<4xf32>) {
     %1 = "test.op"() : () -> tensor<4xf32>
@@ -518,7 +518,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op result 0 sharding names axis "w", which its mesh does not have}}
+  // expected-error@below {{'sdy.manual_computation' op result 0 sharding refers to axis "w", which does not exist in its mesh}}
   // expected-note@below {{the mesh is #sdy.mesh<["x"=2, "y"=4]>}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"w"}]>]
       manual_axes={"x"} (%p: tensor<4xf32>) {
@@ -532,7 +532,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op operand 0 of type 'tensor<8xf32>' has pieces of type 'tensor<4xf32>', which the body must use, got 'tensor<8xf32>'}}
+  // expected-error@below {{'sdy.manual_computation' op operand 0 of type 'tensor<8xf32>' has shards of type 'tensor<4xf32>', but the body uses 'tensor<8xf32>'}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>]
       manual_axes={"x"} (%p: tensor<8xf32>) {
     %1 = "test.op"() : () -> tensor<4xf32>
@@ -545,7 +545,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op result 0 of type 'tensor<8xf32>' has pieces of type 'tensor<4xf32>', which the body must use, got 'tensor<8xf32>'}}
+  // expected-error@below {{'sdy.manual_computation' op result 0 of type 'tensor<8xf32>' has shards of type 'tensor<4xf32>', but the body uses 'tensor<8xf32>'}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>]
       manual_axes={"x"} (%p: tensor<4xf32>) {
     %1 = "test.op"() : () -> tensor<8xf32>
@@ -558,7 +558,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op operand 0 of type 'tensor<8xf32>' has pieces of type 'tensor<4xf32>', which the body must use, got 'memref<4xf32>'}}
+  // expected-error@below {{'sdy.manual_computation' op operand 0 of type 'tensor<8xf32>' has shards of type 'tensor<4xf32>', but the body uses 'memref<4xf32>'}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>]
       manual_axes={"x"} (%p: memref<4xf32>) {
     %1 = "test.op"() : () -> tensor<4xf32>
@@ -571,7 +571,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op operand 0 dimension 0 must be cut over manual axes before free ones, got manual axis "y" after free axis "x"}}
+  // expected-error@below {{'sdy.manual_computation' op operand 0 dimension 0 must list manual axes before free axes, got manual axis "y" after free axis "x"}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x"}]>]
       manual_axes={"y"} (%p: tensor<4xf32>) {
     %1 = "test.op"() : () -> tensor<4xf32>
@@ -584,7 +584,7 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<7xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op operand 0 dimension 0 of size 7 must be divisible by its manual axes of size 2}}
+  // expected-error@below {{'sdy.manual_computation' op operand 0 dimension 0 of size 7 must be divisible by the size of its manual axes, 2}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>]
       manual_axes={"x"} (%p: tensor<4xf32>) {
     %1 = "test.op"() : () -> tensor<4xf32>
@@ -597,7 +597,7 @@ func.func @f(%a: tensor<7xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op manual axis "w" must be an axis of its mesh, got #sdy.mesh<["x"=2, "y"=4]>}}
+  // expected-error@below {{'sdy.manual_computation' op manual axis "w" is not an axis of the mesh of the shardings, #sdy.mesh<["x"=2, "y"=4]>}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>]
       manual_axes={"x", "w"} (%p: tensor<4xf32>) {
     %1 = "test.op"() : () -> tensor<4xf32>
@@ -611,7 +611,7 @@ func.func @f(%a: tensor<8xf32>) {
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 sdy.mesh @other = <["x"=2]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@below {{'sdy.manual_computation' op must have all shardings on one mesh, got #sdy.mesh<["x"=2, "y"=4]> and #sdy.mesh<["x"=2]>}}
+  // expected-error@below {{'sdy.manual_computation' op must have all shardings on the same mesh, got #sdy.mesh<["x"=2, "y"=4]> and #sdy.mesh<["x"=2]>}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@other, [{"x"}]>]
       manual_axes={"x"} (%p: tensor<4xf32>) {
     %1 = "test.op"() : () -> tensor<4xf32>
@@ -625,9 +625,9 @@ func.func @f(%a: tensor<8xf32>) {
 /// Inside a manual computation its axes are gone.
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-note@below {{by this op's manual_axes}}
+  // expected-note@below {{the axis is in this op's manual_axes}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%p: tensor<4xf32>) {
-    // expected-error@below {{sharding names axis "x", which is already manual here}}
+    // expected-error@below {{sharding refers to axis "x", which is already manual in an enclosing region}}
     %1 = sdy.sharding_constraint %p <@mesh, [{"x"}]> : tensor<4xf32>
     sdy.return %p : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -638,9 +638,9 @@ func.func @f(%a: tensor<8xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-note@below {{by this op's manual_axes}}
+  // expected-note@below {{the axis is in this op's manual_axes}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%p: tensor<4xf32>) {
-    // expected-error@below {{manual axis "x" is already manual here}}
+    // expected-error@below {{manual axis "x" is already manual in an enclosing region}}
     %1 = sdy.manual_computation(%p) in_shardings=[<@mesh, [{}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"x"} (%q: tensor<4xf32>) {
       sdy.return %q : tensor<4xf32>
     } : (tensor<4xf32>) -> tensor<4xf32>

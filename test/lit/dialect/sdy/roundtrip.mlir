@@ -48,6 +48,8 @@ func.func @op_shardings(%a: tensor<8x8xf32>) {
       : (tensor<8x8xf32>) -> tuple<tensor<8x8xf32>>
   // CHECK{LITERAL}: sdy.sharding_constraint %arg0 <@mesh, [{"x"}, {?}]> : tensor<8x8xf32>
   %4 = sdy.sharding_constraint %a <@mesh, [{"x"}, {?}]> : tensor<8x8xf32>
+  // CHECK{LITERAL}: #sdy.op_sharding_rule<([i, j])->([j, i]) {i=0, j=4}>
+  "test.op"() {a = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=0, j=4}>} : () -> ()
   return
 }
 

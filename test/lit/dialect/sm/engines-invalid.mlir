@@ -1,22 +1,22 @@
 // RUN: tilewright-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@below {{needs `shared` or `tensor`, got global}}
+// expected-error@below {{expected `shared` or `tensor`, got global}}
 func.func private @space(!sm.buffer<4x4xf16, global, <[4 offset:4] [4 offset]>>)
 
 // -----
 
-// expected-error@below {{needs a layout of memory, got one with axis lane}}
+// expected-error@below {{expects a layout of memory, got a layout with axis lane}}
 func.func private @registers(!sm.buffer<4x4xf16, shared, <[4 lane:4] [4 lane]>>)
 
 // -----
 
-// expected-error@below {{needs a layout that covers the 8 elements of dimension 0, got one of 4}}
+// expected-error@below {{expects a layout that covers the 8 elements of dimension 0, but it covers 4}}
 func.func private @cover(!sm.buffer<8x4xf16, shared, <[4 offset:4] [4 offset]>>)
 
 // -----
 
 func.func @no_slot() {
-  // expected-error@below {{needs at least 1 slot, got 0}}
+  // expected-error@below {{expects at least 1 slot, got 0}}
   %c = sm.channel depth 0 : !sm.channel<>
   return
 }
@@ -24,7 +24,7 @@ func.func @no_slot() {
 // -----
 
 func.func @too_full() {
-  // expected-error@below {{needs a number of full slots from 0 to its depth 2, got 3}}
+  // expected-error@below {{expects at most as many full slots as its depth, 2, got 3}}
   %c = sm.channel depth 2 filled 3 : !sm.channel<>
   return
 }
@@ -33,14 +33,14 @@ func.func @too_full() {
 
 sm.kernel @registers grid [1] inputs 0 warps 4 {
 ^bb0(%i: index):
-  // expected-error@below {{needs a multiple of 8 from 24 to 256 as registers of a thread, got 44}}
+  // expected-error@below {{expects the number of registers per thread to be a multiple of 8 from 24 to 256, got 44}}
   sm.role "load" warps 4 registers 44 {
   }
 }
 
 // -----
 
-// expected-error@below {{has 8 warps, and its roles have 4, which must be equal}}
+// expected-error@below {{has 8 warps, but its roles have 4}}
 sm.kernel @warps grid [1] inputs 0 warps 8 {
 ^bb0(%i: index):
   sm.role "load" warps 4 registers 40 {
@@ -51,7 +51,7 @@ sm.kernel @warps grid [1] inputs 0 warps 8 {
 
 sm.kernel @beside grid [1] inputs 1 warps 4 {
 ^bb0(%i: index, %x: memref<4xf32>):
-  // expected-error@below {{acts beside roles; put it into one of them}}
+  // expected-error@below {{is outside the kernel's roles; move it into one of them}}
   %t = tile.load %x[%i] : memref<4xf32> -> tensor<4xf32, #sm.layout<[4 lane] copies [8 lane:4, 4 warp]>>
   sm.role "load" warps 4 registers 40 {
   }
@@ -60,7 +60,7 @@ sm.kernel @beside grid [1] inputs 1 warps 4 {
 // -----
 
 func.func @inside() {
-  // expected-error@below {{needs an sm.kernel around it, got func.func}}
+  // expected-error@below {{expects parent op 'sm.kernel', got func.func}}
   sm.role "load" warps 4 registers 40 {
   }
   return
@@ -68,14 +68,14 @@ func.func @inside() {
 
 // -----
 
-// expected-error@below {{needs `static` as its kind of persistence, got sometimes}}
+// expected-error@below {{expects persistence `static`, got sometimes}}
 sm.kernel @persistence grid [1] inputs 0 warps 4 persistent "sometimes" {
 ^bb0(%i: index):
 }
 
 // -----
 
-// expected-error@below {{needs a raster of at least 1 and a grid of at least two sizes, got 4 and 1}}
+// expected-error@below {{expects a raster of at least 1 and a grid of rank at least 2, got raster 4 and rank 1}}
 sm.kernel @order grid [8] inputs 0 warps 4 raster 4 {
 ^bb0(%i: index):
 }
@@ -84,7 +84,7 @@ sm.kernel @order grid [8] inputs 0 warps 4 raster 4 {
 
 !x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
 func.func @elements(%m: memref<8x8xf32>, %i: index, %x: !x) {
-  // expected-error@below {{needs one element type, got 'f32' and 'f16'}}
+  // expected-error@below {{expects source and target to have the same element type, got 'f32' and 'f16'}}
   sm.copy tma %m[%i, %i] to %x : memref<8x8xf32> to !x
   return
 }
@@ -93,7 +93,7 @@ func.func @elements(%m: memref<8x8xf32>, %i: index, %x: !x) {
 
 !x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
 func.func @offsets(%m: memref<8x8xf16>, %i: index, %x: !x) {
-  // expected-error@below {{needs 2 offsets of its source, got 1}}
+  // expected-error@below {{expects 2 source offsets, got 1}}
   sm.copy tma %m[%i] to %x : memref<8x8xf16> to !x
   return
 }
@@ -102,7 +102,7 @@ func.func @offsets(%m: memref<8x8xf16>, %i: index, %x: !x) {
 
 !x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
 func.func @dimensions(%m: memref<8x2x8xf16>, %i: index, %x: !x) {
-  // expected-error@below {{needs 2 rising dimensions of a memref of 3, got 0x3}}
+  // expected-error@below {{expects 2 increasing dimensions of a memref of rank 3, got 0x3}}
   sm.copy tma %m[%i, %i, %i] to %x dims [0, 3] : memref<8x2x8xf16> to !x
   return
 }
@@ -111,7 +111,7 @@ func.func @dimensions(%m: memref<8x2x8xf16>, %i: index, %x: !x) {
 
 !x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
 func.func @nowhere(%x: !x) {
-  // expected-error@below {{needs a target or a result, one of them}}
+  // expected-error@below {{expects either a target or a result}}
   sm.copy ld %x : !x
   return
 }
@@ -119,7 +119,7 @@ func.func @nowhere(%x: !x) {
 // -----
 
 func.func @memory(%m: memref<8x8xf16>, %i: index) {
-  // expected-error@below {{needs a buffer or a tile on one side}}
+  // expected-error@below {{expects a buffer or a tile as source or target}}
   sm.copy tma %m[%i, %i] to %m[%i, %i] : memref<8x8xf16> to memref<8x8xf16>
   return
 }
@@ -139,7 +139,7 @@ func.func @contraction(%x: !x, %y: !y) {
 !x = !sm.buffer<64x16xf16, shared, <[64 offset:16] [16 offset]>>
 !y = !sm.buffer<16x64xf16, shared, <[16 offset:64] [64 offset]>>
 func.func @accumulator(%x: !x, %y: !y) {
-  // expected-error@below {{needs an accumulator of 64x64, got 64x32}}
+  // expected-error@below {{expects an accumulator of 64x64, got 64x32}}
   %s = sm.mma wgmma %x, %y : !x, !y -> tensor<64x32xf32>
   return
 }
@@ -149,7 +149,7 @@ func.func @accumulator(%x: !x, %y: !y) {
 !x = !sm.buffer<64x16xf16, shared, <[64 offset:16] [16 offset]>>
 !y = !sm.buffer<16x64xf16, shared, <[16 offset:64] [64 offset]>>
 func.func @tensor_memory(%x: !x, %y: !y) {
-  // expected-error@below {{accumulates in tensor memory with tcgen05: give it a buffer with `into`}}
+  // expected-error@below {{must accumulate in tensor memory with tcgen05; specify a buffer with `into`}}
   %s = sm.mma tcgen05 %x, %y : !x, !y -> tensor<64x64xf32>
   return
 }
@@ -158,7 +158,7 @@ func.func @tensor_memory(%x: !x, %y: !y) {
 
 !x = !sm.buffer<64x16xf16, shared, <[64 offset:16] [16 offset]>>
 func.func @register_rhs(%x: !x, %y: tensor<16x64xf16>) {
-  // expected-error@below {{needs its rhs in a buffer with wgmma}}
+  // expected-error@below {{expects rhs in a buffer with wgmma}}
   %s = sm.mma wgmma %x, %y : !x, tensor<16x64xf16> -> tensor<64x64xf32>
   return
 }

@@ -1,42 +1,42 @@
 // RUN: tilewright-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@below {{layout sends two indices to one place: on axis lane the digit 2 with stride 2 runs into the digit 4 with stride 1}}
+// expected-error@below {{layout maps two indices to the same position: on axis lane the digit 2 with stride 2 overlaps the digit 4 with stride 1}}
 #overlap = #sm.layout<[2 lane:2] [4 lane]>
 
 // -----
 
-// expected-error@below {{layout needs an axis (reg, lane, warp, group, cta, offset, tmem_lane, tmem_col), got 'bank'}}
+// expected-error@below {{layout expects an axis (reg, lane, warp, group, cta, offset, tmem_lane, tmem_col), got 'bank'}}
 #axis = #sm.layout<[2 bank]>
 
 // -----
 
-// expected-error@below {{layout flips by or at bit 1 of axis offset, which is no bit of one digit of an index}}
+// expected-error@below {{layout has a flip that uses bit 1 of axis offset, which is not a bit of a single digit of an index}}
 #flip = #sm.layout<[3 offset:2] [2 offset] xor [offset 1 to offset 0]>
 
 // -----
 
-// expected-error@below {{layout flips bit 1 of axis offset, which flips others itself}}
+// expected-error@below {{layout flips bit 1 of axis offset, which itself flips other bits}}
 #chain = #sm.layout<[8 offset] xor [offset 2 to offset 1, offset 1 to offset 0]>
 
 // -----
 
-// expected-error@below {{needs a layout with 2 dimensions, as many as the tile has, got 1}}
+// expected-error@below {{expects a layout with as many dimensions as the tile, 2, got 1}}
 func.func private @rank(tensor<4x4xf32, #sm.layout<[4 lane]>>)
 
 // -----
 
-// expected-error@below {{needs a layout that covers the 5 elements of dimension 0, got one of 4}}
+// expected-error@below {{expects a layout that covers the 5 elements of dimension 0, but it covers 4}}
 func.func private @cover(tensor<5xf32, #sm.layout<[4 lane]>>)
 
 // -----
 
-// expected-error@below {{needs at least 1 warp, got 0}}
+// expected-error@below {{expects at least 1 warp, got 0}}
 sm.kernel @warps grid [] inputs 0 warps 0 {
 }
 
 // -----
 
-// expected-error@below {{needs a cluster of three sizes of at least 1, got [2]}}
+// expected-error@below {{expects a cluster of three sizes, each at least 1, got [2]}}
 sm.kernel @cluster grid [] inputs 0 warps 4 cluster [2] {
 }
 
@@ -45,7 +45,7 @@ sm.kernel @cluster grid [] inputs 0 warps 4 cluster [2] {
 sm.kernel @bare grid [] inputs 1 warps 1 {
 ^bb0(%x: memref<32xf32>, %out: memref<32xf32>):
   %zero = arith.constant 0 : index
-  // expected-error@below {{is in an sm.kernel, where every tile has a layout, got 'tensor<32xf32>'}}
+  // expected-error@below {{expects all tiles in an sm.kernel to have a layout, got 'tensor<32xf32>'}}
   %t = tile.load %x[%zero] : memref<32xf32> -> tensor<32xf32>
 }
 
@@ -54,7 +54,7 @@ sm.kernel @bare grid [] inputs 1 warps 1 {
 sm.kernel @warp_count grid [] inputs 1 warps 4 {
 ^bb0(%x: memref<32xf32>, %out: memref<32xf32>):
   %zero = arith.constant 0 : index
-  // expected-error@below {{has a layout for 1 warps in a kernel of 4}}
+  // expected-error@below {{has a layout for 1 warps in a kernel of 4 warps}}
   %t = tile.load %x[%zero] : memref<32xf32> -> tensor<32xf32, #sm.layout<[32 lane]>>
 }
 
@@ -63,7 +63,7 @@ sm.kernel @warp_count grid [] inputs 1 warps 4 {
 sm.kernel @gaps grid [] inputs 1 warps 1 {
 ^bb0(%x: memref<16xf32>, %out: memref<16xf32>):
   %zero = arith.constant 0 : index
-  // expected-error@below {{leaves free some of 31 places on axis lane; make them copies}}
+  // expected-error@below {{has a layout that does not use all 31 positions on axis lane; turn the unused positions into copies}}
   %t = tile.load %x[%zero] : memref<16xf32> -> tensor<16xf32, #sm.layout<[16 lane:2]>>
 }
 
@@ -72,7 +72,7 @@ sm.kernel @gaps grid [] inputs 1 warps 1 {
 sm.kernel @memory grid [] inputs 1 warps 1 {
 ^bb0(%x: memref<32xf32>, %out: memref<32xf32>):
   %zero = arith.constant 0 : index
-  // expected-error@below {{needs a layout of registers, got one with axis offset}}
+  // expected-error@below {{expects a layout of registers, got a layout with axis offset}}
   %t = tile.load %x[%zero] : memref<32xf32> -> tensor<32xf32, #sm.layout<[32 offset]>>
 }
 
@@ -84,7 +84,7 @@ sm.kernel @map grid [] inputs 1 warps 1 {
 ^bb0(%x: memref<64xf32>, %out: memref<64xf32>):
   %zero = arith.constant 0 : index
   %t = tile.load %x[%zero] : memref<64xf32> -> tensor<64xf32, #a>
-  // expected-error@below {{needs one layout of its tiles}}
+  // expected-error@below {{expects the same layout for all tiles}}
   %m = tile.map(%t) : (tensor<64xf32, #a>) -> tensor<64xf32, #b> {
   ^bb0(%e: f32):
     tile.yield %e : f32
@@ -112,7 +112,7 @@ sm.kernel @reduce grid [] inputs 1 warps 1 {
   %zero = arith.constant 0 : index
   %low = arith.constant 0.0 : f32
   %t = tile.load %x[%zero, %zero] : memref<8x32xf32> -> tensor<8x32xf32, #a>
-  // expected-error@below {{needs results in the inputs' layout without dims [1], [8 reg] copies [32 lane], got [8 lane] copies [4 lane:8]}}
+  // expected-error@below {{expects results in the inputs' layout without dims [1], [8 reg] copies [32 lane], got [8 lane] copies [4 lane:8]}}
   %s = tile.reduce %t init %low : f32 dims [1] : tensor<8x32xf32, #a> -> tensor<8xf32, #b> {
   ^bb0(%e: f32, %f: f32):
     %g = arith.addf %e, %f : f32
@@ -123,7 +123,7 @@ sm.kernel @reduce grid [] inputs 1 warps 1 {
 // -----
 
 func.func @convert(%x: tensor<32xf32, #sm.layout<[32 lane]>>) {
-  // expected-error@below {{changes nothing but the layout}}
+  // expected-error@below {{must change only the layout}}
   %y = sm.convert %x : tensor<32xf32, #sm.layout<[32 lane]>> -> tensor<32xf16, #sm.layout<[32 lane]>>
   return
 }
@@ -131,7 +131,7 @@ func.func @convert(%x: tensor<32xf32, #sm.layout<[32 lane]>>) {
 // -----
 
 func.func @convert_map(%x: tensor<32xf32, #sm.layout<[32 lane]>>) {
-  // expected-error@below {{needs a map from 1 dimensions to 1, without symbols}}
+  // expected-error@below {{expects a map from 1 dimensions to 1 indices, without symbols}}
   %y = sm.convert %x map affine_map<(i, j) -> (i)> : tensor<32xf32, #sm.layout<[32 lane]>> -> tensor<32xf32, #sm.layout<[32 lane]>>
   return
 }

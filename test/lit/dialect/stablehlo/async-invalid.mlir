@@ -4,7 +4,7 @@
 
 // async_start_c1
 func.func @async_start_c1(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.async_start' op body must hold one op and a return, got 1 ops}}
+  // expected-error@below {{'stablehlo.async_start' op body must consist of one op and a return, got 1 ops}}
   %0 = "stablehlo.async_start"(%a) ({
   ^bb0(%x: tensor<2x2xf32>):
     stablehlo.return %x : tensor<2x2xf32>
@@ -16,7 +16,7 @@ func.func @async_start_c1(%a: tensor<2x2xf32>) {
 
 // async_start_c1
 func.func @async_start_c1_2(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.async_start' op body must hold one op and a return, got 3 ops}}
+  // expected-error@below {{'stablehlo.async_start' op body must consist of one op and a return, got 3 ops}}
   %0 = "stablehlo.async_start"(%a) ({
   ^bb0(%x: tensor<2x2xf32>):
     %w = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
@@ -30,7 +30,7 @@ func.func @async_start_c1_2(%a: tensor<2x2xf32>) {
 
 // async_start_c2
 func.func @async_start_c2(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.async_start' op body must hold a collective or a slice, got 'stablehlo.negate'}}
+  // expected-error@below {{'stablehlo.async_start' op body must contain a collective or a slice, got 'stablehlo.negate'}}
   %0 = "stablehlo.async_start"(%a) ({
   ^bb0(%x: tensor<2x2xf32>):
     %w = "stablehlo.negate"(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
@@ -56,7 +56,7 @@ func.func @async_start_c3(%a: tensor<2x3xf32>) {
 
 // async_start_c3
 func.func @async_start_c3_2(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.async_start' op body must pass its arguments on in order, got other operands of 'stablehlo.all_gather'}}
+  // expected-error@below {{'stablehlo.async_start' op body must pass its arguments to 'stablehlo.all_gather' in order, got other operands}}
   %0 = "stablehlo.async_start"(%a) ({
   ^bb0(%x: tensor<2x2xf32>):
     %w = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
@@ -82,7 +82,7 @@ func.func @async_start_c4(%a: tensor<2x2xf32>) {
 
 // async_start_c4
 func.func @async_start_c4_2(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.async_start' op result must be a future of what body returns, ('tensor<2x4xf32>'), got '!stablehlo.future<tensor<2x2xf32>>'}}
+  // expected-error@below {{'stablehlo.async_start' op result must be a future of the types that body returns, ('tensor<2x4xf32>'), got '!stablehlo.future<tensor<2x2xf32>>'}}
   %0 = "stablehlo.async_start"(%a) ({
   ^bb0(%x: tensor<2x2xf32>):
     %w = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>

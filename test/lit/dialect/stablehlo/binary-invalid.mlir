@@ -4,7 +4,7 @@
 
 // subtract_c1
 func.func @subtract_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.subtract' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.subtract' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.subtract %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -13,7 +13,7 @@ func.func @subtract_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) 
 
 // subtract_c1
 func.func @subtract_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.subtract' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.subtract' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.subtract %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -22,7 +22,7 @@ func.func @subtract_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>
 
 // multiply_c1
 func.func @multiply_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.multiply' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.multiply' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.multiply %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -31,7 +31,7 @@ func.func @multiply_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) 
 
 // multiply_c1
 func.func @multiply_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.multiply' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.multiply' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.multiply %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -40,7 +40,7 @@ func.func @multiply_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>
 
 // divide_c1
 func.func @divide_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.divide' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.divide' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.divide %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -49,7 +49,7 @@ func.func @divide_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // divide_c1
 func.func @divide_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.divide' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.divide' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.divide %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -58,7 +58,7 @@ func.func @divide_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) 
 
 // remainder_c1
 func.func @remainder_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.remainder' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.remainder' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.remainder %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @remainder_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>)
 
 // remainder_c1
 func.func @remainder_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.remainder' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.remainder' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.remainder %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -76,7 +76,7 @@ func.func @remainder_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64
 
 // power_c1
 func.func @power_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.power' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.power' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.power %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -85,7 +85,7 @@ func.func @power_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // power_c1
 func.func @power_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.power' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.power' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.power %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -94,7 +94,7 @@ func.func @power_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // maximum_c1
 func.func @maximum_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.maximum' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.maximum' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.maximum %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -103,7 +103,7 @@ func.func @maximum_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // maximum_c1
 func.func @maximum_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.maximum' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.maximum' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.maximum %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -112,7 +112,7 @@ func.func @maximum_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>)
 
 // minimum_c1
 func.func @minimum_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.minimum' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.minimum' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.minimum %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @minimum_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // minimum_c1
 func.func @minimum_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.minimum' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.minimum' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.minimum %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -130,7 +130,7 @@ func.func @minimum_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>)
 
 // atan2_c1
 func.func @atan2_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.atan2' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.atan2' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.atan2 %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -139,7 +139,7 @@ func.func @atan2_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // atan2_c1
 func.func @atan2_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.atan2' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.atan2' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.atan2 %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -148,7 +148,7 @@ func.func @atan2_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // and_c1
 func.func @and_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.and' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
+  // expected-error@below {{'stablehlo.and' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
   %0 = stablehlo.and %x, %y : (tensor<4xi32>, tensor<4x4xi32>) -> tensor<4xi32>
   return
 }
@@ -157,7 +157,7 @@ func.func @and_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
 
 // and_c1
 func.func @and_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.and' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.and' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.and %x, %x : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -166,7 +166,7 @@ func.func @and_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
 
 // or_c1
 func.func @or_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.or' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
+  // expected-error@below {{'stablehlo.or' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
   %0 = stablehlo.or %x, %y : (tensor<4xi32>, tensor<4x4xi32>) -> tensor<4xi32>
   return
 }
@@ -175,7 +175,7 @@ func.func @or_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
 
 // or_c1
 func.func @or_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.or' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.or' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.or %x, %x : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -184,7 +184,7 @@ func.func @or_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
 
 // xor_c1
 func.func @xor_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.xor' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
+  // expected-error@below {{'stablehlo.xor' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
   %0 = stablehlo.xor %x, %y : (tensor<4xi32>, tensor<4x4xi32>) -> tensor<4xi32>
   return
 }
@@ -193,7 +193,7 @@ func.func @xor_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
 
 // xor_c1
 func.func @xor_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.xor' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.xor' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.xor %x, %x : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -202,7 +202,7 @@ func.func @xor_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
 
 // shift_left_c1
 func.func @shift_left_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.shift_left' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
+  // expected-error@below {{'stablehlo.shift_left' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
   %0 = stablehlo.shift_left %x, %y : (tensor<4xi32>, tensor<4x4xi32>) -> tensor<4xi32>
   return
 }
@@ -211,7 +211,7 @@ func.func @shift_left_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi6
 
 // shift_left_c1
 func.func @shift_left_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.shift_left' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.shift_left' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.shift_left %x, %x : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -220,7 +220,7 @@ func.func @shift_left_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4x
 
 // shift_right_arithmetic_c1
 func.func @shift_right_arithmetic_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.shift_right_arithmetic' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
+  // expected-error@below {{'stablehlo.shift_right_arithmetic' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
   %0 = stablehlo.shift_right_arithmetic %x, %y : (tensor<4xi32>, tensor<4x4xi32>) -> tensor<4xi32>
   return
 }
@@ -229,7 +229,7 @@ func.func @shift_right_arithmetic_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z:
 
 // shift_right_arithmetic_c1
 func.func @shift_right_arithmetic_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.shift_right_arithmetic' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.shift_right_arithmetic' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.shift_right_arithmetic %x, %x : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -238,7 +238,7 @@ func.func @shift_right_arithmetic_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %
 
 // shift_right_logical_c1
 func.func @shift_right_logical_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.shift_right_logical' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
+  // expected-error@below {{'stablehlo.shift_right_logical' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x4xi32>'}}
   %0 = stablehlo.shift_right_logical %x, %y : (tensor<4xi32>, tensor<4x4xi32>) -> tensor<4xi32>
   return
 }
@@ -247,7 +247,7 @@ func.func @shift_right_logical_c1(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: te
 
 // shift_right_logical_c1
 func.func @shift_right_logical_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: tensor<4xi64>) {
-  // expected-error@below {{'stablehlo.shift_right_logical' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.shift_right_logical' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.shift_right_logical %x, %x : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -256,7 +256,7 @@ func.func @shift_right_logical_c1_2(%x: tensor<4xi32>, %y: tensor<4x4xi32>, %z: 
 
 // add_c1
 func.func @add_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.add' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.add' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.add %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
   return
 }
@@ -265,7 +265,7 @@ func.func @add_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // add_c1
 func.func @add_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.add' op operands and result must have one element type, got 'f32', 'f64' and 'f32'}}
+  // expected-error@below {{'stablehlo.add' op operands and result must have the same element type, got 'f32', 'f64' and 'f32'}}
   %0 = stablehlo.add %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -274,7 +274,7 @@ func.func @add_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // add_c2
 func.func @add_c2(%x: tensor<2x4x!quant.uniform<i8:f32, 1.0>>, %y: tensor<2x4xf32>) {
-  // expected-error@below {{'stablehlo.add' op operands and result must all be quantized or none, got '!quant.uniform<i8:f32, 1.000000e+00>', 'f32' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
+  // expected-error@below {{'stablehlo.add' op either all operands and the result must be quantized, or none of them, got '!quant.uniform<i8:f32, 1.000000e+00>', 'f32' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
   %0 = stablehlo.add %x, %y : (tensor<2x4x!quant.uniform<i8:f32, 1.0>>, tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32, 1.0>>
   return
 }
@@ -283,7 +283,7 @@ func.func @add_c2(%x: tensor<2x4x!quant.uniform<i8:f32, 1.0>>, %y: tensor<2x4xf3
 
 // add_c3
 func.func @add_c3(%x: tensor<2x4x!quant.uniform<i8:f32, 1.0>>, %y: tensor<2x4x!quant.uniform<i16:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.add' op operands and result must have one storage type, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i16:f32, 1.000000e+00>' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
+  // expected-error@below {{'stablehlo.add' op operands and result must have the same storage type, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i16:f32, 1.000000e+00>' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
   %0 = stablehlo.add %x, %y : (tensor<2x4x!quant.uniform<i8:f32, 1.0>>, tensor<2x4x!quant.uniform<i16:f32, 1.0>>) -> tensor<2x4x!quant.uniform<i8:f32, 1.0>>
   return
 }
@@ -292,7 +292,7 @@ func.func @add_c3(%x: tensor<2x4x!quant.uniform<i8:f32, 1.0>>, %y: tensor<2x4x!q
 
 // add_c4
 func.func @add_c4(%x: tensor<2x4x!quant.uniform<i8:f32, 1.0>>, %y: tensor<2x4x!quant.uniform<i8:f64, 1.0>>) {
-  // expected-error@below {{'stablehlo.add' op operands and result must have one expressed type, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f64, 1.000000e+00>' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
+  // expected-error@below {{'stablehlo.add' op operands and result must have the same expressed type, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f64, 1.000000e+00>' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
   %0 = stablehlo.add %x, %y : (tensor<2x4x!quant.uniform<i8:f32, 1.0>>, tensor<2x4x!quant.uniform<i8:f64, 1.0>>) -> tensor<2x4x!quant.uniform<i8:f32, 1.0>>
   return
 }
@@ -319,7 +319,7 @@ func.func @add_c5_2(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>, %y: te
 
 // add_c6
 func.func @add_c6(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>, %y: tensor<2x4x!quant.uniform<i8:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.add' op lhs and result must be quantized along one dimension, got '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>', '!quant.uniform<i8:f32, 1.000000e+00>' and '!quant.uniform<i8:f32:1, {1.000000e+00,2.000000e+00,3.000000e+00,4.000000e+00}>'}}
+  // expected-error@below {{'stablehlo.add' op lhs and result must be quantized along the same dimension, got '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>', '!quant.uniform<i8:f32, 1.000000e+00>' and '!quant.uniform<i8:f32:1, {1.000000e+00,2.000000e+00,3.000000e+00,4.000000e+00}>'}}
   %0 = stablehlo.add %x, %y : (tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>, tensor<2x4x!quant.uniform<i8:f32, 1.0>>) -> tensor<2x4x!quant.uniform<i8:f32:1, {1.0, 2.0, 3.0, 4.0}>>
   return
 }
@@ -328,7 +328,7 @@ func.func @add_c6(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>, %y: tens
 
 // add_c7
 func.func @add_c7(%x: tensor<2x4x!quant.uniform<i8:f32, 1.0>>, %y: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
-  // expected-error@below {{'stablehlo.add' op rhs and result must be quantized along one dimension, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>' and '!quant.uniform<i8:f32:1, {1.000000e+00,2.000000e+00,3.000000e+00,4.000000e+00}>'}}
+  // expected-error@below {{'stablehlo.add' op rhs and result must be quantized along the same dimension, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>' and '!quant.uniform<i8:f32:1, {1.000000e+00,2.000000e+00,3.000000e+00,4.000000e+00}>'}}
   %0 = stablehlo.add %x, %y : (tensor<2x4x!quant.uniform<i8:f32, 1.0>>, tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<2x4x!quant.uniform<i8:f32:1, {1.0, 2.0, 3.0, 4.0}>>
   return
 }
@@ -373,7 +373,7 @@ func.func @divide_i1(%x: tensor<4xi1>) {
 
 // compare_c1
 func.func @compare_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.compare' op lhs and rhs must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.compare' op lhs and rhs must have the same element type, got 'f32' and 'f64'}}
   %0 = stablehlo.compare LT, %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xi1>
   return
 }
@@ -382,7 +382,7 @@ func.func @compare_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // compare_c2
 func.func @compare_c2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.compare' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.compare' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xi1>
   return
 }
@@ -391,7 +391,7 @@ func.func @compare_c2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // compare_c2
 func.func @compare_c2_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.compare' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xi1>'}}
+  // expected-error@below {{'stablehlo.compare' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xi1>'}}
   %0 = stablehlo.compare LT, %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<5xi1>
   return
 }
@@ -400,8 +400,8 @@ func.func @compare_c2_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>)
 
 // compare_c3
 func.func @compare_c3(%x: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.compare' op compare_type must fit the element type 'i32', got UNSIGNED}}
-  // expected-note@below {{leave compare_type out to compare as the element type asks}}
+  // expected-error@below {{'stablehlo.compare' op compare_type must match the element type 'i32', got UNSIGNED}}
+  // expected-note@below {{omit compare_type to derive it from the element type}}
   %0 = stablehlo.compare LT, %x, %x, UNSIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
   return
 }
@@ -410,8 +410,8 @@ func.func @compare_c3(%x: tensor<4xi32>) {
 
 // compare_c3
 func.func @compare_c3_2(%x: tensor<4xui32>) {
-  // expected-error@below {{'stablehlo.compare' op compare_type must fit the element type 'ui32', got SIGNED}}
-  // expected-note@below {{leave compare_type out to compare as the element type asks}}
+  // expected-error@below {{'stablehlo.compare' op compare_type must match the element type 'ui32', got SIGNED}}
+  // expected-note@below {{omit compare_type to derive it from the element type}}
   %0 = stablehlo.compare LT, %x, %x, SIGNED : (tensor<4xui32>, tensor<4xui32>) -> tensor<4xi1>
   return
 }
@@ -420,8 +420,8 @@ func.func @compare_c3_2(%x: tensor<4xui32>) {
 
 // compare_c3
 func.func @compare_c3_3(%x: tensor<4xi1>) {
-  // expected-error@below {{'stablehlo.compare' op compare_type must fit the element type 'i1', got SIGNED}}
-  // expected-note@below {{leave compare_type out to compare as the element type asks}}
+  // expected-error@below {{'stablehlo.compare' op compare_type must match the element type 'i1', got SIGNED}}
+  // expected-note@below {{omit compare_type to derive it from the element type}}
   %0 = stablehlo.compare LT, %x, %x, SIGNED : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   return
 }
@@ -430,8 +430,8 @@ func.func @compare_c3_3(%x: tensor<4xi1>) {
 
 // compare_c3
 func.func @compare_c3_4(%x: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.compare' op compare_type must fit the element type 'i32', got TOTALORDER}}
-  // expected-note@below {{leave compare_type out to compare as the element type asks}}
+  // expected-error@below {{'stablehlo.compare' op compare_type must match the element type 'i32', got TOTALORDER}}
+  // expected-note@below {{omit compare_type to derive it from the element type}}
   %0 = stablehlo.compare LT, %x, %x, TOTALORDER : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
   return
 }
@@ -440,8 +440,8 @@ func.func @compare_c3_4(%x: tensor<4xi32>) {
 
 // compare_c3
 func.func @compare_c3_5(%x: tensor<4xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.compare' op compare_type must fit the element type 'complex<f32>', got TOTALORDER}}
-  // expected-note@below {{leave compare_type out to compare as the element type asks}}
+  // expected-error@below {{'stablehlo.compare' op compare_type must match the element type 'complex<f32>', got TOTALORDER}}
+  // expected-note@below {{omit compare_type to derive it from the element type}}
   %0 = stablehlo.compare EQ, %x, %x, TOTALORDER : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xi1>
   return
 }
@@ -450,7 +450,7 @@ func.func @compare_c3_5(%x: tensor<4xcomplex<f32>>) {
 
 // complex_c1
 func.func @complex_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.complex' op lhs and rhs must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.complex' op lhs and rhs must have the same element type, got 'f32' and 'f64'}}
   %0 = stablehlo.complex %x, %z : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xcomplex<f32>>
   return
 }
@@ -459,7 +459,7 @@ func.func @complex_c1(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // complex_c1
 func.func @complex_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.complex' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.complex' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.complex %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xcomplex<f32>>
   return
 }
@@ -468,7 +468,7 @@ func.func @complex_c1_2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>)
 
 // complex_c2
 func.func @complex_c2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.complex' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xcomplex<f32>>'}}
+  // expected-error@below {{'stablehlo.complex' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xcomplex<f32>>'}}
   %0 = stablehlo.complex %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<5xcomplex<f32>>
   return
 }
@@ -477,7 +477,7 @@ func.func @complex_c2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // complex_c3
 func.func @complex_c3(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.complex' op result must be made of the operands' element type, 'f32', got 'complex<f64>'}}
+  // expected-error@below {{'stablehlo.complex' op components of the result must have the operands' element type, 'f32', got 'complex<f64>'}}
   %0 = stablehlo.complex %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f64>>
   return
 }
@@ -549,7 +549,7 @@ func.func @clamp_c2(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
 
 // clamp_c3
 func.func @clamp_c3(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<4xf64>) {
-  // expected-error@below {{'stablehlo.clamp' op operands and results must have one element type, got 'tensor<4xf64>' and 'tensor<4xf32>'}}
+  // expected-error@below {{'stablehlo.clamp' op operands and results must have the same element type, got 'tensor<4xf64>' and 'tensor<4xf32>'}}
   %0 = stablehlo.clamp %z, %x, %x : (tensor<4xf64>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }

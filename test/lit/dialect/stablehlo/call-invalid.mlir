@@ -5,7 +5,7 @@
 // composite_c1
 func.func private @impl(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func @composite_c1(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name, joined by a dot, got "my_op"}}
+  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name separated by a dot, got "my_op"}}
   // expected-note@below {{for example "my_namespace.my_op"}}
   %0 = "stablehlo.composite"(%a) <{name = "my_op", decomposition = @impl}> : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -16,7 +16,7 @@ func.func @composite_c1(%a: tensor<4xf32>) {
 // composite_c1
 func.func private @impl(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func @composite_c1_2(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name, joined by a dot, got "my."}}
+  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name separated by a dot, got "my."}}
   // expected-note@below {{for example "my_namespace.my_op"}}
   %0 = "stablehlo.composite"(%a) <{name = "my.", decomposition = @impl}> : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -27,7 +27,7 @@ func.func @composite_c1_2(%a: tensor<4xf32>) {
 // composite_c1
 func.func private @impl(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func @composite_c1_3(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name, joined by a dot, got ".op"}}
+  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name separated by a dot, got ".op"}}
   // expected-note@below {{for example "my_namespace.my_op"}}
   %0 = "stablehlo.composite"(%a) <{name = ".op", decomposition = @impl}> : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -38,7 +38,7 @@ func.func @composite_c1_3(%a: tensor<4xf32>) {
 // composite_c1
 func.func private @impl(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func @composite_c1_4(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name, joined by a dot, got "1my.op"}}
+  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name separated by a dot, got "1my.op"}}
   // expected-note@below {{for example "my_namespace.my_op"}}
   %0 = "stablehlo.composite"(%a) <{name = "1my.op", decomposition = @impl}> : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -49,7 +49,7 @@ func.func @composite_c1_4(%a: tensor<4xf32>) {
 // composite_c1
 func.func private @impl(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func @composite_c1_5(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name, joined by a dot, got "my.o-p"}}
+  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name separated by a dot, got "my.o-p"}}
   // expected-note@below {{for example "my_namespace.my_op"}}
   %0 = "stablehlo.composite"(%a) <{name = "my.o-p", decomposition = @impl}> : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -60,7 +60,7 @@ func.func @composite_c1_5(%a: tensor<4xf32>) {
 // composite_c1
 func.func private @impl(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func @composite_c1_6(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name, joined by a dot, got "my..op"}}
+  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name separated by a dot, got "my..op"}}
   // expected-note@below {{for example "my_namespace.my_op"}}
   %0 = "stablehlo.composite"(%a) <{name = "my..op", decomposition = @impl}> : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -71,7 +71,7 @@ func.func @composite_c1_6(%a: tensor<4xf32>) {
 // composite_c1
 func.func private @impl(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 func.func @composite_c1_7(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name, joined by a dot, got ""}}
+  // expected-error@below {{'stablehlo.composite' op name must be a namespace and a name separated by a dot, got ""}}
   // expected-note@below {{for example "my_namespace.my_op"}}
   %0 = "stablehlo.composite"(%a) <{name = "", decomposition = @impl}> : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -111,7 +111,7 @@ func.func @composite_c4(%a: tensor<4xf32>) {
 
 // custom_call
 func.func @custom_call_one_layout(%a: tensor<2x3xf32>) {
-  // expected-error@below {{'stablehlo.custom_call' op must have layouts for operands and results or for neither, got operand_layouts only}}
+  // expected-error@below {{'stablehlo.custom_call' op must have both operand_layouts and result_layouts or neither, got operand_layouts only}}
   %0 = "stablehlo.custom_call"(%a) <{call_target_name = "f", operand_layouts = [dense<[1, 0]> : tensor<2xindex>]}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
@@ -165,7 +165,7 @@ func.func @custom_call_alias_operand(%a: tensor<2x3xf32>) {
 
 // custom_call
 func.func @custom_call_alias_operand_part(%a: tensor<2x3xf32>) {
-  // expected-error@below {{'stablehlo.custom_call' op operand_tuple_indices of an alias must lead into operand 0, got [0]}}
+  // expected-error@below {{'stablehlo.custom_call' op operand_tuple_indices of an alias must select a part of operand 0, got [0]}}
   %0 = "stablehlo.custom_call"(%a) <{call_target_name = "f", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = [0]>]}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
@@ -174,7 +174,7 @@ func.func @custom_call_alias_operand_part(%a: tensor<2x3xf32>) {
 
 // custom_call
 func.func @custom_call_alias_output_part(%a: tensor<2x3xf32>) {
-  // expected-error@below {{'stablehlo.custom_call' op output_tuple_indices of an alias must lead into the results, got [1]}}
+  // expected-error@below {{'stablehlo.custom_call' op output_tuple_indices of an alias must select a part of the results, got [1]}}
   %0 = "stablehlo.custom_call"(%a) <{call_target_name = "f", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [1], operand_index = 0, operand_tuple_indices = []>]}> : (tensor<2x3xf32>) -> tuple<tensor<2x3xf32>>
   return
 }
@@ -183,7 +183,7 @@ func.func @custom_call_alias_output_part(%a: tensor<2x3xf32>) {
 
 // custom_call
 func.func @custom_call_alias_type(%a: tensor<2x3xf32>) {
-  // expected-error@below {{'stablehlo.custom_call' op an alias must join parts of one type, got 'tensor<2x3xf32>' and 'tensor<3x2xf32>'}}
+  // expected-error@below {{'stablehlo.custom_call' op an alias must connect parts of the same type, got 'tensor<2x3xf32>' and 'tensor<3x2xf32>'}}
   %0 = "stablehlo.custom_call"(%a) <{call_target_name = "f", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
   return
 }
@@ -193,7 +193,7 @@ func.func @custom_call_alias_type(%a: tensor<2x3xf32>) {
 // custom_call
 func.func @custom_call_dictionary(%a: tensor<2x3xf32>) {
   // expected-error@below {{'stablehlo.custom_call' op backend_config must be a string for api_version 2, got {a = 1 : i32}}}
-  // expected-note@below {{api_version 4 takes a dictionary, the older ones a string}}
+  // expected-note@below {{api_version 4 requires a dictionary, earlier versions a string}}
   %0 = "stablehlo.custom_call"(%a) <{call_target_name = "f", api_version = 2 : i32, backend_config = {a = 1 : i32}}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
@@ -203,7 +203,7 @@ func.func @custom_call_dictionary(%a: tensor<2x3xf32>) {
 // custom_call
 func.func @custom_call_string(%a: tensor<2x3xf32>) {
   // expected-error@below {{'stablehlo.custom_call' op backend_config must be a dictionary for api_version 4, got "a"}}
-  // expected-note@below {{api_version 4 takes a dictionary, the older ones a string}}
+  // expected-note@below {{api_version 4 requires a dictionary, earlier versions a string}}
   %0 = "stablehlo.custom_call"(%a) <{call_target_name = "f", api_version = 4 : i32, backend_config = "a"}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
@@ -221,7 +221,7 @@ func.func @infeed_c1(%a: !stablehlo.token) {
 
 // infeed_c2
 func.func @infeed_c2(%a: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.infeed' op results before the token must be tensors, got '!stablehlo.token' at 0}}
+  // expected-error@below {{'stablehlo.infeed' op results before the token must be tensors, got '!stablehlo.token' as result 0}}
   %0:2 = "stablehlo.infeed"(%a) <{infeed_config = ""}> : (!stablehlo.token) -> (!stablehlo.token, !stablehlo.token)
   return
 }
@@ -263,7 +263,7 @@ func.func @infeed_layout_leaf(%a: !stablehlo.token) {
 
 // send_c1
 func.func @send_c1(%a: tensor<4xf32>, %b: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.send' op source_target_pairs must be rows of two, shape [n, 2], got [1, 3]}}
+  // expected-error@below {{'stablehlo.send' op source_target_pairs must have shape [n, 2], got [1, 3]}}
   %0 = "stablehlo.send"(%a, %b) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1, 2]]> : tensor<1x3xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   return
 }
@@ -272,7 +272,7 @@ func.func @send_c1(%a: tensor<4xf32>, %b: !stablehlo.token) {
 
 // send_c2
 func.func @send_c2(%a: tensor<4xf32>, %b: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.send' op sources in source_target_pairs must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.send' op sources in source_target_pairs must be unique, got 0 twice}}
   %0 = "stablehlo.send"(%a, %b) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   return
 }
@@ -281,7 +281,7 @@ func.func @send_c2(%a: tensor<4xf32>, %b: !stablehlo.token) {
 
 // send_c3
 func.func @send_c3(%a: tensor<4xf32>, %b: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.send' op targets in source_target_pairs must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.send' op targets in source_target_pairs must be unique, got 1 twice}}
   %0 = "stablehlo.send"(%a, %b) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   return
 }
@@ -290,7 +290,7 @@ func.func @send_c3(%a: tensor<4xf32>, %b: !stablehlo.token) {
 
 // send_c4
 func.func @send_c4(%a: tensor<4xf32>, %b: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.send' op source_target_pairs must have ids of at least 0, got -1}}
+  // expected-error@below {{'stablehlo.send' op ids in source_target_pairs must not be negative, got -1}}
   %0 = "stablehlo.send"(%a, %b) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, -1]]> : tensor<1x2xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   return
 }
@@ -299,7 +299,7 @@ func.func @send_c4(%a: tensor<4xf32>, %b: !stablehlo.token) {
 
 // recv_c1
 func.func @recv_c1(%a: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.recv' op source_target_pairs must be rows of two, shape [n, 2], got [1, 3]}}
+  // expected-error@below {{'stablehlo.recv' op source_target_pairs must have shape [n, 2], got [1, 3]}}
   %0:2 = "stablehlo.recv"(%a) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1, 2]]> : tensor<1x3xi64>}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   return
 }
@@ -308,7 +308,7 @@ func.func @recv_c1(%a: !stablehlo.token) {
 
 // recv_c2
 func.func @recv_c2(%a: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.recv' op sources in source_target_pairs must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.recv' op sources in source_target_pairs must be unique, got 0 twice}}
   %0:2 = "stablehlo.recv"(%a) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   return
 }
@@ -317,7 +317,7 @@ func.func @recv_c2(%a: !stablehlo.token) {
 
 // recv_c3
 func.func @recv_c3(%a: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.recv' op targets in source_target_pairs must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.recv' op targets in source_target_pairs must be unique, got 1 twice}}
   %0:2 = "stablehlo.recv"(%a) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   return
 }
@@ -326,7 +326,7 @@ func.func @recv_c3(%a: !stablehlo.token) {
 
 // recv_c4
 func.func @recv_c4(%a: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.recv' op source_target_pairs must have ids of at least 0, got -1}}
+  // expected-error@below {{'stablehlo.recv' op ids in source_target_pairs must not be negative, got -1}}
   %0:2 = "stablehlo.recv"(%a) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, -1]]> : tensor<1x2xi64>}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   return
 }
@@ -335,7 +335,7 @@ func.func @recv_c4(%a: !stablehlo.token) {
 
 // send_c5
 func.func @send_c5(%a: tensor<4xf32>, %b: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.send' op channel type must be 2 (device to host) by is_host_transfer, got 1}}
+  // expected-error@below {{'stablehlo.send' op channel type must be 2 (device to host) to match is_host_transfer, got 1}}
   %0 = "stablehlo.send"(%a, %b) <{is_host_transfer = true, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   return
 }
@@ -344,7 +344,7 @@ func.func @send_c5(%a: tensor<4xf32>, %b: !stablehlo.token) {
 
 // send_c5
 func.func @send_c5_2(%a: tensor<4xf32>, %b: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.send' op channel type must be 1 (device to device) by is_host_transfer, got 2}}
+  // expected-error@below {{'stablehlo.send' op channel type must be 1 (device to device) to match is_host_transfer, got 2}}
   %0 = "stablehlo.send"(%a, %b) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   return
 }
@@ -353,7 +353,7 @@ func.func @send_c5_2(%a: tensor<4xf32>, %b: !stablehlo.token) {
 
 // recv_c5
 func.func @recv_c5(%a: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.recv' op channel type must be 3 (host to device) by is_host_transfer, got 1}}
+  // expected-error@below {{'stablehlo.recv' op channel type must be 3 (host to device) to match is_host_transfer, got 1}}
   %0:2 = "stablehlo.recv"(%a) <{is_host_transfer = true, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   return
 }
@@ -362,7 +362,7 @@ func.func @recv_c5(%a: !stablehlo.token) {
 
 // recv_c5
 func.func @recv_c5_2(%a: !stablehlo.token) {
-  // expected-error@below {{'stablehlo.recv' op channel type must be 1 (device to device) by is_host_transfer, got 3}}
+  // expected-error@below {{'stablehlo.recv' op channel type must be 1 (device to device) to match is_host_transfer, got 3}}
   %0:2 = "stablehlo.recv"(%a) <{is_host_transfer = false, channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
   return
 }

@@ -22,7 +22,7 @@ func.func @all_gather_c1_2(%a: tensor<2x2xf32>, %b: tensor<2xf32>) {
 
 // all_gather_c2
 func.func @all_gather_c2(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.all_gather' op ids in replica_groups must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.all_gather' op ids in replica_groups must be unique, got 0 twice}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 0]]> : tensor<2x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
   return
 }
@@ -32,7 +32,7 @@ func.func @all_gather_c2(%a: tensor<2x2xf32>) {
 /// A splat that could not be walked.
 // all_gather_c2
 func.func @all_gather_c2_2(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.all_gather' op replica_groups must have different ids, got 0 everywhere}}
+  // expected-error@below {{'stablehlo.all_gather' op replica_groups must have unique ids, got 0 in all entries}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<0> : tensor<1000000x1000000xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @all_gather_c2_2(%a: tensor<2x2xf32>) {
 // all_gather_c4
 func.func @all_gather_c4(%a: tensor<2x2xf32>) {
   // expected-error@below {{'stablehlo.all_gather' op replica_groups of 2 processes must have ids in [0, 2), got 2}}
-  // expected-note@below {{each process must be in one group}}
+  // expected-note@below {{each process must be in exactly one group}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 2]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @all_gather_c4(%a: tensor<2x2xf32>) {
 
 // all_gather_c4
 func.func @all_gather_c4_2(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.all_gather' op replica_groups must have ids of at least 0, got -1}}
+  // expected-error@below {{'stablehlo.all_gather' op ids in replica_groups must not be negative, got -1}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, -1]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @all_gather_c4_2(%a: tensor<2x2xf32>) {
 // all_gather_c4
 func.func @all_gather_c4_3(%a: tensor<2x2xf32>) {
   // expected-error@below {{'stablehlo.all_gather' op replica_groups of 2 processes must have ids in [0, 2), got 9223372036854775807}}
-  // expected-note@below {{each process must be in one group}}
+  // expected-note@below {{each process must be in exactly one group}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 9223372036854775807]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
   return
 }
@@ -70,7 +70,7 @@ func.func @all_gather_c4_3(%a: tensor<2x2xf32>) {
 
 // all_gather_i3
 func.func @all_gather_i3(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.all_gather' op replica_groups must have one row for each group, rank 2, got 'tensor<2xi64>'}}
+  // expected-error@below {{'stablehlo.all_gather' op replica_groups must have rank 2, one row for each group, got 'tensor<2xi64>'}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<[0, 1]> : tensor<2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
   return
 }
@@ -117,7 +117,7 @@ func.func @all_gather_c6_2(%a: tensor<2x2xf32>) {
 
 // all_gather_c6
 func.func @all_gather_c6_3(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.all_gather' op all_gather_dim of result 0 must be a multiple of its operand's, got 5 from 2}}
+  // expected-error@below {{'stablehlo.all_gather' op size of result 0 along all_gather_dim (dimension 1) must be a multiple of its operand's, got 5 and 2}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x5xf32>
   return
 }
@@ -135,7 +135,7 @@ func.func @all_gather_c6_4(%a: tensor<2x2xf32>) {
 
 // all_gather_i3
 func.func @all_gather_i3_2(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.all_gather' op replica_groups must name axes of their mesh, got "y"}}
+  // expected-error@below {{'stablehlo.all_gather' op replica_groups must refer to axes of their mesh, got "y"}}
   // expected-note@below {{the mesh is #stablehlo.mesh<}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>, axes = [#stablehlo.axis_ref<name = "y">]>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
   return
@@ -145,7 +145,7 @@ func.func @all_gather_i3_2(%a: tensor<2x2xf32>) {
 
 // all_gather_i3
 func.func @all_gather_i3_3(%a: tensor<2x2xf32>) {
-  // expected-error@below {{'stablehlo.all_gather' op replica_groups must name a mesh of this module, got @mesh}}
+  // expected-error@below {{'stablehlo.all_gather' op replica_groups must refer to a mesh of this module, got @mesh}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>
   return
 }
@@ -154,7 +154,7 @@ func.func @all_gather_i3_3(%a: tensor<2x2xf32>) {
 
 // all_reduce_c1
 func.func @all_reduce_c1(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.all_reduce' op ids in replica_groups must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.all_reduce' op ids in replica_groups must be unique, got 1 twice}}
   %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1], [1, -1]]> : tensor<2x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -168,7 +168,7 @@ func.func @all_reduce_c1(%a: tensor<4xf32>) {
 // all_reduce_c3
 func.func @all_reduce_c3(%a: tensor<4xf32>) {
   // expected-error@below {{'stablehlo.all_reduce' op replica_groups of 3 processes must have ids in [0, 3), got 3}}
-  // expected-note@below {{each process must be in one group}}
+  // expected-note@below {{each process must be in exactly one group}}
   %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1], [3, -1]]> : tensor<2x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -180,7 +180,7 @@ func.func @all_reduce_c3(%a: tensor<4xf32>) {
 
 // all_reduce_c3
 func.func @all_reduce_c3_2(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.all_reduce' op replica_groups must have ids of at least 0, got -2}}
+  // expected-error@below {{'stablehlo.all_reduce' op ids in replica_groups must not be negative, got -2}}
   %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, -2]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -217,7 +217,7 @@ func.func @all_reduce_c5(%a: tensor<4xf32>) {
 
 // all_reduce_c5
 func.func @all_reduce_c5_2(%a: tensor<4xf32>, %b: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.all_reduce' op computation must compute in a type that operand 1 can be promoted to, got 'i32' and 'f32'}}
+  // expected-error@below {{'stablehlo.all_reduce' op computation must use a type that operand 1 can be promoted to, got 'i32' and 'f32'}}
   %0:2 = "stablehlo.all_reduce"(%a, %b) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -229,8 +229,8 @@ func.func @all_reduce_c5_2(%a: tensor<4xf32>, %b: tensor<4xi32>) {
 
 // all_reduce_c5
 func.func @all_reduce_c5_3(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.all_reduce' op computation must compute in a type that input 0 can be promoted to, got 'f32' and 'f16'}}
-  // expected-note@below {{a promotion keeps the kind of number and does not make it narrower}}
+  // expected-error@below {{'stablehlo.all_reduce' op computation must use a type that input 0 can be promoted to, got 'f32' and 'f16'}}
+  // expected-note@below {{a promotion must keep the kind of number and must not make it narrower}}
   %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f16>, %x1: tensor<f16>):
     stablehlo.return %x0 : tensor<f16>
@@ -299,7 +299,7 @@ func.func @all_to_all_c1(%a: tensor<2x4xf32>) {
 
 // all_to_all_c2
 func.func @all_to_all_c2(%a: tensor<2x5xf32>) {
-  // expected-error@below {{'stablehlo.all_to_all' op split_dimension of operand 0 must be divisible by split_count, got 5 and 2}}
+  // expected-error@below {{'stablehlo.all_to_all' op size of operand 0 along split_dimension must be divisible by split_count, got 5 and 2}}
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2x5xf32>) -> tensor<4x2xf32>
   return
 }
@@ -326,7 +326,7 @@ func.func @all_to_all_c4(%a: tensor<2x4xf32>) {
 
 // all_to_all_c5
 func.func @all_to_all_c5(%a: tensor<2x4xf32>) {
-  // expected-error@below {{'stablehlo.all_to_all' op ids in replica_groups must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.all_to_all' op ids in replica_groups must be unique, got 0 twice}}
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
   return
 }
@@ -336,7 +336,7 @@ func.func @all_to_all_c5(%a: tensor<2x4xf32>) {
 // all_to_all_c7
 func.func @all_to_all_c7(%a: tensor<2x4xf32>) {
   // expected-error@below {{'stablehlo.all_to_all' op replica_groups of 2 processes must have ids in [0, 2), got 3}}
-  // expected-note@below {{each process must be in one group}}
+  // expected-note@below {{each process must be in exactly one group}}
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 3]]> : tensor<1x2xi64>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
   return
 }
@@ -346,7 +346,7 @@ func.func @all_to_all_c7(%a: tensor<2x4xf32>) {
 // all_to_all_c8
 func.func @all_to_all_c8(%a: tensor<2x4xf32>) {
   // expected-error@below {{'stablehlo.all_to_all' op replica groups must have split_count processes, 2, got 1}}
-  // expected-note@below {{each process sends one piece to each of its group}}
+  // expected-note@below {{each process sends one piece to each process of its group}}
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0], [1]]> : tensor<2x1xi64>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
   return
 }
@@ -356,7 +356,7 @@ func.func @all_to_all_c8(%a: tensor<2x4xf32>) {
 // all_to_all_c8
 func.func @all_to_all_c8_2(%a: tensor<2x4xf32>) {
   // expected-error@below {{'stablehlo.all_to_all' op replica groups must have split_count processes, 2, got 0}}
-  // expected-note@below {{each process sends one piece to each of its group}}
+  // expected-note@below {{each process sends one piece to each process of its group}}
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<> : tensor<0x2xi64>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
   return
 }
@@ -393,7 +393,7 @@ func.func @all_to_all_c9_3(%a: tensor<2x4xf32>) {
 
 // all_to_all_c9
 func.func @all_to_all_c9_4(%a: tensor<9223372036854775807x0xf32>) {
-  // expected-error@below {{'stablehlo.all_to_all' op result sizes must fit in 63 bits, dimension 0 made from 'tensor<9223372036854775807x0xf32>' does not}}
+  // expected-error@below {{'stablehlo.all_to_all' op result sizes must fit in 63 bits, but dimension 0 computed from 'tensor<9223372036854775807x0xf32>' does not}}
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<9223372036854775807x0xf32>) -> tensor<4x2xf32>
   return
 }
@@ -402,7 +402,7 @@ func.func @all_to_all_c9_4(%a: tensor<9223372036854775807x0xf32>) {
 
 // reduce_scatter_c1
 func.func @reduce_scatter_c1(%a: tensor<5xf32>) {
-  // expected-error@below {{'stablehlo.reduce_scatter' op scatter_dimension must be divisible by the size of the groups, got 5 and 2}}
+  // expected-error@below {{'stablehlo.reduce_scatter' op size along scatter_dimension must be divisible by the size of the groups, got 5 and 2}}
   %0 = "stablehlo.reduce_scatter"(%a) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -426,7 +426,7 @@ func.func @reduce_scatter_c2(%a: tensor<4xf32>) {
 
 // reduce_scatter_c3
 func.func @reduce_scatter_c3(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.reduce_scatter' op ids in replica_groups must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.reduce_scatter' op ids in replica_groups must be unique, got 0 twice}}
   %0 = "stablehlo.reduce_scatter"(%a) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1], [2, 0]]> : tensor<2x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -439,7 +439,7 @@ func.func @reduce_scatter_c3(%a: tensor<4xf32>) {
 // reduce_scatter_c5
 func.func @reduce_scatter_c5(%a: tensor<4xf32>) {
   // expected-error@below {{'stablehlo.reduce_scatter' op replica_groups of 2 processes must have ids in [0, 2), got 2}}
-  // expected-note@below {{each process must be in one group}}
+  // expected-note@below {{each process must be in exactly one group}}
   %0 = "stablehlo.reduce_scatter"(%a) <{scatter_dimension = 0 : i64, replica_groups = dense<[[2, 0]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -476,7 +476,7 @@ func.func @reduce_scatter_c7(%a: tensor<4xf32>) {
 
 // reduce_scatter_c8
 func.func @reduce_scatter_c8(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.reduce_scatter' op result must have one piece of the operand, shape [2], got 'tensor<4xf32>'}}
+  // expected-error@below {{'stablehlo.reduce_scatter' op result must be one piece of the operand, of shape [2], got 'tensor<4xf32>'}}
   %0 = "stablehlo.reduce_scatter"(%a) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -500,7 +500,7 @@ func.func @reduce_scatter_c9(%a: tensor<4xf32>) {
 
 // collective_broadcast_c1
 func.func @collective_broadcast_c1(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_broadcast' op ids in replica_groups must be different, got 2 twice}}
+  // expected-error@below {{'stablehlo.collective_broadcast' op ids in replica_groups must be unique, got 2 twice}}
   %0 = "stablehlo.collective_broadcast"(%a) <{replica_groups = dense<[[2, 1], [0, 2]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -509,7 +509,7 @@ func.func @collective_broadcast_c1(%a: tensor<4xf32>) {
 
 // collective_broadcast_c2
 func.func @collective_broadcast_c2(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_broadcast' op replica_groups must have ids of at least 0, got -3}}
+  // expected-error@below {{'stablehlo.collective_broadcast' op ids in replica_groups must not be negative, got -3}}
   %0 = "stablehlo.collective_broadcast"(%a) <{replica_groups = dense<[[0, -3]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -546,7 +546,7 @@ func.func @collective_broadcast_c4(%a: tensor<4xf32>) {
 // collective_broadcast_c4
 func.func @collective_broadcast_c4_2(%a: tensor<4xf32>, %b: tensor<2xi32>) {
   // expected-error@below {{'stablehlo.collective_broadcast' op with has_dynamic_root must have a last operand of type 'tensor<1xi32>', got 'tensor<2xi32>'}}
-  // expected-note@below {{it names, for each other operand, the process to take as root}}
+  // expected-note@below {{the last operand specifies the root process of each other operand}}
   %0 = "stablehlo.collective_broadcast"(%a, %b) <{has_dynamic_root, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>, tensor<2xi32>) -> tensor<4xf32>
   return
 }
@@ -573,7 +573,7 @@ func.func @collective_broadcast_c5(%a: tensor<4xf32>, %b: tensor<1xi32>) {
 
 // collective_reduce_c1
 func.func @collective_reduce_c1(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_reduce' op ids in replica_groups must be different, got 5 twice}}
+  // expected-error@below {{'stablehlo.collective_reduce' op ids in replica_groups must be unique, got 5 twice}}
   %0 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[5, 1], [0, 5]]> : tensor<2x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -585,7 +585,7 @@ func.func @collective_reduce_c1(%a: tensor<4xf32>) {
 
 // collective_reduce_c2
 func.func @collective_reduce_c2(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_reduce' op replica_groups must have ids of at least 0, got -3}}
+  // expected-error@below {{'stablehlo.collective_reduce' op ids in replica_groups must not be negative, got -3}}
   %0 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[0, -3]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -622,7 +622,7 @@ func.func @collective_reduce_c3_2(%a: tensor<4xf32>) {
 // collective_reduce_c3
 func.func @collective_reduce_c3_3(%a: tensor<4xf32>, %b: tensor<i32>) {
   // expected-error@below {{'stablehlo.collective_reduce' op with has_dynamic_root must have a last operand of type 'tensor<1xi32>', got 'tensor<i32>'}}
-  // expected-note@below {{it names, for each other operand, the process to take as root}}
+  // expected-note@below {{the last operand specifies the root process of each other operand}}
   %0 = "stablehlo.collective_reduce"(%a, %b) <{has_dynamic_root, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -670,7 +670,7 @@ func.func @collective_reduce_channel(%a: tensor<4xf32>) {
 
 // collective_permute_c1
 func.func @collective_permute_c1(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_permute' op source_target_pairs must be rows of two, shape [n, 2], got [2, 3]}}
+  // expected-error@below {{'stablehlo.collective_permute' op source_target_pairs must have shape [n, 2], got [2, 3]}}
   %0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1, 2], [1, 0, 2]]> : tensor<2x3xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -679,7 +679,7 @@ func.func @collective_permute_c1(%a: tensor<4xf32>) {
 
 // collective_permute_c1
 func.func @collective_permute_c1_2(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_permute' op source_target_pairs must be rows of two, shape [n, 2], got [2]}}
+  // expected-error@below {{'stablehlo.collective_permute' op source_target_pairs must have shape [n, 2], got [2]}}
   %0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[0, 1]> : tensor<2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -688,7 +688,7 @@ func.func @collective_permute_c1_2(%a: tensor<4xf32>) {
 
 // collective_permute_c2
 func.func @collective_permute_c2(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_permute' op sources in source_target_pairs must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.collective_permute' op sources in source_target_pairs must be unique, got 0 twice}}
   %0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -698,7 +698,7 @@ func.func @collective_permute_c2(%a: tensor<4xf32>) {
 /// A splat that could not be walked.
 // collective_permute_c2
 func.func @collective_permute_c2_2(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_permute' op sources in source_target_pairs must be different, got 0 everywhere}}
+  // expected-error@below {{'stablehlo.collective_permute' op sources in source_target_pairs must be unique, got 0 in all entries}}
   %0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<0> : tensor<1000000000x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -707,7 +707,7 @@ func.func @collective_permute_c2_2(%a: tensor<4xf32>) {
 
 // collective_permute_c3
 func.func @collective_permute_c3(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_permute' op targets in source_target_pairs must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.collective_permute' op targets in source_target_pairs must be unique, got 1 twice}}
   %0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -716,7 +716,7 @@ func.func @collective_permute_c3(%a: tensor<4xf32>) {
 
 // collective_permute_c4
 func.func @collective_permute_c4(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.collective_permute' op source_target_pairs must have ids of at least 0, got -1}}
+  // expected-error@below {{'stablehlo.collective_permute' op ids in source_target_pairs must not be negative, got -1}}
   %0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, -1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -742,7 +742,7 @@ func.func @cross_replica_sum_type(%a: tensor<4xf32>) {
 
 func.func @cross_replica_sum_groups(%a: tensor<4xf32>) {
   // expected-error@below {{'stablehlo.cross-replica-sum' op replica_groups of 2 processes must have ids in [0, 2), got 2}}
-  // expected-note@below {{each process must be in one group}}
+  // expected-note@below {{each process must be in exactly one group}}
   %0 = "stablehlo.cross-replica-sum"(%a) <{replica_groups = dense<[[0, 2]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }

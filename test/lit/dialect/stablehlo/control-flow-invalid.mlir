@@ -18,7 +18,7 @@ func.func @if_i1(%a: tensor<1xi1>, %b: tensor<4xf32>, %c: tensor<4xi32>) {
 // if_c1
 func.func @if_c1(%a: tensor<i1>, %b: tensor<4xf32>, %c: tensor<4xi32>) {
   // expected-error@below {{'stablehlo.if' op true_branch must take no arguments, got 1}}
-  // expected-note@below {{a branch may use the values that surround the op}}
+  // expected-note@below {{a branch can use values defined outside the op}}
   %0 = "stablehlo.if"(%a) ({
   ^bb0(%x: tensor<f32>):
     stablehlo.return %b : tensor<4xf32>
@@ -33,7 +33,7 @@ func.func @if_c1(%a: tensor<i1>, %b: tensor<4xf32>, %c: tensor<4xi32>) {
 // if_c1
 func.func @if_c1_2(%a: tensor<i1>, %b: tensor<4xf32>, %c: tensor<4xi32>) {
   // expected-error@below {{'stablehlo.if' op false_branch must take no arguments, got 1}}
-  // expected-note@below {{a branch may use the values that surround the op}}
+  // expected-note@below {{a branch can use values defined outside the op}}
   %0 = "stablehlo.if"(%a) ({
     stablehlo.return %b : tensor<4xf32>
   }, {
@@ -109,7 +109,7 @@ func.func @case_c1(%a: tensor<i32>) {
 // case_c2
 func.func @case_c2(%a: tensor<i32>, %b: tensor<4xf32>, %c: tensor<4xi32>) {
   // expected-error@below {{'stablehlo.case' op branch 1 must take no arguments, got 2}}
-  // expected-note@below {{a branch may use the values that surround the op}}
+  // expected-note@below {{a branch can use values defined outside the op}}
   %0 = "stablehlo.case"(%a) ({
     stablehlo.return %b : tensor<4xf32>
   }, {
@@ -123,7 +123,7 @@ func.func @case_c2(%a: tensor<i32>, %b: tensor<4xf32>, %c: tensor<4xi32>) {
 
 // case_c3
 func.func @case_c3(%a: tensor<i32>, %b: tensor<4xf32>, %c: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.case' op branches must return the same types, got ('tensor<4xf32>') and, from branch 1, ('tensor<4xi32>')}}
+  // expected-error@below {{'stablehlo.case' op branches must return the same types, got ('tensor<4xf32>') from branch 0 and ('tensor<4xi32>') from branch 1}}
   %0 = "stablehlo.case"(%a) ({
     stablehlo.return %b : tensor<4xf32>
   }, {

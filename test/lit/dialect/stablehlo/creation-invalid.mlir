@@ -112,7 +112,7 @@ func.func @rng_c1_2(%a: tensor<f32>, %s: tensor<1xi64>) {
 
 // rng_c2
 func.func @rng_c2(%a: tensor<i32>, %s: tensor<1xi64>) {
-  // expected-error@below {{'stablehlo.rng' op a normal distribution needs floats, got 'i32'}}
+  // expected-error@below {{'stablehlo.rng' op a normal distribution must have a float element type, got 'i32'}}
   %0 = stablehlo.rng %a, %a, %s, distribution = NORMAL : (tensor<i32>, tensor<i32>, tensor<1xi64>) -> tensor<4xi32>
   return
 }
@@ -131,7 +131,7 @@ func.func @rng_c3(%a: tensor<f32>, %s: tensor<2xi64>) {
 // rng_c3
 func.func @rng_c3_2(%a: tensor<f32>) {
   %s = stablehlo.constant dense<[2, 3]> : tensor<2xi64>
-  // expected-error@below {{'stablehlo.rng' op dimension 1 of the result must have the size in shape, 3, got 4}}
+  // expected-error@below {{'stablehlo.rng' op size of result dimension 1 must match the operand 'shape', which specifies 3, got 4}}
   %0 = stablehlo.rng %a, %a, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<2x4xf32>
   return
 }

@@ -4,7 +4,7 @@
 
 // broadcast_in_dim_c1
 func.func @broadcast_in_dim_c1(%x: tensor<3xf32>) {
-  // expected-error@below {{'stablehlo.broadcast_in_dim' op operand and result must have one element type, up to the dimension and parameters of per-axis quantization, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.broadcast_in_dim' op operand and result must have the same element type, up to the dimension and parameters of per-axis quantization, got 'f32' and 'f64'}}
   %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<3xf32>) -> tensor<3xf64>
   return
 }
@@ -13,7 +13,7 @@ func.func @broadcast_in_dim_c1(%x: tensor<3xf32>) {
 
 // broadcast_in_dim_c1
 func.func @broadcast_in_dim_c1_2(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
-  // expected-error@below {{'stablehlo.broadcast_in_dim' op operand and result must have one element type, up to the dimension and parameters of per-axis quantization, got '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>' and '!quant.uniform<i16:f32:0, {1.000000e+00,2.000000e+00}>'}}
+  // expected-error@below {{'stablehlo.broadcast_in_dim' op operand and result must have the same element type, up to the dimension and parameters of per-axis quantization, got '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>' and '!quant.uniform<i16:f32:0, {1.000000e+00,2.000000e+00}>'}}
   %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<2x4x!quant.uniform<i16:f32:0, {1.0, 2.0}>>
   return
 }
@@ -49,7 +49,7 @@ func.func @broadcast_in_dim_c3_2(%x: tensor<3xf32>) {
 
 // broadcast_in_dim_c4
 func.func @broadcast_in_dim_c4(%x: tensor<3x3xf32>) {
-  // expected-error@below {{'stablehlo.broadcast_in_dim' op broadcast_dimensions must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.broadcast_in_dim' op broadcast_dimensions must be unique, got 0 twice}}
   %0 = stablehlo.broadcast_in_dim %x, dims = [0, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
   return
 }
@@ -58,8 +58,8 @@ func.func @broadcast_in_dim_c4(%x: tensor<3x3xf32>) {
 
 // broadcast_in_dim_c5
 func.func @broadcast_in_dim_c5(%x: tensor<3xf32>) {
-  // expected-error@below {{'stablehlo.broadcast_in_dim' op dimension 0 of the operand must have size 1 or that of dimension 0 of the result, 4, got 3}}
-  // expected-note@below {{broadcast_dimensions[0] says which dimension of the result it becomes}}
+  // expected-error@below {{'stablehlo.broadcast_in_dim' op dimension 0 of the operand must have size 1 or the size of dimension 0 of the result, 4, got 3}}
+  // expected-note@below {{broadcast_dimensions[0] is the dimension of the result that it maps to}}
   %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<3xf32>) -> tensor<4x3xf32>
   return
 }
@@ -68,7 +68,7 @@ func.func @broadcast_in_dim_c5(%x: tensor<3xf32>) {
 
 // broadcast_in_dim_c6
 func.func @broadcast_in_dim_c6(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
-  // expected-error@below {{'stablehlo.broadcast_in_dim' op result must be quantized along dimension 1, where the operand's dimension 0 goes, got 0}}
+  // expected-error@below {{'stablehlo.broadcast_in_dim' op result must be quantized along dimension 1, to which the operand's quantized dimension 0 is broadcast, got dimension 0}}
   %0 = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<2x2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>
   return
 }
@@ -77,7 +77,7 @@ func.func @broadcast_in_dim_c6(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0
 
 // broadcast_in_dim_c6
 func.func @broadcast_in_dim_c6_2(%x: tensor<1x4x!quant.uniform<i8:f32:0, {1.0}>>) {
-  // expected-error@below {{'stablehlo.broadcast_in_dim' op result must repeat the one scale and zero point of the operand, got '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>' for '!quant.uniform<i8:f32:0, {1.000000e+00}>'}}
+  // expected-error@below {{'stablehlo.broadcast_in_dim' op result must repeat the operand's single scale and zero point, got '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>' for '!quant.uniform<i8:f32:0, {1.000000e+00}>'}}
   %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<1x4x!quant.uniform<i8:f32:0, {1.0}>>) -> tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>
   return
 }
@@ -95,7 +95,7 @@ func.func @broadcast_in_dim_o1(%x: tensor<3xf32>) {
 
 // concatenate_c1
 func.func @concatenate_c1(%x: tensor<3xf32>, %y: tensor<3xf64>) {
-  // expected-error@below {{'stablehlo.concatenate' op inputs must have one element type, got 'f32' and, at 1, 'f64'}}
+  // expected-error@below {{'stablehlo.concatenate' op inputs must have the same element type, got 'f32' for input 0 and 'f64' for input 1}}
   %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<3xf32>, tensor<3xf64>) -> tensor<6xf32>
   return
 }
@@ -104,7 +104,7 @@ func.func @concatenate_c1(%x: tensor<3xf32>, %y: tensor<3xf64>) {
 
 // concatenate_c2
 func.func @concatenate_c2(%x: tensor<3x2xf32>, %y: tensor<3x3xf32>) {
-  // expected-error@below {{'stablehlo.concatenate' op inputs must have one shape but for dimension 0, got 'tensor<3x2xf32>' and, at 1, 'tensor<3x3xf32>'}}
+  // expected-error@below {{'stablehlo.concatenate' op inputs must have the same shape except in dimension 0, got 'tensor<3x2xf32>' for input 0 and 'tensor<3x3xf32>' for input 1}}
   %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<3x2xf32>, tensor<3x3xf32>) -> tensor<6x2xf32>
   return
 }
@@ -113,7 +113,7 @@ func.func @concatenate_c2(%x: tensor<3x2xf32>, %y: tensor<3x3xf32>) {
 
 // concatenate_c2
 func.func @concatenate_c2_2(%x: tensor<3x2xf32>, %y: tensor<3xf32>) {
-  // expected-error@below {{'stablehlo.concatenate' op inputs must have one rank, got 2 and, at 1, 1}}
+  // expected-error@below {{'stablehlo.concatenate' op inputs must have the same rank, got 2 for input 0 and 1 for input 1}}
   %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<3x2xf32>, tensor<3xf32>) -> tensor<6x2xf32>
   return
 }
@@ -167,7 +167,7 @@ func.func @concatenate_c5(%x: tensor<3xf32>) {
 
 // concatenate_c6
 func.func @concatenate_c6(%x: tensor<3x2xf32>) {
-  // expected-error@below {{'stablehlo.concatenate' op result must have the shape of the inputs, added up along dimension 0, [6, 2], got [5, 2]}}
+  // expected-error@below {{'stablehlo.concatenate' op result must have the shape of the inputs concatenated along dimension 0, [6, 2], got [5, 2]}}
   %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<5x2xf32>
   return
 }
@@ -185,7 +185,7 @@ func.func @concatenate_c6_2(%x: tensor<9223372036854775807xf32>) {
 
 // pad_c1
 func.func @pad_c1(%x: tensor<3xf32>, %v: tensor<f64>) {
-  // expected-error@below {{'stablehlo.pad' op operand, padding_value and result must have one element type, got 'f32', 'f64' and 'f32'}}
+  // expected-error@below {{'stablehlo.pad' op operand, padding_value and result must have the same element type, got 'f32', 'f64' and 'f32'}}
   %0 = stablehlo.pad %x, %v, low = [0], high = [0], interior = [0] : (tensor<3xf32>, tensor<f64>) -> tensor<3xf32>
   return
 }
@@ -221,7 +221,7 @@ func.func @pad_c2_3(%x: tensor<3xf32>, %v: tensor<f32>) {
 
 // pad_c3
 func.func @pad_c3(%x: tensor<3xf32>, %v: tensor<f32>) {
-  // expected-error@below {{'stablehlo.pad' op interior_padding must not be negative, got -1 at 0}}
+  // expected-error@below {{'stablehlo.pad' op interior_padding must not be negative, got -1 for dimension 0}}
   %0 = stablehlo.pad %x, %v, low = [0], high = [0], interior = [-1] : (tensor<3xf32>, tensor<f32>) -> tensor<1xf32>
   return
 }
@@ -239,7 +239,7 @@ func.func @pad_c4(%x: tensor<3xf32>, %v: tensor<f32>) {
 
 // pad_c4
 func.func @pad_c4_2(%x: tensor<3xf32>, %v: tensor<f32>) {
-  // expected-error@below {{'stablehlo.pad' op padding dimension 0 of size 3 with low -2, high -2 and interior 0 must leave a size from 0 to 2^63}}
+  // expected-error@below {{'stablehlo.pad' op padding dimension 0 of size 3 with low -2, high -2 and interior 0 must result in a size from 0 to 2^63 - 1}}
   %0 = stablehlo.pad %x, %v, low = [-2], high = [-2], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<0xf32>
   return
 }
@@ -248,7 +248,7 @@ func.func @pad_c4_2(%x: tensor<3xf32>, %v: tensor<f32>) {
 
 // pad_c4
 func.func @pad_c4_3(%x: tensor<3xf32>, %v: tensor<f32>) {
-  // expected-error@below {{'stablehlo.pad' op padding dimension 0 of size 3 with low 0, high 0 and interior 9223372036854775807 must leave a size from 0 to 2^63}}
+  // expected-error@below {{'stablehlo.pad' op padding dimension 0 of size 3 with low 0, high 0 and interior 9223372036854775807 must result in a size from 0 to 2^63 - 1}}
   %0 = stablehlo.pad %x, %v, low = [0], high = [0], interior = [9223372036854775807] : (tensor<3xf32>, tensor<f32>) -> tensor<?xf32>
   return
 }
@@ -266,7 +266,7 @@ func.func @pad_i2(%x: tensor<3xf32>, %v: tensor<1xf32>) {
 
 // reshape_c1
 func.func @reshape_c1(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.reshape' op operand and result must have one element type, up to the dimension of per-axis quantization, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.reshape' op operand and result must have the same element type, up to the dimension of per-axis quantization, got 'f32' and 'f64'}}
   %0 = stablehlo.reshape %m : (tensor<3x8xf32>) -> tensor<24xf64>
   return
 }
@@ -275,7 +275,7 @@ func.func @reshape_c1(%m: tensor<3x8xf32>) {
 
 // reshape_c1
 func.func @reshape_c1_2(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
-  // expected-error@below {{'stablehlo.reshape' op operand and result must have one element type, up to the dimension of per-axis quantization, got '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>' and '!quant.uniform<i8:f32:0, {1.000000e+00,3.000000e+00}>'}}
+  // expected-error@below {{'stablehlo.reshape' op operand and result must have the same element type, up to the dimension of per-axis quantization, got '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>' and '!quant.uniform<i8:f32:0, {1.000000e+00,3.000000e+00}>'}}
   %0 = stablehlo.reshape %x : (tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 3.0}>>
   return
 }
@@ -284,7 +284,7 @@ func.func @reshape_c1_2(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
 
 // reshape_c2
 func.func @reshape_c2(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.reshape' op operand and result must have equally many elements, got [3, 8] and [25]}}
+  // expected-error@below {{'stablehlo.reshape' op operand and result must have the same number of elements, got [3, 8] and [25]}}
   %0 = stablehlo.reshape %m : (tensor<3x8xf32>) -> tensor<25xf32>
   return
 }
@@ -320,7 +320,7 @@ func.func @reshape_o1(%m: tensor<3x8xf32>) {
 
 // reverse_c1
 func.func @reverse_c1(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.reverse' op operands and results must have one shape, got 'tensor<3x8xf32>' and 'tensor<8x3xf32>'}}
+  // expected-error@below {{'stablehlo.reverse' op operands and results must have the same shape, got 'tensor<3x8xf32>' and 'tensor<8x3xf32>'}}
   %0 = stablehlo.reverse %m, dims = [0] : (tensor<3x8xf32>) -> tensor<8x3xf32>
   return
 }
@@ -329,7 +329,7 @@ func.func @reverse_c1(%m: tensor<3x8xf32>) {
 
 // reverse_c1
 func.func @reverse_c1_2(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.reverse' op operands and results must have one element type, got 'tensor<3x8xf32>' and 'tensor<3x8xf64>'}}
+  // expected-error@below {{'stablehlo.reverse' op operands and results must have the same element type, got 'tensor<3x8xf32>' and 'tensor<3x8xf64>'}}
   %0 = stablehlo.reverse %m, dims = [0] : (tensor<3x8xf32>) -> tensor<3x8xf64>
   return
 }
@@ -338,7 +338,7 @@ func.func @reverse_c1_2(%m: tensor<3x8xf32>) {
 
 // reverse_c2
 func.func @reverse_c2(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.reverse' op dimensions must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.reverse' op dimensions must be unique, got 0 twice}}
   %0 = stablehlo.reverse %m, dims = [0, 0] : tensor<3x8xf32>
   return
 }
@@ -365,7 +365,7 @@ func.func @reverse_c3_2(%m: tensor<3x8xf32>) {
 
 // slice_c1
 func.func @slice_c1(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.slice' op operand and result must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.slice' op operand and result must have the same element type, got 'f32' and 'f64'}}
   %0 = stablehlo.slice %m [0:3, 0:8] : (tensor<3x8xf32>) -> tensor<3x8xf64>
   return
 }
@@ -428,7 +428,7 @@ func.func @slice_c3_3(%m: tensor<3x8xf32>) {
 
 // slice_c4
 func.func @slice_c4(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.slice' op strides must be at least 1, got 0 at 0}}
+  // expected-error@below {{'stablehlo.slice' op strides must be at least 1, got 0 at index 0}}
   %0 = stablehlo.slice %m [0:3:0, 0:8] : (tensor<3x8xf32>) -> tensor<3x8xf32>
   return
 }
@@ -446,7 +446,7 @@ func.func @slice_c5(%m: tensor<3x8xf32>) {
 
 // transpose_c1
 func.func @transpose_c1(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.transpose' op operand and result must have one element type, up to the dimension of per-axis quantization, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.transpose' op operand and result must have the same element type, up to the dimension of per-axis quantization, got 'f32' and 'f64'}}
   %0 = stablehlo.transpose %m, dims = [1, 0] : (tensor<3x8xf32>) -> tensor<8x3xf64>
   return
 }
@@ -473,7 +473,7 @@ func.func @transpose_c2_2(%m: tensor<3x8xf32>) {
 
 // transpose_c2
 func.func @transpose_c2_3(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.transpose' op permutation must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.transpose' op permutation must be unique, got 1 twice}}
   %0 = stablehlo.transpose %m, dims = [1, 1] : (tensor<3x8xf32>) -> tensor<8x8xf32>
   return
 }
@@ -491,7 +491,7 @@ func.func @transpose_c3(%m: tensor<3x8xf32>) {
 
 // transpose_c4
 func.func @transpose_c4(%x: tensor<2x2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
-  // expected-error@below {{'stablehlo.transpose' op result must be quantized along the dimension that the operand's 0 becomes, got 0}}
+  // expected-error@below {{'stablehlo.transpose' op result must be quantized along dimension 1, to which the operand's quantized dimension 0 is transposed, got dimension 0}}
   %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<2x2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>
   return
 }
@@ -500,7 +500,7 @@ func.func @transpose_c4(%x: tensor<2x2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
 
 // dynamic_slice_c1
 func.func @dynamic_slice_c1(%m: tensor<3x8xf32>, %i: tensor<i64>) {
-  // expected-error@below {{'stablehlo.dynamic_slice' op operand and result must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.dynamic_slice' op operand and result must have the same element type, got 'f32' and 'f64'}}
   %0 = stablehlo.dynamic_slice %m, %i, %i, sizes = [1, 4] : (tensor<3x8xf32>, tensor<i64>, tensor<i64>) -> tensor<1x4xf64>
   return
 }
@@ -527,7 +527,7 @@ func.func @dynamic_slice_c2_2(%m: tensor<3x8xf32>, %i: tensor<i64>) {
 
 // dynamic_slice_c3
 func.func @dynamic_slice_c3(%m: tensor<3x8xf32>, %i: tensor<i64>, %j: tensor<i32>) {
-  // expected-error@below {{'stablehlo.dynamic_slice' op start_indices must have one type, got 'tensor<i64>' and 'tensor<i32>'}}
+  // expected-error@below {{'stablehlo.dynamic_slice' op start_indices must have the same type, got 'tensor<i64>' and 'tensor<i32>'}}
   %0 = stablehlo.dynamic_slice %m, %i, %j, sizes = [1, 4] : (tensor<3x8xf32>, tensor<i64>, tensor<i32>) -> tensor<1x4xf32>
   return
 }
@@ -536,7 +536,7 @@ func.func @dynamic_slice_c3(%m: tensor<3x8xf32>, %i: tensor<i64>, %j: tensor<i32
 
 // dynamic_slice_c4
 func.func @dynamic_slice_c4(%m: tensor<3x8xf32>, %i: tensor<i64>) {
-  // expected-error@below {{'stablehlo.dynamic_slice' op slice_sizes must fit into the operand, [3, 8], got 9 at 1}}
+  // expected-error@below {{'stablehlo.dynamic_slice' op slice_sizes must be in [0, size of the operand], got 9 for dimension 1 of operand shape [3, 8]}}
   %0 = stablehlo.dynamic_slice %m, %i, %i, sizes = [1, 9] : (tensor<3x8xf32>, tensor<i64>, tensor<i64>) -> tensor<1x9xf32>
   return
 }
@@ -545,7 +545,7 @@ func.func @dynamic_slice_c4(%m: tensor<3x8xf32>, %i: tensor<i64>) {
 
 // dynamic_slice_c4
 func.func @dynamic_slice_c4_2(%m: tensor<3x8xf32>, %i: tensor<i64>) {
-  // expected-error@below {{'stablehlo.dynamic_slice' op slice_sizes must fit into the operand, [3, 8], got -1 at 0}}
+  // expected-error@below {{'stablehlo.dynamic_slice' op slice_sizes must be in [0, size of the operand], got -1 for dimension 0 of operand shape [3, 8]}}
   %0 = stablehlo.dynamic_slice %m, %i, %i, sizes = [-1, 4] : (tensor<3x8xf32>, tensor<i64>, tensor<i64>) -> tensor<?x4xf32>
   return
 }
@@ -608,7 +608,7 @@ func.func @dynamic_update_slice_c4(%m: tensor<3x8xf32>, %u: tensor<1x4xf32>, %i:
 
 // dynamic_update_slice_c5
 func.func @dynamic_update_slice_c5(%m: tensor<3x8xf32>, %u: tensor<1x4xf32>, %i: tensor<i64>, %j: tensor<i32>) {
-  // expected-error@below {{'stablehlo.dynamic_update_slice' op start_indices must have one type, got 'tensor<i64>' and 'tensor<i32>'}}
+  // expected-error@below {{'stablehlo.dynamic_update_slice' op start_indices must have the same type, got 'tensor<i64>' and 'tensor<i32>'}}
   %0 = stablehlo.dynamic_update_slice %m, %u, %i, %j : (tensor<3x8xf32>, tensor<1x4xf32>, tensor<i64>, tensor<i32>) -> tensor<3x8xf32>
   return
 }
@@ -617,7 +617,7 @@ func.func @dynamic_update_slice_c5(%m: tensor<3x8xf32>, %u: tensor<1x4xf32>, %i:
 
 // dynamic_update_slice_c6
 func.func @dynamic_update_slice_c6(%m: tensor<3x8xf32>, %u: tensor<1x9xf32>, %i: tensor<i64>) {
-  // expected-error@below {{'stablehlo.dynamic_update_slice' op update must fit into the operand, [3, 8], got 9 at 1}}
+  // expected-error@below {{'stablehlo.dynamic_update_slice' op update must fit into the operand of shape [3, 8], got size 9 in dimension 1}}
   %0 = stablehlo.dynamic_update_slice %m, %u, %i, %i : (tensor<3x8xf32>, tensor<1x9xf32>, tensor<i64>, tensor<i64>) -> tensor<3x8xf32>
   return
 }
@@ -662,7 +662,7 @@ func.func @set_dimension_size(%m: tensor<3x8xf32>, %n: tensor<i32>) {
 
 // set_dimension_size
 func.func @set_dimension_size_2(%m: tensor<3x8xf32>, %n: tensor<i32>) {
-  // expected-error@below {{'stablehlo.set_dimension_size' op result must have the shape of the operand but for dimension 1, [3, ?], got [4, ?]}}
+  // expected-error@below {{'stablehlo.set_dimension_size' op result must have the shape of the operand except in dimension 1, [3, ?], got [4, ?]}}
   %0 = stablehlo.set_dimension_size %m, %n, dim = 1 : (tensor<3x8xf32>, tensor<i32>) -> tensor<4x?xf32>
   return
 }
@@ -671,7 +671,7 @@ func.func @set_dimension_size_2(%m: tensor<3x8xf32>, %n: tensor<i32>) {
 
 // set_dimension_size
 func.func @set_dimension_size_3(%m: tensor<3x8xf32>, %n: tensor<i32>) {
-  // expected-error@below {{'stablehlo.set_dimension_size' op operand and result must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.set_dimension_size' op operand and result must have the same element type, got 'f32' and 'f64'}}
   %0 = stablehlo.set_dimension_size %m, %n, dim = 1 : (tensor<3x8xf32>, tensor<i32>) -> tensor<3x?xf64>
   return
 }

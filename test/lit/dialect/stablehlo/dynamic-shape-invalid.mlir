@@ -4,7 +4,7 @@
 
 // dynamic_broadcast_in_dim_c1
 func.func @dynamic_broadcast_in_dim_c1(%a: tensor<3xf32>, %b: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op operand and result must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op operand and result must have the same element type, got 'f32' and 'f64'}}
   %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %b) <{broadcast_dimensions = array<i64: 1>}> : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xf64>
   return
 }
@@ -31,7 +31,7 @@ func.func @dynamic_broadcast_in_dim_c3(%a: tensor<3xf32>, %b: tensor<2xi64>) {
 
 // dynamic_broadcast_in_dim_c4
 func.func @dynamic_broadcast_in_dim_c4(%a: tensor<3x3xf32>, %b: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op broadcast_dimensions must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op broadcast_dimensions must be unique, got 1 twice}}
   %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %b) <{broadcast_dimensions = array<i64: 1, 1>}> : (tensor<3x3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
   return
 }
@@ -40,7 +40,7 @@ func.func @dynamic_broadcast_in_dim_c4(%a: tensor<3x3xf32>, %b: tensor<2xi64>) {
 
 // dynamic_broadcast_in_dim_c5
 func.func @dynamic_broadcast_in_dim_c5(%a: tensor<3xf32>, %b: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op dimension 0 of the operand must have size 1 or that of dimension 1 of the result, got 3 and 4}}
+  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op dimension 0 of the operand must have size 1 or the size of dimension 1 of the result, got 3 and 4}}
   %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %b) <{broadcast_dimensions = array<i64: 1>}> : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x4xf32>
   return
 }
@@ -49,7 +49,7 @@ func.func @dynamic_broadcast_in_dim_c5(%a: tensor<3xf32>, %b: tensor<2xi64>) {
 
 // dynamic_broadcast_in_dim_c6
 func.func @dynamic_broadcast_in_dim_c6(%a: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, %b: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op result must be quantized along dimension 1, where the operand's quantized dimension 0 goes, got 0}}
+  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op result must be quantized along dimension 1, to which the operand's quantized dimension 0 is broadcast, got dimension 0}}
   %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %b) <{broadcast_dimensions = array<i64: 1>}> : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2xi64>) -> tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
   return
 }
@@ -58,7 +58,7 @@ func.func @dynamic_broadcast_in_dim_c6(%a: tensor<2x!quant.uniform<i8:f32:0, {0.
 
 // dynamic_broadcast_in_dim_c6
 func.func @dynamic_broadcast_in_dim_c6_2(%a: tensor<1x!quant.uniform<i8:f32:0, {0.5}>>, %b: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op result must repeat the one scale and zero point of the operand along the expanded dimension}}
+  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op result must repeat the operand's single scale and zero point along the expanded dimension}}
   %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %b) <{broadcast_dimensions = array<i64: 1>}> : (tensor<1x!quant.uniform<i8:f32:0, {0.5}>>, tensor<2xi64>) -> tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
   return
 }
@@ -76,7 +76,7 @@ func.func @dynamic_broadcast_in_dim_c7(%a: tensor<3xf32>, %b: tensor<3xi64>) {
 
 // dynamic_broadcast_in_dim_c8
 func.func @dynamic_broadcast_in_dim_c8(%a: tensor<3xf32>, %b: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op known_expanding_dimensions and known_nonexpanding_dimensions must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.dynamic_broadcast_in_dim' op known_expanding_dimensions and known_nonexpanding_dimensions must be unique, got 0 twice}}
   %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %b) <{broadcast_dimensions = array<i64: 1>, known_expanding_dimensions = array<i64: 0>, known_nonexpanding_dimensions = array<i64: 0>}> : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
   return
 }
@@ -130,7 +130,7 @@ func.func @dynamic_iota_c2(%a: tensor<2xi64>) {
 
 // dynamic_pad_c1
 func.func @dynamic_pad_c1(%a: tensor<3xf32>, %b: tensor<f64>, %c: tensor<1xi64>, %d: tensor<1xi64>, %e: tensor<1xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_pad' op operand, padding value and result must have one element type, got 'f32', 'f64' and 'f32'}}
+  // expected-error@below {{'stablehlo.dynamic_pad' op operand, padding value and result must have the same element type, got 'f32', 'f64' and 'f32'}}
   %0 = "stablehlo.dynamic_pad"(%a, %b, %c, %d, %e) : (tensor<3xf32>, tensor<f64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32>
   return
 }
@@ -139,7 +139,7 @@ func.func @dynamic_pad_c1(%a: tensor<3xf32>, %b: tensor<f64>, %c: tensor<1xi64>,
 
 // dynamic_pad_c1
 func.func @dynamic_pad_c1_2(%a: tensor<3xf32>, %b: tensor<f32>, %c: tensor<1xi64>, %d: tensor<1xi64>, %e: tensor<1xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_pad' op operand, padding value and result must have one element type, got 'f32', 'f32' and 'i32'}}
+  // expected-error@below {{'stablehlo.dynamic_pad' op operand, padding value and result must have the same element type, got 'f32', 'f32' and 'i32'}}
   %0 = "stablehlo.dynamic_pad"(%a, %b, %c, %d, %e) : (tensor<3xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi32>
   return
 }
@@ -175,7 +175,7 @@ func.func @dynamic_pad_c2_3(%a: tensor<3xf32>, %b: tensor<f32>, %c: tensor<1xi64
 
 // dynamic_pad_c4
 func.func @dynamic_pad_c4(%a: tensor<3xf32>, %b: tensor<f32>, %c: tensor<1xi64>, %d: tensor<1xi64>, %e: tensor<1xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_pad' op operand and result must have one rank, got 'tensor<3xf32>' and 'tensor<?x?xf32>'}}
+  // expected-error@below {{'stablehlo.dynamic_pad' op operand and result must have the same rank, got 'tensor<3xf32>' and 'tensor<?x?xf32>'}}
   %0 = "stablehlo.dynamic_pad"(%a, %b, %c, %d, %e) : (tensor<3xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x?xf32>
   return
 }
@@ -184,7 +184,7 @@ func.func @dynamic_pad_c4(%a: tensor<3xf32>, %b: tensor<f32>, %c: tensor<1xi64>,
 
 // dynamic_reshape_c1
 func.func @dynamic_reshape_c1(%a: tensor<?xf32>, %b: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_reshape' op operand and result must have one element type, got 'f32' and 'i32'}}
+  // expected-error@below {{'stablehlo.dynamic_reshape' op operand and result must have the same element type, got 'f32' and 'i32'}}
   %0 = "stablehlo.dynamic_reshape"(%a, %b) : (tensor<?xf32>, tensor<2xi64>) -> tensor<?x?xi32>
   return
 }
@@ -245,7 +245,7 @@ func.func @real_dynamic_slice_strides(%a: tensor<?xf32>, %b: tensor<1xi64>, %c: 
 // -----
 
 func.func @real_dynamic_slice_rank(%a: tensor<?xf32>, %b: tensor<1xi64>, %c: tensor<1xi64>, %d: tensor<1xi64>) {
-  // expected-error@below {{'stablehlo.real_dynamic_slice' op operand and result must have one rank, got 'tensor<?xf32>' and 'tensor<?x?xf32>'}}
+  // expected-error@below {{'stablehlo.real_dynamic_slice' op operand and result must have the same rank, got 'tensor<?xf32>' and 'tensor<?x?xf32>'}}
   %0 = "stablehlo.real_dynamic_slice"(%a, %b, %c, %d) : (tensor<?xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x?xf32>
   return
 }
@@ -253,7 +253,7 @@ func.func @real_dynamic_slice_rank(%a: tensor<?xf32>, %b: tensor<1xi64>, %c: ten
 // -----
 
 func.func @real_dynamic_slice_element(%a: tensor<?xf32>, %b: tensor<1xi64>, %c: tensor<1xi64>, %d: tensor<1xi64>) {
-  // expected-error@below {{'stablehlo.real_dynamic_slice' op operand and result must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.real_dynamic_slice' op operand and result must have the same element type, got 'f32' and 'f64'}}
   %0 = "stablehlo.real_dynamic_slice"(%a, %b, %c, %d) : (tensor<?xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf64>
   return
 }

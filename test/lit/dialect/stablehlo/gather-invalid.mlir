@@ -79,7 +79,7 @@ func.func @gather_c4(%a: tensor<8x4x5xf32>, %b: tensor<3x1xi32>) {
 
 // gather_c4
 func.func @gather_c4_2(%a: tensor<8x4x5xf32>, %b: tensor<3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op offset_dims must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.gather' op offset_dims must be unique, got 1 twice}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1, 1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
     slice_sizes = array<i64: 1, 4, 5>
@@ -103,7 +103,7 @@ func.func @gather_c5(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
 
 // gather_c6
 func.func @gather_c6(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op collapsed_slice_dims and operand_batching_dims must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.gather' op collapsed_slice_dims and operand_batching_dims must be unique, got 0 twice}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>,
     slice_sizes = array<i64: 1, 1, 4>
@@ -187,7 +187,7 @@ func.func @gather_c12(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>) {
 
 // gather_c13
 func.func @gather_c13(%a: tensor<2x2x8xf32>, %b: tensor<2x3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op start_indices_batching_dims must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.gather' op start_indices_batching_dims must be unique, got 0 twice}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [2], operand_batching_dims = [0, 1], start_indices_batching_dims = [0, 0], start_index_map = [2], index_vector_dim = 2>,
     slice_sizes = array<i64: 1, 1, 1>
@@ -223,7 +223,7 @@ func.func @gather_c15(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>) {
 
 // gather_c16
 func.func @gather_c16(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op operand_batching_dims and start_indices_batching_dims must be pairs, got 1 and 2}}
+  // expected-error@below {{'stablehlo.gather' op operand_batching_dims and start_indices_batching_dims must have the same number of entries, got 1 and 2}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0, 1], start_index_map = [1], index_vector_dim = 2>,
     slice_sizes = array<i64: 1, 1, 4>
@@ -247,7 +247,7 @@ func.func @gather_c17(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>) {
 
 // gather_c18
 func.func @gather_c18(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op start_index_map and operand_batching_dims must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.gather' op start_index_map and operand_batching_dims must be unique, got 0 twice}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 2>,
     slice_sizes = array<i64: 1, 1, 4>
@@ -307,7 +307,7 @@ func.func @gather_c21_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
 
 // gather_c22
 func.func @gather_c22(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op result must have the sizes of the batches and of the slices, [3, 4], got 'tensor<4x3xf32>'}}
+  // expected-error@below {{'stablehlo.gather' op result must have the batch sizes and slice sizes, [3, 4], got 'tensor<4x3xf32>'}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
     slice_sizes = array<i64: 1, 4>
@@ -331,7 +331,7 @@ func.func @gather_c22_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
 
 // gather_c23
 func.func @gather_c23(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op operand and result must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.gather' op operand and result must have the same element type, got 'f32' and 'f64'}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
     slice_sizes = array<i64: 1, 4>
@@ -399,7 +399,7 @@ func.func @dynamic_gather_c5(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tenso
 
 // dynamic_gather_c6
 func.func @dynamic_gather_c6(%a: tensor<8x4x5xf32>, %b: tensor<3x1xi32>, %c: tensor<3xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_gather' op collapsed_slice_dims and operand_batching_dims must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.dynamic_gather' op collapsed_slice_dims and operand_batching_dims must be unique, got 0 twice}}
   %0 = "stablehlo.dynamic_gather"(%a, %b, %c) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0, 0], start_index_map = [0], index_vector_dim = 1>
   }> : (tensor<8x4x5xf32>, tensor<3x1xi32>, tensor<3xi64>) -> tensor<3x?xf32>
@@ -432,7 +432,7 @@ func.func @dynamic_gather_c7(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tenso
 
 // dynamic_gather_c9
 func.func @dynamic_gather_c9(%a: tensor<8x4xf32>, %b: tensor<3x2xi32>, %c: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_gather' op start_index_map and operand_batching_dims must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.dynamic_gather' op start_index_map and operand_batching_dims must be unique, got 0 twice}}
   %0 = "stablehlo.dynamic_gather"(%a, %b, %c) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 0], index_vector_dim = 1>
   }> : (tensor<8x4xf32>, tensor<3x2xi32>, tensor<2xi64>) -> tensor<3x?xf32>
@@ -465,7 +465,7 @@ func.func @dynamic_gather_c11(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tens
 
 // dynamic_gather_c13
 func.func @dynamic_gather_c13(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_gather' op result must have the sizes of the batches and of the slices, [3, ?], got 'tensor<4x?xf32>'}}
+  // expected-error@below {{'stablehlo.dynamic_gather' op result must have the batch sizes and slice sizes, [3, ?], got 'tensor<4x?xf32>'}}
   %0 = "stablehlo.dynamic_gather"(%a, %b, %c) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>
   }> : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<2xi64>) -> tensor<4x?xf32>
@@ -476,7 +476,7 @@ func.func @dynamic_gather_c13(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tens
 
 // dynamic_gather_c14
 func.func @dynamic_gather_c14(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_gather' op operand and result must have one element type, got 'f32' and 'i32'}}
+  // expected-error@below {{'stablehlo.dynamic_gather' op operand and result must have the same element type, got 'f32' and 'i32'}}
   %0 = "stablehlo.dynamic_gather"(%a, %b, %c) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>
   }> : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<2xi64>) -> tensor<3x?xi32>
@@ -527,7 +527,7 @@ func.func @index_select_batch_sizes(%a: tensor<5x4xf32>, %b: tensor<2xi32>) {
 
 // torch_index_select
 func.func @index_select_result(%a: tensor<5x4xf32>, %b: tensor<2xi32>) {
-  // expected-error@below {{'stablehlo.torch_index_select' op result must have the operand's shape with dimension dim replaced by the index's, [2, 4], got 'tensor<3x4xf32>'}}
+  // expected-error@below {{'stablehlo.torch_index_select' op result must have the operand's shape with dimension dim replaced by the index dimensions, [2, 4], got 'tensor<3x4xf32>'}}
   %0 = "stablehlo.torch_index_select"(%a, %b) <{dim = 0 : i64, batch_dims = 0 : i64}>
       : (tensor<5x4xf32>, tensor<2xi32>) -> tensor<3x4xf32>
   return
@@ -537,8 +537,18 @@ func.func @index_select_result(%a: tensor<5x4xf32>, %b: tensor<2xi32>) {
 
 // torch_index_select
 func.func @index_select_element(%a: tensor<5x4xf32>, %b: tensor<2xi32>) {
-  // expected-error@below {{'stablehlo.torch_index_select' op operand and result must have one element type, got 'f32' and 'i32'}}
+  // expected-error@below {{'stablehlo.torch_index_select' op operand and result must have the same element type, got 'f32' and 'i32'}}
   %0 = "stablehlo.torch_index_select"(%a, %b) <{dim = 0 : i64, batch_dims = 0 : i64}>
       : (tensor<5x4xf32>, tensor<2xi32>) -> tensor<2x4xi32>
   return
+}
+
+// -----
+
+func.func @nothing_at_collapsed(%operand: tensor<5x3xf32>, %indices: tensor<4x1xi32>) -> tensor<4x3xf32> {
+  // expected-error@below {{'stablehlo.gather' op slice_sizes must be 1 at collapsed_slice_dims unless the result is empty, got 0 for dimension 0 and result 'tensor<4x3xf32>'}}
+  %0 = "stablehlo.gather"(%operand, %indices) <{
+    dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+    slice_sizes = array<i64: 0, 3>}> : (tensor<5x3xf32>, tensor<4x1xi32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
 }

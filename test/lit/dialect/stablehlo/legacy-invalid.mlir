@@ -11,7 +11,7 @@ func.func @broadcast_negative(%a: tensor<3xf32>) {
 // -----
 
 func.func @broadcast_shape(%a: tensor<3xf32>) {
-  // expected-error@below {{'stablehlo.broadcast' op result must have broadcast_sizes before the operand's shape, [2, 3], got 'tensor<3x2xf32>'}}
+  // expected-error@below {{'stablehlo.broadcast' op result must have broadcast_sizes followed by the operand's sizes, [2, 3], got 'tensor<3x2xf32>'}}
   %0 = "stablehlo.broadcast"(%a) <{broadcast_sizes = array<i64: 2>}> : (tensor<3xf32>) -> tensor<3x2xf32>
   return
 }
@@ -19,7 +19,7 @@ func.func @broadcast_shape(%a: tensor<3xf32>) {
 // -----
 
 func.func @broadcast_element(%a: tensor<3xf32>) {
-  // expected-error@below {{'stablehlo.broadcast' op operand and result must have one element type, got 'f32' and 'i32'}}
+  // expected-error@below {{'stablehlo.broadcast' op operand and result must have the same element type, got 'f32' and 'i32'}}
   %0 = "stablehlo.broadcast"(%a) <{broadcast_sizes = array<i64: 2>}> : (tensor<3xf32>) -> tensor<2x3xi32>
   return
 }
@@ -27,7 +27,7 @@ func.func @broadcast_element(%a: tensor<3xf32>) {
 // -----
 
 func.func @einsum_no_arrow(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.einsum' op einsum_config must be 2 terms separated by commas, then '->' and the result's, got "ab,bc"}}
+  // expected-error@below {{'stablehlo.einsum' op einsum_config must be 2 terms separated by commas, then '->' and the term of the result, got "ab,bc"}}
   %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "ab,bc"}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @einsum_no_arrow(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
 // -----
 
 func.func @einsum_terms(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.einsum' op einsum_config must be 2 terms separated by commas, then '->' and the result's, got "ab->ab"}}
+  // expected-error@below {{'stablehlo.einsum' op einsum_config must be 2 terms separated by commas, then '->' and the term of the result, got "ab->ab"}}
   %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "ab->ab"}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @einsum_rank(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
 // -----
 
 func.func @einsum_letter(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.einsum' op einsum_config must be made of letters, got '?'}}
+  // expected-error@below {{'stablehlo.einsum' op einsum_config must consist of letters, got '?'}}
   %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "a?,bc->ac"}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -59,7 +59,7 @@ func.func @einsum_letter(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
 // -----
 
 func.func @einsum_sizes(%a: tensor<2x3xf32>, %b: tensor<5x4xf32>) {
-  // expected-error@below {{'stablehlo.einsum' op einsum letter 'b' must stand for one size, got 3 and 5}}
+  // expected-error@below {{'stablehlo.einsum' op einsum letter 'b' must have the same size in all operands, got 3 and 5}}
   %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "ab,bc->ac"}> : (tensor<2x3xf32>, tensor<5x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @einsum_sizes(%a: tensor<2x3xf32>, %b: tensor<5x4xf32>) {
 // -----
 
 func.func @einsum_result_letter(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.einsum' op letters of the result in einsum_config must occur once there and in an operand, got 'd'}}
+  // expected-error@below {{'stablehlo.einsum' op each letter of the result in einsum_config must occur once in the result and at least once in an operand, got 'd'}}
   %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "ab,bc->ad"}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -75,7 +75,7 @@ func.func @einsum_result_letter(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
 // -----
 
 func.func @einsum_result_twice(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.einsum' op letters of the result in einsum_config must occur once there and in an operand, got 'a'}}
+  // expected-error@below {{'stablehlo.einsum' op each letter of the result in einsum_config must occur once in the result and at least once in an operand, got 'a'}}
   %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "ab,bc->aa"}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return
 }
@@ -83,7 +83,7 @@ func.func @einsum_result_twice(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
 // -----
 
 func.func @einsum_result_shape(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.einsum' op result must have the shape that einsum_config gives, [2, 4], got 'tensor<4x2xf32>'}}
+  // expected-error@below {{'stablehlo.einsum' op result must have the shape that einsum_config specifies, [2, 4], got 'tensor<4x2xf32>'}}
   %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "ab,bc->ac"}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<4x2xf32>
   return
 }
@@ -91,7 +91,7 @@ func.func @einsum_result_shape(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
 // -----
 
 func.func @unary_einsum_terms(%a: tensor<2x3xf32>) {
-  // expected-error@below {{'stablehlo.unary_einsum' op einsum_config must be 1 terms separated by commas, then '->' and the result's, got "ab,c->a"}}
+  // expected-error@below {{'stablehlo.unary_einsum' op einsum_config must be 1 terms separated by commas, then '->' and the term of the result, got "ab,c->a"}}
   %0 = "stablehlo.unary_einsum"(%a) <{einsum_config = "ab,c->a"}> : (tensor<2x3xf32>) -> tensor<2xf32>
   return
 }
@@ -99,7 +99,7 @@ func.func @unary_einsum_terms(%a: tensor<2x3xf32>) {
 // -----
 
 func.func @unary_einsum_shape(%a: tensor<2x3xf32>) {
-  // expected-error@below {{'stablehlo.unary_einsum' op result must have the shape that einsum_config gives, [3], got 'tensor<2xf32>'}}
+  // expected-error@below {{'stablehlo.unary_einsum' op result must have the shape that einsum_config specifies, [3], got 'tensor<2xf32>'}}
   %0 = "stablehlo.unary_einsum"(%a) <{einsum_config = "ab->b"}> : (tensor<2x3xf32>) -> tensor<2xf32>
   return
 }

@@ -13,7 +13,7 @@ func.func @cholesky_c1(%a: tensor<3x3xf32>) {
 
 // cholesky_c1
 func.func @cholesky_c1_2(%a: tensor<3x3xf32>) {
-  // expected-error@below {{'stablehlo.cholesky' op operands and results must have one element type, got 'tensor<3x3xf32>' and 'tensor<3x3xf64>'}}
+  // expected-error@below {{'stablehlo.cholesky' op operands and results must have the same element type, got 'tensor<3x3xf32>' and 'tensor<3x3xf64>'}}
   %0 = stablehlo.cholesky %a : (tensor<3x3xf32>) -> tensor<3x3xf64>
   return
 }
@@ -40,7 +40,7 @@ func.func @cholesky_c3(%a: tensor<2x3x4xf32>) {
 
 // triangular_solve_c1
 func.func @triangular_solve_c1(%a: tensor<3x3xf32>, %b: tensor<3x2xf64>) {
-  // expected-error@below {{'stablehlo.triangular_solve' op operands and results must have one element type, got 'tensor<3x3xf32>' and 'tensor<3x2xf64>'}}
+  // expected-error@below {{'stablehlo.triangular_solve' op operands and results must have the same element type, got 'tensor<3x3xf32>' and 'tensor<3x2xf64>'}}
   %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<3x3xf32>, tensor<3x2xf64>) -> tensor<3x2xf64>
   return
 }
@@ -49,7 +49,7 @@ func.func @triangular_solve_c1(%a: tensor<3x3xf32>, %b: tensor<3x2xf64>) {
 
 // triangular_solve_c2
 func.func @triangular_solve_c2(%a: tensor<3x3xf32>, %b: tensor<2x3x2xf32>) {
-  // expected-error@below {{'stablehlo.triangular_solve' op a and b must have one rank, got 2 and 3}}
+  // expected-error@below {{'stablehlo.triangular_solve' op a and b must have the same rank, got 2 and 3}}
   %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<3x3xf32>, tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @triangular_solve_c2_2(%a: tensor<3xf32>, %b: tensor<3xf32>) {
 
 // triangular_solve_c3
 func.func @triangular_solve_c3(%a: tensor<2x3x3xf32>, %b: tensor<4x3x2xf32>) {
-  // expected-error@below {{'stablehlo.triangular_solve' op a and b must have the same batches, got [2] and [4]}}
+  // expected-error@below {{'stablehlo.triangular_solve' op a and b must have the same batch dimensions, got [2] and [4]}}
   %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<2x3x3xf32>, tensor<4x3x2xf32>) -> tensor<4x3x2xf32>
   return
 }
@@ -130,7 +130,7 @@ func.func @fft_c1(%a: tensor<8xcomplex<f32>>) {
 
 // fft_c2
 func.func @fft_c2(%a: tensor<8xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.fft' op FFT must go from complex numbers to the same type, got 'complex<f32>' and 'complex<f64>'}}
+  // expected-error@below {{'stablehlo.fft' op FFT must transform complex numbers to the same type, got 'complex<f32>' and 'complex<f64>'}}
   %0 = stablehlo.fft %a, type = FFT, length = [8] : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f64>>
   return
 }
@@ -139,7 +139,7 @@ func.func @fft_c2(%a: tensor<8xcomplex<f32>>) {
 
 // fft_c2
 func.func @fft_c2_2(%a: tensor<8xf32>) {
-  // expected-error@below {{'stablehlo.fft' op IFFT must go from complex numbers to the same type, got 'f32' and 'complex<f32>'}}
+  // expected-error@below {{'stablehlo.fft' op IFFT must transform complex numbers to the same type, got 'f32' and 'complex<f32>'}}
   %0 = stablehlo.fft %a, type = IFFT, length = [8] : (tensor<8xf32>) -> tensor<8xcomplex<f32>>
   return
 }
@@ -148,7 +148,7 @@ func.func @fft_c2_2(%a: tensor<8xf32>) {
 
 // fft_c2
 func.func @fft_c2_3(%a: tensor<8xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.fft' op RFFT must go from floats to complex numbers of their type, got 'complex<f32>' and 'complex<f32>'}}
+  // expected-error@below {{'stablehlo.fft' op RFFT must transform floats to complex numbers of the same precision, got 'complex<f32>' and 'complex<f32>'}}
   %0 = stablehlo.fft %a, type = RFFT, length = [8] : (tensor<8xcomplex<f32>>) -> tensor<5xcomplex<f32>>
   return
 }
@@ -157,7 +157,7 @@ func.func @fft_c2_3(%a: tensor<8xcomplex<f32>>) {
 
 // fft_c2
 func.func @fft_c2_4(%a: tensor<8xf32>) {
-  // expected-error@below {{'stablehlo.fft' op RFFT must go from floats to complex numbers of their type, got 'f32' and 'complex<f64>'}}
+  // expected-error@below {{'stablehlo.fft' op RFFT must transform floats to complex numbers of the same precision, got 'f32' and 'complex<f64>'}}
   %0 = stablehlo.fft %a, type = RFFT, length = [8] : (tensor<8xf32>) -> tensor<5xcomplex<f64>>
   return
 }
@@ -166,7 +166,7 @@ func.func @fft_c2_4(%a: tensor<8xf32>) {
 
 // fft_c2
 func.func @fft_c2_5(%a: tensor<5xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.fft' op IRFFT must go from complex numbers to floats of their type, got 'complex<f32>' and 'f64'}}
+  // expected-error@below {{'stablehlo.fft' op IRFFT must transform complex numbers to floats of the same precision, got 'complex<f32>' and 'f64'}}
   %0 = stablehlo.fft %a, type = IRFFT, length = [8] : (tensor<5xcomplex<f32>>) -> tensor<8xf64>
   return
 }
@@ -193,7 +193,7 @@ func.func @fft_c3_2(%a: tensor<8x8x8x8xcomplex<f32>>) {
 
 // fft_c4
 func.func @fft_c4(%a: tensor<8xf32>) {
-  // expected-error@below {{'stablehlo.fft' op the real tensor must end in the sizes fft_length, [9], got [8]}}
+  // expected-error@below {{'stablehlo.fft' op the last dimensions of the real tensor must have the sizes fft_length, [9], got [8]}}
   %0 = stablehlo.fft %a, type = RFFT, length = [9] : (tensor<8xf32>) -> tensor<5xcomplex<f32>>
   return
 }
@@ -202,7 +202,7 @@ func.func @fft_c4(%a: tensor<8xf32>) {
 
 // fft_c4
 func.func @fft_c4_2(%a: tensor<5xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.fft' op the real tensor must end in the sizes fft_length, [9], got [8]}}
+  // expected-error@below {{'stablehlo.fft' op the last dimensions of the real tensor must have the sizes fft_length, [9], got [8]}}
   %0 = stablehlo.fft %a, type = IRFFT, length = [9] : (tensor<5xcomplex<f32>>) -> tensor<8xf32>
   return
 }
@@ -229,7 +229,7 @@ func.func @fft_c5(%a: tensor<8xcomplex<f32>>) {
 
 // fft_c5
 func.func @fft_c5_2(%a: tensor<8xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.fft' op operand and result must have one rank, got 1 and 2}}
+  // expected-error@below {{'stablehlo.fft' op operand and result must have the same rank, got 1 and 2}}
   %0 = stablehlo.fft %a, type = FFT, length = [8] : (tensor<8xcomplex<f32>>) -> tensor<8x8xcomplex<f32>>
   return
 }
@@ -247,7 +247,7 @@ func.func @fft_c5_3(%a: tensor<8xf32>) {
 
 // fft_c5
 func.func @fft_c5_4(%a: tensor<6xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.fft' op operand must have the frequencies of 8 numbers, 5, got 6}}
+  // expected-error@below {{'stablehlo.fft' op last dimension of the operand must have fft_length / 2 + 1 entries, 5, got 6}}
   %0 = stablehlo.fft %a, type = IRFFT, length = [8] : (tensor<6xcomplex<f32>>) -> tensor<8xf32>
   return
 }
@@ -274,7 +274,7 @@ func.func @batch_norm_inference_c1_2(%a: tensor<4x2xf32>, %b: tensor<2xf32>, %c:
 
 // batch_norm_inference_c2
 func.func @batch_norm_inference_c2(%a: tensor<4x2xf32>, %b: tensor<2xf32>, %c: tensor<2xf32>, %d: tensor<2xf64>, %e: tensor<2xf32>) {
-  // expected-error@below {{'stablehlo.batch_norm_inference' op operands and results must have one element type, got 'tensor<4x2xf32>' and 'tensor<2xf64>'}}
+  // expected-error@below {{'stablehlo.batch_norm_inference' op operands and results must have the same element type, got 'tensor<4x2xf32>' and 'tensor<2xf64>'}}
   %0 = "stablehlo.batch_norm_inference"(%a, %b, %c, %d, %e) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf64>, tensor<2xf32>) -> tensor<4x2xf32>
   return
 }
@@ -337,7 +337,7 @@ func.func @batch_norm_training_c1(%a: tensor<4x2xf32>, %b: tensor<2xf32>, %c: te
 
 // batch_norm_training_c2
 func.func @batch_norm_training_c2(%a: tensor<4x2xf32>, %b: tensor<2xf64>, %c: tensor<2xf32>) {
-  // expected-error@below {{'stablehlo.batch_norm_training' op operands and results must have one element type, got 'tensor<4x2xf32>' and 'tensor<2xf64>'}}
+  // expected-error@below {{'stablehlo.batch_norm_training' op operands and results must have the same element type, got 'tensor<4x2xf32>' and 'tensor<2xf64>'}}
   %0:3 = "stablehlo.batch_norm_training"(%a, %b, %c) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<4x2xf32>, tensor<2xf64>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>)
   return
 }
@@ -400,7 +400,7 @@ func.func @batch_norm_grad_c1(%a: tensor<4x2xf32>, %b: tensor<2xf32>, %c: tensor
 
 // batch_norm_grad_c2
 func.func @batch_norm_grad_c2(%a: tensor<4x2xf32>, %b: tensor<2xf32>, %c: tensor<2xf64>, %d: tensor<2xf32>, %e: tensor<4x2xf32>) {
-  // expected-error@below {{'stablehlo.batch_norm_grad' op operands and results must have one element type, got 'tensor<4x2xf32>' and 'tensor<2xf64>'}}
+  // expected-error@below {{'stablehlo.batch_norm_grad' op operands and results must have the same element type, got 'tensor<4x2xf32>' and 'tensor<2xf64>'}}
   %0:3 = "stablehlo.batch_norm_grad"(%a, %b, %c, %d, %e) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf64>, tensor<2xf32>, tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>)
   return
 }

@@ -4,7 +4,7 @@
 
 // dot_general_c1
 func.func @dot_general_c1(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op operands must have equally many batching dimensions, got 1 and 0}}
+  // expected-error@below {{'stablehlo.dot_general' op operands must have the same number of batching dimensions, got 1 and 0}}
   %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
   return
 }
@@ -13,7 +13,7 @@ func.func @dot_general_c1(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>) {
 
 // dot_general_c2
 func.func @dot_general_c2(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op operands must have equally many contracting dimensions, got 1 and 0}}
+  // expected-error@below {{'stablehlo.dot_general' op operands must have the same number of contracting dimensions, got 1 and 0}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   return
 }
@@ -22,7 +22,7 @@ func.func @dot_general_c2(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
 
 // dot_general_c3
 func.func @dot_general_c3(%a: tensor<3x4xf32>, %b: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op batching and contracting dimensions of lhs must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.dot_general' op batching and contracting dimensions of lhs must be unique, got 1 twice}}
   %0 = stablehlo.dot_general %a, %b, batching_dims = [1] x [0], contracting_dims = [1] x [1] : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
   return
 }
@@ -31,7 +31,7 @@ func.func @dot_general_c3(%a: tensor<3x4xf32>, %b: tensor<3x4xf32>) {
 
 // dot_general_c4
 func.func @dot_general_c4(%a: tensor<3x4xf32>, %b: tensor<4x4xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op batching and contracting dimensions of rhs must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.dot_general' op batching and contracting dimensions of rhs must be unique, got 0 twice}}
   %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x4xf32>) -> tensor<3x4xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @dot_general_c11(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
 
 // dot_general_c12
 func.func @dot_general_c12(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op result must have the batching sizes, then the free ones of lhs and rhs, [2, 3, 5], got [2, 5, 3]}}
+  // expected-error@below {{'stablehlo.dot_general' op result must have the batching sizes, then the free sizes of lhs and rhs, [2, 3, 5], got [2, 5, 3]}}
   %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x5x3xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @dot_general_c12(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>) {
 
 // dot_general_c13
 func.func @dot_general_c13(%a: tensor<3x4xf32>, %b: tensor<4x5xi32>) {
-  // expected-error@below {{'stablehlo.dot_general' op operands and result must be one kind of number, got 'f32', 'i32' and 'f32'}}
+  // expected-error@below {{'stablehlo.dot_general' op operands must be the same kind of number, got 'f32', 'i32' and 'f32'}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x5xi32>) -> tensor<3x5xf32>
   return
 }
@@ -132,7 +132,7 @@ func.func @dot_general_c13(%a: tensor<3x4xf32>, %b: tensor<4x5xi32>) {
 
 // dot_general_c14
 func.func @dot_general_c14(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tensor<4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op rhs must be quantized, and lhs if and only if the result is, got '!quant.uniform<i8:f32, 1.000000e+00>', 'f32' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
+  // expected-error@below {{'stablehlo.dot_general' op rhs must be quantized, and lhs must be quantized if and only if the result is, got '!quant.uniform<i8:f32, 1.000000e+00>', 'f32' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4x!quant.uniform<i8:f32, 1.0>>, tensor<4x5xf32>) -> tensor<3x5x!quant.uniform<i8:f32, 1.0>>
   return
 }
@@ -141,7 +141,7 @@ func.func @dot_general_c14(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tens
 
 // dot_general_c14
 func.func @dot_general_c14_2(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tensor<4x5x!quant.uniform<i8:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.dot_general' op rhs must be quantized, and lhs if and only if the result is, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f32, 1.000000e+00>' and 'f32'}}
+  // expected-error@below {{'stablehlo.dot_general' op rhs must be quantized, and lhs must be quantized if and only if the result is, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f32, 1.000000e+00>' and 'f32'}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4x!quant.uniform<i8:f32, 1.0>>, tensor<4x5x!quant.uniform<i8:f32, 1.0>>) -> tensor<3x5xf32>
   return
 }
@@ -168,7 +168,7 @@ func.func @dot_general_c16(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tens
 
 // dot_general_c17
 func.func @dot_general_c17(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tensor<4x5x!quant.uniform<i16:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.dot_general' op lhs and rhs must have one storage type, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i16:f32, 1.000000e+00>' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
+  // expected-error@below {{'stablehlo.dot_general' op lhs and rhs must have the same storage type, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i16:f32, 1.000000e+00>' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4x!quant.uniform<i8:f32, 1.0>>, tensor<4x5x!quant.uniform<i16:f32, 1.0>>) -> tensor<3x5x!quant.uniform<i8:f32, 1.0>>
   return
 }
@@ -177,7 +177,7 @@ func.func @dot_general_c17(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tens
 
 // dot_general_c18
 func.func @dot_general_c18(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tensor<4x5x!quant.uniform<i8:f64, 1.0>>) {
-  // expected-error@below {{'stablehlo.dot_general' op operands and result must express one float type, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f64, 1.000000e+00>' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
+  // expected-error@below {{'stablehlo.dot_general' op operands and result must have the same expressed type, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f64, 1.000000e+00>' and '!quant.uniform<i8:f32, 1.000000e+00>'}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4x!quant.uniform<i8:f32, 1.0>>, tensor<4x5x!quant.uniform<i8:f64, 1.0>>) -> tensor<3x5x!quant.uniform<i8:f32, 1.0>>
   return
 }
@@ -186,7 +186,7 @@ func.func @dot_general_c18(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tens
 
 // dot_general_c19
 func.func @dot_general_c19(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tensor<4x5x!quant.uniform<i8:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.dot_general' op result must be quantized per tensor where rhs is, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f32, 1.000000e+00>' and '!quant.uniform<i8:f32:1, {1.000000e+00,1.000000e+00,1.000000e+00,1.000000e+00,1.000000e+00}>'}}
+  // expected-error@below {{'stablehlo.dot_general' op result must be quantized per tensor if rhs is, got '!quant.uniform<i8:f32, 1.000000e+00>', '!quant.uniform<i8:f32, 1.000000e+00>' and '!quant.uniform<i8:f32:1, {1.000000e+00,1.000000e+00,1.000000e+00,1.000000e+00,1.000000e+00}>'}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4x!quant.uniform<i8:f32, 1.0>>, tensor<4x5x!quant.uniform<i8:f32, 1.0>>) -> tensor<3x5x!quant.uniform<i8:f32:1, {1.0, 1.0, 1.0, 1.0, 1.0}>>
   return
 }
@@ -195,7 +195,7 @@ func.func @dot_general_c19(%a: tensor<3x4x!quant.uniform<i8:f32, 1.0>>, %b: tens
 
 // dot_general_c20
 func.func @dot_general_c20(%a: tensor<3x4xf64>, %b: tensor<4x5x!quant.uniform<i8:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.dot_general' op lhs and result must have the float type that rhs expresses, got 'f64', '!quant.uniform<i8:f32, 1.000000e+00>' and 'f64'}}
+  // expected-error@below {{'stablehlo.dot_general' op lhs and result must have the expressed type of rhs, got 'f64', '!quant.uniform<i8:f32, 1.000000e+00>' and 'f64'}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4xf64>, tensor<4x5x!quant.uniform<i8:f32, 1.0>>) -> tensor<3x5xf64>
   return
 }
@@ -205,7 +205,7 @@ func.func @dot_general_c20(%a: tensor<3x4xf64>, %b: tensor<4x5x!quant.uniform<i8
 // dot_general_c21
 func.func @dot_general_c21(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
   // expected-error@below {{'stablehlo.dot_general' op precision must be DEFAULT where an algorithm is given, got HIGH}}
-  // expected-note@below {{the algorithm says how precise the product is}}
+  // expected-note@below {{the algorithm determines the precision of the product}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   return
 }
@@ -278,7 +278,7 @@ func.func @dot_4(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
 
 // dot
 func.func @dot_5(%a: tensor<3x4xf32>, %b: tensor<4x5xi32>) {
-  // expected-error@below {{'stablehlo.dot' op operands and result must be one kind of number, got 'f32', 'i32' and 'f32'}}
+  // expected-error@below {{'stablehlo.dot' op operands must be the same kind of number, got 'f32', 'i32' and 'f32'}}
   %0 = stablehlo.dot %a, %b : (tensor<3x4xf32>, tensor<4x5xi32>) -> tensor<3x5xf32>
   return
 }

@@ -40,7 +40,7 @@ func.func @map_c3(%a: tensor<4xf32>) {
 
 // map_c3
 func.func @map_c3_2(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.map' op dimensions must be all dimensions in order, got 1 at 0}}
+  // expected-error@below {{'stablehlo.map' op dimensions must list all dimensions in order, got 1 at index 0}}
   %0 = "stablehlo.map"(%a) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x0: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -100,7 +100,7 @@ func.func @map_c4_4(%a: tensor<4xf32>) {
 
 // reduce_c1
 func.func @reduce_c1(%a: tensor<2x3xf32>, %b: tensor<2x4xf32>, %c: tensor<f32>, %d: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce' op inputs must have one shape, got 'tensor<2x3xf32>' and, at 1, 'tensor<2x4xf32>'}}
+  // expected-error@below {{'stablehlo.reduce' op inputs must have the same shape, got 'tensor<2x3xf32>' at index 0 and 'tensor<2x4xf32>' at index 1}}
   %0:2 = "stablehlo.reduce"(%a, %b, %c, %d) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>, %x2: tensor<f32>, %x3: tensor<f32>):
     stablehlo.return %x0, %x1 : tensor<f32>, tensor<f32>
@@ -196,7 +196,7 @@ func.func @reduce_c4_2(%a: tensor<2x3xf32>, %b: tensor<f32>) {
 
 // reduce_c5
 func.func @reduce_c5(%a: tensor<2x3xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce' op dimensions must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.reduce' op dimensions must be unique, got 1 twice}}
   %0 = "stablehlo.reduce"(%a, %b) <{dimensions = array<i64: 1, 1>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -232,7 +232,7 @@ func.func @reduce_c6_2(%a: tensor<2x3xf32>, %b: tensor<f32>) {
 
 // reduce_c6
 func.func @reduce_c6_3(%a: tensor<2x3xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce' op body must take and return one type of scalar for input 0, got arguments 'tensor<2xf32>' and 'tensor<2xf32>' and result 'tensor<2xf32>'}}
+  // expected-error@below {{'stablehlo.reduce' op body must take and return the same type of scalar for input 0, got arguments 'tensor<2xf32>' and 'tensor<2xf32>' and result 'tensor<2xf32>'}}
   %0 = "stablehlo.reduce"(%a, %b) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x0: tensor<2xf32>, %x1: tensor<2xf32>):
     stablehlo.return %x0 : tensor<2xf32>
@@ -244,8 +244,8 @@ func.func @reduce_c6_3(%a: tensor<2x3xf32>, %b: tensor<f32>) {
 
 // reduce_c6
 func.func @reduce_c6_4(%a: tensor<2x3xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce' op body must compute in a type that input 0 can be promoted to, got 'f32' and 'i32'}}
-  // expected-note@below {{a promotion keeps the kind of number and does not make it narrower}}
+  // expected-error@below {{'stablehlo.reduce' op body must use a type that input 0 can be promoted to, got 'f32' and 'i32'}}
+  // expected-note@below {{a promotion must keep the kind of number and must not make it narrower}}
   %0 = "stablehlo.reduce"(%a, %b) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x0: tensor<i32>, %x1: tensor<i32>):
     stablehlo.return %x0 : tensor<i32>
@@ -320,7 +320,7 @@ func.func @sort_c2_2(%a: tensor<8xf32>) {
 
 // sort_c3
 func.func @sort_c3(%a: tensor<8xf32>, %b: tensor<7xf32>) {
-  // expected-error@below {{'stablehlo.sort' op inputs must have one shape, got 'tensor<8xf32>' and, at 1, 'tensor<7xf32>'}}
+  // expected-error@below {{'stablehlo.sort' op inputs must have the same shape, got 'tensor<8xf32>' at index 0 and 'tensor<7xf32>' at index 1}}
   %0:2 = "stablehlo.sort"(%a, %b) <{dimension = 0 : i64}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>, %x2: tensor<f32>, %x3: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -333,7 +333,7 @@ func.func @sort_c3(%a: tensor<8xf32>, %b: tensor<7xf32>) {
 
 // sort_c4
 func.func @sort_c4(%a: tensor<8xf32>) {
-  // expected-error@below {{'stablehlo.sort' op dimension must be in [-1, 1), by the rank of the inputs, got 1}}
+  // expected-error@below {{'stablehlo.sort' op dimension must be in [-1, 1), from -rank to rank of the inputs, got 1}}
   %0 = "stablehlo.sort"(%a) <{dimension = 1 : i64}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -346,7 +346,7 @@ func.func @sort_c4(%a: tensor<8xf32>) {
 
 // sort_c4
 func.func @sort_c4_2(%a: tensor<8xf32>) {
-  // expected-error@below {{'stablehlo.sort' op dimension must be in [-1, 1), by the rank of the inputs, got -2}}
+  // expected-error@below {{'stablehlo.sort' op dimension must be in [-1, 1), from -rank to rank of the inputs, got -2}}
   %0 = "stablehlo.sort"(%a) <{dimension = -2 : i64}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>

@@ -4,7 +4,7 @@
 
 // scatter_c1
 func.func @scatter_c1(%a: tensor<8x4xf32>, %b: tensor<8x5xf32>, %c: tensor<3x1xi32>, %d: tensor<3x4xf32>, %e: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op inputs must have one shape, got 'tensor<8x4xf32>' and, at 1, 'tensor<8x5xf32>'}}
+  // expected-error@below {{'stablehlo.scatter' op inputs must have the same shape, got 'tensor<8x4xf32>' for input 0 and 'tensor<8x5xf32>' for input 1}}
   %0:2 = "stablehlo.scatter"(%a, %b, %c, %d, %e) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({
@@ -32,7 +32,7 @@ func.func @scatter_c2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf
 
 // scatter_c3
 func.func @scatter_c3(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>, %c: tensor<3x1xi32>, %d: tensor<3x4xf32>, %e: tensor<3x3xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op updates must have one shape, got 'tensor<3x4xf32>' and, at 1, 'tensor<3x3xf32>'}}
+  // expected-error@below {{'stablehlo.scatter' op updates must have the same shape, got 'tensor<3x4xf32>' for update 0 and 'tensor<3x3xf32>' for update 1}}
   %0:2 = "stablehlo.scatter"(%a, %b, %c, %d, %e) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({
@@ -60,7 +60,7 @@ func.func @scatter_c4(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4x1
 
 // scatter_c4
 func.func @scatter_c4_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x5xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op window dimension 1 of the updates must fit into the inputs, at most 4, got 5}}
+  // expected-error@below {{'stablehlo.scatter' op window dimension 1 of the updates must be at most as large as in the inputs, 4, got 5}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({
@@ -144,7 +144,7 @@ func.func @scatter_c7(%a: tensor<8x4x5xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4
 
 // scatter_c7
 func.func @scatter_c7_2(%a: tensor<8x4x5xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4x5xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op update_window_dims must be different, got 1 twice}}
+  // expected-error@below {{'stablehlo.scatter' op update_window_dims must be unique, got 1 twice}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1, 1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({
@@ -172,7 +172,7 @@ func.func @scatter_c8(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf
 
 // scatter_c9
 func.func @scatter_c9(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>, %c: tensor<2x3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op inserted_window_dims and input_batching_dims must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.scatter' op inserted_window_dims and input_batching_dims must be unique, got 0 twice}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>
   }> ({
@@ -242,7 +242,7 @@ func.func @scatter_c13(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>, %c: tensor<
 
 // scatter_c14
 func.func @scatter_c14(%a: tensor<2x2x8xf32>, %b: tensor<2x3x1xi32>, %c: tensor<2x3xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op scatter_indices_batching_dims must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.scatter' op scatter_indices_batching_dims must be unique, got 0 twice}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [2], input_batching_dims = [0, 1], scatter_indices_batching_dims = [0, 0], scatter_dims_to_operand_dims = [2], index_vector_dim = 2>
   }> ({
@@ -284,7 +284,7 @@ func.func @scatter_c16(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>, %c: tensor<
 
 // scatter_c17
 func.func @scatter_c17(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>, %c: tensor<2x3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op input_batching_dims and scatter_indices_batching_dims must be pairs, got 1 and 2}}
+  // expected-error@below {{'stablehlo.scatter' op input_batching_dims and scatter_indices_batching_dims must have the same number of entries, got 1 and 2}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0, 1], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>
   }> ({
@@ -327,7 +327,7 @@ func.func @scatter_c19(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4x
 
 // scatter_c20
 func.func @scatter_c20(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>, %c: tensor<2x3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op scatter_dims_to_operand_dims and input_batching_dims must be different, got 0 twice}}
+  // expected-error@below {{'stablehlo.scatter' op scatter_dims_to_operand_dims and input_batching_dims must be unique, got 0 twice}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>
   }> ({
@@ -383,7 +383,7 @@ func.func @scatter_c23(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4x
 
 // scatter_c23
 func.func @scatter_c23_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op update_computation must take and return one type of scalar for input 0, got arguments 'tensor<f32>' and 'tensor<f64>' and result 'tensor<f32>'}}
+  // expected-error@below {{'stablehlo.scatter' op update_computation must take and return the same type of scalar for input 0, got arguments 'tensor<f32>' and 'tensor<f64>' and result 'tensor<f32>'}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({
@@ -397,8 +397,8 @@ func.func @scatter_c23_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x
 
 // scatter_c23
 func.func @scatter_c23_3(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op update_computation must compute in a type that input 0 can be promoted to, got 'f32' and 'f16'}}
-  // expected-note@below {{a promotion keeps the kind of number and does not make it narrower}}
+  // expected-error@below {{'stablehlo.scatter' op update_computation must use a type that input 0 can be promoted to, got 'f32' and 'f16'}}
+  // expected-note@below {{a promotion must keep the kind of number and must not make it narrower}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({

@@ -29,7 +29,7 @@ func.func @float_format(%x: tensor<4xf32>) {
 // -----
 
 func.func @short_reduce(%x: tensor<4xf32>, %zero: tensor<f32>) {
-  // expected-error@below {{the short form of reduce takes add, multiply, maximum, minimum, and, or, xor; got stablehlo.divide}}
+  // expected-error@below {{the short form of reduce supports only add, multiply, maximum, minimum, and, or, xor; got stablehlo.divide}}
   %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.divide across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
 }
 
@@ -79,17 +79,17 @@ func.func @window(%image: tensor<1x8x8x4xf32>, %kernel: tensor<3x3x4x8xf32>) {
 
 // -----
 
-// expected-error@below {{result_accuracy needs a mode}}
+// expected-error@below {{expected a mode in result_accuracy}}
 "test.op"() {a = #stablehlo.result_accuracy<ulps = 2>} : () -> ()
 
 // -----
 
-// expected-error@below {{tolerances are for mode TOLERANCE, got atol = 0.000000e+00, rtol = 0.000000e+00, ulps = 2 with mode HIGHEST}}
+// expected-error@below {{tolerances require mode TOLERANCE, got atol = 0.000000e+00, rtol = 0.000000e+00, ulps = 2 with mode HIGHEST}}
 "test.op"() {a = #stablehlo.result_accuracy<ulps = 2, mode = <HIGHEST>>} : () -> ()
 
 // -----
 
-// expected-error@below {{mesh must be a #stablehlo.mesh or the symbol of one, got 1 : i64}}
+// expected-error@below {{mesh must be a #stablehlo.mesh or a symbol that refers to one, got 1 : i64}}
 "test.op"() {a = #stablehlo.replica_group_mesh_axes<mesh = 1, axes = []>} : () -> ()
 
 // -----
@@ -99,7 +99,7 @@ func.func @window(%image: tensor<1x8x8x4xf32>, %kernel: tensor<3x3x4x8xf32>) {
 
 // -----
 
-// expected-error@below {{needs one bound per dimension, got 1 bounds for 2 dimensions}}
+// expected-error@below {{expects one bound per dimension, got 1 bounds for 2 dimensions}}
 func.func private @bounds(tensor<?x4xf32, #stablehlo.bounds<8>>)
 
 // -----
@@ -114,7 +114,7 @@ func.func private @bounds(tensor<?x4xf32, #stablehlo.bounds<-1, ?>>)
 
 // -----
 
-// expected-error@below {{a future holds ranked tensors, got 'f32'}}
+// expected-error@below {{a future must hold ranked tensors, got 'f32'}}
 func.func private @future(!stablehlo.future<f32>)
 
 // -----
@@ -124,7 +124,7 @@ func.func private @future(!stablehlo.future<f32>)
 
 // -----
 
-// expected-error@below {{a dot algorithm computes in numbers, got the type 'index'}}
+// expected-error@below {{types of a dot algorithm must be integer, float or complex, got 'index'}}
 "test.op"() {a = #stablehlo.dot_algorithm<lhs_precision_type = index, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>} : () -> ()
 
 // -----
@@ -135,7 +135,7 @@ func.func private @future(!stablehlo.future<f32>)
 // -----
 
 func.func @symbols(%x: tensor<2x4xf32>) {
-  // expected-error@below {{'stablehlo.all_gather' op replica_groups must name a mesh of this module, got @missing}}
+  // expected-error@below {{'stablehlo.all_gather' op replica_groups must refer to a mesh of this module, got @missing}}
   %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @missing, axes = []>}> : (tensor<2x4xf32>) -> tensor<2x4xf32>
   return
 }

@@ -4,7 +4,7 @@
 
 // cbrt_c1
 func.func @cbrt_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.cbrt' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.cbrt' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.cbrt %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -13,7 +13,7 @@ func.func @cbrt_c1(%x: tensor<4xf32>) {
 
 // cbrt_c1
 func.func @cbrt_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.cbrt' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.cbrt' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.cbrt %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -22,7 +22,7 @@ func.func @cbrt_c1_2(%x: tensor<4xf32>) {
 
 // ceil_c1
 func.func @ceil_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.ceil' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.ceil' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.ceil %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -31,7 +31,7 @@ func.func @ceil_c1(%x: tensor<4xf32>) {
 
 // ceil_c1
 func.func @ceil_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.ceil' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.ceil' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.ceil %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -40,7 +40,7 @@ func.func @ceil_c1_2(%x: tensor<4xf32>) {
 
 // cosine_c1
 func.func @cosine_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.cosine' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.cosine' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.cosine %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -49,7 +49,7 @@ func.func @cosine_c1(%x: tensor<4xf32>) {
 
 // cosine_c1
 func.func @cosine_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.cosine' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.cosine' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.cosine %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -58,7 +58,7 @@ func.func @cosine_c1_2(%x: tensor<4xf32>) {
 
 // exponential_c1
 func.func @exponential_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.exponential' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.exponential' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.exponential %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -67,7 +67,7 @@ func.func @exponential_c1(%x: tensor<4xf32>) {
 
 // exponential_c1
 func.func @exponential_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.exponential' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.exponential' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.exponential %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -76,7 +76,7 @@ func.func @exponential_c1_2(%x: tensor<4xf32>) {
 
 // exponential_minus_one_c1
 func.func @exponential_minus_one_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.exponential_minus_one' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.exponential_minus_one' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.exponential_minus_one %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -85,7 +85,7 @@ func.func @exponential_minus_one_c1(%x: tensor<4xf32>) {
 
 // exponential_minus_one_c1
 func.func @exponential_minus_one_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.exponential_minus_one' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.exponential_minus_one' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.exponential_minus_one %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -94,7 +94,7 @@ func.func @exponential_minus_one_c1_2(%x: tensor<4xf32>) {
 
 // floor_c1
 func.func @floor_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.floor' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.floor' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.floor %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -103,7 +103,7 @@ func.func @floor_c1(%x: tensor<4xf32>) {
 
 // floor_c1
 func.func @floor_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.floor' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.floor' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.floor %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -112,7 +112,7 @@ func.func @floor_c1_2(%x: tensor<4xf32>) {
 
 // log_c1
 func.func @log_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.log' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.log' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.log %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -121,7 +121,7 @@ func.func @log_c1(%x: tensor<4xf32>) {
 
 // log_c1
 func.func @log_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.log' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.log' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.log %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -130,7 +130,7 @@ func.func @log_c1_2(%x: tensor<4xf32>) {
 
 // log_plus_one_c1
 func.func @log_plus_one_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.log_plus_one' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.log_plus_one' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.log_plus_one %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -139,7 +139,7 @@ func.func @log_plus_one_c1(%x: tensor<4xf32>) {
 
 // log_plus_one_c1
 func.func @log_plus_one_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.log_plus_one' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.log_plus_one' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.log_plus_one %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -148,7 +148,7 @@ func.func @log_plus_one_c1_2(%x: tensor<4xf32>) {
 
 // logistic_c1
 func.func @logistic_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.logistic' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.logistic' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.logistic %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -157,7 +157,7 @@ func.func @logistic_c1(%x: tensor<4xf32>) {
 
 // logistic_c1
 func.func @logistic_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.logistic' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.logistic' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.logistic %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -166,7 +166,7 @@ func.func @logistic_c1_2(%x: tensor<4xf32>) {
 
 // negate_c1
 func.func @negate_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.negate' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.negate' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.negate %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -175,7 +175,7 @@ func.func @negate_c1(%x: tensor<4xf32>) {
 
 // negate_c1
 func.func @negate_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.negate' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.negate' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.negate %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -184,7 +184,7 @@ func.func @negate_c1_2(%x: tensor<4xf32>) {
 
 // round_nearest_afz_c1
 func.func @round_nearest_afz_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.round_nearest_afz' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.round_nearest_afz' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.round_nearest_afz %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -193,7 +193,7 @@ func.func @round_nearest_afz_c1(%x: tensor<4xf32>) {
 
 // round_nearest_afz_c1
 func.func @round_nearest_afz_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.round_nearest_afz' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.round_nearest_afz' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.round_nearest_afz %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -202,7 +202,7 @@ func.func @round_nearest_afz_c1_2(%x: tensor<4xf32>) {
 
 // round_nearest_even_c1
 func.func @round_nearest_even_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.round_nearest_even' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.round_nearest_even' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.round_nearest_even %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -211,7 +211,7 @@ func.func @round_nearest_even_c1(%x: tensor<4xf32>) {
 
 // round_nearest_even_c1
 func.func @round_nearest_even_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.round_nearest_even' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.round_nearest_even' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.round_nearest_even %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -220,7 +220,7 @@ func.func @round_nearest_even_c1_2(%x: tensor<4xf32>) {
 
 // rsqrt_c1
 func.func @rsqrt_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.rsqrt' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.rsqrt' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.rsqrt %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -229,7 +229,7 @@ func.func @rsqrt_c1(%x: tensor<4xf32>) {
 
 // rsqrt_c1
 func.func @rsqrt_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.rsqrt' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.rsqrt' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.rsqrt %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -238,7 +238,7 @@ func.func @rsqrt_c1_2(%x: tensor<4xf32>) {
 
 // sign_c1
 func.func @sign_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.sign' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.sign' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.sign %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -247,7 +247,7 @@ func.func @sign_c1(%x: tensor<4xf32>) {
 
 // sign_c1
 func.func @sign_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.sign' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.sign' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.sign %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -256,7 +256,7 @@ func.func @sign_c1_2(%x: tensor<4xf32>) {
 
 // sine_c1
 func.func @sine_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.sine' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.sine' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.sine %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -265,7 +265,7 @@ func.func @sine_c1(%x: tensor<4xf32>) {
 
 // sine_c1
 func.func @sine_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.sine' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.sine' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.sine %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -274,7 +274,7 @@ func.func @sine_c1_2(%x: tensor<4xf32>) {
 
 // sqrt_c1
 func.func @sqrt_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.sqrt' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.sqrt' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.sqrt %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -283,7 +283,7 @@ func.func @sqrt_c1(%x: tensor<4xf32>) {
 
 // sqrt_c1
 func.func @sqrt_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.sqrt' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.sqrt' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.sqrt %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -292,7 +292,7 @@ func.func @sqrt_c1_2(%x: tensor<4xf32>) {
 
 // tan_c1
 func.func @tan_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.tan' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.tan' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.tan %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -301,7 +301,7 @@ func.func @tan_c1(%x: tensor<4xf32>) {
 
 // tan_c1
 func.func @tan_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.tan' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.tan' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.tan %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -310,7 +310,7 @@ func.func @tan_c1_2(%x: tensor<4xf32>) {
 
 // tanh_c1
 func.func @tanh_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.tanh' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.tanh' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.tanh %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -319,7 +319,7 @@ func.func @tanh_c1(%x: tensor<4xf32>) {
 
 // tanh_c1
 func.func @tanh_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.tanh' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
+  // expected-error@below {{'stablehlo.tanh' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf64>'}}
   %0 = stablehlo.tanh %x : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -328,7 +328,7 @@ func.func @tanh_c1_2(%x: tensor<4xf32>) {
 
 // count_leading_zeros_c1
 func.func @count_leading_zeros_c1(%x: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.count_leading_zeros' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x1xi32>'}}
+  // expected-error@below {{'stablehlo.count_leading_zeros' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x1xi32>'}}
   %0 = stablehlo.count_leading_zeros %x : (tensor<4xi32>) -> tensor<4x1xi32>
   return
 }
@@ -337,7 +337,7 @@ func.func @count_leading_zeros_c1(%x: tensor<4xi32>) {
 
 // count_leading_zeros_c1
 func.func @count_leading_zeros_c1_2(%x: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.count_leading_zeros' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.count_leading_zeros' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.count_leading_zeros %x : (tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -346,7 +346,7 @@ func.func @count_leading_zeros_c1_2(%x: tensor<4xi32>) {
 
 // popcnt_c1
 func.func @popcnt_c1(%x: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.popcnt' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x1xi32>'}}
+  // expected-error@below {{'stablehlo.popcnt' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x1xi32>'}}
   %0 = stablehlo.popcnt %x : (tensor<4xi32>) -> tensor<4x1xi32>
   return
 }
@@ -355,7 +355,7 @@ func.func @popcnt_c1(%x: tensor<4xi32>) {
 
 // popcnt_c1
 func.func @popcnt_c1_2(%x: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.popcnt' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.popcnt' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.popcnt %x : (tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -364,7 +364,7 @@ func.func @popcnt_c1_2(%x: tensor<4xi32>) {
 
 // not_c1
 func.func @not_c1(%x: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.not' op operands and results must have one shape, got 'tensor<4xi32>' and 'tensor<4x1xi32>'}}
+  // expected-error@below {{'stablehlo.not' op operands and results must have the same shape, got 'tensor<4xi32>' and 'tensor<4x1xi32>'}}
   %0 = stablehlo.not %x : (tensor<4xi32>) -> tensor<4x1xi32>
   return
 }
@@ -373,7 +373,7 @@ func.func @not_c1(%x: tensor<4xi32>) {
 
 // not_c1
 func.func @not_c1_2(%x: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.not' op operands and results must have one element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
+  // expected-error@below {{'stablehlo.not' op operands and results must have the same element type, got 'tensor<4xi32>' and 'tensor<4xi64>'}}
   %0 = stablehlo.not %x : (tensor<4xi32>) -> tensor<4xi64>
   return
 }
@@ -382,7 +382,7 @@ func.func @not_c1_2(%x: tensor<4xi32>) {
 
 // abs_c1
 func.func @abs_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.abs' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.abs' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.abs %x : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -472,7 +472,7 @@ func.func @ceil_i1(%x: tensor<4xi32>) {
 
 // exponential_c1
 func.func @exponential_c1_3(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.exponential' op operands and results must have one element type, got 'tensor<4x!quant.uniform<i8:f32, 1.000000e+00>>' and 'tensor<4x!quant.uniform<i16:f32, 1.000000e+00>>'}}
+  // expected-error@below {{'stablehlo.exponential' op operands and results must have the same element type, got 'tensor<4x!quant.uniform<i8:f32, 1.000000e+00>>' and 'tensor<4x!quant.uniform<i16:f32, 1.000000e+00>>'}}
   %0 = stablehlo.exponential %x : (tensor<4x!quant.uniform<i8:f32, 1.0>>) -> tensor<4x!quant.uniform<i16:f32, 1.0>>
   return
 }
@@ -481,7 +481,7 @@ func.func @exponential_c1_3(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>) {
 
 // convert_c1
 func.func @convert_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.convert' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xi32>'}}
+  // expected-error@below {{'stablehlo.convert' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xi32>'}}
   %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<5xi32>
   return
 }
@@ -499,7 +499,7 @@ func.func @convert_i1(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>) {
 
 // real_c1
 func.func @real_c1(%x: tensor<4xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.real' op operands and results must have one shape, got 'tensor<4xcomplex<f32>>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.real' op operands and results must have the same shape, got 'tensor<4xcomplex<f32>>' and 'tensor<5xf32>'}}
   %0 = stablehlo.real %x : (tensor<4xcomplex<f32>>) -> tensor<5xf32>
   return
 }
@@ -526,7 +526,7 @@ func.func @real_c2_2(%x: tensor<4xf32>) {
 
 // imag_c1
 func.func @imag_c1(%x: tensor<4xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.imag' op operands and results must have one shape, got 'tensor<4xcomplex<f32>>' and 'tensor<f32>'}}
+  // expected-error@below {{'stablehlo.imag' op operands and results must have the same shape, got 'tensor<4xcomplex<f32>>' and 'tensor<f32>'}}
   %0 = stablehlo.imag %x : (tensor<4xcomplex<f32>>) -> tensor<f32>
   return
 }
@@ -544,7 +544,7 @@ func.func @imag_c2(%x: tensor<4xcomplex<f64>>) {
 
 // is_finite_c1
 func.func @is_finite_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.is_finite' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xi1>'}}
+  // expected-error@below {{'stablehlo.is_finite' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xi1>'}}
   %0 = stablehlo.is_finite %x : (tensor<4xf32>) -> tensor<5xi1>
   return
 }
@@ -562,7 +562,7 @@ func.func @is_finite_i1(%x: tensor<4xi32>) {
 
 // reduce_precision_c1
 func.func @reduce_precision_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.reduce_precision' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.reduce_precision' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = stablehlo.reduce_precision %x, format = e5m10 : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -571,7 +571,7 @@ func.func @reduce_precision_c1(%x: tensor<4xf32>) {
 
 // reduce_precision_c1
 func.func @reduce_precision_c1_2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.reduce_precision' op operands and results must have one element type, got 'tensor<4xf32>' and 'tensor<4xf16>'}}
+  // expected-error@below {{'stablehlo.reduce_precision' op operands and results must have the same element type, got 'tensor<4xf32>' and 'tensor<4xf16>'}}
   %0 = stablehlo.reduce_precision %x, format = e5m10 : (tensor<4xf32>) -> tensor<4xf16>
   return
 }
@@ -598,7 +598,7 @@ func.func @reduce_precision_c3(%x: tensor<4xf32>) {
 
 // uniform_quantize_c1
 func.func @uniform_quantize_c1(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.uniform_quantize' op operands and results must have one shape, got 'tensor<4xf32>' and 'tensor<5x!quant.uniform<i8:f32, 1.000000e+00>>'}}
+  // expected-error@below {{'stablehlo.uniform_quantize' op operands and results must have the same shape, got 'tensor<4xf32>' and 'tensor<5x!quant.uniform<i8:f32, 1.000000e+00>>'}}
   %0 = stablehlo.uniform_quantize %x : (tensor<4xf32>) -> tensor<5x!quant.uniform<i8:f32, 1.0>>
   return
 }
@@ -607,7 +607,7 @@ func.func @uniform_quantize_c1(%x: tensor<4xf32>) {
 
 // uniform_quantize_c2
 func.func @uniform_quantize_c2(%x: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.uniform_quantize' op result must express the operand's float type, 'f32', got 'f64'}}
+  // expected-error@below {{'stablehlo.uniform_quantize' op result must have the operand's float type as its expressed type, 'f32', got 'f64'}}
   %0 = stablehlo.uniform_quantize %x : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f64, 1.0>>
   return
 }
@@ -616,7 +616,7 @@ func.func @uniform_quantize_c2(%x: tensor<4xf32>) {
 
 // uniform_quantize_c2
 func.func @uniform_quantize_c2_2(%x: tensor<4x!quant.uniform<i8:f64, 1.0>>) {
-  // expected-error@below {{'stablehlo.uniform_quantize' op result must express the operand's float type, 'f64', got 'f32'}}
+  // expected-error@below {{'stablehlo.uniform_quantize' op result must have the operand's float type as its expressed type, 'f64', got 'f32'}}
   %0 = stablehlo.uniform_quantize %x : (tensor<4x!quant.uniform<i8:f64, 1.0>>) -> tensor<4x!quant.uniform<i8:f32, 1.0>>
   return
 }
@@ -625,7 +625,7 @@ func.func @uniform_quantize_c2_2(%x: tensor<4x!quant.uniform<i8:f64, 1.0>>) {
 
 // uniform_dequantize_c1
 func.func @uniform_dequantize_c1(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.uniform_dequantize' op operands and results must have one shape, got 'tensor<4x!quant.uniform<i8:f32, 1.000000e+00>>' and 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.uniform_dequantize' op operands and results must have the same shape, got 'tensor<4x!quant.uniform<i8:f32, 1.000000e+00>>' and 'tensor<5xf32>'}}
   %0 = stablehlo.uniform_dequantize %x : (tensor<4x!quant.uniform<i8:f32, 1.0>>) -> tensor<5xf32>
   return
 }
@@ -634,7 +634,7 @@ func.func @uniform_dequantize_c1(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>) {
 
 // uniform_dequantize_c2
 func.func @uniform_dequantize_c2(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>) {
-  // expected-error@below {{'stablehlo.uniform_dequantize' op result must have the float type that the operand expresses, 'f32', got 'f64'}}
+  // expected-error@below {{'stablehlo.uniform_dequantize' op result must have the expressed type of the operand, 'f32', got 'f64'}}
   %0 = stablehlo.uniform_dequantize %x : (tensor<4x!quant.uniform<i8:f32, 1.0>>) -> tensor<4xf64>
   return
 }
@@ -688,7 +688,7 @@ func.func @bitcast_convert_c1_5(%x: tensor<f32>) {
 
 // bitcast_convert_c1
 func.func @bitcast_convert_c1_6(%x: tensor<4xf6E2M3FN>) {
-  // expected-error@below {{'stablehlo.bitcast_convert' op widths of the element types must divide each other, got 6 and 8 bits}}
+  // expected-error@below {{'stablehlo.bitcast_convert' op the width of one element type must be a multiple of the width of the other, got 6 and 8 bits}}
   %0 = stablehlo.bitcast_convert %x : (tensor<4xf6E2M3FN>) -> tensor<4xi8>
   return
 }
@@ -697,7 +697,7 @@ func.func @bitcast_convert_c1_6(%x: tensor<4xf6E2M3FN>) {
 
 // bitcast_convert_c2
 func.func @bitcast_convert_c2(%x: tensor<4xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.bitcast_convert' op operand and result must both be complex or both not, got 'complex<f32>' and 'f64'}}
+  // expected-error@below {{'stablehlo.bitcast_convert' op operand and result must both be complex or both be non-complex, got 'complex<f32>' and 'f64'}}
   %0 = stablehlo.bitcast_convert %x : (tensor<4xcomplex<f32>>) -> tensor<4xf64>
   return
 }

@@ -40,7 +40,7 @@ func.func @reduce_window_c1_3(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c2
 func.func @reduce_window_c2(%a: tensor<8xf32>, %b: tensor<9xf32>, %c: tensor<f32>, %d: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op inputs must have one shape, got 'tensor<8xf32>' and, at 1, 'tensor<9xf32>'}}
+  // expected-error@below {{'stablehlo.reduce_window' op inputs must have the same shape, got 'tensor<8xf32>' at index 0 and 'tensor<9xf32>' at index 1}}
   %0:2 = "stablehlo.reduce_window"(%a, %b, %c, %d) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>, %x2: tensor<f32>, %x3: tensor<f32>):
     stablehlo.return %x0, %x1 : tensor<f32>, tensor<f32>
@@ -76,7 +76,7 @@ func.func @reduce_window_c4(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c5
 func.func @reduce_window_c5(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op window_dimensions must be at least 1, got 0 at 0}}
+  // expected-error@below {{'stablehlo.reduce_window' op window_dimensions must be at least 1, got 0 at index 0}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 0>, window_strides = array<i64: 2>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -100,7 +100,7 @@ func.func @reduce_window_c6(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c7
 func.func @reduce_window_c7(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op window_strides must be at least 1, got -1 at 0}}
+  // expected-error@below {{'stablehlo.reduce_window' op window_strides must be at least 1, got -1 at index 0}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: -1>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -124,7 +124,7 @@ func.func @reduce_window_c8(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c9
 func.func @reduce_window_c9(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op base_dilations must be at least 1, got 0 at 0}}
+  // expected-error@below {{'stablehlo.reduce_window' op base_dilations must be at least 1, got 0 at index 0}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, base_dilations = array<i64: 0>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -148,7 +148,7 @@ func.func @reduce_window_c10(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c11
 func.func @reduce_window_c11(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op window_dilations must be at least 1, got 0 at 0}}
+  // expected-error@below {{'stablehlo.reduce_window' op window_dilations must be at least 1, got 0 at index 0}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, window_dilations = array<i64: 0>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -160,7 +160,7 @@ func.func @reduce_window_c11(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c12
 func.func @reduce_window_c12(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op padding must have a row of two for each dimension, shape [1, 2], got [2]}}
+  // expected-error@below {{'stablehlo.reduce_window' op padding must have two entries for each dimension, shape [1, 2], got [2]}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, padding = dense<0> : tensor<2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -173,7 +173,7 @@ func.func @reduce_window_c12(%a: tensor<8xf32>, %b: tensor<f32>) {
 /// A splat that could not be walked.
 // reduce_window_c12
 func.func @reduce_window_c12_2(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op padding must have a row of two for each dimension, shape [1, 2], got [1000000, 1000000]}}
+  // expected-error@below {{'stablehlo.reduce_window' op padding must have two entries for each dimension, shape [1, 2], got [1000000, 1000000]}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, padding = dense<0> : tensor<1000000x1000000xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -197,7 +197,7 @@ func.func @reduce_window_c13(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c14
 func.func @reduce_window_c14(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<f32>, %d: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op results must have one shape, got 'tensor<4xf32>' and, at 1, 'tensor<5xf32>'}}
+  // expected-error@below {{'stablehlo.reduce_window' op results must have the same shape, got 'tensor<4xf32>' at index 0 and 'tensor<5xf32>' at index 1}}
   %0:2 = "stablehlo.reduce_window"(%a, %b, %c, %d) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>, %x2: tensor<f32>, %x3: tensor<f32>):
     stablehlo.return %x0, %x1 : tensor<f32>, tensor<f32>
@@ -247,7 +247,7 @@ func.func @reduce_window_c15_3(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c15
 func.func @reduce_window_c15_4(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op padded and dilated sizes must fit in 63 bits, dimension 0 of 'tensor<8xf32>' does not}}
+  // expected-error@below {{'stablehlo.reduce_window' op padded and dilated sizes must fit in 63 bits, but dimension 0 of 'tensor<8xf32>' does not}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, base_dilations = array<i64: 4611686018427387904>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -259,7 +259,7 @@ func.func @reduce_window_c15_4(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // reduce_window_c15
 func.func @reduce_window_c15_5(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op padded and dilated sizes must fit in 63 bits, dimension 0 of 'tensor<8xf32>' does not}}
+  // expected-error@below {{'stablehlo.reduce_window' op padded and dilated sizes must fit in 63 bits, but dimension 0 of 'tensor<8xf32>' does not}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, padding = dense<9223372036854775807> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -283,7 +283,7 @@ func.func @reduce_window_c16(%a: tensor<8xf32>, %b: tensor<f32>) {
 
 // select_and_scatter_c1
 func.func @select_and_scatter_c1(%a: tensor<4xf32>, %b: tensor<2xf64>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.select_and_scatter' op operand and source must have one element type, got 'f32' and 'f64'}}
+  // expected-error@below {{'stablehlo.select_and_scatter' op operand and source must have the same element type, got 'f32' and 'f64'}}
   %0 = "stablehlo.select_and_scatter"(%a, %b, %c) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -315,7 +315,7 @@ func.func @select_and_scatter_c2(%a: tensor<4xf32>, %b: tensor<3xf32>, %c: tenso
 
 // select_and_scatter_c2
 func.func @select_and_scatter_c2_2(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.select_and_scatter' op padded and dilated sizes must fit in 63 bits, dimension 0 of 'tensor<4xf32>' does not}}
+  // expected-error@below {{'stablehlo.select_and_scatter' op padded and dilated sizes must fit in 63 bits, but dimension 0 of 'tensor<4xf32>' does not}}
   %0 = "stablehlo.select_and_scatter"(%a, %b, %c) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, padding = dense<9223372036854775807> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -395,7 +395,7 @@ func.func @select_and_scatter_c4_2(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: ten
 
 // select_and_scatter_c5
 func.func @select_and_scatter_c5(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.select_and_scatter' op window_dimensions must be at least 1, got 0 at 0}}
+  // expected-error@below {{'stablehlo.select_and_scatter' op window_dimensions must be at least 1, got 0 at index 0}}
   %0 = "stablehlo.select_and_scatter"(%a, %b, %c) <{window_dimensions = array<i64: 0>, window_strides = array<i64: 2>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -427,7 +427,7 @@ func.func @select_and_scatter_c6(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tenso
 
 // select_and_scatter_c7
 func.func @select_and_scatter_c7(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.select_and_scatter' op window_strides must be at least 1, got 0 at 0}}
+  // expected-error@below {{'stablehlo.select_and_scatter' op window_strides must be at least 1, got 0 at index 0}}
   %0 = "stablehlo.select_and_scatter"(%a, %b, %c) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 0>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -443,7 +443,7 @@ func.func @select_and_scatter_c7(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tenso
 
 // select_and_scatter_c8
 func.func @select_and_scatter_c8(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.select_and_scatter' op padding must have a row of two for each dimension, shape [1, 2], got [2, 1]}}
+  // expected-error@below {{'stablehlo.select_and_scatter' op padding must have two entries for each dimension, shape [1, 2], got [2, 1]}}
   %0 = "stablehlo.select_and_scatter"(%a, %b, %c) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, padding = dense<0> : tensor<2x1xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>

@@ -1,34 +1,34 @@
 // RUN: tilewright-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@below {{needs one block argument for each of 1 coordinates and 2 inputs, got 2}}
+// expected-error@below {{expects one block argument for each of 1 coordinates and 2 inputs, got 2}}
 tile.kernel @few grid [4] inputs 2 {
 ^bb0(%i: index, %x: memref<4xf32>):
 }
 
 // -----
 
-// expected-error@below {{needs a grid of sizes that are not negative, got [-1]}}
+// expected-error@below {{expects grid sizes that are not negative, got [-1]}}
 tile.kernel @negative grid [-1] inputs 1 {
 ^bb0(%i: index, %x: memref<4xf32>):
 }
 
 // -----
 
-// expected-error@below {{needs a coordinate of type 'index' as block argument 0, got 'i32'}}
+// expected-error@below {{expects a coordinate of type 'index' as block argument 0, got 'i32'}}
 tile.kernel @coordinate grid [4] inputs 1 {
 ^bb0(%i: i32, %x: memref<4xf32>):
 }
 
 // -----
 
-// expected-error@below {{needs a memref of static shape in row-major order as block argument 1, got 'memref<?xf32>'}}
+// expected-error@below {{expects a memref of static shape in row-major order as block argument 1, got 'memref<?xf32>'}}
 tile.kernel @dynamic grid [4] inputs 1 {
 ^bb0(%i: index, %x: memref<?xf32>):
 }
 
 // -----
 
-// expected-error@below {{gives its results by tile.store, so its tile.yield takes no values}}
+// expected-error@below {{must write its results with tile.store, but its tile.yield has values}}
 tile.kernel @yields grid [4] inputs 1 {
 ^bb0(%i: index, %x: memref<4xf32>):
   tile.yield %i : index
@@ -37,7 +37,7 @@ tile.kernel @yields grid [4] inputs 1 {
 // -----
 
 func.func @load(%x: memref<4x4xf32>, %i: index, %p: f16) {
-  // expected-error@below {{needs a tile of the whole tensor's rank 2, got 1}}
+  // expected-error@below {{expects the tile to have the rank of the tensor, 2, got 1}}
   %0 = tile.load %x[%i, %i] : memref<4x4xf32> -> tensor<4xf32>
   return
 }
@@ -45,7 +45,7 @@ func.func @load(%x: memref<4x4xf32>, %i: index, %p: f16) {
 // -----
 
 func.func @load(%x: memref<4x4xf32>, %i: index) {
-  // expected-error@below {{needs one offset for each of 2 dimensions, got 1}}
+  // expected-error@below {{expects one offset for each of 2 dimensions, got 1}}
   %0 = tile.load %x[%i] : memref<4x4xf32> -> tensor<4x4xf32>
   return
 }
@@ -53,7 +53,7 @@ func.func @load(%x: memref<4x4xf32>, %i: index) {
 // -----
 
 func.func @load(%x: memref<4x4xf32>, %i: index) {
-  // expected-error@below {{needs strides other than 0}}
+  // expected-error@below {{expects nonzero strides}}
   %0 = tile.load %x[%i, %i] strides [1, 0] : memref<4x4xf32> -> tensor<4x4xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @load(%x: memref<4x4xf32>, %i: index) {
 // -----
 
 func.func @load(%x: memref<4x4xf32>, %i: index) {
-  // expected-error@below {{needs in_bounds for each of 2 dimensions, got 1}}
+  // expected-error@below {{expects one in_bounds entry for each of 2 dimensions, got 1}}
   %0 = tile.load %x[%i, %i] in_bounds [true] : memref<4x4xf32> -> tensor<4x4xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @load(%x: memref<4x4xf32>, %i: index) {
 // -----
 
 func.func @load(%x: memref<4x4xf32>, %i: index, %p: f16) {
-  // expected-error@below {{needs a padding of the element type 'f32', got 'f16'}}
+  // expected-error@below {{expects a padding value of type 'f32', got 'f16'}}
   %0 = tile.load %x[%i, %i] padding %p : f16 in_bounds [false, false] : memref<4x4xf32> -> tensor<4x4xf32>
   return
 }
@@ -77,7 +77,7 @@ func.func @load(%x: memref<4x4xf32>, %i: index, %p: f16) {
 // -----
 
 func.func @store(%x: memref<4xf32>, %i: index, %t: tensor<4xf16>) {
-  // expected-error@below {{needs one element type, got 'f16' and 'f32'}}
+  // expected-error@below {{expects tile and tensor to have the same element type, got 'f16' and 'f32'}}
   tile.store %t, %x[%i] : tensor<4xf16>, memref<4xf32>
   return
 }
@@ -85,7 +85,7 @@ func.func @store(%x: memref<4xf32>, %i: index, %t: tensor<4xf16>) {
 // -----
 
 func.func @view(%x: tensor<4x8xf32>) {
-  // expected-error@below {{needs a map from 1 dimensions to 2, without symbols}}
+  // expected-error@below {{expects a map from 1 dimensions to 2 indices, without symbols}}
   %0 = tile.view %x affine_map<(i, j) -> (j, i)> : tensor<4x8xf32> -> tensor<8xf32>
   return
 }
@@ -93,7 +93,7 @@ func.func @view(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @view(%x: tensor<4x8xf32>) {
-  // expected-error@below {{must stay inside its source, but index d0 + 1 of dimension 0 leaves [0, 4)}}
+  // expected-error@below {{must stay inside its source, but index d0 + 1 of dimension 0 can be outside of [0, 4)}}
   %0 = tile.view %x affine_map<(i, j) -> (i + 1, j)> : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -101,7 +101,7 @@ func.func @view(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @map(%x: tensor<4xf32>, %y: tensor<8xf32>) {
-  // expected-error@below {{needs tiles of one shape, got 'tensor<4xf32>' and 'tensor<8xf32>'}}
+  // expected-error@below {{expects tiles of the same shape, got 'tensor<4xf32>' and 'tensor<8xf32>'}}
   %0 = tile.map(%x, %y) : (tensor<4xf32>, tensor<8xf32>) -> tensor<4xf32> {
   ^bb0(%a: f32, %b: f32):
     tile.yield %a : f32
@@ -112,7 +112,7 @@ func.func @map(%x: tensor<4xf32>, %y: tensor<8xf32>) {
 // -----
 
 func.func @map(%x: tensor<4xf32>) {
-  // expected-error@below {{needs a region that yields ('i1'), got ('f32')}}
+  // expected-error@below {{expects a region that yields ('i1'), got ('f32')}}
   %0 = tile.map(%x) : (tensor<4xf32>) -> tensor<4xi1> {
   ^bb0(%a: f32):
     tile.yield %a : f32
@@ -123,7 +123,7 @@ func.func @map(%x: tensor<4xf32>) {
 // -----
 
 func.func @reduce(%x: tensor<4x8xf32>, %zero: f32) {
-  // expected-error@below {{needs different dimensions inside [0, 2), got [1, 1]}}
+  // expected-error@below {{expects unique dimensions in [0, 2), got [1, 1]}}
   %0 = tile.reduce %x init %zero : f32 dims [1, 1] : tensor<4x8xf32> -> tensor<4xf32> {
   ^bb0(%a: f32, %b: f32):
     tile.yield %a : f32
@@ -134,7 +134,7 @@ func.func @reduce(%x: tensor<4x8xf32>, %zero: f32) {
 // -----
 
 func.func @reduce(%x: tensor<4x8xf32>, %zero: f32) {
-  // expected-error@below {{needs results of shape [4], which is the inputs' without dims [1], got 'tensor<8xf32>'}}
+  // expected-error@below {{expects results of shape [4], the inputs' shape without dims [1], got 'tensor<8xf32>'}}
   %0 = tile.reduce %x init %zero : f32 dims [1] : tensor<4x8xf32> -> tensor<8xf32> {
   ^bb0(%a: f32, %b: f32):
     tile.yield %a : f32
@@ -145,7 +145,7 @@ func.func @reduce(%x: tensor<4x8xf32>, %zero: f32) {
 // -----
 
 func.func @reduce(%x: tensor<4x8xf16>, %zero: f32) {
-  // expected-error@below {{needs a region with arguments ('f32', 'f16'), got ('f16', 'f16')}}
+  // expected-error@below {{expects a region with arguments ('f32', 'f16'), got ('f16', 'f16')}}
   %0 = tile.reduce %x init %zero : f32 dims [1] : tensor<4x8xf16> -> tensor<4xf32> {
   ^bb0(%a: f16, %b: f16):
     %c = arith.extf %a : f16 to f32
@@ -157,7 +157,7 @@ func.func @reduce(%x: tensor<4x8xf16>, %zero: f32) {
 // -----
 
 func.func @scan(%x: tensor<4x8xf32>, %zero: f32) {
-  // expected-error@below {{needs a dimension inside [0, 2), got 2}}
+  // expected-error@below {{expects a dimension in [0, 2), got 2}}
   %0 = tile.scan %x init %zero : f32 dim 2 : tensor<4x8xf32> -> tensor<4x8xf32> {
   ^bb0(%a: f32, %b: f32):
     tile.yield %a : f32
@@ -176,7 +176,7 @@ func.func @dot(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<4x8xf32>) {
 // -----
 
 func.func @dot(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4x8xf32>) {
-  // expected-error@below {{needs an accumulator of 4 rows and 4 columns, got 'tensor<4x8xf32>'}}
+  // expected-error@below {{expects an accumulator of 4 rows and 4 columns, got 'tensor<4x8xf32>'}}
   %0 = tile.dot %a, %b, %c : tensor<4x8xf32>, tensor<8x4xf32> -> tensor<4x8xf32>
   return
 }
@@ -184,7 +184,7 @@ func.func @dot(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4x8xf32>) {
 // -----
 
 func.func @iota(%o: index) {
-  // expected-error@below {{counts in integers or indices, got 'tensor<4xf32>'}}
+  // expected-error@below {{expects a result with integer or index elements, got 'tensor<4xf32>'}}
   %0 = tile.iota %o dim 0 : tensor<4xf32>
   return
 }
@@ -192,7 +192,7 @@ func.func @iota(%o: index) {
 // -----
 
 func.func @gather(%x: memref<4x4xf32>, %i: tensor<8xindex>) {
-  // expected-error@below {{needs one tile of indices for each of 2 dimensions, got 1}}
+  // expected-error@below {{expects one tile of indices for each of 2 dimensions, got 1}}
   %0 = tile.gather %x at (%i) : memref<4x4xf32>, tensor<8xindex> -> tensor<8xf32>
   return
 }
@@ -200,7 +200,7 @@ func.func @gather(%x: memref<4x4xf32>, %i: tensor<8xindex>) {
 // -----
 
 func.func @gather(%x: memref<4xf32>, %i: tensor<8xi32>) {
-  // expected-error@below {{needs indices of type 'index' in the result's shape}}
+  // expected-error@below {{expects indices of type 'index' in the result's shape}}
   %0 = tile.gather %x at (%i) : memref<4xf32>, tensor<8xi32> -> tensor<8xf32>
   return
 }

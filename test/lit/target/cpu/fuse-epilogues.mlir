@@ -116,7 +116,7 @@ func.func @negative_bias_of_a_batch(%x: tensor<2x4x5xf32>, %w: tensor<2x5x6xf32>
 
 // CHECK-LABEL: func @negative_reduction
 //       CHECK:   exec.fusion
-//      REMARK: Missed{{.*}}it holds stablehlo.reduce
+//      REMARK: Missed{{.*}}it contains stablehlo.reduce
 func.func @negative_reduction(%x: tensor<4x5xf32>, %w: tensor<5x6xf32>) -> tensor<4x6xf32> {
   %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
       : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>

@@ -96,8 +96,8 @@ func.func @reduce(%a: tensor<4x8xf32>, %z: tensor<f32>) -> (tensor<4xf32>, tenso
 /// Groups become ranks: with a channel, replicas of all partitions.
 
 // CHECK-LABEL: func @all_reduce
-//       CHECK:   %[[S:.*]] = exec.collective_start "all_reduce"
-//  CHECK-SAME:     config = {body = "add"}, groups = dense<{{\[}}[0, 1]]> : tensor<1x2xi64>, id = 0
+//       CHECK:   %[[S:.*]] = exec.collective_start <kind = all_reduce, reduction = add>
+//  CHECK-SAME:     groups = dense<{{\[}}[0, 1]]> : tensor<1x2xi64>, id = 0
 //       CHECK:   exec.collective_done(%[[S]]) {id = 0
 //       CHECK:   exec.library "rank_id"{{.*}}kind = "partition", partitions = array<i64: 2>
 module attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 2 : i32} {
@@ -110,6 +110,29 @@ func.func @all_reduce(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<ui32>) {
       channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<4xf32>) -> tensor<4xf32>
   %1 = stablehlo.partition_id : tensor<ui32>
   return %0, %1 : tensor<4xf32>, tensor<ui32>
+}
+}
+
+// -----
+
+/// A reduction that engines do not know by name is a function, here the second operand.
+
+// CHECK-LABEL: func @last_of_all
+//       CHECK:   exec.collective_start <kind = all_reduce, reduction = function>(%arg0) {bodies = [@[[BODY:.*]]], groups
+//       CHECK:   exec.collective_start <kind = all_to_all, dimension = 1>(%{{.*}})
+//       CHECK: func private @[[BODY]](%{{.*}}: f32, %[[SECOND:.*]]: f32)
+//  CHECK-NEXT:   return %[[SECOND]]
+module attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 2 : i32} {
+func.func @last_of_all(%a: tensor<4x4xf32>) -> tensor<2x8xf32> {
+  %0 = "stablehlo.all_reduce"(%a) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "stablehlo.all_to_all"(%0) {split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64,
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>} : (tensor<4x4xf32>) -> tensor<2x8xf32>
+  return %1 : tensor<2x8xf32>
 }
 }
 

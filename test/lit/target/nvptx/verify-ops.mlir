@@ -4,7 +4,8 @@
 
 func.func @main(%x: tensor<8xf32>) -> tensor<2x4xf32> {
   %c = stablehlo.constant dense<1.0> : tensor<8xf32>
-  // expected-error@+1 {{E4070 target: 'stablehlo.sort' has no kernel on a GPU yet; docs/reference/gpu-support.md lists what has}}
+  // expected-error@+2 {{E4070 target: 'stablehlo.sort' is not supported on the GPU yet}}
+  // expected-note@+1 {{jax.device_put(x, jax.devices('cpu')[0])}}
   %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = false}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %l = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>

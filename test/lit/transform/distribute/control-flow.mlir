@@ -135,3 +135,66 @@ module @asked_whole attributes {mhlo.num_partitions = 4 : i32} {
     return %0 : tensor<8xf32>
   }
 }
+
+// -----
+
+/// What begins whole and is used in pieces after the loop alone is computed in pieces: random bits
+/// are made like this.
+
+// CHECK-LABEL: module @used_in_pieces
+//       CHECK:   func.func public @main(%[[X:.*]]: tensor<2x4xf32>
+//   CHECK-NOT:   tensor<8x4xf32>
+//       CHECK:   stablehlo.while
+//   CHECK-NOT:   tensor<8x4xf32>
+//       CHECK:   return
+module @used_in_pieces attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %five = stablehlo.constant dense<5> : tensor<i32>
+    %begin = stablehlo.iota dim = 0 : tensor<8x4xf32>
+    %r:2 = stablehlo.while(%i = %zero, %v = %begin) : tensor<i32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %n = stablehlo.add %i, %one : tensor<i32>
+      %w = stablehlo.sine %v : tensor<8x4xf32>
+      stablehlo.return %n, %w : tensor<i32>, tensor<8x4xf32>
+    }
+    %s = stablehlo.add %r#1, %x : tensor<8x4xf32>
+    return %s : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+/// A loop that needs all of the value in each iteration computes it whole: a piece would be
+/// gathered each time.
+
+// CHECK-LABEL: module @negative_whole_in_each_iteration
+//       CHECK:   stablehlo.while
+//   CHECK-NOT:   all_gather
+//       CHECK:   return
+module @negative_whole_in_each_iteration attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %five = stablehlo.constant dense<5> : tensor<i32>
+    %begin = stablehlo.iota dim = 0 : tensor<8x4xf32>
+    %r:2 = stablehlo.while(%i = %zero, %v = %begin) : tensor<i32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %n = stablehlo.add %i, %one : tensor<i32>
+      %t = stablehlo.reverse %v, dims = [0] : tensor<8x4xf32>
+      %w = stablehlo.add %v, %t : tensor<8x4xf32>
+      stablehlo.return %n, %w : tensor<i32>, tensor<8x4xf32>
+    }
+    %s = stablehlo.add %r#1, %x : tensor<8x4xf32>
+    return %s : tensor<8x4xf32>
+  }
+}

@@ -4,7 +4,7 @@
 
 /// What an op needs whole is gathered before it, and a remark says which op and why.
 
-//      REMARK: remarks.mlir:[[@LINE+8]]:{{.*}}Missed{{.*}}Reason="its operand is divided along dimension 0, which it sorts"{{.*}}Remark="stablehlo.sort is computed whole on each of 4 devices"
+//      REMARK: remarks.mlir:[[@LINE+8]]:{{.*}}Missed{{.*}}Reason="its operand is sharded along dimension 0, which it sorts"{{.*}}Remark="stablehlo.sort is replicated on each of 4 devices"
 // CHECK-LABEL: module @sorted
 //       CHECK:   "stablehlo.all_gather"
 //       CHECK:   "stablehlo.sort"({{.*}}) {{.*}}
@@ -25,7 +25,7 @@ module @sorted attributes {mhlo.num_partitions = 4 : i32} {
 
 /// 6 rows of 4 are no 4 pieces of 8.
 
-//      REMARK: Missed{{.*}}Reason="its operand is divided along dimension 0, and a dimension of 6 does not come out even by 4"{{.*}}"stablehlo.reshape is computed whole on each of 4 devices"
+//      REMARK: Missed{{.*}}Reason="its operand is sharded along dimension 0, and a dimension of size 6 is not divisible by 4"{{.*}}"stablehlo.reshape is replicated on each of 4 devices"
 // CHECK-LABEL: module @uneven
 module @uneven attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>
@@ -39,7 +39,7 @@ module @uneven attributes {mhlo.num_partitions = 4 : i32} {
 
 /// Nobody has said how this one is computed in pieces.
 
-//      REMARK: Missed{{.*}}Reason="its operand is divided along dimension 0, and there is no rule how it is computed in pieces"{{.*}}"stablehlo.custom_call is computed whole on each of 4 devices"
+//      REMARK: Missed{{.*}}Reason="its operand is sharded along dimension 0, and the op has no sharding rule"{{.*}}"stablehlo.custom_call is replicated on each of 4 devices"
 // CHECK-LABEL: module @unknown
 module @unknown attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>
@@ -53,7 +53,7 @@ module @unknown attributes {mhlo.num_partitions = 4 : i32} {
 
 /// Weights that lie on the devices of the batch are gathered where they are used.
 
-//      REMARK: Passed{{.*}}Reason="its operand 1 is divided along dimension 0, by axes that divide another of its dimensions"{{.*}}"stablehlo.dot_general gathers its operand 1"
+//      REMARK: Passed{{.*}}Reason="its operand 1 is sharded along dimension 0, by axes that also shard another dimension of the op"{{.*}}"stablehlo.dot_general gathers its operand 1"
 // CHECK-LABEL: module @weights_on_the_batch
 //       CHECK:   stablehlo.dot_general {{.*}} : (tensor<2x12xf32>, tensor<12x8xf32>)
 module @weights_on_the_batch attributes {mhlo.num_partitions = 4 : i32} {
@@ -67,10 +67,10 @@ module @weights_on_the_batch attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-/// A constraint that does not come out even is a wish that is not followed; one of a call that
+/// A constraint whose dimension is not divisible is ignored; one of a call that
 /// only tells something is nothing to gather for.
 
-//      REMARK: Missed{{.*}}Reason="a sharding cannot be followed: a dimension of 6 is divided by 4"{{.*}}"sdy.sharding_constraint divides nothing"
+//      REMARK: Missed{{.*}}Reason="cannot apply sharding: a dimension of size 6 is not divisible by 4"{{.*}}"sdy.sharding_constraint is ignored"
 //  REMARK-NOT: custom_call
 // CHECK-LABEL: module @wishes
 //       CHECK:   func.func public @main(%[[X:.*]]: tensor<2xf32> {{.*}}, %[[Y:.*]]: tensor<6xf32>)

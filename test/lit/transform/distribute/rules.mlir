@@ -263,3 +263,69 @@ module @barrier attributes {mhlo.num_partitions = 4 : i32} {
     return %0#0, %1 : tensor<8x6xf32>, tensor<6x8xf32>
   }
 }
+
+// -----
+
+/// A program that was exported for one device has its mesh; the program of four that calls it is
+/// divided as its own parameters say.
+
+// CHECK-LABEL: module @mesh_of_one_device
+//       CHECK:   func.func public @main(%{{.*}}: tensor<2x4xf32> {exec.sharding = {{.*}}}) -> tensor<8x4xf32>
+module @mesh_of_one_device attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  sdy.mesh @one = <["i"=1]>
+  func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+    %0 = sdy.sharding_constraint %x <@one, [{"i"}, {}]> : tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+/// Every device prints what it holds. Other callbacks get the whole array.
+
+// CHECK-LABEL: module @partitioned_callback
+//       CHECK:   func.func public @main(%[[X:.*]]: tensor<2x4xi32> {{.*}})
+//       CHECK:   stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%[[X]], %[[X]]) {{.*}} : (tensor<2x4xi32>, tensor<2x4xi32>) -> ()
+//       CHECK:   stablehlo.custom_call @xla_ffi_python_cpu_callback(%{{.*}}) {{.*}} : (tensor<8x4xi32>) -> ()
+module @partitioned_callback attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%x, %x) {has_side_effect = true} : (tensor<8x4xi32>, tensor<8x4xi32>) -> ()
+    stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) {has_side_effect = true} : (tensor<8x4xi32>) -> ()
+    return
+  }
+}
+
+// -----
+
+/// JAX says how many leading dimensions of its linear algebra are a batch: those are divided.
+
+// CHECK-LABEL: module @batched_call
+//   CHECK-NOT:   all_gather
+//       CHECK:   stablehlo.custom_call @lapack_sgetrf_ffi({{.*}}) {{.*}} : (tensor<2x6x6xf32>) -> (tensor<2x6x6xf32>, tensor<2x6xi32>, tensor<2xi32>)
+//   CHECK-NOT:   all_gather
+module @batched_call attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["b"=4]>
+  func.func public @main(%x: tensor<8x6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}, {}]>}) -> (tensor<8x6x6xf32>, tensor<8x6xi32>, tensor<8xi32>) {
+    %0:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%x) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<8x6x6xf32>) -> (tensor<8x6x6xf32>, tensor<8x6xi32>, tensor<8xi32>)
+    return %0#0, %0#1, %0#2 : tensor<8x6x6xf32>, tensor<8x6xi32>, tensor<8xi32>
+  }
+}
+
+// -----
+
+/// A matrix that is divided itself is gathered, and a call that does not say so too.
+
+// CHECK-LABEL: module @whole_call
+//       CHECK:   all_gather
+//       CHECK:   stablehlo.custom_call @lapack_sgetrf_ffi({{.*}}) {{.*}} : (tensor<8x4x4xf32>) -> tensor<8x4x4xf32>
+//       CHECK:   stablehlo.custom_call @unknown({{.*}}) : (tensor<8x4x4xf32>) -> tensor<8x4x4xf32>
+module @whole_call attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["b"=4]>
+  func.func public @main(%x: tensor<8x4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"b"}, {}]>}) -> (tensor<8x4x4xf32>, tensor<8x4x4xf32>) {
+    %0 = stablehlo.custom_call @lapack_sgetrf_ffi(%x) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<8x4x4xf32>) -> tensor<8x4x4xf32>
+    %1 = stablehlo.custom_call @unknown(%x) : (tensor<8x4x4xf32>) -> tensor<8x4x4xf32>
+    return %0, %1 : tensor<8x4x4xf32>, tensor<8x4x4xf32>
+  }
+}

@@ -63,10 +63,49 @@ module @made attributes {mhlo.num_partitions = 4 : i32} {
 
 /// The other combinations are not JAX's, and are not guessed at.
 
-// expected-error @below {{what it leaves unreduced is to be combined by 'max', not by a sum}}
+// expected-error @below {{its unreduced axes are combined by 'max', but only sums are supported}}
 module @negative_max attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
   func.func public @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"x"}>}) -> tensor<4xf32> {
     return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+/// A sum over a sharded dimension that is wanted unreduced needs no collective: each device has its term.
+
+// CHECK-LABEL: module @left_open
+//       CHECK:   func.func public @main(%[[X:.*]]: tensor<2x4xf32> {{.*}}) -> (tensor<4xf32> {{.*}})
+//   CHECK-NOT:   all_reduce
+//       CHECK:   %[[S:.*]] = stablehlo.reduce(%[[X]]
+//  CHECK-NEXT:   return %[[S]]
+module @left_open attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+      -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{}], unreduced={"x"}> : tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+}
+
+// -----
+
+/// Another use needs the sum, so it is taken, and the unreduced value is made of it.
+
+// CHECK-LABEL: module @used_twice
+//       CHECK:   stablehlo.reduce
+//       CHECK:   all_reduce
+//       CHECK:   stablehlo.select
+module @used_twice attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+      -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}, tensor<4xf32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{}], unreduced={"x"}> : tensor<4xf32>
+    return %1, %0 : tensor<4xf32>, tensor<4xf32>
   }
 }

@@ -60,7 +60,7 @@ func.func @negative_cycle(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 /// Tensors that are read at the same points are read once.
 
 // CHECK-LABEL: func @siblings
-//       CHECK:   %{{.*}}:2 = exec.fusion {{.*}}(%arg0) {reason = "over 64x64 reduced over [1], 1 join, 1 for reading the same tensor"}
+//       CHECK:   %{{.*}}:2 = exec.fusion {{.*}}(%arg0) {reason = "over 64x64 reduced over [1], 1 join (1 because both read the same tensor)"}
 //   CHECK-NOT:   exec.fusion
 func.func @siblings(%x: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>

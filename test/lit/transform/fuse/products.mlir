@@ -2,9 +2,9 @@
 
 // What a product reads, and what goes on with its elements, is in its kernel.
 
-module attributes {exec.target = {kind = "gpu"}} {
+module attributes {exec.target = #exec.target<gpu = <>>} {
 // CHECK-LABEL: @bias
-// CHECK-NEXT: 1 x convert_dot_general_add_tanh: 5 ops goes on with the elements of a product
+// CHECK-NEXT: 1 x convert_dot_general_add_tanh: 5 ops a product with an epilogue
 func.func @bias(%x: tensor<64x32xf16>, %q: tensor<32x16xi8>, %b: tensor<16xf16>) -> tensor<64x16xf16> {
   %w = stablehlo.convert %q : (tensor<32x16xi8>) -> tensor<32x16xf16>
   %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf16>, tensor<32x16xf16>) -> tensor<64x16xf16>
@@ -66,10 +66,10 @@ func.func @alone(%x: tensor<64x32xf16>) -> tensor<32x64xf16> {
 // -----
 
 // A kernel with roles has whole rows of up to 256 columns in a tile: what reduces them and goes on with them is in it.
-#hopper = {kind = "gpu", matrix = {instruction = "wgmma"}}
+#hopper = #exec.target<gpu = <>, matrix = <unit = wgmma>>
 module attributes {exec.target = #hopper} {
 // CHECK-LABEL: @rows
-// CHECK-NEXT: 1 x dot_general_{{.*}} goes on with the elements of a product
+// CHECK-NEXT: 1 x dot_general_{{.*}} a product with an epilogue
 func.func @rows(%x: tensor<64x32xf16>, %w: tensor<32x256xf16>) -> tensor<64x256xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf16>, tensor<32x256xf16>) -> tensor<64x256xf32>

@@ -6,8 +6,8 @@
 /// Every join and every refusal says why.
 
 // CHECK-DAG: Passed{{.*}}Reason="computes the same elements", Remark="stablehlo.add joins stablehlo.exponential"
-// CHECK-DAG: Passed{{.*}}Reason="reduces what it computes", Remark="stablehlo.reduce joins stablehlo.add"
-// CHECK-DAG: Missed{{.*}}Reason="it is not an op that a kernel is generated for", Remark="stablehlo.multiply does not join stablehlo.dot_general"
+// CHECK-DAG: Passed{{.*}}Reason="reduces the elements of the producer", Remark="stablehlo.reduce joins stablehlo.add"
+// CHECK-DAG: Missed{{.*}}Reason="no kernel is generated for the producer", Remark="stablehlo.multiply does not join stablehlo.dot_general"
 
 // TABLE: @why
 // TABLE: 1 x exponential_add_reduce: 4 ops over 8x8 reduced over [1], 2 joins

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(fuse-verify))' --verify-diagnostics --split-input-file
 
 func.func @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{E2010 fuse: 'stablehlo.add' stands alone and should be in a fusion}}
+  // expected-error@+1 {{E2010 fuse: 'stablehlo.add' is not in a fusion, but should be}}
   %0 = stablehlo.add %x, %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -76,3 +76,54 @@ func.func @before_the_broadcast(%x: tensor<8xf32>) -> tensor<8x1024xf32> {
   %1 = stablehlo.exponential %0 : tensor<8x1024xf32>
   return %1 : tensor<8x1024xf32>
 }
+
+/// Three constants: the sum of two is a constant at once, or two rules would exchange them without end.
+
+// CHECK-LABEL: func @sums_of_constants
+//   CHECK-DAG:   %[[SUM:.*]] = stablehlo.constant dense<49> : tensor<ui32>
+//   CHECK-DAG:   %[[ALL:.*]] = stablehlo.constant dense<62> : tensor<ui32>
+//       CHECK:   %[[X:.*]] = stablehlo.add %arg0, %[[ALL]]
+//       CHECK:   return %[[SUM]], %[[X]]
+func.func @sums_of_constants(%x: tensor<ui32>) -> (tensor<ui32>, tensor<ui32>) {
+  %a = stablehlo.constant dense<13> : tensor<ui32>
+  %b = stablehlo.constant dense<17> : tensor<ui32>
+  %c = stablehlo.constant dense<19> : tensor<ui32>
+  %0 = stablehlo.add %a, %b : tensor<ui32>
+  %1 = stablehlo.add %c, %0 : tensor<ui32>
+  %2 = stablehlo.add %a, %x : tensor<ui32>
+  %3 = stablehlo.add %2, %1 : tensor<ui32>
+  return %1, %3 : tensor<ui32>, tensor<ui32>
+}
+
+/// A loop that is written out: sums of constants again. JAX's fori_loop(0, 5, lambda i, x: x + i, 0).
+
+// CHECK-LABEL: func @sum_in_a_loop
+//  CHECK-NEXT:   %[[SUM:.*]] = stablehlo.constant dense<10> : tensor<i32>
+//  CHECK-NEXT:   return %[[SUM]]
+func.func @sum_in_a_loop() -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %x = %zero) : tensor<i32>, tensor<i32>
+  cond {
+    %n = stablehlo.constant dense<5> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %sum = stablehlo.add %x, %i : tensor<i32>
+    stablehlo.return %next, %sum : tensor<i32>, tensor<i32>
+  }
+  return %r#1 : tensor<i32>
+}
+
+/// Booleans are added by `or`: true + true is true.
+
+// CHECK-LABEL: func @sums_of_booleans
+//       CHECK:   %[[T:.*]] = stablehlo.constant dense<true> : tensor<i1>
+//       CHECK:   stablehlo.add %arg0, %[[T]]
+func.func @sums_of_booleans(%x: tensor<i1>) -> tensor<i1> {
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %0 = stablehlo.add %x, %t : tensor<i1>
+  %1 = stablehlo.add %0, %t : tensor<i1>
+  return %1 : tensor<i1>
+}

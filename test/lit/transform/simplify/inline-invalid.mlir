@@ -20,7 +20,7 @@ func.func private @b(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{is a call of '@main' by itself}}
+  // expected-error@+1 {{calls '@main' recursively}}
   %0 = call @main(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

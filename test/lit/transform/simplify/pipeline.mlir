@@ -36,7 +36,7 @@ func.func @closed_body(%x: tensor<4xf32>, %y: tensor<f32>) -> (tensor<f32>, tens
 // -----
 
 func.func @negative_dynamic(%n: tensor<1xi32>) -> tensor<?xi32> {
-  // expected-error@+1 {{E2002 simplify: 'stablehlo.dynamic_iota' gives a tensor whose size only its values decide}}
+  // expected-error@+1 {{E2002 simplify: 'stablehlo.dynamic_iota' returns a tensor whose shape depends on values}}
   %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
   return %0 : tensor<?xi32>
 }

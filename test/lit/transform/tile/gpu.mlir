@@ -2,7 +2,7 @@
 
 // A block of a GPU holds as much of a tile as its registers do, and goes through the rest in a loop.
 
-#gpu = {kind = "gpu", processors = 132 : i64, tile_elements = 16384 : i64, matrix = {types = ["f16", "tf32"]}}
+#gpu = #exec.target<units = 132, tile_elements = 16384, gpu = <>, matrix = <types = [f16, tf32]>>
 
 // A product: the depth in pieces of 128 bytes, zero where they leave it, and the bias behind.
 // CHECK-LABEL: tile.kernel @gemm grid [16, 8] inputs 3
@@ -29,7 +29,7 @@ func.func @main(%a: tensor<1000x1000xf16>, %b: tensor<1000x512xf16>, %c: tensor<
 // -----
 
 // f32 goes through tf32 at the default precision only; else every product is an element.
-#gpu = {kind = "gpu", processors = 132 : i64, tile_elements = 16384 : i64, matrix = {types = ["f16", "tf32"]}}
+#gpu = #exec.target<units = 132, tile_elements = 16384, gpu = <>, matrix = <types = [f16, tf32]>>
 // CHECK-LABEL: tile.kernel @default
 // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} tf32 : tensor<64x32xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
 // CHECK-LABEL: tile.kernel @highest
@@ -54,7 +54,7 @@ func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf
 // -----
 
 // A row that does not fit: its maximum in a loop whose last turn is ragged, then a loop that reads it again.
-#gpu = {kind = "gpu", processors = 132 : i64, tile_elements = 16384 : i64, matrix = {types = ["f16"]}}
+#gpu = #exec.target<units = 132, tile_elements = 16384, gpu = <>, matrix = <types = [f16]>>
 // CHECK-LABEL: tile.kernel @sub_max grid [64] inputs 1
 // CHECK: %[[FIRST:.*]] = tile.load %{{.*}} -> tensor<1x16384xf32>
 // CHECK: %[[MAX:.*]] = scf.for %{{.*}} = %c1 to %c7 step %c1 iter_args(%{{.*}} = %[[FIRST]])

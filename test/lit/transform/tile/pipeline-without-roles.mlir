@@ -1,9 +1,8 @@
 // RUN: tilewright-opt %s --tile-pipeline --split-input-file --remarks-filter=".*" --remark-format=emitRemark 2>%t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t
 
-#ampere = {kind = "gpu", chip = "sm_80", processors = 108 : i64, shared_bytes = 166912 : i64, rates = {
-  matrix_unit = "mma", products = {f16 = 1024, tf32 = 512, s8 = 2048}, matrix_latency = 33, copy_latency = 700,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1103}}
+#ampere = #exec.target<chip = "sm_80", units = 108, gpu = <shared_bytes = 166912>, matrix = <unit = mma>,
+  rates = <f16 = 1024, tf32 = 512, s8 = 2048, matrix_latency = 33, copy_latency = 700, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1103>>
 
 /// All warps do all: they run two slots ahead of themselves. While a step multiplies, the fragments of the next one are
 /// loaded, and those of the next iteration under the last step, so a slot is free before its last product.
@@ -51,7 +50,7 @@
 //       CHECK:   %[[LAST:.*]] = sm.mma mma_sync
 //       CHECK:   tile.store %[[LAST]]
 
-// WHY: gemm: 1024 tiles on 108 processors are
+// WHY: gemm: 1024 tiles on 108 multiprocessors are
 // WHY: gemm: 4 warps in 2 rows and 2 columns multiply 64x64 each
 // WHY: gemm: operands has 3 slots
 module attributes {exec.target = #ampere} {
@@ -79,9 +78,8 @@ tile.kernel @gemm grid [32, 32] inputs 2 {
 
 // -----
 
-#ampere = {kind = "gpu", chip = "sm_80", processors = 108 : i64, shared_bytes = 166912 : i64, rates = {
-  matrix_unit = "mma", products = {f16 = 1024, tf32 = 512, s8 = 2048}, matrix_latency = 33, copy_latency = 700,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1103}}
+#ampere = #exec.target<chip = "sm_80", units = 108, gpu = <shared_bytes = 166912>, matrix = <unit = mma>,
+  rates = <f16 = 1024, tf32 = 512, s8 = 2048, matrix_latency = 33, copy_latency = 700, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1103>>
 
 /// Words of f32 whose rows are along N are read one by one, from lines that four rows of eight words share without conflict.
 
@@ -94,7 +92,7 @@ tile.kernel @gemm grid [32, 32] inputs 2 {
 /// Rows that are no multiples of 4 bytes are no pieces of a copy.
 
 // CHECK-LABEL: tile.kernel @negative_rows_not_aligned
-// WHY: negative_rows_not_aligned is not pipelined: its rhs comes in pieces of 2 bytes that lie together and aligned, and a copy takes 4, 8 or 16
+// WHY: negative_rows_not_aligned is not pipelined: its rhs comes in pieces of 2 contiguous and aligned bytes, but a copy takes 4, 8 or 16
 
 /// Bytes along N are turned in pairs: neighbours are at one place of two instructions, so a thread has four columns side by side.
 
@@ -163,9 +161,8 @@ tile.kernel @bytes_along_n grid [1] inputs 2 {
 
 // -----
 
-#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
-  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+#hopper = #exec.target<chip = "sm_90a", units = 132, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
+  rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2>>
 
 /// f32 is rounded to tf32 on its way to the instruction, which neither a copy engine nor wgmma does.
 

@@ -1,9 +1,8 @@
 // RUN: tilewright-opt %s --tile-pipeline --split-input-file --remarks-filter=".*" --remark-format=emitRemark 2>%t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY --input-file=%t
 
-#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
-  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+#hopper = #exec.target<chip = "sm_90a", units = 132, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
+  rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2>>
 
 /// A tile of 256x256 is too much for the registers of one processor, so two share its columns: the rhs
 /// has copies in both, the lhs and the accumulator are divided along M. One product stays in flight.
@@ -33,8 +32,8 @@
 //       CHECK:     tile.store
 
 // WHY: gemm: 512 tiles
-// WHY: gemm: 2 processors share the columns of their tiles
-// WHY: gemm: 132 CTAs do one tile after the other, in {{.*}} cycles: with a CTA for each tile it would be
+// WHY: gemm: 2 multiprocessors share the columns of their tiles
+// WHY: gemm: 132 CTAs compute one tile after the other, in {{.*}} cycles: with a CTA for each tile it would be
 // WHY: gemm: points go down 8 rows before the next column
 // WHY: gemm: an iteration takes
 // WHY: gemm: operands has
@@ -71,9 +70,8 @@ tile.kernel @gemm grid [16, 16] inputs 3 {
 
 // -----
 
-#hopper = {kind = "gpu", chip = "sm_90a", processors = 4 : i64, shared_bytes = 232448 : i64, rates = {
-  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1, moves_registers = 1}}
+#hopper = #exec.target<chip = "sm_90a", units = 4, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
+  rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1>>
 
 /// A result of 16 bits in several waves: through lines of shared memory, and by the copy engine.
 
@@ -88,7 +86,7 @@ tile.kernel @gemm grid [16, 16] inputs 3 {
 //       CHECK:     sm.copy {{ ?}}tma %[[FULL]] to %{{.*}}[%{{.*}}, %{{.*}}]
 //       CHECK:     sm.free %[[OUT]]
 //   CHECK-NOT:     tile.store
-// WHY: narrow: the result goes through shared memory and by the copy engine
+// WHY: narrow: the result is staged in shared memory and stored by the copy engine
 module attributes {exec.target = #hopper} {
 tile.kernel @narrow grid [8, 8] inputs 2 {
 ^bb0(%i: index, %j: index, %a: memref<1024x64xf16>, %b: memref<1024x64xf16>, %d: memref<1024x1024xf16>):
@@ -120,16 +118,15 @@ tile.kernel @narrow grid [8, 8] inputs 2 {
 
 // -----
 
-#hopper = {kind = "gpu", chip = "sm_90a", processors = 4 : i64, shared_bytes = 232448 : i64, rates = {
-  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1, moves_registers = 1}}
+#hopper = #exec.target<chip = "sm_90a", units = 4, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
+  rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1>>
 
 /// Rows of 1004 elements are 2008 bytes apart, which is no multiple of 16.
 
 // CHECK-LABEL: sm.kernel @negative_narrow_rows
 //       CHECK:   sm.convert
 //       CHECK:   tile.store
-// WHY: negative_narrow_rows: the result is stored from registers: its rows are 2008 bytes apart, and the copy engine takes multiples of 16
+// WHY: negative_narrow_rows: the result is stored from registers: its rows are 2008 bytes apart, but the copy engine requires multiples of 16
 module attributes {exec.target = #hopper} {
 tile.kernel @negative_narrow_rows grid [8, 8] inputs 2 {
 ^bb0(%i: index, %j: index, %a: memref<1024x64xf16>, %b: memref<1004x64xf16>, %d: memref<1024x1004xf16>):
@@ -161,9 +158,8 @@ tile.kernel @negative_narrow_rows grid [8, 8] inputs 2 {
 
 // -----
 
-#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
-  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+#hopper = #exec.target<chip = "sm_90a", units = 132, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
+  rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2>>
 
 /// One wave: a CTA for each tile, in the grid's own order.
 
@@ -196,14 +192,13 @@ tile.kernel @one_wave grid [3, 8, 4] inputs 2 {
 
 // -----
 
-#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
-  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+#hopper = #exec.target<chip = "sm_90a", units = 132, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
+  rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2>>
 
 /// Where the plan or the engines say no, the kernel stays and the reason is said.
 
 // CHECK-LABEL: tile.kernel @negative_rows_not_aligned
-// WHY: negative_rows_not_aligned has no roles: rows of its rhs are 2002 bytes apart, and the copy engine takes multiples of 16
+// WHY: negative_rows_not_aligned is not warp-specialized: rows of its rhs are 2002 bytes apart, but the copy engine requires multiples of 16
 module attributes {exec.target = #hopper} {
 tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
 ^bb0(%i: index, %j: index, %a: memref<1024x1024xf16>, %b: memref<1024x1001xf16>, %d: memref<1024x1001xf32>):
@@ -227,11 +222,10 @@ tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
 
 // -----
 
-#hopper = {kind = "gpu", chip = "sm_90a", processors = 132 : i64, shared_bytes = 232448 : i64, rates = {
-  matrix_unit = "wgmma", products = {f16 = 2048, tf32 = 1024}, matrix_latency = 60, copy_latency = 1000,
-  l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2, moves_registers = 1}}
+#hopper = #exec.target<chip = "sm_90a", units = 132, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
+  rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2>>
 
-/// What is computed on its way goes through registers. On the right the product is computed transposed: bytes that are
+/// An operand with a prologue goes through registers. If it is the right one, the product is computed transposed: bytes that are
 /// contiguous along N are pairs of the instruction's rows, and the accumulator's rows are the result's columns. Scales of
 /// groups are loaded an iteration ahead.
 
@@ -255,7 +249,7 @@ tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
 //       CHECK:       scf.yield %{{.*}}, %[[NEXT]]
 //       CHECK:     tile.view {{.*}} -> tensor<128x128xf32
 //       CHECK:     tile.store
-// WHY: scaled_rhs: its left side goes through registers, because it is computed from what is loaded
+// WHY: scaled_rhs: its left operand goes through registers, because it has a prologue
 
 /// On the left nothing is exchanged; bytes along K are read two by two.
 
@@ -263,7 +257,7 @@ tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
 //       CHECK:   sm.copy {{ ?}}ld %{{.*}}#0 : !sm.buffer<128x64xf8E4M3FN, shared, {{.*}}> -> tensor<128x64xf8E4M3FN
 
 // CHECK-LABEL: tile.kernel @negative_both_computed
-// WHY: negative_both_computed has no roles: both sides are computed on the way to it, and the instruction takes one from registers
+// WHY: negative_both_computed is not warp-specialized: both operands have a prologue, but the instruction reads only one from registers
 module attributes {exec.target = #hopper} {
 tile.kernel @scaled_rhs grid [8, 8] inputs 3 {
 ^bb0(%i: index, %j: index, %a: memref<1024x1024xf16>, %b: memref<1024x1024xi8>, %scale: memref<16x1024xf16>, %d: memref<1024x1024xf32>):

@@ -17,7 +17,7 @@
 
 /// Why, and what the next best would cost.
 
-// REMARK: 'tile.load' at {{.*}}: [4 warp] [8 reg:4, 32 lane, 4 reg], {{.*}} cycles; of {{.*}} others the best, {{.*}}, takes {{.*}} more
+// REMARK: 'tile.load' at {{.*}}: [4 warp] [8 reg:4, 32 lane, 4 reg], {{.*}} cycles; the best of {{.*}} other candidates, {{.*}}, takes {{.*}} more
 
 /// With twice the warps, two share a row.
 

@@ -17,7 +17,7 @@
 //       CHECK:     arith.mulf
 //       CHECK:     math.exp
 //       CHECK:   tile.store %[[R]], %[[OUT]][%[[ROW]], %{{.*}}]
-module attributes {exec.target = {cores = 2 : i64, vector_bytes = 32 : i64, l1_bytes = 32768 : i64}} {
+module attributes {exec.target = #exec.target<units = 2, cpu = <vector_bytes = 32, l1_bytes = 32768>>} {
 func.func @elementwise(%x: tensor<32x40x100xf32>, %b: tensor<100xf32>) -> tensor<32x40x100xf32> {
   %r = exec.fusion "add_exp" (%x, %b) : (tensor<32x40x100xf32>, tensor<100xf32>) -> tensor<32x40x100xf32> {
   ^bb0(%a: tensor<32x40x100xf32>, %c: tensor<100xf32>):
@@ -45,7 +45,7 @@ func.func @elementwise(%x: tensor<32x40x100xf32>, %b: tensor<100xf32>) -> tensor
 //       CHECK:   %[[SUMV:.*]] = tile.view %[[SUM]]
 //       CHECK:   %[[Q:.*]] = tile.map(%[[E]], %[[SUMV]])
 //       CHECK:   tile.store %[[Q]]
-module attributes {exec.target = {cores = 2 : i64, vector_bytes = 32 : i64, l1_bytes = 32768 : i64}} {
+module attributes {exec.target = #exec.target<units = 2, cpu = <vector_bytes = 32, l1_bytes = 32768>>} {
 func.func @main(%x: tensor<4x128x512xf32>) -> tensor<512x512xf32> {
   %r = exec.fusion "softmax" (%x) : (tensor<4x128x512xf32>) -> tensor<512x512xf32> {
   ^bb0(%a: tensor<4x128x512xf32>):
@@ -73,7 +73,7 @@ func.func @main(%x: tensor<4x128x512xf32>) -> tensor<512x512xf32> {
 //       CHECK:   tile.load {{.*}} in_bounds [true, false] : memref<1000x300xf32> -> tensor<1000x64xf32>
 //       CHECK:   tile.reduce {{.*}} dims [0] : tensor<1000x64xf32> -> tensor<64xf32>
 //       CHECK:   tile.store {{.*}} in_bounds [false]
-module attributes {exec.target = {cores = 2 : i64, vector_bytes = 32 : i64, l1_bytes = 32768 : i64}} {
+module attributes {exec.target = #exec.target<units = 2, cpu = <vector_bytes = 32, l1_bytes = 32768>>} {
 func.func @main(%x: tensor<1000x300xf32>) -> tensor<300xf32> {
   %r = exec.fusion "colsum" (%x) : (tensor<1000x300xf32>) -> tensor<300xf32> {
   ^bb0(%a: tensor<1000x300xf32>):
@@ -94,7 +94,7 @@ func.func @main(%x: tensor<1000x300xf32>) -> tensor<300xf32> {
 //       CHECK:   %[[T:.*]] = tile.load %{{.*}} -> tensor<32x128xf32>
 //       CHECK:   %[[V:.*]] = tile.view %[[T]]
 //       CHECK:   tile.store %[[V]]
-module attributes {exec.target = {cores = 2 : i64, vector_bytes = 32 : i64, l1_bytes = 32768 : i64}} {
+module attributes {exec.target = #exec.target<units = 2, cpu = <vector_bytes = 32, l1_bytes = 32768>>} {
 func.func @main(%x: tensor<1024x512xf32>) -> tensor<512x1024xf32> {
   %r = exec.fusion "transpose" (%x) : (tensor<1024x512xf32>) -> tensor<512x1024xf32> {
   ^bb0(%a: tensor<1024x512xf32>):
@@ -240,7 +240,7 @@ func.func @main(%x: tensor<100xf32>, %i: tensor<i32>) -> tensor<10xf32> {
 //       CHECK:   tile.load %{{.*}} -> tensor<[[HALF:.*]]xf32>
 //       CHECK:   tile.view
 //       CHECK:   arith.remui
-module attributes {exec.target = {cores = 4 : i64, min_parallel_items = 1 : i64, vector_bytes = 4 : i64}} {
+module attributes {exec.target = #exec.target<units = 4, min_parallel_items = 1, cpu = <vector_bytes = 4>>} {
 func.func @main(%x: tensor<500xf32>) -> tensor<999xf32> {
   %r = exec.fusion "dilated" (%x) : (tensor<500xf32>) -> tensor<999xf32> {
   ^bb0(%a: tensor<500xf32>):

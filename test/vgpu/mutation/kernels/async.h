@@ -1,4 +1,4 @@
-// What the kernels here write as assembly.
+// Inline assembly that the kernels here use.
 #ifndef TEST_VGPU_MUTATION_KERNELS_ASYNC_H
 #define TEST_VGPU_MUTATION_KERNELS_ASYNC_H
 

@@ -1,7 +1,9 @@
-"""A kernel author's own tests: nothing in here knows of the virtual GPU.
+"""A kernel author's own tests: this file does not know about the virtual GPU.
 
     tilewright vgpu run -- pytest kernels/
 """
+
+import ctypes
 
 import numpy as np
 import pytest
@@ -10,14 +12,25 @@ import triton.language as tl
 
 
 class Tensor(np.ndarray):
-    """NumPy's array with the method by which Triton knows a tensor."""
+    """A NumPy array with the method by which Triton recognises a tensor."""
 
     def data_ptr(self):
         return self.ctypes.data
 
 
+cuda = ctypes.CDLL("libcuda.so.1")
+
+
 def tensor(values, dtype=np.float32):
-    return np.array(values, dtype=dtype).view(Tensor)
+    """A copy in managed memory, which host and GPU share."""
+    values = np.asarray(values, dtype=dtype)
+    address = ctypes.c_uint64()
+    triton.runtime.driver.active.get_current_device()  # creates a context
+    assert cuda.cuMemAllocManaged(ctypes.byref(address), ctypes.c_size_t(values.nbytes), 1) == 0
+    memory = (ctypes.c_uint8 * values.nbytes).from_address(address.value)
+    copy = np.frombuffer(memory, dtype=dtype).reshape(values.shape).view(Tensor)
+    copy[...] = values
+    return copy
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""Atomic operations of every kind, and what is built of them: locks, tickets, barriers of a whole grid."""
+"""Atomic operations of every kind, and what is built from them: locks, tickets, grid-wide barriers."""
 
 import numpy as np
 import triton
@@ -16,7 +16,7 @@ def scatter_add_kernel(x, place, out, n, BLOCK: tl.constexpr):
 
 def scatter_add(dtype, kernel_dtype=None):
     n, places = 2500, 40
-    # Sixteenths up to 16: every partial sum is exact in the type, so the order of the additions does not show.
+    # Multiples of 1/16 up to 16: every partial sum is exact in the type, so the order of the additions does not matter.
     x = array(integers(-8, 9, n), dtype)
     place, out = integers(0, places, n), zeros(places, dtype)
     scatter_add_kernel[(triton.cdiv(n, 256),)](x, place, out, n, BLOCK=256)
@@ -114,7 +114,7 @@ def atomic_bits():
 
 @triton.jit
 def returned_kernel(counter, seen, n, BLOCK: tl.constexpr):
-    """Every thread draws a number; each must be drawn once."""
+    """Every thread draws a ticket; each ticket must be drawn once."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     ticket = tl.atomic_add(counter + tl.zeros((BLOCK,), tl.int32), 1, mask=i < n)
     tl.store(seen + ticket, i, mask=i < n)
@@ -172,7 +172,7 @@ def lock_kernel(lock, log, length, rounds):
         while tl.atomic_cas(lock, 0, 1, sem="acquire") != 0:
             pass
         end = tl.load(length, volatile=True)
-        # Every thread loads, one stores: none may load what that one stored.
+        # Every thread loads and one stores: no thread may load what that one stored.
         tl.debug_barrier()
         tl.store(log + end, me)
         tl.store(length, end + 1)
@@ -191,7 +191,7 @@ def spin_lock():
 
 @triton.jit
 def last_block_kernel(x, parts, counter, out, n, blocks, PARTS: tl.constexpr, BLOCK: tl.constexpr):
-    """The block that finishes last adds up what the others left."""
+    """The last block to finish adds up the results of the others."""
     block = tl.program_id(0)
     i = block * BLOCK + tl.arange(0, BLOCK)
     tl.store(parts + block, tl.sum(tl.load(x + i, mask=i < n, other=0.0), axis=0))
@@ -221,7 +221,7 @@ def grid_barrier(arrived, goal):
 
 @triton.jit
 def relaxation_kernel(x, y, arrived, n, steps, BLOCK: tl.constexpr):
-    """Steps of averaging neighbours, all blocks in step: each reads what the others wrote in the step before."""
+    """Steps of averaging neighbours with a grid-wide barrier: each block reads what the others wrote in the previous step."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = i < n
     for step in range(steps):

@@ -10,8 +10,8 @@ from .harness import ADA, array, bfloat16, empty, f64, float8_e4m3, normal, perm
 
 LOG2E = tl.constexpr(1.4426950408889634)
 
-# Scores are products of f16 summed in f32. The weights are rounded to f16 before they meet the values: 2^-11 of weights
-# that sum to 1, times values up to 4. Outputs are rounded to f16 once more.
+# Scores are products of f16 summed in f32. The weights are rounded to f16 before they are multiplied by the values:
+# 2^-11 of weights that sum to 1, times values up to 4. Outputs are rounded to f16 once more.
 WEIGHTS_F16 = "weights are rounded to f16 (2^-11 of a sum of values up to 4), the output once more"
 
 
@@ -20,7 +20,7 @@ def forward_kernel(
     q, k, v, out, lse, scale, length, heads, kv_heads,
     CAUSAL: tl.constexpr, WINDOW: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """One tile of queries of one head; keys and values pass by. With WINDOW each sees only so many keys."""
+    """Computes one tile of queries of one head in a loop over keys and values. With WINDOW each query sees only that many keys."""
     head = tl.program_id(1)
     batch, h = head // heads, head % heads
     kv = batch * kv_heads + h // (heads // kv_heads)
@@ -61,7 +61,7 @@ def forward_kernel(
 
 
 def scores_of(q, k, causal, window=0):
-    """Scaled scores in f64, with what is not seen at minus infinity; and the scale."""
+    """Scaled scores in f64, with masked ones at minus infinity; and the scale."""
     scale = 1 / np.sqrt(q.shape[-1])
     scores = np.einsum("bhmd,bhnd->bhmn", f64(q), f64(k)) * scale
     m, n = np.indices(scores.shape[2:])
@@ -118,7 +118,7 @@ def attention_sliding_window():
 
 @program(within(5e-4, 1e-3, because=WEIGHTS_F16))
 def attention_head_128():
-    """A head of 128 and eight warps: on Hopper the scores and the result are wgmma of two groups of warps."""
+    """A head of 128 and eight warps: on Hopper two warpgroups compute the scores and the result with wgmma."""
     *_, out, lse, want, _ = forward(1, 1, 128, 128, causal=True, tile=(128, 64), num_warps=8)
     return out, want
 
@@ -148,7 +148,7 @@ def backward_keys_kernel(
     q, k, v, dout, dk, dv, lse, delta, scale, length,
     CAUSAL: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """dk and dv of one tile of keys; the queries that see it pass by."""
+    """dk and dv of one tile of keys, in a loop over the queries that see it."""
     head = tl.program_id(1)
     columns = tl.program_id(0) * BN + tl.arange(0, BN)
     d = tl.arange(0, D)
@@ -184,7 +184,7 @@ def backward_queries_kernel(
     q, k, v, dout, dq, lse, delta, scale, length,
     CAUSAL: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """dq of one tile of queries; the keys that it sees pass by."""
+    """dq of one tile of queries, in a loop over the keys that it sees."""
     head = tl.program_id(1)
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     d = tl.arange(0, D)
@@ -296,7 +296,7 @@ def attention_warp_specialized():
 
 @triton.jit
 def fp8_kernel(q, k, v, out, scale, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """q and k of fp8; the weights are scaled to use its range before they are rounded, then multiply v of fp8."""
+    """q and k in fp8; the weights are scaled to use the range of fp8 before they are rounded, then multiplied by v in fp8."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     d = tl.arange(0, D)
     x = tl.load(q + rows[:, None] * D + d[None, :])
@@ -334,7 +334,7 @@ def paged_kernel(
     q, k_cache, v_cache, table, lengths, out, scale, pages_per_row,
     HEADS: tl.constexpr, PAGE: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
-    """One new token for each sequence. Its keys are in pages anywhere in a pool; the heads are rows of one product."""
+    """One new token for each sequence. Its keys are in pages anywhere in a pool; the heads are the rows of one product."""
     row = tl.program_id(0)
     length = tl.load(lengths + row)
     h, d, t = tl.arange(0, HEADS), tl.arange(0, D), tl.arange(0, PAGE)
@@ -382,7 +382,7 @@ def attention_paged_decoding():
 
 @triton.jit
 def linear_kernel(q, k, v, decay, out, length, D: tl.constexpr, BM: tl.constexpr):
-    """A state of D by D that fades: within a chunk by products with a triangular mask, between chunks by the state."""
+    """A D by D state with decay: within a chunk by products with a triangular mask, between chunks by the state."""
     head = tl.program_id(0)
     t, d = tl.arange(0, BM), tl.arange(0, D)
     rate = tl.load(decay + head)

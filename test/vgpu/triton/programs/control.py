@@ -1,4 +1,4 @@
-"""Control flow that depends on data: loops without a known end, early returns, calls, sparse rows."""
+"""Data-dependent control flow: loops without a known end, early returns, calls, sparse rows."""
 
 import numpy as np
 import triton
@@ -10,7 +10,7 @@ from .harness import HOPPER, array, empty, exact, f64, full, integers, normal, p
 
 @triton.jit
 def collatz_kernel(x, steps, n, BLOCK: tl.constexpr):
-    """Goes on until the slowest number of the tile is at 1."""
+    """Iterates until the slowest number of the tile has reached 1."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=1)
     count = tl.zeros((BLOCK,), tl.int32)
@@ -143,7 +143,7 @@ def sparse_matrix_vector():
 
 @triton.jit
 def bisect_kernel(sorted_values, x, places, n, count, BLOCK: tl.constexpr):
-    """The first place whose value is not less: a search of its own in each lane."""
+    """The first index whose value is not less: each lane does its own binary search."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=0.0)
     low = tl.zeros((BLOCK,), tl.int32)
@@ -168,7 +168,7 @@ def binary_search():
 
 @triton.jit
 def newton_kernel(x, out, steps, n, BLOCK: tl.constexpr):
-    """Cube roots by Newton's rule until nothing changes by more than a little."""
+    """Cube roots by Newton's method until changes are small."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=1.0)
     guess = tl.zeros((BLOCK,), tl.float32) + 1.0
@@ -194,7 +194,7 @@ def newton_until_converged():
 
 @triton.jit
 def nested_kernel(x, out, rows, BLOCK: tl.constexpr):
-    """A branch in a loop in a branch; blocks take different ways."""
+    """A branch in a loop in a branch; blocks take different paths."""
     block = tl.program_id(0)
     i = tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), tl.int32)
@@ -251,7 +251,7 @@ def tuple_arguments():
 
 @triton.jit
 def ways(x, limit):
-    """Each element takes its own way, so the lanes of a warp part and meet again."""
+    """Each element takes its own path, so the lanes of a warp diverge and reconverge."""
     if x < 0:
         return -x, 0
     count = 0
@@ -291,7 +291,7 @@ def branches_by_element():
 
 @triton.jit
 def link_kernel(x, out, n, BLOCK: tl.constexpr):
-    """Starts while the launch before it still runs, does what needs nothing of it, then waits for it."""
+    """Starts while the previous launch still runs, does the work that does not depend on it, then waits for it."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     bias = (i % 17).to(tl.float32)
     gdc_wait()

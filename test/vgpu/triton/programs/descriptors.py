@@ -74,7 +74,7 @@ def descriptor_host_512():
 
 @triton.jit
 def device_kernel(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """The block writes its own descriptors to global memory and publishes them to the copy engine."""
+    """The block writes its own descriptors to global memory and publishes them with a proxy fence."""
     da = tl.make_tensor_descriptor(a, shape=[m, k], strides=[k, 1], block_shape=[BM, BK])
     db = tl.make_tensor_descriptor(b, shape=[n, k], strides=[k, 1], block_shape=[BN, BK])
     dc = tl.make_tensor_descriptor(c, shape=[m, n], strides=[n, 1], block_shape=[BM, BN])
@@ -96,7 +96,7 @@ def descriptor_device_f16():
 @triton.jit
 def persistent_kernel(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLATTEN: tl.constexpr,
                       SPECIALIZE: tl.constexpr):
-    """Tile after tile, the result stored in two halves so that its buffer is small."""
+    """One tile after the other, with the result stored in two halves so that its buffer is small."""
     da = tl.make_tensor_descriptor(a, shape=[m, k], strides=[k, 1], block_shape=[BM, BK])
     db = tl.make_tensor_descriptor(b, shape=[n, k], strides=[k, 1], block_shape=[BN, BK])
     dc = tl.make_tensor_descriptor(c, shape=[m, n], strides=[n, 1], block_shape=[BM, BN // 2])
@@ -132,7 +132,7 @@ def descriptor_persistent_flattened():
 
 @triton.jit
 def specialized_kernel(a, b, c, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """Triton gives the copies to one group of warps and the products to others."""
+    """Warp specialization: Triton assigns the copies to one group of warps and the products to others."""
     row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
     acc = tl.zeros((BM, BN), dtype=tl.float32)
     for start in tl.range(0, k, BK, warp_specialize=True, num_stages=3):
@@ -152,7 +152,7 @@ def descriptor_warp_specialized():
 @triton.jit
 def grouped_kernel(a_pointers, b_pointers, c_pointers, sizes, problems, BM: tl.constexpr, BN: tl.constexpr,
                    BK: tl.constexpr):
-    """Several products in one launch; a descriptor is made for each, from pointers that are data."""
+    """Several products in one launch; a descriptor is made for each, from pointers in memory."""
     block = tl.program_id(0)
     before = 0
     for problem in range(problems):
@@ -228,7 +228,7 @@ def descriptor_copies():
 
 @triton.jit
 def window_kernel(source, out, row, column, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """Reads a window that begins before the tensor and ends behind it."""
+    """Reads a window that begins before the tensor and ends after it."""
     v = source.load([row, column])
     tl.store(out + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :], v)
 
@@ -270,7 +270,7 @@ def descriptor_strided_transpose():
 
 @triton.jit
 def reduce_kernel(x, total, low, high, rows, columns, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """The copy engine adds (or takes the smaller, the larger) where it stores; blocks overlap."""
+    """TMA reduces (add, min, max) where it stores; blocks overlap."""
     r, c = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     v = tl.load(x + r[:, None] * columns + c[None, :], mask=(r < rows)[:, None] & (c < columns)[None, :], other=0)
     total.atomic_add([0, 0], v)
@@ -291,7 +291,7 @@ def descriptor_reductions():
 
 @triton.jit
 def layer_kernel(x, weight, out, epsilon, COLUMNS: tl.constexpr):
-    """RMS norm of tiles of rows that come and go by descriptor."""
+    """RMS norm of tiles of rows that are loaded and stored by descriptor."""
     rows: tl.constexpr = x.block_shape[0]
     at = tl.program_id(0) * rows
     v = x.load([at, 0]).to(tl.float32)

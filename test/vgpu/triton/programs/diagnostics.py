@@ -1,4 +1,4 @@
-"""device_print and device_assert: what a kernel says to a person."""
+"""device_print and device_assert: messages of a kernel for the user."""
 
 import triton
 import triton.language as tl

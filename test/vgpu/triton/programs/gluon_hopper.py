@@ -1,4 +1,4 @@
-"""Gluon on Hopper: the copy engine and its barriers, products of a group of warps, clusters."""
+"""Gluon on Hopper: TMA and its barriers, wgmma, clusters."""
 
 import numpy as np
 from triton.experimental import gluon
@@ -13,7 +13,7 @@ from .matmul import SUMMED_F32
 
 @gluon.jit
 def tma_copy_kernel(source, target):
-    """One thread asks for the tile and says how many bytes to expect; all wait for the barrier."""
+    """One thread issues the copy and the number of bytes to expect; all threads wait for the barrier."""
     layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
     tile = gl.allocate_shared_memory(source.dtype, source.block_type.shape, source.layout)
     bar = mbarrier.allocate_mbarrier()
@@ -25,7 +25,7 @@ def tma_copy_kernel(source, target):
     mbarrier.invalidate(bar)
     v = tile.load(layout) + 1
     tile.store(v)
-    # The copy engine reads by another path than the stores wrote.
+    # TMA reads through the async proxy, the stores wrote through the generic proxy.
     hopper.fence_async_shared()
     tma.async_store(target, at, tile)
     tma.store_wait(0)
@@ -46,7 +46,7 @@ def gluon_tma_copy():
 
 @gluon.jit
 def wgmma_kernel(a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, STAGES: gl.constexpr):
-    """A ring of STAGES tiles that the copy engine fills; products read them in place, one always in flight."""
+    """A ring of STAGES tiles that TMA fills; wgmma reads them in place, with one product always in flight."""
     acc_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BN, 16])
     a_tiles = gl.allocate_shared_memory(a.dtype, [STAGES, BM, BK], a.layout)
     b_tiles = gl.allocate_shared_memory(b.dtype, [STAGES, BN, BK], b.layout)
@@ -95,7 +95,7 @@ def gluon_wgmma_pipelined():
 
 @gluon.jit
 def register_operand_kernel(a, b, c, M: gl.constexpr, N: gl.constexpr, K: gl.constexpr):
-    """The left operand of wgmma from registers: scaled on the way."""
+    """The left operand of wgmma in registers, where it is scaled."""
     acc_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, N, 16])
     a_layout: gl.constexpr = gl.DotOperandLayout(0, acc_layout, 2)
     io: gl.constexpr = gl.BlockedLayout([1, 8], [8, 4], [4, 1], [1, 0])
@@ -125,7 +125,7 @@ def gluon_wgmma_registers():
 
 @gluon.jit
 def producer(a, b, a_tiles, b_tiles, full_bars, empty_bars, row, column, steps, BK: gl.constexpr, STAGES: gl.constexpr):
-    """Fills the ring as long as somebody empties it. The first round waits for nobody."""
+    """Fills the ring as the consumer empties it. The first round waits for no consumer."""
     for step in range(steps):
         stage = step % STAGES
         mbarrier.wait(empty_bars.index(stage), ((step // STAGES) & 1) ^ 1)
@@ -138,7 +138,7 @@ def producer(a, b, a_tiles, b_tiles, full_bars, empty_bars, row, column, steps, 
 @gluon.jit
 def consumer(c, a_tiles, b_tiles, full_bars, empty_bars, row, column, steps, BM: gl.constexpr, BN: gl.constexpr,
              STAGES: gl.constexpr):
-    # wgmma takes 32 bytes of k at a time.
+    # wgmma processes 32 bytes of k at a time.
     step_k: gl.constexpr = 256 // a_tiles.dtype.primitive_bitwidth
     acc_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BN, step_k])
     acc = gl.zeros((BM, BN), gl.float32, acc_layout)
@@ -156,7 +156,7 @@ def consumer(c, a_tiles, b_tiles, full_bars, empty_bars, row, column, steps, BM:
 
 @gluon.jit
 def specialized_kernel(a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, STAGES: gl.constexpr):
-    """One warp copies, four multiply; two barriers for each place of the ring."""
+    """One warp copies, four multiply; two barriers for each slot of the ring."""
     a_tiles = gl.allocate_shared_memory(a.dtype, [STAGES, BM, BK], a.layout)
     b_tiles = gl.allocate_shared_memory(b.dtype, [STAGES, BN, BK], b.layout)
     full_bars = mbarrier.allocate_mbarrier(batch=STAGES)
@@ -199,7 +199,7 @@ def gluon_warp_specialized_e4m3():
 
 @gluon.jit
 def exchange_kernel(x, out, BLOCK: gl.constexpr, CGA: gl.constexpr):
-    """Two blocks of a cluster share one tensor; the reduction crosses from one to the other."""
+    """Two blocks of a cluster share one tensor; the reduction crosses the block boundary."""
     layout: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [4, 1], [1, 0], CGA)
     r = gl.arange(0, BLOCK, layout=gl.SliceLayout(1, layout))
     c = gl.arange(0, 32, layout=gl.SliceLayout(0, layout))
@@ -219,7 +219,7 @@ def gluon_cluster_reduction():
 
 @gluon.jit
 def tma_reduce_kernel(x, target, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
-    """Every block adds its tile to the same place; the copy engine does the addition."""
+    """Every block adds its tile to the same memory; TMA does the addition."""
     layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
     r = gl.arange(0, ROWS, layout=gl.SliceLayout(1, layout))
     c = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, layout))
@@ -302,12 +302,12 @@ def gluon_wgmma_tf32():
 
 @gluon.jit
 def multicast_kernel(source, target, ROWS: gl.constexpr, COLUMNS: gl.constexpr, CGA: gl.constexpr):
-    """One copy fills the shared memory of both blocks of a cluster; each stores its own half of the rows."""
+    """One copy fills the shared memory of both blocks of a cluster; each block stores its own half of the rows."""
     layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0], CGA)
     tile = gl.allocate_shared_memory(source.dtype, source.block_type.shape, source.layout)
     bar = mbarrier.allocate_mbarrier()
     mbarrier.init(bar, count=1)
-    # Neither block may ask for a copy to the other before its barrier is there.
+    # Neither block may issue a copy to the other before the other's barrier is initialised.
     hopper.cluster.barrier()
     mbarrier.expect(bar, source.nbytes_per_cta)
     tma.async_load(source, [gl.program_id(0) * ROWS, 0], bar, tile, multicast=True)

@@ -1,4 +1,4 @@
-"""Gluon: kernels that say themselves which thread has what, what is copied when, and who waits for whom."""
+"""Gluon: kernels that specify layouts, copies and synchronisation explicitly."""
 
 import numpy as np
 import triton
@@ -12,7 +12,7 @@ from .matmul import SUMMED_F32
 
 @gluon.jit
 def copy_kernel(x, out, n, BLOCK: gl.constexpr, STEPS: gl.constexpr):
-    """cp.async into two buffers in turn; one is read while the other fills."""
+    """cp.async into two alternating buffers; one is read while the other is filled."""
     layout: gl.constexpr = gl.BlockedLayout([4], [32], [gl.num_warps()], [0])
     buffers = gl.allocate_shared_memory(gl.float32, [2, BLOCK], gl.SwizzledSharedLayout(1, 1, 1, [0]))
     i = gl.program_id(0) * BLOCK * STEPS + gl.arange(0, BLOCK, layout=layout)
@@ -40,7 +40,7 @@ def gluon_async_copy():
 
 @gluon.jit
 def mma_kernel(a, b, c, m, n, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr):
-    """mma.sync with operands that go through shared memory to the layout that the instruction wants."""
+    """mma.sync with operands that go through shared memory to the instruction's layout."""
     acc_layout: gl.constexpr = gl.NVMMADistributedLayout([2, 0], [2, 2], [16, 8])
     a_layout: gl.constexpr = gl.DotOperandLayout(0, acc_layout, 2)
     b_layout: gl.constexpr = gl.DotOperandLayout(1, acc_layout, 2)
@@ -77,7 +77,7 @@ def gluon_mma():
 
 @gluon.jit
 def transpose_kernel(x, out, rows, columns, TILE: gl.constexpr):
-    """Through shared memory with padding, so that neither side has bank conflicts."""
+    """Through padded shared memory, so that neither side has bank conflicts."""
     read: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [gl.num_warps(), 1], [1, 0])
     write: gl.constexpr = gl.BlockedLayout([1, 1], [32, 1], [1, gl.num_warps()], [0, 1])
     r = gl.program_id(0) * TILE + gl.arange(0, TILE, layout=gl.SliceLayout(1, read))
@@ -101,12 +101,12 @@ def gluon_transpose():
 
 @gluon.jit
 def barrier_copy_kernel(x, out, n, BLOCK: gl.constexpr, STEPS: gl.constexpr):
-    """cp.async that arrives at an mbarrier when it is done, instead of groups."""
+    """cp.async that arrives at an mbarrier on completion, instead of groups."""
     layout: gl.constexpr = gl.BlockedLayout([4], [32], [4], [0])
     buffers = gl.allocate_shared_memory(gl.float32, [2, BLOCK], gl.SwizzledSharedLayout(1, 1, 1, [0]))
     bars = ampere.mbarrier.allocate_mbarrier(batch=2)
     for k in gl.static_range(2):
-        # Every thread arrives; what it adds to the pending count is taken off by its own arrival.
+        # Every thread arrives; its own arrival cancels what it adds to the pending count.
         ampere.mbarrier.init(bars.index(k), count=128)
     gl.barrier()
     i = gl.program_id(0) * BLOCK * STEPS + gl.arange(0, BLOCK, layout=layout)
@@ -132,7 +132,7 @@ def gluon_async_copy_mbarrier():
 
 @gluon.jit
 def shared_histogram_kernel(x, counts, n, BINS: gl.constexpr, BLOCK: gl.constexpr, STEPS: gl.constexpr):
-    """Counts in shared memory with its atomics, then adds them to the others' once."""
+    """Counts with atomics in shared memory, then adds the counts to global memory once."""
     layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
     bins = gl.arange(0, BINS, layout=layout)
     none = gl.zeros([BINS], gl.int32, layout)

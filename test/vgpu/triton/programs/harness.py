@@ -1,4 +1,4 @@
-"""What a program is: a function that launches kernels on NumPy arrays and returns what came out and what should have.
+"""A program: a function that launches kernels on NumPy arrays and returns actual and expected results.
 
     @program(within(1e-6, because="one rounding of f32 each for the product and the sum"))
     def saxpy():
@@ -7,11 +7,13 @@
         saxpy_kernel[(8,)](x, y, out, 1000, 2.0, BLOCK=128)
         return out, 2 * x + y
 
-A program sees nothing of the virtual GPU: the same file runs on a machine with a GPU if its arrays are there.
+A program does not know about the virtual GPU: the same file runs on a machine with a GPU if its arrays are there.
 """
 
+import ctypes
 import dataclasses
 import math
+import weakref
 import zlib
 
 import ml_dtypes
@@ -46,13 +48,13 @@ class Program:
     subject: str
     run: callable
     tolerance: Tolerance
-    needs: int  # the chip's capability, at least
+    needs: int  # minimum capability of the chip
     slow: bool
     seed: int
-    reports: int  # the capability from which on the checks rightly report it; 0: never
+    reports: int  # capability from which on the checks rightly report it; 0: never
 
 
-# The oldest chip that has what a program needs. Without it: any of them.
+# The oldest chip that supports a program. By default: any of them.
 ANY, ADA, HOPPER = 80, 89, 90
 
 
@@ -71,7 +73,7 @@ def program(tolerance, needs=ANY, slow=False, name=None, reports=0):
 
 
 def differences(got, want, tolerance):
-    """The largest difference, and the largest as a part of what is allowed there (at most 1 is a pass)."""
+    """The largest difference, and the largest difference as a fraction of the tolerance (at most 1 is a pass)."""
     got, want = np.asarray(got), np.asarray(want)
     if got.shape != want.shape:
         raise AssertionError(f"the shapes differ: got {got.shape}, want {want.shape}")
@@ -92,7 +94,22 @@ def differences(got, want, tolerance):
     return float(off.max(initial=0.0)), float(part.max(initial=0.0))
 
 
-# ---- arrays: NumPy's, with the two methods by which Triton knows a tensor
+# ---- arrays: NumPy's in managed memory, with the two methods by which Triton recognises a tensor
+
+_cuda = ctypes.CDLL("libcuda.so.1")
+_cuda.cuMemFree_v2.argtypes = [ctypes.c_uint64]
+
+
+def _managed(size):
+    """Bytes that host and kernels share; freed with the last array that uses them."""
+    address = ctypes.c_uint64()
+    triton.runtime.driver.active.get_current_device()  # creates a context
+    result = _cuda.cuMemAllocManaged(ctypes.byref(address), ctypes.c_size_t(max(size, 1)), 1)  # CU_MEM_ATTACH_GLOBAL
+    if result != 0:
+        raise MemoryError(f"cuMemAllocManaged of {size} bytes gave {result}")
+    memory = (ctypes.c_uint8 * size).from_address(address.value)
+    weakref.finalize(memory, _cuda.cuMemFree_v2, address.value)
+    return np.frombuffer(memory, dtype=np.uint8)
 
 
 class Array(np.ndarray):
@@ -104,13 +121,13 @@ class Array(np.ndarray):
 
 
 def empty(shape, dtype=np.float32):
-    """Memory aligned as a driver's allocations are (256 bytes), filled with a pattern that no result looks like."""
+    """Memory filled with a pattern that no result looks like."""
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
-    room = np.full(size + 256, 0xA5, dtype=np.uint8)
-    start = -room.ctypes.data % 256
-    return room[start : start + size].view(dtype).reshape(shape).view(Array)
+    room = _managed(size)
+    room[...] = 0xA5
+    return room.view(dtype).reshape(shape).view(Array)
 
 
 def array(values, dtype=None):
@@ -130,7 +147,7 @@ def full(shape, value, dtype=np.float32):
     return made
 
 
-# One generator for a whole program, set anew before each, so a program's numbers do not depend on the others.
+# One generator for each program, reseeded before it, so a program's numbers do not depend on other programs.
 _random = np.random.default_rng(0)
 
 
@@ -148,7 +165,7 @@ def uniform(*shape, low=0.0, high=1.0, dtype=np.float32):
 
 
 def integers(low, high, *shape, dtype=np.int32):
-    """Whole numbers from low to high, high not included."""
+    """Integers from low to high, high not included."""
     return array(_random.integers(low, high, shape), dtype)
 
 
@@ -169,5 +186,5 @@ def processors():
 
 
 def lend_scratch():
-    """Kernels that make tensor descriptors on the device need memory for them; Triton asks for it by this."""
+    """Provides the memory that Triton requests for kernels that make tensor descriptors on the device."""
     triton.set_allocator(lambda size, alignment, stream: empty(size, np.uint8))

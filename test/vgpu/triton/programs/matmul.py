@@ -1,4 +1,4 @@
-"""Matrix products: every type of the tensor cores, and every order of the work."""
+"""Matrix products: every type of the tensor cores, and different schedules."""
 
 import numpy as np
 import triton
@@ -21,7 +21,7 @@ def matmul_kernel(
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, ACC: tl.constexpr = tl.float32,
     PRECISION: tl.constexpr = "tf32",
 ):  # fmt: skip
-    """One tile of c for a block. Blocks are numbered so that GROUP rows of tiles share tiles of b in the cache."""
+    """One tile of c for each block. Blocks are numbered so that GROUP rows of tiles share tiles of b in the cache."""
     tiles_m, tiles_n = tl.cdiv(m, BM), tl.cdiv(n, BN)
     tile_m, tile_n = tl.swizzle2d(tl.program_id(0) // tiles_n, tl.program_id(0) % tiles_n, tiles_m, tiles_n, GROUP)
     rows = tile_m * BM + tl.arange(0, BM)
@@ -63,14 +63,14 @@ def matmul_bf16():
 
 @program(within(1e-6, 2e-5, because=SUMMED_F32 % ("f16", 128)))
 def matmul_f16_big_tile():
-    """A tile that fills the tensor cores: on Hopper eight warps share wgmma of 64x256."""
+    """A tile that saturates the tensor cores: on Hopper eight warps execute wgmma of 64x256."""
     a, b = normal(150, 128, dtype=np.float16), normal(128, 300, dtype=np.float16)
     return matmul(a, b, empty((150, 300)), (128, 256, 64), num_warps=8)
 
 
 @program(within(1e-6, 2e-5, because=SUMMED_F32 % ("f16", 96)))
 def matmul_f16_transposed():
-    """Both operands stored the other way around."""
+    """Both operands are stored transposed."""
     a, b = normal(96, 80, dtype=np.float16).T, normal(112, 96, dtype=np.float16).T
     return matmul(a, b, empty((80, 112)), (64, 64, 32))
 
@@ -81,7 +81,7 @@ def matmul_f16_transposed():
 )
 def matmul_f16_accumulated_in_f16():
     """On Hopper, Triton 3.9 unpacks these accumulators between wgmma and its wait. ptxas repairs that (C7517); PTX itself
-    promises nothing, so this is right when asynchronous operations complete at once, and the checks report it."""
+    guarantees nothing, so the result is right if asynchronous operations complete at once, and the checks report it."""
     a, b = normal(64, 64, dtype=np.float16), normal(64, 64, dtype=np.float16)
     return matmul(a, b, empty((64, 64), np.float16), (64, 64, 32), ACC=tl.float16)
 
@@ -135,12 +135,12 @@ def matmul_f16_512():
     return matmul(a, b, empty((512, 512)), (128, 128, 64), group=4, num_warps=8)
 
 
-# ---- other orders of the work
+# ---- other schedules
 
 
 @triton.jit
 def persistent_kernel(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLATTEN: tl.constexpr):
-    """As many blocks as processors, or fewer; each takes tile after tile."""
+    """At most as many blocks as multiprocessors; each computes one tile after the other."""
     tiles_n = tl.cdiv(n, BN)
     tiles = tl.cdiv(m, BM) * tiles_n
     for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=FLATTEN):
@@ -166,7 +166,7 @@ def matmul_persistent():
 
 @program(within(5.5e-4, 1e-4, because="one rounding to f16; " + SUMMED_F32 % ("f16", 96)))
 def matmul_persistent_flattened():
-    """The two loops as one, so that the loads of the next tile begin during the last products of this one."""
+    """The two loops are fused, so that the loads of the next tile begin during the last products of this one."""
     m, n, k = 200, 150, 96
     a, b, c = normal(m, k, dtype=np.float16), normal(k, n, dtype=np.float16), empty((m, n), np.float16)
     persistent_kernel[(4,)](a, b, c, m, n, k, BM=64, BN=32, BK=32, FLATTEN=True)
@@ -198,8 +198,8 @@ def matmul_split_k():
 @triton.jit
 def stream_k_kernel(a, b, parts, flags, c, m, n, k, steps_per_block, BM: tl.constexpr, BN: tl.constexpr,
                     BK: tl.constexpr):
-    """Every block has the same number of steps over k, wherever tiles begin and end. A block that begins in the middle
-    of a tile leaves its part; the block that has the tile's beginning waits for the parts and adds them."""
+    """Stream-K: every block has the same number of steps over k, wherever tiles begin and end. A block that begins in the middle
+    of a tile stores a partial sum; the block that has the tile's beginning waits for the partial sums and adds them."""
     block = tl.program_id(0)
     tiles_n = tl.cdiv(n, BN)
     steps_of_tile = tl.cdiv(k, BK)
@@ -220,7 +220,7 @@ def stream_k_kernel(a, b, parts, flags, c, m, n, k, steps_per_block, BM: tl.cons
             y = load_tile(b, ks, columns, k, n)
             acc = tl.dot(x, y, acc)
         if first > 0:
-            # The tile's owner is the block before, or one before that.
+            # The tile's owner is the preceding block, or one before that.
             tl.store(parts + block * BM * BN + inner, acc)
             tl.debug_barrier()
             tl.atomic_xchg(flags + block, 1, sem="release")
@@ -243,7 +243,7 @@ def matmul_stream_k():
     a, b, c = normal(m, k, dtype=np.float16), normal(k, n, dtype=np.float16), empty((m, n))
     steps = triton.cdiv(m, tile) * triton.cdiv(n, tile) * triton.cdiv(k, bk)
     parts, flags = empty((blocks, tile, tile)), zeros(blocks, np.int32)
-    # Owners wait for blocks with higher numbers, so all must be resident: a cooperative launch says so.
+    # Owners wait for blocks with higher numbers, so all must be resident: a cooperative launch guarantees that.
     stream_k_kernel[(blocks,)](
         a, b, parts, flags, c, m, n, k, triton.cdiv(steps, blocks),
         BM=tile, BN=tile, BK=bk, launch_cooperative_grid=True,
@@ -292,7 +292,7 @@ def dot_3d():
 @triton.jit
 def grouped_kernel(a_pointers, b_pointers, c_pointers, sizes, problems, BM: tl.constexpr, BN: tl.constexpr,
                    BK: tl.constexpr):
-    """Several products of different sizes in one launch; the pointers are data."""
+    """Several products of different sizes in one launch; the pointers are in memory."""
     block = tl.program_id(0)
     before = 0
     for problem in range(problems):
@@ -353,7 +353,7 @@ def mixture_of_experts():
     order, chosen = [], []
     for expert in range(experts):
         members = list(np.flatnonzero(choice == expert))
-        members += [tokens] * (-len(members) % bm)  # padded with a token that is not there
+        members += [tokens] * (-len(members) % bm)  # padded with a token that does not exist
         order += members
         chosen += [expert] * (len(members) // bm)
     out = empty((tokens, hidden), bfloat16)
@@ -365,6 +365,6 @@ def mixture_of_experts():
 
 @program(within(1e-6, 2e-5, because=SUMMED_F32 % ("f16", 128)), needs=HOPPER)
 def matmul_two_blocks_in_a_cluster():
-    """num_ctas=2: the tile is cut in two, and the two blocks of a cluster read each other's shared memory."""
+    """num_ctas=2: the tile is split, and the two blocks of a cluster read each other's shared memory."""
     a, b = normal(128, 128, dtype=np.float16), normal(128, 128, dtype=np.float16)
     return matmul(a, b, empty((128, 128)), (128, 64, 64), num_ctas=2)

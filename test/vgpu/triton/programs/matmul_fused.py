@@ -1,4 +1,4 @@
-"""Matrix products with something before or after: epilogues, weights of few bits, scales, chains of products."""
+"""Matrix products with a prologue or epilogue: activations, weights of few bits, scales, chains of products."""
 
 import numpy as np
 import scipy.special
@@ -70,7 +70,7 @@ def matmul_gated():
 @triton.jit
 def int4_kernel(x, packed, scales, out, m, n, k, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                 BK: tl.constexpr):
-    """Weights of 4 bits, two in a byte along k, with a scale for each GROUP of k, unpacked on the way."""
+    """4-bit weights, two in a byte along k, with a scale for each GROUP of k, unpacked in the prologue."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     columns = tl.program_id(1) * BN + tl.arange(0, BN)
     acc = tl.zeros((BM, BN), dtype=tl.float32)
@@ -101,7 +101,7 @@ def matmul_int4_weights():
 
 @triton.jit
 def int8_weights_kernel(x, weights, scales, out, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """Activations of bf16, weights of 8 bits with a scale for each column, applied after the product."""
+    """bf16 activations and 8-bit weights with a scale for each column, applied after the product."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     columns = tl.program_id(1) * BN + tl.arange(0, BN)
     acc = tl.zeros((BM, BN), dtype=tl.float32)
@@ -125,7 +125,7 @@ def matmul_int8_weights():
 
 @triton.jit
 def block_scaled_kernel(a, a_scales, b, b_scales, out, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """Products of fp8 with a scale for each row and 64 of k (a) and each 64x64 of b, as DeepSeek trains."""
+    """Products of fp8 with a scale for each row and 64 of k (a) and each 64x64 of b, as in DeepSeek's training."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     columns = tl.program_id(1) * BN + tl.arange(0, BN)
     acc = tl.zeros((BM, BN), dtype=tl.float32)
@@ -178,7 +178,7 @@ def dot_microscaled_e5m2():
 
 @triton.jit
 def chain_kernel(a, b, c, d, out, M: tl.constexpr, K: tl.constexpr, N: tl.constexpr, P: tl.constexpr):
-    """((a b) c) d: the result of one product is an operand of the next, and never leaves the block."""
+    """((a b) c) d: the result of one product is an operand of the next and never leaves the block."""
     r, i, j, p = tl.arange(0, M), tl.arange(0, K), tl.arange(0, N), tl.arange(0, P)
     a += tl.program_id(0) * M * K
     out += tl.program_id(0) * M * P

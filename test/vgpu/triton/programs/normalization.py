@@ -60,7 +60,7 @@ def layer_norm_forward_bf16():
 @triton.jit
 def layer_norm_dx_kernel(dx, dy, x, weight, means, scales, dweight, dbias, locks, columns, GROUPS: tl.constexpr,
                          BLOCK: tl.constexpr):
-    """dx of a row; the row's share of dweight and dbias is added, under a lock, to one of GROUPS partial sums."""
+    """dx of a row; the row's contribution to dweight and dbias is added, under a lock, to one of GROUPS partial sums."""
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
     inside = c < columns
@@ -88,7 +88,7 @@ def layer_norm_dx_kernel(dx, dy, x, weight, means, scales, dweight, dbias, locks
         partial_bias += tl.load(dbias, mask=inside)
     tl.store(dweight, partial_weight, mask=inside)
     tl.store(dbias, partial_bias, mask=inside)
-    # Every thread's stores must be there before any thread opens the lock.
+    # Every thread's stores must be complete before any thread releases the lock.
     tl.debug_barrier()
     tl.atomic_xchg(lock, 0)
 
@@ -130,7 +130,7 @@ def layer_norm_backward():
 
 @triton.jit
 def rms_norm_kernel(x, residual, weight, out, columns, epsilon, BLOCK: tl.constexpr):
-    """With the residual added first, and the sum written back, as inference does it."""
+    """The residual is added first and the sum written back, as in inference."""
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
     inside = c < columns
@@ -183,7 +183,7 @@ def rms_norm_backward():
 @triton.jit
 def group_norm_kernel(x, weight, bias, out, channels, pixels, groups, epsilon, CHANNELS: tl.constexpr,
                       PIXELS: tl.constexpr):
-    """x is [image, channel, pixel]; a block has one group of one image as a tile of channels by pixels."""
+    """x is [image, channel, pixel]; a block computes one group of one image as a tile of channels by pixels."""
     image, group = tl.program_id(0), tl.program_id(1)
     per_group = channels // groups
     c = group * per_group + tl.arange(0, CHANNELS)
@@ -215,7 +215,7 @@ def group_norm():
 
 @triton.jit
 def batch_norm_kernel(x, running, updated, out, images, channels, pixels, momentum, epsilon, BLOCK: tl.constexpr):
-    """A block has one channel of all images. running and updated are the means of all channels, then the variances."""
+    """A block computes one channel of all images. running and updated are the means of all channels, then the variances."""
     channel = tl.program_id(0)
     i = tl.arange(0, BLOCK)
     count = images * pixels

@@ -224,7 +224,7 @@ def philox(seed, counter):
 
 
 def uniform_of(bits):
-    """As Triton has it: the sign folded away, then times a little less than 2^-31."""
+    """Triton's conversion to uniform floats: folds the sign away, then multiplies by a little less than 2^-31."""
     folded = bits.view(np.int32)
     folded = np.where(folded < 0, -folded - 1, folded)
     return folded.astype(np.float32) * np.float32(4.6566127342e-10)
@@ -335,7 +335,7 @@ def conversions():
 
 @triton.jit
 def e4m3_pointers_kernel(x, scale, out, n, BLOCK: tl.constexpr):
-    """fp8 in memory both times: dequantise, scale by the block's factor, quantise."""
+    """fp8 in memory on both sides: dequantises, scales by the block's factor, quantises."""
     block = tl.program_id(0)
     i = block * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=0.0).to(tl.float32) * tl.load(scale + block)
@@ -439,7 +439,7 @@ def embedding():
 
 @triton.jit
 def interpolate_kernel(x, ys, out, n, points, BLOCK: tl.constexpr):
-    """Linear interpolation: a gather at addresses that come from the data."""
+    """Linear interpolation: a gather at data-dependent addresses."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=0.0)
     low = tl.minimum(tl.floor(v).to(tl.int32), points - 2)

@@ -15,7 +15,7 @@ def multiply(a, b):
 
 @triton.jit
 def reduce_rows_kernel(x, out, rows, columns, KIND: tl.constexpr, BLOCK: tl.constexpr):
-    """out[row] = one reduction of a row of any width, a tile at a time."""
+    """out[row] = a reduction of a row of any width, one tile at a time."""
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
     neutral: tl.constexpr = 1.0 if KIND == "product" else (-float("inf") if KIND == "max" else (
@@ -58,7 +58,7 @@ def reduce_rows():
 
 @triton.jit
 def reduce_tile_kernel(x, columns_out, rows_out, all_out, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """Every reduction of whole numbers, over axis 0, axis 1 and both."""
+    """Every integer reduction, over axis 0, axis 1 and both."""
     r, c = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     v = tl.load(x + r[:, None] * COLUMNS + c[None, :])
     tl.store(columns_out + c, tl.sum(v, axis=0))
@@ -120,7 +120,7 @@ def extremes_kernel(x, values, places, columns, BLOCK: tl.constexpr):
 @program(exact("selections; among equals the first is taken"))
 def extremes_with_places():
     rows, columns = 20, 300
-    x = array(np.round(normal(rows, columns) * 3), np.float32)  # many equals
+    x = array(np.round(normal(rows, columns) * 3), np.float32)  # many equal values
     values, places = empty((rows, 2)), empty((rows, 2), np.int32)
     extremes_kernel[(rows,)](x, values, places, columns, BLOCK=512)
     v = np.asarray(x)
@@ -132,7 +132,7 @@ def extremes_with_places():
 
 @triton.jit
 def merge_moments(mean, square, weight, other_mean, other_square, other_weight):
-    """Chan's rule for two sets of numbers; an empty set changes nothing."""
+    """Chan's algorithm for combining two sets of numbers; an empty set changes nothing."""
     total = weight + other_weight
     part = tl.where(total == 0.0, 0.0, other_weight / total)
     delta = other_mean - mean

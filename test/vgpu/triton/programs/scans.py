@@ -48,7 +48,7 @@ def cumulative_sums_of_columns():
 
 @triton.jit
 def chain(a1, b1, a2, b2):
-    """(a, b) stands for h -> a h + b; one map after the other."""
+    """(a, b) stands for h -> a h + b; composes two such maps."""
     return a1 * a2, a2 * b1 + b2
 
 
@@ -111,7 +111,7 @@ def segmented_sum():
 
 @triton.jit
 def look_back_kernel(x, out, totals, flags, n, BLOCK: tl.constexpr):
-    """One pass over the data: each block waits for the running total of the one before it and hands on its own."""
+    """Chained single-pass scan: each block waits for the running total of the preceding one and publishes its own."""
     block = tl.program_id(0)
     i = block * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=0)
@@ -139,7 +139,7 @@ def look_back_scan():
 
 @triton.jit
 def compact_kernel(x, out, count, n, BLOCK: tl.constexpr):
-    """Keeps the positive numbers. Within a block in order; the blocks in the order in which they take their places."""
+    """Compacts the positive numbers: in order within a block; blocks in the order in which they reserve space."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=-1)
     keep = v > 0
@@ -182,7 +182,7 @@ def sort_rows():
 
 @triton.jit
 def argsort_kernel(keys, order, n, BLOCK: tl.constexpr):
-    """Key and place in one number of 64 bits; so the sort is stable."""
+    """Key and index in one 64-bit number, so that the sort is stable."""
     i = tl.arange(0, BLOCK)
     k = tl.load(keys + i, mask=i < n, other=2147483647)
     packed = (k.to(tl.int64) << 32) | i
@@ -199,7 +199,7 @@ def argsort_stable():
 
 @triton.jit
 def top_kernel(x, values, places, columns, K: tl.constexpr, BLOCK: tl.constexpr):
-    """The K largest of a row with their places. The bits of f32, made to sort as integers do, above the place."""
+    """The K largest of a row with their indices. Sorts numbers with the bits of f32, mapped to ordered integers, above the index."""
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
     v = tl.load(x + row * columns + c, mask=c < columns, other=-float("inf"))
@@ -226,7 +226,7 @@ def top_k():
 
 @triton.jit
 def merge_kernel(x, y, out, HALF: tl.constexpr):
-    """Two sorted halves into one: the second turned around makes a bitonic whole."""
+    """Merges two sorted halves: the second one reversed makes a bitonic sequence."""
     i = tl.arange(0, HALF)
     a, b = tl.load(x + i), tl.flip(tl.load(y + i))
     both = tl.reshape(tl.permute(tl.join(a, b), (1, 0)), (2 * HALF,))

@@ -1,4 +1,4 @@
-"""Moving data: transposes, permutations, joins and splits, convolutions and pooling over windows."""
+"""Data movement: transposes, permutations, joins and splits, convolutions and pooling over windows."""
 
 import numpy as np
 import triton
@@ -99,7 +99,7 @@ def pairwise_distances():
 @triton.jit
 def causal_conv_kernel(x, weight, bias, out, length, channels, TAPS: tl.constexpr, STEPS: tl.constexpr,
                        CHANNELS: tl.constexpr):
-    """A filter for each channel that looks back only, then SiLU: the short convolution of state space models."""
+    """A causal filter for each channel, then SiLU: the short convolution of state space models."""
     t = tl.program_id(0) * STEPS + tl.arange(0, STEPS)
     c = tl.program_id(1) * CHANNELS + tl.arange(0, CHANNELS)
     total = tl.zeros((STEPS, CHANNELS), tl.float32) + tl.load(bias + c, mask=c < channels)[None, :]

@@ -1,4 +1,4 @@
-"""Loads and stores of a tile of a row-major matrix that may end inside of it."""
+"""Loads and stores of a tile of a row-major matrix that may end inside the tile."""
 
 import triton
 import triton.language as tl

@@ -7,7 +7,7 @@
 
 namespace tilewright::runtime::cpu {
 
-constexpr size_t mostAxes = mostConvolutionRank - 2;
+constexpr size_t maxAxes = maxConvolutionRank - 2;
 
 namespace {
 
@@ -15,24 +15,25 @@ struct Wide {
   uint64_t parts[2];
 };
 
-/// Where a line or an element of the sum is: an index for each axis, and an offset for the rest.
-struct Place {
-  std::array<int64_t, mostAxes> at = {};
+/// The position of a line or of a summed element: an index for each axis, and an offset for all
+/// other dimensions.
+struct Position {
+  std::array<int64_t, maxAxes> at = {};
   int64_t offset = 0;
 };
 
-void locate(std::span<const Columns::Side> sides, int64_t index, Place &place) {
-  for (size_t i = sides.size(); i-- > 0;) {
-    const int64_t here = index % sides[i].size;
-    index /= sides[i].size;
-    if (sides[i].axis == Columns::Side::notSpatial)
-      place.offset += here * sides[i].inputStride;
+void locate(std::span<const Columns::Dimension> dimensions, int64_t index, Position &position) {
+  for (size_t i = dimensions.size(); i-- > 0;) {
+    const int64_t here = index % dimensions[i].size;
+    index /= dimensions[i].size;
+    if (dimensions[i].axis == Columns::Dimension::notSpatial)
+      position.offset += here * dimensions[i].inputStride;
     else
-      place.at[static_cast<size_t>(sides[i].axis)] = here;
+      position.at[static_cast<size_t>(dimensions[i].axis)] = here;
   }
 }
 
-/// Runs are mostly short, so calls of the C library would be most of the time.
+/// Most runs are short, so calls to memcpy and memset would dominate.
 constexpr size_t shortBytes = 256, chunk = 16;
 
 template <typename T> inline void fillZero(T *to, int64_t count) {
@@ -65,54 +66,54 @@ template <typename T> inline void copyRun(const T *from, T *to, int64_t count) {
   __builtin_memcpy(target + bytes - chunk, source + bytes - chunk, chunk);
 }
 
-/// Neighbouring lines that differ in the innermost dimension only.
+/// Consecutive lines that differ only in the innermost dimension.
 struct Segment {
   int64_t begin, end; // of the innermost dimension
-  Place place;        // in all others
+  Position position;  // in all other dimensions
 };
 
 } // namespace
 
 int64_t Columns::lineCount() const {
   int64_t count = 1;
-  for (const Side &side : lines)
-    count *= side.size;
+  for (const Dimension &dimension : lines)
+    count *= dimension.size;
   return count;
 }
 
-/// tile[line][k]: runs of neighbouring features, joined over the taps of the last axis where
-/// these continue each other in memory.
+/// Fills tile[line][k] with runs of adjacent features; joins the runs of the last axis's taps if
+/// they are contiguous in memory.
 template <typename T>
 void Columns::makeLines(const T *input, int64_t lineBegin, int64_t lineEnd, int64_t summedBegin,
                         int64_t summedEnd, T *tile, int64_t tileStride) const {
   const int64_t lineTotal = lineCount(), features = summed.back().size;
   const size_t rank = axes.size();
-  const Axis whole; // of a convolution without spatial dimensions
+  const Axis whole; // for a convolution without spatial dimensions
   const Axis &last = rank == 0 ? whole : axes.back();
   const int64_t lastStride = rank == 0 ? 0 : axisStrides.back();
   const bool isJoined = last.perTap * lastStride == features;
   const int64_t rowLength = last.taps * features;
-  std::array<int64_t, mostAxes> firstTaps = {};
+  std::array<int64_t, maxAxes> firstTaps = {};
   int64_t row = summedBegin / rowLength;
   for (size_t d = rank > 0 ? rank - 1 : 0; d-- > 0; row /= axes[d].taps)
     firstTaps[d] = row % axes[d].taps;
   for (int64_t line = lineBegin; line < lineEnd; ++line, tile += tileStride) {
-    Place place;
-    locate(batch, line / lineTotal, place);
-    locate(lines, line % lineTotal, place);
-    const T *image = input + place.offset;
-    const int64_t lastOutput = rank == 0 ? 0 : place.at[rank - 1];
+    Position position;
+    locate(batch, line / lineTotal, position);
+    locate(lines, line % lineTotal, position);
+    const T *image = input + position.offset;
+    const int64_t lastOutput = rank == 0 ? 0 : position.at[rank - 1];
     const auto [firstTap, lastTap] = last.tapsInside(lastOutput);
     T *to = tile;
-    // The taps of all axes but the last, counted up from row to row.
-    std::array<int64_t, mostAxes> taps = firstTaps;
+    // The taps of all axes but the last, incremented from row to row.
+    std::array<int64_t, maxAxes> taps = firstTaps;
     for (int64_t k = summedBegin; k < summedEnd;) {
       const int64_t begin = k == summedBegin ? summedBegin % rowLength : 0;
       const int64_t end = std::min(rowLength, begin + summedEnd - k);
       bool isInside = true;
       int64_t offset = 0;
       for (size_t d = 0; d + 1 < rank; ++d) {
-        const int64_t at = axes[d].inputAt(place.at[d], taps[d]);
+        const int64_t at = axes[d].inputAt(position.at[d], taps[d]);
         isInside &= axes[d].isInside(at);
         offset += isInside ? at * axisStrides[d] : 0;
       }
@@ -150,18 +151,18 @@ void Columns::makeLines(const T *input, int64_t lineBegin, int64_t lineEnd, int6
   }
 }
 
-/// tile[k][line]: runs of neighbouring positions.
+/// Fills tile[k][line] with runs of adjacent positions.
 template <typename T>
 void Columns::makeSummed(const T *input, int64_t lineBegin, int64_t lineEnd, int64_t summedBegin,
                          int64_t summedEnd, T *tile, int64_t tileStride) const {
   const int64_t lineTotal = lineCount();
-  const Side inner = lines.empty() ? Side() : lines.back();
+  const Dimension inner = lines.empty() ? Dimension() : lines.back();
   const auto innerAxis = static_cast<size_t>(inner.axis);
-  const bool isSpatial = inner.axis != Side::notSpatial;
+  const bool isSpatial = inner.axis != Dimension::notSpatial;
   const int64_t step =
       isSpatial ? axes[innerAxis].perOutput * axisStrides[innerAxis] : inner.inputStride;
-  const std::span<const Side> outer(lines.data(), lines.empty() ? 0 : lines.size() - 1);
-  Place product;
+  const std::span<const Dimension> outer(lines.data(), lines.empty() ? 0 : lines.size() - 1);
+  Position product;
   locate(batch, lineBegin / lineTotal, product);
   const int64_t firstLine = lineBegin % lineTotal, lastLine = firstLine + lineEnd - lineBegin;
   std::vector<Segment> segments;
@@ -169,11 +170,11 @@ void Columns::makeSummed(const T *input, int64_t lineBegin, int64_t lineEnd, int
     const int64_t begin = line % inner.size;
     const int64_t end = std::min(inner.size, begin + lastLine - line);
     segments.push_back({begin, end, product});
-    locate(outer, line / inner.size, segments.back().place);
+    locate(outer, line / inner.size, segments.back().position);
     line += end - begin;
   }
   for (int64_t k = summedBegin; k < summedEnd; ++k, tile += tileStride) {
-    Place taps;
+    Position taps;
     locate(summed, k, taps);
     int64_t insideBegin = 0, insideEnd = inner.size, first = taps.offset;
     if (isSpatial) {
@@ -186,11 +187,11 @@ void Columns::makeSummed(const T *input, int64_t lineBegin, int64_t lineEnd, int
     T *to = tile;
     for (const Segment &segment : segments) {
       bool isInside = true;
-      int64_t offset = segment.place.offset + first;
+      int64_t offset = segment.position.offset + first;
       for (size_t d = 0; d < axes.size(); ++d) {
         if (isSpatial && d == innerAxis)
           continue;
-        const int64_t at = axes[d].inputAt(segment.place.at[d], taps.at[d]);
+        const int64_t at = axes[d].inputAt(segment.position.at[d], taps.at[d]);
         isInside &= axes[d].isInside(at);
         offset += isInside ? at * axisStrides[d] : 0;
       }

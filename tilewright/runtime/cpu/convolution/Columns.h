@@ -1,4 +1,5 @@
-// Columns: images as the rows of a matrix, made while they are packed and never stored.
+// Columns: implicit im2col. Forms rows of the image matrix while packing and never stores the
+// matrix.
 #ifndef TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_COLUMNS_H
 #define TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_COLUMNS_H
 
@@ -7,25 +8,26 @@
 
 namespace tilewright::runtime::cpu {
 
-/// The matrix whose lines are positions of the window and whose summed side are the elements under
-/// it. A prologue of Matmul makes parts of it: `buffers` are the input and this object.
+/// The im2col matrix: a line is a position of the window, and the summed dimension runs over the
+/// input elements under the window. A prologue of Matmul produces parts of the matrix; its
+/// `buffers` are the input and this object.
 class Columns {
 public:
-  /// A dimension along the lines or along the sum.
-  struct Side {
+  /// A dimension of the lines or of the sum.
+  struct Dimension {
     static constexpr int64_t notSpatial = -1;
     int64_t size = 1;
-    int64_t axis = notSpatial; // a spatial dimension, else images or features
+    int64_t axis = notSpatial; // index of a spatial dimension, or notSpatial for images or features
     int64_t inputStride = 0;   // of images, features or groups
   };
 
   std::vector<Axis> axes;
   Dims axisStrides; // of the input
-  /// Products of a batch, then lines of a product, outermost first.
-  std::vector<Side> batch, lines;
-  /// Along the sum, outermost first. If `isFeatureInnermost`, spatial dimensions in order and then
-  /// features, which lie side by side in the input.
-  std::vector<Side> summed;
+  /// The dimensions of the batch, and of the lines of one product, outermost first.
+  std::vector<Dimension> batch, lines;
+  /// The summed dimensions, outermost first. If `isFeatureInnermost`: spatial dimensions in order
+  /// and then features, which are contiguous in the input.
+  std::vector<Dimension> summed;
   bool isFeatureInnermost = false;
   int64_t elementBytes = 4;
 

@@ -1,9 +1,11 @@
-// convolution as products of matrices: the rows are positions of the window, made while they
-// are packed; the columns are output features.
+// convolution as matrix products (implicit im2col): the rows are positions of the window, formed
+// during packing; the columns are output features.
 #include "tilewright/runtime/cpu/convolution/Columns.h"
 #include "tilewright/runtime/cpu/convolution/Depthwise.h"
 
 #include <algorithm>
+#include <cstring>
+#include <mutex>
 #include <optional>
 
 namespace tilewright::runtime::cpu {
@@ -12,13 +14,13 @@ namespace {
 
 int64_t bytesOf(ElementType type) { return static_cast<int64_t>(numerics::storageBytes(type)); }
 
-/// A dimension along which positions of the window are counted.
+/// One dimension of the positions of the window.
 struct LineDimension {
   int64_t size, outputStride;
-  Columns::Side side;
+  Columns::Dimension input;
 };
 
-/// The convolution of one phase of each axis.
+/// The convolution of one combination of phases (see phasesOf), one phase per axis.
 class PhaseProduct {
 public:
   PhaseProduct(const ConvolutionShape &shape, const std::vector<Axis> &axes);
@@ -32,19 +34,20 @@ private:
 
   Columns columns;
   std::vector<LineDimension> batch, lines;
-  bool isPlain = false; // nothing but elements of the input under the window, one at each position
+  bool isPlain = false; // whether the window has one element, always inside the input
   int64_t lhsOffset = 0, rhsOffset = 0, resultOffset = 0; // in bytes
   std::unique_ptr<Matmul> matmul;
 };
 
-/// Positions in the order of the result. The innermost dimensions that continue each other are the
-/// rows of a product, those around them count products; where that would leave short products,
-/// all are rows and the result has an offset for each.
+/// Orders the positions as in the result. The innermost dimensions that are contiguous in the
+/// result are the rows of a product, and the outer ones are its batch. If that makes products
+/// short, all dimensions are rows, and each row has its own offset in the result.
 void PhaseProduct::placeLines(const ConvolutionShape &shape) {
   constexpr int64_t shortProduct = 256;
-  std::vector<LineDimension> all = {{shape.images,
-                                     shape.output.first,
-                                     {shape.images, Columns::Side::notSpatial, shape.input.first}}};
+  std::vector<LineDimension> all = {
+      {shape.images,
+       shape.output.first,
+       {shape.images, Columns::Dimension::notSpatial, shape.input.first}}};
   for (size_t d = 0; d < columns.axes.size(); ++d) {
     const Axis &axis = columns.axes[d];
     all.push_back({axis.outputs,
@@ -66,57 +69,60 @@ void PhaseProduct::placeLines(const ConvolutionShape &shape) {
   lines.assign(all.begin() + static_cast<int64_t>(first), all.end());
   batch.push_back({shape.groups,
                    shape.outputGroupStride,
-                   {shape.groups, Columns::Side::notSpatial, shape.inputGroupStride}});
+                   {shape.groups, Columns::Dimension::notSpatial, shape.inputGroupStride}});
   for (const LineDimension &dim : batch)
-    columns.batch.push_back(dim.side);
+    columns.batch.push_back(dim.input);
   for (const LineDimension &dim : lines)
-    columns.lines.push_back(dim.side);
+    columns.lines.push_back(dim.input);
 }
 
-/// Elements under the window in the order that suits the input, or else the kernel.
+/// Orders the elements under the window as in the input if its features are contiguous, otherwise
+/// as in the kernel.
 void PhaseProduct::placeSummed(const ConvolutionShape &shape) {
-  const Columns::Side features = {shape.groupInputs, Columns::Side::notSpatial, shape.input.second};
+  const Columns::Dimension features = {shape.groupInputs, Columns::Dimension::notSpatial,
+                                       shape.input.second};
   for (size_t d = 0; d < columns.axes.size(); ++d)
     columns.summed.push_back({columns.axes[d].taps, static_cast<int64_t>(d), 0});
   columns.summed.push_back(features);
   columns.isFeatureInnermost = shape.input.second == 1;
   if (columns.isFeatureInnermost)
     return;
-  auto kernelStride = [&](const Columns::Side &side) {
-    return side.axis == Columns::Side::notSpatial
+  auto kernelStride = [&](const Columns::Dimension &dimension) {
+    return dimension.axis == Columns::Dimension::notSpatial
                ? shape.kernel.second
-               : shape.kernel.spatial[static_cast<size_t>(side.axis)];
+               : shape.kernel.spatial[static_cast<size_t>(dimension.axis)];
   };
   std::sort(columns.summed.begin(), columns.summed.end(),
-            [&](const Columns::Side &a, const Columns::Side &b) {
+            [&](const Columns::Dimension &a, const Columns::Dimension &b) {
               return kernelStride(a) > kernelStride(b);
             });
 }
 
 MatmulProblem PhaseProduct::problemOf(const ConvolutionShape &shape) {
-  auto stepOf = [&](const Columns::Side &side) {
-    if (side.axis == Columns::Side::notSpatial)
-      return side.inputStride;
-    const auto axis = static_cast<size_t>(side.axis);
+  auto stepOf = [&](const Columns::Dimension &dimension) {
+    if (dimension.axis == Columns::Dimension::notSpatial)
+      return dimension.inputStride;
+    const auto axis = static_cast<size_t>(dimension.axis);
     return columns.axes[axis].perOutput * columns.axisStrides[axis];
   };
-  std::vector<Part> resultRows, lhsRows, rhsSummed;
+  std::vector<StridedDimension> resultRows, lhsRows, rhsSummed;
   for (const LineDimension &dim : lines) {
     resultRows.push_back({dim.size, dim.outputStride});
-    lhsRows.push_back({dim.size, stepOf(dim.side)});
+    lhsRows.push_back({dim.size, stepOf(dim.input)});
   }
   int64_t summed = 1;
-  for (const Columns::Side &side : columns.summed) {
-    summed *= side.size;
-    const auto axis = static_cast<size_t>(side.axis);
-    rhsSummed.push_back({side.size, side.axis == Columns::Side::notSpatial
-                                        ? shape.kernel.second
-                                        : shape.kernel.spatial[axis] * columns.axes[axis].tapStep});
+  for (const Columns::Dimension &dimension : columns.summed) {
+    summed *= dimension.size;
+    const auto axis = static_cast<size_t>(dimension.axis);
+    rhsSummed.push_back(
+        {dimension.size, dimension.axis == Columns::Dimension::notSpatial
+                             ? shape.kernel.second
+                             : shape.kernel.spatial[axis] * columns.axes[axis].tapStep});
   }
   MatmulProblem problem = MatmulProblem::dense(shape.lhsType, shape.rhsType, shape.resultType,
                                                columns.lineCount(), shape.groupOutputs, summed);
   for (const LineDimension &dim : batch)
-    problem.batch.push_back({dim.size, isPlain ? stepOf(dim.side) : 0, 0, dim.outputStride});
+    problem.batch.push_back({dim.size, isPlain ? stepOf(dim.input) : 0, 0, dim.outputStride});
   problem.batch.back().rhsStride = shape.kernelGroupStride;
   if (problem.rows == 0 || problem.columns == 0)
     return problem;
@@ -167,16 +173,44 @@ void PhaseProduct::run(const std::byte *lhs, const std::byte *rhs, std::byte *re
   matmul->run(operands, pool);
 }
 
+/// Whether any element has an exponent of all ones, as infinities and NaNs have.
+template <typename Word> bool anyWithAll(Word exponent, const std::byte *data, int64_t count) {
+  bool any = false;
+  for (int64_t i = 0; i < count; ++i) {
+    Word bits;
+    std::memcpy(&bits, data + i * static_cast<int64_t>(sizeof(Word)), sizeof(Word));
+    any |= (bits & exponent) == exponent;
+  }
+  return any;
+}
+
+/// Whether zero times an element may be NaN. Conservative for small formats, which encode NaN
+/// differently.
+bool mayMakeNan(ElementType type, const std::byte *data, int64_t count) {
+  switch (type) {
+  case ElementType::f64:
+    return anyWithAll<uint64_t>(uint64_t(0x7FF) << 52, data, count);
+  case ElementType::f32:
+    return anyWithAll<uint32_t>(uint32_t(0xFF) << 23, data, count);
+  case ElementType::bf16:
+    return anyWithAll<uint16_t>(0x7F80, data, count);
+  case ElementType::f16:
+    return anyWithAll<uint16_t>(0x7C00, data, count);
+  default:
+    return numerics::isReal(type);
+  }
+}
+
 class ConvolutionKernel : public LibraryKernel {
 public:
-  ConvolutionKernel(ConvolutionShape shape, int64_t inputCount) : inputCount(inputCount) {
-    // This type has no zero to pad with.
+  ConvolutionKernel(ConvolutionShape given, int64_t inputCount, int64_t kernelCount)
+      : shape(std::move(given)), inputCount(inputCount), kernelCount(kernelCount) {
+    // Widen f8E8M0FNU, which has no zero for the padding.
     if (shape.lhsType == ElementType::f8E8M0FNU) {
       shape.lhsType = ElementType::f32;
-      widen.emplace(Machine::host(), ElementType::f8E8M0FNU, ElementType::f32);
+      widen.emplace(CpuFeatures::host(), ElementType::f8E8M0FNU, ElementType::f32);
     }
-    // Every combination of phases.
-    std::vector<std::vector<Axis>> combinations = {{}};
+    combinations = {{}};
     for (const WindowDimension &dim : shape.window) {
       std::vector<std::vector<Axis>> longer;
       for (const std::vector<Axis> &axes : combinations)
@@ -186,11 +220,13 @@ public:
         }
       combinations = std::move(longer);
     }
-    for (const std::vector<Axis> &axes : combinations)
-      if (Depthwise::isSuited(shape))
+    if (Depthwise::isSuited(shape))
+      for (const std::vector<Axis> &axes : combinations)
         depthwise.push_back(std::make_unique<Depthwise>(shape, axes));
-      else
-        phases.push_back(std::make_unique<PhaseProduct>(shape, axes));
+    else
+      products();
+    for (const WindowDimension &dim : shape.window)
+      isPadded |= dim.padLow > 0 || dim.padHigh > 0;
   }
 
   Status run(const LibraryRun &run) const override {
@@ -201,27 +237,49 @@ public:
       widen->run(lhs, reinterpret_cast<std::byte *>(wide.data()), inputCount);
       lhs = reinterpret_cast<const std::byte *>(wide.data());
     }
-    for (const std::unique_ptr<Depthwise> &phase : depthwise)
-      phase->run(lhs, run.operands[1], run.results[0], run.pool);
-    for (const std::unique_ptr<PhaseProduct> &phase : phases)
+    // Depthwise skips the padding. That is wrong if the kernel has infinities or NaNs, because zero
+    // times infinity is NaN; matrix products multiply the padding too.
+    if (!depthwise.empty() &&
+        !(isPadded && mayMakeNan(shape.rhsType, run.operands[1], kernelCount))) {
+      for (const std::unique_ptr<Depthwise> &phase : depthwise)
+        phase->run(lhs, run.operands[1], run.results[0], run.pool);
+      return Status();
+    }
+    for (const std::unique_ptr<PhaseProduct> &phase : products())
       phase->run(lhs, run.operands[1], run.results[0], run.pool);
     return Status();
   }
 
 private:
-  int64_t inputCount;
+  /// Created on first use; rarely needed if Depthwise is suitable.
+  const std::vector<std::unique_ptr<PhaseProduct>> &products() const {
+    std::call_once(phasesOnce, [&] {
+      for (const std::vector<Axis> &axes : combinations)
+        phases.push_back(std::make_unique<PhaseProduct>(shape, axes));
+    });
+    return phases;
+  }
+
+  ConvolutionShape shape;
+  int64_t inputCount, kernelCount;
+  bool isPadded = false;
+  std::vector<std::vector<Axis>> combinations; // of phases
   std::optional<Conversion> widen;
   std::vector<std::unique_ptr<Depthwise>> depthwise;
-  std::vector<std::unique_ptr<PhaseProduct>> phases;
+  mutable std::once_flag phasesOnce;
+  mutable std::vector<std::unique_ptr<PhaseProduct>> phases;
 };
 
 } // namespace
 
-/// Attributes: as StableHLO's `convolution`, dimension numbers by field.
+/// Attributes: those of StableHLO's `convolution`, with one attribute for each field of the
+/// dimension numbers.
 KernelResult prepareConvolution(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(ConvolutionShape shape, readConvolution(call));
   TILEWRIGHT_ASSIGN(Shape input, Shape::create(call.operands[0].dims));
-  return makeKernel<ConvolutionKernel>(std::move(shape), input.elementCount());
+  TILEWRIGHT_ASSIGN(Shape kernel, Shape::create(call.operands[1].dims));
+  return makeKernel<ConvolutionKernel>(std::move(shape), input.elementCount(),
+                                       kernel.elementCount());
 }
 
 } // namespace tilewright::runtime::cpu

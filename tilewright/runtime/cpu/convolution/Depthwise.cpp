@@ -9,9 +9,9 @@
 
 namespace tilewright::runtime::cpu {
 
-constexpr size_t mostAxes = mostConvolutionRank - 2;
-/// Elements of a row that are summed up at a time.
-constexpr int64_t mostInRow = 512;
+constexpr size_t maxAxes = maxConvolutionRank - 2;
+/// The maximum number of elements of a row that are summed at once.
+constexpr int64_t maxInRow = 512;
 
 static int64_t bytesOf(ElementType type) {
   return static_cast<int64_t>(numerics::storageBytes(type));
@@ -23,16 +23,16 @@ static ElementType sumsOf(const ConvolutionShape &shape) {
 }
 
 bool Depthwise::isSuited(const ConvolutionShape &shape) {
-  // Of few features there is no product to speak of: its columns would not fill a vector.
+  // With few features a matrix product is inefficient: its columns would not fill a vector.
   const bool isNarrow = shape.groups >= 4 || (shape.groups >= 2 && shape.groupInputs <= 4);
   return isNarrow && shape.groupOutputs <= 4 && !numerics::isComplex(shape.resultType);
 }
 
 Depthwise::Depthwise(const ConvolutionShape &shape, std::vector<Axis> phase)
     : shape(shape), axes(std::move(phase)), sums(sumsOf(shape)),
-      lhsToSums(Machine::host(), shape.lhsType, sums),
-      rhsToSums(Machine::host(), shape.rhsType, sums),
-      sumsToResult(Machine::host(), sums, shape.resultType) {
+      lhsToSums(CpuFeatures::host(), shape.lhsType, sums),
+      rhsToSums(CpuFeatures::host(), shape.rhsType, sums),
+      sumsToResult(CpuFeatures::host(), sums, shape.resultType) {
   std::vector<Loop> loops = {
       {shape.images, shape.input.first, 0, shape.output.first},
       {shape.groupOutputs, 0, shape.kernel.first, shape.output.second},
@@ -46,8 +46,8 @@ Depthwise::Depthwise(const ConvolutionShape &shape, std::vector<Axis> phase)
     tapCount *= axis.taps;
   }
   tapCount *= shape.groupInputs;
-  // Rows run along the loop whose elements are closest in the input, but not along one that
-  // is no loop at all or leaves the input where it is.
+  // Rows run along the loop with the smallest stride in the input, except loops of a single
+  // iteration and loops with stride 0.
   size_t best = 2;
   for (size_t i = 0; i < loops.size(); ++i) {
     const bool isLoop = loops[i].size > 1 && loops[i].input != 0;
@@ -61,15 +61,16 @@ Depthwise::Depthwise(const ConvolutionShape &shape, std::vector<Axis> phase)
     rowCount *= loop.size;
 }
 
-/// A part of a row: where it begins in the three tensors, and which output it is on each axis.
-struct Depthwise::Row {
+/// A part of a row: its start in the three tensors, and its output index on each axis.
+struct Depthwise::RowSegment {
   const std::byte *input, *kernel;
   std::byte *output;
-  std::array<int64_t, mostAxes> at;
+  std::array<int64_t, maxAxes> at;
   int64_t first, count; // along the row
 };
 
-/// `count` elements as sums: where they are, or gathered and converted into `to`.
+/// Loads `count` elements in the accumulation type: in place if possible, otherwise gathered and
+/// converted into `to`.
 template <typename T>
 static const T *load(const Conversion &conversion, const std::byte *from, int64_t step,
                      int64_t count, T *to) {
@@ -80,7 +81,7 @@ static const T *load(const Conversion &conversion, const std::byte *from, int64_
     conversion.run(from, reinterpret_cast<std::byte *>(to), count);
     return to;
   }
-  alignas(64) std::byte raw[mostInRow * 8];
+  alignas(64) std::byte raw[maxInRow * 8];
   for (int64_t i = 0; i < count; ++i)
     std::memcpy(raw + i * bytes, from + i * step * bytes, static_cast<size_t>(bytes));
   conversion.run(raw, reinterpret_cast<std::byte *>(to), count);
@@ -101,15 +102,15 @@ static void addProducts(T *to, const T *a, const T *b, bool isScalar, int64_t co
   });
 }
 
-template <typename T> void Depthwise::runRow(const Row &here) const {
-  alignas(64) T added[mostInRow], left[mostInRow], right[mostInRow];
-  std::memset(added, 0, static_cast<size_t>(here.count) * sizeof(T));
+template <typename T> void Depthwise::runRow(const RowSegment &segment) const {
+  alignas(64) T added[maxInRow], left[maxInRow], right[maxInRow];
+  std::memset(added, 0, static_cast<size_t>(segment.count) * sizeof(T));
   const int64_t lhsBytes = bytesOf(shape.lhsType), rhsBytes = bytesOf(shape.rhsType);
   for (int64_t tap = 0; tap < tapCount; ++tap) {
     int64_t rest = tap / shape.groupInputs;
     const int64_t feature = tap % shape.groupInputs;
     int64_t input = feature * shape.input.second, kernel = feature * shape.kernel.second;
-    int64_t low = 0, high = here.count;
+    int64_t low = 0, high = segment.count;
     bool isInside = true;
     for (size_t d = axes.size(); d-- > 0;) {
       const Axis &axis = axes[d];
@@ -118,31 +119,31 @@ template <typename T> void Depthwise::runRow(const Row &here) const {
       kernel += at * axis.tapStep * shape.kernel.spatial[d];
       if (row.axis == static_cast<int64_t>(d)) {
         const auto [first, last] = axis.outputsInside(at);
-        low = std::clamp(first - here.first, low, high);
-        high = std::clamp(last - here.first, low, high);
+        low = std::clamp(first - segment.first, low, high);
+        high = std::clamp(last - segment.first, low, high);
         if (low < high)
-          input += axis.inputAt(here.first + low, at) * shape.input.spatial[d];
+          input += axis.inputAt(segment.first + low, at) * shape.input.spatial[d];
       } else {
-        const int64_t element = axis.inputAt(here.at[d], at);
+        const int64_t element = axis.inputAt(segment.at[d], at);
         isInside &= axis.isInside(element);
         input += isInside ? element * shape.input.spatial[d] : 0;
       }
     }
     if (!isInside || low >= high)
       continue;
-    const T *a = load(lhsToSums, here.input + input * lhsBytes, row.input, high - low, left);
-    const T *b = load(rhsToSums, here.kernel + (kernel + low * row.kernel) * rhsBytes,
+    const T *a = load(lhsToSums, segment.input + input * lhsBytes, row.input, high - low, left);
+    const T *b = load(rhsToSums, segment.kernel + (kernel + low * row.kernel) * rhsBytes,
                       row.kernel == 0 ? 1 : row.kernel, row.kernel == 0 ? 1 : high - low, right);
     addProducts(added + low, a, b, row.kernel == 0, high - low);
   }
   const int64_t bytes = bytesOf(shape.resultType);
   const auto *from = reinterpret_cast<const std::byte *>(added);
   if (row.output == 1)
-    return sumsToResult.run(from, here.output, here.count);
-  alignas(64) std::byte narrow[mostInRow * 8];
-  sumsToResult.run(from, narrow, here.count);
-  for (int64_t i = 0; i < here.count; ++i)
-    std::memcpy(here.output + i * row.output * bytes, narrow + i * bytes,
+    return sumsToResult.run(from, segment.output, segment.count);
+  alignas(64) std::byte narrow[maxInRow * 8];
+  sumsToResult.run(from, narrow, segment.count);
+  for (int64_t i = 0; i < segment.count; ++i)
+    std::memcpy(segment.output + i * row.output * bytes, narrow + i * bytes,
                 static_cast<size_t>(bytes));
 }
 
@@ -150,18 +151,18 @@ void Depthwise::run(const std::byte *lhs, const std::byte *rhs, std::byte *resul
                     ThreadPool &pool) const {
   if (rowCount == 0 || row.size == 0)
     return;
-  const int64_t pieces = (row.size + mostInRow - 1) / mostInRow;
-  const int64_t work = std::max<int64_t>(1, tapCount * std::min(row.size, mostInRow));
+  const int64_t pieces = (row.size + maxInRow - 1) / maxInRow;
+  const int64_t work = std::max<int64_t>(1, tapCount * std::min(row.size, maxInRow));
   pool.parallelFor(rowCount * pieces, std::max<int64_t>(1, 50'000 / work),
                    [&](int64_t begin, int64_t end) {
                      for (int64_t i = begin; i < end; ++i) {
-                       Row here{};
-                       here.first = i % pieces * mostInRow;
-                       here.count = std::min(mostInRow, row.size - here.first);
-                       // The row's own step of the input is taken by its axis, if it has one.
-                       int64_t input = row.axis == Loop::notSpatial ? here.first * row.input : 0;
-                       int64_t kernel = kernelOffset + here.first * row.kernel;
-                       int64_t output = outputOffset + here.first * row.output;
+                       RowSegment segment{};
+                       segment.first = i % pieces * maxInRow;
+                       segment.count = std::min(maxInRow, row.size - segment.first);
+                       // If the row runs along an axis, that axis provides the step in the input.
+                       int64_t input = row.axis == Loop::notSpatial ? segment.first * row.input : 0;
+                       int64_t kernel = kernelOffset + segment.first * row.kernel;
+                       int64_t output = outputOffset + segment.first * row.output;
                        int64_t rest = i / pieces;
                        for (const Loop &loop : outer) {
                          const int64_t at = rest % loop.size;
@@ -171,23 +172,23 @@ void Depthwise::run(const std::byte *lhs, const std::byte *rhs, std::byte *resul
                          if (loop.axis == Loop::notSpatial)
                            input += at * loop.input;
                          else
-                           here.at[static_cast<size_t>(loop.axis)] = at;
+                           segment.at[static_cast<size_t>(loop.axis)] = at;
                        }
-                       here.input = lhs + input * bytesOf(shape.lhsType);
-                       here.kernel = rhs + kernel * bytesOf(shape.rhsType);
-                       here.output = result + output * bytesOf(shape.resultType);
+                       segment.input = lhs + input * bytesOf(shape.lhsType);
+                       segment.kernel = rhs + kernel * bytesOf(shape.rhsType);
+                       segment.output = result + output * bytesOf(shape.resultType);
                        switch (sums) {
                        case ElementType::f64:
-                         runRow<double>(here);
+                         runRow<double>(segment);
                          break;
                        case ElementType::i32:
-                         runRow<uint32_t>(here);
+                         runRow<uint32_t>(segment);
                          break;
                        case ElementType::i64:
-                         runRow<uint64_t>(here);
+                         runRow<uint64_t>(segment);
                          break;
                        default:
-                         runRow<float>(here);
+                         runRow<float>(segment);
                        }
                      }
                    });

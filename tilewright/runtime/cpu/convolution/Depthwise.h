@@ -1,4 +1,4 @@
-// Depthwise: convolutions of many groups of one or few features, without a product of matrices.
+// Depthwise: convolutions of many groups with one or few features each, without a matrix product.
 #ifndef TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_DEPTHWISE_H
 #define TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_DEPTHWISE_H
 
@@ -8,27 +8,27 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Adds input times kernel along rows of the result: over groups where neighbouring groups are
-/// neighbours in memory, else over positions. A product of matrices would have one column.
+/// Adds input times kernel along rows of the result: along groups if adjacent groups are adjacent
+/// in memory, otherwise along positions. A matrix product would have only one column.
 class Depthwise {
 public:
-  /// Whether rows are the better way to compute this.
+  /// Whether this is faster than a matrix product.
   static bool isSuited(const ConvolutionShape &shape);
 
-  /// The outputs of one phase of each axis.
+  /// Computes the outputs of one phase of each axis.
   Depthwise(const ConvolutionShape &shape, std::vector<Axis> axes);
   void run(const std::byte *lhs, const std::byte *rhs, std::byte *result, ThreadPool &pool) const;
 
 private:
-  /// A loop over the result; the steps are those of the three tensors, in elements.
+  /// A loop over the result, with strides in the three tensors, in elements.
   struct Loop {
     static constexpr int64_t notSpatial = -1;
     int64_t size = 1;
     int64_t input = 0, kernel = 0, output = 0;
-    int64_t axis = notSpatial; // a spatial dimension, where the input depends on the tap
+    int64_t axis = notSpatial; // a spatial dimension, in which the input also depends on the tap
   };
-  struct Row;
-  template <typename T> void runRow(const Row &here) const;
+  struct RowSegment;
+  template <typename T> void runRow(const RowSegment &segment) const;
 
   ConvolutionShape shape;
   std::vector<Axis> axes;

@@ -54,8 +54,8 @@ std::vector<Axis> phasesOf(const WindowDimension &dim) {
     axis.outputStep = dilation / std::gcd(dilation, dim.stride);
     axis.outputs = dim.outputSize <= phase ? 0 : (dim.outputSize - 1 - phase) / axis.outputStep + 1;
     axis.perOutput = dim.stride / std::gcd(dilation, dim.stride);
-    // The window's element w lies at `first + w * kernelDilation` of the dilated input, and only
-    // multiples of the dilation are elements.
+    // Element w of the window is at `first + w * kernelDilation` in the dilated input, where only
+    // multiples of the dilation are input elements.
     const int64_t first = phase * dim.stride - dim.padLow;
     const int64_t step = dilation / std::gcd(dilation, dim.kernelDilation);
     int64_t w = 0;
@@ -73,7 +73,7 @@ std::vector<Axis> phasesOf(const WindowDimension &dim) {
       axis.tapFirst = dim.kernelSize - 1 - (w + (axis.taps - 1) * step);
       axis.perTap = -axis.perTap;
     }
-    // Steps that nobody takes may be too large to be multiplied.
+    // A step that is never taken may be so large that multiplying it overflows.
     if (axis.outputs <= 1)
       axis.outputStep = axis.perOutput = 1;
     if (axis.taps <= 1)
@@ -84,7 +84,7 @@ std::vector<Axis> phasesOf(const WindowDimension &dim) {
 }
 
 namespace {
-/// Which dimension of a tensor is which.
+/// The role of each dimension of a tensor.
 struct Layout {
   int64_t first, second;
   Dims spatial;
@@ -112,7 +112,7 @@ static TensorStrides stridesOf(const Layout &layout, const Shape &shape) {
 }
 
 /// The extent of `size` elements at a distance of `dilation`.
-///  - libraryCall: it does not fit.
+///  - libraryCall: the extent overflows.
 static Result<int64_t> dilatedSize(const CallReader &reader, int64_t size, int64_t dilation) {
   int64_t result = 0;
   if (size == 0)
@@ -171,11 +171,11 @@ Result<ConvolutionShape> readConvolution(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   const int64_t rank = lhs.rank();
   if (rank < 2 || rhs.rank() != rank || result.rank() != rank)
-    return reader.failure("operands and result must have one rank of at least 2, got ",
+    return reader.failure("operands and result must have the same rank of at least 2, got ",
                           lhs.toString(), ", ", rhs.toString(), " and ", result.toString());
   // Kernels keep an index for each spatial dimension on the stack.
-  if (rank > mostConvolutionRank)
-    return reader.failure("ranks up to ", mostConvolutionRank, " are supported, got ", rank);
+  if (rank > maxConvolutionRank)
+    return reader.failure("ranks up to ", maxConvolutionRank, " are supported, got ", rank);
   TILEWRIGHT_ASSIGN(Layout input,
                     readLayout(reader, "input", "_batch_dimension", "_feature_dimension", rank));
   TILEWRIGHT_ASSIGN(Layout kernel, readLayout(reader, "kernel", "_output_feature_dimension",
@@ -227,13 +227,13 @@ Result<ConvolutionShape> readConvolution(const LibraryCall &call) {
                             .kernelSize = rhs[kernel.spatial[i]],
                             .outputSize = result[output.spatial[i]]});
   TILEWRIGHT_TRY(readWindow(reader, shape));
-  // Each phase is a product that is prepared; no program has so many.
-  constexpr int64_t mostPhases = 1 << 14;
+  // Every phase prepares its own product; no real program has so many phases.
+  constexpr int64_t maxPhases = 1 << 14;
   int64_t phases = 1;
   for (const WindowDimension &dim : shape.window)
-    phases = std::min(mostPhases + 1, phases * std::min(mostPhases + 1, phaseCount(dim)));
-  if (phases > mostPhases)
-    return reader.failure("lhs_dilation makes more than ", mostPhases, " phases");
+    phases = std::min(maxPhases + 1, phases * std::min(maxPhases + 1, phaseCount(dim)));
+  if (phases > maxPhases)
+    return reader.failure("lhs_dilation makes more than ", maxPhases, " phases");
   return shape;
 }
 

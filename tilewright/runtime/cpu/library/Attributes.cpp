@@ -1,6 +1,6 @@
 #include "tilewright/runtime/cpu/library/Attributes.h"
 
-#include "tilewright/interpret/Scalar.h"
+#include "tilewright/numerics/scalar/Scalar.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ const Attribute *CallReader::find(std::string_view name) const {
   return nullptr;
 }
 
-/// The elements of an attribute that has whole ones.
+/// The elements of an attribute, if its bytes are a multiple of the element size.
 static const Elements *elementsOf(const Attribute *attribute) {
   const auto *elements = attribute ? std::get_if<Elements>(&attribute->value) : nullptr;
   if (!elements || elements->bytes.size() % numerics::storageBytes(elements->type) != 0)
@@ -35,7 +35,7 @@ Result<Dims> CallReader::integers(std::string_view name) const {
   const size_t bytes = numerics::storageBytes(elements->type);
   Dims values;
   for (size_t at = 0; at < elements->bytes.size(); at += bytes)
-    values.push_back(interpret::loadScalar(elements->type, &elements->bytes[at]).i);
+    values.push_back(numerics::loadScalar(elements->type, &elements->bytes[at]).i);
   return values;
 }
 
@@ -64,7 +64,7 @@ Result<double> CallReader::real(std::string_view name) const {
   const bool isOne = elements && elements->bytes.size() == numerics::storageBytes(elements->type);
   if (!isOne || numerics::isComplex(elements->type))
     return failure("attribute '", name, "' must be one number");
-  const interpret::Scalar value = interpret::loadScalar(elements->type, elements->bytes.data());
+  const numerics::Scalar value = numerics::loadScalar(elements->type, elements->bytes.data());
   if (numerics::isReal(elements->type))
     return value.r;
   return numerics::isSigned(elements->type) ? static_cast<double>(value.i)
@@ -105,7 +105,7 @@ Status CallReader::checkDims(std::string_view what, std::span<const int64_t> dim
                              int64_t rank) const {
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i] < 0 || dims[i] >= rank || std::count(dims.begin(), dims.begin() + i, dims[i]) > 0)
-      return failure(what, " must be different numbers of [0, ", rank, "), got ", listed(dims));
+      return failure(what, " must be distinct numbers in [0, ", rank, "), got ", listed(dims));
   return Status();
 }
 

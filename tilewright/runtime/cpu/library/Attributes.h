@@ -1,4 +1,4 @@
-// Attributes: typed, checked access to what a library call was configured with.
+// Attributes: typed, checked access to the configuration of a library call.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ATTRIBUTES_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ATTRIBUTES_H
 
@@ -13,7 +13,7 @@ namespace tilewright::runtime::cpu {
 
 using Dims = std::vector<int64_t>;
 
-/// What every prepare function gives.
+/// The result of every prepare function.
 using KernelResult = Result<std::unique_ptr<LibraryKernel>>;
 template <typename Kernel, typename... Arguments>
 KernelResult makeKernel(Arguments &&...arguments) {
@@ -21,9 +21,8 @@ KernelResult makeKernel(Arguments &&...arguments) {
       std::make_unique<Kernel>(std::forward<Arguments>(arguments)...));
 }
 
-/// Reads a call's attributes and checks its types. Everything comes from a file,
-/// so nothing is taken for granted; whatever does not fit is Error::libraryCall
-/// and names the kernel.
+/// Reads a call's attributes and checks its types. The call comes from an untrusted file, so this
+/// checks everything; each failure is Error::libraryCall and names the kernel.
 ///
 ///   CallReader reader(call);
 ///   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
@@ -38,7 +37,7 @@ public:
   const Attribute *find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  /// Integers of any width, bools among them, widened; a scalar is a list of one.
+  /// Integers of any width, including bools, widened; a scalar is a list of one.
   Result<Dims> integers(std::string_view name) const;
   Result<Dims> integersOr(std::string_view name, Dims otherwise) const;
   Result<int64_t> integer(std::string_view name) const;
@@ -49,14 +48,14 @@ public:
   Result<std::string_view> text(std::string_view name) const;
   Result<std::string_view> textOr(std::string_view name, std::string_view otherwise) const;
 
-  /// - libraryCall: there are not so many operands and results.
+  ///  - libraryCall: the numbers of operands and results differ from these.
   Status expectCounts(size_t operands, size_t results) const;
 
-  /// The shape of an operand or result, whose byte count is known to fit.
+  /// The shape of an operand or result; its byte count does not overflow.
   Result<Shape> operandShape(size_t index) const { return shapeOf(call.operands, index); }
   Result<Shape> resultShape(size_t index) const { return shapeOf(call.results, index); }
 
-  /// - libraryCall: `dims` has a number outside [0, rank) or one twice.
+  ///  - libraryCall: `dims` has a number outside [0, rank) or a duplicate.
   Status checkDims(std::string_view what, std::span<const int64_t> dims, int64_t rank) const;
   /// - libraryCall: result `index` does not have this type.
   Status expectResult(size_t index, ElementType element, std::span<const int64_t> dims) const;
@@ -77,7 +76,7 @@ std::string typeString(const TensorType &type);
 Dims pick(std::span<const int64_t> values, std::span<const int64_t> dims);
 /// The numbers below `rank` that are not in `dims`, ascending.
 Dims remaining(int64_t rank, std::span<const int64_t> dims);
-/// Lists one after another.
+/// The concatenation of lists.
 Dims joined(std::initializer_list<std::span<const int64_t>> lists);
 
 } // namespace tilewright::runtime::cpu

@@ -1,4 +1,4 @@
-// Isa: one source, compiled for several vector widths, chosen when it runs.
+// Isa: compiles the same source for several vector widths and chooses at run time.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ISA_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ISA_H
 
@@ -7,24 +7,25 @@
 #include <cstring>
 #include <type_traits>
 
-/// What a loop calls must be inlined into it: only then is it compiled for the
-/// instructions of the loop's version.
+/// Functions that a loop calls must be inlined into it: only then are they compiled for the
+/// instruction set of the loop's version.
 #define TILEWRIGHT_INLINE __attribute__((always_inline)) inline
 
 namespace tilewright::runtime::cpu {
 
 enum class Isa : uint8_t { baseline, avx2, avx512 };
 
-/// The best that this machine has. TILEWRIGHT_CPU_ISA=baseline|avx2|avx512 lowers it, for tests.
+/// The best instruction set of this machine. TILEWRIGHT_CPU_ISA=baseline|avx2|avx512 lowers it, for
+/// tests.
 Isa isaOfMachine();
 
-/// The width of a vector register, as a constant that code can be chosen by.
+/// The width of a vector register, as a compile-time constant.
 template <int bytes> using VectorBytes = std::integral_constant<int, bytes>;
 
-/// `count` elements in registers. Wider ones than the machine has are split.
+/// `count` elements in registers. The compiler splits vectors that are wider than the machine's.
 template <typename T, int count> using Vector __attribute__((ext_vector_type(count))) = T;
 
-/// Vector from and to memory of any alignment.
+/// Loads a vector from memory of any alignment, and stores it.
 template <typename V> TILEWRIGHT_INLINE V loadVector(const void *from) {
   V value;
   __builtin_memcpy(&value, from, sizeof(V));
@@ -52,8 +53,8 @@ template <typename Fn> __attribute__((noinline)) void callBaseline(Fn &fn) {
 }
 } // namespace detail
 
-/// Calls `fn(VectorBytes<…>())`, compiled for the machine it runs on. The lambda
-/// is marked to be inlined, and so is everything hot in it:
+/// Calls `fn(VectorBytes<…>())`, compiled for the machine it runs on. The lambda must be marked
+/// always_inline, and so must everything hot in it:
 ///
 ///   withVectors([&](auto width) TILEWRIGHT_LAMBDA { … });
 #define TILEWRIGHT_LAMBDA __attribute__((always_inline))

@@ -13,32 +13,34 @@ using Prepare = Result<std::unique_ptr<LibraryKernel>>(const LibraryCall &call);
 #include "tilewright/runtime/cpu/library/Kernels.def"
 
 namespace {
-struct Row {
+struct KernelEntry {
   std::string_view name;
   Prepare *prepare;
 };
 } // namespace
 
-static const Row rows[] = {
+static const KernelEntry kernels[] = {
 #define TILEWRIGHT_LIBRARY_KERNEL(name, prepare) {name, prepare},
 #include "tilewright/runtime/cpu/library/Kernels.def"
 };
 
-static const Row *rowNamed(std::string_view name) {
-  const Row *row = std::find_if(std::begin(rows), std::end(rows),
-                                [&](const Row &each) { return each.name == name; });
-  return row == std::end(rows) ? nullptr : row;
+static const KernelEntry *findKernel(std::string_view name) {
+  const KernelEntry *entry =
+      std::find_if(std::begin(kernels), std::end(kernels),
+                   [&](const KernelEntry &each) { return each.name == name; });
+  return entry == std::end(kernels) ? nullptr : entry;
 }
 
-bool hasLibraryKernel(std::string_view name) { return rowNamed(name) != nullptr; }
+bool hasLibraryKernel(std::string_view name) { return findKernel(name) != nullptr; }
 
 Result<std::unique_ptr<LibraryKernel>> prepareLibraryKernel(const LibraryCall &call) {
-  if (const Row *row = rowNamed(call.name))
-    return row->prepare(call);
-  return Status(Error::libraryUnknown,
-                concat("the library has no kernel '", call.name,
-                       "'; the executable was made by a newer compiler, or for a custom call that "
-                       "nobody registered"));
+  if (const KernelEntry *entry = findKernel(call.name))
+    return entry->prepare(call);
+  return Status(
+      Error::libraryUnknown,
+      concat("the library has no kernel '", call.name,
+             "'; the executable was compiled by a newer version, or contains a custom call "
+             "without a registered handler"));
 }
 
 } // namespace tilewright::runtime::cpu

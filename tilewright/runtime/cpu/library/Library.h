@@ -1,4 +1,4 @@
-// Library: kernels that are written, not generated, and how a plan finds them.
+// Library: handwritten kernels, and how a plan finds them.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_LIBRARY_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_LIBRARY_H
 
@@ -22,7 +22,7 @@ using numerics::Shape;
 /// A scalar function that the compiler generated from a region.
 using Body = void (*)(const void *const *args, void *const *results);
 
-/// What is known when the executable is loaded.
+/// A call of a library kernel, as far as it is known at load time.
 struct LibraryCall {
   std::string_view name;
   std::span<const Attribute> attributes;
@@ -30,32 +30,32 @@ struct LibraryCall {
   std::span<const TensorType> operands, results;
 };
 
-/// What is known when it runs. Pointers are 64-byte aligned, in the order of the call's types.
-/// Buffers do not overlap, with one exception: dynamic_update_slice and scatter may be given
-/// operand i as result i, and then write only what changes.
+/// The arguments of one run. Pointers are 64-byte aligned, in the order of the call's types.
+/// Buffers do not overlap, with one exception: the caller may pass operand i as result i to
+/// dynamic_update_slice and scatter, which then write only the elements that change.
 struct LibraryRun {
   std::span<const std::byte *const> operands;
   std::span<std::byte *const> results;
   ThreadPool &pool;
-  /// Which of the program's devices runs it.
+  /// The replica and partition of the device that runs the kernel.
   int64_t replica = 0, partition = 0;
 };
 
-/// A kernel with its configuration checked, ready to run many times and from
-/// several threads at once.
+/// A kernel whose configuration has been checked. It can run many times and from several threads
+/// concurrently.
 class LibraryKernel {
 public:
   virtual ~LibraryKernel() = default;
   virtual Status run(const LibraryRun &run) const = 0;
 };
 
-/// Makes the kernel for a call, or says what about it is not supported. Shapes
-/// and attributes come from a file, so everything is checked here and nothing in `run`.
+/// Creates the kernel for a call, or fails if the call is not supported. Shapes and attributes come
+/// from an untrusted file: this function checks everything, and `run` checks nothing.
 ///  - libraryUnknown: no kernel has this name.
-///  - libraryCall: its attributes, types or shapes do not fit together.
+///  - libraryCall: its attributes, types or shapes are inconsistent.
 Result<std::unique_ptr<LibraryKernel>> prepareLibraryKernel(const LibraryCall &call);
 
-/// Whether a kernel has this name, as a plan or a custom call gives it.
+/// Whether a kernel has this name; the name may come from a plan or a custom call.
 bool hasLibraryKernel(std::string_view name);
 
 } // namespace tilewright::runtime::cpu

@@ -57,7 +57,7 @@ TEST(Library, AnUpdateInPlaceWritesOnlyTheUpdate) {
   TestCall call("dynamic_update_slice", {});
   call.operand(bufferOf(ElementType::f32, {4}, {1, 2, 3, 4}))
       .operand(bufferOf(ElementType::f32, {2}, {8, 9}))
-      .operand(bufferOf(ElementType::i32, {}, {7})) // moved inwards
+      .operand(bufferOf(ElementType::i32, {}, {7})) // clamped
       .result({ElementType::f32, {4}});
   call.inPlace = true;
   ASSERT_TRUE(call.run().isOk());

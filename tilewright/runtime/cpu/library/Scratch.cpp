@@ -13,14 +13,14 @@ struct Block {
   size_t capacity;
 };
 
-/// What one thread keeps.
+/// The blocks that a thread caches.
 class Kept {
 public:
   ~Kept() {
     for (const Block &block : blocks)
       std::free(block.memory);
   }
-  /// The smallest block that is large enough, or one without memory.
+  /// The smallest cached block that is large enough, or one without memory.
   Block take(size_t bytes) {
     auto best = blocks.end();
     for (auto block = blocks.begin(); block != blocks.end(); ++block)
@@ -36,7 +36,7 @@ public:
   void keep(Block block) {
     blocks.push_back(block);
     total += block.capacity;
-    while (total > mostBytes || blocks.size() > 16) {
+    while (total > maxBytes || blocks.size() > 16) {
       total -= blocks.front().capacity;
       std::free(blocks.front().memory);
       blocks.erase(blocks.begin());
@@ -44,7 +44,7 @@ public:
   }
 
 private:
-  static constexpr size_t mostBytes = size_t(64) << 20;
+  static constexpr size_t maxBytes = size_t(64) << 20;
   std::vector<Block> blocks;
   size_t total = 0;
 };
@@ -62,7 +62,7 @@ Scratch::Scratch(int64_t bytes) {
   if (!memory) {
     memory = static_cast<std::byte *>(std::aligned_alloc(64, rounded));
     capacity = rounded;
-    // As everywhere without exceptions: there is nothing sensible to go on with.
+    // Abort, because this code is built without exceptions and a constructor cannot report failure.
     if (!memory)
       std::abort();
   }

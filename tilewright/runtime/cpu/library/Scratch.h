@@ -1,4 +1,4 @@
-// Scratch: memory for one run of a kernel, without asking the system each time.
+// Scratch: memory for one run of a kernel, cached between runs.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_SCRATCH_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_SCRATCH_H
 
@@ -8,8 +8,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Bytes that are not set to anything, aligned to 64. Given back to the thread that asked,
-/// which keeps some for the next time: fresh pages cost more than most kernels do with them.
+/// Uninitialised bytes, aligned to 64. The thread that destroys this object caches some of them for
+/// reuse: fresh pages cost more than most kernels.
 class Scratch {
 public:
   Scratch() = default;

@@ -1,8 +1,8 @@
-// Library calls written as lists, for tests and benchmarks.
+// Library calls in compact form, for tests and benchmarks.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_TESTCALLS_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_TESTCALLS_H
 
-#include "tilewright/interpret/scalar/Operations.h"
+#include "tilewright/numerics/scalar/Operations.h"
 #include "tilewright/runtime/cpu/library/Library.h"
 
 #include <cstdlib>
@@ -24,7 +24,8 @@ inline Attribute text(std::string name, std::string value) {
   return {std::move(name), std::move(value)};
 }
 
-/// Memory of a tensor, aligned as kernels expect it, with room behind it that must not change.
+/// The memory of a tensor, aligned as kernels require, followed by guard bytes that must not
+/// change.
 class TestBuffer {
 public:
   explicit TestBuffer(const TensorType &type) : type(type) {
@@ -45,21 +46,21 @@ public:
     return false;
   }
 
-  interpret::Scalar at(int64_t i) const {
-    return interpret::loadScalar(type.element, data() + static_cast<size_t>(i) * step());
+  numerics::Scalar at(int64_t i) const {
+    return numerics::loadScalar(type.element, data() + static_cast<size_t>(i) * step());
   }
-  void set(int64_t i, const interpret::Scalar &value) {
-    interpret::storeScalar(type.element, data() + static_cast<size_t>(i) * step(), value);
+  void set(int64_t i, const numerics::Scalar &value) {
+    numerics::storeScalar(type.element, data() + static_cast<size_t>(i) * step(), value);
   }
-  /// The value converted to the type.
+  /// Stores `value`, converted to the type.
   void setReal(int64_t i, double value) {
-    const interpret::Operation convert =
-        interpret::operationFor(interpret::ScalarOp::convert, ElementType::f64, type.element);
-    set(i, convert(interpret::Scalar::ofReal(value), {}, {}));
+    const numerics::Operation convert =
+        numerics::operationFor(numerics::ScalarOp::convert, ElementType::f64, type.element);
+    set(i, convert(numerics::Scalar::ofReal(value), {}, {}));
   }
   double real(int64_t i) const {
-    const interpret::Operation convert =
-        interpret::operationFor(interpret::ScalarOp::convert, type.element, ElementType::f64);
+    const numerics::Operation convert =
+        numerics::operationFor(numerics::ScalarOp::convert, type.element, ElementType::f64);
     return convert(at(i), {}, {}).r;
   }
   std::vector<double> reals() const {
@@ -109,7 +110,7 @@ public:
     results.emplace_back(std::move(type));
     return *this;
   }
-  /// Result `index` is the memory of the operand with the same number.
+  /// Whether result `index` uses the memory of the operand with the same index.
   bool inPlace = false;
 
   Status prepare() {

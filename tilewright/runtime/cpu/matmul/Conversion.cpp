@@ -29,14 +29,14 @@ static const std::byte *tableOf(ElementType from, ElementType to) {
   return table.data();
 }
 
-Conversion::Conversion(const Machine &machine, ElementType from, ElementType to)
+Conversion::Conversion(const CpuFeatures &features, ElementType from, ElementType to)
     : source(from), target(to) {
   const bool areWholeIntegers = numerics::isInteger(from) && numerics::isInteger(to) &&
                                 bitWidth(from) >= 8 && bitWidth(from) == bitWidth(to);
   isSameBits = areWholeIntegers;
   if (isIdentity())
     return;
-  kernel = findConversion(machine, from, to);
+  kernel = findConversion(features, from, to);
   if (!kernel && storageBytes(from) == 1)
     table = tableOf(from, to);
 }

@@ -1,4 +1,4 @@
-// Conversion: dense runs of elements from one type to another, fast.
+// Conversion: fast conversion of contiguous elements from one type to another.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_CONVERSION_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_CONVERSION_H
 
@@ -8,10 +8,10 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Dense runs of one type to another, by the fastest way that is known.
+/// Converts contiguous elements from one type to another with the fastest available method.
 class Conversion {
 public:
-  Conversion(const Machine &machine, ElementType from, ElementType to);
+  Conversion(const CpuFeatures &features, ElementType from, ElementType to);
 
   ElementType from() const { return source; }
   ElementType to() const { return target; }
@@ -20,9 +20,9 @@ public:
 
 private:
   ElementType source, target;
-  bool isSameBits = false; // types that differ in name only: ui32 and i32 modulo 2^32
+  bool isSameBits = false; // types that differ only in name: ui32 and i32 modulo 2^32
   ConvertRun kernel = nullptr;
-  const std::byte *table = nullptr; // of a type with at most 256 values, kept for ever
+  const std::byte *table = nullptr; // for a type with at most 256 values; never freed
 };
 
 } // namespace tilewright::runtime::cpu

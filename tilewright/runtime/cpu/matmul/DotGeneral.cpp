@@ -1,5 +1,5 @@
-// dot_general as a batch of products. Nothing is transposed: dimensions that lie one after the
-// other in memory become one side of a matrix, others a side with an offset for each index.
+// dot_general as a batch of matrix products. Nothing is transposed: dimensions that are contiguous
+// in memory become one side of a matrix; otherwise the side has an offset for each index.
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/matmul/Placement.h"
 #include "tilewright/runtime/cpu/matmul/Product.h"
@@ -11,21 +11,22 @@ namespace tilewright::runtime::cpu {
 
 namespace {
 
-/// Dimensions of a tensor as parts of a side.
-std::vector<Part> partsOf(const Shape &shape, const Dims &dims) {
+/// Dimensions of a tensor that form a side of a matrix.
+std::vector<StridedDimension> dimensionsOf(const Shape &shape, const Dims &dims) {
   const Dims strides = shape.strides();
-  std::vector<Part> parts;
+  std::vector<StridedDimension> dimensions;
   for (int64_t dim : dims)
-    parts.push_back({shape[dim], strides[static_cast<size_t>(dim)]});
-  return parts;
+    dimensions.push_back({shape[dim], strides[static_cast<size_t>(dim)]});
+  return dimensions;
 }
 
 struct DotDimensions {
   Dims lhsBatching, rhsBatching, lhsContracting, rhsContracting;
 };
 
-/// The contracted pairs in the order in which the fewest offsets are needed: sums may be taken in
-/// any order.
+/// Chooses the order of the contracting dimensions (as given, as in rhs, or as in lhs) in which
+/// most of them can be joined, because dimensions that cannot be joined need a table of offsets.
+/// The order of summation does not matter.
 void orderContracted(DotDimensions &dims, const Shape &lhs, const Shape &rhs) {
   const size_t count = dims.lhsContracting.size();
   auto ordered = [&](const Dims &by, const Dims &values) {
@@ -37,7 +38,8 @@ void orderContracted(DotDimensions &dims, const Shape &lhs, const Shape &rhs) {
     return pick(values, order);
   };
   auto sidesOf = [&](const Dims &lhsDims, const Dims &rhsDims) {
-    return joinedParts(partsOf(lhs, lhsDims)).size() + joinedParts(partsOf(rhs, rhsDims)).size();
+    return joinDimensions(dimensionsOf(lhs, lhsDims)).size() +
+           joinDimensions(dimensionsOf(rhs, rhsDims)).size();
   };
   for (const Dims &by : {Dims(dims.rhsContracting), Dims(dims.lhsContracting)}) {
     const Dims lhsDims = ordered(by, dims.lhsContracting);
@@ -49,7 +51,7 @@ void orderContracted(DotDimensions &dims, const Shape &lhs, const Shape &rhs) {
   }
 }
 
-/// The product that a dot_general asks for; its dimensions are known to fit.
+/// The product for a dot_general whose dimensions have been checked.
 MatmulProblem problemOf(DotDimensions dims, ElementType lhsType, const Shape &lhs,
                         ElementType rhsType, const Shape &rhs, ElementType resultType) {
   orderContracted(dims, lhs, rhs);
@@ -73,13 +75,13 @@ MatmulProblem problemOf(DotDimensions dims, ElementType lhsType, const Shape &lh
                         rhsStrides[static_cast<size_t>(dims.rhsBatching[i])], resultStride};
     resultStride *= size;
   }
-  // Without elements there are no offsets to list.
+  // If an operand is empty, there are no offsets.
   if (problem.rows == 0 || problem.columns == 0 || problem.summed == 0)
     return problem;
-  problem.lhsRows = placementOf(partsOf(lhs, lhsFree));
-  problem.lhsSummed = placementOf(partsOf(lhs, dims.lhsContracting));
-  problem.rhsSummed = placementOf(partsOf(rhs, dims.rhsContracting));
-  problem.rhsColumns = placementOf(partsOf(rhs, rhsFree));
+  problem.lhsRows = placementOf(dimensionsOf(lhs, lhsFree));
+  problem.lhsSummed = placementOf(dimensionsOf(lhs, dims.lhsContracting));
+  problem.rhsSummed = placementOf(dimensionsOf(rhs, dims.rhsContracting));
+  problem.rhsColumns = placementOf(dimensionsOf(rhs, rhsFree));
   return problem;
 }
 
@@ -133,12 +135,12 @@ static Status checkDimensions(const CallReader &reader, const DotDimensions &dim
 }
 
 /// Attributes: lhs_batching_dimensions, rhs_batching_dimensions, lhs_contracting_dimensions,
-/// rhs_contracting_dimensions. Precision and algorithm are taken as a lower bound: sums of
-/// reals are in f32 or f64 whatever they say.
+/// rhs_contracting_dimensions. Precision and algorithm are lower bounds: sums of reals are always
+/// in f32 or f64.
 ///
-/// With `epilogue` = "function" the first body is an epilogue (see Matmul.h) and
-/// `product_type` names the type that the dot itself would have had; operands after the first two
-/// and all results are its buffers, and their shapes are its business.
+/// If `epilogue` is "function", the first body is an epilogue (see Matmul.h) and `product_type`
+/// names the type that the dot itself would have had. The operands after the first two and all
+/// results are the epilogue's buffers, whose shapes are not checked here.
 KernelResult prepareDotGeneral(const LibraryCall &call) {
   CallReader reader(call);
   TILEWRIGHT_ASSIGN(std::string_view epilogueKind, reader.textOr("epilogue", ""));
@@ -162,7 +164,7 @@ KernelResult prepareDotGeneral(const LibraryCall &call) {
     TILEWRIGHT_ASSIGN(std::string_view name, reader.text("product_type"));
     const std::optional<ElementType> type = numerics::elementTypeNamed(name);
     if (!type)
-      return reader.failure("product_type names no element type: ", name);
+      return reader.failure("product_type is not an element type: ", name);
     resultType = *type;
   }
   const ElementType lhsType = call.operands[0].element, rhsType = call.operands[1].element;

@@ -1,9 +1,9 @@
 // The loops of Kernels.h, written once for vectors of any length.
 //
-// Every source that includes this is compiled for another instruction set. All of it is
-// therefore in an unnamed namespace and calls nothing of the standard library: a template that
-// two such sources share would be merged by the linker, and a machine without AVX-512 might
-// get the copy that needs it.
+// Every source that includes this is compiled for a different instruction set. Everything here is
+// therefore in an unnamed namespace and does not call the standard library: the linker would merge
+// a template that two such sources share, and a machine without AVX-512 might get the copy that
+// needs it.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_KERNELTEMPLATES_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_KERNELTEMPLATES_H
 
@@ -35,7 +35,7 @@ template <typename V> inline void storeVector(void *to, V value) {
   __builtin_memcpy(to, &value, sizeof(V));
 }
 
-/// The first `count` elements; the rest are zero and not read.
+/// Loads the first `count` elements; the others are zero and are not read.
 template <typename T, int length>
 inline typename VectorOf<T, length>::Type loadPart(const T *from, int64_t count) {
   using V = typename VectorOf<T, length>::Type;
@@ -61,7 +61,7 @@ inline void storePart(T *to, typename VectorOf<T, length>::Type value, int64_t c
   __builtin_memcpy(to, &value, static_cast<size_t>(count) * sizeof(T));
 }
 
-/// Writes a block of sums of `rowCount` x `columnCount` vectors to a part of the result.
+/// Writes a block of sums of `rowCount` x `vectors` vectors to a part of the result.
 template <typename T, int length, int rowCount, int vectors>
 inline void storeBlock(const typename VectorOf<T, length>::Type (&block)[rowCount][vectors],
                        T *sums, int64_t stride, int64_t rows, int64_t columns, bool add) {
@@ -77,7 +77,7 @@ inline void storeBlock(const typename VectorOf<T, length>::Type (&block)[rowCoun
     }
     return;
   }
-  // The edge of the result: through memory, where rows can be counted.
+  // At the edge of the result, copy the block to memory, which can be indexed by row and column.
   V copy[rowCount][vectors];
   TILEWRIGHT_UNROLL
   for (int i = 0; i < rowCount; ++i) {
@@ -96,9 +96,9 @@ inline void storeBlock(const typename VectorOf<T, length>::Type (&block)[rowCoun
     }
 }
 
-/// Begins a block: with the sums so far if there are any, which is why they are loaded before
-/// anything is stored. Rows of a result are often a multiple of 4 KiB apart, and a load waits for a
-/// store to the same place in another page.
+/// Initialises a block, with the previous sums if `add`. Loads them before anything is stored: rows
+/// of a result are often a multiple of 4 KiB apart, and a load stalls on an earlier store to the
+/// same page offset (4K aliasing).
 template <typename T, int length, int rowCount, int vectors>
 inline void beginBlock(typename VectorOf<T, length>::Type (&block)[rowCount][vectors],
                        const T *sums, int64_t stride, bool add) {
@@ -156,7 +156,7 @@ void multiplyPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel, 
                                                                 rows, columns, add);
 }
 
-/// sum += left * right in fused multiply-adds, of which each product has two.
+/// sum += left * right with fused multiply-adds, two per component.
 struct FusedComplex {
   template <typename V>
   static void add(V &real, V &imag, V leftReal, V leftImag, V rightReal, V rightImag) {
@@ -166,8 +166,8 @@ struct FusedComplex {
     imag += leftImag * rightReal;
   }
 };
-/// sum += left * right, the product rounded as `multiply` rounds it: a number times its
-/// conjugate is real, and a complex number times a real one is what two reals would give.
+/// sum += left * right, with the product rounded as by `multiply`: a number times its conjugate is
+/// real, and a complex number times a real one equals two real products.
 struct RoundedComplex {
   template <typename V>
   static void add(V &real, V &imag, V leftReal, V leftImag, V rightReal, V rightImag) {
@@ -176,11 +176,12 @@ struct RoundedComplex {
     imag += leftReal * rightImag + leftImag * rightReal;
   }
 };
-/// Sums of so many products are rounded, longer ones fused: there the time counts.
-constexpr int64_t mostRoundedComplex = 64;
+/// Sums of up to this many products use RoundedComplex; longer ones use FusedComplex, which is
+/// faster.
+constexpr int64_t maxRoundedComplex = 64;
 
-/// Complex types: panels are [summed][real and imaginary][line], so that products need no
-/// shuffles; sums are interleaved again at the end.
+/// Complex types: panels are [summed][real and imaginary][line], so that products need no shuffles;
+/// the sums are interleaved at the end.
 template <typename Arithmetic, typename T, int length, int rowCount, int vectors>
 inline void multiplyComplexPanelsWith(int64_t summed, const T *lhs, const T *rhs, T *out,
                                       int64_t stride, int64_t rows, int64_t columns, bool add) {
@@ -221,7 +222,7 @@ void multiplyComplexPanels(int64_t summed, const void *lhsPanel, const void *rhs
                            bool add) {
   const T *lhs = static_cast<const T *>(lhsPanel), *rhs = static_cast<const T *>(rhsPanel);
   T *sums = static_cast<T *>(resultSums);
-  if (summed <= mostRoundedComplex)
+  if (summed <= maxRoundedComplex)
     multiplyComplexPanelsWith<RoundedComplex, T, length, rowCount, vectors>(
         summed, lhs, rhs, sums, stride, rows, columns, add);
   else
@@ -229,7 +230,8 @@ void multiplyComplexPanels(int64_t summed, const void *lhsPanel, const void *rhs
         summed, lhs, rhs, sums, stride, rows, columns, add);
 }
 
-/// panel[summed / group][line][summed % group], for kernels that take `group` neighbours at once.
+/// panel[summed / group][line][summed % group], for kernels that read `group` adjacent elements at
+/// once.
 template <typename T, int width, int group>
 void packPanel(const void *source, int64_t lineStride, int64_t summedStride, int64_t lines,
                int64_t summed, void *panel) {
@@ -282,7 +284,7 @@ void packComplexPanel(const void *source, int64_t lineStride, int64_t summedStri
             line < lines ? from[(line * lineStride + k * summedStride) * 2 + part] : T();
 }
 
-/// `rowCount` rows and up to `length * vectors` columns at once, straight from the operands.
+/// Computes `rowCount` rows and up to `length * vectors` columns directly from the operands.
 template <typename T, int length, int rowCount, int vectors>
 inline void directBlock(int64_t summed, const T *lhs, int64_t lhsRowStride, int64_t lhsSummedStride,
                         const T *rhs, int64_t rhsStride, T *sums, int64_t stride,
@@ -315,7 +317,7 @@ inline void directBlock(int64_t summed, const T *lhs, int64_t lhsRowStride, int6
   }
 }
 
-/// Peels blocks of `rowCount`, then of half as many, off the rows.
+/// Processes rows in blocks of `rowCount`, then of half as many.
 template <typename T, int length, int rowCount, int vectors>
 inline void directRows(int64_t rows, int64_t summed, const T *lhs, int64_t lhsRowStride,
                        int64_t lhsSummedStride, const T *rhs, int64_t rhsStride, T *sums,
@@ -351,7 +353,7 @@ void multiplyDirect(int64_t rows, int64_t columns, int64_t summed, const void *l
   }
 }
 
-/// How elements of rhs become elements of the sums, a vector at a time.
+/// Loads elements of rhs and widens them to the type of the sums, a vector at a time.
 template <typename From, typename To, int length> struct Widen {
   using V = typename VectorOf<To, length>::Type;
   static V load(const From *from) {
@@ -386,7 +388,7 @@ void widenRun(const void *source, void *target, int64_t count) {
     to[i] = Load::one(from[i]);
 }
 
-/// To the nearest, ties to even. A NaN keeps nothing but its sign.
+/// Rounds to nearest, ties to even. A NaN becomes the quiet NaN of the same sign.
 template <typename U> inline U roundToBf16(U bits) {
   const U rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   const U nan = ((bits >> 16) & 0x8000) | 0x7fc0;
@@ -405,7 +407,7 @@ template <int length> void narrowRunToBf16(const void *source, void *target, int
 }
 
 /// sums[rowCount][columns] += lhs[rowCount][streams] * rhs[streams][columns]: as many streams as
-/// prefetchers follow, and the sums are loaded and stored once for all of them.
+/// the hardware prefetchers track; loads and stores the sums once for all of them.
 template <typename From, typename To, int length, int rowCount, int streams>
 inline void addStreams(int64_t columns, const To *lhs, int64_t lhsStride, const From *rhs,
                        int64_t rhsStride, To *sums) {
@@ -427,7 +429,8 @@ inline void addStreams(int64_t columns, const To *lhs, int64_t lhsStride, const 
     TILEWRIGHT_UNROLL
     for (int s = 0; s < streams; ++s) {
       const V right = Load::load(rhs + s * rhsStride + n);
-      // The next streams: they begin on other pages, where prefetchers do not go by themselves.
+      // Prefetch the next streams, because hardware prefetchers do not cross pages and each stream
+      // begins on another page.
       __builtin_prefetch(rhs + (streams + s) * rhsStride + n);
       TILEWRIGHT_UNROLL
       for (int i = 0; i < rowCount; ++i)
@@ -446,7 +449,7 @@ inline void addStreams(int64_t columns, const To *lhs, int64_t lhsStride, const 
     }
 }
 
-/// All rows of lhs take the streams while these are in the first cache.
+/// Applies the streams of rhs to all rows of lhs while the streams are in L1.
 template <typename From, typename To, int length, int streams>
 inline void addStreamsToRows(int64_t rows, int64_t columns, const To *lhs, int64_t lhsStride,
                              const From *rhs, int64_t rhsStride, To *sums) {
@@ -471,14 +474,15 @@ void addRowsTimesMatrix(int64_t rows, int64_t columns, int64_t summed, const voi
       addStreamsToRows<From, To, length, streams>(rows, columns, lhs + k, summed, rhs, rhsStride,
                                                   sums);
   };
-  // The factors of four rows and four streams are as much as the registers hold.
+  // For four rows, the broadcast lhs elements of four streams already fill the registers, so use
+  // eight streams only for fewer rows.
   if (rows < 4)
     add.template operator()<8>();
   add.template operator()<4>();
   add.template operator()<1>();
 }
 
-/// `rowCount` rows times four lines of rhs, each contiguous along the sum.
+/// Multiplies `rowCount` rows by four columns of rhs, each contiguous along the sum.
 template <typename From, typename To, int length, int rowCount>
 inline void multiplyLines(int64_t count, int64_t summed, const To *lhs, const From *const *line,
                           To *sums, int64_t stride) {

@@ -4,20 +4,20 @@
 
 namespace tilewright::runtime::cpu {
 
-/// The sets that a machine may use, the best first.
-static std::array<const KernelSet *, 6> setsOf(const Machine &machine) {
+/// The kernel sets that a machine can use, the best first.
+static std::array<const KernelSet *, 6> setsOf(const CpuFeatures &features) {
   std::array<const KernelSet *, 6> sets = {};
   size_t count = 0;
 #if defined(__x86_64__)
-  if (machine.amxBf16 && machine.amxInt8)
+  if (features.amxBf16 && features.amxInt8)
     sets[count++] = &amxKernels();
-  if (machine.avx512Bf16)
+  if (features.avx512Bf16)
     sets[count++] = &avx512Bf16Kernels();
-  if (machine.avx512Vnni)
+  if (features.avx512Vnni)
     sets[count++] = &avx512VnniKernels();
-  if (machine.avx512)
+  if (features.avx512)
     sets[count++] = &avx512Kernels();
-  if (machine.avx2)
+  if (features.avx2)
     sets[count++] = &avx2Kernels();
 #endif
   sets[count] = &portableKernels();
@@ -25,8 +25,9 @@ static std::array<const KernelSet *, 6> setsOf(const Machine &machine) {
 }
 
 template <typename Row, typename Fits>
-static const Row *find(const Machine &machine, std::span<const Row> KernelSet::*rows, Fits fits) {
-  for (const KernelSet *set : setsOf(machine))
+static const Row *find(const CpuFeatures &features, std::span<const Row> KernelSet::*rows,
+                       Fits fits) {
+  for (const KernelSet *set : setsOf(features))
     if (set)
       for (const Row &row : set->*rows)
         if (fits(row))
@@ -34,26 +35,27 @@ static const Row *find(const Machine &machine, std::span<const Row> KernelSet::*
   return nullptr;
 }
 
-const PanelKernel *findPanelKernel(const Machine &machine, ElementType lhs, ElementType rhs,
+const PanelKernel *findPanelKernel(const CpuFeatures &features, ElementType lhs, ElementType rhs,
                                    ElementType sums) {
-  return find(machine, &KernelSet::panels, [&](const PanelKernel &row) {
+  return find(features, &KernelSet::panels, [&](const PanelKernel &row) {
     return row.lhsPacked == lhs && row.rhsPacked == rhs && row.sums == sums;
   });
 }
 
-const DirectKernel *findDirectKernel(const Machine &machine, ElementType sums) {
-  return find(machine, &KernelSet::direct,
+const DirectKernel *findDirectKernel(const CpuFeatures &features, ElementType sums) {
+  return find(features, &KernelSet::direct,
               [&](const DirectKernel &row) { return row.sums == sums; });
 }
 
-const VectorKernel *findVectorKernel(const Machine &machine, ElementType rhs, ElementType sums) {
-  return find(machine, &KernelSet::vectors,
+const VectorKernel *findVectorKernel(const CpuFeatures &features, ElementType rhs,
+                                     ElementType sums) {
+  return find(features, &KernelSet::vectors,
               [&](const VectorKernel &row) { return row.rhs == rhs && row.sums == sums; });
 }
 
-ConvertRun findConversion(const Machine &machine, ElementType from, ElementType to) {
+ConvertRun findConversion(const CpuFeatures &features, ElementType from, ElementType to) {
   const ConvertKernel *kernel =
-      find(machine, &KernelSet::conversions,
+      find(features, &KernelSet::conversions,
            [&](const ConvertKernel &row) { return row.from == from && row.to == to; });
   return kernel ? kernel->run : nullptr;
 }

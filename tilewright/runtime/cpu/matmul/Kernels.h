@@ -1,9 +1,9 @@
-// Kernels: the innermost loops of a product, one row for each instruction set and type.
+// Kernels: the innermost loops of a product, one table row for each instruction set and type.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_KERNELS_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_KERNELS_H
 
 #include "tilewright/numerics/ElementType.h"
-#include "tilewright/runtime/cpu/matmul/Machine.h"
+#include "tilewright/runtime/cpu/matmul/CpuFeatures.h"
 
 #include <cstdint>
 #include <span>
@@ -13,41 +13,40 @@ namespace tilewright::runtime::cpu {
 
 using numerics::ElementType;
 
-/// Copies up to `width` lines of a matrix into a panel, in the order in which the kernel
-/// will read it. Missing lines and the rest of the last group of summed elements become
-/// zero. Strides are in elements. A line is a row of lhs or a column of rhs.
+/// Copies up to `width` lines of a matrix into a panel, in the order in which the kernel will read
+/// it. Fills missing lines and the rest of the last group of summed elements with zeros. Strides
+/// are in elements. A line is a row of lhs or a column of rhs.
 using PackPanel = void (*)(const void *from, int64_t lineStride, int64_t summedStride,
                            int64_t lines, int64_t summed, void *panel);
 
-/// sums[rows][columns] = or += lhs panel * rhs panel. `summed` is a multiple of the
-/// kernel's `depth`; rows and columns are at most its own.
+/// sums[rows][columns] = or += lhs panel * rhs panel. `summed` is a multiple of the kernel's
+/// `depth`; rows and columns are at most the kernel's.
 using MultiplyPanels = void (*)(int64_t summed, const void *lhs, const void *rhs, void *sums,
                                 int64_t stride, int64_t rows, int64_t columns, bool add);
 
-/// A product in registers. Operands are packed first; this is where a problem of any
-/// strides and types becomes one of few.
+/// A register-blocked product. Its operands are packed first, which reduces problems of any strides
+/// and types to a few cases.
 struct PanelKernel {
   std::string_view name;
-  ElementType lhsPacked, rhsPacked; // what panels hold
-  ElementType sums;                 // what is added up
-  int64_t rows, columns;            // of the block in registers
-  int64_t depth;                    // panels hold a multiple of so many summed elements
+  ElementType lhsPacked, rhsPacked; // element types of the panels
+  ElementType sums;                 // accumulation type
+  int64_t rows, columns;            // of the register block
+  int64_t depth;                    // the summed size of a panel is a multiple of this
   PackPanel packLhs, packRhs;
   MultiplyPanels multiply;
-  /// Around a series of calls on one thread; null if there is nothing to do.
+  /// Called before and after a series of calls on a thread; null if not needed.
   void (*enter)() = nullptr;
   void (*leave)() = nullptr;
 };
 
-/// A product without packing, for matrices that fit in the first cache and for few
-/// rows: lhs has any strides, the columns of rhs and of the sums lie side by side. Both hold the
-/// type of the sums.
+/// A product without packing, for matrices that fit in L1 and for few rows. lhs may have any
+/// strides; the columns of rhs and of the sums are contiguous. Both have the type of the sums.
 using MultiplyDirect = void (*)(int64_t rows, int64_t columns, int64_t summed, const void *lhs,
                                 int64_t lhsRowStride, int64_t lhsSummedStride, const void *rhs,
                                 int64_t rhsStride, void *sums, int64_t stride);
 
-/// A few rows times a matrix that is read once, in the order of memory. lhs and the sums hold the
-/// type of the sums, rhs its own; lhs is dense, sums have `columns` elements in a row.
+/// Multiplies a few rows by a matrix that is read once, in memory order. lhs and the sums have the
+/// type of the sums, rhs its own type; lhs is dense, and the sums have `columns` elements per row.
 ///
 ///   addRows:    sums[rows][columns] += lhs[rows][summed] * rhs[summed][columns]
 ///   transposed: sums[rows][columns] = lhs[rows][summed] * rhs[columns][summed]
@@ -63,8 +62,8 @@ struct VectorKernel {
   MultiplyRows addRows, transposed;
 };
 
-/// Dense conversions between the types that memory holds and those that are computed with.
-/// Others go through numerics/Convert.h, one element at a time.
+/// Conversions of contiguous elements between the types in memory and the types of computation.
+/// Other conversions use numerics/Convert.h, one element at a time.
 using ConvertRun = void (*)(const void *from, void *to, int64_t count);
 struct ConvertKernel {
   ElementType from, to;
@@ -88,11 +87,12 @@ const KernelSet &amxKernels();
 #endif
 
 /// The best kernel of a machine, or null. Types are those of panels and sums.
-const PanelKernel *findPanelKernel(const Machine &machine, ElementType lhs, ElementType rhs,
+const PanelKernel *findPanelKernel(const CpuFeatures &features, ElementType lhs, ElementType rhs,
                                    ElementType sums);
-const DirectKernel *findDirectKernel(const Machine &machine, ElementType sums);
-const VectorKernel *findVectorKernel(const Machine &machine, ElementType rhs, ElementType sums);
-ConvertRun findConversion(const Machine &machine, ElementType from, ElementType to);
+const DirectKernel *findDirectKernel(const CpuFeatures &features, ElementType sums);
+const VectorKernel *findVectorKernel(const CpuFeatures &features, ElementType rhs,
+                                     ElementType sums);
+ConvertRun findConversion(const CpuFeatures &features, ElementType from, ElementType to);
 
 } // namespace tilewright::runtime::cpu
 

@@ -1,5 +1,5 @@
-// Kernels for AMX: eight registers of 16 rows of 64 bytes. Four of them hold 32 x 32 sums, two
-// each a block of lhs and rhs, so that every block loaded is used twice.
+// Kernels for AMX: eight registers of 16 rows of 64 bytes. Four of them hold 32 x 32 sums, two hold
+// blocks of lhs and two blocks of rhs, so that every loaded block is used twice.
 #include "tilewright/runtime/cpu/matmul/KernelTemplates.h"
 
 namespace tilewright::runtime::cpu {
@@ -9,7 +9,7 @@ constexpr int64_t tileRows = 16, blockRows = 32, blockColumns = 32;
 constexpr int64_t tileBytes = 64;
 
 namespace {
-/// The operand of ldtilecfg, as the manual lays it out.
+/// The operand of ldtilecfg, in the layout that Intel's manual specifies.
 struct alignas(64) TileConfiguration {
   uint8_t palette = 1;
   uint8_t startRow = 0;
@@ -25,8 +25,8 @@ static void enterTiles() {
 }
 static void leaveTiles() { _tile_release(); }
 
-/// The same for rows that lie side by side: groups of four bytes along the sum are gathered as for
-/// columns, then turned.
+/// packRows() for operands that are contiguous along the lines: packs groups of four bytes along
+/// the sum as for rhs, then transposes them.
 template <typename T>
 static void packTurnedRows(const T *from, int64_t summedStride, int64_t lines, int64_t summed,
                            T *to) {
@@ -48,7 +48,7 @@ static void packTurnedRows(const T *from, int64_t summedStride, int64_t lines, i
   }
 }
 
-/// lhs[summed / depth][row][summed % depth]: each tile is 1 KiB in a piece.
+/// lhs[summed / depth][row][summed % depth]: each tile is 1 KiB, contiguous.
 template <typename T>
 static void packRows(const void *source, int64_t lineStride, int64_t summedStride, int64_t lines,
                      int64_t summed, void *panel) {
@@ -86,7 +86,8 @@ static void packColumns(const void *source, int64_t lineStride, int64_t summedSt
     rest[i] = T();
 }
 
-// Tile registers are immediates of the instructions, so the four products are a macro's arguments.
+// A macro, because the intrinsics take tile registers as immediates; `product` is the intrinsic
+// that multiplies two tiles.
 #define TILEWRIGHT_AMX_MULTIPLY(name, product, elementBytes, Sum)                                  \
   static void name(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sumsData,     \
                    int64_t stride, int64_t rows, int64_t columns, bool add) {                      \

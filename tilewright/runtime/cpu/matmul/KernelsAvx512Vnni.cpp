@@ -1,5 +1,5 @@
-// Kernels for AVX-512 with VNNI: products of 16-bit pairs are added in one instruction. Products
-// of bytes use it too, widened when packed: the instruction for bytes wants one side unsigned.
+// Kernels for AVX-512 with VNNI: one instruction adds products of 16-bit pairs. Products of bytes
+// use it too, widened when packed, because the instruction for bytes requires one unsigned operand.
 #include "tilewright/runtime/cpu/matmul/KernelTemplates.h"
 
 namespace tilewright::runtime::cpu {

@@ -1,4 +1,5 @@
-// Kernels for any machine: vectors of 16 bytes, which every compiler can break up.
+// Kernels for any machine. They use 16-byte vectors, which the compiler splits on machines without
+// them.
 #include "tilewright/runtime/cpu/matmul/KernelTemplates.h"
 
 namespace tilewright::runtime::cpu {

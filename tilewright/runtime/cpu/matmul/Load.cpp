@@ -12,7 +12,7 @@ using numerics::storageBytes;
 static int64_t bytesOf(ElementType type) { return static_cast<int64_t>(storageBytes(type)); }
 
 constexpr int64_t hugePage = int64_t(2) << 20;
-/// A thread keeps pieces up to this size.
+/// A thread caches blocks up to this size.
 constexpr int64_t largestKept = int64_t(64) << 20;
 
 PanelScratch &PanelScratch::ofThread() {
@@ -28,7 +28,7 @@ PanelScratch::~PanelScratch() {
 std::byte *PanelScratch::get(Use use, int64_t bytes) {
   if (sizes[use] < bytes) {
     std::free(pieces[use]);
-    // Large pieces are on large pages where the system has them: panels are read across many.
+    // Align large blocks to huge pages if the system has them: panels span many pages.
     const int64_t page = bytes >= hugePage ? hugePage : 4096;
     sizes[use] = (bytes + bytes / 8 + page - 1) / page * page;
     pieces[use] = static_cast<std::byte *>(
@@ -52,7 +52,7 @@ void PanelScratch::trim() {
     }
 }
 
-/// Copies elements that do not lie side by side.
+/// Copies elements that are not contiguous.
 template <typename T>
 static void gatherAs(const std::byte *from, const Placement &placement, int64_t first,
                      int64_t count, std::byte *to) {
@@ -111,7 +111,7 @@ LoadedBlock loadBlock(const OperandView &view, const Conversion &conversion, int
     return {view.data + (line * acrossLines.stride + k * acrossSummed.stride) * fromBytes,
             acrossLines.stride, acrossSummed.stride};
 
-  // Run along the side whose elements are neighbours in memory.
+  // Loop over the side whose elements are contiguous in memory.
   const bool isSummedMajor = acrossLines.isEven() && acrossLines.stride == 1 &&
                              !(acrossSummed.isEven() && acrossSummed.stride == 1);
   const Placement &inner = isSummedMajor ? acrossLines : acrossSummed;

@@ -1,4 +1,4 @@
-// Load: how elements get from memory to panels, and how sums get back.
+// Load: loads elements from memory for packing, and stores sums.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_LOAD_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_LOAD_H
 
@@ -8,11 +8,11 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Memory that a thread keeps from product to product, because fresh pages cost more than
-/// packing them. What is large is given back.
+/// Scratch memory of a thread, reused from product to product because fresh pages cost more than
+/// packing into them. Large blocks are freed.
 class PanelScratch {
 public:
-  /// Each use has its own piece, so that a piece stays while others are asked for.
+  /// Each use has its own block, so that a block stays valid while others are requested.
   enum Use {
     lhsPanels,
     rhsPanels,
@@ -27,9 +27,9 @@ public:
     useCount
   };
 
-  /// At least `bytes`, 64-byte aligned, contents unknown.
+  /// At least `bytes`, 64-byte aligned, uninitialised.
   std::byte *get(Use use, int64_t bytes);
-  /// Ends a product: keeps what is small.
+  /// Frees large blocks; called at the end of a product.
   void trim();
 
   static PanelScratch &ofThread();
@@ -49,8 +49,8 @@ struct OperandView {
   const std::byte *data = nullptr;
   ElementType type = ElementType::f32;
   const Placement *lines = nullptr, *summed = nullptr;
-  const Prologue *prologue = nullptr; // or null
-  int64_t firstLine = 0;              // of this product in the batch, for the prologue
+  const Prologue *prologue = nullptr; // may be null
+  int64_t firstLine = 0;              // this product's first line in the batch, for the prologue
 };
 
 /// A part of an operand, ready to be packed.
@@ -59,12 +59,13 @@ struct LoadedBlock {
   int64_t lineStride, summedStride;
 };
 
-/// The elements [line, line + lines) x [k, k + count) in the type `conversion` leads to. Points
-/// into the operand itself where nothing has to be done, else into the thread's scratch memory.
+/// The elements [line, line + lines) x [k, k + count) in the target type of `conversion`. Points
+/// into the operand itself if no conversion or gather is needed, otherwise into the thread's
+/// scratch memory.
 LoadedBlock loadBlock(const OperandView &view, const Conversion &conversion, int64_t line,
                       int64_t lines, int64_t k, int64_t count);
 
-/// Writes sums[rows][columns] to their places in the result.
+/// Writes sums[rows][columns] to the result.
 void storeSums(const Conversion &conversion, const std::byte *sums, int64_t stride, int64_t row,
                int64_t rows, int64_t column, int64_t columns, std::byte *result,
                const Placement &resultRows, const Placement &resultColumns);

@@ -51,12 +51,13 @@ static ElementType sumsOf(ElementType lhs, ElementType rhs, ElementType result) 
     return isWide ? ElementType::c128 : ElementType::c64;
   if (isReal(result))
     return isWide ? ElementType::f64 : ElementType::f32;
-  // Whether a pred is true depends on all bits of the sum, so it takes the widest.
+  // Whether a pred is true depends on all bits of the sum, so use the widest type.
   const bool isShort = result != ElementType::pred && bitWidth(result) <= 32;
   return isShort ? ElementType::i32 : ElementType::i64;
 }
 
-/// Whether every value is one of bf16, whose instructions take no subnormals.
+/// Whether bf16 instructions compute exactly with every value of the type. They flush subnormals,
+/// and the smallest value of f8E8M0FNU is subnormal in bf16.
 static bool fitsBf16(ElementType type) {
   if (isReal(type))
     return type == ElementType::bf16 || (bitWidth(type) <= 8 && type != ElementType::f8E8M0FNU);
@@ -68,51 +69,51 @@ static ElementType byteOf(ElementType type) {
   return isSigned(type) ? ElementType::i8 : ElementType::ui8;
 }
 
-static const PanelKernel *choosePanel(const Machine &machine, const MatmulProblem &problem,
+static const PanelKernel *choosePanel(const CpuFeatures &features, const MatmulProblem &problem,
                                       ElementType sums, bool allowNarrow) {
   const ElementType lhs = problem.lhsType, rhs = problem.rhsType;
   if (allowNarrow && sums == ElementType::f32 && fitsBf16(lhs) && fitsBf16(rhs) &&
-      (machine.amxBf16 || machine.fastBf16Pairs))
+      (features.amxBf16 || features.fastBf16Pairs))
     if (const PanelKernel *kernel =
-            findPanelKernel(machine, ElementType::bf16, ElementType::bf16, sums))
+            findPanelKernel(features, ElementType::bf16, ElementType::bf16, sums))
       return kernel;
   if (allowNarrow && sums == ElementType::i32) {
     auto fitsPair = [](ElementType type) {
       return bitWidth(type) <= 8 || type == ElementType::i16;
     };
     if (bitWidth(lhs) <= 8 && bitWidth(rhs) <= 8)
-      if (const PanelKernel *kernel = findPanelKernel(machine, byteOf(lhs), byteOf(rhs), sums))
+      if (const PanelKernel *kernel = findPanelKernel(features, byteOf(lhs), byteOf(rhs), sums))
         return kernel;
     if (fitsPair(lhs) && fitsPair(rhs))
       if (const PanelKernel *kernel =
-              findPanelKernel(machine, ElementType::i16, ElementType::i16, sums))
+              findPanelKernel(features, ElementType::i16, ElementType::i16, sums))
         return kernel;
   }
-  return findPanelKernel(machine, sums, sums, sums);
+  return findPanelKernel(features, sums, sums, sums);
 }
 
 static bool isUnit(const Placement &placement) {
   return placement.isEven() && placement.stride == 1;
 }
 
-/// Up to so many rows, reading rhs once is all that counts.
-constexpr int64_t mostStreamedRows = 8;
+/// Up to this many rows, the product takes as long as reading rhs once.
+constexpr int64_t maxStreamedRows = 8;
 
-/// Whether computing in place beats packing; measured on AVX-512 with AMX.
+/// Whether computing without packing is faster; measured on AVX-512 with AMX.
 static bool isSmall(const MatmulProblem &problem, const PanelKernel &panel, int64_t given) {
   int64_t most = 32 << 10;
   if (panel.lhsPacked != panel.sums)
-    most = 4 << 10; // instructions for narrow types are worth more
+    most = 4 << 10; // instructions for narrow types are worth the packing
   else if (!isUnit(problem.rhsColumns) || !problem.rhsSummed.isEven() ||
            problem.lhsType != panel.sums || problem.rhsType != panel.sums)
-    most = 12 << 10; // operands are copied first
+    most = 12 << 10; // operands must be copied first
   most = given ? given : most;
-  // As doubles: sides that are made by a prologue are not bounded by what fits in memory.
+  // Compute in double: sizes of an operand that a prologue produces are not limited by memory.
   const double rows = double(problem.rows), columns = double(problem.columns);
   return (rows + columns) * double(problem.summed) + rows * columns <= double(most);
 }
 
-/// The product of the transposed operands is the transposed product.
+/// Describes the same product as that of the transposed operands in reverse order.
 static void transpose(MatmulProblem &problem) {
   std::swap(problem.lhsType, problem.rhsType);
   std::swap(problem.rows, problem.columns);
@@ -123,40 +124,40 @@ static void transpose(MatmulProblem &problem) {
     std::swap(dim.lhsStride, dim.rhsStride);
 }
 
-Matmul::Matmul(MatmulProblem problem, const Machine &machine)
-    : Matmul(std::move(problem), machine, Choice()) {}
+Matmul::Matmul(MatmulProblem problem, const CpuFeatures &features)
+    : Matmul(std::move(problem), features, Choice()) {}
 
-Matmul::Matmul(MatmulProblem problem, const Machine &machine, const Choice &choice)
-    : shape(std::move(problem)), machine(machine), choice(choice),
-      sums(sumsOf(shape.lhsType, shape.rhsType, shape.resultType)), lhsToSums(machine, sums, sums),
+Matmul::Matmul(MatmulProblem problem, const CpuFeatures &features, const Choice &choice)
+    : shape(std::move(problem)), features(features), choice(choice),
+      sums(sumsOf(shape.lhsType, shape.rhsType, shape.resultType)), lhsToSums(features, sums, sums),
       rhsToSums(lhsToSums), lhsToPanel(lhsToSums), rhsToPanel(lhsToSums),
-      resultConversion(machine, sums, shape.resultType) {
+      resultConversion(features, sums, shape.resultType) {
   if (shape.rows <= 0 || shape.columns <= 0 || shape.summed <= 0 || shape.batchCount() <= 0)
     return;
-  if ((shape.columns <= mostStreamedRows && shape.rows > 4 * mostStreamedRows) ||
+  if ((shape.columns <= maxStreamedRows && shape.rows > 4 * maxStreamedRows) ||
       (shape.columns == 1 && shape.rows > 1) ||
       (shape.rows > 1 && !isUnit(shape.resultColumns) && isUnit(shape.resultRows))) {
     transpose(shape);
     isTransposed = true;
   }
 
-  panel = choosePanel(machine, shape, sums, choice.allowNarrowPanels);
-  vector = findVectorKernel(machine, shape.rhsType, sums);
+  panel = choosePanel(features, shape, sums, choice.allowNarrowPanels);
+  vector = findVectorKernel(features, shape.rhsType, sums);
   const bool isStreamed = isUnit(shape.rhsColumns)
                               ? shape.rhsSummed.isEven()
                               : isUnit(shape.rhsSummed) && shape.rhsColumns.isEven();
-  direct = findDirectKernel(machine, sums);
-  if (choice.allowDirect && direct && isSmall(shape, *panel, choice.mostDirect))
+  direct = findDirectKernel(features, sums);
+  if (choice.allowDirect && direct && isSmall(shape, *panel, choice.maxDirect))
     chosenPath = Path::direct;
-  else if (choice.allowVector && vector && shape.rows <= mostStreamedRows && isStreamed)
+  else if (choice.allowVector && vector && shape.rows <= maxStreamedRows && isStreamed)
     chosenPath = Path::vector;
   else
     chosenPath = Path::panels;
 
-  lhsToSums = Conversion(machine, shape.lhsType, sums);
-  rhsToSums = Conversion(machine, shape.rhsType, sums);
-  lhsToPanel = Conversion(machine, shape.lhsType, panel->lhsPacked);
-  rhsToPanel = Conversion(machine, shape.rhsType, panel->rhsPacked);
+  lhsToSums = Conversion(features, shape.lhsType, sums);
+  rhsToSums = Conversion(features, shape.rhsType, sums);
+  lhsToPanel = Conversion(features, shape.lhsType, panel->lhsPacked);
+  rhsToPanel = Conversion(features, shape.rhsType, panel->rhsPacked);
 }
 
 std::string Matmul::name() const {
@@ -164,9 +165,9 @@ std::string Matmul::name() const {
   case Path::empty:
     return "empty";
   case Path::vector:
-    return concat(machine.name(), " ", numerics::spelling(shape.rhsType), " vector");
+    return concat(features.name(), " ", numerics::spelling(shape.rhsType), " vector");
   case Path::direct:
-    return concat(machine.name(), " ", numerics::spelling(sums), " direct");
+    return concat(features.name(), " ", numerics::spelling(sums), " direct");
   case Path::panels:
     break;
   }
@@ -186,7 +187,7 @@ Matmul::Runner::Runner(const Matmul &matmul, const MatmulOperands &operands, Thr
     std::swap(lhsPrologue, rhsPrologue);
 }
 
-/// Multiplications that are worth a thread's while: below, waking it takes longer.
+/// The number of multiplications from which waking another thread pays off.
 constexpr int64_t worthAThread = 200'000;
 
 void Matmul::Runner::runBatch(const MatmulOperands &operands) const {
@@ -206,7 +207,7 @@ void Matmul::Runner::runBatch(const MatmulOperands &operands) const {
     auto bytes = [](ElementType type) {
       return static_cast<int64_t>(numerics::storageBytes(type));
     };
-    // Pointers are not moved where a prologue or an epilogue stands for the operand.
+    // A pointer is null if a prologue or epilogue replaces the operand or result; do not offset it.
     auto moved = [](const void *data, int64_t offset) {
       return data ? static_cast<const std::byte *>(data) + offset : nullptr;
     };
@@ -222,7 +223,7 @@ void Matmul::Runner::runBatch(const MatmulOperands &operands) const {
 
   if (count == 1)
     return runOne(0);
-  // Many products, or small ones: each on one thread. Few large ones: each on all threads.
+  // If products are many or small, run each on one thread; otherwise, split each over all threads.
   const int64_t work =
       std::max<int64_t>(1, shape.rows * shape.columns) * std::max<int64_t>(1, shape.summed);
   const int64_t threads = pool.threadCount();
@@ -243,7 +244,7 @@ void Matmul::Runner::runProduct(const Product &product) const {
   case Path::empty:
     return runEmpty(product);
   case Path::vector:
-    // What a prologue makes is not in memory to be streamed.
+    // An operand that a prologue produces is not in memory, so it cannot be streamed.
     if (!product.lhs.prologue && !product.rhs.prologue)
       return runVector(product);
     break;
@@ -272,7 +273,7 @@ void Matmul::Runner::finish(const Product &product, const std::byte *tile, int64
     epilogue->apply(epilogue->buffers, first, first + rows, column, column + columns, tile, stride);
     return;
   }
-  // Columns of what was computed are rows of what was asked for.
+  // Columns of the computed product are rows of the requested one.
   const int64_t first = product.index * shape.columns + column;
   if (rows > 1) {
     std::byte *turned =
@@ -299,7 +300,7 @@ void Matmul::Runner::runDirect(const Product &product) const {
       loadBlock(product.lhs, matmul.lhsToSums, 0, shape.rows, 0, shape.summed);
   LoadedBlock lhs = lhsBlock;
   PanelScratch &scratch = PanelScratch::ofThread();
-  // Loading rhs may use the memory that holds lhs.
+  // Loading rhs may overwrite the scratch memory that holds lhs.
   if (lhs.data != product.lhs.data) {
     const int64_t bytes = shape.rows * shape.summed * sumBytes();
     std::byte *copy = scratch.get(PanelScratch::lhsBlock, bytes);
@@ -349,8 +350,8 @@ void Matmul::Runner::runVector(const Product &product) const {
 
   const int64_t rhsBytes = static_cast<int64_t>(numerics::storageBytes(shape.rhsType));
   const bool isRowMajor = isUnit(shape.rhsColumns);
-  // Pieces are wide enough to be read as streams, and worth a thread. Of several rows, the sums
-  // and the streams stay in the first cache.
+  // Make parts wide enough to be read as streams and to pay for waking a thread. With several rows,
+  // limit their width so that the sums and the streams stay in L1.
   const int64_t grain = std::max<int64_t>(isRowMajor ? 256 : 4, worthAThread / shape.summed);
   const int64_t most = isRowMajor && shape.rows > 1 ? 256 : shape.columns;
   auto multiply = [&](int64_t column, int64_t count) {
@@ -367,7 +368,7 @@ void Matmul::Runner::runVector(const Product &product) const {
     }
     finish(product, tile, count, 0, shape.rows, column, count);
   };
-  // One row: threads take parts of the sum, so that each reads one piece of memory from end to end.
+  // For one row, split the sum over the threads, so that each reads contiguous memory.
   const int64_t parts = std::min<int64_t>(2 * pool.threadCount(), shape.summed / 64);
   if (isRowMajor && shape.rows == 1 && pool.threadCount() > 1 && parts > 1 &&
       double(shape.columns) * double(shape.summed) >= 2.0 * worthAThread) {

@@ -1,4 +1,4 @@
-// Matmul: products of matrices of any types and strides.
+// Matmul: matrix products of any types and strides.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_MATMUL_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_MATMUL_H
 
@@ -11,7 +11,7 @@
 
 namespace tilewright::runtime::cpu {
 
-/// One dimension over which whole products are repeated.
+/// A batch dimension.
 struct BatchDimension {
   int64_t size = 1;
   int64_t lhsStride = 0, rhsStride = 0, resultStride = 0;
@@ -19,10 +19,10 @@ struct BatchDimension {
 
 /// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]
 ///
-/// Sums are taken in f32 for reals of at most 32 bits, in f64 for f64, modulo 2^32 or 2^64
-/// for integers, by component for complex types; each is rounded once to the result's type.
-/// Element types combine as in the evaluator: a result of a real type takes any real or integer
-/// operands, a complex one anything, an integer one integers.
+/// Sums are computed in f32 for reals of at most 32 bits, in f64 for f64, modulo 2^32 or 2^64 for
+/// integers, and by component for complex types; each sum is rounded once, to the result's type.
+/// Element types combine as in the reference interpreter: a real result takes real or integer
+/// operands, a complex result takes any operands, an integer result takes integers.
 struct MatmulProblem {
   ElementType lhsType = ElementType::f32, rhsType = ElementType::f32, resultType = ElementType::f32;
   int64_t rows = 0, columns = 0, summed = 0;
@@ -40,25 +40,25 @@ struct MatmulProblem {
                              int64_t columns, int64_t summed);
 };
 
-/// Code that takes sums while they are in the cache, and writes what it makes of them: a bias, an
-/// activation, a residual. The result of the product itself is then not written.
+/// Generated code that processes sums while they are in the cache and writes the final results: a
+/// bias, an activation, a residual. The product itself is then not written.
 ///
-/// This is the ABI of generated code, so `buffers` are the operands and results of the fused
-/// kernel. `tile` holds the sums of rows [rowBegin, rowEnd) and columns [columnBegin,
-/// columnEnd), row-major with `tileStride` elements from row to row, in the type of the sums
-/// (f32 for a product of bf16): rounding to the result's type, where the program says so, is the
-/// epilogue's business. Rows count through the batch: row m of product b is b * rows + m.
-/// Each element is handed over exactly once; calls for different tiles run on several threads.
+/// This is the ABI of generated code: `buffers` are the operands and results of the fused kernel.
+/// `tile` holds the sums of rows [rowBegin, rowEnd) and columns [columnBegin, columnEnd), row-major
+/// with `tileStride` elements from row to row, in the type of the sums (f32 for a product of bf16):
+/// the epilogue must round to the result's type if the program specifies that. Rows are numbered
+/// through the batch: row m of product b is b * rows + m. Each element is passed exactly once;
+/// calls for different tiles run concurrently.
 struct Epilogue {
   void (*apply)(void *const *buffers, int64_t rowBegin, int64_t rowEnd, int64_t columnBegin,
                 int64_t columnEnd, const void *tile, int64_t tileStride) = nullptr;
   void *const *buffers = nullptr;
 };
 
-/// Code that makes elements of an operand when they are packed, instead of a load from memory.
-/// It writes `tile[line - lineBegin][k - summedBegin]` in the operand's type, or the transposed
-/// tile if `isSummedMajor`. A line is a row of lhs or a column of rhs; lines count through the
-/// batch as in Epilogue. An element may be asked for more than once.
+/// Generated code that produces elements of an operand during packing, instead of a load from
+/// memory. It writes `tile[line - lineBegin][k - summedBegin]` in the operand's type, or the
+/// transposed tile if `isSummedMajor`. A line is a row of lhs or a column of rhs; lines are
+/// numbered through the batch as in Epilogue. It may be called more than once for the same element.
 struct Prologue {
   void (*make)(void *const *buffers, int64_t lineBegin, int64_t lineEnd, int64_t summedBegin,
                int64_t summedEnd, void *tile, int64_t tileStride) = nullptr;
@@ -66,7 +66,7 @@ struct Prologue {
   bool isSummedMajor = false;
 };
 
-/// What changes from run to run.
+/// The arguments of a run.
 struct MatmulOperands {
   const void *lhs = nullptr, *rhs = nullptr;
   void *result = nullptr;
@@ -74,8 +74,8 @@ struct MatmulOperands {
   Epilogue epilogue = {};
 };
 
-/// A product with its kernels chosen. Reads and writes only what the problem describes; `run` may
-/// be called from several threads at once.
+/// A product whose kernels have been chosen. Accesses only the elements that the problem describes;
+/// several threads may call `run` concurrently.
 ///
 ///   Matmul product(MatmulProblem::dense(bf16, bf16, f32, 128, 512, 256));
 ///   product.run({.lhs = a, .rhs = b, .result = c}, pool);
@@ -83,29 +83,29 @@ class Matmul {
 public:
   /// How the product is computed.
   enum class Path : uint8_t {
-    empty,  // nothing to add up, or nowhere to write it
-    vector, // few rows or columns: the other operand is streamed once
+    empty,  // no summed elements, or an empty result
+    vector, // few rows or columns: reads the other operand once, as a stream
     direct, // so small that packing would cost more than it saves
-    panels, // packed into panels and computed in blocks
+    panels, // packs panels and computes blocks
   };
   struct Choice {
     bool allowVector = true, allowDirect = true;
-    bool allowNarrowPanels = true; // multiply bf16 and bytes as they are where instructions exist
-    /// The largest tile of sums and the longest run of a sum that is packed at a time; 0 leaves
-    /// them to the sizes of the caches.
-    int64_t mostRows = 0, mostColumns = 0, mostSummed = 0;
-    /// Products up to this many elements in operands and result are not packed; 0 leaves it to
-    /// what packing would cost.
-    int64_t mostDirect = 0;
-    /// Bytes of panels that several tiles share, of each operand; 0 for 16 MiB. A row of tiles is
-    /// packed whatever it takes.
-    int64_t mostShared = 0;
+    bool allowNarrowPanels = true; // multiply bf16 and bytes unwidened if the machine can
+    /// The maximum size of a tile of sums, and the maximum number of summed elements packed at a
+    /// time; 0 derives them from the cache sizes.
+    int64_t maxRows = 0, maxColumns = 0, maxSummed = 0;
+    /// Products of at most this many elements, operands and result together, are not packed; 0
+    /// decides by the cost of packing.
+    int64_t maxDirect = 0;
+    /// Bytes of panels that several tiles share, for each operand; 0 means 16 MiB. At least one row
+    /// of tiles is packed, even if it exceeds this.
+    int64_t maxShared = 0;
   };
 
-  explicit Matmul(MatmulProblem problem, const Machine &machine = Machine::host());
-  Matmul(MatmulProblem problem, const Machine &machine, const Choice &choice);
+  explicit Matmul(MatmulProblem problem, const CpuFeatures &features = CpuFeatures::host());
+  Matmul(MatmulProblem problem, const CpuFeatures &features, const Choice &choice);
 
-  /// Whether the types can be multiplied at all.
+  /// Whether these types can be multiplied.
   static bool supports(ElementType lhs, ElementType rhs, ElementType result);
 
   void run(const MatmulOperands &operands, ThreadPool &pool) const;
@@ -113,7 +113,7 @@ public:
   const MatmulProblem &problem() const { return shape; }
   Path path() const { return chosenPath; }
   ElementType sumsType() const { return sums; }
-  /// The kernel of the path `panels`, or null if there is nothing to multiply.
+  /// The kernel of the path `panels`; null if there is nothing to multiply.
   const PanelKernel *panelKernel() const { return panel; }
   /// "avx512 f32 14x32, panels", for records.
   std::string name() const;
@@ -122,7 +122,7 @@ private:
   struct Runner;
 
   MatmulProblem shape;
-  Machine machine;
+  CpuFeatures features;
   Choice choice;
   ElementType sums = ElementType::f32;
   Path chosenPath = Path::empty;

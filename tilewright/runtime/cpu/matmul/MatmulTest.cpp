@@ -11,19 +11,20 @@ namespace {
 using test::Bytes;
 using enum ElementType;
 
-/// The machines that this one can play: with every set of features that chooses other kernels.
-std::vector<Machine> machines() {
-  std::vector<Machine> result;
-  Machine machine = Machine::host();
-  result.push_back(machine);
-  machine.amxBf16 = machine.amxInt8 = false;
-  machine.fastBf16Pairs = machine.avx512Bf16;
-  result.push_back(machine);
-  machine.avx512Vnni = machine.avx512Bf16 = machine.fastBf16Pairs = false;
-  result.push_back(machine);
-  machine.avx512 = false;
-  result.push_back(machine);
-  result.push_back(Machine::portable());
+/// The machines that this one can emulate: with every set of features that selects different
+/// kernels.
+std::vector<CpuFeatures> featureSets() {
+  std::vector<CpuFeatures> result;
+  CpuFeatures features = CpuFeatures::host();
+  result.push_back(features);
+  features.amxBf16 = features.amxInt8 = false;
+  features.fastBf16Pairs = features.avx512Bf16;
+  result.push_back(features);
+  features.avx512Vnni = features.avx512Bf16 = features.fastBf16Pairs = false;
+  result.push_back(features);
+  features.avx512 = false;
+  result.push_back(features);
+  result.push_back(CpuFeatures::portable());
   return result;
 }
 
@@ -34,23 +35,23 @@ ThreadPool &poolOf(unsigned threads) {
 
 /// Runs a problem whose operands take `lhsCount`, `rhsCount` and `resultCount` elements.
 std::string runAndCheck(const MatmulProblem &problem, int64_t lhsCount, int64_t rhsCount,
-                        int64_t resultCount, const Machine &machine, unsigned threads,
+                        int64_t resultCount, const CpuFeatures &features, unsigned threads,
                         const Matmul::Choice &choice = {}) {
   std::mt19937 random(42);
   Bytes lhs = test::randomElements(problem.lhsType, lhsCount, random);
   Bytes rhs = test::randomElements(problem.rhsType, rhsCount, random);
   Bytes result = test::randomElements(problem.resultType, resultCount, random);
-  Matmul matmul(problem, machine, choice);
+  Matmul matmul(problem, features, choice);
   matmul.run({.lhs = lhs.data(), .rhs = rhs.data(), .result = result.data()}, poolOf(threads));
   std::string difference = test::check(problem, matmul.sumsType(), lhs, rhs, result);
   return difference.empty() ? "" : concat(matmul.name(), " ", difference);
 }
 
 std::string runDense(ElementType lhs, ElementType rhs, ElementType result, int64_t rows,
-                     int64_t columns, int64_t summed, const Machine &machine, unsigned threads,
+                     int64_t columns, int64_t summed, const CpuFeatures &features, unsigned threads,
                      const Matmul::Choice &choice = {}) {
   return runAndCheck(MatmulProblem::dense(lhs, rhs, result, rows, columns, summed), rows * summed,
-                     summed * columns, rows * columns, machine, threads, choice);
+                     summed * columns, rows * columns, features, threads, choice);
 }
 
 struct Types {
@@ -92,29 +93,29 @@ const Types allTypes[] = {
 };
 
 TEST(Matmul, AgreesWithTheDefinitionForAllTypesAndMachines) {
-  for (const Machine &machine : machines())
+  for (const CpuFeatures &features : featureSets())
     for (const Types &types : allTypes)
       for (auto [rows, columns, summed] :
            {std::array<int64_t, 3>{1, 1, 1}, {3, 5, 7}, {17, 33, 65}, {47, 70, 131}})
         for (bool allowDirect : {true, false})
-          EXPECT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, summed, machine, 1,
+          EXPECT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, summed, features, 1,
                              {.allowDirect = allowDirect}),
                     "")
-              << machine.name() << " " << numerics::spelling(types.lhs) << " x "
+              << features.name() << " " << numerics::spelling(types.lhs) << " x "
               << numerics::spelling(types.rhs) << " -> " << numerics::spelling(types.result) << ", "
               << rows << "x" << summed << "x" << columns;
 }
 
 TEST(Matmul, TakesEveryEdgeOfBlocks) {
   const int64_t sizes[] = {1, 2, 13, 14, 15, 31, 32, 33, 64, 97};
-  for (const Machine &machine : machines())
+  for (const CpuFeatures &features : featureSets())
     for (int64_t rows : sizes)
       for (int64_t columns : sizes)
         for (const Types &types : {Types{f32, f32, f32}, {bf16, bf16, bf16}, {i8, i8, i32}})
-          ASSERT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, 19, machine, 1,
+          ASSERT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, 19, features, 1,
                              {.allowVector = false, .allowDirect = false}),
                     "")
-              << machine.name() << " " << rows << "x" << columns;
+              << features.name() << " " << rows << "x" << columns;
 }
 
 TEST(Matmul, IsTheSameOnAnyNumberOfThreads) {
@@ -123,27 +124,27 @@ TEST(Matmul, IsTheSameOnAnyNumberOfThreads) {
          {std::array<int64_t, 3>{300, 200, 100}, {600, 64, 300}, {20, 1100, 300}, {8, 8, 20000}})
       for (const Types &types : {Types{f32, f32, f32}, {bf16, bf16, bf16}, {i8, i8, i32}})
         EXPECT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, summed,
-                           Machine::host(), threads),
+                           CpuFeatures::host(), threads),
                   "")
             << threads << " threads, " << rows << "x" << summed << "x" << columns;
 }
 
-/// What tiles share is packed a few rows and columns of tiles at a time.
+/// Shared panels are packed for a few rows and columns of tiles at a time.
 TEST(Matmul, BoundsThePanelsThatTilesShare) {
-  for (int64_t mostShared : {1, 30'000, 100'000})
+  for (int64_t maxShared : {1, 30'000, 100'000})
     for (unsigned threads : {1u, 2u})
       for (auto [rows, columns, summed] :
            {std::array<int64_t, 3>{300, 200, 70}, {70, 300, 40}, {150, 40, 500}})
         for (const Types &types : {Types{f32, f32, f32}, {bf16, bf16, bf16}, {i8, i8, i32}})
           EXPECT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, summed,
-                             Machine::host(), threads,
-                             {.mostRows = 64, .mostColumns = 64, .mostShared = mostShared}),
+                             CpuFeatures::host(), threads,
+                             {.maxRows = 64, .maxColumns = 64, .maxShared = maxShared}),
                     "")
-              << mostShared << " bytes, " << rows << "x" << summed << "x" << columns;
+              << maxShared << " bytes, " << rows << "x" << summed << "x" << columns;
 }
 
 TEST(Matmul, StreamsVectors) {
-  for (const Machine &machine : machines())
+  for (const CpuFeatures &features : featureSets())
     for (const Types &types : {Types{f32, f32, f32},
                                {f64, f64, f64},
                                {bf16, bf16, f32},
@@ -163,7 +164,7 @@ TEST(Matmul, StreamsVectors) {
             problem.lhsSummed.stride = rows;
             problem.lhsRows.stride = 1;
           }
-          EXPECT_EQ(runAndCheck(problem, rows * summed, columns * summed, rows * columns, machine,
+          EXPECT_EQ(runAndCheck(problem, rows * summed, columns * summed, rows * columns, features,
                                 2, {.allowDirect = false}),
                     "")
               << rows << "x" << columns;
@@ -187,15 +188,15 @@ TEST(Matmul, TakesAnyStrides) {
           place(problem.lhsRows, problem.lhsSummed, rows, summed, order & 1);
           place(problem.rhsSummed, problem.rhsColumns, summed, columns, order & 2);
           place(problem.resultRows, problem.resultColumns, rows, columns, order & 4);
-          for (const Machine &machine : {Machine::host(), Machine::portable()})
+          for (const CpuFeatures &features : {CpuFeatures::host(), CpuFeatures::portable()})
             EXPECT_EQ(runAndCheck(problem, rows * summed * gap, summed * columns * gap,
-                                  rows * columns * gap, machine, 2),
+                                  rows * columns * gap, features, 2),
                       "")
                 << "order " << order << " gap " << gap << " size " << size;
         }
 }
 
-/// lhs[m0, k, m1] and rhs[k, n]: rows are two dimensions with another between them.
+/// lhs[m0, k, m1] and rhs[k, n]: the rows consist of two dimensions with another between them.
 TEST(Matmul, TakesSidesOfSeveralDimensions) {
   for (ElementType type : {f32, bf16, i32})
     for (int64_t inner : {3, 40}) {
@@ -206,7 +207,7 @@ TEST(Matmul, TakesSidesOfSeveralDimensions) {
         problem.lhsRows.offsets.push_back(i / inner * summed * inner + i % inner);
       problem.lhsSummed.stride = inner;
       EXPECT_EQ(runAndCheck(problem, outer * inner * summed, summed * columns,
-                            outer * inner * columns, Machine::host(), 2),
+                            outer * inner * columns, CpuFeatures::host(), 2),
                 "");
     }
 }
@@ -216,11 +217,11 @@ TEST(Matmul, RunsBatches) {
        {std::array<int64_t, 3>{4, 4, 4}, {1, 300, 40}, {70, 80, 90}, {150, 155, 150}})
     for (unsigned threads : {1u, 2u, 3u}) {
       MatmulProblem problem = MatmulProblem::dense(f32, f32, f32, rows, columns, summed);
-      // The second dimension of lhs comes first in memory; rhs is shared along it.
+      // The second batch dimension of lhs is outermost in memory; rhs is broadcast along it.
       problem.batch = {{3, rows * summed, summed * columns, 2 * rows * columns},
                        {2, 3 * rows * summed, 0, rows * columns}};
       EXPECT_EQ(runAndCheck(problem, 6 * rows * summed, 3 * summed * columns, 6 * rows * columns,
-                            Machine::host(), threads),
+                            CpuFeatures::host(), threads),
                 "");
     }
 }
@@ -235,19 +236,19 @@ TEST(Matmul, ShortSumsOfNumbersTimesTheirConjugatesAreReal) {
     lhs.insert(lhs.end(), {real, imag});
     rhs.insert(rhs.end(), {real, -imag});
   }
-  for (const Machine &machine : machines()) {
+  for (const CpuFeatures &features : featureSets()) {
     float result[2];
-    Matmul matmul(MatmulProblem::dense(c64, c64, c64, 1, 1, summed), machine);
+    Matmul matmul(MatmulProblem::dense(c64, c64, c64, 1, 1, summed), features);
     matmul.run({.lhs = lhs.data(), .rhs = rhs.data(), .result = result}, poolOf(1));
     EXPECT_EQ(result[1], 0) << matmul.name();
   }
 }
 
 TEST(Matmul, SumsOfNothingAreZero) {
-  EXPECT_EQ(runDense(f32, f32, f32, 3, 4, 0, Machine::host(), 1), "");
-  EXPECT_EQ(runDense(i8, i8, i32, 3, 1, 0, Machine::host(), 1), "");
-  EXPECT_EQ(runDense(f32, f32, f32, 0, 4, 3, Machine::host(), 1), "");
-  EXPECT_EQ(runDense(f32, f32, f32, 3, 0, 3, Machine::host(), 1), "");
+  EXPECT_EQ(runDense(f32, f32, f32, 3, 4, 0, CpuFeatures::host(), 1), "");
+  EXPECT_EQ(runDense(i8, i8, i32, 3, 1, 0, CpuFeatures::host(), 1), "");
+  EXPECT_EQ(runDense(f32, f32, f32, 0, 4, 3, CpuFeatures::host(), 1), "");
+  EXPECT_EQ(runDense(f32, f32, f32, 3, 0, 3, CpuFeatures::host(), 1), "");
 }
 
 /// buffers: bias, result, number of columns.

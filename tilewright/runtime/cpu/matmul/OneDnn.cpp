@@ -1,5 +1,6 @@
 #include "tilewright/runtime/cpu/matmul/OneDnn.h"
 
+#include "tilewright/runtime/cpu/matmul/CpuFeatures.h"
 #include "tilewright/runtime/cpu/matmul/Load.h"
 #include "tilewright/support/Concat.h"
 
@@ -12,8 +13,8 @@ namespace tilewright::runtime::cpu {
 
 namespace {
 
-// The parts of oneDNN's C interface that are used, from its documentation. Objects are pointers;
-// memory descriptors are pointers in version 3 and structs, smaller than this, in version 2.
+// The parts of oneDNN's C API that we use, from its documentation. Objects are pointers; memory
+// descriptors are pointers in version 3, and structs smaller than Blob in version 2.
 using Object = void *;
 struct alignas(64) Blob {
   char bytes[8192];
@@ -53,7 +54,7 @@ int dataTypeOf(ElementType type) {
 
 } // namespace
 
-/// The library and its functions, by their names without "dnnl_".
+/// The library and its functions, named without the prefix "dnnl_".
 struct OneDnnLibrary {
   void *handle = nullptr;
   Version version = {};
@@ -85,7 +86,7 @@ struct OneDnnLibrary {
                     const Blob *result) = nullptr;
   int (*descriptionCreate)(Object *, const Blob *operation, Object attributes, Object engine,
                            Object hint) = nullptr;
-  // OpenMP's, by which the library is kept on one thread.
+  // OpenMP functions that limit the library to one thread.
   void (*setThreads)(int) = nullptr;
   int (*maxThreads)() = nullptr;
 
@@ -131,7 +132,7 @@ bool OneDnnLibrary::bindAll() {
              !bind(descriptionCreate, "dnnl_primitive_desc_create")) {
     return false;
   }
-  // Other runtimes would start threads that we cannot hold back.
+  // Other runtimes would start threads that we cannot limit.
   if (version.cpuRuntime == runtimeSequential)
     return true;
   return version.cpuRuntime == runtimeOpenMp && bind(setThreads, "omp_set_num_threads") &&
@@ -145,7 +146,7 @@ OneDnnLibrary OneDnnLibrary::load() {
     library.handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library.handle)
       continue;
-    // Never closed: OpenMP's threads may outlive every use.
+    // Never close the library: OpenMP's threads may outlive every use.
     if (library.bindAll() && library.engineCreate(&library.engine, engineCpu, 0) == 0 &&
         library.attributesCreate(&library.attributes) == 0 &&
         library.setScratchpadMode(library.attributes, scratchpadUser) == 0)
@@ -157,7 +158,7 @@ OneDnnLibrary OneDnnLibrary::load() {
 
 namespace {
 
-/// Keeps the library on the calling thread, and gives its caller's setting back.
+/// Limits the library to the calling thread; the destructor restores the previous setting.
 class OnOneThread {
 public:
   explicit OnOneThread(const OneDnnLibrary &library) : library(library) {
@@ -177,7 +178,7 @@ private:
   int before = 1;
 };
 
-/// The stream of a thread, which lives as long as the thread.
+/// The calling thread's oneDNN stream, which lives as long as the thread.
 Object streamOfThread(const OneDnnLibrary &library) {
   struct Owner {
     const OneDnnLibrary &library;
@@ -195,7 +196,7 @@ Object streamOfThread(const OneDnnLibrary &library) {
   return owner.stream;
 }
 
-/// A matrix as the library describes it.
+/// A memory descriptor of the library.
 struct Descriptor {
   Blob blob;               // version 2
   Object object = nullptr; // version 3
@@ -204,7 +205,7 @@ struct Descriptor {
 
 } // namespace
 
-/// The kernel for pieces of one size.
+/// The oneDNN kernel for tiles of one size.
 struct OneDnnMatmul::Piece {
   Descriptor lhs, rhs, result;
   Object description = nullptr, primitive = nullptr;
@@ -294,8 +295,10 @@ std::unique_ptr<OneDnnMatmul> OneDnnMatmul::create(const MatmulProblem &problem,
   const bool isReal = problem.lhsType == problem.rhsType &&
                       isOneOf(problem.lhsType, {f32, bf16, f16}) &&
                       isOneOf(problem.resultType, {problem.lhsType, f32});
-  const bool isByte =
-      isOneOf(problem.lhsType, {i8, ui8}) && problem.rhsType == i8 && problem.resultType == i32;
+  // Without VNNI, oneDNN adds pairs of byte products in 16 bits and saturates, so the sums are
+  // wrong.
+  const bool isByte = CpuFeatures::host().avx512Vnni && isOneOf(problem.lhsType, {i8, ui8}) &&
+                      problem.rhsType == i8 && problem.resultType == i32;
   if (!library || !(isReal || isByte) || problem.rows <= 0 || problem.columns <= 0 ||
       problem.summed <= 0 || !isPlain(problem.lhsRows, problem.lhsSummed) ||
       !isPlain(problem.rhsSummed, problem.rhsColumns) ||
@@ -304,7 +307,7 @@ std::unique_ptr<OneDnnMatmul> OneDnnMatmul::create(const MatmulProblem &problem,
 
   std::unique_ptr<OneDnnMatmul> matmul(new OneDnnMatmul());
   matmul->problem = problem;
-  // Enough pieces for all threads; whole cache lines each.
+  // Choose tiles so that there are enough for all threads, with sides that fill cache lines.
   constexpr int64_t unit = 32;
   auto pieceOf = [&](int64_t size, int64_t count) {
     return std::min(size, ((size + count - 1) / count + unit - 1) / unit * unit);

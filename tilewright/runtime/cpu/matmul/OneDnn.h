@@ -1,4 +1,4 @@
-// OneDnn: products by oneDNN, where it is installed. Nothing of it is needed to build.
+// OneDnn: matrix products computed by oneDNN, if it is installed. Not needed to build.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_ONEDNN_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_ONEDNN_H
 
@@ -10,12 +10,12 @@ namespace tilewright::runtime::cpu {
 
 struct OneDnnLibrary;
 
-/// A product that oneDNN computes. The work is split by our pool and each call of the library runs
-/// on the thread that makes it, so there are never more threads than the pool has.
+/// A product that oneDNN computes. Our pool splits the work, and each oneDNN call runs only on the
+/// calling thread, so there are never more threads than the pool has.
 class OneDnnMatmul {
 public:
-  /// Null if the library is not there, or has no kernel for these types and strides. Versions 2 and
-  /// 3 are found by the dynamic linker as libdnnl.so.3 and libdnnl.so.2.
+  /// Null if the library is not installed, or has no kernel for these types and strides. The
+  /// dynamic linker finds versions 3 and 2 as libdnnl.so.3 and libdnnl.so.2.
   static std::unique_ptr<OneDnnMatmul> create(const MatmulProblem &problem, unsigned threads);
   ~OneDnnMatmul();
 
@@ -30,9 +30,10 @@ private:
   OneDnnMatmul() = default;
 
   MatmulProblem problem;
-  int64_t rows = 0, columns = 0; // of a piece
+  int64_t rows = 0, columns = 0; // of a tile
   int64_t rowPieces = 1, columnPieces = 1;
-  /// For whole pieces and those at the lower and right edge, or null if there are none.
+  /// Indexed by whether the tile is partial at the lower edge and at the right edge; null if no
+  /// tile is.
   std::unique_ptr<Piece> pieces[2][2];
 };
 

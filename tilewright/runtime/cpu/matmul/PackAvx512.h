@@ -1,4 +1,4 @@
-// Packing with AVX-512, for panels whose groups are four bytes: one f32, two bf16, four bytes.
+// Packing with AVX-512, for panels with groups of four bytes: one f32, two bf16 or four bytes.
 //
 // In an unnamed namespace for the reason given in KernelTemplates.h.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_PACKAVX512_H
@@ -10,7 +10,7 @@
 namespace tilewright::runtime::cpu {
 namespace {
 
-/// rows[i][j] becomes rows[j][i], for words of four bytes.
+/// rows[i][j] becomes rows[j][i], for four-byte words.
 inline void transpose16(__m512i (&rows)[16]) {
   __m512i pairs[16], quads[16];
 #pragma clang loop unroll(full)
@@ -46,8 +46,8 @@ inline __mmask16 firstWords(int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xffff : (1u << count) - 1);
 }
 
-/// Lines of which neighbours along the sum lie side by side: panel[group][line] of four-byte
-/// words. `lineBytes` is from line to line, `bytes` the length of a line.
+/// Packs lines that are contiguous along the sum: panel[group][line] of four-byte words.
+/// `lineBytes` is the distance between lines, `bytes` the length of a line.
 template <int width>
 inline void packAlongSummed(const char *from, int64_t lineBytes, int64_t lines, int64_t bytes,
                             char *to) {
@@ -83,7 +83,7 @@ inline void packAlongSummed(const char *from, int64_t lineBytes, int64_t lines, 
   }
 }
 
-/// Neighbouring lines lie side by side, words of four bytes.
+/// Packs lines that are adjacent in memory, words of four bytes.
 template <int width>
 inline void packWords(const char *from, int64_t summedBytes, int64_t lines, int64_t summed,
                       char *to) {
@@ -97,7 +97,7 @@ inline void packWords(const char *from, int64_t summedBytes, int64_t lines, int6
   }
 }
 
-/// Neighbouring lines lie side by side, two bytes each: two rows are interleaved.
+/// Packs lines that are adjacent in memory, two bytes each: interleaves two rows.
 template <int width>
 inline void packPairs(const char *from, int64_t summedBytes, int64_t lines, int64_t summed,
                       char *to) {
@@ -115,7 +115,7 @@ inline void packPairs(const char *from, int64_t summedBytes, int64_t lines, int6
   }
 }
 
-/// Neighbouring lines lie side by side, a byte each: four rows are interleaved.
+/// Packs lines that are adjacent in memory, one byte each: interleaves four rows.
 template <int width>
 inline void packQuads(const char *from, int64_t summedBytes, int64_t lines, int64_t summed,
                       char *to) {
@@ -135,7 +135,7 @@ inline void packQuads(const char *from, int64_t summedBytes, int64_t lines, int6
   }
 }
 
-/// Packs what is contiguous one way or the other; false if it is not.
+/// Packs an operand that is contiguous in one of its dimensions; false if it is not.
 template <int elementBytes, int width>
 inline bool packContiguous(const void *source, int64_t lineStride, int64_t summedStride,
                            int64_t lines, int64_t summed, void *panel) {

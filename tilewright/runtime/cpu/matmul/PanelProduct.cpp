@@ -1,5 +1,5 @@
-// Large products: operands are packed into panels, sums are computed in tiles that fit the
-// second cache, each from blocks of panels that fit the first.
+// Large products: packs operands into panels and computes sums in tiles that fit in L2, each from
+// blocks of panels that fit in L1.
 #include "tilewright/runtime/cpu/matmul/Runner.h"
 
 #include <algorithm>
@@ -11,15 +11,15 @@ namespace {
 int64_t divideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
 int64_t roundUp(int64_t value, int64_t to) { return divideUp(value, to) * to; }
 
-/// How a product is cut up.
+/// How a product is divided into tiles and blocks.
 struct Blocking {
   int64_t rows, columns; // of a tile of sums; multiples of the kernel's
   int64_t summed;        // of a block of panels; a multiple of the kernel's depth
   int64_t rowTiles, columnTiles, summedBlocks;
 };
 
-/// One operand on its way to the kernel.
-struct Side {
+/// How one operand is packed for the kernel.
+struct PackedOperand {
   const OperandView &view;
   const Conversion &conversion;
   PackPanel pack;
@@ -27,15 +27,15 @@ struct Side {
   int64_t lines, summed, blockSummed;
   int64_t elementBytes;
   PanelScratch::Use localUse;
-  std::byte *shared = nullptr; // panels for several tiles, or null if each tile packs its own
-  int64_t sharedFirst = 0, sharedCount = 0; // which panels those are
+  std::byte *shared = nullptr; // panels for several tiles; null if each tile packs its own
+  int64_t sharedFirst = 0, sharedCount = 0; // the range of those panels
 
   int64_t panels() const { return divideUp(lines, width); }
   int64_t blockDepth(int64_t block) const {
     return roundUp(std::min(blockSummed, summed - block * blockSummed), depth);
   }
   int64_t panelBytes(int64_t block) const { return width * blockDepth(block) * elementBytes; }
-  /// Of so many lines in all blocks.
+  /// Bytes of the panels of `count` lines in all blocks.
   int64_t bytesOf(int64_t count) const {
     return roundUp(count, width) * roundUp(summed, depth) * elementBytes;
   }
@@ -43,15 +43,15 @@ struct Side {
     return shared + sharedCount * width * block * blockSummed * elementBytes +
            (panel - sharedFirst) * panelBytes(block);
   }
-  /// Lets `shared` hold the panels of lines [begin, end).
+  /// Sets the lines [begin, end) whose panels are in `shared`.
   void shareLines(int64_t begin, int64_t end) {
     sharedFirst = begin / width;
     sharedCount = divideUp(std::min(end, lines), width) - sharedFirst;
   }
 
-  /// Packs panels [first, last) of a block, one after the other. Where neighbouring lines are
-  /// neighbours in memory, a few summed elements of several panels are taken at a time: rows of the
-  /// operand are then read as long as they go on, before the next page is opened.
+  /// Packs panels [first, last) of a block. If adjacent lines are adjacent in memory, processes a
+  /// few summed elements of several panels at a time, to read longer parts of each row of the
+  /// operand before it goes to the next page.
   void packPanels(int64_t block, int64_t first, int64_t last, std::byte *to) const {
     constexpr int64_t panelsAtOnce = 8, summedAtOnce = 32;
     const int64_t k = block * blockSummed, count = std::min(blockSummed, summed - k);
@@ -75,7 +75,8 @@ struct Side {
         }
       }
   }
-  /// Panels [first, last) of a block: the shared ones, or packed now for this thread.
+  /// Panels [first, last) of a block: shared ones if there are any, otherwise packed by the calling
+  /// thread.
   const std::byte *block(int64_t block, int64_t first, int64_t last) const {
     if (shared)
       return sharedAt(block, first);
@@ -87,29 +88,29 @@ struct Side {
 
 } // namespace
 
-/// Multiplications that are worth waking a thread for.
+/// The number of multiplications per tile from which waking another thread pays off.
 constexpr int64_t worthATile = 400'000;
-/// Tiles that each thread should find, so that one that was interrupted does not hold up all.
+/// Tiles per thread; several, so that a preempted thread does not delay all others.
 constexpr int64_t tilesPerThread = 4;
 
 static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &shape,
-                               const Machine &machine, const Matmul::Choice &choice,
+                               const CpuFeatures &features, const Matmul::Choice &choice,
                                int64_t threads) {
   const auto bytes = static_cast<int64_t>(numerics::storageBytes(kernel.lhsPacked));
   Blocking blocking;
-  // A panel of lhs stays in the first cache.
-  const int64_t mostSummed =
+  // A panel of lhs should stay in L1.
+  const int64_t maxSummed =
       std::max(kernel.depth,
-               machine.level1Bytes * 2 / 3 / (kernel.rows * bytes) / kernel.depth * kernel.depth);
-  blocking.summedBlocks = divideUp(shape.summed, mostSummed);
+               features.level1Bytes * 2 / 3 / (kernel.rows * bytes) / kernel.depth * kernel.depth);
+  blocking.summedBlocks = divideUp(shape.summed, maxSummed);
   blocking.summed = roundUp(divideUp(shape.summed, blocking.summedBlocks), kernel.depth);
   blocking.summedBlocks = divideUp(shape.summed, blocking.summed);
 
-  // Blocks of lhs, of rhs and the tile share the second cache.
-  const int64_t mostRows = choice.mostRows ? choice.mostRows : 256;
-  const int64_t mostColumns = choice.mostColumns ? choice.mostColumns : 256;
-  blocking.rowTiles = divideUp(shape.rows, mostRows);
-  blocking.columnTiles = divideUp(shape.columns, mostColumns);
+  // Blocks of lhs and rhs and the tile share L2.
+  const int64_t maxRows = choice.maxRows ? choice.maxRows : 256;
+  const int64_t maxColumns = choice.maxColumns ? choice.maxColumns : 256;
+  blocking.rowTiles = divideUp(shape.rows, maxRows);
+  blocking.columnTiles = divideUp(shape.columns, maxColumns);
   const double work = double(shape.rows) * double(shape.columns) * double(shape.summed);
   const auto worth = static_cast<int64_t>(std::clamp(work / worthATile, 1.0, 1e9));
   const int64_t wanted = threads == 1 ? 1 : std::min(threads * tilesPerThread, worth);
@@ -132,10 +133,11 @@ static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &s
   return blocking;
 }
 
-/// Adds up the blocks [firstBlock, lastBlock) of a tile.
-static void multiplyTile(const PanelKernel &kernel, const Side &lhs, const Side &rhs, int64_t row,
-                         int64_t rows, int64_t column, int64_t columns, int64_t firstBlock,
-                         int64_t lastBlock, std::byte *sums, int64_t stride) {
+/// Computes the sums of a tile over blocks [firstBlock, lastBlock).
+static void multiplyTile(const PanelKernel &kernel, const PackedOperand &lhs,
+                         const PackedOperand &rhs, int64_t row, int64_t rows, int64_t column,
+                         int64_t columns, int64_t firstBlock, int64_t lastBlock, std::byte *sums,
+                         int64_t stride) {
   const auto sumBytes = static_cast<int64_t>(numerics::storageBytes(kernel.sums));
   const int64_t rowPanel = row / kernel.rows, columnPanel = column / kernel.columns;
   const int64_t rowPanels = divideUp(rows, kernel.rows);
@@ -146,8 +148,8 @@ static void multiplyTile(const PanelKernel &kernel, const Side &lhs, const Side 
     const int64_t depth = lhs.blockDepth(block);
     if (kernel.enter)
       kernel.enter();
-    // A panel of lhs stays in the first cache while those of rhs pass by, and sums are
-    // written along rows.
+    // A panel of lhs stays in L1 while the panels of rhs stream through it, and sums are written
+    // along rows.
     for (int64_t i = 0; i < rowPanels; ++i)
       for (int64_t j = 0; j < columnPanels; ++j)
         kernel.multiply(depth, left + i * lhs.panelBytes(block), right + j * rhs.panelBytes(block),
@@ -159,27 +161,27 @@ static void multiplyTile(const PanelKernel &kernel, const Side &lhs, const Side 
   }
 }
 
-/// Packs the shared panels of an operand, or of both, on all threads.
-static void packShared(std::initializer_list<const Side *> sides, int64_t blocks,
+/// Packs the shared panels of one or both operands on all threads.
+static void packShared(std::initializer_list<const PackedOperand *> operands, int64_t blocks,
                        ThreadPool &pool) {
-  // Neighbouring panels lie on the same pages, so they are packed together.
+  // Adjacent panels are on the same pages, so pack them together.
   constexpr int64_t together = 8;
   int64_t count = 0;
-  for (const Side *side : sides)
-    count += side && side->shared ? blocks * divideUp(side->sharedCount, together) : 0;
+  for (const PackedOperand *operand : operands)
+    count += operand && operand->shared ? blocks * divideUp(operand->sharedCount, together) : 0;
   pool.parallelFor(count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t item = i;
-      for (const Side *side : sides) {
-        if (!side || !side->shared)
+      for (const PackedOperand *operand : operands) {
+        if (!operand || !operand->shared)
           continue;
-        const int64_t groups = divideUp(side->sharedCount, together);
+        const int64_t groups = divideUp(operand->sharedCount, together);
         if (item < blocks * groups) {
           const int64_t block = item / groups;
-          const int64_t first = side->sharedFirst + item % groups * together;
-          const int64_t end = side->sharedFirst + side->sharedCount;
-          side->packPanels(block, first, std::min(first + together, end),
-                           side->sharedAt(block, first));
+          const int64_t first = operand->sharedFirst + item % groups * together;
+          const int64_t end = operand->sharedFirst + operand->sharedCount;
+          operand->packPanels(block, first, std::min(first + together, end),
+                              operand->sharedAt(block, first));
           break;
         }
         item -= blocks * groups;
@@ -191,22 +193,22 @@ static void packShared(std::initializer_list<const Side *> sides, int64_t blocks
 void Matmul::Runner::runPanels(const Product &product) const {
   const PanelKernel &kernel = *matmul.panel;
   const int64_t threads = pool.threadCount();
-  const Blocking blocking = chooseBlocking(kernel, shape, matmul.machine, matmul.choice, threads);
+  const Blocking blocking = chooseBlocking(kernel, shape, matmul.features, matmul.choice, threads);
   auto bytes = [](ElementType type) { return static_cast<int64_t>(numerics::storageBytes(type)); };
-  Side lhs{product.lhs,           matmul.lhsToPanel, kernel.packLhs,
-           kernel.rows,           kernel.depth,      shape.rows,
-           shape.summed,          blocking.summed,   bytes(kernel.lhsPacked),
-           PanelScratch::lhsBlock};
-  Side rhs{product.rhs,           matmul.rhsToPanel, kernel.packRhs,
-           kernel.columns,        kernel.depth,      shape.columns,
-           shape.summed,          blocking.summed,   bytes(kernel.rhsPacked),
-           PanelScratch::rhsBlock};
+  PackedOperand lhs{product.lhs,           matmul.lhsToPanel, kernel.packLhs,
+                    kernel.rows,           kernel.depth,      shape.rows,
+                    shape.summed,          blocking.summed,   bytes(kernel.lhsPacked),
+                    PanelScratch::lhsBlock};
+  PackedOperand rhs{product.rhs,           matmul.rhsToPanel, kernel.packRhs,
+                    kernel.columns,        kernel.depth,      shape.columns,
+                    shape.summed,          blocking.summed,   bytes(kernel.rhsPacked),
+                    PanelScratch::rhsBlock};
   PanelScratch &scratch = PanelScratch::ofThread();
   const int64_t tiles = blocking.rowTiles * blocking.columnTiles;
   auto rowsOf = [&](int64_t tile) { return tile % blocking.rowTiles * blocking.rows; };
   auto columnsOf = [&](int64_t tile) { return tile / blocking.rowTiles * blocking.columns; };
 
-  // Few tiles and long sums: threads take parts of the sum.
+  // If there are few tiles and long sums, split the sum over the threads (split-K).
   if (const int64_t parts = std::min(threads / tiles, blocking.summedBlocks / 2); parts > 1) {
     const int64_t blocksOfPart = divideUp(blocking.summedBlocks, parts);
     const int64_t partBytes = roundUp(shape.rows * shape.columns * sumBytes(), 64);
@@ -228,11 +230,12 @@ void Matmul::Runner::runPanels(const Product &product) const {
     return scratch.trim();
   }
 
-  // An operand that several tiles use is packed once for all of them: as many tiles at a time as
-  // leave what is packed in bounds. The columns of a convolution would take hundreds of MiB.
-  const int64_t mostShared = matmul.choice.mostShared ? matmul.choice.mostShared : 16 << 20;
-  auto tilesAtOnce = [&](const Side &side, bool isShared, int64_t tileLines, int64_t allTiles) {
-    return isShared ? std::clamp<int64_t>(mostShared / side.bytesOf(tileLines), 1, allTiles)
+  // Pack an operand once if several tiles use it, for as many tiles at a time as fit in the limit:
+  // all panels of the im2col matrix of a convolution would take hundreds of MiB.
+  const int64_t maxShared = matmul.choice.maxShared ? matmul.choice.maxShared : 16 << 20;
+  auto tilesAtOnce = [&](const PackedOperand &operand, bool isShared, int64_t tileLines,
+                         int64_t allTiles) {
+    return isShared ? std::clamp<int64_t>(maxShared / operand.bytesOf(tileLines), 1, allTiles)
                     : allTiles;
   };
   const int64_t rowTiles =

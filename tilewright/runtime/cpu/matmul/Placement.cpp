@@ -4,33 +4,33 @@
 
 namespace tilewright::runtime::cpu {
 
-std::vector<Part> joinedParts(std::span<const Part> dimensions) {
-  std::vector<Part> parts;
-  for (const Part &part : dimensions) {
-    if (part.size == 1)
+std::vector<StridedDimension> joinDimensions(std::span<const StridedDimension> dimensions) {
+  std::vector<StridedDimension> joined;
+  for (const StridedDimension &dimension : dimensions) {
+    if (dimension.size == 1)
       continue;
-    if (!parts.empty() && parts.back().stride == part.stride * part.size)
-      parts.back() = {parts.back().size * part.size, part.stride};
+    if (!joined.empty() && joined.back().stride == dimension.stride * dimension.size)
+      joined.back() = {joined.back().size * dimension.size, dimension.stride};
     else
-      parts.push_back(part);
+      joined.push_back(dimension);
   }
-  return parts;
+  return joined;
 }
 
-Placement placementOf(std::span<const Part> dimensions) {
-  const std::vector<Part> parts = joinedParts(dimensions);
+Placement placementOf(std::span<const StridedDimension> dimensions) {
+  const std::vector<StridedDimension> joined = joinDimensions(dimensions);
   Placement placement;
-  if (parts.size() <= 1) {
-    placement.stride = parts.empty() ? 1 : parts[0].stride;
+  if (joined.size() <= 1) {
+    placement.stride = joined.empty() ? 1 : joined[0].stride;
     return placement;
   }
   placement.offsets = {0};
-  for (const Part &part : parts) {
+  for (const StridedDimension &dimension : joined) {
     std::vector<int64_t> longer;
-    longer.reserve(placement.offsets.size() * static_cast<size_t>(part.size));
+    longer.reserve(placement.offsets.size() * static_cast<size_t>(dimension.size));
     for (int64_t outer : placement.offsets)
-      for (int64_t i = 0; i < part.size; ++i)
-        longer.push_back(outer + i * part.stride);
+      for (int64_t i = 0; i < dimension.size; ++i)
+        longer.push_back(outer + i * dimension.stride);
     placement.offsets = std::move(longer);
   }
   return placement;

@@ -1,4 +1,4 @@
-// Placement: where the elements along one side of a matrix lie.
+// Placement: the positions of the elements along one side of a matrix.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_PLACEMENT_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_PLACEMENT_H
 
@@ -9,8 +9,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Where the elements along one side of a matrix lie: evenly spaced, or each at an offset of its
-/// own where several dimensions of a tensor make up the side. In elements.
+/// The positions of the elements along one side of a matrix: a stride, or an offset for each
+/// element if several dimensions of a tensor form the side. In elements.
 struct Placement {
   int64_t stride = 1;
   std::vector<int64_t> offsets; // if not empty, one for each index; `stride` is then ignored
@@ -22,15 +22,15 @@ struct Placement {
 };
 
 /// A dimension of a tensor, as part of a side of a matrix.
-struct Part {
+struct StridedDimension {
   int64_t size, stride;
 };
 
-/// Joins dimensions whose elements continue each other, outermost first. Those of size 1 vanish.
-std::vector<Part> joinedParts(std::span<const Part> dimensions);
+/// Joins dimensions that are contiguous, outermost first. Removes those of size 1.
+std::vector<StridedDimension> joinDimensions(std::span<const StridedDimension> dimensions);
 
 /// The side that consists of these dimensions, outermost first.
-Placement placementOf(std::span<const Part> parts);
+Placement placementOf(std::span<const StridedDimension> dimensions);
 
 } // namespace tilewright::runtime::cpu
 

@@ -21,7 +21,7 @@ std::string Product::problemName(unsigned threads) const {
                             sideName(problem.resultColumns));
   if (problem.batchCount() != 1)
     name += concat(" batch ", problem.batchCount());
-  return concat(name, ", ", Machine::host().name(), ", ", threads, " threads");
+  return concat(name, ", ", CpuFeatures::host().name(), ", ", threads, " threads");
 }
 
 void Product::Contender::run(const MatmulOperands &operands, ThreadPool &pool) const {
@@ -34,7 +34,7 @@ void Product::Contender::run(const MatmulOperands &operands, ThreadPool &pool) c
 std::vector<Product::Contender> Product::contenders(unsigned threads) const {
   std::vector<Contender> all;
   auto addOurs = [&](const Matmul::Choice &choice) {
-    auto matmul = std::make_unique<Matmul>(problem, Machine::host(), choice);
+    auto matmul = std::make_unique<Matmul>(problem, CpuFeatures::host(), choice);
     std::string name = matmul->name();
     for (const Contender &other : all)
       if (other.name == name)

@@ -1,4 +1,4 @@
-// Product: a matmul for which several implementations compete.
+// Product: a matmul that can choose the fastest of several implementations.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_PRODUCT_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_PRODUCT_H
 
@@ -12,21 +12,22 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Computes with the kernel of ours that Matmul chooses, unless `candidates` measures: then, at
-/// the first run, that one, other ways of ours and oneDNN are timed on the operands at hand. Runs
-/// with a prologue or epilogue are always ours. Thread-safe.
+/// A product. Uses the kernel that Matmul chooses, unless `candidates` measures: then the first run
+/// times that kernel, our other variants and oneDNN on its operands, and later runs use the
+/// fastest. Runs with a prologue or epilogue always use our kernels. Thread-safe.
 class Product {
 public:
   explicit Product(MatmulProblem problem, Candidates &candidates = Candidates::ofProcess());
 
   void run(const MatmulOperands &operands, ThreadPool &pool) const;
 
-  /// Everything a choice depends on: "dot f32 f32 f32 512x512x512 …, avx512, 2 threads".
+  /// The key of the autotuning record, with everything that the choice depends on: "dot f32 f32 f32
+  /// 512x512x512 …, avx512, 2 threads".
   std::string problemName(unsigned threads) const;
   const Matmul &ours() const { return preferred; }
 
 private:
-  /// The ways to compute the product; exactly one is used.
+  /// An implementation of the product; exactly one of `matmul` and `oneDnn` is set.
   struct Contender {
     std::string name;
     std::unique_ptr<Matmul> matmul;
@@ -41,7 +42,7 @@ private:
   Candidates &candidates;
   mutable std::mutex mutex;
   mutable std::atomic<bool> isDecided = false;
-  /// Null for `preferred`. Written before isDecided, once.
+  /// Null if `preferred` won. Written once, before isDecided.
   mutable std::unique_ptr<Contender> winner;
 };
 

@@ -53,7 +53,7 @@ TEST(Product, EveryContenderIsRightAndTheChoiceIsRecorded) {
       }
 }
 
-/// Each candidate in turn is declared the winner of an earlier run.
+/// Declares each candidate in turn the winner of an earlier run.
 TEST(Product, UsesWhatWonEarlier) {
   ThreadPool pool(2);
   for (ElementType type : {f32, bf16, i8}) {

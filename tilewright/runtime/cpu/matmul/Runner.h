@@ -1,4 +1,4 @@
-// Runner: one run of a product. Matmul.cpp decides; the paths are in a source each.
+// Runner: one run of a product. Matmul.cpp chooses the path; each path has its own source file.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_RUNNER_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_RUNNER_H
 
@@ -10,8 +10,8 @@ struct Matmul::Runner {
   const Matmul &matmul;
   const MatmulProblem &shape;
   ThreadPool &pool;
-  const Prologue *lhsPrologue, *rhsPrologue; // or null; of the product as it is computed
-  const Epilogue *epilogue;                  // or null
+  const Prologue *lhsPrologue, *rhsPrologue; // may be null; of the product as it is computed
+  const Epilogue *epilogue;                  // may be null
 
   /// One product of the batch.
   struct Product {
@@ -29,9 +29,10 @@ struct Matmul::Runner {
   void runDirect(const Product &product) const;
   void runPanels(const Product &product) const;
 
-  /// Whether sums can be left where the result wants them.
+  /// Whether sums can be computed directly in the result.
   bool writesInPlace() const;
-  /// Takes finished sums of a part of the product: to the epilogue or to the result.
+  /// Passes the finished sums of a part of the product to the epilogue, or stores them in the
+  /// result.
   void finish(const Product &product, const std::byte *sums, int64_t stride, int64_t row,
               int64_t rows, int64_t column, int64_t columns) const;
   /// to[i] += from[i], in the type of the sums.

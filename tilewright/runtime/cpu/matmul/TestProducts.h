@@ -1,4 +1,4 @@
-// Products computed the slow way, and the tolerance within which ours must agree.
+// Reference products, and the tolerance within which our kernels must agree.
 #ifndef TILEWRIGHT_RUNTIME_CPU_MATMUL_TESTPRODUCTS_H
 #define TILEWRIGHT_RUNTIME_CPU_MATMUL_TESTPRODUCTS_H
 
@@ -17,7 +17,7 @@ namespace tilewright::runtime::cpu::test {
 
 using Bytes = std::vector<std::byte>;
 
-/// Small values of any type, exact in all but the narrowest.
+/// Small values of any type, exact in all but the narrowest types.
 inline Bytes randomElements(ElementType type, int64_t count, std::mt19937 &random) {
   Bytes bytes(static_cast<size_t>(count) * numerics::storageBytes(type));
   const bool isComplex = numerics::isComplex(type);
@@ -38,7 +38,7 @@ inline Bytes randomElements(ElementType type, int64_t count, std::mt19937 &rando
   return bytes;
 }
 
-/// Elements as numbers that hold all of them: complex doubles, or integers modulo 2^64.
+/// Elements in a type that can represent all of them: complex doubles, or integers modulo 2^64.
 struct Wide {
   std::vector<std::complex<double>> numbers;
   std::vector<uint64_t> integers;
@@ -55,13 +55,13 @@ inline Wide widen(ElementType type, const Bytes &bytes) {
   return wide;
 }
 
-/// The smallest step of a real type relative to its values, and its smallest step at all.
+/// The relative precision of a real type; 0 for integers.
 inline double epsilonOf(ElementType type) {
   const ElementType real = numerics::componentOf(type);
   return numerics::isReal(real) ? std::ldexp(1.0, -numerics::formatOf(real).mantissaBits) : 0;
 }
 
-/// One sum: the exact value, the sum of the products' sizes, and the sum modulo 2^64.
+/// One sum: the exact value, the sum of the products' magnitudes, and the sum modulo 2^64.
 struct Sum {
   std::complex<double> value;
   double size = 0;
@@ -75,8 +75,8 @@ struct Sum {
   }
 };
 
-/// Empty if `actual` (the element at `index`) is the sum within the error of a sum in
-/// `sumsType` that is rounded once; else what differs.
+/// Empty if `actual` (the element at `index`) equals the sum within the error of a sum in
+/// `sumsType` that is rounded once; else describes the difference.
 inline std::string differs(const Sum &sum, int64_t summed, ElementType sumsType,
                            ElementType resultType, const Wide &actual, size_t index) {
   const bool isIntegral = !numerics::isReal(resultType) && !numerics::isComplex(resultType);
@@ -102,7 +102,7 @@ inline std::string differs(const Sum &sum, int64_t summed, ElementType sumsType,
   const double tolerance = sum.size * epsilonOf(sumsType) * std::sqrt(double(summed) + 4) * 2 +
                            std::abs(expected) * epsilonOf(resultType) * 2 +
                            (epsilonOf(resultType) > 0.1 ? 0.5 : 1e-30);
-  // Narrow formats may overflow in one and not in the other.
+  // Narrow formats may overflow in one computation and not in the other.
   if (got <= tolerance || actual.numbers[index] == expected ||
       (std::isnan(expected.real()) && std::isnan(actual.numbers[index].real())))
     return "";
@@ -112,7 +112,8 @@ inline std::string differs(const Sum &sum, int64_t summed, ElementType sumsType,
          std::to_string(tolerance);
 }
 
-/// Compares a whole batch of results with the sums of the problem. Empty, or the first difference.
+/// Compares a batch of results with the sums of the problem. Returns an empty string or the first
+/// difference.
 inline std::string check(const MatmulProblem &problem, ElementType sumsType, const Bytes &lhs,
                          const Bytes &rhs, const Bytes &result) {
   const Wide left = widen(problem.lhsType, lhs), right = widen(problem.rhsType, rhs);

@@ -10,21 +10,20 @@ namespace {
 
 using numerics::ElementType;
 
-// In registers f16 and bf16 are passed as floating-point numbers, which the
-// types below make the compiler do; the conversions themselves are on bits, so
-// that none of these functions is compiled to a call of itself.
+// The types below make the compiler pass f16 and bf16 in floating-point registers. The conversions
+// themselves work on bits, so that none of these functions is compiled to a call of itself.
 
 float floatOf(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Rounds to nearest even; a NaN stays one and keeps its sign and upper bits.
+/// Rounds to nearest even; a NaN stays a NaN and keeps its sign and upper bits.
 uint16_t bf16Of(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7FFFFFFF) > 0x7F800000)
     return static_cast<uint16_t>(bits >> 16 | 0x40);
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
-/// A double as a float that rounds to the same bf16 or f16: inexact results get
-/// an odd last bit.
+/// Converts a double to a float that rounds to the same bf16 or f16 (round to odd): inexact results
+/// get an odd last bit.
 float oddFloatOf(double value) {
   const auto nearest = static_cast<float>(value);
   auto bits = std::bit_cast<uint32_t>(nearest);
@@ -47,7 +46,7 @@ _Float16 truncsfhf2(float value) { return std::bit_cast<_Float16>(f16Of(value));
 _Float16 truncdfhf2(double value) { return std::bit_cast<_Float16>(f16Of(value)); }
 float extendhfsf2(_Float16 value) { return static_cast<float>(decodeF16(value)); }
 double extendhfdf2(_Float16 value) { return decodeF16(value); }
-// The older names take the bits as an integer.
+// The older names pass f16 as an integer.
 uint16_t f2hIeee(float value) { return f16Of(value); }
 float h2fIeee(uint16_t bits) {
   return static_cast<float>(numerics::decode(ElementType::f16, bits));
@@ -66,7 +65,8 @@ template <typename T> T powi(T base, int exponent) {
 using Wide = unsigned __int128;
 using SignedWide = __int128;
 
-/// Digit by digit, because dividing these is what would call itself.
+/// Divides bit by bit: the compiler would translate the operator / on this type to a call of this
+/// function.
 Wide divide(Wide a, Wide b, Wide &remainder) {
   Wide quotient = 0;
   remainder = 0;

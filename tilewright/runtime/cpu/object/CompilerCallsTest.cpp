@@ -1,4 +1,4 @@
-// The calls of CompilerCalls.h as compiled code makes them, against numerics.
+// Compares the functions of CompilerCalls.h, as compiled code calls them, with numerics.
 
 #include "tilewright/numerics/Float.h"
 #include "tilewright/runtime/cpu/object/ObjectCode.h"

@@ -49,23 +49,26 @@ Status ElfView::readSections() {
   const auto header = readAt<Elf64_Ehdr>(bytes, 0);
   if (header.e_shentsize != sizeof(Elf64_Shdr) ||
       !isInside(header.e_shoff, sizeof(Elf64_Shdr), bytes.size()))
-    return malformed("has its section table at ", header.e_shoff, " of ", bytes.size());
-  // Counts that do not fit 16 bits are in the first, otherwise empty, section.
+    return malformed("has its section table at byte ", header.e_shoff, ", but is ", bytes.size(),
+                     " bytes long");
+  // Counts that do not fit in 16 bits are in the first, otherwise empty, section header.
   const auto first = readAt<Elf64_Shdr>(bytes, header.e_shoff);
   const uint64_t count = header.e_shnum != 0 ? header.e_shnum : first.sh_size;
   const uint32_t nameSection = header.e_shstrndx != SHN_XINDEX ? header.e_shstrndx : first.sh_link;
   if (count > (bytes.size() - header.e_shoff) / sizeof(Elf64_Shdr))
-    return malformed("announces ", count, " sections, more than it can hold");
+    return malformed("declares ", count, " sections, more than fit in its ", bytes.size(),
+                     " bytes");
   if (count == 0 || nameSection >= count)
-    return malformed("names its sections in section ", nameSection, " of ", count);
+    return malformed("has its section names in section ", nameSection, ", but only ", count,
+                     " sections");
   headers.resize(count);
   std::memcpy(headers.data(), bytes.data() + header.e_shoff, count * sizeof(Elf64_Shdr));
-  headers[0] = {}; // its fields are not those of a section
+  headers[0] = {}; // its fields do not describe a section
   for (size_t i = 0; i < headers.size(); ++i)
     if (headers[i].sh_type != SHT_NOBITS &&
         !isInside(headers[i].sh_offset, headers[i].sh_size, bytes.size()))
-      return malformed("has section ", i, " at ", headers[i].sh_offset, " with ",
-                       headers[i].sh_size, " bytes, outside its ", bytes.size());
+      return malformed("has section ", i, " of ", headers[i].sh_size, " bytes at byte ",
+                       headers[i].sh_offset, ", but is ", bytes.size(), " bytes long");
   for (size_t i = 0; i < headers.size(); ++i) {
     if (i == 0) {
       names.emplace_back();
@@ -85,13 +88,14 @@ std::span<const std::byte> ElfView::content(const Elf64_Shdr &section) const {
 
 Result<std::string_view> ElfView::nameIn(uint32_t stringSection, uint32_t offset) const {
   if (stringSection >= headers.size() || headers[stringSection].sh_type != SHT_STRTAB)
-    return malformed("has names in section ", stringSection, ", which does not hold any");
+    return malformed("has names in section ", stringSection, ", which is not a string table");
   const std::span<const std::byte> strings = content(headers[stringSection]);
   const auto *start = reinterpret_cast<const char *>(strings.data());
   const void *end =
       offset < strings.size() ? std::memchr(start + offset, 0, strings.size() - offset) : nullptr;
   if (!end)
-    return malformed("has a name at ", offset, " of ", strings.size());
+    return malformed("has a name at byte ", offset, " of a string table of ", strings.size(),
+                     " bytes");
   return std::string_view(start + offset, static_cast<const char *>(end) - (start + offset));
 }
 
@@ -129,10 +133,10 @@ Status ElfView::readSymbols() {
     }
     TILEWRIGHT_ASSIGN(symbol.name, nameIn(symbols->sh_link, row.st_name));
     if (!symbol.isReserved && symbol.section >= headers.size())
-      return malformed("has symbol '", symbol.name, "' in section ", symbol.section, " of ",
-                       headers.size());
+      return malformed("has symbol '", symbol.name, "' in section ", symbol.section, ", but only ",
+                       headers.size(), " sections");
     if (!symbol.isReserved && symbol.value > headers[symbol.section].sh_size)
-      return malformed("has symbol '", symbol.name, "' at ", symbol.value, " of a section of ",
+      return malformed("has symbol '", symbol.name, "' at byte ", symbol.value, " of a section of ",
                        headers[symbol.section].sh_size, " bytes");
     table.push_back(symbol);
   }
@@ -149,7 +153,8 @@ Result<std::vector<ElfRelocation>> ElfView::relocations(const Elf64_Shdr &sectio
     const auto row = readAt<Elf64_Rela>(rows, at);
     const uint64_t symbol = ELF64_R_SYM(row.r_info);
     if (symbol >= table.size())
-      return malformed("has a relocation to symbol ", symbol, " of ", table.size());
+      return malformed("has a relocation to symbol ", symbol, ", but only ", table.size(),
+                       " symbols");
     result.push_back({row.r_offset, static_cast<uint32_t>(ELF64_R_TYPE(row.r_info)),
                       static_cast<uint32_t>(symbol), row.r_addend});
   }

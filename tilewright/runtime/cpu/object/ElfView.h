@@ -1,4 +1,4 @@
-// ElfView: the tables of a relocatable file that nobody vouches for.
+// ElfView: the tables of an untrusted relocatable ELF file.
 #ifndef TILEWRIGHT_RUNTIME_CPU_OBJECT_ELFVIEW_H
 #define TILEWRIGHT_RUNTIME_CPU_OBJECT_ELFVIEW_H
 
@@ -13,8 +13,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// A symbol with its name and section looked up. `section` is an index into
-/// sections, or one of SHN_UNDEF, SHN_ABS and SHN_COMMON (see `isReserved`).
+/// A symbol with its name and section resolved. `section` is an index into sections, or one of
+/// SHN_UNDEF, SHN_ABS and SHN_COMMON (see `isReserved`).
 struct ElfSymbol {
   std::string_view name;
   uint64_t value = 0;
@@ -30,12 +30,11 @@ struct ElfRelocation {
   int64_t addend;
 };
 
-/// Sections and symbols of an x86-64 relocatable file. Every offset, size and
-/// index is inside the file before anything is read through it. The bytes must
-/// outlive the view; they need not be aligned.
+/// Sections and symbols of an x86-64 relocatable file. Checks every offset, size and index against
+/// the size of the file before using it. The bytes must outlive the view; they need not be aligned.
 class ElfView {
 public:
-  ///  - objectFormat: not an x86-64 relocatable file of 64 bits.
+  ///  - objectFormat: not a 64-bit x86-64 relocatable file.
   ///  - objectMalformed: a table, section, name or index is outside the file.
   static Result<ElfView> open(std::span<const std::byte> bytes);
 

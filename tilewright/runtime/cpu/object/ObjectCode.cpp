@@ -12,23 +12,23 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Pages of one protection each. The table of addresses of symbols is among the
-/// constants; stubs that jump through it are among the code.
+/// Groups of pages, each with one protection. The table of symbol addresses is in the constants;
+/// the stubs that jump through it are in the code.
 enum Group { code, constants, data };
 static constexpr int groupCount = 3;
 static constexpr uint64_t pageBytes = 4096;
-/// All parts reach each other with 32 bits of distance, and nothing that was
-/// generated comes near this.
+/// Limits the mapping, because the groups must be within 32-bit distance of each other. Generated
+/// code is far smaller.
 static constexpr uint64_t maxMappedBytes = uint64_t(1) << 30;
-/// Zero-filled data takes no bytes of the file, so that the file's size does not limit it.
+/// Limits zero-filled data, which takes no bytes in the file and so is not limited by its size.
 static constexpr uint64_t maxZeroBytes = uint64_t(1) << 26;
-/// jmp *distance(%rip), and two bytes that are never reached.
+/// jmp *distance(%rip), and two bytes that are never executed.
 static constexpr uint64_t stubBytes = 8;
 
 class ObjectLinker {
 public:
   ObjectLinker(const ElfView &elf, const SymbolResolver &resolver)
-      : elf(elf), resolver(resolver), places(elf.sections().size()),
+      : elf(elf), resolver(resolver), locations(elf.sections().size()),
         tableSlots(elf.symbols().size()), stubs(elf.symbols().size()),
         addresses(elf.symbols().size()) {}
 
@@ -46,8 +46,8 @@ public:
   }
 
 private:
-  /// A section in memory, or none.
-  struct Place {
+  /// The location of a section in memory, if it is loaded.
+  struct SectionLocation {
     Group group = code;
     uint64_t offset = 0;
     bool isUsed = false;
@@ -60,8 +60,8 @@ private:
   template <typename... Parts> static Status unsupported(const Parts &...parts) {
     return Status(Error::objectUnsupported,
                   concat("the object code ", parts...,
-                         "; kernels are compiled as position-independent code without "
-                         "constructors and thread-local data"));
+                         "; kernels must be position-independent code without "
+                         "constructors or thread-local data"));
   }
 
   static uint64_t aligned(uint64_t offset, uint64_t alignment) {
@@ -71,7 +71,7 @@ private:
     offset = aligned(groupBytes[group], alignment);
     if (bytes > maxMappedBytes || offset > maxMappedBytes - bytes)
       return Status(Error::objectMemory, concat("the object code needs more than ", maxMappedBytes,
-                                                " bytes; compile the program in parts"));
+                                                " bytes, the limit; split the program"));
     groupBytes[group] = offset + bytes;
     return Status();
   }
@@ -80,7 +80,7 @@ private:
     uint64_t zeroBytes = 0;
     for (size_t i = 0; i < elf.sections().size(); ++i) {
       const Elf64_Shdr &section = elf.sections()[i];
-      // Nobody unwinds through kernels, which do not throw.
+      // Kernels do not throw, so they need no unwind tables.
       if (!(section.sh_flags & SHF_ALLOC) || elf.nameOf(section) == ".eh_frame")
         continue;
       if (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_NOBITS &&
@@ -94,20 +94,22 @@ private:
         return unsupported("has more than ", maxZeroBytes, " bytes of zero-filled data");
       const uint64_t alignment = section.sh_addralign ? section.sh_addralign : 1;
       if (!std::has_single_bit(alignment) || alignment > pageBytes)
-        return Status(Error::objectMalformed,
-                      concat("the object code aligns section '", elf.nameOf(section), "' to ",
-                             alignment, "; compile the program again"));
+        return Status(Error::objectMalformed, concat("section '", elf.nameOf(section),
+                                                     "' of the object code has alignment ",
+                                                     alignment, ", expected a power of two up to ",
+                                                     pageBytes, "; compile the program again"));
       const bool isCode = section.sh_flags & SHF_EXECINSTR;
       if (isCode && (section.sh_flags & SHF_WRITE))
-        return unsupported("has section '", elf.nameOf(section), "' that is code and data at once");
-      places[i] = {isCode ? code : section.sh_flags & SHF_WRITE ? data : constants, 0, true};
-      TILEWRIGHT_TRY(grow(places[i].group, section.sh_size, alignment, places[i].offset));
+        return unsupported("has section '", elf.nameOf(section),
+                           "' that is both executable and writable");
+      locations[i] = {isCode ? code : section.sh_flags & SHF_WRITE ? data : constants, 0, true};
+      TILEWRIGHT_TRY(grow(locations[i].group, section.sh_size, alignment, locations[i].offset));
     }
     return Status();
   }
 
-  /// Collects the relocations of what is in memory, and makes room for the
-  /// addresses and stubs that they need.
+  /// Collects the relocations of loaded sections, and reserves the table slots and stubs that they
+  /// need.
   Status readRelocations() {
     for (const Elf64_Shdr &section : elf.sections()) {
       if (section.sh_type == SHT_REL)
@@ -116,9 +118,10 @@ private:
         continue;
       if (section.sh_info >= elf.sections().size())
         return Status(Error::objectMalformed,
-                      concat("the object code relocates section ", section.sh_info, " of ",
-                             elf.sections().size(), "; compile the program again"));
-      if (!places[section.sh_info].isUsed)
+                      concat("the object code has relocations for section ", section.sh_info,
+                             ", but only ", elf.sections().size(),
+                             " sections; compile the program again"));
+      if (!locations[section.sh_info].isUsed)
         continue;
       TILEWRIGHT_ASSIGN(std::vector<ElfRelocation> relocations, elf.relocations(section));
       for (const ElfRelocation &relocation : relocations) {
@@ -137,7 +140,7 @@ private:
                            relocation.type == R_X86_64_REX_GOTPCRELX;
     if (needsSlot && tableSlots[relocation.symbol] == 0) {
       TILEWRIGHT_TRY(grow(constants, 8, 8, tableSlots[relocation.symbol]));
-      ++tableSlots[relocation.symbol]; // 0 is none
+      ++tableSlots[relocation.symbol]; // 0 means none
     }
     if (needsStub && stubs[relocation.symbol] == 0) {
       TILEWRIGHT_TRY(grow(code, stubBytes, 8, stubs[relocation.symbol]));
@@ -159,16 +162,19 @@ private:
                        ? ::mmap(nullptr, total, PROT_READ | PROT_WRITE, flags, -1, 0)
                        : MAP_FAILED;
     if (memory == MAP_FAILED)
-      return Status(Error::objectMemory,
-                    concat("no memory for ", total, " bytes of object code",
-                           total <= maxMappedBytes ? concat(": ", std::strerror(errno)) : "",
-                           "; raise the limit on address space or compile the program in parts"));
+      return Status(
+          Error::objectMemory,
+          total <= maxMappedBytes
+              ? concat("cannot allocate ", total, " bytes for object code: ", std::strerror(errno),
+                       "; raise the address space limit (ulimit -v), or split the program")
+              : concat("object code of ", total, " bytes exceeds the limit of ", maxMappedBytes,
+                       " bytes; split the program"));
     object->memory = static_cast<std::byte *>(memory);
     object->size = total;
-    for (size_t i = 0; i < places.size(); ++i) {
+    for (size_t i = 0; i < locations.size(); ++i) {
       const std::span<const std::byte> content = elf.content(elf.sections()[i]);
-      if (places[i].isUsed && !content.empty())
-        std::memcpy(at(places[i].group, places[i].offset), content.data(), content.size());
+      if (locations[i].isUsed && !content.empty())
+        std::memcpy(at(locations[i].group, locations[i].offset), content.data(), content.size());
     }
     return Status();
   }
@@ -176,7 +182,7 @@ private:
     return object->memory + groupStart[group] + offset;
   }
 
-  /// Where each symbol is that a relocation uses.
+  /// Finds the address of each symbol that a relocation uses.
   Status findAddresses() {
     std::vector<bool> isKnown(addresses.size());
     for (const Job &job : jobs) {
@@ -186,12 +192,12 @@ private:
       isKnown[index] = true;
       const ElfSymbol &symbol = elf.symbols()[index];
       if (!symbol.isReserved) {
-        if (!places[symbol.section].isUsed || symbol.type == STT_GNU_IFUNC ||
+        if (!locations[symbol.section].isUsed || symbol.type == STT_GNU_IFUNC ||
             symbol.type == STT_TLS)
           return unsupported("refers to symbol '", symbol.name, "' of type ", symbol.type,
                              " in section '", elf.nameOf(elf.sections()[symbol.section]), "'");
-        const Place &place = places[symbol.section];
-        addresses[index] = address(at(place.group, place.offset)) + symbol.value;
+        const SectionLocation &location = locations[symbol.section];
+        addresses[index] = address(at(location.group, location.offset)) + symbol.value;
       } else if (symbol.section == SHN_ABS) {
         addresses[index] = symbol.value;
       } else if (symbol.section == SHN_UNDEF && !symbol.name.empty()) {
@@ -205,7 +211,7 @@ private:
                                "that compiled it, or compile the program again"));
         addresses[index] = address(found);
       } else if (symbol.section == SHN_UNDEF) {
-        addresses[index] = 0; // relocations without a symbol
+        addresses[index] = 0; // for relocations without a symbol
       } else {
         return unsupported("has common symbol '", symbol.name, "'");
       }
@@ -222,7 +228,7 @@ private:
       if (stubs[symbol] == 0)
         continue;
       std::byte *stub = at(code, stubs[symbol] - 1);
-      // Groups are at most maxMappedBytes together, so the distance fits.
+      // All groups together are at most maxMappedBytes, so the distance fits.
       const auto distance = static_cast<int32_t>(slot - (stub + 6));
       const uint8_t jump[stubBytes] = {0xFF, 0x25, 0, 0, 0, 0, 0xCC, 0xCC};
       std::memcpy(stub, jump, stubBytes);
@@ -232,7 +238,7 @@ private:
 
   Status apply(const Job &job) {
     const ElfRelocation &r = job.relocation;
-    const Place &place = places[job.section];
+    const SectionLocation &location = locations[job.section];
     const uint64_t sectionBytes = elf.sections()[job.section].sh_size;
     const bool isWide = r.type == R_X86_64_64 || r.type == R_X86_64_PC64;
     const uint64_t width = isWide ? 8 : 4;
@@ -240,10 +246,10 @@ private:
       return Status();
     if (width > sectionBytes || r.offset > sectionBytes - width)
       return Status(Error::objectMalformed,
-                    concat("the object code relocates byte ", r.offset, " of section '",
+                    concat("the object code has a relocation at byte ", r.offset, " of section '",
                            elf.nameOf(elf.sections()[job.section]), "', which has ", sectionBytes,
-                           "; compile the program again"));
-    std::byte *target = at(place.group, place.offset + r.offset);
+                           " bytes; compile the program again"));
+    std::byte *target = at(location.group, location.offset + r.offset);
     const uint64_t here = address(target), addend = static_cast<uint64_t>(r.addend);
     const ElfSymbol &symbol = elf.symbols()[r.symbol];
     const bool isExternal = symbol.isReserved && symbol.section == SHN_UNDEF;
@@ -262,9 +268,10 @@ private:
       fits = fitsSigned(value);
       break;
     case R_X86_64_PC32:
-      // Whether another library is near enough is chance, so it is not relied on.
+      // Reject external symbols: whether another library is within 2 GiB depends on where it is
+      // loaded.
       if (isExternal)
-        return unsupported("refers to '", symbol.name, "' as if it were near");
+        return unsupported("refers to '", symbol.name, "' by a 32-bit distance");
       value -= here;
       fits = fitsSigned(value);
       break;
@@ -285,7 +292,7 @@ private:
     }
     if (!fits)
       return unsupported("has a relocation of type ", r.type, " to '", symbol.name,
-                         "' that does not reach");
+                         "' whose target is out of range");
     std::memcpy(target, &value, width);
     return Status();
   }
@@ -301,7 +308,7 @@ private:
       const uint64_t bytes = aligned(groupBytes[group], pageBytes);
       if (bytes != 0 && ::mprotect(object->memory + groupStart[group], bytes, access[group]) != 0)
         return Status(Error::objectMemory,
-                      concat("the system does not let memory become code: ", std::strerror(errno),
+                      concat("the system does not allow executable memory: ", std::strerror(errno),
                              "; a security policy of the machine may forbid it"));
     }
     return Status();
@@ -309,15 +316,15 @@ private:
 
   Status nameFunctions() {
     for (const ElfSymbol &symbol : elf.symbols()) {
-      if (symbol.isReserved || symbol.binding == STB_LOCAL || !places[symbol.section].isUsed ||
-          places[symbol.section].group != code ||
+      if (symbol.isReserved || symbol.binding == STB_LOCAL || !locations[symbol.section].isUsed ||
+          locations[symbol.section].group != code ||
           symbol.value >= elf.sections()[symbol.section].sh_size)
         continue;
-      const Place &place = places[symbol.section];
-      const bool isNew =
-          object->functions
-              .try_emplace(std::string(symbol.name), at(place.group, place.offset + symbol.value))
-              .second;
+      const SectionLocation &location = locations[symbol.section];
+      const bool isNew = object->functions
+                             .try_emplace(std::string(symbol.name),
+                                          at(location.group, location.offset + symbol.value))
+                             .second;
       if (!isNew)
         return Status(Error::objectMalformed, concat("the object code defines '", symbol.name,
                                                      "' twice; compile the program again"));
@@ -327,12 +334,13 @@ private:
 
   const ElfView &elf;
   const SymbolResolver &resolver;
-  std::vector<Place> places;        // by section
-  std::vector<uint64_t> tableSlots; // by symbol: offset among constants, plus 1
-  std::vector<uint64_t> stubs;      // by symbol: offset among code, plus 1
-  std::vector<uint64_t> addresses;  // by symbol
+  std::vector<SectionLocation> locations; // by section
+  std::vector<uint64_t> tableSlots;       // by symbol: offset in the constants, plus 1
+  std::vector<uint64_t> stubs;            // by symbol: offset in the code, plus 1
+  std::vector<uint64_t> addresses;        // by symbol
   std::vector<Job> jobs;
-  /// Code does not begin with its page: UBSan looks at the bytes before a function that it calls.
+  /// Code begins 64 bytes after the start of its page, because UBSan reads the bytes before a
+  /// function that it calls.
   uint64_t groupBytes[groupCount] = {64, 0, 0}, groupStart[groupCount] = {};
   bool needsLowMemory = false;
   std::unique_ptr<ObjectCode> object;

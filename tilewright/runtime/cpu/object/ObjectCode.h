@@ -1,4 +1,4 @@
-// ObjectCode: machine code from a relocatable file, ready to be called.
+// ObjectCode: callable machine code from a relocatable file.
 #ifndef TILEWRIGHT_RUNTIME_CPU_OBJECT_OBJECTCODE_H
 #define TILEWRIGHT_RUNTIME_CPU_OBJECT_OBJECTCODE_H
 
@@ -14,13 +14,12 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Where a symbol is that object code refers to and does not define; null if
-/// there is none of this name.
+/// Returns the address of a symbol that object code refers to but does not define; null if it is
+/// unknown.
 using SymbolResolver = std::function<const void *(std::string_view name)>;
 
-/// A relocatable file in memory: code can be executed and not written, constants
-/// only read, data written. The memory is given back when this is destroyed, so
-/// it outlives every pointer into it.
+/// A relocatable file in memory: code is executable but not writable, constants are read-only, data
+/// is writable. The destructor frees the memory, so this object must outlive every pointer into it.
 ///
 ///   TILEWRIGHT_ASSIGN(auto code, ObjectCode::load(bytes, resolver));
 ///   auto *kernel = reinterpret_cast<Kernel *>(code->find("fusion_0"));
@@ -28,11 +27,11 @@ using SymbolResolver = std::function<const void *(std::string_view name)>;
 /// Immutable after load, so it may be used from several threads.
 class ObjectCode {
 public:
-  /// `resolver` is asked for what findRuntimeSymbol (RuntimeSymbols.h) does not have.
+  /// `resolver` is called for symbols that findRuntimeSymbol (RuntimeSymbols.h) does not find.
   ///  - objectFormat, objectMalformed: see ElfView.
   ///  - objectUnsupported: a section or relocation that compiled kernels do not have.
-  ///  - objectSymbol: a function that nobody defines.
-  ///  - objectMemory: the system gives no memory for code.
+  ///  - objectSymbol: an undefined function.
+  ///  - objectMemory: the system cannot allocate memory for code.
   static Result<std::unique_ptr<ObjectCode>> load(std::span<const std::byte> elf,
                                                   const SymbolResolver &resolver = {});
   ~ObjectCode();
@@ -42,7 +41,7 @@ public:
   /// The global function of this name, or null.
   void *find(std::string_view function) const;
 
-  /// Bytes of memory in use, for reports.
+  /// Bytes of mapped memory, for reports.
   size_t mappedBytes() const { return size; }
 
 private:

@@ -154,9 +154,9 @@ TEST(ObjectCode, ForeignFilesAreToldFromObjects) {
                 "another machine (183)");
   expectFailure(put(bytes, offsetof(Elf64_Ehdr, e_type), ET_DYN), Error::objectFormat, "of type 3");
   expectFailure(put(bytes, offsetof(Elf64_Ehdr, e_shnum), 0xFEFF), Error::objectMalformed,
-                "more than it can hold");
+                "more than fit in its");
   expectFailure(put(bytes, offsetof(Elf64_Ehdr, e_shstrndx), 0x7FFF), Error::objectMalformed,
-                "names its sections");
+                "has its section names in section");
 }
 
 TEST(ObjectCode, WhatKernelsDoNotHaveIsRefused) {
@@ -170,7 +170,7 @@ TEST(ObjectCode, WhatKernelsDoNotHaveIsRefused) {
       Error::objectUnsupported, "bytes of zero-filled data");
   expectFailure(compileForTest(R"(int f(void) {
                   int x; __asm__("movl expf(%%rip), %0" : "=r"(x)); return x; })"),
-                Error::objectUnsupported, "refers to 'expf' as if it were near");
+                Error::objectUnsupported, "refers to 'expf' by a 32-bit distance");
   expectFailure(compileForTest(R"(int f(void) {
                   int x; __asm__("movzwl f@SIZE(%%rip), %0" : "=r"(x)); return x; })"),
                 Error::objectUnsupported, "has a relocation of type");
@@ -182,7 +182,7 @@ TEST(ObjectCode, MemoryIsLimited) {
   Bytes bytes = compileForTest("int f(void) { return 1; }");
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  // As many pages for an empty section each as an object of many sections may have.
+  // A page for each empty section, for as many sections as an object may have.
   Elf64_Shdr section = {};
   section.sh_type = SHT_PROGBITS;
   section.sh_flags = SHF_ALLOC;
@@ -201,7 +201,7 @@ TEST(ObjectCode, MemoryIsLimited) {
   expectFailure(bytes, Error::objectMemory, "needs more than 1073741824 bytes");
 }
 
-/// Whatever the bytes, loading ends in an object or an error. Nothing is called.
+/// For any bytes, loading returns an object or an error. Nothing is called.
 TEST(ObjectCode, DamagedObjectsDoNoHarm) {
   const Bytes good = compileForTest(R"(
     double exp(double); static double memory[4] = {1}; const int table[5] = {1};

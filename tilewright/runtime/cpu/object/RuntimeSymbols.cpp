@@ -10,7 +10,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// C++ overloads many of these by type; the C name is the one with this signature.
+/// Takes the address of a C function. C++ overloads many of these names, so callers specify the
+/// signature.
 template <typename Function> static const void *addressOf(Function *function) {
   return reinterpret_cast<const void *>(function);
 }

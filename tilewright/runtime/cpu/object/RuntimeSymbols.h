@@ -12,12 +12,12 @@ struct RuntimeSymbol {
   const void *address;
 };
 
-/// All of them, sorted by name. A fixed list and not the process's own symbols:
-/// an executable that loads here loads on every machine with this version, and a
-/// file cannot name `system`.
+/// All functions, sorted by name. The list is fixed, instead of all symbols of the process, so that
+/// an executable that loads here loads on every machine with this version, and a file cannot call
+/// `system`.
 std::span<const RuntimeSymbol> runtimeSymbols();
 
-/// The address of one, or null.
+/// The address of a function, or null.
 const void *findRuntimeSymbol(std::string_view name);
 
 } // namespace tilewright::runtime::cpu

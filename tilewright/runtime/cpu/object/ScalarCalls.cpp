@@ -5,15 +5,15 @@
 
 namespace tilewright::runtime::cpu {
 
-using interpret::Operation;
-using interpret::Scalar;
-using interpret::ScalarOp;
 using numerics::ElementType;
+using numerics::Operation;
+using numerics::Scalar;
+using numerics::ScalarOp;
 
 static std::optional<ScalarOp> operationNamed(std::string_view name) {
   static constexpr std::string_view names[] = {
 #define TILEWRIGHT_SCALAR_OP(name, arity) #name,
-#include "tilewright/interpret/scalar/Operations.def"
+#include "tilewright/numerics/scalar/Operations.def"
   };
   const auto *found = std::find(std::begin(names), std::end(names), name);
   if (found == std::end(names))
@@ -21,7 +21,7 @@ static std::optional<ScalarOp> operationNamed(std::string_view name) {
   return static_cast<ScalarOp>(found - std::begin(names));
 }
 
-/// By the name in C++, which has no characters that symbols cannot have.
+/// Finds a type by its C++ name, which contains only characters that are valid in symbols.
 static std::optional<ElementType> typeNamed(std::string_view name) {
   static constexpr std::string_view names[] = {
 #define TILEWRIGHT_ELEMENT_TYPE(name, spelling, kind, bits) #name,
@@ -47,16 +47,16 @@ static std::optional<ScalarRecord> recordNamed(std::string_view symbol) {
   const std::optional<ElementType> result = typeNamed(symbol.substr(second + 1));
   if (!op || !operand || !result)
     return std::nullopt;
-  // For these any result is accepted by the table of operations.
-  if (*op == ScalarOp::toBits && *result != interpret::resultTypeOf(*op, *operand))
+  // The table of operations accepts any result type for these, so check it here.
+  if (*op == ScalarOp::toBits && *result != numerics::resultTypeOf(*op, *operand))
     return std::nullopt;
-  if (*op == ScalarOp::fromBits && *operand != interpret::resultTypeOf(ScalarOp::toBits, *result))
+  if (*op == ScalarOp::fromBits && *operand != numerics::resultTypeOf(ScalarOp::toBits, *result))
     return std::nullopt;
-  const Operation operation = interpret::operationFor(*op, *operand, *result);
+  const Operation operation = numerics::operationFor(*op, *operand, *result);
   if (!operation)
     return std::nullopt;
   ScalarRecord record{operation,
-                      static_cast<uint8_t>(interpret::arityOf(*op)),
+                      static_cast<uint8_t>(numerics::arityOf(*op)),
                       {*operand, *operand, *operand},
                       *result};
   if (*op == ScalarOp::select)
@@ -76,7 +76,7 @@ const ScalarRecord *ScalarRecords::find(std::string_view symbol) {
 
 } // namespace tilewright::runtime::cpu
 
-using namespace tilewright::interpret;
+using namespace tilewright::numerics;
 using tilewright::runtime::cpu::ScalarRecord;
 
 void tw_scalar_call(const ScalarRecord *record, const void *a, const void *b, const void *c,
@@ -91,7 +91,8 @@ void tw_scalar_call(const ScalarRecord *record, const void *a, const void *b, co
 
 void tw_scalar_calls(const ScalarRecord *record, const void *a, const void *b, const void *c,
                      void *out, int64_t count) {
-  // In pieces, because many neighbours are loaded much faster than one at a time.
+  // Process blocks, because loading many contiguous elements at once is much faster than one at a
+  // time.
   constexpr int64_t pieceSize = 64;
   const void *const addresses[3] = {a, b, c};
   Scalar operands[3][pieceSize], results[pieceSize];

@@ -40,7 +40,7 @@ TEST(ScalarCalls, EveryDefinedOperationHasARecord) {
       for (const char *op : {"add", "convert", "select", "isFinite"})
         if (const ScalarRecord *record = records.find(std::string("tw_scalar_record.") + op + "." +
                                                       operand + "." + result)) {
-          // Eight elements of zeros, which every type has room for.
+          // Eight zero elements; the arrays are large enough for every type.
           std::byte zeros[8 * 16] = {}, out[8 * 16];
           tw_scalar_calls(record, zeros, zeros, zeros, out, 8);
           ++count;

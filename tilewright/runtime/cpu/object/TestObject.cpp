@@ -33,7 +33,7 @@ static std::vector<std::byte> compile(std::string_view source, const std::string
 }
 
 std::vector<std::byte> compileForTest(std::string_view source, const std::string &flags) {
-  // Tests of one file share sources.
+  // Cache: tests of one file share sources.
   static std::map<std::pair<std::string, std::string>, std::vector<std::byte>> known;
   auto [place, isNew] = known.try_emplace({std::string(source), flags});
   if (isNew)

@@ -1,4 +1,4 @@
-// compileForTest(): object code from a few lines of C, as a test needs it.
+// compileForTest(): compiles a few lines of C to object code for a test.
 #ifndef TILEWRIGHT_RUNTIME_CPU_OBJECT_TESTOBJECT_H
 #define TILEWRIGHT_RUNTIME_CPU_OBJECT_TESTOBJECT_H
 
@@ -9,8 +9,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Compiles C with the compiler that built the test: -O2, position independent.
-/// Ends the process with the compiler's words if it fails.
+/// Compiles C with the compiler that built the test: -O2, position independent. If that fails, ends
+/// the process with the compiler's output.
 std::vector<std::byte> compileForTest(std::string_view source, const std::string &flags = "");
 
 } // namespace tilewright::runtime::cpu

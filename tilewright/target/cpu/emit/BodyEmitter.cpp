@@ -1,6 +1,6 @@
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
 
-#include "tilewright/target/elements/RegionEmitter.h"
+#include "tilewright/target/lanes/RegionEmitter.h"
 
 using namespace llvm;
 
@@ -23,7 +23,8 @@ void emitBody(LaneBuilder &b, mlir::func::FuncOp body) {
                        Function::ExternalLinkage, body.getSymName(), b.module);
   function->addFnAttr(Attribute::NoUnwind);
   if (function->getName() != body.getSymName()) // LLVM has renamed it
-    b.fail(Status(Error::cpuCodegen, "its name is taken in the object; rename it"));
+    b.fail(Status(Error::cpuCodegen,
+                  "its name conflicts with another symbol in the object; rename it"));
   ir.SetInsertPoint(BasicBlock::Create(ir.getContext(), "", function));
   auto address = [&](unsigned list, unsigned number) {
     return ir.CreateLoad(pointer, ir.CreateConstGEP1_64(pointer, function->getArg(list), number));
@@ -32,7 +33,7 @@ void emitBody(LaneBuilder &b, mlir::func::FuncOp body) {
   for (auto [number, type] : enumerate(body.getArgumentTypes()))
     arguments.push_back(b.load(type, address(0, unsigned(number)), b.i64(0), 1, nullptr));
   SmallVector<Lanes, 2> results = lanes::emitBlock(b, body.getBody().front(), arguments, 1);
-  // All arguments are read before a result is written: they may be the same element.
+  // Read all arguments before writing a result, because they may alias.
   for (auto [number, type] : enumerate(body.getResultTypes()))
     b.store(results[number], type, address(1, unsigned(number)), b.i64(0), nullptr);
   ir.CreateRetVoid();

@@ -1,8 +1,8 @@
-// Scalar functions in the body ABI, which library kernels call for each element.
+// Scalar functions in the body ABI; library kernels call them for each element.
 #ifndef TILEWRIGHT_TARGET_CPU_EMIT_BODYEMITTER_H
 #define TILEWRIGHT_TARGET_CPU_EMIT_BODYEMITTER_H
 
-#include "tilewright/target/elements/Lanes.h"
+#include "tilewright/target/lanes/Lanes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -11,11 +11,12 @@ namespace tilewright::cpu {
 using lanes::LaneBuilder;
 using lanes::Lanes;
 
-/// A private function with a body of one block whose arguments and results are scalars.
+/// Whether the function is private and has a body of one block whose arguments and results are
+/// scalars.
 bool isBody(mlir::func::FuncOp function);
 
-/// `void name(const void *const *args, void *const *results)`: each points to one element in its
-/// storage type.
+/// Emits `void name(const void *const *args, void *const *results)`: each argument points to one
+/// element in its storage type.
 void emitBody(LaneBuilder &builder, mlir::func::FuncOp function);
 
 } // namespace tilewright::cpu

@@ -1,6 +1,6 @@
-// Combining roots of a loop nest: reduce, scan and dot.
+// Emits the combining roots of a loop nest: reduce, scan and dot.
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
-#include "tilewright/target/elements/RegionEmitter.h"
+#include "tilewright/target/lanes/RegionEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -18,7 +18,7 @@ static mlir::ValueRange initsOf(mlir::Operation *op) {
   return cast<tile::ScanOp>(op).getInits();
 }
 
-/// The neutral element of a combiner that is one op of its two arguments, or null.
+/// The identity of a combiner that is a single op on its two arguments; null for other combiners.
 static Constant *neutralOf(LaneBuilder &b, mlir::Block &combiner) {
   if (combiner.getNumArguments() != 2 || !llvm::hasNItems(combiner.getOperations(), 2))
     return nullptr;
@@ -120,7 +120,7 @@ void LoopEmitter::storeAccumulators(const Root &root, ArrayRef<Lanes> values) {
   }
 }
 
-/// Whether no element was combined yet.
+/// Whether the current iteration combines the first element.
 LoopEmitter::Value *LoopEmitter::isFirst() {
   Value *first = b.ir.getTrue();
   for (Loop &loop : loops)
@@ -129,7 +129,7 @@ LoopEmitter::Value *LoopEmitter::isFirst() {
   return first;
 }
 
-/// A factor of a dot in the type of its accumulator.
+/// Converts a factor of a dot to the accumulator type.
 static Value *factor(LaneBuilder &b, Value *value, mlir::Type from, mlir::Type to) {
   if (isa<mlir::FloatType>(to))
     return b.convertFloat(value, from, to);
@@ -205,7 +205,7 @@ void LoopEmitter::finishAccumulators() {
     SmallVector<Lanes> values = loadAccumulators(root);
     if (vectorIsReduced()) {
       mlir::Block &combiner = combinerOf(root.op);
-      size_t count = values.size();
+      [[maybe_unused]] const size_t count = values.size();
       for (unsigned lanes = vectorLanes; lanes > 1; lanes /= 2) {
         SmallVector<Lanes> arguments;
         for (unsigned half = 0; half < 2; ++half)

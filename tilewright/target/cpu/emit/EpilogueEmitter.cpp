@@ -1,6 +1,6 @@
 #include "tilewright/target/cpu/emit/EpilogueEmitter.h"
 
-#include "tilewright/target/elements/RegionEmitter.h"
+#include "tilewright/target/lanes/RegionEmitter.h"
 
 using namespace llvm;
 
@@ -31,7 +31,8 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
       Function::ExternalLinkage, body.getSymName(), b.module);
   function->addFnAttr(Attribute::NoUnwind);
   if (function->getName() != body.getSymName()) // LLVM has renamed it
-    b.fail(Status(Error::cpuCodegen, "its name is taken in the object; rename it"));
+    b.fail(Status(Error::cpuCodegen,
+                  "its name conflicts with another symbol in the object; rename it"));
   ir.SetInsertPoint(BasicBlock::Create(ir.getContext(), "", function));
   Value *rowBegin = function->getArg(1), *columnBegin = function->getArg(3);
   Value *tile = function->getArg(5), *tileStride = function->getArg(6);
@@ -55,7 +56,7 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
 
   const auto lanes =
       std::max(1u, b.machine.vectorBytes / static_cast<unsigned>(lanes::storageBytes(sums)));
-  /// Columns from `done` on of a row; `mask` null for as many as there are lanes.
+  /// Emits `width` columns of a row, beginning at column `done`; a null `mask` means all lanes.
   auto emitColumns = [&](Value *row, Value *rowOfTile, Value *done, unsigned width, Value *mask) {
     Value *column = ir.CreateAdd(columnBegin, done);
     SmallVector<Lanes> arguments = {b.load(sums, tile, ir.CreateAdd(rowOfTile, done), width, mask)};
@@ -64,7 +65,7 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
           input.columnStride == 0
               ? b.splat(input.early, width)
               : b.load(input.type, input.base, input.indexOf(b, row, column), width, mask));
-    // Everything is read before anything is written.
+    // Read all inputs before writing any output, because they may alias.
     SmallVector<Lanes, 2> results = lanes::emitBlock(b, body.getBody().front(), arguments, width);
     for (auto [output, value] : zip(ArrayRef(buffers).drop_front(inputs), results))
       b.store(b.splat(value, width), output.type, output.base, output.indexOf(b, row, column),
@@ -83,7 +84,7 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
     });
     Value *done = ir.CreateMul(whole, b.i64(lanes));
     if (b.machine.hasMasks && lanes > 1) {
-      // The rest in one step with the lanes beyond it off.
+      // Process the remainder in one masked step.
       Value *rest = ir.CreateSub(columns, done);
       Value *some = ir.CreateZExt(ir.CreateICmpSGT(rest, b.i64(0)), word);
       b.loop(some, [&](Value *) {

@@ -1,6 +1,6 @@
-// Tiles at an index.
+// Evaluates elements of tiles at an index.
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
-#include "tilewright/target/elements/RegionEmitter.h"
+#include "tilewright/target/lanes/RegionEmitter.h"
 
 using namespace llvm;
 
@@ -55,9 +55,9 @@ LoopEmitter::Element LoopEmitter::evaluate(mlir::Value tile, mlir::AffineMap map
       stream << "'" << op->getName() << "' at " << op->getLoc();
     else
       stream << "a block argument of tensor type";
-    b.fail(Status(Error::cpuTileOp,
-                  text + " cannot be read as a tile; the CPU target takes tile ops, scf.for and "
-                         "scf.if"));
+    b.fail(Status(
+        Error::cpuTileOp,
+        text + " cannot be read as a tile; the CPU target supports tile ops, scf.for and scf.if"));
     element.lanes.value =
         PoisonValue::get(b.computeType(mlir::getElementTypeOrSelf(tile.getType())));
   }
@@ -120,26 +120,27 @@ LoopEmitter::Element LoopEmitter::evaluateGather(tile::GatherOp op, mlir::Affine
 LoopEmitter::Element LoopEmitter::evaluateIota(tile::IotaOp op, mlir::AffineMap map) {
   IndexForm form(sizes.size());
   form.add(IndexForm::of(map.getResult(op.getDim()), sizes), op.getStride(), sizes);
-  Place place = placeOf(form);
+  LaneIndex position = emitIndex(form);
   mlir::Type type = mlir::getElementTypeOrSelf(op.getType());
   Type *compute = b.computeType(type);
   Value *offset = kernel.scalars.lookup(op.getOffset()).value;
-  at(place.level);
-  if (place.isGather) {
-    Value *sum = b.ir.CreateAdd(place.index, b.splat(offset, vectorLanes));
-    return {{b.ir.CreateSExtOrTrunc(sum, b.vectorOf(compute, vectorLanes))}, place.level, true};
+  at(position.level);
+  if (position.isGather) {
+    Value *sum = b.ir.CreateAdd(position.index, b.splat(offset, vectorLanes));
+    return {{b.ir.CreateSExtOrTrunc(sum, b.vectorOf(compute, vectorLanes))}, position.level, true};
   }
-  Value *first = b.ir.CreateSExtOrTrunc(b.ir.CreateAdd(place.index, offset), compute);
-  if (!place.stride)
-    return {{first}, place.level, false};
+  Value *first = b.ir.CreateSExtOrTrunc(b.ir.CreateAdd(position.index, offset), compute);
+  if (!position.stride)
+    return {{first}, position.level, false};
   SmallVector<Constant *> steps;
   for (unsigned lane = 0; lane < vectorLanes; ++lane)
-    steps.push_back(ConstantInt::get(compute, uint64_t(place.stride * int64_t(lane)), true, true));
+    steps.push_back(
+        ConstantInt::get(compute, uint64_t(position.stride * int64_t(lane)), true, true));
   Value *wide = b.splat(first, vectorLanes);
-  return {{b.ir.CreateAdd(wide, ConstantVector::get(steps))}, place.level, true};
+  return {{b.ir.CreateAdd(wide, ConstantVector::get(steps))}, position.level, true};
 }
 
-/// An affine expression of the loops, for the first lane or for all.
+/// Emits an affine expression of the loops, for the first lane or for all lanes.
 Value *LoopEmitter::emitExpr(mlir::AffineExpr expr, bool asVector) {
   unsigned lanes = asVector ? vectorLanes : 1;
   Type *type = b.vectorOf(b.ir.getInt64Ty(), lanes);
@@ -164,8 +165,8 @@ Value *LoopEmitter::emitExpr(mlir::AffineExpr expr, bool asVector) {
   default:
     break;
   }
-  // Views are total on their tile, so what is divided is not negative; it fits 32 bits, whose
-  // division by a constant is a multiplication that vectors have.
+  // If the dividend is not negative and fits in 32 bits, divide in 32 bits, where a division by a
+  // constant becomes a vector multiplication.
   bool isDivision = expr.getKind() == mlir::AffineExprKind::FloorDiv;
   auto [low, high] = IndexForm::of(binary.getLHS(), sizes).range(sizes);
   if (low >= 0 && high < (int64_t(1) << 31)) {
@@ -179,23 +180,23 @@ Value *LoopEmitter::emitExpr(mlir::AffineExpr expr, bool asVector) {
   return isDivision ? b.ir.CreateSDiv(b.ir.CreateSub(left, remainder), right) : remainder;
 }
 
-LoopEmitter::Place LoopEmitter::placeOf(const IndexForm &form) {
-  Place place;
-  place.index = b.i64(form.constant);
+LoopEmitter::LaneIndex LoopEmitter::emitIndex(const IndexForm &form) {
+  LaneIndex position;
+  position.index = b.i64(form.constant);
   for (unsigned i = 0; i < loops.size(); ++i) {
     int64_t coefficient = form.coefficients[loops[i].dim];
     if (!coefficient)
       continue;
-    place.level = i + 1;
-    at(place.level);
-    // Sums are taken at the level of their last loop, so nothing is left to hoist.
+    position.level = i + 1;
+    at(position.level);
+    // Each partial sum is emitted at the level of its last loop, so nothing is left to hoist.
     Value *step = coefficient == 1
                       ? loops[i].iv
                       : b.ir.CreateMul(loops[i].iv, b.i64(coefficient), "", true, true);
-    auto *zero = dyn_cast<ConstantInt>(place.index);
-    place.index = zero && zero->isZero() ? step : b.ir.CreateAdd(place.index, step);
+    auto *zero = dyn_cast<ConstantInt>(position.index);
+    position.index = zero && zero->isZero() ? step : b.ir.CreateAdd(position.index, step);
     if (loops[i].isVector)
-      place.stride = coefficient;
+      position.stride = coefficient;
   }
   for (auto [expr, factor] : form.rest) {
     bool asVector = false;
@@ -206,24 +207,24 @@ LoopEmitter::Place LoopEmitter::placeOf(const IndexForm &form) {
         asVector |= loops[i].isVector;
       }
     }
-    place.level = std::max(place.level, level);
-    if (asVector && !place.isGather) {
-      at(place.level);
-      Value *lanes = b.splat(place.index, vectorLanes);
-      if (place.stride)
+    position.level = std::max(position.level, level);
+    if (asVector && !position.isGather) {
+      at(position.level);
+      Value *lanes = b.splat(position.index, vectorLanes);
+      if (position.stride)
         lanes = b.ir.CreateAdd(lanes, b.ir.CreateMul(b.laneNumbers(vectorLanes),
-                                                     b.splat(b.i64(place.stride), vectorLanes)));
-      place.index = lanes;
-      place.isGather = true;
+                                                     b.splat(b.i64(position.stride), vectorLanes)));
+      position.index = lanes;
+      position.isGather = true;
     }
-    at(place.level);
-    Value *term = emitExpr(expr, place.isGather);
-    place.index = b.ir.CreateAdd(place.index, b.ir.CreateMul(term, b.integer(term, factor)));
+    at(position.level);
+    Value *term = emitExpr(expr, position.isGather);
+    position.index = b.ir.CreateAdd(position.index, b.ir.CreateMul(term, b.integer(term, factor)));
   }
-  return place;
+  return position;
 }
 
-/// Whether all checks hold, for each lane; no value if there is nothing to check.
+/// For each lane, whether all checks hold; empty if there is nothing to check.
 LoopEmitter::Element LoopEmitter::maskOf(ArrayRef<Check> checks) {
   Element mask;
   for (const Check &check : checks) {
@@ -231,18 +232,18 @@ LoopEmitter::Element LoopEmitter::maskOf(ArrayRef<Check> checks) {
       continue;
     IndexForm form(sizes.size());
     form.add(check.form, check.stride, sizes);
-    Place place = placeOf(form);
+    LaneIndex position = emitIndex(form);
     Value *offset = kernel.scalars.lookup(check.offset).value;
-    unsigned level = std::max(place.level, mask.level);
+    unsigned level = std::max(position.level, mask.level);
     at(level);
-    bool isVector = place.isGather || place.stride;
-    Value *index = place.index;
-    if (isVector && !place.isGather)
+    bool isVector = position.isGather || position.stride;
+    Value *index = position.index;
+    if (isVector && !position.isGather)
       index = b.ir.CreateAdd(
           b.splat(index, vectorLanes),
-          b.ir.CreateMul(b.laneNumbers(vectorLanes), b.splat(b.i64(place.stride), vectorLanes)));
+          b.ir.CreateMul(b.laneNumbers(vectorLanes), b.splat(b.i64(position.stride), vectorLanes)));
     index = b.ir.CreateAdd(index, isVector ? b.splat(offset, vectorLanes) : offset);
-    // Unsigned: below 0 is above the size.
+    // As an unsigned number, a negative index exceeds the size.
     Value *inside = b.ir.CreateICmpULT(index, b.integer(index, check.size));
     if (!mask.lanes.value) {
       mask = {{inside}, level, isVector};
@@ -258,7 +259,7 @@ LoopEmitter::Element LoopEmitter::maskOf(ArrayRef<Check> checks) {
 
 LoopEmitter::Element LoopEmitter::evaluateLoad(Value *pointer, const Access &access,
                                                mlir::Value padding) {
-  Place place = placeOf(access.form);
+  LaneIndex position = emitIndex(access.form);
   Element inside = maskOf(access.checks);
   Value *offset = nullptr;
   if (!access.offsets.empty()) {
@@ -268,12 +269,12 @@ LoopEmitter::Element LoopEmitter::evaluateLoad(Value *pointer, const Access &acc
       offset = offset ? b.ir.CreateAdd(offset, part) : part;
     }
   }
-  bool isVector = place.isGather || place.stride || inside.isVector;
-  unsigned level = std::max(place.level, inside.level);
+  bool isVector = position.isGather || position.stride || inside.isVector;
+  unsigned level = std::max(position.level, inside.level);
   at(level);
-  Value *index = place.index;
+  Value *index = position.index;
   if (offset)
-    index = b.ir.CreateAdd(index, place.isGather ? b.splat(offset, vectorLanes) : offset);
+    index = b.ir.CreateAdd(index, position.isGather ? b.splat(offset, vectorLanes) : offset);
   Value *mask = inside.lanes.value;
   if (isVector) {
     if (mask && !inside.isVector)
@@ -284,16 +285,16 @@ LoopEmitter::Element LoopEmitter::evaluateLoad(Value *pointer, const Access &acc
   Lanes lanes;
   if (!isVector) {
     lanes = b.load(access.type, pointer, index, 1, mask);
-  } else if (!place.isGather && place.stride == 1) {
+  } else if (!position.isGather && position.stride == 1) {
     lanes = b.load(access.type, pointer, index, vectorLanes, mask);
-  } else if (!place.isGather && place.stride == -1 && !mask) {
+  } else if (!position.isGather && position.stride == -1 && !mask) {
     lanes = b.load(access.type, pointer, b.ir.CreateSub(index, b.i64(int64_t(vectorLanes) - 1)),
                    vectorLanes, nullptr);
     lanes.value = b.ir.CreateVectorReverse(lanes.value);
     if (lanes.imag)
       lanes.imag = b.ir.CreateVectorReverse(lanes.imag);
-  } else if (!place.isGather) {
-    lanes = b.loadStrided(access.type, pointer, index, place.stride, vectorLanes, mask);
+  } else if (!position.isGather) {
+    lanes = b.loadStrided(access.type, pointer, index, position.stride, vectorLanes, mask);
   } else {
     lanes = b.gather(access.type, pointer, index, mask);
   }
@@ -305,7 +306,7 @@ LoopEmitter::Element LoopEmitter::evaluateLoad(Value *pointer, const Access &acc
 }
 
 void LoopEmitter::storeTo(Value *pointer, const Access &access, Lanes value) {
-  Place place = placeOf(access.form);
+  LaneIndex position = emitIndex(access.form);
   Element inside = maskOf(access.checks);
   at(0);
   Value *offset = nullptr;
@@ -315,9 +316,9 @@ void LoopEmitter::storeTo(Value *pointer, const Access &access, Lanes value) {
   }
   at(currentLevel);
   unsigned lanes = b.lanesOf(value.value);
-  Value *index = place.index;
+  Value *index = position.index;
   if (offset)
-    index = b.ir.CreateAdd(index, place.isGather ? b.splat(offset, lanes) : offset);
+    index = b.ir.CreateAdd(index, position.isGather ? b.splat(offset, lanes) : offset);
   Value *mask = inside.lanes.value;
   if (lanes > 1) {
     if (mask && !inside.isVector)
@@ -325,14 +326,14 @@ void LoopEmitter::storeTo(Value *pointer, const Access &access, Lanes value) {
     if (laneMask)
       mask = mask ? b.ir.CreateAnd(mask, laneMask) : laneMask;
   }
-  if (lanes == 1 || (!place.isGather && place.stride == 1)) {
+  if (lanes == 1 || (!position.isGather && position.stride == 1)) {
     b.store(value, access.type, pointer, index, mask);
     return;
   }
-  if (!place.isGather)
-    index =
-        b.ir.CreateAdd(b.splat(index, lanes),
-                       b.ir.CreateMul(b.laneNumbers(lanes), b.splat(b.i64(place.stride), lanes)));
+  if (!position.isGather)
+    index = b.ir.CreateAdd(
+        b.splat(index, lanes),
+        b.ir.CreateMul(b.laneNumbers(lanes), b.splat(b.i64(position.stride), lanes)));
   b.scatter(value, access.type, pointer, index, mask);
 }
 

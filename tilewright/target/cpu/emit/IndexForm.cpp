@@ -86,7 +86,7 @@ IndexForm IndexForm::of(AffineExpr expr, ArrayRef<int64_t> sizes) {
     return form;
   case AffineExprKind::DimId: {
     unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-    if (sizes[loop] != 1) // a loop that runs once is 0
+    if (sizes[loop] != 1) // the induction variable of a loop that runs once is 0
       form.coefficients[loop] = 1;
     return form;
   }
@@ -118,7 +118,7 @@ IndexForm IndexForm::of(AffineExpr expr, ArrayRef<int64_t> sizes) {
   auto binary = cast<AffineBinaryOpExpr>(expr);
   int64_t divisor = cast<AffineConstantExpr>(binary.getRHS()).getValue();
   IndexForm whole = IndexForm::of(binary.getLHS(), sizes);
-  // What is a multiple of the divisor for certain, and what remains.
+  // Split the dividend into a provable multiple of the divisor and a remainder.
   IndexForm quotient(sizes.size()), remainder(sizes.size());
   quotient.constant = llvm::divideFloorSigned(whole.constant, divisor);
   remainder.constant = whole.constant - quotient.constant * divisor;
@@ -135,10 +135,10 @@ IndexForm IndexForm::of(AffineExpr expr, ArrayRef<int64_t> sizes) {
       remainder.rest.emplace_back(term, factor);
   }
   auto [low, high] = remainder.range(sizes);
-  int64_t turn = llvm::divideFloorSigned(low, divisor);
-  bool isSettled = turn == llvm::divideFloorSigned(high, divisor);
+  int64_t lowQuotient = llvm::divideFloorSigned(low, divisor);
+  bool isSettled = lowQuotient == llvm::divideFloorSigned(high, divisor);
   MLIRContext *context = expr.getContext();
-  // Building an expression may simplify it to something shorter.
+  // Building an expression may simplify it to another kind.
   auto addTerm = [&](IndexForm &to, AffineExpr term) {
     if (term.getKind() == expr.getKind())
       to.rest.emplace_back(term, 1);
@@ -147,13 +147,13 @@ IndexForm IndexForm::of(AffineExpr expr, ArrayRef<int64_t> sizes) {
   };
   if (expr.getKind() == AffineExprKind::FloorDiv) {
     if (isSettled)
-      quotient.constant += turn;
+      quotient.constant += lowQuotient;
     else
       addTerm(quotient, remainder.toExpr(context).floorDiv(divisor));
     return quotient;
   }
   if (isSettled) {
-    remainder.constant -= turn * divisor;
+    remainder.constant -= lowQuotient * divisor;
     return remainder;
   }
   addTerm(form, remainder.toExpr(context) % divisor);

@@ -1,4 +1,4 @@
-// Indices as sums: what an affine expression is for loops whose sizes are known.
+// IndexForm: an affine expression of loops with known sizes, as a sum of terms.
 #ifndef TILEWRIGHT_TARGET_CPU_EMIT_INDEXFORM_H
 #define TILEWRIGHT_TARGET_CPU_EMIT_INDEXFORM_H
 
@@ -7,8 +7,9 @@
 
 namespace tilewright::cpu {
 
-/// constant + Σ coefficient · loop + Σ factor · (a floordiv or mod that did not go away).
-/// Knowing that 0 ≤ loop d < sizes[d] removes most of these: (8a + b) mod 8 is b where b < 8.
+/// constant + Σ coefficient · loop + Σ factor · (a floordiv or mod that could not be removed).
+/// Because 0 ≤ loop d < sizes[d] is known, most floordivs and mods can be removed: (8a + b) mod 8
+/// is b if b < 8.
 struct IndexForm {
   int64_t constant = 0;
   llvm::SmallVector<int64_t, 6> coefficients; // for each loop
@@ -18,7 +19,7 @@ struct IndexForm {
   static IndexForm of(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> sizes);
 
   bool isLinear() const { return rest.empty(); }
-  /// Whether it changes with a loop.
+  /// Whether the form depends on a loop.
   bool dependsOn(unsigned loop) const;
   /// Smallest and largest value.
   std::pair<int64_t, int64_t> range(llvm::ArrayRef<int64_t> sizes) const;
@@ -26,7 +27,7 @@ struct IndexForm {
   void add(const IndexForm &other, int64_t factor, llvm::ArrayRef<int64_t> sizes);
 };
 
-/// The same map with every result in the shortest form.
+/// The same map with every result simplified by IndexForm.
 mlir::AffineMap simplifyMap(mlir::AffineMap map, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace tilewright::cpu

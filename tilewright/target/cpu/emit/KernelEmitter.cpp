@@ -1,7 +1,7 @@
 #include "tilewright/target/cpu/emit/KernelEmitter.h"
 
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
-#include "tilewright/target/elements/RegionEmitter.h"
+#include "tilewright/target/lanes/RegionEmitter.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace tilewright::cpu {
 
-/// The code for a function that uses the chip's widest registers.
+/// Allows LLVM to use the chip's widest registers.
 static void setAttributes(LaneBuilder &b, Function *function) {
   std::string width = std::to_string(b.machine.vectorBytes * 8);
   function->addFnAttr("prefer-vector-width", width);
@@ -27,7 +27,8 @@ Function *KernelEmitter::emit(StringRef symbol) {
                        Function::ExternalLinkage, symbol, b.module);
   setAttributes(b, function);
   if (function->getName() != symbol) // LLVM has renamed it
-    b.fail(Status(Error::cpuCodegen, "its name is taken in the object; rename it"));
+    b.fail(Status(Error::cpuCodegen,
+                  "its name conflicts with another symbol in the object; rename it"));
   for (unsigned argument : {0, 3})
     function->addParamAttr(argument, Attribute::NoAlias);
   function->addParamAttr(3, Attribute::getWithAlignment(ir.getContext(), Align(64)));
@@ -55,7 +56,7 @@ void KernelEmitter::emitPoints(Value *begin, Value *end) {
   b.loop(ir.CreateSub(end, begin), [&](Value *step) {
     Value *point = ir.CreateAdd(step, begin);
     ArrayRef<int64_t> grid = kernel.getGrid();
-    // Row-major: the last coordinate runs fastest.
+    // Row-major: the last coordinate varies fastest.
     for (int64_t dim = int64_t(grid.size()) - 1; dim >= 0; --dim) {
       Value *coordinate = point;
       if (grid[dim] == 1) {
@@ -80,7 +81,7 @@ void KernelEmitter::emitBlock(mlir::Block &block) {
     } else if (auto branch = dyn_cast<mlir::scf::IfOp>(op)) {
       emitIf(branch);
     } else if (isa<tile::LoadOp, tile::ViewOp, tile::MapOp, tile::IotaOp, tile::GatherOp>(op)) {
-      // Evaluated where it is read.
+      // Evaluated where it is used.
     } else {
       emitScalar(&op);
     }
@@ -107,7 +108,7 @@ void KernelEmitter::emitScalar(mlir::Operation *op) {
     return;
   }
   if (auto extract = dyn_cast<mlir::tensor::ExtractOp>(op)) {
-    // Kept first: an element is read where no loop is.
+    // Store the tile in memory first, because there is no loop in which to evaluate it.
     mlir::Value tile = extract.getTensor();
     flush();
     if (!homes.count(tile))
@@ -154,7 +155,7 @@ static int64_t elementsOf(ArrayRef<int64_t> shape) {
 }
 
 bool KernelEmitter::emitByRows(ArrayRef<LoopGroup> groups) {
-  // Rows shorter than this are better vectorised across.
+  // Rows shorter than this are better vectorized across rows.
   constexpr int64_t leastRow = 32;
   if (groups.size() < 2 || !homes.empty() || groups[0].shape.empty() || groups[0].shape[0] == 1)
     return false;
@@ -173,7 +174,7 @@ bool KernelEmitter::emitByRows(ArrayRef<LoopGroup> groups) {
         made.insert_range(root.op->getResults());
     }
   }
-  // What is made is read in its own row only.
+  // Each iteration may read only its own row of the intermediate tiles.
   bool isLocal = true;
   for (const LoopGroup &group : groups) {
     auto look = [&](mlir::Value tile, mlir::AffineMap map) {
@@ -213,7 +214,7 @@ bool KernelEmitter::emitByRows(ArrayRef<LoopGroup> groups) {
 Value *KernelEmitter::newBuffer(int64_t bytes) {
   int64_t offset = scratchBytes;
   scratchBytes += (bytes + 63) / 64 * 64;
-  // In the first block: homes are read from everywhere.
+  // Create it in the entry block, which dominates all readers of the buffer.
   BasicBlock &entry = function->getEntryBlock();
   IRBuilder<> first(&entry, entry.begin());
   return first.CreateConstGEP1_64(first.getInt8Ty(), scratch, uint64_t(offset));
@@ -246,7 +247,7 @@ void KernelEmitter::keepTiles(ArrayRef<mlir::Value> tiles, ArrayRef<Home> where)
 void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
   flush();
   IRBuilder<> &ir = b.ir;
-  // What is carried lives in memory: buffers for tiles, slots for single elements.
+  // Loop-carried values live in memory: buffers for tiles, stack slots for single elements.
   struct Carried {
     Value *buffer = nullptr, *next = nullptr;
     AllocaInst *slot = nullptr, *imag = nullptr;
@@ -263,7 +264,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
       ir.CreateStore(value.imag, c.imag);
   };
   auto isTile = [](mlir::Value value) { return isa<mlir::RankedTensorType>(value.getType()); };
-  /// The element of a tile of one element, or a scalar.
+  /// The value of a scalar, or the element of a tile with one element.
   auto elementOf = [&](mlir::Value value) -> Lanes {
     if (!isTile(value))
       return scalars.lookup(value);
@@ -314,7 +315,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
     bind(loop.getRegionIterArgs());
     emitBlock(*loop.getBody());
     flush();
-    // All of the new values first, then all in their places: they may read each other's.
+    // Compute all new values before storing any, because they may read each other's old values.
     mlir::ValueRange yields = loop.getBody()->getTerminator()->getOperands();
     SmallVector<Lanes> elements;
     for (auto [value, c] : zip_equal(yields, carried)) {
@@ -333,7 +334,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
   bind(loop.getResults());
 }
 
-/// Evaluates a tile into `buffer`; its home stays what it was.
+/// Evaluates a tile into `buffer` without changing the tile's home.
 void KernelEmitter::copyTile(mlir::Value tile, Value *buffer) {
   flush();
   auto known = homes.find(tile);
@@ -350,7 +351,8 @@ void KernelEmitter::copyTile(mlir::Value tile, Value *buffer) {
 void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
   std::string location;
   raw_string_ostream(location) << branch.getLoc();
-  b.fail(Status(Error::cpuTileOp, "'scf.if' at " + location + " is not taken by the CPU target"));
+  b.fail(
+      Status(Error::cpuTileOp, "'scf.if' at " + location + " is not supported by the CPU target"));
   for (mlir::Value result : branch.getResults()) {
     mlir::Type type = mlir::getElementTypeOrSelf(result.getType());
     Value *poison = PoisonValue::get(b.computeType(type));

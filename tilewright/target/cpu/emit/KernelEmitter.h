@@ -1,9 +1,9 @@
-// One tile.kernel as one LLVM function in the kernel ABI.
+// Emits one tile.kernel as an LLVM function in the kernel ABI.
 #ifndef TILEWRIGHT_TARGET_CPU_EMIT_KERNELEMITTER_H
 #define TILEWRIGHT_TARGET_CPU_EMIT_KERNELEMITTER_H
 
 #include "tilewright/target/cpu/emit/KernelPlan.h"
-#include "tilewright/target/elements/Lanes.h"
+#include "tilewright/target/lanes/Lanes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -14,8 +14,8 @@ using lanes::Lanes;
 
 /// `void symbol(void *const *buffers, int64_t begin, int64_t end, std::byte *scratch)`.
 ///
-/// A tile is a function of its index and is evaluated inside the loops of whoever reads it
-/// (LoopEmitter); only what KernelPlan says is kept in scratch memory.
+/// A tile is a function of its index and is evaluated inside the loops of its reader (LoopEmitter);
+/// only tiles that KernelPlan selects are stored in scratch memory.
 class KernelEmitter {
 public:
   KernelEmitter(LaneBuilder &builder, tile::KernelOp kernel) : b(builder), kernel(kernel) {}
@@ -23,14 +23,13 @@ public:
   llvm::Function *emit(llvm::StringRef symbol);
 
   int64_t scratchBytes = 0;
-  /// Estimated nanoseconds for one work item.
+  /// Estimated nanoseconds per work item.
   int64_t itemCost = 0;
 
 private:
   friend class LoopEmitter;
 
-  /// Where a tile is that was computed before: a buffer, row-major, or, for a single element,
-  /// a register.
+  /// Where a stored tile is: in a row-major buffer or, if it has a single element, in a register.
   struct Home {
     Lanes element;
     llvm::Value *buffer = nullptr;
@@ -43,7 +42,7 @@ private:
   llvm::DenseMap<mlir::Value, Lanes> scalars; // index and element values, memrefs as pointers
   llvm::DenseMap<mlir::Value, Home> homes;
   llvm::SmallVector<Root> pending;
-  /// Tiles of which a home holds one row only, that of the loop being emitted.
+  /// Tiles whose home has only the row that the current loop computes.
   llvm::DenseSet<mlir::Value> rowTiles;
   double nanoseconds = 0, repeats = 1;
 
@@ -54,10 +53,10 @@ private:
   void emitIf(mlir::scf::IfOp branch);
   void copyTile(mlir::Value tile, llvm::Value *buffer);
   void flush(bool isLast = false);
-  /// Runs groups row by row, so that what one leaves for the next stays in registers and in the
-  /// first cache. False if they do not share rows.
+  /// Emits one loop over rows around all groups, so that intermediate rows stay in registers and
+  /// the L1 cache. Returns false without emitting anything if the groups do not share rows.
   bool emitByRows(llvm::ArrayRef<LoopGroup> groups);
-  /// Puts tiles into new homes, or into the given ones.
+  /// Stores tiles in the homes `where`, or in new homes if `where` is empty.
   void keepTiles(llvm::ArrayRef<mlir::Value> tiles, llvm::ArrayRef<Home> where);
   Home newHome(mlir::Value tile);
   llvm::Value *newBuffer(int64_t bytes);

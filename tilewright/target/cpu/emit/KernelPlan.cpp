@@ -1,7 +1,7 @@
 #include "tilewright/target/cpu/emit/KernelPlan.h"
 
 #include "tilewright/target/cpu/emit/IndexForm.h"
-#include "tilewright/target/elements/RegionEmitter.h"
+#include "tilewright/target/lanes/RegionEmitter.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,7 +20,7 @@ SmallVector<int64_t> loopsOf(const Root &root) {
   if (auto store = dyn_cast<tile::StoreOp>(root.op))
     return llvm::to_vector(shapeOf(store.getTile()));
   if (auto dot = dyn_cast<tile::DotOp>(root.op)) {
-    // The result's dimensions, then k.
+    // The loops are the result's dimensions, then k.
     SmallVector<int64_t> loops = llvm::to_vector(shapeOf(dot.getResult()));
     loops.push_back(shapeOf(dot.getLhs()).back());
     return loops;
@@ -68,7 +68,7 @@ SmallVector<std::pair<Value, AffineMap>> readsOf(const Root &root) {
     for (Value input : scan.getInputs())
       reads.emplace_back(input, map);
   } else if (auto dot = dyn_cast<tile::DotOp>(root.op)) {
-    // Loops are b…, m, n, k.
+    // The loops are b…, m, n, k.
     auto without = [&](std::initializer_list<unsigned> last, int64_t block = 1) {
       SmallVector<AffineExpr> exprs;
       for (unsigned dim = 0; dim + 3 < rank; ++dim)
@@ -111,12 +111,12 @@ void TileWalk::visit(Value tile, AffineMap map, ArrayRef<int64_t> sizes) {
     for (Value index : gather.getIndices())
       visit(index, map, sizes);
   }
-  // Everything else is a root of its own.
+  // All other ops are roots of their own.
 }
 
 namespace {
 
-/// Plans one segment of a kernel.
+/// Plans one segment of a kernel: roots that can be emitted together.
 class Planner {
 public:
   Planner(ArrayRef<Root> roots, llvm::function_ref<bool(Value)> isHome)
@@ -132,12 +132,12 @@ public:
 private:
   ArrayRef<Root> roots;
   llvm::function_ref<bool(Value)> isHome;
-  llvm::SetVector<Value> keep; // results of maps to be kept
+  llvm::SetVector<Value> keep; // results of maps to store
   DenseMap<Operation *, unsigned> rootLevels;
   DenseMap<Value, unsigned> keepLevels;
   DenseMap<std::pair<Value, AffineMap>, unsigned> depths; // cleared for each root
 
-  /// The least level at which `tile` can be read at `map`.
+  /// The lowest level at which `tile` can be read at index `map`.
   unsigned depthOf(Value tile, AffineMap map, ArrayRef<int64_t> sizes) {
     if (isHome(tile))
       return 0;
@@ -148,7 +148,7 @@ private:
     Operation *op = tile.getDefiningOp();
     if (keep.contains(tile)) {
       unsigned level = keepLevel(tile);
-      // In the same loops at the same index it need not be complete.
+      // A reader in the same loops at the same index can share the tile's loop nest.
       bool isSame =
           shapeOf(tile) == sizes &&
           map ==
@@ -215,7 +215,7 @@ private:
       if (root.op)
         rootLevels[root.op] = level;
     }
-    // Kept values first: others in the same loops read them from registers.
+    // Place stored values first, so that readers in the same loops read them from registers.
     for (Value tile : keep)
       place({nullptr, tile}, keepLevel(tile));
     for (const Root &root : roots)
@@ -225,11 +225,12 @@ private:
     return groups;
   }
 
-  /// Finds maps that several loops, or several indices, would compute again. True if any.
+  /// Chooses results of maps to store because several loop nests, or several indices, would
+  /// recompute them. Returns whether it chose any.
   bool choose(ArrayRef<LoopGroup> groups) {
     struct Uses {
       llvm::SmallDenseSet<unsigned> groups;
-      unsigned indices = 0; // distinct ones, in the group that has most
+      unsigned indices = 0; // distinct indices, in the group with the most
     };
     llvm::MapVector<Operation *, Uses> uses;
     for (auto [number, group] : llvm::enumerate(groups)) {
@@ -244,7 +245,7 @@ private:
                       found.groups.insert(n);
                       unsigned count = ++indices[op];
                       found.indices = std::max(found.indices, count);
-                      return count <= 3; // what is read at more places is kept
+                      return count <= 3; // tiles that are read at more indices are stored
                     },
                     {}};
       for (const Root &root : group.roots)

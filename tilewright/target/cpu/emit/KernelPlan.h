@@ -1,4 +1,4 @@
-// Which loops a kernel needs: tiles are functions of their index, and only some are kept.
+// Plans the loops of a kernel. Most tiles are evaluated where they are read; only some are stored.
 #ifndef TILEWRIGHT_TARGET_CPU_EMIT_KERNELPLAN_H
 #define TILEWRIGHT_TARGET_CPU_EMIT_KERNELPLAN_H
 
@@ -11,8 +11,8 @@
 
 namespace tilewright::cpu {
 
-/// Something that a loop nest computes: an op whose tiles cannot be functions of the index
-/// (tile.store, reduce, scan, dot), or a value that is cheaper to keep than to compute again.
+/// A result of a loop nest: an op whose tiles cannot be evaluated at a single index (tile.store,
+/// reduce, scan, dot), or a value that is cheaper to store than to recompute.
 struct Root {
   mlir::Operation *op = nullptr; // null: `kept`
   mlir::Value kept;
@@ -26,10 +26,10 @@ struct LoopGroup {
   llvm::SmallVector<Root> roots;
 };
 
-/// Visits what a root reads, at which index: `leaf` for everything that is in memory, `inner`
-/// for what is computed; `inner` says whether to go on below.
+/// Visits the tiles that a root reads, with the index at which each is read: calls `leaf` for tiles
+/// in memory and `inner` for computed tiles. `inner` returns whether to visit the operands too.
 struct TileWalk {
-  /// Tiles that are in memory although an op computes them.
+  /// Whether a tile is in memory although an op computes it.
   std::function<bool(mlir::Value)> isKept;
   std::function<void(mlir::Value, mlir::AffineMap)> leaf;
   std::function<bool(mlir::Value, mlir::AffineMap)> inner;
@@ -40,12 +40,11 @@ struct TileWalk {
 
 /// The tiles that a root reads, each with the map from the root's loops to its index.
 llvm::SmallVector<std::pair<mlir::Value, mlir::AffineMap>> readsOf(const Root &root);
-/// The sizes of the loops of a root, and which of them it combines.
+/// The sizes of a root's loops, and the loops that it reduces.
 llvm::SmallVector<int64_t> loopsOf(const Root &root);
 llvm::SmallVector<int64_t> reducedOf(const Root &root);
 
-/// Groups `roots`, in an order that respects what they read. `isHome` says which tiles are in
-/// memory already.
+/// Groups `roots` in dependence order. `isHome` returns whether a tile is already in memory.
 llvm::SmallVector<LoopGroup> planGroups(llvm::ArrayRef<Root> roots,
                                         llvm::function_ref<bool(mlir::Value)> isHome);
 

@@ -14,7 +14,8 @@ void LoopEmitter::emit() {
   boundLoops();
   chooseLoops();
 
-  // Everything goes before one instruction, which is the end of the block if there is none.
+  // All code is inserted before one anchor instruction. If the insertion point is the end of the
+  // block, append a temporary anchor.
   BasicBlock *block = b.ir.GetInsertBlock();
   Instruction *end = nullptr;
   if (b.ir.GetInsertPoint() == block->end())
@@ -33,7 +34,7 @@ void LoopEmitter::emit() {
     isWanted = isWanted ? b.ir.CreateAnd(isWanted, some) : some;
   }
   if (isWanted) {
-    // What is hoisted out of loops must not run where they do not.
+    // Branch around the nest, because hoisted code must not run if the loops have no iterations.
     BasicBlock *before = anchor->getParent();
     BasicBlock *after = before->splitBasicBlock(anchor);
     BasicBlock *inside = BasicBlock::Create(b.ir.getContext(), "", before->getParent(), after);
@@ -67,7 +68,7 @@ void LoopEmitter::emit() {
   double items = 1;
   for (int64_t size : sizes)
     items *= double(size);
-  // About two vector operations a cycle, at 3 GHz.
+  // Assume about two vector operations per cycle at 3 GHz.
   kernel.nanoseconds +=
       kernel.repeats * items / vectorLanes * double(bodyCost() + 2) * (vectorLanes / 16.0 + 1) / 6;
 }
@@ -101,7 +102,7 @@ void LoopEmitter::emitNest(unsigned position) {
       if (whole)
         emitLoop(position, b.i64(0), b.i64(whole), lanes);
       if (whole != loop.size) {
-        // The rest in one step with the lanes beyond it off.
+        // Process the remainder in one masked step.
         loop.iv = b.i64(whole);
         laneMask = b.firstLanes(static_cast<unsigned>(loop.size - whole), vectorLanes);
         levels[position + 1].before = levels[position].before;
@@ -115,14 +116,14 @@ void LoopEmitter::emitNest(unsigned position) {
     finishAccumulators();
 }
 
-/// A loop that runs at least once, around emitNest(position + 1).
+/// Emits a loop with at least one iteration around emitNest(position + 1).
 void LoopEmitter::emitLoop(unsigned position, Value *lower, Value *upper, int64_t step) {
   Loop &loop = loops[position];
   Instruction *anchor = levels[position].before;
   auto enter = [&] {
     if (isMasked && loop.isVector) {
       at(position + 1);
-      // In 32 bits: half the vectors to compare.
+      // Compare in 32 bits, which needs half as many vectors as 64.
       Value *left = b.ir.CreateBinaryIntrinsic(Intrinsic::smin, b.ir.CreateSub(upper, loop.iv),
                                                b.i64(int64_t(vectorLanes)));
       Type *narrow = b.vectorOf(b.ir.getInt32Ty(), vectorLanes);
@@ -147,7 +148,7 @@ void LoopEmitter::emitLoop(unsigned position, Value *lower, Value *upper, int64_
   BasicBlock *body = BasicBlock::Create(b.ir.getContext(), "", before->getParent(), after);
   before->getTerminator()->eraseFromParent();
   b.ir.SetInsertPoint(before);
-  // Levels around that have no loop of their own share the anchor.
+  // Enclosing levels that emit no loop have the same anchor; move it for all of them.
   Instruction *entry = b.ir.CreateBr(body);
   unsigned outermost = position;
   while (outermost > 0 && levels[outermost - 1].before == anchor)
@@ -171,7 +172,7 @@ void LoopEmitter::emitBody() {
   mlir::MLIRContext *context = kernel.kernel.getContext();
   mlir::AffineMap identity =
       composed(mlir::AffineMap::getMultiDimIdentityMap(group.shape.size(), context));
-  // An output may lie over an input, so everything is read before anything is written.
+  // An output may alias an input, so read everything before writing anything.
   SmallVector<std::pair<tile::StoreOp, Lanes>> stores;
   for (const Root &root : group.roots) {
     if (!root.op) {

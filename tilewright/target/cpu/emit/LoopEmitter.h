@@ -1,4 +1,4 @@
-// One loop nest: the roots of a LoopGroup, vectorised along one loop.
+// Emits one loop nest: the roots of a LoopGroup, vectorized along one loop.
 #ifndef TILEWRIGHT_TARGET_CPU_EMIT_LOOPEMITTER_H
 #define TILEWRIGHT_TARGET_CPU_EMIT_LOOPEMITTER_H
 
@@ -7,25 +7,25 @@
 
 namespace tilewright::cpu {
 
-/// Values are emitted at the outermost loop that they change in: the level of a value is the
-/// number of loops around it.
+/// Emits values at the outermost loop level that they depend on. The level of a value is the number
+/// of loops around it.
 class LoopEmitter {
 public:
   LoopEmitter(KernelEmitter &kernel, const LoopGroup &group)
       : kernel(kernel), b(kernel.b), group(group) {}
 
-  /// Where kept roots go, if not into new homes.
+  /// Homes for stored roots; roots that are not listed get new homes.
   llvm::DenseMap<mlir::Value, KernelEmitter::Home> targets;
 
-  /// Bounds that stores put on a dimension: index < size - offset; none if `offset` is null.
+  /// A bound that stores have on a dimension: index < size - offset. Unbounded if `offset` is null.
   struct Bound {
     mlir::Value offset;
     int64_t size = 0;
   };
-  /// The index of dimension 0 where a loop around the whole group runs over it, and its bound.
+  /// If a loop around the whole group runs over dimension 0: its induction variable, and its bound.
   llvm::Value *row = nullptr;
   Bound boundOfRows;
-  /// The bound on dimension 0 that all stores of all groups have, if they have one.
+  /// The bound on dimension 0 that all stores of all groups share, if any.
   static Bound rowBound(llvm::ArrayRef<LoopGroup> groups);
 
   void emit();
@@ -34,38 +34,39 @@ private:
   using Value = llvm::Value;
   using Home = KernelEmitter::Home;
 
-  /// A loop over neighbouring dimensions that are one in every access.
+  /// A loop over adjacent dimensions that all accesses can merge.
   struct Loop {
-    unsigned dim; // the innermost of its dimensions; its coefficient is the loop's
+    unsigned dim; // innermost of its dimensions; its coefficient is the loop's
     int64_t size;
     bool isReduced = false, isVector = false, isOutside = false;
     Value *bound = nullptr; // fewer iterations, known at run time
     Value *iv = nullptr;
   };
   struct Level {
-    llvm::Instruction *before = nullptr; // insertion point for what this level computes
+    llvm::Instruction *before = nullptr; // insertion point for values of this level
   };
-  /// A tile at an index.
+  /// The value of a tile at an index.
   struct Element {
     Lanes lanes;
     unsigned level = 0;
     bool isVector = false;
   };
-  /// Σ of an IndexForm: the scalar part, and for lanes their distance or their vector.
-  struct Place {
+  /// The emitted value of an IndexForm. For vectors, it has either a stride between lanes or a
+  /// vector of indices.
+  struct LaneIndex {
     Value *index = nullptr; // of the first lane; of all if `isGather`
     int64_t stride = 0;
     bool isGather = false;
     unsigned level = 0;
   };
-  /// A dimension of memory that may be left: offset + stride · index < size.
+  /// A bounds check of an access along one dimension of memory: offset + stride · index < size.
   struct Check {
     mlir::Value offset;
     int64_t stride;
     IndexForm form;
     int64_t size;
   };
-  /// Memory that a tile is read from or written to.
+  /// The elements of memory that a tile is read from or written to.
   struct Access {
     mlir::Type type;
     IndexForm form; // in elements
@@ -84,12 +85,12 @@ private:
   llvm::SmallVector<unsigned> origins; // the dimension of the group's shape that each is part of
   mlir::AffineMap base;                // from these to the group's shape
   llvm::SmallVector<Loop> loops;       // outermost first
-  unsigned keptLoops = 0;              // those outside all combining
+  unsigned keptLoops = 0;              // loops outside all reductions
   unsigned vectorLanes = 1;
-  bool isMaskedLoop = false; // one loop whose last iteration has lanes off, no tail
+  bool isMaskedLoop = false; // one loop with a masked last iteration, no tail
   bool isMasked = false;
   Value *laneMask = nullptr; // null: all lanes
-  unsigned currentLevel = 0; // where side effects go
+  unsigned currentLevel = 0; // the level of side effects
   llvm::SmallVector<Level> levels;
   using Key = std::pair<mlir::Value, mlir::AffineMap>;
   llvm::DenseMap<Key, Element> memo;
@@ -125,11 +126,11 @@ private:
   Element evaluateIota(tile::IotaOp op, mlir::AffineMap map);
   Element evaluateLoad(Value *base, const Access &access, mlir::Value padding);
   Lanes widened(Element element);
-  Place placeOf(const IndexForm &form);
+  LaneIndex emitIndex(const IndexForm &form);
   Value *emitExpr(mlir::AffineExpr expr, bool asVector);
   Element maskOf(llvm::ArrayRef<Check> checks);
   void remember(Key key, Element element);
-  /// Drops what was emitted inside a loop that ends.
+  /// Drops the values that were emitted inside the loop at `level`, which ends here.
   void forget(unsigned level);
   void storeTo(Value *base, const Access &access, Lanes value);
 

@@ -1,7 +1,7 @@
-// Which loops a group gets: split where views divide, joined where memory is contiguous, one of
-// them vectorised.
+// Chooses the loops of a group: splits dimensions that views divide, merges dimensions that are
+// contiguous in memory, and selects the loop to vectorize.
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
-#include "tilewright/target/elements/RegionEmitter.h"
+#include "tilewright/target/lanes/RegionEmitter.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,7 +12,7 @@ using namespace llvm;
 
 namespace tilewright::cpu {
 
-/// Adds dimension after dimension of a row-major tensor at `map`.
+/// Adds the row-major element index of `map` in a tensor of `shape`.
 static void addRowMajor(IndexForm &form, ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
                         mlir::AffineMap map, ArrayRef<int64_t> sizes) {
   int64_t row = 1;
@@ -66,7 +66,7 @@ LoopEmitter::Access LoopEmitter::bufferAccess(mlir::Value tile, mlir::AffineMap 
   return access;
 }
 
-/// The map from the group's shape to the index of a result of a combining root.
+/// The map from the group's shape to the result index of a reduce, scan or dot.
 mlir::AffineMap LoopEmitter::resultMap(const Root &root) {
   mlir::MLIRContext *context = root.op->getContext();
   unsigned rank = group.shape.size();
@@ -92,7 +92,7 @@ std::vector<LoopEmitter::Access> LoopEmitter::allAccesses() {
                   } else if (auto load = dyn_cast_or_null<tile::LoadOp>(op)) {
                     accesses.push_back(loadAccess(load, map));
                   } else if (auto iota = dyn_cast_or_null<tile::IotaOp>(op)) {
-                    // No memory, but its dimension is a number of its own.
+                    // An iota does not read memory, but its dimension must remain a separate loop.
                     Access access{{}, IndexForm::of(map.getResult(iota.getDim()), sizes), {}, {}};
                     accesses.push_back(access);
                   }
@@ -113,7 +113,7 @@ std::vector<LoopEmitter::Access> LoopEmitter::allAccesses() {
   return accesses;
 }
 
-/// A view that divides a dimension is linear in the quotient and the remainder of it.
+/// Splits a dimension that a view divides into quotient and remainder, in which the view is linear.
 void LoopEmitter::splitDimensions() {
   mlir::MLIRContext *context = kernel.kernel.getContext();
   origins.clear();
@@ -144,7 +144,7 @@ void LoopEmitter::splitDimensions() {
     if (!split)
       return;
     auto [dim, part] = *split;
-    // dim becomes part · dim + (dim + 1); later dimensions move up by one.
+    // Dimension `dim` becomes part · dim + (dim + 1); later dimensions move up by one.
     SmallVector<mlir::AffineExpr> old;
     for (unsigned d = 0; d < sizes.size(); ++d) {
       if (d == dim)
@@ -160,7 +160,7 @@ void LoopEmitter::splitDimensions() {
   }
 }
 
-/// Whether an index is never negative, as far as one looks.
+/// Whether an index is provably non-negative; `depth` limits the search.
 static bool isNatural(mlir::Value value, int depth = 8) {
   if (depth == 0)
     return false;
@@ -187,7 +187,7 @@ static bool isNatural(mlir::Value value, int depth = 8) {
          operands;
 }
 
-/// The same index, also where it was computed twice.
+/// Whether two indices are provably equal, even if they are computed by different ops.
 static bool isSame(mlir::Value a, mlir::Value b) {
   if (a == b)
     return true;
@@ -199,7 +199,7 @@ static bool isSame(mlir::Value a, mlir::Value b) {
          x->getOperands() == y->getOperands();
 }
 
-/// The dimension that a check is about if it compares that dimension's index alone.
+/// If the check only compares the index of a single dimension, that dimension; otherwise -1.
 static int dimensionOf(const IndexForm &form, int64_t stride) {
   if (stride != 1 || form.constant || !form.isLinear())
     return -1;
@@ -239,8 +239,8 @@ LoopEmitter::Bound LoopEmitter::rowBound(ArrayRef<LoopGroup> groups) {
   return bound;
 }
 
-/// Where all roots are stores that end at the same place, the loops end there too: nothing is
-/// computed that would be dropped, and loads of the same extent need no mask.
+/// If all roots are stores with the same bound, bounds the loops, too: they compute no values that
+/// would be discarded, and loads with the same bound need no mask.
 void LoopEmitter::boundLoops() {
   bounds.assign(sizes.size(), {});
   if (row)
@@ -303,7 +303,7 @@ int64_t LoopEmitter::bodyCost() {
   return cost;
 }
 
-/// Bytes of the element type that most is computed in.
+/// The size in bytes of the element type that most computations have.
 unsigned LoopEmitter::elementBytes() {
   DenseMap<unsigned, int64_t> counts;
   int64_t total = 0;
@@ -349,7 +349,7 @@ void LoopEmitter::chooseLoops() {
   auto isReduced = [&](unsigned dim) {
     return llvm::is_contained(group.reduced, int64_t(origins[dim]));
   };
-  auto isFree = [&](unsigned dim) { // nothing but linear accesses looks at it
+  auto isFree = [&](unsigned dim) { // only linear accesses depend on it
     return !bounds[dim].offset && llvm::all_of(accesses, [&](const Access &access) {
       return llvm::none_of(access.form.rest,
                            [&](const auto &term) { return term.first.isFunctionOfDim(dim); }) &&
@@ -357,7 +357,7 @@ void LoopEmitter::chooseLoops() {
                            [&](const Check &check) { return check.form.dependsOn(dim); });
     });
   };
-  // Join neighbours, innermost first.
+  // Merge adjacent dimensions, innermost first.
   for (int dim = int(sizes.size()) - 1; dim >= 0; --dim) {
     if (sizes[dim] == 1)
       continue;
@@ -390,7 +390,7 @@ void LoopEmitter::chooseLoops() {
       loop.bound = b.ir.CreateBinaryIntrinsic(Intrinsic::smin, left, b.i64(loop.size));
     }
 
-  // The loop along which memory is contiguous for most.
+  // Vectorize the loop along which most accesses are contiguous.
   unsigned native = b.machine.vectorBytes / elementBytes();
   bool mustKeep = llvm::any_of(group.roots, [](const Root &root) {
     return isa_and_nonnull<tile::ScanOp, tile::DotOp>(root.op);
@@ -409,7 +409,7 @@ void LoopEmitter::chooseLoops() {
     }
     cost /= double(std::min<int64_t>(native, loop.size));
     if (loop.isReduced)
-      cost *= 1.01; // lanes that stay apart need no combining at the end
+      cost *= 1.01; // prefer lanes that need no reduction at the end
     if (cost <= bestCost) {
       bestCost = cost;
       best = &loop;
@@ -433,7 +433,7 @@ void LoopEmitter::chooseLoops() {
     isMaskedLoop = best->size % vectorLanes && best->size > vectorLanes && cost > 16 &&
                    b.machine.hasMasks && !best->isReduced;
   }
-  // Combining is innermost, and the vector loop is the innermost of its kind.
+  // Place reduction loops innermost, and the vector loop innermost among the loops of its kind.
   llvm::stable_sort(loops, [](const Loop &x, const Loop &y) {
     return std::pair(x.isReduced, x.isVector) < std::pair(y.isReduced, y.isVector);
   });

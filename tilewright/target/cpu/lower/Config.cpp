@@ -101,7 +101,7 @@ bool Config::flatten(StringRef name, Attribute attribute) {
         return true;
       })
       .Case([&](ArrayAttr list) {
-        // precision_config: one word for all operands, the strictest.
+        // precision_config: the strictest precision of all operands.
         Precision strictest = Precision::DEFAULT;
         for (Attribute entry : list) {
           auto precision = dyn_cast<PrecisionAttr>(entry);
@@ -115,7 +115,7 @@ bool Config::flatten(StringRef name, Attribute attribute) {
 }
 
 void Config::flattenAll(Operation *op) {
-  // Inherent attributes only: what others left on the op is not the library's.
+  // Add only inherent attributes; the library does not use discardable ones.
   for (StringAttr name : op->getRegisteredInfo()->getAttributeNames())
     if (std::optional<Attribute> attribute = op->getInherentAttr(name); attribute && *attribute)
       flatten(name, *attribute);

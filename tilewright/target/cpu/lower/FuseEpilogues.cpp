@@ -1,4 +1,4 @@
-// Elementwise fusions after a product, as its epilogue.
+// Fuses elementwise fusions into the matmul that they read, as its epilogue.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/target/cpu/Passes.h"
@@ -17,7 +17,8 @@ namespace tilewright::cpu {
 
 namespace {
 
-/// A product as a matrix: rows are the batch and the free dimensions of lhs, columns those of rhs.
+/// The result of a matmul as a matrix: rows are the batch and the free dimensions of lhs, columns
+/// those of rhs.
 struct Matrix {
   int64_t rows = 1, columns = 1;
 
@@ -31,18 +32,19 @@ struct Matrix {
   }
 };
 
-/// Which part of a matrix a value holds an element for.
+/// Which elements of the matrix a value has: one per element, per row or per column, or a single
+/// one.
 enum class View { all, eachRow, eachColumn, single };
 
 int64_t countOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-/// Ops that may be computed again for each element of the matrix.
+/// Ops that may be recomputed for each element of the matrix.
 bool isCheap(Operation *op) {
   return isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::MultiplyOp, stablehlo::NegateOp,
              stablehlo::ConvertOp>(op);
 }
 
-/// The type in which the library adds up; null if there is no epilogue for it.
+/// The library's accumulator type; null if it does not support an epilogue.
 Type sumsOf(stablehlo::DotGeneralOp dot) {
   auto elementOf = [](Value value) { return cast<ShapedType>(value.getType()).getElementType(); };
   Type result = elementOf(dot.getResult());
@@ -54,16 +56,16 @@ Type sumsOf(stablehlo::DotGeneralOp dot) {
   return isWide ? builder.getF64Type() : builder.getF32Type();
 }
 
-/// Makes a function of scalars out of a fusion that reads a product: one element of each result
-/// from the sum and from elements of the other inputs.
+/// Turns a fusion that reads a matmul into a scalar function: it computes one element of each
+/// result from the sum and from elements of the other inputs.
 class EpilogueBuilder {
 public:
   EpilogueBuilder(exec::FusionOp fusion, BlockArgument product, Matrix matrix, Type sums)
       : fusion(fusion), product(product), matrix(matrix), sums(sums) {}
 
-  /// Inputs beside the product, in the order of the function's arguments after the sum.
+  /// Inputs other than the product, in the order of the function's arguments after the sum.
   SmallVector<Value> inputs;
-  std::string problem; // why there is none
+  std::string problem; // why there is no epilogue
 
   func::FuncOp build(StringRef name) {
     OpBuilder builder(fusion.getContext());
@@ -80,7 +82,7 @@ public:
     SmallVector<Value> values;
     for (Value value : yield->getOperands()) {
       if (countOf(value) != matrix.rows * matrix.columns)
-        return fail("a result has not the elements of the product");
+        return fail("a result does not have as many elements as the product");
       Value element = elementOf(value, View::all);
       if (!element)
         return fail("");
@@ -134,7 +136,7 @@ private:
   }
   void addStrides(View view) { llvm::append_range(resultStrides, stridesOf(view)); }
 
-  /// One element of `value`, which has one for each element of the view.
+  /// One element of `value`, which has an element for each element of `view`.
   Value elementOf(Value value, View view) {
     auto [place, isNew] = known.try_emplace({value, static_cast<int>(view)});
     if (!isNew)
@@ -151,7 +153,7 @@ private:
     Operation *op = value.getDefiningOp();
     if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
       Value splat = elements::emitConstant(*body, loc, cast<ElementsAttr>(constant.getValue()));
-      return splat ? splat : refuse("it reads a constant that is not one number");
+      return splat ? splat : refuse("it reads a constant that is not a splat");
     }
     if (isa<stablehlo::ReshapeOp>(op))
       return elementOf(op->getOperand(0), view);
@@ -161,12 +163,13 @@ private:
                    : refuse("it broadcasts along neither rows nor columns");
     }
     if (!elements::canExpress(op))
-      return refuse("it holds " + op->getName().getStringRef());
+      return refuse("it contains " + op->getName().getStringRef());
     if (view != View::all && !isCheap(op))
-      return refuse("it computes " + op->getName().getStringRef() + " of less than all elements");
+      return refuse("it computes " + op->getName().getStringRef() +
+                    " before a broadcast, which would repeat it for each element");
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
-      // A scalar beside tensors, as clamp and select take.
+      // A scalar operand next to tensors, as in clamp and select.
       const bool isScalar = countOf(operand) == 1 && countOf(value) != 1;
       Value element = elementOf(operand, isScalar ? View::single : view);
       if (!element)
@@ -187,13 +190,13 @@ private:
     }
     Type scalar = elements::scalarType(type);
     if (!scalar)
-      return refuse("an input has elements that no kernel holds");
+      return refuse("an input has an element type that kernels do not support");
     llvm::append_range(inputStrides, stridesOf(view));
     inputs.push_back(fusion.getInputs()[argument.getArgNumber()]);
     return function.getBody().front().addArgument(scalar, argument.getLoc());
   }
 
-  /// The part of the matrix that the operand of a broadcast holds an element for.
+  /// The view of a broadcast's operand.
   std::optional<View> viewUnder(stablehlo::BroadcastInDimOp broadcast, View view) {
     Value operand = broadcast.getOperand();
     if (countOf(operand) == 1)
@@ -210,7 +213,8 @@ private:
       last = dim;
       isKept[dim] = true;
     }
-    // Kept dimensions must be the first or the last ones; those of size 1 count as either.
+    // The dimensions that the operand has must be leading or trailing; dimensions of size 1 are
+    // ignored.
     const bool keepsAll = countOf(operand) == countOf(broadcast.getResult());
     if (keepsAll)
       return view;
@@ -230,7 +234,7 @@ private:
   }
 };
 
-/// The product that `value` is, perhaps under another shape, if nobody else reads it.
+/// The matmul that computes `value`, possibly reshaped, if its result has no other reader.
 stablehlo::DotGeneralOp productOf(Value value) {
   while (value.hasOneUse()) {
     Operation *op = value.getDefiningOp();
@@ -247,7 +251,7 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     llvm::StringMap<FlatSymbolRefAttr> functions; // by their text
-    // Collect first: what is fused goes away.
+    // Collect first, because fused ops are erased.
     SmallVector<exec::FusionOp> fusions;
     getOperation().walk([&](exec::FusionOp fusion) { fusions.push_back(fusion); });
     for (exec::FusionOp fusion : fusions)
@@ -257,7 +261,7 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
   void fuse(exec::FusionOp fusion, SymbolTable &symbols,
             llvm::StringMap<FlatSymbolRefAttr> &functions) {
     auto opts = remark::RemarkOpts::name("epilogue").category("fuse");
-    // Of several products the last one: the others are there when it runs.
+    // If there are several matmuls, take the last one: the others have completed when it runs.
     stablehlo::DotGeneralOp dot;
     BlockArgument product;
     for (auto [number, input] : llvm::enumerate(fusion.getInputs())) {
@@ -278,7 +282,7 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
     if (!function) {
       ++numRefused;
       remark::missed(fusion.getLoc(), opts)
-          << remark::add("'{0}' is no epilogue of its product", fusion.getName().str())
+          << remark::add("'{0}' is not an epilogue of its product", fusion.getName().str())
           << remark::reason("{0}", epilogue.problem);
       return;
     }
@@ -289,7 +293,8 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
     replace(fusion, dot, epilogue.inputs, shared(function, symbols, functions));
   }
 
-  /// Equal functions print equally but for their names; one serves them all.
+  /// Inserts the function, or returns an equal one that was inserted before. Equal functions have
+  /// the same text except for their names.
   static FlatSymbolRefAttr shared(func::FuncOp function, SymbolTable &symbols,
                                   llvm::StringMap<FlatSymbolRefAttr> &functions) {
     std::string name = function.getSymName().str(), text;
@@ -320,7 +325,7 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
         operands, config.get(), builder.getArrayAttr({function}), DenseI64ArrayAttr());
     fusion->replaceAllUsesWith(call);
     fusion->erase();
-    // The product, and the reshapes that gave it another name.
+    // Erase the matmul and the reshapes of its result.
     Operation *unused = dot;
     SmallVector<Operation *> chain;
     for (; unused; unused = unused->use_empty() ? nullptr : *unused->user_begin())

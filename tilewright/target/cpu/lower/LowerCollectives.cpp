@@ -1,4 +1,5 @@
-// Collectives: groups of the specification become groups of ranks, and each op a start and a done.
+// Lowers collectives: converts replica groups to groups of ranks, and each op to a start and a
+// done.
 #include "tilewright/target/cpu/lower/Lowering.h"
 
 #include "tilewright/dialect/stablehlo/CollectiveOps.h"
@@ -10,7 +11,7 @@ namespace tilewright::cpu {
 
 using Groups = interpret::RankGroups;
 
-/// Rows of one length, -1 where there is nobody.
+/// The groups as rows of equal length, padded with -1.
 static DenseIntElementsAttr toAttribute(Builder &builder, const Groups &groups) {
   size_t columns = 1;
   for (const std::vector<int64_t> &group : groups)
@@ -38,26 +39,32 @@ LogicalResult Lowering::lowerCollective(Operation *op) {
   Result<Groups> ranks = interpret::rankGroupsOf(op, grid);
   if (!ranks.isOk())
     return refuse(op, std::move(ranks).takeStatus().message());
-  bool isSum = isa<stablehlo::CrossReplicaSumOp>(op);
+  const bool isSum = isa<stablehlo::CrossReplicaSumOp>(op);
+  const std::optional<numerics::CollectiveKind> kind =
+      isSum ? numerics::CollectiveKind::allReduce
+            : numerics::collectiveNamed(op->getName().stripDialect());
+  if (!kind || op->hasAttr("has_dynamic_root"))
+    return refuse(op, !kind ? "is not supported by the collective engines"
+                            : "has a dynamic root, which is not supported");
 
-  SmallVector<Attribute> bodies;
+  int64_t dimension = 0, splitDimension = 0;
   if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op)) {
-    config.set("dimension", static_cast<int64_t>(gather.getAllGatherDim()));
+    dimension = static_cast<int64_t>(gather.getAllGatherDim());
   } else if (auto scatter = dyn_cast<stablehlo::ReduceScatterOp>(op)) {
-    config.set("dimension", static_cast<int64_t>(scatter.getScatterDimension()));
+    dimension = static_cast<int64_t>(scatter.getScatterDimension());
   } else if (auto all = dyn_cast<stablehlo::AllToAllOp>(op)) {
-    config.set("split_dimension", static_cast<int64_t>(all.getSplitDimension()));
-    config.set("concat_dimension", static_cast<int64_t>(all.getConcatDimension()));
-    config.set("split_count", static_cast<int64_t>(all.getSplitCount()));
-  } else if (op->hasAttr("has_dynamic_root")) {
-    return refuse(op, "has a root that is known only when it runs");
+    dimension = static_cast<int64_t>(all.getConcatDimension());
+    splitDimension = static_cast<int64_t>(all.getSplitDimension());
   }
-  if (isSum) {
-    config.set("body", "add");
-  } else if (op->getNumRegions() == 1) {
-    StringRef word = combinerWord(op->getRegion(0));
-    config.set("body", word);
-    if (word == "function") {
+  numerics::ReductionKind reduction =
+      isSum ? numerics::ReductionKind::add : numerics::ReductionKind::none;
+  SmallVector<Attribute> bodies;
+  if (!isSum && op->getNumRegions() == 1) {
+    // Reductions without a ReductionKind, such as one that returns its second operand, become
+    // functions.
+    reduction = numerics::reductionNamed(combinerWord(op->getRegion(0)))
+                    .value_or(numerics::ReductionKind::function);
+    if (reduction == numerics::ReductionKind::function) {
       FailureOr<FlatSymbolRefAttr> body = functionOf(op->getRegion(0));
       if (failed(body))
         return failure();
@@ -65,11 +72,11 @@ LogicalResult Lowering::lowerCollective(Operation *op) {
     }
   }
   OpBuilder builder(op);
-  StringRef kind = isSum ? "all_reduce" : op->getName().stripDialect();
   int64_t id = nextCollective++;
   auto start = exec::CollectiveStartOp::create(
-      builder, op->getLoc(), op->getResultTypes(), builder.getStringAttr(kind), op->getOperands(),
-      builder.getI64IntegerAttr(id), toAttribute(builder, *ranks), config.get(),
+      builder, op->getLoc(), op->getResultTypes(),
+      exec::CollectiveAttr::get(op->getContext(), *kind, dimension, splitDimension, reduction),
+      op->getOperands(), builder.getI64IntegerAttr(id), toAttribute(builder, *ranks),
       bodies.empty() ? ArrayAttr() : builder.getArrayAttr(bodies));
   auto done = exec::CollectiveDoneOp::create(builder, op->getLoc(), op->getResultTypes(),
                                              start.getResults(), builder.getI64IntegerAttr(id));

@@ -1,4 +1,4 @@
-// Custom calls: those of the library, those that are nothing at run time, and handlers.
+// Lowers custom calls: library functions, no-ops at run time, and user handlers.
 #include "tilewright/target/cpu/lower/Lowering.h"
 
 #include "tilewright/dialect/stablehlo/CallOps.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace tilewright::cpu {
 
-/// Annotations that placed or sharded a value; when code is made they have been followed.
+/// Annotations of placement or sharding, which earlier stages have already processed.
 static bool isIdentity(StringRef target) {
   return llvm::is_contained({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
                              "LayoutConstraint", "annotate_device_placement", "MoveToHost",
@@ -15,7 +15,8 @@ static bool isIdentity(StringRef target) {
                             target);
 }
 
-/// Minor-to-major orders one after another; row-major where the call says nothing.
+/// The minor-to-major orders of all values, concatenated; row-major if the call does not specify
+/// one.
 static SmallVector<int64_t> layoutsOf(std::optional<ArrayAttr> layouts, ValueRange values) {
   SmallVector<int64_t> flat;
   for (auto [number, value] : llvm::enumerate(values)) {
@@ -33,7 +34,7 @@ static SmallVector<int64_t> layoutsOf(std::optional<ArrayAttr> layouts, ValueRan
   return flat;
 }
 
-/// Pairs of result and input that share memory.
+/// Pairs of a result and the input that it shares memory with.
 static FailureOr<SmallVector<int64_t>> aliasesOf(stablehlo::CustomCallOp call) {
   SmallVector<int64_t> pairs;
   if (std::optional<ArrayAttr> aliases = call.getOutputOperandAliases())
@@ -41,7 +42,7 @@ static FailureOr<SmallVector<int64_t>> aliasesOf(stablehlo::CustomCallOp call) {
       auto alias = cast<stablehlo::OutputOperandAliasAttr>(entry);
       ArrayRef<int64_t> output = alias.getOutputTupleIndices();
       if (output.size() > 1 || !alias.getOperandTupleIndices().empty())
-        return refuse(call, "aliases a part of a nested tuple");
+        return refuse(call, "aliases an element of a nested tuple, which is not supported");
       pairs.push_back(output.empty() ? 0 : output[0]);
       pairs.push_back(alias.getOperandIndex());
     }
@@ -60,7 +61,7 @@ LogicalResult Lowering::lowerCustomCall(Operation *op) {
   FailureOr<SmallVector<int64_t>> aliases = aliasesOf(call);
   if (failed(aliases))
     return failure();
-  // JAX writes the dictionary of a typed call beside the op, for readers that are older than it.
+  // JAX also writes the dictionary of a typed call as a separate attribute, for older consumers.
   Attribute backend = call->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
   auto version = stablehlo::CustomCallApiVersion::API_VERSION_TYPED_FFI;
   if (!backend) {
@@ -77,7 +78,7 @@ LogicalResult Lowering::lowerCustomCall(Operation *op) {
     return success();
   }
   OpBuilder builder(op);
-  if (!backend) // the configuration of version 4 is a dictionary, before it is a string
+  if (!backend) // version 4 has a dictionary as configuration, earlier ones a string
     backend = version == stablehlo::CustomCallApiVersion::API_VERSION_TYPED_FFI
                   ? Attribute(builder.getDictionaryAttr({}))
                   : Attribute(builder.getStringAttr(""));
@@ -86,7 +87,7 @@ LogicalResult Lowering::lowerCustomCall(Operation *op) {
       builder.getI32IntegerAttr(static_cast<int32_t>(version)), backend,
       call.getHasSideEffect() ? builder.getUnitAttr() : UnitAttr(),
       aliases->empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(*aliases));
-  // How the handler wants its buffers to lie: LAPACK takes columns.
+  // Pass the layouts that the handler expects; LAPACK routines, for example, expect column-major.
   if (call.getOperandLayouts() || call.getResultLayouts()) {
     made->setAttr("operand_layouts", builder.getDenseI64ArrayAttr(
                                          layoutsOf(call.getOperandLayouts(), call.getInputs())));

@@ -1,4 +1,4 @@
-// An elementwise op that stands alone: a kernel of its own over flat memory.
+// Lowers an elementwise op outside of fusions to a kernel of its own over flat memory.
 #include "tilewright/target/cpu/lower/Lowering.h"
 
 #include "tilewright/dialect/elements/ScalarSemantics.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace tilewright::cpu {
 
-/// Elements of one work item: enough to hide what a launch costs, few enough to share work.
+/// Elements per work item: enough to amortize a launch, few enough to balance the load.
 static constexpr int64_t chunk = 8192;
 
 LogicalResult Lowering::lowerElementwise(Operation *op) {
@@ -19,10 +19,10 @@ LogicalResult Lowering::lowerElementwise(Operation *op) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t count = result.getNumElements();
   if (count == 0)
-    return refuse(op, "has no elements");
+    return refuse(op, "has an empty result, which is not supported");
   int64_t size = std::min(count, chunk), points = (count + size - 1) / size;
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  // Not the op's name alone: the C library has functions of these names.
+  // The prefix avoids conflicts with functions of the C library.
   std::string name = ("op_" + op->getName().stripDialect()).str();
   auto kernel = tile::KernelOp::create(
       builder, loc, builder.getStringAttr(name), builder.getDenseI64ArrayAttr(points),
@@ -57,7 +57,7 @@ LogicalResult Lowering::lowerElementwise(Operation *op) {
                                            input, offset, Value(), DenseI64ArrayAttr(), bounds));
       continue;
     }
-    // A scalar beside tensors, as clamp and select take.
+    // A scalar operand next to tensors, as in clamp and select.
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
     Value single =
         tile::LoadOp::create(builder, loc, RankedTensorType::get(1, type.getElementType()), input,
@@ -81,7 +81,7 @@ LogicalResult Lowering::lowerElementwise(Operation *op) {
   tile::YieldOp::create(builder, loc, ValueRange());
 
   builder.setInsertionPoint(op);
-  // Each element is read before it is written, so the result may take an operand's place.
+  // Each element is read before it is written, so the result may alias an operand.
   SmallVector<int64_t> aliases;
   for (auto [number, operand] : llvm::enumerate(op->getOperands()))
     if (operand.getType() == result) {

@@ -1,6 +1,7 @@
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/interpret/StopAt.h"
 #include "tilewright/support/Errors.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/target/cpu/lower/Lowering.h"
@@ -31,7 +32,7 @@ exec::LibraryOp replaceByLibrary(Operation *op, StringRef name, const Config &co
   return call;
 }
 
-/// Sizes, strides, dilations and paddings that an op may leave out.
+/// Sets the sizes, strides, dilations and paddings that the op omits to their defaults.
 static void completeWindow(Operation *op, Config &config, int64_t rank, ArrayRef<StringRef> ones) {
   SmallVector<int64_t> one(rank, 1), none(2 * rank, 0);
   for (StringRef name : ones)
@@ -145,19 +146,20 @@ private:
         return failure();
     } else {
       config.set("comparator_operand", comparator.operand);
-      // The library's other order has one zero and one NaN, which is what a canonical key has.
+      // A canonical comparator treats both zeros, and all NaNs, as equal. That is the library's
+      // order if comparator_total_order is 0.
       config.set("comparator_total_order",
                  int64_t(comparator.isTotalOrder && !comparator.isCanonical));
     }
-    // Of several operands the others are gathered by the first one's order, which reads an operand
-    // at other places than it writes.
+    // With several operands, the others are permuted by the order of the first, which reads and
+    // writes different positions. So only a single operand can be sorted in place.
     if (op->getNumResults() == 1)
       aliases.append({0, 0});
     return finish();
   }
 };
 
-/// What the library runs under its StableHLO name.
+/// Ops that the library implements under their StableHLO names.
 bool isLibraryOp(Operation *op) {
   using namespace stablehlo;
   return isa<BroadcastInDimOp, ConcatenateOp, PadOp, ReverseOp, SliceOp, TransposeOp, IotaOp,
@@ -173,13 +175,13 @@ bool isCollective(Operation *op) {
              ReplicaIdOp>(op);
 }
 
-/// What stays: places in memory and order, for the schedule.
+/// Ops that are left to the schedule stage: memory and control flow.
 bool isKept(Operation *op) {
   using namespace stablehlo;
   return isa<ConstantOp, WhileOp, IfOp, CaseOp, ReturnOp, ReshapeOp, CreateTokenOp, AfterAllOp>(op);
 }
 
-/// A bitcast is another view of the same bytes unless elements are smaller than a byte.
+/// A bitcast is a view of the same bytes, unless elements are smaller than a byte.
 bool isView(Operation *op) {
   if (!isa<stablehlo::BitcastConvertOp>(op))
     return false;
@@ -191,7 +193,8 @@ bool isView(Operation *op) {
   return width(op->getOperand(0)) >= 8 && width(op->getResult(0)) >= 8;
 }
 
-/// Names that object code refers to: a kernel of such a name would be called in their place.
+/// Whether object code may refer to a library symbol of this name: a kernel with the same name
+/// would be called instead.
 bool isReserved(StringRef name) {
   static const llvm::StringSet<> functions = {
       "acos",  "acosh", "asin",      "asinh", "atan",  "atan2",  "atanh",     "cbrt",
@@ -216,19 +219,24 @@ struct CpuLowerOps : impl::CpuLowerOpsPassBase<CpuLowerOps> {
         if (mlir::failed(symbols.rename(kernel, name)))
           return signalPassFailure();
       }
-    // Collect first: lowering adds kernels and functions, and regions of lowered ops go away.
+    // Collect first, because lowering adds kernels and functions, and erases regions of lowered
+    // ops.
     SmallVector<Operation *> ops;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         collect(function.getBody(), ops);
     bool failed = false;
-    for (Operation *op : ops)
+    for (Operation *op : ops) {
+      if (interpret::mustStopAt(op))
+        return signalPassFailure();
       failed |= mlir::failed(lower(state, op));
+    }
     if (failed)
       signalPassFailure();
   }
 
-  /// Ops that run on the host's plan: those in the bodies of control flow, not those of combiners.
+  /// Collects the ops that are steps of the host's plan, including those in the bodies of control
+  /// flow, but not those in combiners.
   static void collect(Region &region, SmallVectorImpl<Operation *> &ops) {
     for (Operation &op : region.getOps()) {
       if (isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op)) {

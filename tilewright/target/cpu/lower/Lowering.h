@@ -1,4 +1,4 @@
-// What the files of cpu-lower-ops share.
+// Declarations shared by the files of cpu-lower-ops.
 #ifndef TILEWRIGHT_TARGET_CPU_LOWER_LOWERING_H
 #define TILEWRIGHT_TARGET_CPU_LOWER_LOWERING_H
 
@@ -22,10 +22,10 @@ public:
   void set(llvm::StringRef name, llvm::StringRef text) {
     entries.set(name, builder.getStringAttr(text));
   }
-  /// Adds an attribute of an op under `name`: lists and enums as they are, the fields of structs
-  /// (dimension numbers) each under its own name. False for what has no flat form.
+  /// Adds an attribute of an op under `name`: lists and enums unchanged, each field of a struct
+  /// (dimension numbers) under its own name. Returns false if the attribute has no flat form.
   bool flatten(llvm::StringRef name, mlir::Attribute attribute);
-  /// Every attribute of `op` that has a flat form.
+  /// Adds every attribute of `op` that has a flat form.
   void flattenAll(mlir::Operation *op);
 
   mlir::DictionaryAttr get() const { return entries.getDictionary(builder.getContext()); }
@@ -35,7 +35,8 @@ private:
   mlir::NamedAttrList entries;
 };
 
-/// State of the pass: makes functions of regions once for equal regions, counts collectives.
+/// The state of the pass: creates functions from regions, with equal regions sharing one function,
+/// and numbers collectives.
 class Lowering {
 public:
   Lowering(mlir::ModuleOp module, mlir::SymbolTable &symbols) : module(module), symbols(symbols) {}
@@ -44,39 +45,40 @@ public:
   mlir::SymbolTable &symbols;
   int64_t nextCollective = 0;
 
-  /// The word for a region that combines two elements ("add", …, "second"), or "function".
+  /// The name of a region that combines two elements ("add", …, "second"), or "function" if it has
+  /// none.
   static llvm::StringRef combinerWord(mlir::Region &region);
-  /// "argmax" or "argmin" for a region over a value and an index, or empty.
+  /// "argmax" or "argmin" for a region that combines a value and an index, otherwise empty.
   static llvm::StringRef argWord(mlir::Region &region);
-  /// Words for a sort's comparator.
+  /// The classification of a sort's comparator.
   struct Comparator {
     llvm::StringRef word = "function"; // lt, gt
     int64_t operand = 0;
     bool isTotalOrder = false;
-    /// Zeros of both signs are equal, and so are NaNs, which come last: what JAX writes.
+    /// JAX's comparator: -0 equals +0, and all NaNs are equal and come last.
     bool isCanonical = false;
   };
   static Comparator comparatorOf(mlir::Region &region);
-  /// "ge", "gt", "le", "lt" for a region that compares its two elements, or "function".
+  /// "ge", "gt", "le" or "lt" for a region that compares its two elements, otherwise "function".
   static llvm::StringRef selectWord(mlir::Region &region);
 
-  /// A private function of scalars that does what the region does; an error at the op if it
-  /// cannot be one.
+  /// Creates a private scalar function for the region; reports an error at the op if that is
+  /// impossible.
   mlir::FailureOr<mlir::FlatSymbolRefAttr> functionOf(mlir::Region &region);
 
   mlir::LogicalResult lowerCustomCall(mlir::Operation *op);
   mlir::LogicalResult lowerCollective(mlir::Operation *op);
-  /// Makes a kernel for one elementwise op and launches it.
+  /// Creates a kernel for one elementwise op and launches it.
   mlir::LogicalResult lowerElementwise(mlir::Operation *op);
 
 private:
   llvm::StringMap<mlir::FlatSymbolRefAttr> functions; // by the text of the region
 };
 
-/// E4004 at the op.
+/// Reports E4004 at the op.
 mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why);
 
-/// Replaces `op` by a call of the library.
+/// Replaces `op` by a library call.
 exec::LibraryOp replaceByLibrary(mlir::Operation *op, llvm::StringRef name, const Config &config,
                                  llvm::ArrayRef<mlir::Attribute> bodies = {},
                                  llvm::ArrayRef<int64_t> aliases = {});

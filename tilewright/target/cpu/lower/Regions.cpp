@@ -1,4 +1,4 @@
-// Regions over scalars: known ones by a word, others as functions.
+// Classifies scalar regions: known ones get a name, others become functions.
 #include "tilewright/target/cpu/lower/Lowering.h"
 
 #include "tilewright/dialect/elements/ScalarSemantics.h"
@@ -11,8 +11,8 @@ using namespace mlir;
 
 namespace tilewright::cpu {
 
-/// A value of a region as a formula over its arguments: "or(compare.GT(0,2),compare.NE(0,0))".
-/// Longer ones than any we know are cut off.
+/// Writes a value of a region as a formula over its arguments, for example
+/// "or(compare.GT(0,2),compare.NE(0,0))". Stops when the text is longer than any known formula.
 static void writeFormula(Value value, std::string &text) {
   if (text.size() > 512)
     return;
@@ -72,13 +72,20 @@ StringRef Lowering::argWord(Region &region) {
   for (auto [word, direction] : {std::pair("argmax", "GT"), std::pair("argmin", "LT")}) {
     std::string better = std::string("compare.") + direction + "(0,2)";
     std::string orNan = "or(" + better + ",compare.NE(0,0))";
-    // The first of equals; integers have no NaN.
+    // The first of equal elements wins. `better` is for integers, which have no NaN.
     for (const std::string &wins : {better, orNan}) {
       std::string tie = "and(compare.EQ(0,2),compare.LT(1,3))";
       if (value == "select(" + wins + ",0,2)" &&
           index == "select(or(" + wins + "," + tie + "),1,3)")
         return word;
     }
+    // The form after simplification, where the first of two NaNs also wins.
+    std::string beats = "and(" + orNan + ",compare.EQ(2,2))";
+    std::string bothNan = "and(compare.NE(0,0),compare.NE(2,2))";
+    std::string first = "and(or(compare.EQ(0,2)," + bothNan + "),compare.LT(1,3))";
+    if (value == "select(" + orNan + ",0,2)" &&
+        index == "select(or(" + beats + "," + first + "),1,3)")
+      return word;
   }
   return "";
 }
@@ -120,8 +127,8 @@ FailureOr<FlatSymbolRefAttr> Lowering::functionOf(Region &region) {
     name += "_";
   FailureOr<func::FuncOp> function = elements::buildScalarFunction(region, name, module);
   if (failed(function))
-    return refuse(region.getParentOp(), "has a region that is no function of scalars");
-  // Equal functions print equally but for their names; one serves them all.
+    return refuse(region.getParentOp(), "has a region that is not a function of scalars");
+  // Equal functions have the same text except for their names and are shared.
   function->setSymName("");
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -1,5 +1,5 @@
-// Kernels without roles: channels that the same threads fill and drain, and the copies that threads
-// start themselves (cp.async).
+// Kernels without warp specialization: channels that the same threads fill and drain, and copies
+// that threads issue themselves (cp.async).
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/dialect/sm/BankConflicts.h"
@@ -13,14 +13,14 @@ using sm::Axis;
 
 // --- Channels ---
 //
-// A published slot is a group of copies. Groups end in their order, so who takes the oldest of `n`
-// waits until n - 1 are left; then all threads meet, because each has waited for its own copies
-// only. Where threads meet, all have freed what any of them has freed before, so it may be filled.
+// Publishing a slot commits a cp.async group. Groups complete in order, so taking the oldest of `n`
+// slots waits until at most n - 1 groups are pending. A barrier follows, because each thread waits
+// only for its own copies. A slot that any thread frees can be refilled after the next barrier.
 
 void KernelEmitter::acquireOwn(sm::AcquireOp op, ChannelState &state) {
   if (state.filled + state.held >= state.depth)
-    return refuse(op, concat("waits for a slot, and all ", state.depth,
-                             " are in use by the threads that wait; free one first"));
+    return refuse(op, concat("waits for a free slot, but its own threads hold all ", state.depth,
+                             " slots; free one first"));
   if (state.isFreed)
     barrier();
   state.isFreed = false;
@@ -36,7 +36,7 @@ void KernelEmitter::publishOwn(ChannelState &state) {
 
 void KernelEmitter::takeOwn(sm::TakeOp op, ChannelState &state) {
   if (state.filled == 0)
-    return refuse(op, "takes a slot before the threads that take it have filled one");
+    return refuse(op, "takes a slot, but no slot has been published");
   --state.filled;
   ++state.held;
   assembly(b.ir.getVoidTy(), concat("cp.async.wait_group ", state.filled, ";"), "~{memory}", {});
@@ -52,7 +52,7 @@ void KernelEmitter::freeOwn(sm::FreeOp op, ChannelState &state) {
     return refuse(op, "frees a slot that was not taken");
   --state.held;
   state.isFreed = true;
-  // The last slot of all: what comes behind may have the room, once nobody reads it.
+  // After the last use of the channel, later buffers may reuse its memory, protected by a barrier.
   const bool isLast = op->getBlock() == &kernel.getBlock() &&
                       all_of(op.getChannel().getUsers(), [&](mlir::Operation *user) {
                         mlir::Operation *top = kernel.getBlock().findAncestorOpInBlock(*user);
@@ -68,7 +68,7 @@ SmallVector<int64_t> KernelEmitter::beginOwnLoop(mlir::scf::ForOp loop) {
   SmallVector<int64_t> before;
   for (auto &[channel, state] : channels) {
     before.append({state.filled, state.held});
-    // What the iteration before has freed since its threads met.
+    // The previous iteration may have freed a slot after its last barrier.
     for (mlir::Operation *user : channel.getUsers())
       state.isFreed |= isa<sm::FreeOp>(user) && loop->isProperAncestor(user);
     for (mlir::Operation *user : channel.getUsers())
@@ -86,9 +86,9 @@ void KernelEmitter::endOwnLoop(mlir::scf::ForOp loop, ArrayRef<int64_t> before) 
   size_t at = 0;
   for (auto &[channel, state] : channels) {
     if (state.isOwn && (state.filled != before[at] || state.held != before[at + 1]))
-      refuse(loop, concat("begins with ", before[at], " slots filled and ", before[at + 1],
-                          " taken, and ends with ", state.filled, " and ", state.held,
-                          ", which must be the same"));
+      refuse(loop, concat("must end with as many filled and taken slots as it begins with, got ",
+                          state.filled, " and ", state.held, ", expected ", before[at], " and ",
+                          before[at + 1]));
     at += 2;
   }
 }
@@ -106,14 +106,14 @@ KernelEmitter::SplitOffset KernelEmitter::offsetOfThread(ArrayRef<int64_t> bytes
   int64_t reach = 0;
   for (int64_t part : bytes)
     reach |= part;
-  // Bits that no thread touches are added, the others must be flipped.
+  // Bits of the constant that no thread's offset contains can be added; the others must be xor-ed.
   const int64_t tied = constant & reach;
   std::vector<int64_t> key(bytes.begin(), bytes.end());
   key.push_back(tied);
   auto [known, isNew] = linearOffsets.try_emplace({thread, key}, nullptr);
   if (isNew)
     known->second = once([&]() -> Value * {
-      // Bits that move equally far move together.
+      // Group the bits that are shifted by the same distance.
       std::map<int, uint32_t> masks;
       for (auto [from, part] : enumerate(bytes))
         for (int to = 0; to < 31; ++to)
@@ -138,28 +138,29 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
       copy.getTarget() ? dyn_cast<sm::BufferType>(copy.getTarget().getType()) : sm::BufferType();
   auto memoryType = dyn_cast<mlir::MemRefType>(copy.getSource().getType());
   if (!buffer || !memoryType || buffer.getShape().size() != 2)
-    return refuse(copy,
-                  "is no copy of a matrix from memory to a buffer, which is what cp_async is");
+    return refuse(copy, "must copy a matrix from global memory to a shared buffer (cp_async "
+                        "supports nothing else)");
   const sm::Layout &layout = buffer.getLayout().getValue();
-  const BufferPlace place = buffers[copy.getTarget()];
+  const SlotBuffer target = buffers[copy.getTarget()];
   if (!sm::isLinear(layout) || layout.extent(Axis::cta) != 1)
-    return refuse(copy, concat("fills a buffer whose layout is not of powers of two in one CTA: ",
-                               layout.str()));
-  if (place.barrier)
-    return refuse(copy, "fills a slot for another role, which waits for the copy engine");
+    return refuse(
+        copy, concat("must fill a buffer in a single CTA whose layout has only powers of two, got ",
+                     layout.str()));
+  if (target.barrier)
+    return refuse(copy, "fills a slot for another role, which only tma copies can do");
 
-  // Pieces of 4 to 16 bytes along the dimension that is contiguous in memory.
+  // Copy pieces of 4 to 16 bytes along the dimension that is contiguous in memory.
   const size_t in = copy.getTransposed() ? 0 : 1, out = 1 - in;
   const size_t rank = memoryType.getShape().size();
-  // The dimensions of memory that it goes along; in all others it has one index.
+  // The two dimensions of memory that the copy spans; in all others it has a single index.
   std::array<size_t, 2> dims{rank - 2, rank - 1};
   if (std::optional<ArrayRef<int64_t>> named = copy.getDims())
     dims = {size_t((*named)[0]), size_t((*named)[1])};
   if (dims[1] != rank - 1)
-    return refuse(copy, "does not go along what is contiguous in memory");
+    return refuse(copy, "must copy along the contiguous dimension of memory");
   const auto bytes = int64_t(memoryType.getElementTypeBitWidth() / 8);
   const int64_t rowBytes = memoryType.getShape().back() * bytes;
-  int64_t outerBytes = bytes; // from one index of the outer dimension to the next
+  int64_t outerBytes = bytes; // distance between indices of the outer dimension
   for (size_t dim = dims[0] + 1; dim < rank; ++dim)
     outerBytes *= memoryType.getShape()[dim];
   const int64_t start = sm::divisorOf(copy.getSourceOffsets()[rank - 1]) * bytes;
@@ -181,17 +182,18 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
   if (piece < 4 || bytes == 0)
     return refuse(copy,
                   concat("moves rows of ", rowBytes, " bytes from offsets that are multiples of ",
-                         start, ", and cp.async takes pieces of 4, 8 and 16"));
+                         start, ", but cp.async copies aligned pieces of 4, 8 or 16 bytes"));
   const int64_t perRow = layout.cover(int64_t(in)) * bytes / piece;
   const int64_t pieces = perRow * layout.cover(int64_t(out));
-  const int64_t threads = warpCount() * chip.warpSize;
+  const int64_t threads = warpCount() * Chip::warpSize;
   if (!isPowerOf2_64(uint64_t(threads)))
-    return refuse(copy, concat("is done by ", threads, " threads, which must be a power of two"));
+    return refuse(copy,
+                  concat("must be executed by a power-of-two number of threads, got ", threads));
   auto indexOfPiece = [&](int64_t number) {
     return indexOf(number % perRow * (piece / bytes), number / perRow);
   };
 
-  // Pieces in the order of memory, one to a thread, then the next one to each.
+  // Assign consecutive pieces of memory to consecutive threads, in rounds.
   SmallVector<int64_t> ofBits;
   for (int64_t bit = 1; bit < threads; bit *= 2)
     ofBits.push_back(bit < pieces ? byteOf(buffer, indexOfPiece(bit)) : 0);
@@ -225,8 +227,8 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
                                                  ir.CreateSExt(from, ir.getInt64Ty())),
                                     ir.getInt64Ty());
 
-  // What may lie outside of memory. A piece is inside or outside as a whole, because offsets and
-  // sizes are multiples of it.
+  // Find the dimensions in which the copy may be out of bounds. Offsets and sizes are multiples of
+  // a piece, so each piece is entirely in or out of bounds.
   auto outside = [&](size_t dim, int64_t cover) {
     std::optional<sm::IndexRange> range = sm::rangeOf(copy.getSourceOffsets()[dim]);
     return !range || range->least < 0 || range->most + cover > memoryType.getShape()[dim];
@@ -258,8 +260,8 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
     if (checksOuter)
       inside = both(inside, isInside(dims[0], outerOfThread, index[out]));
     const SplitOffset to = offsetOfThread(ofBits, byteOf(buffer, index));
-    SmallVector<Value *> operands{ir.CreateAdd(place.address, to.varying), source};
-    // 16 bytes go past L1, which nobody would read them from.
+    SmallVector<Value *> operands{ir.CreateAdd(target.address, to.varying), source};
+    // 16-byte copies bypass L1 (.cg), because the data is not read from there.
     std::string text =
         concat(isOn ? "@$2 " : "", "cp.async.", piece == 16 ? "cg" : "ca", ".shared.global [$0+",
                to.constant, "], [$1+", index[out] * outerBytes + index[in] * bytes, "], ", piece);

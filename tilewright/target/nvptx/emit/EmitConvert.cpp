@@ -1,4 +1,4 @@
-// The same tile in another layout: other names of registers, shuffles, or shared memory.
+// Converts a tile to another layout: by renaming registers, by shuffles, or through shared memory.
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
@@ -12,11 +12,11 @@ using sm::Axis;
 
 namespace {
 
-/// A layout as numbers: which element (row-major over the tile) each register of each thread holds.
+/// The element that each register of each thread holds, as a row-major index in the tile.
 struct Elements {
   Elements(const ThreadLayout &threads, ArrayRef<int64_t> shape)
       : threads(threads), shape(shape), bases(threads.threadIndices()) {}
-  /// -1 where it is outside.
+  /// Returns -1 if the register's element is outside of the tile.
   int64_t at(unsigned reg, size_t thread) const {
     int64_t element = 0;
     for (size_t dim = 0; dim < shape.size(); ++dim) {
@@ -34,13 +34,14 @@ struct Elements {
 
 } // namespace
 
-/// How often shared memory is accessed where a warp moves a tile with such strides: the sum over
-/// its instructions of the most rows that one of the 32 banks must give.
+/// The number of shared-memory wavefronts for a warp to move a tile with these strides: for each
+/// instruction, the maximum number of words that a single one of the 32 banks must deliver.
 static int64_t wavefronts(const Elements &elements, ArrayRef<int64_t> strides, int64_t bytes,
                           int64_t count, unsigned registers) {
   int64_t sum = 0;
   const ThreadLayout &threads = elements.threads;
-  // Instructions of `count` elements each; 16 bytes serve a quarter of the warp at a time.
+  // Each instruction moves `count` elements per lane. A 16-byte access is executed in four phases,
+  // a quarter of the warp at a time.
   const int64_t width = count * bytes, phases = std::max<int64_t>(1, width / 4);
   for (unsigned reg = 0; reg < registers; reg += unsigned(count)) {
     for (int64_t phase = 0; phase < phases; ++phase) {
@@ -75,7 +76,8 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
   if (convert.getMap())
     return rearrange(convert, from, to);
 
-  // Only registers move: a thread has all that it needs, in the same registers as all others.
+  // If each thread already holds its elements, and the register mapping is the same for all
+  // threads, only rename registers.
   auto sameThreads = [&] {
     for (size_t dim = 0; dim < shape.size(); ++dim) {
       auto a = from.forms[dim].terms, c = to.forms[dim].terms;
@@ -113,15 +115,17 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
     }
   }
 
-  // Warps of a role exchange nothing with those of others, and have no barrier of their own.
+  // In a role, only shuffles are supported, not conversions through shared memory.
   if (currentRole) {
     if (!convertByShuffles(convert, from, to, INT64_MAX))
-      refuse(convert, tilewright::concat("moves elements between warps of a role, from ",
-                                         from.layout.str(), " to ", to.layout.str()));
+      refuse(convert, tilewright::concat(
+                          "moves elements between warps of a role, which is not supported: from ",
+                          from.layout.str(), " to ", to.layout.str()));
     return;
   }
 
-  // In memory: rows of one dimension or another, padded so that both sides meet few conflicts.
+  // Choose the layout in shared memory: rows along one dimension, padded so that writes and reads
+  // have few bank conflicts.
   const int64_t bytes = lanes::storageBytes(type.getElementType());
   const Elements source(from, shape), target(to, shape);
   SmallVector<int64_t> best;
@@ -139,16 +143,16 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
             step *= shape[dim];
           }
       }
-      Place place{nullptr, type.getElementType(), strides};
+      StridedView view{nullptr, type.getElementType(), strides};
       int64_t cost = 0;
       for (const Elements *side : {&source, &target}) {
         int64_t count = 1;
-        // The widest access of most registers stands for all.
-        for (const Chunk &chunk : chunksOf(side->threads, place, shape))
+        // Use the widest access to estimate the cost.
+        for (const Chunk &chunk : chunksOf(side->threads, view, shape))
           count = std::max<int64_t>(count, int64_t(chunk.elements.size()));
         cost += wavefronts(*side, strides, bytes, count, side->threads.registers());
       }
-      const bool fits = step * bytes <= chip.sharedBytes;
+      const bool fits = step * bytes <= chip.sharedPerBlockOptin;
       if (std::tuple(!fits, cost, step) < std::tuple(!bestFits, bestCost, bestCount)) {
         bestFits = fits;
         best = strides;
@@ -159,13 +163,14 @@ void KernelEmitter::emitConvert(sm::ConvertOp convert) {
     if (shape.empty())
       break;
   }
-  // A round trip waits twice for the whole CTA.
+  // The cost of the two CTA barriers of a round trip through shared memory.
   constexpr int64_t barrierCost = 30;
   if (!convertByShuffles(convert, from, to, bestCost + barrierCost))
     convertByMemory(convert, from, to, best, bestCount);
 }
 
-/// The source in row-major order in shared memory, of which each thread reads what the map says.
+/// Writes the source to shared memory in row-major order; each thread then reads its elements at
+/// the indices that the map gives.
 void KernelEmitter::rearrange(sm::ConvertOp convert, const ThreadLayout &from,
                               const ThreadLayout &to) {
   IRBuilder<> &ir = b.ir;
@@ -178,9 +183,9 @@ void KernelEmitter::rearrange(sm::ConvertOp convert, const ThreadLayout &from,
   for (size_t dim = strides.size(); dim-- > 1;)
     strides[dim - 1] = strides[dim] * sourceType.getDimSize(unsigned(dim));
   SharedMemory::Buffer buffer = shared.allocate(sourceType.getNumElements() * bytes, 16, convert);
-  Place place{shared.address(buffer), element, strides};
+  StridedView view{shared.address(buffer), element, strides};
   beginSharedWrites();
-  storeTile(tiles[convert.getSource()], from, place, sourceType.getShape());
+  storeTile(tiles[convert.getSource()], from, view, sourceType.getShape());
   beginSharedReads();
   Type *stored = b.storageType(element);
   const unsigned each = b.isComplex(element) ? 2 : 1;
@@ -201,9 +206,9 @@ void KernelEmitter::rearrange(sm::ConvertOp convert, const ThreadLayout &from,
     for (auto [expr, stride] : zip_equal(map.getResults(), strides))
       offset =
           ir.CreateAdd(offset, ir.CreateMul(lanes::emitAffine(b, expr, index, {}), b.i64(stride)));
-    Value *address = ir.CreateGEP(ir.getInt8Ty(), place.base, ir.CreateMul(offset, b.i64(bytes)));
+    Value *address = ir.CreateGEP(ir.getInt8Ty(), view.base, ir.CreateMul(offset, b.i64(bytes)));
     SmallVector<Value *> parts =
-        load(stored, each, address, isInside(to, Place{}, type.getShape(), reg), zero);
+        load(stored, each, address, isInside(to, StridedView{}, type.getShape(), reg), zero);
     result.back() = each == 2 ? Lanes{parts[0], parts[1]} : Lanes{b.decode(parts[0], element)};
   }
   tiles[convert.getResult()] = std::move(result);
@@ -217,15 +222,15 @@ void KernelEmitter::convertByMemory(sm::ConvertOp convert, const ThreadLayout &f
   mlir::Type element = type.getElementType();
   SharedMemory::Buffer buffer =
       shared.allocate(elements * lanes::storageBytes(element), 16, convert);
-  Place place{shared.address(buffer), element, SmallVector<int64_t>(strides)};
+  StridedView view{shared.address(buffer), element, SmallVector<int64_t>(strides)};
   beginSharedWrites();
-  storeTile(tiles[convert.getSource()], from, place, type.getShape());
+  storeTile(tiles[convert.getSource()], from, view, type.getShape());
   beginSharedReads();
-  tiles[convert.getResult()] = loadTile(to, place, type.getShape(), {});
+  tiles[convert.getResult()] = loadTile(to, view, type.getShape(), {});
   shared.release(buffer);
 }
 
-/// How a register of the result is made: the lane and the register of the source for each lane.
+/// For each lane, the lane and register that one result register is copied from.
 namespace {
 struct Route {
   int64_t lane[32], reg[32];
@@ -237,7 +242,7 @@ bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout 
                                       const ThreadLayout &to, int64_t sharedCost) {
   IRBuilder<> &ir = b.ir;
   auto type = cast<mlir::RankedTensorType>(convert.getType());
-  // Each costs at least one shuffle for 32 bits.
+  // Each register costs at least one shuffle per 32 bits.
   Type *held = b.computeType(type.getElementType());
   const int64_t words =
       (held->getPrimitiveSizeInBits() > 32 ? 2 : 1) * (b.isComplex(type.getElementType()) ? 2 : 1);
@@ -249,7 +254,7 @@ bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout 
   std::vector<Route> routes(to.registers());
   for (size_t warp = 0; warp < warps; ++warp) {
     DenseMap<int64_t, std::pair<int64_t, int64_t>> holders; // first lane and register
-    DenseMap<std::pair<int64_t, int64_t>, int64_t> own;     // of a lane and element, the register
+    DenseMap<std::pair<int64_t, int64_t>, int64_t> own;     // (lane, element) to register
     for (unsigned reg = 0; reg < from.registers(); ++reg)
       for (int64_t lane = 0; lane < 32; ++lane)
         if (int64_t element = source.at(reg, warp * 32 + size_t(lane)); element >= 0) {
@@ -275,7 +280,8 @@ bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout 
         route.reg[lane] = fromReg;
       }
   }
-  // The lane must be a sum of bits, because it is computed.
+  // The source lane must be an xor-linear function of the bits of the lane, so that code can
+  // compute it.
   struct Linear {
     int64_t constant = 0, bits[5] = {};
     bool isOwn = true;
@@ -296,7 +302,8 @@ bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout 
       continue;
     }
     cost += int64_t(registers.size()) * words;
-    // Lanes whose element is outside may read anything, so guess their lane from those that are in.
+    // Lanes whose element is out of bounds can read from any lane; extend the linear function to
+    // them.
     if (!route.isKnown[0])
       return false;
     linear.constant = route.lane[0];
@@ -325,7 +332,7 @@ bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout 
           Value *isSet = ir.CreateICmpNE(ir.CreateAnd(lane, i32(1 << bit)), i32(0));
           fromLane = ir.CreateXor(fromLane, ir.CreateSelect(isSet, i32(linear.bits[bit]), i32(0)));
         }
-    std::map<int64_t, uint32_t> users; // register to the lanes that want it
+    std::map<int64_t, uint32_t> users; // register to the mask of lanes that need it
     for (int64_t each = 0; each < 32; ++each)
       if (route.isKnown[each])
         users[route.reg[each]] |= uint32_t(1) << each;

@@ -1,5 +1,5 @@
-// Copies by the copy engine (TMA): boxes of a tensor map into swizzled lines of shared memory, and
-// the plans of those that go back.
+// Bulk tensor copies (TMA): copies boxes of a tensor map to swizzled lines of shared memory, and
+// plans the copies in both directions.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/support/Concat.h"
@@ -12,14 +12,15 @@ namespace tilewright::nvptx {
 
 using sm::Axis;
 
-/// A dimension of a buffer as the copy engine sees it: lines of `inner` elements that lie `stride`
-/// apart, `outer` times, in each of `ctas` CTAs.
+/// A dimension of a buffer for TMA: in each of `ctas` CTAs, `outer` runs of `inner` elements;
+/// `stride` is the distance between runs, `innerStride` between elements.
 struct BufferDim {
   int64_t ctas = 1, outer = 1, stride = 0, inner = 1, innerStride = 1;
   int64_t perCta() const { return outer * inner; }
 };
 
-/// The digits of a dimension: CTAs, then offsets, of which runs that go on from each other are one.
+/// Parses the digits of a dimension: an optional CTA digit, then offset digits, of which contiguous
+/// ones are merged.
 static std::optional<BufferDim> readDim(ArrayRef<sm::Digit> digits) {
   BufferDim dim;
   SmallVector<sm::Digit> offsets;
@@ -49,7 +50,7 @@ std::optional<KernelEmitter::Lines> KernelEmitter::linesOf(sm::BufferType buffer
   const sm::Layout &layout = buffer.getLayout().getValue();
   if (layout.rank() != 2)
     return std::nullopt;
-  // What is smaller than a byte has one of its own.
+  // Elements smaller than a byte occupy a whole byte.
   const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
   std::optional<BufferDim> inner = readDim(layout.getDims()[in]),
                            outer = readDim(layout.getDims()[1 - in]);
@@ -81,44 +82,46 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
   auto bufferOf = [](mlir::Value value) {
     return value ? dyn_cast<sm::BufferType>(value.getType()) : sm::BufferType();
   };
-  // From memory to a buffer or back.
+  // The copy is from global memory to a buffer, or from a buffer to global memory.
   const bool isStore = bool(bufferOf(copy.getSource()));
   sm::BufferType buffer = bufferOf(isStore ? copy.getSource() : copy.getTarget());
   mlir::Value whole = isStore ? copy.getTarget() : copy.getSource();
   auto memoryType = whole ? dyn_cast<mlir::MemRefType>(whole.getType()) : mlir::MemRefType();
   if (copy.getEngine() != sm::Engine::tma || !buffer || !memoryType ||
       buffer.getShape().size() != 2)
-    return no(
-        "is no copy by tma of a matrix between memory and a buffer, nor one by stmatrix, which "
-        "is what the GPU target takes");
+    return no("must be a tma copy of a matrix between memory and a buffer, or a stmatrix copy (the "
+              "GPU target supports nothing else)");
   const sm::Layout &layout = buffer.getLayout().getValue();
   const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
   const size_t rank = memoryType.getShape().size();
   const auto outerDim = size_t(copy.getDims() ? (*copy.getDims())[0] : int64_t(rank) - 2);
   if (copy.getDims() && copy.getDims()->back() != int64_t(rank) - 1)
-    return no("goes along dimensions of which none is contiguous in memory");
-  // The dimension that is contiguous in memory, and the other one.
+    return no("must copy along the contiguous dimension of memory");
+  // Find the lines along the dimension that is contiguous in memory.
   std::optional<Lines> lines = linesOf(buffer, copy.getTransposed() ? 0 : 1);
   if (!lines)
-    return no(concat("has a buffer that is not of lines of 128 or 64 bytes, swizzled, in ",
-                     clusterSize(), " CTAs: ", layout.str()));
+    return no(concat("must have a buffer of swizzled lines of 128 or 64 bytes in ", clusterSize(),
+                     " CTAs, got ", layout.str()));
   const int64_t line = lines->line;
   CopyPlan plan;
   const int64_t copies = layout.copyCount(Axis::cta);
-  if (lines->rows % copies != 0 || (isStore && copies > 1))
-    return no(concat("has a layout for other CTAs than the cluster's ", clusterSize(), ": ",
-                     layout.str()));
+  if (isStore && copies > 1)
+    return no(concat("stores a buffer that ", copies,
+                     " CTAs hold copies of, which is not supported: ", layout.str()));
+  if (lines->rows % copies != 0)
+    return no(concat("cannot be multicast: its ", lines->rows, " rows are not divisible by the ",
+                     copies, " CTAs that hold a copy: ", layout.str()));
   plan.isMulticast = copies > 1;
   plan.boxRows = lines->rows / copies;
   if (plan.boxRows > 256)
-    return no(concat("has ", plan.boxRows, " rows, and a box has at most 256"));
+    return no(concat("has ", plan.boxRows, " rows, but a TMA box has at most 256"));
   plan.boxes = lines->columns / line;
   plan.boxBytes = lines->stride;
   plan.line = line;
   plan.outer = rank - 1 - outerDim;
   plan.innerPerCta = lines->innerPerCta;
   plan.outerPerCta = lines->outerPerCta;
-  // The map: dimension 0 is the contiguous one.
+  // In the tensor map, dimension 0 is the contiguous one.
   TensorMapInfo map;
   map.argument = cast<mlir::BlockArgument>(whole).getArgNumber() - int64_t(kernel.getGrid().size());
   map.elementType = buffer.getElementType();
@@ -167,8 +170,8 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
   case sm::Engine::stmatrix:
     return emitMatrixStores(copy);
   default:
-    return refuse(copy, concat("is by ", sm::stringifyEngine(copy.getEngine()).str(),
-                               ", which the GPU target does not take yet"));
+    return refuse(copy, concat("uses ", sm::stringifyEngine(copy.getEngine()).str(),
+                               ", which the GPU target does not support yet"));
   }
   auto found = copyPlans.find(copy);
   if (found == copyPlans.end())
@@ -176,8 +179,8 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
   const CopyPlan &plan = found->second;
   if (isa<sm::BufferType>(copy.getSource().getType()))
     return emitStoreCopy(copy, plan);
-  BufferPlace place = buffers[copy.getTarget()];
-  // Coordinates from the contiguous dimension on, in 32 bits: the engine takes no more.
+  SlotBuffer target = buffers[copy.getTarget()];
+  // Coordinates with the contiguous dimension first, in 32 bits as TMA requires.
   SmallVector<Value *> at;
   for (mlir::Value offset : reverse(copy.getSourceOffsets()))
     at.push_back(ir.CreateTrunc(scalars.lookup(offset).value, ir.getInt32Ty()));
@@ -186,9 +189,9 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
     at[0] = ir.CreateAdd(at[0], ir.CreateMul(rank, i32(plan.innerPerCta)));
   if (plan.outerPerCta)
     at[plan.outer] = ir.CreateAdd(at[plan.outer], ir.CreateMul(rank, i32(plan.outerPerCta)));
-  Value *address = place.address;
+  Value *address = target.address;
   if (plan.isMulticast) {
-    // Each CTA brings its share of the rows to all.
+    // Each CTA multicasts its share of the rows to the whole cluster.
     Value *rows = ir.CreateMul(rank, i32(plan.boxRows));
     at[plan.outer] = ir.CreateAdd(at[plan.outer], rows);
     address = ir.CreateAdd(address, ir.CreateMul(rows, i32(plan.lineBytes)));
@@ -209,7 +212,7 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
   Value *map = tensorMapOf(plan);
   for (int64_t box = 0; box < plan.boxes; ++box) {
     SmallVector<Value *> operands{box ? ir.CreateAdd(address, i32(box * plan.boxBytes)) : address,
-                                  map, place.barrier};
+                                  map, target.barrier};
     append_range(operands, at);
     if (box)
       operands[3] = ir.CreateAdd(at[0], i32(box * plan.line));

@@ -1,5 +1,5 @@
-// Products of tiles in registers: matrix instructions of a warp (mma.sync).
-#include "tilewright/dialect/sm/Atoms.h"
+// Matmuls of tiles in registers by warp-level matrix instructions (mma.sync).
+#include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
@@ -44,23 +44,22 @@ std::optional<Instruction> instructionFor(mlir::Type left, mlir::Type right, mli
   if (a.empty() || b.empty() || !fits || bits != int64_t(right.getIntOrFloatBitWidth()) ||
       (left != right && bits != 8))
     return std::nullopt;
-  const sm::Layout layoutA = sm::atoms::mmaA(bits), layoutB = sm::atoms::mmaB(bits),
-                   layoutC = sm::atoms::mmaC(bits);
+  const sm::Layout layoutA = sm::instruction::mmaA(bits), layoutB = sm::instruction::mmaB(bits),
+                   layoutC = sm::instruction::mmaC(bits);
   return Instruction{concat("mma.sync.aligned.m", layoutC.cover(0), "n", layoutC.cover(1), "k",
                             layoutA.cover(1), ".row.col.", c.str(), ".", a, ".", b, ".", c.str()),
                      layoutA, layoutB, layoutC, bits};
 }
 
-/// Which registers of a tile are which of an instruction's fragments: by the fragment's place among
-/// all, its registers in the order of the instruction.
+/// Maps the position of each fragment in the tile to its registers, in the instruction's order.
 using Fragments = std::map<SmallVector<int64_t>, SmallVector<unsigned>>;
 
 Fragments fragmentsOf(const ThreadLayout &threads, const sm::Layout &atom) {
   Fragments found;
   const size_t rank = threads.forms.size();
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
-    // The element that the first thread holds tells both: a thread's part of the index is the same
-    // in all fragments.
+    // Thread 0's element determines the fragment and the position in it, because every thread adds
+    // the same index offset in all fragments.
     SmallVector<int64_t> place, inside;
     for (size_t dim = 0; dim < rank; ++dim) {
       const int64_t index = threads.constant(dim, reg);
@@ -80,8 +79,8 @@ Fragments fragmentsOf(const ThreadLayout &threads, const sm::Layout &atom) {
   return found;
 }
 
-/// The same where registers are in blocks of the instruction's, whatever rows and columns they are
-/// of: a block's place is its first element's.
+/// Like fragmentsOf(), for any assignment of rows and columns whose registers are in blocks of the
+/// instruction's size. The position of a block is that of its first element.
 Fragments blocksOf(const ThreadLayout &threads, const sm::Layout &atom) {
   Fragments found;
   const auto size = static_cast<unsigned>(atom.extent(sm::Axis::reg));
@@ -104,7 +103,8 @@ SmallVector<Value *> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsi
   mlir::Type element = type.getElementType();
   SmallVector<Value *> parts;
   if (wordTiles.contains(value)) {
-    // Words as a fragment's load made them, with zeros where there is nothing to multiply.
+    // The tile already consists of the words that the fragment load produced, with zeros outside of
+    // the tile.
     const unsigned inWord = 32 / element.getIntOrFloatBitWidth();
     for (size_t first = 0; first < registers.size(); first += inWord) {
       Value *word = tile[registers[first] / inWord].value;
@@ -117,12 +117,14 @@ SmallVector<Value *> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsi
   }
   for (unsigned reg : registers) {
     Value *part = element.isF64() || isTf32 ? tile[reg].value : b.encode(tile[reg].value, element);
-    // Beyond the tile a register holds anything, and here it would be added.
+    // Registers outside of the tile have arbitrary values. Zero them, because the product would add
+    // them.
     if (!threads.isAlive(reg, type.getShape())) {
       Value *zero = Constant::getNullValue(part->getType());
       part = threads.isDead(reg, type.getShape())
                  ? zero
-                 : b.ir.CreateSelect(isInside(threads, Place{}, type.getShape(), reg), part, zero);
+                 : b.ir.CreateSelect(isInside(threads, StridedView{}, type.getShape(), reg), part,
+                                     zero);
     }
     if (isTf32)
       part = b.ir.CreateIntrinsic(b.ir.getInt32Ty(), Intrinsic::nvvm_f2tf32_rna, {part});
@@ -146,17 +148,17 @@ SmallVector<Value *> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsi
 void KernelEmitter::emitDot(tile::DotOp dot) {
   if (dot.getLhsScale() ||
       !multiplyTiles(dot.getLhs(), dot.getRhs(), dot.getAcc(), dot.getResult(), dot.getTf32()))
-    refuse(dot, "multiplies what no matrix instruction of a warp takes");
+    refuse(dot, "has operands that mma.sync does not support");
 }
 
 void KernelEmitter::emitMmaSync(sm::MmaOp mma) {
   auto lhs = dyn_cast<mlir::RankedTensorType>(mma.getLhs().getType());
   if (!lhs || !isa<mlir::RankedTensorType>(mma.getRhs().getType()))
-    return refuse(mma, "takes an operand from a buffer, and mma_sync takes registers; copy it with "
+    return refuse(mma, "has an operand in a buffer, but mma_sync requires registers; copy it with "
                        "`ldmatrix` or `ld`");
   if (!multiplyTiles(mma.getLhs(), mma.getRhs(), mma.getAcc(), mma.getResult(),
                      lhs.getElementType().isF32()))
-    refuse(mma, "multiplies what no matrix instruction of a warp takes");
+    refuse(mma, "has operands that mma.sync does not support");
 }
 
 bool KernelEmitter::multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value acc,
@@ -182,7 +184,7 @@ bool KernelEmitter::multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value 
   Tile sum =
       acc ? tiles[acc]
           : Tile(threadsOf(result.getType()).registers(), Lanes{Constant::getNullValue(sumType)});
-  // Depth outermost, so that instructions that follow each other do not wait for each other.
+  // Make depth the outermost loop, so that consecutive instructions are independent.
   std::set<int64_t> depths;
   for (const auto &[place, registers] : left)
     depths.insert(place.back());
@@ -204,7 +206,8 @@ bool KernelEmitter::multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value 
   return true;
 }
 
-/// As text: LLVM has an intrinsic for each combination of shapes and types, and no common form.
+/// Uses inline assembly, because LLVM has a separate intrinsic for each combination of shapes and
+/// types.
 Value *KernelEmitter::multiply(StringRef name, ArrayRef<Value *> operands, size_t left,
                                size_t right, size_t sums, Type *sumType) {
   auto letter = [](Type *type) { return type->isDoubleTy() ? "d" : type->isFloatTy() ? "f" : "r"; };

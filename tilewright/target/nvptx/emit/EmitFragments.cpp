@@ -1,5 +1,5 @@
-// Fragments of matrix instructions from shared memory: by ldmatrix, and word by word where it
-// cannot turn them.
+// Loads fragments of matrix instructions from shared memory: by ldmatrix, or word by word if
+// ldmatrix cannot transpose them.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/dialect/sm/BankConflicts.h"
@@ -16,13 +16,13 @@ using sm::Axis;
 
 namespace {
 
-/// What a bit of the thread's number adds to the index of what it holds.
+/// The index offset that a bit of the thread id contributes.
 struct BitStep {
   size_t dim = 0;
   int64_t step = 0;
 };
 
-/// One for each bit of the thread's number, lanes first; nothing if sizes are no powers of two.
+/// The steps of all bits of the thread id, lanes first; nullopt if sizes are not powers of two.
 std::optional<SmallVector<BitStep>> stepsOf(const ThreadLayout &threads, int64_t threadCount) {
   SmallVector<BitStep> steps;
   steps.resize(Log2_64_Ceil(uint64_t(threadCount)));
@@ -48,22 +48,23 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
   auto type = copy.getResult() ? dyn_cast<mlir::RankedTensorType>(copy.getResult().getType())
                                : mlir::RankedTensorType();
   if (!buffer || !type || buffer.getShape().size() != 2)
-    return refuse(copy, "is no copy of a matrix from a buffer to registers, which is what ldmatrix "
-                        "and ld are");
+    return refuse(
+        copy,
+        "must copy a matrix from a buffer to registers (ldmatrix and ld support nothing else)");
   const sm::Layout &layout = buffer.getLayout().getValue();
   const ThreadLayout &threads = threadsOf(type);
   const auto bits = int64_t(type.getElementTypeBitWidth());
   const int64_t packed = 32 / std::max<int64_t>(bits, 1);
   auto no = [&] {
-    refuse(copy, concat("gives ", threads.layout.str(), " of ", layout.str(),
-                        ", which is no fragment of a matrix instruction"));
+    refuse(copy, concat("loads ", threads.layout.str(), " from ", layout.str(),
+                        ", which is not a fragment of a matrix instruction"));
   };
-  std::optional<SmallVector<BitStep>> steps = stepsOf(threads, warpCount() * chip.warpSize);
+  std::optional<SmallVector<BitStep>> steps = stepsOf(threads, warpCount() * Chip::warpSize);
   if (!steps || !sm::isLinear(layout) || layout.extent(Axis::cta) != 1 || packed < 1 ||
       packed > 4 || threads.registers() % packed != 0)
     return no();
-  // Four lanes go along a row of the fragment, eight along the rows; along every other row where
-  // two words of a thread are neighbours (bytes that are turned).
+  // Four lanes span a row of the fragment and eight lanes span the rows, or every other row if a
+  // thread holds two adjacent rows (transposed bytes).
   const size_t along = (*steps)[0].dim, across = 1 - along;
   const int64_t apartRows = (*steps)[2].step;
   for (size_t bit = 0; bit < 5; ++bit) {
@@ -75,13 +76,13 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
   const bool isPaired = apartRows == 2 && bits == 8;
   if (apartRows != 1 && !isPaired)
     return no();
-  // The part of the buffer begins at a constant, at a multiple of its own size.
+  // The copy's offset in the buffer must be a constant multiple of the tile's size.
   SmallVector<int64_t> origin(2, 0);
   for (auto [dim, offset] : enumerate(copy.getSourceOffsets())) {
     APInt value;
     if (!mlir::matchPattern(offset, mlir::m_ConstantInt(&value)) ||
         value.getSExtValue() % threads.layout.cover(int64_t(dim)) != 0)
-      return refuse(copy, "begins at an offset that is no constant multiple of the tile's size");
+      return refuse(copy, "must begin at an offset that is a constant multiple of the tile's size");
     origin[dim] = value.getSExtValue();
   }
   for (size_t dim = 0; dim < 2; ++dim)
@@ -104,7 +105,7 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
         return no();
     byteOfWord.push_back(byteOf(buffer, index));
   }
-  // Rows of a stored matrix are 16 bytes in one piece.
+  // A row of an 8x8 matrix must be 16 contiguous bytes.
   auto inRows = [&](size_t dim) {
     for (int64_t step = 1; step * bits < 128; step *= 2)
       if (unit(dim, step) != step * bits / 8)
@@ -131,7 +132,8 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
                              "=r,r,~{memory}", {ir.CreateAdd(base, at.varying)})};
     }
   }
-  // Lane i gives the address of row i mod 8 of matrix i / 8, whatever it receives.
+  // For ldmatrix, lane i provides the address of row i mod 8 of matrix i / 8, independent of the
+  // elements that it receives.
   auto loadMatrices = [&](unsigned count, const SplitOffset &at) {
     std::string list, constraints;
     for (unsigned i = 0; i < count; ++i) {
@@ -152,8 +154,9 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
     return parts;
   };
   if (isPaired) {
-    // A matrix of pairs of bytes gives a lane two depths of two neighbours, so its rows are depths
-    // 0, 1, 4, 5, …, and a second one has 2, 3, 6, 7, …: together four depths of both.
+    // A transposed matrix of byte pairs gives each lane two depths of two adjacent rows. To get
+    // four consecutive depths, the first matrix has depths 0, 1, 4, 5, … and the second has 2, 3,
+    // 6, 7, ….
     static constexpr int64_t depths[] = {1, 4, 8, 2, 16};
     for (size_t bit = 0; bit < 5; ++bit)
       ofBits[bit] = unit(along, depths[bit]);
@@ -161,7 +164,7 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
     for (unsigned word = 0; word < words; ++word)
       wordAt[byteOfWord[word]] = word;
     for (unsigned word = 0; word < words; ++word) {
-      // The first of a block: both neighbours, both halves of the depth.
+      // Load each block once, at its first word: two adjacent rows and both halves of the depth.
       const int64_t first = byteOfWord[word], next = unit(across, 1), half = unit(along, 16);
       if ((first & next) != 0 || tile[word].value)
         continue;

@@ -1,5 +1,5 @@
-// Tiles between memory and registers: vectors where registers are contiguous and addresses are
-// known to be aligned, predicates where an element may be outside.
+// Moves tiles between memory and registers: uses vector accesses for contiguous registers with
+// provably aligned addresses, and predicates for elements that may be out of bounds.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/support/Concat.h"
@@ -12,8 +12,8 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// What the runtime allocates is aligned to at least this, and no access is wider.
-constexpr int64_t mostBytes = 16;
+/// The widest access. The runtime aligns allocations to at least this.
+constexpr int64_t maxBytes = 16;
 
 static SmallVector<int64_t> rowMajor(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
@@ -22,40 +22,42 @@ static SmallVector<int64_t> rowMajor(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-Place KernelEmitter::placeIn(mlir::Value whole, mlir::ValueRange offsets,
-                             std::optional<ArrayRef<int64_t>> strides,
-                             std::optional<ArrayRef<bool>> inBounds) {
+StridedView KernelEmitter::viewOf(mlir::Value whole, mlir::ValueRange offsets,
+                                  std::optional<ArrayRef<int64_t>> strides,
+                                  std::optional<ArrayRef<bool>> inBounds) {
   auto type = cast<mlir::MemRefType>(whole.getType());
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<int64_t> steps = rowMajor(shape);
-  Place place{.base = memory.lookup(whole), .elementType = type.getElementType(), .strides = {}};
-  place.isWide = type.getNumElements() * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
-  Type *word = place.isWide ? b.ir.getInt64Ty() : b.ir.getInt32Ty();
+  StridedView view{
+      .base = memory.lookup(whole), .elementType = type.getElementType(), .strides = {}};
+  view.isWide = type.getNumElements() * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
+  Type *word = view.isWide ? b.ir.getInt64Ty() : b.ir.getInt32Ty();
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     const int64_t stride = strides ? (*strides)[dim] : 1;
-    place.strides.push_back(steps[dim] * stride);
+    view.strides.push_back(steps[dim] * stride);
     Value *offset = scalars.lookup(offsets[dim]).value;
     const int64_t divisor = sm::divisorOf(offsets[dim]);
     if (divisor != 0) {
       Value *part = b.ir.CreateMul(b.ir.CreateTrunc(offset, word),
                                    ConstantInt::get(word, uint64_t(steps[dim])));
-      place.offset = place.offset ? b.ir.CreateAdd(place.offset, part) : part;
-      place.divisor = std::gcd(place.divisor, divisor * steps[dim]);
+      view.offset = view.offset ? b.ir.CreateAdd(view.offset, part) : part;
+      view.divisor = std::gcd(view.divisor, divisor * steps[dim]);
     }
     if (inBounds && !(*inBounds)[dim])
-      place.checks.push_back({dim, divisor == 0 ? nullptr : offset, divisor, stride, shape[dim]});
+      view.checks.push_back({dim, divisor == 0 ? nullptr : offset, divisor, stride, shape[dim]});
   }
-  return place;
+  return view;
 }
 
 static bool divides(int64_t count, int64_t number) { return number % count == 0; }
 
-SmallVector<KernelEmitter::Chunk>
-KernelEmitter::chunksOf(const ThreadLayout &threads, const Place &place, ArrayRef<int64_t> shape) {
-  // Elements by their constant part of the address, copies together. Beyond a bound an index may
-  // lead to the address of another element: two indices are two elements, each with its own
-  // condition.
-  std::map<int64_t, SmallVector<unsigned, 1>> byPlace;
+SmallVector<KernelEmitter::Chunk> KernelEmitter::chunksOf(const ThreadLayout &threads,
+                                                          const StridedView &view,
+                                                          ArrayRef<int64_t> shape) {
+  // Group registers by the constant part of the address; copies of an element share an entry. An
+  // out-of-bounds index may have the same address as another element, but needs its own predicate,
+  // so it goes to `others`.
+  std::map<int64_t, SmallVector<unsigned, 1>> byConstant;
   std::map<std::vector<int64_t>, std::pair<int64_t, SmallVector<unsigned, 1>>> others;
   auto indexOf = [&](unsigned reg) {
     std::vector<int64_t> index;
@@ -68,8 +70,8 @@ KernelEmitter::chunksOf(const ThreadLayout &threads, const Place &place, ArrayRe
       continue;
     int64_t constant = 0;
     for (size_t dim = 0; dim < shape.size(); ++dim)
-      constant += threads.constant(dim, reg) * place.strides[dim];
-    SmallVector<unsigned, 1> &here = byPlace[constant];
+      constant += threads.constant(dim, reg) * view.strides[dim];
+    SmallVector<unsigned, 1> &here = byConstant[constant];
     if (here.empty() || indexOf(here.front()) == indexOf(reg)) {
       here.push_back(reg);
     } else {
@@ -78,11 +80,11 @@ KernelEmitter::chunksOf(const ThreadLayout &threads, const Place &place, ArrayRe
       other.second.push_back(reg);
     }
   }
-  // What divides the part of the address that is not constant.
-  int64_t variable = place.divisor;
+  // The largest known divisor of the variable part of the address.
+  int64_t variable = view.divisor;
   for (size_t dim = 0; dim < shape.size(); ++dim)
-    variable = std::gcd(variable, threads.divisor[dim] * std::abs(place.strides[dim]));
-  // Whether `count` elements from here on are all inside or all outside.
+    variable = std::gcd(variable, threads.divisor[dim] * std::abs(view.strides[dim]));
+  // Whether `count` elements from here are all in bounds or all out of bounds.
   auto isUniform = [&](std::map<int64_t, SmallVector<unsigned, 1>>::iterator first, int64_t count) {
     SmallVector<unsigned> registers;
     auto at = first;
@@ -102,21 +104,22 @@ KernelEmitter::chunksOf(const ThreadLayout &threads, const Place &place, ArrayRe
         continue;
       if (!isAlive && !(isRun && divides(count, shape[dim])))
         return false;
-      for (const Place::Check &check : place.checks)
+      for (const StridedView::Check &check : view.checks)
         if (check.dim == dim && !(isRun && check.stride == 1 && divides(count, check.size) &&
                                   divides(count, check.divisor)))
           return false;
     }
     return true;
   };
-  const int64_t bytes = lanes::storageBytes(place.elementType);
+  const int64_t bytes = lanes::storageBytes(view.elementType);
   SmallVector<Chunk> chunks;
-  for (auto at = byPlace.begin(); at != byPlace.end();) {
+  for (auto at = byConstant.begin(); at != byConstant.end();) {
     int64_t run = 1;
-    for (auto next = std::next(at); next != byPlace.end() && next->first == at->first + run; ++next)
+    for (auto next = std::next(at); next != byConstant.end() && next->first == at->first + run;
+         ++next)
       ++run;
-    // Three bytes of a type are never read as a vector.
-    int64_t count = isPowerOf2_64(uint64_t(bytes)) ? mostBytes / bytes : 1;
+    // Element sizes that are not a power of two are never vectorized.
+    int64_t count = isPowerOf2_64(uint64_t(bytes)) ? maxBytes / bytes : 1;
     while (count > 1 && !(count <= run && divides(count, variable) && divides(count, at->first) &&
                           isUniform(at, count)))
       count /= 2;
@@ -130,7 +133,7 @@ KernelEmitter::chunksOf(const ThreadLayout &threads, const Place &place, ArrayRe
   return chunks;
 }
 
-Value *KernelEmitter::isInside(const ThreadLayout &threads, const Place &place,
+Value *KernelEmitter::isInside(const ThreadLayout &threads, const StridedView &view,
                                ArrayRef<int64_t> shape, unsigned reg) {
   IRBuilder<> &ir = b.ir;
   Value *all = nullptr;
@@ -140,10 +143,10 @@ Value *KernelEmitter::isInside(const ThreadLayout &threads, const Place &place,
     if (constant + threads.most[dim] >= shape[dim])
       require(ir.CreateICmpSLT(threads.base[dim], i32(shape[dim] - constant)));
   }
-  for (const Place::Check &check : place.checks) {
-    // 0 ≤ offset + (base + constant) * stride < size, as one comparison without sign. In 32 bits
-    // where the tensor is that small: offsets are near it.
-    Type *word = place.isWide ? ir.getInt64Ty() : ir.getInt32Ty();
+  for (const StridedView::Check &check : view.checks) {
+    // 0 ≤ offset + (base + constant) * stride < size as one unsigned comparison. 32 bits suffice
+    // for tensors below 2^31 bytes, because out-of-bounds offsets exceed the size only slightly.
+    Type *word = view.isWide ? ir.getInt64Ty() : ir.getInt32Ty();
     auto number = [&](int64_t value) { return ConstantInt::get(word, uint64_t(value), true); };
     Value *index = nullptr;
     if (Value *base = threads.base[check.dim])
@@ -159,13 +162,14 @@ Value *KernelEmitter::isInside(const ThreadLayout &threads, const Place &place,
   return all;
 }
 
-Value *KernelEmitter::addressOf(const ThreadLayout &threads, const Place &place, int64_t constant) {
+Value *KernelEmitter::addressOf(const ThreadLayout &threads, const StridedView &view,
+                                int64_t constant) {
   IRBuilder<> &ir = b.ir;
-  const int64_t bytes = lanes::storageBytes(place.elementType);
-  Type *word = place.isWide ? ir.getInt64Ty() : ir.getInt32Ty();
-  // What depends on the thread alone is computed once for all accesses of this form.
-  std::vector<int64_t> key(place.strides.begin(), place.strides.end());
-  key.push_back(bytes * (place.isWide ? -1 : 1));
+  const int64_t bytes = lanes::storageBytes(view.elementType);
+  Type *word = view.isWide ? ir.getInt64Ty() : ir.getInt32Ty();
+  // Compute the part that depends only on the thread once for all accesses with the same strides.
+  std::vector<int64_t> key(view.strides.begin(), view.strides.end());
+  key.push_back(bytes * (view.isWide ? -1 : 1));
   auto [known, isNew] = threadOffsets.try_emplace({&threads, key}, nullptr);
   if (isNew)
     known->second = once([&]() -> Value * {
@@ -174,17 +178,17 @@ Value *KernelEmitter::addressOf(const ThreadLayout &threads, const Place &place,
         if (Value *base = threads.base[dim]) {
           Value *part =
               ir.CreateMul(ir.CreateZExtOrTrunc(base, word),
-                           ConstantInt::get(word, uint64_t(place.strides[dim] * bytes), true));
+                           ConstantInt::get(word, uint64_t(view.strides[dim] * bytes), true));
           sum = sum ? ir.CreateAdd(sum, part) : part;
         }
       return sum;
     });
   Value *offset = known->second;
-  if (place.offset) {
-    Value *uniform = ir.CreateMul(place.offset, ConstantInt::get(word, uint64_t(bytes)));
+  if (view.offset) {
+    Value *uniform = ir.CreateMul(view.offset, ConstantInt::get(word, uint64_t(bytes)));
     offset = offset ? ir.CreateAdd(uniform, offset) : uniform;
   }
-  Value *address = place.base;
+  Value *address = view.base;
   if (offset)
     address = ir.CreateGEP(ir.getInt8Ty(), address, ir.CreateSExt(offset, ir.getInt64Ty()));
   if (constant != 0)
@@ -194,7 +198,7 @@ Value *KernelEmitter::addressOf(const ThreadLayout &threads, const Place &place,
 
 // --- Accesses ---
 
-/// The words of an access: how many, their type, and how PTX and LLVM write them.
+/// The words of an access: their number, type, and spelling in PTX and LLVM.
 namespace {
 struct Words {
   unsigned count;
@@ -216,7 +220,7 @@ static std::string_view spaceOf(Value *address) {
   return address->getType()->getPointerAddressSpace() == 3 ? ".shared" : ".global";
 }
 
-/// Values of one type as words, and back.
+/// Converts values of the same type to words. fromWords() is the inverse.
 static SmallVector<Value *> toWords(IRBuilder<> &ir, ArrayRef<Value *> parts, const Words &words) {
   Type *type = parts[0]->getType();
   if (type->isIntegerTy(8) && parts.size() == 1)
@@ -262,7 +266,7 @@ static std::string braced(unsigned count, unsigned first) {
   return count == 1 ? list : concat("{", list, "}");
 }
 
-/// An address as a register and a constant that the instruction adds.
+/// Splits an address into a register and an immediate offset.
 static std::pair<Value *, std::string> splitAddress(IRBuilder<> &ir, Value *address) {
   int64_t constant = 0;
   if (auto *step = dyn_cast<GEPOperator>(address);
@@ -289,7 +293,7 @@ SmallVector<Value *> KernelEmitter::load(Type *type, unsigned parts, Value *addr
       result.push_back(ir.CreateExtractElement(raw, uint64_t(i)));
     return result;
   }
-  // A predicate on the instruction: no branch, and no other address that must be valid.
+  // A predicated instruction needs neither a branch nor a valid dummy address.
   Words words = wordsOf(ir, bytes);
   std::string constraints;
   for (unsigned i = 0; i < words.count; ++i)
@@ -351,9 +355,9 @@ void KernelEmitter::store(ArrayRef<Value *> parts, Value *address, Value *isOn) 
 
 // --- Tiles ---
 
-Tile KernelEmitter::loadTile(const ThreadLayout &threads, const Place &place,
+Tile KernelEmitter::loadTile(const ThreadLayout &threads, const StridedView &view,
                              ArrayRef<int64_t> shape, Lanes outside) {
-  mlir::Type type = place.elementType;
+  mlir::Type type = view.elementType;
   Type *stored = b.storageType(type);
   const unsigned each = b.isComplex(type) ? 2 : 1;
   SmallVector<Value *, 2> fill;
@@ -365,14 +369,14 @@ Tile KernelEmitter::loadTile(const ThreadLayout &threads, const Place &place,
     fill.assign(each, Constant::getNullValue(stored));
   }
   Tile tile(threads.registers(), poison(type));
-  for (const Chunk &chunk : chunksOf(threads, place, shape)) {
+  for (const Chunk &chunk : chunksOf(threads, view, shape)) {
     const auto count = unsigned(chunk.elements.size());
     SmallVector<Value *> fills;
     for (unsigned i = 0; i < count; ++i)
       append_range(fills, fill);
-    Value *isOn = isInside(threads, place, shape, chunk.elements[0][0]);
+    Value *isOn = isInside(threads, view, shape, chunk.elements[0][0]);
     SmallVector<Value *> parts =
-        load(stored, count * each, addressOf(threads, place, chunk.constant), isOn, fills);
+        load(stored, count * each, addressOf(threads, view, chunk.constant), isOn, fills);
     for (unsigned i = 0; i < count; ++i) {
       Lanes value = each == 2 ? Lanes{parts[2 * i], parts[2 * i + 1]}
                               : Lanes{b.decode(parts[i], type), nullptr};
@@ -383,10 +387,10 @@ Tile KernelEmitter::loadTile(const ThreadLayout &threads, const Place &place,
   return tile;
 }
 
-void KernelEmitter::storeTile(const Tile &tile, const ThreadLayout &threads, const Place &place,
-                              ArrayRef<int64_t> shape) {
-  mlir::Type type = place.elementType;
-  for (const Chunk &chunk : chunksOf(threads, place, shape)) {
+void KernelEmitter::storeTile(const Tile &tile, const ThreadLayout &threads,
+                              const StridedView &view, ArrayRef<int64_t> shape) {
+  mlir::Type type = view.elementType;
+  for (const Chunk &chunk : chunksOf(threads, view, shape)) {
     SmallVector<Value *> parts;
     for (const auto &registers : chunk.elements) {
       Lanes value = tile[registers[0]];
@@ -395,25 +399,26 @@ void KernelEmitter::storeTile(const Tile &tile, const ThreadLayout &threads, con
       else
         parts.push_back(b.encode(value.value, type));
     }
-    Value *isOn = isInside(threads, place, shape, chunk.elements[0][0]);
+    Value *isOn = isInside(threads, view, shape, chunk.elements[0][0]);
     if (threads.isFirst)
       isOn = isOn ? b.ir.CreateAnd(isOn, threads.isFirst) : threads.isFirst;
-    store(parts, addressOf(threads, place, chunk.constant), isOn);
+    store(parts, addressOf(threads, view, chunk.constant), isOn);
   }
 }
 
 void KernelEmitter::emitLoad(tile::LoadOp load) {
   auto type = cast<mlir::RankedTensorType>(load.getType());
-  Place place = placeIn(load.getSource(), load.getOffsets(), load.getStrides(), load.getInBounds());
+  StridedView view =
+      viewOf(load.getSource(), load.getOffsets(), load.getStrides(), load.getInBounds());
   Lanes outside = load.getPadding() ? scalars.lookup(load.getPadding()) : Lanes{};
-  tiles[load.getResult()] = loadTile(threadsOf(type), place, type.getShape(), outside);
+  tiles[load.getResult()] = loadTile(threadsOf(type), view, type.getShape(), outside);
 }
 
 void KernelEmitter::emitStore(tile::StoreOp store) {
   auto type = cast<mlir::RankedTensorType>(store.getTile().getType());
-  Place place =
-      placeIn(store.getTarget(), store.getOffsets(), store.getStrides(), store.getInBounds());
-  storeTile(tiles[store.getTile()], threadsOf(type), place, type.getShape());
+  StridedView view =
+      viewOf(store.getTarget(), store.getOffsets(), store.getStrides(), store.getInBounds());
+  storeTile(tiles[store.getTile()], threadsOf(type), view, type.getShape());
 }
 
 void KernelEmitter::emitGather(tile::GatherOp gather) {
@@ -426,9 +431,9 @@ void KernelEmitter::emitGather(tile::GatherOp gather) {
   Type *stored = b.storageType(element);
   const unsigned each = b.isComplex(element) ? 2 : 1;
   const int64_t bytes = lanes::storageBytes(element);
-  Place nowhere{};
+  StridedView nowhere{};
   Tile result;
-  std::map<std::vector<Value *>, unsigned> known; // rows that several registers read
+  std::map<std::vector<Value *>, unsigned> known; // rows that several registers share
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
     result.push_back(poison(element));
     if (threads.isDead(reg, type.getShape()))

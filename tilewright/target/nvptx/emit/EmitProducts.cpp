@@ -1,5 +1,5 @@
-// Matrix instructions of a group of warps (wgmma): operands in shared memory by descriptors, the
-// accumulator in registers.
+// Warpgroup matrix instructions (wgmma): operands are in shared memory, given by descriptors; the
+// accumulator is in registers.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/support/Concat.h"
@@ -65,17 +65,16 @@ void KernelEmitter::emitMma(sm::MmaOp mma) {
   IRBuilder<> &ir = b.ir;
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
-  if (mma.getAtom() != sm::Atom::wgmma || chip.matrix != "wgmma" || !lhs || !rhs)
-    return refuse(mma,
-                  "is no wgmma with both operands in buffers, which is what the GPU target takes");
+  if (mma.getAtom() != sm::Atom::wgmma || chip.matrix != MatrixUnit::wgmma || !lhs || !rhs)
+    return refuse(mma, "must be a wgmma with both operands in buffers, on a chip with wgmma");
   auto type = cast<mlir::RankedTensorType>(mma.getResult().getType());
   std::optional<Kind> kind = kindOf(lhs.getElementType(), type.getElementType());
   std::optional<OperandWalk> a = walkOf(lhs, 0), c = walkOf(rhs, 1);
   if (!kind || lhs.getElementType() != rhs.getElementType())
-    return refuse(mma, "multiplies types that wgmma does not take");
+    return refuse(mma, "multiplies types that wgmma does not support");
   if (!a || !c || (!kind->hasOrder && (!a->kInner || !c->kInner)))
     return refuse(
-        mma, concat("has operands that wgmma does not take: ", lhs.getLayout().getValue().str(),
+        mma, concat("has operands that wgmma does not support: ", lhs.getLayout().getValue().str(),
                     " and ", rhs.getLayout().getValue().str()));
   const sm::Layout &layout = sm::layoutOf(type).getValue();
   const int64_t registers = layout.extent(Axis::reg), groups = layout.extent(Axis::group);
@@ -86,16 +85,17 @@ void KernelEmitter::emitMma(sm::MmaOp mma) {
   if (rows % 64 != 0 || columns % 8 != 0 || columns > 256 || registers != blocks * perBlock ||
       depth % kind->depth != 0 || currentRole == sm::RoleOp() ||
       int64_t(currentRole.getWarps()) != 4 * groups)
-    return refuse(mma, concat("has an accumulator that is none of wgmma's: ", layout.str()));
+    return refuse(mma,
+                  concat("has an accumulator layout that wgmma does not support: ", layout.str()));
 
-  // Where this group's rows begin.
+  // The low word of the matrix descriptor; warpgroups other than the first add their rows below.
   auto descriptor = [&](mlir::Value buffer, const OperandWalk &walk) {
     Value *start = ir.CreateLShr(buffers[buffer].address, 4);
     return ir.CreateOr(ir.CreateAnd(start, i32(0x3FFF)), i32(walk.lead << 16));
   };
   Value *low = descriptor(mma.getLhs(), *a), *lowRhs = descriptor(mma.getRhs(), *c);
   if (groups > 1) {
-    // By way of a shuffle: so ptxas sees that a warp agrees on it, and keeps descriptors in uniform
+    // A shuffle makes the value warp-uniform for ptxas, which then keeps descriptors in uniform
     // registers.
     Value *group = once([&]() -> Value * {
       Value *all = ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
@@ -104,8 +104,8 @@ void KernelEmitter::emitMma(sm::MmaOp mma) {
     low = ir.CreateAdd(low, ir.CreateMul(group, i32(a->block * blocks)));
   }
 
-  // All instructions in one piece of assembly: the accumulator goes in and out once, so that
-  // nothing but these instructions touches its registers on the way.
+  // Emit all instructions as one inline assembly, which takes and returns the accumulator once, so
+  // that no other instruction touches its registers in between.
   const bool isFirst = !mma.getAcc();
   const bool isInteger = type.getElementType().isInteger();
   std::string text = "{\n.reg .b64 a, c;\n.reg .b32 al, cl;\n.reg .pred on, off;\nsetp.eq.b32 on, "
@@ -116,7 +116,7 @@ void KernelEmitter::emitMma(sm::MmaOp mma) {
     for (int64_t block = 0; block < blocks; ++block) {
       text += concat("add.u32 al, $", lhsOperand, ", ", a->step * step + a->block * block, ";\n");
       text += concat("add.u32 cl, $", rhsOperand, ", ", c->step * step, ";\n");
-      // Eight rows (or steps of K) are 1024 bytes; 128-byte swizzle.
+      // Stride of 1024 bytes per eight rows (or K steps); 128-byte swizzle.
       text += "mov.b64 a, {al, 0x40000040};\nmov.b64 c, {cl, 0x40000040};\n";
       text += concat("wgmma.mma_async.sync.aligned.m64n", columns, "k", kind->depth, ".",
                      kind->types, " {");
@@ -155,7 +155,7 @@ void KernelEmitter::emitMma(sm::MmaOp mma) {
 }
 
 void KernelEmitter::countProducts(sm::MmaOp mma, int64_t count) {
-  // Slots whose readers were issued before this one.
+  // Count this product for each slot whose last reader was issued before it.
   for (auto &[channel, held] : taken)
     for (size_t i = 0; i < held.size(); ++i)
       if (!reads(mma, channel) || i + 1 < held.size())
@@ -177,7 +177,7 @@ void KernelEmitter::settle(mlir::Value value) {
   if (!inFlight.contains(value))
     return;
   inFlight.erase(value);
-  // The registers go through the wait, so that nothing reads them before it.
+  // Make the registers operands of the wait, so that no instruction reads them before it.
   Tile &tile = tiles[value];
   std::string constraints;
   SmallVector<Type *> types;

@@ -1,4 +1,4 @@
-// Reductions: in registers as a tree, over lanes by shuffles, over warps through shared memory.
+// Reductions: a tree over registers, shuffles across lanes, shared memory across warps.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,7 +16,7 @@ KernelEmitter::Partial KernelEmitter::combine(mlir::Block &combiner, const Parti
   append_range(arguments, second.values);
   Partial result;
   result.values = lanes::emitBlock(b, combiner, arguments, 1);
-  // Where one is nothing, the other is the result.
+  // If one side is invalid, the other is the result.
   for (auto [value, x, y] : zip_equal(result.values, first.values, second.values)) {
     if (second.valid)
       value = b.select(second.valid, value, x);
@@ -28,7 +28,7 @@ KernelEmitter::Partial KernelEmitter::combine(mlir::Block &combiner, const Parti
   return result;
 }
 
-/// The op of a combiner that is one op of its two arguments, or null.
+/// The op of a combiner that consists of a single op on its two arguments, otherwise null.
 static mlir::Operation *singleOp(mlir::Block &combiner) {
   if (combiner.getNumArguments() != 2 || !llvm::hasNItems(combiner, 2))
     return nullptr;
@@ -40,7 +40,7 @@ static mlir::Operation *singleOp(mlir::Block &combiner) {
   return isPlain ? op : nullptr;
 }
 
-/// Whether both orders of two operands give the same bits.
+/// Whether swapping the operands always gives the same bits.
 static bool isCommutative(mlir::Block &combiner) {
   mlir::Operation *op = singleOp(combiner);
   return op &&
@@ -49,7 +49,7 @@ static bool isCommutative(mlir::Block &combiner) {
              arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(op);
 }
 
-/// What changes nothing when it is combined, if that is known.
+/// The identity element of the combiner, if known.
 static Value *neutralOf(LaneBuilder &b, mlir::Block &combiner) {
   mlir::Operation *op = singleOp(combiner);
   if (!op)
@@ -85,7 +85,7 @@ KernelEmitter::Partial KernelEmitter::partialOf(mlir::ValueRange inputs,
   Partial partial;
   for (mlir::Value input : inputs)
     partial.values.push_back(tiles[input][reg]);
-  Place nowhere{};
+  StridedView nowhere{};
   partial.valid =
       threads.isDead(reg, shape) ? b.ir.getFalse() : isInside(threads, nowhere, shape, reg);
   return partial;
@@ -111,7 +111,7 @@ void KernelEmitter::emitReduce(tile::ReduceOp reduce) {
     resultAt.try_emplace(std::move(index), reg);
   }
 
-  // Registers that go into one result; copies of an element count once.
+  // Collect the registers that contribute to each result; copies of an element count once.
   SmallVector<SmallVector<Partial>> members(results.registers());
   std::map<std::vector<int64_t>, unsigned> seen;
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
@@ -124,8 +124,8 @@ void KernelEmitter::emitReduce(tile::ReduceOp reduce) {
       continue;
     auto result = resultAt.find(index);
     if (result == resultAt.end())
-      return refuse(reduce, "has a result whose layout is not its input's without the dimensions "
-                            "that are reduced");
+      return refuse(
+          reduce, "must have a result with the layout of its input without the reduced dimensions");
     Partial partial = partialOf(reduce.getInputs(), threads, type.getShape(), reg);
     if (partial.valid && neutral) {
       partial.values[0].value = b.ir.CreateSelect(partial.valid, partial.values[0].value, neutral);
@@ -158,7 +158,7 @@ void KernelEmitter::emitReduce(tile::ReduceOp reduce) {
     alive.push_back(reg);
     partials.push_back(std::move(level.front()));
   }
-  // Pairs of lanes, quadruples, …: in each round every lane has what its partner has.
+  // Butterfly reduction over lanes: after each round, both partners hold the same value.
   for (const sm::IndexTerm &term : lanesOf)
     for (int64_t half = 1; half < term.size; half *= 2) {
       const int64_t mask = term.stride * half;
@@ -168,7 +168,8 @@ void KernelEmitter::emitReduce(tile::ReduceOp reduce) {
           mine = combine(combiner, mine, other);
           continue;
         }
-        // The lower lane's comes first on both sides, so that copies are equal.
+        // Put the lower lane's value first in both lanes, so that copies of a result are bitwise
+        // equal.
         Value *isUpper = b.ir.CreateICmpNE(b.ir.CreateAnd(thread, i32(mask)), i32(0));
         Partial first = mine, second = other;
         for (auto [x, y] : zip_equal(first.values, second.values)) {

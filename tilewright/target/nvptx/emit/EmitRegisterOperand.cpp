@@ -1,4 +1,4 @@
-// A product whose left side is computed on its way: read from a slot by the threads, and given to
+// Matmuls whose left operand has a prologue: threads read the operand from a slot and pass it to
 // wgmma in registers.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
@@ -23,8 +23,8 @@ bool KernelEmitter::isFromSlot(sm::CopyOp copy) {
 
 // --- From a slot to registers ---
 
-/// What one access reads: bytes from an offset on, with the elements of these registers one after
-/// another.
+/// One access to a slot: `bytes` bytes at `offset`, and the registers of the consecutive elements
+/// that it reads.
 namespace {
 struct SlotAccess {
   int64_t offset, bytes;
@@ -32,8 +32,9 @@ struct SlotAccess {
 };
 } // namespace
 
-/// Which elements lie together for every thread, at most 16 bytes of them. `ofBits` is what each
-/// bit of the thread's number adds to the offset, `offsets` what each register does.
+/// Groups elements that are contiguous for every thread into accesses of at most 16 bytes. `ofBits`
+/// has the offset that each bit of the thread id contributes, `offsets` the offset of each
+/// register.
 static SmallVector<SlotAccess> accessesOf(ArrayRef<int64_t> ofBits, ArrayRef<int64_t> offsets,
                                           int64_t elementBytes) {
   std::map<int64_t, unsigned> byOffset;
@@ -70,16 +71,17 @@ void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
   if (type.getRank() != 2 || fragments.cover(0) != memory.cover(0) ||
       fragments.cover(1) != memory.cover(1) || !copy.getSourceOffsets().empty() ||
       fragments.extent(Axis::warp) != 4 || !sm::isLinear(memory) || !sm::isLinear(fragments))
-    return refuse(copy, concat("reads a slot in registers that are none of a group's: ",
-                               fragments.str(), " of ", memory.str()));
+    return refuse(copy, concat("must read a whole slot into the registers of warpgroups, got ",
+                               fragments.str(), " from ", memory.str()));
   const bool isMatrix = copy.getEngine() == sm::Engine::ldmatrix;
   const bool kInner = byteOf(buffer, {0, 1}) == bytes, pairsRows = isMatrix && bytes == 1;
-  // What bits of the thread's number add. Those of the lane: to the element that it reads, or to
-  // the row whose address it gives, which is row i mod 8 of matrix i / 8 for lane i.
+  // The offset that each bit of the thread id contributes. A lane's bits select the element that it
+  // reads or, for ldmatrix, the row whose address it provides: row i mod 8 of matrix i / 8 for lane
+  // i.
   SmallVector<int64_t> ofBits;
   for (int64_t bit = 0; bit < 5; ++bit) {
     const int64_t along = int64_t(1) << bit;
-    SmallVector<int64_t> index{0, along}; // rows of a turned matrix go along K
+    SmallVector<int64_t> index{0, along}; // rows of a transposed matrix go along K
     if (!isMatrix)
       index = *fragments.indexOf(0, along);
     else if (!pairsRows && (bit == 3 || (kInner && bit < 3)))
@@ -94,7 +96,7 @@ void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
     ofBits.push_back(byteOf(buffer, *fragments.indexOf(0, 0, 0, group)));
 
   RawTile raw;
-  raw.parts.resize(size_t(registers));
+  raw.positions.resize(size_t(registers));
   auto read = [&](const std::string &instruction, int64_t words, int64_t offset) {
     const SplitOffset at = offsetOfThread(ofBits, offset);
     std::string list, constraints;
@@ -116,7 +118,8 @@ void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
     return first;
   };
   if (isMatrix) {
-    // Four matrices with rows of 16 bytes: 16 rows by 16 elements, or of bytes along M 16 by 32.
+    // Each ldmatrix loads four matrices with rows of 16 bytes: 16 rows by 16 elements, or 16 by 32
+    // for bytes along M.
     std::map<std::pair<int64_t, int64_t>, unsigned> starts;
     const int64_t depth = pairsRows ? 32 : 16;
     for (int64_t reg = 0; reg < registers; ++reg) {
@@ -128,11 +131,12 @@ void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
             read(concat("ldmatrix.sync.aligned.m8n8.x4", kInner ? "" : ".trans", ".shared.b16"), 4,
                  byteOf(buffer, {row, k}));
       const int64_t inRow = index[0] - row, inDepth = index[1] - k;
-      RawTile::Part &part = raw.parts[size_t(reg)];
+      RawTile::BitPosition &position = raw.positions[size_t(reg)];
       if (pairsRows)
-        part = {found->second + unsigned(inDepth / 8), unsigned(inDepth % 2 * 16 + inRow * 8)};
+        position = {found->second + unsigned(inDepth / 8), unsigned(inDepth % 2 * 16 + inRow * 8)};
       else
-        part = {found->second + unsigned(inDepth / 8 * 2 + inRow / 8), unsigned(inDepth % 2 * 16)};
+        position = {found->second + unsigned(inDepth / 8 * 2 + inRow / 8),
+                    unsigned(inDepth % 2 * 16)};
     }
   } else {
     SmallVector<int64_t> offsets;
@@ -146,11 +150,11 @@ void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
       const unsigned first = read(instruction, words, access.offset);
       for (auto [i, reg] : enumerate(access.registers)) {
         const int64_t bit = int64_t(i) * bytes * 8;
-        raw.parts[reg] = {first + unsigned(bit / 32), unsigned(bit % 32)};
+        raw.positions[reg] = {first + unsigned(bit / 32), unsigned(bit % 32)};
       }
     }
   }
-  // Somebody other than the product, which decodes what it needs when it needs it.
+  // Decode now only for other users; a matmul decodes each element when it needs it.
   if (any_of(copy.getResult().getUsers(), [&](mlir::Operation *user) {
         return !deferred.contains(user) && !isa<sm::MmaOp>(user);
       })) {
@@ -165,30 +169,30 @@ void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
 
 Lanes KernelEmitter::decodeRaw(RawTile &raw, unsigned reg, mlir::Type type, KnownRegisters &known) {
   IRBuilder<> &ir = b.ir;
-  const RawTile::Part part = raw.parts[reg];
-  Value *word = raw.words[part.word];
+  const RawTile::BitPosition at = raw.positions[reg];
+  Value *word = raw.words[at.word];
   const bool isE4m3 = isa<mlir::Float8E4M3FNType>(type);
   if (isE4m3 || isa<mlir::Float8E5M2Type>(type)) {
-    // Two at once, which is what the instruction does.
-    Lanes &pair = known[{word, part.bit / 16}];
+    // The instruction converts two elements at once.
+    Lanes &pair = known[{word, at.bit / 16}];
     if (!pair.value) {
-      Value *bytes = ir.CreateTrunc(ir.CreateLShr(word, i32(part.bit / 16 * 16)), ir.getInt16Ty());
+      Value *bytes = ir.CreateTrunc(ir.CreateLShr(word, i32(at.bit / 16 * 16)), ir.getInt16Ty());
       pair.value = ir.CreateIntrinsic(FixedVectorType::get(ir.getHalfTy(), 2),
                                       isE4m3 ? Intrinsic::nvvm_e4m3x2_to_f16x2_rn
                                              : Intrinsic::nvvm_e5m2x2_to_f16x2_rn,
                                       {bytes});
     }
-    return {ir.CreateFPExt(ir.CreateExtractElement(pair.value, uint64_t(part.bit % 16 / 8)),
+    return {ir.CreateFPExt(ir.CreateExtractElement(pair.value, uint64_t(at.bit % 16 / 8)),
                            ir.getFloatTy())};
   }
-  Value *bits = part.bit ? ir.CreateLShr(word, i32(part.bit)) : word;
+  Value *bits = at.bit ? ir.CreateLShr(word, i32(at.bit)) : word;
   Type *stored = b.storageType(type);
   if (stored->isFloatTy())
     return {b.decode(ir.CreateBitCast(bits, stored), type)};
   return {b.decode(ir.CreateTrunc(bits, stored), type)};
 }
 
-// --- What is computed on the way ---
+// --- The prologue ---
 
 void KernelEmitter::deferPrologues(sm::RoleOp role) {
   deferred.clear();
@@ -207,7 +211,7 @@ void KernelEmitter::deferPrologues(sm::RoleOp role) {
       for (mlir::Value operand : op->getOperands())
         open.push_back(operand.getDefiningOp());
     }
-    // What somebody else needs too is emitted where it stands.
+    // Ops that also have other users are not deferred, but emitted in place.
     for (bool isChanged = true; isChanged;) {
       isChanged = false;
       for (mlir::Operation *op : found)
@@ -229,7 +233,9 @@ void KernelEmitter::deferPrologues(sm::RoleOp role) {
           registers = sm::registersOfView(sm::layoutOf(type).getValue(),
                                           sm::layoutOf(sourceType).getValue(), *map);
         if (!registers)
-          return refuse(view, "moves elements between threads on the way to a product");
+          return refuse(
+              view,
+              "moves elements between threads in a matmul's prologue, which is not supported");
         viewRegisters[op] = std::move(*registers);
       }
   });
@@ -284,7 +290,7 @@ std::optional<unsigned> KernelEmitter::rawRegister(mlir::Value value, unsigned r
 
 // --- The product ---
 
-/// Elements as one word of the instruction's.
+/// Packs elements into one word of the instruction.
 static Value *packWord(LaneBuilder &b, ArrayRef<Lanes> elements, mlir::Type type) {
   IRBuilder<> &ir = b.ir;
   Type *stored = type.isBF16() ? ir.getBFloatTy() : type.isF16() ? ir.getHalfTy() : ir.getInt8Ty();
@@ -312,15 +318,15 @@ std::optional<KernelEmitter::RegisterProduct> KernelEmitter::registerProduct(sm:
   auto rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
   auto type = cast<mlir::RankedTensorType>(mma.getResult().getType());
   mlir::Type element = lhs.getElementType();
-  if (mma.getAtom() != sm::Atom::wgmma || chip.matrix != "wgmma" || !rhs)
-    return no("is no wgmma with its right side in a buffer");
+  if (mma.getAtom() != sm::Atom::wgmma || chip.matrix != MatrixUnit::wgmma || !rhs)
+    return no("is not a wgmma with its right operand in a buffer");
   std::optional<wgmma::Kind> kind = wgmma::kindOf(element, type.getElementType());
   std::optional<wgmma::OperandWalk> walk = wgmma::walkOf(rhs, 1);
   if (!kind || element != rhs.getElementType())
-    return no("multiplies types that wgmma does not take");
+    return no("multiplies types that wgmma does not support");
   if (!walk || (!kind->hasOrder && !walk->kInner))
-    return no(
-        concat("has a right side that wgmma does not take: ", rhs.getLayout().getValue().str()));
+    return no(concat("has a right operand that wgmma does not support: ",
+                     rhs.getLayout().getValue().str()));
   const sm::Layout &layout = sm::layoutOf(type).getValue(), &left = sm::layoutOf(lhs).getValue();
   RegisterProduct product{.kind = *kind, .walk = *walk};
   const int64_t groups = layout.extent(Axis::group);
@@ -339,7 +345,8 @@ std::optional<KernelEmitter::RegisterProduct> KernelEmitter::registerProduct(sm:
               left.cover(1) == lhs.getShape()[1] && currentRole &&
               int64_t(currentRole.getWarps()) == 4 * groups &&
               side.forms[0].terms == sums.forms[0].terms;
-  // The rows of a thread's registers are the accumulator's, and K is where the instruction has it.
+  // The rows of a thread's registers must match those of the accumulator, and K must match the
+  // instruction.
   for (int64_t reg = 0; fits && reg < left.extent(Axis::reg); ++reg) {
     const int64_t block = reg / (product.steps * perStep), step = reg / perStep % product.steps,
                   inside = reg % perStep, half = inside / packed % 2;
@@ -349,9 +356,9 @@ std::optional<KernelEmitter::RegisterProduct> KernelEmitter::registerProduct(sm:
                step * kind->depth + inside / (2 * packed) * kind->depth / 2 + inside % packed;
   }
   if (!fits)
-    return no(
-        concat("has registers that are none of wgmma's: ", left.str(), " and ", layout.str()));
-  // The slot that the side comes from.
+    return no(concat("has register layouts that wgmma does not support: ", left.str(), " and ",
+                     layout.str()));
+  // Find the slot that the operand is read from.
   for (SmallVector<mlir::Value> open{mma.getLhs()}; !open.empty() && !product.source;) {
     mlir::Value value = open.pop_back_val();
     if (auto found = rawTiles.find(value); found != rawTiles.end())
@@ -360,7 +367,7 @@ std::optional<KernelEmitter::RegisterProduct> KernelEmitter::registerProduct(sm:
       append_range(open, op->getOperands());
   }
   if (!product.source)
-    return no("has a left side in registers that does not come from a slot");
+    return no("has a left operand in registers, which must be loaded from a slot");
   return product;
 }
 
@@ -371,7 +378,7 @@ KernelEmitter::RawTile KernelEmitter::waitForRegisters(sm::MmaOp mma,
   std::set<unsigned> words;
   for (unsigned reg : registers)
     if (std::optional<unsigned> found = rawRegister(mma.getLhs(), reg))
-      words.insert(raw.parts[*found].word);
+      words.insert(raw.positions[*found].word);
   std::string constraints;
   SmallVector<Value *> through;
   for (unsigned word : words) {
@@ -447,27 +454,27 @@ void KernelEmitter::emitMmaFromRegisters(sm::MmaOp mma) {
   Tile sum;
   if (!isFirst)
     sum = tiles[mma.getAcc()];
-  // Two pieces along K: while the tensor core has the registers of one, the other's are computed.
-  // More would only be more waits.
+  // Split K into two pieces: the tensor core reads the registers of one while the threads compute
+  // the other. More pieces would only add waits.
   const int64_t pieces = std::min<int64_t>(2, product->steps);
   for (int64_t piece = 0; piece < pieces; ++piece) {
     const int64_t from = product->steps * piece / pieces,
                   to = product->steps * (piece + 1) / pieces;
-    SmallVector<unsigned> registers; // in the instructions' order
+    SmallVector<unsigned> registers; // in the order of the instructions
     for (int64_t step = from; step < to; ++step)
       for (int64_t block = 0; block < product->blocks; ++block)
         for (int64_t i = 0; i < product->perStep(); ++i)
           registers.push_back(unsigned((block * product->steps + step) * product->perStep() + i));
-    // An iteration's registers are those of the one before, whose product must have read them: all
-    // but the pieces that were issued since. What they are computed from goes through the wait, so
-    // that nothing is computed before it.
+    // This iteration overwrites the registers of the previous one, so wait until the previous MMAs
+    // have read them: all MMAs except the pieces issued since. Make the raw data operands of the
+    // wait, so that no instruction computes from them before it.
     RawTile raw =
         isFirst ? *product->source : waitForRegisters(mma, *product, registers, pieces - 1);
     KnownRegisters known;
     SmallVector<Value *> words;
     for (size_t first = 0; first < registers.size(); first += size_t(product->packed)) {
       SmallVector<Lanes> elements;
-      // Rows beyond the tile are nobody's.
+      // Use zero for rows outside of the tile.
       if (!side.isDead(registers[first], lhs.getShape()))
         for (int64_t i = 0; i < product->packed; ++i)
           elements.push_back(

@@ -1,5 +1,5 @@
-// Roles and channels: which warps run what, and the barriers between them. All that a program in
-// `sm` leaves unsaid is decided here: phases, transaction bytes, who arrives where.
+// Roles and channels: which warps run which code, and the mbarriers between them. Decides
+// everything that the `sm` dialect leaves implicit: phases, transaction bytes, arrival counts.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/support/Concat.h"
@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// Warps that wgmma and setmaxnreg take as one.
+/// The number of warps in a warpgroup, the unit of wgmma and setmaxnreg.
 constexpr int64_t groupWarps = 4;
 
 Value *KernelEmitter::assembly(Type *result, const Twine &text, const Twine &constraints,
@@ -22,8 +22,8 @@ Value *KernelEmitter::assembly(Type *result, const Twine &text, const Twine &con
   FunctionType *type = FunctionType::get(result, types, false);
   CallInst *call = b.ir.CreateCall(
       type, InlineAsm::get(type, text.str(), constraints.str(), /*hasSideEffects=*/true), operands);
-  // Threads of a warp come to it together or not at all: no copy of it goes into one side of a
-  // branch.
+  // Convergent: the optimizer must not sink the instruction into one side of a branch or duplicate
+  // it.
   call->addFnAttr(Attribute::Convergent);
   call->addFnAttr(Attribute::NoUnwind);
   return call;
@@ -39,14 +39,14 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
   ChannelState state;
   state.depth = int64_t(op.getDepth());
   if (op.getFilled() != 0)
-    return refuse(op,
-                  "has slots that are full at the start, which the GPU target does not take yet");
+    return refuse(
+        op, "has slots that are full at the start, which the GPU target does not support yet");
   for (sm::BufferType buffer : op.getType().getBuffers()) {
     if (buffer.getSpace() != sm::Space::shared)
       return refuse(op,
                     concat("has a buffer in tensor memory, which ", chip.name, " does not have"));
     state.offsets.push_back(state.slotBytes);
-    // A swizzle repeats every 1024 bytes.
+    // The swizzle pattern repeats every 1024 bytes.
     state.slotBytes += int64_t(alignTo(uint64_t(buffer.getBytes()), 1024));
   }
   for (mlir::Operation *user : op->getUsers()) {
@@ -65,7 +65,8 @@ void KernelEmitter::declareChannel(sm::ChannelOp op) {
                    });
   state.slots = shared.allocate(state.depth * state.slotBytes, 1024, op);
   state.isOwn = kernel.getBody().getOps<sm::RoleOp>().empty();
-  // Accumulators and fragments are planned for all registers; ptxas would rather have more CTAs.
+  // Accumulators and fragments are planned to use all registers; without this attribute, ptxas
+  // would prefer more CTAs per multiprocessor.
   if (state.isOwn)
     function->addFnAttr("nvvm.minctasm", "1");
   else if (!state.isResult)
@@ -84,8 +85,8 @@ void KernelEmitter::initializeChannels() {
   for (auto &[value, state] : channels) {
     if (state.isOwn || state.isResult)
       continue;
-    // Each group that drains (or each of its warps) arrives once, in every CTA that fills its
-    // slots.
+    // Each draining warpgroup (or each of its warps, if threads read the slots) arrives once in
+    // every CTA of the cluster.
     int64_t arrivals = 0;
     for (sm::RoleOp role : state.drainers)
       arrivals += state.isReadByThreads ? int64_t(role.getWarps())
@@ -99,7 +100,7 @@ void KernelEmitter::initializeChannels() {
   assembly(ir.getVoidTy(), "fence.mbarrier_init.release.cluster;", "~{memory}", {});
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
-  // Nobody arrives before the barriers are there, in no CTA.
+  // No thread of any CTA may arrive at a barrier before it is initialized.
   waitForAll();
 }
 
@@ -119,7 +120,8 @@ KernelEmitter::Cursor &KernelEmitter::cursorOf(mlir::Value channel, CursorKind k
   IRBuilder<> &ir = b.ir;
   IRBuilderBase::InsertPointGuard guard(ir);
   ir.SetInsertPoint(function->getEntryBlock().getTerminator());
-  // The first round of a filler finds every slot free: it waits for the phase before the first.
+  // All slots are initially free, so the filler starts with the parity of the phase before the
+  // first, for which waits return at once.
   found->second = {ir.CreateAlloca(ir.getInt32Ty(), nullptr, "slot"),
                    ir.CreateAlloca(ir.getInt32Ty(), nullptr, "phase")};
   ir.CreateStore(i32(0), found->second.slot);
@@ -142,7 +144,7 @@ Value *KernelEmitter::barrierOf(ChannelState &state, Value *slot, bool isEmpty) 
 }
 
 void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
-  // A label in braces is the block's own, however often the code is copied.
+  // A label in braces is local, so the code may be duplicated.
   assembly(b.ir.getVoidTy(),
            Twine("{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity") +
                (isRemote ? ".acquire.cluster" : "") +
@@ -173,7 +175,7 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
   }
   waitBarrier(barrierOf(state, slot, true), ir.CreateLoad(ir.getInt32Ty(), cursor.phase),
               clusterSize() > 1);
-  // What the copies of all CTAs bring into this one.
+  // Expect the bytes that all CTAs copy into this CTA's slot.
   assembly(ir.getVoidTy(), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
            "r,r,~{memory}", {barrierOf(state, slot, false), i32(state.slotBytes)});
   giveBuffers(op->getResults(), state, slot);
@@ -185,9 +187,9 @@ void KernelEmitter::emitPublish(sm::PublishOp op) {
     return publishOwn(state);
   else if (state.isResult)
     return publishResult();
-  // The bytes of the copies complete the phase.
+  // The phase completes when all bytes of the copies have arrived, so publish emits nothing.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
-    refuse(op, "is in no role");
+    refuse(op, "must be in a role");
 }
 
 void KernelEmitter::emitTake(sm::TakeOp op) {
@@ -214,21 +216,21 @@ void KernelEmitter::emitFree(sm::FreeOp op) {
   std::deque<int64_t> &held = taken[op.getChannel()];
   if (held.empty())
     return refuse(op, "frees a slot that was not taken");
-  // Products that were issued after the slot's last reader may go on.
+  // Products that were issued after the slot's last reader may still be in flight.
   waitProducts(held.front());
   held.pop_front();
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
   ChannelState &state = channels[op.getChannel()];
   Value *barrier = barrierOf(state, ir.CreateLoad(ir.getInt32Ty(), cursor.slot), true);
   advance(cursor, state.depth);
-  // One thread of each group (or warp), and a thread for each CTA of the cluster. What threads of a
-  // warp have read, they have read when they have met; the engine that writes there next is told by
-  // a fence, because it does not come by the way of the threads.
+  // One thread of each warpgroup (or warp) arrives per CTA of the cluster; a warp barrier ensures
+  // that all threads of the warp have read. The copy engine will write the slot through the async
+  // proxy, so a proxy fence is needed.
   if (state.isReadByThreads)
     assembly(ir.getVoidTy(), "fence.proxy.async.shared::cta;\nbar.warp.sync 0xffffffff;",
              "~{memory}", {});
   const int64_t together = state.isReadByThreads ? 1 : groupWarps;
-  Value *inGroup = ir.CreateAnd(thread, i32(together * chip.warpSize - 1));
+  Value *inGroup = ir.CreateAnd(thread, i32(together * Chip::warpSize - 1));
   Value *isMine = ir.CreateICmpULT(inGroup, i32(clusterSize()));
   Value *on = ir.CreateZExt(isMine, ir.getInt32Ty());
   if (clusterSize() == 1)
@@ -250,12 +252,12 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
   IRBuilder<> &ir = b.ir;
   const auto warps = int64_t(role.getWarps());
   if (warps % groupWarps != 0 || firstWarp % groupWarps != 0)
-    return refuse(role, concat("has ", warps, " warps from warp ", firstWarp,
-                               " on, and the GPU target takes groups of ", groupWarps));
+    return refuse(role, concat("must consist of whole warpgroups of ", groupWarps, " warps, got ",
+                               warps, " warps from warp ", firstWarp, " on"));
   BasicBlock *inside = BasicBlock::Create(ir.getContext(), "", function),
              *after = BasicBlock::Create(ir.getContext(), "", function);
   Value *all = thread;
-  const int64_t first = firstWarp * chip.warpSize, threads = warps * chip.warpSize;
+  const int64_t first = firstWarp * Chip::warpSize, threads = warps * Chip::warpSize;
   Value *isHere = first == 0 ? ir.CreateICmpULT(all, i32(threads))
                              : ir.CreateICmpULT(ir.CreateSub(all, i32(first)), i32(threads));
   ir.CreateCondBr(isHere, inside, after);
@@ -265,7 +267,7 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
              concat("setmaxnreg.", int64_t(role.getRegisters()) > launchRegisters ? "inc" : "dec",
                     ".sync.aligned.u32 ", int64_t(role.getRegisters()), ";"),
              "", {});
-  // Threads and warps count from the role's first.
+  // Thread and warp ids are relative to the role's first warp.
   thread = once([&]() -> Value * { return first == 0 ? all : ir.CreateSub(all, i32(first)); });
   currentRole = role;
   threadLayouts.clear();
@@ -273,7 +275,8 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
   cursors.clear();
   taken.clear();
   deferPrologues(role);
-  // The copy engine is one thread's; a role with nothing else has no use for the others.
+  // A single thread issues all copies, so in a role that only copies, all other threads skip the
+  // body.
   bool onlyCopies = !role.getBody()
                          .walk([](mlir::Operation *op) {
                            return isa<sm::MmaOp, tile::LoadOp, tile::StoreOp>(op)
@@ -287,7 +290,7 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
     ir.SetInsertPoint(one);
   }
   emitRounds(role);
-  // Shared memory stays until the last of it is read.
+  // The CTA must not exit, which frees its shared memory, before the last store has read it.
   if (any_of(channels, [&](auto &entry) {
         return entry.second.isResult && entry.second.drainers.front() == role;
       }))
@@ -307,12 +310,12 @@ void KernelEmitter::emitRounds(sm::RoleOp role) {
     emitOps(role.getBody().front());
     for (auto &[channel, held] : taken)
       if (!held.empty())
-        refuse(role, "ends with slots that it took and did not free");
+        refuse(role, "must free all slots that it takes");
   };
   if (!kernel.getPersistent())
     return emitBody();
-  // Cursors are variables of the thread: slots and phases go on from point to point. There are no
-  // more clusters than points, so each has at least one.
+  // Cursors are per-thread variables, so slots and phases continue from point to point. The launch
+  // has at most as many clusters as points, so each cluster has at least one point.
   Value *block = ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
   Value *first = ir.CreateUDiv(block, i32(clusterSize()));
   BasicBlock *before = ir.GetInsertBlock();
@@ -326,7 +329,7 @@ void KernelEmitter::emitRounds(sm::RoleOp role) {
   for (mlir::Operation &op : kernel.getBlock().without_terminator())
     if (!isa<sm::RoleOp, sm::ChannelOp>(op))
       emitOp(&op);
-  // The round before may be reading.
+  // Threads may still be reading shared memory from the previous round.
   mayBeRead = true;
   emitBody();
   Value *next = ir.CreateAdd(point, i32(clusters), "", /*HasNUW=*/true, /*HasNSW=*/true);
@@ -338,22 +341,22 @@ void KernelEmitter::emitRounds(sm::RoleOp role) {
 void KernelEmitter::planRoles(KernelInfo &info) {
   SmallVector<sm::RoleOp> roles(kernel.getBody().getOps<sm::RoleOp>());
   if (kernel.getPersistent() && roles.empty())
-    return refuse(kernel, "is persistent and has no roles, which the GPU target does not take");
+    return refuse(kernel, "is persistent but has no roles, which the GPU target does not support");
   if (roles.empty())
     return;
-  // What a kernel starts with is what ptxas may give a thread of so many; setmaxnreg moves
-  // registers from there.
-  launchRegisters =
-      std::min<int64_t>(chip.registers / info.threads / 8 * 8, chip.maxRegisters / 8 * 8);
+  // The kernel starts with as many registers per thread as ptxas may assign at this thread count;
+  // setmaxnreg redistributes them.
+  launchRegisters = std::min<int64_t>(Chip::registersPerMultiprocessor / info.threads / 8 * 8,
+                                      Chip::registersPerThread / 8 * 8);
   int64_t total = 0;
-  changesRegisters = chip.matrix == "wgmma" || chip.matrix == "tcgen05";
+  changesRegisters = chip.matrix == MatrixUnit::wgmma || chip.matrix == MatrixUnit::tcgen05;
   for (sm::RoleOp role : roles)
-    total += int64_t(role.getWarps()) * chip.warpSize * int64_t(role.getRegisters());
+    total += int64_t(role.getWarps()) * Chip::warpSize * int64_t(role.getRegisters());
   if (changesRegisters && total > launchRegisters * info.threads)
-    b.fail(
-        Status(Error::gpuBudget, concat("has roles with ", total, " registers, and ", info.threads,
-                                        " threads start with ", launchRegisters * info.threads,
-                                        " on ", chip.name, "; give roles fewer")));
+    b.fail(Status(Error::gpuBudget,
+                  concat("has roles with ", total, " registers in total, but its ", info.threads,
+                         " threads start with ", launchRegisters * info.threads, " on ", chip.name,
+                         "; use fewer registers per role")));
   function->addFnAttr("nvvm.minctasm", "1");
 }
 

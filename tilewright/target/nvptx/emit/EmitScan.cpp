@@ -1,5 +1,5 @@
-// Scans, digit by digit of the index from the least significant on: each element knows what it and
-// those before it in its block come to, and what the whole block comes to; a digit joins blocks.
+// Scans the index digit by digit, from the least significant. Each element has the prefix of its
+// block up to itself and the total of its block; each digit merges blocks into larger ones.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 using namespace llvm;
@@ -16,10 +16,11 @@ void KernelEmitter::emitScan(tile::ScanOp scan) {
   const bool reverse = scan.getReverse();
   const auto dim = static_cast<size_t>(scan.getDim());
 
-  SmallVector<Partial> before, total; // by register: up to the element, and its block
+  // For each register, the prefix up to its element, and the total of its block.
+  SmallVector<Partial> before, total;
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
     Partial partial = partialOf(scan.getInputs(), threads, type.getShape(), reg);
-    // What is outside comes last, so it only matters from behind.
+    // Out-of-bounds elements have the highest indices, so they only affect a reverse scan.
     if (!reverse)
       partial.valid = nullptr;
     before.push_back(partial);
@@ -28,7 +29,7 @@ void KernelEmitter::emitScan(tile::ScanOp scan) {
   auto join = [&](const Partial &first, const Partial &second) {
     return combine(combiner, first, second);
   };
-  // `isOn` false: nothing.
+  // Marks the partial as invalid if `isOn` is false.
   auto only = [&](Partial partial, Value *isOn) {
     partial.valid = partial.valid ? ir.CreateAnd(partial.valid, isOn) : isOn;
     return partial;
@@ -60,11 +61,11 @@ void KernelEmitter::emitScan(tile::ScanOp scan) {
       Value *lane = axis(Axis::lane), *place = digitOf(term);
       if (reverse)
         place = ir.CreateSub(i32(term.size - 1), place);
-      // A lane `count` places before this one; its value counts only if there is one.
+      // The value of the lane `count` positions earlier; invalid if there is no such lane.
       auto earlier = [&](const Partial &partial, int64_t count) {
         Value *from = reverse ? ir.CreateAdd(lane, i32(count * term.stride))
                               : ir.CreateSub(lane, i32(count * term.stride));
-        from = ir.CreateAnd(from, i32(chip.warpSize - 1));
+        from = ir.CreateAnd(from, i32(Chip::warpSize - 1));
         return only(shuffled(partial, [&](Lanes value) { return shuffleFrom(value, from); }),
                     ir.CreateICmpUGE(place, i32(count)));
       };

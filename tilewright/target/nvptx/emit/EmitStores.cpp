@@ -1,5 +1,5 @@
-// A result's way to memory: matrices of 8x8 from registers into lines of shared memory (stmatrix),
-// and from there by the copy engine.
+// Stores a result through shared memory: stmatrix writes 8x8 matrices from registers to lines of
+// shared memory, and the copy engine stores these.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/support/Concat.h"
@@ -10,8 +10,8 @@ namespace tilewright::nvptx {
 
 using sm::Axis;
 
-/// Whether the lanes hold 8x8 matrices as stmatrix takes them: eight rows of four lanes, with two
-/// columns each.
+/// Whether the layout consists of 8x8 matrices as stmatrix requires: eight rows of four lanes, with
+/// two columns per lane.
 static bool isMatrices(const sm::Layout &layout) {
   if (layout.rank() != 2 || !layout.getCopies().empty() || !layout.getFlips().empty())
     return false;
@@ -27,11 +27,10 @@ void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
   auto buffer =
       copy.getTarget() ? dyn_cast<sm::BufferType>(copy.getTarget().getType()) : sm::BufferType();
   if (!type || !buffer || !copy.getTargetOffsets().empty() || type.getElementTypeBitWidth() != 16 ||
-      chip.matrix == "mma")
-    return refuse(copy,
-                  concat("is no copy by stmatrix of a tile of 16-bit elements to a buffer, on "
-                         "a chip that has it; ",
-                         chip.name, " is the chip"));
+      chip.matrix == MatrixUnit::mma)
+    return refuse(copy, concat("must be a stmatrix copy of a tile of 16-bit elements to a buffer, "
+                               "on a chip with stmatrix, got ",
+                               chip.name));
   const ThreadLayout &threads = threadsOf(type);
   std::optional<Lines> lines = linesOf(buffer, /*inner=*/1);
   const sm::Layout &layout = threads.layout;
@@ -39,16 +38,16 @@ void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
   if (!isMatrices(layout) || !lines || lines->line != 64 || lines->columns != columns ||
       lines->rows != layout.cover(0) / clusterDigit(layout, 0))
     return refuse(copy, concat("stores ", layout.str(), " to ", buffer.getLayout().getValue().str(),
-                               ", and stmatrix wants 8x8 matrices and lines of 128 bytes"));
-  // Matrices by the place of their first element, for a thread whose lane and warp are 0.
+                               ", but stmatrix needs 8x8 matrices and lines of 128 bytes"));
+  // Matrices by the position of their first element in lane 0 of warp 0.
   std::map<std::pair<int64_t, int64_t>, Value *> matrices;
   for (unsigned reg = 0; reg + 1 < threads.registers(); reg += 2)
     matrices[{threads.constant(0, reg), threads.constant(1, reg)}] =
         packFragment(tiles[copy.getSource()], {reg, reg + 1}, copy.getSource(), false).front();
 
-  // Lanes 0 to 7 give the rows of the first matrix, 8 to 15 those of the one below, the others
-  // those of the two to the right. Rows of warps are multiples of 8, so a lane knows how its line
-  // is swizzled.
+  // Lanes 0 to 7 provide the row addresses of the first matrix, lanes 8 to 15 those of the matrix
+  // below, lanes 16 to 31 those of the two to the right. The first row of a warp is a multiple of
+  // 8, so the lane alone determines the swizzle.
   struct Lane {
     Value *row, *chunk;
   };
@@ -66,16 +65,18 @@ void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
   for (const sm::IndexTerm &term : threads.digits(1, Axis::warp))
     if (term.size > 1)
       return refuse(copy,
-                    concat("stores ", layout.str(), ", whose columns are divided among warps"));
+                    concat("stores ", layout.str(),
+                           ", whose columns are distributed over warps, which is not supported"));
   Value *base = ir.CreateAdd(buffers[copy.getTarget()].address, lane.row);
-  for (const auto &[place, first] : matrices) {
-    auto [row, column] = place;
+  for (const auto &[position, first] : matrices) {
+    auto [row, column] = position;
     if (row % 16 != 0 || column % 16 != 0)
       continue;
     auto below = matrices.find({row + 8, column}), right = matrices.find({row, column + 8}),
          last = matrices.find({row + 8, column + 8});
     if (below == matrices.end() || right == matrices.end() || last == matrices.end())
-      return refuse(copy, concat("stores ", layout.str(), ", which is not made of 16x16 blocks"));
+      return refuse(copy,
+                    concat("stores ", layout.str(), ", which does not consist of 16x16 blocks"));
     Value *chunk = ir.CreateXor(lane.chunk, i32(column % 64 / 8 * 16));
     Value *address =
         ir.CreateAdd(ir.CreateAdd(base, chunk), i32(column / 64 * lines->stride + row * 128));
@@ -86,7 +87,7 @@ void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
 
 void KernelEmitter::byFirstThread(const Twine &instruction, const Twine &constraints,
                                   ArrayRef<Value *> operands) {
-  // By a predicate and not by a branch: all threads of the warp go on together.
+  // Use a predicate instead of a branch, so that all threads of the warp stay converged.
   Value *isFirst = b.ir.CreateZExt(b.ir.CreateICmpEQ(thread, i32(0)), b.ir.getInt32Ty());
   SmallVector<Value *> all(operands);
   all.push_back(isFirst);
@@ -131,7 +132,7 @@ void KernelEmitter::waitForStores(int64_t left) {
 }
 
 void KernelEmitter::publishResult() {
-  // What threads wrote is for the copy engine to read.
+  // Make the threads' writes visible to the copy engine (async proxy).
   assembly(b.ir.getVoidTy(), "fence.proxy.async.shared::cta;", "~{memory}", {});
   barrier();
 }

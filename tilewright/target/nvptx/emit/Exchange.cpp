@@ -1,4 +1,4 @@
-// Values between threads: shuffles in a warp, shared memory in a CTA.
+// Exchanges values between threads: by shuffles within a warp, through shared memory within a CTA.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -56,10 +56,10 @@ KernelEmitter::Partial KernelEmitter::shuffled(const Partial &partial,
 
 void KernelEmitter::barrier() {
   IRBuilder<> &ir = b.ir;
-  // Barrier 0 is the whole CTA's; a role has one of its own.
+  // Barrier 0 belongs to the whole CTA; each role has its own.
   if (currentRole)
     ir.CreateIntrinsic(ir.getVoidTy(), Intrinsic::nvvm_barrier_cta_sync_aligned_count,
-                       {i32(1 + firstWarp / 4), i32(warpCount() * chip.warpSize)});
+                       {i32(1 + firstWarp / 4), i32(warpCount() * Chip::warpSize)});
   else
     ir.CreateIntrinsic(ir.getVoidTy(), Intrinsic::nvvm_barrier_cta_sync_aligned_all,
                        {ir.getInt32(0)});
@@ -77,7 +77,7 @@ void KernelEmitter::beginSharedReads() {
 }
 
 Type *KernelEmitter::exchangeType(Type *type) {
-  // Integers of any width, in whole bytes.
+  // Round the width of integers up to a power of two of at least 8 bits.
   return type->isIntegerTy() ? b.ir.getIntNTy(unsigned(
                                    PowerOf2Ceil(std::max<uint64_t>(type->getIntegerBitWidth(), 8))))
                              : type;
@@ -88,7 +88,7 @@ KernelEmitter::exchangeWarps(ArrayRef<Partial> mine, const ThreadLayout &threads
                              ArrayRef<sm::IndexTerm> warpDigits, ArrayRef<sm::IndexTerm> laneDigits,
                              mlir::Operation *user) {
   IRBuilder<> &ir = b.ir;
-  // A row for each warp, in it a place for each lane whose value is its own.
+  // The buffer has one row per warp, with one element per lane that holds a distinct value.
   const int64_t warps = warpCount();
   int64_t places = 1;
   Value *place = i32(0), *owner = i32(0);
@@ -98,16 +98,16 @@ KernelEmitter::exchangeWarps(ArrayRef<Partial> mine, const ThreadLayout &threads
     owner = ir.CreateAdd(owner, ir.CreateMul(digit, i32(term.stride)));
     places *= term.size;
   }
-  Value *isOwner = places == chip.warpSize ? nullptr : ir.CreateICmpEQ(axis(Axis::lane), owner);
+  Value *isOwner = places == Chip::warpSize ? nullptr : ir.CreateICmpEQ(axis(Axis::lane), owner);
   Value *warp = axis(Axis::warp);
-  Value *others = warp; // this warp with the digits in question zero
+  Value *others = warp; // this warp's id with `warpDigits` zeroed
   int64_t combinations = 1;
   for (const sm::IndexTerm &term : warpDigits) {
     others = ir.CreateSub(others, ir.CreateMul(digitOf(term), i32(term.stride)));
     combinations *= term.size;
   }
 
-  // All values of a partial have a buffer of their own, because their types differ.
+  // Each value of a partial has its own buffer, because their types differ.
   SmallVector<Type *> types;
   auto each = [](const Partial &partial, auto visit) {
     size_t slot = 0;

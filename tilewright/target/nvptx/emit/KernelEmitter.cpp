@@ -33,11 +33,11 @@ Lanes KernelEmitter::poison(mlir::Type type) {
 
 void KernelEmitter::emit(KernelInfo &info) {
   IRBuilder<> &ir = b.ir;
-  info.threads = int64_t(kernel.getWarps()) * chip.warpSize;
-  if (info.threads > chip.maxThreads)
-    return b.fail(
-        Status(Error::gpuBudget, concat("has ", info.threads, " threads in a CTA, and ", chip.name,
-                                        " takes at most ", chip.maxThreads, "; take fewer warps")));
+  info.threads = int64_t(kernel.getWarps()) * Chip::warpSize;
+  if (info.threads > Chip::threadsPerBlock)
+    return b.fail(Status(Error::gpuBudget,
+                         concat("has ", info.threads, " threads per CTA, but ", chip.name,
+                                " supports at most ", Chip::threadsPerBlock, "; use fewer warps")));
   SmallVector<Type *> parameters(kernel.getNumInputs() + kernel.getOutputs().size(),
                                  ir.getPtrTy(1));
   const size_t pointers = parameters.size();
@@ -52,7 +52,7 @@ void KernelEmitter::emit(KernelInfo &info) {
        zip_equal(kernel.getBlock().getArguments().drop_front(kernel.getGrid().size()),
                  make_pointer_range(
                      make_range(function->arg_begin(), function->arg_begin() + pointers)))) {
-    // What the runtime allocates starts at multiples of more than this.
+    // Allocations of the runtime are aligned to at least this.
     function->addParamAttr(value->getArgNo(),
                            Attribute::getWithAlignment(ir.getContext(), Align(16)));
     memory[argument] = value;
@@ -62,7 +62,7 @@ void KernelEmitter::emit(KernelInfo &info) {
     function->addParamAttr(argument, Attribute::getWithByValType(
                                          ir.getContext(), ArrayType::get(ir.getInt8Ty(), 128)));
     function->addParamAttr(argument, Attribute::getWithAlignment(ir.getContext(), Align(64)));
-    // The engine reads it where it is; nobody writes it.
+    // The copy engine reads the parameter in place, and no thread modifies it.
     function->addParamAttr(argument, Attribute::get(ir.getContext(), "nvvm.grid_constant"));
   }
   info.tensorMaps = tensorMaps;
@@ -80,12 +80,12 @@ void KernelEmitter::emit(KernelInfo &info) {
     declareChannel(channel);
   initializeChannels();
   if (kernel.getPersistent())
-    // What stands before the roles depends on the point, so each role has it for itself.
+    // Ops before the roles depend on the point, so each role emits its own copies of them.
     for (sm::RoleOp role : kernel.getBody().getOps<sm::RoleOp>())
       emitRole(role);
   else
     emitOps(kernel.getBlock());
-  // Others of the cluster may still arrive at barriers of this CTA.
+  // Wait, because other CTAs of the cluster may still arrive at this CTA's barriers.
   if (!channels.empty() && clusterSize() > 1)
     waitForAll();
   ir.CreateRetVoid();
@@ -93,8 +93,8 @@ void KernelEmitter::emit(KernelInfo &info) {
   b.fail(shared.check(chip));
 }
 
-/// The most CTAs along x; along y and z it is less by half the bits.
-constexpr int64_t mostAlongX = 0x7FFFFFFF, mostElsewhere = 65535;
+/// The maximum number of CTAs along x, and along y and z.
+constexpr int64_t maxAlongX = 0x7FFFFFFF, maxElsewhere = 65535;
 
 void KernelEmitter::emitCoordinates(KernelInfo &info) {
   IRBuilder<> &ir = b.ir;
@@ -106,29 +106,31 @@ void KernelEmitter::emitCoordinates(KernelInfo &info) {
     return ir.CreateZExt(ir.CreateIntrinsic(ir.getInt32Ty(), ids[dim], {}), ir.getInt64Ty(), "",
                          true);
   };
-  // A point is run by a cluster, whose CTAs lie along x.
+  // Each point is run by one cluster, whose CTAs are along x.
   std::array<int64_t, 3> cluster = kernel.getClusterSizes();
-  if (cluster[1] != 1 || cluster[2] != 1 || cluster[0] > chip.maxCluster)
+  const int64_t maxCluster = std::max<int64_t>(chip.clusterBlocks, 1);
+  if (cluster[1] != 1 || cluster[2] != 1 || cluster[0] > maxCluster)
     return refuse(kernel, concat("has a cluster of ", cluster[0], "x", cluster[1], "x", cluster[2],
-                                 " CTAs, and the GPU target takes up to ", chip.maxCluster,
+                                 " CTAs, but the GPU target supports up to ", maxCluster,
                                  " in one dimension on ", chip.name));
   info.cluster = cluster;
   if (cluster[0] > 1)
     function->addFnAttr("nvvm.cluster_dim", concat(cluster[0], ",1,1"));
-  // The last coordinate is the fastest. Three coordinates are the hardware's own.
+  // The last coordinate varies fastest. Up to three coordinates map directly to those of the
+  // hardware.
   bool isDirect = grid.size() <= 3;
   for (size_t i = 0; i + 1 < grid.size(); ++i)
-    isDirect &= grid[i] <= mostElsewhere;
-  isDirect &= grid.empty() || grid.back() * cluster[0] <= mostAlongX;
+    isDirect &= grid[i] <= maxElsewhere;
+  isDirect &= grid.empty() || grid.back() * cluster[0] <= maxAlongX;
   const int64_t count = kernel.getPointCount();
   const bool hasOrder = kernel.getPersistent() || kernel.getRaster().value_or(1) > 1;
   if ((cluster[0] > 1 && !hasOrder && (!isDirect || grid.empty())) ||
-      (hasOrder && 2 * count * cluster[0] > mostAlongX))
-    return refuse(kernel, "has a cluster, persistence or a raster, and a grid that is none of the "
-                          "hardware's");
+      (hasOrder && 2 * count * cluster[0] > maxAlongX))
+    return refuse(kernel, "has a grid that the hardware cannot launch directly, which is not "
+                          "supported with a cluster, persistence or a raster");
   if (kernel.getPersistent()) {
-    // Each role has coordinates of its own.
-    clusters = std::max<int64_t>(1, std::min(count, processors / cluster[0]));
+    // Each role computes its own coordinates.
+    clusters = std::max<int64_t>(1, std::min(count, multiprocessors / cluster[0]));
     info.grid[0] = clusters * cluster[0];
     return;
   }
@@ -150,14 +152,14 @@ void KernelEmitter::emitCoordinates(KernelInfo &info) {
   }
   Value *point = read(0);
   info.grid[0] = count;
-  if (count > mostAlongX) {
-    // Two numbers, of which the last row may have too many.
+  if (count > maxAlongX) {
+    // Split the point number into x and y; the last row may have excess CTAs.
     constexpr int64_t row = int64_t(1) << 30;
     info.grid = {row, (count + row - 1) / row, 1};
-    if (info.grid[1] > mostElsewhere)
-      return b.fail(Status(Error::gpuBudget,
-                           concat("has a grid of ", count, " points, and a launch takes at most ",
-                                  row * mostElsewhere, "; let a point do more")));
+    if (info.grid[1] > maxElsewhere)
+      return b.fail(Status(Error::gpuBudget, concat("has a grid of ", count,
+                                                    " points, but a launch supports at most ",
+                                                    row * maxElsewhere, "; use larger tiles")));
     point = ir.CreateAdd(point, ir.CreateMul(read(1), b.i64(row)));
     BasicBlock *inside = BasicBlock::Create(ir.getContext(), "", function);
     BasicBlock *outside = BasicBlock::Create(ir.getContext(), "", function);
@@ -166,8 +168,8 @@ void KernelEmitter::emitCoordinates(KernelInfo &info) {
     ir.CreateRetVoid();
     ir.SetInsertPoint(inside);
   }
-  // Divisions in 32 bits where the point fits.
-  emitCoordinatesOf(ir.CreateTrunc(point, count > mostAlongX ? ir.getInt64Ty() : ir.getInt32Ty()));
+  // Divide in 32 bits if the point number fits.
+  emitCoordinatesOf(ir.CreateTrunc(point, count > maxAlongX ? ir.getInt64Ty() : ir.getInt32Ty()));
 }
 
 void KernelEmitter::emitCoordinatesOf(Value *point) {
@@ -182,7 +184,8 @@ void KernelEmitter::emitCoordinatesOf(Value *point) {
   Value *rest = point;
   size_t dims = grid.size();
   if (const auto raster = int64_t(kernel.getRaster().value_or(1)); raster > 1) {
-    // Bands of `raster` rows, the last of which may have fewer; down in each of its columns.
+    // The grid is divided into bands of `raster` rows (the last may have fewer), each traversed
+    // column by column.
     const int64_t rows = grid[dims - 2], columns = grid[dims - 1];
     const int64_t high = std::min(raster, rows), left = rows % high;
     Value *inPlane = rest;
@@ -200,7 +203,7 @@ void KernelEmitter::emitCoordinatesOf(Value *point) {
     set(dims - 1, ir.CreateUDiv(inBand, height));
     dims -= 2;
   }
-  // The last coordinate is the fastest.
+  // The last coordinate varies fastest.
   for (size_t i = dims; i-- > 0;) {
     set(i, i == 0 ? rest : ir.CreateURem(rest, constant(grid[i])));
     if (i > 0)
@@ -225,8 +228,8 @@ Value *KernelEmitter::ctaRank() {
 }
 
 Value *KernelEmitter::axis(Axis axis) {
-  return axis == Axis::lane ? b.ir.CreateAnd(thread, i32(chip.warpSize - 1))
-                            : b.ir.CreateLShr(thread, i32(Log2_64(uint64_t(chip.warpSize))));
+  return axis == Axis::lane ? b.ir.CreateAnd(thread, i32(Chip::warpSize - 1))
+                            : b.ir.CreateLShr(thread, i32(Log2_64(uint64_t(Chip::warpSize))));
 }
 
 Value *KernelEmitter::digitOf(const sm::IndexTerm &term) {
@@ -235,9 +238,10 @@ Value *KernelEmitter::digitOf(const sm::IndexTerm &term) {
     return term.stride * term.size >= clusterSize() ? digit
                                                     : b.ir.CreateURem(digit, i32(term.size));
   }
-  // Lanes are the low bits of the thread's number, so digits of both axes are digits of it.
-  const int64_t stride = term.axis == Axis::lane ? term.stride : term.stride * chip.warpSize;
-  const int64_t end = warpCount() * chip.warpSize;
+  // Lanes are the low bits of the thread id, so digits of lanes and warps are digits of the thread
+  // id.
+  const int64_t stride = term.axis == Axis::lane ? term.stride : term.stride * Chip::warpSize;
+  const int64_t end = warpCount() * Chip::warpSize;
   Value *digit = stride == 1 ? thread : b.ir.CreateUDiv(thread, i32(stride));
   return stride * term.size >= end ? digit : b.ir.CreateURem(digit, i32(term.size));
 }
@@ -250,11 +254,11 @@ const ThreadLayout &KernelEmitter::threadsOf(mlir::Type type) {
   known = std::make_unique<ThreadLayout>(attribute.getValue());
   ThreadLayout &threads = *known;
   if (!threads.layout.getFlips().empty())
-    refuse(kernel, concat("holds a tile in registers whose layout has flips, ",
-                          threads.layout.str(), "; flips are for memory"));
-  if (threads.layout.extent(Axis::lane) != chip.warpSize)
+    refuse(kernel, concat("has a tile in registers whose layout has flips, ", threads.layout.str(),
+                          "; only layouts of memory may have flips"));
+  if (threads.layout.extent(Axis::lane) != Chip::warpSize)
     refuse(kernel, concat("has layouts for warps of ", threads.layout.extent(Axis::lane),
-                          " lanes, and ", chip.name, " has ", chip.warpSize));
+                          " lanes, but ", chip.name, " has ", Chip::warpSize));
   for (const sm::IndexForm &form : threads.forms) {
     int64_t most = 0, divisor = 0;
     for (const sm::IndexTerm &term : form.terms) {
@@ -287,7 +291,7 @@ const ThreadLayout &KernelEmitter::threadsOf(mlir::Type type) {
 // --- Ops ---
 
 void KernelEmitter::emitOps(mlir::Block &block) {
-  // What was refused has no registers that others could take.
+  // Stop at the first rejected op: it has no registers that later ops could read.
   for (mlir::Operation &op : block.without_terminator())
     if (b.failure.isOk())
       emitOp(&op);
@@ -296,7 +300,7 @@ void KernelEmitter::emitOps(mlir::Block &block) {
 void KernelEmitter::emitOp(mlir::Operation *op) {
   if (deferred.contains(op))
     return;
-  // A product goes on until somebody but the next product needs it.
+  // A wgmma stays in flight until an op that is not a wgmma uses its result.
   if (!isa<sm::MmaOp, mlir::scf::ForOp>(op))
     for (mlir::Value operand : op->getOperands()) {
       settle(operand);
@@ -329,14 +333,15 @@ void KernelEmitter::emitOp(mlir::Operation *op) {
 void KernelEmitter::emitScalar(mlir::Operation *op) {
   if (auto extract = dyn_cast<mlir::tensor::ExtractOp>(op)) {
     if (!extract.getIndices().empty())
-      return refuse(op, "reads an element of a tile by its index; take a tile of rank 0");
-    // Every thread has a copy.
+      return refuse(op, "extracts an element at an index, but only tiles of rank 0 are supported");
+    // Every thread holds a copy of the element.
     scalars[extract.getResult()] = tiles[extract.getTensor()][0];
     return;
   }
   if (auto make = dyn_cast<mlir::tensor::FromElementsOp>(op)) {
     if (make.getElements().size() != 1)
-      return refuse(op, "makes a tile of several scalars; make tiles of one and combine them");
+      return refuse(
+          op, "creates a tile from several scalars, but only tiles of one element are supported");
     tiles[make.getResult()] =
         Tile(threadsOf(make.getType()).registers(), scalars.lookup(make.getElements().front()));
     return;
@@ -344,8 +349,9 @@ void KernelEmitter::emitScalar(mlir::Operation *op) {
   SmallVector<Lanes> operands;
   for (mlir::Value operand : op->getOperands()) {
     if (isa<mlir::TensorType, mlir::MemRefType>(operand.getType()))
-      return refuse(op, "takes a tile or a tensor, and is none of the ops of tile and sm that the "
-                        "GPU target knows");
+      return refuse(
+          op,
+          "has a tile or tensor operand, but is not a tile or sm op that the GPU target supports");
     operands.push_back(scalars.lookup(operand));
   }
   if (auto apply = dyn_cast<mlir::affine::AffineApplyOp>(op)) {
@@ -362,7 +368,7 @@ void KernelEmitter::emitScalar(mlir::Operation *op) {
           op->getDialect()) ||
       any_of(op->getResultTypes(), [](mlir::Type type) { return isa<mlir::ShapedType>(type); }))
     return refuse(op,
-                  "is none of the ops that the GPU target takes: those of tile and sm, scf.for, "
+                  "is not supported by the GPU target, which supports tile and sm ops, scf.for, "
                   "scf.if, affine.apply, tensor.extract, and arith, math and complex on scalars");
   for (auto [result, value] : zip_equal(op->getResults(), lanes::emitOp(b, op, operands, 1)))
     scalars[result] = value;
@@ -372,7 +378,7 @@ void KernelEmitter::emitMap(tile::MapOp map) {
   auto type = cast<mlir::RankedTensorType>(map.getResultTypes().front());
   const ThreadLayout &threads = threadsOf(type);
   SmallVector<Tile> results(map.getNumResults());
-  // Registers whose operands are the same values have the same results.
+  // Registers with identical operands share one result.
   std::map<std::vector<Value *>, unsigned> known;
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
     SmallVector<Lanes> operands;
@@ -409,9 +415,10 @@ void KernelEmitter::emitView(tile::ViewOp view) {
   std::optional<sm::ViewMap> map =
       sm::viewMapOf(view.getMap(), type.getShape(), sourceType.getShape());
   if (!map)
-    return refuse(view, "has a map that is no sum of digits, so no layout can follow it");
-  // The first thread has the least index of each register, and all threads have their elements in
-  // the same registers (the verifier's rule), so it speaks for all.
+    return refuse(view,
+                  "has a map that no layout can represent, because it is not a sum of digits");
+  // Thread 0 has the smallest index in each register, and the verifier ensures that the register
+  // mapping is the same for all threads. So use the mapping of thread 0.
   std::map<std::vector<int64_t>, unsigned> held;
   for (unsigned reg = 0; reg < from.registers(); ++reg) {
     std::vector<int64_t> index;
@@ -462,7 +469,7 @@ void KernelEmitter::emitIota(tile::IotaOp iota) {
 // --- Control ---
 
 namespace {
-/// The values of scalars and tiles one after another, for the phis of a block.
+/// Flattens scalars and tiles into a list of values, for the phis of a block.
 struct Flat {
   SmallVector<Value *> values;
   void add(Lanes lanes) {
@@ -487,7 +494,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
         flat.add(scalars.lookup(value));
     return flat.values;
   };
-  // The values of `like` with others in their places.
+  // Sets `to` from the flat list; the values have the types and register counts of `like`.
   auto assign = [&](mlir::ValueRange to, mlir::ValueRange like, ArrayRef<Value *> flat) {
     size_t at = 0;
     auto next = [&](Lanes old) {
@@ -505,7 +512,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
         if (wordTiles.contains(model))
           wordTiles.insert(value);
       } else if (isa<sm::BufferType>(model.getType())) {
-        const BufferPlace old = buffers[model];
+        const SlotBuffer old = buffers[model];
         Lanes carried = next({old.address, old.barrier});
         buffers[value] = {carried.value, carried.imag};
       } else {
@@ -515,7 +522,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
   Value *lower = scalars.lookup(loop.getLowerBound()).value;
   Value *upper = scalars.lookup(loop.getUpperBound()).value;
   Value *step = scalars.lookup(loop.getStep()).value;
-  // A count that is known to be short is one register.
+  // A loop counter with small constant bounds needs only one 32-bit register.
   auto isShort = [](Value *value) {
     auto *constant = dyn_cast<ConstantInt>(value);
     return constant && constant->getValue().isSignedIntN(30);
@@ -543,7 +550,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
     if (inFlight.contains(init))
       inFlight.insert(argument);
   assign(loop.getRegionIterArgs(), loop.getInitArgs(), to_vector_of<Value *>(carried));
-  // The iteration before may be reading.
+  // Threads may still be reading shared memory from the previous iteration.
   const bool readBefore = mayBeRead;
   mayBeRead = true;
   const SmallVector<int64_t> filledBefore = beginOwnLoop(loop);
@@ -576,7 +583,7 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
 
 void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
   IRBuilder<> &ir = b.ir;
-  struct Side {
+  struct BranchResult {
     BasicBlock *last;
     SmallVector<Tile> tiles;
     SmallVector<Lanes> scalars;
@@ -585,31 +592,31 @@ void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
   BasicBlock *before = ir.GetInsertBlock();
   BasicBlock *after = BasicBlock::Create(ir.getContext(), "", function);
   const bool readBefore = mayBeRead;
-  auto emitSide = [&](mlir::Region &region, BasicBlock *&entry) -> Side {
-    Side side;
+  auto emitBranch = [&](mlir::Region &region, BasicBlock *&entry) -> BranchResult {
+    BranchResult result;
     mayBeRead = readBefore;
     if (region.empty()) {
       entry = after;
-      side.last = before;
-      side.mayBeRead = mayBeRead;
-      return side;
+      result.last = before;
+      result.mayBeRead = mayBeRead;
+      return result;
     }
     entry = BasicBlock::Create(ir.getContext(), "", function);
     ir.SetInsertPoint(entry);
     emitOps(region.front());
     for (mlir::Value value : region.front().getTerminator()->getOperands())
       if (isa<mlir::RankedTensorType>(value.getType()))
-        side.tiles.push_back(tiles[value]);
+        result.tiles.push_back(tiles[value]);
       else
-        side.scalars.push_back(scalars.lookup(value));
-    side.last = ir.GetInsertBlock();
-    side.mayBeRead = mayBeRead;
+        result.scalars.push_back(scalars.lookup(value));
+    result.last = ir.GetInsertBlock();
+    result.mayBeRead = mayBeRead;
     ir.CreateBr(after);
-    return side;
+    return result;
   };
   BasicBlock *thenEntry, *elseEntry;
-  Side then = emitSide(branch.getThenRegion(), thenEntry);
-  Side otherwise = emitSide(branch.getElseRegion(), elseEntry);
+  BranchResult then = emitBranch(branch.getThenRegion(), thenEntry);
+  BranchResult otherwise = emitBranch(branch.getElseRegion(), elseEntry);
   if (!b.failure.isOk())
     return;
   ir.SetInsertPoint(before);

@@ -1,11 +1,11 @@
-// One sm.kernel as a function of LLVM IR.
+// Emits one sm.kernel as an LLVM function.
 #ifndef TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H
 #define TILEWRIGHT_TARGET_NVPTX_EMIT_KERNELEMITTER_H
 
 #include "tilewright/dialect/sm/IndexFacts.h"
 #include "tilewright/dialect/sm/SmDialect.h"
-#include "tilewright/target/elements/RegionEmitter.h"
-#include "tilewright/target/nvptx/Target.h"
+#include "tilewright/target/lanes/RegionEmitter.h"
+#include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/target/nvptx/emit/SharedMemory.h"
 #include "tilewright/target/nvptx/emit/ThreadLayout.h"
 #include "tilewright/target/nvptx/emit/Wgmma.h"
@@ -19,7 +19,7 @@
 
 namespace tilewright::nvptx {
 
-/// An order for values as keys; which one does not matter.
+/// An arbitrary order, to use values as map keys.
 struct CompareCursors {
   bool operator()(const std::pair<mlir::Value, unsigned> &left,
                   const std::pair<mlir::Value, unsigned> &right) const {
@@ -31,19 +31,20 @@ struct CompareCursors {
 using lanes::LaneBuilder;
 using lanes::Lanes;
 
-/// A tile in registers: one value for each register that its layout gives a thread.
+/// A tile in registers: one value per register that the tile's layout assigns to a thread.
 using Tile = llvm::SmallVector<Lanes>;
 
-/// Where the elements of a tile are in memory, as a function of their index: `base` plus, in
-/// elements, `offset` plus `strides` times the index.
-struct Place {
+/// The address of a tile's elements as a function of their index: `base` plus, in units of
+/// elements, `offset` plus the sum of `strides` times the index.
+struct StridedView {
   llvm::Value *base;      // in global or shared memory
   mlir::Type elementType; // as stored
   llvm::SmallVector<int64_t> strides;
-  llvm::Value *offset = nullptr; // the same for all threads; i32 or i64
+  llvm::Value *offset = nullptr; // uniform over threads; i32 or i64
   int64_t divisor = 0;           // of the offset; 0 if it is zero
   bool isWide = false;           // more than 2^31 bytes: addresses in 64 bits
-  /// `0 ≤ offset + index * stride < size` in one dimension; outside nothing is accessed.
+  /// `0 ≤ offset + index * stride < size` in one dimension; out-of-bounds elements are not
+  /// accessed.
   struct Check {
     size_t dim;
     llvm::Value *offset; // i64, null for zero
@@ -54,22 +55,22 @@ struct Place {
   llvm::SmallVector<Check> checks;
 };
 
-/// Emits the body op by op: scalars are values that all threads agree on, tiles are registers. Each
-/// group of ops has a file: EmitMemory, EmitReduce, EmitScan, EmitConvert; matrix instructions and
-/// channels join as further files.
+/// Emits the body op by op. Scalars are uniform over all threads, tiles are in registers. Each
+/// group of ops has its own file (EmitMemory.cpp, EmitReduce.cpp, …).
 class KernelEmitter {
 public:
-  /// A persistent kernel starts at most as many CTAs as `processors` hold.
-  KernelEmitter(LaneBuilder &builder, sm::KernelOp kernel, const Chip &chip, int64_t processors)
-      : b(builder), kernel(kernel), chip(chip), processors(processors), shared(builder) {}
+  /// A persistent kernel launches at most one CTA per multiprocessor.
+  KernelEmitter(LaneBuilder &builder, sm::KernelOp kernel, const Chip &chip,
+                int64_t multiprocessors)
+      : b(builder), kernel(kernel), chip(chip), multiprocessors(multiprocessors), shared(builder) {}
 
-  /// Failures are in the builder. `info.symbol` is the name of the function.
+  /// Failures are reported in the builder. `info.symbol` is the name of the function.
   void emit(KernelInfo &info);
 
 private:
   // --- Ops (KernelEmitter.cpp) ---
   void emitCoordinates(KernelInfo &info);
-  /// The coordinates of a point by its number, in the order of the kernel's raster.
+  /// Computes the coordinates of point number `point` in the kernel's raster order.
   void emitCoordinatesOf(llvm::Value *point);
   void emitOps(mlir::Block &block);
   void emitOp(mlir::Operation *op);
@@ -85,48 +86,48 @@ private:
   void emitLoad(tile::LoadOp load);
   void emitStore(tile::StoreOp store);
   void emitGather(tile::GatherOp gather);
-  /// The place of a tile at `offsets` of a whole tensor.
-  Place placeIn(mlir::Value whole, mlir::ValueRange offsets,
-                std::optional<llvm::ArrayRef<int64_t>> strides,
-                std::optional<llvm::ArrayRef<bool>> inBounds);
-  /// Registers that one access moves: consecutive elements, aligned to their number. Each element
-  /// may be in several registers, which are copies.
+  /// The view of a tile at `offsets` of a tensor.
+  StridedView viewOf(mlir::Value whole, mlir::ValueRange offsets,
+                     std::optional<llvm::ArrayRef<int64_t>> strides,
+                     std::optional<llvm::ArrayRef<bool>> inBounds);
+  /// The registers that one access moves: consecutive elements, aligned to their number. If
+  /// several registers hold copies of an element, it lists all of them.
   struct Chunk {
     llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4> elements;
     int64_t constant; // of the first element, in elements of memory
   };
-  llvm::SmallVector<Chunk> chunksOf(const ThreadLayout &threads, const Place &place,
+  llvm::SmallVector<Chunk> chunksOf(const ThreadLayout &threads, const StridedView &view,
                                     llvm::ArrayRef<int64_t> shape);
   /// Whether a register's element is in the tile and in memory; null if it always is.
-  llvm::Value *isInside(const ThreadLayout &threads, const Place &place,
+  llvm::Value *isInside(const ThreadLayout &threads, const StridedView &view,
                         llvm::ArrayRef<int64_t> shape, unsigned reg);
-  llvm::Value *addressOf(const ThreadLayout &threads, const Place &place, int64_t constant);
-  Tile loadTile(const ThreadLayout &threads, const Place &place, llvm::ArrayRef<int64_t> shape,
+  llvm::Value *addressOf(const ThreadLayout &threads, const StridedView &view, int64_t constant);
+  Tile loadTile(const ThreadLayout &threads, const StridedView &view, llvm::ArrayRef<int64_t> shape,
                 Lanes outside);
-  void storeTile(const Tile &tile, const ThreadLayout &threads, const Place &place,
+  void storeTile(const Tile &tile, const ThreadLayout &threads, const StridedView &view,
                  llvm::ArrayRef<int64_t> shape);
-  /// An access of `parts` values of `type`. Where `isOn` is given and false, nothing is read and
-  /// `outside` (one value for each part) is the result.
+  /// Loads `parts` values of `type`. If `isOn` is given and false, reads nothing and returns
+  /// `outside` (one value per part).
   llvm::SmallVector<llvm::Value *> load(llvm::Type *type, unsigned parts, llvm::Value *address,
                                         llvm::Value *isOn, llvm::ArrayRef<llvm::Value *> outside);
   void store(llvm::ArrayRef<llvm::Value *> parts, llvm::Value *address, llvm::Value *isOn);
 
   // --- Exchange between threads (Exchange.cpp) ---
-  /// The value of another lane, of any type: `lane ^ mask`, or the lane `from`.
+  /// Reads a value of any type from another lane: from `lane ^ mask`, or from lane `from`.
   llvm::Value *shuffleXor(llvm::Value *value, int64_t mask);
   llvm::Value *shuffleFrom(llvm::Value *value, llvm::Value *from);
   Lanes shuffleXor(Lanes value, int64_t mask);
   Lanes shuffleFrom(Lanes value, llvm::Value *from);
   llvm::Value *shuffle(llvm::Intrinsic::ID id, llvm::Value *value, llvm::Value *operand);
-  /// Waits for all threads of the CTA, where something that they read may be overwritten next.
+  /// Emits a CTA barrier if threads may still read shared memory that is overwritten next.
   void beginSharedWrites();
-  /// Waits for all threads of the CTA, so that what they wrote can be read.
+  /// Emits a CTA barrier, after which all threads can read what any thread wrote.
   void beginSharedReads();
-  /// A value as it is kept in shared memory while threads exchange it.
+  /// The type in which a value is exchanged through shared memory.
   llvm::Type *exchangeType(llvm::Type *type);
 
   // --- Reductions (EmitReduce.cpp, EmitScan.cpp) ---
-  /// Elements that are combined as one, and whether there are any: `valid` null is yes.
+  /// A partial result, and whether it includes at least one element; null `valid` means yes.
   struct Partial {
     llvm::SmallVector<Lanes, 2> values;
     llvm::Value *valid = nullptr;
@@ -135,10 +136,11 @@ private:
   Partial shuffled(const Partial &partial, llvm::function_ref<Lanes(Lanes)> exchange);
   void emitReduce(tile::ReduceOp reduce);
   void emitScan(tile::ScanOp scan);
-  /// The elements of a register of all inputs.
+  /// The elements that one register holds, of all inputs.
   Partial partialOf(mlir::ValueRange inputs, const ThreadLayout &threads,
                     llvm::ArrayRef<int64_t> shape, unsigned reg);
-  /// Through shared memory: gives every partial of the warps whose digits differ.
+  /// Exchanges partials through shared memory: returns those of all warps that differ in
+  /// `warpDigits`.
   llvm::SmallVector<llvm::SmallVector<Partial>>
   exchangeWarps(llvm::ArrayRef<Partial> mine, const ThreadLayout &threads,
                 llvm::ArrayRef<sm::IndexTerm> warpDigits, llvm::ArrayRef<sm::IndexTerm> laneDigits,
@@ -147,10 +149,10 @@ private:
   // --- Products in registers (EmitDot.cpp) ---
   void emitDot(tile::DotOp dot);
   void emitMmaSync(sm::MmaOp mma);
-  /// Whether there is an instruction for it. Without `acc` the sum starts at zero.
+  /// Returns false if no instruction multiplies these tiles. Without `acc` the sum starts at zero.
   bool multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value acc, mlir::Value result,
                      bool isTf32);
-  /// Registers of one fragment as an instruction takes them: words of 32 bits, or of 64.
+  /// Packs the registers of one fragment into the instruction's words of 32 or 64 bits.
   llvm::SmallVector<llvm::Value *> packFragment(const Tile &tile,
                                                 llvm::ArrayRef<unsigned> registers,
                                                 mlir::Value value, bool isTf32);
@@ -166,40 +168,40 @@ private:
                        llvm::ArrayRef<int64_t> strides, int64_t elements);
 
   // --- Roles and channels (EmitRoles.cpp) ---
-  /// A channel in shared memory: its slots, and for each slot a barrier that says it is full and
-  /// one that says it is empty. A channel of a kernel without roles has no barriers: the threads
-  /// that fill it drain it, so they count their copies and meet.
+  /// A channel in shared memory: its slots, and a full and an empty mbarrier per slot. In a kernel
+  /// without roles, a channel has no mbarriers: the same threads fill and drain it and use cp.async
+  /// groups and CTA barriers.
   struct ChannelState {
     bool isOwn = false;
-    int64_t filled = 0;   // of an own one: slots that are published and not taken
+    int64_t filled = 0;   // own channel: slots that are published and not taken
     int64_t held = 0;     // taken and not freed
-    bool isFreed = false; // since threads met last
+    bool isFreed = false; // since the last barrier
     int64_t depth = 0, slotBytes = 0;
     llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
     llvm::SmallVector<sm::RoleOp> drainers;
-    /// One role fills and drains it: a tile of its result on the way to memory. Its threads meet at
-    /// a barrier, and stores count as groups of the thread that starts them.
+    /// Whether the same role fills and drains the channel, which stages a tile of the result. The
+    /// role's threads use a barrier, and one thread issues the stores as bulk groups.
     bool isResult = false;
-    /// Threads read its slots themselves, so each warp says when it has.
+    /// Whether threads read the slots themselves, so that each warp arrives at the empty barrier.
     bool isReadByThreads = false;
     SharedMemory::Buffer slots, barriers;
   };
-  /// Which slot is next, and the parity of its phase: two variables of a thread.
+  /// The next slot and the parity of its phase, as per-thread variables.
   struct Cursor {
     llvm::Value *slot, *phase;
   };
   enum class CursorKind : unsigned { fill, drain, free };
-  /// A buffer of a slot: its address and the barrier that copies into it complete.
-  struct BufferPlace {
+  /// A buffer of a slot: its address, and the mbarrier that tracks copies into it.
+  struct SlotBuffer {
     llvm::Value *address, *barrier; // i32
   };
   void planRoles(KernelInfo &info);
   void declareChannel(sm::ChannelOp op);
   void initializeChannels();
-  /// All threads of the cluster meet.
+  /// Emits a barrier for all threads of the cluster.
   void waitForAll();
   void emitRole(sm::RoleOp role);
-  /// The role's body, in a persistent kernel for one point after another.
+  /// Emits the role's body; in a persistent kernel, a loop over the points around it.
   void emitRounds(sm::RoleOp role);
   void emitAcquire(sm::AcquireOp op);
   void emitPublish(sm::PublishOp op);
@@ -216,49 +218,50 @@ private:
   void publishOwn(ChannelState &state);
   void takeOwn(sm::TakeOp op, ChannelState &state);
   void freeOwn(sm::FreeOp op, ChannelState &state);
-  /// What a loop's body must leave as it found it, and what it may not rely on.
+  /// Returns the state that the loop's body must restore, and drops assumptions that do not hold
+  /// for later iterations.
   llvm::SmallVector<int64_t> beginOwnLoop(mlir::scf::ForOp loop);
   void endOwnLoop(mlir::scf::ForOp loop, llvm::ArrayRef<int64_t> filledBefore);
   void emitAsyncCopy(sm::CopyOp copy);
-  /// An offset in shared memory, in bytes: a part that differs between threads, and a constant for
-  /// the instruction to add.
+  /// A byte offset in shared memory: a part that varies between threads, and an immediate.
   struct SplitOffset {
     llvm::Value *varying; // i32
     int64_t constant;
   };
-  /// The xor of `bytes[bit]` for each bit of the thread's number that is set, and of `constant`.
+  /// The xor of `constant` and of `bytes[bit]` for all set bits of the thread id.
   SplitOffset offsetOfThread(llvm::ArrayRef<int64_t> bytes, int64_t constant);
-  /// Where an element of a buffer is, in bytes.
+  /// The byte offset of an element of a buffer.
   static int64_t byteOf(sm::BufferType buffer, llvm::ArrayRef<int64_t> index);
 
   // --- Fragments of matrix instructions (EmitFragments.cpp) ---
   void emitFragment(sm::CopyOp copy);
-  /// Makes elements of words, for ops that know nothing of words.
+  /// Unpacks words into elements, for ops that do not support packed words.
   void unpackWords(mlir::Value value);
   llvm::Value *assembly(llvm::Type *result, const llvm::Twine &text, const llvm::Twine &constraints,
                         llvm::ArrayRef<llvm::Value *> operands);
   llvm::Value *sharedAddress(llvm::Value *pointer);
-  /// Warps that run what is being emitted.
+  /// The number of warps that run the code being emitted.
   int64_t warpCount();
   int64_t clusterSize();
   llvm::Value *ctaRank();
-  /// Waits for the threads that run what is being emitted.
+  /// Emits a barrier for the threads that run the code being emitted.
   void barrier();
 
   // --- The copy engine (EmitCopies.cpp) ---
-  /// A copy as boxes: `boxes` of `line` elements by `boxRows` rows.
+  /// A copy as TMA boxes: `boxes` boxes of `line` elements by `boxRows` rows.
   struct CopyPlan {
     size_t map = 0;
     int64_t boxes = 1, boxBytes = 0, boxRows = 0, line = 0, lineBytes = 128;
-    size_t outer = 1; // the coordinate of the rows, counted from the contiguous dimension
-    /// Elements that CTAs of the cluster are apart in memory; 0 where they have the same.
+    size_t outer = 1; // coordinate of the rows, counted from the contiguous dimension
+    /// Distance in memory, in elements, between the parts of adjacent CTAs of the cluster; 0 if all
+    /// CTAs copy the same part.
     int64_t innerPerCta = 0, outerPerCta = 0;
     bool isMulticast = false;
   };
-  /// A buffer of lines of 128 (or 64) bytes, swizzled: what a CTA has of it.
+  /// A CTA's part of a buffer of swizzled lines of 128 (or 64) bytes.
   struct Lines {
     int64_t rows = 0, columns = 0, line = 0; // in elements
-    int64_t stride = 0;                      // in bytes, from one line of columns to the next
+    int64_t stride = 0;                      // in bytes, between adjacent lines along the columns
     int64_t innerPerCta = 0, outerPerCta = 0;
   };
   /// `inner` is the dimension along the lines.
@@ -271,61 +274,61 @@ private:
   // --- Results through shared memory (EmitStores.cpp) ---
   void emitMatrixStores(sm::CopyOp copy);
   void emitStoreCopy(sm::CopyOp copy, const CopyPlan &plan);
-  /// One instruction by the first thread of those that run what is being emitted.
+  /// Emits one instruction that only the first thread of the role executes.
   void byFirstThread(const llvm::Twine &instruction, const llvm::Twine &constraints,
                      llvm::ArrayRef<llvm::Value *> operands);
-  /// Until so many stores at most still read shared memory.
+  /// Waits until at most `left` bulk stores still read shared memory.
   void waitForStores(int64_t left);
   void publishResult();
 
   // --- Matrix instructions (EmitProducts.cpp) ---
   void emitMma(sm::MmaOp mma);
-  /// Waits until so many products at most are under way.
+  /// Waits until at most `left` wgmma groups are in flight.
   void waitProducts(int64_t left);
 
   // --- An operand in registers (EmitRegisterOperand.cpp) ---
-  /// Elements of a tile as they came from a slot: words, and where in them each register's element
-  /// is. They are decoded where they are used.
+  /// Raw words of a tile that were read from a slot, and the position of each register's element in
+  /// them. Elements are decoded where they are used.
   struct RawTile {
     llvm::SmallVector<llvm::Value *> words; // i8, i16 or i32
-    struct Part {
+    struct BitPosition {
       unsigned word, bit;
     };
-    llvm::SmallVector<Part> parts; // by register
+    llvm::SmallVector<BitPosition> positions; // by register
   };
   /// Whether a copy reads a slot into registers.
   static bool isFromSlot(sm::CopyOp copy);
   void emitSlotLoad(sm::CopyOp copy);
-  /// Finds what is computed on the way to products' left sides, which is emitted with them, piece
-  /// by piece.
+  /// Finds the prologues of the left operands of matmuls, which are emitted piece by piece with the
+  /// matmul.
   void deferPrologues(sm::RoleOp role);
   void emitMmaFromRegisters(sm::MmaOp mma);
-  /// A product whose left side is in registers: what its instructions are.
+  /// The instructions of a matmul whose left operand is in registers.
   struct RegisterProduct {
     wgmma::Kind kind;
-    wgmma::OperandWalk walk = {};              // of the right side
-    int64_t sums = 0, columns = 0, blocks = 0; // of a thread, of an instruction, of 64 rows
+    wgmma::OperandWalk walk = {};              // of the right operand
+    int64_t sums = 0, columns = 0, blocks = 0; // per thread, per instruction, blocks of 64 rows
     int64_t steps = 0, packed = 0;             // instructions along K, elements in a word
     RawTile *source = nullptr;
-    int64_t perStep() const { return 4 * packed; } // elements of a thread for an instruction
+    int64_t perStep() const { return 4 * packed; } // elements of a thread per instruction
   };
   std::optional<RegisterProduct> registerProduct(sm::MmaOp mma);
-  /// Waits until so many products at most are under way. Gives what `registers` of the left side
-  /// are computed from, behind the wait.
+  /// Waits until at most `left` wgmma groups are in flight. Returns the raw data that `registers`
+  /// of the left operand are computed from, as results of the wait.
   RawTile waitForRegisters(sm::MmaOp mma, const RegisterProduct &product,
                            llvm::ArrayRef<unsigned> registers, int64_t left);
-  /// The steps [from, to) along K. Without `acc` the sum starts at zero.
+  /// Multiplies the steps [from, to) along K. Without `acc` the sum starts at zero.
   Tile multiplyPiece(sm::MmaOp mma, const RegisterProduct &product, int64_t from, int64_t to,
                      llvm::ArrayRef<llvm::Value *> words, const Tile *acc);
-  /// One register of a tile that is emitted where it is used. `known` has what was emitted before.
+  /// Emits one register of a deferred tile. `known` caches registers that are already emitted.
   using KnownRegisters = std::map<std::pair<const void *, unsigned>, Lanes>;
   Lanes deferredRegister(mlir::Value value, unsigned reg, RawTile &raw, KnownRegisters &known);
-  /// The register of the slot's tile that a register is computed from.
+  /// The register of the slot's tile from which a register of a deferred tile is computed.
   std::optional<unsigned> rawRegister(mlir::Value value, unsigned reg);
   Lanes decodeRaw(RawTile &raw, unsigned reg, mlir::Type type, KnownRegisters &known);
-  /// Counts products as issued after the slots that they do not read.
+  /// Adds `count` to the product count of each held slot that `mma` does not read.
   void countProducts(sm::MmaOp mma, int64_t count);
-  /// Waits for a tile that a product is computing.
+  /// Waits for a tile that a wgmma in flight computes.
   void settle(mlir::Value value);
   static bool reads(sm::MmaOp mma, mlir::Value channel);
   static int64_t clusterDigit(const sm::Layout &layout, size_t dim);
@@ -334,7 +337,8 @@ private:
   const ThreadLayout &threadsOf(mlir::Type type);
   llvm::Value *axis(sm::Axis axis);
   llvm::Value *digitOf(const sm::IndexTerm &term);
-  /// Runs `emit` at the end of the first block, where what only depends on the thread belongs.
+  /// Calls `emit` with the insertion point at the end of the entry block, for values that depend
+  /// only on the thread.
   llvm::Value *once(llvm::function_ref<llvm::Value *()> emit);
   Lanes poison(mlir::Type type);
   llvm::Value *i32(int64_t value) { return b.ir.getInt32(static_cast<uint32_t>(value)); }
@@ -342,7 +346,7 @@ private:
   LaneBuilder &b;
   sm::KernelOp kernel;
   const Chip &chip;
-  const int64_t processors;
+  const int64_t multiprocessors;
   SharedMemory shared;
   llvm::Function *function = nullptr;
   llvm::Value *thread = nullptr; // tid.x
@@ -354,24 +358,25 @@ private:
   std::vector<TensorMapInfo> tensorMaps;
   llvm::DenseMap<mlir::Operation *, CopyPlan> copyPlans;
   llvm::MapVector<mlir::Value, ChannelState> channels;
-  llvm::DenseMap<mlir::Value, BufferPlace> buffers;
-  /// Of the role that is being emitted: cursors, and for each slot that it holds the products that
-  /// were issued after the slot's last reader.
+  llvm::DenseMap<mlir::Value, SlotBuffer> buffers;
+  /// State of the current role: the cursors, and for each slot that it holds, the number of
+  /// products issued after the slot's last reader.
   std::map<std::pair<mlir::Value, unsigned>, Cursor, CompareCursors> cursors;
   llvm::MapVector<mlir::Value, std::deque<int64_t>> taken;
   llvm::DenseSet<mlir::Value> inFlight;
-  /// Tiles that are words of 32 bits with several registers in each, as instructions take them.
+  /// Tiles in 32-bit words, each with the elements of several registers, as matrix instructions
+  /// take them.
   llvm::DenseSet<mlir::Value> wordTiles;
   std::map<std::pair<llvm::Value *, std::vector<int64_t>>, llvm::Value *> linearOffsets;
   llvm::DenseSet<mlir::Operation *> deferred;
   llvm::DenseMap<mlir::Value, RawTile> rawTiles;
-  /// The registers of a view's source that its result's are, for those that are deferred.
+  /// For deferred views, the source register of each result register.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> viewRegisters;
   sm::RoleOp currentRole;
   int64_t firstWarp = 0, launchRegisters = 0;
   int64_t clusters = 0; // of a persistent kernel's launch
   bool changesRegisters = false;
-  /// Whether a thread may still read shared memory that was written before the last barrier.
+  /// Whether a thread may still be reading shared memory that was written before the last barrier.
   bool mayBeRead = false;
 };
 

@@ -35,7 +35,7 @@ Value *SharedMemory::address(const Buffer &buffer, int64_t offset) {
   constexpr const char *name = "tilewright_shared";
   GlobalVariable *all = b.module.getNamedGlobal(name);
   if (!all) {
-    // Its size is the launch's: static shared memory ends at 48 KiB.
+    // The launch sets the size, because static shared memory is limited to 48 KiB.
     all = new GlobalVariable(b.module, ArrayType::get(b.ir.getInt8Ty(), 0), false,
                              GlobalValue::ExternalLinkage, nullptr, name, nullptr,
                              GlobalValue::NotThreadLocal, 3);
@@ -45,16 +45,16 @@ Value *SharedMemory::address(const Buffer &buffer, int64_t offset) {
 }
 
 Status SharedMemory::check(const Chip &chip) const {
-  if (peak <= chip.sharedBytes)
+  if (peak <= chip.sharedPerBlockOptin)
     return {};
   std::vector<Buffer> largest = atPeak;
   llvm::sort(largest, [](const Buffer &a, const Buffer &c) { return a.bytes > c.bytes; });
   std::string users;
   for (size_t i = 0; i < largest.size() && i < 3; ++i)
     users += concat(i ? ", " : "", largest[i].user, " has ", largest[i].bytes);
-  return Status(Error::gpuShared,
-                concat("needs ", peak, " bytes of shared memory, and a CTA of ", chip.name,
-                       " has at most ", chip.sharedBytes, ": ", users, "; take smaller tiles"));
+  return Status(Error::gpuShared, concat("needs ", peak, " bytes of shared memory, but a CTA of ",
+                                         chip.name, " has at most ", chip.sharedPerBlockOptin, ": ",
+                                         users, "; use smaller tiles"));
 }
 
 } // namespace tilewright::nvptx

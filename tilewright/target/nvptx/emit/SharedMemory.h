@@ -1,8 +1,8 @@
-// Who has which bytes of a CTA's shared memory, and when.
+// SharedMemory: allocates a CTA's shared memory.
 #ifndef TILEWRIGHT_TARGET_NVPTX_EMIT_SHAREDMEMORY_H
 #define TILEWRIGHT_TARGET_NVPTX_EMIT_SHAREDMEMORY_H
 
-#include "tilewright/target/elements/Lanes.h"
+#include "tilewright/target/lanes/Lanes.h"
 #include "tilewright/target/nvptx/Chip.h"
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace tilewright::nvptx {
 
-/// Places buffers while a kernel is emitted, in program order: a buffer has its bytes from
-/// `allocate` to `release`, and later ones may have them again. Waiting until nobody reads what is
-/// overwritten is the emitter's (beginSharedWrites).
+/// Allocates buffers in program order while a kernel is emitted: a buffer is live from `allocate`
+/// to `release`, and later buffers may reuse its bytes. The emitter must insert the barriers that
+/// protect reused bytes (beginSharedWrites).
 class SharedMemory {
 public:
   explicit SharedMemory(lanes::LaneBuilder &builder) : b(builder) {}
@@ -22,16 +22,17 @@ public:
     std::string user; // "'tile.reduce' at f.mlir:9:3"
   };
 
-  /// Bytes that start at a multiple of `alignment`, at the lowest place that is free.
+  /// Allocates the lowest free bytes at a multiple of `alignment`.
   Buffer allocate(int64_t bytes, int64_t alignment, mlir::Operation *user);
   void release(const Buffer &buffer);
 
-  /// The address of a byte, a pointer in address space 3.
+  /// The address of byte `offset` of a buffer, a pointer in address space 3.
   llvm::Value *address(const Buffer &buffer, int64_t offset = 0);
 
-  /// What a CTA must be given.
+  /// The number of bytes that a launch must provide.
   int64_t bytes() const { return peak; }
-  /// E4054 if the chip has less, with the three largest of those that are there at once.
+  /// Fails with E4054 if the chip has less; the message names the three largest buffers that are
+  /// live at the peak.
   Status check(const Chip &chip) const;
 
 private:

@@ -1,4 +1,4 @@
-// What wgmma takes: types, depths, and how a descriptor walks through an operand.
+// Properties of wgmma: types, depths, and how descriptors step through an operand.
 #ifndef TILEWRIGHT_TARGET_NVPTX_EMIT_WGMMA_H
 #define TILEWRIGHT_TARGET_NVPTX_EMIT_WGMMA_H
 
@@ -8,18 +8,19 @@
 
 namespace tilewright::nvptx::wgmma {
 
-/// How a descriptor walks through an operand, in units of 16 bytes where it is a distance.
+/// How a descriptor advances through an operand; distances are in units of 16 bytes.
 struct OperandWalk {
   bool kInner = true;
-  int64_t lead = 0;  // between lines that go on along M or N, where those are contiguous
-  int64_t step = 0;  // from one instruction's K to the next
-  int64_t block = 0; // from 64 rows to the next
+  int64_t lead = 0;  // between adjacent lines along M or N, if those are contiguous
+  int64_t step = 0;  // between the K steps of adjacent instructions
+  int64_t block = 0; // between adjacent blocks of 64 rows
 };
 
-/// Reads the walk from a buffer's layout. `own` is its dimension of M or N.
+/// Derives the walk from a buffer's layout; nullopt if wgmma does not support it. `own` is the
+/// dimension of the buffer that is M or N.
 std::optional<OperandWalk> walkOf(sm::BufferType buffer, size_t own);
 
-/// The instruction's names for a product of these elements.
+/// The type suffix and depth of an instruction, and the modifiers that it takes.
 struct Kind {
   const char *types; // "f32.f16.f16"
   int64_t depth;     // of one instruction

@@ -24,24 +24,24 @@ const char *nameOf(Point point) {
   return "";
 }
 
-/// An action of the unrolled round: the `ordinal`-th of its kind on its channel in its role.
+/// An action in the unrolled round: action number `ordinal` of its kind on its channel in its role.
 struct Node {
   unsigned role;
   Action action;
   int64_t ordinal;
 };
 
-/// The round of every role, unrolled.
+/// One round of all roles, unrolled.
 struct Unrolled {
   const ChannelGraph &graph;
   std::vector<Node> nodes;
-  /// Of one role and channel: the nodes of each kind, in order.
+  /// The actions of one role on one channel: the nodes of each kind, in order.
   struct Uses {
     std::vector<unsigned> of[4];
     const std::vector<unsigned> &at(Point point) const { return of[unsigned(point)]; }
   };
   std::vector<std::vector<Uses>> uses; // [role][channel]
-  /// Ways without a token.
+  /// Edges without a token.
   std::vector<llvm::SmallVector<unsigned, 3>> after;
 
   explicit Unrolled(const ChannelGraph &graph) : graph(graph) {
@@ -63,8 +63,9 @@ struct Unrolled {
   std::string describe(const std::vector<unsigned> &cycle) const;
 };
 
-/// The protocol: one role fills, every role that drains sees every slot, and what is passed
-/// on was held before. Without it slots would be lost, or read after they were given back.
+/// Returns a violation of the protocol, which requires that exactly one role fills a channel, every
+/// draining role takes every slot, and a role publishes or frees only slots that it holds.
+/// Otherwise slots would be lost, or read after they were freed.
 std::optional<std::string> Unrolled::findBreach() const {
   for (auto [index, channel] : llvm::enumerate(graph.channels)) {
     int filler = -1;
@@ -87,8 +88,8 @@ std::optional<std::string> Unrolled::findBreach() const {
       }
       if (!use.at(Point::acquire).empty()) {
         if (filler >= 0)
-          return llvm::formatv("`{0}` is filled by {1} and by {2}; one role must", channel.name,
-                               graph.roles[filler].name, program.name)
+          return llvm::formatv("`{0}` is filled by {1} and by {2}; only one role may fill it",
+                               channel.name, graph.roles[filler].name, program.name)
               .str();
         filler = role;
       }
@@ -97,8 +98,7 @@ std::optional<std::string> Unrolled::findBreach() const {
     if (filler < 0 && !drained)
       continue;
     if (filler < 0 || !drained)
-      return llvm::formatv("`{0}` is {1} by nobody", channel.name, drained ? "filled" : "drained")
-          .str();
+      return llvm::formatv("no role {1} `{0}`", channel.name, drained ? "fills" : "drains").str();
     size_t filled = uses[filler][index].at(Point::acquire).size();
     for (auto [role, program] : llvm::enumerate(graph.roles)) {
       size_t taken = uses[role][index].at(Point::take).size();
@@ -120,8 +120,8 @@ void Unrolled::connect() {
   for (unsigned node = 1; node < nodes.size(); ++node)
     if (nodes[node - 1].role == nodes[node].role)
       after[node - 1].push_back(node);
-  // The n-th of `later` needs the one `lead` before it of `earlier`. One that lies in a round
-  // before is a way with tokens, and holds nobody up in this one.
+  // Action n of `later` needs action n - `lead` of `earlier`. If n < `lead`, that action belongs to
+  // the previous round; the edge has a token and cannot block this round, so it is omitted.
   auto add = [&](const std::vector<unsigned> &earlier, const std::vector<unsigned> &later,
                  int64_t lead) {
     for (int64_t n = lead; n < int64_t(later.size()); ++n)
@@ -138,9 +138,8 @@ void Unrolled::connect() {
       }
 }
 
-/// Nodes that remain when those are taken away that nothing remaining comes before, again and
-/// again, lie on cycles or behind them; the shortest way from one of them back to itself is found
-/// by breadth.
+/// Topological sorting leaves the nodes that lie on cycles or are reachable from a cycle. A
+/// breadth-first search then finds the shortest cycle through each of them.
 std::optional<std::vector<unsigned>> Unrolled::smallestCycle() const {
   std::vector<unsigned> before(nodes.size(), 0);
   for (auto &next : after)
@@ -159,7 +158,7 @@ std::optional<std::vector<unsigned>> Unrolled::smallestCycle() const {
     return std::nullopt;
 
   std::vector<unsigned> best;
-  // A long loop repeats one cycle many times: the first of the round are enough to look at.
+  // A long loop repeats the same cycle many times, so 256 start nodes are enough.
   unsigned looked = 0;
   for (unsigned start = 0; start < nodes.size() && looked < 256; ++start) {
     if (before[start] == 0)
@@ -198,7 +197,7 @@ std::string Unrolled::describe(const std::vector<unsigned> &cycle) const {
   unsigned waits = 0;
   for (size_t i = 0; i < cycle.size(); ++i) {
     const Node &earlier = nodes[cycle[i]], &later = nodes[cycle[(i + 1) % cycle.size()]];
-    // Of two neighbours in a role's program only the order matters.
+    // Skip edges that only express the program order of a role.
     bool sameProgram = earlier.role == later.role && cycle[i] + 1 == cycle[(i + 1) % cycle.size()];
     if (sameProgram)
       continue;
@@ -208,7 +207,7 @@ std::string Unrolled::describe(const std::vector<unsigned> &cycle) const {
                           nameOf(earlier.action.point), earlier.ordinal)
                 .str();
   }
-  return "nothing can go on: " + text;
+  return "deadlock: " + text;
 }
 
 } // namespace

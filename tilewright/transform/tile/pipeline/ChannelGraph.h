@@ -1,5 +1,5 @@
-// ChannelGraph: roles that pass slots to each other, and the proof that they never wait for each
-// other for ever.
+// ChannelGraph: roles (specialized warps) that pass slots through channels, and a check that they
+// cannot deadlock.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_CHANNELGRAPH_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_CHANNELGRAPH_H
 
@@ -11,7 +11,7 @@
 
 namespace tilewright::pipeline {
 
-/// The four points of a channel's protocol, as in `sm`.
+/// The four operations of a channel's protocol, as in the `sm` dialect.
 enum class Point { acquire, publish, take, free };
 
 struct Action {
@@ -19,19 +19,20 @@ struct Action {
   unsigned channel;
 };
 
-/// Actions that a role does so many times, one after the other.
+/// Actions that a role repeats `times` times in sequence.
 struct Segment {
   int64_t times = 1;
   llvm::SmallVector<Action> actions;
 };
 
-/// What a role does in one round: for one point of a persistent kernel. It does it again and again.
+/// The program of a role for one round, which is one point of the grid of a persistent kernel. The
+/// role repeats it for each point.
 struct RoleProgram {
   std::string name;
   llvm::SmallVector<Segment> segments;
 };
 
-/// `filled` of the `depth` slots are full at the start.
+/// A channel with `depth` slots, of which `filled` are full at the start.
 struct Queue {
   std::string name;
   int64_t depth;
@@ -43,17 +44,17 @@ struct ChannelGraph {
   llvm::SmallVector<RoleProgram> roles;
 };
 
-/// Why the graph may stop, or nothing. It is a marked graph once a round is unrolled: the n-th take
-/// needs the n-th publish, the n-th acquire the free `depth` before it, and each action the one
-/// before it in its role; those that reach into the round before hold a token. A marked graph is
-/// live if and only if each of its cycles holds a token, and then no order in which the roles run
-/// makes a difference. The answer names the smallest cycle without one.
+/// Explains why the graph may deadlock; nullopt if it cannot. One unrolled round forms a marked
+/// graph: the n-th take needs the n-th publish, the n-th acquire needs the free `depth` before it,
+/// and each action needs the one before it in its role. Edges from the previous round hold a token.
+/// A marked graph is live if and only if each of its cycles holds a token; this does not depend on
+/// the order in which the roles run. The explanation names the smallest cycle without a token.
 ///
-/// The protocol is checked first, because the rest stands on it, and so does the use of a parity
-/// bit for the phase of a barrier: a role that waits for the n-th phase of a slot could only be
-/// fooled if the phase after it were complete as well; but that needs the slot to be filled again,
-/// so acquired again, so freed by every role that takes it, this one among them, which is after its
-/// wait.
+/// The protocol is checked first, because the proof relies on it, and so does the parity bit of an
+/// mbarrier: a role that waits for phase n of a slot would misread the parity if phase n + 1 were
+/// complete too. That cannot happen. Phase n + 1 completes only after the slot was acquired again,
+/// and hence freed by every role that takes it, including the waiting role, which frees it only
+/// after its wait.
 std::optional<std::string> findDeadlock(const ChannelGraph &graph);
 
 } // namespace tilewright::pipeline

@@ -12,8 +12,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// The graph as barriers run it: a slot has a barrier that counts to full and one that counts to
-/// empty, each with a bit for its phase, and who waits sees nothing but the bit.
+/// Simulates the graph with mbarriers: each slot has a full and an empty barrier, each with a
+/// phase, and a waiting role sees only the parity of the phase.
 class Simulation {
 public:
   Simulation(const ChannelGraph &graph, uint32_t seed) : graph(graph), random(seed) {
@@ -41,8 +41,8 @@ public:
         slots.back().drainers = slots.back().pending = drainers;
         slots.back().fullPhase = full ? 1 : 0;
         slots.back().content = full ? slot : -1;
-        // As if the round before had been drained: so the first acquire of a free slot passes, and
-        // that of a full one waits for the next phase.
+        // As if the previous round had been drained: the first acquire of a free slot passes, and
+        // the first acquire of a full slot waits for the next phase.
         slots.back().emptyPhase = 1;
       }
     }
@@ -50,8 +50,8 @@ public:
 
   enum Outcome { done, stuck, wrong };
 
-  /// Runs so many rounds of every role, in a random order. A role that `beginsAnew` forgets at the
-  /// end of a round which slot and which phase are next.
+  /// Runs `rounds` rounds of every role, in a random order. With `beginsAnew`, a role resets its
+  /// slot and phase at the end of each round.
   Outcome run(int rounds, bool beginsAnew = false) {
     std::vector<size_t> at(programs.size(), 0);
     while (true) {
@@ -79,14 +79,14 @@ public:
 private:
   struct Slot {
     int64_t drainers, pending;
-    int fullPhase, emptyPhase; // how often it completed; who waits sees it modulo 2
+    int fullPhase, emptyPhase; // completed phases; a waiting role sees them modulo 2
     int64_t content;
   };
 
   const ChannelGraph &graph;
   std::mt19937 random;
   std::vector<std::vector<Action>> programs;
-  /// [role][channel][point]: how often it was done, and what the role takes its number to be.
+  /// [role][channel][point]: how often it was done, and the count that the role itself keeps.
   std::vector<std::vector<std::array<int64_t, 4>>> counters, next;
   std::vector<Slot> slots;
 
@@ -96,7 +96,7 @@ private:
       base += graph.channels[i].depth;
     return slots[base + number % graph.channels[channel].depth];
   }
-  // Slots are numbered from those that are full at the start on.
+  // Slots are numbered starting from those that are full at the start.
   int64_t number(unsigned role, Action action,
                  const std::vector<std::vector<std::array<int64_t, 4>>> &from) {
     int64_t count = from[role][action.channel][unsigned(action.point)];
@@ -108,7 +108,7 @@ private:
       return action.point == Point::publish || action.point == Point::free;
     int64_t n = number(role, action, next), depth = graph.channels[action.channel].depth;
     Slot &slot = slotOf(action.channel, n);
-    // Waiting for a phase to end: its bit has changed.
+    // Waits for a phase to complete, which flips its parity bit.
     if (action.point == Point::acquire)
       return slot.emptyPhase % 2 == (n / depth + 1) % 2;
     if (action.point == Point::take)
@@ -160,9 +160,9 @@ TEST(ChannelGraph, ProducerAndConsumerAreLive) {
   EXPECT_EQ(findDeadlock(gemm(1, 64, false)), std::nullopt);
 }
 
-/// A persistent kernel's roles go from point to point with the slot and the phase that are next.
-/// If they began anew it would go wrong, but where a round ends where it began: after an even
-/// number of times through all slots.
+/// The roles of a persistent kernel carry slot and phase from point to point. Resetting them would
+/// be wrong, except if a round passes through all slots an even number of times and so ends where
+/// it began.
 TEST(ChannelGraph, SlotsAndPhasesGoOnFromRoundToRound) {
   for (int64_t depth : {2, 3, 4})
     for (int64_t iterations = 1; iterations <= 16; ++iterations)
@@ -190,8 +190,8 @@ TEST(ChannelGraph, ChannelWithoutSlotsIsNamed) {
               HasSubstr("load waits in acquire 0 of `in` for math's free 0"));
 }
 
-/// Two roles that take turns, as in FlashAttention-3.
-ChannelGraph turns(int64_t filled) {
+/// Two roles that alternate (ping-pong), as in FlashAttention-3.
+ChannelGraph pingPong(int64_t filled) {
   ChannelGraph graph{{{"ping", 1, filled}, {"pong", 1}}, {}};
   for (unsigned role : {0u, 1u})
     graph.roles.push_back({role ? "softmax1" : "softmax0",
@@ -204,8 +204,8 @@ ChannelGraph turns(int64_t filled) {
 }
 
 TEST(ChannelGraph, TurnsNeedATokenToStart) {
-  EXPECT_EQ(findDeadlock(turns(1)), std::nullopt);
-  EXPECT_THAT(*findDeadlock(turns(0)),
+  EXPECT_EQ(findDeadlock(pingPong(1)), std::nullopt);
+  EXPECT_THAT(*findDeadlock(pingPong(0)),
               AllOf(HasSubstr("softmax0 waits in take 0 of `ping` for softmax1's publish 0"),
                     HasSubstr("softmax1 waits in take 0 of `pong` for softmax0's publish 0")));
 }
@@ -228,19 +228,20 @@ TEST(ChannelGraph, BreachesOfTheProtocolAreNamed) {
 
   graph = gemm(4, 8, false);
   graph.roles.push_back(graph.roles[0]);
-  EXPECT_THAT(*findDeadlock(graph), HasSubstr("`in` is filled by load and by load; one role must"));
+  EXPECT_THAT(*findDeadlock(graph),
+              HasSubstr("`in` is filled by load and by load; only one role may fill it"));
 
   graph = gemm(4, 8, false);
   graph.roles.pop_back();
-  EXPECT_THAT(*findDeadlock(graph), HasSubstr("`in` is drained by nobody"));
+  EXPECT_THAT(*findDeadlock(graph), HasSubstr("no role drains `in`"));
 
   graph = gemm(4, 8, false);
   graph.channels[0].filled = 5;
   EXPECT_THAT(*findDeadlock(graph), HasSubstr("`in` has 4 slots and 5 of them full at the start"));
 }
 
-/// Chains of roles with channels of random depth between any two of them, and random lags; now and
-/// then a channel back, with or without tokens.
+/// Chains of roles with channels of random depth between any two of them, and random lags;
+/// sometimes a channel back, with or without tokens.
 ChannelGraph randomGraph(std::mt19937 &random) {
   auto upTo = [&](int64_t most) { return int64_t(random() % (most + 1)); };
   int roles = 2 + upTo(2);
@@ -295,7 +296,7 @@ TEST(ChannelGraph, ProofAgreesWithRandomOrdersOfExecution) {
   for (int trial = 0; trial < 1500; ++trial) {
     ChannelGraph graph = randomGraph(random);
     std::optional<std::string> deadlock = findDeadlock(graph);
-    ASSERT_TRUE(!deadlock || deadlock->find("nothing can go on") == 0) << *deadlock;
+    ASSERT_TRUE(!deadlock || deadlock->find("deadlock") == 0) << *deadlock;
     (deadlock ? dead : live)++;
     for (uint32_t seed = 0; seed < 4; ++seed) {
       Simulation::Outcome outcome = Simulation(graph, seed).run(5);

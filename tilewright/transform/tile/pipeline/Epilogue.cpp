@@ -16,10 +16,11 @@ Epilogue::Epilogue(const Product &product, const Layout &accumulator) : product(
   for (Operation &op : loop->getBlock()->without_terminator()) {
     auto store = dyn_cast<tile::StoreOp>(op);
     if (!store) {
-      // What acts without a result would be lost.
+      // Reject other ops: the epilogue is rebuilt from its stores, which would drop an op that has
+      // an effect but no result.
       if (&op != loop && !isScalar(&op) &&
           !isa<tile::LoadOp, tile::ViewOp, tile::MapOp, tile::IotaOp, tile::ReduceOp>(op))
-        fail(&op, "is no op that roles know");
+        fail(&op, "is not supported in an epilogue");
       continue;
     }
     std::optional<Layout> layout = natural(store.getTile());
@@ -31,7 +32,7 @@ Epilogue::Epilogue(const Product &product, const Layout &accumulator) : product(
   }
   std::string reason;
   if (tile::StoreOp store = findStoreToStage(product, reason); store && !failure) {
-    // Sizes of 1 come before the two that count.
+    // Ignore leading dimensions of size 1 before the two dimensions of the matrix.
     SmallVector<Layout::Digits> dims(layouts.find(store.getTile())->second.getDims());
     if (Layout(ArrayRef(dims).take_back(2)).sameAs(accumulator))
       stagedStore = store;
@@ -54,16 +55,17 @@ tile::StoreOp findStoreToStage(const Product &product, std::string &reason) {
     else if (product.isSwapped)
       reason = "the product is computed transposed";
     else if (rowBytes % 16 != 0)
-      reason =
-          llvm::formatv("its rows are {0} bytes apart, and the copy engine takes multiples of 16",
-                        rowBytes)
-              .str();
+      reason = llvm::formatv(
+                   "its rows are {0} bytes apart, but the copy engine requires multiples of 16",
+                   rowBytes)
+                   .str();
     else if (memory.getRank() > 5)
-      reason = llvm::formatv("it has {0} dimensions, and the copy engine takes 5", memory.getRank())
+      reason = llvm::formatv("it has {0} dimensions, but the copy engine supports at most 5",
+                             memory.getRank())
                    .str();
     else if (shape.take_back(2) != ArrayRef<int64_t>({product.m, product.n}) ||
              llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
-      reason = "its tile is not the product's";
+      reason = "its tile does not have the product's shape";
     else if (store.getStrides() &&
              llvm::any_of(*store.getStrides(), [](int64_t stride) { return stride != 1; }))
       reason = "it is stored with strides";
@@ -128,7 +130,7 @@ void Epilogue::assign(Value value, const Layout &wanted) {
         std::optional<sm::ViewMap> map = mapOf(view);
         std::optional<Layout> source = map ? sm::sourceLayout(wanted, *map) : std::nullopt;
         if (!source)
-          return fail(op, "has a map that the accumulator's layout cannot follow");
+          return fail(op, "has an index map that is incompatible with the accumulator's layout");
         give(wanted);
         assign(view.getSource(), *source);
       })
@@ -139,17 +141,17 @@ void Epilogue::assign(Value value, const Layout &wanted) {
             input = natural(operand);
         std::optional<Layout> result = input ? input->reduce(reduce.getDims()) : std::nullopt;
         if (!result)
-          return fail(op, "reduces what does not come from the product");
+          return fail(op, "reduces a value that does not come from the product");
         give(*result);
         for (Value operand : reduce.getInputs())
           assign(operand, *input);
       })
       .Case<tile::LoadOp, tile::IotaOp>([&](auto) { give(wanted); })
-      .Default([&](Operation *other) { fail(other, "is no op that roles know"); });
+      .Default([&](Operation *other) { fail(other, "is not supported in an epilogue"); });
   for (Value operand : op->getOperands())
     if (!isa<RankedTensorType>(operand.getType()) && operand.getDefiningOp() &&
         !isScalar(operand.getDefiningOp()))
-      fail(op, "takes a scalar that comes from a tile");
+      fail(op, "uses a scalar that is computed from a tile");
 }
 
 Value Epilogue::use(OpBuilder &b, Value value, const Layout &wanted, IRMapping &scalars) {
@@ -163,7 +165,7 @@ Value Epilogue::buildValue(OpBuilder &b, Value value, IRMapping &scalars) {
   if (Value found = built.lookup(value))
     return found;
   Operation *op = value.getDefiningOp();
-  // Operands first, each in the layout that this op needs of it.
+  // Build the operands first, each in the layout that this op needs.
   IRMapping operands = scalars;
   for (Value operand : op->getOperands()) {
     if (!isa<RankedTensorType>(operand.getType()))
@@ -183,17 +185,17 @@ Value Epilogue::buildValue(OpBuilder &b, Value value, IRMapping &scalars) {
   return built.lookup(value);
 }
 
-/// The layout in which to store. An accumulator's row is in four lanes with two columns each, which
-/// for 16 bits is half a sector; with the columns of two instructions exchanged among the four,
-/// each has four, and the row a sector.
+/// The layout for a direct store. Four lanes hold a row of the accumulator, two columns each. With
+/// 16-bit elements that is half a sector (16 bytes). Exchanging the columns of two instructions
+/// among the four lanes gives each lane four adjacent columns, so that the row fills a sector.
 static Layout storeLayout(const Layout &layout, RankedTensorType type) {
   using sm::Axis, sm::Digit;
   if (type.getElementTypeBitWidth() != 16 || layout.rank() == 0)
     return layout;
   SmallVector<Layout::Digits> dims(layout.getDims());
   Layout::Digits &columns = dims.back();
-  // Of a product that was computed transposed, columns are the instruction's rows: eight lanes, and
-  // the eight that follow in another register.
+  // In a transposed product, the columns are the rows of the instruction: eight lanes hold eight
+  // adjacent columns, and another register of each lane holds one of the next eight.
   if (columns.size() >= 2 && columns.back() == Digit{8, Axis::lane, 4} &&
       columns[columns.size() - 2] == Digit{2, Axis::reg, 2}) {
     std::swap(columns.back(), columns[columns.size() - 2]);
@@ -214,7 +216,7 @@ static Layout storeLayout(const Layout &layout, RankedTensorType type) {
   return Layout(dims, layout.getCopies(), layout.getFlips()).canonical();
 }
 
-/// Registers to a slot of the channel, and from there to memory.
+/// Stores registers to a slot of the channel, and copies the slot to global memory.
 static void buildStaged(OpBuilder &b, tile::StoreOp store, Value tile, Value channel,
                         IRMapping &scalars) {
   Location loc = store.getLoc();

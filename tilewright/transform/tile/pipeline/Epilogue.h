@@ -1,4 +1,4 @@
-// Epilogue: what stands behind a product, in layouts that follow from the accumulator's.
+// Epilogue: the ops after a matmul, in layouts that are derived from the accumulator's layout.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_EPILOGUE_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_EPILOGUE_H
 
@@ -10,22 +10,23 @@
 
 namespace tilewright::pipeline {
 
-/// Gives each tile behind the product a layout: maps have that of their operands, a view's source
-/// what the view needs of it, a reduction's result what is left. The accumulator's comes first, so
-/// the large tiles stay where they are.
+/// Assigns a layout to each tile of the epilogue: a map's operands have its result's layout, a
+/// view's source has the layout that the view requires, and a reduction's result has the layout of
+/// the remaining dimensions. Starts from the accumulator, so that the large tiles are not
+/// converted.
 class Epilogue {
 public:
   Epilogue(const Product &product, const sm::Layout &accumulator);
 
-  /// Why there are no such layouts, or nothing.
+  /// Explains why no such layouts exist; nullopt if they do.
   std::optional<std::string> problem() const { return failure; }
 
-  /// The store whose tile can go through shared memory: `typeOfResult` there. None if its layout is
-  /// not the accumulator's own.
+  /// The store whose tile can be staged in shared memory; null if there is none or its tile has
+  /// another layout than the accumulator.
   tile::StoreOp staged() const { return stagedStore; }
 
-  /// Builds all stores and what they need at the builder's place. `scalars` maps what is no tile.
-  /// Where a `channel` is given, the staged store's tile goes through it.
+  /// Builds all stores and their operands at the insertion point. `scalars` maps all values that
+  /// are not tiles. If `channel` is not null, the tile of the staged store goes through it.
   void build(mlir::OpBuilder &b, mlir::Value accumulator, mlir::IRMapping &scalars,
              mlir::Value channel = {});
 
@@ -37,18 +38,20 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> built;
 
   void fail(mlir::Operation *op, llvm::StringRef why);
-  /// The layout that follows for a value from the accumulator, if it depends on it.
+  /// The layout that follows from the accumulator's for a value; nullopt if the value does not
+  /// depend on the accumulator.
   std::optional<sm::Layout> natural(mlir::Value value);
-  /// Gives the value the layout, if it has none yet, and what it needs those that follow.
+  /// Assigns the layout to the value, unless it already has one, and the resulting layouts to its
+  /// operands.
   void assign(mlir::Value value, const sm::Layout &wanted);
   mlir::Value buildValue(mlir::OpBuilder &b, mlir::Value value, mlir::IRMapping &scalars);
-  /// The value in a layout: converted where it has another.
+  /// The value in layout `wanted`, converted if it has another layout.
   mlir::Value use(mlir::OpBuilder &b, mlir::Value value, const sm::Layout &wanted,
                   mlir::IRMapping &scalars);
 };
 
-/// The store of the kernel whose tile could leave by the copy engine, as far as its memory goes;
-/// nothing and why if there is none. `reason` stays empty where no store has elements of 16 bits.
+/// The store of the kernel whose tile the copy engine can write to memory; null if there is none,
+/// with the reason. `reason` stays empty if no store has 16-bit elements.
 tile::StoreOp findStoreToStage(const Product &product, std::string &reason);
 
 } // namespace tilewright::pipeline

@@ -10,7 +10,7 @@ using namespace mlir;
 namespace tilewright::pipeline {
 namespace {
 
-/// Whether a tile is zero everywhere: a map of nothing that yields a zero.
+/// Whether a tile is a splat of zero: a map without inputs that yields zero.
 bool isZero(Value value) {
   auto map = value.getDefiningOp<tile::MapOp>();
   if (!map || !map.getInputs().empty())
@@ -19,60 +19,62 @@ bool isZero(Value value) {
   return matchPattern(yielded, m_AnyZeroFloat()) || matchPattern(yielded, m_Zero());
 }
 
-/// Where a tile stands on the way from memory to the product: its index as a function of the
-/// product's index, and whether a map came in between.
-struct Step {
+/// A tile on the path from memory to the matmul: its index as a function of the operand's index,
+/// and whether a map is on the path.
+struct TracedTile {
   Value value;
   AffineMap map;
   bool isMapped;
 };
 
-/// What is loaded on the way to one side. Everything on the way is a load, a view, a map or an
-/// iota.
+/// The loads that an operand is computed from, or the problem if it is not computed from loads by
+/// views, maps and iotas only.
 struct Loads {
-  SmallVector<Step> found;
+  SmallVector<TracedTile> found;
   std::string problem;
 };
 
 Loads loadsOf(Value tile) {
   Loads loads;
   auto type = cast<RankedTensorType>(tile.getType());
-  SmallVector<Step> open{
+  SmallVector<TracedTile> open{
       {tile,
        AffineMap::getMultiDimIdentityMap(static_cast<unsigned>(type.getRank()), tile.getContext()),
        false}};
   llvm::DenseSet<std::pair<Value, AffineMap>> seen;
   while (!open.empty() && loads.problem.empty()) {
-    Step step = open.pop_back_val();
-    if (!seen.insert({step.value, step.map}).second)
+    TracedTile traced = open.pop_back_val();
+    if (!seen.insert({traced.value, traced.map}).second)
       continue;
-    Operation *op = step.value.getDefiningOp();
+    Operation *op = traced.value.getDefiningOp();
     if (auto view = dyn_cast_or_null<tile::ViewOp>(op)) {
-      open.push_back(
-          {view.getSource(), simplifyAffineMap(view.getMap().compose(step.map)), step.isMapped});
+      open.push_back({view.getSource(), simplifyAffineMap(view.getMap().compose(traced.map)),
+                      traced.isMapped});
     } else if (auto map = dyn_cast_or_null<tile::MapOp>(op)) {
       for (Value input : map.getInputs())
-        open.push_back({input, step.map, true});
+        open.push_back({input, traced.map, true});
     } else if (isa_and_nonnull<tile::LoadOp>(op)) {
-      loads.found.push_back(step);
+      loads.found.push_back(traced);
     } else if (!isa_and_nonnull<tile::IotaOp>(op)) {
-      loads.problem =
-          op ? llvm::formatv("comes by way of '{0}'", op->getName().getStringRef()).str()
-             : std::string("comes from outside the kernel's loop");
+      loads.problem = op ? llvm::formatv("passes through '{0}'", op->getName().getStringRef()).str()
+                         : std::string("comes from outside the kernel's loop");
     }
   }
   return loads;
 }
 
-/// Which two dimensions of a load's tile are the product's two, in the product's order; the others
-/// have one index. Nothing if the load is another part of it.
-std::optional<std::pair<unsigned, unsigned>> matrixDims(const Step &step, ArrayRef<int64_t> sizes) {
-  auto shape = cast<RankedTensorType>(step.value.getType()).getShape();
+/// The two dimensions of a load's tile that correspond to the operand's last two, in the operand's
+/// order; all other dimensions have size 1. Returns nullopt if the load is not the operand's matrix
+/// but, for example, a scale.
+std::optional<std::pair<unsigned, unsigned>> matrixDims(const TracedTile &traced,
+                                                        ArrayRef<int64_t> sizes) {
+  auto shape = cast<RankedTensorType>(traced.value.getType()).getShape();
   std::optional<unsigned> at[2];
-  for (auto [dim, expr] : llvm::enumerate(step.map.getResults())) {
+  for (auto [dim, expr] : llvm::enumerate(traced.map.getResults())) {
     if (shape[dim] == 1)
       continue;
-    // What is left of an index within a group is the index, where a group is all there is.
+    // If the tile has a single group, the index within the group (k mod group size) is the index
+    // itself.
     AffineExpr index = expr;
     if (auto rest = dyn_cast<AffineBinaryOpExpr>(expr);
         rest && rest.getKind() == AffineExprKind::Mod &&
@@ -90,8 +92,8 @@ std::optional<std::pair<unsigned, unsigned>> matrixDims(const Step &step, ArrayR
   return std::pair(*at[0], *at[1]);
 }
 
-/// A load of the whole tile, transposed or not, and possibly maps that make the product's operand
-/// of it.
+/// Finds an operand that is loaded as one tile, possibly transposed, possibly with maps as a
+/// prologue.
 std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, std::string &reason) {
   auto no = [&](const llvm::Twine &why) {
     reason = ("its " + side + " " + why).str();
@@ -104,15 +106,15 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
   Operand operand;
   operand.tile = tile;
   std::pair<unsigned, unsigned> dims;
-  for (const Step &step : loads.found) {
-    std::optional<std::pair<unsigned, unsigned>> found = matrixDims(step, sizes);
-    auto load = step.value.getDefiningOp<tile::LoadOp>();
+  for (const TracedTile &traced : loads.found) {
+    std::optional<std::pair<unsigned, unsigned>> found = matrixDims(traced, sizes);
+    auto load = traced.value.getDefiningOp<tile::LoadOp>();
     if (!found || load->getParentOp() != loop)
       continue;
     if (operand.load)
-      return no("is made of two tiles of its size");
+      return no("is computed from two loads of its size");
     operand.load = load;
-    operand.hasPrologue = step.isMapped;
+    operand.hasPrologue = traced.isMapped;
     dims = *found;
   }
   if (!operand.load)
@@ -124,7 +126,7 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
   operand.outerDim = std::min(dims.first, dims.second);
   operand.innerDim = std::max(dims.first, dims.second);
   if (operand.innerDim != memory.getRank() - 1)
-    return no("is not loaded along what is contiguous in memory");
+    return no("is not loaded along the contiguous dimension of memory");
   if (load.getStrides() &&
       llvm::any_of(*load.getStrides(), [](int64_t stride) { return stride != 1; }))
     return no("is loaded with strides");
@@ -132,10 +134,11 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
       padding && !matchPattern(padding, m_AnyZeroFloat()) && !matchPattern(padding, m_Zero()))
     return no("is padded with something other than zero");
   if (memory.getRank() > 5)
-    return no("has " + llvm::Twine(memory.getRank()) + " dimensions, and the copy engine takes 5");
+    return no("has " + llvm::Twine(memory.getRank()) +
+              " dimensions, but the copy engine supports at most 5");
   if (!type.getElementType().isIntOrFloat())
-    return no("has elements that the copy engine does not take");
-  // What is smaller than a byte has one of its own.
+    return no("has elements that the copy engine does not support");
+  // A sub-byte element occupies a whole byte.
   operand.bits = std::max<int64_t>(8, type.getElementTypeBitWidth());
   return operand;
 }
@@ -167,7 +170,7 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   product.kernel = kernel;
   auto loops = kernel.getBody().getOps<scf::ForOp>();
   if (std::distance(loops.begin(), loops.end()) != 1) {
-    reason = "it has not one loop";
+    reason = "it does not have exactly one loop";
     return std::nullopt;
   }
   scf::ForOp loop = product.loop = *loops.begin();
@@ -176,7 +179,7 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
       !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
       !matchPattern(loop.getStep(), m_ConstantInt(&step)) || !lower.isZero() || !step.isOne() ||
       upper.getSExtValue() < 1) {
-    reason = "its loop is not from 0 by 1 to a constant";
+    reason = "its loop does not run from 0 to a constant in steps of 1";
     return std::nullopt;
   }
   product.iterations = upper.getSExtValue();
@@ -185,12 +188,12 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
                     : tile::DotOp();
   tile::DotOp dot = product.dot;
   if (!dot || dot.getAcc() != loop.getRegionIterArg(0) || !isZero(loop.getInitArgs()[0])) {
-    reason = "its loop is not a sum of products from zero";
+    reason = "its loop does not sum products starting from zero";
     return std::nullopt;
   }
   if (dot.getLhsScale() ||
       llvm::any_of(dot.getType().getShape().drop_back(2), [](int64_t size) { return size != 1; })) {
-    reason = "its product has scales or several batches";
+    reason = "its product has scales or more than one batch";
     return std::nullopt;
   }
   for (Operation &op : loop.getBody()->without_terminator())
@@ -212,8 +215,7 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   if (!lhs || !rhs)
     return std::nullopt;
   if (lhs->hasPrologue && rhs->hasPrologue) {
-    reason = "both sides are computed on the way to it, and the instruction takes one from "
-             "registers";
+    reason = "both operands have a prologue, but the instruction reads only one from registers";
     return std::nullopt;
   }
   product.lhs = *lhs;
@@ -221,7 +223,8 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   product.m = lhsType.getShape().drop_back().back();
   product.k = lhsType.getShape().back();
   product.n = rhsType.getShape().back();
-  // Instructions take the left side from registers: the transposed product has it there.
+  // The instruction can take only its left operand from registers, so compute the transposed
+  // product.
   if (rhs->hasPrologue) {
     product.isSwapped = true;
     std::swap(product.lhs, product.rhs);

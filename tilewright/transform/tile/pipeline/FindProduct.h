@@ -1,5 +1,5 @@
-// FindProduct: a kernel that is a matrix product with something behind it, and possibly something
-// on the way to one operand.
+// FindProduct: recognizes a kernel that is a matmul with an epilogue, and possibly a prologue on
+// one operand.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_FINDPRODUCT_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_FINDPRODUCT_H
 
@@ -11,45 +11,46 @@
 
 namespace tilewright::pipeline {
 
-/// One side of the product: a load of the loop, possibly transposed on its way to the product.
+/// One operand of the matmul: a load in the loop, which may be transposed before the instruction
+/// reads it.
 struct Operand {
   tile::LoadOp load;
-  /// Memory is [k, m] on the left side, [n, k] on the right.
+  /// Whether memory is [k, m] for the left operand, or [n, k] for the right one.
   bool transposed = false;
-  /// The dimensions of memory that the tile goes along, the contiguous one last; it has one index
-  /// in each of the others.
+  /// The dimensions of memory that the tile spans; `innerDim` is contiguous. The tile has size 1 in
+  /// all other dimensions.
   int64_t outerDim = 0, innerDim = 0;
-  /// Bits that an element takes in memory.
+  /// The width of an element in memory, in bits.
   int64_t bits = 0;
-  /// What the product takes: the load or a view of it, or with a prologue what maps make of it.
+  /// The operand of the dot: the load or a view of it or, with a prologue, the result of the maps.
   mlir::Value tile;
   bool hasPrologue = false;
 };
 
-/// `for k { load; load; dot }` from zero, the one loop of a kernel.
+/// A kernel whose only loop is `for k { load; load; dot }`, accumulating from zero.
 struct Product {
   tile::KernelOp kernel;
   mlir::scf::ForOp loop;
   tile::DotOp dot;
-  /// Only the left one has a prologue. Where the right one had it, the product is computed
-  /// transposed: `lhs` is the dot's rhs, and `m` are its columns.
+  /// Only `lhs` can have a prologue. If the dot's rhs has one, the product is computed transposed:
+  /// `lhs` is the dot's rhs, and `m` is the dot's number of columns.
   Operand lhs, rhs;
   bool isSwapped = false;
   int64_t m, n, k; // of the tile
   int64_t iterations;
-  /// The element type's name in the tables of rates.
+  /// The name of the element type, a key of Machine::products.
   std::string type;
 };
 
-/// The product that the kernel is, or nothing and why it is none.
+/// The kernel as a matmul; nullopt if it is not one, with the reason.
 std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason);
 
-/// Maps the loop's induction variable to the iteration's number, and clones the scalars of its
-/// body.
+/// Maps the loop's induction variable to the iteration's number, and clones the scalar ops of the
+/// loop's body.
 void enterIteration(mlir::OpBuilder &b, const Product &product, mlir::Value number,
                     mlir::IRMapping &scalars);
 
-/// Which dimensions of memory a copy of the operand goes along; null for the last two.
+/// The dimensions of memory that a copy of the operand spans; null if they are the last two.
 mlir::DenseI64ArrayAttr copiedDims(mlir::OpBuilder &b, Operand operand);
 
 /// Whether an op computes scalars from scalars.

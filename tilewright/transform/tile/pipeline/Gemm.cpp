@@ -13,13 +13,13 @@ int64_t ceilDivide(double amount, double rate) {
   return std::max<int64_t>(1, int64_t(std::ceil(amount / rate)));
 }
 
-/// Bytes a cycle between L2 and one processor: its share, where all are at work, and never more
-/// than its own way is wide, which is taken as 64.
+/// Bytes per cycle between L2 and one multiprocessor: its share of the L2 bandwidth if all are
+/// busy, but at most 64, the assumed bandwidth of its own port.
 double l2Share(const Machine &machine) {
   return std::min(64.0, double(machine.l2BytesPerCycle) / machine.processors);
 }
 
-/// Bytes of one iteration's operands.
+/// The bytes of the operands of one iteration.
 struct StepBytes {
   int64_t lhs, rhs;
 };
@@ -27,12 +27,12 @@ StepBytes stepBytes(const Gemm &gemm, const GemmChoice &choice) {
   return {choice.m * choice.k * gemm.lhsBits / 8, choice.n * choice.k * gemm.rhsBits / 8};
 }
 
-/// Bytes of a processor's tile of the result.
+/// The bytes of the result tile of one multiprocessor.
 int64_t resultBytes(const Gemm &gemm, const GemmChoice &choice) {
   return choice.m * choice.n * gemm.resultBits / 8;
 }
 
-/// The part of a processor's tile that one warp multiplies, for products from registers.
+/// The part of a multiprocessor's tile that one warp multiplies with mma.sync.
 struct WarpTile {
   int64_t m, n, warps;
 };
@@ -41,12 +41,13 @@ WarpTile warpTile(const GemmChoice &choice) {
   return {choice.m / grid.m, choice.n / grid.n, grid.m * grid.n};
 }
 
-/// Cycles between the products of two iterations in which the tensor core has nothing: without
-/// roles all warps meet at a barrier and start the next copies; with them it is a wait that has
-/// long been over. Estimates from the issue cycles of peers' loops beside their products'.
+/// Cycles between two iterations' MMAs in which the tensor core is idle. Without warp
+/// specialization, all warps wait at a barrier and start the next copies; with it, a warp only
+/// tests an mbarrier, which has usually completed. The numbers are estimates from the non-MMA issue
+/// cycles in the loops of other libraries.
 int64_t stepOverhead(MatrixUnit unit) {
   switch (unit) {
-  case MatrixUnit::mmaSync:
+  case MatrixUnit::mma:
     return 48;
   case MatrixUnit::wgmma:
     return 16;
@@ -56,12 +57,12 @@ int64_t stepOverhead(MatrixUnit unit) {
   return 0;
 }
 
-/// Instructions of a warp for each element of a left side that it computes. In machine code for
-/// sm_90a an iteration has more than that of the plain product: 1.9 for each element of bf16 from
-/// f8, 3.4 from s8, 5.7 from i4 with scales of groups.
+/// Warp instructions per element of a left operand that has a prologue. Measured in machine code
+/// for sm_90a, in addition to the instructions of a plain matmul: 1.9 per element for bf16 from f8,
+/// 3.4 from s8, 5.7 from i4 with group scales.
 constexpr double prologueInstructions = 4;
 
-/// Cycles of one iteration's product, and what it is that takes them.
+/// The cycles of one iteration's MMAs, and the resource that limits them.
 struct ProductCycles {
   int64_t cycles;
   const char *limit;
@@ -69,21 +70,22 @@ struct ProductCycles {
 ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   int64_t pair = machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2 ? 2 : 1;
   int64_t rate = machine.products.lookup(gemm.type);
-  // A warp has the tensor core of its quarter of the processor.
-  if (machine.matrixUnit == MatrixUnit::mmaSync)
+  // A warp can use only the tensor core of its quarter of the multiprocessor.
+  if (machine.matrixUnit == MatrixUnit::mma)
     rate = rate * std::min<int64_t>(4, warpTile(choice).warps) / 4;
   int64_t tensor = ceilDivide(double(choice.m) * choice.n * choice.k, double(rate));
   StepBytes bytes = stepBytes(gemm, choice);
-  // What is read from shared memory: by each group its rows and all columns, by each warp likewise.
+  // Reads from shared memory: wgmma reads all columns for every 64 rows; with mma.sync, each warp
+  // reads the rows and columns of its own tile.
   int64_t read = bytes.lhs + bytes.rhs / pair;
   if (machine.matrixUnit == MatrixUnit::wgmma) {
     read = bytes.lhs + bytes.rhs * llvm::divideCeil(choice.m, 64);
-  } else if (machine.matrixUnit == MatrixUnit::mmaSync) {
+  } else if (machine.matrixUnit == MatrixUnit::mma) {
     WarpTile warp = warpTile(choice);
     read = warp.warps * choice.k * (warp.m * gemm.lhsBits + warp.n * gemm.rhsBits) / 8;
   }
   int64_t shared = ceilDivide(read, double(machine.sharedBytesPerCycle));
-  // Four schedulers issue one instruction of a warp, for 32 elements, in a cycle each.
+  // Four schedulers each issue one warp instruction per cycle, for 32 elements.
   int64_t issue = gemm.lhsInRegisters
                       ? ceilDivide(double(choice.m) * choice.k * prologueInstructions, 4 * 32)
                       : 0;
@@ -91,27 +93,28 @@ ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const Gemm
   if (shared > product.cycles)
     product = {shared, "shared memory"};
   if (issue > product.cycles)
-    product = {issue, "what is computed on the way to the product"};
+    product = {issue, "the prologue"};
   product.cycles += stepOverhead(machine.matrixUnit);
   return product;
 }
 
 enum : unsigned { copies, tensor };
 
-/// Bytes that barriers and tables take in shared memory, and the alignment of swizzled slots.
+/// Bytes of shared memory for mbarriers, tables and the alignment of swizzled slots.
 constexpr int64_t reservedBytes = 2048;
-/// Registers of a thread besides its accumulators: addresses, phases, descriptors, and what the
-/// epilogue has at once.
+/// Registers per thread besides the accumulators: addresses, phases, descriptors, and live values
+/// of the epilogue.
 constexpr int64_t mathRegisters = 56, loadRegisters = 40;
-/// Registers of a thread for a left side that is computed: the side as the instruction takes it,
-/// and as it was read, of which two bytes take a register.
+/// Registers per thread for a left operand with a prologue: the operand as the instruction reads
+/// it, and the raw data as it was loaded, at most two elements per register.
 int64_t prologueRegisters(const Gemm &gemm, const GemmChoice &choice, int64_t groups) {
   if (!gemm.lhsInRegisters)
     return 0;
   int64_t elements = choice.m * choice.k / (128 * groups);
   return elements * gemm.rhsBits / 32 + elements * std::max<int64_t>(16, gemm.lhsBits) / 32;
 }
-/// Fragments of both operands for two steps of a warp's product: an instruction is 256 bits deep.
+/// Registers per thread for the fragments of both operands for two steps of a warp's MMAs. An
+/// instruction has a depth of 256 bits.
 int64_t fragmentRegisters(const GemmChoice &choice) {
   WarpTile warp = warpTile(choice);
   return 2 * (warp.m + warp.n) * 256 / 32 / 32;
@@ -121,20 +124,22 @@ int64_t fragmentRegisters(const GemmChoice &choice) {
 
 Machine withWarpProducts(Machine machine) {
   // H100 reaches 63% of its rate with mma.sync ("Benchmarking and Dissecting the Nvidia Hopper GPU
-  // Architecture via Microbenchmarking"). For later chips nothing is published: taken as H100's.
-  int64_t part = machine.matrixUnit == MatrixUnit::mmaSync ? 16
+  // Architecture via Microbenchmarking"). No numbers are published for later chips; we assume the
+  // same absolute rate as for H100.
+  int64_t part = machine.matrixUnit == MatrixUnit::mma     ? 16
                  : machine.matrixUnit == MatrixUnit::wgmma ? 10
                                                            : 5;
   for (auto &entry : machine.products)
     entry.second = entry.second * part / 16;
-  machine.matrixUnit = MatrixUnit::mmaSync;
+  machine.matrixUnit = MatrixUnit::mma;
   machine.cluster = 1;
   machine.limits.movesRegisters = false;
   return machine;
 }
 
 WarpGrid warpGrid(const GemmChoice &choice) {
-  // Squares read least: as many warps along a side as keep 64 (or all) of it to each.
+  // Square warp tiles read the fewest bytes. Use as many warps along each side as possible such
+  // that a warp has at least 64 elements of it (or the whole side).
   int64_t alongM = std::max<int64_t>(1, choice.m / 64),
           alongN = std::max<int64_t>(1, choice.n / 64);
   while (alongM * alongN > 8)
@@ -148,16 +153,16 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   PipelineProblem problem;
   StepBytes bytes = stepBytes(gemm, choice);
   bool pair = machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2;
-  // A CTA of a pair has half of the tile's columns; its rows are its own.
+  // Each CTA of a tcgen05 pair holds half of the tile's columns and all of its own rows.
   int64_t rhsBytes = pair ? bytes.rhs / 2 : bytes.rhs;
-  // From L2 a cluster reads what its CTAs share once.
+  // A cluster reads data that its CTAs share from L2 only once.
   double l2 = l2Share(machine);
   int64_t lhsCopy = ceilDivide(bytes.lhs / double(choice.clusterN), l2);
   int64_t rhsCopy = ceilDivide(pair ? rhsBytes : bytes.rhs / double(choice.clusterM), l2);
   const auto [product, limit] = productCycles(gemm, machine, choice);
 
-  bool roles = machine.matrixUnit != MatrixUnit::mmaSync;
-  problem.loop.units = {{"the way from L2", 1, true}, {limit, 1, roles}};
+  bool roles = machine.matrixUnit != MatrixUnit::mma;
+  problem.loop.units = {{"the L2 link", 1, true}, {limit, 1, roles}};
   problem.loop.ops = {{"copy of lhs", copies, lhsCopy, machine.copyLatency + lhsCopy},
                       {"copy of rhs", copies, rhsCopy, machine.copyLatency + rhsCopy},
                       {"product", tensor, product, product + machine.matrixLatency}};
@@ -184,7 +189,7 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
                       groups,
                       groups}};
   } else if (machine.matrixUnit == MatrixUnit::tcgen05) {
-    // The accumulator is in tensor memory, N columns for each of (at most) two tiles under way.
+    // The accumulator is in tensor memory: N columns for each of at most two tiles in flight.
     problem.roles = {{"load", {copies}, 1, loadRegisters, 0, 1},
                      {"mma", {tensor}, 1, loadRegisters, 0, 1},
                      {"epilogue", {}, 4, 96, 0, 1}};
@@ -202,8 +207,8 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
 
 namespace {
 
-/// Cycles from a tile's last product to its result being on its way: `own` those that multiplying
-/// waits for, `rest` those of the copy engine.
+/// Cycles from a tile's last MMA until its result is stored: `own` delays the next MMAs, `rest` is
+/// spent by the copy engine.
 struct Epilogue {
   int64_t own, rest = 0;
 };
@@ -211,30 +216,31 @@ Epilogue epilogueCycles(const Gemm &gemm, const Machine &machine, const GemmChoi
   double bytes = double(resultBytes(gemm, choice));
   int64_t shared = ceilDivide(bytes, double(machine.sharedBytesPerCycle));
   int64_t toL2 = ceilDivide(bytes, l2Share(machine));
-  // Written to shared memory, two barriers, and the engine has it.
+  // The warps write to shared memory and pass two barriers; the copy engine stores the tile.
   constexpr int64_t barriers = 64;
   if (choice.staged)
     return {shared + machine.matrixLatency + barriers, shared + toL2};
-  // Exchanged among threads, which takes as long as to write and to read shared memory; then on its
-  // way to L2.
+  // The threads exchange values, which takes as long as writing and reading shared memory, and then
+  // store to L2.
   return {2 * shared + toL2 + machine.matrixLatency};
 }
 
-/// The order of points, and what it brings from memory.
+/// The order of the grid's points, and the memory traffic that it causes.
 struct Raster {
   int64_t rows = 1;
-  /// Of the whole product, operands and result.
+  /// The bytes of the operands and the result of the whole product.
   double bytes = 0;
 };
 
-/// The best number of rows that points go down before the next column. The points of a wave go
-/// through K together, so they read each of their rows and columns of operands once; what the waves
-/// of a band of rows have in common are its rows, and they are read once if they and two waves'
-/// columns fit in L2, which is in two halves with a copy each. If all columns fit beside the rows,
-/// the bands have them in common too.
+/// Chooses the number of rows in a band: consecutive points go down the rows of a band before they
+/// move to the next column. The points of a wave advance through K together, so a wave reads each
+/// of its operand rows and columns once. The waves of a band share the band's rows, which are read
+/// once if they and the columns of two waves fit in L2. (L2 has two halves, each with its own copy,
+/// so only half of its size counts.) If all columns fit in L2 beside the rows, all bands share the
+/// columns too.
 Raster bestRaster(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   int64_t tileM = choice.m * choice.clusterM, tileN = choice.n * choice.clusterN;
-  // Rows and columns are those of the grid: the last coordinate goes first.
+  // Exchange rows and columns if M is the last grid coordinate, which varies fastest.
   bool alongN = gemm.order != Gemm::Order::alongM;
   double lhs = double(tileM) * gemm.k * gemm.lhsBits / 8,
          rhs = double(tileN) * gemm.k * gemm.rhsBits / 8;
@@ -250,7 +256,7 @@ Raster bestRaster(const Gemm &gemm, const Machine &machine, const GemmChoice &ch
   for (int64_t band : {1, 2, 4, 8, 16}) {
     if (band > 1 && (band > rows || gemm.order == Gemm::Order::fixed || wave == rows * columns))
       break;
-    // A wave has whole bands, or a part of one.
+    // A wave covers whole bands, or a part of one band.
     double waveRows =
         std::min<double>(rows, std::max<int64_t>(band, llvm::divideCeil(wave, columns)));
     double waveColumns = std::min<double>(columns, std::ceil(double(wave) / waveRows));
@@ -271,15 +277,15 @@ Raster bestRaster(const Gemm &gemm, const Machine &machine, const GemmChoice &ch
 
 } // namespace
 
-/// As costOfTile, with the way of the result that `choice` has.
-static std::optional<GemmChoice> costOfWay(const Gemm &gemm, const Machine &machine,
-                                           GemmChoice choice, std::string &reason) {
+/// Like costOfTile(), for the given value of `choice.staged`.
+static std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine,
+                                               GemmChoice choice, std::string &reason) {
   if (machine.products.lookup(gemm.type) == 0) {
     reason = llvm::formatv("{0} does not multiply {1}", machine.chip, gemm.type).str();
     return std::nullopt;
   }
   if (choice.clusterM * choice.clusterN > machine.processors) {
-    reason = llvm::formatv("a cluster of {0} has no place on {1} processors",
+    reason = llvm::formatv("a cluster of {0} does not fit on {1} multiprocessors",
                            choice.clusterM * choice.clusterN, machine.processors)
                  .str();
     return std::nullopt;
@@ -291,12 +297,12 @@ static std::optional<GemmChoice> costOfWay(const Gemm &gemm, const Machine &mach
   choice.plan = *plan;
   int64_t rows = llvm::divideCeil(gemm.m, choice.m), columns = llvm::divideCeil(gemm.n, choice.n);
   bool pair = machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2;
-  // Clusters are whole: the grid is padded to them. A pair is two rows of tiles of its own.
+  // The grid is padded to whole clusters. A tcgen05 pair covers two rows of tiles.
   int64_t padded = llvm::alignTo(rows, choice.clusterM) * llvm::alignTo(columns, choice.clusterN);
   choice.tiles = padded * gemm.batch;
   int64_t clusterSize = choice.clusterM * choice.clusterN;
   int64_t resident = 1;
-  if (machine.matrixUnit == MatrixUnit::mmaSync) {
+  if (machine.matrixUnit == MatrixUnit::mma) {
     int64_t threads = plan->threads;
     int64_t registers = std::min<int64_t>(machine.limits.maxRegisters,
                                           problem.roles[0].registers +
@@ -309,16 +315,16 @@ static std::optional<GemmChoice> costOfWay(const Gemm &gemm, const Machine &mach
   choice.waves = llvm::divideCeil(choice.tiles, slots);
   auto [epilogue, rest] = epilogueCycles(gemm, machine, choice);
   int64_t mainloop = problem.iterations * plan->schedule.interval;
-  // Whose registers hold the accumulator cannot multiply during its epilogue, unless another CTA
-  // does.
+  // Warps that hold the accumulator in registers cannot issue MMAs during their epilogue. If two
+  // CTAs are resident, the other CTA can.
   int64_t exposed = pair || machine.matrixUnit == MatrixUnit::tcgen05
                         ? std::max<int64_t>(0, epilogue - mainloop)
                         : epilogue / resident;
-  // The first copies of a persistent kernel's next tile run under the epilogue; without roles each
-  // tile begins anew.
+  // In a persistent kernel, the first copies of the next tile overlap the epilogue. Otherwise each
+  // tile fills the pipeline again.
   int64_t fill =
       machine.copyLatency + problem.loop.ops[0].occupancy + problem.loop.ops[1].occupancy;
-  bool roles = machine.matrixUnit != MatrixUnit::mmaSync;
+  bool roles = machine.matrixUnit != MatrixUnit::mma;
   int64_t perTile = mainloop + exposed;
   int64_t alone = choice.waves * (perTile + rest + fill / resident) + epilogue - exposed,
           oneAfterTheOther = choice.waves * perTile + fill + epilogue - exposed + rest;
@@ -335,16 +341,16 @@ static std::optional<GemmChoice> costOfWay(const Gemm &gemm, const Machine &mach
 
   auto percent = [](double part) { return int64_t(std::lround(part * 100)); };
   double used = double(choice.tiles) / (double(choice.waves) * slots);
-  choice.reasons.push_back(llvm::formatv("{0} tiles on {1} processors are {2} wave{3}, {4}% full",
-                                         choice.tiles, slots, choice.waves,
-                                         choice.waves == 1 ? "" : "s", percent(used))
-                               .str());
+  choice.reasons.push_back(
+      llvm::formatv("{0} tiles on {1} multiprocessors are {2} wave{3}, {4}% full", choice.tiles,
+                    slots, choice.waves, choice.waves == 1 ? "" : "s", percent(used))
+          .str());
   double filled = double(gemm.m) * gemm.n / (double(rows) * choice.m * columns * choice.n);
   if (filled < 0.995)
     choice.reasons.push_back(
         llvm::formatv("{0}% of the tiles' elements are in the result", percent(filled)).str());
   StepBytes bytes = stepBytes(gemm, choice);
-  choice.reasons.push_back(llvm::formatv("{0} products for each byte that a processor loads",
+  choice.reasons.push_back(llvm::formatv("{0} products for each byte that a multiprocessor loads",
                                          percent(double(choice.m) * choice.n * choice.k /
                                                  (double(bytes.lhs) / choice.clusterN +
                                                   double(bytes.rhs) / choice.clusterM)) /
@@ -353,39 +359,39 @@ static std::optional<GemmChoice> costOfWay(const Gemm &gemm, const Machine &mach
   if (gemm.lhsInRegisters)
     choice.reasons.push_back(
         llvm::formatv(
-            "its left side goes through registers, because it is computed from what is "
-            "loaded: {0} registers of a thread hold it",
+            "its left operand goes through registers, because it has a prologue, and takes {0} "
+            "registers per thread",
             prologueRegisters(gemm, choice, std::min<int64_t>(2, llvm::divideCeil(choice.m, 64))))
             .str());
   if (clusterSize > 1)
     choice.reasons.push_back(
-        llvm::formatv("{0} processors share {1} of their tiles, so L2 is read for {2} bytes "
-                      "instead of {3} in each iteration",
+        llvm::formatv("{0} multiprocessors share {1} of their tiles, so each iteration reads {2} "
+                      "bytes from L2 instead of {3}",
                       clusterSize, choice.clusterM > 1 ? "the columns" : "the rows",
                       bytes.lhs / choice.clusterN + bytes.rhs / choice.clusterM,
                       bytes.lhs + bytes.rhs)
             .str());
   if (choice.memoryCycles > choice.computeCycles)
     choice.reasons.push_back(
-        llvm::formatv("memory is in the way: {0} cycles to read and write, {1} to multiply",
+        llvm::formatv("memory-bound: {0} cycles to read and write, {1} to multiply",
                       choice.memoryCycles, choice.computeCycles)
             .str());
   if (choice.persistent)
     choice.reasons.push_back(
         llvm::formatv(
-            "{0} CTAs do one tile after the other, in {1} cycles: with a CTA for each tile "
-            "it would be {2}, because each waits {3} for copies that nothing hides",
+            "{0} CTAs compute one tile after the other, in {1} cycles: with a CTA for each tile it "
+            "would be {2}, because each CTA waits {3} cycles for copies",
             std::min(slots, choice.tiles), oneAfterTheOther, alone, fill + rest)
             .str());
   else if (roles)
     choice.reasons.push_back("each tile has a CTA of its own: they all run at once");
   if (choice.raster > 1)
     choice.reasons.push_back(
-        llvm::formatv("points go down {0} rows before the next column, so that {1} MB pass between "
-                      "memory and L2 in all",
+        llvm::formatv("points go down {0} rows before the next column, so that {1} MB are moved "
+                      "between memory and L2",
                       choice.raster, int64_t(raster.bytes / 1e6))
             .str());
-  if (machine.matrixUnit == MatrixUnit::mmaSync) {
+  if (machine.matrixUnit == MatrixUnit::mma) {
     WarpGrid grid = warpGrid(choice);
     choice.reasons.push_back(
         llvm::formatv("{0} warps in {1} rows and {2} columns multiply {3}x{4} each, so each reads "
@@ -401,26 +407,27 @@ static std::optional<GemmChoice> costOfWay(const Gemm &gemm, const Machine &mach
 std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
                                      std::string &reason) {
   choice.staged = false;
-  std::optional<GemmChoice> direct = costOfWay(gemm, machine, choice, reason);
-  // Lines of 128 bytes, all of them full.
+  std::optional<GemmChoice> direct = costOfVariant(gemm, machine, choice, reason);
+  // Staging requires full lines of 128 bytes.
   if (!direct || !gemm.canStage || choice.n * gemm.resultBits % 1024 != 0)
     return direct;
   choice.staged = true;
   std::string why;
-  std::optional<GemmChoice> staged = costOfWay(gemm, machine, choice, why);
+  std::optional<GemmChoice> staged = costOfVariant(gemm, machine, choice, why);
   if (!staged) {
     direct->reasons.push_back("the result is stored from registers: " + why);
     return direct;
   }
-  // Where memory is in the way of both, the one that leaves more time.
+  // If both are memory-bound, prefer the one with fewer compute cycles.
   auto words = [](const GemmChoice &chosen, const GemmChoice &other) {
     return llvm::formatv("{0} cycles to multiply and store instead of {1}", chosen.computeCycles,
                          other.computeCycles)
         .str();
   };
   if (staged->cycles <= direct->cycles && staged->computeCycles < direct->computeCycles) {
-    staged->reasons.push_back("the result goes through shared memory and by the copy engine: " +
-                              words(*staged, *direct));
+    staged->reasons.push_back(
+        "the result is staged in shared memory and stored by the copy engine: " +
+        words(*staged, *direct));
     return staged;
   }
   direct->reasons.push_back("the result is stored from registers and not by the copy engine: " +
@@ -433,9 +440,9 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
   std::string reason;
   if (machine.products.lookup(gemm.type) == 0)
     return ranked;
-  // A left side that is computed is as long as the right one, whatever it is in memory.
+  // A prologue produces elements of the right operand's width, whatever their width in memory.
   int64_t widest = gemm.lhsInRegisters ? gemm.rhsBits : std::max(gemm.lhsBits, gemm.rhsBits);
-  bool registers = machine.matrixUnit == MatrixUnit::mmaSync;
+  bool registers = machine.matrixUnit == MatrixUnit::mma;
   llvm::SmallVector<int64_t> sidesM, sidesN, depths;
   if (registers) {
     sidesM = {16, 32, 64, 128, 256};
@@ -470,7 +477,7 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
           choice.k = k;
           choice.clusterM = cluster.m;
           choice.clusterN = cluster.n;
-          // A cluster with nothing in its second CTA.
+          // Skip clusters whose second CTA would have no work.
           if (cluster.m > 1 && gemm.m <= m)
             continue;
           if (cluster.n > 1 && gemm.n <= n)
@@ -478,7 +485,7 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
           if (std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason))
             ranked.push_back(std::move(*cost));
         }
-  // Of equals the one that loads least, then the simpler one.
+  // Among choices with equal cycles, prefer less memory traffic, then the simpler choice.
   llvm::sort(ranked, [](const GemmChoice &left, const GemmChoice &right) {
     auto key = [](const GemmChoice &choice) {
       return std::make_tuple(choice.cycles, choice.memoryCycles, choice.clusterM * choice.clusterN,
@@ -516,7 +523,7 @@ std::string explainChoice(const Gemm &gemm, const Machine &machine,
                 .str();
     break;
   }
-  text += llvm::formatv("  {0} tiles can be built\n", ranked.size()).str();
+  text += llvm::formatv("  {0} tiles are feasible\n", ranked.size()).str();
   return text;
 }
 

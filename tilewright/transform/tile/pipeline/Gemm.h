@@ -1,8 +1,8 @@
-// Gemm: what a matrix product costs in cycles with each tile that can be built, and the best of
-// them.
+// Gemm: the cost of a matmul in cycles for each feasible tile, and the best tile.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_GEMM_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_GEMM_H
 
+#include "tilewright/dialect/exec/ExecEnums.h"
 #include "tilewright/transform/tile/pipeline/Plan.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -11,93 +11,94 @@
 
 namespace tilewright::pipeline {
 
-/// How a chip multiplies matrices: from registers of a warp, from shared memory into registers of
-/// a group, or from shared memory into tensor memory.
-enum class MatrixUnit { mmaSync, wgmma, tcgen05 };
+using exec::MatrixUnit;
 
-/// What the cost needs to know of a chip. `target/nvptx/Chips.def` has the numbers and where they
-/// come from; they arrive in `exec.target`. Cycles are those of the processors' clock.
+/// Chip parameters of the cost model. `chips/NvidiaRates.def` has the numbers and their sources;
+/// they are passed in `exec.target`. Cycles are those of the multiprocessors' clock.
 struct Machine {
   std::string chip;
   int64_t processors = 1;
   Limits limits;
-  MatrixUnit matrixUnit = MatrixUnit::mmaSync;
-  /// Multiply-adds a cycle of one processor, by element type ("f16", "tf32", "f8", "s8", …).
+  MatrixUnit matrixUnit = MatrixUnit::mma;
+  /// Multiply-adds per cycle and multiprocessor, by element type ("f16", "tf32", "f8", "s8", …).
   llvm::StringMap<int64_t> products;
-  /// Cycles from the last matrix instruction to its result, and from a copy's start to its end.
+  /// Cycles from the last matrix instruction to its result, and from the start of a copy to its
+  /// end.
   int64_t matrixLatency = 0, copyLatency = 0;
-  int64_t sharedBytesPerCycle = 128;                    // of one processor
-  int64_t l2BytesPerCycle = 0, memoryBytesPerCycle = 0; // of all processors
+  int64_t sharedBytesPerCycle = 128;                    // of one multiprocessor
+  int64_t l2BytesPerCycle = 0, memoryBytesPerCycle = 0; // of the whole chip
   int64_t l2Bytes = 0;
-  /// CTAs of a cluster that copies can reach at once; 1 is no clusters.
+  /// The number of CTAs in a cluster that a multicast copy can reach; 1 means no clusters.
   int64_t cluster = 1;
 };
 
-/// The machine as products from registers of a warp see it, which all chips have: what is rounded
-/// on its way to the instruction (tf32) must be in registers.
+/// The machine if products use mma.sync, which all chips have. tf32 products need it, because their
+/// operands are rounded in registers.
 Machine withWarpProducts(Machine machine);
 
-/// `m`×`k` times `k`×`n`, `batch` times.
+/// A matmul of `m`×`k` and `k`×`n`, `batch` times.
 struct Gemm {
   int64_t m, n, k, batch = 1;
   std::string type = "f16"; // a key of Machine::products
   int64_t lhsBits = 16, rhsBits = 16, resultBits = 16;
-  /// The left side is computed on its way: read from shared memory by the threads, in elements of
-  /// `lhsBits`, and given to the instruction in registers, in elements of `rhsBits`.
+  /// Whether the left operand has a prologue: threads read it from shared memory, in elements of
+  /// `lhsBits`, and pass it to the instruction in registers, in elements of `rhsBits`.
   bool lhsInRegisters = false;
-  /// Columns that a tile must be a multiple of: 64 where rows of 128 bytes along N are what is
-  /// copied.
+  /// The number of columns of a tile must be a multiple of this, for example 64 if the copy engine
+  /// copies rows of 128 bytes along N.
   int64_t columnStep = 8;
-  /// How the points of the grid go: along N first, along M first, or in no order that a raster
-  /// could change.
+  /// Which of N and M varies fastest in the order of the grid's points; `fixed` if rastering cannot
+  /// change the order.
   enum class Order { alongN, alongM, fixed } order = Order::alongN;
-  /// Whether tiles of the result may go through shared memory and by the copy engine: elements of
-  /// 16 bits in rows that it takes, in the accumulator's order.
+  /// Whether tiles of the result may be staged in shared memory and stored by the copy engine. This
+  /// requires 16-bit elements, rows that the engine supports, and the layout of the accumulator.
   bool canStage = false;
 };
 
-/// A tile that can be built, with what it costs.
+/// A feasible tile and its cost.
 struct GemmChoice {
   int64_t m = 0, n = 0, k = 0;
-  /// CTAs that share the columns (along M) or the rows (along N) of their tiles.
+  /// The CTAs of a cluster: those along M have the same columns, those along N the same rows.
   int64_t clusterM = 1, clusterN = 1;
-  /// Points (clusters' tiles) go down so many rows of the grid before they go on to the next
-  /// column.
+  /// The number of grid rows that consecutive points (each the tile of a cluster) go down before
+  /// they move to the next column.
   int64_t raster = 1;
-  /// As many clusters as the chip holds at once do one point after the other. If not, each point
-  /// has a cluster of its own.
+  /// Whether to launch only as many clusters as the chip can hold at once, each of which processes
+  /// several points in sequence. Otherwise each point has its own cluster.
   bool persistent = false;
-  /// The result goes through shared memory and by the copy engine.
+  /// Whether the result is staged in shared memory and stored by the copy engine.
   bool staged = false;
   PipelinePlan plan = {};
   int64_t tiles = 0, waves = 0;
-  /// Cycles of the whole product, and of what it would take if only one thing were in the way.
+  /// The cycles of the whole product, and what they would be if only compute or only memory limited
+  /// it.
   int64_t cycles = 0, computeCycles = 0, memoryCycles = 0;
-  /// What part of the machine's products are of use: the tensor core's cycles that are needed over
-  /// all that pass.
+  /// The fraction of the tensor core's cycles that does useful work.
   double efficiency = 0;
-  /// Why it is as fast as it is, in sentences.
+  /// Sentences that explain the cost.
   llvm::SmallVector<std::string> reasons = {};
 };
 
-/// Warps along M and along N, for products from registers. Each has one rectangle of the tile.
+/// The number of warps along M and along N for mma.sync. Each warp computes one rectangle of the
+/// tile.
 struct WarpGrid {
   int64_t m, n;
 };
 WarpGrid warpGrid(const GemmChoice &choice);
 
-/// The loop of one tile as a problem for `planPipeline`. `choice` has its sizes and its cluster.
+/// The loop of one tile as a problem for planPipeline(). `choice` specifies the tile sizes and the
+/// cluster.
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice);
 
-/// The tile with what it costs; nothing and a reason if it cannot be built. `choice` has its sizes
-/// and its cluster.
+/// Computes the cost of a tile; nullopt and a reason if the tile is not feasible. `choice`
+/// specifies the tile sizes and the cluster.
 std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
                                      std::string &reason);
 
-/// All tiles that can be built, fastest first. Empty if the machine has no products of this type.
+/// All feasible tiles, fastest first. Empty if the machine cannot multiply this type.
 std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine);
 
-/// The first of them with its reasons, and how much slower the next different one is and why.
+/// Explains the first choice, and how much slower the next different choice is and why.
 std::string explainChoice(const Gemm &gemm, const Machine &machine,
                           llvm::ArrayRef<GemmChoice> ranked);
 

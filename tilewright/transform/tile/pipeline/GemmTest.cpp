@@ -11,7 +11,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-/// Round numbers of no chip in particular, of the kind of Hopper.
+/// A fictitious chip of the Hopper kind, with round numbers.
 Machine machineWithRoles() {
   Machine machine;
   machine.chip = "test";
@@ -43,7 +43,7 @@ TEST(Gemm, EveryChoiceCanBeBuilt) {
 }
 
 TEST(Gemm, AccumulatorOfOneGroupIsNoChoice) {
-  // 256x256 is 256 registers of each of 256 threads.
+  // 256x256 needs 256 accumulator registers in each of 256 threads.
   for (const GemmChoice &choice : rankTiles({4096, 4096, 4096}, machineWithRoles()))
     EXPECT_FALSE(choice.m == 256 && choice.n >= 224) << choice.m << "x" << choice.n;
 }
@@ -63,14 +63,13 @@ TEST(Gemm, ALeftSideThatIsComputedTakesRegistersAndInstructions) {
   Gemm plain{4096, 4096, 4096}, computed = plain;
   computed.lhsBits = 8;
   computed.lhsInRegisters = true;
-  // 64x64 elements for 128 threads: 32 of 16 bits, and 32 bytes that are read two by two.
+  // 64x64 elements for 128 threads: 32 elements of 16 bits, and 32 bytes that are read in twos.
   GemmChoice tile{128, 128, 64};
   EXPECT_EQ(gemmProblem(computed, machine, tile).roles[1].registers,
             gemmProblem(plain, machine, tile).roles[1].registers + 32);
-  // As many columns as hide what is computed for the rows, else it is what the product waits for.
+  // With too few columns, the MMAs do not hide the prologue, and it becomes the limit.
   GemmChoice narrow{128, 16, 64};
-  EXPECT_EQ(gemmProblem(computed, machine, narrow).loop.units[1].name,
-            "what is computed on the way to the product");
+  EXPECT_EQ(gemmProblem(computed, machine, narrow).loop.units[1].name, "the prologue");
   EXPECT_EQ(gemmProblem(computed, machine, tile).loop.units[1].name, "the tensor core");
   std::vector<GemmChoice> ranked = rankTiles(computed, machine);
   ASSERT_FALSE(ranked.empty());
@@ -89,7 +88,7 @@ TEST(Gemm, BytesAndNotElementsDecideWhatIsInTheWay) {
 
 TEST(Gemm, LastWaveCounts) {
   Machine machine = machineWithRoles();
-  // 128x256 tiles: 100 of them fill the machine, 101 need it twice.
+  // With 128x256 tiles, 100 tiles fill the machine once and 101 need two waves.
   auto cyclesOf = [&](int64_t columns) {
     for (const GemmChoice &choice : rankTiles({128, columns, 4096}, machine))
       if (choice.m == 128 && choice.n == 256 && choice.clusterM * choice.clusterN == 1)
@@ -101,7 +100,8 @@ TEST(Gemm, LastWaveCounts) {
   EXPECT_GT(cyclesOf(101 * 256), full * 19 / 10);
 }
 
-/// One wave has nothing to gain from it; with more, only the first tile waits for its copies.
+/// A single wave gains nothing from persistence; with more, only the first tile waits for its
+/// copies.
 TEST(Gemm, PersistentWhereThereIsMoreThanOneWave) {
   Machine machine = machineWithRoles();
   std::string reason;
@@ -112,12 +112,12 @@ TEST(Gemm, PersistentWhereThereIsMoreThanOneWave) {
   EXPECT_FALSE(one.persistent);
   EXPECT_TRUE(three.persistent);
   EXPECT_LT(three.computeCycles, 3 * one.computeCycles);
-  EXPECT_THAT(three.reasons, Contains(HasSubstr("100 CTAs do one tile after the other")));
+  EXPECT_THAT(three.reasons, Contains(HasSubstr("100 CTAs compute one tile after the other")));
   EXPECT_THAT(one.reasons, Contains(HasSubstr("each tile has a CTA of its own")));
 }
 
-/// A wave of 100 tiles of 128x256: 8 rows and 13 columns of them are fewer bytes than 1 and 100, or
-/// than 16 and 7.
+/// A wave of 100 tiles of 128x256 reads fewer bytes as 8 rows and 13 columns than as 1 and 100, or
+/// as 16 and 7.
 TEST(Gemm, RasterMakesAWaveReadLeast) {
   Machine machine = machineWithRoles();
   std::string reason;
@@ -131,7 +131,7 @@ TEST(Gemm, RasterMakesAWaveReadLeast) {
   gemm.order = Gemm::Order::fixed;
   EXPECT_EQ(costOf(gemm).raster, 1);
   EXPECT_GT(costOf(gemm).memoryCycles, rastered);
-  // One wave reads the same in any order; and what L2 keeps is not read again.
+  // A single wave reads the same in any order; and data that stays in L2 is not read again.
   EXPECT_EQ(costOf({1280, 2560, 16384}).raster, 1);
   gemm = {8192, 8192, 128};
   machine.l2Bytes = 50'000'000;
@@ -156,7 +156,7 @@ TEST(Gemm, ResultsAreStagedWhereThatHidesTheirStores) {
   EXPECT_THAT(costOf(100, 256, true).reasons,
               Contains(HasSubstr("stored from registers and not by the copy engine")));
   EXPECT_FALSE(costOf(300, 96, true).staged) << "a line is 64 columns";
-  // Where it would cost a slot that is needed, it is not worth it.
+  // Do not stage if that would cost a slot that the pipeline needs.
   machine.limits.sharedBytes = 3 * 49152 + 2048 + 60000;
   EXPECT_FALSE(costOf(300, 256, true).staged);
 }

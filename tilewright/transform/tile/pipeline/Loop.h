@@ -1,5 +1,5 @@
-// Loop: the ops of one iteration, the units that they keep busy, and what must come before what.
-// No IR: a schedule is a matter of numbers.
+// Loop: the ops of one iteration, the units that they occupy, and their dependences. Independent of
+// the IR: scheduling needs only numbers.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOP_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOP_H
 
@@ -11,16 +11,16 @@
 
 namespace tilewright::pipeline {
 
-/// Something that ops keep busy: a copy engine, the tensor core, the lanes. `count` of them are
-/// alike. Who gives work to an `asynchronous` one goes on before it is done.
+/// A resource that ops occupy, with `count` identical instances: a copy engine, the tensor core,
+/// the lanes. A warp that issues an op to an `asynchronous` unit continues before the op completes.
 struct Unit {
   std::string name;
   int64_t count = 1;
   bool asynchronous = false;
 };
 
-/// An op of a loop's body. It keeps one of its unit's engines busy for `occupancy` cycles from
-/// its start; after `latency` its result is there and its operands are no longer read.
+/// An op of the loop's body. It occupies one instance of its unit for `occupancy` cycles from its
+/// start. After `latency` cycles its result is available and its operands are no longer read.
 struct LoopOp {
   std::string name;
   unsigned unit;
@@ -28,7 +28,7 @@ struct LoopOp {
   int64_t latency;
 };
 
-/// `to`, `distance` iterations later, may not start before `latency` cycles after `from` did.
+/// Op `to`, `distance` iterations later, must start at least `latency` cycles after op `from`.
 struct Dependence {
   unsigned from, to;
   int64_t latency;
@@ -41,12 +41,13 @@ struct Loop {
   llvm::SmallVector<Dependence> dependences;
 };
 
-/// When each op of iteration 0 starts; those of iteration i start `interval * i` later.
+/// The start cycle of each op of iteration 0; iteration i starts `interval * i` cycles later.
 struct Schedule {
   int64_t interval = 0;
   llvm::SmallVector<int64_t> start;
 
-  /// How many iterations an op is behind the first one that is under way.
+  /// The pipeline stage of an op: the number of whole intervals between the start of its iteration
+  /// and the start of the op.
   int64_t stage(unsigned op) const { return start[op] / interval; }
 };
 

@@ -10,8 +10,8 @@
 namespace tilewright::pipeline {
 namespace {
 
-/// The longest way from each op to any other, where a dependence of distance d is shorter by d
-/// intervals; nothing if a cycle is longer than nothing.
+/// The length of the longest path from each op, where a dependence of distance d counts as d
+/// intervals shorter; nullopt if there is a cycle of positive length.
 std::optional<std::vector<int64_t>> heights(const Loop &loop, int64_t interval) {
   std::vector<int64_t> height(loop.ops.size(), 0);
   for (size_t round = 0; round <= loop.ops.size(); ++round) {
@@ -29,22 +29,23 @@ std::optional<std::vector<int64_t>> heights(const Loop &loop, int64_t interval) 
   return std::nullopt;
 }
 
-/// The time on one kind of unit, which repeats every interval.
-class Reservations {
+/// The reservation table of one unit, modulo the interval.
+class ReservationTable {
 public:
-  Reservations(int64_t interval, int64_t count) : interval(interval), count(count) {}
+  ReservationTable(int64_t interval, int64_t count) : interval(interval), count(count) {}
 
-  struct Entry {
+  struct Reservation {
     unsigned op;
     int64_t start, occupancy; // start in [0, interval)
   };
 
-  /// Whether `occupancy` cycles from `start` are free.
+  /// Whether an instance is free for `occupancy` cycles from `start`.
   bool fits(int64_t start, int64_t occupancy) const {
     llvm::SmallVector<std::pair<int64_t, int64_t>> changes; // (time, +1 or -1)
     int64_t always = 0;
     auto add = [&](int64_t from, int64_t length) {
-      // What is longer than the interval is on one engine all the time, and again for the rest.
+      // An op that is longer than the interval always occupies one instance for each whole
+      // interval, and another one for the remainder.
       always += length / interval;
       length %= interval;
       if (length == 0)
@@ -60,9 +61,9 @@ public:
       }
     };
     add(start, occupancy);
-    for (const Entry &entry : entries)
-      add(entry.start, entry.occupancy);
-    // Ends before starts at the same cycle.
+    for (const Reservation &reservation : reservations)
+      add(reservation.start, reservation.occupancy);
+    // Ends sort before starts of the same cycle.
     llvm::sort(changes);
     int64_t busy = always;
     if (busy > count)
@@ -73,12 +74,14 @@ public:
     return true;
   }
 
-  /// The first cycle from `earliest` on, within one interval, at which `occupancy` cycles are free.
+  /// The first cycle from `earliest` on, within one interval, at which an instance is free for
+  /// `occupancy` cycles.
   std::optional<int64_t> firstFree(int64_t earliest, int64_t occupancy) const {
-    // The earliest start is `earliest` itself or where something ends.
+    // The first free cycle is `earliest` itself or the end of another op.
     llvm::SmallVector<int64_t> candidates{0};
-    for (const Entry &entry : entries)
-      candidates.push_back(llvm::mod(entry.start + entry.occupancy - earliest, interval));
+    for (const Reservation &reservation : reservations)
+      candidates.push_back(
+          llvm::mod(reservation.start + reservation.occupancy - earliest, interval));
     llvm::sort(candidates);
     for (int64_t wait : candidates)
       if (fits(earliest + wait, occupancy))
@@ -87,26 +90,28 @@ public:
   }
 
   void reserve(unsigned op, int64_t start, int64_t occupancy) {
-    entries.push_back({op, llvm::mod(start, interval), occupancy});
+    reservations.push_back({op, llvm::mod(start, interval), occupancy});
   }
   void release(unsigned op) {
-    llvm::erase_if(entries, [&](const Entry &entry) { return entry.op == op; });
+    llvm::erase_if(reservations,
+                   [&](const Reservation &reservation) { return reservation.op == op; });
   }
-  llvm::ArrayRef<Entry> all() const { return entries; }
+  llvm::ArrayRef<Reservation> all() const { return reservations; }
 
 private:
   int64_t interval, count;
-  llvm::SmallVector<Entry> entries;
+  llvm::SmallVector<Reservation> reservations;
 };
 
 constexpr int64_t unscheduled = std::numeric_limits<int64_t>::min();
 
-/// One attempt at an interval. Gives up after a number of placements in proportion to the ops.
+/// Tries to find a schedule with the given interval. Gives up after a number of placements that is
+/// proportional to the number of ops.
 std::optional<Schedule> attempt(const Loop &loop, int64_t interval) {
   std::optional<std::vector<int64_t>> height = heights(loop, interval);
   if (!height)
     return std::nullopt;
-  std::vector<Reservations> units;
+  std::vector<ReservationTable> units;
   for (const Unit &unit : loop.units)
     units.emplace_back(interval, unit.count);
 
@@ -134,10 +139,11 @@ std::optional<Schedule> attempt(const Loop &loop, int64_t interval) {
           dependence.from != dependence.to)
         earliest = std::max(earliest, start[dependence.from] + dependence.latency -
                                           interval * dependence.distance);
-    Reservations &unit = units[op.unit];
+    ReservationTable &unit = units[op.unit];
     std::optional<int64_t> time = unit.firstFree(earliest, op.occupancy);
     if (!time) {
-      // Nowhere: take the place of others, later than last time so that this ends.
+      // If no cycle is free, evict other ops. Start later than the last time this op was placed, so
+      // that the search terminates.
       time = last[next] == unscheduled ? earliest : std::max(earliest, last[next] + 1);
       while (!unit.fits(*time, op.occupancy)) {
         if (unit.all().empty())
@@ -177,7 +183,8 @@ ResourceBound resourceBound(const Loop &loop) {
 }
 
 std::optional<int64_t> recurrenceBound(const Loop &loop) {
-  // A cycle's latency is at most all latencies; if that many cycles are not enough, none are.
+  // The latency of a dependence cycle is at most the sum of all latencies. If that interval is not
+  // enough, no interval is.
   int64_t high = 1, low = 1;
   for (const Dependence &dependence : loop.dependences)
     high += std::max<int64_t>(dependence.latency, 0);
@@ -205,8 +212,8 @@ std::optional<Schedule> moduloSchedule(const Loop &loop) {
     serial += std::max(op.occupancy, op.latency);
   for (const Dependence &dependence : loop.dependences)
     serial += std::max<int64_t>(dependence.latency, 0);
-  // Long intervals grow by about 1%: finer steps would take long and gain less than the table's
-  // latencies are exact.
+  // Increase long intervals by about 1%: finer steps would take long and gain less than the error
+  // of the latency table.
   for (int64_t interval = lowest; interval <= serial; interval += 1 + interval / 128)
     if (std::optional<Schedule> schedule = attempt(loop, interval))
       return schedule;
@@ -215,24 +222,24 @@ std::optional<Schedule> moduloSchedule(const Loop &loop) {
 
 std::optional<std::string> findViolation(const Loop &loop, const Schedule &schedule) {
   if (schedule.interval < 1 || schedule.start.size() != loop.ops.size())
-    return "the schedule has no interval or not one start for each op";
+    return "the schedule has no interval or does not have one start for each op";
   for (const Dependence &dependence : loop.dependences) {
     int64_t gap = schedule.start[dependence.to] + schedule.interval * dependence.distance -
                   schedule.start[dependence.from];
     if (gap < dependence.latency)
-      return llvm::formatv("{0} starts {1} cycles after {2} did, which needs {3}",
+      return llvm::formatv("{0} starts {1} cycles after {2}, but must start at least {3} after it",
                            loop.ops[dependence.to].name, gap, loop.ops[dependence.from].name,
                            dependence.latency)
           .str();
   }
-  // Cycle by cycle of an interval: slow and without cases.
+  // Check every cycle of the interval, which is slow but has no special cases.
   for (auto [index, unit] : llvm::enumerate(loop.units)) {
     std::vector<int64_t> busy(schedule.interval, 0);
     for (auto [op, start] : llvm::zip(loop.ops, schedule.start))
       if (op.unit == index)
         for (int64_t cycle = 0; cycle < op.occupancy; ++cycle)
           if (++busy[llvm::mod(start + cycle, schedule.interval)] > unit.count)
-            return llvm::formatv("{0} is busy with {1} ops at cycle {2} and {3} would be one more",
+            return llvm::formatv("{0} is busy with {1} ops at cycle {2}, so it cannot run {3} too",
                                  unit.name, unit.count, llvm::mod(start + cycle, schedule.interval),
                                  op.name)
                 .str();

@@ -1,5 +1,4 @@
-// ModuloSchedule: the shortest interval at which iterations of a loop can start, and a schedule for
-// it.
+// ModuloSchedule: finds a short initiation interval of a loop, and a schedule for it.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_MODULOSCHEDULE_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_MODULOSCHEDULE_H
 
@@ -9,23 +8,24 @@
 
 namespace tilewright::pipeline {
 
-/// The interval below which some unit would have more than its cycles of work, and that unit.
+/// The smallest interval at which no unit has more work than cycles, and the unit that limits it.
 struct ResourceBound {
   int64_t interval = 1;
   unsigned unit = 0;
 };
 ResourceBound resourceBound(const Loop &loop);
 
-/// The interval below which some cycle of dependences could not be kept; nothing if one
-/// cannot be kept at any interval, because it has no distance.
+/// The smallest interval that satisfies every dependence cycle; nullopt if a cycle has distance 0,
+/// which no interval satisfies.
 std::optional<int64_t> recurrenceBound(const Loop &loop);
 
-/// A schedule at the shortest interval that iterative modulo scheduling finds: ops by their height
-/// above the end, each at the earliest cycle that is free, ops in the way displaced; the interval
-/// grows when too many were. Nothing if the loop cannot be scheduled at any interval.
+/// A schedule with the shortest interval that iterative modulo scheduling finds: it places ops by
+/// height, each at the first free cycle, and evicts conflicting ops. After too many evictions, it
+/// increases the interval. Returns nullopt if no interval is possible.
 std::optional<Schedule> moduloSchedule(const Loop &loop);
 
-/// Why the schedule is none for this loop, or nothing. Shares no code with what makes one.
+/// Explains why the schedule is invalid for this loop; nullopt if it is valid. Shares no code with
+/// the scheduler.
 std::optional<std::string> findViolation(const Loop &loop, const Schedule &schedule);
 
 } // namespace tilewright::pipeline

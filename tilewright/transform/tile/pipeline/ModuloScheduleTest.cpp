@@ -23,7 +23,7 @@ TEST(ModuloSchedule, UnitWithMostWorkSetsTheInterval) {
   ASSERT_TRUE(schedule);
   EXPECT_EQ(schedule->interval, 512);
   EXPECT_EQ(findViolation(loop, *schedule), std::nullopt);
-  // One of the copies waits for the other, and the product for the later of them.
+  // One copy waits for the other, and the product waits for the later of them.
   EXPECT_EQ(schedule->start[2], 1100);
 }
 
@@ -51,7 +51,7 @@ TEST(ModuloSchedule, SeveralUnitsOfAKindShareTheWork) {
 TEST(ModuloSchedule, ViolationsAreNamed) {
   Loop loop{{{"copy"}}, {{"a", 0, 4, 10}, {"b", 0, 4, 4}}, {{0, 1, 10}}};
   EXPECT_THAT(*findViolation(loop, {8, {0, 4}}),
-              HasSubstr("b starts 4 cycles after a did, which needs 10"));
+              HasSubstr("b starts 4 cycles after a, but must start at least 10 after it"));
   EXPECT_THAT(*findViolation(loop, {8, {0, 16}}), HasSubstr("copy is busy with 1 ops at cycle 0"));
   EXPECT_EQ(findViolation(loop, {8, {0, 12}}), std::nullopt);
 }
@@ -66,8 +66,8 @@ int64_t bruteForce(const Loop &loop, int64_t lowest) {
     std::function<bool(size_t)> place = [&](size_t op) {
       if (op == loop.ops.size())
         return !findViolation(loop, schedule);
-      // The first may start anywhere within an interval, which the others then fix: time has no
-      // origin.
+      // Schedules are invariant under translation, so the first op is tried only within one
+      // interval.
       for (schedule.start[op] = 0; schedule.start[op] < window; ++schedule.start[op]) {
         bool kept = true;
         for (const Dependence &d : loop.dependences)
@@ -112,7 +112,7 @@ TEST(ModuloSchedule, RandomLoopsAreLegalAndAsShortAsBruteForce) {
     optimal += schedule->interval == best;
     ++total;
   }
-  // The search is a heuristic; it seldom needs more than the best.
+  // The search is a heuristic, but rarely exceeds the optimal interval.
   EXPECT_GE(optimal, total * 98 / 100) << optimal << " of " << total;
 }
 

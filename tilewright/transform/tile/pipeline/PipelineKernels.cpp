@@ -1,10 +1,11 @@
-// The pass `tile-pipeline`: find products, plan them, change them.
+// The pass `tile-pipeline`: finds matmul kernels, plans their software pipelines and rewrites them.
+#include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
 #include "tilewright/transform/tile/pipeline/PipelinedKernel.h"
 #include "tilewright/transform/tile/pipeline/Prologue.h"
-#include "tilewright/transform/tile/pipeline/ReadMachine.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
+#include "tilewright/transform/tile/pipeline/TargetMachine.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,7 +24,7 @@ namespace tilewright::tile {
 namespace tilewright::pipeline {
 namespace {
 
-/// The coordinate of the grid that an index comes from; nothing if there is none or more than one.
+/// The grid coordinate that an index is computed from; nullopt if there is none or more than one.
 std::optional<unsigned> coordinateOf(Value index, tile::KernelOp kernel) {
   std::optional<unsigned> found;
   SmallVector<Value> open{index};
@@ -40,8 +41,8 @@ std::optional<unsigned> coordinateOf(Value index, tile::KernelOp kernel) {
   return found;
 }
 
-/// Whether the grid's last two coordinates are the product's rows and columns, and which is the
-/// last.
+/// Which of the product's rows and columns is the last grid coordinate; `fixed` if these two are
+/// not the last two coordinates.
 Gemm::Order orderOf(const Product &product) {
   tile::KernelOp kernel = product.kernel;
   auto coordinate = [&](const Operand &operand, bool isLhs) {
@@ -60,7 +61,7 @@ Gemm::Order orderOf(const Product &product) {
   return Gemm::Order::fixed;
 }
 
-/// The product as the cost sees it: sizes of the whole matrices.
+/// The product as the cost model needs it, with the sizes of the whole matrices.
 Gemm gemmOf(const Product &product) {
   auto sizesOf = [](const Operand &operand) {
     tile::LoadOp load = operand.load;
@@ -70,7 +71,8 @@ Gemm gemmOf(const Product &product) {
   };
   Gemm gemm;
   gemm.m = sizesOf(product.lhs).first;
-  // Of a contraction in groups memory has more than one dimension.
+  // Compute the depth from the loop, because a grouped contraction has more than one dimension in
+  // memory.
   gemm.k = product.iterations * product.k;
   gemm.n = sizesOf(product.rhs).second;
   tile::KernelOp kernel = product.kernel;
@@ -82,7 +84,7 @@ Gemm gemmOf(const Product &product) {
   gemm.order = orderOf(product);
   gemm.resultBits = 0;
   for (tile::StoreOp store : kernel.getBody().getOps<tile::StoreOp>()) {
-    // What is reduced is next to nothing.
+    // Ignore stores of reduced tiles, which are small.
     auto type = cast<RankedTensorType>(store.getTile().getType());
     if (type.getNumElements() == product.m * product.n && type.getElementType().isIntOrFloat())
       gemm.resultBits += type.getElementTypeBitWidth();
@@ -91,7 +93,7 @@ Gemm gemmOf(const Product &product) {
   return gemm;
 }
 
-/// The best way to divide the tile among CTAs of a cluster, with its plan.
+/// Chooses how to divide the tile among the CTAs of a cluster, with the plan.
 std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                                  std::string &reason) {
   Gemm gemm = gemmOf(product);
@@ -102,26 +104,28 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
     int64_t rowBytes =
         cast<MemRefType>(operand.load.getSource().getType()).getShape().back() * operand.bits / 8;
     if (rowBytes % 16 != 0) {
-      reason = llvm::formatv(
-                   "rows of its {0} are {1} bytes apart, and the copy engine takes multiples of 16",
-                   side, rowBytes)
-                   .str();
+      reason =
+          llvm::formatv(
+              "rows of its {0} are {1} bytes apart, but the copy engine requires multiples of 16",
+              side, rowBytes)
+              .str();
       return std::nullopt;
     }
   }
-  // The right side is in lines of shared memory in any case.
+  // The right operand is always in shared memory, in lines of 128 bytes.
   const int64_t line = 128 * 8 / product.rhs.bits;
   if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k &&
                              !product.lhs.hasPrologue)) {
-    reason = llvm::formatv("its tile is {0} deep, and a line of 128 bytes is {1}", product.k, line)
+    reason = llvm::formatv("its tile has depth {0}, but a line of 128 bytes has {1} elements",
+                           product.k, line)
                  .str();
     return std::nullopt;
   }
-  // Instructions for elements of 16 bits take either order, others only K in lines.
+  // Matrix instructions for 16-bit elements accept both orders; all others require lines along K.
   bool sixteen = product.rhs.bits == 16;
   if (!sixteen &&
       ((product.lhs.transposed && !product.lhs.hasPrologue) || !product.rhs.transposed)) {
-    reason = llvm::formatv("matrix instructions of {0} want both operands contiguous along K",
+    reason = llvm::formatv("matrix instructions of {0} need both operands contiguous along K",
                            product.type)
                  .str();
     return std::nullopt;
@@ -135,7 +139,7 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
   std::optional<GemmChoice> best;
   std::string first;
   for (auto [clusterM, clusterN] : {std::pair<int64_t, int64_t>(1, 1), {2, 1}, {1, 2}}) {
-    // A reduction would go across CTAs.
+    // A reduction must not span CTAs, so it rules out clusters.
     if (clusterM * clusterN > (reduces ? 1 : machine.cluster))
       continue;
     GemmChoice choice;
@@ -144,25 +148,27 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
     choice.k = line;
     choice.clusterM = clusterM;
     choice.clusterN = clusterN;
-    // Half of a tile for nobody is no gain.
+    // Skip clusters that would leave a part of a CTA's tile empty.
     if ((clusterM > 1 && product.m % (clusterM * rowStep) != 0) ||
         (clusterN > 1 && product.n % (clusterN * columnStep) != 0))
       continue;
     std::string why;
     std::optional<GemmChoice> cost;
     if (choice.n > 256)
-      why = llvm::formatv("its tile has {0} columns, and an instruction takes 256", choice.n).str();
+      why = llvm::formatv("its tile has {0} columns, but an instruction supports at most 256",
+                          choice.n)
+                .str();
     else if (product.lhs.hasPrologue && !llvm::isPowerOf2_64(choice.m))
-      why = llvm::formatv("threads read {0} rows of a slot, which is no power of two", choice.m)
+      why = llvm::formatv("threads read {0} rows of a slot, but must read a power of two", choice.m)
                 .str();
     else {
-      // The copy engine writes whole boxes: nothing of account may be missing in them.
+      // The copy engine writes whole boxes, so all elements of a box must be valid.
       std::string direct;
       tile::StoreOp store = findStoreToStage(product, direct);
       if (store && (choice.m * clusterM != product.m || choice.n * clusterN != product.n))
         direct = "its tile is smaller than the accumulator";
       else if (store && choice.n % 64 != 0)
-        direct = llvm::formatv("{0} columns are no whole lines of 64", choice.n).str();
+        direct = llvm::formatv("{0} columns are not a multiple of 64", choice.n).str();
       gemm.canStage = store && direct.empty();
       cost = costOfTile(gemm, machine, choice, why);
       if (cost && cost->staged)
@@ -199,12 +205,14 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<Machine> machine = readMachine(module->getAttr("exec.target"));
+    std::optional<Machine> machine = machineOf(exec::targetOf(module));
     if (!machine)
       return;
     auto options = remark::RemarkOpts::name("pipeline").category(DEBUG_TYPE);
     for (tile::KernelOp kernel : llvm::make_early_inc_range(module.getOps<tile::KernelOp>())) {
-      // A kernel without a product is none of ours.
+      if (interpret::mustStopAt(kernel))
+        return signalPassFailure();
+      // Ignore kernels without a matmul.
       if (!kernel.getBody()
                .walk([](tile::DotOp) { return WalkResult::interrupt(); })
                .wasInterrupted())
@@ -214,10 +222,12 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
       std::optional<GemmChoice> choice =
           product ? choose(*product, *machine, reason) : std::nullopt;
       if (!choice) {
-        remark::missed(kernel.getLoc(), options) << remark::reason(
-            "{0} {1}: {2}", kernel.getSymName(),
-            machine->matrixUnit == MatrixUnit::mmaSync ? "is not pipelined" : "has no roles",
-            reason);
+        remark::missed(kernel.getLoc(), options)
+            << remark::reason("{0} {1}: {2}", kernel.getSymName(),
+                              machine->matrixUnit == MatrixUnit::mma ? "is not pipelined"
+                                                                     : "is not warp-specialized",
+                              reason)
+            << remark::metric("Kernel", kernel.getSymName().str());
         continue;
       }
       std::string name = kernel.getSymName().str();
@@ -228,7 +238,8 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
         makeRoleKernel(*product, *choice);
       ++numKernels;
       for (const std::string &why : choice->reasons)
-        remark::passed(loc, options) << llvm::formatv("{0}: {1}", name, why).str();
+        remark::passed(loc, options)
+            << llvm::formatv("{0}: {1}", name, why).str() << remark::metric("Kernel", name);
     }
   }
 };

@@ -1,7 +1,7 @@
 #include "tilewright/transform/tile/pipeline/PipelinedKernel.h"
 
-#include "tilewright/dialect/sm/Atoms.h"
 #include "tilewright/dialect/sm/IndexFacts.h"
+#include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
 #include "tilewright/transform/tile/pipeline/Prologue.h"
 
@@ -18,7 +18,7 @@ namespace tilewright::pipeline {
 using sm::Axis;
 using sm::Layout;
 
-/// Rows and columns of the sum of one instruction, and bits of its depth.
+/// Rows and columns of an instruction's accumulator, and its depth in bits.
 constexpr int64_t atomM = 16, atomN = 8, atomBits = 256;
 
 Pairs pairsOf(const Product &product) {
@@ -26,8 +26,9 @@ Pairs pairsOf(const Product &product) {
           product.rhs.bits == 8 && !product.rhs.transposed};
 }
 
-/// Digits of a side: warps, blocks of an instruction's rows or columns, and what is in one. `half`
-/// is the register's digit between the two halves of 16.
+/// The digits of one dimension: warps, blocks of an instruction's rows or columns, and the index
+/// inside a block. `half` is the register digit that selects one of the two halves of 16. If
+/// `isPaired`, it is the minor digit, so that neighbours are in different halves (see Pairs).
 static Layout::Digits sideDigits(sm::Digit warps, sm::Digit blocks, sm::Digit half,
                                  llvm::ArrayRef<sm::Digit> inside, bool isPaired) {
   Layout::Digits digits{warps, blocks};
@@ -52,7 +53,7 @@ Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid, Pairs pairs) {
 
 Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid, Pairs pairs) {
   const int64_t packed = 32 / bits, along = isLhs ? grid.m : grid.n;
-  // Both sides in blocks of 16: one of A's fragments, two of B's.
+  // Divide both operands into blocks of 16: one fragment of A, two fragments of B.
   const Layout::Digits side =
       sideDigits({along, Axis::warp, isLhs ? grid.n : 1}, {own / along / 16, Axis::reg, 4 * packed},
                  {2, Axis::reg, isLhs ? packed : 2 * packed}, {{8, Axis::lane, 4}},
@@ -71,10 +72,10 @@ Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner) {
     lines.push_back({inner / line, Axis::offset, outer * line});
   lines.push_back({line, Axis::offset, 1});
   rows.push_back({outer, Axis::offset, line});
-  // Rows that are read at once lie in different banks: bits of the row's number that are not in the
-  // address below 128 bytes flip some that are. Eight rows of a stored matrix are eight numbers
-  // that follow each other, of bytes every other pair of them; eight words of four rows are 32
-  // bytes each.
+  // Swizzle such that rows that are read together are in different banks: address bits of the row
+  // number above the 128-byte line flip free bits below it. ldmatrix reads eight consecutive rows;
+  // for bytes along M or N, every other pair of rows. Word-by-word reads take eight words (32
+  // bytes) from each of four rows.
   const bool isByte = bits == 8 && !kInner, byWords = bits == 32 && !kInner;
   llvm::SmallVector<int64_t> sources{0, 1, 2}, free;
   if (isByte)
@@ -89,7 +90,7 @@ Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner) {
   for (int64_t source : sources) {
     const int64_t from = lineBit + source;
     if (from < 7 || (int64_t(1) << source) >= outer)
-      continue; // it is in the address, or never set
+      continue; // inside the line already, or always 0
     flips.push_back({Axis::offset, from - element, Axis::offset, free.front() - element});
     free.erase(free.begin());
   }
@@ -101,14 +102,14 @@ namespace {
 
 int64_t powerOfTwo(int64_t size) { return int64_t(llvm::PowerOf2Ceil(uint64_t(size))); }
 
-/// A layout with its two dimensions exchanged.
+/// The layout with its two dimensions exchanged.
 Layout exchanged(const Layout &layout) {
   llvm::SmallVector<Layout::Digits> dims{layout.getDims()[1], layout.getDims()[0]};
   return Layout(dims, layout.getCopies(), layout.getFlips());
 }
 
-/// Makes the kernel: fills what runs ahead, then an iteration for each slot, then what is left. All
-/// that could go wrong was checked before.
+/// Builds the kernel: fills the pipeline, runs the steady state in a loop, and drains the pipeline.
+/// Feasibility was checked before.
 class PipelinedKernelBuilder {
 public:
   PipelinedKernelBuilder(const Product &product, const GemmChoice &choice)
@@ -143,8 +144,9 @@ public:
       state = iterate(state, Value(), step + 1 < rest);
     Layout layout = layoutInDot(product, sumLayout());
     Value sum = state.sum;
-    if (AffineMap turn = matrixOfDot(product); !turn.isIdentity())
-      sum = tile::ViewOp::create(b, loc, sm::withLayout(product.dot.getType(), layout), sum, turn);
+    if (AffineMap transpose = matrixOfDot(product); !transpose.isIdentity())
+      sum = tile::ViewOp::create(b, loc, sm::withLayout(product.dot.getType(), layout), sum,
+                                 transpose);
     Epilogue epilogue(product, layout);
     epilogue.build(b, sum, scalars);
     tile::YieldOp::create(b, loc);
@@ -153,7 +155,7 @@ public:
   }
 
 private:
-  /// What one iteration gives the next: the sum, the fragments of its first step, and its slot.
+  /// Loop-carried values: the accumulator, the fragments of the first step, and the slot's buffers.
   struct State {
     Value sum, lhs, rhs, lhsBuffer, rhsBuffer;
     State() = default;
@@ -162,7 +164,7 @@ private:
     SmallVector<Value> values() const { return {sum, lhs, rhs, lhsBuffer, rhsBuffer}; }
   };
 
-  Product product; // ops are handles
+  Product product; // a copy, because methods of ops are not const
   const GemmChoice &choice;
   OpBuilder b;
   Location loc;
@@ -170,12 +172,12 @@ private:
   const int64_t bits, depth, ahead;
   sm::KernelOp kernel;
   sm::ChannelOp channel;
-  /// Of the old kernel's arguments and scalars.
+  /// Maps the arguments and scalars of the old kernel to those of the new one.
   IRMapping scalars;
   llvm::DenseMap<int64_t, Value> constants;
 
   Layout sumLayout() const { return warpSumLayout(choice.m, choice.n, grid, pairsOf(product)); }
-  /// One for each number, at the start.
+  /// A constant at the start of the kernel, created once for each value.
   Value constant(int64_t value) {
     Value &known = constants[value];
     if (!known) {
@@ -224,7 +226,7 @@ private:
     channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
   }
 
-  /// Starts the copies of an iteration.
+  /// Starts the copies for an iteration.
   void fill(Value step) {
     IRMapping inside = scalars;
     enterIteration(b, product, step, inside);
@@ -241,7 +243,7 @@ private:
     sm::PublishOp::create(b, loc, channel);
   }
 
-  /// The fragments of one step of an iteration.
+  /// Loads the fragment of an operand for one step of an iteration.
   Value fragment(Value buffer, bool isLhs, int64_t step) {
     Layout layout =
         warpOperandLayout(isLhs ? choice.m : choice.n, bits, isLhs, grid, pairsOf(product));
@@ -253,7 +255,7 @@ private:
       std::swap(offsets[0], offsets[1]);
     }
     Type type = sm::withLayout(RankedTensorType::get(shape, element(isLhs)), layout);
-    // ldmatrix turns 16 bits: one element, or two bytes that neighbours share.
+    // ldmatrix transposes 16-bit units: one element, or two adjacent bytes.
     auto engine = bits == 32 && !kInner(isLhs) ? sm::Engine::ld : sm::Engine::ldmatrix;
     tile::LoadOp load = operand(isLhs).load;
     return sm::CopyOp::create(b, load.getLoc(), type, engine, buffer, offsets, Value(),
@@ -280,8 +282,9 @@ private:
     return state;
   }
 
-  /// One iteration: while a step multiplies, the fragments of the next one are loaded, for the last
-  /// step those of the next iteration. `later` is the iteration whose copies are started.
+  /// Builds one iteration. While a step multiplies, the fragments of the next step are loaded; the
+  /// last step loads those of the next iteration. `later` is the iteration whose copies are
+  /// started.
   State iterate(const State &state, Value later, bool hasNext) {
     if (later)
       fill(later);
@@ -295,7 +298,7 @@ private:
         nextLhs = fragment(state.lhsBuffer, true, step + 1);
         nextRhs = fragment(state.rhsBuffer, false, step + 1);
       } else {
-        // All of the slot is in registers.
+        // The whole slot is in registers now.
         sm::FreeOp::create(b, loc, channel);
         if (hasNext)
           takeInto(next);
@@ -310,7 +313,7 @@ private:
   }
 };
 
-/// Bytes that one piece of a copy can have: what rows and offsets are multiples of.
+/// The size in bytes of one cp.async: the largest that divides the row size and the offsets.
 int64_t pieceBytes(const Operand &operand) {
   tile::LoadOp load = operand.load;
   auto memory = cast<MemRefType>(load.getSource().getType());
@@ -328,15 +331,13 @@ std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &ge
                                           const Machine &machine, std::string &reason) {
   const int64_t bits = product.lhs.bits, depth = atomBits / bits;
   if (product.lhs.hasPrologue) {
-    reason = llvm::formatv("its {0} is computed on its way from memory",
-                           product.isSwapped ? "rhs" : "lhs")
-                 .str();
+    reason = llvm::formatv("its {0} has a prologue", product.isSwapped ? "rhs" : "lhs").str();
     return std::nullopt;
   }
   for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
     if (int64_t piece = pieceBytes(operand); piece < 4) {
-      reason = llvm::formatv("its {0} comes in pieces of {1} bytes that lie together and aligned, "
-                             "and a copy takes 4, 8 or 16",
+      reason = llvm::formatv("its {0} comes in pieces of {1} contiguous and aligned bytes, but a "
+                             "copy takes 4, 8 or 16",
                              side, piece)
                    .str();
       return std::nullopt;
@@ -346,18 +347,21 @@ std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &ge
   choice.m = std::max<int64_t>(atomM, powerOfTwo(product.m));
   choice.n = std::max<int64_t>(2 * atomN, powerOfTwo(product.n));
   choice.k = std::max<int64_t>(depth, powerOfTwo(product.k));
-  // What is beyond the tile is multiplied as well, and must be zero: beyond memory it is.
+  // The padding of k up to a power of two is multiplied too, so it must be zero. It is zero if it
+  // is out of bounds, that is, if the tile covers all of k.
   if (choice.k != product.k && (product.iterations > 1 || gemm.k > product.k)) {
-    reason = llvm::formatv("its tile is {0} deep, and instructions take powers of two from {1} on",
-                           product.k, depth)
-                 .str();
+    reason =
+        llvm::formatv("its tile has depth {0}, but instructions require a power of two from {1} on",
+                      product.k, depth)
+            .str();
     return std::nullopt;
   }
   std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason);
   if (!cost)
     return std::nullopt;
   if (product.iterations > 1 && cost->plan.channels[0].depth < 2) {
-    reason = "there is shared memory for one slot, and whoever fills what it drains needs two";
+    reason = "shared memory has room for one slot, but warps that both fill and drain a channel "
+             "need two";
     return std::nullopt;
   }
   if (std::optional<std::string> problem =

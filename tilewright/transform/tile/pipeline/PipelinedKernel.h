@@ -1,5 +1,5 @@
-// PipelinedKernel: a product as a kernel without roles: all warps copy, and multiply from
-// registers.
+// PipelinedKernel: a matmul as a kernel without warp specialization, in which all warps copy, and
+// multiply from registers.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PIPELINEDKERNEL_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PIPELINEDKERNEL_H
 
@@ -9,32 +9,34 @@
 
 namespace tilewright::pipeline {
 
-/// Which of the matrix's rows (columns) is which of an instruction's is free, as long as operand
-/// and sum agree. Bytes that are contiguous along their own side come in pairs (`ldmatrix` turns 16
-/// bits), so neighbours are at one place of the two halves of 16 rows, or of two instructions'
-/// columns.
+/// Whether adjacent rows (columns) of the matrix are assigned in pairs to the same position in the
+/// two halves of an instruction's 16 rows (to the columns of two instructions). Bytes that are
+/// contiguous along M or N need this, because `ldmatrix` transposes 16-bit units. The assignment is
+/// free as long as operand and accumulator agree.
 struct Pairs {
   bool rows = false, columns = false;
 };
 Pairs pairsOf(const Product &product);
 
-/// The sum of `mma.sync` in a grid of warps, `m`×`n` in all: each warp has one rectangle.
+/// The layout of the `m`×`n` accumulator of `mma.sync` for a grid of warps, each of which has one
+/// rectangle.
 sm::Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid, Pairs pairs);
 
-/// The fragments of an operand for one instruction's depth; dimension 0 is its own side (M or N),
-/// dimension 1 is K. Warps along the other side have copies.
+/// The layout of an operand's fragments for the depth of one instruction. Dimension 0 is M or N,
+/// dimension 1 is K. Warps along the other dimension hold copies.
 sm::Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid, Pairs pairs);
 
-/// An operand in shared memory, dimension 0 its own side (M or N): lines of at most 128 bytes along
-/// what is contiguous in memory, swizzled so that the eight rows of a matrix, or the 32 words of a
-/// fragment that is read word by word, lie in different banks.
+/// The layout of an operand in shared memory, where dimension 0 is M or N. It has lines of at most
+/// 128 bytes along the contiguous dimension of memory, swizzled such that the eight rows of an
+/// ldmatrix matrix, or the 32 words of a fragment that is read word by word, are in different
+/// banks.
 sm::Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner);
 
-/// The best plan for the product, or nothing and why there is none.
+/// The best plan for the product; nullopt if there is none, with the reason.
 std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &gemm,
                                           const Machine &machine, std::string &reason);
 
-/// Replaces the kernel. Only with a choice of `choosePipelined`.
+/// Replaces the kernel. `choice` must come from choosePipelined().
 sm::KernelOp makePipelinedKernel(const Product &product, const GemmChoice &choice);
 
 } // namespace tilewright::pipeline

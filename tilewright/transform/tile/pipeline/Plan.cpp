@@ -55,15 +55,15 @@ Use useOf(const PipelineProblem &problem, llvm::ArrayRef<int64_t> depths) {
   return use;
 }
 
-/// The depths with the shortest interval among those that fit, from `wanted` down. Taking a slot
-/// away never shortens the interval, so the first that fits, in the order of the interval, is the
-/// best.
+/// The depths with the shortest interval that fit, each at most the one in `wanted`. Removing a
+/// slot never shortens the interval, so a best-first search by interval can stop at the first
+/// depths that fit.
 std::optional<llvm::SmallVector<int64_t>>
 shrink(const PipelineProblem &problem, llvm::ArrayRef<int64_t> wanted, std::string &reason) {
   const Limits &limits = problem.limits;
   using Depths = std::vector<int64_t>;
-  using Entry = std::tuple<int64_t, int64_t, Depths>; // interval, slots taken away, depths
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  using Candidate = std::tuple<int64_t, int64_t, Depths>; // interval, slots removed, depths
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
   std::set<Depths> seen;
   auto push = [&](Depths depths, int64_t taken) {
     if (!seen.insert(depths).second)
@@ -73,8 +73,7 @@ shrink(const PipelineProblem &problem, llvm::ArrayRef<int64_t> wanted, std::stri
       queue.emplace(std::max(*recurrence, resourceBound(loop).interval), taken, std::move(depths));
   };
   push(Depths(wanted.begin(), wanted.end()), 0);
-  // Some thousands of depth vectors are some milliseconds; a loop with more would be unlike any
-  // kernel.
+  // 20000 combinations of depths take a few milliseconds; no real kernel has more.
   for (int looked = 0; !queue.empty() && looked < 20000; ++looked) {
     auto [interval, taken, depths] = queue.top();
     queue.pop();
@@ -96,17 +95,17 @@ shrink(const PipelineProblem &problem, llvm::ArrayRef<int64_t> wanted, std::stri
   Use use = useOf(problem, least);
   if (use.shared > limits.sharedBytes)
     reason =
-        llvm::formatv("one slot of each channel takes {0} bytes of shared memory with {1} "
-                      "reserved, and there are {2}",
+        llvm::formatv("one slot of each channel takes {0} bytes of shared memory, but only {2} "
+                      "bytes are available, of which {1} are reserved",
                       use.shared - limits.sharedReserved, limits.sharedReserved, limits.sharedBytes)
             .str();
   else if (use.tensor > limits.tensorColumns)
-    reason = llvm::formatv(
-                 "one slot of each channel takes {0} columns of tensor memory, and there are {1}",
-                 use.tensor, limits.tensorColumns)
+    reason = llvm::formatv("one slot of each channel takes {0} columns of tensor memory, but only "
+                           "{1} are available",
+                           use.tensor, limits.tensorColumns)
                  .str();
   else
-    reason = "a value is needed more iterations after it is written than there is room for slots";
+    reason = "a value is read more iterations after it was written than there are slots";
   return std::nullopt;
 }
 
@@ -157,7 +156,7 @@ std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::st
     }
   std::optional<Schedule> free = moduloSchedule(problem.loop);
   if (!free) {
-    reason = "the ops of an iteration depend on each other in a circle";
+    reason = "the ops of an iteration have cyclic dependences";
     return std::nullopt;
   }
   PipelinePlan plan;
@@ -166,8 +165,8 @@ std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::st
   int64_t recurrence = recurrenceBound(problem.loop).value_or(0);
   if (recurrence > resource.interval)
     plan.reasons.push_back(
-        llvm::formatv("an iteration takes {0} cycles: values that one iteration gives the next are "
-                      "{1} cycles late, and no unit is busy for longer than {2}",
+        llvm::formatv("an iteration takes {0} cycles: the recurrence between iterations takes {1}, "
+                      "and no unit is busy for longer than {2}",
                       free->interval, recurrence, resource.interval)
             .str());
   else
@@ -183,7 +182,7 @@ std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::st
       depth = std::max<int64_t>(
           depth,
           llvm::divideCeil(lifetime(problem, *free, problem.buffers[buffer]), free->interval));
-    // More slots than iterations would stay empty.
+    // A channel needs no more slots than the loop has iterations.
     wanted.push_back(std::min(depth, std::max<int64_t>(problem.iterations, 1)));
   }
   std::optional<llvm::SmallVector<int64_t>> depths = shrink(problem, wanted, reason);
@@ -191,7 +190,7 @@ std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::st
     return std::nullopt;
   std::optional<Schedule> schedule = moduloSchedule(withDepths(problem, *depths));
   if (!schedule) {
-    reason = "no schedule keeps within the slots that fit";
+    reason = "no schedule exists for the number of slots that fits";
     return std::nullopt;
   }
   plan.schedule = *schedule;
@@ -205,20 +204,22 @@ std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::st
       longest = std::max(longest, lifetime(problem, *free, problem.buffers[buffer]));
     std::string text =
         llvm::formatv(
-            "{0} has {1} slots: one is in use for {2} cycles, and a new one begins every {3}",
+            "{0} has {1} slots: a slot is in use for {2} cycles, and one is filled every {3}",
             channel.name, planned.wanted, longest, free->interval)
             .str();
     if (planned.depth < planned.wanted)
-      text = llvm::formatv("{0} has {1} slots where {2} were wanted ({3} cycles in use at {4} an "
-                           "iteration): more do not fit",
-                           channel.name, planned.depth, planned.wanted, longest, free->interval)
-                 .str();
+      text =
+          llvm::formatv("{0} has {1} slots instead of {2}, because more do not fit: a slot is in "
+                        "use for {3} cycles, and one is filled every {4}",
+                        channel.name, planned.depth, planned.wanted, longest, free->interval)
+              .str();
     plan.reasons.push_back(text);
   }
   if (plan.schedule.interval > plan.freeInterval)
     plan.reasons.push_back(
-        llvm::formatv("for want of slots an iteration takes {0} cycles instead of {1}",
-                      plan.schedule.interval, plan.freeInterval)
+        llvm::formatv(
+            "an iteration takes {0} cycles instead of {1}, because there are too few slots",
+            plan.schedule.interval, plan.freeInterval)
             .str());
   Use use = useOf(problem, *depths);
   plan.sharedBytes = use.shared;

@@ -1,5 +1,5 @@
-// PipelinePlan: what a loop becomes when its iterations overlap: when each op starts, how deep each
-// channel is, which warps do what and with how many registers. Computed and checked before any IR
+// PipelinePlan: the software pipeline of a loop: when each op starts, how deep each channel is, and
+// which warps run which ops with how many registers. It is computed and checked before the IR
 // changes.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PLAN_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PLAN_H
@@ -11,54 +11,57 @@
 
 namespace tilewright::pipeline {
 
-/// Where the slots of a buffer are.
+/// The memory space of a buffer's slots.
 enum class Space { shared, tensor, registers };
 
-/// What an op of the loop writes and others read: one slot for each iteration that has it.
+/// A value that one op of the loop writes and others read, with one slot for each iteration in
+/// flight.
 struct Buffer {
   std::string name;
   unsigned writer;
-  /// Ops that read it, so many iterations after it was written.
+  /// The ops that read it, and how many iterations after it was written.
   llvm::SmallVector<std::pair<unsigned, int64_t>> readers;
   Space space = Space::shared;
-  /// Bytes of shared memory, columns of tensor memory, or registers of a thread, for one slot.
+  /// The size of one slot: bytes of shared memory, columns of tensor memory, or registers per
+  /// thread.
   int64_t size = 0;
 };
 
-/// Buffers that are filled and drained together: slots of one channel.
+/// Buffers that are filled and drained together and share slots.
 struct Channel {
   std::string name;
   llvm::SmallVector<unsigned> buffers;
 };
 
-/// Warps that run the ops of some units.
+/// A role: a set of warps that run all ops of some units.
 struct RoleRule {
   std::string name;
   llvm::SmallVector<unsigned> units;
-  /// Warps of one group: registers are given to groups of four at once.
+  /// The number of warps in a group. setmaxnreg applies to groups of four.
   int64_t warps = 4;
-  /// Registers of a thread that its ops need besides values that are cut among all its groups.
+  /// Registers per thread, without the values that are divided among all groups.
   int64_t registers = 24;
-  /// Registers of values that all its threads hold together (an accumulator: 4 bytes each).
+  /// Registers in total for values that are divided among all threads of the role, such as an
+  /// accumulator (4 bytes each).
   int64_t dividedRegisters = 0;
-  /// Groups that its values can be cut among at most, and that it has at least.
-  int64_t mostGroups = 1;
+  /// The maximum and the minimum number of groups that the divided values can be divided among.
+  int64_t maxGroups = 1;
   int64_t leastGroups = 1;
 };
 
 struct Limits {
   int64_t sharedBytes = 0;
-  int64_t sharedReserved = 0; // by what is no channel: barriers, the epilogue's buffer
+  int64_t sharedReserved = 0; // not in channels: mbarriers, the epilogue's buffer
   int64_t tensorColumns = 0;
-  int64_t registers = 65536;  // of a processor
+  int64_t registers = 65536;  // of a multiprocessor
   int64_t maxRegisters = 255; // of a thread
   int64_t maxThreads = 1024;  // of a CTA
-  /// Roles can pass registers to each other (setmaxnreg).
+  /// Whether roles can pass registers to each other (setmaxnreg).
   bool movesRegisters = false;
 };
 
-/// A buffer that a role fills and drains itself, once a round: its result on the way to memory. Its
-/// bytes are of `Limits::sharedReserved`.
+/// A channel that a role both fills and drains once per round, to stage its result. Its bytes are
+/// part of `Limits::sharedReserved`.
 struct RoundChannel {
   std::string name;
   unsigned role;
@@ -68,7 +71,8 @@ struct PipelineProblem {
   Loop loop;
   llvm::SmallVector<Buffer> buffers;
   llvm::SmallVector<Channel> channels;
-  /// Each unit is in one rule. One rule with all units is a kernel without roles.
+  /// Each unit belongs to exactly one role. A single role with all units means a kernel without
+  /// warp specialization.
   llvm::SmallVector<RoleRule> roles;
   llvm::SmallVector<RoundChannel> roundChannels;
   Limits limits;
@@ -76,14 +80,14 @@ struct PipelineProblem {
 };
 
 struct ChannelPlan {
-  /// As many slots as are in use at once, and as many as the schedule wanted.
+  /// The number of slots, and the number that the schedule would use with unlimited memory.
   int64_t depth = 0, wanted = 0;
-  /// Bytes that fill one slot (of its buffers in shared memory).
+  /// The bytes of shared memory in one slot.
   int64_t slotBytes = 0;
   unsigned filler = 0; // a role
   llvm::SmallVector<unsigned> drainers;
-  /// Slots that a drainer has taken more than freed while it works: 1 where what reads a slot is
-  /// asynchronous, so that the next is given to it before this one is done.
+  /// The number of slots from earlier iterations that a drainer holds: 1 if the op that reads a
+  /// slot is asynchronous, because the role issues the next op before this one completes.
   int64_t lag = 0;
 };
 
@@ -91,33 +95,34 @@ struct RolePlan {
   llvm::SmallVector<unsigned> ops; // in the order of the schedule
   int64_t groups = 1;
   int64_t warps = 0;
-  /// Registers of a thread.
+  /// Registers per thread.
   int64_t registers = 0;
 };
 
 struct PipelinePlan {
   Schedule schedule;
-  /// The interval with channels of any depth: what the capacities cost is the difference.
+  /// The interval with unlimited channel depths, which shows what the limited capacity costs.
   int64_t freeInterval = 0;
   llvm::SmallVector<ChannelPlan> channels;
   llvm::SmallVector<RolePlan> roles;
-  /// Registers of a thread when the kernel starts.
+  /// Registers per thread when the kernel starts.
   int64_t launchRegisters = 0;
   int64_t threads = 0;
   int64_t sharedBytes = 0, tensorColumns = 0;
-  /// The choices as sentences, in the order in which they were made.
+  /// Sentences that explain the decisions, in the order in which they were made.
   llvm::SmallVector<std::string> reasons;
 };
 
-/// The plan with the shortest interval that the capacities allow; nothing and a `reason`
-/// (a sentence that names what is too large and the values) if there is none.
+/// The plan with the shortest interval within the limits; nullopt if there is none. `reason` is
+/// then a sentence that names what is too large, with the values.
 std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::string &reason);
 
-/// Why the plan must not be carried out, or nothing. Recomputes what it can from the problem alone.
+/// Explains why the plan is invalid; nullopt if it is valid. Recomputes as much as possible from
+/// the problem alone.
 std::optional<std::string> findFault(const PipelineProblem &problem, const PipelinePlan &plan);
 
-/// What the roles do in one round of the plan, which is all iterations of the loop. A role that
-/// fills what it drains itself runs ahead of itself by `depth - 1` iterations.
+/// The programs of the roles for one round of the plan, which consists of all iterations of the
+/// loop. A role that fills a channel for itself runs `depth - 1` iterations ahead.
 ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &plan);
 
 } // namespace tilewright::pipeline

@@ -1,4 +1,4 @@
-// The checks of a plan, and the channel graph that one of them is about.
+// Checks a plan, and builds the channel graph for the deadlock check.
 #include "tilewright/transform/tile/pipeline/ModuloSchedule.h"
 #include "tilewright/transform/tile/pipeline/PlanParts.h"
 
@@ -10,8 +10,8 @@
 namespace tilewright::pipeline {
 namespace {
 
-/// The actions of one iteration of a role, kind by kind where it matters: a role that fills what it
-/// drains takes first, so that it waits for old copies before it starts new ones.
+/// The actions of a role in one iteration, grouped by kind. A role that fills a channel for itself
+/// takes first, so that it waits for old copies before it starts new ones.
 struct Iteration {
   llvm::SmallVector<Action> takes, fills, frees, laggingFrees;
 };
@@ -60,7 +60,7 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
         all.append(part.begin(), part.end());
       return all;
     };
-    // Channels that this role fills for itself: it runs ahead.
+    // The role runs ahead on channels that it fills for itself.
     int64_t ahead = iterations;
     bool own = false;
     for (const ChannelPlan &planned : plan.channels)
@@ -101,40 +101,43 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
 std::optional<std::string> findFault(const PipelineProblem &problem, const PipelinePlan &plan) {
   const Limits &limits = problem.limits;
   if (plan.channels.size() != problem.channels.size() || plan.roles.size() != problem.roles.size())
-    return "the plan has not one entry for each channel and role";
+    return "the plan does not have one entry for each channel and role";
   llvm::SmallVector<unsigned> times(problem.loop.ops.size(), 0);
   for (const RolePlan &role : plan.roles)
     for (unsigned op : role.ops)
       ++times[op];
   for (auto [op, count] : llvm::zip(problem.loop.ops, times))
     if (count != 1)
-      return llvm::formatv("{0} is run by {1} roles, which must be one", op.name, count).str();
+      return llvm::formatv("{0} is run by {1} roles, but must be run by exactly one", op.name,
+                           count)
+          .str();
   llvm::SmallVector<int64_t> depths;
   int64_t shared = limits.sharedReserved, tensor = 0;
   for (auto [channel, planned] : llvm::zip(problem.channels, plan.channels)) {
     depths.push_back(planned.depth);
     int64_t bytes = slotSize(problem, channel, Space::shared);
     if (planned.slotBytes != bytes)
-      return llvm::formatv("a slot of {0} expects {1} bytes, and its copies bring {2}",
+      return llvm::formatv("a slot of {0} expects {1} bytes, but its copies transfer {2}",
                            channel.name, planned.slotBytes, bytes)
           .str();
     shared += planned.depth * bytes;
     tensor += planned.depth * slotSize(problem, channel, Space::tensor);
   }
-  // Before the schedule, because it names roles: a channel of no slots has no schedule either.
+  // Check for deadlocks before the schedule, because that error names roles. A channel without
+  // slots fails both checks.
   if (std::optional<std::string> deadlock = findDeadlock(channelGraph(problem, plan)))
     return deadlock;
   if (std::optional<std::string> violation =
           findViolation(withDepths(problem, depths), plan.schedule))
     return violation;
   if (shared != plan.sharedBytes || shared > limits.sharedBytes)
-    return llvm::formatv(
-               "the channels take {0} bytes of shared memory, the plan says {1}, and there are {2}",
-               shared, plan.sharedBytes, limits.sharedBytes)
+    return llvm::formatv("the channels take {0} bytes of shared memory, the plan has {1}, and the "
+                         "limit is {2}",
+                         shared, plan.sharedBytes, limits.sharedBytes)
         .str();
   if (tensor != plan.tensorColumns || tensor > limits.tensorColumns)
-    return llvm::formatv("the channels take {0} columns of tensor memory, the plan says {1}, and "
-                         "there are {2}",
+    return llvm::formatv("the channels take {0} columns of tensor memory, the plan has {1}, and "
+                         "the limit is {2}",
                          tensor, plan.tensorColumns, limits.tensorColumns)
         .str();
   int64_t registers = 0, threads = 0;
@@ -148,15 +151,16 @@ std::optional<std::string> findFault(const PipelineProblem &problem, const Pipel
     threads += role.warps * 32;
   }
   if (threads != plan.threads || threads > limits.maxThreads)
-    return llvm::formatv("the roles have {0} threads, the plan says {1}, and a CTA has at most {2}",
+    return llvm::formatv("the roles have {0} threads, the plan has {1}, and a CTA has at most {2}",
                          threads, plan.threads, limits.maxThreads)
         .str();
-  // What is not free when the kernel starts cannot be waited for: a role would wait for ever.
+  // setmaxnreg can only redistribute the registers that the kernel starts with; otherwise a role
+  // would wait forever.
   int64_t pool = plan.launchRegisters * threads;
   if (registers > pool || pool > limits.registers)
-    return llvm::formatv(
-               "the roles have {0} registers, the kernel starts with {1}, and a processor has {2}",
-               registers, pool, limits.registers)
+    return llvm::formatv("the roles have {0} registers, the kernel starts with {1}, and a "
+                         "multiprocessor has {2}",
+                         registers, pool, limits.registers)
         .str();
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// PlanParts: what the making and the checking of a plan have in common.
+// PlanParts: functions that the planner and its checker share.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PLANPARTS_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PLANPARTS_H
 
@@ -6,17 +6,18 @@
 
 namespace tilewright::pipeline {
 
-/// Cycles from the start of what writes the buffer to when its last reader is done with it.
+/// The cycles from the start of the op that writes the buffer until its last reader is done.
 int64_t lifetime(const PipelineProblem &problem, const Schedule &schedule, const Buffer &buffer);
 
-/// What one slot of a channel takes of a space.
+/// The size of one slot of a channel in a memory space.
 int64_t slotSize(const PipelineProblem &problem, const Channel &channel, Space space);
 
-/// The loop in which a channel has so many slots: a slot is written again only after it was read.
+/// The loop with dependences that limit channels to these depths: a slot is written again only
+/// after it was read.
 Loop withDepths(const PipelineProblem &problem, llvm::ArrayRef<int64_t> depths);
 
-/// The groups, warps and registers of each role. `held` registers of a thread are slots of
-/// channels.
+/// Determines the groups, warps and registers of each role. The slots of channels occupy `held`
+/// registers per thread. Returns false and sets `reason` if there are too few registers or threads.
 bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &plan,
                    std::string &reason);
 

@@ -38,7 +38,7 @@ TEST(PipelinePlan, HopperGemmHasTwoConsumerGroupsAndTheRegistersOfPeers) {
   std::optional<PipelinePlan> plan = planPipeline(hopperGemm(), reason);
   ASSERT_TRUE(plan) << reason;
   EXPECT_EQ(plan->schedule.interval, 1024);
-  // In use from its copy's start (0) to the end of its product (1256 + 1060).
+  // A slot is live from the start of its copy (0) to the end of its product (1256 + 1060).
   EXPECT_EQ(plan->channels[0].depth, 3);
   EXPECT_EQ(plan->channels[0].slotBytes, 49152);
   EXPECT_EQ(plan->channels[0].lag, 1);
@@ -53,7 +53,7 @@ TEST(PipelinePlan, HopperGemmHasTwoConsumerGroupsAndTheRegistersOfPeers) {
   EXPECT_THAT(
       plan->reasons,
       Contains(HasSubstr(
-          "math has 2 groups of 4 warps: with one fewer a thread would need 306 registers")));
+          "math has 2 groups of 4 warps: with one group fewer a thread would need 306 registers")));
 }
 
 TEST(PipelinePlan, SlotsShrinkUntilTheyFitAndTheLossIsSaid) {
@@ -64,10 +64,11 @@ TEST(PipelinePlan, SlotsShrinkUntilTheyFitAndTheLossIsSaid) {
   ASSERT_TRUE(plan) << reason;
   EXPECT_EQ(plan->channels[0].depth, 1);
   EXPECT_EQ(plan->channels[0].lag, 0);
-  // One slot: copy both, then multiply, then again.
+  // With one slot an iteration copies both operands, then multiplies, without overlap.
   EXPECT_GE(plan->schedule.interval, 1000 + 1060);
-  EXPECT_THAT(plan->reasons, Contains(HasSubstr("in has 1 slots where 3 were wanted")));
-  EXPECT_THAT(plan->reasons, Contains(HasSubstr("for want of slots an iteration takes")));
+  EXPECT_THAT(plan->reasons,
+              Contains(HasSubstr("in has 1 slots instead of 3, because more do not fit")));
+  EXPECT_THAT(plan->reasons, Contains(HasSubstr("because there are too few slots")));
 }
 
 TEST(PipelinePlan, RefusalsNameWhatIsTooLarge) {
@@ -75,13 +76,13 @@ TEST(PipelinePlan, RefusalsNameWhatIsTooLarge) {
   PipelineProblem problem = hopperGemm();
   problem.limits.sharedBytes = 40000;
   EXPECT_FALSE(planPipeline(problem, reason));
-  EXPECT_EQ(reason, "one slot of each channel takes 49152 bytes of shared memory with 2048 "
-                    "reserved, and there are 40000");
+  EXPECT_EQ(reason, "one slot of each channel takes 49152 bytes of shared memory, but only 40000 "
+                    "bytes are available, of which 2048 are reserved");
 
   problem = hopperGemm();
-  problem.roles[1].mostGroups = 1;
+  problem.roles[1].maxGroups = 1;
   EXPECT_FALSE(planPipeline(problem, reason));
-  EXPECT_EQ(reason, "math needs 306 registers of a thread in 1 group, and there are 255");
+  EXPECT_EQ(reason, "math needs 306 registers per thread in 1 group, but the limit is 255");
 
   problem = hopperGemm();
   problem.roles.pop_back();
@@ -135,7 +136,7 @@ TEST(PipelinePlan, MergedLoopRunsAheadOfItself) {
   EXPECT_EQ(findDeadlock(graph), std::nullopt);
 }
 
-/// The result's buffer takes its bytes from the slots, and its turn is part of a round.
+/// The result's buffer reduces the memory for slots, and its protocol is part of a round.
 TEST(PipelinePlan, ABufferOfTheRoundIsReservedAndProved) {
   PipelineProblem problem = hopperGemm();
   problem.limits.sharedReserved += 65536;
@@ -149,7 +150,7 @@ TEST(PipelinePlan, ABufferOfTheRoundIsReservedAndProved) {
   ASSERT_EQ(graph.channels.size(), 2u);
   EXPECT_EQ(graph.roles[1].segments.back().actions.size(), 4u);
   EXPECT_EQ(findDeadlock(graph), std::nullopt);
-  // With one slot less to give, the schedule has fewer.
+  // With less shared memory the channel gets one slot less.
   problem.limits.sharedReserved += 65536;
   plan = planPipeline(problem, reason);
   ASSERT_TRUE(plan) << reason;
@@ -157,10 +158,11 @@ TEST(PipelinePlan, ABufferOfTheRoundIsReservedAndProved) {
   EXPECT_GT(plan->schedule.interval, plan->freeInterval);
 }
 
-/// 128x128x64 of f16 on Ampere: 32,768 bytes and 1,072 cycles for an iteration, all warps do all.
+/// 128x128x64 of f16 on Ampere: 32,768 bytes and 1,072 cycles per iteration, all warps do
+/// everything.
 PipelineProblem ampereGemm(int64_t iterations = 64) {
   PipelineProblem problem = hopperGemm(iterations);
-  problem.loop.units = {{"the way from L2", 1, true}, {"the tensor core", 1, false}};
+  problem.loop.units = {{"the L2 link", 1, true}, {"the tensor core", 1, false}};
   problem.loop.ops = {{"copy of lhs", copyUnit, 346, 1046},
                       {"copy of rhs", copyUnit, 346, 1046},
                       {"product", tensorUnit, 1072, 1105}};
@@ -176,7 +178,7 @@ TEST(PipelinePlan, KernelWithoutRolesTakesBeforeItFillsAndIsLive) {
   std::string reason;
   std::optional<PipelinePlan> plan = planPipeline(problem, reason);
   ASSERT_TRUE(plan) << reason;
-  // In use from the first copy's start (0) to the end of the product (346 + 1046 + 1105).
+  // A slot is live from the start of its copy (0) to the end of its product (346 + 1046 + 1105).
   EXPECT_EQ(plan->channels[0].depth, 3);
   EXPECT_EQ(plan->channels[0].lag, 0);
   EXPECT_EQ(plan->threads, 128);
@@ -202,8 +204,8 @@ TEST(PipelinePlan, KernelWithoutRolesTakesBeforeItFillsAndIsLive) {
   EXPECT_EQ(pointsOf(segments[2]), (std::vector{Point::take, Point::free}));
   EXPECT_EQ(findDeadlock(graph), std::nullopt);
 
-  // Nothing runs ahead: the first take waits for what comes after it. One slot too few: a slot is
-  // filled before it is free.
+  // Without running ahead, the first take waits for a later action. With one slot too few, a slot
+  // is filled before it is free.
   ChannelGraph late = graph;
   late.roles[0].segments = {{64, graph.roles[0].segments[1].actions}};
   EXPECT_THAT(findDeadlock(late).value_or("nothing"), HasSubstr("take"));
@@ -231,33 +233,31 @@ TEST(PipelinePlan, EveryDamageToAPlanIsFound) {
     damage(plan);
     return findFault(problem, plan).value_or("nothing");
   };
-  EXPECT_THAT(faultOf([](PipelinePlan &p) { p.channels[0].depth = 0; }),
-              HasSubstr("nothing can go on"));
-  EXPECT_THAT(faultOf([](PipelinePlan &p) { p.channels[0].depth = 1; }),
-              HasSubstr("nothing can go on"));
+  EXPECT_THAT(faultOf([](PipelinePlan &p) { p.channels[0].depth = 0; }), HasSubstr("deadlock"));
+  EXPECT_THAT(faultOf([](PipelinePlan &p) { p.channels[0].depth = 1; }), HasSubstr("deadlock"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.channels[0].depth = 2; }), HasSubstr("copy of"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.channels[0].depth = 9; }),
               HasSubstr("bytes of shared memory"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.channels[0].slotBytes -= 4; }),
-              HasSubstr("expects 49148 bytes, and its copies bring 49152"));
+              HasSubstr("expects 49148 bytes, but its copies transfer 49152"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.schedule.start[2] -= 1; }),
               HasSubstr("product starts"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.schedule.interval -= 1; }),
-              HasSubstr("product starts 1023 cycles after product did"));
+              HasSubstr("product starts 1023 cycles after product, but"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.roles[0].registers = 44; }),
               HasSubstr("multiple of 8 from 24 to 256"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.roles[1].registers = 240; }),
               HasSubstr("the kernel starts with 64512"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.roles[1].ops.clear(); }),
-              HasSubstr("product is run by 0 roles, which must be one"));
+              HasSubstr("product is run by 0 roles, but must be run by exactly one"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.roles[0].ops.push_back(2); }),
               HasSubstr("run by 2 roles"));
   EXPECT_THAT(faultOf([](PipelinePlan &p) { p.roles[1].warps = 4; }),
-              HasSubstr("the roles have 256 threads, the plan says 384"));
+              HasSubstr("the roles have 256 threads, the plan has 384"));
 }
 
-/// Chains of copies and products with random sizes: the plan is legal, and its interval is the
-/// shortest of all depths that fit, by trying them all.
+/// Chains of copies and products with random sizes: the plan is legal, and an exhaustive search
+/// finds no depths that fit with a shorter interval.
 TEST(PipelinePlan, RandomProblemsShrinkByTheLeastLoss) {
   std::mt19937 random(5);
   auto between = [&](int64_t low, int64_t high) {
@@ -298,7 +298,7 @@ TEST(PipelinePlan, RandomProblemsShrinkByTheLeastLoss) {
       continue;
     }
     EXPECT_EQ(findFault(problem, *plan), std::nullopt);
-    // All depths up to what was wanted.
+    // All depths up to the wanted ones.
     int64_t best = std::numeric_limits<int64_t>::max();
     std::vector<int64_t> depths(loads, 1);
     while (true) {

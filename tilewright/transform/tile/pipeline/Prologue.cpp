@@ -10,7 +10,7 @@ namespace tilewright::pipeline {
 using sm::Axis;
 using sm::Layout;
 
-/// Bits of an element as it is multiplied.
+/// The element width of the matrix instruction's operand, in bits.
 static int64_t multiplyBits(const Product &product) {
   return cast<RankedTensorType>(product.lhs.tile.getType()).getElementTypeBitWidth();
 }
@@ -18,9 +18,9 @@ static int64_t multiplyBits(const Product &product) {
 RegisterRoute routeOf(const Product &product) {
   const bool kInner = !product.lhs.transposed;
   const int64_t bits = product.lhs.bits, wanted = multiplyBits(product);
-  // Matrices of ldmatrix have rows of 16 bytes: 8 elements of 16 bits along K, or, transposed,
-  // along M. Bytes along M are pairs of rows; bytes along K come two by two, because the four
-  // threads of a row hold every fourth pair.
+  // ldmatrix reads rows of 16 bytes: eight 16-bit elements along K or, transposed, along M. Bytes
+  // along M form pairs of rows. Bytes along K are loaded in pairs instead, because each of the four
+  // threads of a row holds every fourth pair.
   if (bits == 16 && wanted == 16)
     return {sm::Engine::ldmatrix, false};
   if (bits == 8 && wanted == 16 && !kInner)
@@ -105,7 +105,7 @@ void Prologue::assign(Value value, const Layout &wanted) {
   Operation *op = value.getDefiningOp();
   if (auto known = layouts.find(value); known != layouts.end()) {
     if (!known->second.sameAs(wanted))
-      fail(op, "is read in two ways on the way to the product");
+      fail(op, "needs two different layouts in the prologue");
     return;
   }
   for (Value result : op->getResults())
@@ -119,15 +119,16 @@ void Prologue::assign(Value value, const Layout &wanted) {
         std::optional<sm::ViewMap> map = mapOf(view);
         std::optional<Layout> source = map ? sm::sourceLayout(wanted, *map) : std::nullopt;
         if (!source)
-          return fail(op, "has a map that the matrix instruction's registers cannot follow");
+          return fail(op, "has an index map that is incompatible with the register layout of the "
+                          "matrix instruction");
         assign(view.getSource(), *source);
       })
       .Case<tile::LoadOp, tile::IotaOp>([](auto) {})
-      .Default([&](Operation *other) { fail(other, "is no op that a prologue has"); });
+      .Default([&](Operation *other) { fail(other, "is not supported in a prologue"); });
   for (Value operand : op->getOperands())
     if (!isa<RankedTensorType>(operand.getType()) && operand.getDefiningOp() &&
         !isScalar(operand.getDefiningOp()))
-      fail(op, "takes a scalar that comes from a tile");
+      fail(op, "uses a scalar that is computed from a tile");
 }
 
 bool Prologue::isBefore(Value value) {
@@ -153,7 +154,7 @@ Value Prologue::buildValue(OpBuilder &b, Value value, const IRMapping &scalars) 
 }
 
 void Prologue::buildBefore(OpBuilder &b, const IRMapping &scalars) {
-  // In the order in which they stand, which is one that defines before it uses.
+  // Build in block order, so that definitions precede uses.
   for (Operation &op : product.loop->getBlock()->without_terminator())
     if (&op != product.loop && op.getNumResults() > 0 && layouts.contains(op.getResult(0)))
       buildValue(b, op.getResult(0), scalars);
@@ -188,7 +189,7 @@ Value Prologue::build(OpBuilder &b, Value buffer, ValueRange loaded, const IRMap
                          routeOf(product).engine, buffer, ValueRange(), Value(), ValueRange(),
                          false, DenseI64ArrayAttr())
           .getResult();
-  // The buffer has the matrix's two dimensions, the load those of memory.
+  // The buffer has the two dimensions of the matrix; the load has all dimensions of memory.
   const auto rank = static_cast<unsigned>(cast<RankedTensorType>(load.getType()).getRank());
   AffineExpr first = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.outerDim)),
              second = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.innerDim));
@@ -202,11 +203,11 @@ Value Prologue::build(OpBuilder &b, Value buffer, ValueRange loaded, const IRMap
         b, loc, sm::withLayout(load.getType(), layouts.find(load.getResult())->second), raw, map);
   Value side = buildValue(b, product.lhs.tile, scalars);
   auto sideType = cast<RankedTensorType>(side.getType());
-  AffineMap turn = dotOfMatrix(product);
-  if (turn.isIdentity())
+  AffineMap transpose = dotOfMatrix(product);
+  if (transpose.isIdentity())
     return side;
-  auto turned = RankedTensorType::get({product.m, product.k}, sideType.getElementType());
-  return tile::ViewOp::create(b, loc, sm::withLayout(turned, fragments), side, turn);
+  auto transposed = RankedTensorType::get({product.m, product.k}, sideType.getElementType());
+  return tile::ViewOp::create(b, loc, sm::withLayout(transposed, fragments), side, transpose);
 }
 
 } // namespace tilewright::pipeline

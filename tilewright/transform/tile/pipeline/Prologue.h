@@ -1,5 +1,5 @@
-// Prologue: what is computed between a load and the product, in the registers from which the matrix
-// instruction takes its left side.
+// Prologue: the ops between a load and the matmul, computed in the registers from which the matrix
+// instruction reads its left operand.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PROLOGUE_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PROLOGUE_H
 
@@ -9,50 +9,53 @@
 
 namespace tilewright::pipeline {
 
-/// How the left side gets from its slot into registers.
+/// How threads load the left operand from its slot into registers.
 struct RegisterRoute {
   sm::Engine engine = sm::Engine::ld;
-  /// Whether a thread's two rows of an instruction are neighbours in the matrix. Which of the
-  /// matrix's rows is which of the instruction's is free, as long as the accumulator agrees; so
-  /// bytes that are contiguous along M come as pairs, which is what `ldmatrix` moves.
+  /// Whether the two rows that a thread has in an instruction are adjacent in the matrix. Matrix
+  /// rows can be assigned to instruction rows in any order, as long as the accumulator uses the
+  /// same. With pairs of adjacent rows, bytes that are contiguous along M can be loaded two at a
+  /// time, the unit that `ldmatrix` moves.
   bool pairsRows = false;
 };
 RegisterRoute routeOf(const Product &product);
 
-/// The left side (m, k) in registers: blocks of wgmma's A. `m` is that of the whole cluster.
+/// The layout of the left operand (m, k) in registers, in blocks of wgmma's A. `m` is the size for
+/// the whole cluster.
 sm::Layout fragmentLayout(const Product &product, const GemmChoice &choice);
 
-/// The layout that the dot's tile has where the transposed, or the plain, product's matrix has this
-/// one: of as many dimensions as the dot's (the first have one index), in the dot's order.
+/// Translates a layout of the product's matrix to a layout of the dot's tile, which may have
+/// leading dimensions of size 1 and may be transposed.
 sm::Layout layoutInDot(const Product &product, const sm::Layout &matrix);
-/// The map of a view between the two. From the dot's indices to the matrix's, and back.
+/// The maps of views between the two: from the dot's indices to the matrix's, and back.
 mlir::AffineMap matrixOfDot(const Product &product);
 mlir::AffineMap dotOfMatrix(const Product &product);
 
-/// Gives each tile on the way the layout that the product's side needs of it. The way is made of
-/// maps, views, iotas and loads; the load of the raw tile is one from the slot.
+/// Assigns to each tile of the prologue the layout that follows from the matmul operand's. The
+/// prologue consists of maps, views, iotas and loads. The load of the raw tile is replaced by a
+/// read of the slot.
 class Prologue {
 public:
   Prologue(const Product &product, const GemmChoice &choice);
 
-  /// Why there are no such layouts, or nothing.
+  /// Explains why no such layouts exist; nullopt if they do.
   std::optional<std::string> problem() const { return failure; }
 
-  /// Builds what does not depend on the iteration, at the builder's place.
+  /// Builds the loop-invariant part at the insertion point.
   void buildBefore(mlir::OpBuilder &b, const mlir::IRMapping &scalars);
-  /// Builds the loads of an iteration that go past the slot: scales of groups. They take long, so
-  /// they are built an iteration ahead.
+  /// Builds the loads of an iteration that bypass the slot, such as group scales. They have a long
+  /// latency, so they are issued one iteration ahead.
   llvm::SmallVector<mlir::Value> buildLoads(mlir::OpBuilder &b, const mlir::IRMapping &scalars);
-  /// Builds the left side (m, k) of an iteration from its slot's buffer and its loads.
+  /// Builds the left operand (m, k) of an iteration from the buffer of its slot and its loads.
   mlir::Value build(mlir::OpBuilder &b, mlir::Value buffer, mlir::ValueRange loaded,
                     const mlir::IRMapping &scalars);
 
 private:
-  Product product; // ops are handles
+  Product product; // a copy, because methods of ops are not const
   sm::Layout fragments;
   llvm::DenseMap<mlir::Value, sm::Layout> layouts;
   std::optional<std::string> failure;
-  /// Of all iterations, and of the one that is being built.
+  /// Loop-invariant values, and values of the iteration that is being built.
   llvm::DenseMap<mlir::Value, mlir::Value> before, built;
 
   void fail(mlir::Operation *op, llvm::StringRef why);

@@ -7,10 +7,10 @@
 namespace tilewright::pipeline {
 namespace {
 
-// What setmaxnreg takes; a kernel's registers are given out in the same steps.
+// The granularity and range of setmaxnreg; a kernel's registers have the same granularity.
 constexpr int64_t step = 8, fewest = 24, most = 256;
 
-/// Registers of a thread that a role of so many groups needs.
+/// The registers per thread that a role with this number of groups needs.
 int64_t needOf(const RoleRule &rule, int64_t groups, int64_t held) {
   int64_t threads = groups * rule.warps * 32;
   int64_t own = rule.dividedRegisters ? held : 0;
@@ -25,21 +25,21 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
   llvm::SmallVector<int64_t> needs;
   plan.threads = 0;
   for (auto [rule, role] : llvm::zip(problem.roles, plan.roles)) {
-    role.groups = std::min(rule.leastGroups, rule.mostGroups);
-    while (needOf(rule, role.groups, held) > limits.maxRegisters && role.groups < rule.mostGroups)
+    role.groups = std::min(rule.leastGroups, rule.maxGroups);
+    while (needOf(rule, role.groups, held) > limits.maxRegisters && role.groups < rule.maxGroups)
       ++role.groups;
     int64_t need = needOf(rule, role.groups, held);
     if (need > limits.maxRegisters) {
       reason = llvm::formatv(
-                   "{0} needs {1} registers of a thread in {2} group{3}, and there are {4}",
+                   "{0} needs {1} registers per thread in {2} group{3}, but the limit is {4}",
                    rule.name, need, role.groups, role.groups == 1 ? "" : "s", limits.maxRegisters)
                    .str();
       return false;
     }
     if (role.groups > rule.leastGroups)
-      plan.reasons.push_back(llvm::formatv("{0} has {1} groups of {2} warps: with one fewer a "
-                                           "thread would need {3} registers, and "
-                                           "there are {4}",
+      plan.reasons.push_back(llvm::formatv("{0} has {1} groups of {2} warps: with one group "
+                                           "fewer a thread would need {3} registers, "
+                                           "but the limit is {4}",
                                            rule.name, role.groups, rule.warps,
                                            needOf(rule, role.groups - 1, held), limits.maxRegisters)
                                  .str());
@@ -48,7 +48,7 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
     plan.threads += role.warps * 32;
   }
   if (plan.threads > limits.maxThreads) {
-    reason = llvm::formatv("the roles have {0} threads, and a CTA has at most {1}", plan.threads,
+    reason = llvm::formatv("the roles have {0} threads, but a CTA has at most {1}", plan.threads,
                            limits.maxThreads)
                  .str();
     return false;
@@ -58,20 +58,22 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
   if (!limits.movesRegisters || plan.roles.size() == 1) {
     for (auto [index, role] : llvm::enumerate(plan.roles)) {
       role.registers = plan.launchRegisters;
-      // All that there are may be one less than a step: 255.
+      // `needs` is rounded up to a multiple of `step`, so it may be 256, one more than the maximum
+      // of 255.
       if (std::min(needs[index], limits.maxRegisters) >
           std::max(plan.launchRegisters,
                    std::min(limits.registers / plan.threads, limits.maxRegisters))) {
-        reason = llvm::formatv("{0} needs {1} registers of a thread, and {2} threads have {3} each",
-                               problem.roles[index].name, needs[index], plan.threads,
-                               plan.launchRegisters)
+        reason = llvm::formatv(
+                     "{0} needs {1} registers per thread, but {2} threads have only {3} each",
+                     problem.roles[index].name, needs[index], plan.threads, plan.launchRegisters)
                      .str();
         return false;
       }
     }
     return true;
   }
-  // Those that hold no shared values give up what they do not need; the others divide it.
+  // Roles without divided values release the registers that they do not need; the other roles share
+  // them.
   int64_t pool = plan.launchRegisters * plan.threads, given = 0, takers = 0;
   for (auto [index, role] : llvm::enumerate(plan.roles)) {
     if (problem.roles[index].dividedRegisters) {
@@ -86,8 +88,8 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
       continue;
     role.registers = std::min(most, (pool - given) / takers / step * step);
     if (role.registers < needs[index]) {
-      reason = llvm::formatv("{0} needs {1} registers of a thread, and {2} are left when the other "
-                             "roles have theirs",
+      reason = llvm::formatv("{0} needs {1} registers per thread, but the other roles leave only "
+                             "{2}",
                              problem.roles[index].name, needs[index], role.registers)
                    .str();
       return false;

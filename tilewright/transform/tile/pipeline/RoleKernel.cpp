@@ -14,8 +14,7 @@ namespace tilewright::pipeline {
 using sm::Axis;
 using sm::Layout;
 
-/// Rows that one warp's part of a matrix instruction has, warps of a group, and rows of the
-/// group's.
+/// The number of rows of a warpgroup's matrix instruction.
 constexpr int64_t groupRows = 64;
 
 Layout accumulatorLayout(int64_t m, int64_t n, int64_t clusterM, int64_t clusterN, int64_t groups,
@@ -51,8 +50,8 @@ Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t
   Layout::Digits own, depth;
   if (clusterOwn > 1)
     own.push_back({clusterOwn, Axis::cta, 1});
-  // Eight rows are one turn of the swizzle: their number is a digit of its own, because it flips
-  // bits.
+  // The swizzle repeats every eight rows. The row within these eight is a separate digit, because
+  // its bits flip other bits.
   if (kInner) {
     if (perCta > 8)
       own.push_back({perCta / 8, Axis::offset, 8 * line});
@@ -71,7 +70,7 @@ Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t
   llvm::SmallVector<sm::Digit> copies;
   if (clusterOther > 1)
     copies.push_back({clusterOther, Axis::cta, 1});
-  // Bits above 128 bytes flip those of the 16 bytes within the line.
+  // The address bits above 128 bytes flip the bits that select the 16-byte chunk within the line.
   llvm::SmallVector<sm::Flip> flips;
   int64_t row = llvm::Log2_64(128 * 8 / bits), chunk = llvm::Log2_64(16 * 8 / bits);
   for (int64_t bit = 0; bit < llvm::Log2_64(lineBytes / 16); ++bit)
@@ -80,7 +79,8 @@ Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t
 }
 
 Layout stagedLayout(int64_t m, int64_t n, int64_t bits, int64_t clusterM, int64_t clusterN) {
-  // As an operand of which the columns are contiguous and the rows are K's.
+  // The layout is that of an operand with contiguous columns whose K dimension is the result's
+  // rows.
   Layout layout = operandLayout(n, m / clusterM, bits, /*kInner=*/false, clusterN, 1);
   Layout::Digits rows = layout.getDims()[1];
   if (clusterM > 1)
@@ -96,7 +96,7 @@ Layout sumLayout(const Product &product, const GemmChoice &choice) {
                            product.lhs.hasPrologue && routeOf(product).pairsRows);
 }
 
-/// Makes the kernel. All that could go wrong was checked before.
+/// Builds the kernel. Feasibility was checked before.
 class RoleKernelBuilder {
 public:
   RoleKernelBuilder(const Product &product, const GemmChoice &choice)
@@ -118,13 +118,13 @@ public:
   }
 
 private:
-  Product product; // ops are handles
+  Product product; // a copy, because methods of ops are not const
   const GemmChoice &choice;
   OpBuilder b;
   Location loc;
   sm::KernelOp kernel;
-  sm::ChannelOp channel, resultChannel; // the second only where the result is staged
-  /// Of the old kernel's arguments and scalars.
+  sm::ChannelOp channel, resultChannel; // the second only if the result is staged
+  /// Maps the arguments and scalars of the old kernel to those of the new one.
   IRMapping scalars;
 
   sm::BufferType bufferType(const Operand &operand, bool isLhs) {
@@ -242,7 +242,7 @@ private:
     SmallVector<Value> loaded;
     if (prologue)
       loaded = prologue->buildLoads(b, inside);
-    // What an iteration loads past its slot is loaded in the one before.
+    // Loads that bypass the slot are issued one iteration ahead.
     SmallVector<Value> next = loaded;
     auto loadNext = [&](Value number) {
       if (loaded.empty())
@@ -265,7 +265,7 @@ private:
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(loop.getBody());
         enter(loop.getInductionVar());
-        // The last one loads its own again: there is no next.
+        // The last iteration has no next one, so it repeats its own loads.
         if (!loaded.empty())
           loadNext(arith::MinSIOp::create(
               b, loc,
@@ -282,8 +282,8 @@ private:
     if (lags)
       sm::FreeOp::create(b, loc, channel);
     layout = layoutInDot(product, layout);
-    if (AffineMap turn = matrixOfDot(product); !turn.isIdentity())
-      sum = tile::ViewOp::create(b, dotLoc, sm::withLayout(sumType, layout), sum, turn);
+    if (AffineMap transpose = matrixOfDot(product); !transpose.isIdentity())
+      sum = tile::ViewOp::create(b, dotLoc, sm::withLayout(sumType, layout), sum, transpose);
     Epilogue epilogue(product, layout);
     epilogue.build(b, sum, scalars, resultChannel ? resultChannel.getResult() : Value());
   }
@@ -300,7 +300,7 @@ std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoic
       accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN, choice.clusterM,
                         choice.clusterN, choice.plan.roles[1].groups, /*pairsRows=*/false);
   if (!epilogue.staged() || !layout.sameAs(plain))
-    return "its result is in another order than the accumulator";
+    return "the layout of its result differs from the accumulator's";
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 #include "tilewright/transform/tile/solve/Candidates.h"
 
-#include "tilewright/dialect/sm/Atoms.h"
+#include "tilewright/dialect/sm/InstructionLayouts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -18,7 +18,8 @@ std::vector<Layout> solve::blockedLayouts(ArrayRef<int64_t> shape, int64_t eleme
       found.push_back(layout);
   };
   const auto rank = static_cast<int64_t>(shape.size());
-  // Dimensions of more than one element, the last first; at most three of them lead.
+  // The candidates for the fastest dimension: up to three dimensions with more than one element,
+  // starting from the last.
   SmallVector<int64_t> leading;
   for (int64_t dim = rank; dim-- > 0 && leading.size() < 3;)
     if (shape[dim] > 1)
@@ -48,8 +49,8 @@ std::vector<Layout> solve::blockedLayouts(ArrayRef<int64_t> shape, int64_t eleme
   return found;
 }
 
-/// A layout of blocks: (batch…, rows, columns), where `rows` and `columns` are the digits of the
-/// last two dimensions and batches follow each other in registers.
+/// A layout of blocks (batch…, rows, columns), where `rows` and `columns` are the digits of the
+/// last two dimensions, and consecutive batches are in consecutive registers.
 static Layout blocks(ArrayRef<int64_t> batch, Layout::Digits rows, Layout::Digits columns,
                      ArrayRef<sm::Digit> copies) {
   int64_t registers = 1;
@@ -67,7 +68,7 @@ static Layout blocks(ArrayRef<int64_t> batch, Layout::Digits rows, Layout::Digit
   return Layout(dims, copies);
 }
 
-/// The atom with as many batch dimensions of one element in front.
+/// The layout of the instruction with `batch` leading dimensions of size 1.
 static Layout withBatch(const Layout &atom, size_t batch) {
   SmallVector<Layout::Digits> dims(batch);
   llvm::append_range(dims, atom.getDims());
@@ -79,7 +80,8 @@ std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t
   std::vector<DotLayouts> found;
   const size_t batchRank = accumulator.size() - 2;
   ArrayRef<int64_t> batch = accumulator.take_front(batchRank);
-  const Layout a = sm::atoms::mmaA(bits), b = sm::atoms::mmaB(bits), c = sm::atoms::mmaC(bits);
+  const Layout a = sm::instruction::mmaA(bits), b = sm::instruction::mmaB(bits),
+               c = sm::instruction::mmaC(bits);
   const int64_t m = accumulator[batchRank], n = accumulator[batchRank + 1];
   int64_t batches = 1;
   for (int64_t size : batch)
@@ -88,7 +90,7 @@ std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t
     if (machine.warps % warpsM != 0)
       continue;
     const int64_t warpsN = machine.warps / warpsM;
-    // An empty tile takes a block, too: every layout has a place for each thread.
+    // An empty tile has one block too, because a layout assigns elements to every thread.
     auto count = [](int64_t size, int64_t block) {
       return std::max<int64_t>(1, static_cast<int64_t>(llvm::divideCeil(size, block)));
     };
@@ -108,7 +110,8 @@ std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t
                {{warpsM, Axis::warp, 1}})
             .times(withBatch(b, batchRank))
             .canonical();
-    // A processor multiplies 1024 pairs of 16 bits a cycle, and in proportion.
+    // A multiprocessor performs 1024 multiply-adds of 16-bit elements per cycle, and proportionally
+    // fewer for wider elements.
     const double pairs = static_cast<double>(c.cover(0) * c.cover(1) * a.cover(1));
     layouts.cycles = static_cast<double>(batches * inM * inN * inK * machine.warps) * pairs *
                      static_cast<double>(bits) / 16 / 1024;

@@ -1,4 +1,4 @@
-// Candidates: the layouts among which the solver chooses. No IR.
+// Candidates: the layouts among which the solver chooses. Independent of the IR.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_CANDIDATES_H
 #define TILEWRIGHT_TRANSFORM_TILE_SOLVE_CANDIDATES_H
 
@@ -9,20 +9,20 @@
 
 namespace tilewright::solve {
 
-/// Blocked layouts of a tile by fastest dimension, vector and order of warps, those first that read
-/// the last dimension in long vectors.
+/// Blocked layouts of a tile for each choice of fastest dimension, vector size and warp order.
+/// Layouts that read the last dimension in long vectors come first.
 std::vector<sm::Layout> blockedLayouts(llvm::ArrayRef<int64_t> shape, int64_t elementBits,
                                        const Machine &machine);
 
-/// The layouts of a matrix product's tiles that its instruction prescribes.
+/// The layouts that a matrix instruction prescribes for the tiles of a matmul.
 struct DotLayouts {
   sm::Layout accumulator, lhs, rhs;
   double cycles = 0;
 };
 
-/// The fragments of `mma.sync` for tiles (batch…, m, k) and (batch…, k, n) of elements with `bits`
-/// (32: tf32, 64: f64), for each way to arrange the warps over m and n. Instructions cover more
-/// than the tile where it is smaller.
+/// The layouts of `mma.sync` fragments for tiles (batch…, m, k) and (batch…, k, n) of elements with
+/// `bits` bits (32: tf32, 64: f64), for each arrangement of the warps over m and n. If a tile is
+/// smaller than the instruction, the layout covers more than the tile.
 std::vector<DotLayouts> mmaLayouts(llvm::ArrayRef<int64_t> accumulator, int64_t depth, int64_t bits,
                                    const Machine &machine);
 

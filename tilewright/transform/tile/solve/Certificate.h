@@ -1,4 +1,4 @@
-// Certificate: the layouts of a kernel's tiles, and the proof that they fit.
+// Certificate: the layouts of a kernel's tiles, and the check that they are consistent.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_CERTIFICATE_H
 #define TILEWRIGHT_TRANSFORM_TILE_SOLVE_CERTIFICATE_H
 
@@ -10,20 +10,21 @@
 
 namespace tilewright::solve {
 
-/// A layout for each tile where it is made and for each tile where it is used. Where the two
-/// differ, a conversion stands between. A value that is in no map is computed again for each use.
+/// The layout of each tile at its definition and at each use. If the two differ, a conversion is
+/// inserted. A value without an entry is rematerialized at each use.
 struct Certificate {
   int64_t lanes = 32, warps = 4;
   llvm::DenseMap<mlir::Value, sm::Layout> values;
   llvm::DenseMap<mlir::OpOperand *, sm::Layout> uses;
-  /// Views whose elements move between threads; their source has the layout in which it was made.
+  /// Views that move elements between threads; their source is read in the layout of its
+  /// definition.
   llvm::DenseSet<mlir::Operation *> moved;
-  /// What the solver thinks it costs, in cycles for each point of the grid.
+  /// The solver's cost estimate, in cycles per point of the grid.
   double cycles = 0;
 };
 
-/// Checks every op of the kernel by itself, element by element where layouts meet. Shares nothing
-/// with the search. The first thing that is wrong, in words, or "".
+/// Checks every op of the kernel independently; where two layouts must agree, element by element.
+/// Shares no code with the search. Returns the first error, or "".
 std::string checkCertificate(tile::KernelOp kernel, const Certificate &certificate);
 
 } // namespace tilewright::solve

@@ -1,5 +1,5 @@
-// The checker of certificates: each op by itself, from the definitions. No search, no candidates,
-// no costs.
+// The certificate checker: checks each op independently, from first principles. Contains no search,
+// candidates or costs.
 #include "tilewright/transform/tile/solve/Certificate.h"
 
 #include "tilewright/dialect/sm/SmDialect.h"
@@ -22,7 +22,7 @@ static RankedTensorType tileType(Value value) {
 
 namespace {
 
-/// The indices that a thread's registers hold.
+/// The indices of the elements in a thread's registers.
 class Holdings {
 public:
   explicit Holdings(const Layout &layout) : forms(layout.indexForms()) {}
@@ -42,7 +42,7 @@ class Checker {
 public:
   explicit Checker(const Certificate &certificate) : certificate(certificate) {}
 
-  /// What is wrong with the op, or "".
+  /// Returns the error of an op, or "".
   std::string check(Operation *op) {
     for (Value result : op->getResults())
       if (std::string problem = checkValue(result); !problem.empty())
@@ -52,8 +52,7 @@ public:
         if (std::string problem = checkLayout(tileType(operand.get()), found->second);
             !problem.empty())
           return problem;
-    // What is computed again for each use has no layout here; the verifier of sm.kernel sees it
-    // afterwards.
+    // Rematerialized values have no layout here; the verifier of sm.kernel checks them afterwards.
     if (op->getNumResults() != 0 && llvm::none_of(op->getResults(), [&](Value result) {
           return certificate.values.contains(result);
         }))
@@ -69,7 +68,7 @@ public:
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return checkLoop(loop);
     if (auto store = dyn_cast<tile::StoreOp>(op))
-      return use(store.getTileMutable()) ? "" : "stores a tile that no layout is needed of";
+      return use(store.getTileMutable()) ? "" : "stores a tile without a required layout";
     return "";
   }
 
@@ -88,12 +87,13 @@ private:
     return layout ? checkLayout(tileType(tile), *layout) : "";
   }
 
-  /// Whether the layout is one of this tile in registers of this machine.
+  /// Checks that the layout is a valid register layout of this tile on this machine. Returns the
+  /// error, or "".
   std::string checkLayout(RankedTensorType type, const Layout &layout) const {
     if (std::string problem = layout.problem(); !problem.empty())
       return problem;
     if (layout.rank() != type.getRank())
-      return "has a layout of another rank";
+      return "has a layout whose rank differs from the rank of its tile";
     for (int64_t dim = 0; dim < layout.rank(); ++dim)
       if (layout.cover(dim) < type.getDimSize(dim))
         return "has elements that its layout does not cover: " + layout.str();
@@ -104,7 +104,7 @@ private:
         layout.extent(Axis::warp) != certificate.warps || layout.extent(Axis::group) != 1 ||
         layout.extent(Axis::cta) != 1 || layout.extent(Axis::offset) != 1 ||
         !layout.getFlips().empty())
-      return "has a layout of another machine: " + layout.str();
+      return "has a layout for another machine: " + layout.str();
     return "";
   }
 
@@ -115,13 +115,13 @@ private:
         return "has results of different layouts";
     for (OpOperand &operand : op->getOpOperands())
       if (tileType(operand.get()) && (!use(operand) || !use(operand)->sameAs(*first)))
-        return "reads a tile in another layout than it computes in";
+        return "reads a tile in a layout that differs from its result";
     return "";
   }
 
   std::string checkView(tile::ViewOp view) {
     if (certificate.moved.contains(view))
-      return ""; // a conversion does it, whatever the layouts
+      return ""; // the conversion supports any two layouts
     std::optional<sm::ViewMap> map = sm::viewMapOf(view.getMap(), view.getType().getShape(),
                                                    tileType(view.getSource()).getShape());
     const Layout *source = use(view.getSourceMutable());
@@ -130,8 +130,8 @@ private:
     return "";
   }
 
-  /// The registers of the source that the result's are, element by element. What was looked at once
-  /// is known.
+  /// For each register of the result, the source register with the same element; nullopt if a
+  /// thread lacks an element. Memoized.
   const std::optional<SmallVector<int64_t>> &meet(const Layout &result, const Layout &source,
                                                   const sm::ViewMap &map) {
     std::string key;
@@ -153,7 +153,8 @@ private:
     return entry->second;
   }
 
-  /// Every thread has a place for each element that it contributes to, and no other.
+  /// Checks that every thread holds exactly the result elements to which its input elements
+  /// contribute.
   std::string checkReduce(tile::ReduceOp reduce) {
     const Layout *input = use(*reduce.getInputsMutable().begin()),
                  *result = value(reduce.getResult(0));
@@ -176,7 +177,7 @@ private:
       return "has results that are not in the threads that hold their elements";
     std::set<int64_t> used(places->begin(), places->end());
     used.erase(-1);
-    // Registers whose elements all lie outside of the tile hold nothing.
+    // Unused registers must have only elements outside of the tile.
     const Holdings held(*result);
     for (int64_t reg = 0; reg < result->extent(Axis::reg); ++reg) {
       if (used.contains(reg))
@@ -187,25 +188,26 @@ private:
           for (size_t dim = 0; dim < projection.sourceShape.size(); ++dim)
             inside &= held.at(dim, reg, lane, warp) < projection.sourceShape[dim];
           if (inside)
-            return "has a register for a result that no element is combined into";
+            return "has a result register that no input element contributes to";
         }
     }
     return "";
   }
 
-  /// The fragments of mma.sync, register by register, as PTX's tables give them.
+  /// Checks the fragments of mma.sync register by register against PTX's tables.
   std::string checkDot(tile::DotOp dot) const {
     const Layout *lhs = use(dot.getLhsMutable()), *rhs = use(dot.getRhsMutable()),
                  *acc = use(dot.getAccMutable()), *result = value(dot);
     if (!lhs || !rhs || !acc || !acc->sameAs(*result))
-      return "has operands without layouts, or an accumulator that changes its own";
+      return "has operands without layouts, or an accumulator whose layout changes";
     Type element = tileType(dot.getLhs()).getElementType();
     const int64_t bits = element.getIntOrFloatBitWidth();
     const bool wide = bits == 64;
     const int64_t packed = wide ? 1 : 32 / bits;
     const int64_t perA = wide ? 1 : 4 * packed, perB = wide ? 1 : 2 * packed, perC = wide ? 2 : 4;
     const size_t row = static_cast<size_t>(tileType(dot).getRank()) - 2, column = row + 1;
-    // Offsets inside an instruction's block, and the blocks' origins in each warp.
+    // The origins of an instruction's blocks in each warp; `inspect` checks the offsets inside the
+    // blocks.
     using Origins = std::vector<std::set<int64_t>>;
     std::string problem;
     auto inspect = [&](const Layout &layout, int64_t perBlock, auto expected, Origins &rows,
@@ -213,7 +215,7 @@ private:
       const Holdings held(layout);
       rows.resize(certificate.warps), columns.resize(certificate.warps);
       if (layout.extent(Axis::reg) % perBlock != 0)
-        problem = "has a part of a fragment as its " + what.str();
+        problem = "has only a part of a fragment as its " + what.str();
       for (int64_t warp = 0; problem.empty() && warp < certificate.warps; ++warp)
         for (int64_t reg = 0; problem.empty() && reg < layout.extent(Axis::reg); ++reg) {
           const int64_t first = reg / perBlock * perBlock;
@@ -227,7 +229,7 @@ private:
             for (size_t dim = 0; dim < row; ++dim)
               right &= held.at(dim, reg, lane, warp) == held.at(dim, first, 0, warp);
             if (!right) {
-              problem = "has a " + what.str() + " that is no fragment of its instruction";
+              problem = "has a " + what.str() + " that is not a fragment of its instruction";
               break;
             }
           }
@@ -255,7 +257,7 @@ private:
         },
         cRows, cColumns, "accumulator");
     if (problem.empty() && (aRows != cRows || bColumns != cColumns || aDepths != bDepths))
-      problem = "has operands whose blocks are not those of its accumulator in every warp";
+      problem = "has operands whose blocks differ from those of its accumulator in some warp";
     return problem;
   }
 
@@ -271,7 +273,7 @@ private:
         return "carries a tile without a layout";
       for (const Layout *other : others)
         if (!other || !other->sameAs(*carried))
-          return "carries a tile whose layout changes from turn to turn";
+          return "carries a tile whose layout changes between iterations";
     }
     return "";
   }
@@ -293,7 +295,7 @@ std::string solve::checkCertificate(tile::KernelOp kernel, const Certificate &ce
       problem = "'" + op->getName().getStringRef().str() + "' " + problem;
       return WalkResult::interrupt();
     }
-    // Regions over scalars hold no tiles.
+    // Regions over scalars contain no tiles.
     return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp>(op) ? WalkResult::skip()
                                                               : WalkResult::advance();
   });

@@ -1,4 +1,4 @@
-// From a kernel to unknowns: which ops share a layout, and which edges stand between the others.
+// Turns a kernel into unknowns: finds ops that share a layout, and edges between the others.
 #include "tilewright/transform/tile/solve/Candidates.h"
 #include "tilewright/transform/tile/solve/Equations.h"
 #include "tilewright/transform/tile/solve/Work.h"
@@ -12,13 +12,13 @@ using namespace tilewright;
 using namespace tilewright::solve;
 
 namespace {
-/// Collects unknowns; those of equal layouts are joined.
+/// Collects unknowns and unifies those that must have the same layout.
 struct Collector {
   struct Slot {
     unsigned parent;
     Operation *op;
     Value tile; // for the shape
-    bool joins; // with whatever it meets
+    bool joins; // unifies with its neighbours
   };
   std::vector<Slot> slots;
   struct PendingUse {
@@ -53,7 +53,7 @@ struct Collector {
     definitions.push_back({value, {slot, relation}});
   }
 
-  /// Refuses the op; the first refusal counts.
+  /// Rejects the op. Only the first rejection is kept.
   void refuse(Operation *op, const Twine &reason) {
     if (!unknownOp) {
       unknownOp = op;
@@ -71,7 +71,7 @@ struct Collector {
       collectLoop(loop);
       return;
     }
-    // Nothing is known of what is computed again until somebody uses it.
+    // A rematerialized value gets a layout only at its uses.
     if (op->getNumResults() == 1 && isRematerialised(op->getResult(0)))
       return;
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
@@ -99,7 +99,7 @@ struct Collector {
         define(result, slot, Relation::reduced);
     } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
       if (dot.getLhsScale())
-        return refuse(op, "has block scales, which no instruction of this chip takes");
+        return refuse(op, "has block scales, which no instruction of this chip supports");
       const unsigned slot = add(op, dot, false);
       use(dot.getLhsMutable(), slot, Relation::lhs);
       use(dot.getRhsMutable(), slot, Relation::rhs);
@@ -108,14 +108,14 @@ struct Collector {
     } else if (!isa<tensor::ExtractOp>(op)) {
       for (Value value : op->getOperands())
         if (tileType(value))
-          return refuse(op, "is no op on tiles that has layouts");
+          return refuse(op, "is not supported by the layout solver");
       for (Value value : op->getResults())
         if (tileType(value))
-          return refuse(op, "is no op on tiles that has layouts");
+          return refuse(op, "is not supported by the layout solver");
       if (op->getNumRegions() != 0)
         op->walk([&](Operation *inner) {
           if (inner->getName().getDialectNamespace() == "tile")
-            refuse(op, "has tiles in its region; only scf.for may");
+            refuse(op, "has tiles in its region, which only scf.for may have");
         });
     }
   }
@@ -146,7 +146,7 @@ Equations::of(tile::KernelOp kernel, const Machine &machine,
     collector.unknownOp->emitOpError() << collector.error;
     return std::nullopt;
   }
-  // Equal layouts: what both ends of an edge share.
+  // Unify the unknowns at both ends of an edge if they share a layout.
   llvm::DenseMap<Value, std::pair<unsigned, Relation>> made;
   for (auto &[value, definition] : collector.definitions)
     made[value] = definition;
@@ -193,7 +193,7 @@ Equations::of(tile::KernelOp kernel, const Machine &machine,
                               std::move(use.map), mapNumber});
   }
 
-  // Constants from instructions, seeds from accesses.
+  // The candidates of a matmul are those that its instruction prescribes.
   for (Unknown &unknown : equations.unknowns) {
     Operation *op = unknown.ops.front();
     if (auto dot = dyn_cast<tile::DotOp>(op)) {

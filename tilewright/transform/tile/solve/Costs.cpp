@@ -13,11 +13,11 @@ using namespace tilewright::solve;
 using llvm::ArrayRef, llvm::SmallVector;
 using sm::Axis, sm::Layout;
 
-/// Four schedulers issue an instruction of a warp each cycle.
+/// Four schedulers each issue one warp instruction per cycle.
 static constexpr double issuedPerCycle = 4;
-/// Writing shared memory, waiting for all warps, reading it.
+/// The latency of writing shared memory, a barrier, and reading shared memory.
 static constexpr double barrierCycles = 60;
-/// Sectors that the first-level cache gives a cycle, and those that come from beyond it.
+/// Sectors per cycle from the L1 cache, and from L2 or memory.
 static constexpr double cachedSectors = 4, fetchedSectors = 2;
 static constexpr double sharedBytesPerCycle = 128;
 
@@ -26,8 +26,8 @@ static double bytesOf(int64_t bits) { return std::max<double>(1, static_cast<dou
 //===- Conversions --------------------------------------------------------===//
 
 namespace {
-/// A digit of the hardware cut into its prime factors, so that two layouts can be compared digit by
-/// digit.
+/// One prime factor of a hardware digit. Layouts whose digits are split into prime factors can be
+/// compared digit by digit.
 struct PrimeDigit {
   Axis axis;
   int64_t stride, size, dim, weight;
@@ -61,7 +61,8 @@ static SmallVector<PrimeDigit> primeDigits(const Layout &layout, Axis only) {
   return found;
 }
 
-/// Whether each unit of the axis (each lane, each warp) holds the same part of the tile in both.
+/// Whether each lane (or warp, depending on `axis`) holds the same part of the tile in both
+/// layouts.
 static bool sameAlong(Axis axis, const Layout &from, const Layout &to) {
   return primeDigits(from, axis) == primeDigits(to, axis);
 }
@@ -73,11 +74,11 @@ ConvertCost solve::convertCost(const Layout &from, const Layout &to, ArrayRef<in
   const bool sameWarps = sameAlong(Axis::warp, from, to) && sameAlong(Axis::group, from, to) &&
                          sameAlong(Axis::cta, from, to);
   if (sameWarps && sameAlong(Axis::lane, from, to))
-    return {Way::registers, 0};
+    return {ConvertMethod::registers, 0};
   const auto warps = static_cast<double>(machine.warps);
   const double words = std::max<double>(1, bytesOf(elementBits) / 4);
-  // A shuffle serves 32 lanes a cycle, and a lane needs one for each register and place it may come
-  // from.
+  // A shuffle serves 32 lanes per cycle. Each result register needs one shuffle for each source
+  // register that its lanes may read; assume two source registers.
   const double shuffles = static_cast<double>(to.extent(Axis::reg)) * warps * words * 2;
   double bytes = bytesOf(elementBits);
   double elements = 1;
@@ -85,7 +86,7 @@ ConvertCost solve::convertCost(const Layout &from, const Layout &to, ArrayRef<in
     elements *= static_cast<double>(std::max<int64_t>(shape[dim], 1));
   const bool fits = elements * bytes <= static_cast<double>(machine.sharedBytes);
   const double read = static_cast<double>(to.extent(Axis::reg) * machine.lanes) * warps * bytes;
-  // A swizzle makes both ways free of conflicts where everything is a power of two.
+  // If all sizes are powers of two, a swizzle avoids bank conflicts of both writes and reads.
   const double degree = sm::isLinear(from) && sm::isLinear(to) ? 1 : 2;
   const double shared =
       fits ? degree * (elements * bytes + read) / sharedBytesPerCycle + barrierCycles +
@@ -93,8 +94,8 @@ ConvertCost solve::convertCost(const Layout &from, const Layout &to, ArrayRef<in
                      issuedPerCycle
            : std::numeric_limits<double>::infinity();
   if (sameWarps && shuffles <= shared)
-    return {Way::shuffles, shuffles};
-  return {Way::sharedMemory, shared};
+    return {ConvertMethod::shuffles, shuffles};
+  return {ConvertMethod::sharedMemory, shared};
 }
 
 double solve::moveCost(const Layout &result, int64_t elements, int64_t elementBits,
@@ -103,7 +104,7 @@ double solve::moveCost(const Layout &result, int64_t elements, int64_t elementBi
   if (written > static_cast<double>(machine.sharedBytes))
     return std::numeric_limits<double>::infinity();
   const auto reads = static_cast<double>(result.extent(Axis::reg) * machine.warps);
-  // Nothing is known of the order in which it is read: as many rounds as for two conflicts.
+  // The read order is unknown, so assume two-way bank conflicts.
   return barrierCycles + written / sharedBytesPerCycle +
          reads * 2 * static_cast<double>(machine.lanes) * bytesOf(elementBits) /
              sharedBytesPerCycle;
@@ -116,7 +117,7 @@ double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef
                          const Machine &machine) {
   const int64_t rank = layout.rank();
   const double bytes = bytesOf(elementBits);
-  // Bytes from one index to the next in each dimension.
+  // The distance in bytes between adjacent indices of each dimension.
   SmallVector<double> steps(rank);
   double step = bytes;
   int64_t fastest = -1;
@@ -130,12 +131,12 @@ double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef
   int64_t vector = 1;
   if (fastest >= 0 && steps[fastest] == bytes) {
     const int64_t length = layout.vectorLength(fastest);
-    // Rows must begin where a vector may.
+    // The row size must be a multiple of the vector size, so that vectors are aligned.
     while (vector * 2 <= length && length % (vector * 2) == 0 &&
            static_cast<double>(vector * 2) * bytes <= 16 && whole[fastest] % (vector * 2) == 0)
       vector *= 2;
   }
-  // One warp's first access stands for all.
+  // Use the first access of one warp as representative.
   const SmallVector<sm::IndexForm> forms = layout.indexForms();
   std::set<int64_t> sectors;
   for (int64_t lane = 0; lane < layout.extent(Axis::lane); ++lane) {
@@ -160,7 +161,8 @@ double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef
   const auto copies =
       static_cast<double>(layout.copyCount(Axis::warp) * layout.copyCount(Axis::group));
   const auto touched = static_cast<double>(sectors.size());
-  // Copies are loaded by each warp that has them, from the cache; one of them stores.
+  // Each warp loads its own copy, but copies after the first hit the cache. Only one copy is
+  // stored.
   const double accesses = static_cast<double>(llvm::divideCeil(registers, vector)) *
                           static_cast<double>(machine.warps) / (isStore ? copies : 1);
   return accesses * (1 + touched / cachedSectors) +
@@ -174,7 +176,7 @@ double solve::computeCost(const Layout &layout, double ops, int64_t elementBits,
   const auto registers = static_cast<double>(layout.extent(Axis::reg));
   const double pressure = registers * std::max<double>(1, bytesOf(elementBits) / 4);
   double cycles = registers * ops * static_cast<double>(machine.warps) / issuedPerCycle;
-  // What does not fit in registers goes through local memory; nothing is worth that.
+  // Values that do not fit in registers spill to local memory; the penalty rules out such layouts.
   if (pressure > 0.6 * static_cast<double>(machine.maxRegisters))
     cycles += 50 * pressure * static_cast<double>(machine.warps);
   return cycles;

@@ -1,4 +1,5 @@
-// Costs: what layouts cost in cycles of a multiprocessor. Estimates that rank choices; no IR.
+// Costs: estimates the cost of layouts in cycles of a multiprocessor, to rank choices. Independent
+// of the IR.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_COSTS_H
 #define TILEWRIGHT_TRANSFORM_TILE_SOLVE_COSTS_H
 
@@ -6,7 +7,7 @@
 
 namespace tilewright::solve {
 
-/// What of the chip matters for layouts.
+/// Properties of the chip that matter for layouts.
 struct Machine {
   int64_t lanes = 32;
   int64_t warps = 4;
@@ -16,36 +17,36 @@ struct Machine {
 };
 
 /// How a conversion moves elements.
-enum class Way { nothing, registers, shuffles, sharedMemory };
+enum class ConvertMethod { nothing, registers, shuffles, sharedMemory };
 
 struct ConvertCost {
-  Way way = Way::nothing;
+  ConvertMethod method = ConvertMethod::nothing;
   double cycles = 0;
 };
 
-/// The conversion of a tile between two layouts. Through shared memory it takes bytes / 128 cycles
-/// each way, reading all copies and writing one; a tile that does not fit there cannot be
-/// converted, at infinite cost.
+/// The cost of converting a tile between two layouts. Through shared memory it takes bytes / 128
+/// cycles in each direction: one copy is written, all copies are read. The cost is infinite if the
+/// tile does not fit in shared memory.
 ConvertCost convertCost(const sm::Layout &from, const sm::Layout &to, llvm::ArrayRef<int64_t> shape,
                         int64_t elementBits, const Machine &machine);
 
-/// A view through shared memory: `elements` are written, and `result`'s threads read what they
-/// need.
+/// The cost of a view through shared memory: `elements` are written, and the threads of `result`
+/// read their elements.
 double moveCost(const sm::Layout &result, int64_t elements, int64_t elementBits,
                 const Machine &machine);
 
-/// A tile of `shape` loaded from or stored to a whole tensor of shape `whole`, `strides` apart:
-/// sectors that the accesses touch, and their number.
+/// The cost of loading or storing a tile of `shape` from or to a tensor of shape `whole` with
+/// `strides`, by the number of accesses and sectors.
 double accessCost(const sm::Layout &layout, llvm::ArrayRef<int64_t> shape,
                   llvm::ArrayRef<int64_t> whole, llvm::ArrayRef<int64_t> strides,
                   int64_t elementBits, bool isStore, const Machine &machine);
 
-/// `ops` instructions for each register of each thread, copies included.
+/// The cost of `ops` instructions for each register of each thread, including copies.
 double computeCost(const sm::Layout &layout, double ops, int64_t elementBits,
                    const Machine &machine);
 
-/// A reduction over `dims`: registers first, then lanes by shuffles, then warps through shared
-/// memory.
+/// The cost of a reduction over `dims`: first within registers, then across lanes by shuffles, then
+/// across warps through shared memory.
 double reduceCost(const sm::Layout &input, llvm::ArrayRef<int64_t> dims, double ops,
                   int64_t elementBits, const Machine &machine);
 

@@ -1,4 +1,4 @@
-// What an unknown may be, and what each choice costs.
+// The candidates of each unknown, and their costs.
 #include "tilewright/transform/tile/solve/Equations.h"
 
 #include "tilewright/transform/tile/solve/Candidates.h"
@@ -11,11 +11,11 @@ using namespace tilewright;
 using namespace tilewright::solve;
 using sm::Axis, sm::Layout;
 
-/// The most layouts that an unknown chooses among. More are found only where many different
-/// products meet.
-static constexpr size_t mostCandidates = 24;
-/// A thread with more registers of one tile would hold it in local memory.
-static constexpr int64_t mostRegisters = 1024;
+/// The maximum number of layouts of an unknown. It is reached only if many different matmuls are
+/// connected.
+static constexpr size_t maxCandidates = 24;
+/// The maximum number of registers of a layout; a thread would spill more to local memory.
+static constexpr int64_t maxLayoutRegisters = 1024;
 
 unsigned LayoutPool::intern(const Layout &layout) {
   llvm::SmallVector<unsigned, 1> &ids = byHash[hash_value(layout)];
@@ -31,11 +31,11 @@ unsigned LayoutPool::intern(const Layout &layout) {
 
 bool Equations::propose(unsigned id, const std::optional<Layout> &layout) {
   Unknown &unknown = unknowns[id];
-  if (!layout || unknown.isFixed || unknown.candidates.size() >= mostCandidates)
+  if (!layout || unknown.isFixed || unknown.candidates.size() >= maxCandidates)
     return false;
   if (layout->rank() != static_cast<int64_t>(unknown.shape.size()) ||
       layout->extent(Axis::lane) != machine.lanes || layout->extent(Axis::warp) != machine.warps ||
-      layout->extent(Axis::reg) > mostRegisters || !layout->isDense(Axis::reg))
+      layout->extent(Axis::reg) > maxLayoutRegisters || !layout->isDense(Axis::reg))
     return false;
   for (int64_t dim = 0; dim < layout->rank(); ++dim)
     if (layout->cover(dim) < unknown.shape[dim])
@@ -48,7 +48,7 @@ bool Equations::propose(unsigned id, const std::optional<Layout> &layout) {
 }
 
 void Equations::addCandidates() {
-  // Tiles of one shape have one list.
+  // Tiles of the same shape and element width share their seed layouts.
   std::map<std::pair<std::vector<int64_t>, int64_t>, std::vector<Layout>> seeds;
   auto seed = [&](unsigned id) {
     Unknown &unknown = unknowns[id];
@@ -62,9 +62,9 @@ void Equations::addCandidates() {
   for (unsigned id = 0; id < unknowns.size(); ++id)
     if (isa<tile::LoadOp, tile::StoreOp, tile::GatherOp>(unknowns[id].ops.front()))
       seed(id);
-  // Each end of an edge may take the layout of the other, so that none need convert. Rounds until
-  // nothing is new; a chain of n ops needs n in the worst order, but ops stand in the order of the
-  // flow.
+  // Propagates layouts along each edge in both directions, so that a choice without conversions
+  // exists. Returns whether a candidate was added. Ops are in dataflow order, so a few rounds reach
+  // nearly all of them.
   auto spread = [&] {
     bool any = false;
     auto along = [&](const TileUse &use) {
@@ -97,7 +97,7 @@ void Equations::addCandidates() {
   };
   for (int round = 0; round < 4 && spread(); ++round)
     ;
-  // What no access reaches starts from itself.
+  // Seed unknowns that no access reaches with layouts of their own.
   for (unsigned id = 0; id < unknowns.size(); ++id)
     if (unknowns[id].candidates.empty() && !unknowns[id].isFixed) {
       seed(id);
@@ -193,11 +193,11 @@ double Equations::costOf(const Unknown &unknown, size_t candidate) {
       own = reduceCost(pool[id], {static_cast<int64_t>(scan.getDim())},
                        2.0 * static_cast<double>(opsOf(scan.getCombiner())), unknown.elementBits,
                        machine);
-    else if (isa<tile::GatherOp>(op)) // an access each
+    else if (isa<tile::GatherOp>(op)) // one access per element
       own = computeCost(pool[id], 32, unknown.elementBits, machine);
     else if (isa<tile::DotOp>(op))
       own = unknown.instructionCycles[candidate];
-    cycles += own * turnsOf(op);
+    cycles += own * tripCount(op);
   }
   return cycles;
 }
@@ -208,7 +208,7 @@ ChoiceProblem Equations::problem() {
     std::vector<double> costs;
     for (size_t i = 0; i < unknown.candidates.size(); ++i)
       costs.push_back(costOf(unknown, i));
-    // What has no layout has one that is impossible: a contradiction of one.
+    // Give an unknown without candidates an impossible value, which is a contradiction by itself.
     if (costs.empty())
       costs.push_back(impossible);
     problem.addVariable(std::move(costs));
@@ -216,26 +216,26 @@ ChoiceProblem Equations::problem() {
   auto countOf = [&](unsigned unknown) { return unknowns[unknown].candidates.size(); };
   for (const TileUse &use : uses) {
     auto type = tileType(use.operand->get());
-    // A view that its source's layout cannot follow moves the elements itself.
+    // If no source layout matches the view's layout, the view moves the elements between threads.
     std::vector<std::optional<unsigned>> needed;
     for (size_t i = 0; i < countOf(use.unknown); ++i) {
       needed.push_back(neededBy(use, i));
       if (!needed.back())
         problem.values[use.unknown][i] +=
-            turnsOf(use.operand->getOwner()) * moveCost(pool[unknowns[use.unknown].candidates[i]],
-                                                        type.getNumElements(),
-                                                        bitsOf(type.getElementType()), machine);
+            tripCount(use.operand->getOwner()) * moveCost(pool[unknowns[use.unknown].candidates[i]],
+                                                          type.getNumElements(),
+                                                          bitsOf(type.getElementType()), machine);
     }
     auto found = definitionOf.find(use.operand->get());
     if (found == definitionOf.end())
       continue;
     const TileDefinition &definition = definitions[found->second];
-    const double turns = turnsOf(use.operand->get());
+    const double iterations = tripCount(use.operand->get());
     auto cost = [&](size_t from, size_t to) {
       std::optional<unsigned> made = layoutOf(definition, from);
       if (!made)
         return impossible;
-      return needed[to] ? turns * convertCycles(*made, *needed[to], type) : 0;
+      return needed[to] ? iterations * convertCycles(*made, *needed[to], type) : 0;
     };
     if (definition.unknown == use.unknown) {
       for (size_t i = 0; i < needed.size(); ++i)

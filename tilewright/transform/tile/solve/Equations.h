@@ -1,4 +1,5 @@
-// Equations: a kernel as unknown layouts, what ties them together, and what each choice costs.
+// Equations: a kernel as unknown layouts, the constraints between them, and the cost of each
+// choice.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_EQUATIONS_H
 #define TILEWRIGHT_TRANSFORM_TILE_SOLVE_EQUATIONS_H
 
@@ -14,7 +15,7 @@
 
 namespace tilewright::solve {
 
-/// Layouts by number, so that what is known of a pair is looked up and not computed again.
+/// Interns layouts, so that facts about pairs of layouts can be cached.
 class LayoutPool {
 public:
   unsigned intern(const sm::Layout &layout);
@@ -25,24 +26,24 @@ private:
   std::map<size_t, llvm::SmallVector<unsigned, 1>> byHash;
 };
 
-/// One unknown: the layout that some ops share. Maps, gathers, scans and what loops carry share
-/// theirs with their neighbours; a load, a store, a view, a reduction (its input's) and a product
-/// (its accumulator's) have their own.
+/// An unknown: the layout that some ops share. Maps, gathers, scans and loop-carried tiles share a
+/// layout with their neighbours. A load, a store, a view, a reduction (the layout of its input) and
+/// a matmul (the layout of its accumulator) each have an unknown of their own.
 struct Unknown {
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<int64_t> shape;
   int64_t elementBits = 32;
-  /// The layouts to choose from, and for a product those of its operands.
+  /// The candidate layouts and, for a matmul, the operand layouts of each candidate.
   llvm::SmallVector<unsigned> candidates;
   llvm::SmallVector<std::pair<unsigned, unsigned>> operands;
   llvm::SmallVector<double> instructionCycles;
-  /// Only a product's candidates are complete from the start.
+  /// Whether no candidates may be added; true only for a matmul.
   bool isFixed = false;
   /// Why there is no candidate.
   std::string refusal;
 };
 
-/// How the layout of a value or the one that a use needs follows from the unknown's.
+/// How the layout of a value, or the layout that a use needs, is derived from the unknown.
 enum class Relation { same, reduced, viewSource, lhs, rhs };
 
 struct TileDefinition {
@@ -56,27 +57,30 @@ struct TileUse {
   unsigned unknown;
   Relation relation = Relation::same;
   std::optional<sm::ViewMap> map;
-  /// Equal for equal maps between equal shapes.
+  /// Identifies the view's map together with the types of its result and source.
   unsigned mapNumber = 0;
 };
 
 class Equations {
 public:
-  /// Reads the kernel. What it cannot express is in `error`, with the op.
+  /// Reads the kernel. Emits an error at the first unsupported op and returns nullopt.
   static std::optional<Equations> of(tile::KernelOp kernel, const Machine &machine,
                                      llvm::function_ref<bool(tile::DotOp, std::string &)> takesDot);
 
   /// The problem of choosing one candidate for each unknown.
   ChoiceProblem problem();
-  /// What a choice means for values and uses.
+  /// The layouts of all values and uses in a solution.
   Certificate certificate(const ChoiceSolution &solution);
-  /// Why the unknowns of a contradiction cannot be together, in words; the first op is where to
-  /// report it.
+  /// Explains why the unknowns of a contradiction exclude each other. The caller reports this at
+  /// the first op.
   std::string explain(llvm::ArrayRef<unsigned> contradiction) const;
-  /// What was chosen for an unknown and what it costs there, then how many cycles the best solution
-  /// without it takes more. `problem` is this one's.
+  /// Explains the layout chosen for an unknown, its cost, and how many more cycles the best
+  /// solution without this layout takes. `problem` must be the result of problem().
   std::string explainChoice(unsigned unknown, const ChoiceProblem &problem,
                             const ChoiceSolution &solution) const;
+  /// The chosen layout as text, and the shape of its tile, such as "64x32".
+  std::string layoutOf(unsigned unknown, const ChoiceSolution &solution) const;
+  std::string tileOf(unsigned unknown) const;
   mlir::Operation *opOf(unsigned unknown) const { return unknowns[unknown].ops.front(); }
   size_t unknownCount() const { return unknowns.size(); }
 

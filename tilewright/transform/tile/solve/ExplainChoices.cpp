@@ -1,4 +1,4 @@
-// Contradictions and choices in words.
+// Explains contradictions and choices in sentences.
 #include "tilewright/transform/tile/solve/Equations.h"
 #include "tilewright/transform/tile/solve/Work.h"
 
@@ -31,15 +31,16 @@ std::string Equations::explain(ArrayRef<unsigned> contradiction) const {
                 : unknown.refusal);
     return text;
   }
-  out << "no layouts fit these " << contradiction.size() << " together: ";
+  out << "no combination of layouts fits these " << contradiction.size() << " ops: ";
   llvm::interleave(
       contradiction, out,
       [&](unsigned id) {
-        out << describe(unknowns[id].ops.front()) << " (of " << unknowns[id].candidates.size()
+        out << describe(unknowns[id].ops.front()) << " (" << unknowns[id].candidates.size()
             << " layouts)";
       },
       ", ");
-  // Only a conversion can be impossible between two that are possible.
+  // Several unknowns that have candidates exclude each other only if a conversion between them is
+  // impossible.
   llvm::SmallVector<std::pair<Operation *, Operation *>> said;
   for (const TileUse &use : uses) {
     auto found = definitionOf.find(use.operand->get());
@@ -56,8 +57,8 @@ std::string Equations::explain(ArrayRef<unsigned> contradiction) const {
       continue;
     said.push_back(pair);
     out << "; between " << describe(maker) << " and " << describe(use.operand->getOwner())
-        << " a tile of " << bytes << " bytes would go through shared memory, which has "
-        << machine.sharedBytes << "; use smaller tiles";
+        << " a tile of " << bytes << " bytes would go through shared memory, which has only "
+        << machine.sharedBytes << " bytes; use smaller tiles";
   }
   return text;
 }
@@ -77,12 +78,23 @@ std::string Equations::explainChoice(unsigned id, const ChoiceProblem &problem,
   without.values[id][chosen] = impossible;
   std::optional<ChoiceSolution> next = solveChoices(without);
   if (unknown.candidates.size() == 1)
-    out << "; there is no other";
+    out << "; it is the only candidate";
   else if (!next)
-    out << "; no other is possible";
+    out << "; no other candidate is possible";
   else
-    out << "; of " << unknown.candidates.size() - 1 << " others the best, "
+    out << "; the best of " << unknown.candidates.size() - 1 << " other candidates, "
         << pool[unknown.candidates[next->choice[id]]]
         << llvm::formatv(", takes {0:f0} more", next->cost - solution.cost);
+  return text;
+}
+
+std::string Equations::layoutOf(unsigned id, const ChoiceSolution &solution) const {
+  return pool[unknowns[id].candidates[solution.choice[id]]].str();
+}
+
+std::string Equations::tileOf(unsigned id) const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::interleave(unknowns[id].shape, out, "x");
   return text;
 }

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_PASSES_H
 #define TILEWRIGHT_TRANSFORM_TILE_SOLVE_PASSES_H
 
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/transform/tile/solve/Certificate.h"
 
@@ -16,13 +17,13 @@ namespace tilewright::solve {
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/tile/solve/Passes.h.inc"
 
-/// What a solve took.
+/// Statistics of a solve.
 struct SolveReport {
   size_t unknowns = 0, components = 0, steps = 0;
 };
 
-/// The layouts of least cost, checked; nothing, with an error at the op, if there are none. `warps`
-/// 0 chooses.
+/// The layouts of minimum cost, checked; nullopt if there are none, with an error at an op. If
+/// `warps` is 0, the solver chooses the number of warps.
 std::optional<Certificate> solveLayouts(tile::KernelOp kernel, int64_t warps, SolveReport &report);
 
 } // namespace tilewright::solve

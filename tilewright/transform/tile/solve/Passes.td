@@ -4,13 +4,14 @@
 include "mlir/Pass/PassBase.td"
 
 def SolveLayoutsPass : Pass<"tile-solve-layouts", "::mlir::ModuleOp"> {
-  let summary = "Gives every tile of a `tile.kernel` a layout: it becomes an `sm.kernel`";
+  let summary = "Chooses a layout for every tile of a `tile.kernel`, which becomes an `sm.kernel`";
   let description = [{
-    Each tile is an unknown. Ops give equations (a map's tiles are alike, a reduction's result is
-    its input without some dimensions, a view's follow from each other), matrix instructions
-    give constants, accesses of memory have costs, and where two do not agree the tile is
-    converted, at a cost in cycles. The choice of least cost is exact; what it says is checked by a separate checker
-    before anything is changed.
+    The layout of each tile is an unknown. Ops relate unknowns (the tiles of a map have the same
+    layout, the layout of a reduction's result is that of its input without some dimensions, the source
+    and the result of a view determine each other), matrix instructions prescribe layouts, and memory
+    accesses have costs. If a definition and a use disagree, the tile is converted, at a cost in
+    cycles. The solver finds the choice of minimum cost exactly; a separate checker checks the choice
+    before the IR changes.
 
     Before:
       tile.kernel @row_max grid [8] inputs 1 { load; reduce; store }
@@ -20,18 +21,17 @@ def SolveLayoutsPass : Pass<"tile-solve-layouts", "::mlir::ModuleOp"> {
         %m = tile.reduce %x … -> tensor<16xf32, #sm.layout<[4 reg, 4 warp] copies [32 lane]>>
         tile.store %m … }
 
-    Expects: kernels of tile ops and `scf.for`; `exec.target` on the module, a dictionary with `warp_size`,
-    `shared_bytes`, `sector_bytes`, `max_registers` and `matrix`, or nothing; a kernel may have an
-    attribute `warps`. Gives: no tile.kernel, or an error that names the ops that contradict each
-    other. Numerics: a reduction is done in another order; nothing else changes.
+    Input: kernels of tile ops and `scf.for`; the module may have an `exec.target` of a GPU, and a
+    kernel may have an attribute `warps`. Output: no tile.kernel, or an error that names the ops that
+    exclude each other. Numerics: reductions are reordered; nothing else changes.
   }];
-  let options = [Option<"warps", "warps", "int64_t", "0", "Warps of a CTA; 0 chooses by the largest tile">];
+  let options = [Option<"warps", "warps", "int64_t", "0", "Number of warps in a CTA; 0 chooses it by the largest tile">];
   let statistics = [
-    Statistic<"numUnknowns", "unknowns", "Layouts that were chosen">,
-    Statistic<"numComponents", "components", "Sets of unknowns that were independent">,
+    Statistic<"numUnknowns", "unknowns", "Layouts chosen">,
+    Statistic<"numComponents", "components", "Independent sets of unknowns">,
     Statistic<"numConverts", "converts", "Conversions inserted">
   ];
-  let dependentDialects = ["::tilewright::sm::SmDialect"];
+  let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::sm::SmDialect"];
 }
 
 #endif // TILEWRIGHT_TRANSFORM_TILE_SOLVE_PASSES_TD

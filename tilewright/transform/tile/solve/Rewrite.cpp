@@ -53,7 +53,8 @@ private:
                       .getResult());
       return;
     }
-    // Converted operands come before the op; their insertion moves no builder.
+    // operandFor() may insert conversions before the op; it does not change the builder's insertion
+    // point.
     SmallVector<Value> operands;
     for (OpOperand &operand : op->getOpOperands())
       operands.push_back(operandFor(operand));
@@ -78,7 +79,7 @@ private:
     for (auto [from, to] : llvm::zip(loop.getResults(), result.getResults()))
       mapping.map(from, to);
     OpBuilder::InsertionGuard guard(builder);
-    // A loop that carries nothing has its terminator already.
+    // scf.for without iter_args already has a terminator.
     if (!result.getBody()->empty())
       result.getBody()->getTerminator()->erase();
     builder.setInsertionPointToEnd(result.getBody());
@@ -93,7 +94,7 @@ private:
     auto found = certificate.uses.find(&operand);
     if (found != certificate.uses.end())
       return inLayout(old, found->second);
-    // Whoever names no layout (tensor.extract) takes what there is.
+    // An op that does not require a layout (tensor.extract) reads the tile in any existing layout.
     if (isRematerialised(old)) {
       SmallVector<int64_t> order;
       for (int64_t dim = tileType(old).getRank(); dim-- > 0;)
@@ -104,7 +105,7 @@ private:
     return mapping.lookup(old);
   }
 
-  /// The tile in this layout: itself, converted, or computed again.
+  /// The tile in `layout`: unchanged, converted, or rematerialized.
   Value inLayout(Value old, const Layout &layout) {
     auto attribute = LayoutAttr::get(builder.getContext(), layout);
     Value &known = made[{old, attribute}];
@@ -122,8 +123,8 @@ private:
                                          /*map=*/AffineMapAttr());
   }
 
-  /// Where the value was computed before, and behind what it is computed from: so loads keep their
-  /// place among stores.
+  /// Rematerializes a value at its original position, after its operands, so that loads keep their
+  /// order relative to stores.
   Value again(Value old, const Layout &layout) {
     Operation *op = old.getDefiningOp();
     SmallVector<Value> operands;
@@ -167,7 +168,7 @@ private:
   OpBuilder builder;
   IRMapping mapping;
   DenseMap<std::pair<Value, LayoutAttr>, Value> made;
-  /// Where ops that are computed again stood: the block, and the op before (null: none).
+  /// The original position of each rematerialized op: the block, and the preceding op or null.
   DenseMap<Operation *, std::pair<Block *, Operation *>> places;
 };
 } // namespace

@@ -1,4 +1,4 @@
-// Rewrite: a tile.kernel with chosen layouts as an sm.kernel.
+// Rewrite: turns a tile.kernel with chosen layouts into an sm.kernel.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_REWRITE_H
 #define TILEWRIGHT_TRANSFORM_TILE_SOLVE_REWRITE_H
 
@@ -7,9 +7,9 @@
 
 namespace tilewright::solve {
 
-/// Puts an sm.kernel of the same name in the kernel's place: types with layouts, an `sm.convert`
-/// behind a value for each other layout that it is used in, and a copy of what is computed again
-/// for each use. The certificate is checked.
+/// Replaces the kernel by an sm.kernel of the same name, in which tile types have layouts. If a use
+/// needs another layout than the value has, an `sm.convert` follows the value. Rematerialized
+/// values are cloned for each layout. The certificate must have been checked.
 sm::KernelOp rewriteKernel(tile::KernelOp kernel, const Certificate &certificate);
 
 } // namespace tilewright::solve

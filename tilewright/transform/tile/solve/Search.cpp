@@ -1,5 +1,7 @@
 #include "tilewright/transform/tile/solve/Search.h"
 
+#include "tilewright/support/WorkLimit.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -7,17 +9,17 @@ using namespace tilewright::solve;
 
 namespace {
 
-/// The largest table that elimination may fill; beyond it, values are tried in turn.
+/// The maximum size of a table that elimination may fill. If every table would be larger, the
+/// search branches.
 constexpr size_t largestTable = size_t(1) << 18;
 
-/// A function of some variables: a table in the mixed radix of their numbers of values, the first
-/// the slowest.
+/// A function of some variables, as a table in mixed radix; the first variable varies slowest.
 struct Factor {
   std::vector<unsigned> scope;
   std::vector<double> table;
 };
 
-/// One component of the graph, with values fixed for variables that were branched on.
+/// One connected component, with fixed values for the variables that were branched on.
 class Component {
 public:
   Component(const ChoiceProblem &problem, std::vector<Factor> factors,
@@ -25,17 +27,21 @@ public:
       : problem(problem), factors(std::move(factors)), variables(std::move(variables)),
         steps(steps) {}
 
-  /// The least cost below `bound`, with its choices in `choice`; `impossible` if there is none.
+  /// Returns the minimum cost below `bound` and sets `choice`; returns `impossible` if there is no
+  /// such choice.
   double solve(std::vector<unsigned> &choice, double bound) {
     struct Eliminated {
       unsigned variable;
-      std::vector<unsigned> scope; // the others
-      std::vector<unsigned> best;  // its value for each of theirs
+      std::vector<unsigned> scope; // the other variables of its factors
+      std::vector<unsigned> best;  // its best value for each of their assignments
     };
     std::vector<Eliminated> order;
     std::vector<unsigned> left = variables;
     double constant = 0;
     while (!left.empty()) {
+      // The caller must check the work limit too before it concludes that there is no solution.
+      if (tilewright::WorkLimit::mustStop())
+        return impossible;
       auto [position, size] = cheapest(left);
       if (size > largestTable)
         return branch(
@@ -76,7 +82,8 @@ private:
     return found;
   }
 
-  /// The variable whose elimination fills the smallest table, as its position, and that size.
+  /// The position of the variable whose elimination fills the smallest table, and the size of that
+  /// table.
   std::pair<size_t, size_t> cheapest(const std::vector<unsigned> &left) const {
     size_t best = 0, bestSize = std::numeric_limits<size_t>::max();
     for (size_t i = 0; i < left.size(); ++i) {
@@ -96,7 +103,8 @@ private:
     return index;
   }
 
-  /// Sums all factors of the variable and takes the least over its values.
+  /// Replaces all factors of the variable by one factor: their sum, minimized over the variable's
+  /// values.
   Factor eliminate(unsigned variable, const std::vector<unsigned> &scope,
                    std::vector<unsigned> &best) {
     std::vector<Factor> mine;
@@ -131,7 +139,7 @@ private:
     return result;
   }
 
-  /// Tries the values of the variable with most neighbours.
+  /// Branches on the variable with the most neighbours.
   template <typename Complete>
   double branch(const std::vector<unsigned> &left, std::vector<unsigned> &choice, double bound,
                 Complete complete, double constant) {
@@ -150,7 +158,7 @@ private:
       for (unsigned variable : left)
         if (variable != pivot)
           others.push_back(variable);
-      // Factors without variables are what the fixed values cost.
+      // Factors without variables are the cost of the values fixed so far.
       double base = 0;
       for (size_t i = 0; i < fixed.size();) {
         if (!fixed[i].scope.empty()) {
@@ -200,7 +208,7 @@ private:
   size_t &steps;
 };
 
-/// The component of each variable, by its smallest member.
+/// The connected component of each variable, identified by the component's smallest variable.
 std::vector<unsigned> componentsOf(const ChoiceProblem &problem) {
   std::vector<unsigned> parent(problem.values.size());
   std::iota(parent.begin(), parent.end(), 0U);
@@ -218,7 +226,7 @@ std::vector<unsigned> componentsOf(const ChoiceProblem &problem) {
   return parent;
 }
 
-/// Solves the variables that `active` names, each component by itself.
+/// Solves the problem restricted to the variables in `active`, each component separately.
 std::optional<ChoiceSolution> solveAmong(const ChoiceProblem &problem,
                                          const std::vector<bool> &active) {
   const std::vector<unsigned> component = componentsOf(problem);
@@ -257,7 +265,7 @@ std::vector<unsigned> tilewright::solve::smallestContradiction(const ChoiceProbl
   std::vector<bool> active(problem.values.size(), true);
   if (solveAmong(problem, active))
     return {};
-  // What can go without a solution appearing goes.
+  // Drop each variable in turn, and keep only those without which the rest is solvable.
   for (size_t i = 0; i < active.size(); ++i) {
     active[i] = false;
     if (solveAmong(problem, active))

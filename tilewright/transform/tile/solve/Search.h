@@ -1,4 +1,4 @@
-// Search: one choice for each variable, at the least sum of costs. Knows nothing of layouts.
+// Search: chooses one value for each variable at minimum total cost. Independent of layouts.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_SEARCH_H
 #define TILEWRIGHT_TRANSFORM_TILE_SOLVE_SEARCH_H
 
@@ -11,12 +11,12 @@ namespace tilewright::solve {
 
 constexpr double impossible = std::numeric_limits<double>::infinity();
 
-/// Variables with costs of their values, and edges with a cost for each pair of values;
-/// `impossible` forbids.
+/// Variables with a cost for each value, and edges with a cost for each pair of values. The cost
+/// `impossible` forbids a value or pair.
 struct ChoiceProblem {
   struct Edge {
     unsigned a, b;
-    /// `cost[i * values(b) + j]` where a takes its value i and b its value j.
+    /// `cost[i * values(b) + j]` is the cost of value i for `a` together with value j for `b`.
     std::vector<double> cost;
   };
   std::vector<std::vector<double>> values;
@@ -32,19 +32,19 @@ struct ChoiceSolution {
   std::vector<unsigned> choice;
   double cost = 0;
   size_t components = 0;
-  /// Entries of all tables that were filled: what the search took, whatever the machine.
+  /// The number of table entries that were computed: a machine-independent measure of the work.
   size_t steps = 0;
 };
 
-/// The choices of least cost; nothing if no choice is possible. Components of the graph are solved
-/// one by one. In each, variables are eliminated in order of the tables that this takes (dynamic
-/// programming, as along a tree); where a table would become too large, the values of the variable
-/// with most neighbours are tried in turn, and those that cannot beat the best so far are left
-/// (branch and bound). Exact either way, and the same for the same problem.
+/// The choice of minimum cost; nullopt if every choice is impossible. Connected components are
+/// solved separately. Within a component, variables are eliminated in the order of table size
+/// (dynamic programming, as on a tree). If a table would become too large, the search branches on
+/// the variable with the most neighbours and prunes values that cannot beat the best solution so
+/// far (branch and bound). Both methods are exact and deterministic.
 std::optional<ChoiceSolution> solveChoices(const ChoiceProblem &problem);
 
-/// A smallest set of variables that admits no choice, in that each one less admits one. Empty if
-/// the problem has a solution.
+/// A minimal unsatisfiable set of variables: removing any one of them makes the rest solvable.
+/// Empty if the problem has a solution.
 std::vector<unsigned> smallestContradiction(const ChoiceProblem &problem);
 
 } // namespace tilewright::solve

@@ -1,4 +1,4 @@
-// The search against enumeration of all choices.
+// Tests the search against enumeration of all choices.
 #include "tilewright/transform/tile/solve/Search.h"
 
 #include "gtest/gtest.h"
@@ -9,14 +9,14 @@ using namespace tilewright::solve;
 
 namespace {
 
-ChoiceProblem randomProblem(std::mt19937_64 &random, unsigned variables, unsigned mostValues,
+ChoiceProblem randomProblem(std::mt19937_64 &random, unsigned variables, unsigned maxValues,
                             unsigned edgePercent, unsigned impossiblePercent) {
   ChoiceProblem problem;
   auto cost = [&] {
     return random() % 100 < impossiblePercent ? impossible : static_cast<double>(random() % 20);
   };
   for (unsigned i = 0; i < variables; ++i) {
-    std::vector<double> values(1 + random() % mostValues);
+    std::vector<double> values(1 + random() % maxValues);
     for (double &value : values)
       value = cost();
     problem.addVariable(values);
@@ -28,13 +28,13 @@ ChoiceProblem randomProblem(std::mt19937_64 &random, unsigned variables, unsigne
         for (size_t i = 0; i < problem.values[a].size() * problem.values[b].size(); ++i)
           edge.cost.push_back(cost());
         if (random() % 2) {
-          // Edges may stand either way around.
+          // An edge may name its variables in either order.
           std::swap(edge.a, edge.b);
-          std::vector<double> turned;
+          std::vector<double> transposed;
           for (size_t j = 0; j < problem.values[b].size(); ++j)
             for (size_t i = 0; i < problem.values[a].size(); ++i)
-              turned.push_back(edge.cost[i * problem.values[b].size() + j]);
-          edge.cost = turned;
+              transposed.push_back(edge.cost[i * problem.values[b].size() + j]);
+          edge.cost = transposed;
         }
         problem.edges.push_back(edge);
       }
@@ -74,7 +74,7 @@ TEST(Search, FindsTheLeastCostOrNone) {
     ASSERT_EQ(solution.has_value(), expected != impossible);
     if (!solution) {
       ++unsolvable;
-      // The contradiction is one, and no variable of it is idle.
+      // The core is a contradiction, and every variable of it is necessary.
       std::vector<unsigned> core = smallestContradiction(problem);
       ASSERT_FALSE(core.empty());
       auto part = [&](size_t without) {
@@ -103,7 +103,7 @@ TEST(Search, FindsTheLeastCostOrNone) {
 TEST(Search, BranchesWhereTablesWouldBeTooLarge) {
   std::mt19937_64 random(2);
   for (int round = 0; round < 2; ++round) {
-    // Everybody is tied to everybody: the first table would have 6^7 entries.
+    // A complete graph: the first table would have 6^7 entries.
     ChoiceProblem problem = randomProblem(random, 7, 1, 0, 0);
     for (std::vector<double> &values : problem.values)
       values.assign(6, 0.0);

@@ -1,5 +1,7 @@
-// The pass: equations, search, certificate, check, then change.
+// The pass tile-solve-layouts: builds the equations, searches, checks the certificate, then
+// rewrites the kernel.
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/tile/solve/Equations.h"
 #include "tilewright/transform/tile/solve/Passes.h"
 #include "tilewright/transform/tile/solve/Rewrite.h"
@@ -18,13 +20,8 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::solve;
 
-static DictionaryAttr targetOf(Operation *op) {
-  auto module = op->getParentOfType<ModuleOp>();
-  return module ? module->getAttrOfType<DictionaryAttr>(exec::ExecDialect::targetAttr)
-                : DictionaryAttr();
-}
-
-/// Warps enough that a thread holds at most 64 elements of the largest tile, 4 or 8.
+/// Chooses 4 or 8 warps, so that a thread holds at most 64 elements of the largest tile if
+/// possible.
 static int64_t chooseWarps(tile::KernelOp kernel) {
   int64_t largest = 0;
   kernel.walk([&](Operation *op) {
@@ -37,15 +34,11 @@ static int64_t chooseWarps(tile::KernelOp kernel) {
 
 static Machine machineOf(tile::KernelOp kernel, int64_t warps) {
   Machine machine;
-  DictionaryAttr target = targetOf(kernel);
-  auto read = [&](StringRef name, int64_t &field) {
-    if (auto value = target ? target.getAs<IntegerAttr>(name) : IntegerAttr())
-      field = value.getInt();
-  };
-  read("warp_size", machine.lanes);
-  read("shared_bytes", machine.sharedBytes);
-  read("sector_bytes", machine.sectorBytes);
-  read("max_registers", machine.maxRegisters);
+  if (exec::GpuAttr gpu = exec::targetOf(kernel).getGpu())
+    machine = {.lanes = gpu.getWarpSize(),
+               .sharedBytes = gpu.getSharedBytes(),
+               .sectorBytes = gpu.getSectorBytes(),
+               .maxRegisters = gpu.getMaxRegisters()};
   if (auto attribute = kernel->getAttrOfType<IntegerAttr>("warps"))
     machine.warps = attribute.getInt();
   else
@@ -53,33 +46,27 @@ static Machine machineOf(tile::KernelOp kernel, int64_t warps) {
   return machine;
 }
 
-/// Whether the chip's matrix instructions take the product, by the target's list of types.
+/// Whether the chip has matrix instructions for the product's element types.
 static bool takesDot(tile::DotOp dot, std::string &reason) {
   Type lhs = cast<RankedTensorType>(dot.getLhs().getType()).getElementType(),
        rhs = cast<RankedTensorType>(dot.getRhs().getType()).getElementType();
-  // The formats of 8 bits may be mixed.
+  // The two operands may have different 8-bit float types.
   const bool mixes = isa<FloatType>(lhs) && isa<FloatType>(rhs) &&
                      lhs.getIntOrFloatBitWidth() == 8 && rhs.getIntOrFloatBitWidth() == 8;
   if (lhs != rhs && !mixes) {
-    reason = "no instruction multiplies elements of two such types; convert one operand before";
+    reason = "no matrix instruction multiplies these two types; convert one operand first";
     return false;
   }
-  DictionaryAttr target = targetOf(dot);
-  auto matrix = target ? target.getAs<DictionaryAttr>("matrix") : DictionaryAttr();
-  auto types = matrix ? matrix.getAs<ArrayAttr>("types") : ArrayAttr();
+  const exec::MatrixAttr matrix = exec::targetOf(dot).getMatrix();
   for (Type type : {lhs, rhs}) {
-    std::string name;
-    llvm::raw_string_ostream out(name);
     if (dot.getTf32())
-      out << "tf32";
-    else
-      out << type;
-    // Without a target, what sm_80 has.
-    const StringRef others[] = {"f16", "bf16", "tf32", "f64", "i8"};
-    if (types ? llvm::is_contained(types.getAsValueRange<StringAttr>(), StringRef(name))
-              : llvm::is_contained(others, StringRef(name)))
+      type = FloatTF32Type::get(dot.getContext());
+    // If the target does not list types, assume those that every GPU supports.
+    if (matrix && matrix.getTypes()
+            ? matrix.takes(type)
+            : isa<Float16Type, BFloat16Type, FloatTF32Type, Float64Type>(type) || type.isInteger(8))
       continue;
-    reason = "the chip's matrix instructions do not multiply " + name;
+    llvm::raw_string_ostream(reason) << "the chip's matrix instructions do not multiply " << type;
     return false;
   }
   return true;
@@ -92,6 +79,8 @@ std::optional<Certificate> solve::solveLayouts(tile::KernelOp kernel, int64_t wa
     return std::nullopt;
   const ChoiceProblem problem = equations->problem();
   std::optional<ChoiceSolution> solution = solveChoices(problem);
+  if (interpret::mustStopAt(kernel))
+    return std::nullopt;
   if (!solution) {
     const std::vector<unsigned> contradiction = smallestContradiction(problem);
     equations->opOf(contradiction.front())->emitError() << equations->explain(contradiction);
@@ -102,16 +91,19 @@ std::optional<Certificate> solve::solveLayouts(tile::KernelOp kernel, int64_t wa
   report.steps = solution->steps;
   Certificate certificate = equations->certificate(*solution);
   if (std::string wrong = checkCertificate(kernel, certificate); !wrong.empty()) {
-    kernel.emitOpError("got layouts that its checker refuses: ")
-        << wrong << "; this is a defect of the solver";
+    kernel.emitOpError("has layouts that the checker rejects: ")
+        << wrong << "; this is a bug in the layout solver";
     return std::nullopt;
   }
-  // What else could have been is asked only where somebody listens.
+  // Evaluating the alternatives takes time, so do it only if remarks are enabled.
   if (kernel->getContext()->getRemarkEngine())
     for (unsigned unknown = 0; unknown < report.unknowns; ++unknown)
       remark::passed(equations->opOf(unknown)->getLoc(),
                      remark::RemarkOpts::name("layout").category(DEBUG_TYPE))
-          << remark::add("{0}", equations->explainChoice(unknown, problem, *solution));
+          << remark::add("{0}", equations->explainChoice(unknown, problem, *solution))
+          << remark::metric("Kernel", kernel.getSymName().str())
+          << remark::metric("Tile", equations->tileOf(unknown))
+          << remark::metric("Layout", equations->layoutOf(unknown, *solution));
   return certificate;
 }
 
@@ -122,6 +114,8 @@ struct SolveLayouts : solve::impl::SolveLayoutsPassBase<SolveLayouts> {
   void runOnOperation() override {
     for (tile::KernelOp kernel :
          llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
+      if (interpret::mustStopAt(kernel))
+        return signalPassFailure();
       SolveReport report;
       std::optional<Certificate> certificate = solveLayouts(kernel, warps, report);
       if (!certificate)

@@ -22,7 +22,8 @@ int64_t solve::bitsOf(Type type) {
   return type.getIntOrFloatBitWidth();
 }
 
-/// Whether a view moves whole dimensions only: every layout of its result has one of its source.
+/// Whether a view only permutes, adds or removes whole dimensions, so that every layout of its
+/// result determines a layout of its source.
 static bool movesWholeDimensions(tile::ViewOp view) {
   auto source = tileType(view.getSource());
   std::optional<sm::ViewMap> map =
@@ -47,7 +48,8 @@ int64_t solve::opsOf(Region &body) {
   return count;
 }
 
-/// `depth` bounds how many ops are done again, and the time to find out.
+/// Whether a value is cheap to recompute. `depth` limits the number of ops to recompute, and the
+/// time of this check.
 static bool isCheap(Value value, int depth) {
   Operation *op = value.getDefiningOp();
   if (!op || depth == 0)
@@ -66,24 +68,24 @@ static bool isCheap(Value value, int depth) {
 
 bool solve::isRematerialised(Value value) { return isCheap(value, 4); }
 
-double solve::turnsOf(Operation *op) {
-  double turns = 1;
+double solve::tripCount(Operation *op) {
+  double iterations = 1;
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
        loop = loop->getParentOfType<scf::ForOp>()) {
     std::optional<int64_t> low = getConstantIntValue(loop.getLowerBound()),
                            high = getConstantIntValue(loop.getUpperBound()),
                            step = getConstantIntValue(loop.getStep());
-    turns *=
+    iterations *=
         low && high && step && *step > 0
             ? std::max<double>(1, static_cast<double>(*high - *low) / static_cast<double>(*step))
             : 8;
   }
-  return turns;
+  return iterations;
 }
 
-double solve::turnsOf(Value value) {
+double solve::tripCount(Value value) {
   if (Operation *op = value.getDefiningOp())
-    return turnsOf(op);
+    return tripCount(op);
   Block *block = value.getParentBlock();
-  return block->empty() ? 1 : turnsOf(&block->front());
+  return block->empty() ? 1 : tripCount(&block->front());
 }

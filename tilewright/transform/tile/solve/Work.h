@@ -1,4 +1,4 @@
-// Work: what a kernel's ops take, however their tiles are laid out.
+// Work: the amount of work in a kernel's ops, independent of layouts.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_SOLVE_WORK_H
 #define TILEWRIGHT_TRANSFORM_TILE_SOLVE_WORK_H
 
@@ -7,23 +7,23 @@
 
 namespace tilewright::solve {
 
-/// The type of a tile; null for what is none.
+/// The type of a tile; null if the value is not a tile.
 mlir::RankedTensorType tileType(mlir::Value value);
 
-/// Bits of an element in a register.
+/// The width of an element in a register, in bits.
 int64_t bitsOf(mlir::Type type);
 
-/// Instructions that one element takes in the region of a map, a reduction or a scan, functions
-/// counted as several.
+/// Instructions per element in the region of a map, a reduction or a scan. A math function counts
+/// as several.
 int64_t opsOf(mlir::Region &body);
 
-/// How often an op runs, or a value is made, for each time the kernel runs: the turns of the loops
-/// around it.
-double turnsOf(mlir::Operation *op);
-double turnsOf(mlir::Value value);
+/// How often an op is executed, or a value is computed, per point of the grid: the product of the
+/// trip counts of the enclosing loops.
+double tripCount(mlir::Operation *op);
+double tripCount(mlir::Value value);
 
-/// Whether a value is cheaper to compute again, in whatever layout a use needs, than to convert:
-/// constants, counts, single elements, and what is computed from these alone in a few steps.
+/// Whether to recompute a value in the layout of each use rather than convert it: constants, iotas,
+/// single elements, and values computed from only these in a few cheap ops.
 bool isRematerialised(mlir::Value value);
 
 } // namespace tilewright::solve

@@ -3,8 +3,8 @@
 
 namespace tilewright::vgpu::machine::VGPU_ISA {
 
-/// The address of a parameter of the kernel; b is the width of d in bytes. In 32 bits
-/// (LLVM's short pointers) it is the offset, which fromParameters completes.
+/// The address of a kernel parameter; b is the width of d in bytes. A width of 4 (LLVM's short
+/// pointers) gives the offset, which fromParameters turns into an address.
 static void parameterAddress(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (op->b == 4)
@@ -14,8 +14,9 @@ static void parameterAddress(VGPU_ARGS) {
                   Lanes<uint64_t>(reinterpret_cast<uint64_t>(warp.parameters) + op->imm));
   VGPU_NEXT;
 }
-/// cvta.param: an offset into the parameters becomes their address on the host, an address
-/// stays. Parameters have at most 32764 bytes, and no host has memory below 64 KiB.
+/// cvta.param: turns an offset into the parameter space into a host address; leaves a host address
+/// unchanged. The two do not overlap: parameters have at most 32764 bytes, and a host maps no
+/// memory below 64 KiB.
 static void fromParameters(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint64_t> a = op->b == 8 ? get<uint64_t>(registers, op->a)
@@ -42,13 +43,14 @@ static void fromWindow(VGPU_ARGS) {
   put<uint64_t>(registers, op->d, m, a | op->imm);
   VGPU_NEXT;
 }
-/// cvta.to: takes the window off.
+/// cvta.to: removes the window.
 static void toWindow(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   put<uint64_t>(registers, op->d, m, get<uint64_t>(registers, op->a) & ~windowMask);
   VGPU_NEXT;
 }
-/// isspacep: imm is the window; bit 0 shared of the own block alone; bit 1 global, i.e. no window.
+/// isspacep: imm is the window; bit 0: only shared memory of this block; bit 1: global memory,
+/// which has no window.
 static void isSpace(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint64_t> a = get<uint64_t>(registers, op->a);
@@ -77,7 +79,7 @@ static void mapBlock(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
-/// getctarank; imm as above.
+/// getctarank; imm as for mapa.
 static void blockRank(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint32_t> a = (op->imm & 0xff) == 8

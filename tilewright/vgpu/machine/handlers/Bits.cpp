@@ -47,7 +47,7 @@ static void move128(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-// Shifts by more than the width are shifts by the width.
+// Shift amounts above the width are clamped to the width.
 template <typename T> static void shiftLeft(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<T> a = get<T>(registers, op->a);
@@ -90,7 +90,8 @@ static void logic3(VGPU_ARGS) {
                         get<uint32_t>(registers, op->c)));
   VGPU_NEXT;
 }
-/// Also p = (result != 0) op q. imm bit 8: or instead of and; bit 9: !q.
+/// lop3 that also computes the predicate (result != 0) op q. imm bit 8: op is `or`, otherwise
+/// `and`; bit 9: negates q.
 static void logic3Predicate(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint32_t> result =
@@ -102,7 +103,7 @@ static void logic3Predicate(VGPU_ARGS) {
   putPredicate(registers, op->e, m, op->imm & 256 ? set | q : set & q);
   VGPU_NEXT;
 }
-/// imm bit 0: to the right; bit 1: clamp.
+/// shf. imm bit 0: shifts to the right; bit 1: clamps the amount, otherwise wraps it.
 static void funnelShift(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint64_t> both = castLanes<uint64_t>(get<uint32_t>(registers, op->b))
@@ -116,7 +117,7 @@ static void funnelShift(VGPU_ARGS) {
   put<uint32_t>(registers, op->d, m, result);
   VGPU_NEXT;
 }
-/// Selectors of the modes f4e to rc16 are turned into those of the plain mode.
+/// Translates the selectors of the prmt modes f4e to rc16 to those of the default mode.
 static uint32_t selectorOf(unsigned mode, uint32_t control) {
   static constexpr uint16_t modes[6][4] = {
       {0x3210, 0x4321, 0x5432, 0x6543}, // f4e
@@ -173,13 +174,13 @@ template <typename T> static void reverseBits(VGPU_ARGS) {
   put<T>(registers, op->d, m, __builtin_elementwise_bitreverse(get<T>(registers, op->a)));
   VGPU_NEXT;
 }
-/// imm: .shiftamt, the distance to the top instead of the position.
+/// bfind. imm is set for .shiftamt: the result is the shift amount instead of the position.
 template <typename T> static void findLeading(VGPU_ARGS) {
   using U = UnsignedOf<T>;
   constexpr uint32_t width = 8 * sizeof(T);
   const uint32_t m = active(op, registers, mask);
   const Lanes<T> a = get<T>(registers, op->a);
-  // The first bit of a negative number that is not its sign.
+  // For a negative number, find the first bit that differs from the sign.
   const Lanes<U> bits = bitsAs<U>(a < T(0) ? ~a : a);
   const Lanes<uint32_t> zeros = zerosAbove<U>(bits);
   const Lanes<uint32_t> result = op->imm ? zeros : (width - 1) - zeros;
@@ -197,7 +198,7 @@ template <typename T> static void extractField(VGPU_ARGS) {
   for (int i = 0; i < 32; ++i) {
     const uint32_t p = position[i], n = length[i];
     const U value = static_cast<U>(a[i]);
-    // The sign is the field's last bit, or the number's where the field goes beyond.
+    // The sign is the last bit of the field, or of the number if the field extends beyond it.
     const uint32_t last = p + n - 1 < width - 1 ? p + n - 1 : width - 1;
     const bool sign = std::is_signed_v<T> && n != 0 && (value >> last & 1);
     const U field = p < width ? value >> p : 0;
@@ -248,7 +249,7 @@ static void findNth(VGPU_ARGS) {
   put<uint32_t>(registers, op->d, m, result);
   VGPU_NEXT;
 }
-/// imm bit 0: signed; bit 1: clamp, else wrap.
+/// szext. imm bit 0: signed; bit 1: clamp, otherwise wrap.
 static void extendSize(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint32_t> a = get<uint32_t>(registers, op->a), b = get<uint32_t>(registers, op->b);
@@ -263,7 +264,7 @@ static void extendSize(VGPU_ARGS) {
   put<uint32_t>(registers, op->d, m, result);
   VGPU_NEXT;
 }
-/// imm: clamp, else wrap.
+/// bmsk. imm: clamp if set, otherwise wrap.
 static void bitMask(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint32_t> a = get<uint32_t>(registers, op->a), b = get<uint32_t>(registers, op->b);
@@ -277,7 +278,7 @@ static void bitMask(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// d = {a, b}, each half as wide.
+/// d = {a, b}; a and b have half the width of d.
 template <typename T> static void packPair(VGPU_ARGS) {
   using Half = typename IntegerOf<sizeof(T) / 2>::Unsigned;
   const uint32_t m = active(op, registers, mask);
@@ -295,8 +296,8 @@ template <typename T> static void unpackPair(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// The other forms of mov {…}: imm is the number of elements, their width and
-/// that of the whole in bits, a byte each. 8 bits are held in 16.
+/// The other forms of mov {…}. imm holds the number of elements, their width and the total width in
+/// bits, one byte each. 8-bit elements are in 16-bit registers.
 static void packMany(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const auto *slots = static_cast<const uint32_t *>(op->extra);
@@ -337,10 +338,11 @@ static void unpackMany(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-// Comparisons. imm 0 is the plain one; else
-//   bit 0  the opposite;  bit 1  and both are numbers;  bit 2  or one is not
-//   bits 4, 5  combined with predicate c: 1 and, 2 or, 3 xor;  bit 6  with !c
-// e is the slot for the second result, the opposite combined in the same way.
+// Comparisons. imm 0 is the plain comparison; otherwise:
+//   bit 0      negates the result
+//   bit 1      false if an operand is a NaN;  bit 2  true if an operand is a NaN
+//   bits 4, 5  combine with predicate c: 1 and, 2 or, 3 xor;  bit 6  negates c
+// e is the slot of the second result, the negated comparison combined in the same way.
 
 VGPU_INLINE void putComparison(const Op *op, std::byte *registers, uint32_t m, uint32_t holds,
                                uint32_t numbers) {
@@ -385,7 +387,7 @@ VGPU_COMPARE(compareEqual, ==)
 VGPU_COMPARE(compareLess, <)
 VGPU_COMPARE(compareLessEqual, <=)
 
-/// imm bits 8, 9: 0 ==, 1 <, 2 <=, 3 both are numbers. Bit 10: .ftz.
+/// imm bits 8, 9: 0 ==, 1 <, 2 <=, 3 neither operand is a NaN. Bit 10: .ftz.
 template <typename T>
 VGPU_INLINE uint32_t compared(uint64_t how, Lanes<T> a, Lanes<T> b, uint32_t &numbers) {
   numbers = maskOf(a == a) & maskOf(b == b);
@@ -426,7 +428,7 @@ template <bool brain> static void compareHalf(VGPU_ARGS) {
   putComparison(op, registers, m, holds, numbers);
   VGPU_NEXT;
 }
-/// d is about the lower halves, e about the upper ones.
+/// d is the result for the lower halves, e for the upper halves.
 template <bool brain> static void compareHalfPair(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint32_t> a = get<uint32_t>(registers, op->a), b = get<uint32_t>(registers, op->b);
@@ -458,7 +460,7 @@ template <bool brain> static void compareHalfPair(VGPU_ARGS) {
     putPredicate(registers, destination[half], m, results[half]);
   VGPU_NEXT;
 }
-/// imm: 0 finite, 1 infinite, 2 number, 3 not a number, 4 normal, 5 subnormal.
+/// testp. imm: 0 finite, 1 infinite, 2 number, 3 not a number, 4 normal, 5 subnormal.
 template <typename T> static void testFloat(VGPU_ARGS) {
   using U = UnsignedOf<T>;
   constexpr U infinity = sizeof(T) == 4 ? U(0x7f800000u) : static_cast<U>(0x7ff0000000000000u);
@@ -491,8 +493,8 @@ template <typename T> static void testFloat(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// imm: the register, its component from bit 16, the width of d in bytes from bit 24 (1:
-/// predicate).
+/// imm: the special register; from bit 16 on, its component; from bit 24 on, the width of d in
+/// bytes (1: predicate).
 static void readSpecialRegister(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const unsigned bytes = op->imm >> 24 & 0xff;
@@ -510,10 +512,10 @@ static void readSpecialRegister(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-// What the lanes of a warp exchange. f is the slot of the member mask. Lanes
-// that are named there but are elsewhere have to come first.
+// Warp-level exchange: shfl, vote, match, redux. f is the slot of the member mask. The instruction
+// waits until all live lanes in the mask have arrived.
 
-/// Whether the lanes must wait for others; then they are parked at `op`.
+/// If lanes in `members` have not arrived yet, parks the arrived lanes at `op` and returns true.
 static bool parkForMembers(Warp &warp, const Op *op, uint32_t mask, uint32_t m, uint32_t members) {
   const uint32_t missing = members & warp.alive & ~mask;
   if (missing == 0)
@@ -537,8 +539,8 @@ VGPU_INLINE uint32_t memberWord(const std::byte *registers, const Op *op, int la
     }                                                                                              \
   } while (false)
 
-/// Lanes may name different members: then they are groups that do not know of each other.
-/// Calls body(members, lanes) for each; nearly always there is one.
+/// Calls body(members, lanes) for each group of lanes with the same member mask. The groups are
+/// independent; nearly always there is only one.
 template <typename Body>
 VGPU_INLINE void eachGroup(const std::byte *registers, const Op *op, uint32_t m, Body body) {
   for (uint32_t rest = m; rest != 0;) {
@@ -549,7 +551,7 @@ VGPU_INLINE void eachGroup(const std::byte *registers, const Op *op, uint32_t m,
   }
 }
 
-/// imm: 0 up, 1 down, 2 bfly, 3 idx. e is the predicate.
+/// shfl. imm: 0 up, 1 down, 2 bfly, 3 idx. e is the predicate result.
 static void shuffle(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
@@ -592,7 +594,8 @@ static void shuffle(VGPU_ARGS) {
   putPredicate(registers, op->e, m, inside);
   VGPU_NEXT;
 }
-/// imm: 0 all, 1 any, 2 uni, 3 ballot (d is a register then). Bit 4: of !a.
+/// vote. imm: 0 all, 1 any, 2 uni, 3 ballot (d is a register instead of a predicate). Bit 4:
+/// negates a.
 static void vote(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
@@ -616,7 +619,7 @@ static void vote(VGPU_ARGS) {
   });
   VGPU_NEXT;
 }
-/// imm: .all, with predicate e.
+/// match. imm is set for match.all, with predicate e.
 template <typename T> static void match(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
@@ -636,7 +639,7 @@ template <typename T> static void match(VGPU_ARGS) {
   });
   VGPU_NEXT;
 }
-/// imm: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor; bit 4: signed.
+/// redux. imm: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor; bit 4: signed.
 static void reduceWarp(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
@@ -677,7 +680,7 @@ static void activeMask(VGPU_ARGS) {
   put<uint32_t>(registers, op->d, m, Lanes<uint32_t>(m));
   VGPU_NEXT;
 }
-/// The lowest lane is elected: its number to d, who it is to predicate e.
+/// Elects the lowest lane: d gets its number, predicate e is true in that lane.
 static void electLane(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);

@@ -8,12 +8,12 @@ VGPU_INLINE void park(Warp &warp, const Op *pc, uint32_t mask) {
   parkFragment(warp, {pc, warp.frame, mask, Wait::none, 0, 0});
 }
 
-/// What the first of some lanes has in a register.
+/// The value of a register in the lowest of `lanes`.
 VGPU_INLINE uint32_t wordOf(const std::byte *registers, uint32_t slot, uint32_t lanes) {
   return word(registers, slot, static_cast<unsigned>(std::countr_zero(lanes)));
 }
 
-/// Goes to `target`. Backward jumps cost budget, so that every loop ends a turn.
+/// Jumps to `target`. Backward jumps consume budget, so that the time slice of every loop ends.
 #define VGPU_JUMP(target)                                                                          \
   do {                                                                                             \
     const Op *const to = (target);                                                                 \
@@ -34,7 +34,7 @@ static void branch(VGPU_ARGS) { VGPU_JUMP(op + static_cast<int64_t>(op->imm)); }
 static void branchIf(VGPU_ARGS) {
   const uint32_t taken = active(op, registers, mask);
   if (taken == 0) {
-    // Lanes that left a loop earlier may wait behind it.
+    // Lanes that left the loop earlier may be waiting after it.
     if (warp.diverged) [[unlikely]] {
       park(warp, op + 1, mask);
       VGPU_RESUME;
@@ -49,7 +49,7 @@ static void branchIf(VGPU_ARGS) {
   VGPU_RESUME;
 }
 
-/// extra: distances to the targets, imm of them; a is the index.
+/// brx.idx. `extra` holds imm distances to the targets; a is the index.
 static void branchIndexed(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m == 0)
@@ -58,7 +58,7 @@ static void branchIndexed(VGPU_ARGS) {
   const Lanes<uint32_t> index = get<uint32_t>(registers, op->a);
   const uint32_t wrong = maskOf(index >= static_cast<uint32_t>(op->imm)) & m;
   if (wrong != 0) {
-    fault(warp, op, Error::vgpuFault, "brx.idx with an index beyond its list of labels");
+    fault(warp, op, Error::vgpuFault, "the index of brx.idx is beyond its list of labels");
     return;
   }
   if (mask != m)
@@ -72,7 +72,7 @@ static void branchIndexed(VGPU_ARGS) {
   VGPU_RESUME;
 }
 
-/// Stands where lanes that went different ways may meet.
+/// Emitted where diverged lanes may reconverge.
 static void join(VGPU_ARGS) {
   if (warp.diverged) [[unlikely]] {
     park(warp, op + 1, mask);
@@ -88,7 +88,8 @@ static void callFunction(VGPU_ARGS) {
   const auto &site = *static_cast<const CallSite *>(op->extra);
   const DecodedFunction *target = site.target;
   if (!target) {
-    // Lanes that call the same function go together; the others come back here.
+    // Run the lanes that call the same function together; the other lanes execute the call again
+    // later.
     const Lanes<uint64_t> address = get<uint64_t>(registers, op->a);
     const uint64_t first = address[std::countr_zero(m)];
     const uint32_t same = maskOf(address == first) & m;
@@ -162,7 +163,7 @@ static void trapThreads(VGPU_ARGS) {
 
 static void nothing(VGPU_ARGS) { VGPU_NEXT; }
 
-/// Stands before every instruction of launches that count; imm is its number.
+/// Precedes every instruction in launches that count instructions; imm is its number.
 static void countInstruction(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   InstructionCount &count = warp.counts[op->imm];
@@ -172,7 +173,7 @@ static void countInstruction(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// Where a turn may end in launches whose warps run in random order.
+/// A point at which a time slice may end, in launches that run warps in random order.
 static void preempt(VGPU_ARGS) {
   if (--warp.budget < 0) [[unlikely]] {
     park(warp, op + 1, mask);
@@ -198,8 +199,8 @@ static void fenceMemory(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// a is the barrier, b the number of threads (imm bit 0: given). imm bit 1: c is
-/// the predicate of a reduction, bit 2: negated.
+/// a is the barrier, b the number of threads (if imm bit 0 is set). imm bit 1: c is the predicate
+/// of a reduction; bit 2: c is negated.
 static void barrierSync(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m == 0)
@@ -224,7 +225,7 @@ static void barrierArrive(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
-/// After barrierSync of a reduction: imm is 0 popc, 1 and, 2 or; a is the barrier.
+/// The result of a reduction, after its barrierSync. imm: 0 popc, 1 and, 2 or; a is the barrier.
 static void barrierResult(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
@@ -253,7 +254,7 @@ static void warpBarrier(VGPU_ARGS) {
   VGPU_RESUME;
 }
 
-/// Operations that are functions of their own.
+/// Calls operations that are implemented as functions.
 static void callExternal(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m == 0)
@@ -282,7 +283,7 @@ static void allocateLocal(VGPU_ARGS) {
     uint64_t size = 0;
     std::memcpy(&size, registers + op->a + static_cast<size_t>(lane) * op->b, op->b);
     if (size > maxLocalBytes) {
-      fault(warp, op, Error::vgpuFault, "alloca of more local memory than a thread can have");
+      fault(warp, op, Error::vgpuFault, "alloca exceeds the maximum local memory of a thread");
       return;
     }
     const auto alignment = static_cast<uint32_t>(op->imm);
@@ -293,7 +294,7 @@ static void allocateLocal(VGPU_ARGS) {
     std::memcpy(registers + op->d + static_cast<size_t>(lane) * op->b, &result, op->b);
   }
   if (most > maxLocalBytes) {
-    fault(warp, op, Error::vgpuFault, "alloca of more local memory than a thread can have");
+    fault(warp, op, Error::vgpuFault, "alloca exceeds the maximum local memory of a thread");
     return;
   }
   growLocal(warp, most);

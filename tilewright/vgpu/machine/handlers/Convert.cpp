@@ -40,7 +40,7 @@ template <bool brain> static void widenHalf(VGPU_ARGS) {
   put<float>(registers, op->d, m, canonical(widen<brain>(get<uint16_t>(registers, op->a))));
   VGPU_NEXT;
 }
-/// a becomes the upper half.
+/// Converts a to the upper half and b to the lower half.
 template <bool brain> static void narrowFloatPair(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint16_t> high = narrow<brain>(get<float>(registers, op->a)),
@@ -68,13 +68,14 @@ static void convertAny(VGPU_ARGS) {
                 convert(form, readLane(registers, op->a, form.fromBytes, lane)));
   VGPU_NEXT;
 }
-/// Two values into one register: from a (upper) and b, or from the halves of a.
+/// Converts two values into one register: a (upper half) and b, or the two halves of a if imm bit 0
+/// is set. From bits 8 and 16 on, imm holds the width in bits of a half of the destination and of
+/// the source.
 static void convertPair(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const auto &form = *static_cast<const ConversionForm *>(op->extra);
-  const unsigned toBits = 4u * form.toBytes; // of one half
-  const bool isPacked = op->imm != 0;
-  const unsigned fromBits = 4u * form.fromBytes;
+  const unsigned toBits = op->imm >> 8 & 0xff, fromBits = op->imm >> 16 & 0xff;
+  const bool isPacked = (op->imm & 1) != 0;
   for (int lane = 0; lane < 32; ++lane) {
     if (!(m >> lane & 1))
       continue;
@@ -90,7 +91,8 @@ static void convertPair(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
-/// cvt.pack: a and b clamped to imm bits (bit 8: signed) above what c has in its lower bits.
+/// cvt.pack: a and b, clamped to imm bits (bit 8: signed), in the low bits of d, and the low bits
+/// of c above them.
 static void convertPack(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const unsigned width = op->imm & 0xff;

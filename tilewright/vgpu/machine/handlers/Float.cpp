@@ -11,8 +11,8 @@
 
 namespace tilewright::vgpu::machine::VGPU_ISA {
 
-/// Computes under another rounding of the host. The empty statements keep the
-/// compiler from moving the arithmetic out of where the rounding is set.
+/// Computes in another rounding mode of the host. The empty asm statements prevent the compiler
+/// from moving the arithmetic across the mode changes.
 template <typename T, typename Function>
 VGPU_INLINE Lanes<T> rounded(uint64_t form, Lanes<T> a, Lanes<T> b, Lanes<T> c, Function function) {
   const auto rounding = static_cast<Rounding>(form & roundingMask);
@@ -113,7 +113,8 @@ template <typename T> static void squareRoot(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-// min and max: -0 is below +0; one NaN gives the other operand, or NaN with .NaN.
+// min and max: -0 is less than +0. If one operand is a NaN, the result is the other operand, or NaN
+// with .NaN.
 
 template <typename T>
 VGPU_INLINE Lanes<T> extreme(uint64_t form, bool isMaximum, Lanes<T> a, Lanes<T> b) {
@@ -125,7 +126,7 @@ VGPU_INLINE Lanes<T> extreme(uint64_t form, bool isMaximum, Lanes<T> a, Lanes<T>
     a = bitsAs<T>(bitsAs<U>(a) & static_cast<U>(~sign));
     b = bitsAs<T>(bitsAs<U>(b) & static_cast<U>(~sign));
   }
-  // Equal numbers differ in sign at most: or gives -0, and gives +0.
+  // Equal numbers differ at most in sign: OR gives -0, AND gives +0.
   const Lanes<U> equal = isMaximum ? bitsAs<U>(a) & bitsAs<U>(b) : bitsAs<U>(a) | bitsAs<U>(b);
   Lanes<T> result = isMaximum ? (a > b ? a : b) : (a < b ? a : b);
   result = a == b ? bitsAs<T>(equal) : result;
@@ -166,7 +167,7 @@ template <typename T> static void negateFloat(VGPU_ARGS) {
   put<U>(registers, op->d, m, bitsAs<U>(a) ^ static_cast<U>(U(1) << (8 * sizeof(T) - 1)));
   VGPU_NEXT;
 }
-/// The sign of a on b.
+/// b with the sign of a.
 template <typename T> static void copySign(VGPU_ARGS) {
   using U = UnsignedOf<T>;
   constexpr U sign = U(1) << (8 * sizeof(T) - 1);
@@ -176,9 +177,8 @@ template <typename T> static void copySign(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-// Approximations. The machine computes them in double where it does not say
-// otherwise, so they are within one unit in the last place; what PTX allows is
-// wider. ex2 is within two.
+// Approximations. They are computed in f64 unless noted, so their error is at most 1 ulp (2 ulp for
+// ex2); PTX allows more.
 
 VGPU_INLINE Lanes<float> approximation(Approximation function, Lanes<float> a) {
   Lanes<float> result;
@@ -216,7 +216,7 @@ static void approximate(VGPU_ARGS) {
                 approximation(function, input<float>(op->imm, get<float>(registers, op->a))));
   VGPU_NEXT;
 }
-/// rcp.approx.ftz.f64 and rsqrt.approx.f64; the first has 20 bits and no subnormals.
+/// rcp.approx.ftz.f64 and rsqrt.approx.f64. rcp has a 20-bit mantissa and flushes subnormals.
 static void approximate64(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const bool isReciprocal = static_cast<Approximation>(op->imm >> 32) == Approximation::rcp;
@@ -237,9 +237,9 @@ static void approximate64(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-// f16 and bf16. Sums, differences and f16 products are rounded twice, to f32 and
-// on: 24 bits are enough for that to be harmless. Products of bf16 may be
-// subnormal in f32 and fused ones need more bits; they go through double.
+// f16 and bf16. Sums, differences and f16 products are rounded twice, to f32 and then to the
+// result; the 24 bits of f32 make the double rounding harmless. Products of bf16 may be subnormal
+// in f32, and fused operations need more bits, so both are computed in f64.
 
 template <bool brain>
 VGPU_INLINE Lanes<uint16_t> halfResult(uint64_t form, Lanes<uint16_t> x, Lanes<uint16_t> y,
@@ -285,7 +285,7 @@ VGPU_INLINE Lanes<uint16_t> halfResult(uint64_t form, Lanes<uint16_t> x, Lanes<u
     break;
   case HalfOperation::ex2:
     result = narrow<brain>(exp2Lanes(brain ? flush(a) : a));
-    if (brain) // .ftz is part of the instruction
+    if (brain) // the instruction always flushes
       result = (result & uint16_t(0x7f80)) == uint16_t(0) ? result & uint16_t(0x8000) : result;
     break;
   default:
@@ -297,7 +297,7 @@ VGPU_INLINE Lanes<uint16_t> halfResult(uint64_t form, Lanes<uint16_t> x, Lanes<u
   if (form & formSaturate)
     result = narrow<brain>(saturated<float>(widen<brain>(result)));
   if (form & formOob) {
-    // The NaN that tensor copies fill with: 0x7fff. PTX does not say its bits.
+    // The NaN with which tensor copies fill: 0x7fff. PTX does not specify its bits.
     const uint16_t filled = 0x7fff;
     result = x == filled || y == filled ? Lanes<uint16_t>(0) : result;
   }

@@ -1,4 +1,4 @@
-// f16 and bf16 as f32, and the small steps of float arithmetic that handlers share.
+// Conversions between f16 or bf16 and f32, and helpers for float arithmetic that handlers share.
 #ifndef TILEWRIGHT_VGPU_MACHINE_HANDLERS_HALF_H
 #define TILEWRIGHT_VGPU_MACHINE_HANDLERS_HALF_H
 
@@ -7,25 +7,25 @@
 
 namespace tilewright::vgpu::machine::VGPU_ISA {
 
-/// Subnormals to zero of the same sign (.ftz).
+/// Flushes subnormals to zero of the same sign (.ftz).
 VGPU_INLINE Lanes<float> flush(Lanes<float> value) {
   const Lanes<uint32_t> bits = bitsAs<uint32_t>(value);
   return bitsAs<float>((bits & 0x7f800000u) == 0u ? bits & 0x80000000u : bits);
 }
-/// As flush, for values of f16 held as f32.
+/// Like flush, for f16 values held as f32.
 VGPU_INLINE Lanes<float> flushHalf(Lanes<float> value) {
   const Lanes<uint32_t> bits = bitsAs<uint32_t>(value);
   return bitsAs<float>((bits & 0x7fffffffu) < 0x38800000u ? bits & 0x80000000u : bits);
 }
 
-/// The NaN that PTX calls canonical.
+/// Replaces every NaN by the canonical NaN of PTX.
 VGPU_INLINE Lanes<float> canonical(Lanes<float> value) {
   return value != value ? Lanes<float>(std::bit_cast<float>(0x7fffffffu)) : value;
 }
-/// f64 has none: a NaN that came in goes out.
+/// f64 has no canonical NaN: the NaN of an operand is propagated.
 VGPU_INLINE Lanes<double> canonical(Lanes<double> value) { return value; }
 
-/// To [0, 1], NaN to 0 (.sat).
+/// Clamps to [0, 1] and maps NaN to 0 (.sat).
 template <typename T> VGPU_INLINE Lanes<T> saturated(Lanes<T> value) {
   const Lanes<T> zero(0), one(1);
   value = value > zero ? value : zero;
@@ -39,7 +39,7 @@ template <bool brain> VGPU_INLINE Lanes<float> widen(Lanes<uint16_t> bits) {
     return castLanes<float>(bitsAs<_Float16>(bits));
 }
 
-/// Rounds to nearest even; every NaN becomes the canonical one.
+/// Rounds to nearest even; every NaN becomes the canonical NaN.
 template <bool brain> VGPU_INLINE Lanes<uint16_t> narrow(Lanes<float> value) {
   if constexpr (brain) {
     const Lanes<uint32_t> bits = bitsAs<uint32_t>(value);
@@ -51,7 +51,7 @@ template <bool brain> VGPU_INLINE Lanes<uint16_t> narrow(Lanes<float> value) {
     return magnitude > uint16_t(0x7c00) ? Lanes<uint16_t>(0x7fff) : rounded;
   }
 }
-/// As narrow, from an exact double: one rounding.
+/// Like narrow, but from an exact f64, with one rounding.
 template <bool brain> VGPU_INLINE Lanes<uint16_t> narrow(Lanes<double> value) {
   using numerics::ElementType;
   Lanes<uint16_t> result;
@@ -62,25 +62,25 @@ template <bool brain> VGPU_INLINE Lanes<uint16_t> narrow(Lanes<double> value) {
   return castLanes<int16_t>(value != value) != int16_t(0) ? Lanes<uint16_t>(0x7fff) : result;
 }
 
-/// a * b + c for halves, whose product is exact, with the last bit made odd if the sum is
-/// not: c of bf16 may be so small beside the product that a double loses it, and with it on
-/// which side of a tie the result is.
+/// a * b + c in f64, rounded to odd, so that converting it to f16 or bf16 gives the correctly
+/// rounded result. The product is exact in f64, but a bf16 c may be so much smaller that a sum
+/// rounded to nearest loses it, and a tie is then broken the wrong way.
 VGPU_INLINE Lanes<double> fusedToOdd(Lanes<double> a, Lanes<double> b, Lanes<double> c) {
   const Lanes<double> product = a * b, sum = product + c;
   const Lanes<double> part = sum - product;
   const Lanes<double> rest = (product - (sum - part)) + (c - part);
   const Lanes<int64_t> bits = bitsAs<int64_t>(sum);
-  // Toward the exact value; sums that are not finite have a rest that is no number.
+  // Round toward the exact value; sums that are not finite have a NaN remainder.
   const auto isInexact = rest != 0.0 && rest == rest && (bits & int64_t(1)) == int64_t(0);
   const auto grows = (rest > 0.0) == (sum > 0.0);
   const Lanes<int64_t> odd = grows ? bits + int64_t(1) : bits - int64_t(1);
   return bitsAs<double>(isInexact ? odd : bits);
 }
 
-/// 2^x to 2 ulp of f32.
+/// 2^x within 2 ulp of f32.
 VGPU_INLINE Lanes<float> exp2Lanes(Lanes<float> x) {
   const Lanes<float> low(-152.0f), high(130.0f);
-  Lanes<float> clamped = x > low ? x : low; // NaN becomes `low`, and is put back below
+  Lanes<float> clamped = x > low ? x : low; // NaN becomes `low`, and is restored below
   clamped = clamped < high ? clamped : high;
   const Lanes<float> whole = __builtin_elementwise_roundeven(clamped);
   const Lanes<float> rest = clamped - whole;
@@ -89,7 +89,7 @@ VGPU_INLINE Lanes<float> exp2Lanes(Lanes<float> x) {
   for (float coefficient : {1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f,
                             2.4022651e-1f, 6.9314718e-1f, 1.0f})
     sum = __builtin_elementwise_fma(sum, rest, Lanes<float>(coefficient));
-  // Two factors, so that subnormal results are rounded once.
+  // Multiply by two factors, so that subnormal results are rounded once.
   const Lanes<int32_t> n = castLanes<int32_t>(whole);
   const Lanes<int32_t> first = n >> 1, second = n - first;
   sum *= bitsAs<float>((first + 127) << 23);

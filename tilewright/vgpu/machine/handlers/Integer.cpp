@@ -53,8 +53,8 @@ template <typename T> VGPU_INLINE Lanes<T> highProduct(Lanes<T> a, Lanes<T> b) {
   }
 }
 
-/// Division by zero gives all ones and a remainder of `a`, as NVIDIA's code for
-/// it does; PTX leaves it open.
+/// Division by zero gives a quotient of all ones and the remainder `a`, like NVIDIA's
+/// implementation; PTX leaves the result unspecified.
 template <typename T> VGPU_INLINE T quotientOf(T a, T b) {
   if (b == 0)
     return static_cast<T>(~T(0));
@@ -69,12 +69,12 @@ template <typename T> VGPU_INLINE T remainderOf(T a, T b) {
     return 0;
   return static_cast<T>(a % b);
 }
-/// 32 bits or less as doubles: the quotient is off an integer by at least 2^-32
-/// of itself, which 53 bits hold, so cutting it off is exact.
+/// Divides integers of at most 32 bits in f64. A quotient that is not an integer differs from the
+/// nearest integer by at least 2^-32 relative, which 53 bits can represent, so truncation is exact.
 template <typename T> VGPU_INLINE Lanes<T> quotient(Lanes<T> a, Lanes<T> b) {
   if constexpr (sizeof(T) == 4) {
     const Lanes<double> exact = castLanes<double>(a) / castLanes<double>(b);
-    // -2^31 / -1 is 2^31, which wraps; as 64 bits no conversion is out of range.
+    // -2^31 / -1 is 2^31, which wraps; the conversion to 64 bits is never out of range.
     const Lanes<int64_t> zero = castLanes<int64_t>(b == T(0)) != 0;
     const Lanes<int64_t> safe = castLanes<int64_t>(zero ? Lanes<double>(0) : exact);
     const Lanes<T> cut = castLanes<T>(safe);
@@ -177,7 +177,7 @@ static void multiplyHighAddSaturated(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-// Carries. imm bit 0: takes the carry in; bit 1: writes the carry out.
+// Carries. imm bit 0: reads the carry; bit 1: writes the carry.
 
 template <typename T>
 VGPU_INLINE void sumWithCarry(const Op *op, std::byte *registers, uint32_t m, Lanes<T> a,
@@ -196,7 +196,7 @@ template <typename T> static void addCarry(VGPU_ARGS) {
   sumWithCarry<T>(op, registers, m, get<T>(registers, op->a), get<T>(registers, op->b));
   VGPU_NEXT;
 }
-/// The flag is a borrow: a - b - borrow.
+/// Computes a - b - borrow; the flag is the borrow.
 template <typename T> static void subtractCarry(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<T> a = get<T>(registers, op->a), b = get<T>(registers, op->b);
@@ -273,7 +273,8 @@ template <typename T> static void maximumPair(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// imm bit 0: the upper 32 of the 48 bits; bit 1: adds c; bit 2: saturates the sum.
+/// mul24 and mad24. imm bit 0: takes the upper 32 of the 48 bits; bit 1: adds c; bit 2: saturates
+/// the sum.
 template <typename T> static void multiply24(VGPU_ARGS) {
   using Wide = typename DoubleWidth<T>::Type;
   const uint32_t m = active(op, registers, mask);
@@ -290,14 +291,14 @@ template <typename T> static void multiply24(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// Element `index` of `width` bits, extended.
+/// Element `index` of `width` bits, sign- or zero-extended.
 VGPU_INLINE Lanes<int32_t> element(Lanes<uint32_t> value, unsigned index, unsigned width,
                                    bool isSigned) {
   const Lanes<uint32_t> up = value << (32 - width * (index + 1));
   return isSigned ? bitsAs<int32_t>(up) >> int32_t(32 - width)
                   : bitsAs<int32_t>(up >> (32 - width));
 }
-/// imm bit 0: a is signed; bit 1: b is.
+/// dp4a. imm bit 0: a is signed; bit 1: b is signed.
 static void dotProduct4(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint32_t> a = get<uint32_t>(registers, op->a), b = get<uint32_t>(registers, op->b);
@@ -308,7 +309,7 @@ static void dotProduct4(VGPU_ARGS) {
   put<int32_t>(registers, op->d, m, sum);
   VGPU_NEXT;
 }
-/// As above; bit 2: the upper two bytes of b.
+/// dp2a. imm as for dp4a; bit 2: uses the upper two bytes of b.
 static void dotProduct2(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint32_t> a = get<uint32_t>(registers, op->a), b = get<uint32_t>(registers, op->b);

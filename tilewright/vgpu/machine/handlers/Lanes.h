@@ -1,5 +1,5 @@
-// 32 lanes as one vector of the host. Included only by handlers, which are
-// compiled once for each instruction set, each time in another namespace.
+// 32 lanes as one host vector. Only handlers include it; they are compiled once for each
+// instruction set, each time in another namespace.
 #ifndef TILEWRIGHT_VGPU_MACHINE_HANDLERS_LANES_H
 #define TILEWRIGHT_VGPU_MACHINE_HANDLERS_LANES_H
 
@@ -19,7 +19,7 @@ namespace tilewright::vgpu::machine::VGPU_ISA {
 
 template <typename T> struct LanesOf {
   typedef T Type __attribute__((ext_vector_type(32)));
-  // In memory, where lines of 64 bytes are all the alignment there is.
+  // The type in memory, where only an alignment of 64 bytes is guaranteed.
   typedef T Stored __attribute__((ext_vector_type(32), aligned(sizeof(T) == 1 ? 32 : 64)));
 };
 template <typename T> using Lanes = typename LanesOf<T>::Type;
@@ -47,9 +47,9 @@ template <typename T> using UnsignedOf = typename IntegerOf<sizeof(T)>::Unsigned
 
 #define VGPU_INLINE [[gnu::always_inline]] inline
 #define VGPU_ARGS [[maybe_unused]] Warp &warp, const Op *op, std::byte *registers, uint32_t mask
-/// Goes on with the next operation. The last statement of a handler.
+/// Continues with the next operation; must be the last statement of a handler.
 #define VGPU_NEXT [[clang::musttail]] return op[1].run(warp, op + 1, registers, mask)
-/// Goes on with whatever lanes of the warp can run, after the current ones were parked.
+/// Continues with other lanes of the warp that can run, after the current lanes were parked.
 #define VGPU_RESUME                                                                                \
   do {                                                                                             \
     if (!chooseFragment(warp))                                                                     \
@@ -58,7 +58,7 @@ template <typename T> using UnsignedOf = typename IntegerOf<sizeof(T)>::Unsigned
         warp, warp.current.pc, warp.current.frame->registers, warp.current.mask);                  \
   } while (false)
 
-/// The lanes that execute `op`.
+/// The lanes that execute `op`: those whose guard is true.
 VGPU_INLINE uint32_t active(const Op *op, const std::byte *registers, uint32_t mask) {
   return mask & (*reinterpret_cast<const uint32_t *>(registers + op->guard) ^ op->flip);
 }

@@ -20,7 +20,7 @@ template <typename A> VGPU_INLINE A laneOf(const std::byte *registers, uint32_t 
   return value;
 }
 
-/// The slots of the elements of a vector access; loads have b and c free.
+/// The slot of element `k` of a vector access. Loads also use the fields b and c.
 template <bool isLoad> VGPU_INLINE uint32_t elementSlot(const Op *op, unsigned k) {
   if constexpr (isLoad)
     return k == 0 ? op->d : k == 1 ? op->b : k == 2 ? op->c : op->e;
@@ -28,11 +28,11 @@ template <bool isLoad> VGPU_INLINE uint32_t elementSlot(const Op *op, unsigned k
     return k == 0 ? op->b : k == 1 ? op->c : k == 2 ? op->e : op->f;
 }
 
-/// Memory of the host. Addresses are computed as numbers, since they point into
-/// nothing the compiler knows.
+/// A pointer to host memory. Addresses are computed as integers, since they do not point to an
+/// object that the compiler knows.
 VGPU_INLINE std::byte *hostAt(uint64_t address) { return reinterpret_cast<std::byte *>(address); }
 
-/// The accesses of a warp that are a pattern.
+/// The relation between the addresses of a warp's lanes.
 enum class Pattern : uint8_t { consecutive, same, other };
 
 template <typename A>
@@ -74,7 +74,7 @@ VGPU_INLINE void loadLanes(const Op *op, std::byte *registers, uint32_t m, uint6
       return;
     }
     if (m == ~0u) {
-      // Tiles of 16 columns: each half of the warp is a row.
+      // Tiles of 16 columns: each half of the warp reads a row.
       const A second = address[16];
       const Lanes<A> ramp = laneNumbers<A>() * A(sizeof(T));
       const uint32_t low = maskOf(address - origin != ramp) & 0xffffu;
@@ -89,7 +89,7 @@ VGPU_INLINE void loadLanes(const Op *op, std::byte *registers, uint32_t m, uint6
     *reinterpret_cast<typename LanesOf<A>::Stored *>(addresses) = address;
     auto *destination = reinterpret_cast<T *>(registers + op->d);
     if (m == ~0u) {
-      // Collected first: the destination may be the address.
+      // Read all values first: the destination may be the address register.
       alignas(64) T values[32];
       for (int lane = 0; lane < 32; ++lane)
         std::memcpy(&values[lane], hostAt(base + addresses[lane]), sizeof(T));
@@ -160,11 +160,31 @@ VGPU_INLINE void storeLanes(const Op *op, std::byte *registers, uint32_t m, uint
 static void loadAny(VGPU_ARGS);
 static void storeAny(VGPU_ARGS);
 
-/// Misaligned addresses go the slow way, which reports them.
+/// Misaligned accesses take the slow path, which reports them.
 template <typename T, unsigned N, typename A>
 VGPU_INLINE bool isMisaligned(Lanes<A> address, uint32_t m) {
   constexpr A low = sizeof(T) * N - 1;
   return (maskOf((address & low) != A(0)) & m) != 0;
+}
+
+/// The lanes of `m` that access memory outside of a range.
+template <typename T, unsigned N>
+VGPU_INLINE uint32_t outside(const ValidRange &range, Lanes<uint64_t> address, uint32_t m) {
+  // An empty range contains no address.
+  if (range.bytes < sizeof(T) * N)
+    return m;
+  const uint64_t last = range.bytes - sizeof(T) * N;
+  return maskOf(address - range.begin > last) & m;
+}
+/// Whether all lanes of `m` access the same valid range: the cached range of the operation, or else
+/// the range that the first of them accesses, which is then cached. The slot of the cache is in f
+/// of loads and in d of stores.
+template <typename T, unsigned N>
+VGPU_INLINE bool isValid(Warp &warp, uint32_t slot, Lanes<uint64_t> address, uint64_t origin,
+                         uint32_t m) {
+  if (outside<T, N>(warp.ranges[slot], address, m) == 0) [[likely]]
+    return true;
+  return findRange(warp, slot, origin) && outside<T, N>(warp.ranges[slot], address, m) == 0;
 }
 
 template <typename T, unsigned N> static void loadGlobalSlowly(VGPU_ARGS) {
@@ -173,7 +193,8 @@ template <typename T, unsigned N> static void loadGlobalSlowly(VGPU_ARGS) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
     const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
     const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
-    if (isMisaligned<T, N, uint64_t>(address, m)) [[unlikely]]
+    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, op->f, address, origin, m))
+        [[unlikely]]
       [[clang::musttail]] return loadAny(warp, op, registers, mask);
     loadLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
   }
@@ -185,7 +206,8 @@ template <typename T, unsigned N> static void storeGlobal(VGPU_ARGS) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
     const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
     const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
-    if (isMisaligned<T, N, uint64_t>(address, m)) [[unlikely]]
+    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, op->d, address, origin, m))
+        [[unlikely]]
       [[clang::musttail]] return storeAny(warp, op, registers, mask);
     storeLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
   }
@@ -196,10 +218,10 @@ template <typename T, unsigned N> static void loadGenericSlowly(VGPU_ARGS) {
   if (m != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
     const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
-    if ((maskOf((address & windowMask) != uint64_t(0)) & m) ||
-        isMisaligned<T, N, uint64_t>(address, m)) [[clang::musttail]]
-      return loadAny(warp, op, registers, mask);
     const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
+    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, op->f, address, origin, m))
+        [[clang::musttail]]
+      return loadAny(warp, op, registers, mask);
     loadLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
   }
   VGPU_NEXT;
@@ -209,15 +231,16 @@ template <typename T, unsigned N> static void storeGeneric(VGPU_ARGS) {
   if (m != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
     const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
-    if ((maskOf((address & windowMask) != uint64_t(0)) & m) ||
-        isMisaligned<T, N, uint64_t>(address, m)) [[clang::musttail]]
-      return storeAny(warp, op, registers, mask);
     const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
+    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, op->d, address, origin, m))
+        [[clang::musttail]]
+      return storeAny(warp, op, registers, mask);
     storeLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
   }
   VGPU_NEXT;
 }
-/// Half a warp's load of 32 bits from shared memory, if it is a row or one word.
+/// Loads 32 bits per lane from shared memory for half a warp, if the lanes read consecutive words
+/// or the same word.
 VGPU_INLINE bool loadSharedHalf(const std::byte *shared, uint32_t sharedBytes, uint32_t distance,
                                 const std::byte *address, std::byte *destination) {
   typedef uint32_t Half __attribute__((ext_vector_type(16)));
@@ -246,7 +269,8 @@ VGPU_INLINE bool loadSharedHalf(const std::byte *shared, uint32_t sharedBytes, u
   return true;
 }
 
-/// Offsets beyond the block's memory are of another block, or wrong; the slow way knows.
+/// An offset beyond the block's memory is in another block's memory, or an error; the slow path
+/// handles both.
 template <typename T, unsigned N> static void loadSharedSlowly(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
@@ -280,14 +304,21 @@ template <typename T, unsigned N> static void storeShared(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-// The frequent cases are handlers of their own that need no stack: a whole warp
-// reads consecutive elements, or from shared memory rows and single words by halves.
+// The frequent cases have their own handlers, which need no stack frame: a whole warp reads
+// consecutive elements, or each half warp reads consecutive words or a single word of shared
+// memory.
 
+/// Like ValidRange::holds(). That function is not used here, because its inline code would be
+/// compiled for the handler's instruction set.
+VGPU_INLINE bool holds(const ValidRange &range, uint64_t address, uint64_t count) {
+  const uint64_t distance = address - range.begin;
+  return distance < range.bytes && count <= range.bytes - distance;
+}
 /// Whether half a warp reads consecutive elements.
 template <typename T> VGPU_INLINE bool isRow(const std::byte *address) {
   typedef uint64_t Half __attribute__((ext_vector_type(16)));
   const Half ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  Half place; // registers lie on lines of 64 bytes, half of the vector's own alignment
+  Half place; // registers are aligned to 64 bytes, half of this vector's alignment
   std::memcpy(&place, address, sizeof(place));
   const Half wrong = (place - laneOf<uint64_t>(address, 0, 0)) ^ (ramp * uint64_t(sizeof(T)));
   return __builtin_reduce_or(wrong) == 0;
@@ -297,8 +328,10 @@ template <typename T, unsigned N> static void loadGlobal(VGPU_ARGS) {
     const std::byte *address = registers + op->a;
     const uint64_t low = laneOf<uint64_t>(address, 0, 0) + op->imm,
                    high = laneOf<uint64_t>(address, 0, 16) + op->imm;
-    if (active(op, registers, mask) == ~0u && (low | high) % sizeof(T) == 0 && isRow<T>(address) &&
-        isRow<T>(address + 128)) [[likely]] {
+    const ValidRange &range = warp.ranges[op->f];
+    if (active(op, registers, mask) == ~0u && (low | high) % sizeof(T) == 0 &&
+        holds(range, low, 16 * sizeof(T)) && holds(range, high, 16 * sizeof(T)) &&
+        isRow<T>(address) && isRow<T>(address + 128)) [[likely]] {
       typedef T Half __attribute__((ext_vector_type(16)));
       Half first, second;
       std::memcpy(&first, hostAt(low), sizeof(first));
@@ -384,7 +417,7 @@ VGPU_INLINE Words indexOf(const SharedFact &fact, int lane) {
   return *reinterpret_cast<const Words *>(fact.index + lane);
 }
 
-/// e: the fact. The destination of these is not the address.
+/// e is the slot of the SharedFact. The destination is never the address register.
 static void loadSharedKnown(VGPU_ARGS) {
   const SharedFact &fact = factOf(op, registers);
   if (active(op, registers, mask) == ~0u && op->imm < fact.room) [[likely]] {
@@ -404,7 +437,7 @@ static void loadSharedLearn(VGPU_ARGS) {
   [[clang::musttail]] return loadSharedKnown(warp, op, registers, mask);
 }
 
-/// Writes reads down by all lanes, from addresses as they are in memory.
+/// Logs reads by all lanes at `addresses`; the parameters are the fields of a Record.
 VGPU_INLINE void writeDown(SharedReads &reads, const SharedReads::Gate &gate, const Warp &warp,
                            const Op *op, uint32_t mask, unsigned rounds, unsigned step,
                            const void *addresses) {
@@ -420,16 +453,16 @@ VGPU_INLINE void writeDown(SharedReads &reads, const SharedReads::Gate &gate, co
 
 static void observeShared(VGPU_ARGS);
 
-/// A run of: load a, load b, c = a * b + c (see Decoder::fuse), with the operation that
-/// tells of it before each load if somebody observes. The first operation has the number
-/// of rounds in b, the first two loads the largest offsets in c, and each one in f
-/// whether anybody else reads its result. A sum that was a NaN once is one at the end;
-/// which NaN it must be is left to the operations themselves.
+/// A run of: load a, load b, c = a * b + c (see Decoder::fuse). In observed launches, an operation
+/// that notifies the observer precedes each load. b of the first operation is the number of
+/// iterations, c of the first two loads the largest offset, and f of each operation whether its
+/// result must be written to the frame. A NaN stays in the sum until the end. If a sum is a NaN,
+/// the original operations run instead, because they determine which NaN it must be.
 template <bool isObserved> static void loadSharedRun(VGPU_ARGS) {
   constexpr int atA = isObserved, atB = atA + 1 + isObserved, atSum = atB + 1, step = atSum + 1;
   const SharedFact &factA = factOf(op + atA, registers), &factB = factOf(op + atB, registers);
   const SharedReads::Gate *gate = nullptr;
-  uint32_t missing = 0; // bytes at the end of shared memory that may not be written down
+  uint32_t missing = 0; // bytes at the end of shared memory whose reads may not be logged
   if constexpr (isObserved) {
     gate = warp.reads ? warp.reads->openGate(warp.index, 2) : nullptr;
     if (gate && gate->below < warp.sharedBytes)
@@ -491,7 +524,7 @@ template <bool isObserved> static void loadSharedRun(VGPU_ARGS) {
     return loadSharedKnown(warp, op, registers, mask);
 }
 
-/// The address of one lane, before its space is looked at.
+/// The address of one lane, before its state space is considered.
 VGPU_INLINE uint64_t addressOf(const AddressForm &form, const std::byte *registers, int lane) {
   if (form.bytes == 4)
     return static_cast<uint32_t>(laneOf<uint32_t>(registers, form.slot, lane) +
@@ -499,8 +532,8 @@ VGPU_INLINE uint64_t addressOf(const AddressForm &form, const std::byte *registe
   return laneOf<uint64_t>(registers, form.slot, lane) + static_cast<uint64_t>(form.offset);
 }
 
-/// Strong accesses are atomic for the host as well, so that blocks which run in its
-/// threads can wait for each other. No wider than a word of it, as PTX promises no more.
+/// Strong accesses are atomic on the host as well, so that blocks in different host threads can
+/// wait for each other. They are at most one host word wide, since PTX guarantees no more.
 static uint64_t loadStrongly(const std::byte *from, unsigned bytes) {
   switch (bytes) {
   case 1:
@@ -597,7 +630,7 @@ static void storeAny(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// ld.param of a kernel: the same value for all lanes, from imm bytes into the parameters.
+/// ld.param of a kernel: loads the same value for all lanes, at offset imm of the parameters.
 static void loadParameter(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const auto &form = *static_cast<const AccessForm *>(op->extra);
@@ -668,7 +701,7 @@ static void atomicAccess(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// Fills in how the addresses of lanes lie to each other.
+/// Sets the fields that relate the addresses of adjacent lanes.
 template <typename A> VGPU_INLINE void describe(MemoryEvent &event, Lanes<A> address) {
   const uint32_t m = event.mask, both = m & (m >> 1);
   const Lanes<A> distance =
@@ -684,7 +717,7 @@ template <typename A> VGPU_INLINE void describe(MemoryEvent &event, Lanes<A> add
   event.highest = __builtin_reduce_max(highest);
 }
 
-/// Tells the observer about the access that follows.
+/// Reports the access that follows to the observer.
 static void observeAccess(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
@@ -728,7 +761,7 @@ static void observeAccess(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// The same for a weak read of shared memory, which may be written down instead.
+/// Like observeAccess, for a weak read of shared memory, which may be logged instead of reported.
 static void observeShared(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const SharedReads::Gate *gate = warp.reads ? warp.reads->openGate(warp.index, 1) : nullptr;
@@ -745,11 +778,11 @@ static void observeShared(VGPU_ARGS) {
   [[clang::musttail]] return observeAccess(warp, op, registers, mask);
 }
 
-/// Before an instruction that uses registers which some wgmma of the function uses too.
-static void touchRegisters(VGPU_ARGS) {
+/// Emitted before an instruction that uses registers which a wgmma of the function uses, too.
+static void reportRegisterAccess(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0)
-    touchMatrixRegisters(warp, op, registers, m);
+    reportMatrixRegisters(warp, op, registers, m);
   VGPU_NEXT;
 }
 

@@ -30,47 +30,47 @@ template <typename V, typename T> VGPU_INLINE void storeAs(T *to, V value) {
 }
 
 static void widen(TileElement element, const float *table, const std::byte *base,
-                  const uint32_t *places, unsigned chunks, float *to) {
+                  const uint32_t *offsets, unsigned chunks, float *to) {
   switch (element) {
   case TileElement::f16:
     for (unsigned i = 0; i < chunks; ++i)
-      storeAs(to + 8 * i, __builtin_convertvector(loadAs<Half8>(base + places[i]), Float8));
+      storeAs(to + 8 * i, __builtin_convertvector(loadAs<Half8>(base + offsets[i]), Float8));
     break;
   case TileElement::bf16:
     for (unsigned i = 0; i < chunks; ++i)
-      storeAs(to + 8 * i, __builtin_convertvector(loadAs<Short8>(base + places[i]), Word8) << 16u);
+      storeAs(to + 8 * i, __builtin_convertvector(loadAs<Short8>(base + offsets[i]), Word8) << 16u);
     break;
   case TileElement::tf32:
     for (unsigned i = 0; i < chunks; ++i)
       for (unsigned e = 0; e < 4; ++e)
-        storeAs(to + 4 * i + e, loadAs<uint32_t>(base + places[i] + 4 * e) & 0xffffe000u);
+        storeAs(to + 4 * i + e, loadAs<uint32_t>(base + offsets[i] + 4 * e) & 0xffffe000u);
     break;
   case TileElement::e4m3:
   case TileElement::e5m2:
     for (unsigned i = 0; i < chunks; ++i)
       for (unsigned e = 0; e < 16; ++e)
-        to[16 * i + e] = table[static_cast<uint8_t>(base[places[i] + e])];
+        to[16 * i + e] = table[static_cast<uint8_t>(base[offsets[i] + e])];
     break;
   case TileElement::u8:
     for (unsigned i = 0; i < chunks; ++i)
       for (unsigned e = 0; e < 16; ++e)
-        to[16 * i + e] = static_cast<uint8_t>(base[places[i] + e]);
+        to[16 * i + e] = static_cast<uint8_t>(base[offsets[i] + e]);
     break;
   case TileElement::s8:
     for (unsigned i = 0; i < chunks; ++i)
       for (unsigned e = 0; e < 16; ++e)
-        to[16 * i + e] = static_cast<int8_t>(base[places[i] + e]);
+        to[16 * i + e] = static_cast<int8_t>(base[offsets[i] + e]);
     break;
   case TileElement::u4:
     for (unsigned i = 0; i < chunks; ++i)
       for (unsigned e = 0; e < 32; ++e)
-        to[32 * i + e] =
-            static_cast<float>(static_cast<uint8_t>(base[places[i] + e / 2]) >> (4 * (e % 2)) & 15);
+        to[32 * i + e] = static_cast<float>(
+            static_cast<uint8_t>(base[offsets[i] + e / 2]) >> (4 * (e % 2)) & 15);
     break;
   case TileElement::s4:
     for (unsigned i = 0; i < chunks; ++i)
       for (unsigned e = 0; e < 32; ++e) {
-        const int value = static_cast<uint8_t>(base[places[i] + e / 2]) >> (4 * (e % 2)) & 15;
+        const int value = static_cast<uint8_t>(base[offsets[i] + e / 2]) >> (4 * (e % 2)) & 15;
         to[32 * i + e] = static_cast<float>(value < 8 ? value : value - 16);
       }
     break;
@@ -78,12 +78,12 @@ static void widen(TileElement element, const float *table, const std::byte *base
     for (unsigned i = 0; i < chunks; ++i)
       for (unsigned e = 0; e < 128; ++e)
         to[128 * i + e] =
-            static_cast<float>(static_cast<uint8_t>(base[places[i] + e / 8]) >> (e % 8) & 1);
+            static_cast<float>(static_cast<uint8_t>(base[offsets[i] + e / 8]) >> (e % 8) & 1);
     break;
   }
 }
 
-/// Collects extents eight elements at a time.
+/// Collects the extent of a panel, eight elements at a time.
 struct Extents {
   Word8 largest = Word8(0), smallest = Word8(~0u);
 
@@ -152,7 +152,7 @@ VGPU_INLINE Float8 pairsHigh(Float8 a, Float8 b) {
   return __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 VGPU_INLINE void storeHalves(double *to, unsigned row, Float8 a, Float8 b) {
-  // The lower halves are row `row`, the upper ones row + 4.
+  // The lower halves belong to row `row`, the upper halves to row + 4.
   storeAs(to + 8 * row, __builtin_convertvector(
                             __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11), Double8));
   storeAs(
@@ -203,7 +203,7 @@ static void packB(const float *from, bool isTransposed, unsigned n, unsigned k, 
   }
 }
 
-/// The columns of one parity in row l of B, for as many rows of A as a vector has.
+/// The columns of one parity in row l of B, repeated for each row of A that a vector holds.
 VGPU_INLINE Doubles columnsOf(const double *b, unsigned l, unsigned parity) {
   const auto four = loadAs<Double4>(b + 8 * l + 4 * parity);
 #if defined(__AVX512F__)
@@ -213,14 +213,14 @@ VGPU_INLINE Doubles columnsOf(const double *b, unsigned l, unsigned parity) {
 #endif
 }
 
-/// Where vector `i` of a column of A goes among the sums of one parity.
-VGPU_INLINE unsigned placeOf(unsigned i, unsigned parity) {
+/// The index of vector `i` of a column of A among the sums of one parity.
+VGPU_INLINE unsigned sumIndex(unsigned i, unsigned parity) {
   const unsigned element = i * width; // 4 * row
   return 32 * (2 * (element / 32) + parity) + element % 32;
 }
 
 VGPU_INLINE void multiplyInto(const double *a, const double *b, unsigned k, double *sums) {
-  // As many sums as registers of the host hold.
+  // Keep as many sums as fit into host registers.
   constexpr unsigned count = rowsAtOnce * 4 / width;
   for (unsigned first = 0; first < 64 / width; first += count) {
     Doubles sum[count][2];
@@ -244,8 +244,8 @@ VGPU_INLINE void multiplyInto(const double *a, const double *b, unsigned k, doub
     }
 #pragma clang loop unroll(full)
     for (unsigned i = 0; i < count; ++i) {
-      storeAs(sums + placeOf(first + i, 0), sum[i][0]);
-      storeAs(sums + placeOf(first + i, 1), sum[i][1]);
+      storeAs(sums + sumIndex(first + i, 0), sum[i][0]);
+      storeAs(sums + sumIndex(first + i, 1), sum[i][1]);
     }
   }
 }
@@ -253,7 +253,7 @@ static void multiply(const double *a, const double *b, unsigned k, double *sums)
   multiplyInto(a, b, k, sums);
 }
 
-/// What `sum = a + b` has lost (Knuth).
+/// The rounding error of `sum = a + b` (Knuth's two-sum).
 VGPU_INLINE Doubles lostBy(Doubles a, Doubles b, Doubles sum) {
   const Doubles second = sum - a;
   return (a - (sum - second)) + (b - second);
@@ -265,29 +265,29 @@ static void multiplyCarefully(const double *a, const double *b, unsigned k, doub
     lanes = 0;
   for (unsigned i = 0; i < 64 / width; ++i)
     for (unsigned parity = 0; parity < 2; ++parity) {
-      const unsigned place = placeOf(i, parity);
-      Doubles sum = loadAs<Doubles>(high + place), rest(0);
+      const unsigned index = sumIndex(i, parity);
+      Doubles sum = loadAs<Doubles>(high + index), rest(0);
       Longs lost(0);
       for (unsigned l = 0; l < k; ++l) {
         const Doubles product = loadAs<Doubles>(a + 64 * l + i * width) * columnsOf(b, l, parity);
         const Doubles next = sum + product, error = lostBy(sum, product, next);
         const Doubles nextRest = rest + error;
-        // A NaN is not equal to zero either.
+        // A NaN also counts as lost.
         lost |= lostBy(rest, error, nextRest) != 0.0;
         sum = next, rest = nextRest;
       }
-      storeAs(high + place, sum);
-      storeAs(low + place, rest);
+      storeAs(high + index, sum);
+      storeAs(low + index, rest);
       for (unsigned e = 0; e < width; ++e)
         if (lost[e])
-          doubtful[(place + e) / 32] |= 1u << (place + e) % 32;
+          doubtful[(index + e) / 32] |= 1u << (index + e) % 32;
     }
 }
 
 VGPU_INLINE Doubles oddSum(Doubles a, Doubles b) {
   const Doubles sum = a + b, lost = lostBy(a, b, sum);
-  // Of the two doubles around the sum, the one that is odd: away from zero if what
-  // was lost has the sum's sign. Infinities lose NaN, which is neither above nor below.
+  // Of the two doubles around the exact sum, choose the odd one: away from zero if the rounding
+  // error has the sign of the sum. The error of an infinity is a NaN, which compares as neither.
   const Longs bits = std::bit_cast<Longs>(sum);
   const Longs isEven = (bits & 1) == 0, isInexact = (lost > 0.0) | (lost < 0.0);
   const Longs step = ((std::bit_cast<Longs>(lost) ^ bits) >> 63) | 1;
@@ -304,12 +304,12 @@ static void accumulate(const double *a, const double *b, unsigned k, bool adds,
   multiplyInto(a, b, k, sums);
   for (unsigned r = 0; r < 4; ++r)
     for (unsigned lane = 0; lane < 32; lane += width) {
-      float *place = registers[r] + lane;
+      float *target = registers[r] + lane;
       const Doubles before =
-          adds ? __builtin_convertvector(loadAs<Singles>(place), Doubles) : Doubles(0);
+          adds ? __builtin_convertvector(loadAs<Singles>(target), Doubles) : Doubles(0);
       const Doubles sum = oddSum(loadAs<Doubles>(sums + 32 * r + lane), before);
       const Singles rounded = __builtin_convertvector(sum, Singles);
-      storeAs(place, rounded == rounded ? rounded : Singles(std::bit_cast<float>(0x7fffffffu)));
+      storeAs(target, rounded == rounded ? rounded : Singles(std::bit_cast<float>(0x7fffffffu)));
     }
 }
 

@@ -1,5 +1,5 @@
-// fft. A transform of our own: kissfft is slow for prime lengths, and ducc0 would have to be
-// downloaded to configure and throws exceptions.
+// fft, implemented here: kissfft is slow for prime lengths, and ducc0 needs a download at configure
+// time and throws exceptions.
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
 #include "tilewright/runtime/cpu/library/fft/Transform.h"
@@ -12,7 +12,7 @@ namespace tilewright::runtime::cpu {
 namespace {
 enum class Kind : uint8_t { fft, ifft, rfft, irfft };
 
-/// Lines of one dimension: elements [outer][size][inner], transformed along the middle.
+/// The lines of one dimension: elements [outer][size][inner], transformed along the middle.
 struct Lines {
   int64_t outer, size, inner;
 };
@@ -20,7 +20,7 @@ struct Lines {
 template <typename Real> class FftKernel final : public LibraryKernel {
 public:
   FftKernel(Kind kind, const Dims &sizes, size_t transformed) : kind(kind) {
-    // `sizes` are those of the complex tensor, its last dimension halved for real transforms.
+    // `sizes` are those of the complex tensor; real transforms halve its last dimension.
     int64_t inner = 1, all = 1;
     for (int64_t size : sizes)
       all *= size;
@@ -31,12 +31,13 @@ public:
       inner *= size;
     }
   }
-  /// The length of the last dimension, which the sizes of a real transform do not tell.
+  /// Sets the length of the last dimension, which cannot be derived from the sizes of a real
+  /// transform.
   void setLast(int64_t length) {
     lastLength = length;
     for (size_t i = 0; i < dims.size(); ++i) {
       const bool isReal = i == 0 && (kind == Kind::rfft || kind == Kind::irfft);
-      // A real transform of even length is a complex one of half of it.
+      // A real transform of even length is a complex transform of half the length.
       const int64_t size = !isReal ? dims[i].lines.size : length % 2 == 0 ? length / 2 : length;
       dims[i].transform.emplace(size);
     }
@@ -86,11 +87,12 @@ private:
   static constexpr int lanes = 64 / sizeof(Real);
   using V = Vector<Real, lanes>;
 
-  /// Calls body(first, count, V or Real by value) for groups of lines, each group with
-  /// room(elements) on a thread of the pool.
+  /// Calls body(first, count, V or Real by value) for groups of lines, on threads of the pool: V
+  /// for a group with one line per lane, Real for a single line.
   template <typename Body>
   static void eachGroup(int64_t lines, int64_t length, ThreadPool &pool, Body &&body) {
-    // Sequences side by side in vectors, unless there are too few or they fill the caches.
+    // Put one sequence in each vector lane, unless there are too few sequences or they exceed the
+    // caches.
     const bool inLanes = lines >= lanes / 2 && length * int64_t(sizeof(V)) <= int64_t(2) << 20;
     const int64_t groups = inLanes ? (lines + lanes - 1) / lanes : lines;
     pool.parallelFor(groups, std::max<int64_t>(1, 4096 / (length * (inLanes ? lanes : 1))),
@@ -105,7 +107,7 @@ private:
                      });
   }
 
-  /// Lane l of element k.
+  /// Pointer to lane `lane` of element k.
   template <typename W> static TILEWRIGHT_INLINE Real *laneOf(W *values, int64_t k, int64_t lane) {
     return reinterpret_cast<Real *>(values + k) + lane;
   }
@@ -165,7 +167,8 @@ private:
     });
   }
 
-  /// exp(-2πi · k / n) for the even length n and k up to n / 2, from the first quarter.
+  /// exp(-2πi · k / n) for the even length n and k up to n / 2. The table holds only the first
+  /// quarter of the circle; the second quarter is its mirror image.
   TILEWRIGHT_INLINE void root(int64_t k, Real &re, Real &im) const {
     const int64_t mirrored = lastLength / 2 - k;
     const bool isLeft = 4 * k > lastLength;
@@ -174,7 +177,7 @@ private:
     im = rootIm[at];
   }
 
-  /// Real rows to the first half of their transforms.
+  /// Transforms real rows to the first half of their spectra.
   void transformReal(const Real *from, Real *to, ThreadPool &pool) const {
     const int64_t n = lastLength, columns = n / 2 + 1, rows = elements / columns;
     const Transform<Real> &transform = *dims[0].transform;
@@ -203,7 +206,7 @@ private:
             }
             continue;
           }
-          // Even and odd elements were transformed as one complex sequence Z; their own
+          // The even and odd elements were transformed as one complex sequence Z; their own
           // transforms are its symmetric and antisymmetric parts.
           for (int64_t k = 0; k < columns; ++k) {
             const int64_t a = k == size ? 0 : k, b = k == 0 ? 0 : size - k;
@@ -222,7 +225,7 @@ private:
     });
   }
 
-  /// The other way round: the first half of transforms to real rows.
+  /// The inverse: transforms the first half of spectra to real rows.
   void transformHermitian(const Real *from, Real *to, ThreadPool &pool) const {
     const int64_t n = lastLength, columns = n / 2 + 1, rows = elements / columns;
     const Transform<Real> &transform = *dims[0].transform;
@@ -247,7 +250,7 @@ private:
                                                   : source[2 * at + 1];
               continue;
             }
-            // Imaginary parts of the first and the middle element count as zero.
+            // The imaginary parts of the first and the middle element are treated as zero.
             const int64_t b = size - k;
             const Real ar = source[2 * k], ai = k == 0 ? Real(0) : source[2 * k + 1];
             const Real br = source[2 * b], bi = k == 0 ? Real(0) : -source[2 * b + 1];
@@ -255,13 +258,13 @@ private:
             root(k, wr, wi);
             const Real evenRe = (ar + br) / 2, evenIm = (ai + bi) / 2;
             const Real dr = (ar - br) / 2, di = (ai - bi) / 2;
-            // Divided by the root: its conjugate.
+            // Dividing by the root of unity is multiplying by its conjugate.
             const Real oddRe = dr * wr + di * wi, oddIm = di * wr - dr * wi;
             *laneOf(re, k, lane) = evenRe - oddIm;
             *laneOf(im, k, lane) = evenIm + oddRe;
           }
         }
-        // Exchanged: the inverse.
+        // Exchanging real and imaginary parts gives the inverse.
         transform.forward(Sequences<W>{im, re}, Sequences<W>{im + size, re + size});
         for (int64_t lane = 0; lane < count; ++lane) {
           Real *target = to + (first + lane) * n;
@@ -280,11 +283,11 @@ private:
 
   Kind kind;
   int64_t elements = 0, lastLength = 0;
-  std::vector<Dim> dims; // the last one first
+  std::vector<Dim> dims; // the last dimension first
   std::vector<Real> rootRe, rootIm;
 };
 
-/// Nothing to transform.
+/// For empty tensors.
 class EmptyKernel final : public LibraryKernel {
 public:
   Status run(const LibraryRun &) const override { return Status(); }

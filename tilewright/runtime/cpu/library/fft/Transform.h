@@ -13,21 +13,21 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Real and imaginary parts of sequences side by side: element k of sequence l is lane l of
-/// re[k] and im[k]. V is a vector of sequences, or a plain number for one.
+/// Real and imaginary parts of several sequences, one per lane: element k of sequence l is lane l
+/// of re[k] and im[k]. V is a vector, or a scalar for one sequence.
 template <typename V> struct Sequences {
   V *re, *im;
 };
 
-/// exp(-2πi · k / n), exact to the last bit of a double for every k.
+/// exp(-2πi · k / n), accurate to the last bit of a double for every k.
 inline void rootOfUnity(int64_t k, int64_t n, double &re, double &im) {
-  // Reduced to the first eighth of the circle, where sine and cosine are best.
+  // Reduce to the first eighth of the circle, where sine and cosine are most accurate.
   k %= n;
   const bool isLower = 2 * k > n;
   if (isLower)
     k = n - k;
   const bool isLeft = 4 * k > n;
-  const int64_t quarter = isLeft ? n - 2 * k : 2 * k; // of the half circle, in units of 1 / n
+  const int64_t quarter = isLeft ? n - 2 * k : 2 * k; // on the half circle, in units of 1 / n
   const bool isSteep = 4 * quarter > n;
   const long double pi = std::numbers::pi_v<long double>;
   const long double angle = pi * static_cast<long double>(isSteep ? n - 2 * quarter : 2 * quarter) /
@@ -40,9 +40,9 @@ inline void rootOfUnity(int64_t k, int64_t n, double &re, double &im) {
   im = isLower ? im : -im;
 }
 
-/// A mixed-radix transform in the order of Stockham: radices 4, 2, 3, 5 and 7, each step from
-/// one buffer to another, nothing ever out of order. A length with a larger prime is a
-/// convolution (Bluestein), which is a transform of a length without.
+/// A mixed-radix Stockham transform with radices 4, 2, 3, 5 and 7: each step writes to another
+/// buffer and keeps the natural order. A length with a larger prime factor is computed as a
+/// convolution (Bluestein), through a transform whose length has only small factors.
 template <typename Real> class Transform {
 public:
   explicit Transform(int64_t length) : length(length) {
@@ -54,12 +54,12 @@ public:
       prepareConvolution();
   }
 
-  /// Elements of scratch that `forward` needs on each side.
+  /// Elements of scratch that `forward` needs for each of re and im.
   int64_t scratchSize() const { return inner ? 2 * inner->length : length; }
   int64_t size() const { return length; }
 
-  /// Transforms `data` in place. The inverse, without the division, is the same with real and
-  /// imaginary parts exchanged.
+  /// Transforms `data` in place. For the inverse, without the division by the length, exchange real
+  /// and imaginary parts.
   template <typename V> void forward(Sequences<V> data, Sequences<V> scratch) const {
     if (inner)
       convolve(data, scratch);
@@ -70,7 +70,7 @@ public:
 private:
   struct Pass {
     int64_t radix, rest, stride;
-    std::vector<Real> re, im; // twiddles: radix - 1 for each of `rest`
+    std::vector<Real> re, im; // twiddle factors: radix - 1 for each of `rest`
     std::vector<Real> rootRe, rootIm;
   };
 
@@ -145,7 +145,7 @@ private:
       work.re[k] = x * re - y * im;
       work.im[k] = x * im + y * re;
     }
-    // Exchanged: the inverse.
+    // Exchanging real and imaginary parts gives the inverse.
     inner->transform(Sequences<V>{work.im, work.re}, Sequences<V>{rest.im, rest.re});
     for (int64_t k = 0; k < length; ++k) {
       const Real re = chirpRe[static_cast<size_t>(k)], im = chirpIm[static_cast<size_t>(k)];
@@ -154,7 +154,7 @@ private:
     }
   }
 
-  /// Without Bluestein; the one place that is compiled for each vector width.
+  /// The transform without Bluestein. Only this function is compiled for each vector width.
   template <typename V>
   __attribute__((noinline)) void transform(Sequences<V> data, Sequences<V> scratch) const {
     withVectors([&](auto) TILEWRIGHT_LAMBDA { stockham(data, scratch); });
@@ -192,7 +192,8 @@ private:
     for (int64_t p = 0; p < pass.rest; ++p) {
       const Real *twiddleRe = pass.re.data() + p * (radix - 1);
       const Real *twiddleIm = pass.im.data() + p * (radix - 1);
-      // Elements q … of one sequence are neighbours: a plain number's can be taken as vectors.
+      // Elements q … of one sequence are adjacent, so the scalar version can process them as
+      // vectors.
       auto one = [&]<typename W>(int64_t q, W *) TILEWRIGHT_LAMBDA {
         W re[radix], im[radix];
 #pragma clang loop unroll(full)
@@ -223,7 +224,7 @@ private:
     }
   }
 
-  /// The transform of `radix` numbers, in place.
+  /// Transforms `radix` numbers in place.
   template <int radix, typename V>
   static TILEWRIGHT_INLINE void butterfly(const Pass &pass, V (&re)[radix], V (&im)[radix]) {
     if constexpr (radix == 2) {
@@ -238,7 +239,8 @@ private:
       re[2] = a - e, im[2] = b - f;
       re[3] = c - h, im[3] = d + g;
     } else {
-      // An odd prime: sums and differences of opposite elements, each times one real number.
+      // For an odd prime: sums and differences of opposite elements, each multiplied by real
+      // numbers.
       constexpr int half = (radix - 1) / 2;
       V sumRe[half], sumIm[half], differenceRe[half], differenceIm[half];
 #pragma clang loop unroll(full)
@@ -271,7 +273,7 @@ private:
 
   int64_t length;
   std::vector<Pass> passes;
-  std::unique_ptr<Transform> inner; // Bluestein's
+  std::unique_ptr<Transform> inner; // for Bluestein
   std::vector<Real> chirpRe, chirpIm, filterRe, filterIm;
 };
 

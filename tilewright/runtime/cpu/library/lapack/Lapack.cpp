@@ -10,8 +10,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Paths of libraries in this process that look like an OpenBLAS. Those with integers of 32 bits
-/// first: NumPy's own has 64, and SciPy's is what has all of LAPACK.
+/// Paths of libraries in this process that look like OpenBLAS. Those with 32-bit integers come
+/// first: NumPy's has 64-bit integers, and only SciPy's contains all of LAPACK.
 static std::vector<std::string> loadedLibraries() {
   std::vector<std::string> paths;
   dl_iterate_phdr(
@@ -61,17 +61,18 @@ Result<const Lapack *> Lapack::find() {
   }();
   if (found)
     return found;
-  return Status(Error::lapackMissing,
-                "linear algebra needs a LAPACK, and none was found: install libopenblas0 or "
-                "liblapack3 with the system's package manager, or scipy with pip, or name a shared "
-                "library in TILEWRIGHT_LAPACK");
+  return Status(
+      Error::lapackMissing,
+      "linear algebra needs a LAPACK library, but none was found: install libopenblas0 or "
+      "liblapack3 with the system's package manager, or scipy with pip, or name a shared "
+      "library in TILEWRIGHT_LAPACK");
 }
 
 Result<void *> Lapack::routine(const std::string &name) const {
   if (void *address = dlsym(handle, (prefix + name + suffix).c_str()))
     return address;
   return Status(Error::lapackMissing,
-                concat("the LAPACK that was found has no routine '", prefix, name, suffix,
+                concat("the LAPACK library that was found has no routine '", prefix, name, suffix,
                        "'; name another one in TILEWRIGHT_LAPACK"));
 }
 

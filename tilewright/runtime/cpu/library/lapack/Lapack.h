@@ -1,4 +1,4 @@
-// Lapack: whichever LAPACK this machine has, found when it is first needed.
+// Lapack: finds a LAPACK library on this machine when it is first needed.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_LAPACK_LAPACK_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_LAPACK_LAPACK_H
 
@@ -8,19 +8,19 @@
 
 namespace tilewright::runtime::cpu {
 
-/// A shared library with LAPACK and BLAS. Looked for in this order:
+/// A shared library with LAPACK and BLAS. find() searches in this order:
 ///
 ///   1. the file named by TILEWRIGHT_LAPACK
 ///   2. an OpenBLAS that the process has loaded already: SciPy brings one, and JAX loads SciPy
 ///   3. libopenblas.so.0, liblapack.so.3, libmkl_rt.so.2 where the system's loader finds them
 ///
-/// Names of symbols tell how it was built: `sgetrf_`, `scipy_sgetrf_` (SciPy's wheel), and with
-/// `64_` at the end if integers have 64 bits. It is told to use one thread: batches are split over
-/// our pool.
+/// Symbol names tell how the library was built: `sgetrf_`, `scipy_sgetrf_` (SciPy's wheel), with
+/// the suffix `64_` if integers have 64 bits. The library runs with one thread, because we split
+/// batches over our own pool.
 class Lapack {
 public:
-  /// The library, which is loaded once and stays.
-  ///  - lapackMissing: there is none.
+  /// The library; loaded once and never unloaded.
+  ///  - lapackMissing: no library was found.
   static Result<const Lapack *> find();
 
   /// The address of a routine such as "sgetrf".
@@ -29,7 +29,7 @@ public:
 
   bool hasWideIntegers() const { return wide; }
 
-  /// One thread for calls from this thread, where the library can say so for one thread alone.
+  /// Limits calls from this thread to one thread, if the library has a per-thread setting.
   void useOneThread() const;
 
 private:

@@ -1,4 +1,5 @@
-// What all LAPACK kernels share: batches of matrices, turned to columns and back.
+// The common part of all LAPACK kernels: batches of matrices, converted to column-major order and
+// back.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_LAPACK_LAPACKCALL_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_LAPACK_LAPACKCALL_H
 
@@ -14,7 +15,7 @@
 
 namespace tilewright::runtime::cpu::lapack {
 
-/// The real type of an element.
+/// The real type of the components of an element type.
 template <typename T> struct RealOf {
   using Type = T;
   static constexpr bool isComplex = false;
@@ -25,23 +26,23 @@ template <typename R> struct RealOf<std::complex<R>> {
 };
 
 /// A tensor [batch…, rows, columns], or [batch…, rows] with one column, or [batch…].
-struct Part {
+struct MatrixShape {
   ElementType element;
   int64_t rows = 1, columns = 1;
-  int64_t bytes = 0; // of one of the batch
+  int64_t bytes = 0; // of one item of the batch
 };
 
-/// A call: its parts and options, read and checked.
+/// A checked call: its operands, results and options.
 struct Problem {
   void *routine = nullptr;
   bool wide = false;
   int64_t batch = 1;
-  std::vector<Part> operands, results;
+  std::vector<MatrixShape> operands, results;
   char first = 'N', second = 'N', third = 'N', fourth = 'N'; // options, by routine
   int64_t low = 1, high = 0;
 };
 
-/// One matrix of the batch: where its operands and results lie.
+/// One matrix of the batch: the addresses of its operands and results.
 class Item {
 public:
   Item(const Problem &problem, const LibraryRun &run, int64_t number)
@@ -56,19 +57,19 @@ public:
     return reinterpret_cast<T *>(run.results[i] + number * problem.results[i].bytes);
   }
 
-  /// Rows to columns, which is how LAPACK has matrices, and back.
+  /// Converts between row-major order and the column-major order of LAPACK.
   template <typename T> void load(size_t i, T *columns) const {
-    const Part &part = problem.operands[i];
-    turn(operand<T>(i), part.rows, part.columns, columns);
+    const MatrixShape &shape = problem.operands[i];
+    transpose(operand<T>(i), shape.rows, shape.columns, columns);
   }
   template <typename T> void store(size_t i, const T *columns) const {
-    const Part &part = problem.results[i];
-    turn(columns, part.columns, part.rows, result<T>(i));
+    const MatrixShape &shape = problem.results[i];
+    transpose(columns, shape.columns, shape.rows, result<T>(i));
   }
   void storeInfo(size_t i, int64_t info) const { *result<int32_t>(i) = static_cast<int32_t>(info); }
 
 private:
-  template <typename T> static void turn(const T *from, int64_t rows, int64_t columns, T *to) {
+  template <typename T> static void transpose(const T *from, int64_t rows, int64_t columns, T *to) {
     constexpr int64_t block = transposeBlock;
     const auto cell = static_cast<int64_t>(sizeof(T));
     for (int64_t i = 0; i < columns; i += block)
@@ -82,8 +83,8 @@ private:
   int64_t number;
 };
 
-/// Calls a Fortran routine. Arguments are addresses; lengths of strings, which come last in the
-/// calling convention, are those of single characters.
+/// Calls a Fortran routine. Arguments are addresses; the string lengths, which come last in the
+/// calling convention, are all 1.
 template <typename... Arguments> void call(const Problem &problem, Arguments... arguments) {
   using Routine = void (*)(Arguments..., size_t, size_t, size_t, size_t);
   reinterpret_cast<Routine>(problem.routine)(arguments..., 1, 1, 1, 1);
@@ -108,7 +109,7 @@ template <typename T> bool areFinite(const T *values, int64_t count) {
   return std::all_of(parts, parts + n, [](Real part) { return std::isfinite(part); });
 }
 
-/// What LAPACK says when it is asked how much room it wants.
+/// The workspace size from LAPACK's answer to a workspace query.
 template <typename T> int64_t wanted(T answer) {
   return std::max<int64_t>(1, static_cast<int64_t>(std::real(answer)));
 }

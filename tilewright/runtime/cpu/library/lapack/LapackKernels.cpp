@@ -1,12 +1,12 @@
 // The custom calls lapack_<letter><routine>_ffi that JAX emits for the CPU. Operands, results and
-// attributes are those of jaxlib's handlers; matrices are logical ones, so the layouts that a call
-// asks its handler to see are followed whatever they are.
+// attributes are those of jaxlib's handlers. The kernels take row-major matrices and convert them,
+// so they ignore the layouts that a call requests for its handler.
 #include "tilewright/runtime/cpu/library/lapack/Routines.h"
 
 namespace tilewright::runtime::cpu {
 
 using lapack::Item;
-using lapack::Part;
+using lapack::MatrixShape;
 using lapack::Problem;
 
 namespace {
@@ -32,15 +32,15 @@ private:
   One one;
 };
 
-/// The shape of a part: a matrix, a vector, or a number for each of the batch. Sizes are those of
-/// operand 0, which is m by n, or of another operand.
+/// A routine, and for each operand and result whether it is a matrix, a vector or a scalar per item
+/// of the batch.
 struct Routine {
-  std::string_view name; // without the letter, as for real elements
+  std::string_view name; // without the type letter, as for real elements
   size_t operands, results;
-  size_t realResults; // the count for real elements, where it differs
+  size_t realResults; // the count for real elements, if it differs
   std::string_view operandRanks, resultRanks, realResultRanks; // '2', '1' or '0' for each
-  One ones[4][2];                                              // by letter and width of integers
-  std::string_view options; // names of the attributes that are single letters
+  One ones[4][2];                                              // by type letter and integer width
+  std::string_view options; // names of the attributes that are single characters
 };
 
 #define TILEWRIGHT_ONES(function)                                                                  \
@@ -75,7 +75,7 @@ const Routine routines[] = {
 #undef TILEWRIGHT_ONES
 } // namespace
 
-/// "syevd" for "heevd" and the like: routines of complex elements with another name.
+/// "syevd" for "heevd" and the like: routines whose name for complex elements differs.
 static std::string_view realName(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> pairs[] = {
       {"heevd", "syevd"}, {"hetrd", "sytrd"}, {"ungqr", "orgqr"}, {"unmqr", "ormqr"}};
@@ -85,43 +85,46 @@ static std::string_view realName(std::string_view name) {
   return name;
 }
 
-/// The parts of operands or results, which must have these ranks after one common batch.
-static Result<std::vector<Part>> partsOf(const CallReader &reader,
-                                         std::span<const TensorType> types, std::string_view ranks,
-                                         std::span<const int64_t> batch) {
-  std::vector<Part> parts;
+/// The shapes of the operands or results, which must have the dimensions `batch` followed by as
+/// many as `ranks` specifies.
+static Result<std::vector<MatrixShape>> matricesOf(const CallReader &reader,
+                                                   std::span<const TensorType> types,
+                                                   std::string_view ranks,
+                                                   std::span<const int64_t> batch) {
+  std::vector<MatrixShape> matrices;
   for (size_t i = 0; i < types.size(); ++i) {
     const auto rank = static_cast<size_t>(ranks[i] - '0');
     const Dims &dims = types[i].dims;
     TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));
     if (dims.size() != batch.size() + rank || !std::equal(batch.begin(), batch.end(), dims.begin()))
-      return reader.failure("part ", i, " must have ", rank, " dimensions after the batch ",
-                            listed(batch), ", got ", typeString(types[i]));
-    Part part{types[i].element};
+      return reader.failure("operand or result ", i, " must have ", rank,
+                            " dimensions after the batch ", listed(batch), ", got ",
+                            typeString(types[i]));
+    MatrixShape matrix{types[i].element};
     if (rank > 0)
-      part.rows = dims[batch.size()];
+      matrix.rows = dims[batch.size()];
     if (rank > 1)
-      part.columns = dims[batch.size() + 1];
-    part.bytes =
-        part.rows * part.columns * static_cast<int64_t>(numerics::storageBytes(types[i].element));
-    parts.push_back(part);
+      matrix.columns = dims[batch.size() + 1];
+    matrix.bytes = matrix.rows * matrix.columns *
+                   static_cast<int64_t>(numerics::storageBytes(types[i].element));
+    matrices.push_back(matrix);
   }
-  return parts;
+  return matrices;
 }
 
-/// - libraryCall: sizes and types of the parts are not those of the routine.
-static Status checkParts(const CallReader &reader, const Routine &routine, const Problem &problem,
-                         ElementType element) {
+/// - libraryCall: sizes or types differ from those that the routine requires.
+static Status checkMatrices(const CallReader &reader, const Routine &routine,
+                            const Problem &problem, ElementType element) {
   const bool isComplex = numerics::isComplex(element);
   const ElementType real = numerics::componentOf(element);
   const ElementType complex = real == ElementType::f32 ? ElementType::c64 : ElementType::c128;
   const int64_t m = problem.operands[0].rows, n = problem.operands[0].columns;
   const int64_t k = std::min(m, n);
   constexpr auto i32 = ElementType::i32;
-  auto fits = [](const Part &part, ElementType type, int64_t rows, int64_t columns = 1) {
-    return part.element == type && part.rows == rows && part.columns == columns;
+  auto fits = [](const MatrixShape &matrix, ElementType type, int64_t rows, int64_t columns = 1) {
+    return matrix.element == type && matrix.rows == rows && matrix.columns == columns;
   };
-  const std::vector<Part> &in = problem.operands, &out = problem.results;
+  const std::vector<MatrixShape> &in = problem.operands, &out = problem.results;
   const std::string_view name = routine.name;
   const int64_t below = std::max<int64_t>(0, n - 1);
   bool good = in[0].element == element && m <= std::numeric_limits<int32_t>::max() &&
@@ -147,7 +150,8 @@ static Status checkParts(const CallReader &reader, const Routine &routine, const
   } else if (name == "gesdd" || name == "gesvd") {
     const bool isFull = problem.first == 'A';
     good = good && fits(out[0], element, m, n) && fits(out[1], real, k) && fits(out[4], i32, 1);
-    // Without vectors the two results are not written; their sizes must still be legal.
+    // Without vectors the routine does not write these two results; their sizes must still be
+    // valid.
     if (problem.first == 'N')
       good = good && fits(out[2], element, m, out[2].columns) &&
              fits(out[3], element, out[3].rows, n) && out[3].rows >= k;
@@ -190,7 +194,7 @@ static Status checkParts(const CallReader &reader, const Routine &routine, const
   return reader.failure("operands and results are not those of LAPACK's ", name);
 }
 
-/// Reads the attributes that are single letters, as JAX has them: numbers of characters.
+/// Reads the attributes that are single characters; JAX passes them as integers.
 static Status readOptions(const CallReader &reader, const Routine &routine, bool isComplex,
                           Problem &problem) {
   char *const options[] = {&problem.first, &problem.second, &problem.third, &problem.fourth};
@@ -200,7 +204,8 @@ static Status readOptions(const CallReader &reader, const Routine &routine, bool
     TILEWRIGHT_ASSIGN(int64_t letter, reader.integer(rest.substr(0, end)));
     static constexpr std::string_view known = "ANSVLURTC";
     if (letter <= 0 || letter > 127 || known.find(static_cast<char>(letter)) == known.npos)
-      return reader.failure("attribute '", rest.substr(0, end), "' must be a letter of LAPACK's");
+      return reader.failure("attribute '", rest.substr(0, end),
+                            "' must be an option letter of LAPACK");
     *options[i] = static_cast<char>(letter);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -228,24 +233,25 @@ static KernelResult prepare(const LibraryCall &call, char letter, std::string_vi
       std::find_if(std::begin(routines), std::end(routines),
                    [&](const Routine &each) { return each.name == realName(name); });
   if (number == letters.npos || routine == std::end(routines))
-    return reader.failure("is not a routine that is known");
+    return reader.failure("is not a known routine");
   TILEWRIGHT_TRY(
       reader.expectCounts(routine->operands, isComplex ? routine->results : routine->realResults));
-  // The operand that is a matrix has the batch in front of it.
+  // The matrix operand determines the batch dimensions, which precede its rows and columns.
   const size_t matrix = routine->operandRanks.find('2');
   const Dims &dims = call.operands[matrix].dims;
   if (dims.size() < 2)
     return reader.failure("takes matrices, got ", typeString(call.operands[matrix]));
   const Dims batch(dims.begin(), dims.end() - 2);
   Problem problem;
-  TILEWRIGHT_ASSIGN(problem.operands, partsOf(reader, call.operands, routine->operandRanks, batch));
+  TILEWRIGHT_ASSIGN(problem.operands,
+                    matricesOf(reader, call.operands, routine->operandRanks, batch));
   TILEWRIGHT_ASSIGN(problem.results,
-                    partsOf(reader, call.results,
-                            isComplex ? routine->resultRanks : routine->realResultRanks, batch));
+                    matricesOf(reader, call.results,
+                               isComplex ? routine->resultRanks : routine->realResultRanks, batch));
   for (int64_t size : batch)
     problem.batch *= size;
   TILEWRIGHT_TRY(readOptions(reader, *routine, isComplex, problem));
-  TILEWRIGHT_TRY(checkParts(reader, *routine, problem, elements[number]));
+  TILEWRIGHT_TRY(checkMatrices(reader, *routine, problem, elements[number]));
   TILEWRIGHT_ASSIGN(const Lapack *found, Lapack::find());
   TILEWRIGHT_ASSIGN(problem.routine, found->routine(letter + std::string(name)));
   problem.wide = found->hasWideIntegers();
@@ -259,11 +265,12 @@ KernelResult prepareLapack(const LibraryCall &call) {
   name.remove_prefix(std::min<size_t>(name.size(), sizeof("lapack_") - 1));
   name.remove_suffix(std::min<size_t>(name.size(), sizeof("_ffi") - 1));
   if (name.size() < 2)
-    return CallReader(call).failure("is not a routine that is known");
+    return CallReader(call).failure("is not a known routine");
   return prepare(call, name[0], name.substr(1));
 }
 
-/// Custom calls that JAX emits for platforms without LAPACK of their own; the type says the letter.
+/// For custom calls that JAX emits for platforms without their own LAPACK; the element type
+/// determines the letter.
 static KernelResult prepareByType(const LibraryCall &call, std::string_view real,
                                   std::string_view complex) {
   CallReader reader(call);

@@ -53,7 +53,7 @@ protected:
     std::minstd_rand engine(seed);
     auto next = [&] { return static_cast<double>((engine() >> 8) % 2001) / 1000 - 1; };
     for (int64_t i = 0; i < buffer.count(); ++i)
-      buffer.set(i, interpret::Scalar::ofComplex({next(), isComplex() ? next() : 0}));
+      buffer.set(i, numerics::Scalar::ofComplex({next(), isComplex() ? next() : 0}));
     return buffer;
   }
   /// Matrix `number` of a batch; a vector is a column.
@@ -61,7 +61,7 @@ protected:
     const Dims &dims = buffer.type.dims;
     Dense dense{isVector ? dims.back() : dims[dims.size() - 2], isVector ? 1 : dims.back(), {}};
     for (int64_t i = 0; i < dense.rows * dense.columns; ++i) {
-      const interpret::Scalar value = buffer.at(number * dense.rows * dense.columns + i);
+      const numerics::Scalar value = buffer.at(number * dense.rows * dense.columns + i);
       dense.values.push_back(numerics::isComplex(buffer.type.element) ? value.complex()
                                                                       : Complex(value.r));
     }
@@ -207,7 +207,7 @@ TEST_P(LapackKernels, EigenvaluesOfAHermitianMatrix) {
     const Dense half = matrix(a, b), other = adjoint(half);
     for (size_t i = 0; i < half.values.size(); ++i)
       a.set(b * n * n + static_cast<int64_t>(i),
-            interpret::Scalar::ofComplex((half.values[i] + other.values[i]) * 0.5));
+            numerics::Scalar::ofComplex((half.values[i] + other.values[i]) * 0.5));
   }
   TestCall call(name("syevd", "heevd"), {integers("mode", {V}), integers("uplo", {L})});
   call.operand(std::move(a)).result({element(), {2, n, n}}).result({real(), {2, n}});
@@ -271,7 +271,7 @@ TEST_P(LapackKernels, HessenbergAndTridiagonalForms) {
   other.operand(random({n, n})).result({element(), {n, n}}).result({real(), {n}});
   other.result({real(), {n - 1}}).result({element(), {n - 1}}).result({ElementType::i32, {}});
   run(other);
-  // Both keep the trace.
+  // Both preserve the trace.
   Complex before = 0, after = 0;
   double diagonal = 0, realBefore = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -289,7 +289,7 @@ TEST_P(LapackKernels, SolvesTriangularAndTridiagonalSystems) {
   TestBuffer a = random({2, n, n});
   for (int64_t b = 0; b < 2; ++b)
     for (int64_t i = 0; i < n; ++i)
-      a.set(b * n * n + i * n + i, interpret::Scalar::ofComplex(3.0 + static_cast<double>(i)));
+      a.set(b * n * n + i * n + i, numerics::Scalar::ofComplex(3.0 + static_cast<double>(i)));
   TestCall call(name("trsm"), {integers("side", {L}), integers("uplo", {L}),
                                integers("trans_x", {N}), integers("diag", {N})});
   call.operand(std::move(a)).operand(random({2, n, k}, 5)).result({element(), {2, n, k}});
@@ -305,7 +305,7 @@ TEST_P(LapackKernels, SolvesTriangularAndTridiagonalSystems) {
   TestCall tri(name("gtsv"), {});
   TestBuffer diagonal = random({n}, 7);
   for (int64_t i = 0; i < n; ++i)
-    diagonal.set(i, interpret::Scalar::ofComplex(4));
+    diagonal.set(i, numerics::Scalar::ofComplex(4));
   tri.operand(random({n}, 6)).operand(std::move(diagonal)).operand(random({n}, 8));
   tri.operand(random({n, k}, 9));
   for (int i = 0; i < 3; ++i)
@@ -327,8 +327,8 @@ TEST_P(LapackKernels, CholeskySaysWhatIsNotPositive) {
   const int64_t n = 3;
   TestBuffer a({element(), {2, n, n}});
   for (int64_t i = 0; i < 2 * n * n; ++i)
-    a.set(i, interpret::Scalar::ofComplex(i % (n * n) % (n + 1) == 0 ? (i < n * n ? 4.0 : -1.0)
-                                                                     : 0.0));
+    a.set(i,
+          numerics::Scalar::ofComplex(i % (n * n) % (n + 1) == 0 ? (i < n * n ? 4.0 : -1.0) : 0.0));
   TestCall call(name("potrf"), {integers("uplo", {L})});
   call.operand(std::move(a)).result({element(), {2, n, n}}).result({ElementType::i32, {2}});
   run(call);
@@ -339,7 +339,7 @@ TEST_P(LapackKernels, CholeskySaysWhatIsNotPositive) {
 
 TEST_P(LapackKernels, InfinitiesAreReported) {
   TestBuffer a = random({3, 3});
-  a.set(4, interpret::Scalar::ofComplex(INFINITY));
+  a.set(4, numerics::Scalar::ofComplex(INFINITY));
   TestCall call(name("syevd", "heevd"), {integers("mode", {V}), integers("uplo", {L})});
   call.operand(std::move(a)).result({element(), {3, 3}}).result({real(), {3}});
   call.result({ElementType::i32, {}});

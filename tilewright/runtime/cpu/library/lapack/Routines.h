@@ -1,4 +1,4 @@
-// One LAPACK routine each, for one matrix. T is the element, Int LAPACK's integer.
+// One function per LAPACK routine, for one matrix. T is the element type, Int LAPACK's integer.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_LAPACK_ROUTINES_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_LAPACK_ROUTINES_H
 
@@ -6,7 +6,7 @@
 
 namespace tilewright::runtime::cpu::lapack {
 
-/// Sizes of operand 0 and what every routine keeps at hand.
+/// Sizes of operand 0 and common state of the routines.
 template <typename T, typename Int> struct Matrix {
   explicit Matrix(const Item &item)
       : m(static_cast<Int>(item.problem.operands[0].rows)),
@@ -58,7 +58,7 @@ template <typename T, typename Int> void geqrf(const Item &item) {
   std::copy(taus.data(), taus.data() + std::min(x.m, x.n), item.result<T>(1));
 }
 
-/// x, places → reflectors and r, places, taus
+/// x, pivot columns → reflectors and r, pivot columns, taus
 template <typename T, typename Int> void geqp3(const Item &item) {
   Matrix<T, Int> x(item);
   const Int k = std::min(x.m, x.n);
@@ -103,7 +103,7 @@ template <typename T, typename Int> void orgqr(const Item &item) {
   item.store(0, x.a.data());
 }
 
-/// reflectors, taus, c → q·c and the like
+/// reflectors, taus, c → q·c, or one of its variants
 template <typename T, typename Int> void ormqr(const Item &item) {
   Matrix<T, Int> x(item);
   const auto k = static_cast<Int>(item.problem.operands[1].rows);
@@ -127,6 +127,12 @@ template <typename T, typename Int> void ormqr(const Item &item) {
   item.store(0, c.data());
 }
 
+template <typename T> void fillIdentity(T *columns, const MatrixShape &shape) {
+  for (int64_t j = 0; j < shape.columns; ++j)
+    for (int64_t i = 0; i < shape.rows; ++i)
+      columns[j * shape.rows + i] = T(i == j ? 1 : 0);
+}
+
 /// x → x (overwritten), singular values, u, vt, info. By divide and conquer, or by QR.
 template <typename T, typename Int, bool isQr> void svd(const Item &item) {
   using Real = typename RealOf<T>::Type;
@@ -138,9 +144,13 @@ template <typename T, typename Int, bool isQr> void svd(const Item &item) {
   Room<T> u(p.results[2].rows * p.results[2].columns);
   Room<T> vt(p.results[3].rows * p.results[3].columns);
   Room<Real> values(k);
-  if (!x.isEmpty() && !x.isFinite()) {
-    x.info = -4; // as if LAPACK had said so; older ones never return
-  } else if (!x.isEmpty()) {
+  if (x.isEmpty()) {
+    // The matrix is empty: any orthogonal basis is correct.
+    fillIdentity(u.data(), p.results[2]);
+    fillIdentity(vt.data(), p.results[3]);
+  } else if (!x.isFinite()) {
+    x.info = -4; // as newer LAPACK reports it; older versions never return
+  } else {
     const int64_t small = k, large = big;
     Room<Real> realWork(isQr ? 5 * small
                              : std::max(5 * small * small + 5 * small,
@@ -164,7 +174,7 @@ template <typename T, typename Int, bool isQr> void svd(const Item &item) {
     T answer{};
     Int size = -1;
     run(&answer, &size);
-    // Rounded to f32, what it asks for may be a little less than it needs.
+    // LAPACK returns the size rounded to T, which for f32 may be slightly too small.
     size = static_cast<Int>(wanted(answer) + wanted(answer) / 1000 + 1);
     Room<T> work(size);
     run(work.data(), &size);
@@ -200,7 +210,8 @@ template <typename T, typename Int> void syevd(const Item &item) {
     Real realAnswer{};
     Int integerAnswer{};
     run(&answer, &realAnswer, &integerAnswer);
-    // The formulas of LAPACK's documentation: an answer in f32 is not exact.
+    // Use the formulas of LAPACK's documentation, because sizes that LAPACK returns in f32 are not
+    // exact.
     const int64_t n = x.n;
     size = static_cast<Int>(
         std::max(wanted(answer), RealOf<T>::isComplex ? 2 * n + n * n : 1 + 6 * n + 2 * n * n));
@@ -216,7 +227,8 @@ template <typename T, typename Int> void syevd(const Item &item) {
   item.storeInfo(2, x.info);
 }
 
-/// Eigenvectors of a real matrix: a pair of columns is real and imaginary part of two.
+/// Unpacks eigenvectors of a real matrix: a conjugate pair is stored as a column of real parts and
+/// a column of imaginary parts.
 template <typename Real>
 void unpackVectors(const Real *columns, const Real *imaginary, int64_t n,
                    std::complex<Real> *vectors) {
@@ -279,8 +291,8 @@ template <typename T, typename Int> void geev(const Item &item) {
   item.storeInfo(vectors + 2, x.info);
 }
 
-/// x → Schur form, Schur vectors, eigenvalues (two results if x is real), how many were sorted,
-/// info
+/// x → Schur form, Schur vectors, eigenvalues (two results if x is real), the number of sorted
+/// eigenvalues, info
 template <typename T, typename Int> void gees(const Item &item) {
   const Problem &p = item.problem;
   Matrix<T, Int> x(item);
@@ -292,14 +304,14 @@ template <typename T, typename Int> void gees(const Item &item) {
     x.info = -4;
   } else if (n > 0) {
     Room<typename RealOf<T>::Type> realWork(n);
-    void *nobody = nullptr;
+    void *unused = nullptr;
     auto run = [&](T *work, Int *size) {
       if constexpr (RealOf<T>::isComplex)
-        call(p, &p.first, &sort, nobody, &x.n, x.a.data(), &x.lda, &sorted, values.data(),
-             schur.data(), &x.lda, work, size, realWork.data(), nobody, &x.info);
+        call(p, &p.first, &sort, unused, &x.n, x.a.data(), &x.lda, &sorted, values.data(),
+             schur.data(), &x.lda, work, size, realWork.data(), unused, &x.info);
       else
-        call(p, &p.first, &sort, nobody, &x.n, x.a.data(), &x.lda, &sorted, values.data(),
-             imaginary.data(), schur.data(), &x.lda, work, size, nobody, &x.info);
+        call(p, &p.first, &sort, unused, &x.n, x.a.data(), &x.lda, &sorted, values.data(),
+             imaginary.data(), schur.data(), &x.lda, work, size, unused, &x.info);
     };
     T answer{};
     Int size = -1;
@@ -340,7 +352,7 @@ template <typename T, typename Int> void gehrd(const Item &item) {
   item.storeInfo(2, x.info);
 }
 
-/// x → tridiagonal form with reflectors, diagonal, the one beside it, taus, info
+/// x → tridiagonal form with reflectors, diagonal, off-diagonal, taus, info
 template <typename T, typename Int> void sytrd(const Item &item) {
   using Real = typename RealOf<T>::Type;
   Matrix<T, Int> x(item);
@@ -366,8 +378,8 @@ template <typename T, typename Int> void sytrd(const Item &item) {
   item.storeInfo(4, x.info);
 }
 
-/// below, diagonal, above, b → the three overwritten, x, info. The diagonals have n elements
-/// each: the first of `below` and the last of `above` lie outside the matrix.
+/// lower, main and upper diagonal, b → the three diagonals overwritten, x, info. All diagonals have
+/// n elements: the first of the lower and the last of the upper one are outside the matrix.
 template <typename T, typename Int> void gtsv(const Item &item) {
   const Problem &p = item.problem;
   const auto n = static_cast<Int>(p.operands[3].rows),

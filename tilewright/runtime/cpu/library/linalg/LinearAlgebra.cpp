@@ -1,5 +1,5 @@
-// cholesky and triangular_solve, without LAPACK: for every real and complex type.
-#include "tilewright/interpret/Scalar.h"
+// cholesky and triangular_solve without LAPACK, for every real and complex type.
+#include "tilewright/numerics/scalar/Scalar.h"
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/library/Isa.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
@@ -12,7 +12,7 @@ namespace tilewright::runtime::cpu {
 using numerics::isComplex;
 
 namespace {
-/// Elements are computed in double, complex ones in pairs of them, and rounded once.
+/// Kernels compute in double or std::complex<double> and round once.
 using Complex = std::complex<double>;
 
 double conjugate(double value) { return value; }
@@ -30,7 +30,7 @@ void loadRow(ElementType type, const std::byte *from, int64_t count, Element *to
       to[i] = Element(reinterpret_cast<const float *>(from)[i]);
   else
     for (int64_t i = 0; i < count; ++i) {
-      const interpret::Scalar value = interpret::loadScalar(type, from + i * bytes);
+      const numerics::Scalar value = numerics::loadScalar(type, from + i * bytes);
       if constexpr (std::is_same_v<Element, Complex>)
         to[i] = value.complex();
       else
@@ -42,13 +42,13 @@ void storeRow(ElementType type, const Element *from, int64_t count, std::byte *t
   const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
   for (int64_t i = 0; i < count; ++i) {
     if constexpr (std::is_same_v<Element, Complex>)
-      interpret::storeScalar(type, to + i * bytes, interpret::Scalar::ofComplex(from[i]));
+      numerics::storeScalar(type, to + i * bytes, numerics::Scalar::ofComplex(from[i]));
     else
-      interpret::storeScalar(type, to + i * bytes, interpret::Scalar::ofReal(from[i]));
+      numerics::storeScalar(type, to + i * bytes, numerics::Scalar::ofReal(from[i]));
   }
 }
 
-/// sum over k of a[k] · conj(b[k]), in lanes.
+/// The sum over k of a[k] · conj(b[k]), vectorised.
 TILEWRIGHT_INLINE double dot(const double *a, const double *b, int64_t n) {
   using V = Vector<double, 8>;
   V sum = V(0.0), other = V(0.0);
@@ -70,8 +70,8 @@ TILEWRIGHT_INLINE Complex dot(const Complex *a, const Complex *b, int64_t n) {
   return total;
 }
 
-/// For each matrix the triangle L with L·Lᴴ = A, or U with Uᴴ·U = A. Only that triangle is read; a
-/// matrix that is not positive definite gives NaNs.
+/// Computes for each matrix the triangle L with L·Lᴴ = A, or U with Uᴴ·U = A. Reads only that
+/// triangle; a matrix that is not positive definite gives NaNs.
 template <typename Element> class CholeskyKernel final : public LibraryKernel {
 public:
   CholeskyKernel(ElementType type, int64_t n, int64_t batch, bool lower)
@@ -93,7 +93,7 @@ private:
   void factor(const std::byte *from, std::byte *to, Element *matrix) const {
     Element *whole = matrix + n * n;
     loadRow(type, from, n * n, whole);
-    // An upper triangle is the adjoint of the lower one of the same matrix.
+    // The upper factor is the adjoint of the lower factor of the same matrix.
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j)
         matrix[i * n + j] = j > i   ? Element()
@@ -153,7 +153,8 @@ public:
   }
 
 private:
-  /// As M·y = c with one row of y for each unknown: rows of the right-hand side are vectors.
+  /// Solves M·y = c. A row of y holds one unknown of all right-hand sides, so that rows are
+  /// processed as vectors.
   void solve(const std::byte *a, const std::byte *b, std::byte *to, Element *matrix) const {
     Element *const whole = matrix + n * n, *const y = whole + n * n, *const c = y + rows * columns;
     loadRow(type, a, n * n, whole);
@@ -253,7 +254,7 @@ KernelResult prepareTriangularSolve(const LibraryCall &call) {
     batch *= a[dim];
   }
   if (!fits)
-    return reader.failure("batches must agree and a have the size of b's ",
+    return reader.failure("batch dimensions must be equal and a must have the size of b's ",
                           system.leftSide ? "columns" : "rows", ", got ",
                           typeString(call.operands[0]), " and ", typeString(call.operands[1]));
   TILEWRIGHT_TRY(reader.expectResult(0, type, b.dims()));

@@ -8,7 +8,7 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Below this many bytes a second thread costs more than it brings.
+/// Below this many bytes a second thread costs more than it saves.
 constexpr int64_t bytesPerPiece = int64_t(128) << 10;
 
 CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> fromStrides,
@@ -23,7 +23,7 @@ CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> from
   if (totalBytes == 0)
     return;
   streams = totalBytes >= streamingBytes;
-  // In the order of writing, which is what memory likes best.
+  // Order loops by the target's stride, so that writes are sequential.
   std::sort(loops.begin(), loops.end(), [](const Dim &a, const Dim &b) { return a.to > b.to; });
   for (size_t dim = loops.size(); dim-- > 1;) {
     const Dim inner = loops[dim];
@@ -54,8 +54,8 @@ CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> from
       across = *source;
       loops.pop_back();
       loops.erase(source);
-      // Blocks of the matrix are the innermost loops. Those along the source come last: the
-      // pages that are written stay the same while those that are read change.
+      // Blocks of the matrix are the innermost loops. The innermost one runs along the source:
+      // consecutive blocks read from the same rows.
       const int64_t block = transposeBlock;
       loops.push_back({(along.size + block - 1) / block, along.from * block, along.to * block});
       loops.push_back({(across.size + block - 1) / block, across.from * block, across.to * block});
@@ -67,8 +67,8 @@ CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> from
   itemBytes = std::max<int64_t>(1, totalBytes / items);
 }
 
-/// Calls run(from, to, count) for pieces of the innermost loop that together are
-/// items [begin, end).
+/// Covers items [begin, end) with calls of run(from, to, count), each for a part of the innermost
+/// loop.
 template <typename Run>
 void CopyPlan::forEachRun(const std::byte *from, std::byte *to, int64_t begin, int64_t end,
                           Run &&run) const {
@@ -131,12 +131,11 @@ void CopyPlan::runItems(const std::byte *from, std::byte *to, int64_t begin, int
       });
     });
   case Kind::tiles: {
-    // The last block of a row or column is cut. Which block it is follows from its distance to
-    // the end, which the loops do not know; the first block's address tells.
+    // The last block of a row or column may be partial. The item number tells which block it is.
     const int64_t block = transposeBlock;
     const int64_t acrossBlocks = loops.back().size;
     const int64_t alongBlocks = loops[loops.size() - 2].size;
-    // Whole vectors can be written past the cache if every row begins on one.
+    // Non-temporal stores need vectors whose addresses are aligned in every row.
     const bool canStream = streams && across.to % 64 == 0 &&
                            reinterpret_cast<uintptr_t>(to) % 64 == 0 &&
                            std::all_of(loops.begin(), loops.end() - 2,
@@ -162,7 +161,7 @@ void CopyPlan::runItems(const std::byte *from, std::byte *to, int64_t begin, int
 void CopyPlan::run(const std::byte *from, std::byte *to, ThreadPool &pool) const {
   if (kind == Kind::nothing)
     return;
-  // One long row is split into pieces of it.
+  // Split long rows over the threads.
   if (kind == Kind::rows && items < 4 && itemBytes > 2 * bytesPerPiece) {
     for (int64_t item = 0; item < items; ++item)
       forEachRun(from, to, item, item + 1,

@@ -1,4 +1,4 @@
-// CopyPlan: the one way in which elements are put elsewhere.
+// CopyPlan: the strided copy that all data-movement kernels use.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_COPYPLAN_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_COPYPLAN_H
 
@@ -11,18 +11,17 @@
 
 namespace tilewright::runtime::cpu {
 
-/// A box of elements with a stride for each dimension on both sides; where it
-/// begins is said when it runs. Dimensions are collapsed once, when the plan is
-/// made, and what is left decides how it runs:
+/// Copies a box of elements with a stride for each dimension on both sides; the caller of run()
+/// passes its start. The constructor collapses dimensions once, and the remaining ones determine
+/// how it runs:
 ///
-///   rows       neighbours on both sides: memcpy
-///   tiles      neighbours in different dimensions: transposed in registers
+///   rows       contiguous on both sides: memcpy
+///   tiles      contiguous in different dimensions: transposed in registers
 ///   fill       one element repeated
 ///   elements   anything else
 ///
-/// Large plans are split over the pool. Strides are in elements; those of the
-/// source may be 0 or negative, those of the target are positive and make it
-/// visit no element twice.
+/// Large plans are split over the pool. Strides are in elements; those of the source may be 0 or
+/// negative, those of the target must be positive and must not address an element twice.
 class CopyPlan {
 public:
   CopyPlan() = default;
@@ -31,7 +30,7 @@ public:
 
   /// Copies; `from` and `to` point at the box's first element on each side.
   void run(const std::byte *from, std::byte *to, ThreadPool &pool) const;
-  /// The same on the caller's thread alone, for plans that are run many times from a loop.
+  /// The same on the calling thread only, for plans that run many times in a loop.
   void runAlone(const std::byte *from, std::byte *to) const;
 
   int64_t bytes() const { return totalBytes; }
@@ -48,14 +47,14 @@ private:
                   Run &&run) const;
 
   Kind kind = Kind::nothing;
-  bool streams = false; // too large to be worth a place in the cache
-  int64_t cell = 0;     // bytes that move together
+  bool streams = false; // too large to be worth caching
+  int64_t cell = 0;     // bytes that move as a unit
   int64_t totalBytes = 0;
-  int64_t items = 0; // of work: what the loops visit
+  int64_t items = 0; // work items: iterations of the loops
   int64_t itemBytes = 0;
   std::vector<Dim> loops; // outermost first
-  Dim across{};           // tiles: neighbours in the source
-  Dim along{};            // tiles: neighbours in the target
+  Dim across{};           // tiles: adjacent in the source
+  Dim along{};            // tiles: adjacent in the target
 };
 
 } // namespace tilewright::runtime::cpu

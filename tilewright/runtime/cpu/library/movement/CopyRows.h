@@ -11,11 +11,12 @@
 
 namespace tilewright::runtime::cpu {
 
-/// From here on a result leaves nothing useful in the cache by being written
-/// through it, and writing past it saves reading it first.
+/// Results of at least this size do not fit in the cache, so they are written with non-temporal
+/// stores, which do not read the target first.
 constexpr int64_t streamingBytes = int64_t(32) << 20;
 
-/// Bytes that move together: an unsigned integer of 1, 2, 4 or 8 bytes or a pair of them.
+/// The type with which elements of 1, 2, 4, 8 or 16 bytes are copied: an unsigned integer, or
+/// Cell16.
 struct Cell16 {
   uint64_t low, high;
 };
@@ -52,13 +53,13 @@ template <typename Body> decltype(auto) withCell(int64_t bytes, Body &&body) {
   }
 }
 
-/// memcpy that is inlined for short rows, where the call would cost more than the bytes.
+/// memcpy, inlined for short rows, where a call would cost more than the copy.
 TILEWRIGHT_INLINE void copyRow(std::byte *to, const std::byte *from, int64_t bytes) {
   if (bytes > 64 || bytes < 8) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return;
   }
-  // Two pieces that overlap cover every length of a range.
+  // Two pieces of `size` bytes that may overlap cover every length from `size` to 2 * `size`.
   auto pieces = [&]<int size>() TILEWRIGHT_LAMBDA {
     struct Piece {
       std::byte content[size];
@@ -77,12 +78,12 @@ TILEWRIGHT_INLINE void copyRow(std::byte *to, const std::byte *from, int64_t byt
     pieces.operator()<8>();
 }
 
-/// Copies a long row past the cache.
+/// Copies a long row with non-temporal stores.
 inline void streamRow(std::byte *to, const std::byte *from, int64_t bytes) {
   withVectors([&](auto width) TILEWRIGHT_LAMBDA {
     constexpr int64_t step = decltype(width)::value;
     using V = Vector<uint8_t, step>;
-    // Stores go to whole vectors; what is before and after is copied as usual.
+    // Stores must be whole aligned vectors; the bytes before and after are copied normally.
     const int64_t head =
         std::min<int64_t>(bytes, (step - static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) %
                                                               static_cast<uintptr_t>(step))) %
@@ -95,14 +96,14 @@ inline void streamRow(std::byte *to, const std::byte *from, int64_t bytes) {
   });
 }
 
-/// Makes streamed bytes visible before whoever waits for them is told.
+/// Makes non-temporal stores visible before a waiting thread is notified.
 inline void finishStreaming() {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();
 #endif
 }
 
-/// `count` times the element at `value`.
+/// Writes `count` copies of the element at `value`.
 template <typename Cell> void fillCells(std::byte *to, const std::byte *value, int64_t count) {
   Cell cell;
   std::memcpy(&cell, value, sizeof(Cell));

@@ -8,7 +8,7 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// Where a box begins: one scalar operand for each dimension, moved inwards until the box fits.
+/// The start of a box: one scalar operand for each dimension, clamped so that the box fits.
 class BoxStart {
 public:
   static Result<BoxStart> create(const LibraryCall &call, const Shape &operand,
@@ -29,13 +29,13 @@ public:
       const int64_t last = operand[static_cast<int64_t>(dim)] - sizes[dim];
       if (sizes[dim] < 0 || last < 0)
         return reader.failure("dimension ", dim, " of size ", operand[static_cast<int64_t>(dim)],
-                              " has no slice of ", sizes[dim]);
+                              " cannot hold a slice of ", sizes[dim]);
       start.dims.push_back({index.element, last, strides[dim] * bytes});
     }
     return start;
   }
 
-  /// In bytes from the operand's first element.
+  /// The offset in bytes from the operand's first element.
   int64_t offset(std::span<const std::byte *const> operands) const {
     int64_t offset = 0;
     for (size_t dim = 0; dim < dims.size(); ++dim) {
@@ -106,7 +106,7 @@ KernelResult prepareDynamicUpdateSlice(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(Shape update, reader.operandShape(1));
   const ElementType element = call.operands[0].element;
   if (call.operands[1].element != element)
-    return reader.failure("operand and update must have one element type, got ",
+    return reader.failure("operand and update must have the same element type, got ",
                           typeString(call.operands[0]), " and ", typeString(call.operands[1]));
   TILEWRIGHT_ASSIGN(BoxStart start, BoxStart::create(call, operand, update.dims(), 2));
   TILEWRIGHT_TRY(reader.expectResult(0, element, operand.dims()));

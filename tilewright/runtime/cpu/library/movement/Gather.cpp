@@ -7,15 +7,15 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// One slice for each index vector. An index outside is moved inwards until the slice fits.
+/// Copies one slice for each index vector. Clamps an out-of-bounds index so that the slice fits.
 class GatherKernel final : public LibraryKernel {
 public:
   GatherKernel(SliceIndices indices, ElementType indexType, std::span<const int64_t> sliceSizes,
                CopyPlan slice, int64_t elementBytes, bool sliceIsRow)
       : indices(std::move(indices)), indexType(indexType), slice(std::move(slice)),
         elementBytes(elementBytes), sliceIsRow(sliceIsRow) {
-    for (SliceIndices::Entry &entry : this->indices.entries)
-      entry.size -= sliceSizes[static_cast<size_t>(entry.dim)]; // the last place that fits
+    for (SliceIndices::Component &component : this->indices.components)
+      component.size -= sliceSizes[static_cast<size_t>(component.dim)]; // the last start that fits
   }
 
   Status run(const LibraryRun &run) const override {
@@ -33,16 +33,16 @@ public:
   }
 
 private:
-  /// `at` is added only where there is an index: index vectors may be empty, and then have no
-  /// memory.
+  /// Adds `at` only if the vector has components: empty index vectors have no memory.
   template <typename Index> int64_t start(const Index *index, int64_t at) const {
     int64_t offset = 0;
-    for (const SliceIndices::Entry &entry : indices.entries)
-      offset += std::clamp<int64_t>(index[at + entry.indices], 0, entry.size) * entry.stride;
+    for (const SliceIndices::Component &component : indices.components)
+      offset +=
+          std::clamp<int64_t>(index[at + component.indices], 0, component.size) * component.stride;
     return offset;
   }
 
-  /// Few large slices: each is split over the pool.
+  /// For few large slices: splits each over the pool.
   template <typename Index> void gatherLarge(const Index *index, const LibraryRun &run) const {
     indices.forEachRun(0, indices.count, [&](int64_t at, int64_t sliced, int64_t dense, int64_t n) {
       const SliceIndices::Loop &inner = indices.loops.back();
@@ -61,16 +61,17 @@ private:
     const SliceIndices::Loop inner = indices.loops.back();
     const bool isElement = sliceIsRow && slice.bytes() == elementBytes;
     indices.forEachRun(begin, end, [&](int64_t at, int64_t sliced, int64_t dense, int64_t n) {
-      if (isElement && indices.entries.size() == 1)
+      if (isElement && indices.components.size() == 1)
         return withCell(elementBytes, [&]<typename Cell>() {
-          const SliceIndices::Entry entry = indices.entries[0];
+          const SliceIndices::Component component = indices.components[0];
           const auto *cells = reinterpret_cast<const Cell *>(from) + sliced;
           auto *out = reinterpret_cast<Cell *>(to) + dense;
-          const Index *where = index + at + entry.indices;
+          const Index *where = index + at + component.indices;
           for (int64_t i = 0; i < n; ++i)
             out[i * inner.dense] =
                 cells[i * inner.sliced +
-                      std::clamp<int64_t>(where[i * inner.indices], 0, entry.size) * entry.stride];
+                      std::clamp<int64_t>(where[i * inner.indices], 0, component.size) *
+                          component.stride];
         });
       for (int64_t i = 0; i < n; ++i) {
         const std::byte *source =
@@ -89,11 +90,11 @@ private:
   ElementType indexType;
   CopyPlan slice;
   int64_t elementBytes;
-  bool sliceIsRow; // neighbours in operand and result
+  bool sliceIsRow; // contiguous in operand and result
 };
 } // namespace
 
-/// Whether a box of `sizes` has all its elements side by side.
+/// Whether the elements of a box of `sizes` are contiguous.
 static bool isRow(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
   int64_t next = 1;
   for (size_t dim = sizes.size(); dim-- > 0;) {

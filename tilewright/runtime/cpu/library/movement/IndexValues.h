@@ -1,9 +1,9 @@
-// Integers of any type as int64, which is what places in memory are computed in.
+// Reads indices of any integer type as int64, for computing memory offsets.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_INDEXVALUES_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_INDEXVALUES_H
 
-#include "tilewright/interpret/Scalar.h"
 #include "tilewright/numerics/ElementType.h"
+#include "tilewright/numerics/scalar/Scalar.h"
 
 #include <cstdint>
 #include <limits>
@@ -11,16 +11,17 @@
 
 namespace tilewright::runtime::cpu {
 
-/// An index of an integer type. An unsigned one beyond int64 is the largest: outside of anything.
+/// Reads an index of integer type `type`. Unsigned values above the int64 maximum saturate; they
+/// are out of bounds in any case.
 inline int64_t indexFrom(numerics::ElementType type, const std::byte *data) {
-  const interpret::Scalar value = interpret::loadScalar(type, data);
+  const numerics::Scalar value = numerics::loadScalar(type, data);
   if (numerics::isUnsigned(type) && value.i < 0)
     return std::numeric_limits<int64_t>::max();
   return value.i;
 }
 
-/// The indices at `data` for a loop: as they are if they are i32 or i64, which they
-/// nearly always are, and widened otherwise.
+/// The indices at `data`: in place if they are i32 or i64, the usual types, and otherwise widened
+/// to i64.
 class IndexValues {
 public:
   IndexValues(numerics::ElementType type, const std::byte *data, int64_t count) : data(data) {

@@ -1,5 +1,5 @@
-// iota, and the number of the device that runs the program.
-#include "tilewright/interpret/scalar/Operations.h"
+// iota, replica_id and partition_id.
+#include "tilewright/numerics/scalar/Operations.h"
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
 #include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
@@ -10,12 +10,12 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// Writes the numbers 0 … once and repeats them around.
+/// Writes the sequence 0, 1, … once and copies it along the other dimensions.
 class IotaKernel final : public LibraryKernel {
 public:
   IotaKernel(ElementType type, int64_t count, CopyPlan repeat, bool isLine)
       : type(type), count(count), repeat(std::move(repeat)), isLine(isLine),
-        convert(interpret::operationFor(interpret::ScalarOp::convert, ElementType::i64, type)) {}
+        convert(numerics::operationFor(numerics::ScalarOp::convert, ElementType::i64, type)) {}
 
   Status run(const LibraryRun &run) const override {
     if (isLine) {
@@ -45,8 +45,8 @@ private:
       default:
         const size_t bytes = numerics::storageBytes(type);
         for (int64_t i = begin; i < end; ++i)
-          interpret::storeScalar(type, to + static_cast<size_t>(i) * bytes,
-                                 convert(interpret::Scalar::ofSigned(i), {}, {}));
+          numerics::storeScalar(type, to + static_cast<size_t>(i) * bytes,
+                                convert(numerics::Scalar::ofSigned(i), {}, {}));
       }
     });
   }
@@ -60,7 +60,7 @@ private:
   int64_t count;
   CopyPlan repeat;
   bool isLine;
-  interpret::Operation convert;
+  numerics::Operation convert;
 };
 } // namespace
 
@@ -85,7 +85,7 @@ KernelResult prepareRankId(const LibraryCall &call) {
   TILEWRIGHT_TRY(reader.expectCounts(0, 1));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   if (result.rank() != 0 || call.results[0].element != ElementType::ui32)
-    return reader.failure("the number of a device is a ui32");
+    return reader.failure("a device number must be a ui32 scalar");
   TILEWRIGHT_ASSIGN(auto kind, reader.text("kind"));
   return makeKernel<RankIdKernel>(kind == "partition");
 }

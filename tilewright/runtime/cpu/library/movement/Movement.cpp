@@ -1,4 +1,4 @@
-// Kernels that are one strided copy, or several.
+// Kernels that consist of one or several strided copies.
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
 
@@ -7,7 +7,7 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// Boxes of operands that go to boxes of result 0.
+/// Copies boxes of operands to boxes of result 0.
 class CopyKernel final : public LibraryKernel {
 public:
   struct Box {
@@ -35,7 +35,7 @@ static size_t elementBytes(const LibraryCall &call) {
   return numerics::storageBytes(call.operands[0].element);
 }
 
-/// The result filled from the operand at `from` (in elements) with these strides.
+/// Fills the result from the operand at offset `from` (in elements) with these strides.
 static KernelResult viewOf(const LibraryCall &call, int64_t from,
                            std::span<const int64_t> strides) {
   CallReader reader(call);
@@ -112,7 +112,7 @@ KernelResult prepareSlice(const LibraryCall &call) {
     const int64_t span = limit[dim] - start[dim];
     sizes[dim] = span / step[dim] + (span % step[dim] != 0);
     from += start[dim] * strides[dim];
-    // A stride beyond the dimension is never taken, and its product could overflow.
+    // A stride beyond the dimension is never used, and multiplying it could overflow.
     strides[dim] *= sizes[dim] > 1 ? step[dim] : 1;
   }
   TILEWRIGHT_TRY(reader.expectResult(0, call.operands[0].element, sizes));
@@ -177,7 +177,7 @@ KernelResult prepareConcatenate(const LibraryCall &call) {
   return makeKernel<CopyKernel>(std::move(boxes));
 }
 
-/// The part of the operand that survives negative padding and where it goes.
+/// The part of the operand that remains after negative padding, and where it goes.
 namespace {
 struct PaddedBox {
   Dims kept, first, target, step;
@@ -207,7 +207,7 @@ static Result<PaddedBox> paddedBox(const CallReader &reader, const Shape &operan
                             high[dim], " and ", interior[dim], " is not ",
                             result[static_cast<int64_t>(dim)]);
     box.first[dim] = low[dim] >= 0 ? 0 : (-low[dim] - 1) / step + 1;
-    // Elements first … last lie at low + i * step, inside 0 … padded - 1.
+    // Element i goes to low + i * step; elements `first` to `last` are those inside [0, padded).
     const int64_t room = padded - 1 - low[dim];
     const int64_t last = room < 0 ? -1 : std::min(size - 1, room / step);
     box.kept[dim] = std::max<int64_t>(0, last - box.first[dim] + 1);
@@ -246,7 +246,8 @@ KernelResult preparePad(const LibraryCall &call) {
   if (isEmpty || !isDense) {
     addFill(sizes, begin);
   } else {
-    // What surrounds the box, in slabs that do not overlap: nothing is written twice.
+    // Fill the padding around the box in slabs that do not overlap, so that no element is written
+    // twice.
     for (size_t dim = 0; dim < rank; ++dim) {
       const int64_t end = box.target[dim] + box.kept[dim], size = sizes[dim];
       sizes[dim] = box.target[dim];

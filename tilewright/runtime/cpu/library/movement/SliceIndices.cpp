@@ -29,9 +29,9 @@ Result<SliceIndices> SliceIndices::create(const CallReader &reader, const Shape 
   TILEWRIGHT_TRY(
       reader.checkDims("batching dimensions of the indices", dimensions.indicesBatchingDims, rank));
   if (dimensions.slicedBatchingDims.size() != dimensions.indicesBatchingDims.size())
-    return reader.failure("operand and indices must have as many batching dimensions, got ",
-                          dimensions.slicedBatchingDims.size(), " and ",
-                          dimensions.indicesBatchingDims.size());
+    return reader.failure(
+        "operand and indices must have the same number of batching dimensions, got ",
+        dimensions.slicedBatchingDims.size(), " and ", dimensions.indicesBatchingDims.size());
 
   const Dims strides = shape.strides(), slicedStrides = sliced.strides();
   const Dims batchDims = remaining(rank, Dims{vectorDim});
@@ -71,8 +71,8 @@ Result<SliceIndices> SliceIndices::create(const CallReader &reader, const Shape 
   const int64_t vectorStride = vectorDim < rank ? strides[static_cast<size_t>(vectorDim)] : 0;
   for (size_t i = 0; i < dimensions.slicedDims.size(); ++i) {
     const int64_t dim = dimensions.slicedDims[i];
-    result.entries.push_back({static_cast<int64_t>(i) * vectorStride,
-                              slicedStrides[static_cast<size_t>(dim)], sliced[dim], dim});
+    result.components.push_back({static_cast<int64_t>(i) * vectorStride,
+                                 slicedStrides[static_cast<size_t>(dim)], sliced[dim], dim});
   }
   return result;
 }

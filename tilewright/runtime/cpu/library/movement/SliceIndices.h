@@ -1,4 +1,4 @@
-// Where the slices of a gather or scatter lie, as loops with strides.
+// The positions of the slices of a gather or scatter, as loops with strides.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_SLICEINDICES_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_SLICEINDICES_H
 
@@ -8,46 +8,47 @@
 
 namespace tilewright::runtime::cpu {
 
-/// The dimension numbers that gather and scatter share. `sliced` is the tensor that
-/// indices point into, `dense` the one that has a slice for each index vector.
+/// The dimension numbers that gather and scatter share. Indices refer to the tensor `sliced`; the
+/// tensor `dense` has a slice for each index vector.
 struct SliceIndexDimensions {
-  Dims slicedDims;          // dimension of `sliced` for each entry of an index vector
-  Dims slicedBatchingDims;  // dimensions that are looked at together …
-  Dims indicesBatchingDims; // … in `sliced` and the indices
+  Dims slicedDims;          // dimension of `sliced` for each component of an index vector
+  Dims slicedBatchingDims;  // batching dimensions of `sliced` …
+  Dims indicesBatchingDims; // … and the corresponding ones of the indices
   int64_t indexVectorDim = 0;
 };
 
-/// One loop for each dimension of the index vectors' batch, collapsed where all three
-/// tensors allow, and the entries of a vector. Strides in elements.
+/// The loops over the index vectors, one for each batch dimension, collapsed where all three
+/// tensors permit it; and the components of a vector. Strides are in elements.
 struct SliceIndices {
   struct Loop {
     int64_t size, indices, sliced, dense;
   };
-  struct Entry {
+  struct Component {
     int64_t indices; // offset within the vector
     int64_t stride;  // in `sliced`
     int64_t size;    // of the dimension
     int64_t dim;
   };
   std::vector<Loop> loops; // at least one
-  std::vector<Entry> entries;
-  int64_t count = 1;         // index vectors
-  int64_t indexElements = 0; // in the tensor of indices
+  std::vector<Component> components;
+  int64_t count = 1;         // number of index vectors
+  int64_t indexElements = 0; // elements of the indices tensor
 
-  /// `denseBatchStrides` are the strides of `dense` for each dimension of the indices without
-  /// the index vector's.
-  ///  - libraryCall: dimension numbers do not fit the shapes.
+  /// `denseBatchStrides` are the strides of `dense` for each dimension of the indices except that
+  /// of the index vector.
+  ///  - libraryCall: dimension numbers do not match the shapes.
   static Result<SliceIndices> create(const CallReader &reader, const Shape &sliced,
                                      const TensorType &indices,
                                      const SliceIndexDimensions &dimensions,
                                      std::span<const int64_t> denseBatchStrides);
 
-  /// Sizes of the indices without the index vector's dimension.
+  /// The sizes of `indices` without the dimension of the index vector.
   static Result<Dims> batchSizes(const CallReader &reader, const TensorType &indices,
                                  int64_t indexVectorDim);
 
-  /// Calls run(indices, sliced, dense, n) with offsets and how many steps of the
-  /// innermost loop to take from there, for index vectors [begin, end).
+  /// Covers the index vectors [begin, end) with calls of run(indices, sliced, dense, n): the
+  /// offsets of a vector in the three tensors, and the number of vectors from there along the
+  /// innermost loop.
   template <typename Run> void forEachRun(int64_t begin, int64_t end, Run &&run) const {
     std::vector<int64_t> position(loops.size());
     int64_t indices = 0, sliced = 0, dense = 0, rest = begin;

@@ -6,7 +6,7 @@
 
 namespace tilewright::runtime::cpu {
 
-/// The first and the second half of a and b, interleaved: a0 b0 a1 b1 …
+/// Interleaves the first half, or the second half, of a and b: a0 b0 a1 b1 …
 template <typename V, int... i>
 TILEWRIGHT_INLINE V zipLow(V a, V b, std::integer_sequence<int, i...>) {
   constexpr int count = sizeof...(i);
@@ -19,8 +19,8 @@ TILEWRIGHT_INLINE V zipHigh(V a, V b, std::integer_sequence<int, i...>) {
                                  (i % 2 == 0 ? count / 2 + i / 2 : count + count / 2 + i / 2)...);
 }
 
-/// One square of `count` by `count`. Zipping row i with row i + count/2, log2(count)
-/// times, is a transposition: each step rotates the bits of an element's place.
+/// Transposes one square of `count` by `count`. Zipping row i with row i + count/2, log2(count)
+/// times, is a transposition: each step rotates the bits of an element's index.
 template <typename Cell, int count, bool streams>
 TILEWRIGHT_INLINE void square(const std::byte *from, int64_t fromStride, std::byte *to,
                               int64_t toStride) {
@@ -74,8 +74,8 @@ void transposeTile(const std::byte *from, int64_t fromStride, std::byte *to, int
                    int64_t rows, int64_t columns, int64_t cell, bool streams) {
   withVectors([&](auto width) TILEWRIGHT_LAMBDA {
     constexpr int bytes = decltype(width)::value;
-    // Bytes and pairs of them are zipped within 16 bytes, which every machine does in
-    // one instruction; wider elements take the whole register.
+    // Zip elements of one and two bytes within 16 bytes, which every machine does in one
+    // instruction; use the whole register for wider elements.
     switch (cell) {
     case 1:
       return tile<uint8_t, 16, false>(from, fromStride, to, toStride, rows, columns);

@@ -1,4 +1,4 @@
-// Transposing a matrix that lies in memory, through registers.
+// Transposes a matrix in memory through registers.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_TRANSPOSETILE_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_TRANSPOSETILE_H
 
@@ -7,13 +7,12 @@
 
 namespace tilewright::runtime::cpu {
 
-/// One block of work: both sides of it fit in the first cache.
+/// The side of a block, in elements; the source and target of a block fit in L1.
 constexpr int64_t transposeBlock = 64;
 
-/// to[i * toStride + j * cell] = from[j * fromStride + i * cell] for i below
-/// `rows`, the neighbours in the source, and j below `columns`, those in the
-/// target. Strides are in bytes; `cell` is 1, 2, 4, 8 or 16. `streams` writes past
-/// the cache where whole vectors are written.
+/// to[i * toStride + j * cell] = from[j * fromStride + i * cell] for i below `rows` (contiguous in
+/// the source) and j below `columns` (contiguous in the target). Strides are in bytes; `cell` is 1,
+/// 2, 4, 8 or 16. With `streams`, uses non-temporal stores for whole vectors.
 void transposeTile(const std::byte *from, int64_t fromStride, std::byte *to, int64_t toStride,
                    int64_t rows, int64_t columns, int64_t cell, bool streams);
 

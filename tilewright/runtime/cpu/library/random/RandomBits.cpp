@@ -1,5 +1,5 @@
-// rng_bit_generator, bit for bit as XLA's CPU and GPU backends lay it out, and rng.
-#include "tilewright/interpret/Scalar.h"
+// rng_bit_generator, bitwise equal to XLA's CPU and GPU backends, and rng.
+#include "tilewright/numerics/scalar/Scalar.h"
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/library/Isa.h"
 
@@ -12,7 +12,7 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// Counters that are turned into words together.
+/// Number of counters that are processed together.
 constexpr int lanes = 16;
 using Words = Vector<uint32_t, lanes>;
 using WideWords = Vector<uint64_t, lanes>;
@@ -28,7 +28,7 @@ TILEWRIGHT_INLINE WideWords counting() {
   return numbers;
 }
 
-/// Threefry-2x32 with 20 rounds of counters counter, counter + 1, …
+/// Threefry-2x32 with 20 rounds, for counters counter, counter + 1, …
 TILEWRIGHT_INLINE void threeFry(uint64_t key, uint64_t counter, Words &x, Words &y) {
   const auto first = static_cast<uint32_t>(key), second = static_cast<uint32_t>(key >> 32);
   const uint32_t keys[3] = {first, second, first ^ second ^ 0x1bd11bda};
@@ -54,7 +54,7 @@ TILEWRIGHT_INLINE void philox(uint64_t key, uint64_t low, uint64_t high, uint64_
                               Words (&words)[4]) {
   auto first = static_cast<uint32_t>(key), second = static_cast<uint32_t>(key >> 32);
   const WideWords lows = counting() + (low + number);
-  // The sum wraps where it is below `low`; numbers are far below 2^63.
+  // The sum has wrapped if it is below `low`; numbers are far below 2^63.
   WideWords highs;
   for (int lane = 0; lane < lanes; ++lane)
     highs[lane] = high + (lows[lane] < low);
@@ -76,14 +76,14 @@ TILEWRIGHT_INLINE void philox(uint64_t key, uint64_t low, uint64_t high, uint64_
   }
 }
 
-/// Puts the low bits of words into elements.
+/// Stores the low bits of words as elements.
 class BitWriter {
 public:
   BitWriter(ElementType type, std::byte *data)
       : data(data), bytes(static_cast<int64_t>(numerics::storageBytes(type))),
         unused(64 - numerics::bitWidth(type)), isSigned(numerics::isSigned(type)) {}
 
-  /// Words to elements index, index + step, …
+  /// Writes words to elements index, index + step, …
   void write(int64_t index, int64_t step, const uint32_t *words, int64_t count) const {
     if (bytes == 4) {
       auto *to = reinterpret_cast<uint32_t *>(data) + index;
@@ -94,7 +94,7 @@ public:
       for (int64_t i = 0; i < count; ++i)
         to[i * step] = static_cast<uint16_t>(words[i]);
     } else {
-      // Integers below a byte are kept extended to it.
+      // Integers of less than a byte are stored extended to a byte.
       auto *to = reinterpret_cast<uint8_t *>(data) + index;
       for (int64_t i = 0; i < count; ++i) {
         const uint64_t word = static_cast<uint64_t>(words[i]) << unused;
@@ -122,8 +122,8 @@ class RandomBitsKernel final : public LibraryKernel {
 public:
   RandomBitsKernel(bool isThreeFry, int64_t stateWords, ElementType type, const Shape &shape)
       : isThreeFry(isThreeFry), stateWords(stateWords), type(type), count(shape.elementCount()) {
-    // Below 64 bits, ThreeFry's two words of a counter go to neighbours along the first
-    // dimension of even size, or else the longest.
+    // For types below 64 bits, the two words of a ThreeFry counter go to adjacent elements along
+    // the first dimension of even size, or along the longest if all sizes are odd.
     if (shape.rank() == 0)
       return;
     int64_t paired = 0;
@@ -179,7 +179,7 @@ public:
         }
       });
     });
-    // The state last: it may be the operand's memory.
+    // Write the state last: it may share the operand's memory.
     auto *next = reinterpret_cast<uint64_t *>(run.results[0]);
     next[0] = key;
     next[1] = low + static_cast<uint64_t>(used);
@@ -189,7 +189,7 @@ public:
   }
 
 private:
-  /// Elements lie as [outer][size][inner], counters as [outer][(size + 1) / 2][inner].
+  /// Elements are laid out as [outer][size][inner], counters as [outer][(size + 1) / 2][inner].
   void writePairs(const BitWriter &writer, int64_t number, const uint32_t *first,
                   const uint32_t *second, int64_t n) const {
     const int64_t pairs = (size + 1) / 2;
@@ -197,7 +197,7 @@ private:
       const int64_t column = (number + i) % inner, line = (number + i) / inner;
       const int64_t pair = line % pairs, outer = line / pairs;
       const int64_t at = (outer * size + 2 * pair) * inner + column;
-      // As many as lie side by side: columns, or pairs where there is one column.
+      // Write as many elements as are contiguous: columns, or pairs if there is only one column.
       int64_t now = std::min(inner - column, n - i), step = 1;
       if (inner == 1) {
         now = std::min(pairs - pair, n - i);
@@ -237,7 +237,8 @@ private:
   int64_t size = 1, inner = 1;
 };
 
-/// rng, whose numbers the specification leaves open: those of a run follow on those before.
+/// The kernel of rng. The specification does not define its numbers, so each run continues the
+/// sequence of the previous one.
 class RandomNumbersKernel final : public LibraryKernel {
 public:
   RandomNumbersKernel(ElementType type, int64_t count, bool isNormal)
@@ -245,8 +246,8 @@ public:
 
   Status run(const LibraryRun &run) const override {
     const uint64_t begin = next.fetch_add(static_cast<uint64_t>(count), std::memory_order_relaxed);
-    const interpret::Scalar a = interpret::loadScalar(type, run.operands[0]);
-    const interpret::Scalar b = interpret::loadScalar(type, run.operands[1]);
+    const numerics::Scalar a = numerics::loadScalar(type, run.operands[0]);
+    const numerics::Scalar b = numerics::loadScalar(type, run.operands[1]);
     const size_t bytes = numerics::storageBytes(type);
     run.pool.parallelFor(count, 1024, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
@@ -254,37 +255,38 @@ public:
         philox(uint64_t(0x74696c65), begin + static_cast<uint64_t>(i), 0, 0, words);
         const uint64_t one = words[0][0] | static_cast<uint64_t>(words[1][0]) << 32;
         const uint64_t two = words[2][0] | static_cast<uint64_t>(words[3][0]) << 32;
-        interpret::storeScalar(type, run.results[0] + static_cast<size_t>(i) * bytes,
-                               isNormal ? normal(a, b, one, two) : uniform(a, b, one));
+        numerics::storeScalar(type, run.results[0] + static_cast<size_t>(i) * bytes,
+                              isNormal ? normal(a, b, one, two) : uniform(a, b, one));
       }
     });
     return Status();
   }
 
 private:
-  /// A number of [0, 1): a multiple of 2^-53.
+  /// A number in [0, 1), a multiple of 2^-53.
   static double fraction(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-  static interpret::Scalar normal(const interpret::Scalar &mean, const interpret::Scalar &deviation,
-                                  uint64_t one, uint64_t two) {
-    // Box and Muller; 1 - fraction keeps the logarithm finite.
+  static numerics::Scalar normal(const numerics::Scalar &mean, const numerics::Scalar &deviation,
+                                 uint64_t one, uint64_t two) {
+    // Box-Muller; 1 - fraction keeps the logarithm finite.
     const double radius = std::sqrt(-2 * std::log(1 - fraction(one)));
-    return interpret::Scalar::ofReal(mean.r + deviation.r * radius *
-                                                  std::cos(2 * std::numbers::pi * fraction(two)));
+    return numerics::Scalar::ofReal(mean.r + deviation.r * radius *
+                                                 std::cos(2 * std::numbers::pi * fraction(two)));
   }
 
-  interpret::Scalar uniform(const interpret::Scalar &low, const interpret::Scalar &high,
-                            uint64_t bits) const {
-    interpret::Scalar value = low;
+  numerics::Scalar uniform(const numerics::Scalar &low, const numerics::Scalar &high,
+                           uint64_t bits) const {
+    numerics::Scalar value = low;
     if (numerics::isReal(type)) {
       if (low.r < high.r) {
-        // Weighted, because the difference may overflow where the ends do not; rounded to the
-        // type, because that may reach the upper end, which belongs to the interval no more.
+        // Use the weighted sum, because the difference may overflow although the ends do not. Round
+        // to the type before the check, because rounding may reach the upper end, which is outside
+        // the interval.
         const double part = fraction(bits);
         alignas(8) std::byte rounded[16];
-        interpret::storeScalar(type, rounded,
-                               interpret::Scalar::ofReal(low.r * (1 - part) + high.r * part));
-        const interpret::Scalar candidate = interpret::loadScalar(type, rounded);
+        numerics::storeScalar(type, rounded,
+                              numerics::Scalar::ofReal(low.r * (1 - part) + high.r * part));
+        const numerics::Scalar candidate = numerics::loadScalar(type, rounded);
         if (candidate.r >= low.r && candidate.r < high.r)
           value = candidate;
       }

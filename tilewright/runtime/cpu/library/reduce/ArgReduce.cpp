@@ -1,5 +1,5 @@
-// Places of largest and smallest elements: reduce with body "argmax" or "argmin", and the kernels
-// argmax and argmin, which make the indices themselves.
+// Positions of the largest and smallest elements: reduce with body "argmax" or "argmin", and the
+// kernels argmax and argmin, which compute the indices themselves.
 #include "tilewright/runtime/cpu/library/Isa.h"
 #include "tilewright/runtime/cpu/library/reduce/ReduceGeometry.h"
 #include "tilewright/runtime/cpu/library/rows/Numbers.h"
@@ -10,7 +10,8 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// Whether (value, index) goes before (best, at): further out, or NaN, or equal and earlier.
+/// Whether (value, index) replaces (best, at): the value is more extreme, or NaN while the best is
+/// not, or equal with a smaller index.
 template <bool isMaximum, typename Value, typename Index>
 TILEWRIGHT_INLINE bool goesBefore(Value value, Index index, Value best, Index at) {
   const bool further = isMaximum ? value > best : value < best;
@@ -19,15 +20,15 @@ TILEWRIGHT_INLINE bool goesBefore(Value value, Index index, Value best, Index at
   return (further & !bestIsNan) | (isNan & !bestIsNan) | (equal & (index < at));
 }
 
-/// Reduces to the best element and its index. `Number` is the type of values.
+/// Reduces to the best element and its index. `Number` describes the type of the values.
 template <typename Number, typename Index, bool isMaximum>
 class ArgReduceKernel final : public LibraryKernel {
   using Stored = typename Number::Stored;
   using Value = typename Number::Value;
 
 public:
-  /// With `makesIndices` the operands are the values alone and an index is the place within the
-  /// reduced dimension; `givesValues` says whether the best values are result 0.
+  /// If `makesIndices`, the values are the only operand, and an index is the position within the
+  /// reduced dimension. If `givesValues`, result 0 receives the best values.
   ArgReduceKernel(ReduceGeometry geometry, bool makesIndices, bool givesValues)
       : geometry(std::move(geometry)), makesIndices(makesIndices), givesValues(givesValues) {}
 
@@ -67,7 +68,7 @@ public:
 private:
   void store(const LibraryRun &run, int64_t output, Value best, Index at) const {
     if (!makesIndices) {
-      // The init values count as one more element, which comes first.
+      // The init values count as an additional first element.
       const Value init = Number::load(*reinterpret_cast<const Stored *>(run.operands[2]));
       const Index initAt = *reinterpret_cast<const Index *>(run.operands[3]);
       const bool isEmpty = geometry.reducedCount == 0;
@@ -82,7 +83,7 @@ private:
     reinterpret_cast<Index *>(run.results[givesValues ? 1 : 0])[output] = at;
   }
 
-  /// Each of `columns` elements against the best so far of its column.
+  /// Compares each of `columns` elements with the best so far in its column.
   static void bestOfColumns(const Stored *values, const Index *indices, int64_t columns,
                             int64_t number, Value *best, Index *at, bool isFirst) {
     withVectors([&](auto) TILEWRIGHT_LAMBDA {
@@ -96,7 +97,7 @@ private:
     });
   }
 
-  /// A run of neighbours: columns side by side, then the best of those.
+  /// Reduces contiguous elements: first in lanes, then across the lanes.
   static void bestOfRun(const Stored *values, const Index *indices, int64_t count, int64_t number,
                         Value *best, Index *at, bool isFirst) {
     constexpr int64_t lanes = 64;

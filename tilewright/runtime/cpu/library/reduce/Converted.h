@@ -1,16 +1,16 @@
-// An operand in the type of the result, where a region widens it.
+// Converts an operand to the type of the result, for regions whose result is wider.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_CONVERTED_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_CONVERTED_H
 
-#include "tilewright/interpret/scalar/Operations.h"
 #include "tilewright/numerics/ElementType.h"
+#include "tilewright/numerics/scalar/Operations.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
 
 #include <cstddef>
 
 namespace tilewright::runtime::cpu {
 
-/// The elements at `data` as `to`: themselves, if they are that already.
+/// The elements at `data` in type `to`; not copied if they already have it.
 class Converted {
 public:
   Converted(numerics::ElementType from, const std::byte *data, numerics::ElementType to,
@@ -20,11 +20,11 @@ public:
       return;
     const size_t fromBytes = numerics::storageBytes(from), toBytes = numerics::storageBytes(to);
     memory = Scratch(count * static_cast<int64_t>(toBytes));
-    const interpret::Operation convert =
-        interpret::operationFor(interpret::ScalarOp::convert, from, to);
+    const numerics::Operation convert =
+        numerics::operationFor(numerics::ScalarOp::convert, from, to);
     for (size_t i = 0; i < static_cast<size_t>(count); ++i)
-      interpret::storeScalar(to, memory.data() + i * toBytes,
-                             convert(interpret::loadScalar(from, data + i * fromBytes), {}, {}));
+      numerics::storeScalar(to, memory.data() + i * toBytes,
+                            convert(numerics::loadScalar(from, data + i * fromBytes), {}, {}));
     content = memory.data();
   }
   const std::byte *data() const { return content; }

@@ -7,18 +7,18 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Elements of a long row that are run through together. Rows are cut at the same
-/// places whatever the number of threads, so results do not depend on it.
+/// The number of elements per chunk of a long row. Chunks do not depend on the number of threads,
+/// so neither do results.
 constexpr int64_t chunk = 1 << 15;
 
-/// Runs along neighbours.
+/// Scans along contiguous elements.
 static void cumulateRows(const RowArithmetic &rows, const CumulativeGeometry &geometry,
                          const std::byte *from, const std::byte *start, std::byte *to,
                          ThreadPool &pool) {
   const int64_t size = geometry.size, chunks = (size + chunk - 1) / chunk;
   auto scanChunk = [&](int64_t row, int64_t number, std::byte *target, const std::byte *carry,
                        std::byte *total) {
-    // Counted from where the run begins.
+    // Chunk 0 is the first that is scanned: the last of the row if reversed.
     const int64_t begin = number * chunk, count = std::min(chunk, size - begin);
     const int64_t at = row * size + (geometry.reversed ? size - begin - count : begin);
     rows.scan(from + at * rows.storedBytes, target ? target + at * rows.storedBytes : nullptr,
@@ -38,7 +38,8 @@ static void cumulateRows(const RowArithmetic &rows, const CumulativeGeometry &ge
     });
     return;
   }
-  // Few long rows: first what each chunk adds up to, then every chunk with what is before it.
+  // Few long rows: first compute the total of each chunk, then scan every chunk with the
+  // combination of those before it.
   const int64_t bytes = rows.valueBytes;
   const Scratch carries(geometry.outer * chunks * bytes);
   pool.parallelFor(geometry.outer * chunks, 1, [&](int64_t begin, int64_t end) {
@@ -74,7 +75,7 @@ void cumulate(const RowArithmetic &rows, const CumulativeGeometry &geometry, con
   if (geometry.inner == 1)
     return cumulateRows(rows, geometry, from, start, to, pool);
 
-  constexpr int64_t most = 512; // columns whose state stays in the first cache
+  constexpr int64_t most = 512; // columns whose state stays in L1
   const int64_t width = std::min(most, geometry.inner);
   const int64_t blocks = (geometry.inner + width - 1) / width;
   const int64_t grain = std::max<int64_t>(1, (1 << 14) / (geometry.size * width));
@@ -92,7 +93,7 @@ void cumulate(const RowArithmetic &rows, const CumulativeGeometry &geometry, con
             ((task / blocks * geometry.size + place) * geometry.inner + first) * rows.storedBytes;
         rows.combine(running.data(), from + at, columns);
         rows.narrow(running.data(), to + at, columns);
-        if (geometry.size <= mostRoundedSteps && rows.storedBytes != rows.valueBytes)
+        if (geometry.size <= maxRoundedSteps && rows.storedBytes != rows.valueBytes)
           rows.widen(to + at, running.data(), columns);
       }
     }
@@ -115,7 +116,7 @@ private:
 };
 } // namespace
 
-/// Attributes: dimension, reverse, body. What a compiler makes of a scan that it recognises.
+/// Attributes: dimension, reverse, body. The compiler emits this for a scan that it recognises.
 KernelResult prepareCumulative(const LibraryCall &call) {
   CallReader reader(call);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));

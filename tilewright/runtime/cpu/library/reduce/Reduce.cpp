@@ -49,7 +49,7 @@ private:
       std::memcpy(run.to + i * rows->storedBytes, run.init, static_cast<size_t>(rows->storedBytes));
   }
 
-  /// Elements of the result at `to` from what was combined for them and the init value.
+  /// Computes `count` elements of the result at `to` from their combined values and the init value.
   void finish(const Run &run, std::byte *to, const std::byte *values, int64_t count) const {
     alignas(16) std::byte first[16];
     rows->widen(run.init, first, 1);
@@ -71,7 +71,7 @@ private:
         rows->combineValues(values + i * row, values + (i + step) * row, width);
   }
 
-  // The last dimension is reduced: pieces of neighbours.
+  // For a reduced last dimension: reduces contiguous pieces.
   void reduceRuns(const Run &run) const {
     const int64_t perRun = (geometry.last + reducePiece - 1) / reducePiece;
     const int64_t pieces = perRun * geometry.reducedLoops;
@@ -123,8 +123,8 @@ private:
     }
   }
 
-  /// Combines rows [begin, end) of `width` columns at `from` into `values`, as a tree of
-  /// short sequences. `scratch` has room for a row for each level.
+  /// Combines rows [begin, end) of `width` columns at `from` into `values`, as a tree of short
+  /// sequences.
   void combineRows(const std::byte *from, std::span<const LoopDim> dims, int64_t begin, int64_t end,
                    int64_t width, std::byte *values) const {
     constexpr int64_t sequence = 128;
@@ -144,11 +144,11 @@ private:
     }
   }
 
-  // The last dimension is kept: whole rows are combined.
+  // For a kept last dimension: combines whole rows.
   void reduceColumns(const Run &run) const {
     const int64_t columns = geometry.last;
-    // Few columns that lie in one piece of memory: several rows at a time, which are
-    // combined at the end.
+    // If there are few columns and rows are contiguous, treat several rows as one wide row, and
+    // combine its parts at the end.
     int64_t fold = 1;
     if (geometry.reduced.size() == 1 && geometry.reduced[0].stride == columns)
       while (columns * fold * 2 <= 512 && geometry.reducedLoops >= fold * 8)
@@ -158,11 +158,12 @@ private:
     const std::span<const LoopDim> dims = fold > 1 ? std::span<const LoopDim>(&folded, 1)
                                                    : std::span<const LoopDim>(geometry.reduced);
 
-    constexpr int64_t most = 2048; // columns at a time, so that their sums stay in the cache
+    constexpr int64_t most = 2048; // columns per task, so that their sums stay in the cache
     const int64_t width = std::min(columns * fold, most);
     const int64_t blocks = (columns * fold + width - 1) / width;
     const int64_t tasks = geometry.keptCount * blocks;
-    // Long reductions of few tasks are split; how, depends on the shape alone.
+    // Split long reductions if there are few tasks. The split depends only on the shape, not on the
+    // number of threads.
     const int64_t splits = tasks < 16 ? std::clamp<int64_t>(loops * width / reducePiece, 1, 64) : 1;
     auto part = [&](int64_t task, int64_t split, std::byte *values) {
       const int64_t first = task % blocks * width;
@@ -230,7 +231,7 @@ KernelResult prepareReduce(const LibraryCall &call) {
   if (!rows)
     return reader.failure("'", body, "' is not defined for ", numerics::spelling(result));
   if (call.operands[1].element != call.operands[0].element)
-    return reader.failure("input and init value must have one element type, got ",
+    return reader.failure("input and init value must have the same element type, got ",
                           typeString(call.operands[0]), " and ", typeString(call.operands[1]));
   return makeKernel<ReduceKernel>(call.operands[0].element, result, std::move(geometry),
                                   std::move(rows));

@@ -18,7 +18,7 @@ public:
       types.push_back(call.results[i].element);
       bytes.push_back(static_cast<int64_t>(numerics::storageBytes(types.back())));
     }
-    // The loops over what is reduced, the contiguous one among them.
+    // The loops over reduced dimensions, including the contiguous one if it is reduced.
     steps = this->geometry.reduced;
     places = this->geometry.kept;
     (this->geometry.lastIsReduced ? steps : places).push_back({this->geometry.last, 1});
@@ -64,7 +64,7 @@ public:
       });
       return Status();
     }
-    // Few results of many elements: pieces in parallel, then the pieces.
+    // Few results of many elements: reduce pieces in parallel, then combine the pieces.
     std::vector<std::vector<std::byte>> partial;
     for (size_t i = 0; i < width; ++i)
       partial.emplace_back(static_cast<size_t>(geometry.outputs * pieces * bytes[i]));
@@ -101,7 +101,8 @@ private:
 KernelResult prepareReduceFunction(const LibraryCall &call, ReduceGeometry geometry) {
   CallReader reader(call);
   if (call.bodies.size() != 1)
-    return reader.failure("a body that is a function is bound once, got ", call.bodies.size());
+    return reader.failure("a body that is a function must be bound exactly once, got ",
+                          call.bodies.size());
   return makeKernel<ReduceFunctionKernel>(call, std::move(geometry));
 }
 

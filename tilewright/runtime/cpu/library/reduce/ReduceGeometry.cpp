@@ -45,7 +45,7 @@ Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader, const LibraryC
   for (size_t i = 0; i < count; ++i) {
     TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(count + i));
     if (call.operands[i].dims != call.operands[0].dims || init.elementCount() != 1)
-      return reader.failure("inputs must have one shape and init values be scalars, got ",
+      return reader.failure("inputs must have the same shape and init values must be scalars, got ",
                             typeString(call.operands[i]), " and ",
                             typeString(call.operands[count + i]));
     TILEWRIGHT_TRY(reader.expectResult(i, call.results[i].element, kept));

@@ -1,4 +1,4 @@
-// Which elements a reduction combines into which result.
+// ReduceGeometry: the loops of a reduction over kept and reduced dimensions.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_REDUCEGEOMETRY_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_REDUCEGEOMETRY_H
 
@@ -6,12 +6,12 @@
 
 namespace tilewright::runtime::cpu {
 
-/// A dimension, strides in elements.
+/// A dimension, with its stride in elements.
 struct LoopDim {
   int64_t size, stride;
 };
 
-/// Where number `linear` of a box lies.
+/// The offset of element `linear` of a box.
 inline int64_t offsetOf(std::span<const LoopDim> dims, int64_t linear) {
   int64_t offset = 0;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -21,7 +21,7 @@ inline int64_t offsetOf(std::span<const LoopDim> dims, int64_t linear) {
   return offset;
 }
 
-/// The same for one number after the other, without dividing.
+/// Computes offsetOf() of consecutive elements without divisions.
 class OffsetWalk {
 public:
   OffsetWalk(std::span<const LoopDim> dims, int64_t begin)
@@ -48,26 +48,26 @@ private:
   int64_t current;
 };
 
-/// Dimensions of a reduction, neighbours of one kind collapsed. The last one is
-/// contiguous: a run that is reduced, or columns that are kept.
+/// The dimensions of a reduction, with adjacent dimensions of the same kind collapsed. The last one
+/// is contiguous: it is either reduced or kept (columns).
 struct ReduceGeometry {
   std::vector<LoopDim> kept, reduced; // without the last one
   bool lastIsReduced = false;
-  int64_t last = 1;         // size of the last one
+  int64_t last = 1;         // size of the last dimension
   int64_t outputs = 1;      // elements of the result
-  int64_t reducedCount = 1; // elements that make one of them
+  int64_t reducedCount = 1; // elements that are reduced to one
   int64_t keptCount = 1;    // product of `kept`
   int64_t reducedLoops = 1; // product of `reduced`
 
   ReduceGeometry(const Shape &shape, std::span<const int64_t> dimensions);
 };
 
-/// Reads attribute `dimensions` and checks operands (inputs, then init values) and results.
-/// Gives the geometry of the inputs.
+/// Reads attribute `dimensions` and checks operands (inputs, then init values) and results. Returns
+/// the geometry of the inputs.
 Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader, const LibraryCall &call);
 
-/// Elements in one piece of a long reduction. Pieces do not depend on the number of
-/// threads, so neither do results.
+/// Elements per piece of a long reduction. Pieces do not depend on the number of threads, so
+/// neither do results.
 constexpr int64_t reducePiece = 1 << 16;
 
 } // namespace tilewright::runtime::cpu

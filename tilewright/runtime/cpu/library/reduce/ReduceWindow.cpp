@@ -13,20 +13,21 @@ namespace tilewright::runtime::cpu {
 
 using Window = std::vector<WindowDim>;
 
-/// Whether every way to combine elements gives the same.
+/// Whether the result is independent of the order of combination.
 static bool isExact(CombineOp op, ElementType type) {
   const bool rounds = op == CombineOp::add || op == CombineOp::multiply;
   return !rounds || !(numerics::isReal(type) || numerics::isComplex(type));
 }
 
-/// Windows of so many elements, 3 x 3, are not worth passes that round in another order.
-constexpr int64_t mostInOrder = 9;
+/// Windows of at most this many elements (3 x 3) are reduced in one pass: separate passes would
+/// save little and round in a different order.
+constexpr int64_t maxInOrder = 9;
 
 namespace {
-/// A known operation. It is associative, so a window of several dimensions is reduced
-/// one dimension after the other, the last one first: w + h steps for w * h elements, and the
-/// order of elements is kept. Where that is no gain, sums are taken as they are written, one
-/// element after the other.
+/// reduce_window with a known operation. The operation is associative, so a window of several
+/// dimensions is reduced one dimension after the other, the last one first: w + h steps for w * h
+/// elements, without reordering them. If that saves little, one pass combines the elements in the
+/// program's order.
 class ReduceWindowKernel final : public LibraryKernel {
 public:
   ReduceWindowKernel(ElementType operand, ElementType result, CombineOp op, Window window,
@@ -34,14 +35,14 @@ public:
       : operand(operand), result(result), window(std::move(window)), rows(std::move(rows)) {
     int64_t elements = 1;
     for (const WindowDim &dim : this->window)
-      elements = std::min(elements, mostInOrder) * dim.size;
+      elements = std::min(elements, maxInOrder) * dim.size;
     for (size_t dim = 0; dim < this->window.size(); ++dim) {
       inputs *= this->window[dim].input;
       outputs *= this->window[dim].positions;
       if (!this->window[dim].isTrivial())
         passes.insert(passes.begin(), dim);
     }
-    inOrder = passes.size() > 1 && elements <= mostInOrder && !isExact(op, result);
+    inOrder = passes.size() > 1 && elements <= maxInOrder && !isExact(op, result);
     for (int64_t dim = 0; dim < batchRank(this->window); ++dim)
       batch *= this->window[static_cast<size_t>(dim)].input;
   }
@@ -60,8 +61,8 @@ public:
         return Status();
       }
     }
-    // What lies between two passes stays in the cache: a few positions of the first dimension in
-    // which the window slides are taken through all passes at a time.
+    // Run all passes on a slab of a few positions of the first sliding dimension at a time, so that
+    // the data between two passes stays in the cache.
     const int64_t fromBytes = inputs / batch * rows->storedBytes;
     const int64_t toBytes = outputs / batch * rows->storedBytes;
     const int64_t slab = positionsAtOnce(), slabs = (leadPositions() + slab - 1) / slab;
@@ -77,8 +78,9 @@ public:
 
 private:
   int64_t leadPositions() const { return passes.empty() ? 1 : window[passes.back()].positions; }
-  /// Positions of the first sliding dimension that fit in a part of the second cache. Windows that
-  /// overlap see the elements between two slabs twice, so there are several windows in a slab.
+  /// The number of positions of the first sliding dimension in a slab, so that it fits in part of
+  /// L2. Overlapping windows read the elements at the border of two slabs twice, so a slab needs
+  /// enough positions.
   int64_t positionsAtOnce() const {
     if (passes.empty() || window[passes.back()].baseDilation != 1)
       return leadPositions();
@@ -93,8 +95,8 @@ private:
     return std::clamp(cacheBytes / rowBytes / dim.stride, least, dim.positions);
   }
 
-  /// Positions [first, first + count) of the first sliding dimension: a window over the elements
-  /// that lie under them.
+  /// Reduces positions [first, first + count) of the first sliding dimension, using only the input
+  /// elements under these positions.
   void reduceSlab(const std::byte *from, const std::byte *init, std::byte *to, int64_t first,
                   int64_t count, ThreadPool &pool) const {
     if (count >= leadPositions())
@@ -114,8 +116,8 @@ private:
     reduce(part, from + begin * inputBytes, init, to + first * outputBytes, pool);
   }
 
-  /// Elements of the dimensions after `dim`, of which those in the first `done` passes have
-  /// positions instead of inputs.
+  /// The number of elements in the dimensions after `dim`. Dimensions that the first `done` passes
+  /// have reduced count positions, the others inputs.
   int64_t innerOf(const Window &window, size_t dim, size_t done) const {
     int64_t inner = 1;
     for (size_t d = dim + 1; d < window.size(); ++d)
@@ -133,7 +135,7 @@ private:
            passes.begin() + static_cast<std::ptrdiff_t>(done);
   }
 
-  /// All passes over one of the batch, or over a slab of it.
+  /// Runs all passes over one item of the batch, or over a slab of it.
   void reduce(const Window &window, const std::byte *from, const std::byte *init, std::byte *to,
               ThreadPool &pool) const {
     Scratch before, after;
@@ -162,7 +164,7 @@ private:
       before.swap(after);
       source = before.data();
     }
-    if (!source) { // nothing slides: one element each
+    if (!source) { // no dimension slides: one element each
       before = Scratch(count * rows->valueBytes);
       rows->widen(from, before.data(), count);
     }
@@ -200,7 +202,7 @@ private:
     fillElements(values, none, rows->valueBytes, count);
   }
 
-  /// Whole rows of `inner` elements lie under the window.
+  /// Slides the window over whole rows of `inner` elements.
   void slideRows(const WindowDim &dim, int64_t outer, int64_t inner, const std::byte *from,
                  bool isStored, std::byte *to, ThreadPool &pool) const {
     const int64_t fromBytes = isStored ? rows->storedBytes : rows->valueBytes;
@@ -235,12 +237,12 @@ private:
         });
   }
 
-  /// The window lies along neighbours: all positions take one element of the window after the
-  /// other, so that neighbours are combined with neighbours.
+  /// Slides the window along contiguous elements: combines one window element at a time for all
+  /// positions, so that the inner loop is vectorised.
   void slideAlong(const WindowDim &dim, int64_t outer, const std::byte *from, bool isStored,
                   std::byte *to, ThreadPool &pool) const {
     const int64_t fromBytes = isStored ? rows->storedBytes : rows->valueBytes;
-    constexpr int64_t most = 1024; // positions at a time
+    constexpr int64_t most = 1024; // positions per block
     const int64_t blocks = (dim.positions + most - 1) / most;
     pool.parallelFor(
         outer * blocks,
@@ -258,7 +260,7 @@ private:
         });
   }
 
-  /// All dimensions in one pass, rows of the last one that slides at a time.
+  /// Reduces all dimensions in one pass, by rows of the last sliding dimension.
   void slideInOrder(const Window &window, const std::byte *from, std::byte *to,
                     ThreadPool &pool) const {
     const auto begin = static_cast<size_t>(batchRank(this->window));
@@ -274,7 +276,7 @@ private:
       lines *= window[d].positions;
     const int64_t lineBytes = dim.positions * inner * rows->valueBytes;
     const int64_t grain =
-        std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, dim.positions * inner * mostInOrder));
+        std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, dim.positions * inner * maxInOrder));
     pool.parallelFor(lines, grain, [&](int64_t first, int64_t end) {
       const Scratch picked(areNeighbours ? dim.positions * rows->storedBytes : 0);
       std::vector<LoopDim> taps(last + 1 - begin);
@@ -310,7 +312,7 @@ private:
     });
   }
 
-  /// Calls `body` with the offset of each element, in order; none if a dimension has none.
+  /// Calls `body` with the offset of each element, in order; does nothing if a dimension is empty.
   template <typename Body> static void eachTap(std::span<const LoopDim> taps, Body body) {
     int64_t count = 1;
     for (const LoopDim &dim : taps)
@@ -325,14 +327,15 @@ private:
   void slideBlock(const WindowDim &dim, const std::byte *from, bool isStored, int64_t first,
                   int64_t count, std::byte *values, std::byte *picked) const {
     const int64_t fromBytes = isStored ? rows->storedBytes : rows->valueBytes;
-    // Elements of the window that any position of the block has inside.
+    // The window elements that are inside the input for at least one position of the block.
     const int64_t low = first * dim.stride - dim.padLow;
     const int64_t high = (first + count - 1) * dim.stride - dim.padLow;
     const int64_t begin = high >= 0 ? 0 : (-high + dim.windowDilation - 1) / dim.windowDilation;
     const int64_t end =
         low >= dim.input ? 0 : std::min(dim.size, (dim.input - 1 - low) / dim.windowDilation + 1);
     for (int64_t w = begin; w < end; ++w) {
-      // Position first + i has element at + i * stride under it; those inside are [from, until).
+      // Position first + i reads input element at + i * stride; it is inside for i in [inside,
+      // until).
       const int64_t at = low + w * dim.windowDilation;
       const int64_t inside = at >= 0 ? 0 : (-at + dim.stride - 1) / dim.stride;
       const int64_t until =
@@ -361,13 +364,13 @@ private:
 
   ElementType operand, result;
   Window window;
-  std::vector<size_t> passes; // dimensions in which the window slides, last first
+  std::vector<size_t> passes; // sliding dimensions, last first
   int64_t inputs = 1, outputs = 1, batch = 1;
   bool inOrder = false;
   std::unique_ptr<RowArithmetic> rows;
 };
 
-/// A compiled body, for one input or several.
+/// reduce_window with a compiled body, for one input or several.
 class ReduceWindowFunctionKernel final : public LibraryKernel {
 public:
   ReduceWindowFunctionKernel(const LibraryCall &call, Window window, Dims strides)
@@ -443,7 +446,7 @@ KernelResult prepareReduceWindow(const LibraryCall &call) {
   for (size_t i = 0; i < count; ++i) {
     TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(count + i));
     if (call.operands[i].dims != call.operands[0].dims || init.elementCount() != 1)
-      return reader.failure("inputs must have one shape and init values be scalars, got ",
+      return reader.failure("inputs must have the same shape and init values must be scalars, got ",
                             typeString(call.operands[i]), " and ",
                             typeString(call.operands[count + i]));
     TILEWRIGHT_TRY(reader.expectResult(i, call.results[i].element, positionsOf(window)));
@@ -451,7 +454,8 @@ KernelResult prepareReduceWindow(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   if (op == CombineOp::function) {
     if (call.bodies.size() != 1)
-      return reader.failure("a body that is a function is bound once, got ", call.bodies.size());
+      return reader.failure("a body that is a function must be bound exactly once, got ",
+                            call.bodies.size());
     return makeKernel<ReduceWindowFunctionKernel>(call, std::move(window), input.strides());
   }
   std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(op, call.results[0].element);

@@ -1,5 +1,5 @@
-// select_and_scatter: the gradient of a maximum over windows.
-#include "tilewright/interpret/scalar/Operations.h"
+// select_and_scatter: the gradient of max pooling.
+#include "tilewright/numerics/scalar/Operations.h"
 #include "tilewright/runtime/cpu/library/movement/CopyRows.h"
 #include "tilewright/runtime/cpu/library/reduce/Converted.h"
 #include "tilewright/runtime/cpu/library/reduce/ReduceGeometry.h"
@@ -11,14 +11,14 @@
 
 namespace tilewright::runtime::cpu {
 
-using interpret::ScalarOp;
+using numerics::ScalarOp;
 
 namespace {
-/// Whether the chosen element stays chosen when it meets another one.
+/// Selects an element of a window.
 class Selection {
 public:
   virtual ~Selection() = default;
-  /// The place, among `count` of them from `first`, of the element that is chosen.
+  /// The offset of the selected element among `count` elements from `first`.
   virtual int64_t choose(const std::byte *operand, std::span<const LoopDim> taps, int64_t first,
                          int64_t count) const = 0;
 };
@@ -35,7 +35,7 @@ int64_t chooseBy(std::span<const LoopDim> taps, int64_t first, int64_t count, Ke
   return chosen;
 }
 
-/// A comparison of numbers that the machine knows.
+/// Selects by a comparison of a native number type.
 template <typename Number> class ComparedSelection final : public Selection {
 public:
   explicit ComparedSelection(ScalarOp op) : op(op) {}
@@ -65,21 +65,21 @@ private:
 
 class ScalarSelection final : public Selection {
 public:
-  ScalarSelection(ElementType type, interpret::Operation operation)
+  ScalarSelection(ElementType type, numerics::Operation operation)
       : type(type), operation(operation) {}
   int64_t choose(const std::byte *operand, std::span<const LoopDim> taps, int64_t first,
                  int64_t count) const override {
     const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
     return chooseBy(taps, first, count, [&](int64_t a, int64_t b) {
-      return operation(interpret::loadScalar(type, operand + a * bytes),
-                       interpret::loadScalar(type, operand + b * bytes), {})
+      return operation(numerics::loadScalar(type, operand + a * bytes),
+                       numerics::loadScalar(type, operand + b * bytes), {})
                  .u != 0;
     });
   }
 
 private:
   ElementType type;
-  interpret::Operation operation;
+  numerics::Operation operation;
 };
 
 class FunctionSelection final : public Selection {
@@ -126,7 +126,7 @@ public:
     const Converted init(initType, run.operands[2], type, 1);
     const auto bytes = static_cast<int64_t>(numerics::storageBytes(type));
     const int64_t perBatch = inputs / batch, positionsPerBatch = positions / batch;
-    // Windows of different parts of the batch choose among different elements.
+    // Windows of different batch items select among different elements, so items run in parallel.
     run.pool.parallelFor(
         batch, std::max<int64_t>(1, (1 << 14) / perBatch), [&](int64_t begin, int64_t end) {
           fillElements(run.results[0] + begin * perBatch * bytes, init.data(), bytes,
@@ -170,7 +170,7 @@ private:
   Dims strides;
   std::unique_ptr<Selection> selection;
   std::unique_ptr<RowArithmetic> rows;
-  Body body; // scatters, if `rows` is null
+  Body body; // for scatter, if `rows` is null
   int64_t inputs = 1, positions = 1, batch = 1;
 };
 } // namespace
@@ -202,12 +202,13 @@ static std::unique_ptr<Selection> selectionOf(ScalarOp op, ElementType type) {
   default:
     break;
   }
-  const interpret::Operation operation = interpret::operationFor(op, type);
+  const numerics::Operation operation = numerics::operationFor(op, type);
   return operation ? std::make_unique<ScalarSelection>(type, operation) : nullptr;
 }
 
 /// Operands: operand, source, init. Attributes: the window, `select` = ge|gt|le|lt|function,
-/// `scatter` = a known operation or function; bodies: those that are functions, in this order.
+/// `scatter` = a known operation or function. Bodies: those of `select` and `scatter` that are
+/// functions, in this order.
 KernelResult prepareSelectAndScatter(const LibraryCall &call) {
   CallReader reader(call);
   TILEWRIGHT_TRY(reader.expectCounts(3, 1));
@@ -223,7 +224,8 @@ KernelResult prepareSelectAndScatter(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(CombineOp scatter, combineOpOf(reader, "scatter"));
   const bool selects = select == "function", scatters = scatter == CombineOp::function;
   if (call.bodies.size() != size_t(selects) + size_t(scatters))
-    return reader.failure("each region that is a function is bound once, got ", call.bodies.size());
+    return reader.failure("each region that is a function must be bound exactly once, got ",
+                          call.bodies.size());
   const ElementType type = call.operands[0].element;
   std::unique_ptr<Selection> selection;
   if (selects)
@@ -231,13 +233,13 @@ KernelResult prepareSelectAndScatter(const LibraryCall &call) {
   else if (std::optional<ScalarOp> op = comparisonNamed(select))
     selection = selectionOf(*op, type);
   if (!selection)
-    return reader.failure("attribute 'select' spells no comparison of ", numerics::spelling(type),
+    return reader.failure("attribute 'select' is not a comparison of ", numerics::spelling(type),
                           ": '", select, "'");
   std::unique_ptr<RowArithmetic> rows;
   if (!scatters) {
     rows = RowArithmetic::create(scatter, call.results[0].element);
     if (!rows)
-      return reader.failure("attribute 'scatter' spells an operation that is not defined for ",
+      return reader.failure("attribute 'scatter' is an operation that is not defined for ",
                             numerics::spelling(call.results[0].element));
   }
   return makeKernel<SelectAndScatterKernel>(call, std::move(window), operand.strides(),

@@ -16,7 +16,7 @@ Taps WindowDim::tapsAt(int64_t position) const {
       return {0, 1, 0};
     return {at, windowDilation, std::min(size - 1 - w, (input - 1 - at) / windowDilation) + 1};
   }
-  // Every `period`-th element of the window lies on an element of the input.
+  // Every `period`-th element of the window falls on an element of the input.
   const int64_t period = baseDilation / std::gcd(baseDilation, windowDilation);
   for (int64_t tries = 0; at % baseDilation != 0; ++tries, ++w, at += windowDilation)
     if (tries == period)
@@ -37,7 +37,7 @@ static int64_t dilated(int64_t size, int64_t dilation) {
   return extent + 1;
 }
 
-/// - libraryCall: sizes are not positive where they must be, or beyond 2^62.
+/// - libraryCall: sizes are not positive where they must be, or exceed 2^62.
 static Status findPositions(const CallReader &reader, WindowDim &dim) {
   constexpr int64_t largest = int64_t(1) << 62;
   if (dim.size < 0 || dim.stride < 1 || dim.baseDilation < 1 || dim.windowDilation < 1 ||

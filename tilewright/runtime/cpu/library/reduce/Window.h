@@ -1,4 +1,4 @@
-// Windows that slide over a tensor.
+// Sliding windows over a tensor.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_WINDOW_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_WINDOW_H
 
@@ -6,25 +6,25 @@
 
 namespace tilewright::runtime::cpu {
 
-/// The elements of one dimension that lie under a window: `count` of them from `first`.
-/// Padding and the holes of a dilated input are not among them.
+/// The input elements of one dimension under a window: `count` elements from `first`. Padding and
+/// the holes of a dilated input are not included.
 struct Taps {
   int64_t first, step, count;
 };
 
 struct WindowDim {
   int64_t size = 1, stride = 1;
-  int64_t baseDilation = 1;   // distance of neighbouring elements of the input
-  int64_t windowDilation = 1; // distance of neighbouring elements of the window
+  int64_t baseDilation = 1;   // distance between adjacent input elements
+  int64_t windowDilation = 1; // distance between adjacent window elements
   int64_t padLow = 0, padHigh = 0;
   int64_t input = 1;     // size of the input
   int64_t positions = 1; // of the window
 
-  /// Every position has exactly the element of the same number under it.
+  /// Whether position i covers exactly input element i.
   bool isTrivial() const {
     return size == 1 && stride == 1 && baseDilation == 1 && padLow == 0 && padHigh == 0;
   }
-  /// Position i has all elements up to i under it, or all from i on.
+  /// Whether position i covers all elements up to i.
   bool isCumulative() const {
     return stride == 1 && baseDilation == 1 && windowDilation == 1 && size >= input && input > 1 &&
            padLow == size - 1 && padHigh == 0;
@@ -37,13 +37,14 @@ struct WindowDim {
 };
 
 /// Reads window_dimensions, window_strides, base_dilations, window_dilations and padding.
-///  - libraryCall: they do not fit the input.
+///  - libraryCall: they do not match the input.
 Result<std::vector<WindowDim>> windowOf(const CallReader &reader, const Shape &input);
 
 /// The number of positions in each dimension.
 Dims positionsOf(std::span<const WindowDim> window);
 
-/// The leading dimensions that a window leaves alone: positions there do not touch each other.
+/// The number of leading dimensions in which the window is trivial, so that their positions are
+/// independent.
 int64_t batchRank(std::span<const WindowDim> window);
 
 } // namespace tilewright::runtime::cpu

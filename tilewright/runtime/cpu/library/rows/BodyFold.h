@@ -1,4 +1,4 @@
-// Combining elements with a compiled body.
+// Combines elements with a compiled body.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_BODYFOLD_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_BODYFOLD_H
 
@@ -9,9 +9,9 @@
 
 namespace tilewright::runtime::cpu {
 
-/// A body of 2N arguments and N results that combines sequences of elements. As in the
-/// evaluator: runs of 32 from the left, a balanced tree above them, the init value first.
-/// One user, one thread; allocate once and use for many results.
+/// Combines sequences of elements with a body of 2N arguments and N results, in the same order as
+/// the reference interpreter: runs of 32 from the left, a balanced tree above them, the init value
+/// first. Not thread-safe; create it once and use it for many results.
 class BodyFold {
 public:
   BodyFold(Body body, std::span<const ElementType> types) : body(body), width(types.size()) {
@@ -40,14 +40,14 @@ public:
       combineTop();
   }
 
-  /// All elements so far in one, at value(i). There is at least one.
+  /// Combines all elements so far into value(i). Requires at least one element.
   void finish() {
     while (depth > 1)
       combineTop();
   }
   const std::byte *value(size_t i) { return at(i, 0); }
 
-  /// The combination of init(i) and what was added, at value(i).
+  /// Combines init(i) and all elements so far into value(i).
   template <typename Init> void finishWith(Init &&init) {
     if (isEmpty()) {
       for (size_t i = 0; i < width; ++i)
@@ -70,7 +70,7 @@ private:
   std::byte *at(size_t input, size_t level) { return columns[input].data() + level * slot; }
 
   void combineTop() {
-    // Results go beside the stack: a body may write one before it has read all arguments.
+    // Write results outside the stack: a body may write a result before it has read all arguments.
     for (size_t i = 0; i < width; ++i) {
       arguments[i] = at(i, depth - 2);
       arguments[width + i] = at(i, depth - 1);

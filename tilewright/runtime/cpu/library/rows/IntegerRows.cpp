@@ -1,4 +1,5 @@
-// Rows of integers and booleans. What wraps is computed unsigned, whatever the sign.
+// Rows of integers and booleans. Wrapping operations compute with unsigned types even for signed
+// elements.
 #include "tilewright/runtime/cpu/library/rows/VectorRows.h"
 
 namespace tilewright::runtime::cpu::detail {
@@ -31,7 +32,7 @@ static std::unique_ptr<RowArithmetic> rowsOf(CombineOp op, bool isSigned) {
 }
 
 namespace {
-/// `and` whose identity is true, not all bits.
+/// `and` for booleans: its identity is true, not all bits set.
 struct BooleanAndOp : AndOp {
   template <typename T> static constexpr T identity() { return T(1); }
 };

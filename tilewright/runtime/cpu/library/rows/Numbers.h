@@ -1,4 +1,4 @@
-// Element types as the machine computes with them, one at a time and in vectors.
+// The types in which the machine computes with elements, for scalars and vectors.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_NUMBERS_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_NUMBERS_H
 
@@ -11,8 +11,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Stored is what lies in memory, Value what is computed with. Elements in
-/// vectors keep their order.
+/// A type with native arithmetic. Stored is the type in memory, Value the type of computation.
+/// Vectors keep the order of elements in memory.
 template <typename T> struct PlainNumber {
   using Stored = T;
   using Value = T;
@@ -79,7 +79,7 @@ struct F16Number {
 template <typename T> struct ComplexPair {
   T real, imag;
 };
-/// Without vectors: what names them is never called.
+/// Complex elements are not vectorised: the functions that take vectors are never called.
 template <typename T> struct ComplexNumber {
   using Stored = ComplexPair<T>;
   using Value = ComplexPair<T>;
@@ -91,7 +91,7 @@ template <typename T> struct ComplexNumber {
   template <int count> static void storeMany(Stored *to, Vector<T, count> value);
 };
 
-/// The element of a scalar or vector.
+/// The element type of a scalar or vector.
 template <typename V> struct LaneOf {
   using Type = V;
   static constexpr bool isVector = false;
@@ -103,7 +103,7 @@ struct LaneOf<V> {
   static constexpr bool isVector = true;
 };
 
-/// What combines two values. `apply` takes scalars and vectors.
+/// Binary operations. `apply` takes scalars or vectors.
 struct AddOp {
   template <typename V> static TILEWRIGHT_INLINE V apply(V a, V b) {
     if constexpr (requires { a.imag; })
@@ -111,7 +111,7 @@ struct AddOp {
     else
       return static_cast<V>(a + b);
   }
-  /// x + -0 is x for every x, -0 among them.
+  /// x + -0 is x for every x, including -0.
   template <typename T> static constexpr T identity() {
     if constexpr (requires(T t) { t.imag; })
       return {-decltype(T::real)(0), -decltype(T::real)(0)};
@@ -137,7 +137,7 @@ struct MultiplyOp {
 };
 
 namespace detail {
-/// IEEE-754 maximum or minimum: a NaN wins, and -0 is below +0.
+/// IEEE-754 maximum or minimum: NaN propagates, and -0 is below +0.
 template <bool isMaximum, typename V> TILEWRIGHT_INLINE V extreme(V a, V b) {
   using Lane = typename LaneOf<V>::Type;
   if constexpr (!std::is_floating_point_v<Lane>) {
@@ -189,7 +189,7 @@ struct XorOp {
   template <typename V> static TILEWRIGHT_INLINE V apply(V a, V b) { return static_cast<V>(a ^ b); }
   template <typename T> static constexpr T identity() { return T(0); }
 };
-/// The second one: a scatter that replaces.
+/// Returns its second argument, for a scatter that overwrites elements.
 struct SecondOp {
   template <typename V> static TILEWRIGHT_INLINE V apply(V, V b) { return b; }
   template <typename T> static constexpr T identity() { return T(); }

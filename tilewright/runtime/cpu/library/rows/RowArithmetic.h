@@ -1,4 +1,4 @@
-// RowArithmetic: one operation on rows of one element type.
+// RowArithmetic: an operation on rows of an element type.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_ROWARITHMETIC_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_ROWARITHMETIC_H
 
@@ -10,7 +10,7 @@
 
 namespace tilewright::runtime::cpu {
 
-/// What a region does, if it is one well-known operation.
+/// The operation of a region, if it is a known one.
 enum class CombineOp : uint8_t {
   add,
   multiply,
@@ -19,32 +19,32 @@ enum class CombineOp : uint8_t {
   bitAnd,
   bitOr,
   bitXor,
-  second,   // gives its second argument
+  second,   // returns its second argument
   function, // anything else: a compiled body
 };
 
-/// The operation that string attribute `name` spells.
-///  - libraryCall: it spells none.
+/// The operation named by the string attribute `name`.
+///  - libraryCall: it is not the name of an operation.
 Result<CombineOp> combineOpOf(const CallReader &reader, std::string_view name);
 
-/// Running combinations of up to so many elements are rounded to the stored type at each step,
-/// as the evaluator does and the body says; of longer ones the error would grow too much.
-constexpr int64_t mostRoundedSteps = 32;
+/// Scans of up to this many elements round to the stored type at each step, as the body specifies
+/// and the reference interpreter does. Longer scans do not, because the error would grow too much.
+constexpr int64_t maxRoundedSteps = 32;
 
-/// An associative operation on rows. `stored` are elements as they lie in tensors,
-/// `values` what is computed with: the same for most types, f32 for bf16 and f16, so that
-/// a sum is rounded once. Everything that combines elements (reduce, reduce_window, scatter,
-/// cumulative sums) is built from these, which are compiled for each vector width.
-/// Pointers are aligned to elements. Results do not depend on the vector width.
+/// An associative operation on rows. `stored` are elements as in tensors; `values` are in the type
+/// of computation, which is the stored type except for bf16 and f16, where it is f32 so that a sum
+/// is rounded once. All kernels that combine elements (reduce, reduce_window, scatter, cumulative
+/// sums) use these functions, which are compiled for each vector width. Pointers are aligned to
+/// elements. Results do not depend on the vector width.
 class RowArithmetic {
 public:
-  /// For every type for which the operation is defined, otherwise null.
+  /// Null if the operation is not defined for the type.
   static std::unique_ptr<RowArithmetic> create(CombineOp op, ElementType type);
   virtual ~RowArithmetic() = default;
 
   const int64_t storedBytes, valueBytes;
 
-  /// The value that changes no other.
+  /// The identity: combining it with a value gives that value.
   virtual void identity(std::byte *value) const = 0;
   virtual void widen(const std::byte *stored, std::byte *values, int64_t count) const = 0;
   virtual void narrow(const std::byte *values, std::byte *stored, int64_t count) const = 0;
@@ -53,15 +53,15 @@ public:
   virtual void combine(std::byte *values, const std::byte *stored, int64_t count) const = 0;
   /// values[i] = op(values[i], others[i])
   virtual void combineValues(std::byte *values, const std::byte *others, int64_t count) const = 0;
-  /// target[i] = op(target[i], stored[i]), both as they lie in tensors
+  /// target[i] = op(target[i], stored[i]), both in the stored type
   virtual void update(std::byte *target, const std::byte *stored, int64_t count) const = 0;
 
-  /// The combination of neighbours, at least one: a balanced tree of lanes.
+  /// Combines `count` contiguous elements, at least one, in a balanced tree over lanes.
   virtual void reduce(const std::byte *stored, int64_t count, std::byte *value) const = 0;
 
-  /// to[i] = op(carry, op(stored[0] … stored[i])), from the other end if `reversed`; `total` is
-  /// the combination of all, without the carry. A null `to` asks for the total only. See
-  /// mostRoundedSteps.
+  /// to[i] = op(carry, op(stored[0] … stored[i])), from the other end if `reversed`; `total` is the
+  /// combination of all elements, without the carry. If `to` is null, computes only the total. See
+  /// maxRoundedSteps.
   virtual void scan(const std::byte *stored, std::byte *to, int64_t count, bool reversed,
                     const std::byte *carry, std::byte *total) const = 0;
 

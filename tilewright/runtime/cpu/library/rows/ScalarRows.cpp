@@ -1,6 +1,6 @@
-// Rows of the types that no machine computes with, through the table of what scalars mean;
-// and the choice between all of them.
-#include "tilewright/interpret/scalar/Operations.h"
+// Rows of types without native arithmetic, computed with the scalar operations of the reference
+// interpreter; and RowArithmetic::create, which chooses among all implementations.
+#include "tilewright/numerics/scalar/Operations.h"
 #include "tilewright/runtime/cpu/library/movement/CopyRows.h"
 #include "tilewright/runtime/cpu/library/rows/RowArithmetic.h"
 
@@ -8,9 +8,9 @@
 
 namespace tilewright::runtime::cpu {
 
-using interpret::Operation;
-using interpret::Scalar;
-using interpret::ScalarOp;
+using numerics::Operation;
+using numerics::Scalar;
+using numerics::ScalarOp;
 
 namespace {
 class ScalarRows final : public RowArithmetic {
@@ -20,7 +20,7 @@ public:
                       static_cast<int64_t>(numerics::storageBytes(type))),
         type(type), operation(operation), none(none) {}
 
-  void identity(std::byte *value) const override { interpret::storeScalar(type, value, none); }
+  void identity(std::byte *value) const override { numerics::storeScalar(type, value, none); }
   void widen(const std::byte *stored, std::byte *values, int64_t count) const override {
     std::memcpy(values, stored, static_cast<size_t>(count * storedBytes));
   }
@@ -38,7 +38,7 @@ public:
     combine(target, stored, count);
   }
   void reduce(const std::byte *stored, int64_t count, std::byte *value) const override {
-    interpret::storeScalar(type, value, tree(stored, 0, count));
+    numerics::storeScalar(type, value, tree(stored, 0, count));
   }
   void scan(const std::byte *stored, std::byte *to, int64_t count, bool reversed,
             const std::byte *carry, std::byte *total) const override {
@@ -65,10 +65,10 @@ public:
 
 private:
   Scalar at(const std::byte *from, int64_t i) const {
-    return interpret::loadScalar(type, from + i * storedBytes);
+    return numerics::loadScalar(type, from + i * storedBytes);
   }
   void set(std::byte *to, int64_t i, const Scalar &value) const {
-    interpret::storeScalar(type, to + i * storedBytes, value);
+    numerics::storeScalar(type, to + i * storedBytes, value);
   }
   Scalar tree(const std::byte *stored, int64_t begin, int64_t end) const {
     if (end - begin > 32) {
@@ -97,7 +97,7 @@ private:
   Scalar none;
 };
 
-/// Takes the second: bytes are moved, so that one class does for a size.
+/// Returns the second argument. Copies bytes, so that one class serves all types of the same size.
 template <typename Cell> class SecondRows final : public RowArithmetic {
 public:
   SecondRows() : RowArithmetic(sizeof(Cell), sizeof(Cell)) {}
@@ -178,18 +178,18 @@ static std::optional<ScalarOp> scalarOpOf(CombineOp op) {
 static Scalar identityOf(CombineOp op, ElementType type) {
   switch (op) {
   case CombineOp::multiply:
-    return interpret::oneOf(type);
+    return numerics::oneOf(type);
   case CombineOp::maximum:
-    return interpret::lowestOf(type);
+    return numerics::lowestOf(type);
   case CombineOp::minimum:
-    return interpret::highestOf(type);
+    return numerics::highestOf(type);
   case CombineOp::bitAnd:
     return type == ElementType::pred ? Scalar::ofUnsigned(1)
            : numerics::isSigned(type)
                ? Scalar::ofSigned(-1)
                : Scalar::ofUnsigned(~uint64_t(0) >> (64 - numerics::bitWidth(type)));
   default:
-    return interpret::zeroOf(type);
+    return numerics::zeroOf(type);
   }
 }
 
@@ -200,7 +200,7 @@ std::unique_ptr<RowArithmetic> detail::scalarRows(CombineOp op, ElementType type
                       return std::make_unique<SecondRows<Cell>>();
                     });
   const std::optional<ScalarOp> scalarOp = scalarOpOf(op);
-  const Operation operation = scalarOp ? interpret::operationFor(*scalarOp, type) : nullptr;
+  const Operation operation = scalarOp ? numerics::operationFor(*scalarOp, type) : nullptr;
   if (!operation)
     return nullptr;
   return std::make_unique<ScalarRows>(type, operation, identityOf(op, type));
@@ -225,7 +225,7 @@ Result<CombineOp> combineOpOf(const CallReader &reader, std::string_view name) {
   for (auto [spelling, op] : names)
     if (spelling == body)
       return op;
-  return reader.failure("attribute '", name, "' spells no known operation: '", body, "'");
+  return reader.failure("attribute '", name, "' is not a known operation: '", body, "'");
 }
 
 } // namespace tilewright::runtime::cpu

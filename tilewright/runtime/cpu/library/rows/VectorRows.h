@@ -1,4 +1,4 @@
-// RowArithmetic for types that the machine computes with. Included where it is instantiated.
+// RowArithmetic for types with native arithmetic. Included only where it is instantiated.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_VECTORROWS_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_VECTORROWS_H
 
@@ -13,7 +13,7 @@ namespace tilewright::runtime::cpu {
 template <typename Number, typename Op> class VectorRows final : public RowArithmetic {
   using Stored = typename Number::Stored;
   using Value = typename Number::Value;
-  /// Lanes of one vector, the same on every machine so that sums are, too.
+  /// The number of lanes of a vector; the same on every machine, so that sums are too.
   static constexpr int lanes = Number::hasVectors ? int(64 / sizeof(Value)) : 1;
   using V = Vector<typename Number::Lane, lanes>;
 
@@ -102,7 +102,7 @@ public:
             const std::byte *carry, std::byte *total) const override {
     Value before, all;
     std::memcpy(&before, carry, sizeof before);
-    if (!std::is_same_v<Stored, Value> && count <= mostRoundedSteps)
+    if (!std::is_same_v<Stored, Value> && count <= maxRoundedSteps)
       all = scanRounded(storedAt(stored), storedAt(to), count, reversed, before);
     else if constexpr (Number::hasVectors && sizeof(Value) >= 4)
       withVectors([&](auto) TILEWRIGHT_LAMBDA {
@@ -140,7 +140,7 @@ private:
   }
   static TILEWRIGHT_INLINE Value *valuesAt(std::byte *at) { return reinterpret_cast<Value *>(at); }
 
-  /// Calls body(i, isVector) for whole vectors, then for what is left one by one.
+  /// Calls body(i, isVector) for whole vectors, then for the remaining elements one by one.
   template <typename Body> static void eachVector(int64_t count, Body body) {
     if constexpr (Number::hasVectors) {
       if (count >= lanes)
@@ -162,7 +162,8 @@ private:
       result = Op::apply(result, Number::load(from[i]));
     return result;
   }
-  /// The same for many, with the logarithm of the error.
+  /// Combines many elements pairwise, so that the error grows only with the logarithm of their
+  /// number.
   static Value reducePairs(const Stored *from, int64_t count) {
     if (count <= 64)
       return reduceFew(from, count);
@@ -170,8 +171,8 @@ private:
     return Op::apply(reducePairs(from, half), reducePairs(from + half, count - half));
   }
 
-  /// Four vectors side by side hide the latency of the operation. Blocks are
-  /// combined in pairs, so that an error grows with their logarithm.
+  /// Four independent vectors hide the latency of the operation. Blocks are combined in pairs, so
+  /// that the error grows only with the logarithm of their number.
   static TILEWRIGHT_INLINE Value reduceMany(const Stored *from, int64_t count) {
     constexpr int64_t step = 4 * lanes, blockSize = 64 * step;
     V partial[48];
@@ -189,7 +190,8 @@ private:
         d = Op::apply(d, Number::template loadMany<lanes>(from + i + 3 * lanes));
       }
       partial[depth++] = Op::apply(Op::apply(a, b), Op::apply(c, d));
-      // Two of one size meet whenever a bit of the count carries over.
+      // Combine two partial results of the same size whenever a bit of the block count carries
+      // over.
       for (int64_t carry = ++block; (carry & 1) == 0; carry >>= 1, --depth)
         partial[depth - 2] = Op::apply(partial[depth - 2], partial[depth - 1]);
     }
@@ -233,7 +235,7 @@ private:
     return running;
   }
 
-  /// Lane i takes lane i - shift; the first ones take the identity.
+  /// Lane i takes lane i - shift; the first lanes take the identity.
   template <int shift, int... i>
   static TILEWRIGHT_INLINE V shifted(V value, V none, std::integer_sequence<int, i...>) {
     return __builtin_shufflevector(value, none, (i >= shift ? i - shift : lanes)...);
@@ -253,8 +255,8 @@ private:
           none);
   }
 
-  /// Prefixes within a vector in log2(lanes) steps; from vector to vector only one
-  /// operation has to wait for the one before.
+  /// Computes prefixes within a vector in log2(lanes) steps; from one vector to the next, the
+  /// dependency chain has only one operation.
   template <bool reversed>
   static TILEWRIGHT_INLINE Value scanVectors(const Stored *from, Stored *to, int64_t count,
                                              Value carry) {

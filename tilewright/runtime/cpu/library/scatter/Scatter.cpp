@@ -12,47 +12,44 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// A dimension of the window, strides in elements.
+/// A dimension of the window, with strides in elements.
 struct WindowLoop {
   int64_t size, target, update;
 };
 
-/// Part of a window that lies inside: where it begins and how far it goes.
-struct Box {
-  int64_t target = 0, update = 0;
-  std::vector<WindowLoop> loops;
-};
-
-/// Updates in the order of their index vectors; elements that fall outside are left out.
+/// Applies updates in the order of their index vectors. Skips a window entirely if any part of it
+/// is out of bounds, as JAX promises (docs/design/out-of-bounds.md).
 class ScatterKernel final : public LibraryKernel {
 public:
   struct Config {
     std::vector<ElementType> inputs, updates, results;
     SliceIndices indices;
     ElementType indexType = ElementType::i32;
-    std::vector<WindowLoop> window;     // as the op has it
-    std::vector<int64_t> windowOfEntry; // dimension of the window for each entry, or -1
-    int64_t count = 0;                  // elements of an input
+    std::vector<WindowLoop> window; // as the op specifies it
+    std::vector<int64_t>
+        windowOfComponent; // by index vector component: the dimension of the window, or -1
+    int64_t count = 0;     // elements of an input
     Body body = nullptr;
   };
 
   ScatterKernel(Config config, std::unique_ptr<RowArithmetic> rows)
       : config(std::move(config)), rows(std::move(rows)) {
-    // Neighbours on both sides are updated as rows.
-    whole.loops = this->config.window;
-    collapse(whole.loops);
-    if (!whole.loops.empty() && whole.loops.back().target == 1 && whole.loops.back().update == 1) {
-      row = whole.loops.back().size;
-      whole.loops.pop_back();
+    // Update elements that are contiguous on both sides as rows.
+    loops = this->config.window;
+    collapse(loops);
+    if (!loops.empty() && loops.back().target == 1 && loops.back().update == 1) {
+      row = loops.back().size;
+      loops.pop_back();
     }
     for (const WindowLoop &loop : this->config.window)
       windowCount *= loop.size;
     for (ElementType type : this->config.results)
       bytes.push_back(static_cast<int64_t>(numerics::storageBytes(type)));
-    pointsAtOne = std::all_of(
-        this->config.windowOfEntry.begin(), this->config.windowOfEntry.end(), [&](int64_t dim) {
-          return dim < 0 || this->config.window[static_cast<size_t>(dim)].size == 1;
-        });
+    pointsAtOne =
+        std::all_of(this->config.windowOfComponent.begin(), this->config.windowOfComponent.end(),
+                    [&](int64_t dim) {
+                      return dim < 0 || this->config.window[static_cast<size_t>(dim)].size == 1;
+                    });
   }
 
   Status run(const LibraryRun &run) const override {
@@ -78,7 +75,7 @@ public:
   }
 
 private:
-  /// The result is the input until something is scattered into it.
+  /// Initialises the result with the input, unless they share memory.
   void start(const LibraryRun &run, size_t i) const {
     if (run.operands[i] == run.results[i])
       return;
@@ -100,57 +97,21 @@ private:
     }
   }
 
-  /// Where the window of an index vector begins if all of it lies inside.
+  /// The offset of the window of an index vector, if all of it is in bounds.
   template <typename Index> std::optional<int64_t> inside(const Index *index) const {
     int64_t offset = 0;
-    for (size_t i = 0; i < config.indices.entries.size(); ++i) {
-      const SliceIndices::Entry &entry = config.indices.entries[i];
-      const int64_t dim = config.windowOfEntry[i];
+    for (size_t i = 0; i < config.indices.components.size(); ++i) {
+      const SliceIndices::Component &component = config.indices.components[i];
+      const int64_t dim = config.windowOfComponent[i];
       const int64_t size = dim < 0 ? 1 : config.window[static_cast<size_t>(dim)].size;
-      const auto at = static_cast<int64_t>(index[entry.indices]);
-      if (at < 0 || at > entry.size - size)
+      const auto at = static_cast<int64_t>(index[component.indices]);
+      if (at < 0 || at > component.size - size)
         return std::nullopt;
-      offset += at * entry.stride;
+      offset += at * component.stride;
     }
     return offset;
   }
 
-  /// The part of it that does, relative to the batch's offsets; nothing if none does.
-  template <typename Index> std::optional<Box> clipped(const Index *index) const {
-    Box box;
-    box.loops = config.window;
-    for (size_t i = 0; i < config.indices.entries.size(); ++i) {
-      const SliceIndices::Entry &entry = config.indices.entries[i];
-      const int64_t dim = config.windowOfEntry[i];
-      const int64_t size = dim < 0 ? 1 : config.window[static_cast<size_t>(dim)].size;
-      const auto at = static_cast<int64_t>(index[entry.indices]);
-      // Compared before they are added: an index may be any int64.
-      if (at <= -size || at >= entry.size)
-        return std::nullopt;
-      const int64_t low = at < 0 ? -at : 0, high = std::min(size, entry.size - at);
-      box.target += (at + low) * entry.stride;
-      if (dim >= 0) {
-        WindowLoop &loop = box.loops[static_cast<size_t>(dim)];
-        box.update += low * loop.update;
-        loop.size = high - low;
-      }
-    }
-    return box;
-  }
-
-  /// Calls body(target, update, count) for runs of a box: count elements, or one where the
-  /// strides do not allow more.
-  template <typename Body> static void forEachRun(const Box &box, Body &&body) {
-    std::vector<WindowLoop> loops = box.loops;
-    collapse(loops);
-    int64_t count = 1;
-    if (!loops.empty() && loops.back().target == 1 && loops.back().update == 1) {
-      count = loops.back().size;
-      loops.pop_back();
-    }
-    visit(loops, box.target, box.update,
-          [&](int64_t target, int64_t update) { body(target, update, count); });
-  }
   template <typename Body>
   static void visit(std::span<const WindowLoop> loops, int64_t target, int64_t update,
                     Body &&body) {
@@ -162,12 +123,13 @@ private:
       visit(loops.subspan(1), target + i * loops[0].target, update + i * loops[0].update, body);
   }
 
-  /// Index vectors may be empty and then have no memory to point into.
+  /// Empty index vectors have no memory, so `at` must not be added.
   template <typename Index> const Index *vectorAt(const Index *index, int64_t at) const {
-    return config.indices.entries.empty() ? index : index + at;
+    return config.indices.components.empty() ? index : index + at;
   }
 
-  /// Calls body(index vector, target, update) with the batch's offsets, in order.
+  /// Calls body(index vector, target, update) for all index vectors in order, with the offsets of
+  /// the vector's batch in the target and in the updates.
   template <typename Index, typename Body>
   void forEachVector(const Index *index, Body &&body) const {
     const SliceIndices::Loop inner = config.indices.loops.back();
@@ -179,17 +141,18 @@ private:
                               });
   }
 
-  /// Windows of one element: a list of places, a stretch at a time.
+  /// For windows of one element: computes the target positions of a block of index vectors, then
+  /// updates them together.
   template <typename Index>
   void applyElements(const Index *index, std::byte *target, const std::byte *updates) const {
     const SliceIndices::Loop inner = config.indices.loops.back();
     config.indices.forEachRun(
         0, config.indices.count, [&](int64_t at, int64_t sliced, int64_t dense, int64_t n) {
-          if (config.indices.entries.size() == 1 && inner.sliced == 0) {
-            const SliceIndices::Entry &entry = config.indices.entries[0];
-            rows->updateAt(target + sliced * bytes[0], entry.stride, entry.size,
-                           index + at + entry.indices, inner.indices, updates + dense * bytes[0],
-                           inner.dense, n);
+          if (config.indices.components.size() == 1 && inner.sliced == 0) {
+            const SliceIndices::Component &component = config.indices.components[0];
+            rows->updateAt(target + sliced * bytes[0], component.stride, component.size,
+                           index + at + component.indices, inner.indices,
+                           updates + dense * bytes[0], inner.dense, n);
             return;
           }
           constexpr int64_t most = 512;
@@ -210,31 +173,20 @@ private:
   template <typename Index>
   void applyWindows(const Index *index, std::byte *target, const std::byte *updates,
                     ThreadPool &pool) const {
-    // Windows that begin at different places have no element in common if an index points at
-    // one place of its dimension. Then each thread takes some of the places and all vectors.
+    // If each index selects a single position of its dimension, windows that begin at different
+    // positions are disjoint. Then each thread processes all index vectors, but only a range of the
+    // positions.
     const bool splits = pointsAtOne && config.indices.count > 1 &&
                         config.indices.count * windowCount >= 1 << 15 && windowCount >= 64;
     const int64_t parts = splits ? 4 * int64_t(pool.threadCount()) : 1;
     pool.parallelFor(parts, 1, [&](int64_t firstPart, int64_t lastPart) {
       const int64_t begin = config.count * firstPart / parts, end = config.count * lastPart / parts;
       forEachVector(index, [&](const Index *vector, int64_t sliced, int64_t dense) {
-        if (std::optional<int64_t> place = inside(vector)) {
-          const int64_t to = sliced + *place;
-          if (to < begin || to >= end)
-            return;
-          visit(whole.loops, to, dense, [&](int64_t at, int64_t update) {
-            rows->update(target + at * bytes[0], updates + update * bytes[0], row);
-          });
+        const std::optional<int64_t> place = inside(vector);
+        if (!place || sliced + *place < begin || sliced + *place >= end)
           return;
-        }
-        // Only windows larger than one place can be partly inside.
-        std::optional<Box> box = clipped(vector);
-        if (!box || (parts > 1 && (box->target + sliced < begin || box->target + sliced >= end)))
-          return;
-        box->target += sliced;
-        box->update += dense;
-        forEachRun(*box, [&](int64_t at, int64_t update, int64_t n) {
-          rows->update(target + at * bytes[0], updates + update * bytes[0], n);
+        visit(loops, sliced + *place, dense, [&](int64_t at, int64_t update) {
+          rows->update(target + at * bytes[0], updates + update * bytes[0], row);
         });
       });
     });
@@ -248,10 +200,10 @@ private:
     std::vector<void *> results(width);
     std::vector<std::byte> out(16 * width);
     forEachVector(index, [&](const Index *vector, int64_t sliced, int64_t dense) {
-      std::optional<Box> box = clipped(vector);
-      if (!box)
+      const std::optional<int64_t> place = inside(vector);
+      if (!place)
         return;
-      visit(box->loops, box->target + sliced, box->update + dense, [&](int64_t at, int64_t update) {
+      visit(config.window, sliced + *place, dense, [&](int64_t at, int64_t update) {
         for (size_t i = 0; i < width; ++i) {
           arguments[i] = run.results[i] + at * bytes[i];
           arguments[width + i] = updates[i].data() + update * bytes[i];
@@ -265,9 +217,9 @@ private:
   }
 
   Config config;
-  std::unique_ptr<RowArithmetic> rows; // null if a body is called
-  Box whole;                           // collapsed, without the row
-  int64_t row = 1;                     // neighbours on both sides
+  std::unique_ptr<RowArithmetic> rows; // null if a body combines
+  std::vector<WindowLoop> loops;       // of the window, collapsed, without the contiguous row
+  int64_t row = 1;                     // elements that are contiguous on both sides
   int64_t windowCount = 1;
   bool pointsAtOne;
   std::vector<int64_t> bytes;
@@ -320,16 +272,16 @@ KernelResult prepareScatter(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(config.indices,
                     SliceIndices::create(reader, input, call.operands[count], dimensions,
                                          pick(updateStrides, scatterDims)));
-  for (const SliceIndices::Entry &entry : config.indices.entries) {
-    const auto at = std::find(kept.begin(), kept.end(), entry.dim);
-    config.windowOfEntry.push_back(at == kept.end() ? -1 : at - kept.begin());
+  for (const SliceIndices::Component &component : config.indices.components) {
+    const auto at = std::find(kept.begin(), kept.end(), component.dim);
+    config.windowOfComponent.push_back(at == kept.end() ? -1 : at - kept.begin());
   }
   config.indexType = call.operands[count].element;
   config.count = input.elementCount();
   for (size_t i = 0; i < count; ++i) {
     if (call.operands[i].dims != call.operands[0].dims ||
         call.operands[count + 1 + i].dims != call.operands[count + 1].dims)
-      return reader.failure("inputs must have one shape, and updates must have one shape");
+      return reader.failure("all inputs must have the same shape, and so must all updates");
     config.inputs.push_back(call.operands[i].element);
     config.updates.push_back(call.operands[count + 1 + i].element);
     config.results.push_back(call.results[i].element);
@@ -337,7 +289,8 @@ KernelResult prepareScatter(const LibraryCall &call) {
   }
   if (op == CombineOp::function) {
     if (call.bodies.size() != 1)
-      return reader.failure("a body that is a function is bound once, got ", call.bodies.size());
+      return reader.failure("a body that is a function must be bound exactly once, got ",
+                            call.bodies.size());
     config.body = call.bodies[0];
     return makeKernel<ScatterKernel>(std::move(config), nullptr);
   }

@@ -1,4 +1,4 @@
-// Sorting integers by their digits.
+// Radix sort of integers.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_SORT_RADIXSORT_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_SORT_RADIXSORT_H
 
@@ -12,7 +12,7 @@
 
 namespace tilewright::runtime::cpu {
 
-/// A key of 64 bits and the place where it came from.
+/// A 64-bit key and its original position.
 struct WidePair {
   uint64_t key, place;
 };
@@ -21,8 +21,8 @@ namespace detail {
 template <typename T> uint64_t keyOf(T value) { return value; }
 inline uint64_t keyOf(WidePair value) { return value.key; }
 
-/// Positions at which the elements of each digit begin, from how many there are.
-/// False if all have the same digit: nothing to do.
+/// Converts the count of each digit to the position at which its elements begin. Returns false if
+/// all elements have the same digit, so that this pass can be skipped.
 inline bool beginsOf(uint32_t *counts, int64_t digits, int64_t n) {
   uint32_t sum = 0;
   for (int64_t digit = 0; digit < digits; ++digit) {
@@ -36,23 +36,23 @@ inline bool beginsOf(uint32_t *counts, int64_t digits, int64_t n) {
 }
 } // namespace detail
 
-/// Sorts `n` values, fewer than 2^32, by bits [lowBit, highBit) of their keys, stable:
-/// values of equal bits keep their order. The result is in `data`; `other` has room for as
-/// many, and the two are exchanged as often as need be. With a pool, its threads share the work;
-/// the result is the same.
+/// Sorts `n` values, fewer than 2^32, by bits [lowBit, highBit) of their keys. Stable: values with
+/// equal bits keep their order. The result is in `data`; `other` has room for as many values, and
+/// the two pointers may be swapped. If `pool` is given, its threads share the work; the result is
+/// the same.
 template <typename T>
 void radixSort(T *&data, T *&other, int64_t n, int lowBit, int highBit,
                ThreadPool *pool = nullptr) {
   constexpr int digitBits = 8;
   constexpr int64_t digits = 1 << digitBits;
-  constexpr int mostPasses = 8;
+  constexpr int maxPasses = 8;
   const int passes = (highBit - lowBit + digitBits - 1) / digitBits;
   auto digitOf = [=](T value, int pass) {
     return static_cast<size_t>(detail::keyOf(value) >> (lowBit + pass * digitBits)) & (digits - 1);
   };
   const int64_t chunks = pool && n >= 1 << 17 ? pool->threadCount() : 1;
   if (chunks == 1) {
-    uint32_t counts[mostPasses][digits] = {};
+    uint32_t counts[maxPasses][digits] = {};
     for (int64_t i = 0; i < n; ++i)
       for (int pass = 0; pass < passes; ++pass)
         ++counts[pass][digitOf(data[i], pass)];
@@ -75,7 +75,7 @@ void radixSort(T *&data, T *&other, int64_t n, int lowBit, int highBit,
         for (int64_t i = n * chunk / chunks; i < n * (chunk + 1) / chunks; ++i)
           ++table[chunk * digits + static_cast<int64_t>(digitOf(data[i], pass))];
     });
-    // Within a digit, the chunks one after another.
+    // For each digit, the elements of chunk 0 come first, then those of chunk 1, and so on.
     uint32_t sum = 0;
     bool isSame = false;
     for (int64_t digit = 0; digit < digits; ++digit) {
@@ -100,13 +100,13 @@ void radixSort(T *&data, T *&other, int64_t n, int lowBit, int highBit,
   }
 }
 
-/// The same for any number of values: short sequences are not worth counting digits. Values with
-/// equal keys must be equal or, if they hold their place, in its order in their low bits.
+/// Like radixSort(), but chooses the fastest sort for the length. Values with equal keys must be
+/// equal, or have their position in the low bits, in ascending order.
 template <typename T>
 void sortValues(T *&data, T *&other, int64_t n, int lowBit, int highBit,
                 ThreadPool *pool = nullptr) {
-  // By the whole value: that is what the rule about equal keys is for. Digits of one byte
-  // are counted faster than anything is compared.
+  // sortVectors() compares whole values, which is equivalent because of the requirement on equal
+  // keys. For keys of a single byte, radix sort is faster.
   if constexpr (!std::is_same_v<T, WidePair>)
     if (canSortVectors() && highBit - lowBit > 8)
       return sortVectors(data, n, pool);

@@ -13,7 +13,7 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// Sorts rows of neighbours. A sort along another dimension is moved there and back.
+/// Sorts contiguous rows. A sort along another dimension is transposed to rows and back.
 class SortKernel final : public LibraryKernel {
 public:
   struct Input {
@@ -22,7 +22,7 @@ public:
     CopyPlan toRows, fromRows;
   };
   struct Comparator {
-    Body body = nullptr; // null if the order of one input decides
+    Body body = nullptr; // null if one input is sorted by a built-in order
     size_t input = 0;
     SortOrder order;
   };
@@ -43,8 +43,9 @@ public:
       to.push_back(run.results[i]);
       if (!isMoved)
         continue;
-      // Rows are put into the kernel's result, as room, sorted into another place and moved back
-      // from there. A result that is the operand's memory is room only once the rows are out of it.
+      // Copy the rows to the kernel's result, which serves as scratch, sort them into other memory
+      // and copy them back from there. If the result shares the operand's memory, copy the rows to
+      // the other memory and sort them into the result.
       moved.emplace_back(rows * length * inputs[i].bytes);
       const bool isInPlace = run.operands[i] == run.results[i];
       std::byte *rowsOf = isInPlace ? moved.back().data() : run.results[i];
@@ -92,11 +93,11 @@ private:
       sortWidePairs(from, to, row, keys, pool);
   }
 
-  /// One input: keys alone.
+  /// One input: sorts only keys.
   template <typename Key>
   void sortKeys(const std::byte *from, std::byte *to, ThreadPool *pool) const {
     const ElementType type = inputs[0].type;
-    // The result is room for keys if its elements are as wide.
+    // If the result's elements are as wide as keys, use it as scratch.
     const bool fits = inputs[0].bytes == sizeof(Key);
     const Scratch first(length * static_cast<int64_t>(sizeof(Key)));
     const Scratch second(fits ? 0 : length * static_cast<int64_t>(sizeof(Key)));
@@ -107,7 +108,8 @@ private:
     makeElements(type, comparator.order, data, length, to);
   }
 
-  /// Keys of up to 32 bits with their places below, in 64 bits.
+  /// For keys of up to 32 bits: sorts 64-bit integers, each a key in the upper and a position in
+  /// the lower half.
   void sortPairs(const From &from, const To &to, int64_t row, const std::byte *keys, int bits,
                  ThreadPool *pool) const {
     const Scratch first(length * 8), second(length * 8);
@@ -137,7 +139,7 @@ private:
     place(from, to, row, places, pool);
   }
 
-  /// Moves bytes rather than values, so that NaNs keep theirs.
+  /// Copies elements to their sorted places, as bytes so that NaNs keep their bits.
   void place(const From &from, const To &to, int64_t row, const uint64_t *places,
              ThreadPool *pool) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -145,7 +147,7 @@ private:
       withCell(inputs[i].bytes, [&]<typename Cell>() {
         const auto *source = reinterpret_cast<const Cell *>(from[i] + begin);
         auto *target = reinterpret_cast<Cell *>(to[i] + begin);
-        // In place a row is read where another of its elements has been written.
+        // In place, an element could be overwritten before it is read.
         const Scratch kept(from[i] == to[i] ? length * inputs[i].bytes : 0);
         if (from[i] == to[i]) {
           std::memcpy(kept.data(), source, static_cast<size_t>(length * inputs[i].bytes));
@@ -163,8 +165,8 @@ private:
     }
   }
 
-  // A merge sort of our own: the standard ones may run out of bounds if the comparator
-  // contradicts itself.
+  // A separate merge sort: the standard library's may access memory out of bounds if the comparator
+  // is inconsistent.
   void sortByFunction(const From &from, const To &to, int64_t row, ThreadPool *pool) const {
     const Scratch first(length * 8), second(length * 8);
     auto *order = first.as<uint64_t>(), *other = second.as<uint64_t>();
@@ -205,13 +207,13 @@ private:
       return result != 0;
     };
     int64_t left = begin, right = middle;
-    // Neighbours that are in order already, as most are when the input is.
+    // The two halves are already in order, as is common for sorted input.
     if (middle < end && !goesBefore(order[middle], order[middle - 1])) {
       std::copy(order + begin, order + end, out + begin);
       return;
     }
     for (int64_t to = begin; to < end; ++to) {
-      // The right one goes first only if it is truly less: stable.
+      // Take the right element only if it is strictly less, so that the sort is stable.
       const bool takesRight =
           left == middle || (right < end && goesBefore(order[right], order[left]));
       out[to] = order[takesRight ? right++ : left++];
@@ -231,7 +233,7 @@ static Result<SortKernel::Comparator> comparatorOf(const CallReader &reader,
   TILEWRIGHT_ASSIGN(std::string_view name, reader.text("comparator"));
   if (name == "function") {
     if (call.bodies.size() != 1)
-      return reader.failure("a comparator that is a function is bound once, got ",
+      return reader.failure("a comparator that is a function must be bound exactly once, got ",
                             call.bodies.size());
     comparator.body = call.bodies[0];
     return comparator;
@@ -251,9 +253,9 @@ static Result<SortKernel::Comparator> comparatorOf(const CallReader &reader,
   return comparator;
 }
 
-/// Attributes: dimension, is_stable (all are), comparator = lt|gt|function, comparator_operand,
-/// comparator_total_order: 0 takes zeros of both signs and all NaNs for equal, NaNs last in an
-/// ascending sort, as JAX does; 1 is IEEE-754 totalOrder.
+/// Attributes: dimension, is_stable (all sorts are), comparator = lt|gt|function,
+/// comparator_operand, comparator_total_order. Order 0 treats zeros of both signs as equal and all
+/// NaNs as equal, with NaNs last in an ascending sort, as JAX does; 1 is IEEE-754 totalOrder.
 KernelResult prepareSort(const LibraryCall &call) {
   CallReader reader(call);
   const size_t count = call.operands.size();
@@ -273,7 +275,7 @@ KernelResult prepareSort(const LibraryCall &call) {
   const bool isMoved = shape.rank() > 0 && shape.strides()[static_cast<size_t>(dimension)] != 1 &&
                        length > 1 && rows > 0;
 
-  // Rows: the other dimensions in order, then the sorted one.
+  // Rows have the other dimensions in order, then the sorted one.
   Dims order = remaining(shape.rank(), Dims{dimension});
   if (shape.rank() > 0)
     order.push_back(dimension);
@@ -282,7 +284,7 @@ KernelResult prepareSort(const LibraryCall &call) {
   std::vector<SortKernel::Input> inputs;
   for (size_t i = 0; i < count; ++i) {
     if (call.operands[i].dims != call.operands[0].dims)
-      return reader.failure("inputs must have one shape, got ", typeString(call.operands[0]),
+      return reader.failure("inputs must have the same shape, got ", typeString(call.operands[0]),
                             " and ", typeString(call.operands[i]));
     const ElementType type = call.operands[i].element;
     TILEWRIGHT_TRY(reader.expectResult(i, type, shape.dims()));

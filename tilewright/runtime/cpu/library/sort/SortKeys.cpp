@@ -1,6 +1,6 @@
 #include "tilewright/runtime/cpu/library/sort/SortKeys.h"
 
-#include "tilewright/interpret/Scalar.h"
+#include "tilewright/numerics/scalar/Scalar.h"
 #include "tilewright/runtime/cpu/library/Isa.h"
 
 #include <bit>
@@ -13,7 +13,7 @@ int keyBits(ElementType type) {
   if (numerics::isComplex(type))
     return 0;
   switch (type) {
-  case ElementType::tf32: // compared through their value
+  case ElementType::tf32: // compared by value
     return 64;
   case ElementType::f16:
   case ElementType::bf16:
@@ -23,16 +23,19 @@ int keyBits(ElementType type) {
   default:
     break;
   }
-  // Formats of at most a byte and f64. Integers below a byte go the same way.
+  // The remaining reals, which are f64 and formats of at most a byte, and integers of less than a
+  // byte.
   if (numerics::isReal(type) || (numerics::bitWidth(type) < 8 && type != ElementType::pred))
     return 64;
   return static_cast<int>(8 * numerics::storageBytes(type));
 }
 
-/// Kinds of elements whose bits become keys directly.
+/// Kinds of elements whose bits can be converted to keys directly.
 enum class Form : uint8_t { unsignedInteger, signedInteger, real };
 
-/// Bits is the unsigned integer of the element's width. `exponent` masks the bits of an infinity.
+/// The sort key of an element with these bits. Bits is the unsigned integer type of the element's
+/// width, `infinity` the bit pattern of infinity (for reals). `turn` is all ones for a descending
+/// order, otherwise 0.
 template <Form form, typename Bits>
 static TILEWRIGHT_INLINE Bits keyFrom(Bits bits, Bits infinity, bool byValue, Bits turn) {
   constexpr int top = sizeof(Bits) * 8 - 1;
@@ -65,7 +68,8 @@ static void makeKeysOf(const std::byte *elements, Bits infinity, SortOrder order
 }
 
 namespace {
-/// Calls body<form, Bits>(infinity) for types whose keys are made from bits; false for others.
+/// Calls body<form, Bits>(infinity) for types whose keys are computed from bits; returns false for
+/// others.
 template <typename Body> bool withForm(ElementType type, Body &&body) {
   using enum Form;
   auto integer = [&]<Form form>() {
@@ -111,13 +115,13 @@ void makeKeys(ElementType type, SortOrder order, const std::byte *elements, int6
   });
   if (isDirect)
     return;
-  // Other reals order as the doubles they are, other integers as those of 64 bits.
+  // Convert other reals to double and other integers to 64 bits, which preserves their order.
   if constexpr (sizeof(Key) == 8) {
     const size_t bytes = numerics::storageBytes(type);
     const uint64_t turn = order.descending ? ~uint64_t(0) : 0;
     for (int64_t i = 0; i < count; ++i) {
-      const interpret::Scalar element =
-          interpret::loadScalar(type, elements + static_cast<size_t>(i) * bytes);
+      const numerics::Scalar element =
+          numerics::loadScalar(type, elements + static_cast<size_t>(i) * bytes);
       const double value = element.r;
       if (!numerics::isReal(type)) {
         const uint64_t sign = numerics::isSigned(type) ? uint64_t(1) << 63 : 0;

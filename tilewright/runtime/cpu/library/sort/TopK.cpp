@@ -1,4 +1,4 @@
-// top_k: the largest of each row, in order.
+// top_k: the k largest elements of each row, in order.
 #include "tilewright/runtime/cpu/library/Attributes.h"
 #include "tilewright/runtime/cpu/library/Isa.h"
 #include "tilewright/runtime/cpu/library/movement/CopyRows.h"
@@ -32,8 +32,9 @@ public:
   }
 
 private:
-  /// An element that may be among the largest. Keys are those of a descending sort: less is more,
-  /// and of equal ones the first place is. A narrow key has its place in the same integer.
+  /// An element that may be among the largest. Keys are those of a descending sort: a smaller key
+  /// is better, and among equal keys the smaller position. A narrow key has its position in the
+  /// same integer.
   struct WideCandidate {
     uint64_t key;
     uint32_t place;
@@ -68,12 +69,12 @@ private:
     Key *keys = keyMemory.as<Key>();
     makeKeys(type, {SortOrder::Kind::total, largest}, from, length, keys);
 
-    // Room for some more than k; when it is full, the k best stay and the rest goes.
+    // A buffer for more than k candidates; when it is full, only the k best are kept.
     using Item = Candidate<Key>;
     const int64_t room = std::min<int64_t>(length, std::max<int64_t>(2 * k, k + 128));
     const Scratch memory(room * static_cast<int64_t>(sizeof(Item)));
     Item *best = memory.as<Item>();
-    // The first elements as they come, so that a row that fits takes one sort.
+    // Take the first elements unconditionally, so that a row that fits needs only one sort.
     int64_t count = room;
     for (int64_t i = 0; i < room; ++i)
       best[i] = candidate(keys[i], i);
@@ -84,7 +85,8 @@ private:
       threshold = keyOf(best[k - 1]);
     };
     prune();
-    // Elements come in the order of their places, so one that only equals the k-th loses to it.
+    // Elements arrive in index order, so an element that is equal to the current k-th element comes
+    // after it and can be skipped.
     constexpr int64_t block = 64;
     for (int64_t begin = room; begin < length; begin += block) {
       const int64_t end = std::min(begin + block, length);
@@ -128,8 +130,8 @@ private:
 };
 } // namespace
 
-/// Operand: [..., n]. Results: values [..., k] and indices [..., k]. Attributes: k, largest (or
-/// else smallest). In order, by IEEE-754 totalOrder, the first of equal ones first.
+/// Operand: [..., n]. Results: values [..., k] and indices [..., k]. Attributes: k, largest
+/// (otherwise smallest). Sorted by IEEE-754 totalOrder, equal elements by position.
 KernelResult prepareTopK(const LibraryCall &call) {
   CallReader reader(call);
   TILEWRIGHT_TRY(reader.expectCounts(1, 2));

@@ -1,4 +1,4 @@
-// A quicksort whose partitions take a vector at a time, and sorting networks for what is short.
+// A quicksort that partitions a vector at a time, with sorting networks for short sequences.
 #include "tilewright/runtime/cpu/library/sort/VectorSort.h"
 
 #include "tilewright/runtime/cpu/library/Isa.h"
@@ -20,7 +20,7 @@ namespace {
 template <typename Key> constexpr int lanes = 64 / sizeof(Key);
 template <typename Key> using Lanes = Vector<Key, lanes<Key>>;
 
-/// Values up to here are sorted by a network.
+/// Sequences up to this length are sorted by a network.
 constexpr int64_t networkSize = 128;
 
 /// Lane i takes lane i ^ distance.
@@ -28,7 +28,7 @@ template <int distance, typename V, int... i>
 TILEWRIGHT_AVX512 TILEWRIGHT_INLINE V crossed(V value, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(value, value, (i ^ distance)...);
 }
-/// The larger of two in lanes that have `bit` set, the smaller in the others.
+/// The larger of the two in lanes that have `bit` set, the smaller in the others.
 template <int bit, typename V, int... i>
 TILEWRIGHT_AVX512 TILEWRIGHT_INLINE V ordered(V a, V b, std::integer_sequence<int, i...>) {
   constexpr int count = sizeof...(i);
@@ -36,7 +36,8 @@ TILEWRIGHT_AVX512 TILEWRIGHT_INLINE V ordered(V a, V b, std::integer_sequence<in
   return __builtin_shufflevector(low, high, ((i & bit) != 0 ? count + i : i)...);
 }
 
-/// Compares elements at `distance` within each vector, and at half of it, and so on.
+/// Compares and exchanges elements `distance` apart within each vector, then half as far apart, and
+/// so on.
 template <typename Key, int distance, int count>
 TILEWRIGHT_AVX512 TILEWRIGHT_INLINE void cleanLanes(Lanes<Key> (&v)[count]) {
   if constexpr (distance > 0) {
@@ -48,8 +49,8 @@ TILEWRIGHT_AVX512 TILEWRIGHT_INLINE void cleanLanes(Lanes<Key> (&v)[count]) {
   }
 }
 
-/// Merges sorted blocks of `block` / 2 elements to blocks of `block`: the first comparison turns
-/// the second half around, so that all directions are the same.
+/// Merges sorted blocks of `block` / 2 elements into blocks of `block`: the first comparison
+/// reverses the second half, so that all comparisons have the same direction.
 template <typename Key, int block, int count>
 TILEWRIGHT_AVX512 TILEWRIGHT_INLINE void mergeBlocks(Lanes<Key> (&v)[count]) {
   constexpr int width = lanes<Key>;
@@ -92,7 +93,7 @@ TILEWRIGHT_AVX512 TILEWRIGHT_INLINE void sortBlocks(Lanes<Key> (&v)[count]) {
     sortBlocks<Key, 2 * block>(v);
 }
 
-/// Sorts up to `count` vectors; what is missing counts as largest.
+/// Sorts up to `count` vectors; pads with the largest value.
 template <typename Key, int count>
 TILEWRIGHT_AVX512 __attribute__((noinline)) void sortNetwork(Key *values, int64_t n) {
   Lanes<Key> v[count];
@@ -121,8 +122,8 @@ template <typename Key> void sortShort(Key *values, int64_t n) {
   sortNetwork<Key, whole>(values, n);
 }
 
-/// Puts values below `pivot` first and gives their number. `room` takes the others on the way; it
-/// has a vector more than `n`.
+/// Moves values below `pivot` to the front and returns their number. `room` temporarily holds the
+/// others; it has space for `n` values and one more vector.
 TILEWRIGHT_AVX512 int64_t partition(uint32_t *values, int64_t n, uint32_t pivot, uint32_t *room) {
   const __m512i pivots = _mm512_set1_epi32(static_cast<int>(pivot));
   int64_t below = 0, others = 0, i = 0;
@@ -130,8 +131,8 @@ TILEWRIGHT_AVX512 int64_t partition(uint32_t *values, int64_t n, uint32_t pivot,
     const __m512i v = _mm512_loadu_si512(values + i);
     const __mmask16 mask = _mm512_cmplt_epu32_mask(v, pivots);
     const int count = __builtin_popcount(mask);
-    // A whole vector is written, of which the rest is overwritten later; at `below` it covers
-    // only what has been read.
+    // Store a whole vector; later stores overwrite its unused part. At `below` it covers only
+    // values that have already been read.
     _mm512_storeu_si512(values + below, _mm512_maskz_compress_epi32(mask, v));
     _mm512_storeu_si512(room + others,
                         _mm512_maskz_compress_epi32(static_cast<__mmask16>(~mask), v));
@@ -172,7 +173,7 @@ TILEWRIGHT_AVX512 int64_t partition(uint64_t *values, int64_t n, uint64_t pivot,
   return below;
 }
 
-/// The median of values taken all over.
+/// The median of a sample of the values.
 template <typename Key> Key pivotOf(const Key *values, int64_t n) {
   constexpr int64_t count = 32;
   Key sample[count];
@@ -182,14 +183,14 @@ template <typename Key> Key pivotOf(const Key *values, int64_t n) {
   return sample[count / 2];
 }
 
-/// A stretch that is left to sort, and how often it may still be cut badly.
+/// A range to sort, and how many bad splits are left before it is sorted by std::sort.
 struct Stretch {
   int64_t begin, end;
   int patience;
 };
 
-/// Cuts a stretch in two around a pivot. What equals the smallest value is sorted already and
-/// belongs to neither part.
+/// Splits a range in two around a pivot. If the pivot is the smallest value, the elements equal to
+/// it are already in place and belong to neither part.
 template <typename Key>
 std::pair<Stretch, Stretch> cut(Key *values, const Stretch &stretch, Key *room) {
   const int64_t n = stretch.end - stretch.begin;
@@ -197,7 +198,7 @@ std::pair<Stretch, Stretch> cut(Key *values, const Stretch &stretch, Key *room) 
   const Key pivot = pivotOf(from, n);
   int64_t below = partition(from, n, pivot, room);
   int64_t done = 0;
-  if (below == 0) { // the pivot is the smallest: its equals go first
+  if (below == 0) { // the pivot is the smallest value: move its equals to the front
     done = pivot == ~Key(0) ? n : partition(from, n, pivot + 1, room);
     below = done;
   }
@@ -212,7 +213,7 @@ template <typename Key> void sortStretch(Key *values, Stretch stretch, Key *room
     const int64_t n = stretch.end - stretch.begin;
     if (n <= networkSize)
       return sortShort(values + stretch.begin, n);
-    if (stretch.patience <= 0) { // a sequence made to be slow
+    if (stretch.patience <= 0) { // adversarial input: too many bad splits
       std::sort(values + stretch.begin, values + stretch.end);
       return;
     }
@@ -231,7 +232,8 @@ template <typename Key> void sortAll(Key *values, int64_t n, ThreadPool *pool) {
   const Scratch memory((n + 64) * bytes);
   Key *const room = memory.as<Key>();
   if (pool && pool->threadCount() > 1 && n >= 1 << 16) {
-    // Cut until there is enough to share; each stretch has the room beside it.
+    // Split until there are enough ranges for all threads; each range has its own part of the
+    // scratch.
     const size_t wanted = 4 * pool->threadCount();
     while (stretches.size() < wanted) {
       const auto longest = std::max_element(

@@ -1,4 +1,4 @@
-// Sorting integers by partitions in vector registers.
+// Sorts integers by partitioning in vector registers.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_SORT_VECTORSORT_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_SORT_VECTORSORT_H
 
@@ -8,11 +8,11 @@
 
 namespace tilewright::runtime::cpu {
 
-/// Whether this machine has the instructions (AVX-512: a vector's chosen lanes side by side).
+/// Whether this machine has the instructions (AVX-512 compress).
 bool canSortVectors();
 
-/// Sorts ascending, in place. Equal values are the same, so there is nothing to keep stable. With
-/// a pool, its threads share long sequences.
+/// Sorts ascending, in place. Equal values are indistinguishable, so stability does not matter. If
+/// `pool` is given, its threads share long sequences.
 void sortVectors(uint32_t *values, int64_t count, ThreadPool *pool);
 void sortVectors(uint64_t *values, int64_t count, ThreadPool *pool);
 

@@ -1,0 +1,112 @@
+"""JAX features that call back into Python from XLA's own partitioner and passes, and their replacements.
+
+This plugin has no XLA compiler to call back from. custom_partitioning is
+compiled from the function itself. For inspect_array_sharding and HLO
+transformations the user gets a warning that they do not run.
+"""
+
+import warnings
+
+_NAME = "tilewright"
+
+
+class HloTransformationWarning(UserWarning):
+    """A registered HLO transformation is not applied to programs of this plugin."""
+
+
+def install() -> None:
+    """Installs the replacements; called once, when the plugin is registered."""
+    _compile_custom_partitioning()
+    _announce_inspections()
+    _announce_hlo_transformations()
+
+
+def _is_ours(client) -> bool:
+    return _NAME in getattr(client, "platform_version", "")
+
+
+def _is_for_us(context) -> bool:
+    devices = _devices_of(context)
+    return _is_ours(getattr(devices[0], "client", None) if devices else context.backend)
+
+
+def _devices_of(context) -> tuple:
+    """The devices that a module is lowered for, if they are known."""
+    from jax._src import sharding_impls
+
+    axes = context.axis_context
+    if isinstance(axes, sharding_impls.ShardingContext):
+        return axes.device_assignment or ()
+    if isinstance(axes, sharding_impls.SPMDAxisContext):
+        return axes.mesh._flat_devices_tuple
+    return ()
+
+
+def _compile_custom_partitioning() -> None:
+    """Compiles a custom_partitioning function from its body, which is sharded like other code.
+
+    Its partition rule describes how one device computes its shard of the same
+    function, so the values are the same; only the sharding is the compiler's choice.
+    """
+    from jax._src import core, custom_partitioning
+    from jax._src.interpreters import mlir
+
+    theirs = custom_partitioning._custom_partitioning_lowering_rule
+
+    def lower(ctx, *values, call, **parameters):
+        if not _is_for_us(ctx.module_context):
+            return theirs(ctx, *values, call=call, **parameters)
+        return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
+
+    mlir.register_lowering(custom_partitioning.custom_partitioning_p, lower)
+
+
+def _announce_inspections() -> None:
+    """Drops jax.debug.inspect_array_sharding from a program, with a warning."""
+    from jax._src import debugging
+    from jax._src.interpreters import mlir
+
+    theirs = debugging._inspect_sharding_lowering_rule
+
+    def lower(ctx, value, *, callback):
+        if len(_devices_of(ctx.module_context)) == 1 or not _is_for_us(ctx.module_context):
+            return theirs(ctx, value, callback=callback)
+        warnings.warn(
+            "jax.debug.inspect_array_sharding is not called for programs of several devices on Tilewright; "
+            "the shardings of arguments and results are those of the arrays",
+            stacklevel=2,
+        )
+        return []
+
+    mlir.register_lowering(debugging.inspect_sharding_p, lower)
+
+
+def _announce_hlo_transformations() -> None:
+    """Warns where JAX would pass a transformation to the client; JAX itself only logs that."""
+    try:
+        from jax._src import xla_transform
+    except ImportError:  # JAX before 0.10.2
+        return
+    theirs = xla_transform._xla
+
+    class Registrations:
+        def __getattr__(self, name):
+            return getattr(theirs, name)
+
+        def register_xla_transform_c_api(self, client, name, stage, callback):
+            if not _is_ours(client):
+                return theirs.register_xla_transform_c_api(client, name, stage, callback)
+            warnings.warn(
+                f"the HLO pass '{name}' is not run: Tilewright compiles StableHLO and has no HLO "
+                "module to give it; programs are compiled without it",
+                HloTransformationWarning,
+                stacklevel=4,
+            )
+
+        def clear_xla_transform_c_api(self, client, name, stage):
+            if not _is_ours(client):
+                return theirs.clear_xla_transform_c_api(client, name, stage)
+            return False
+
+    if theirs is not None:
+        xla_transform._xla = Registrations()

@@ -1,0 +1,8 @@
+/// False is before true.
+// input: 4xi1=false,false,true,true
+// input: 4xi1=false,true,false,true
+// result: 4xi1=false,true,false,false
+func.func @main(%a: tensor<4xi1>, %b: tensor<4xi1>) -> tensor<4xi1> {
+  %r = stablehlo.compare LT, %a, %b, UNSIGNED : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}

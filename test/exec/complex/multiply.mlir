@@ -1,0 +1,8 @@
+/// A product.
+// input: 4xcomplex<f32>=1+2i,-3+0.5i,0-1i,2+0i
+// input: 4xcomplex<f32>=2-1i,1+1i,0+1i,-0.5+4i
+// result: 4xcomplex<f32>=4+3i,-3.5-2.5i,1+0i,-1+8i
+func.func @main(%a: tensor<4xcomplex<f32>>, %b: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %r = stablehlo.multiply %a, %b : tensor<4xcomplex<f32>>
+  return %r : tensor<4xcomplex<f32>>
+}

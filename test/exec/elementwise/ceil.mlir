@@ -1,0 +1,7 @@
+/// Ceilings, with the sign of zero and of what rounds to it.
+// input: 7xf32=-0.5,0.5,-0.0,-1.5,1e30,-inf,nan
+// result: 7xf32=-0.0,1,-0.0,-1,1e30,-inf,nan
+func.func @main(%a: tensor<7xf32>) -> tensor<7xf32> {
+  %r = stablehlo.ceil %a : tensor<7xf32>
+  return %r : tensor<7xf32>
+}

@@ -1,0 +1,7 @@
+/// Ties round away from zero; the number before one half does not.
+// input: 8xf32=0.5,-0.5,1.5,2.5,0.49999997,-2.5,8388609,nan
+// result: 8xf32=1,-1,2,3,0,-3,8388609,nan
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = stablehlo.round_nearest_afz %a : tensor<8xf32>
+  return %r : tensor<8xf32>
+}

@@ -1,0 +1,9 @@
+/// A slice whose start is an argument.
+// input: 3x4xi32=0,1,2,3,4,5,6,7,8,9,10,11
+// input: i32=1
+// input: i32=2
+// result: 2x2xi32=6,7,10,11
+func.func @main(%a: tensor<3x4xi32>, %b: tensor<i32>, %c: tensor<i32>) -> tensor<2x2xi32> {
+  %r = stablehlo.dynamic_slice %a, %b, %c, sizes = [2, 2] : (tensor<3x4xi32>, tensor<i32>, tensor<i32>) -> tensor<2x2xi32>
+  return %r : tensor<2x2xi32>
+}

@@ -1,0 +1,13 @@
+/// Negative padding cuts elements off.
+// input: 6xi32=1,2,3,4,5,6
+// result: 3xi32=5,7,9
+// refused on vgpu: E4070
+func.func @main(%a: tensor<6xi32>) -> tensor<3xi32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %r = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 2>, padding = dense<[[-1, -1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %0 = stablehlo.add %x, %y : tensor<i32>
+    stablehlo.return %0 : tensor<i32>
+  }) : (tensor<6xi32>, tensor<i32>) -> tensor<3xi32>
+  return %r : tensor<3xi32>
+}

@@ -1,0 +1,8 @@
+/// Sums along the middle dimension.
+// input: 2x3x4xi32=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23
+// result: 2x4xi32=12,15,18,21,48,51,54,57
+func.func @main(%a: tensor<2x3x4xi32>) -> tensor<2x4xi32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<2x4xi32>
+  return %r : tensor<2x4xi32>
+}

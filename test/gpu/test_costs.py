@@ -1,0 +1,100 @@
+"""The cost model's figures for a product's kernel are what the kernel does: tiles, bytes from L2 and shared memory, multiply-adds.
+
+The tile is chosen by these figures (transform/tile/pipeline/Gemm.cpp), and `tilewright explain kernels` prints them. Here the
+virtual GPU counts them in the same kernels. Nothing is timed; the counts are exact.
+"""
+
+import json
+import re
+
+import pytest
+import test_quality
+
+
+def gemm(m, n, k, element="f16", result="f32"):
+    a, b, c = f"tensor<{m}x{k}x{element}>", f"tensor<{n}x{k}x{element}>", f"tensor<{m}x{n}x{result}>"
+    return (f"func.func @main(%a: {a}, %b: {b}) -> {c} {{\n  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : ({a}, {b}) -> {c}\n"
+            f"  return %d : {c}\n}}\n", [f"{m}x{k}x{element}=1", f"{n}x{k}x{element}=1"])  # fmt: skip
+
+
+# Chip, m, n, k, element, multiprocessors to compile for (0: all). Sizes are multiples of every tile, so nothing is
+# padded.
+PRODUCTS = {
+    "hopper": ("sm_90a", 512, 512, 256, "f16", 0),
+    "hopper, few processors": ("sm_90a", 512, 512, 128, "bf16", 4),
+    "hopper, f8": ("sm_90a", 256, 512, 512, "f8E4M3FN", 4),
+    "ampere": ("sm_80", 512, 256, 128, "f16", 0),
+    "ampere, few processors": ("sm_80", 512, 256, 128, "bf16", 4),
+}
+
+
+@pytest.fixture(params=PRODUCTS)
+def measured(request, tmp_path):
+    """The cost model's remarks on a product's kernel, and the counts of the virtual GPU."""
+    chip, m, n, k, element, processors = PRODUCTS[request.param]
+    program, inputs = gemm(m, n, k, element)
+    (tmp_path / "program.mlir").write_text(program)
+    options = [f"--compile.processors={processors}"]
+    said = test_quality.tool("explain", "kernels", tmp_path / "program.mlir", f"--target={chip}", *options)
+    test_quality.tool("run", tmp_path / "program.mlir", *(f"--input={i}" for i in inputs), f"--output={tmp_path}/o", f"--target=vgpu:{chip}", *options,
+                      TILEWRIGHT_VGPU_CHECK="count", TILEWRIGHT_VGPU_COUNTS=str(tmp_path / "counts"))  # fmt: skip
+    reports = [json.loads(file.read_text()) for file in (tmp_path / "counts").glob("*.counts.json")]
+    assert len(reports) == 1, "a product is one kernel"
+    return said, reports[0], (m, n, k)
+
+
+def number(pattern, said):
+    found = re.search(pattern, said)
+    assert found, f"'{pattern}' is not in\n{said}"
+    return [int(group.replace(",", "")) for group in found.groups()]
+
+
+def test_the_cost_says_what_the_kernel_does(measured):
+    said, report, (m, n, k) = measured
+    total = report["total"]
+    # Every multiply-add is computed exactly once.
+    assert sum(total["multiply_adds"].values()) == m * n * k, total["multiply_adds"]
+
+    # Each tile is computed once: there are as many clusters as tiles, or in a persistent kernel one for each
+    # multiprocessor.
+    tiles, slots = number(r"([\d,]+) tiles on ([\d,]+) multiprocessors", said)
+    blocks = report["grid"][0] * report["grid"][1] * report["grid"][2]
+    assert blocks == (min(tiles, slots) if "compute one tile after the other" in said else tiles), said
+
+    # Bytes of the operands that multiprocessors load: the cost is in products for each byte, truncated to an integer.
+    (each,) = number(r"([\d,]+) products for each byte that a multiprocessor loads", said)
+    # Bytes of TMA are counted as asynchronous; cp.async counts as an access of its thread.
+    loaded = total["async_global_bytes"] or total["global_read_bytes"]
+    print(f"{tiles} tiles, {loaded} bytes loaded, said are {each} products for each: {m * n * k / each:.0f}")
+    assert m * n * k / (each + 1) < loaded <= m * n * k / each, said
+    shared = re.search(r"each iteration reads (\d+) bytes from L2 instead of (\d+)", said)
+    assert bool(shared) == (max(report["cluster"]) > 1)
+    if shared:
+        # With multicast, every iteration of every tile reads exactly the bytes that the cost model says.
+        iterations, rest = divmod(loaded, tiles * int(shared[1]))
+        assert rest == 0 and k % iterations == 0 and int(shared[1]) < int(shared[2]), said
+
+    # Bytes of shared memory that warps read for their fragments.
+    warps = re.search(r"(\d+) warps in \d+ rows and \d+ columns multiply (\d+)x(\d+) each, so each reads (\d+) bytes of an iteration's operands", said)
+    assert bool(warps) == (report["chip"] == "sm_80")
+    if warps:
+        count, rows, columns, each = map(int, warps.groups())
+        iterations = k // (each // (2 * (rows + columns)))
+        print(f"{total['shared_read_bytes']} bytes of fragments read")
+        assert total["shared_read_bytes"] == tiles * iterations * count * each, said
+        assert total["bank_conflicts"] == 0
+
+
+def test_weights_of_a_skinny_product_are_read_once(tmp_path):
+    """Few rows: the product is memory-bound, so every weight must be loaded only once."""
+    m, n, k = 16, 2048, 512
+    program, inputs = gemm(m, n, k)
+    (tmp_path / "program.mlir").write_text(program)
+    test_quality.tool("run", tmp_path / "program.mlir", *(f"--input={i}" for i in inputs), f"--output={tmp_path}/o", "--target=vgpu:sm_90a",
+                      TILEWRIGHT_VGPU_CHECK="count", TILEWRIGHT_VGPU_COUNTS=str(tmp_path / "counts"))  # fmt: skip
+    total = json.loads(next((tmp_path / "counts").glob("*.counts.json")).read_text())["total"]
+    weights, rows = 2 * n * k, 2 * m * k
+    read = total["async_global_bytes"] + total["global_read_bytes"]
+    print(f"{read} bytes read, {weights} of weights")
+    # The rest is the rows, once for each tile of at least 64 columns.
+    assert weights + rows <= read <= weights + rows * (n // 64) * 4

@@ -1,0 +1,16 @@
+// Registers: decides whether the registers of a wgmma are unused while it runs. It works on the
+// text, since logs do not contain registers.
+#ifndef TEST_VGPU_MUTATION_REGISTERS_H
+#define TEST_VGPU_MUTATION_REGISTERS_H
+
+#include <string>
+
+namespace tilewright::vgpu::mutation {
+
+/// Whether, on every path from every wgmma of the printed kernel, a wait for its group comes before
+/// any instruction other than wgmma that names one of its registers.
+bool registersRestUntilWaits(const std::string &text);
+
+} // namespace tilewright::vgpu::mutation
+
+#endif // TEST_VGPU_MUTATION_REGISTERS_H

@@ -1,0 +1,118 @@
+#include "tilewright/dialect/sm/InstructionLayouts.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace tilewright::sm;
+
+using Digits = Layout::Digits;
+
+static Layout layout(std::initializer_list<Digits> dims) {
+  return Layout(llvm::ArrayRef(dims.begin(), dims.size())).canonical();
+}
+
+/// The 16 rows of a fragment: row r < 8 is in lanes 4r to 4r + 3, and row r + 8 is in the same
+/// lanes, `perRegister` registers further.
+static Digits rowPairs(int64_t perRegister) {
+  return {{2, Axis::reg, perRegister}, {8, Axis::lane, 4}};
+}
+
+Layout instruction::mmaA(int64_t bits, bool half) {
+  if (bits == 64)
+    return layout({{{8, Axis::lane, 4}}, {{4, Axis::lane, 1}}});
+  const int64_t packed = 32 / bits;
+  return layout(
+      {rowPairs(packed),
+       {{half ? 1 : 2, Axis::reg, 2 * packed}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}}});
+}
+
+Layout instruction::mmaB(int64_t bits, bool half) {
+  if (bits == 64)
+    return layout({{{4, Axis::lane, 1}}, {{8, Axis::lane, 4}}});
+  const int64_t packed = 32 / bits;
+  return layout({{{half ? 1 : 2, Axis::reg, packed}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}},
+                 {{8, Axis::lane, 4}}});
+}
+
+Layout instruction::mmaC(int64_t bits) {
+  const Digits columns = {{4, Axis::lane, 1}, {2, Axis::reg, 1}};
+  return bits == 64 ? layout({{{8, Axis::lane, 4}}, columns}) : layout({rowPairs(2), columns});
+}
+
+Layout instruction::matrixFragment(bool transposed) {
+  const Digits rows = {{8, Axis::lane, 4}}, columns = {{4, Axis::lane, 1}, {2, Axis::reg, 1}};
+  return transposed ? layout({columns, rows}) : layout({rows, columns});
+}
+
+Layout instruction::matrixRows(int64_t matrices) {
+  return Layout({Digits{{8 * matrices, Axis::lane, 1}}}, {{4 / matrices, Axis::lane, 8 * matrices}})
+      .canonical();
+}
+
+static Digits groupRows(int64_t perRegister) {
+  return {{4, Axis::warp, 1}, {2, Axis::reg, perRegister}, {8, Axis::lane, 4}};
+}
+
+Layout instruction::wgmmaAccumulator(int64_t n) {
+  return layout({groupRows(2), {{n / 8, Axis::reg, 4}, {4, Axis::lane, 1}, {2, Axis::reg, 1}}});
+}
+
+Layout instruction::wgmmaA(int64_t bits) {
+  const int64_t packed = 32 / bits;
+  return layout({groupRows(packed),
+                 {{2, Axis::reg, 2 * packed}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}}});
+}
+
+std::optional<Layout> instruction::tmaBox(int64_t rows, int64_t columns, int64_t elementBytes,
+                                          int64_t swizzleBytes) {
+  if (swizzleBytes == 0)
+    return Layout::packed({rows, columns}, {1, 0});
+  if (columns * elementBytes != swizzleBytes)
+    return std::nullopt;
+  // A row is as long as the swizzle is wide. The pattern is CUTLASS's Swizzle<B, 4, 3> on byte
+  // addresses.
+  const int64_t shift = llvm::Log2_64(elementBytes), count = llvm::Log2_64(swizzleBytes / 16);
+  const Digits rowDigits = {{rows, Axis::offset, swizzleBytes / elementBytes}},
+               columnDigits = {{columns, Axis::offset, 1}};
+  llvm::SmallVector<Flip> flips;
+  for (int64_t bit = 0; bit < count; ++bit) {
+    // In a box this small, the bit is never set.
+    if ((int64_t(1) << (7 + bit)) >= rows * swizzleBytes)
+      continue;
+    flips.push_back({Axis::offset, 7 + bit - shift, Axis::offset, 4 + bit - shift});
+  }
+  const Layout box({rowDigits, columnDigits}, {}, flips);
+  if (!box.problem().empty())
+    return std::nullopt;
+  return box.canonical();
+}
+
+std::optional<Layout> instruction::tensorAccumulator(int64_t m, int64_t n, int64_t ctas) {
+  const Digits columns = {{n, Axis::tmemColumn, 1}};
+  if (ctas == 1 && m == 128)
+    return layout({{{128, Axis::tmemLane, 1}}, columns});
+  if (ctas == 1 && m == 64)
+    return layout({{{4, Axis::tmemLane, 32}, {16, Axis::tmemLane, 1}}, columns});
+  if (ctas == 2 && m == 256)
+    return layout({{{2, Axis::cta, 1}, {128, Axis::tmemLane, 1}}, columns});
+  if (ctas == 2 && m == 128)
+    return layout({{{2, Axis::cta, 1}, {64, Axis::tmemLane, 1}},
+                   {{2, Axis::tmemLane, 64}, {n / 2, Axis::tmemColumn, 1}}});
+  return std::nullopt;
+}
+
+Layout instruction::tensorLoad(TensorLoad shape, int64_t count) {
+  switch (shape) {
+  case TensorLoad::x32b32:
+    return layout({{{32, Axis::lane, 1}}, {{count, Axis::reg, 1}}});
+  case TensorLoad::x16b64:
+    return layout(
+        {{{2, Axis::lane, 1}, {8, Axis::lane, 4}}, {{count, Axis::reg, 1}, {2, Axis::lane, 2}}});
+  case TensorLoad::x16b128:
+    return layout(
+        {{{2, Axis::reg, 1}, {8, Axis::lane, 4}}, {{count, Axis::reg, 2}, {4, Axis::lane, 1}}});
+  case TensorLoad::x16b256:
+    return layout({{{2, Axis::reg, 2}, {8, Axis::lane, 4}},
+                   {{count, Axis::reg, 4}, {4, Axis::lane, 1}, {2, Axis::reg, 1}}});
+  }
+  return Layout();
+}

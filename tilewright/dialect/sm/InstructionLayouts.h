@@ -1,0 +1,43 @@
+// The layouts that instructions prescribe. Source: the fragment tables of the PTX ISA.
+#ifndef TILEWRIGHT_DIALECT_SM_INSTRUCTIONLAYOUTS_H
+#define TILEWRIGHT_DIALECT_SM_INSTRUCTIONLAYOUTS_H
+
+#include "tilewright/dialect/sm/Layout.h"
+
+namespace tilewright::sm::instruction {
+
+/// `mma.sync.m16n8kK` for operands of `bits` bits: 32 (tf32), 16, 8 or 4, where K is 256 / bits; or
+/// 64, which means `m8n8k4` of f64. A is (m, k), B is (k, n), C and D are (m, n). `half` selects
+/// m16n8k8 for 16-bit operands.
+Layout mmaA(int64_t bits, bool half = false);
+Layout mmaB(int64_t bits, bool half = false);
+Layout mmaC(int64_t bits = 16);
+
+/// One 8x8 matrix of 16-bit elements as `ldmatrix` and `stmatrix` distribute it over a warp.
+Layout matrixFragment(bool transposed);
+/// The lane that provides the address of each row of 1, 2 or 4 matrices.
+Layout matrixRows(int64_t matrices);
+
+/// `wgmma.m64nNkK`: the accumulator (m, n), and A (m, k) if it is in registers.
+Layout wgmmaAccumulator(int64_t n);
+Layout wgmmaA(int64_t bits);
+
+/// A box of `rows` x `columns` elements in shared memory, as TMA writes it. `swizzleBytes` is 0 (no
+/// swizzle) or the length of a row, which must then be 32, 64 or 128 bytes. nullopt if it differs
+/// from the row length, or if the swizzle would split the rows at a size that is not a power of
+/// two.
+std::optional<Layout> tmaBox(int64_t rows, int64_t columns, int64_t elementBytes,
+                             int64_t swizzleBytes);
+
+/// The layout of the `tcgen05` accumulator (m, n) of `ctas` CTAs in tensor memory; nullopt for
+/// shapes that tcgen05 does not have.
+std::optional<Layout> tensorAccumulator(int64_t m, int64_t n, int64_t ctas);
+
+/// The shapes of `tcgen05.ld`, and the layout of the registers that it loads, as a function of
+/// (lane, column) in tensor memory; `count` is the N of `.xN`.
+enum class TensorLoad { x32b32, x16b64, x16b128, x16b256 };
+Layout tensorLoad(TensorLoad shape, int64_t count);
+
+} // namespace tilewright::sm::instruction
+
+#endif // TILEWRIGHT_DIALECT_SM_INSTRUCTIONLAYOUTS_H

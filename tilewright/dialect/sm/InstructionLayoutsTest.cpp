@@ -1,0 +1,156 @@
+// Tests the instruction layouts against the formulas of PTX's fragment tables.
+#include "tilewright/dialect/sm/InstructionLayouts.h"
+
+#include "gtest/gtest.h"
+
+#include <functional>
+
+using namespace tilewright::sm;
+
+namespace {
+
+using Position = std::pair<int64_t, int64_t>;
+
+/// Checks every register of every lane (of `warps` warps) against `expected(v, lane, warp)`, and
+/// that the layout contains nothing else.
+void expectFragment(const Layout &layout, int64_t registers, int64_t warps,
+                    const std::function<Position(int64_t, int64_t, int64_t)> &expected) {
+  EXPECT_EQ(layout.problem(), "") << layout.str();
+  EXPECT_EQ(layout.extent(Axis::reg), registers) << layout.str();
+  EXPECT_EQ(layout.extent(Axis::lane), 32) << layout.str();
+  EXPECT_EQ(layout.extent(Axis::warp), warps) << layout.str();
+  EXPECT_EQ(layout.cover(0) * layout.cover(1), registers * 32 * warps) << layout.str();
+  for (int64_t warp = 0; warp < warps; ++warp)
+    for (int64_t lane = 0; lane < 32; ++lane)
+      for (int64_t v = 0; v < registers; ++v) {
+        auto index = layout.indexOf(v, lane, warp);
+        ASSERT_TRUE(index);
+        const auto [row, column] = expected(v, lane, warp);
+        ASSERT_EQ((*index)[0], row) << layout.str() << " v " << v << " lane " << lane;
+        ASSERT_EQ((*index)[1], column) << layout.str() << " v " << v << " lane " << lane;
+      }
+}
+
+TEST(InstructionLayouts, MmaOf16BitsIsPtxsTable) {
+  expectFragment(instruction::mmaA(16), 8, 1, [](int64_t v, int64_t l, int64_t) {
+    return Position(l / 4 + 8 * ((v >> 1) & 1), 2 * (l % 4) + (v & 1) + 8 * (v >> 2));
+  });
+  expectFragment(instruction::mmaB(16), 4, 1, [](int64_t v, int64_t l, int64_t) {
+    return Position(2 * (l % 4) + (v & 1) + 8 * (v >> 1), l / 4);
+  });
+  expectFragment(instruction::mmaC(), 4, 1, [](int64_t v, int64_t l, int64_t) {
+    return Position(l / 4 + 8 * (v >> 1), 2 * (l % 4) + (v & 1));
+  });
+  expectFragment(instruction::mmaA(16, /*half=*/true), 4, 1, [](int64_t v, int64_t l, int64_t) {
+    return Position(l / 4 + 8 * (v >> 1), 2 * (l % 4) + (v & 1));
+  });
+  expectFragment(instruction::mmaB(16, /*half=*/true), 2, 1,
+                 [](int64_t v, int64_t l, int64_t) { return Position(2 * (l % 4) + v, l / 4); });
+}
+
+TEST(InstructionLayouts, MmaOfTf32And8And4BitsIsPtxsTable) {
+  expectFragment(instruction::mmaA(32), 4, 1, [](int64_t v, int64_t l, int64_t) {
+    return Position(l / 4 + 8 * (v & 1), l % 4 + 4 * (v >> 1));
+  });
+  expectFragment(instruction::mmaB(32), 2, 1,
+                 [](int64_t v, int64_t l, int64_t) { return Position(l % 4 + 4 * v, l / 4); });
+  expectFragment(instruction::mmaA(8), 16, 1, [](int64_t v, int64_t l, int64_t) {
+    return Position(l / 4 + 8 * ((v >> 2) & 1), 4 * (l % 4) + (v & 3) + 16 * (v >> 3));
+  });
+  expectFragment(instruction::mmaB(8), 8, 1, [](int64_t v, int64_t l, int64_t) {
+    return Position(4 * (l % 4) + (v & 3) + 16 * (v >> 2), l / 4);
+  });
+  expectFragment(instruction::mmaA(4), 32, 1, [](int64_t v, int64_t l, int64_t) {
+    return Position(l / 4 + 8 * ((v >> 3) & 1), 8 * (l % 4) + (v & 7) + 32 * (v >> 4));
+  });
+}
+
+TEST(InstructionLayouts, MmaOfF64IsPtxsTable) {
+  expectFragment(instruction::mmaA(64), 1, 1,
+                 [](int64_t, int64_t l, int64_t) { return Position(l / 4, l % 4); });
+  expectFragment(instruction::mmaB(64), 1, 1,
+                 [](int64_t, int64_t l, int64_t) { return Position(l % 4, l / 4); });
+  expectFragment(instruction::mmaC(64), 2, 1,
+                 [](int64_t v, int64_t l, int64_t) { return Position(l / 4, 2 * (l % 4) + v); });
+}
+
+TEST(InstructionLayouts, MatrixLoadsArePtxsTable) {
+  expectFragment(instruction::matrixFragment(false), 2, 1,
+                 [](int64_t v, int64_t l, int64_t) { return Position(l / 4, 2 * (l % 4) + v); });
+  expectFragment(instruction::matrixFragment(true), 2, 1,
+                 [](int64_t v, int64_t l, int64_t) { return Position(2 * (l % 4) + v, l / 4); });
+  EXPECT_EQ(instruction::matrixRows(2).str(), "[16 lane] copies [2 lane:16]");
+}
+
+TEST(InstructionLayouts, WgmmaIsPtxsTable) {
+  expectFragment(instruction::wgmmaAccumulator(256), 128, 4, [](int64_t v, int64_t l, int64_t w) {
+    return Position(16 * w + l / 4 + 8 * ((v >> 1) & 1), 8 * (v >> 2) + 2 * (l % 4) + (v & 1));
+  });
+  expectFragment(instruction::wgmmaA(16), 8, 4, [](int64_t v, int64_t l, int64_t w) {
+    return Position(16 * w + l / 4 + 8 * ((v >> 1) & 1), 2 * (l % 4) + (v & 1) + 8 * (v >> 2));
+  });
+  expectFragment(instruction::wgmmaA(8), 16, 4, [](int64_t v, int64_t l, int64_t w) {
+    return Position(16 * w + l / 4 + 8 * ((v >> 2) & 1), 4 * (l % 4) + (v & 3) + 16 * (v >> 3));
+  });
+  expectFragment(instruction::wgmmaA(32), 4, 4, [](int64_t v, int64_t l, int64_t w) {
+    return Position(16 * w + l / 4 + 8 * (v & 1), l % 4 + 4 * (v >> 1));
+  });
+}
+
+TEST(InstructionLayouts, AWgmmaAccumulatorIsFourWarpsOfMma) {
+  std::optional<Layout> blocks = instruction::wgmmaAccumulator(64).divide(instruction::mmaC());
+  ASSERT_TRUE(blocks);
+  EXPECT_EQ(blocks->str(), "[4 warp] [8 reg]");
+}
+
+TEST(InstructionLayouts, BoxesOfTmaAreSwizzledByAddress) {
+  for (int64_t elementBytes : {1, 2, 4})
+    for (int64_t swizzle : {32, 64, 128})
+      for (int64_t rows : {1, 2, 4, 8, 24, 64}) {
+        const int64_t columns = swizzle / elementBytes;
+        std::optional<Layout> box = instruction::tmaBox(rows, columns, elementBytes, swizzle);
+        ASSERT_TRUE(box);
+        for (int64_t row = 0; row < rows; ++row)
+          for (int64_t column = 0; column < columns; ++column) {
+            const int64_t address = row * swizzle + column * elementBytes;
+            const int64_t mask = swizzle == 32 ? 0x10 : swizzle == 64 ? 0x30 : 0x70;
+            ASSERT_EQ(box->apply({row, column})[Axis::offset] * elementBytes,
+                      address ^ ((address >> 3) & mask))
+                << box->str();
+          }
+      }
+  EXPECT_FALSE(instruction::tmaBox(8, 128, 2, 128)) << "a row longer than the swizzle";
+  EXPECT_EQ(instruction::tmaBox(8, 100, 2, 0)->str(), "[8 offset:100] [100 offset]");
+}
+
+TEST(InstructionLayouts, TensorMemoryIsPtxsTable) {
+  struct {
+    instruction::TensorLoad shape;
+    int64_t registers;
+    std::function<Position(int64_t, int64_t)> at;
+  } cases[] = {
+      {instruction::TensorLoad::x32b32, 8, [](int64_t q, int64_t t) { return Position(t, q); }},
+      {instruction::TensorLoad::x16b64, 8,
+       [](int64_t q, int64_t t) { return Position(t / 4 + 8 * (t & 1), ((t >> 1) & 1) + 2 * q); }},
+      {instruction::TensorLoad::x16b128, 16,
+       [](int64_t q, int64_t t) { return Position(t / 4 + 8 * (q & 1), t % 4 + 4 * (q >> 1)); }},
+      {instruction::TensorLoad::x16b256, 32,
+       [](int64_t q, int64_t t) {
+         return Position(t / 4 + 8 * ((q >> 1) & 1), 2 * (t % 4) + (q & 1) + 8 * (q >> 2));
+       }},
+  };
+  for (const auto &test : cases)
+    expectFragment(instruction::tensorLoad(test.shape, 8), test.registers, 1,
+                   [&](int64_t v, int64_t l, int64_t) { return test.at(v, l); });
+
+  std::optional<Layout> pair = instruction::tensorAccumulator(128, 64, 2);
+  ASSERT_TRUE(pair);
+  const Coordinates at = pair->apply({100, 40});
+  EXPECT_EQ(at[Axis::cta], 1);
+  EXPECT_EQ(at[Axis::tmemLane], 36 + 64);
+  EXPECT_EQ(at[Axis::tmemColumn], 8);
+  EXPECT_EQ(instruction::tensorAccumulator(64, 32, 1)->apply({17, 3})[Axis::tmemLane], 33);
+  EXPECT_FALSE(instruction::tensorAccumulator(32, 32, 1));
+}
+
+} // namespace

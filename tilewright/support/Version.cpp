@@ -1,0 +1,7 @@
+#include "tilewright/support/Version.h"
+
+namespace tilewright {
+
+std::string_view version() { return TILEWRIGHT_VERSION; }
+
+} // namespace tilewright

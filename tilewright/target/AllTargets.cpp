@@ -1,0 +1,23 @@
+#include "tilewright/target/AllTargets.h"
+
+#include "tilewright/target/cpu/CpuTarget.h"
+#include "tilewright/target/cpu/Passes.h"
+#include "tilewright/target/nvptx/NvptxTarget.h"
+#include "tilewright/target/nvptx/Passes.h"
+
+namespace tilewright::target {
+
+void registerAllTargets() {
+  [[maybe_unused]] static const bool once = [] {
+    registerBackend(cpu::backend());
+    registerBackend(nvptx::backend());
+    return true;
+  }();
+}
+
+void registerAllTargetPasses() {
+  cpu::registerTilewrightTargetCpuPasses();
+  nvptx::registerTilewrightTargetNvptxPasses();
+}
+
+} // namespace tilewright::target

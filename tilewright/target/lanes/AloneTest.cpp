@@ -1,0 +1,186 @@
+// Runs the functions for machines without a C library on this machine, and compares them with the C
+// library's functions of long double. README.md states the bounds that are tested here.
+#include "tilewright/target/lanes/MathFunctions.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/TargetSelect.h"
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+using namespace tilewright;
+using namespace tilewright::lanes;
+
+namespace {
+
+constexpr Machine alone = {.hasFma = true, .hasHalf = true, .refusal = Error::cpuScalarOp};
+
+/// One function of two operands, of which it may ignore one, over arrays.
+template <typename T> class Compiled {
+public:
+  explicit Compiled(MathFunction function, bool isBinary = false) {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>("alone", *context);
+    LaneBuilder b(*module, alone);
+    llvm::Type *pointer = b.ir.getPtrTy();
+    auto *type = llvm::FunctionType::get(b.ir.getVoidTy(),
+                                         {pointer, pointer, pointer, b.ir.getInt64Ty()}, false);
+    auto *body =
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, "apply", module.get());
+    b.ir.SetInsertPoint(llvm::BasicBlock::Create(*context, "", body));
+    llvm::Type *element = sizeof(T) == 4 ? b.ir.getFloatTy() : b.ir.getDoubleTy();
+    b.loop(body->getArg(3), [&](llvm::Value *i) {
+      auto at = [&](unsigned list) { return b.ir.CreateGEP(element, body->getArg(list), i); };
+      llvm::SmallVector<llvm::Value *, 2> operands = {b.ir.CreateLoad(element, at(0))};
+      if (isBinary)
+        operands.push_back(b.ir.CreateLoad(element, at(1)));
+      b.ir.CreateStore(function(b, operands), at(2));
+    });
+    b.ir.CreateRetVoid();
+    EXPECT_TRUE(b.failure.isOk()) << b.failure.toString();
+    EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+    for (llvm::Function &f : *module)
+      EXPECT_TRUE(!f.isDeclaration() || f.isIntrinsic()) << f.getName().str() << " is called";
+    jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+    llvm::cantFail(
+        jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
+    apply = llvm::cantFail(jit->lookup("apply")).toPtr<decltype(apply)>();
+  }
+  std::vector<T> operator()(const std::vector<T> &x, const std::vector<T> &y = {}) {
+    std::vector<T> out(x.size());
+    apply(x.data(), y.data(), out.data(), int64_t(x.size()));
+    return out;
+  }
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  void (*apply)(const T *, const T *, T *, int64_t) = nullptr;
+};
+
+template <typename T> double ulps(T result, long double exact) {
+  if (std::isnan(exact) || std::isnan(result))
+    return std::isnan(exact) && std::isnan(result) ? 0 : HUGE_VAL;
+  T rounded = static_cast<T>(exact);
+  if (rounded == result)
+    return std::signbit(rounded) == std::signbit(result) ? 0 : HUGE_VAL;
+  if (std::isinf(rounded) != std::isinf(result))
+    // At the overflow threshold, either side counts as one step.
+    return std::fabs(std::isinf(result) ? rounded : result) == std::numeric_limits<T>::max()
+               ? 1
+               : HUGE_VAL;
+  constexpr int least = std::numeric_limits<T>::min_exponent - 1;
+  const int exponent = std::max(exact == 0 ? least : std::ilogb(exact), least);
+  const int digits = std::numeric_limits<T>::digits - 1;
+  return double(std::fabs(result - exact) / std::ldexp(1.0L, exponent - digits));
+}
+
+/// All kinds of numbers: bit patterns, a usual range, and special values.
+template <typename T> std::vector<T> numbers(size_t count, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> result;
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  for (size_t i = 0; i < count; ++i)
+    switch (i % 4) {
+    case 0:
+      result.push_back(std::bit_cast<T>(static_cast<Bits>(random())));
+      break;
+    case 1:
+      result.push_back(T(std::ldexp(double(random() >> 12) - 0x1p51, -int(random() % 70) - 20)));
+      break;
+    case 2:
+      result.push_back(T(double(random() % 200001) / 100 - 1000));
+      break;
+    default:
+      result.push_back(
+          T(1 + std::ldexp(double(random() >> 12) - 0x1p51, -int(52 + random() % 30))));
+    }
+  using L = std::numeric_limits<T>;
+  for (T special :
+       {T(0),      -T(0),     L::infinity(), -L::infinity(), L::quiet_NaN(),  T(1),
+        -T(1),     T(2),      L::min(),      -L::min(),      L::denorm_min(), -L::denorm_min(),
+        L::max(),  -L::max(), T(8),          T(27),          T(0.5),          T(-0.5),
+        T(709.78), T(-745.1), T(-708.5),     T(88.7)})
+    result.push_back(special);
+  return result;
+}
+
+struct Case {
+  const char *name;
+  MathFunction *function;
+  long double (*exact)(long double);
+  double bound;
+};
+
+constexpr size_t samples = 400000;
+
+template <typename T> void expectWithin(const Case &wanted) {
+  Compiled<T> compiled(wanted.function);
+  std::vector<T> x = numbers<T>(samples, 5), out = compiled(x);
+  double worst = 0;
+  T at = 0;
+  for (size_t i = 0; i < x.size(); ++i)
+    if (double error = ulps<T>(out[i], wanted.exact(x[i])); error > worst)
+      worst = error, at = x[i];
+  std::printf("%-6s f%d %.4f ulps at %.17g\n", wanted.name, int(sizeof(T) * 8), worst, double(at));
+  EXPECT_LE(worst, wanted.bound) << wanted.name;
+}
+
+TEST(Alone, FunctionsOfDoubleStayWithinTheirBounds) {
+  const Case cases[] = {{"exp", emitExp, expl, 1.0},       {"exp2", emitExp2, exp2l, 1.1},
+                        {"expm1", emitExpm1, expm1l, 1.8}, {"log", emitLog, logl, 0.9},
+                        {"log2", emitLog2, log2l, 2.0},    {"log10", emitLog10, log10l, 2.0},
+                        {"log1p", emitLog1p, log1pl, 1.5}, {"tanh", emitTanh, tanhl, 2.5},
+                        {"cbrt", emitCbrt, cbrtl, 0.7}};
+  for (const Case &wanted : cases)
+    expectWithin<double>(wanted);
+}
+
+TEST(Alone, FunctionsOfSingleStayWithinTheirBounds) {
+  const Case cases[] = {{"erfc", emitErfc, erfcl, 0.51},
+                        {"sin", emitSin, sinl, 0.57},
+                        {"cos", emitCos, cosl, 0.57},
+                        {"tan", emitTan, tanl, 1.08}};
+  for (const Case &wanted : cases)
+    expectWithin<float>(wanted);
+}
+
+/// Angles that need the long product, including the worst case of f32.
+TEST(Alone, FarAnglesAreReduced) {
+  std::mt19937 random(3);
+  std::vector<float> x = {16367173.0f * 0x1p72f, 0x1p127f, -0x1.fffffep127f, 1048577.0f};
+  for (int i = 0; i < 200000; ++i)
+    x.push_back(std::ldexp(float(random()), int(random() % 95) - 10));
+  std::vector<float> out = Compiled<float>(emitSin)(x);
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_LE(ulps<float>(out[i], sinl(x[i])), 0.57) << x[i];
+}
+
+template <typename T> void expectRemainders() {
+  std::vector<T> x = numbers<T>(samples, 7), y = numbers<T>(samples, 8);
+  std::reverse(y.begin(), y.end());
+  std::vector<T> out = Compiled<T>(emitRemainder, true)(x, y);
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_EQ(ulps<T>(out[i], std::fmod(x[i], y[i])), 0) << x[i] << " by " << y[i];
+}
+TEST(Alone, RemaindersAreExact) {
+  expectRemainders<float>();
+  expectRemainders<double>();
+}
+
+TEST(Alone, WhatHasNoInstructionsIsRefused) {
+  llvm::LLVMContext context;
+  llvm::Module module("refused", context);
+  LaneBuilder b(module, alone);
+  emitErf(b, {llvm::ConstantFP::get(b.ir.getDoubleTy(), 1.0)});
+  EXPECT_EQ(b.failure.error(), Error::cpuScalarOp);
+  EXPECT_THAT(b.failure.toString(), testing::HasSubstr("'erf' of this type"));
+}
+
+} // namespace

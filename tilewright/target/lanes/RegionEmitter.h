@@ -1,0 +1,49 @@
+// Emits scalar regions (arith, math, complex) as instructions on vectors.
+#ifndef TILEWRIGHT_TARGET_LANES_REGIONEMITTER_H
+#define TILEWRIGHT_TARGET_LANES_REGIONEMITTER_H
+
+#include "tilewright/target/lanes/Lanes.h"
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+
+namespace tilewright::lanes {
+
+/// Emits the results of one op from its operands, which are all uniform or all have the same number
+/// of lanes.
+using OpEmitter = llvm::SmallVector<Lanes, 1> (*)(LaneBuilder &, mlir::Operation *,
+                                                  llvm::ArrayRef<Lanes>, unsigned lanes);
+
+/// Emits one op. If it has no implementation, sets `builder.failure` to the machine's error.
+llvm::SmallVector<Lanes, 1> emitOp(LaneBuilder &builder, mlir::Operation *op,
+                                   llvm::ArrayRef<Lanes> operands, unsigned lanes);
+
+/// Emits a block with `arguments` as its block arguments; returns its terminator's operands.
+llvm::SmallVector<Lanes, 2> emitBlock(LaneBuilder &builder, mlir::Block &block,
+                                      llvm::ArrayRef<Lanes> arguments, unsigned lanes);
+
+/// Estimates the cost of a block per vector, in instructions.
+int64_t costOf(mlir::Block &block);
+
+/// Emits an affine expression of index values.
+llvm::Value *emitAffine(LaneBuilder &builder, mlir::AffineExpr expr,
+                        llvm::ArrayRef<llvm::Value *> dims, llvm::ArrayRef<llvm::Value *> symbols);
+
+/// Emits a function of complex numbers for one lane on a machine without the scalar table; rejects
+/// functions without an implementation. Names are those of numerics/scalar/Operations.def.
+Lanes emitComplexAlone(LaneBuilder &builder, llvm::StringRef name, mlir::Type operand,
+                       mlir::Type result, llvm::ArrayRef<Lanes> x);
+
+/// An attribute as a constant of one element.
+Lanes emitConstant(LaneBuilder &builder, mlir::Attribute attribute, mlir::Type type);
+
+// The tables of emitOp, one for each dialect.
+using OpTable = llvm::DenseMap<mlir::TypeID, OpEmitter>;
+void addArithEmitters(OpTable &table);
+void addMathEmitters(OpTable &table);
+void addComplexEmitters(OpTable &table);
+
+} // namespace tilewright::lanes
+
+#endif // TILEWRIGHT_TARGET_LANES_REGIONEMITTER_H

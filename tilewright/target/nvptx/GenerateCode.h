@@ -1,0 +1,59 @@
+// generateCode(): compiles the kernels of a module to PTX.
+#ifndef TILEWRIGHT_TARGET_NVPTX_GENERATECODE_H
+#define TILEWRIGHT_TARGET_NVPTX_GENERATECODE_H
+
+#include "tilewright/support/Status.h"
+#include "tilewright/target/nvptx/Chip.h"
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tilewright::nvptx {
+
+struct CodegenOptions {
+  /// The level to pass to `dump`: "llvm" before LLVM's passes, "llvm-optimized" after them, or
+  /// "ptx".
+  std::string dumpLevel;
+  std::function<void(std::string_view text)> dump;
+};
+
+/// A tensor map (TMA descriptor) with swizzled lines of `swizzleBytes` (64 or 128). Dimension 0 is
+/// contiguous; out-of-bounds elements read as zero.
+struct TensorMapInfo {
+  int64_t argument = 0; // of the kernel's memrefs
+  mlir::Type elementType;
+  std::vector<int64_t> dims, byteStrides, box;
+  int64_t swizzleBytes = 128;
+  bool operator==(const TensorMapInfo &) const = default;
+};
+
+/// The launch parameters of one sm.kernel.
+struct KernelInfo {
+  std::string name;   // in the module
+  std::string symbol; // in the PTX
+  std::array<int64_t, 3> grid = {1, 1, 1}, cluster = {1, 1, 1};
+  int64_t threads = 32; // of a CTA
+  int64_t sharedBytes = 0;
+  /// Kernel parameters of 128 bytes each, after the pointers.
+  std::vector<TensorMapInfo> tensorMaps;
+};
+
+struct GpuCode {
+  /// Empty if the module has no kernels.
+  std::string ptx;
+  std::vector<KernelInfo> kernels;
+};
+
+/// Compiles every `sm.kernel` of the module. A kernel's parameters are the pointers of its memrefs,
+/// in order, then its tensor maps. Fails with E4050 to E4052 and E4054.
+Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
+                             const CodegenOptions &options = {});
+
+/// Fails with E4058 if a CTA with this many threads and registers cannot launch on the chip.
+Status checkLaunch(const Chip &chip, std::string_view kernel, int64_t threads, int64_t registers);
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TARGET_NVPTX_GENERATECODE_H

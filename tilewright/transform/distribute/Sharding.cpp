@@ -1,0 +1,442 @@
+#include "tilewright/transform/distribute/Sharding.h"
+
+#include "tilewright/dialect/stablehlo/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/support/Concat.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::distribute {
+namespace {
+
+using interpret::Mesh;
+
+Status refuse(const std::string &why) {
+  return Status(Error::planOp, concat("cannot apply sharding: ", why));
+}
+
+/// All axes that shard the tensor, in the order in which shards are gathered: the axes of the first
+/// dimension are outermost.
+Axes axesOf(const Sharding &sharding) {
+  Axes all;
+  for (const Axes &dim : sharding.dims)
+    all.insert(all.end(), dim.begin(), dim.end());
+  return all;
+}
+
+/// The replica groups of a collective along `axes`, one group per row.
+DenseIntElementsAttr groupsAlong(Builder &builder, const Mesh &mesh, const Axes &axes) {
+  std::vector<std::vector<int64_t>> groups = mesh.groupsAlong(axes);
+  SmallVector<int64_t> flat;
+  for (const std::vector<int64_t> &group : groups)
+    flat.append(group.begin(), group.end());
+  auto type = RankedTensorType::get(
+      {static_cast<int64_t>(groups.size()), static_cast<int64_t>(groups.front().size())},
+      builder.getI64Type());
+  return cast<DenseIntElementsAttr>(DenseElementsAttr::get(type, ArrayRef<int64_t>(flat)));
+}
+
+DenseElementsAttr zeroOf(RankedTensorType type) {
+  if (auto complex = dyn_cast<ComplexType>(type.getElementType())) {
+    const llvm::APFloat zero(cast<FloatType>(complex.getElementType()).getFloatSemantics());
+    return DenseElementsAttr::get(type, std::complex<llvm::APFloat>(zero, zero));
+  }
+  return DenseElementsAttr::get(type,
+                                Builder(type.getContext()).getZeroAttr(type.getElementType()));
+}
+
+/// Protocol buffer encoding: varints and packed lists of varints.
+void putVarint(std::string &out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+void putList(std::string &out, uint32_t field, const std::vector<int64_t> &values) {
+  std::string packed;
+  for (int64_t value : values)
+    putVarint(packed, static_cast<uint64_t>(value));
+  putVarint(out, field << 3 | 2);
+  putVarint(out, packed.size());
+  out += packed;
+}
+
+} // namespace
+
+static bool isSame(const Mesh::AxisRef &one, const Mesh::AxisRef &other) {
+  return one.axis == other.axis && one.preSize == other.preSize && one.size == other.size;
+}
+
+bool isSame(const Axes &one, const Axes &other) {
+  return one.size() == other.size() &&
+         llvm::all_of_zip(one, other, [](const auto &a, const auto &b) { return isSame(a, b); });
+}
+
+bool overlap(const Axes &one, const Axes &other) {
+  for (const Mesh::AxisRef &a : one)
+    for (const Mesh::AxisRef &b : other)
+      if (a.axis == b.axis && a.preSize < b.preSize * b.size && b.preSize < a.preSize * a.size)
+        return true;
+  return false;
+}
+
+int64_t countOf(const Axes &axes) {
+  int64_t shards = 1;
+  for (const Mesh::AxisRef &axis : axes)
+    shards *= axis.size;
+  return shards;
+}
+
+bool Sharding::isSharded() const {
+  return mesh && llvm::any_of(dims, [](const Axes &dim) { return !dim.empty(); });
+}
+
+bool Sharding::isReplicated() const { return !mesh || (!isSharded() && unreduced.empty()); }
+
+const Axes &Sharding::along(size_t dim) const {
+  static const Axes none;
+  return mesh && dim < dims.size() ? dims[dim] : none;
+}
+
+int64_t Sharding::count(size_t dim) const { return countOf(along(dim)); }
+
+bool Sharding::operator==(const Sharding &other) const {
+  if (isReplicated() || other.isReplicated())
+    return isReplicated() == other.isReplicated();
+  if (mesh != other.mesh || dims.size() != other.dims.size() || !isSame(unreduced, other.unreduced))
+    return false;
+  return llvm::all_of_zip(dims, other.dims,
+                          [](const Axes &a, const Axes &b) { return isSame(a, b); });
+}
+
+Sharding Sharding::commonWith(const Sharding &other) const {
+  if (isReplicated() || other.isReplicated() || mesh != other.mesh ||
+      dims.size() != other.dims.size())
+    return Sharding();
+  // Partial terms can be kept only if both shardings have the same unreduced axes.
+  Sharding common{mesh, {}, isSame(unreduced, other.unreduced) ? unreduced : Axes()};
+  for (auto [one, two] : llvm::zip_equal(dims, other.dims)) {
+    Axes &axes = common.dims.emplace_back();
+    for (size_t i = 0; i < one.size() && i < two.size() && distribute::isSame(one[i], two[i]); ++i)
+      axes.push_back(one[i]);
+  }
+  return common;
+}
+
+Sharding Sharding::within(const Sharding &coarser) const {
+  Sharding rest = *this;
+  for (size_t dim = 0; dim < rest.dims.size(); ++dim) {
+    const auto given = static_cast<std::ptrdiff_t>(coarser.along(dim).size());
+    rest.dims[dim].erase(rest.dims[dim].begin(), rest.dims[dim].begin() + given);
+  }
+  if (isSame(unreduced, coarser.unreduced))
+    rest.unreduced.clear();
+  return rest;
+}
+
+sdy::MeshAttr ShardBuilder::meshOf(sdy::TensorShardingAttr sharding) const {
+  if (auto mesh = dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef()))
+    return mesh;
+  auto op =
+      module.lookupSymbol<sdy::MeshOp>(cast<FlatSymbolRefAttr>(sharding.getMeshOrRef()).getValue());
+  return op ? op.getMesh() : sdy::MeshAttr();
+}
+
+Result<Sharding> ShardBuilder::shardingOf(sdy::TensorShardingAttr attr,
+                                          std::optional<ArrayRef<StringAttr>> names) {
+  sdy::MeshAttr meshAttr = meshOf(attr);
+  if (!meshAttr)
+    return refuse(concat("the module has no mesh named '",
+                         cast<FlatSymbolRefAttr>(attr.getMeshOrRef()).getValue().str(), "'"));
+  // Without axes of size greater than 1, the tensor is on a single device or replicated. A program
+  // that was exported for one device and is called on many has such a mesh.
+  if (llvm::all_of(meshAttr.getAxes(), [](sdy::MeshAxisAttr axis) { return axis.getSize() == 1; }))
+    return Sharding();
+  std::shared_ptr<const Mesh> &mesh = meshes[meshAttr];
+  if (!mesh) {
+    std::vector<Mesh::Axis> axes;
+    for (sdy::MeshAxisAttr axis : meshAttr.getAxes())
+      axes.push_back({axis.getName().str(), axis.getSize()});
+    TILEWRIGHT_ASSIGN(Mesh made, Mesh::create(std::move(axes), meshAttr.getDeviceIds().vec()));
+    if (made.deviceCount() != partitions)
+      return refuse(concat("its mesh has ", made.deviceCount(), " devices, but the program has ",
+                           partitions, " partitions"));
+    mesh = std::make_shared<const Mesh>(std::move(made));
+  }
+  auto read = [&](ArrayRef<sdy::AxisRefAttr> refs) -> Result<Axes> {
+    Axes axes;
+    for (sdy::AxisRefAttr axis : refs) {
+      if (names &&
+          llvm::none_of(*names, [&](StringAttr name) { return name.getValue() == axis.getName(); }))
+        continue;
+      sdy::SubAxisInfoAttr factor = axis.getSubAxisInfo();
+      std::string name = axis.getName().str();
+      TILEWRIGHT_ASSIGN(Mesh::AxisRef ref,
+                        factor ? mesh->axis(name, factor.getPreSize(), factor.getSize())
+                               : mesh->axis(name));
+      if (ref.size == 1)
+        continue;
+      if (!axes.empty() && axes.back().axis == ref.axis &&
+          axes.back().preSize * axes.back().size == ref.preSize)
+        axes.back().size *= ref.size;
+      else
+        axes.push_back(ref);
+    }
+    return axes;
+  };
+  Sharding sharding{mesh, {}, {}};
+  for (sdy::DimensionShardingAttr dimension : attr.getDimShardings()) {
+    TILEWRIGHT_ASSIGN(Axes axes, read(dimension.getAxes()));
+    sharding.dims.push_back(std::move(axes));
+  }
+  TILEWRIGHT_ASSIGN(sharding.unreduced, read(attr.getUnreducedAxes()));
+  if (!sharding.unreduced.empty() && attr.getReduction() != sdy::Reduction::Sum)
+    return refuse(concat("its unreduced axes are combined by '",
+                         sdy::stringifyReduction(attr.getReduction()).str(),
+                         "', but only sums are supported"));
+  return sharding;
+}
+
+Result<Type> ShardBuilder::shardType(Type global, const Sharding &sharding) const {
+  auto type = dyn_cast<RankedTensorType>(global);
+  if (!type || !type.hasStaticShape() ||
+      type.getRank() != static_cast<int64_t>(sharding.dims.size()))
+    return refuse(concat("its tensor must have a static shape of rank ", sharding.dims.size()));
+  SmallVector<int64_t> sizes(type.getShape());
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (size % sharding.count(dim) != 0)
+      return refuse(
+          concat("a dimension of size ", size, " is not divisible by ", sharding.count(dim)));
+    size /= sharding.count(dim);
+  }
+  return Type(type.clone(sizes));
+}
+
+Value ShardBuilder::deviceId(OpBuilder &builder, Location location) const {
+  Value number = stablehlo::PartitionIdOp::create(
+      builder, location, RankedTensorType::get({}, builder.getIntegerType(32, /*isSigned=*/false)));
+  return stablehlo::ConvertOp::create(builder, location,
+                                      RankedTensorType::get({}, builder.getI32Type()), number);
+}
+
+Value ShardBuilder::coordinateAlong(OpBuilder &builder, Location location, const Mesh &mesh,
+                                    const Axes &axes, int64_t scale) const {
+  auto scalar = RankedTensorType::get({}, builder.getI32Type());
+  Value rank = deviceId(builder, location);
+  // A table lookup works for any device order of the mesh.
+  SmallVector<int32_t> table;
+  for (int64_t device = 0; device < partitions; ++device)
+    table.push_back(static_cast<int32_t>(mesh.positionAlong(axes, device) * scale));
+  auto tableType = RankedTensorType::get({partitions}, builder.getI32Type());
+  Value coordinates = stablehlo::ConstantOp::create(
+      builder, location, tableType, DenseElementsAttr::get(tableType, ArrayRef<int32_t>(table)));
+  Value coordinate = stablehlo::DynamicSliceOp::create(
+      builder, location, RankedTensorType::get({1}, builder.getI32Type()), coordinates,
+      ValueRange(rank), builder.getDenseI64ArrayAttr({1}));
+  return stablehlo::ReshapeOp::create(builder, location, scalar, coordinate);
+}
+
+Value ShardBuilder::shardOffset(OpBuilder &builder, Location location, const Sharding &sharding,
+                                size_t dim, int64_t shardSize) const {
+  if (!sharding.along(dim).empty())
+    return coordinateAlong(builder, location, *sharding.mesh, sharding.along(dim), shardSize);
+  auto scalar = RankedTensorType::get({}, builder.getI32Type());
+  return stablehlo::ConstantOp::create(builder, location,
+                                       DenseElementsAttr::get(scalar, ArrayRef<int32_t>{0}));
+}
+
+Result<Value> ShardBuilder::sliceShard(OpBuilder &builder, Location location, Value global,
+                                       const Sharding &sharding) const {
+  if (sharding.isReplicated())
+    return global;
+  TILEWRIGHT_ASSIGN(Type type, shardType(global.getType(), sharding));
+  auto shardType = cast<RankedTensorType>(type);
+  Value shard = global;
+  if (DenseElementsAttr constant;
+      sharding.isSharded() && matchPattern(global, m_Constant(&constant)) && constant.isSplat()) {
+    shard = stablehlo::ConstantOp::create(builder, location, constant.resizeSplat(shardType));
+  } else if (sharding.isSharded()) {
+    SmallVector<Value> starts;
+    for (size_t dim = 0; dim < sharding.dims.size(); ++dim)
+      starts.push_back(shardOffset(builder, location, sharding, dim,
+                                   shardType.getDimSize(static_cast<unsigned>(dim))));
+    shard = stablehlo::DynamicSliceOp::create(builder, location, shardType, global, starts,
+                                              builder.getDenseI64ArrayAttr(shardType.getShape()));
+  }
+  if (sharding.unreduced.empty())
+    return shard;
+  auto scalar = RankedTensorType::get({}, builder.getI32Type());
+  Value coordinate = coordinateAlong(builder, location, *sharding.mesh, sharding.unreduced, 1);
+  Value first = stablehlo::ConstantOp::create(builder, location,
+                                              DenseElementsAttr::get(scalar, ArrayRef<int32_t>{0}));
+  Value isFirst = stablehlo::CompareOp::create(
+      builder, location, scalar.clone(builder.getI1Type()), coordinate, first,
+      stablehlo::ComparisonDirection::EQ, stablehlo::ComparisonTypeAttr());
+  Value nothing = stablehlo::ConstantOp::create(builder, location, zeroOf(shardType));
+  return Value(stablehlo::SelectOp::create(builder, location, shardType, isFirst, shard, nothing));
+}
+
+Result<Value> ShardBuilder::gather(OpBuilder &builder, Location location, Value shard,
+                                   const Sharding &sharding) {
+  if (sharding.isReplicated())
+    return shard;
+  auto type = dyn_cast<RankedTensorType>(shard.getType());
+  if (!type || type.getRank() != static_cast<int64_t>(sharding.dims.size()))
+    return refuse(concat("its tensor must have a static shape of rank ", sharding.dims.size()));
+  if (!sharding.unreduced.empty())
+    shard =
+        allReduce(builder, location, shard, *sharding.mesh, sharding.unreduced, "stablehlo.add");
+  if (!sharding.isSharded())
+    return shard;
+  DenseIntElementsAttr groups = groupsAlong(builder, *sharding.mesh, axesOf(sharding));
+  const int64_t width = cast<ShapedType>(groups.getType()).getDimSize(1);
+
+  // [local…] -> [1, local…] -> [shards, local…] -> [p0, p1…, l0, l1…] -> [p0, l0, p1, l1…]
+  // -> global
+  SmallVector<int64_t> row = {1}, gathered = {width}, split, mixed, global, order;
+  int64_t rank = type.getRank();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    int64_t count = sharding.count(static_cast<size_t>(dim)), local = type.getDimSize(dim);
+    row.push_back(local);
+    gathered.push_back(local);
+    split.insert(split.begin() + dim, count);
+    split.push_back(local);
+    mixed.append({count, local});
+    global.push_back(count * local);
+    order.append({dim, rank + dim});
+  }
+  Value value = stablehlo::ReshapeOp::create(builder, location, type.clone(row), shard);
+  value = stablehlo::AllGatherOp::create(
+              builder, location, TypeRange(Type(type.clone(gathered))), ValueRange(value),
+              builder.getI64IntegerAttr(0), groups,
+              stablehlo::ChannelHandleAttr::get(builder.getContext(), nextChannel++, 1),
+              builder.getUnitAttr())
+              ->getResult(0);
+  value = stablehlo::ReshapeOp::create(builder, location, type.clone(split), value);
+  value = stablehlo::TransposeOp::create(builder, location, type.clone(mixed), value,
+                                         builder.getDenseI64ArrayAttr(order));
+  return Value(stablehlo::ReshapeOp::create(builder, location, type.clone(global), value));
+}
+
+Result<Value> ShardBuilder::reshard(OpBuilder &builder, Location location, Value shard,
+                                    const Sharding &from, const Sharding &to) {
+  const Sharding common = from.commonWith(to);
+  TILEWRIGHT_ASSIGN(Value gathered, gather(builder, location, shard, from.within(common)));
+  return sliceShard(builder, location, gathered, to.within(common));
+}
+
+Value ShardBuilder::allReduce(OpBuilder &builder, Location location, Value value, const Mesh &mesh,
+                              const Axes &axes, StringRef op) {
+  auto reduce = stablehlo::AllReduceOp::create(
+      builder, location, TypeRange(value.getType()), ValueRange(value),
+      groupsAlong(builder, mesh, axes),
+      stablehlo::ChannelHandleAttr::get(builder.getContext(), nextChannel++, 1),
+      builder.getUnitAttr());
+  OpBuilder::InsertionGuard guard(builder);
+  auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(value.getType()).getElementType());
+  Block *body =
+      builder.createBlock(&reduce.getComputation(), {}, {scalar, scalar}, {location, location});
+  OperationState state(location, op);
+  state.addOperands(body->getArguments());
+  state.addTypes(scalar);
+  Value combined = builder.create(state)->getResult(0);
+  stablehlo::ReturnOp::create(builder, location, ValueRange(combined));
+  return reduce->getResult(0);
+}
+
+std::optional<int64_t> ShardBuilder::onlyDeviceOf(Operation *op) const {
+  auto shardings = op->getAttrOfType<sdy::TensorShardingPerValueAttr>("sdy.sharding");
+  if (!shardings || shardings.getShardings().empty())
+    return std::nullopt;
+  std::optional<int64_t> device;
+  for (sdy::TensorShardingAttr sharding : shardings.getShardings()) {
+    sdy::MeshAttr mesh = meshOf(sharding);
+    if (!mesh || !mesh.isMaximal() || mesh.getDeviceIds().front() >= partitions ||
+        (device && *device != mesh.getDeviceIds().front()))
+      return std::nullopt;
+    device = mesh.getDeviceIds().front();
+  }
+  return device;
+}
+
+void ShardBuilder::runOnOneDevice(Operation *op, int64_t device) {
+  OpBuilder builder(op);
+  const Location location = op->getLoc();
+  auto scalar = RankedTensorType::get({}, builder.getI32Type());
+  Value wanted = stablehlo::ConstantOp::create(
+      builder, location,
+      DenseElementsAttr::get(scalar, ArrayRef<int32_t>{static_cast<int32_t>(device)}));
+  Value isHere = stablehlo::CompareOp::create(
+      builder, location, scalar.clone(builder.getI1Type()), deviceId(builder, location), wanted,
+      stablehlo::ComparisonDirection::EQ, stablehlo::ComparisonTypeAttr());
+  auto branch = stablehlo::IfOp::create(builder, location, op->getResultTypes(), isHere);
+  op->replaceAllUsesWith(branch);
+  builder.createBlock(&branch.getFalseBranch());
+  SmallVector<Value> nothing;
+  for (Type type : op->getResultTypes())
+    nothing.push_back(
+        stablehlo::ConstantOp::create(builder, location, zeroOf(cast<RankedTensorType>(type))));
+  stablehlo::ReturnOp::create(builder, location, nothing);
+  Block *here = builder.createBlock(&branch.getTrueBranch());
+  op->moveBefore(here, here->end());
+  builder.setInsertionPointToEnd(here);
+  stablehlo::ReturnOp::create(builder, location, op->getResults());
+  if (op->getNumResults() == 0)
+    return;
+
+  SmallVector<int64_t> devices = {device}; // the first device of a group sends
+  for (int64_t other = 0; other < partitions; ++other)
+    if (other != device)
+      devices.push_back(other);
+  auto groups = DenseIntElementsAttr::get(
+      RankedTensorType::get({1, partitions}, builder.getI64Type()), ArrayRef<int64_t>(devices));
+  builder.setInsertionPointAfter(branch);
+  auto sent = stablehlo::CollectiveBroadcastOp::create(
+      builder, location, branch.getResultTypes(), branch.getResults(), groups,
+      stablehlo::ChannelHandleAttr::get(builder.getContext(), nextChannel++, 1), UnitAttr());
+  for (auto [mine, result] : llvm::zip_equal(branch.getResults(), sent->getResults()))
+    mine.replaceAllUsesExcept(result, sent);
+}
+
+std::string ShardBuilder::opSharding(const Sharding &sharding) const {
+  // The order of devices: shards outermost, then the replicas of each shard, and innermost the
+  // devices that hold its partial terms.
+  Axes axes = axesOf(sharding);
+  const int64_t partials = countOf(sharding.unreduced), shards = countOf(axes);
+  std::vector<int64_t> tiles;
+  for (size_t dim = 0; dim < sharding.dims.size(); ++dim)
+    tiles.push_back(sharding.count(dim));
+  std::vector<std::vector<int64_t>> holders(static_cast<size_t>(shards * partials));
+  for (int64_t device = 0; device < partitions; ++device)
+    holders[static_cast<size_t>(sharding.mesh->positionAlong(axes, device) * partials +
+                                sharding.mesh->positionAlong(sharding.unreduced, device))]
+        .push_back(device);
+  const int64_t copies = partitions / (shards * partials);
+  std::vector<int64_t> devices;
+  for (int64_t shard = 0; shard < shards; ++shard)
+    for (int64_t copy = 0; copy < copies; ++copy)
+      for (int64_t partial = 0; partial < partials; ++partial)
+        devices.push_back(
+            holders[static_cast<size_t>(shard * partials + partial)][static_cast<size_t>(copy)]);
+  if (copies > 1)
+    tiles.push_back(copies);
+  if (partials > 1)
+    tiles.push_back(partials);
+
+  std::string out = {0x08, 0x03}; // type: OTHER
+  putList(out, 3, tiles);
+  putList(out, 4, devices);
+  if (partials > 1)
+    putList(out, 8, copies > 1 ? std::vector<int64_t>{0, 6} : std::vector<int64_t>{6}); // UNREDUCED
+  else if (copies > 1)
+    out += {0x30, 0x01}; // replicate_on_last_tile_dim
+  return out;
+}
+
+} // namespace tilewright::distribute

@@ -1,0 +1,111 @@
+// Sharding: how tensors are sharded over a mesh, and the ops that shard and gather them.
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDING_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDING_H
+
+#include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/interpret/Mesh.h"
+#include "tilewright/support/Status.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::distribute {
+
+using Axes = std::vector<interpret::Mesh::AxisRef>; // outermost first
+
+bool isSame(const Axes &one, const Axes &other);
+/// Whether the two share a part of some mesh axis.
+bool overlap(const Axes &one, const Axes &other);
+int64_t countOf(const Axes &axes);
+
+/// A sharding: the axes that divide each dimension of a tensor, and the axes along which each
+/// device holds a partial term. Axes of size 1 are omitted and adjacent sub-axes are merged, so
+/// that equal shardings compare equal.
+struct Sharding {
+  std::shared_ptr<const interpret::Mesh> mesh; // null: replicated
+  std::vector<Axes> dims;                      // empty: replicated
+  Axes unreduced;                              // the tensor is the sum over the devices along these
+
+  bool isReplicated() const;
+  /// Whether any dimension is sharded.
+  bool isSharded() const;
+  int64_t count(size_t dim) const;
+  /// The axes of a dimension; none if the tensor is replicated.
+  const Axes &along(size_t dim) const;
+
+  bool operator==(const Sharding &other) const;
+  /// The finest sharding that is refined by both this sharding and `other`.
+  Sharding commonWith(const Sharding &other) const;
+  /// How a shard of `coarser` is sharded further. `coarser` must come from commonWith().
+  Sharding within(const Sharding &coarser) const;
+  /// Whether a shard of `coarser` contains the corresponding shard of this one.
+  bool refines(const Sharding &coarser) const { return commonWith(coarser) == coarser; }
+};
+
+class ShardBuilder {
+public:
+  ShardBuilder(mlir::ModuleOp module, int64_t partitions)
+      : module(module), partitions(partitions) {}
+
+  /// The sharding along the axes in `names`, or along all axes if `names` is nullopt.
+  ///  - planOp (E2101): the mesh does not exist, or its number of devices differs from the
+  ///    program's; unreduced axes would be reduced by something other than a sum.
+  Result<Sharding> shardingOf(sdy::TensorShardingAttr attr,
+                              std::optional<llvm::ArrayRef<mlir::StringAttr>> names);
+
+  /// - planOp (E2101): a dimension is not divisible by its number of shards.
+  Result<mlir::Type> shardType(mlir::Type global, const Sharding &sharding) const;
+  /// This device's shard of a global tensor. Along unreduced axes the first device holds the value,
+  /// all others hold zero.
+  Result<mlir::Value> sliceShard(mlir::OpBuilder &builder, mlir::Location location,
+                                 mlir::Value global, const Sharding &sharding) const;
+  /// The global tensor, gathered and summed from the shards and partial terms of all devices.
+  Result<mlir::Value> gather(mlir::OpBuilder &builder, mlir::Location location, mlir::Value shard,
+                             const Sharding &sharding);
+
+  /// Reshards `shard` from `from` to `to`: gathers to the common sharding, then slices.
+  Result<mlir::Value> reshard(mlir::OpBuilder &builder, mlir::Location location, mlir::Value shard,
+                              const Sharding &from, const Sharding &to);
+  /// Reduces the values of the devices along `axes` with `op`, for example "stablehlo.add".
+  mlir::Value allReduce(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
+                        const interpret::Mesh &mesh, const Axes &axes, mlir::StringRef op);
+  /// The device of an op whose results all have a maximal sharding on the same device; otherwise
+  /// nullopt. JAX assigns callbacks to device 0 this way.
+  std::optional<int64_t> onlyDeviceOf(mlir::Operation *op) const;
+  /// Runs `op` on `device` alone and broadcasts its results to the other devices.
+  void runOnOneDevice(mlir::Operation *op, int64_t device);
+
+  /// The offset of this device's shard in a dimension, as an i32 scalar.
+  mlir::Value shardOffset(mlir::OpBuilder &builder, mlir::Location location,
+                          const Sharding &sharding, size_t dim, int64_t shardSize) const;
+
+  /// The sharding as a serialized xla.OpSharding.
+  std::string opSharding(const Sharding &sharding) const;
+
+  int64_t deviceCount() const { return partitions; }
+
+private:
+  /// The mesh that a sharding names or contains; null if no mesh has that name.
+  sdy::MeshAttr meshOf(sdy::TensorShardingAttr sharding) const;
+  /// This device's id, as an i32 scalar.
+  mlir::Value deviceId(mlir::OpBuilder &builder, mlir::Location location) const;
+  /// `scale` times this device's coordinate along `axes`, as an i32 scalar.
+  mlir::Value coordinateAlong(mlir::OpBuilder &builder, mlir::Location location,
+                              const interpret::Mesh &mesh, const Axes &axes, int64_t scale) const;
+
+  mutable mlir::ModuleOp module; // symbol lookups are not const in MLIR
+  const int64_t partitions;
+  llvm::DenseMap<mlir::Attribute, std::shared_ptr<const interpret::Mesh>> meshes;
+  int64_t nextChannel = 1 << 20; // above the program's own channels
+};
+
+} // namespace tilewright::distribute
+
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDING_H

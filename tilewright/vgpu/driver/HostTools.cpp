@@ -1,0 +1,26 @@
+#include "tilewright/vgpu/driver/HostTools.h"
+
+#include "tilewright/vgpu/driver/ObserveCheck.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tilewright::vgpu::driver;
+
+#define VGPU_TOOL extern "C" __attribute__((visibility("default")))
+
+VGPU_TOOL void tilewright_vgpu_host_wrote(uint64_t begin, size_t width, size_t pitch,
+                                          size_t height) {
+  for (size_t row = 0; row < height; ++row)
+    tellWritten(reinterpret_cast<const void *>(begin + row * pitch), width);
+}
+
+VGPU_TOOL size_t tilewright_vgpu_report(char *buffer, size_t capacity) {
+  const std::string text = checkReportJson();
+  if (buffer && capacity) {
+    const size_t count = std::min(text.size(), capacity - 1);
+    std::memcpy(buffer, text.data(), count);
+    buffer[count] = '\0';
+  }
+  return text.size();
+}
