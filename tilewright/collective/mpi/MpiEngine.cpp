@@ -156,7 +156,9 @@ Status Carrier::connectAll(KeyValueStore &store, Rendezvous &rendezvous) {
 Carrier::~Carrier() {
   if (!isAttached)
     return;
-  if (!failure.isSet())
+  if (failure.isSet())
+    port.noteFailure();
+  else
     sayGoodbye();
   flushFor(200ms);
   port.detach(addressOf(membership.process));

@@ -43,21 +43,28 @@ std::set<std::filesystem::path> filesOfMpich() {
   return files;
 }
 
+/// What the death of one process means for the others. Left alone, mpiexec ends all of them; to
+/// survive, a shell is in between that ignores the signal that reports deaths.
+enum class Deaths { end, survive };
+
 /// Waits until `speakers` of the processes have reported how they ended.
-Answer run(int processes, const std::string &what, int speakers = -1) {
+Answer run(int processes, const std::string &what, int speakers = -1,
+           Deaths deaths = Deaths::survive) {
   std::string directory = std::filesystem::temp_directory_path() / "tilewright-mpi-XXXXXX";
   EXPECT_TRUE(mkdtemp(directory.data()));
   const std::string program =
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("MpiRank");
-  // mpiexec ends all processes when one dies, so a shell is in between that ignores the signal that
-  // reports deaths. The host name need not resolve, so use localhost. Leaks at exit are MPI's;
+  const std::string guard =
+      deaths == Deaths::end
+          ? ""
+          : "sh -c 'trap \"\" USR1; \"$0\" \"$@\"; s=$?; [ $s = 137 ] || exit $s' ";
+  // The host name need not resolve, so use localhost. Leaks at exit are MPI's;
   // MpiConformanceTest looks for leaks of our transport.
-  const std::string command =
-      concat("ASAN_OPTIONS=detect_leaks=0 timeout 100 '" TILEWRIGHT_TEST_MPIEXEC
-             "' -localhost localhost -disable-auto-cleanup -n ",
-             processes, " sh -c 'trap \"\" USR1; \"$0\" \"$@\"; s=$?; [ $s = 137 ] || exit $s' '",
-             program, "' '" TILEWRIGHT_TEST_MPI_LIBRARY "' ", directory, " ", what, " > ",
-             directory, "/mpiexec 2>&1");
+  const std::string command = concat(
+      "ASAN_OPTIONS=detect_leaks=0 timeout 100 '" TILEWRIGHT_TEST_MPIEXEC "' -localhost localhost ",
+      deaths == Deaths::end ? "" : "-disable-auto-cleanup ", "-n ", processes, " ", guard, "'",
+      program, "' '" TILEWRIGHT_TEST_MPI_LIBRARY "' ", directory, " ", what, " > ", directory,
+      "/mpiexec 2>&1");
   const std::set<std::filesystem::path> before = filesOfMpich();
   Answer answer;
   answer.status = std::system(command.c_str());
@@ -139,6 +146,13 @@ TEST(MpiEngine, WhoNeverBeginsMpiIsNotWaitedForWithoutEnd) {
   const Answer answer = run(2, "alone");
   EXPECT_THAT(answer.text, HasSubstr("rank 0: E6032 collective: mpi: MPI_Init_thread of '"));
   EXPECT_THAT(answer.text, HasSubstr("rank 0: done"));
+  EXPECT_THAT(answer.text, HasSubstr("rank 1: done"));
+}
+
+/// A process that exits without MPI_Finalize makes mpiexec kill the others.
+TEST(MpiEngine, AProcessThatExitsLateIsWaitedFor) {
+  const Answer answer = run(2, "late", 2, Deaths::end);
+  EXPECT_EQ(answer.status, 0) << answer.text;
   EXPECT_THAT(answer.text, HasSubstr("rank 1: done"));
 }
 

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <thread>
 
 namespace tilewright::collective::mpi {
 namespace {
@@ -202,6 +203,14 @@ Status alone(Process &self) {
   return self.store.put("given up", "");
 }
 
+/// Process 1 exits long after process 0, as on a busy machine.
+Status late(Process &self) {
+  TILEWRIGHT_TRY(work(self));
+  if (self.job.process == 1)
+    std::this_thread::sleep_for(8s);
+  return Status();
+}
+
 /// Process 1 publishes an MPI rank outside the world, as if another mpiexec had started it.
 Status strange(Process &self) {
   if (self.job.process == 1) {
@@ -224,7 +233,7 @@ int main(int argc, char **argv) {
   const char *rank = std::getenv("PMI_RANK"), *size = std::getenv("PMI_SIZE");
   if (argc != 4 || !rank || !size) {
     std::cerr << "usage: mpiexec -n PROCESSES MpiRank LIBRARY DIRECTORY "
-                 "work|hosts|killed|timed|alone|strange\n";
+                 "work|hosts|killed|timed|alone|late|strange\n";
     return 2;
   }
   const int64_t ranks = std::stoll(size);
@@ -233,8 +242,8 @@ int main(int argc, char **argv) {
   const std::string what = argv[3];
   Status status(Code::invalidArgument, concat("unknown task '", what, "'"));
   const std::map<std::string, Status (*)(mpi::Process &)> bodies = {
-      {"work", mpi::work},   {"hosts", mpi::hosts}, {"killed", mpi::killed},
-      {"timed", mpi::timed}, {"alone", mpi::alone}, {"strange", mpi::strange}};
+      {"work", mpi::work},   {"hosts", mpi::hosts}, {"killed", mpi::killed},  {"timed", mpi::timed},
+      {"alone", mpi::alone}, {"late", mpi::late},   {"strange", mpi::strange}};
   if (auto found = bodies.find(what); found != bodies.end())
     status = found->second(self);
   self.say(status.isOk() ? "done" : concat("failed: ", status.toString()));

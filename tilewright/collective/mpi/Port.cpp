@@ -14,8 +14,10 @@ using messages::Header;
 
 namespace {
 constexpr int ours = 0x7469; // the tag; MPI guarantees tags up to 32767
-/// How long an exiting process waits for the other processes before MPI_Finalize.
-constexpr auto endTimeout = 5s;
+/// How long an exiting process waits for the other processes before MPI_Finalize. A process that
+/// exits without MPI_Finalize makes mpiexec kill the others, so one that is only slow to exit is
+/// given a minute; if a rank is known to have failed, there may be nobody to wait for.
+constexpr auto endTimeout = 60s, endTimeoutAfterFailure = 5s;
 } // namespace
 
 /// The lifetime of MPI in this process, from MPI_Init to MPI_Finalize. A separate thread calls
@@ -140,7 +142,7 @@ void Port::end() {
   if (isOver() || mpi.Ireduce_scatter_block(sentTo.data(), &sentHere, 1, abi::int64(), abi::sum(),
                                             abi::world(), &request) != abi::success)
     return;
-  const Deadline deadline = after(endTimeout);
+  const Deadline deadline = after(hasFailed ? endTimeoutAfterFailure : endTimeout);
   for (int isDone = 0; !isDone || taken < sentHere || !sends.empty();
        std::this_thread::sleep_for(50us)) {
     abi::Status ignored;
@@ -200,6 +202,11 @@ Status Port::post(int to, const Envelope &envelope, std::span<const std::byte> b
   if (!isDone)
     sends.push_back(std::move(send));
   return Status();
+}
+
+void Port::noteFailure() {
+  std::lock_guard lock(mutex);
+  hasFailed = true;
 }
 
 size_t Port::underWay(const Address &from) const {

@@ -54,6 +54,8 @@ public:
   /// Sends to an address in the process with rank `to` of MPI_COMM_WORLD. Copies; does not block.
   Status send(int to, const Address &address, const messages::Header &header,
               std::span<const std::byte> bytes);
+  /// Tells the port that a rank has failed, so the end of this process should not wait long for it.
+  void noteFailure();
   /// The number of messages sent from this address that MPI has not finished sending.
   size_t underWay(const Address &from) const;
   /// Drives MPI and delivers the messages that have arrived; returns true if there were any.
@@ -100,6 +102,7 @@ private:
   std::list<Send> sends;
   std::vector<int64_t> sentTo;                 // number of messages, by rank in MPI_COMM_WORLD
   int64_t taken = 0;                           // number of messages received
+  bool hasFailed = false;                      // see noteFailure()
   std::map<int, std::deque<Receive>> receives; // by source, in the order of arrival
 };
 
