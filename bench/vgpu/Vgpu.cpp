@@ -16,7 +16,7 @@
 #include "bench/vgpu/HostLoops.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/machine/Launch.h"
-#include "tilewright/vgpu/machine/TensorMap.h"
+#include "tilewright/vgpu/machine/async/TensorMap.h"
 
 #include <chrono>
 #include <cmath>

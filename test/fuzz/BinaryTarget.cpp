@@ -1,7 +1,7 @@
 #include "test/fuzz/BinaryTarget.h"
 
 #include "test/fuzz/PtxTarget.h"
-#include "tilewright/vgpu/driver/Binary.h"
+#include "tilewright/vgpu/driver/module/Binary.h"
 #include "tilewright/vgpu/machine/LoadedModule.h"
 
 #include <cstdio>

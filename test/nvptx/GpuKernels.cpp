@@ -2,8 +2,8 @@
 
 #include "test/nvptx/VirtualGpu.h"
 #include "tilewright/dialect/sm/SmDialect.h"
-#include "tilewright/interpret/EvaluateTile.h"
-#include "tilewright/interpret/TileScalars.h"
+#include "tilewright/interpret/evaluate/EvaluateTile.h"
+#include "tilewright/interpret/evaluate/TileScalars.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/Codegen.h"
 #include "tilewright/transform/tile/Passes.h"

@@ -1,9 +1,9 @@
 #include "test/random/Generator.h"
 
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
-#include "tilewright/interpret/OpEvaluator.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/interpret/bounds/BoundsEvaluator.h"
+#include "tilewright/interpret/evaluate/OpEvaluator.h"
 #include "tilewright/numerics/Float.h"
 
 #include "mlir/IR/Verifier.h"

@@ -2,8 +2,8 @@
 
 #include "test/random/Generator.h"
 
-#include "tilewright/interpret/OpEvaluator.h"
 #include "tilewright/interpret/Types.h"
+#include "tilewright/interpret/evaluate/OpEvaluator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"

@@ -2,7 +2,7 @@
 #include "ToyTarget.h"
 
 #include "tilewright/driver/Compile.h"
-#include "tilewright/interpret/EvaluateTile.h"
+#include "tilewright/interpret/evaluate/EvaluateTile.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"

@@ -3,7 +3,7 @@
 #define TILEWRIGHT_COLLECTIVE_AGREE_H
 
 #include "tilewright/plan/CommPlan.h"
-#include "tilewright/support/KeyValueStore.h"
+#include "tilewright/support/store/KeyValueStore.h"
 
 namespace tilewright::collective {
 

@@ -4,7 +4,7 @@
 #define TILEWRIGHT_COLLECTIVE_PROGRESSENGINE_H
 
 #include "tilewright/collective/Clique.h"
-#include "tilewright/support/KeyValueStore.h"
+#include "tilewright/support/store/KeyValueStore.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -1,7 +1,7 @@
 #include "tilewright/driver/CommunicationPlan.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/plan/Verify.h"
 #include "tilewright/support/Concat.h"

@@ -4,7 +4,7 @@
 
 #include "tilewright/artifact/Executable.h"
 #include "tilewright/driver/Compile.h"
-#include "tilewright/support/FileCache.h"
+#include "tilewright/support/store/FileCache.h"
 
 #include <optional>
 #include <span>

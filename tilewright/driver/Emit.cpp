@@ -2,10 +2,10 @@
 
 #include "tilewright/artifact/MemoryTimeline.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloTypes.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/driver/EmitAttributes.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"

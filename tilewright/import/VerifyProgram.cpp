@@ -1,6 +1,6 @@
 #include "tilewright/import/VerifyProgram.h"
 
-#include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/import/SourceTrail.h"
 #include "tilewright/support/Concat.h"
 

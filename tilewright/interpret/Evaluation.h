@@ -4,10 +4,10 @@
 
 #include "tilewright/interpret/Evaluator.h"
 #include "tilewright/interpret/Plan.h"
-#include "tilewright/interpret/Ranks.h"
 #include "tilewright/interpret/RuntimeValue.h"
 #include "tilewright/interpret/ScalarFunction.h"
 #include "tilewright/interpret/kernels/RandomBits.h"
+#include "tilewright/interpret/ranks/Ranks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -2,9 +2,9 @@
 #ifndef TILEWRIGHT_INTERPRET_EVALUATOR_H
 #define TILEWRIGHT_INTERPRET_EVALUATOR_H
 
-#include "tilewright/interpret/CustomCalls.h"
-#include "tilewright/interpret/Ranks.h"
 #include "tilewright/interpret/RuntimeValue.h"
+#include "tilewright/interpret/evaluate/CustomCalls.h"
+#include "tilewright/interpret/ranks/Ranks.h"
 #include "tilewright/support/Options.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_PLUGIN_KEYVALUESTORE_H
 #define TILEWRIGHT_PLUGIN_KEYVALUESTORE_H
 
-#include "tilewright/support/KeyValueStore.h"
+#include "tilewright/support/store/KeyValueStore.h"
 
 #include <xla/pjrt/c/pjrt_c_api.h>
 

@@ -1,9 +1,9 @@
 // The layouts extension: reports that all our buffers are row-major.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
-#include "tilewright/plugin/Executable.h"
-#include "tilewright/plugin/Serialized.h"
 #include "tilewright/plugin/Types.h"
+#include "tilewright/plugin/execute/Executable.h"
+#include "tilewright/plugin/execute/Serialized.h"
 #include "tilewright/support/Concat.h"
 
 #include <xla/pjrt/c/pjrt_c_api_layouts_extension.h>

@@ -1,6 +1,6 @@
 // Functions of the library as a whole: Plugin_Initialize and Plugin_Attributes.
 #include "tilewright/plugin/Api.h"
-#include "tilewright/plugin/NamedValues.h"
+#include "tilewright/plugin/options/NamedValues.h"
 
 namespace tilewright::plugin {
 

@@ -3,7 +3,7 @@
 #define TILEWRIGHT_PLUGIN_TESTAPI_H
 
 #include "tilewright/plugin/Api.h"
-#include "tilewright/plugin/NamedValues.h"
+#include "tilewright/plugin/options/NamedValues.h"
 #include "tilewright/support/Concat.h"
 
 #include <gmock/gmock.h>

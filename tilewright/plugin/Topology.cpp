@@ -1,7 +1,7 @@
 #include "tilewright/plugin/Topology.h"
 
 #include "tilewright/plugin/Api.h"
-#include "tilewright/plugin/Serialized.h"
+#include "tilewright/plugin/execute/Serialized.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Version.h"
 

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_PLUGIN_TOPOLOGY_H
 #define TILEWRIGHT_PLUGIN_TOPOLOGY_H
 
-#include "tilewright/plugin/NamedValues.h"
+#include "tilewright/plugin/options/NamedValues.h"
 #include "tilewright/runtime/Device.h"
 #include "tilewright/support/Status.h"
 

@@ -1,7 +1,7 @@
 #include "tools/tilewright-reduce/Reduce.h"
 
-#include "tilewright/interpret/OpEvaluator.h"
 #include "tilewright/interpret/Types.h"
+#include "tilewright/interpret/evaluate/OpEvaluator.h"
 #include "tilewright/support/Concat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

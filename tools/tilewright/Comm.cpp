@@ -3,9 +3,9 @@
 #include "tilewright/collective/record/Folder.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Suggest.h"
-#include "tools/tilewright/CommTimeline.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/Files.h"
+#include "tools/tilewright/pictures/CommTimeline.h"
 
 #include <charconv>
 #include <filesystem>

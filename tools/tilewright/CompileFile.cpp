@@ -2,7 +2,7 @@
 
 #include "tilewright/artifact/Format.h"
 #include "tilewright/artifact/Reader.h"
-#include "tilewright/interpret/RankGroups.h"
+#include "tilewright/interpret/ranks/RankGroups.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Progress.h"
 #include "tools/tilewright/Command.h"

@@ -4,10 +4,10 @@
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
-#include "tools/tilewright/KernelRows.h"
-#include "tools/tilewright/LayoutPicture.h"
-#include "tools/tilewright/MemoryPicture.h"
 #include "tools/tilewright/PageText.h"
+#include "tools/tilewright/pictures/KernelRows.h"
+#include "tools/tilewright/pictures/LayoutPicture.h"
+#include "tools/tilewright/pictures/MemoryPicture.h"
 
 #include <cctype>
 #include <iostream>

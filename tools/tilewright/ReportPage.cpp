@@ -6,13 +6,13 @@
 #include "tilewright/plan/Verify.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Version.h"
-#include "tools/tilewright/CommPicture.h"
 #include "tools/tilewright/CompileFile.h"
-#include "tools/tilewright/KernelRows.h"
-#include "tools/tilewright/LayoutPicture.h"
-#include "tools/tilewright/Markup.h"
-#include "tools/tilewright/MemoryPicture.h"
-#include "tools/tilewright/PlanPicture.h"
+#include "tools/tilewright/pictures/CommPicture.h"
+#include "tools/tilewright/pictures/KernelRows.h"
+#include "tools/tilewright/pictures/LayoutPicture.h"
+#include "tools/tilewright/pictures/Markup.h"
+#include "tools/tilewright/pictures/MemoryPicture.h"
+#include "tools/tilewright/pictures/PlanPicture.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,10 +2,10 @@
 #include "tilewright/plan/PlanBytes.h"
 #include "tilewright/plan/Verify.h"
 #include "tilewright/support/Concat.h"
-#include "tools/tilewright/CommPicture.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
+#include "tools/tilewright/pictures/CommPicture.h"
 
 #include <charconv>
 #include <iostream>

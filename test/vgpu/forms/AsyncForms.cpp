@@ -2,7 +2,7 @@
 #include "test/vgpu/forms/FormKernel.h"
 #include "test/vgpu/forms/Reference.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/machine/TensorMap.h"
+#include "tilewright/vgpu/machine/async/TensorMap.h"
 
 #include <bit>
 #include <cstring>

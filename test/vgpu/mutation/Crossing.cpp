@@ -1,7 +1,7 @@
 #include "Crossing.h"
 
-#include "tilewright/vgpu/machine/Memory.h"
 #include "tilewright/vgpu/machine/Warp.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>

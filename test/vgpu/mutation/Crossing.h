@@ -4,7 +4,7 @@
 
 #include "Evidence.h"
 
-#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
 
 #include <map>
 #include <vector>

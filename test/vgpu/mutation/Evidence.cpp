@@ -2,8 +2,8 @@
 #include "Ordered.h"
 #include "Registers.h"
 
-#include "tilewright/vgpu/machine/Memory.h"
 #include "tilewright/vgpu/machine/Warp.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/machine/Launch.h"
-#include "tilewright/vgpu/machine/TensorMap.h"
+#include "tilewright/vgpu/machine/async/TensorMap.h"
 
 #include <cstring>
 #include <memory>

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_COLLECTIVE_TEST_FAULTBOARD_H
 #define TILEWRIGHT_COLLECTIVE_TEST_FAULTBOARD_H
 
-#include "tilewright/support/KeyValueStore.h"
+#include "tilewright/support/store/KeyValueStore.h"
 
 #include <array>
 #include <atomic>

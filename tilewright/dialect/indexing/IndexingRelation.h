@@ -3,7 +3,7 @@
 #ifndef TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H
 #define TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H
 
-#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Operation.h"

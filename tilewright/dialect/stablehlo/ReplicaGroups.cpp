@@ -1,6 +1,6 @@
 #include "tilewright/dialect/stablehlo/ReplicaGroups.h"
 #include "tilewright/dialect/stablehlo/StablehloAttrs.h"
-#include "tilewright/dialect/stablehlo/VerifyRules.h"
+#include "tilewright/dialect/stablehlo/verify/VerifyRules.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,6 +1,6 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 
-#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/Builders.h"

@@ -3,16 +3,16 @@
 #ifndef TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOOPS_H
 #define TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOOPS_H
 
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/CallOps.h"
-#include "tilewright/dialect/stablehlo/CollectiveOps.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
-#include "tilewright/dialect/stablehlo/IndexingOps.h"
-#include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
-#include "tilewright/dialect/stablehlo/ReductionOps.h"
-#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/DynamicShapeOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_STABLEHLOOPS_H

@@ -1,7 +1,7 @@
 #include "tilewright/dialect/stablehlo/StablehloTraits.h"
 
 #include "tilewright/dialect/stablehlo/StablehloTypes.h"
-#include "tilewright/dialect/stablehlo/VerifyRules.h"
+#include "tilewright/dialect/stablehlo/verify/VerifyRules.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 // Checks that the symbols that ops refer to exist. The module's verifier calls these functions with
 // its symbol table.
-#include "tilewright/dialect/stablehlo/CallOps.h"
-#include "tilewright/dialect/stablehlo/CollectiveOps.h"
-#include "tilewright/dialect/stablehlo/VerifyRules.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/verify/VerifyRules.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

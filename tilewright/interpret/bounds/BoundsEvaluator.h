@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_INTERPRET_BOUNDS_BOUNDSEVALUATOR_H
 #define TILEWRIGHT_INTERPRET_BOUNDS_BOUNDSEVALUATOR_H
 
-#include "tilewright/interpret/OpEvaluator.h"
 #include "tilewright/interpret/bounds/Bounds.h"
+#include "tilewright/interpret/evaluate/OpEvaluator.h"
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"

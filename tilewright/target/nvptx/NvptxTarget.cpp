@@ -1,9 +1,9 @@
 #include "tilewright/target/nvptx/NvptxTarget.h"
 
-#include "tilewright/interpret/TileScalars.h"
+#include "tilewright/interpret/evaluate/TileScalars.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/FileCache.h"
 #include "tilewright/support/TargetName.h"
+#include "tilewright/support/store/FileCache.h"
 #include "tilewright/target/nvptx/Chip.h"
 #include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/target/nvptx/Passes.h"

@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_PTXAS_H
 #define TILEWRIGHT_TARGET_NVPTX_PTXAS_H
 
-#include "tilewright/support/FileCache.h"
 #include "tilewright/support/Status.h"
+#include "tilewright/support/store/FileCache.h"
 #include "tilewright/target/Target.h"
 #include "tilewright/target/nvptx/Chip.h"
 

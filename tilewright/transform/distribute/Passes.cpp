@@ -2,7 +2,7 @@
 #include "tilewright/transform/distribute/Passes.h"
 
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
-#include "tilewright/interpret/RankGroups.h"
+#include "tilewright/interpret/ranks/RankGroups.h"
 #include "tilewright/transform/distribute/Split.h"
 
 namespace tilewright::distribute {

@@ -1,11 +1,11 @@
 #include "tilewright/transform/distribute/RankScalars.h"
 
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/CollectiveOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/IndexingOps.h"
-#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"

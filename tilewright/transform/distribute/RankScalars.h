@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RANKSCALARS_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RANKSCALARS_H
 
-#include "tilewright/interpret/RankGroups.h"
+#include "tilewright/interpret/ranks/RankGroups.h"
 #include "tilewright/transform/distribute/RankMesh.h"
 
 #include "mlir/IR/Operation.h"

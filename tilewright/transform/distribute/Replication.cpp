@@ -1,10 +1,10 @@
 #include "tilewright/transform/distribute/Replication.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
-#include "tilewright/dialect/stablehlo/CallOps.h"
-#include "tilewright/dialect/stablehlo/CollectiveOps.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
-#include "tilewright/interpret/RankGroups.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/interpret/ranks/RankGroups.h"
 #include "tilewright/transform/distribute/RankScalars.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

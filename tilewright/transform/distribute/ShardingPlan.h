@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGPLAN_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGPLAN_H
 
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/transform/distribute/Sharding.h"
 #include "tilewright/transform/distribute/ShardingRules.h"
 

@@ -1,11 +1,11 @@
 #include "tilewright/transform/distribute/Split.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/CallOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

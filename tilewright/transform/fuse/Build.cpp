@@ -1,9 +1,9 @@
 #include "tilewright/transform/fuse/Build.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/support/Concat.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -1,13 +1,13 @@
 #include "tilewright/transform/fuse/Classify.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/CallOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/IndexingOps.h"
-#include "tilewright/dialect/stablehlo/ReductionOps.h"
-#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 
 using namespace mlir;
 

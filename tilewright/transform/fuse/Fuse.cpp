@@ -1,6 +1,6 @@
 // fuse-group: the pass.
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/WorkLimit.h"
 #include "tilewright/transform/fuse/Build.h"

@@ -1,10 +1,10 @@
 #include "tilewright/transform/fuse/Groups.h"
 
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/IndexingOps.h"
-#include "tilewright/dialect/stablehlo/ReductionOps.h"
-#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/interpret/StopAt.h"
 
 #include "llvm/ADT/DenseSet.h"

@@ -1,7 +1,7 @@
 // fuse-split-reduce: splits a reduction with few results into two levels.
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/transform/fuse/Passes.h"
 
 #include "mlir/IR/IRMapping.h"

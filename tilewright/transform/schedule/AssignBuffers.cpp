@@ -1,5 +1,5 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/transform/schedule/BufferClasses.h"
 #include "tilewright/transform/schedule/PackArena.h"
 #include "tilewright/transform/schedule/Passes.h"

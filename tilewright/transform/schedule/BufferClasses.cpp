@@ -1,10 +1,10 @@
 #include "tilewright/transform/schedule/BufferClasses.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/UnaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/interpret/Types.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "tilewright/transform/schedule/Lifetimes.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // schedule-verify: simulates a plan and checks the memory contents at each read.
 #include "tilewright/dialect/exec/ExecDialect.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/support/Errors.h"
 #include "tilewright/transform/schedule/BufferClasses.h"
 #include "tilewright/transform/schedule/Contents.h"

@@ -1,9 +1,9 @@
 // Removes shardings, annotations, tuples, redundant tokens, and asynchronous starts with their
 // waits.
 #include "tilewright/dialect/sdy/SdyDialect.h"
-#include "tilewright/dialect/stablehlo/CallOps.h"
-#include "tilewright/dialect/stablehlo/CollectiveOps.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 

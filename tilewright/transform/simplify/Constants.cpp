@@ -1,7 +1,7 @@
 #include "tilewright/transform/simplify/Constants.h"
 
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/interpret/Types.h"
 
 #include "mlir/IR/Matchers.h"

@@ -1,5 +1,5 @@
 // Simplifies branches with a known condition, and removes unused results of branches.
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 

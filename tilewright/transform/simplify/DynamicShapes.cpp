@@ -1,9 +1,9 @@
 // Replaces dynamic-shape ops whose shape operands are constant by static ones.
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/DynamicShapeOps.h"
-#include "tilewright/dialect/stablehlo/IndexingOps.h"
-#include "tilewright/dialect/stablehlo/LinearAlgebraOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/DynamicShapeOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 

@@ -1,5 +1,5 @@
 // simplify-inline: flattens the program into one @main.
-#include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/simplify/ApproxTopK.h"
 #include "tilewright/transform/simplify/Passes.h"

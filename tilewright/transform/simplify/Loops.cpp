@@ -1,10 +1,10 @@
 // Simplifies while loops: removes invariant and dead state, computes trip counts, hoists and
 // unrolls.
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 

@@ -1,8 +1,8 @@
 // Combines or removes reshape, transpose, broadcast, slice, pad, concatenate and reverse.
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/CallOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 

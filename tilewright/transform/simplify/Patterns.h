@@ -2,10 +2,10 @@
 #ifndef TILEWRIGHT_TRANSFORM_SIMPLIFY_PATTERNS_H
 #define TILEWRIGHT_TRANSFORM_SIMPLIFY_PATTERNS_H
 
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/ReductionOps.h"
-#include "tilewright/dialect/stablehlo/UnaryOps.h"
-#include "tilewright/interpret/OpEvaluator.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/interpret/evaluate/OpEvaluator.h"
 #include "tilewright/support/Options.h"
 
 #include "mlir/IR/PatternMatch.h"

@@ -1,10 +1,10 @@
 // Simplifies trivial and nested reductions and reductions of moved data, and makes argmax
 // independent of the order of elements.
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/ControlFlowOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
-#include "tilewright/dialect/stablehlo/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 

@@ -6,8 +6,8 @@
 
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,7 +1,7 @@
 // Compares an access with the earlier accesses to the same bytes, and records it.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Detector.h"
-#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Advice.h"
 #include "tilewright/vgpu/check/Detector.h"
-#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
 #include "tilewright/vgpu/ptx/Module.h"
 #include "tilewright/vgpu/ptx/Printer.h"
 

@@ -1,6 +1,6 @@
 // Reads of shared memory between barriers are only logged. See ReadLog in State.h.
 #include "tilewright/vgpu/check/Detector.h"
-#include "tilewright/vgpu/machine/MemoryForms.h"
+#include "tilewright/vgpu/machine/decode/MemoryForms.h"
 
 #include <algorithm>
 

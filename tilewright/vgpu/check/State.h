@@ -4,8 +4,8 @@
 
 #include "tilewright/vgpu/check/AccessRecord.h"
 #include "tilewright/vgpu/check/Clock.h"
-#include "tilewright/vgpu/machine/SharedReads.h"
 #include "tilewright/vgpu/machine/Warp.h"
+#include "tilewright/vgpu/machine/memory/SharedReads.h"
 
 #include <array>
 #include <map>

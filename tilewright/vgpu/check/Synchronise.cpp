@@ -1,7 +1,7 @@
 // Synchronisation: how happens-before knowledge passes from thread to thread.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Detector.h"
-#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
 
 #include <algorithm>
 #include <bit>

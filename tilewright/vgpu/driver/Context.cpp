@@ -1,10 +1,10 @@
 // Contexts, and the current context of each thread.
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Driver.h"
 #include "tilewright/vgpu/driver/Functions.h"
-#include "tilewright/vgpu/driver/Module.h"
 #include "tilewright/vgpu/driver/Stream.h"
+#include "tilewright/vgpu/driver/graph/Capture.h"
+#include "tilewright/vgpu/driver/module/Module.h"
 
 namespace tilewright::vgpu::driver {
 

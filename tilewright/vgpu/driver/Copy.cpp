@@ -5,7 +5,7 @@
 #include "tilewright/vgpu/driver/Arena.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Memory.h"
-#include "tilewright/vgpu/machine/ValidMemory.h"
+#include "tilewright/vgpu/machine/memory/ValidMemory.h"
 
 #include <cstring>
 

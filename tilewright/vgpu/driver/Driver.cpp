@@ -2,8 +2,8 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Functions.h"
-#include "tilewright/vgpu/driver/Observe.h"
 #include "tilewright/vgpu/driver/Pool.h"
+#include "tilewright/vgpu/driver/observe/Observe.h"
 
 #include <algorithm>
 #include <cstdio>

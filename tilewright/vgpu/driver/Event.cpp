@@ -1,7 +1,7 @@
 // Events: cuEvent*.
-#include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Stream.h"
+#include "tilewright/vgpu/driver/graph/Capture.h"
 
 namespace tilewright::vgpu::driver::api {
 

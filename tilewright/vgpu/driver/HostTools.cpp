@@ -1,6 +1,6 @@
 #include "tilewright/vgpu/driver/HostTools.h"
 
-#include "tilewright/vgpu/driver/ObserveCheck.h"
+#include "tilewright/vgpu/driver/observe/ObserveCheck.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_VGPU_DRIVER_LAUNCH_H
 #define TILEWRIGHT_VGPU_DRIVER_LAUNCH_H
 
-#include "tilewright/vgpu/driver/Module.h"
 #include "tilewright/vgpu/driver/Work.h"
+#include "tilewright/vgpu/driver/module/Module.h"
 
 namespace tilewright::vgpu::driver {
 

@@ -2,11 +2,11 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Arena.h"
-#include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Functions.h"
-#include "tilewright/vgpu/driver/ObserveCheck.h"
 #include "tilewright/vgpu/driver/Pool.h"
 #include "tilewright/vgpu/driver/Stream.h"
+#include "tilewright/vgpu/driver/graph/Capture.h"
+#include "tilewright/vgpu/driver/observe/ObserveCheck.h"
 
 #include <map>
 

@@ -3,7 +3,7 @@
 #define TILEWRIGHT_VGPU_DRIVER_MEMORY_H
 
 #include "tilewright/vgpu/driver/Driver.h"
-#include "tilewright/vgpu/machine/Allocations.h"
+#include "tilewright/vgpu/machine/memory/Allocations.h"
 
 #include <optional>
 

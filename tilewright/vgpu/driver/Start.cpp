@@ -2,7 +2,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Driver.h"
 #include "tilewright/vgpu/driver/Functions.h"
-#include "tilewright/vgpu/driver/Summary.h"
+#include "tilewright/vgpu/driver/observe/Summary.h"
 
 #include <cstring>
 

@@ -1,10 +1,10 @@
 #include "tilewright/vgpu/driver/Stream.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Work.h"
+#include "tilewright/vgpu/driver/graph/Capture.h"
 
 #include <algorithm>
 #include <thread>

@@ -2,7 +2,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Driver.h"
 #include "tilewright/vgpu/driver/Functions.h"
-#include "tilewright/vgpu/machine/TensorMap.h"
+#include "tilewright/vgpu/machine/async/TensorMap.h"
 
 namespace tilewright::vgpu::driver {
 

@@ -1,16 +1,16 @@
 #include "tilewright/vgpu/driver/Work.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/driver/Capture.h"
 #include "tilewright/vgpu/driver/Copy.h"
-#include "tilewright/vgpu/driver/Graph.h"
 #include "tilewright/vgpu/driver/Interrupt.h"
 #include "tilewright/vgpu/driver/Memory.h"
-#include "tilewright/vgpu/driver/Module.h"
-#include "tilewright/vgpu/driver/Observe.h"
-#include "tilewright/vgpu/driver/ObserveCheck.h"
 #include "tilewright/vgpu/driver/Pool.h"
-#include "tilewright/vgpu/driver/Summary.h"
+#include "tilewright/vgpu/driver/graph/Capture.h"
+#include "tilewright/vgpu/driver/graph/Graph.h"
+#include "tilewright/vgpu/driver/module/Module.h"
+#include "tilewright/vgpu/driver/observe/Observe.h"
+#include "tilewright/vgpu/driver/observe/ObserveCheck.h"
+#include "tilewright/vgpu/driver/observe/Summary.h"
 #include "tilewright/vgpu/machine/Launch.h"
 
 #include <cstring>

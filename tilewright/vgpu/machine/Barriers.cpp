@@ -1,7 +1,7 @@
 #include "tilewright/vgpu/machine/Barriers.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/machine/Async.h"
+#include "tilewright/vgpu/machine/async/Async.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <bit>

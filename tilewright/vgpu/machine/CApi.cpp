@@ -1,5 +1,5 @@
 #include "tilewright/vgpu/machine/CApiModule.h"
-#include "tilewright/vgpu/machine/TensorMap.h"
+#include "tilewright/vgpu/machine/async/TensorMap.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 // barrier.cluster. Threads that have exited count as arrived.
-#include "tilewright/vgpu/machine/Async.h"
-#include "tilewright/vgpu/machine/AsyncQueue.h"
+#include "tilewright/vgpu/machine/async/Async.h"
+#include "tilewright/vgpu/machine/async/AsyncQueue.h"
 
 #include <bit>
 

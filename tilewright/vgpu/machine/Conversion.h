@@ -3,7 +3,7 @@
 #ifndef TILEWRIGHT_VGPU_MACHINE_CONVERSION_H
 #define TILEWRIGHT_VGPU_MACHINE_CONVERSION_H
 
-#include "tilewright/vgpu/machine/FloatForms.h"
+#include "tilewright/vgpu/machine/decode/FloatForms.h"
 #include "tilewright/vgpu/ptx/Modifier.h"
 
 #include <cstdint>

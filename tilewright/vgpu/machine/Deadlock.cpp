@@ -1,8 +1,8 @@
 #include "tilewright/vgpu/machine/Deadlock.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/machine/Async.h"
-#include "tilewright/vgpu/machine/AsyncQueue.h"
+#include "tilewright/vgpu/machine/async/Async.h"
+#include "tilewright/vgpu/machine/async/AsyncQueue.h"
 
 #include <algorithm>
 #include <bit>

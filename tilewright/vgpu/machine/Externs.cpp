@@ -1,8 +1,8 @@
 #include "tilewright/vgpu/machine/Externs.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/machine/Allocations.h"
 #include "tilewright/vgpu/machine/Barriers.h"
+#include "tilewright/vgpu/machine/memory/Allocations.h"
 
 #include <bit>
 #include <cstdio>

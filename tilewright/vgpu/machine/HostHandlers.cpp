@@ -1,5 +1,5 @@
 #include "tilewright/vgpu/machine/Op.h"
-#include "tilewright/vgpu/machine/TileKernels.h"
+#include "tilewright/vgpu/machine/matrix/TileKernels.h"
 
 namespace tilewright::vgpu::machine {
 

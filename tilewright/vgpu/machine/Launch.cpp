@@ -1,13 +1,13 @@
 #include "tilewright/vgpu/machine/Launch.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/machine/Async.h"
-#include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/machine/Deadlock.h"
-#include "tilewright/vgpu/machine/MemoryFaults.h"
-#include "tilewright/vgpu/machine/MemoryForms.h"
 #include "tilewright/vgpu/machine/Warp.h"
+#include "tilewright/vgpu/machine/async/Async.h"
+#include "tilewright/vgpu/machine/async/AsyncQueue.h"
+#include "tilewright/vgpu/machine/decode/MemoryForms.h"
+#include "tilewright/vgpu/machine/memory/MemoryFaults.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>

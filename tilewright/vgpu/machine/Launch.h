@@ -4,9 +4,9 @@
 
 #include "tilewright/support/Status.h"
 #include "tilewright/support/ThreadPool.h"
-#include "tilewright/vgpu/machine/Completion.h"
 #include "tilewright/vgpu/machine/LoadedModule.h"
 #include "tilewright/vgpu/machine/Observer.h"
+#include "tilewright/vgpu/machine/async/Completion.h"
 
 #include <array>
 #include <atomic>

@@ -1,7 +1,7 @@
 #include "tilewright/vgpu/machine/LoadedModule.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
 #include "tilewright/vgpu/ptx/Parser.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include "tilewright/support/Status.h"
 #include "tilewright/vgpu/machine/Chip.h"
-#include "tilewright/vgpu/machine/Decode.h"
 #include "tilewright/vgpu/machine/Program.h"
+#include "tilewright/vgpu/machine/decode/Decode.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <memory>

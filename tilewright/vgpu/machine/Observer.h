@@ -5,7 +5,7 @@
 #ifndef TILEWRIGHT_VGPU_MACHINE_OBSERVER_H
 #define TILEWRIGHT_VGPU_MACHINE_OBSERVER_H
 
-#include "tilewright/vgpu/machine/Memory.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "tilewright/vgpu/machine/Warp.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/machine/AsyncQueue.h"
 #include "tilewright/vgpu/machine/Barriers.h"
+#include "tilewright/vgpu/machine/async/AsyncQueue.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>

@@ -4,12 +4,12 @@
 
 #include "tilewright/support/Status.h"
 #include "tilewright/vgpu/machine/Chip.h"
-#include "tilewright/vgpu/machine/Completion.h"
-#include "tilewright/vgpu/machine/Memory.h"
 #include "tilewright/vgpu/machine/Observer.h"
 #include "tilewright/vgpu/machine/Op.h"
 #include "tilewright/vgpu/machine/Program.h"
-#include "tilewright/vgpu/machine/ValidMemory.h"
+#include "tilewright/vgpu/machine/async/Completion.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
+#include "tilewright/vgpu/machine/memory/ValidMemory.h"
 
 #include <array>
 #include <atomic>

@@ -1,7 +1,7 @@
 #include "tilewright/vgpu/run/Collect.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/driver/Summary.h"
+#include "tilewright/vgpu/driver/observe/Summary.h"
 
 #include <algorithm>
 #include <charconv>

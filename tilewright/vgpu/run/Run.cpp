@@ -1,8 +1,8 @@
 #include "tilewright/vgpu/run/Run.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/driver/Observe.h"
 #include "tilewright/vgpu/driver/Settings.h"
+#include "tilewright/vgpu/driver/observe/Observe.h"
 #include "tilewright/vgpu/run/Collect.h"
 #include "tilewright/vgpu/run/Process.h"
 

@@ -2,8 +2,8 @@
 // done.
 #include "tilewright/target/cpu/lower/Lowering.h"
 
-#include "tilewright/dialect/stablehlo/CollectiveOps.h"
-#include "tilewright/interpret/RankGroups.h"
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
+#include "tilewright/interpret/ranks/RankGroups.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Lowers custom calls: library functions, no-ops at run time, and user handlers.
 #include "tilewright/target/cpu/lower/Lowering.h"
 
-#include "tilewright/dialect/stablehlo/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
 
 using namespace mlir;
 

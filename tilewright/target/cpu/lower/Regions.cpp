@@ -2,8 +2,8 @@
 #include "tilewright/target/cpu/lower/Lowering.h"
 
 #include "tilewright/dialect/elements/ScalarSemantics.h"
-#include "tilewright/dialect/stablehlo/BinaryOps.h"
-#include "tilewright/dialect/stablehlo/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 
 #include "mlir/IR/Matchers.h"
 

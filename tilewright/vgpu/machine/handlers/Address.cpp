@@ -1,4 +1,4 @@
-#include "tilewright/vgpu/machine/MemoryForms.h"
+#include "tilewright/vgpu/machine/decode/MemoryForms.h"
 #include "tilewright/vgpu/machine/handlers/Lanes.h"
 
 namespace tilewright::vgpu::machine::VGPU_ISA {

@@ -1,4 +1,4 @@
-#include "tilewright/vgpu/machine/FloatForms.h"
+#include "tilewright/vgpu/machine/decode/FloatForms.h"
 #include "tilewright/vgpu/machine/handlers/Half.h"
 #include "tilewright/vgpu/machine/handlers/Lanes.h"
 

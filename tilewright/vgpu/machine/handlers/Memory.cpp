@@ -1,6 +1,6 @@
-#include "tilewright/vgpu/machine/MemoryForms.h"
-#include "tilewright/vgpu/machine/SharedReads.h"
+#include "tilewright/vgpu/machine/decode/MemoryForms.h"
 #include "tilewright/vgpu/machine/handlers/Lanes.h"
+#include "tilewright/vgpu/machine/memory/SharedReads.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

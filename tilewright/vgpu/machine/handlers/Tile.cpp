@@ -1,4 +1,4 @@
-#include "tilewright/vgpu/machine/TileKernels.h"
+#include "tilewright/vgpu/machine/matrix/TileKernels.h"
 
 #include "tilewright/vgpu/machine/handlers/Lanes.h"
 

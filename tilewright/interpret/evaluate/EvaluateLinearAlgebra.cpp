@@ -1,0 +1,153 @@
+#include "tilewright/dialect/stablehlo/ops/DynamicShapeOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+#include "tilewright/interpret/Evaluation.h"
+#include "tilewright/interpret/Types.h"
+#include "tilewright/interpret/kernels/BatchNorm.h"
+#include "tilewright/interpret/kernels/Convolution.h"
+#include "tilewright/interpret/kernels/Dot.h"
+#include "tilewright/interpret/kernels/Einsum.h"
+#include "tilewright/interpret/kernels/Fft.h"
+#include "tilewright/interpret/kernels/LinearAlgebra.h"
+
+namespace tilewright::interpret {
+
+static Status evaluateDotGeneral(stablehlo::DotGeneralOp op, OpCall &call) {
+  stablehlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  const DotDimensions dimensions{
+      numbers.getLhsBatchingDimensions().vec(), numbers.getRhsBatchingDimensions().vec(),
+      numbers.getLhsContractingDimensions().vec(), numbers.getRhsContractingDimensions().vec()};
+  std::optional<DotAlgorithm> algorithm;
+  if (stablehlo::DotAlgorithmAttr attribute = op.getAlgorithmAttr())
+    algorithm =
+        DotAlgorithm{elementTypeOf(attribute.getLhsPrecisionType()).value_or(ElementType::f32),
+                     elementTypeOf(attribute.getRhsPrecisionType()).value_or(ElementType::f32),
+                     elementTypeOf(attribute.getAccumulationType()).value_or(ElementType::f32),
+                     attribute.getLhsComponentCount(),
+                     attribute.getRhsComponentCount(),
+                     attribute.getNumPrimitiveOperations()};
+  return call.give(dotGeneral(call.tensor(0), call.tensor(1), dimensions, call.resultElementType(),
+                              call.context(), algorithm));
+}
+
+static Status evaluateDot(stablehlo::DotOp op, OpCall &call) {
+  return call.give(dot(call.tensor(0), call.tensor(1), call.resultElementType(), call.context()));
+}
+
+/// The common part of convolution and dynamic_conv; they differ in the source of the padding.
+template <typename Op>
+static Status convolve(Op op, const std::vector<int64_t> &padding, OpCall &call) {
+  stablehlo::ConvDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  ConvolutionParameters parameters;
+  parameters.input = {numbers.getInputBatchDimension(), numbers.getInputFeatureDimension(),
+                      numbers.getInputSpatialDimensions().vec()};
+  parameters.kernel = {numbers.getKernelOutputFeatureDimension(),
+                       numbers.getKernelInputFeatureDimension(),
+                       numbers.getKernelSpatialDimensions().vec()};
+  parameters.output = {numbers.getOutputBatchDimension(), numbers.getOutputFeatureDimension(),
+                       numbers.getOutputSpatialDimensions().vec()};
+  parameters.featureGroupCount = static_cast<int64_t>(op.getFeatureGroupCount());
+  parameters.batchGroupCount = static_cast<int64_t>(op.getBatchGroupCount());
+  const size_t rank = parameters.kernel.spatial.size();
+  for (size_t i = 0; i < rank; ++i) {
+    WindowDimension window;
+    window.size = call.tensor(1).shape()[parameters.kernel.spatial[i]];
+    if (op.getWindowStrides())
+      window.stride = (*op.getWindowStrides())[i];
+    if (op.getLhsDilation())
+      window.baseDilation = (*op.getLhsDilation())[i];
+    if (op.getRhsDilation())
+      window.windowDilation = (*op.getRhsDilation())[i];
+    if (op.getWindowReversal())
+      window.reversed = (*op.getWindowReversal())[i];
+    window.padLow = padding[2 * i];
+    window.padHigh = padding[2 * i + 1];
+    parameters.window.push_back(window);
+  }
+  return call.give(convolution(call.tensor(0), call.tensor(1), parameters, call.resultElementType(),
+                               call.context()));
+}
+
+static Status evaluateConvolution(stablehlo::ConvolutionOp op, OpCall &call) {
+  const size_t rank = op.getDimensionNumbers().getKernelSpatialDimensions().size();
+  return convolve(
+      op, op.getPadding() ? integersOf(*op.getPadding()) : std::vector<int64_t>(2 * rank, 0), call);
+}
+
+static Status evaluateDynamicConv(stablehlo::DynamicConvOp op, OpCall &call) {
+  return convolve(op, call.integers(2), call);
+}
+
+static Status evaluateEinsum(stablehlo::EinsumOp op, OpCall &call) {
+  return call.give(einsum(call.tensor(0), call.tensor(1), op.getEinsumConfig(),
+                          call.resultElementType(), call.context()));
+}
+
+static Status evaluateUnaryEinsum(stablehlo::UnaryEinsumOp op, OpCall &call) {
+  return call.give(
+      unaryEinsum(call.tensor(0), op.getEinsumConfig(), call.resultElementType(), call.context()));
+}
+
+static Status evaluateCholesky(stablehlo::CholeskyOp op, OpCall &call) {
+  return call.give(cholesky(call.tensor(0), op.getLower(), call.context()));
+}
+
+static Status evaluateTriangularSolve(stablehlo::TriangularSolveOp op, OpCall &call) {
+  TriangularSolveParameters parameters;
+  parameters.leftSide = op.getLeftSide();
+  parameters.lower = op.getLower();
+  parameters.unitDiagonal = op.getUnitDiagonal();
+  if (op.getTransposeA() == stablehlo::Transpose::TRANSPOSE)
+    parameters.transpose = Transpose::transpose;
+  else if (op.getTransposeA() == stablehlo::Transpose::ADJOINT)
+    parameters.transpose = Transpose::adjoint;
+  return call.give(triangularSolve(call.tensor(0), call.tensor(1), parameters, call.context()));
+}
+
+static Status evaluateFft(stablehlo::FftOp op, OpCall &call) {
+  // Both enumerations have the same order.
+  const auto kind = static_cast<FftKind>(op.getFftType());
+  return call.give(fft(call.tensor(0), kind, op.getFftLength(), call.context()));
+}
+
+template <typename Op> static BatchNormParameters parametersOf(Op op) {
+  return {op.getEpsilon().convertToDouble(), static_cast<int64_t>(op.getFeatureIndex())};
+}
+
+static Status evaluateBatchNormInference(stablehlo::BatchNormInferenceOp op, OpCall &call) {
+  return call.give(batchNormInference(call.tensor(0), call.tensor(1), call.tensor(2),
+                                      call.tensor(3), call.tensor(4), parametersOf(op),
+                                      call.context()));
+}
+
+static Status evaluateBatchNormTraining(stablehlo::BatchNormTrainingOp op, OpCall &call) {
+  TILEWRIGHT_ASSIGN(BatchNormTraining result,
+                    batchNormTraining(call.tensor(0), call.tensor(1), call.tensor(2),
+                                      parametersOf(op), call.context()));
+  call.results = {std::move(result.output), std::move(result.mean), std::move(result.variance)};
+  return Status();
+}
+
+static Status evaluateBatchNormGrad(stablehlo::BatchNormGradOp op, OpCall &call) {
+  TILEWRIGHT_ASSIGN(BatchNormGradient result,
+                    batchNormGrad(call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                  call.tensor(4), parametersOf(op), call.context()));
+  call.results = {std::move(result.operand), std::move(result.scale), std::move(result.offset)};
+  return Status();
+}
+
+void addLinearAlgebraHandlers(HandlerTable &table) {
+  addArithmetic<stablehlo::DotGeneralOp, evaluateDotGeneral>(table);
+  addArithmetic<stablehlo::DotOp, evaluateDot>(table);
+  addArithmetic<stablehlo::ConvolutionOp, evaluateConvolution>(table);
+  addArithmetic<stablehlo::DynamicConvOp, evaluateDynamicConv>(table);
+  addArithmetic<stablehlo::EinsumOp, evaluateEinsum>(table);
+  addArithmetic<stablehlo::UnaryEinsumOp, evaluateUnaryEinsum>(table);
+  addArithmetic<stablehlo::CholeskyOp, evaluateCholesky>(table);
+  addArithmetic<stablehlo::TriangularSolveOp, evaluateTriangularSolve>(table);
+  addArithmetic<stablehlo::FftOp, evaluateFft>(table);
+  addArithmetic<stablehlo::BatchNormInferenceOp, evaluateBatchNormInference>(table);
+  addArithmetic<stablehlo::BatchNormTrainingOp, evaluateBatchNormTraining>(table);
+  addArithmetic<stablehlo::BatchNormGradOp, evaluateBatchNormGrad>(table);
+}
+
+} // namespace tilewright::interpret

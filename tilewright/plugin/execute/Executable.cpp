@@ -1,0 +1,267 @@
+#include "tilewright/plugin/execute/Executable.h"
+
+#include "tilewright/artifact/Format.h"
+#include "tilewright/artifact/Reader.h"
+#include "tilewright/artifact/Statistics.h"
+#include "tilewright/artifact/Writer.h"
+#include "tilewright/numerics/Shape.h"
+#include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Types.h"
+#include "tilewright/plugin/execute/Serialized.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Fingerprint.h"
+
+#include <cstring>
+#include <optional>
+
+using namespace tilewright;
+
+PJRT_Executable::PJRT_Executable(std::shared_ptr<const artifact::Executable> given,
+                                 std::string compileOptions,
+                                 std::shared_ptr<const std::string> source)
+    : program(std::move(given)), compileOptions(std::move(compileOptions)),
+      source(std::move(source)) {
+  for (const artifact::Parameter &parameter : program->parameters) {
+    parameterMemoryKinds.add(parameter.memoryKind);
+    parameterShardings.add(parameter.sharding);
+    parameterLayouts.push_back(plugin::sharedLayout(parameter.type.dims.size()));
+  }
+  for (const artifact::ResultInfo &result : program->results) {
+    outputTypes.push_back(plugin::toBufferType(result.type.element));
+    outputDims.insert(outputDims.end(), result.type.dims.begin(), result.type.dims.end());
+    outputRanks.push_back(result.type.dims.size());
+    outputMemoryKinds.add(result.memoryKind);
+    outputShardings.add(result.sharding);
+    outputLayouts.push_back(plugin::sharedLayout(result.type.dims.size()));
+  }
+  for (const artifact::Attribute &statistic : program->statistics)
+    if (std::optional<double> number = artifact::numberOf(statistic))
+      costs.add(statistic.name, static_cast<float>(*number));
+}
+
+namespace tilewright::plugin {
+namespace {
+
+constexpr std::string_view magic = "TilewrightPJRT1\n";
+
+} // namespace
+
+std::string fingerprintOf(const artifact::Executable &program) {
+  auto fingerprint = program.fingerprint;
+  if (fingerprint == decltype(fingerprint){}) {
+    const std::vector<std::byte> bytes = artifact::writeExecutable(program);
+    std::memcpy(fingerprint.data(), bytes.data() + artifact::fingerprintAt, fingerprint.size());
+  }
+  return toString(fingerprint);
+}
+
+std::string serialize(const PJRT_Executable &executable) {
+  std::string out(magic);
+  uint64_t size = executable.compileOptions.size();
+  out.append(reinterpret_cast<const char *>(&size), sizeof(size));
+  out += executable.compileOptions;
+  std::vector<std::byte> bytes = artifact::writeExecutable(*executable.program);
+  out.append(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  return out;
+}
+
+Result<std::unique_ptr<PJRT_Executable>> parseExecutable(std::string_view bytes) {
+  uint64_t size = 0;
+  size_t header = magic.size() + sizeof(size);
+  bool isOurs = bytes.starts_with(magic) && bytes.size() >= header;
+  if (isOurs)
+    std::memcpy(&size, bytes.data() + magic.size(), sizeof(size));
+  if (!isOurs || size > bytes.size() - header)
+    return Status(Error::serializedExecutable,
+                  "not an executable serialized by this version of Tilewright; compile the program "
+                  "again and clear the cache that contained it");
+  std::string options(bytes.substr(header, size));
+  std::string_view rest = bytes.substr(header + size);
+  TILEWRIGHT_ASSIGN(artifact::Executable executable,
+                    artifact::readExecutable(std::as_bytes(std::span(rest))));
+  return std::make_unique<PJRT_Executable>(
+      std::make_shared<const artifact::Executable>(std::move(executable)), std::move(options));
+}
+
+PJRT_Error *Executable_Destroy(PJRT_Executable_Destroy_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, executable);
+  delete args->executable;
+  return nullptr;
+}
+
+PJRT_Error *Executable_Name(PJRT_Executable_Name_Args *args) {
+  using Args = PJRT_Executable_Name_Args;
+  TILEWRIGHT_PJRT_ARGS(args, executable_name_size);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  giveText(args, &Args::executable_name, &Args::executable_name_size,
+           args->executable->program->name);
+  return nullptr;
+}
+
+PJRT_Error *Executable_NumReplicas(PJRT_Executable_NumReplicas_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_replicas);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->num_replicas = static_cast<size_t>(args->executable->program->replicas);
+  return nullptr;
+}
+
+PJRT_Error *Executable_NumPartitions(PJRT_Executable_NumPartitions_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_partitions);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->num_partitions = static_cast<size_t>(args->executable->program->partitions);
+  return nullptr;
+}
+
+PJRT_Error *Executable_NumOutputs(PJRT_Executable_NumOutputs_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_outputs);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->num_outputs = args->executable->program->results.size();
+  return nullptr;
+}
+
+PJRT_Error *
+Executable_SizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, size_in_bytes);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->size_in_bytes = static_cast<int64_t>(args->executable->program->object.size());
+  return nullptr;
+}
+
+PJRT_Error *Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, properties);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->properties = args->executable->costs.data();
+  args->num_properties = args->executable->costs.size();
+  return nullptr;
+}
+
+PJRT_Error *Executable_OutputElementTypes(PJRT_Executable_OutputElementTypes_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, num_output_types);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->output_types = args->executable->outputTypes.data();
+  args->num_output_types = args->executable->outputTypes.size();
+  return nullptr;
+}
+
+PJRT_Error *Executable_OutputDimensions(PJRT_Executable_OutputDimensions_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, dim_sizes);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  args->num_outputs = args->executable->outputRanks.size();
+  args->dims = args->executable->outputDims.data();
+  args->dim_sizes = args->executable->outputRanks.data();
+  return nullptr;
+}
+
+PJRT_Error *Executable_ParameterMemoryKinds(PJRT_Executable_ParameterMemoryKinds_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, memory_kind_sizes);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  const PJRT_Executable::Texts &kinds = args->executable->parameterMemoryKinds;
+  args->num_parameters = kinds.data.size();
+  args->memory_kinds = kinds.data.data();
+  args->memory_kind_sizes = kinds.sizes.data();
+  return nullptr;
+}
+
+PJRT_Error *Executable_OutputMemoryKinds(PJRT_Executable_OutputMemoryKinds_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, memory_kind_sizes);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  const PJRT_Executable::Texts &kinds = args->executable->outputMemoryKinds;
+  args->num_outputs = kinds.data.size();
+  args->memory_kinds = kinds.data.data();
+  args->memory_kind_sizes = kinds.sizes.data();
+  return nullptr;
+}
+
+PJRT_Error *Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) {
+  using Args = PJRT_Executable_Fingerprint_Args;
+  TILEWRIGHT_PJRT_ARGS(args, executable_fingerprint_size);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  PJRT_Executable &executable = *args->executable;
+  std::call_once(executable.fingerprintOnce,
+                 [&] { executable.fingerprint = fingerprintOf(*executable.program); });
+  giveText(args, &Args::executable_fingerprint, &Args::executable_fingerprint_size,
+           executable.fingerprint);
+  return nullptr;
+}
+
+PJRT_Error *Executable_Serialize(PJRT_Executable_Serialize_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, serialized_executable_deleter);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  giveSerialized(serialize(*args->executable), args->serialized_bytes, args->serialized_bytes_size,
+                 args->serialized_executable, args->serialized_executable_deleter);
+  return nullptr;
+}
+
+// Returns the source program, which jaxlib shows as HLO; with several partitions it returns the
+// program of one device, because a program with shardings cannot simply be converted to HLO. The
+// generated machine code has no HLO form, and bytes in an unexpected format would crash the
+// process.
+PJRT_Error *Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, program);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  TILEWRIGHT_PJRT_HANDLE(args, program);
+  const PJRT_Executable &executable = *args->executable;
+  if (!executable.source)
+    return toError(unimplemented(__func__));
+  const std::string &source = *executable.source;
+  PJRT_Program &program = *args->program;
+  program.format = "mlir";
+  program.format_size = 4;
+  if (program.code && program.code_size < source.size())
+    return toError(Status(Error::pluginArguments,
+                          concat("the program has ", source.size(),
+                                 " bytes, but the destination has only ", program.code_size)));
+  if (program.code)
+    std::memcpy(program.code, source.data(), source.size());
+  program.code_size = source.size();
+  return nullptr;
+}
+
+PJRT_Error *Executable_GetCompileOptions(PJRT_Executable_GetCompileOptions_Args *args) {
+  TILEWRIGHT_PJRT_ARGS(args, serialized_compile_options_deleter);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  giveSerialized(args->executable->compileOptions, args->serialized_bytes,
+                 args->serialized_bytes_size, args->serialized_compile_options,
+                 args->serialized_compile_options_deleter);
+  return nullptr;
+}
+
+PJRT_Error *Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_Args *args) {
+  using Args = PJRT_Executable_GetCompiledMemoryStats_Args;
+  TILEWRIGHT_PJRT_ARGS(args, host_temp_size_in_bytes);
+  TILEWRIGHT_PJRT_HANDLE(args, executable);
+  const artifact::Executable &program = *args->executable->program;
+  auto bytesOf = [](const artifact::TensorType &type) {
+    Result<numerics::Shape> shape = numerics::Shape::create(type.dims);
+    return shape.isOk() ? shape->byteCount(type.element) : 0;
+  };
+  // By memory space: [0] device, [1] pinned host.
+  int64_t arguments[2] = {0, 0}, outputs[2] = {0, 0}, aliases[2] = {0, 0};
+  for (const artifact::Parameter &parameter : program.parameters)
+    arguments[parameter.memoryKind != "device"] += bytesOf(parameter.type);
+  for (const artifact::ResultInfo &result : program.results) {
+    outputs[result.memoryKind != "device"] += bytesOf(result.type);
+    if (result.aliasOf != artifact::none)
+      aliases[result.memoryKind != "device"] += bytesOf(result.type);
+  }
+  auto code = static_cast<int64_t>(program.object.size());
+  args->generated_code_size_in_bytes = code;
+  args->argument_size_in_bytes = arguments[0];
+  args->output_size_in_bytes = outputs[0];
+  args->alias_size_in_bytes = aliases[0];
+  args->temp_size_in_bytes = program.arenaBytes[0];
+  args->host_generated_code_size_in_bytes = 0;
+  args->host_argument_size_in_bytes = arguments[1];
+  args->host_output_size_in_bytes = outputs[1];
+  args->host_alias_size_in_bytes = aliases[1];
+  args->host_temp_size_in_bytes = program.arenaBytes[1];
+  int64_t peak = arguments[0] + outputs[0] - aliases[0] + program.arenaBytes[0];
+  give(args, &Args::peak_memory_in_bytes, peak);
+  give(args, &Args::total_size_in_bytes, peak + code);
+  give(args, &Args::total_allocation_bytes, peak + code);
+  give(args, &Args::indefinite_allocations, static_cast<int64_t>(program.constants.size()));
+  give(args, &Args::peak_unpadded_heap_bytes, program.arenaBytes[0]);
+  return nullptr;
+}
+
+} // namespace tilewright::plugin

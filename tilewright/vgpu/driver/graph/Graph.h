@@ -1,0 +1,71 @@
+// CUDA graphs.
+#ifndef TILEWRIGHT_VGPU_DRIVER_GRAPH_GRAPH_H
+#define TILEWRIGHT_VGPU_DRIVER_GRAPH_GRAPH_H
+
+#include "tilewright/vgpu/driver/Work.h"
+
+#include <set>
+
+namespace tilewright::vgpu::driver {
+
+/// A node. Its graph owns it; the graph's mutex guards it.
+struct GraphNode : Handled {
+  std::weak_ptr<Graph> graph; // expired once the node is removed
+  Work work;
+  std::vector<GraphNode *> dependencies; // of the same graph
+  void *clonedFrom = nullptr;            // handle of the node that this is a copy of
+  bool isEnabled = true;                 // in an executable graph
+  std::vector<void *> parameterPointers; // returned by cuGraphKernelNodeGetParams
+};
+
+/// A graph. By CUDA's rules only one thread at a time may use it. The mutex makes sure that a
+/// program that breaks the rule does not crash the driver.
+class Graph : public Handled, public std::enable_shared_from_this<Graph> {
+public:
+  ~Graph();
+
+  std::mutex mutex;
+  std::vector<std::shared_ptr<GraphNode>> nodes; // guarded by mutex; in the order of adding
+
+  // The caller of these holds the mutex.
+  /// Adds a node and gives it a handle.
+  GraphNode *add(Work work, std::vector<GraphNode *> dependencies);
+  void remove(GraphNode *node);
+  /// The nodes in topological order: each comes after its dependencies. Nodes of a cycle are
+  /// missing.
+  std::vector<GraphNode *> sorted() const;
+  /// A deep copy, including child graphs. Each node records the node that it was copied from.
+  std::shared_ptr<Graph> clone(bool hasHandles);
+  /// The node that is a copy of the node with that handle; null if there is none.
+  GraphNode *cloneOf(const void *handle) const;
+  /// Appends the work of the whole graph to `steps`, in topological order.
+  void flatten(std::vector<Work> &steps) const;
+};
+
+/// An executable graph. It is a copy, so that later changes of the graph do not affect it.
+struct GraphExec : Handled {
+  std::shared_ptr<Graph> graph;
+  uint64_t flags = 0;
+  std::mutex launching; // held during a launch: launches of one graph run in order
+};
+
+/// Runs the graph in the calling thread.
+void performGraph(Context &context, Graph &graph);
+
+CUresult needGraph(CUgraph handle, std::shared_ptr<Graph> &graph);
+/// Finds a node and the graph that owns it.
+CUresult needNode(CUgraphNode handle, std::shared_ptr<GraphNode> &node,
+                  std::shared_ptr<Graph> &graph);
+/// Finds nodes of `graph` by handle; the caller holds its mutex.
+CUresult needNodes(Graph &graph, const CUgraphNode *handles, size_t count,
+                   std::vector<GraphNode *> &nodes);
+
+// Conversions from node parameters to work.
+CUresult makeKernel(const CUDA_KERNEL_NODE_PARAMS_v2 &params, KernelWork &work);
+CUresult makeWork(const CUgraphNodeParams &params, Work &work);
+/// Replaces `to` by `from` if that is allowed in an executable graph; otherwise returns the reason.
+CUgraphExecUpdateResult replaceWork(Work &to, const Work &from);
+
+} // namespace tilewright::vgpu::driver
+
+#endif // TILEWRIGHT_VGPU_DRIVER_GRAPH_GRAPH_H

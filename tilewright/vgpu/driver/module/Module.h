@@ -1,0 +1,100 @@
+// Modules, their kernels, and libraries, which are loaded on every device.
+#ifndef TILEWRIGHT_VGPU_DRIVER_MODULE_MODULE_H
+#define TILEWRIGHT_VGPU_DRIVER_MODULE_MODULE_H
+
+#include "tilewright/vgpu/driver/Driver.h"
+#include "tilewright/vgpu/machine/LoadedModule.h"
+
+#include <map>
+#include <span>
+
+namespace tilewright::vgpu::driver {
+
+/// The properties of a kernel that ptxas reported, if it ran for validation.
+struct PtxasFacts {
+  uint32_t registers = 0; // 0: not known
+  uint32_t spillBytes = 0;
+};
+
+/// A module loaded on a device.
+struct LoadedBinary : Handled {
+  LoadedBinary(Device &device, std::unique_ptr<machine::LoadedModule> module)
+      : device(device), module(std::move(module)) {}
+  ~LoadedBinary();
+
+  Device &device;
+  std::weak_ptr<Context> context; // null for a module of a library
+  const std::unique_ptr<machine::LoadedModule> module;
+  std::map<std::string, PtxasFacts, std::less<>> facts;
+  std::vector<uint64_t> variables; // addresses in the table of allocations
+
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Function>, std::less<>> functions; // guarded by mutex
+};
+
+/// Offset and size of one kernel parameter.
+struct ParameterInfo {
+  size_t offset = 0, size = 0;
+};
+
+/// A kernel of a module. If `library` is set, a kernel of a library, with one Function for each
+/// device.
+struct Function : Handled {
+  std::string name;
+  std::shared_ptr<LoadedBinary> binary; // null for a kernel of a library
+  std::weak_ptr<Library> library;
+  std::vector<std::shared_ptr<Function>> perDevice; // for a kernel of a library
+
+  // Properties of the kernel.
+  uint32_t staticShared = 0, localBytes = 0, registers = 0, maxThreads = 0, constBytes = 0;
+  int ptxVersion = 0;
+  std::array<uint32_t, 3> requiredCluster{};
+  std::vector<ParameterInfo> parameters;
+  size_t parameterBytes = 0;
+
+  // Set by the program.
+  std::atomic<uint32_t> maxDynamicShared = 0;
+  std::atomic<int> carveout = -1, nonPortableCluster = 0, schedulingPolicy = 0, cacheConfig = 0;
+};
+
+struct Library : Handled {
+  std::vector<std::shared_ptr<LoadedBinary>> perDevice;
+  std::map<std::string, std::shared_ptr<Function>, std::less<>> kernels;
+};
+
+/// The log buffer for load errors, as given by the options of cuModuleLoadDataEx.
+struct LogBuffer {
+  char *text = nullptr;
+  size_t bytes = 0;
+  size_t *written = nullptr; // receives the number of bytes used; points to the option's value
+};
+
+/// Loads PTX text, or a container that holds PTX. Reports failures to the log, to standard error
+/// and to the summary.
+CUresult loadBinary(Device &device, std::span<const std::byte> image, const LogBuffer &log,
+                    std::shared_ptr<LoadedBinary> &binary);
+/// The bytes of an image. The image's own header gives its size.
+CUresult sizeOfImage(const void *image, std::span<const std::byte> &bytes);
+
+/// Finds or creates the function named `name`. CUDA_ERROR_NOT_FOUND if the module has no such
+/// function.
+CUresult functionOf(const std::shared_ptr<LoadedBinary> &binary, std::string_view name,
+                    std::shared_ptr<Function> &function);
+/// The function on `device` for a handle of a function or of a library's kernel.
+CUresult needFunction(const void *handle, const Device &device,
+                      std::shared_ptr<Function> &function);
+/// Invalidates the handles of a module's functions. Submitted work keeps the functions alive.
+void forgetFunctions(LoadedBinary &binary);
+/// Unloads the modules of a context, and frees its memory and events.
+void releaseContextObjects(Context &context);
+/// The names of all kernels of a module, in the module's order.
+std::vector<std::string> kernelNames(const LoadedBinary &binary);
+
+/// The offset and the size of parameter `index`; `size` may be null.
+CUresult getParameter(const Function &function, size_t index, size_t *offset, size_t *size);
+CUresult getAttribute(const Function &function, CUfunction_attribute attribute, int &value);
+CUresult setAttribute(Function &function, CUfunction_attribute attribute, int value);
+
+} // namespace tilewright::vgpu::driver
+
+#endif // TILEWRIGHT_VGPU_DRIVER_MODULE_MODULE_H

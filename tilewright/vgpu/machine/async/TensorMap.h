@@ -1,0 +1,58 @@
+// A tensor map (CUtensorMap): 128 bytes that describe the layout of a tensor in global memory and
+// how a box of it is copied to shared memory.
+#ifndef TILEWRIGHT_VGPU_MACHINE_ASYNC_TENSORMAP_H
+#define TILEWRIGHT_VGPU_MACHINE_ASYNC_TENSORMAP_H
+
+#include "tilewright/support/Status.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tilewright::vgpu::machine {
+
+/// The numbering of the driver (CUtensorMapDataType).
+enum class TensorElement : uint8_t {
+  u8,
+  u16,
+  u32,
+  s32,
+  u64,
+  s64,
+  f16,
+  f32,
+  f64,
+  bf16,
+  f32Ftz,
+  tf32,
+  tf32Ftz,
+};
+unsigned bytesOf(TensorElement element);
+
+enum class TensorSwizzle : uint8_t { none, bytes32, bytes64, bytes128 };
+
+/// A decoded map. Address, rank, type, swizzle, strides, sizes and the first two box sizes are
+/// encoded in the same positions as on physical GPUs; the positions of the other fields are our
+/// choice.
+struct TensorMap {
+  uint64_t address = 0;
+  unsigned rank = 1;
+  TensorElement element = TensorElement::u8;
+  TensorSwizzle swizzle = TensorSwizzle::none;
+  uint8_t interleave = 0; // 0 none, 1 16 bytes, 2 32 bytes
+  bool fillsNan = false;
+  std::array<uint64_t, 5> size{1, 1, 1, 1, 1};
+  std::array<uint64_t, 5> stride{}; // in bytes; that of dimension 0 is the element size
+  std::array<uint32_t, 5> box{1, 1, 1, 1, 1};
+  std::array<uint32_t, 5> step{1, 1, 1, 1, 1};
+
+  static constexpr size_t encodedBytes = 128;
+  static TensorMap decode(const std::byte *from);
+  void encode(std::byte *to) const;
+  /// Performs the checks of cuTensorMapEncodeTiled.
+  Status check() const;
+};
+
+} // namespace tilewright::vgpu::machine
+
+#endif // TILEWRIGHT_VGPU_MACHINE_ASYNC_TENSORMAP_H

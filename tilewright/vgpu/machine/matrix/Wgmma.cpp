@@ -1,0 +1,169 @@
+// wgmma: each warp computes its own 16 of the 64 rows, so the four warps of a warpgroup need not
+// synchronise at the instruction.
+#include "tilewright/vgpu/machine/matrix/Matrix.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/async/AsyncQueue.h"
+#include "tilewright/vgpu/machine/matrix/MatrixDescriptor.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright::vgpu::machine {
+
+using ptx::Modifier;
+
+/// Reports to the observer the bytes that are read, in ranges of up to 128 bytes.
+static void observeChunks(Warp &warp, const Op *op, AsyncId id, std::span<const uint32_t> offsets) {
+  AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
+  if (!teller)
+    return;
+  // A bitmap with one bit for each 16 bytes, so that the ranges are sorted and merged.
+  constexpr uint32_t chunks = (1u << sharedOffsetBits) / 16;
+  static thread_local std::vector<uint64_t> used;
+  uint32_t low = chunks, high = 0;
+  for (uint32_t offset : offsets) {
+    low = std::min(low, offset / 16);
+    high = std::max(high, offset / 16);
+  }
+  used.resize(std::max<size_t>(used.size(), high / 64 + 1));
+  for (uint32_t offset : offsets)
+    used[offset / 1024] |= uint64_t(1) << (offset / 16 % 64);
+  auto isUsed = [&](uint32_t chunk) { return used[chunk / 64] >> (chunk % 64) & 1; };
+  for (uint32_t chunk = low; chunk <= high;) {
+    if (!isUsed(chunk)) {
+      ++chunk;
+      continue;
+    }
+    uint32_t end = chunk + 1;
+    while (end <= high && end % 8 != 0 && isUsed(end))
+      ++end;
+    teller.range(flatAddress(warp, Space::shared, uint64_t(chunk) * 16), (end - chunk) * 16);
+    chunk = end;
+  }
+  std::fill(used.begin() + low / 64, used.begin() + high / 64 + 1, 0);
+}
+
+/// Computes the offsets of the chunks of `rows` rows, starting at row `first`, in the order in
+/// which TileProduct reads them. Returns false if a chunk is outside of shared memory.
+static bool locateMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type, bool isTransposed,
+                         unsigned first, unsigned rows, unsigned k, AsyncId id,
+                         std::vector<uint32_t> &offsets) {
+  const MatrixDescriptor descriptor(bits);
+  if (descriptor.baseOffset != 0) {
+    fault(warp, op, Error::vgpuFault,
+          "a matrix descriptor has a base offset, whose meaning is not modelled");
+    return false;
+  }
+  const uint32_t elementBits = ptx::bitsOf(type);
+  const uint32_t per = TileProduct::perChunk(type), bytes = std::max(elementBits / 8, 1u);
+  offsets.clear();
+  if (isTransposed) {
+    for (unsigned l = 0; l < k; ++l)
+      for (unsigned r = 0; r < rows; r += per)
+        offsets.push_back(descriptor.addressOf(first + r, l, bytes, true));
+  } else {
+    // The pattern repeats every eight rows, unless their stride changes the address bits that the
+    // swizzle uses.
+    const unsigned chunks = k / per;
+    const bool repeats = descriptor.swizzle == 0 || descriptor.stride % 1024 == 0;
+    const unsigned computed = repeats ? std::min(rows, 8u) : rows;
+    for (unsigned r = 0; r < computed; ++r)
+      for (unsigned l = 0; l < k; l += per)
+        // b1: eight elements per byte.
+        offsets.push_back(
+            descriptor.addressOf(first + r, elementBits == 1 ? l / 8 : l, bytes, false));
+    const size_t pattern = offsets.size();
+    offsets.resize(size_t(rows) * chunks);
+    const uint32_t *from = offsets.data();
+    uint32_t distance = descriptor.stride;
+    for (size_t at = pattern; at < offsets.size(); at += pattern, distance += descriptor.stride) {
+      uint32_t *to = offsets.data() + at;
+      for (size_t i = 0; i < pattern; ++i)
+        to[i] = from[i] + distance;
+    }
+  }
+  uint32_t most = 0;
+  for (uint32_t offset : offsets)
+    most = std::max(most, offset);
+  if (uint64_t(most) + 16 > warp.sharedBytes) {
+    fault(warp, op, Error::vgpuAccess,
+          concat("a matrix descriptor refers to byte ", most, ", but shared memory has ",
+                 warp.sharedBytes, " bytes"));
+    return false;
+  }
+  observeChunks(warp, op, id, offsets);
+  return true;
+}
+
+WgmmaIssue issueWgmma(const MatrixForm &form, const std::byte *registers, uint32_t active) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(active));
+  WgmmaIssue issue;
+  if (form.aIsDescriptor)
+    issue.aDescriptor = longWord(registers, form.aDescriptor, lane);
+  issue.bDescriptor = longWord(registers, form.bDescriptor, lane);
+  issue.adds = predicateOf(registers, form.scaleD) >> lane & 1;
+  return issue;
+}
+
+bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue,
+                  AsyncId id) {
+  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+  static thread_local std::vector<uint32_t> offsets;
+  TileProduct &product = threadProduct();
+  product.begin(form.aType, form.bType, form.n, form.k);
+  // The product of two negated factors is not negated.
+  const bool isNegated = form.negatesA != form.negatesB;
+  if (form.aIsDescriptor) {
+    if (!locateMatrix(warp, op, issue.aDescriptor, form.aType, form.transposesA,
+                      16 * (warp.index % 4), 16, form.k, id, offsets))
+      return false;
+    product.readA(warp.shared, offsets, form.transposesA, isNegated);
+  } else {
+    const uint32_t copied[] = {0, 128, 256, 384};
+    locateFragmentA(issue.a ? std::span(copied, form.a.size()) : std::span(form.a), true, offsets);
+    product.readA(issue.a ? issue.a : registers, offsets, false, isNegated);
+  }
+  if (!locateMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k,
+                    id, offsets))
+    return false;
+  product.readB(warp.shared, offsets, form.transposesB);
+  accumulateProduct(product, form, warp.block->group->grid->exactTensor, issue.adds, registers,
+                    form.d, form.d);
+  return true;
+}
+
+After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
+                  const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform) {
+  const WgmmaIssue issue = issueWgmma(form, registers, active);
+  ++warp.matricesIssued;
+  AsyncQueue *queue = warp.block->group->async.get();
+  if (!queue)
+    return perform(warp, op, registers, issue, 0) ? After::next : After::stop;
+
+  auto operation = std::make_unique<AsyncOperation>();
+  operation->warp = &warp;
+  operation->op = op;
+  operation->mask = active;
+  operation->group = GroupKind::matrix;
+  operation->performMatrix = perform;
+  operation->registers = registers;
+  operation->matrix = issue;
+  operation->matrixA.resize(copied.size() * 128);
+  for (size_t r = 0; r < copied.size(); ++r)
+    std::memcpy(operation->matrixA.data() + 128 * r, registers + copied[r], 128);
+  if (!copied.empty())
+    operation->matrix.a = operation->matrixA.data();
+  if (!queue->issue(std::move(operation)))
+    return After::stop;
+  if (warp.block->group->grid->observer)
+    checkMatrixRegisters(warp, op, registers, active);
+  return After::next;
+}
+
+After runWgmma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
+  const auto &form = *static_cast<const MatrixForm *>(op->extra);
+  return issueMatrix(warp, op, registers, active, form, form.a, performWgmma);
+}
+
+} // namespace tilewright::vgpu::machine
