@@ -80,12 +80,12 @@ public:
     const ContextScope scope(gpu);
     findAddresses(run);
     Status status = submit(0);
-    Event done = queue.finished(activity);
-    if (status.isOk() && !done.isFailed())
-      return done;
+    Result<Event> done = queue.record(activity);
+    if (status.isOk() && done.isOk())
+      return *std::move(done); // it may have failed already; then it says so itself
     // The caller may free memory when this returns, so wait for all submitted work.
     if (status.isOk())
-      status = done.status();
+      status = std::move(done).takeStatus();
     queue.drain();
     // A lost device reports the same error for all work. This program caused it only if all earlier
     // work succeeded, which is known after the drain.

@@ -45,23 +45,26 @@ Result<CUevent> CudaQueue::takeEvent() {
   return event;
 }
 
-Event CudaQueue::finished(std::shared_ptr<const std::string> activity) {
+Event CudaQueue::finished() {
+  Result<Event> done = record(nullptr);
+  return done.isOk() ? *std::move(done) : Event::failed(std::move(done).takeStatus());
+}
+
+Result<Event> CudaQueue::record(std::shared_ptr<const std::string> activity) {
   std::lock_guard lock(mutex);
-  Result<CUevent> event = takeEvent();
-  if (!event.isOk())
-    return Event::failed(std::move(event).takeStatus());
+  TILEWRIGHT_ASSIGN(CUevent event, takeEvent());
   const uint32_t number = ++lastNumber;
   Status status;
   if (progress)
     status = TILEWRIGHT_CUDA(device, cuStreamWriteValue32, handle,
                              reinterpret_cast<CUdeviceptr>(progress), number, 0u);
   if (status.isOk())
-    status = TILEWRIGHT_CUDA(device, cuEventRecord, *event, handle);
+    status = TILEWRIGHT_CUDA(device, cuEventRecord, event, handle);
   if (!status.isOk()) {
-    freeEvents.push_back(*event);
-    return Event::failed(std::move(status));
+    freeEvents.push_back(event);
+    return status;
   }
-  pieces.push_back({*event, Promise(), std::move(activity), number});
+  pieces.push_back({event, Promise(), std::move(activity), number});
   ++underWay;
   Event done = pieces.back().promise.event();
   if (!thread.joinable())

@@ -38,9 +38,12 @@ public:
   Status create(std::string name, size_t capacity);
   CUstream stream() const { return handle; }
 
-  /// Completes when everything submitted to the stream so far is complete. `activity` is a prefix
-  /// of failure messages: "running 'f' on cuda:0".
-  Event finished(std::shared_ptr<const std::string> activity = nullptr);
+  /// Completes when everything submitted to the stream so far is complete.
+  Event finished();
+  /// The same for a program: `activity` is a prefix of failure messages: "running 'f' on cuda:0".
+  /// Fails only if the stream does not accept the event; an event that is returned reports the
+  /// failure of the program itself, possibly before this function returns.
+  Result<Event> record(std::shared_ptr<const std::string> activity);
   /// Work submitted to this stream from now on runs after the work submitted to `other` so far. The
   /// context of `other` must be current.
   Status waitFor(CudaQueue &other);
