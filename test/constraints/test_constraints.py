@@ -46,7 +46,7 @@ def labels_in(text):
 
 @functools.cache
 def checked():
-    sources = [*DIALECT.glob("*.cpp"), *DIALECT.glob("*.td")]
+    sources = [*DIALECT.rglob("*.cpp"), *DIALECT.rglob("*.td")]
     return frozenset().union(*(labels_in(path.read_text(encoding="utf-8")) for path in sources))
 
 
@@ -84,7 +84,7 @@ def test_the_table_is_that_of_version_1_20():
 
 def test_every_op_of_the_dialect_is_listed():
     definition = re.compile(r'^def Stablehlo_\w+Op\s*:\s*Stablehlo_\w+<\s*"([\w-]+)"', re.MULTILINE)
-    ops = {op for path in DIALECT.glob("*.td") for op in definition.findall(path.read_text(encoding="utf-8"))}
+    ops = {op for path in DIALECT.rglob("*.td") for op in definition.findall(path.read_text(encoding="utf-8"))}
     assert ops == {row.op for row in table()} - {"quantized_type"} | WITHOUT_CONSTRAINTS
 
 

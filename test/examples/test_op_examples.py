@@ -16,7 +16,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"])
-GROUPS = sorted((ROOT / "tilewright/dialect/stablehlo").glob("*Ops.td"))
+GROUPS = sorted((ROOT / "tilewright/dialect/stablehlo/ops").glob("*Ops.td"))
+assert GROUPS, "the groups of ops have moved, so no example would be read"
 
 # Functions that examples name.
 FUNCTIONS = """

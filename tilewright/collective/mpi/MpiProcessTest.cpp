@@ -43,8 +43,8 @@ std::set<std::filesystem::path> filesOfMpich() {
   return files;
 }
 
-/// What the death of one process means for the others. Left alone, mpiexec ends all of them; to
-/// survive, a shell is in between that ignores the signal that reports deaths.
+/// Whether mpiexec ends all processes when one dies, as it does for users, or the others survive
+/// because a shell in between ignores the signal that reports deaths.
 enum class Deaths { end, survive };
 
 /// Waits until `speakers` of the processes have reported how they ended.
