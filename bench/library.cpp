@@ -2,7 +2,7 @@
 // milliseconds. Buffers are warm and reused. bench/library.py measures the other frameworks.
 //
 //   ninja -C build/dev library-bench && build/dev/bench/library-bench [part of a name] [threads]
-#include "tilewright/runtime/cpu/library/TestCalls.h"
+#include "tilewright/runtime/cpu/library/testing/Calls.h"
 
 #include <algorithm>
 #include <cmath>

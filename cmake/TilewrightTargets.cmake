@@ -43,6 +43,33 @@ function(tilewright_library name)
   endif()
 endfunction()
 
+# tilewright_dialect(NAME [ENUMS] [ATTRS] [TYPES])
+#
+# Runs mlir-tblgen on NAMEOps.td: the dialect, its ops, and what else it is told. TilewrightNAMEIncGen
+# is the target that others depend on.
+function(tilewright_dialect name)
+  cmake_parse_arguments(ARG "ENUMS;ATTRS;TYPES" "" "" ${ARGN})
+  string(TOLOWER ${name} dialect)
+  set(LLVM_TARGET_DEFINITIONS ${name}Ops.td)
+  mlir_tablegen(${name}Dialect.h.inc -gen-dialect-decls -dialect=${dialect})
+  mlir_tablegen(${name}Dialect.cpp.inc -gen-dialect-defs -dialect=${dialect})
+  if(ARG_ENUMS)
+    mlir_tablegen(${name}Enums.h.inc -gen-enum-decls)
+    mlir_tablegen(${name}Enums.cpp.inc -gen-enum-defs)
+  endif()
+  if(ARG_ATTRS)
+    mlir_tablegen(${name}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${dialect})
+    mlir_tablegen(${name}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${dialect})
+  endif()
+  if(ARG_TYPES)
+    mlir_tablegen(${name}Types.h.inc -gen-typedef-decls -typedefs-dialect=${dialect})
+    mlir_tablegen(${name}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${dialect})
+  endif()
+  mlir_tablegen(${name}Ops.h.inc -gen-op-decls)
+  mlir_tablegen(${name}Ops.cpp.inc -gen-op-defs)
+  add_public_tablegen_target(Tilewright${name}IncGen)
+endfunction()
+
 # Uses the shared PCH of a kind (std, test, ir) that was made for this target's level of optimisation: the
 # compiler refuses one that was made for another.
 function(tilewright_use_pch name kind)
@@ -161,7 +188,7 @@ function(tilewright_test name)
 endfunction()
 
 # tilewright_alone(NAME …): tests of programs that promise times, which .ci/nightly runs by themselves (NAME-alone) and holds
-# to them. Elsewhere their bounds are wide (tilewright/support/test/Slowness.h).
+# to them. Elsewhere their bounds are wide (tilewright/support/testing/Slowness.h).
 function(tilewright_alone)
   foreach(name IN LISTS ARGN)
     if(TEST ${name} AND NOT TILEWRIGHT_SANITIZE)

@@ -3,7 +3,7 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
-#include "tilewright/target/cpu/TestKernels.h"
+#include "tilewright/target/cpu/testing/Kernels.h"
 #include "tilewright/transform/tile/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,14 +1,14 @@
 // Runs the tests of transform/tile again, with kernels compiled and run instead of evaluated: this
-// file replaces TestCompare.cpp.
+// file replaces testing/Compare.cpp.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/cpu/TestKernels.h"
+#include "tilewright/target/cpu/testing/Kernels.h"
 #include "tilewright/transform/tile/Passes.h"
-#include "tilewright/transform/tile/TestLaunches.h"
-#include "tilewright/transform/tile/TestPrograms.h"
+#include "tilewright/transform/tile/testing/Launches.h"
+#include "tilewright/transform/tile/testing/Programs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"

@@ -3,8 +3,8 @@
 #include "tilewright/artifact/Fields.h"
 #include "tilewright/artifact/Format.h"
 #include "tilewright/artifact/Reader.h"
-#include "tilewright/artifact/SampleExecutable.h"
 #include "tilewright/artifact/Writer.h"
+#include "tilewright/artifact/testing/SampleExecutable.h"
 
 #include <algorithm>
 #include <cstring>

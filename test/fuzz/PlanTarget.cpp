@@ -1,8 +1,8 @@
 #include "test/fuzz/PlanTarget.h"
 
 #include "tilewright/plan/PlanBytes.h"
-#include "tilewright/plan/RandomPlan.h"
 #include "tilewright/plan/Verify.h"
+#include "tilewright/plan/testing/RandomPlan.h"
 
 #include <cstdio>
 #include <cstdlib>

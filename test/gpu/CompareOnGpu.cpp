@@ -1,5 +1,5 @@
 // Runs the tests of transform/tile again, with kernels compiled for GPUs and run on the virtual GPU
-// with every check on: this file replaces TestCompare.cpp.
+// with every check on: this file replaces testing/Compare.cpp.
 #include "test/nvptx/VirtualGpu.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
@@ -9,9 +9,9 @@
 #include "tilewright/interpret/Evaluator.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/tile/Passes.h"
-#include "tilewright/transform/tile/TestLaunches.h"
-#include "tilewright/transform/tile/TestPrograms.h"
 #include "tilewright/transform/tile/solve/Passes.h"
+#include "tilewright/transform/tile/testing/Launches.h"
+#include "tilewright/transform/tile/testing/Programs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"

@@ -3,9 +3,9 @@
 //
 //   Bombs [--only=N]      runs them, each in a process of its own
 
-#include "tilewright/import/bytecode/RawArtifact.h"
 #include "tilewright/import/bytecode/Reader.h"
-#include "tilewright/support/test/Slowness.h"
+#include "tilewright/import/bytecode/testing/RawArtifact.h"
+#include "tilewright/support/testing/Slowness.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -3,7 +3,7 @@
 #define TEST_LIBRARY_DIFFERENTIAL_H
 
 #include "tilewright/interpret/Tensor.h"
-#include "tilewright/runtime/cpu/library/TestCalls.h"
+#include "tilewright/runtime/cpu/library/testing/Calls.h"
 #include "tilewright/support/Concat.h"
 
 #include <gtest/gtest.h>

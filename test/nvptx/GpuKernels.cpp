@@ -7,7 +7,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/Codegen.h"
 #include "tilewright/transform/tile/Passes.h"
-#include "tilewright/transform/tile/TestLaunches.h"
+#include "tilewright/transform/tile/testing/Launches.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 #include "test/nvptx/VirtualGpu.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/transform/tile/TestLaunches.h"
+#include "tilewright/transform/tile/testing/Launches.h"
 
 namespace tilewright::nvptx {
 

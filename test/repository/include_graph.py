@@ -44,6 +44,9 @@ NO_LLVM = [
     "artifact", "collective", "vgpu", "runtime",
 ]  # fmt: skip
 
+# Folders of code that exists only for tests. Only tests and these folders include their headers.
+TEST_SUPPORT = {"testing", "conformance"}
+
 # A quoted include may begin with: ours from the root, LLVM's and GoogleTest's.
 KNOWN_PREFIXES = ("tilewright/", "llvm/", "mlir/", "llvm-c/", "mlir-c/", "gtest/", "gmock/")
 
@@ -52,15 +55,19 @@ NO_LLVM_TARGET = re.compile(r"tilewright_(?:library|test)\s*\(\s*\w+([^)]*)\)")
 
 
 def breaches(root: pathlib.Path):
-    """Every breach under root/tilewright, one sentence each; empty when all is well."""
-    source = root / "tilewright"
-    includes = {
-        path.relative_to(root).as_posix(): _includes(path)
-        for suffix in ("*.h", "*.cpp", "*.def")
-        for path in sorted(source.rglob(suffix))
-    }
+    """Every breach under root/tilewright, one sentence each; empty when all is well.
+
+    Of root/tools only that it includes nothing that exists only for tests: tools see everything else.
+    """
+    includes = _includes_under(root, "tilewright")
     found = []
+    for file, targets in {**includes, **_includes_under(root, "tools")}.items():
+        for target, line, _ in targets:
+            if _is_test_support(target) and not _is_test(file):
+                found.append(f"{file}:{line}: only tests may include {target}")
     for file, targets in includes.items():
+        if re.fullmatch(r"Test.*\.h", file.rsplit("/", 1)[1]):
+            found.append(f"{file}: belongs in a folder testing/, where its name needs no 'Test'")
         for target, line, quoted in targets:
             problem = _edge(file, target, quoted)
             if problem:
@@ -72,6 +79,22 @@ def breaches(root: pathlib.Path):
             if chain:
                 found.append(f"{file}: belongs to the half without LLVM but includes {' -> '.join(chain)}")
     return found
+
+
+def _includes_under(root, folder):
+    return {
+        path.relative_to(root).as_posix(): _includes(path)
+        for suffix in ("*.h", "*.cpp", "*.def")
+        for path in sorted((root / folder).rglob(suffix))
+    }
+
+
+def _is_test_support(path):
+    return not TEST_SUPPORT.isdisjoint(path.split("/")[:-1])
+
+
+def _is_test(file):
+    return file.endswith("Test.cpp") or _is_test_support(file)
 
 
 def _includes(path):

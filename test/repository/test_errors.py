@@ -29,12 +29,12 @@ def status_name(code):
 
 @pytest.fixture(scope="module")
 def named_by_tests():
-    """Each Error::name and E1234 in a file that is a test: beside the code, in a folder test/ there, or under test/ except these pages' own test."""
+    """Each Error::name and E1234 in a file that is a test: beside the code, in a folder testing/ there, or under test/ except these pages' own test."""
     own = tree.ROOT / "test/repository"
     texts = (
         path.read_text(encoding="utf-8")
         for path in tree.files(".cpp", ".py", ".mlir")
-        if (path.stem.endswith("Test") or path.parent.name == "test" or tree.name(path).startswith("test/"))
+        if (path.stem.endswith("Test") or path.parent.name == "testing" or tree.name(path).startswith("test/"))
         and own not in path.parents
     )
     return {found for text in texts for found in re.findall(r"\bError::\w+|\bE\d{4}\b", text)}

@@ -53,6 +53,30 @@ def test_a_bad_edge_is_caught(sketch, file, include, words):
     assert words in breach
 
 
+def test_tests_may_include_what_exists_for_them(sketch):
+    assert sketch({
+        "plan/testing/Plan.h": '#include "tilewright/plan/CommPlan.h"\n',
+        "plan/testing/RandomPlan.cpp": '#include "tilewright/plan/testing/Plan.h"\n',
+        "plan/VerifyTest.cpp": '#include "tilewright/plan/testing/Plan.h"\n',
+        "collective/tcp/testing/TcpKit.cpp": '#include "tilewright/collective/conformance/Kit.h"\n',
+    }) == []  # fmt: skip
+
+
+@pytest.mark.parametrize("header", ["plan/testing/Plan.h", "plan/conformance/Kit.h"])
+@pytest.mark.parametrize("file", ["tilewright/plan/Verify.cpp", "tilewright/plan/Verify.h", "tools/tilewright/VerifyComm.cpp"])
+def test_production_code_that_includes_test_support_is_caught(sketch, tmp_path, file, header):
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text(f'// first\n#include "tilewright/{header}"\n')
+    assert sketch({}) == [f"{file}:2: only tests may include tilewright/{header}"]
+
+
+@pytest.mark.parametrize("file", ["plan/TestPlan.h", "plan/testing/TestPlan.h"])
+def test_a_header_named_test_is_caught(sketch, file):
+    (breach,) = sketch({file: "#include <string>\n"})
+    assert breach.startswith(f"tilewright/{file}: belongs in a folder testing/")
+
+
 @pytest.mark.parametrize("include", ['"llvm/ADT/SmallVector.h"', "<mlir/IR/Types.h>"])
 def test_llvm_in_the_half_without_it_is_caught(sketch, include):
     (breach,) = sketch({"numerics/Shape.h": f"#include {include}\n"})

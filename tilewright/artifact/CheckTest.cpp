@@ -2,8 +2,8 @@
 
 #include "tilewright/artifact/Check.h"
 #include "tilewright/artifact/Reader.h"
-#include "tilewright/artifact/SampleExecutable.h"
 #include "tilewright/artifact/Writer.h"
+#include "tilewright/artifact/testing/SampleExecutable.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,7 @@
 #include "tilewright/chips/Nvidia.h"
 
-#include <vector>
+#include <algorithm>
+#include <iterator>
 
 namespace tilewright::chips {
 
@@ -41,11 +42,27 @@ std::span<const NvidiaChip> nvidiaChips() {
   return rows;
 }
 
+const std::vector<NvidiaChip> &nvidiaChips(NvidiaChip::Use use) {
+  auto rowsFor = [](NvidiaChip::Use wanted) {
+    std::vector<NvidiaChip> rows;
+    std::ranges::copy_if(nvidiaChips(), std::back_inserter(rows),
+                         [&](const NvidiaChip &chip) { return chip.isFor(wanted); });
+    return rows;
+  };
+  static const std::vector<NvidiaChip> compiled = rowsFor(NvidiaChip::Use::compile),
+                                       executed = rowsFor(NvidiaChip::Use::execute);
+  return use == NvidiaChip::Use::compile ? compiled : executed;
+}
+
 const NvidiaChip *findNvidiaChip(std::string_view name) {
   for (const NvidiaChip &chip : nvidiaChips())
     if (chip.name == name)
       return &chip;
   return nullptr;
+}
+const NvidiaChip *findNvidiaChip(std::string_view name, NvidiaChip::Use use) {
+  const NvidiaChip *chip = findNvidiaChip(name);
+  return chip && chip->isFor(use) ? chip : nullptr;
 }
 
 } // namespace tilewright::chips

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace tilewright::chips {
 
@@ -56,14 +57,17 @@ struct NvidiaChip {
   static constexpr uint32_t namedBarriers = 16;
   static constexpr uint32_t sectorBytes = 32;
 
-  bool isCompiledFor() const { return use != Use::execute; }
-  bool isExecuted() const { return use != Use::compile; }
+  bool isFor(Use wanted) const { return use == wanted || use == Use::both; }
 };
 
 /// All rows, oldest first.
 std::span<const NvidiaChip> nvidiaChips();
+/// The rows that have this use, which is `compile` or `execute`, oldest first.
+const std::vector<NvidiaChip> &nvidiaChips(NvidiaChip::Use use);
 /// The row of this name, or null.
 const NvidiaChip *findNvidiaChip(std::string_view name);
+/// The row of this name if it has this use, otherwise null.
+const NvidiaChip *findNvidiaChip(std::string_view name, NvidiaChip::Use use);
 
 } // namespace tilewright::chips
 

@@ -20,8 +20,8 @@ TEST(NvidiaChipsTest, IsOrderedByArchitecture) {
 
 TEST(NvidiaChipsTest, CompilesOnlyForRowsWithPtxAndRates) {
   for (const NvidiaChip &chip : nvidiaChips()) {
-    EXPECT_EQ(chip.isCompiledFor(), chip.ptxVersion > 0) << chip.name;
-    EXPECT_EQ(chip.isCompiledFor(), chip.rates.has_value()) << chip.name;
+    EXPECT_EQ(chip.isFor(NvidiaChip::Use::compile), chip.ptxVersion > 0) << chip.name;
+    EXPECT_EQ(chip.isFor(NvidiaChip::Use::compile), chip.rates.has_value()) << chip.name;
   }
 }
 

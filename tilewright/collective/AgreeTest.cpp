@@ -1,7 +1,7 @@
 #include "tilewright/collective/Agree.h"
 
 #include "tilewright/plan/PlanBytes.h"
-#include "tilewright/plan/TestPlan.h"
+#include "tilewright/plan/testing/Plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -24,11 +24,7 @@ using collective::Site;
 
 class Planner {
 public:
-  explicit Planner(const distribute::RankMesh &mesh) : mesh(mesh) {
-    for (const distribute::RankMesh::Axis &axis : mesh.axes)
-      plan.mesh.axes.push_back({axis.name, axis.size});
-    plan.mesh.order = mesh.order;
-  }
+  explicit Planner(numerics::Mesh mesh) { plan.mesh = std::move(mesh); }
 
   Result<collective::CommPlan> run(func::FuncOp main) {
     TILEWRIGHT_TRY(addBlock(main.front(), collective::nothing, 0));
@@ -73,7 +69,7 @@ private:
     guard.position = here;
     guard.arms = op.getNumRegions();
     guard.location = interpret::sourceLocation(op.getLoc());
-    const distribute::ControlFacts facts = distribute::factsOf(&op, mesh);
+    const distribute::ControlFacts facts = distribute::factsOf(&op, plan.mesh);
     guard.varies = facts.varies;
     if (auto count = op.getAttrOfType<IntegerAttr>("exec.trip_count"); isLoop && count) {
       guard.tripCount = count.getInt();
@@ -151,7 +147,6 @@ private:
       plan.windows.push_back({clique, (bytes + 63) / 64 * 64, 64});
   }
 
-  const distribute::RankMesh &mesh;
   collective::CommPlan plan;
   uint32_t position = 0;
   std::map<int64_t, PlanIndex> siteOf; // by id
@@ -165,8 +160,7 @@ Result<collective::CommPlan> communicationPlanOf(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)
     return Status(Error::planSignature, "the module has no function @main to compile");
-  const distribute::RankMesh mesh = distribute::meshOf(module);
-  return Planner(mesh).run(main);
+  return Planner(distribute::meshOf(module)).run(main);
 }
 
 Status proveCommunication(const collective::CommPlan &plan) {

@@ -132,7 +132,7 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
 
   Stages stages(module, request, /*count=*/7);
   TILEWRIGHT_TRY(stages.run("distribute", [&]() -> Status {
-    std::vector<distribute::RankMesh::Axis> axes;
+    std::vector<numerics::MeshAxis> axes;
     for (const auto &[name, size] : request.mesh)
       axes.push_back({name, size});
     TILEWRIGHT_TRY(

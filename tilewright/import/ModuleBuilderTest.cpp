@@ -2,8 +2,8 @@
 #include "tilewright/import/ModuleBuilder.h"
 #include "tilewright/import/EntryBuilder.h"
 #include "tilewright/import/Import.h"
-#include "tilewright/import/TestTables.h"
 #include "tilewright/import/VerifyProgram.h"
+#include "tilewright/import/testing/Tables.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 

@@ -1,6 +1,6 @@
 #include "tilewright/interpret/Checks.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 
 #include <cmath>
 #include <limits>

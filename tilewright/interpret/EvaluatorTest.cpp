@@ -2,7 +2,7 @@
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -476,6 +476,23 @@ TEST_F(Evaluator, GroupsBeyondTheGridAreRefused) {
                                              {1, 1}, {tensorOf(i32, {1}, {1})});
   EXPECT_THAT(shown[0],
               AllOf(HasSubstr("E3011"), HasSubstr("process 1, but the program has 1 replicas")));
+}
+
+TEST_F(Evaluator, GroupsAlongAxesThatOverlapAreRefused) {
+  std::vector<std::string> shown = showRanks(R"(
+    func.func @main(%x: tensor<1xi32>) -> tensor<4xi32> {
+      %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, use_global_device_ids,
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        replica_groups = #stablehlo.replica_group_mesh_axes<
+          mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 4>]>,
+          axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>,
+                  #stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>]>}>
+        : (tensor<1xi32>) -> tensor<4xi32>
+      return %0 : tensor<4xi32>
+    })",
+                                             {1, 1}, {tensorOf(i32, {1}, {1})});
+  EXPECT_THAT(shown[0], AllOf(HasSubstr("E3011"),
+                              HasSubstr("axis 'x' twice, or sub-axes of it that overlap")));
 }
 
 TEST_F(Evaluator, FeedsServeTheHost) {

@@ -5,6 +5,7 @@
 
 #include "tilewright/numerics/Float.h"
 #include "tilewright/numerics/FloatRounding.h"
+#include "tilewright/numerics/WithType.h"
 
 #include <algorithm>
 #include <array>
@@ -38,28 +39,6 @@ template <typename T> T load(const std::byte *src, size_t index) {
 }
 template <typename T> void store(std::byte *dst, size_t index, T value) {
   std::memcpy(dst + index * sizeof(T), &value, sizeof(T));
-}
-
-/// Calls `function` with an integer type or pred as a template argument.
-template <typename Function> void withInteger(ElementType type, Function function) {
-  switch (type) {
-#define TILEWRIGHT_ELEMENT_TYPE_boolean(name)                                                      \
-  case ElementType::name:                                                                          \
-    return function.template operator()<ElementType::name>();
-#define TILEWRIGHT_ELEMENT_TYPE_signedInteger(name) TILEWRIGHT_ELEMENT_TYPE_boolean(name)
-#define TILEWRIGHT_ELEMENT_TYPE_unsignedInteger(name) TILEWRIGHT_ELEMENT_TYPE_boolean(name)
-#define TILEWRIGHT_ELEMENT_TYPE_real(name)
-#define TILEWRIGHT_ELEMENT_TYPE_complex(name)
-#define TILEWRIGHT_ELEMENT_TYPE(name, spelling, kind, bits) TILEWRIGHT_ELEMENT_TYPE_##kind(name)
-#include "tilewright/numerics/ElementTypes.def"
-#undef TILEWRIGHT_ELEMENT_TYPE_real
-#undef TILEWRIGHT_ELEMENT_TYPE_boolean
-#undef TILEWRIGHT_ELEMENT_TYPE_signedInteger
-#undef TILEWRIGHT_ELEMENT_TYPE_unsignedInteger
-#undef TILEWRIGHT_ELEMENT_TYPE_complex
-  default:
-    assert(false && "expected an integer type or pred");
-  }
 }
 
 /// The 64-bit two's complement value of an integer or pred element.
@@ -147,14 +126,14 @@ void integersToIntegers(ElementType from, const std::byte *src, ElementType to, 
 
 /// Elements `first`, `first + step`, … of a buffer of reals.
 void gatherReals(ElementType from, const std::byte *src, size_t step, double *dst, size_t count) {
-  detail::withReal(from, [&]<ElementType type>() {
+  withReal(from, [&]<ElementType type>() {
     for (size_t i = 0; i < count; ++i)
       dst[i] = loadReal<type>(src, i * step);
   });
 }
 
 void scatterReals(ElementType to, const double *src, size_t step, std::byte *dst, size_t count) {
-  detail::withReal(to, [&]<ElementType type>() {
+  withReal(to, [&]<ElementType type>() {
     for (size_t i = 0; i < count; ++i)
       store(dst, i * step, static_cast<BitsOf<type>>(detail::encodeFrom<type>(src[i])));
   });
@@ -194,7 +173,7 @@ void convertThroughReals(ElementType from, const std::byte *src, ElementType to,
 
 /// Converts f32 to any real type directly, without doubles.
 void convertFromF32(const std::byte *src, ElementType to, std::byte *dst, size_t count) {
-  detail::withReal(to, [&]<ElementType type>() {
+  withReal(to, [&]<ElementType type>() {
     for (size_t i = 0; i < count; ++i)
       store(dst, i, static_cast<BitsOf<type>>(detail::encodeFrom<type>(load<float>(src, i))));
   });

@@ -14,6 +14,10 @@ std::optional<ElementType> integerOfWidth(unsigned width, bool isUnsigned) {
   return std::nullopt;
 }
 
+ElementType unsignedOf(ElementType type) {
+  return integerOfWidth(bitWidth(type), /*isUnsigned=*/true).value_or(ElementType::ui64);
+}
+
 std::optional<ElementType> elementTypeNamed(std::string_view name) {
   for (size_t i = 0; i < elementTypeCount; ++i)
     if (spelling(static_cast<ElementType>(i)) == name)

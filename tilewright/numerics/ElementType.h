@@ -49,6 +49,9 @@ constexpr std::string_view spelling(ElementType type) {
 }
 /// The integer type of this width: pred for 1, nullopt if there is none.
 std::optional<ElementType> integerOfWidth(unsigned width, bool isUnsigned);
+/// The unsigned integer for the bits of an element: pred for pred, ui64 if no integer has the
+/// width.
+ElementType unsignedOf(ElementType type);
 
 /// The inverse of spelling().
 std::optional<ElementType> elementTypeNamed(std::string_view spelling);

@@ -1,22 +1,22 @@
 #include "tilewright/numerics/Float.h"
 
 #include "tilewright/numerics/FloatRounding.h"
+#include "tilewright/numerics/WithType.h"
 
 namespace tilewright::numerics {
 
 using detail::Beyond;
 
 double decode(ElementType type, uint64_t bits) {
-  return detail::withReal(type, [&]<ElementType real>() { return detail::decodeAs<real>(bits); });
+  return withReal(type, [&]<ElementType real>() { return detail::decodeAs<real>(bits); });
 }
 
 uint64_t encode(ElementType type, double value) {
-  return detail::withReal(type,
-                          [&]<ElementType real>() { return detail::encodeFrom<real>(value); });
+  return withReal(type, [&]<ElementType real>() { return detail::encodeFrom<real>(value); });
 }
 
 uint64_t encodeSaturating(ElementType type, double value) {
-  return detail::withReal(
+  return withReal(
       type, [&]<ElementType real>() { return detail::encodeFrom<real, Beyond::saturate>(value); });
 }
 

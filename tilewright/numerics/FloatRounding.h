@@ -126,31 +126,6 @@ constexpr uint64_t encodeFrom(Wide value) {
   }
 }
 
-/// Calls `function` with the type as a template argument:
-///   withReal(type, [&]<ElementType real>() { … });
-template <typename Function>
-constexpr decltype(auto) withReal(ElementType type, Function function) {
-  switch (type) {
-#define TILEWRIGHT_ELEMENT_TYPE_real(name)                                                         \
-  case ElementType::name:                                                                          \
-    return function.template operator()<ElementType::name>();
-#define TILEWRIGHT_ELEMENT_TYPE_boolean(name)
-#define TILEWRIGHT_ELEMENT_TYPE_signedInteger(name)
-#define TILEWRIGHT_ELEMENT_TYPE_unsignedInteger(name)
-#define TILEWRIGHT_ELEMENT_TYPE_complex(name)
-#define TILEWRIGHT_ELEMENT_TYPE(name, spelling, kind, bits) TILEWRIGHT_ELEMENT_TYPE_##kind(name)
-#include "tilewright/numerics/ElementTypes.def"
-#undef TILEWRIGHT_ELEMENT_TYPE_real
-#undef TILEWRIGHT_ELEMENT_TYPE_boolean
-#undef TILEWRIGHT_ELEMENT_TYPE_signedInteger
-#undef TILEWRIGHT_ELEMENT_TYPE_unsignedInteger
-#undef TILEWRIGHT_ELEMENT_TYPE_complex
-  default:
-    assert(false && "expected a real type");
-    return function.template operator()<ElementType::f64>();
-  }
-}
-
 } // namespace tilewright::numerics::detail
 
 #endif // TILEWRIGHT_NUMERICS_FLOATROUNDING_H

@@ -1,7 +1,7 @@
 // Compares verify() with an exhaustive run, on random plans.
-#include "tilewright/plan/ExhaustiveRun.h"
 #include "tilewright/plan/PlanBytes.h"
-#include "tilewright/plan/RandomPlan.h"
+#include "tilewright/plan/testing/ExhaustiveRun.h"
+#include "tilewright/plan/testing/RandomPlan.h"
 
 #include <gtest/gtest.h>
 

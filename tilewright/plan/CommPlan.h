@@ -4,6 +4,7 @@
 
 #include "tilewright/numerics/Collective.h"
 #include "tilewright/numerics/ElementType.h"
+#include "tilewright/numerics/Mesh.h"
 #include "tilewright/support/Fingerprint.h"
 #include "tilewright/support/Status.h"
 
@@ -16,36 +17,19 @@
 namespace tilewright::collective {
 
 using Kind = numerics::CollectiveKind;
+using numerics::AxisSet;
 using numerics::ElementType;
+using numerics::Mesh;
+using numerics::MeshAxis;
+using numerics::MeshCoordinates;
 using numerics::ReductionKind;
 
 /// An index into one of the plan's tables.
 using PlanIndex = uint32_t;
 inline constexpr PlanIndex nothing = ~PlanIndex(0);
 
-/// A set of mesh axes, one bit each.
-using AxisSet = uint32_t;
+/// The largest number of mesh axes; an AxisSet has a bit for each.
 inline constexpr size_t maxAxes = 16;
-
-struct MeshAxis {
-  std::string name;
-  int64_t size = 1;
-  bool operator==(const MeshAxis &) const = default;
-};
-
-/// The grid of ranks, with the first axis outermost. A mesh without axes has one rank.
-struct RankMesh {
-  std::vector<MeshAxis> axes;
-  /// The rank at each grid position; empty if ranks are numbered in row-major order. This is the
-  /// only part of a plan that grows with the number of ranks, and only programs with an explicit
-  /// order have it.
-  std::vector<int64_t> order;
-
-  int64_t size() const;
-  /// The axes with size greater than 1.
-  AxisSet proper() const;
-  bool operator==(const RankMesh &) const = default;
-};
 
 /// The communicator of an exchange: groups of ranks, each of which exchanges among its members.
 struct CliqueSpec {
@@ -123,7 +107,7 @@ struct Window {
 /// All exchanges of a program: their cliques, their order and the control flow around them. Plain
 /// data that is the same on all ranks.
 struct CommPlan {
-  RankMesh mesh;
+  Mesh mesh;
   std::vector<CliqueSpec> cliques;
   std::vector<Guard> guards;
   std::vector<Site> sites; // by `start`
@@ -131,38 +115,25 @@ struct CommPlan {
   bool operator==(const CommPlan &) const = default;
 };
 
-/// Maps ranks to positions in a mesh.
-class Coordinates {
-public:
-  explicit Coordinates(const RankMesh &mesh);
-  int64_t ranks() const { return count; }
-  /// The position of `rank` along `axes`, row-major in the mesh's order of axes.
-  uint32_t along(AxisSet axes, int64_t rank) const;
-  /// The groups of a clique, in a fixed order; for pairs one group, sorted.
-  std::vector<std::vector<int64_t>> groupsOf(const CliqueSpec &clique) const;
-
-private:
-  const RankMesh &mesh;
-  int64_t count;
-  std::vector<int64_t> strides;
-  std::vector<int64_t> placeOf; // by rank; empty if row-major
-};
+/// The groups of a clique, in a fixed order; for pairs one group, sorted.
+std::vector<std::vector<int64_t>> groupsOf(const MeshCoordinates &coordinates,
+                                           const CliqueSpec &clique);
 
 /// The clique for these lists of ranks: all axes if there are no lists; a set of axes if it
 /// generates exactly these groups, in any order; otherwise the lists themselves. Takes time linear
 /// in the lists' length.
-CliqueSpec cliqueSpecOf(const RankMesh &mesh, std::vector<std::vector<int64_t>> groups);
+CliqueSpec cliqueSpecOf(const Mesh &mesh, std::vector<std::vector<int64_t>> groups);
 
 /// The guards around a site, outermost first, each with the arm that contains the site.
 using GuardPath = std::vector<std::pair<PlanIndex, uint32_t>>;
 GuardPath pathOf(const CommPlan &plan, const Site &site);
 
 /// Axes by name: "data, model".
-std::string nameOf(const RankMesh &mesh, AxisSet axes);
+std::string nameOf(const Mesh &mesh, AxisSet axes);
 /// "data=2, model=4".
-std::string describe(const RankMesh &mesh);
+std::string describe(const Mesh &mesh);
 /// "along model", "2 groups of ranks", "3 pairs".
-std::string describe(const RankMesh &mesh, const CliqueSpec &clique);
+std::string describe(const Mesh &mesh, const CliqueSpec &clique);
 /// "all_reduce.3 (add f32, 4096 bytes, along model) at train.py:41".
 std::string describe(const CommPlan &plan, const Site &site);
 

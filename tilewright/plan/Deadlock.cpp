@@ -43,7 +43,7 @@ void Instances::addChoices(Counterexample &result, const Issue &issue) const {
       Choice choice{
           number,
           {wait.iterations.begin(), wait.iterations.begin() + static_cast<ptrdiff_t>(loops)},
-          tree.coordinates.along(guard.varies, issue.rank),
+          static_cast<uint32_t>(tree.coordinates.along(guard.varies, issue.rank)),
           isLoop ? static_cast<uint32_t>(unroller.iterationsOf(number)) : arm};
       if (std::find(result.choices.begin(), result.choices.end(), choice) == result.choices.end())
         result.choices.push_back(std::move(choice));

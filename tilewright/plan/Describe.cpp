@@ -24,7 +24,7 @@ std::string iterationsText(const std::vector<uint32_t> &iterations) {
 }
 
 /// The coordinates along these axes: "x=1, y=0".
-std::string placeText(const RankMesh &mesh, AxisSet axes, uint32_t place) {
+std::string placeText(const Mesh &mesh, AxisSet axes, uint32_t place) {
   std::vector<std::string> parts;
   for (size_t i = mesh.axes.size(); i-- > 0;)
     if (axes >> i & 1) {

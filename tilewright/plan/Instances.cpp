@@ -24,7 +24,7 @@ std::vector<uint32_t> Instances::makeGroups() {
   std::vector<uint32_t> groupOf(cliques * ranks, none);
   std::unordered_multimap<uint64_t, uint32_t> byHash;
   for (PlanIndex clique = 0; clique < cliques; ++clique)
-    for (const std::vector<int64_t> &list : tree.coordinates.groupsOf(tree.plan.cliques[clique])) {
+    for (const std::vector<int64_t> &list : groupsOf(tree.coordinates, tree.plan.cliques[clique])) {
       uint64_t hash = list.size();
       for (int64_t rank : list)
         hash = (hash ^ static_cast<uint64_t>(rank)) * 0x9E3779B97F4A7C15u + (hash >> 29);

@@ -50,7 +50,7 @@ private:
 constexpr auto asNumber = [](auto &archive, auto &value) { archive.number(value); };
 constexpr auto asInteger = [](auto &archive, auto &value) { archive.integer(value); };
 
-template <typename A> void fields(A &a, Field<A, RankMesh> &mesh) {
+template <typename A> void fields(A &a, Field<A, Mesh> &mesh) {
   a.list(mesh.axes, "axes", 2, [](A &a, Field<A, MeshAxis> &axis) {
     a.text(axis.name);
     a.integer(axis.size);

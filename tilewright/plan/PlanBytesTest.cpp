@@ -1,7 +1,7 @@
 #include "tilewright/plan/PlanBytes.h"
 
-#include "tilewright/plan/RandomPlan.h"
-#include "tilewright/plan/TestPlan.h"
+#include "tilewright/plan/testing/Plan.h"
+#include "tilewright/plan/testing/RandomPlan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -122,18 +122,18 @@ TEST(CheckPlan, EveryRuleIsHeld) {
 }
 
 TEST(CommPlan, GroupsThatAreAxesBecomeAxes) {
-  RankMesh mesh{{{"x", 2}, {"one", 1}, {"y", 3}}, {}};
-  const Coordinates coordinates(mesh);
+  Mesh mesh{{{"x", 2}, {"one", 1}, {"y", 3}}, {}};
+  const MeshCoordinates coordinates(mesh);
   for (std::vector<uint8_t> axes : {std::vector<uint8_t>{0}, {2}, {0, 2}, {2, 0}, {}}) {
     const CliqueSpec clique{CliqueSpec::Form::axes, axes, {}};
-    EXPECT_EQ(cliqueSpecOf(mesh, coordinates.groupsOf(clique)), clique);
+    EXPECT_EQ(cliqueSpecOf(mesh, groupsOf(coordinates, clique)), clique);
   }
   EXPECT_EQ(cliqueSpecOf(mesh, {{0, 1, 2}}).form, CliqueSpec::Form::groups) << "half of the ranks";
   EXPECT_EQ(cliqueSpecOf(mesh, {{0, 2, 1}, {3, 5, 4}}).form, CliqueSpec::Form::groups);
   // Ranks in another order than the positions of the mesh.
   mesh.order = {5, 4, 3, 2, 1, 0};
-  const Coordinates turned(mesh);
-  EXPECT_EQ(turned.groupsOf({CliqueSpec::Form::axes, {2}, {}}),
+  const MeshCoordinates turned(mesh);
+  EXPECT_EQ(groupsOf(turned, {CliqueSpec::Form::axes, {2}, {}}),
             (std::vector<std::vector<int64_t>>{{5, 4, 3}, {2, 1, 0}}));
   EXPECT_EQ(cliqueSpecOf(mesh, {{2, 1, 0}, {5, 4, 3}}).axes, std::vector<uint8_t>{2});
 }

@@ -36,7 +36,8 @@ bool ProgramTree::takes(int64_t rank, PlanIndex number, uint32_t arm) const {
   if (guard.kind == Guard::Kind::loop)
     // A loop with a known trip count never runs its condition.
     return guard.tripCount < 0 || (arm == 1 && guard.tripCount > 0);
-  return guard.choices.empty() || guard.choices[coordinates.along(guard.varies, rank)] == arm;
+  return guard.choices.empty() ||
+         guard.choices[static_cast<size_t>(coordinates.along(guard.varies, rank))] == arm;
 }
 
 bool ProgramTree::takes(int64_t rank, const Path &path) const {

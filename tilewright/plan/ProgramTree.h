@@ -14,7 +14,7 @@ public:
   explicit ProgramTree(const CommPlan &plan);
 
   const CommPlan &plan;
-  const Coordinates coordinates;
+  const MeshCoordinates coordinates;
 
   /// An item of an arm; arms list their items in program order.
   struct Item {

@@ -24,7 +24,7 @@ std::vector<Choice> choicesTo(const ProgramTree &tree, PlanIndex site, int64_t r
       // One iteration of a loop runs both its condition and its body.
       choices.push_back({number,
                          {},
-                         tree.coordinates.along(guard.varies, rank),
+                         static_cast<uint32_t>(tree.coordinates.along(guard.varies, rank)),
                          guard.kind == Guard::Kind::loop ? 1 : arm});
   }
   return choices;
@@ -53,7 +53,7 @@ public:
     if (isEvenByAxes(clique))
       return std::nullopt;
     std::optional<Counterexample> missed;
-    for (const std::vector<int64_t> &group : tree.coordinates.groupsOf(clique))
+    for (const std::vector<int64_t> &group : groupsOf(tree.coordinates, clique))
       if (group.size() > 1)
         if (std::optional<Counterexample> found = findUneven(group)) {
           if (found->reason == Counterexample::Reason::varies)
@@ -118,7 +118,7 @@ private:
   }
 
   uint32_t along(PlanIndex guard, int64_t rank) const {
-    return tree.coordinates.along(tree.plan.guards[guard].varies, rank);
+    return static_cast<uint32_t>(tree.coordinates.along(tree.plan.guards[guard].varies, rank));
   }
 
   Counterexample lonely(Counterexample::Reason reason, int64_t rank, PlanIndex site,

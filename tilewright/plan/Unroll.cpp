@@ -38,7 +38,7 @@ void Unroller::chooseIterations(const std::vector<std::vector<PlanIndex>> &colle
   std::vector<bool> isOpen(plan.guards.size());
   for (const std::vector<PlanIndex> &sites : collectives) {
     const auto groups = static_cast<int64_t>(
-        tree.coordinates.groupsOf(plan.cliques[plan.sites[sites[0]].clique]).size());
+        groupsOf(tree.coordinates, plan.cliques[plan.sites[sites[0]].clique]).size());
     std::vector<size_t> inside(plan.guards.size());
     for (PlanIndex site : sites)
       for (const auto &step : tree.pathOf(plan.sites[site])) {
@@ -92,7 +92,8 @@ int64_t Unroller::countEvents(const std::vector<ProgramTree::Item> &items, int64
 Result<size_t> Unroller::kindOf(int64_t rank, int64_t maxEvents) {
   std::vector<uint32_t> key;
   for (PlanIndex guard : deciding)
-    key.push_back(tree.coordinates.along(tree.plan.guards[guard].varies, rank));
+    key.push_back(
+        static_cast<uint32_t>(tree.coordinates.along(tree.plan.guards[guard].varies, rank)));
   // Ranks that take the same arm at every rank-dependent branch are of the same kind.
   for (size_t i = 0; i < key.size(); ++i)
     if (const Guard &guard = tree.plan.guards[deciding[i]]; !guard.choices.empty())
@@ -163,7 +164,7 @@ void Unroller::unroll(const std::vector<ProgramTree::Item> &items, int64_t rank,
 void Unroller::unrollGuard(PlanIndex number, int64_t rank, Unrolled &into) {
   const Guard &guard = tree.plan.guards[number];
   if (guard.kind == Guard::Kind::branch) {
-    const uint32_t place = tree.coordinates.along(guard.varies, rank);
+    const auto place = static_cast<uint32_t>(tree.coordinates.along(guard.varies, rank));
     const auto choice = std::find_if(fixed.begin(), fixed.end(), [&](const Choice &choice) {
       return choice.guard == number && choice.place == place && choice.iterations == current;
     });

@@ -1,7 +1,7 @@
 #include "tilewright/plan/Verify.h"
 
-#include "tilewright/plan/TestPlan.h"
-#include "tilewright/support/test/Slowness.h"
+#include "tilewright/plan/testing/Plan.h"
+#include "tilewright/support/testing/Slowness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

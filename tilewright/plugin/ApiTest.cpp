@@ -1,4 +1,4 @@
-#include "tilewright/plugin/TestApi.h"
+#include "tilewright/plugin/testing/Api.h"
 
 #include <gtest/gtest.h>
 
@@ -79,17 +79,13 @@ TEST(Api, WritesOnlyWhatTheCallerHasRoomFor) {
 
 TEST(Api, ErrorsCarryCodeAndTextBothWays) {
   PJRT_Error *error = toError(Status(Error::pluginLayout, "no such layout"));
-  TILEWRIGHT_ARGS(Error_GetCode, code);
-  code.error = error;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Error_GetCode(&code));
+  TILEWRIGHT_CALL(Error_GetCode, code, error, error);
   EXPECT_EQ(code.code, PJRT_Error_Code_UNIMPLEMENTED);
   const char *text = nullptr;
   size_t size = 0;
   error->vtable->message(error, &text, &size);
   EXPECT_THAT(std::string(text, size), HasSubstr("E8004 plugin: no such layout"));
-  TILEWRIGHT_ARGS(Error_ForEachPayload, payload);
-  payload.error = error;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Error_ForEachPayload(&payload));
+  TILEWRIGHT_CALL(Error_ForEachPayload, payload, error, error);
   error->vtable->destroy(error);
 }
 
@@ -109,9 +105,7 @@ TEST(Api, TellsTheVersionOfStablehloThatItReads) {
 TEST(Api, EventsOfTheCallerHappenOnce) {
   TILEWRIGHT_ARGS(Event_Create, create);
   EXPECT_CALL_OK(pjrtApi().PJRT_Event_Create(&create));
-  TILEWRIGHT_ARGS(Event_IsReady, ready);
-  ready.event = create.event;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Event_IsReady(&ready));
+  TILEWRIGHT_CALL(Event_IsReady, ready, event, create.event);
   EXPECT_FALSE(ready.is_ready);
 
   std::string seen = "nothing";

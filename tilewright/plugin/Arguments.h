@@ -48,17 +48,24 @@ Status checkStruct(const void *args, size_t size, size_t needed, const char *fun
 
 } // namespace tilewright::plugin
 
-/// Returns an error from the enclosing function unless `args` reaches `field`. `field` is the last
-/// one that the function requires.
-#define TILEWRIGHT_PJRT_ARGS(args, field)                                                          \
+/// The size of a struct that ends with `field`.
+#define TILEWRIGHT_PJRT_END(args, field)                                                           \
+  (offsetof(std::remove_pointer_t<decltype(args)>, field) +                                        \
+   sizeof(decltype(std::remove_pointer_t<decltype(args)>::field)))
+
+/// Returns an error from the enclosing function unless `args` has `needed` bytes.
+#define TILEWRIGHT_PJRT_BYTES(args, needed)                                                        \
   do {                                                                                             \
-    using ArgsType = std::remove_pointer_t<decltype(args)>;                                        \
     if (::tilewright::Status argsStatus = ::tilewright::plugin::checkStruct(                       \
-            args, args ? args->struct_size : 0,                                                    \
-            offsetof(ArgsType, field) + sizeof(std::declval<ArgsType>().field), __func__);         \
+            args, args ? args->struct_size : 0, needed, __func__);                                 \
         !argsStatus.isOk())                                                                        \
       return ::tilewright::plugin::toError(std::move(argsStatus));                                 \
   } while (false)
+
+/// Returns an error from the enclosing function unless `args` reaches `field`. `field` is the last
+/// one that the function requires.
+#define TILEWRIGHT_PJRT_ARGS(args, field)                                                          \
+  TILEWRIGHT_PJRT_BYTES(args, TILEWRIGHT_PJRT_END(args, field))
 
 /// Like TILEWRIGHT_PJRT_ARGS; `field` is a handle that must not be null.
 #define TILEWRIGHT_PJRT_HANDLE(args, field)                                                        \

@@ -2,6 +2,7 @@
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/Types.h"
 #include "tilewright/runtime/Backend.h"
 #include "tilewright/support/Concat.h"
@@ -92,12 +93,7 @@ Client_CreateBuffersForAsyncHostToDevice(PJRT_Client_CreateBuffersForAsyncHostTo
   return nullptr;
 }
 
-PJRT_Error *
-AsyncHostToDeviceTransferManager_Destroy(PJRT_AsyncHostToDeviceTransferManager_Destroy_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, transfer_manager);
-  delete args->transfer_manager;
-  return nullptr;
-}
+TILEWRIGHT_PJRT_DESTROY(AsyncHostToDeviceTransferManager_Destroy, transfer_manager)
 
 PJRT_Error *AsyncHostToDeviceTransferManager_TransferData(
     PJRT_AsyncHostToDeviceTransferManager_TransferData_Args *args) {
@@ -115,9 +111,7 @@ PJRT_Error *AsyncHostToDeviceTransferManager_TransferLiteral(
     PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, done_with_h2d_transfer);
   TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
-  TILEWRIGHT_PJRT_ASSIGN(
-      artifact::TensorType type,
-      toTensorType(args->shape_element_type, args->shape_dims, args->shape_num_dims));
+  TILEWRIGHT_PJRT_ASSIGN(artifact::TensorType type, shapeOf(*args));
   TILEWRIGHT_PJRT_TRY(checkDeviceLayout(args->shape_layout, type));
   std::lock_guard lock(args->transfer_manager->mutex);
   TILEWRIGHT_PJRT_ASSIGN(Manager::Slot * slot, slotAt(*args->transfer_manager, args->buffer_index));
@@ -139,21 +133,10 @@ PJRT_Error *AsyncHostToDeviceTransferManager_RetrieveBuffer(
   return nullptr;
 }
 
-PJRT_Error *
-AsyncHostToDeviceTransferManager_Device(PJRT_AsyncHostToDeviceTransferManager_Device_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, device_out);
-  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
-  args->device_out = args->transfer_manager->device;
-  return nullptr;
-}
-
-PJRT_Error *AsyncHostToDeviceTransferManager_BufferCount(
-    PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, buffer_count);
-  TILEWRIGHT_PJRT_HANDLE(args, transfer_manager);
-  args->buffer_count = args->transfer_manager->slots.size();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_VALUE(AsyncHostToDeviceTransferManager_Device, transfer_manager, device_out,
+                      transfer_manager->device)
+TILEWRIGHT_PJRT_VALUE(AsyncHostToDeviceTransferManager_BufferCount, transfer_manager, buffer_count,
+                      transfer_manager->slots.size())
 
 PJRT_Error *AsyncHostToDeviceTransferManager_BufferSize(
     PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args *args) {

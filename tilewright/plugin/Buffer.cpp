@@ -2,6 +2,7 @@
 
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Event.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/Types.h"
 #include "tilewright/support/Concat.h"
 
@@ -17,34 +18,11 @@ Result<runtime::Memory *> memoryFor(PJRT_Memory *memory, PJRT_Device *device,
                 concat("PJRT_", function, " requires a memory or a device of this process"));
 }
 
-PJRT_Error *Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, buffer);
-  delete args->buffer;
-  return nullptr;
-}
-
-PJRT_Error *Buffer_ElementType(PJRT_Buffer_ElementType_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, type);
-  TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  args->type = toBufferType(args->buffer->buffer->elementType());
-  return nullptr;
-}
-
-PJRT_Error *Buffer_Dimensions(PJRT_Buffer_Dimensions_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_dims);
-  TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  args->dims = args->buffer->buffer->dims().data();
-  args->num_dims = args->buffer->buffer->dims().size();
-  return nullptr;
-}
-
-PJRT_Error *Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_dims);
-  TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  args->unpadded_dims = args->buffer->buffer->dims().data();
-  args->num_dims = args->buffer->buffer->dims().size();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_DESTROY(Buffer_Destroy, buffer)
+TILEWRIGHT_PJRT_VALUE(Buffer_ElementType, buffer, type, toBufferType(buffer->buffer->elementType()))
+TILEWRIGHT_PJRT_LIST(Buffer_Dimensions, buffer, dims, num_dims, buffer->buffer->dims())
+TILEWRIGHT_PJRT_LIST(Buffer_UnpaddedDimensions, buffer, unpadded_dims, num_dims,
+                     buffer->buffer->dims())
 
 PJRT_Error *Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, num_dynamic_dims);
@@ -67,26 +45,12 @@ PJRT_Error *Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
   return nullptr;
 }
 
-PJRT_Error *Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, on_device_size_in_bytes);
-  TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  args->on_device_size_in_bytes = args->buffer->buffer->byteCount();
-  return nullptr;
-}
-
-PJRT_Error *Buffer_Device(PJRT_Buffer_Device_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, device);
-  TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  args->device = args->buffer->client.handleOf(args->buffer->buffer->device());
-  return nullptr;
-}
-
-PJRT_Error *Buffer_Memory(PJRT_Buffer_Memory_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, memory);
-  TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  args->memory = args->buffer->client.handleOf(args->buffer->buffer->memory());
-  return nullptr;
-}
+TILEWRIGHT_PJRT_VALUE(Buffer_OnDeviceSizeInBytes, buffer, on_device_size_in_bytes,
+                      buffer->buffer->byteCount())
+TILEWRIGHT_PJRT_VALUE(Buffer_Device, buffer, device,
+                      buffer->client.handleOf(buffer->buffer->device()))
+TILEWRIGHT_PJRT_VALUE(Buffer_Memory, buffer, memory,
+                      buffer->client.handleOf(buffer->buffer->memory()))
 
 PJRT_Error *Buffer_Delete(PJRT_Buffer_Delete_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, buffer);
@@ -94,20 +58,10 @@ PJRT_Error *Buffer_Delete(PJRT_Buffer_Delete_Args *args) {
   return nullptr;
 }
 
-PJRT_Error *Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, is_deleted);
-  TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  args->is_deleted = args->buffer->buffer->isDeleted();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_VALUE(Buffer_IsDeleted, buffer, is_deleted, buffer->buffer->isDeleted())
 
 // If true, jaxlib passes the bytes to NumPy without a copy.
-PJRT_Error *Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, is_on_cpu);
-  TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  args->is_on_cpu = true;
-  return nullptr;
-}
+TILEWRIGHT_PJRT_VALUE(Buffer_IsOnCpu, buffer, is_on_cpu, true)
 
 PJRT_Error *Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, event);

@@ -1,4 +1,4 @@
-#include "tilewright/plugin/TestApi.h"
+#include "tilewright/plugin/testing/Api.h"
 
 #include <gtest/gtest.h>
 
@@ -10,21 +10,13 @@ using testing::ElementsAre;
 TEST(PluginBuffer, GoesThereAndBack) {
   TestClient client;
   PJRT_Buffer *buffer = makeBuffer(client, {1, 2, 3, 4, 5, 6}, {2, 3});
-  TILEWRIGHT_ARGS(Buffer_Dimensions, dims);
-  dims.buffer = buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_Dimensions(&dims));
+  TILEWRIGHT_CALL(Buffer_Dimensions, dims, buffer, buffer);
   EXPECT_THAT(std::vector(dims.dims, dims.dims + dims.num_dims), ElementsAre(2, 3));
-  TILEWRIGHT_ARGS(Buffer_ElementType, type);
-  type.buffer = buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_ElementType(&type));
+  TILEWRIGHT_CALL(Buffer_ElementType, type, buffer, buffer);
   EXPECT_EQ(type.type, PJRT_Buffer_Type_F32);
-  TILEWRIGHT_ARGS(Buffer_Memory, memory);
-  memory.buffer = buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_Memory(&memory));
+  TILEWRIGHT_CALL(Buffer_Memory, memory, buffer, buffer);
   EXPECT_EQ(memory.memory, client.memory());
-  TILEWRIGHT_ARGS(Buffer_GetMemoryLayout, layout);
-  layout.buffer = buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_GetMemoryLayout(&layout));
+  TILEWRIGHT_CALL(Buffer_GetMemoryLayout, layout, buffer, buffer);
   EXPECT_THAT(
       std::vector(layout.layout.tiled.minor_to_major,
                   layout.layout.tiled.minor_to_major + layout.layout.tiled.minor_to_major_size),
@@ -87,16 +79,10 @@ TEST(PluginBuffer, RefusesTypesWithoutElements) {
 TEST(PluginBuffer, CannotBeUsedAfterDelete) {
   TestClient client;
   PJRT_Buffer *buffer = makeBuffer(client, {1}, {1});
-  TILEWRIGHT_ARGS(Buffer_Delete, args);
-  args.buffer = buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_Delete(&args));
-  TILEWRIGHT_ARGS(Buffer_IsDeleted, deleted);
-  deleted.buffer = buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_IsDeleted(&deleted));
+  TILEWRIGHT_CALL(Buffer_Delete, args, buffer, buffer);
+  TILEWRIGHT_CALL(Buffer_IsDeleted, deleted, buffer, buffer);
   EXPECT_TRUE(deleted.is_deleted);
-  TILEWRIGHT_ARGS(Buffer_ReadyEvent, ready);
-  ready.buffer = buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_ReadyEvent(&ready));
+  TILEWRIGHT_CALL(Buffer_ReadyEvent, ready, buffer, buffer);
   EXPECT_THAT(await(ready.event), testing::StartsWith(idOf(Error::bufferDeleted)));
   destroyBuffer(buffer);
 }
@@ -127,9 +113,7 @@ TEST(PluginBuffer, OfAnErrorFailsItsReaders) {
   args.shape_layout = nullptr;
   args.memory = client.memory();
   ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateErrorBuffer(&args));
-  TILEWRIGHT_ARGS(Buffer_ReadyEvent, ready);
-  ready.buffer = args.buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_ReadyEvent(&ready));
+  TILEWRIGHT_CALL(Buffer_ReadyEvent, ready, buffer, args.buffer);
   EXPECT_EQ(await(ready.event), "lost");
   destroyBuffer(args.buffer);
 }
@@ -194,9 +178,8 @@ TEST(PluginBuffer, TakesItsBytesPieceByPiece) {
   }
   EXPECT_THAT(read(retrieve.buffer_out), ElementsAre(1, 2, 3, 4));
   destroyBuffer(retrieve.buffer_out);
-  TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_Destroy, destroy);
-  destroy.transfer_manager = args.transfer_manager;
-  EXPECT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_Destroy(&destroy));
+  TILEWRIGHT_CALL(AsyncHostToDeviceTransferManager_Destroy, destroy, transfer_manager,
+                  args.transfer_manager);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "tilewright/plugin/Announce.h"
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/KeyValueStore.h"
 #include "tilewright/plugin/ffi/Resolver.h"
 #include "tilewright/runtime/cpu/CpuBackend.h"
@@ -144,58 +145,15 @@ PJRT_Error *Client_Destroy(PJRT_Client_Destroy_Args *args) {
   return nullptr;
 }
 
-PJRT_Error *Client_PlatformName(PJRT_Client_PlatformName_Args *args) {
-  using Args = PJRT_Client_PlatformName_Args;
-  TILEWRIGHT_PJRT_ARGS(args, platform_name_size);
-  giveText(args, &Args::platform_name, &Args::platform_name_size, platformName());
-  return nullptr;
-}
-
-PJRT_Error *Client_PlatformVersion(PJRT_Client_PlatformVersion_Args *args) {
-  using Args = PJRT_Client_PlatformVersion_Args;
-  TILEWRIGHT_PJRT_ARGS(args, platform_version_size);
-  TILEWRIGHT_PJRT_HANDLE(args, client);
-  giveText(args, &Args::platform_version, &Args::platform_version_size, args->client->version);
-  return nullptr;
-}
-
-PJRT_Error *Client_ProcessIndex(PJRT_Client_ProcessIndex_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, process_index);
-  TILEWRIGHT_PJRT_HANDLE(args, client);
-  args->process_index = args->client->runtime->processIndex();
-  return nullptr;
-}
-
-PJRT_Error *Client_TopologyDescription(PJRT_Client_TopologyDescription_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, topology);
-  TILEWRIGHT_PJRT_HANDLE(args, client);
-  args->topology = args->client->topology.get();
-  return nullptr;
-}
-
-PJRT_Error *Client_Devices(PJRT_Client_Devices_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_devices);
-  TILEWRIGHT_PJRT_HANDLE(args, client);
-  args->devices = args->client->devices.data();
-  args->num_devices = args->client->devices.size();
-  return nullptr;
-}
-
-PJRT_Error *Client_AddressableDevices(PJRT_Client_AddressableDevices_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_addressable_devices);
-  TILEWRIGHT_PJRT_HANDLE(args, client);
-  args->addressable_devices = args->client->addressableDevices.data();
-  args->num_addressable_devices = args->client->addressableDevices.size();
-  return nullptr;
-}
-
-PJRT_Error *Client_AddressableMemories(PJRT_Client_AddressableMemories_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_addressable_memories);
-  TILEWRIGHT_PJRT_HANDLE(args, client);
-  args->addressable_memories = args->client->memories.data();
-  args->num_addressable_memories = args->client->memories.size();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_PLUGIN_TEXT(Client_PlatformName, platform_name, platformName())
+TILEWRIGHT_PJRT_TEXT(Client_PlatformVersion, client, platform_version, client->version)
+TILEWRIGHT_PJRT_VALUE(Client_ProcessIndex, client, process_index, client->runtime->processIndex())
+TILEWRIGHT_PJRT_VALUE(Client_TopologyDescription, client, topology, client->topology.get())
+TILEWRIGHT_PJRT_LIST(Client_Devices, client, devices, num_devices, client->devices)
+TILEWRIGHT_PJRT_LIST(Client_AddressableDevices, client, addressable_devices,
+                     num_addressable_devices, client->addressableDevices)
+TILEWRIGHT_PJRT_LIST(Client_AddressableMemories, client, addressable_memories,
+                     num_addressable_memories, client->memories)
 
 PJRT_Error *Client_LookupDevice(PJRT_Client_LookupDevice_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, device);

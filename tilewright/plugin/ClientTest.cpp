@@ -1,4 +1,4 @@
-#include "tilewright/plugin/TestApi.h"
+#include "tilewright/plugin/testing/Api.h"
 
 #include <gtest/gtest.h>
 
@@ -19,9 +19,7 @@ std::string createWith(const std::string &name, NamedValue value) {
 
 TEST(PluginClient, IsCalledCpu) {
   TestClient client;
-  TILEWRIGHT_ARGS(Client_PlatformName, args);
-  args.client = client.client;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Client_PlatformName(&args));
+  TILEWRIGHT_CALL(Client_PlatformName, args, client, client.client);
   EXPECT_EQ(std::string(args.platform_name, args.platform_name_size), "cpu");
 }
 
@@ -46,19 +44,12 @@ TEST(PluginClient, RefusesGpusOfSeveralProcesses) {
 TEST(PluginClient, ListsItsDevices) {
   TestClient client(3);
   for (size_t i = 0; i < 3; ++i) {
-    TILEWRIGHT_ARGS(Device_GetDescription, args);
-    args.device = client.device(i);
-    EXPECT_CALL_OK(pjrtApi().PJRT_Device_GetDescription(&args));
-    TILEWRIGHT_ARGS(DeviceDescription_Id, id);
-    id.device_description = args.device_description;
-    EXPECT_CALL_OK(pjrtApi().PJRT_DeviceDescription_Id(&id));
+    TILEWRIGHT_CALL(Device_GetDescription, args, device, client.device(i));
+    TILEWRIGHT_CALL(DeviceDescription_Id, id, device_description, args.device_description);
     EXPECT_EQ(id.id, int(i));
-    TILEWRIGHT_ARGS(DeviceDescription_Attributes, attributes);
-    attributes.device_description = args.device_description;
-    EXPECT_CALL_OK(pjrtApi().PJRT_DeviceDescription_Attributes(&attributes));
-    TILEWRIGHT_ARGS(Device_IsAddressable, addressable);
-    addressable.device = client.device(i);
-    EXPECT_CALL_OK(pjrtApi().PJRT_Device_IsAddressable(&addressable));
+    TILEWRIGHT_CALL(DeviceDescription_Attributes, attributes, device_description,
+                    args.device_description);
+    TILEWRIGHT_CALL(Device_IsAddressable, addressable, device, client.device(i));
     EXPECT_TRUE(addressable.is_addressable);
   }
 }
@@ -76,24 +67,16 @@ TEST(PluginClient, FindsDevicesByNumber) {
 
 TEST(PluginClient, EachDeviceHasTheMemoriesThatJaxKnows) {
   TestClient client;
-  TILEWRIGHT_ARGS(Device_AddressableMemories, args);
-  args.device = client.device();
-  EXPECT_CALL_OK(pjrtApi().PJRT_Device_AddressableMemories(&args));
+  TILEWRIGHT_CALL(Device_AddressableMemories, args, device, client.device());
   std::vector<std::string> kinds;
   for (size_t i = 0; i < args.num_memories; ++i) {
-    TILEWRIGHT_ARGS(Memory_Kind, kind);
-    kind.memory = args.memories[i];
-    EXPECT_CALL_OK(pjrtApi().PJRT_Memory_Kind(&kind));
+    TILEWRIGHT_CALL(Memory_Kind, kind, memory, args.memories[i]);
     kinds.emplace_back(kind.kind, kind.kind_size);
-    TILEWRIGHT_ARGS(Memory_AddressableByDevices, devices);
-    devices.memory = args.memories[i];
-    EXPECT_CALL_OK(pjrtApi().PJRT_Memory_AddressableByDevices(&devices));
+    TILEWRIGHT_CALL(Memory_AddressableByDevices, devices, memory, args.memories[i]);
     ASSERT_GE(devices.num_devices, 1u);
   }
   EXPECT_THAT(kinds, ElementsAre("device", "pinned_host", "unpinned_host"));
-  TILEWRIGHT_ARGS(Device_DefaultMemory, fallback);
-  fallback.device = client.device();
-  EXPECT_CALL_OK(pjrtApi().PJRT_Device_DefaultMemory(&fallback));
+  TILEWRIGHT_CALL(Device_DefaultMemory, fallback, device, client.device());
   EXPECT_EQ(fallback.memory, args.memories[0]);
 }
 
@@ -120,31 +103,21 @@ TEST(PluginTopology, DescribesDevicesThatAreNotHere) {
   args.create_options = nullptr;
   args.num_options = 0;
   EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Create(&args));
-  TILEWRIGHT_ARGS(TopologyDescription_GetDeviceDescriptions, devices);
-  devices.topology = args.topology;
-  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_GetDeviceDescriptions(&devices));
+  TILEWRIGHT_CALL(TopologyDescription_GetDeviceDescriptions, devices, topology, args.topology);
   EXPECT_EQ(devices.num_descriptions, 4u);
 
-  TILEWRIGHT_ARGS(TopologyDescription_Serialize, serialize);
-  serialize.topology = args.topology;
-  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Serialize(&serialize));
+  TILEWRIGHT_CALL(TopologyDescription_Serialize, serialize, topology, args.topology);
   TILEWRIGHT_ARGS(TopologyDescription_Deserialize, deserialize);
   deserialize.serialized_topology = serialize.serialized_bytes;
   deserialize.serialized_topology_size = serialize.serialized_bytes_size;
   EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Deserialize(&deserialize));
-  TILEWRIGHT_ARGS(TopologyDescription_Fingerprint, first);
-  first.topology = args.topology;
-  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Fingerprint(&first));
-  TILEWRIGHT_ARGS(TopologyDescription_Fingerprint, second);
-  second.topology = deserialize.topology;
-  EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Fingerprint(&second));
+  TILEWRIGHT_CALL(TopologyDescription_Fingerprint, first, topology, args.topology);
+  TILEWRIGHT_CALL(TopologyDescription_Fingerprint, second, topology, deserialize.topology);
   EXPECT_EQ(first.fingerprint, second.fingerprint);
 
   serialize.serialized_topology_deleter(serialize.serialized_topology);
   for (PJRT_TopologyDescription *topology : {args.topology, deserialize.topology}) {
-    TILEWRIGHT_ARGS(TopologyDescription_Destroy, destroy);
-    destroy.topology = topology;
-    EXPECT_CALL_OK(pjrtApi().PJRT_TopologyDescription_Destroy(&destroy));
+    TILEWRIGHT_CALL(TopologyDescription_Destroy, destroy, topology, topology);
   }
 }
 

@@ -1,39 +1,16 @@
 // PJRT_Device.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Client.h"
+#include "tilewright/plugin/Getters.h"
 
 #include <optional>
 
 namespace tilewright::plugin {
 
-PJRT_Error *Device_GetDescription(PJRT_Device_GetDescription_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, device_description);
-  TILEWRIGHT_PJRT_HANDLE(args, device);
-  args->device_description = &args->device->description;
-  return nullptr;
-}
-
-PJRT_Error *Device_IsAddressable(PJRT_Device_IsAddressable_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, is_addressable);
-  TILEWRIGHT_PJRT_HANDLE(args, device);
-  args->is_addressable = args->device->device.isAddressable();
-  return nullptr;
-}
-
-PJRT_Error *Device_LocalHardwareId(PJRT_Device_LocalHardwareId_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, local_hardware_id);
-  TILEWRIGHT_PJRT_HANDLE(args, device);
-  args->local_hardware_id = args->device->device.localId();
-  return nullptr;
-}
-
-PJRT_Error *Device_AddressableMemories(PJRT_Device_AddressableMemories_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_memories);
-  TILEWRIGHT_PJRT_HANDLE(args, device);
-  args->memories = args->device->memories.data();
-  args->num_memories = args->device->memories.size();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_VALUE(Device_GetDescription, device, device_description, &device->description)
+TILEWRIGHT_PJRT_VALUE(Device_IsAddressable, device, is_addressable, device->device.isAddressable())
+TILEWRIGHT_PJRT_VALUE(Device_LocalHardwareId, device, local_hardware_id, device->device.localId())
+TILEWRIGHT_PJRT_LIST(Device_AddressableMemories, device, memories, num_memories, device->memories)
 
 PJRT_Error *Device_DefaultMemory(PJRT_Device_DefaultMemory_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, memory);

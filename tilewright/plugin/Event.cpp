@@ -1,14 +1,11 @@
 #include "tilewright/plugin/Event.h"
 
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Getters.h"
 
 namespace tilewright::plugin {
 
-PJRT_Error *Event_Destroy(PJRT_Event_Destroy_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, event);
-  delete args->event;
-  return nullptr;
-}
+TILEWRIGHT_PJRT_DESTROY(Event_Destroy, event)
 
 PJRT_Error *Event_IsReady(PJRT_Event_IsReady_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, event);

@@ -1,5 +1,5 @@
 #include "tilewright/plugin/KeyValueStore.h"
-#include "tilewright/plugin/TestApi.h"
+#include "tilewright/plugin/testing/Api.h"
 
 #include <gtest/gtest.h>
 

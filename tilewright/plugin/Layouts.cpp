@@ -1,9 +1,9 @@
 // The layouts extension: reports that all our buffers are row-major.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/Types.h"
 #include "tilewright/plugin/execute/Executable.h"
-#include "tilewright/plugin/execute/Serialized.h"
 #include "tilewright/support/Concat.h"
 
 #include <xla/pjrt/c/pjrt_c_api_layouts_extension.h>
@@ -16,6 +16,12 @@ struct PJRT_Layouts_MemoryLayout {
 namespace tilewright::plugin {
 namespace {
 
+// The rows of Getters.h find the struct of a function by its name.
+using PJRT_MemoryLayout_Destroy_Args = PJRT_Layouts_MemoryLayout_Destroy_Args;
+using PJRT_MemoryLayout_Serialize_Args = PJRT_Layouts_MemoryLayout_Serialize_Args;
+using PJRT_GetOutputLayouts_Args = PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args;
+using PJRT_GetParameterLayouts_Args = PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args;
+
 std::string toText(const PJRT_Layouts_MemoryLayout &layout) {
   std::string text = "{";
   for (int64_t dim : rowMajor(layout.rank))
@@ -23,19 +29,8 @@ std::string toText(const PJRT_Layouts_MemoryLayout &layout) {
   return text + "}";
 }
 
-PJRT_Error *MemoryLayout_Destroy(PJRT_Layouts_MemoryLayout_Destroy_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, layout);
-  delete args->layout;
-  return nullptr;
-}
-
-PJRT_Error *MemoryLayout_Serialize(PJRT_Layouts_MemoryLayout_Serialize_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, serialized_layout_deleter);
-  TILEWRIGHT_PJRT_HANDLE(args, layout);
-  giveSerialized(toText(*args->layout), args->serialized_bytes, args->serialized_bytes_size,
-                 args->serialized_layout, args->serialized_layout_deleter);
-  return nullptr;
-}
+TILEWRIGHT_PJRT_DESTROY(MemoryLayout_Destroy, layout)
+TILEWRIGHT_PJRT_SERIALIZE(MemoryLayout_Serialize, layout, serialized_layout, toText(*layout))
 
 PJRT_Error *Client_GetDefaultLayout(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, layout);
@@ -56,21 +51,9 @@ PJRT_Error *Buffer_MemoryLayout(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args *args
   return nullptr;
 }
 
-PJRT_Error *GetOutputLayouts(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, layouts);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->num_outputs = args->executable->outputLayouts.size();
-  args->layouts = args->executable->outputLayouts.data();
-  return nullptr;
-}
-
-PJRT_Error *GetParameterLayouts(PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, layouts);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->num_parameters = args->executable->parameterLayouts.size();
-  args->layouts = args->executable->parameterLayouts.data();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_LIST(GetOutputLayouts, executable, layouts, num_outputs, executable->outputLayouts)
+TILEWRIGHT_PJRT_LIST(GetParameterLayouts, executable, layouts, num_parameters,
+                     executable->parameterLayouts)
 
 } // namespace
 

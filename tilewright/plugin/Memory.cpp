@@ -1,6 +1,7 @@
 // PJRT_Memory.
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Client.h"
+#include "tilewright/plugin/Getters.h"
 
 namespace tilewright::plugin {
 namespace {
@@ -36,51 +37,11 @@ MemoryHandle::~MemoryHandle() {
       entry.destroy(entry.data);
 }
 
-PJRT_Error *Memory_Id(PJRT_Memory_Id_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, id);
-  TILEWRIGHT_PJRT_HANDLE(args, memory);
-  args->id = of(args->memory).memory.id();
-  return nullptr;
-}
-
-PJRT_Error *Memory_Kind(PJRT_Memory_Kind_Args *args) {
-  using Args = PJRT_Memory_Kind_Args;
-  TILEWRIGHT_PJRT_ARGS(args, kind_size);
-  TILEWRIGHT_PJRT_HANDLE(args, memory);
-  giveText(args, &Args::kind, &Args::kind_size, of(args->memory).memory.kind());
-  return nullptr;
-}
-
-PJRT_Error *Memory_Kind_Id(PJRT_Memory_Kind_Id_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, kind_id);
-  TILEWRIGHT_PJRT_HANDLE(args, memory);
-  args->kind_id = of(args->memory).memory.kindId();
-  return nullptr;
-}
-
-PJRT_Error *Memory_DebugString(PJRT_Memory_DebugString_Args *args) {
-  using Args = PJRT_Memory_DebugString_Args;
-  TILEWRIGHT_PJRT_ARGS(args, debug_string_size);
-  TILEWRIGHT_PJRT_HANDLE(args, memory);
-  giveText(args, &Args::debug_string, &Args::debug_string_size,
-           of(args->memory).memory.debugString());
-  return nullptr;
-}
-
-PJRT_Error *Memory_ToString(PJRT_Memory_ToString_Args *args) {
-  using Args = PJRT_Memory_ToString_Args;
-  TILEWRIGHT_PJRT_ARGS(args, to_string_size);
-  TILEWRIGHT_PJRT_HANDLE(args, memory);
-  giveText(args, &Args::to_string, &Args::to_string_size, of(args->memory).memory.toString());
-  return nullptr;
-}
-
-PJRT_Error *Memory_AddressableByDevices(PJRT_Memory_AddressableByDevices_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_devices);
-  TILEWRIGHT_PJRT_HANDLE(args, memory);
-  args->devices = of(args->memory).devices.data();
-  args->num_devices = of(args->memory).devices.size();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_VALUE(Memory_Id, memory, id, of(memory).memory.id())
+TILEWRIGHT_PJRT_TEXT(Memory_Kind, memory, kind, of(memory).memory.kind())
+TILEWRIGHT_PJRT_VALUE(Memory_Kind_Id, memory, kind_id, of(memory).memory.kindId())
+TILEWRIGHT_PJRT_TEXT(Memory_DebugString, memory, debug_string, of(memory).memory.debugString())
+TILEWRIGHT_PJRT_TEXT(Memory_ToString, memory, to_string, of(memory).memory.toString())
+TILEWRIGHT_PJRT_LIST(Memory_AddressableByDevices, memory, devices, num_devices, of(memory).devices)
 
 } // namespace tilewright::plugin

@@ -1,7 +1,7 @@
 #include "tilewright/plugin/Topology.h"
 
 #include "tilewright/plugin/Api.h"
-#include "tilewright/plugin/execute/Serialized.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Version.h"
 
@@ -110,43 +110,14 @@ PJRT_Error *TopologyDescription_Create(PJRT_TopologyDescription_Create_Args *arg
   return nullptr;
 }
 
-PJRT_Error *TopologyDescription_Destroy(PJRT_TopologyDescription_Destroy_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, topology);
-  delete args->topology;
-  return nullptr;
-}
-
-PJRT_Error *TopologyDescription_PlatformName(PJRT_TopologyDescription_PlatformName_Args *args) {
-  using Args = PJRT_TopologyDescription_PlatformName_Args;
-  TILEWRIGHT_PJRT_ARGS(args, platform_name_size);
-  giveText(args, &Args::platform_name, &Args::platform_name_size, platformName());
-  return nullptr;
-}
-
-PJRT_Error *
-TopologyDescription_PlatformVersion(PJRT_TopologyDescription_PlatformVersion_Args *args) {
-  using Args = PJRT_TopologyDescription_PlatformVersion_Args;
-  TILEWRIGHT_PJRT_ARGS(args, platform_version_size);
-  giveText(args, &Args::platform_version, &Args::platform_version_size, platformVersion());
-  return nullptr;
-}
-
-PJRT_Error *TopologyDescription_GetDeviceDescriptions(
-    PJRT_TopologyDescription_GetDeviceDescriptions_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_descriptions);
-  TILEWRIGHT_PJRT_HANDLE(args, topology);
-  args->descriptions = args->topology->devices.data();
-  args->num_descriptions = args->topology->devices.size();
-  return nullptr;
-}
-
-PJRT_Error *TopologyDescription_Serialize(PJRT_TopologyDescription_Serialize_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, serialized_topology_deleter);
-  TILEWRIGHT_PJRT_HANDLE(args, topology);
-  giveSerialized(serialize(*args->topology), args->serialized_bytes, args->serialized_bytes_size,
-                 args->serialized_topology, args->serialized_topology_deleter);
-  return nullptr;
-}
+TILEWRIGHT_PJRT_DESTROY(TopologyDescription_Destroy, topology)
+TILEWRIGHT_PJRT_PLUGIN_TEXT(TopologyDescription_PlatformName, platform_name, platformName())
+TILEWRIGHT_PJRT_PLUGIN_TEXT(TopologyDescription_PlatformVersion, platform_version,
+                            platformVersion())
+TILEWRIGHT_PJRT_LIST(TopologyDescription_GetDeviceDescriptions, topology, descriptions,
+                     num_descriptions, topology->devices)
+TILEWRIGHT_PJRT_SERIALIZE(TopologyDescription_Serialize, topology, serialized_topology,
+                          serialize(*topology))
 
 PJRT_Error *TopologyDescription_Deserialize(PJRT_TopologyDescription_Deserialize_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, topology);
@@ -157,13 +128,8 @@ PJRT_Error *TopologyDescription_Deserialize(PJRT_TopologyDescription_Deserialize
   return nullptr;
 }
 
-PJRT_Error *TopologyDescription_Attributes(PJRT_TopologyDescription_Attributes_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_attributes);
-  TILEWRIGHT_PJRT_HANDLE(args, topology);
-  args->attributes = args->topology->attributes.data();
-  args->num_attributes = args->topology->attributes.size();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_LIST(TopologyDescription_Attributes, topology, attributes, num_attributes,
+                     topology->attributes)
 
 PJRT_Error *TopologyDescription_Fingerprint(PJRT_TopologyDescription_Fingerprint_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, fingerprint);
@@ -184,51 +150,16 @@ PJRT_Error *TopologyDescription_GetMemorySpaceKindIds(
   return nullptr;
 }
 
-PJRT_Error *DeviceDescription_Id(PJRT_DeviceDescription_Id_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, id);
-  TILEWRIGHT_PJRT_HANDLE(args, device_description);
-  args->id = args->device_description->id;
-  return nullptr;
-}
-
-PJRT_Error *DeviceDescription_ProcessIndex(PJRT_DeviceDescription_ProcessIndex_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, process_index);
-  TILEWRIGHT_PJRT_HANDLE(args, device_description);
-  args->process_index = args->device_description->processIndex;
-  return nullptr;
-}
-
-PJRT_Error *DeviceDescription_Attributes(PJRT_DeviceDescription_Attributes_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, attributes);
-  TILEWRIGHT_PJRT_HANDLE(args, device_description);
-  args->attributes = args->device_description->attributes.data();
-  args->num_attributes = args->device_description->attributes.size();
-  return nullptr;
-}
-
-PJRT_Error *DeviceDescription_Kind(PJRT_DeviceDescription_Kind_Args *args) {
-  using Args = PJRT_DeviceDescription_Kind_Args;
-  TILEWRIGHT_PJRT_ARGS(args, device_kind_size);
-  TILEWRIGHT_PJRT_HANDLE(args, device_description);
-  giveText(args, &Args::device_kind, &Args::device_kind_size, args->device_description->kind);
-  return nullptr;
-}
-
-PJRT_Error *DeviceDescription_DebugString(PJRT_DeviceDescription_DebugString_Args *args) {
-  using Args = PJRT_DeviceDescription_DebugString_Args;
-  TILEWRIGHT_PJRT_ARGS(args, debug_string_size);
-  TILEWRIGHT_PJRT_HANDLE(args, device_description);
-  giveText(args, &Args::debug_string, &Args::debug_string_size,
-           args->device_description->debugText);
-  return nullptr;
-}
-
-PJRT_Error *DeviceDescription_ToString(PJRT_DeviceDescription_ToString_Args *args) {
-  using Args = PJRT_DeviceDescription_ToString_Args;
-  TILEWRIGHT_PJRT_ARGS(args, to_string_size);
-  TILEWRIGHT_PJRT_HANDLE(args, device_description);
-  giveText(args, &Args::to_string, &Args::to_string_size, args->device_description->text);
-  return nullptr;
-}
+TILEWRIGHT_PJRT_VALUE(DeviceDescription_Id, device_description, id, device_description->id)
+TILEWRIGHT_PJRT_VALUE(DeviceDescription_ProcessIndex, device_description, process_index,
+                      device_description->processIndex)
+TILEWRIGHT_PJRT_LIST(DeviceDescription_Attributes, device_description, attributes, num_attributes,
+                     device_description->attributes)
+TILEWRIGHT_PJRT_TEXT(DeviceDescription_Kind, device_description, device_kind,
+                     device_description->kind)
+TILEWRIGHT_PJRT_TEXT(DeviceDescription_DebugString, device_description, debug_string,
+                     device_description->debugText)
+TILEWRIGHT_PJRT_TEXT(DeviceDescription_ToString, device_description, to_string,
+                     device_description->text)
 
 } // namespace tilewright::plugin

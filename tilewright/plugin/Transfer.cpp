@@ -6,6 +6,18 @@
 #include "tilewright/support/Concat.h"
 
 namespace tilewright::plugin {
+namespace {
+
+/// Copies a buffer to the memory that the caller chose, and writes the new buffer to `copy`.
+PJRT_Error *copyTo(Result<runtime::Memory *> chosen, const PJRT_Buffer &buffer,
+                   PJRT_Buffer *&copy) {
+  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, std::move(chosen));
+  TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> made, buffer.buffer->copyTo(*memory));
+  copy = new PJRT_Buffer(buffer.client, std::move(made));
+  return nullptr;
+}
+
+} // namespace
 
 PJRT_Error *Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, buffer);
@@ -63,29 +75,19 @@ PJRT_Error *Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
 PJRT_Error *Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, dst_buffer);
   TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(nullptr, args->dst_device, __func__));
-  TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> copy,
-                         args->buffer->buffer->copyTo(*memory));
-  args->dst_buffer = new PJRT_Buffer(args->buffer->client, std::move(copy));
-  return nullptr;
+  return copyTo(memoryFor(nullptr, args->dst_device, __func__), *args->buffer, args->dst_buffer);
 }
 
 PJRT_Error *Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, dst_buffer);
   TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->dst_memory, nullptr, __func__));
-  TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> copy,
-                         args->buffer->buffer->copyTo(*memory));
-  args->dst_buffer = new PJRT_Buffer(args->buffer->client, std::move(copy));
-  return nullptr;
+  return copyTo(memoryFor(args->dst_memory, nullptr, __func__), *args->buffer, args->dst_buffer);
 }
 
 PJRT_Error *Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, buffer);
   TILEWRIGHT_PJRT_HANDLE(args, client);
-  TILEWRIGHT_PJRT_ASSIGN(
-      artifact::TensorType type,
-      toTensorType(args->shape_element_type, args->shape_dims, args->shape_num_dims));
+  TILEWRIGHT_PJRT_ASSIGN(artifact::TensorType type, shapeOf(*args));
   TILEWRIGHT_PJRT_TRY(checkDeviceLayout(args->shape_layout, type));
   TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->memory, args->device, __func__));
   TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> buffer,
@@ -97,9 +99,7 @@ PJRT_Error *Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuff
 PJRT_Error *Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, buffer);
   TILEWRIGHT_PJRT_HANDLE(args, client);
-  TILEWRIGHT_PJRT_ASSIGN(
-      artifact::TensorType type,
-      toTensorType(args->shape_element_type, args->shape_dims, args->shape_num_dims));
+  TILEWRIGHT_PJRT_ASSIGN(artifact::TensorType type, shapeOf(*args));
   TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, memoryFor(args->memory, nullptr, __func__));
   Status why = toStatus(args->error_code, args->error_message, args->error_message_size);
   if (why.isOk())

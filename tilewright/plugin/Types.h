@@ -21,6 +21,12 @@ Result<numerics::ElementType> toElementType(PJRT_Buffer_Type type);
 /// - pluginType (E8003): as for toElementType, or a negative size.
 Result<artifact::TensorType> toTensorType(PJRT_Buffer_Type type, const int64_t *dims, size_t rank);
 
+/// The type that the fields `shape_*` of a struct give.
+///  - pluginType (E8003): as for toTensorType.
+template <typename Args> Result<artifact::TensorType> shapeOf(const Args &args) {
+  return toTensorType(args.shape_element_type, args.shape_dims, args.shape_num_dims);
+}
+
 /// {rank - 1, …, 0}: the layout of all our buffers.
 std::vector<int64_t> rowMajor(size_t rank);
 /// The same with static lifetime, for callers that keep the pointer; ranks are at most 64

@@ -40,9 +40,11 @@ class DeviceProgram {
 public:
   virtual ~DeviceProgram() = default;
   /// Computes the results. The event completes when they are written, which may be before this
-  /// returns; the caller keeps the memory until then. Several devices may call this concurrently,
-  /// and a custom call of one run may start another run.
-  virtual Event run(const ProgramRun &run) = 0;
+  /// returns; the caller keeps the memory until then. A returned failure means that nothing runs
+  /// any more; the caller adds the program's name to it. An event that fails later has the name in
+  /// its message. Several devices may call this concurrently, and a custom call of one run may
+  /// start another run.
+  virtual Result<Event> run(const ProgramRun &run) = 0;
   /// An estimate of the duration of a run; 0 if unknown. Decides whether the first run happens on
   /// the calling thread.
   virtual int64_t estimatedNanoseconds() const { return 0; }

@@ -1,5 +1,5 @@
 // Tests that require host memory; the other tests of buffers are in conformance/.
-#include "tilewright/runtime/TestBackend.h"
+#include "tilewright/runtime/testing/Backend.h"
 
 #include <gtest/gtest.h>
 

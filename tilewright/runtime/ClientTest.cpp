@@ -1,4 +1,4 @@
-#include "tilewright/runtime/TestBackend.h"
+#include "tilewright/runtime/testing/Backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ TEST_F(ClientTest, DevicesAndMemoriesAreNumberedAndNamed) {
   ASSERT_EQ(client->devices().size(), 3U);
   EXPECT_EQ(client->memories().size(), 9U);
   for (int i = 0; i < 3; ++i) {
-    Device &one = device(i);
+    Device &one = device(static_cast<size_t>(i));
     EXPECT_EQ(one.id(), i);
     EXPECT_EQ(one.localId(), i);
     EXPECT_EQ(one.processIndex(), 0);

@@ -72,8 +72,9 @@ private:
     std::optional<std::vector<std::vector<int64_t>>> &groups = sorted[number];
     if (!groups) {
       const collective::CliqueSpec &clique = plan.cliques[number];
-      groups = clique.form == collective::CliqueSpec::Form::axes ? coordinates.groupsOf(clique)
-                                                                 : clique.lists;
+      groups = clique.form == collective::CliqueSpec::Form::axes
+                   ? collective::groupsOf(coordinates, clique)
+                   : clique.lists;
       std::sort(groups->begin(), groups->end());
     }
     return *groups;
@@ -81,7 +82,7 @@ private:
 
   const artifact::Executable &executable;
   const collective::CommPlan &plan;
-  const collective::Coordinates coordinates;
+  const numerics::MeshCoordinates coordinates;
   std::vector<std::optional<std::vector<std::vector<int64_t>>>> sorted; // by clique
   std::vector<bool> isCalled;                                           // by site
 };

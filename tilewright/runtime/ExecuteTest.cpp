@@ -1,4 +1,4 @@
-#include "tilewright/runtime/TestBackend.h"
+#include "tilewright/runtime/testing/Backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,17 +74,7 @@ TEST_F(ExecuteTest, ADonatedBufferBecomesTheResult) {
   makeClient();
   for (int64_t estimate : {cheap, dear}) {
     auto program = load("f", 1, 1, addOne(), donateFirst, estimate);
-    auto argument = buffer(1);
-    void *before = *argument->data();
-    auto run = execute(*program, {argument.get()});
-    ASSERT_TRUE(run.isOk());
-    EXPECT_TRUE(argument->isDeleted());
-    EXPECT_EQ(*run->results[0][0]->data(), before);
-    EXPECT_THAT(read(*run->results[0][0]), Each(2));
-
-    Status status = execute(*program, {argument.get()}).takeStatus();
-    EXPECT_EQ(status.error(), Error::bufferDeleted);
-    EXPECT_THAT(status.message(), HasSubstr("argument 0 of 'f'"));
+    expectDonationBecomesTheResult(*program, "argument 0 of 'f'");
   }
 }
 
@@ -130,17 +120,7 @@ TEST_F(ExecuteTest, ADonationWaitsForReadersBesideTheStream) {
   Event open = gate.event();
   auto slow = load("slow", 1, 1, addOne([open] { (void)open.await(); }), {}, dear);
   auto overwrite = load("overwrite", 1, 1, addOne(), donateFirst, dear);
-  auto argument = buffer(1);
-  auto first = execute(*slow, {argument.get()});
-  Buffer &value = *first->results[0][0];
-  std::vector<float> host(length);
-  Result<Event> readBack = value.toHost(host.data(), value.byteCount());
-  auto second = execute(*overwrite, {&value});
-  EXPECT_TRUE(value.isDeleted());
-  gate.complete();
-  EXPECT_THAT(read(*second->results[0][0]), Each(3));
-  EXPECT_TRUE(readBack->await().isOk());
-  EXPECT_THAT(host, Each(2));
+  expectDonationWaitsForReaders(*slow, *overwrite, [&] { gate.complete(); });
 }
 
 TEST_F(ExecuteTest, ABufferCannotBeDonatedAndUsed) {
@@ -219,18 +199,11 @@ TEST_F(ExecuteTest, TheMemoryLimitEndsARunAndNotTheProcess) {
     executable.results[0].type = floats(1 << 19); // 2 MiB
   };
   auto program = load("jit_large", 1, 1, [](const ProgramRun &) { return Status(); }, large);
-  auto argument = buffer(1);
-  auto first = execute(*program, {argument.get()});
-  ASSERT_TRUE(first.isOk());
-  auto second = execute(*program, {argument.get()});
-  Status status = second.isOk() ? Status() : std::move(second).takeStatus();
-  EXPECT_EQ(status.error(), Error::outOfMemory);
-  EXPECT_THAT(status.message(), HasSubstr("2 MiB result 0 of jit_large, 524288xf32"));
-  first = Execution();
-  EXPECT_TRUE(execute(*program, {argument.get()}).isOk());
+  expectMemoryForOneResult(*program, "2 MiB result 0 of jit_large, 524288xf32");
 
   auto hungry = load("jit_arena", 1, 1, addOne(),
                      [](artifact::Executable &executable) { executable.arenaBytes[0] = 64 << 20; });
+  auto argument = buffer(1);
   auto run = execute(*hungry, {argument.get()});
   EXPECT_EQ(run->done[0].await().error(), Error::outOfMemory);
 }
@@ -248,14 +221,11 @@ TEST_F(ExecuteTest, ALaunchThatFailsForLackOfMemoryDonatesNothing) {
         executable.partitions = 2;
         executable.results[1].type = floats(1 << 19); // 2 MiB
       });
-  auto first = buffer(1, 0), second = buffer(2, 1);
-  std::vector<Buffer *> pointers = {first.get(), second.get()};
-  const std::vector<std::span<Buffer *const>> lists = {std::span(pointers).subspan(0, 1),
-                                                       std::span(pointers).subspan(1, 1)};
-  EXPECT_EQ(program->execute(lists).takeStatus().error(), Error::outOfMemory);
-  EXPECT_FALSE(first->isDeleted());
-  EXPECT_FALSE(second->isDeleted());
-  EXPECT_THAT(read(*first), Each(1));
+  const Arguments arguments = onEachDevice({1, 2});
+  EXPECT_EQ(program->execute(arguments.lists).takeStatus().error(), Error::outOfMemory);
+  EXPECT_FALSE(arguments.pointers[0]->isDeleted());
+  EXPECT_FALSE(arguments.pointers[1]->isDeleted());
+  EXPECT_THAT(read(*arguments.pointers[0]), Each(1));
 }
 
 /// Programs in flight may hold memory that is about to be freed.
@@ -353,17 +323,11 @@ TEST_F(ExecuteTest, DevicesRunConcurrentlyAndMeetInCollectives) {
       },
       cheap);
   for (int round = 0; round < 50; ++round) {
-    std::vector<std::unique_ptr<Buffer>> arguments;
-    std::vector<Buffer *> pointers;
-    for (int i = 0; i < 4; ++i)
-      pointers.push_back(arguments.emplace_back(buffer(static_cast<float>(1 << i), i)).get());
-    std::vector<std::span<Buffer *const>> lists;
-    for (size_t i = 0; i < 4; ++i)
-      lists.push_back(std::span(pointers).subspan(i, 1));
-    auto run = program->execute(lists);
+    const Arguments arguments = onEachDevice({1, 2, 4, 8});
+    auto run = program->execute(arguments.lists);
     ASSERT_TRUE(run.isOk());
     for (size_t i = 0; i < 4; ++i) {
-      EXPECT_EQ(&run->results[i][0]->device(), &device(static_cast<int>(i)));
+      EXPECT_EQ(&run->results[i][0]->device(), &device(i));
       EXPECT_THAT(read(*run->results[i][0]), Each(15));
     }
   }

@@ -159,17 +159,17 @@ Result<Event> LoadedExecutable::Launch::run() {
   run.userContext = userContext;
 
   const auto begin = std::chrono::steady_clock::now();
-  Event done = self.code->run(run);
+  Result<Event> done = self.code->run(run);
   const int64_t took = (std::chrono::steady_clock::now() - begin).count();
   // Decrease the estimate at once and increase it slowly: a run that was interrupted says little
   // about the next.
   const int64_t before = self.measured.load(std::memory_order_relaxed);
   self.measured.store(before < 0 || took < before ? took : before + (took - before) / 4,
                       std::memory_order_relaxed);
-  if (done.isFailed())
-    return done.status().during(
+  if (!done.isOk())
+    return std::move(done).takeStatus().during(
         concat("running '", self.program->name, "' on ", device.toString()));
-  for (uint8_t space = 0; space < 2 && !done.isReady(); ++space)
+  for (uint8_t space = 0; space < 2 && !done->isReady(); ++space)
     device.arenas[space] = arenas[space];
   return done;
 }

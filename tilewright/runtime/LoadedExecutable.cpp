@@ -119,11 +119,9 @@ Status LoadedExecutable::agreeWithOtherProcesses() {
   if (!epoch.isOk())
     return std::move(epoch).takeStatus().during(concat("loading '", program->name, "'"));
   for (size_t local = 0; facts->hasCollectives && local < localDevices.size(); ++local) {
-    const int64_t rank =
-        localIds[local].replica * assignment.partitions + localIds[local].partition;
     TILEWRIGHT_ASSIGN(
         communicators.emplace_back(),
-        processes.communicator(**epoch, assignment.devices, static_cast<size_t>(rank)));
+        processes.communicator(**epoch, assignment.devices, static_cast<size_t>(rankOf(local))));
   }
   return Status();
 }
@@ -193,7 +191,7 @@ bool LoadedExecutable::shouldRunHere(const Launch &launch) const {
   return expected > 0 && expected <= client.runtimeOptions().inlineNanoseconds;
 }
 
-void LoadedExecutable::enqueue(std::vector<std::shared_ptr<Launch>> launches) {
+void LoadedExecutable::enqueue(Launches launches) {
   std::vector<std::pair<Stream *, Stream::Task>> own;
   std::unique_lock<std::mutex> oneAtATime;
   if (launches.size() > 1)
@@ -216,6 +214,68 @@ void LoadedExecutable::enqueue(std::vector<std::shared_ptr<Launch>> launches) {
     stream->enqueue(std::move(task));
 }
 
+/// The donated parameters without those that the caller keeps.
+static std::vector<bool> without(std::vector<bool> isDonated, std::span<const int64_t> kept) {
+  for (int64_t index : kept)
+    if (index >= 0 && static_cast<size_t>(index) < isDonated.size())
+      isDonated[static_cast<size_t>(index)] = false;
+  return isDonated;
+}
+
+Result<LoadedExecutable::Launches>
+LoadedExecutable::makeLaunches(std::span<const std::span<Buffer *const>> arguments,
+                               const std::vector<bool> &isDonated, const ExecuteOptions &options,
+                               int64_t runId) {
+  Launches launches;
+  launches.reserve(localDevices.size());
+  for (size_t local = 0; local < localDevices.size(); ++local) {
+    TILEWRIGHT_ASSIGN(std::shared_ptr<Launch> launch,
+                      makeLaunch(local, arguments[local], isDonated));
+    launch->executable = shared_from_this();
+    launch->runId = options.launchId ? options.launchId : runId;
+    launch->userContext = options.userContext;
+    launches.push_back(std::move(launch));
+  }
+  // Donate only after all results are allocated: if the allocation fails, no argument has been
+  // donated.
+  for (const std::shared_ptr<Launch> &launch : launches)
+    TILEWRIGHT_TRY(donate(*launch, arguments[launch->local], isDonated));
+  return launches;
+}
+
+Status LoadedExecutable::joinCollectives(Launches &launches, int64_t runId) {
+  for (std::shared_ptr<Launch> &launch : launches) {
+    if (isShared) {
+      launch->communicator = communicators[launch->local];
+      continue;
+    }
+    TILEWRIGHT_ASSIGN(
+        launch->communicator,
+        client.collectives().join({runId,
+                                   rankOf(launch->local),
+                                   assignment.replicas * assignment.partitions,
+                                   {assignment.devices.begin(), assignment.devices.end()}}));
+  }
+  return Status();
+}
+
+void LoadedExecutable::runHere(std::shared_ptr<Launch> launch, Execution &execution) {
+  Event done = launch->start();
+  if (!client.runtimeOptions().asynchronous)
+    (void)done.await();
+  if (!done.isReady()) {
+    launch->promise.emplace();
+    Event finished = launch->promise->event();
+    execution.results.push_back(makeResults(*launch, finished));
+    execution.done.push_back(std::move(finished));
+    done.onReady([launch](const Status &status) { launch->finish(copyOf(status)); });
+    return;
+  }
+  execution.results.push_back(makeResults(*launch, done));
+  execution.done.push_back(std::move(done));
+  launch->finish(Status());
+}
+
 Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *const>> arguments,
                                             const ExecuteOptions &options) {
   if (released)
@@ -229,10 +289,7 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
   const std::vector<bool> *isDonated = &facts->isDonated;
   std::vector<bool> fewerDonated;
   if (facts->hasDonation && !options.nonDonatable.empty()) {
-    fewerDonated = facts->isDonated;
-    for (int64_t index : options.nonDonatable)
-      if (index >= 0 && static_cast<size_t>(index) < fewerDonated.size())
-        fewerDonated[static_cast<size_t>(index)] = false;
+    fewerDonated = without(facts->isDonated, options.nonDonatable);
     isDonated = &fewerDonated;
   }
   for (size_t local = 0; local < localDevices.size(); ++local)
@@ -240,71 +297,28 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
   for (Device *device : localDevices)
     device->stream().awaitRoom();
 
-  Execution execution;
-  execution.results.reserve(localDevices.size());
-  execution.done.reserve(localDevices.size());
   const int64_t runId = client.nextRun.fetch_add(1, std::memory_order_relaxed);
-  std::vector<std::shared_ptr<Launch>> launches;
-  launches.reserve(localDevices.size());
-  const auto makeLaunches = [&]() -> Status {
-    for (size_t local = 0; local < localDevices.size(); ++local) {
-      TILEWRIGHT_ASSIGN(std::shared_ptr<Launch> launch,
-                        makeLaunch(local, arguments[local], *isDonated));
-      launch->executable = shared_from_this();
-      launch->runId = options.launchId ? options.launchId : runId;
-      launch->userContext = options.userContext;
-      launches.push_back(std::move(launch));
-    }
-    // Donate only after all results are allocated: if the allocation fails, no argument has been
-    // donated.
-    for (const std::shared_ptr<Launch> &launch : launches)
-      TILEWRIGHT_TRY(donate(*launch, arguments[launch->local], *isDonated));
-    return Status();
-  };
-  if (Status status = makeLaunches(); !status.isOk()) {
+  Result<Launches> made = makeLaunches(arguments, *isDonated, options, runId);
+  if (!made.isOk()) {
+    Status status = std::move(made).takeStatus();
     // Other processes have started the run, or will; tell them not to wait for this process.
     for (const std::shared_ptr<collective::Communicator> &communicator : communicators)
       communicator->abandon(status);
     return status;
   }
-
+  Launches launches = *std::move(made);
   if (facts->hasCollectives)
-    for (std::shared_ptr<Launch> &launch : launches) {
-      if (isShared) {
-        launch->communicator = communicators[launch->local];
-        continue;
-      }
-      const int64_t rank = localIds[launch->local].replica * assignment.partitions +
-                           localIds[launch->local].partition;
-      TILEWRIGHT_ASSIGN(
-          launch->communicator,
-          client.collectives().join({runId,
-                                     rank,
-                                     assignment.replicas * assignment.partitions,
-                                     {assignment.devices.begin(), assignment.devices.end()}}));
-    }
+    TILEWRIGHT_TRY(joinCollectives(launches, runId));
 
+  Execution execution;
+  execution.results.reserve(localDevices.size());
+  execution.done.reserve(localDevices.size());
   if (shouldRunHere(*launches.front())) {
     if (Stream::InlineTask inlineTask(localDevices.front()->stream()); inlineTask) {
-      std::shared_ptr<Launch> launch = std::move(launches.front());
-      Event done = launch->start();
-      if (!client.runtimeOptions().asynchronous)
-        (void)done.await();
-      if (!done.isReady()) {
-        launch->promise.emplace();
-        Event finished = launch->promise->event();
-        execution.results.push_back(makeResults(*launch, finished));
-        execution.done.push_back(std::move(finished));
-        done.onReady([launch](const Status &status) { launch->finish(copyOf(status)); });
-        return execution;
-      }
-      execution.results.push_back(makeResults(*launch, done));
-      execution.done.push_back(std::move(done));
-      launch->finish(Status());
+      runHere(std::move(launches.front()), execution);
       return execution;
     }
   }
-
   for (std::shared_ptr<Launch> &launch : launches) {
     launch->promise.emplace();
     Event done = launch->promise->event();

@@ -84,6 +84,7 @@ private:
   friend class Client;
   struct Facts;
   struct Launch;
+  using Launches = std::vector<std::shared_ptr<Launch>>; // by local device
   LoadedExecutable(Client &client, std::shared_ptr<const artifact::Executable> program,
                    DeviceAssignment assignment);
   Status prepare();
@@ -101,8 +102,21 @@ private:
                 const std::vector<bool> &isDonated);
   Result<std::shared_ptr<Storage>> makeResult(size_t local, size_t i);
   std::vector<std::unique_ptr<Buffer>> makeResults(Launch &launch, const Event &definition);
+  /// Makes the launches of one run on all local devices, and donates the arguments.
+  Result<Launches> makeLaunches(std::span<const std::span<Buffer *const>> arguments,
+                                const std::vector<bool> &isDonated, const ExecuteOptions &options,
+                                int64_t runId);
+  /// Gives each launch its communicator.
+  Status joinCollectives(Launches &launches, int64_t runId);
   bool shouldRunHere(const Launch &launch) const;
-  void enqueue(std::vector<std::shared_ptr<Launch>> launches);
+  /// Runs the launch on the calling thread, as the current task of its stream, and adds its
+  /// results.
+  void runHere(std::shared_ptr<Launch> launch, Execution &execution);
+  void enqueue(Launches launches);
+  /// The rank of a local device in the assignment.
+  int64_t rankOf(size_t local) const {
+    return localIds[local].replica * assignment.partitions + localIds[local].partition;
+  }
 
   Client &client;
   const std::shared_ptr<const artifact::Executable> program;

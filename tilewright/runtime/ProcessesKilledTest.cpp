@@ -1,6 +1,6 @@
 // Clients in real processes, some of which are killed.
-#include "tilewright/collective/test/Processes.h"
-#include "tilewright/runtime/TestSums.h"
+#include "tilewright/collective/testing/Processes.h"
+#include "tilewright/runtime/testing/Sums.h"
 #include "tilewright/support/Concat.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 #include "tilewright/collective/record/Diagnosis.h"
-#include "tilewright/runtime/TestSums.h"
+#include "tilewright/runtime/testing/Sums.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,8 +12,8 @@ namespace tilewright {
 
 using Fingerprint = std::array<uint8_t, 16>;
 
-/// Detects damage and distinguishes contents. Not cryptographic: an attacker can construct
-/// collisions.
+/// XXH3 of 128 bits: detects damage and distinguishes contents. Not cryptographic: an attacker can
+/// construct collisions.
 Fingerprint fingerprintOf(std::span<const std::byte> content);
 
 /// 32 hexadecimal digits.

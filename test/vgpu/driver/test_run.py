@@ -81,7 +81,7 @@ def test_functions_page_is_current():
 def test_every_row_is_tested_by_name():
     """A test of the driver calls each function of the table."""
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tilewright/vgpu/driver").rglob("*Test.cpp"))
-    tests += (ROOT / "tilewright/vgpu/driver/TestDriver.h").read_text(encoding="utf-8")
+    tests += (ROOT / "tilewright/vgpu/driver/testing/Driver.h").read_text(encoding="utf-8")
     called = set(re.findall(r"\bcuda\(\)\s*\.(cu\w+)", tests))
     bases = {re.sub(r"_v\d$", "", name) for name in called}
     untested = sorted({name for _, name, *_ in functions_page.rows()} - bases)

@@ -1,6 +1,6 @@
 // Tests of several hosts: bytes between them, the order of sums, deaths.
 #include "tilewright/collective/hosts/HostsEngine.h"
-#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/testing/Processes.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
 

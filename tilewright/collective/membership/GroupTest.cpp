@@ -1,6 +1,6 @@
 #include "tilewright/collective/membership/Group.h"
 #include "tilewright/collective/shm/ShmEngine.h"
-#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/testing/Processes.h"
 #include "tilewright/support/Concat.h"
 
 #include <gmock/gmock.h>

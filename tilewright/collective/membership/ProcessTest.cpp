@@ -2,8 +2,8 @@
 #include "tilewright/collective/membership/Group.h"
 #include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/collective/tcp/TcpEngine.h"
-#include "tilewright/collective/test/EngineProcesses.h"
-#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/testing/EngineProcesses.h"
+#include "tilewright/collective/testing/Processes.h"
 #include "tilewright/support/Concat.h"
 
 #include <gmock/gmock.h>
@@ -31,29 +31,12 @@ struct Job {
   std::function<void(int64_t process, int round)> before;
 };
 
-test::Connect shmConnect() {
-  return [](const Membership &membership, KeyValueStore &store, std::chrono::nanoseconds timeout,
-            std::chrono::nanoseconds connectTimeout) -> Result<std::unique_ptr<Engine>> {
-    shm::ShmEngine::Options options;
-    options.timeout = timeout;
-    options.connectTimeout = connectTimeout;
-    TILEWRIGHT_ASSIGN(std::unique_ptr<Engine> engine,
-                      shm::ShmEngine::connect(membership, store, options));
-    return engine;
-  };
-}
+test::Connect shmConnect() { return test::connectWith<shm::ShmEngine>({}); }
 
 test::Connect tcpConnect() {
-  return [](const Membership &membership, KeyValueStore &store, std::chrono::nanoseconds timeout,
-            std::chrono::nanoseconds connectTimeout) -> Result<std::unique_ptr<Engine>> {
-    tcp::TcpEngine::Options options;
-    options.address = "127.0.0.1";
-    options.timeout = timeout;
-    options.connectTimeout = connectTimeout;
-    TILEWRIGHT_ASSIGN(std::unique_ptr<Engine> engine,
-                      tcp::TcpEngine::connect(membership, store, options));
-    return engine;
-  };
+  tcp::TcpEngine::Options options;
+  options.address = "127.0.0.1";
+  return test::connectWith<tcp::TcpEngine>(options);
 }
 
 /// Sums forever, in one view after the other. Reports "epoch E sums N" after the first sum of a

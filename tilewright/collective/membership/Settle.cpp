@@ -19,13 +19,13 @@ bool StateMachine::isMajority(const Places &places) const {
 /// process that answered has seen that all other members have ended: then no other decision can
 /// still reach them.
 bool StateMachine::isQuorum(const Places &answers) const {
-  if (isMajority(answers) || !settings.rules.needsQuorum)
+  if (isMajority(answers) || !rules.needsQuorum)
     return true;
   // Ignore answers of processes that have ended since, because they cannot report what they have
   // seen.
   const Places living = answers - endedFor[self()];
   const Places missing = view - living;
-  if (!settings.rules.proofNeedsAll)
+  if (!rules.proofNeedsAll)
     return missing.isWithin(endedFor[self()]);
   bool isProven = true;
   living.forEach([&](size_t place) { isProven &= missing.isWithin(endedFor[place]); });
@@ -113,8 +113,7 @@ Places StateMachine::selected() const {
 void StateMachine::propose() {
   // A view that was accepted in an earlier ballot may have been decided, so propose it again.
   accepted = promised;
-  acceptedMembers =
-      bestAccepted.round > 0 && settings.rules.adoptsAccepted ? bestMembers : selected();
+  acceptedMembers = bestAccepted.round > 0 && rules.adoptsAccepted ? bestMembers : selected();
   step = Step::proposing;
   waited = 0;
   asked = answered;
@@ -160,7 +159,7 @@ void StateMachine::answer(size_t place, const Message &message) {
   case Message::prepare:
   case Message::propose:
     highestRound = std::max(highestRound, message.ballot.round);
-    if (message.ballot < promised && settings.rules.keepsPromises) {
+    if (message.ballot < promised && rules.keepsPromises) {
       reply.accepted = promised;
       send(place, reply);
       return;
@@ -238,7 +237,7 @@ void StateMachine::settleBeat() {
     return;
   }
   const Places left = view - accusedBy[self()];
-  if (settings.rules.needsQuorum && settling > settings.answerBeats && !isMajority(left) &&
+  if (rules.needsQuorum && settling > settings.answerBeats && !isMajority(left) &&
       !(view - left).isWithin(endedFor[self()])) {
     stopAsMinority();
     return;

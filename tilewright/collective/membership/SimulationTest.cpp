@@ -1,4 +1,4 @@
-#include "tilewright/collective/membership/Simulation.h"
+#include "tilewright/collective/membership/testing/Simulation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(Simulation, TheSameSeedDoesTheSame) {
     EXPECT_EQ(simulate(seed).steps, simulate(seed).steps);
 }
 
-using Rules = StateMachine::Settings::Rules;
+using Rules = UnsafeStateMachine::Rules;
 struct Broken {
   const char *name;
   bool Rules::*rule;

@@ -4,7 +4,10 @@
 namespace tilewright::collective::membership {
 
 StateMachine::StateMachine(const Settings &settings, Effects &effects)
-    : settings(settings), effects(effects), now(settings.epoch), silence(count(), 0),
+    : StateMachine(settings, effects, Rules()) {}
+
+StateMachine::StateMachine(const Settings &settings, Effects &effects, const Rules &rules)
+    : settings(settings), rules(rules), effects(effects), now(settings.epoch), silence(count(), 0),
       accusedBy(count()), endedFor(count()) {}
 
 std::vector<int64_t> StateMachine::namesOf(const Places &places) const {
@@ -226,7 +229,7 @@ bool StateMachine::isOfThisEpoch(size_t place, const Message &message) {
                   " without it; it was evicted and must rejoin"));
     return false;
   }
-  if (!settings.rules.comparesEpochs && view.has(place) && message.epoch < now)
+  if (!rules.comparesEpochs && view.has(place) && message.epoch < now)
     return true;
   if (!view.has(place) || message.epoch < now) {
     if (message.type == Message::promise || message.type == Message::accept ||
@@ -309,7 +312,7 @@ void StateMachine::beat() {
   Places others = view & connections;
   sendTo(others, make(Message::alive));
   others.forEach([&](size_t place) {
-    if (++silence[place] >= settings.silentBeats && settings.rules.suspectsSilent)
+    if (++silence[place] >= settings.silentBeats && rules.suspectsSilent)
       accuse(place, "its heartbeats stopped: it is paused or disconnected");
   });
   if (phase == Phase::revoked)

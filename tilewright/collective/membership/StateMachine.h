@@ -34,16 +34,6 @@ public:
     int answerBeats = 8;        // timeout for answers to the leader
     int leadBeats = 24;         // timeout for the leader to make progress
     int settleBeats = 400;      // timeout for the next view
-
-    /// Test-only: the simulator disables one rule at a time and must then find a violation.
-    struct Rules {
-      bool needsQuorum = true;    // a view needs a majority, or proof that all others have ended
-      bool keepsPromises = true;  // a follower of a ballot accepts nothing of a lower ballot
-      bool adoptsAccepted = true; // a leader proposes what may have been decided before
-      bool comparesEpochs = true; // messages of another epoch do not count in this one
-      bool proofNeedsAll = true;  // an end counts only after all that answer have seen it
-      bool suspectsSilent = true; // silent processes are suspected
-    } rules;
   };
   StateMachine(const Settings &settings, Effects &effects);
 
@@ -69,6 +59,19 @@ public:
   bool isOver() const { return phase == Phase::revoked; } // until the next view
   uint64_t epoch() const { return now; }
   const Places &members() const { return view; }
+
+protected:
+  /// The rules that make the protocol safe, all of which hold. Only testing/UnsafeStateMachine.h
+  /// can disable one: the simulator must then find a violation.
+  struct Rules {
+    bool needsQuorum = true;    // a view needs a majority, or proof that all others have ended
+    bool keepsPromises = true;  // a follower of a ballot accepts nothing of a lower ballot
+    bool adoptsAccepted = true; // a leader proposes what may have been decided before
+    bool comparesEpochs = true; // messages of another epoch do not count in this one
+    bool proofNeedsAll = true;  // an end counts only after all that answer have seen it
+    bool suspectsSilent = true; // silent processes are suspected
+  };
+  StateMachine(const Settings &settings, Effects &effects, const Rules &rules);
 
 private:
   enum class Phase { rendezvous, member, revoked, stopped };
@@ -108,6 +111,7 @@ private:
   void stopAsMinority();
 
   const Settings settings;
+  const Rules rules;
   Effects &effects;
   Phase phase = Phase::rendezvous;
   uint64_t now; // the current epoch

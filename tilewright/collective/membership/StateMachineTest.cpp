@@ -1,5 +1,6 @@
 #include "tilewright/collective/membership/StateMachine.h"
-#include "tilewright/collective/membership/Witness.h"
+#include "tilewright/collective/membership/testing/UnsafeStateMachine.h"
+#include "tilewright/collective/membership/testing/Witness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,14 +15,13 @@ using ::testing::HasSubstr;
 /// Machines whose messages the test delivers explicitly.
 class Table {
 public:
-  explicit Table(size_t count, const StateMachine::Settings::Rules &rules = {}) {
+  explicit Table(size_t count, const UnsafeStateMachine::Rules &rules = {}) {
     StateMachine::Settings settings;
-    settings.rules = rules;
     for (size_t place = 0; place < count; ++place)
       settings.processes.push_back(static_cast<int64_t>(place));
     for (size_t place = 0; place < count; ++place) {
       settings.self = place;
-      nodes.push_back(std::make_unique<Node>(*this, place, settings));
+      nodes.push_back(std::make_unique<Node>(*this, place, settings, rules));
       witness.add(place);
     }
     for (size_t a = 0; a < count; ++a)
@@ -78,8 +78,9 @@ public:
 
 private:
   struct Node final : Effects {
-    Node(Table &table, size_t place, const StateMachine::Settings &settings)
-        : table(table), place(place), machine(settings, *this) {}
+    Node(Table &table, size_t place, const StateMachine::Settings &settings,
+         const UnsafeStateMachine::Rules &rules)
+        : table(table), place(place), machine(settings, *this, rules) {}
     void send(size_t to, const Message &message) override {
       ++table.sent;
       queues[to].push_back(message);
@@ -95,7 +96,7 @@ private:
     }
     Table &table;
     const size_t place;
-    StateMachine machine;
+    UnsafeStateMachine machine;
     std::map<size_t, std::deque<Message>> queues; // by receiver
     bool hasEnded = false;
     Status end;
@@ -107,7 +108,7 @@ private:
 /// flight to process 4, which follows process 3 by now. Process 0 would send to 3 before 4, but the
 /// protocol must not rely on that: a broadcast tree has another order.
 std::string lastWordOfTheDead(bool proofNeedsAll) {
-  StateMachine::Settings::Rules rules;
+  UnsafeStateMachine::Rules rules;
   rules.proofNeedsAll = proofNeedsAll;
   Table table(5, rules);
   table.at(0).suspect(0, 3, "mistaken");

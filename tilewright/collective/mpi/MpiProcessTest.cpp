@@ -1,7 +1,7 @@
 // Tests with processes that mpiexec starts, with an MPI that has the standard ABI.
 #include "tilewright/collective/mpi/MpiEngine.h"
 #include "tilewright/collective/mpi/Port.h"
-#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/testing/Processes.h"
 #include "tilewright/support/Concat.h"
 
 #include <gmock/gmock.h>

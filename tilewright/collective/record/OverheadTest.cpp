@@ -1,7 +1,7 @@
 // The overhead of recording: the same calls with and without a recorder, in one run.
 #include "tilewright/collective/record/RecordedEngine.h"
 
-#include "tilewright/support/test/Slowness.h"
+#include "tilewright/support/testing/Slowness.h"
 
 #include <gtest/gtest.h>
 

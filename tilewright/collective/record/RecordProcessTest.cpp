@@ -2,7 +2,7 @@
 #include "tilewright/collective/record/Diagnosis.h"
 #include "tilewright/collective/record/RecordedEngine.h"
 #include "tilewright/collective/shm/ShmEngine.h"
-#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/testing/Processes.h"
 #include "tilewright/support/Concat.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // Tests that need real processes: they are killed, stopped or late, and must leave nothing behind.
 #include "tilewright/collective/shm/ShmEngine.h"
-#include "tilewright/collective/test/EngineProcesses.h"
-#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/testing/EngineProcesses.h"
+#include "tilewright/collective/testing/Processes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,14 +25,7 @@ ShmEngine::Options optionsFor(std::chrono::nanoseconds timeout) {
   return options;
 }
 
-Result<std::unique_ptr<Engine>> connect(const Membership &membership, KeyValueStore &store,
-                                        std::chrono::nanoseconds timeout,
-                                        std::chrono::nanoseconds connectTimeout) {
-  ShmEngine::Options options = optionsFor(timeout);
-  options.connectTimeout = connectTimeout;
-  TILEWRIGHT_ASSIGN(auto engine, ShmEngine::connect(membership, store, options));
-  return std::unique_ptr<Engine>(std::move(engine));
-}
+const test::Connect connect = test::connectWith<ShmEngine>(optionsFor(30s));
 
 class ShmProcesses : public ::testing::TestWithParam<size_t> {};
 

@@ -1,6 +1,6 @@
 // Time, deaths and cuts of the simulated network. ../conformance tests what all engines share.
 #include "tilewright/collective/simulate/SimulatedEngine.h"
-#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/testing/Processes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

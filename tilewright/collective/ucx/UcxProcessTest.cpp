@@ -1,6 +1,6 @@
 // Tests that need real processes: they are killed, stopped or late, and must leave nothing behind.
-#include "tilewright/collective/test/EngineProcesses.h"
-#include "tilewright/collective/test/Processes.h"
+#include "tilewright/collective/testing/EngineProcesses.h"
+#include "tilewright/collective/testing/Processes.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
 
 #include <gmock/gmock.h>
@@ -12,17 +12,14 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-Result<std::unique_ptr<Engine>> connect(const Membership &membership, KeyValueStore &store,
-                                        std::chrono::nanoseconds timeout,
-                                        std::chrono::nanoseconds connectTimeout) {
+UcxEngine::Options optionsHere() {
   UcxEngine::Options options;
-  options.timeout = timeout;
-  options.connectTimeout = connectTimeout;
   if (const char *library = std::getenv("TILEWRIGHT_TEST_UCX"))
     options.library = library;
-  TILEWRIGHT_ASSIGN(auto engine, UcxEngine::connect(membership, store, options));
-  return std::unique_ptr<Engine>(std::move(engine));
+  return options;
 }
+
+const test::Connect connect = test::connectWith<UcxEngine>(optionsHere());
 
 class UcxProcesses : public ::testing::TestWithParam<size_t> {};
 

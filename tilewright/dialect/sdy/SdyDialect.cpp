@@ -41,10 +41,7 @@ private:
 
 void SdyDialect::initialize() {
   registerAttributes();
-  addOperations<
-#define GET_OP_LIST
-#include "tilewright/dialect/sdy/SdyOps.cpp.inc"
-      >();
+  registerOps();
   func::FuncOp::attachInterface<FunctionShardings>(*getContext());
 }
 

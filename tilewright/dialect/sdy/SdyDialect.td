@@ -29,6 +29,7 @@ def Sdy_Dialect : Dialect {
 
   private:
     void registerAttributes();
+    void registerOps();
   }];
 }
 

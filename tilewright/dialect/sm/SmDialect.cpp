@@ -19,9 +19,6 @@ using namespace tilewright::sm;
 #define GET_TYPEDEF_CLASSES
 #include "tilewright/dialect/sm/SmTypes.cpp.inc"
 
-#define GET_OP_CLASSES
-#include "tilewright/dialect/sm/SmOps.cpp.inc"
-
 void SmDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -31,10 +28,7 @@ void SmDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "tilewright/dialect/sm/SmTypes.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "tilewright/dialect/sm/SmOps.cpp.inc"
-      >();
+  registerOps();
 }
 
 //===- The attribute ------------------------------------------------------===//

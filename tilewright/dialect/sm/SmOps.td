@@ -21,6 +21,10 @@ def Sm_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::tilewright::tile::TileDialect"];
+  let extraClassDeclaration = [{
+  private:
+    void registerOps();
+  }];
 }
 
 def Sm_LayoutAttr : AttrDef<Sm_Dialect, "Layout", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {

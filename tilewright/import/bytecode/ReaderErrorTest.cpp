@@ -1,8 +1,8 @@
 // Each way in which the bytes of an artifact can be invalid: one test per error, with the text that
 // a user needs.
 
-#include "tilewright/import/bytecode/RawArtifact.h"
 #include "tilewright/import/bytecode/Reader.h"
+#include "tilewright/import/bytecode/testing/RawArtifact.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,7 +1,7 @@
 // What read() accepts and what it puts into the tables; ReaderErrorTest.cpp tests what it rejects.
 
 #include "tilewright/import/bytecode/Reader.h"
-#include "tilewright/import/bytecode/RawArtifact.h"
+#include "tilewright/import/bytecode/testing/RawArtifact.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

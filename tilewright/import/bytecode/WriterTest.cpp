@@ -1,7 +1,7 @@
 #include "tilewright/import/bytecode/Writer.h"
 
-#include "tilewright/import/bytecode/RawArtifact.h"
 #include "tilewright/import/bytecode/Reader.h"
+#include "tilewright/import/bytecode/testing/RawArtifact.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -49,6 +49,19 @@ private:
   /// the terms of a sum.
   BoundList magnitudes(const Bounded &operand) const;
 
+  /// Runs a reduction of one tensor, with the op named `body`, on the doubles `elements` instead of
+  /// its input, and `starts` instead of its initial value or updates.
+  Result<Tensor> reduceDoubles(mlir::Operation *op, const Operands &operands,
+                               const BoundList &elements, const BoundList &starts,
+                               llvm::StringRef body);
+  /// The number of terms of each element of a reduction; 0 where a scatter has no updates.
+  Result<Tensor> countTerms(mlir::Operation *op, const Operands &operands);
+  /// Runs a matmul or convolution on doubles instead of its factors.
+  Result<Tensor> multiplyDoubles(mlir::Operation *op, const Operands &operands,
+                                 const BoundList &lhs, const BoundList &rhs);
+  /// For each element of a matmul or convolution, whether one of its factors is unknown.
+  Result<std::vector<bool>> findUnknownProducts(mlir::Operation *op, const Operands &operands);
+
   // The rules by topic. Each sets results[i].bounds.
   bool setElementwise(mlir::Operation *op, const Operands &operands, Results &results);
   Status setMovement(mlir::Operation *op, const Operands &operands, Results &results);
@@ -56,6 +69,12 @@ private:
   Status setSelectAndScatter(mlir::Operation *op, const Operands &operands, Results &results);
   Status setSort(mlir::Operation *op, const Operands &operands, Results &results);
   Status setProduct(mlir::Operation *op, const Operands &operands, Results &results);
+  /// The bounds of reduce, reduce_window or scatter of one tensor of reals, with `add` or
+  /// `multiply` as its body. In a product, relative errors add up if no partial product overflows
+  /// or underflows. `worst` is the largest bound of a term.
+  Status setRealSum(mlir::Operation *op, const Operands &operands, Bounded &result);
+  Status setRealProduct(mlir::Operation *op, const Operands &operands, const Tensor &worst,
+                        Bounded &result);
   void setFft(mlir::Operation *op, const Operands &operands, Results &results);
   void setTriangularSolve(mlir::Operation *op, const Operands &operands, Results &results);
   void setCholesky(mlir::Operation *op, const Operands &operands, Results &results);

@@ -3,7 +3,6 @@
 #include "tilewright/interpret/bounds/BoundsEvaluator.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -117,20 +116,47 @@ double spreadOf(const RealOp &op, const double *x, const double *e) {
   return spread * (1 + 0x1p-40);
 }
 
-} // namespace
+/// One element of an elementwise op.
+struct Element {
+  Operation *op;
+  llvm::StringRef name;   // of the op, without the dialect
+  const RealOp *real;     // null if the op is not in the table
+  ElementType from, type; // of the first operand and of the result
+  size_t count;           // of operands
+  Scalar x[3] = {};       // the operands
+  double r[3] = {};       // the operands as real numbers
+  double e[3] = {};       // the bounds of the operands
+  Scalar value = {};      // the result
+
+  bool hasUnknown() const { return std::find(e, e + count, unknown) != e + count; }
+  bool isExact() const {
+    return std::all_of(e, e + count, [](double bound) { return bound == 0; });
+  }
+  bool hasNan() const {
+    return std::any_of(r, r + count, [](double part) { return std::isnan(part); });
+  }
+  /// Whether an operand is not zero but has a magnitude less than `limit`.
+  bool hasSmaller(double limit) const {
+    return std::any_of(r, r + count,
+                       [&](double part) { return part != 0 && std::fabs(part) < limit; });
+  }
+};
 
 /// Whether a product or quotient is exact, so that contraction does not change the result.
-static bool isExactProduct(double x, double y, double product) {
-  return std::fma(x, y, -product) == 0;
+bool isExactProduct(double x, double y, double product) { return std::fma(x, y, -product) == 0; }
+
+/// Whether the op may give a result that is not close if its subnormal operands are flushed.
+bool magnifiesSubnormals(llvm::StringRef name) {
+  static constexpr llvm::StringLiteral others[] = {
+      "add", "subtract", "maximum", "minimum", "clamp", "multiply", "convert", "abs", "negate"};
+  return !llvm::is_contained(others, name);
 }
 
-static double boundOfReal(const RealOp &op, ElementType type, ElementType from, double value,
-                          const double *x, const double *e, const Allowance &allowance) {
-  for (unsigned i = 0; i < op.operands; ++i)
-    if (e[i] == unknown)
-      return unknown;
-  const bool isExact =
-      e[0] == 0 && (op.operands < 2 || e[1] == 0) && (op.operands < 3 || e[2] == 0);
+/// The bound of an op of the table on reals.
+double boundOfReal(const Element &at, const Allowance &allowance) {
+  const RealOp &op = *at.real;
+  const double value = at.value.r, *x = at.r;
+  const bool isExact = at.isExact();
   if (std::isnan(value)) {
     // A NaN operand makes the result NaN whatever the other operands are. For ops such as maximum,
     // this holds only if the operand is certainly NaN.
@@ -138,64 +164,52 @@ static double boundOfReal(const RealOp &op, ElementType type, ElementType from, 
   }
   // In a format without NaN, the sign of a NaN determines the result, but the sign of a NaN that
   // this op produces is unspecified.
-  bool hasNan = false;
-  for (unsigned i = 0; i < op.operands; ++i) {
-    hasNan |= std::isnan(x[i]);
-    if (std::isnan(x[i]) && e[i] > 0)
+  for (unsigned i = 0; i < op.operands; ++i)
+    if (std::isnan(x[i]) && at.e[i] > 0)
       return unknown;
-  }
-  if (!hasNan && std::isnan(op.function(x)))
+  if (!at.hasNan() && std::isnan(op.function(x)))
     return unknown;
-  const double spread = spreadOf(op, x, e);
+  const double spread = spreadOf(op, x, at.e);
   if (spread == unknown)
     return unknown;
   double ulps = op.ulps + (op.isFunction ? allowance.functionUlps : 0);
   if (!isExact && op.course != Course::wave)
-    ulps += numerics::bitWidth(type) == 64 ? 4 : 1; // corners were computed in double
+    ulps += numerics::bitWidth(at.type) == 64 ? 4 : 1; // corners were computed in double
   else if (!isExact)
     ulps += 1;
   if (allowance.contracts && op.name == "multiply" && !isExactProduct(x[0], x[1], value))
     ulps = std::max(ulps, 1.0);
-  const double small = std::max(smallestNormal(type), smallestNormal(from));
-  const bool hasSubnormal = std::any_of(
-      x, x + op.operands, [&](double part) { return part != 0 && std::fabs(part) < small; });
-  if (!std::isfinite(value) && allowance.flushesSubnormals && hasSubnormal)
+  const double small = std::max(smallestNormal(at.type), smallestNormal(at.from));
+  const bool flushesOperand = allowance.flushesSubnormals && at.hasSmaller(small);
+  if (!std::isfinite(value) && flushesOperand)
     return unknown; // infinity times zero is NaN
   if (!std::isfinite(value))
     // An infinity from an operand is certain. An infinity from rounding may be the largest finite
     // number in another implementation.
     return ulps == 0 || isSame(op.function(x), value) ? (spread == 0 ? 0 : unknown) : unknown;
-  double bound = spread + (ulps == 0 ? 0 : ulps * ulpAt(type, std::fabs(value) + spread));
-  if (allowance.flushesSubnormals) {
-    if (hasSubnormal && op.name != "add" && op.name != "subtract" && op.name != "maximum" &&
-        op.name != "minimum" && op.name != "clamp" && op.name != "multiply" &&
-        op.name != "convert" && op.name != "abs" && op.name != "negate")
-      return unknown;
-    if (hasSubnormal || (std::fabs(value) < small && value != 0))
-      bound += 2 * small;
-  }
-  if (bound > 0 && std::fabs(value) + bound > largestFinite(type))
+  double bound = spread + (ulps == 0 ? 0 : ulps * ulpAt(at.type, std::fabs(value) + spread));
+  if (flushesOperand && magnifiesSubnormals(op.name))
+    return unknown;
+  if (flushesOperand || (allowance.flushesSubnormals && std::fabs(value) < small && value != 0))
+    bound += 2 * small;
+  if (bound > 0 && std::fabs(value) + bound > largestFinite(at.type))
     return unknown;
   // f8E8M0FNU has no zero, so values that underflow in f32 become NaN.
-  if (type == ElementType::f8E8M0FNU && (value <= bound || op.function(x) < 0x1p-127))
+  if (at.type == ElementType::f8E8M0FNU && (value <= bound || op.function(x) < 0x1p-127))
     return unknown;
   return bound;
 }
 
-static double boundOfComplex(llvm::StringRef name, ElementType type, const Scalar &value,
-                             const Scalar *x, const double *e, size_t operands,
-                             const Allowance &allowance) {
-  double inherited = 0;
-  bool finite = std::isfinite(std::abs(value.complex()));
-  for (size_t i = 0; i < operands; ++i) {
-    inherited = std::max(inherited, e[i]);
-    finite &= std::isfinite(std::abs(x[i].complex()));
-  }
-  if (inherited == unknown)
-    return unknown;
-  const double u = unitRoundoff(type), size = std::abs(value.complex()),
-               a = std::abs(x[0].complex()), b = operands > 1 ? std::abs(x[1].complex()) : 0,
-               ea = e[0], eb = operands > 1 ? e[1] : 0;
+/// The bound of an arithmetic op or a function on complex numbers.
+double boundOfComplexMath(const Element &at, const Allowance &allowance) {
+  const bool isBinary = at.count > 1;
+  bool finite = std::isfinite(std::abs(at.value.complex()));
+  for (size_t i = 0; i < at.count; ++i)
+    finite &= std::isfinite(std::abs(at.x[i].complex()));
+  const double u = unitRoundoff(at.type), size = std::abs(at.value.complex()),
+               a = std::abs(at.x[0].complex()), b = isBinary ? std::abs(at.x[1].complex()) : 0,
+               ea = at.e[0], eb = isBinary ? at.e[1] : 0;
+  const llvm::StringRef name = at.name;
   if (name == "negate")
     return ea;
   // How complex arithmetic propagates infinities and NaN is unspecified.
@@ -203,185 +217,194 @@ static double boundOfComplex(llvm::StringRef name, ElementType type, const Scala
     return unknown;
   double bound = unknown;
   if (name == "add" || name == "subtract")
-    bound = inherited == 0 ? 0 : ea + eb + 4 * u * (size + ea + eb);
+    bound = at.isExact() ? 0 : ea + eb + 4 * u * (size + ea + eb);
   else if (name == "multiply")
     bound = a * eb + b * ea + ea * eb + 8 * u * (a + ea) * (b + eb);
   else if (name == "divide" && b > 2 * eb)
     bound = (ea + size * eb) / (b - eb) + 32 * u * (size + ea / b);
   else if (name == "exponential")
     bound = size * std::expm1(ea) + (16 + allowance.functionUlps) * 2 * u * size;
-  else if (inherited == 0 && allowance.functionUlps == 0)
+  else if (at.isExact() && allowance.functionUlps == 0)
     bound = 32 * u * size; // the same table of scalar functions
   // The bound holds only if products of parts neither overflow nor underflow.
   if (bound != 0 && bound != unknown) {
-    const double most = std::sqrt(largestFinite(type)) / 4,
-                 least = std::sqrt(smallestNormal(type)) * 4;
+    const double most = std::sqrt(largestFinite(at.type)) / 4,
+                 least = std::sqrt(smallestNormal(at.type)) * 4;
     for (double part : {a, b, size})
       if (part > most || (part != 0 && part < least))
         return unknown;
-    bound += smallestSubnormal(type);
+    bound += smallestSubnormal(at.type);
   }
   return bound;
 }
 
-/// Whether the comparison gives the same result for all values within the bounds.
-static bool comparesTheSame(Operation *op, const double *x, const double *e) {
-  if (std::isnan(x[0]) || std::isnan(x[1]))
-    return e[0] != unknown && e[1] != unknown;
-  // The operands are both exact, or further apart than the sum of their bounds.
-  return (e[0] == 0 && e[1] == 0) || std::fabs(x[0] - x[1]) > e[0] + e[1];
+double boundOfComplex(const Element &at, const Allowance &allowance) {
+  if (at.name == "abs")
+    return std::isfinite(at.value.r) ? at.e[0] + 4 * ulpAt(at.type, at.value.r + at.e[0]) : unknown;
+  if (at.name == "convert")
+    return at.isExact() && !allowance.contracts ? 0 : unknown;
+  return boundOfComplexMath(at, allowance);
 }
 
-static bool isTotalOrder(Operation *op) {
+double boundOfSelect(const Element &at) {
+  const double chosen = at.x[0].u ? at.e[1] : at.e[2];
+  if (at.e[0] != unknown)
+    return chosen;
+  // Another implementation may select the other operand.
+  if (!numerics::isReal(at.type) || !std::isfinite(at.r[1]) || !std::isfinite(at.r[2]))
+    return unknown;
+  return std::max(chosen, std::fabs(at.r[1] - at.r[2]) + (at.x[0].u ? at.e[2] : at.e[1]));
+}
+
+bool isTotalOrder(Operation *op) {
   Attribute type = op->getAttr("compare_type");
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text.find("TOTALORDER") != std::string::npos;
 }
 
+/// Zero if the comparison gives the same result for all values within the bounds.
+double boundOfCompare(const Element &at, const Allowance &allowance) {
+  const double *r = at.r, *e = at.e;
+  if (allowance.flushesSubnormals && numerics::isReal(at.from) &&
+      std::min(std::fabs(r[0]), std::fabs(r[1])) < smallestNormal(at.from) && r[0] != r[1])
+    return unknown;
+  if (at.isExact())
+    return 0;
+  if (numerics::isComplex(at.from))
+    return unknown;
+  if (at.hasNan())
+    return isTotalOrder(at.op) ? unknown : 0;
+  return std::fabs(r[0] - r[1]) > e[0] + e[1] ? 0 : unknown;
+}
+
+/// Integers are exact. A float converted to an integer is exact if no value within its bound
+/// converts differently.
+double boundOfInteger(const Element &at) {
+  const double r = at.r[0], e = at.e[0];
+  if (!numerics::isReal(at.from) || at.isExact() || std::isnan(r))
+    return 0;
+  const bool isSame =
+      at.type == ElementType::pred ? std::fabs(r) > e : std::trunc(r - e) == std::trunc(r + e);
+  return isSame ? 0 : unknown;
+}
+
+double boundOfRemainder(const Element &at) {
+  const double *r = at.r, *e = at.e;
+  if (at.isExact()) // the sign of a NaN is unspecified, and matters if the format has no NaN
+    return std::isnan(at.value.r) ? 1 : std::isnan(std::fmod(r[0], r[1])) ? unknown : 0;
+  const double quotient = std::trunc(r[0] / r[1]);
+  const bool hasOneQuotient = std::fabs(r[1]) > e[1] &&
+                              quotient == std::trunc((r[0] - e[0]) / r[1]) &&
+                              quotient == std::trunc((r[0] + e[0]) / r[1]) && e[1] == 0;
+  return hasOneQuotient ? e[0] + 2 * ulpAt(at.type, std::fabs(r[0]) + e[0]) : unknown;
+}
+
+double boundOfAtan2(const Element &at, const Allowance &allowance) {
+  const double *r = at.r, *e = at.e;
+  const double ulps = 2 + allowance.functionUlps, size = std::hypot(r[0], r[1]);
+  if (std::isnan(at.value.r))
+    return 1;
+  if (at.isExact())
+    return ulps * ulpAt(at.type, std::fabs(at.value.r));
+  if ((std::fabs(r[0]) <= e[0] && r[1] <= e[1]) || size <= 2 * (e[0] + e[1]) ||
+      !std::isfinite(size))
+    return unknown;
+  return 2 * (e[0] + e[1]) / size + (ulps + 1) * ulpAt(at.type, std::fabs(at.value.r));
+}
+
+double boundOfElement(const Element &at, const Allowance &allowance) {
+  const llvm::StringRef name = at.name;
+  if (name == "select")
+    return boundOfSelect(at);
+  if (at.hasUnknown())
+    return unknown;
+  if (name == "compare")
+    return boundOfCompare(at, allowance);
+  if (name == "is_finite")
+    return std::isfinite(at.r[0]) == std::isfinite(at.r[0] + at.e[0]) ? 0 : unknown;
+  if (name == "real" || name == "imag")
+    return at.e[0];
+  if (name == "complex")
+    return std::hypot(at.e[0], at.e[1]);
+  if (numerics::isComplex(at.from))
+    return boundOfComplex(at, allowance);
+  if (numerics::isComplex(at.type))
+    return at.isExact() ? 0 : unknown; // convert from a real type
+  if (!numerics::isReal(at.type))
+    return boundOfInteger(at);
+  if (!numerics::isReal(at.from))
+    return 0; // converted integers, rounded once
+  if (name == "remainder" || name == "atan2") {
+    if (allowance.flushesSubnormals && at.hasSmaller(smallestNormal(at.from)))
+      return unknown; // replacing them by zero is a different case
+    return name == "remainder" ? boundOfRemainder(at) : boundOfAtan2(at, allowance);
+  }
+  if (name == "reduce_precision")
+    return std::isnan(at.value.r) ? 1 : at.isExact() ? 0 : unknown;
+  // All ops on reals without a rule above are in the table.
+  return boundOfReal(at, allowance);
+}
+
+/// An element is unknown if one of the elements that its bits come from is not exact.
+void setBitcast(const Bounded &operand, BoundList &bounds) {
+  const size_t in = operand.bounds.size(), out = bounds.size();
+  for (size_t i = 0; i < std::max(in, out); ++i) {
+    const size_t source = in >= out ? i : i / (out / in), target = out >= in ? i : i / (in / out);
+    if (operand.bounds[source] != 0)
+      bounds[target] = unknown;
+  }
+}
+
+} // namespace
+
 bool BoundsEvaluator::setElementwise(Operation *op, const Operands &operands, Results &results) {
   const llvm::StringRef full = op->getName().getStringRef();
   if (results.size() != 1 || !full.starts_with("stablehlo.") || !results[0].value.isTensor())
     return false;
   const llvm::StringRef name = full.drop_front(10);
-  static constexpr std::array<llvm::StringLiteral, 20> plain = {"atan2",
-                                                                "remainder",
-                                                                "compare",
-                                                                "select",
-                                                                "is_finite",
-                                                                "complex",
-                                                                "real",
-                                                                "imag",
-                                                                "reduce_precision",
-                                                                "bitcast_convert",
-                                                                "and",
-                                                                "or",
-                                                                "xor",
-                                                                "not",
-                                                                "shift_left",
-                                                                "shift_right_arithmetic",
-                                                                "shift_right_logical",
-                                                                "popcnt",
-                                                                "count_leading_zeros",
-                                                                "map"};
+  static constexpr llvm::StringLiteral notInTable[] = {"atan2",
+                                                       "remainder",
+                                                       "compare",
+                                                       "select",
+                                                       "is_finite",
+                                                       "complex",
+                                                       "real",
+                                                       "imag",
+                                                       "reduce_precision",
+                                                       "and",
+                                                       "or",
+                                                       "xor",
+                                                       "not",
+                                                       "shift_left",
+                                                       "shift_right_arithmetic",
+                                                       "popcnt",
+                                                       "bitcast_convert",
+                                                       "shift_right_logical",
+                                                       "count_leading_zeros"};
   const RealOp *real = realOpNamed(name);
-  if (!real && !llvm::is_contained(plain, name))
-    return false;
-  if (name == "map")
+  if (!real && !llvm::is_contained(notInTable, name))
     return false;
 
-  const Tensor &result = results[0].tensor();
-  const ElementType type = result.type();
   BoundList &bounds = results[0].bounds;
-  const ElementType from = operands[0].tensor().type();
-  const bool toFloat = numerics::isReal(type) || numerics::isComplex(type);
-
-  if (name == "bitcast_convert") {
-    const auto in = static_cast<size_t>(operands[0].tensor().elementCount()), out = bounds.size();
-    for (size_t i = 0; i < std::max(in, out); ++i) {
-      const size_t source = in >= out ? i : i / (out / in), target = out >= in ? i : i / (in / out);
-      if (operands[0].bounds[source] != 0)
-        bounds[target] = unknown;
-    }
-    return true;
-  }
+  if (name == "bitcast_convert")
+    return setBitcast(operands[0], bounds), true;
+  Element element{
+      op, name, real, operands[0].tensor().type(), results[0].tensor().type(), operands.size()};
   for (size_t i = 0; i < bounds.size(); ++i) {
-    Scalar x[3];
-    double r[3] = {}, e[3] = {};
     for (size_t k = 0; k < operands.size(); ++k) {
       // A scalar bound of clamp or a scalar predicate of select applies to all elements.
       const size_t at = operands[k].bounds.size() == 1 ? 0 : i;
-      x[k] = operands[k].tensor().at(static_cast<int64_t>(at));
-      e[k] = operands[k].bounds[at];
+      const Scalar x = operands[k].tensor().at(static_cast<int64_t>(at));
       const ElementType kind = operands[k].tensor().type();
-      r[k] = numerics::isReal(kind)     ? x[k].r
-             : numerics::isSigned(kind) ? static_cast<double>(x[k].i)
-                                        : static_cast<double>(x[k].u);
+      element.x[k] = x;
+      element.e[k] = operands[k].bounds[at];
+      element.r[k] = numerics::isReal(kind)     ? x.r
+                     : numerics::isSigned(kind) ? static_cast<double>(x.i)
+                                                : static_cast<double>(x.u);
     }
-    const Scalar value = result.at(static_cast<int64_t>(i));
-    const bool anyUnknown =
-        std::any_of(e, e + operands.size(), [](double b) { return b == unknown; });
-    const bool allExact = std::all_of(e, e + operands.size(), [](double b) { return b == 0; });
-    double &bound = bounds[i];
-    if (name == "select") {
-      bound = x[0].u ? e[1] : e[2];
-      if (e[0] == unknown) {
-        // Another implementation may select the other operand.
-        const bool isReal = numerics::isReal(type) && std::isfinite(r[1]) && std::isfinite(r[2]);
-        const double other = std::fabs(r[1] - r[2]) + (x[0].u ? e[2] : e[1]);
-        bound = isReal ? std::max(bound, other) : unknown;
-      }
-    } else if (anyUnknown) {
-      bound = unknown;
-    } else if (name == "compare") {
-      if (numerics::isComplex(from))
-        bound = allExact ? 0 : unknown;
-      else if (isTotalOrder(op) && (std::isnan(r[0]) || std::isnan(r[1])))
-        bound = allExact ? 0 : unknown;
-      else
-        bound = comparesTheSame(op, r, e) ? 0 : unknown;
-      if (allowance.flushesSubnormals && numerics::isReal(from) &&
-          std::min(std::fabs(r[0]), std::fabs(r[1])) < smallestNormal(from) && r[0] != r[1])
-        bound = unknown;
-    } else if (name == "is_finite") {
-      bound = std::isfinite(r[0]) == std::isfinite(r[0] + e[0]) ? 0 : unknown;
-    } else if (name == "real" || name == "imag") {
-      bound = e[0];
-    } else if (name == "complex") {
-      bound = std::hypot(e[0], e[1]);
-    } else if (numerics::isComplex(from)) {
-      if (name == "abs")
-        bound = std::isfinite(value.r) ? e[0] + 4 * ulpAt(type, value.r + e[0]) : unknown;
-      else if (name == "convert")
-        bound = allExact && !allowance.contracts ? 0 : unknown;
-      else
-        bound = boundOfComplex(name, type, value, x, e, operands.size(), allowance);
-    } else if (!toFloat) {
-      // Integers are exact. A float converted to an integer is exact if no value within its bound
-      // converts differently.
-      if (!numerics::isReal(from) || allExact)
-        bound = 0;
-      else if (type == ElementType::pred)
-        bound = std::fabs(r[0]) > e[0] || std::isnan(r[0]) ? 0 : unknown;
-      else
-        bound =
-            std::isnan(r[0]) || std::trunc(r[0] - e[0]) == std::trunc(r[0] + e[0]) ? 0 : unknown;
-    } else if (numerics::isComplex(type)) {
-      bound = allExact ? 0 : unknown; // convert from a real type
-    } else if (!numerics::isReal(from)) {
-      bound = 0; // converted integers, rounded once
-    } else if (allowance.flushesSubnormals && (name == "remainder" || name == "atan2") &&
-               std::any_of(r, r + operands.size(), [&](double part) {
-                 return part != 0 && std::fabs(part) < smallestNormal(from);
-               })) {
-      bound = unknown; // replacing them by zero is a different case
-    } else if (name == "remainder") {
-      const double turns = std::trunc(r[0] / r[1]);
-      if (allExact) // the sign of a NaN is unspecified, and matters if the format has no NaN
-        bound = std::isnan(value.r) ? 1 : std::isnan(std::fmod(r[0], r[1])) ? unknown : 0;
-      else if (std::fabs(r[1]) > e[1] && turns == std::trunc((r[0] - e[0]) / r[1]) &&
-               turns == std::trunc((r[0] + e[0]) / r[1]) && e[1] == 0)
-        bound = e[0] + 2 * ulpAt(type, std::fabs(r[0]) + e[0]);
-      else
-        bound = unknown;
-    } else if (name == "atan2") {
-      const double ulps = 2 + allowance.functionUlps, size = std::hypot(r[0], r[1]);
-      if (std::isnan(value.r))
-        bound = 1;
-      else if (allExact)
-        bound = ulps * ulpAt(type, std::fabs(value.r));
-      else if ((std::fabs(r[0]) <= e[0] && r[1] <= e[1]) || size <= 2 * (e[0] + e[1]) ||
-               !std::isfinite(size))
-        bound = unknown;
-      else
-        bound = 2 * (e[0] + e[1]) / size + (ulps + 1) * ulpAt(type, std::fabs(value.r));
-    } else if (name == "reduce_precision") {
-      bound = std::isnan(value.r) ? 1 : allExact ? 0 : unknown;
-    } else if (real) {
-      bound = boundOfReal(*real, type, from, value.r, r, e, allowance);
-    } else {
-      return false;
-    }
+    element.value = results[0].tensor().at(static_cast<int64_t>(i));
+    bounds[i] = boundOfElement(element, allowance);
   }
   return true;
 }

@@ -50,18 +50,93 @@ static bool roundsNothing(Region &region) {
               .wasInterrupted();
 }
 
+Result<Tensor> BoundsEvaluator::reduceDoubles(Operation *op, const Operands &operands,
+                                              const BoundList &elements, const BoundList &starts,
+                                              llvm::StringRef body) {
+  std::vector<Tensor> values;
+  TILEWRIGHT_ASSIGN(Tensor input, doubles(operands.front().tensor(), elements));
+  values.push_back(input);
+  if (isa<stablehlo::ScatterOp>(op))
+    values.push_back(operands[1].tensor());
+  TILEWRIGHT_ASSIGN(Tensor start, doubles(operands.back().tensor(), starts));
+  values.push_back(start);
+  TILEWRIGHT_ASSIGN(std::vector<Tensor> made, onDoubles(op, std::move(values), body));
+  return made[0];
+}
+
+Result<Tensor> BoundsEvaluator::countTerms(Operation *op, const Operands &operands) {
+  const BoundList ones(operands.front().bounds.size(), isa<stablehlo::ScatterOp>(op) ? 0 : 1),
+      startOnes(operands.back().bounds.size(), 1);
+  return reduceDoubles(op, operands, ones, startOnes, "stablehlo.add");
+}
+
+static double realAt(const Bounded &result, size_t i) {
+  return result.tensor().at(static_cast<int64_t>(i)).r;
+}
+
+Status BoundsEvaluator::setRealSum(Operation *op, const Operands &operands, Bounded &result) {
+  const Bounded &input = operands.front(), &start = operands.back();
+  TILEWRIGHT_ASSIGN(Tensor terms, countTerms(op, operands));
+  TILEWRIGHT_ASSIGN(Tensor sizes, reduceDoubles(op, operands, magnitudes(input), magnitudes(start),
+                                                "stablehlo.add"));
+  TILEWRIGHT_ASSIGN(Tensor inherited,
+                    reduceDoubles(op, operands, input.bounds, start.bounds, "stablehlo.add"));
+  const double lattice = std::min(latticeOf(input.tensor()), latticeOf(start.tensor()));
+  for (size_t i = 0; i < result.bounds.size(); ++i) {
+    const SumTerms sum{doublesOf(sizes)[i], doublesOf(inherited)[i], lattice,
+                       static_cast<int64_t>(doublesOf(terms)[i])};
+    result.bounds[i] = isa<stablehlo::ScatterOp>(op) && sum.roundings == 0
+                           ? sum.inherited
+                           : boundOfSum(result.tensor().type(), realAt(result, i), sum);
+  }
+  return {};
+}
+
+Status BoundsEvaluator::setRealProduct(Operation *op, const Operands &operands, const Tensor &worst,
+                                       Bounded &result) {
+  const Bounded &input = operands.front(), &start = operands.back();
+  const ElementType type = result.tensor().type();
+  auto limited = [&](const Bounded &of, bool above) {
+    BoundList sizes = magnitudes(of);
+    for (double &size : sizes)
+      size = size == 0 ? 1 : above ? std::max(size, 1.0) : std::min(size, 1.0);
+    return sizes;
+  };
+  auto productOf = [&](bool above) {
+    return reduceDoubles(op, operands, limited(input, above), limited(start, above),
+                         "stablehlo.multiply");
+  };
+  TILEWRIGHT_ASSIGN(Tensor terms, countTerms(op, operands));
+  TILEWRIGHT_ASSIGN(Tensor most, productOf(/*above=*/true));
+  TILEWRIGHT_ASSIGN(Tensor least, productOf(/*above=*/false));
+  auto boundAt = [&](size_t i) {
+    const double value = realAt(result, i), roundings = doublesOf(terms)[i];
+    if (isa<stablehlo::ScatterOp>(op) && roundings == 0)
+      return doublesOf(worst)[i];
+    if (doublesOf(worst)[i] != 0 || doublesOf(most)[i] > largestFinite(type) / 2 ||
+        doublesOf(least)[i] < 2 * smallestNormal(type))
+      return unknown;
+    if (!std::isfinite(value))
+      return std::isnan(value) ? 1.0 : 0.0;
+    return 2 * std::expm1(roundings * std::log1p(unitRoundoff(type))) * std::fabs(value) +
+           smallestSubnormal(type);
+  };
+  for (size_t i = 0; i < result.bounds.size(); ++i)
+    result.bounds[i] = boundAt(i);
+  return {};
+}
+
 /// reduce, reduce_window and scatter. Operands: n tensors, then (scatter only) indices, then n
 /// initial values or updates. A bound propagates to the same element as its value.
 Status BoundsEvaluator::setReduction(Operation *op, const Operands &operands, Results &results) {
-  const bool isScatter = isa<stablehlo::ScatterOp>(op);
-  const size_t count = results.size(), second = count + (isScatter ? 1 : 0);
+  const size_t count = results.size();
   auto setAll = [&](double bound) {
     for (Bounded &result : results)
       std::ranges::fill(result.bounds, bound);
   };
   const bool allExact = std::ranges::all_of(operands, [](const Bounded &b) { return b.isExact(); });
   const llvm::StringRef body = count == 1 ? onlyOpOf(op->getRegion(0)) : llvm::StringRef();
-  if (isScatter && !operands[count].isExact())
+  if (isa<stablehlo::ScatterOp>(op) && !operands[count].isExact())
     return setAll(unknown), Status();
   if (body.empty() || numerics::isComplex(results[0].tensor().type())) {
     // Several tensors or a body with several ops: results are known only if they are exact in any
@@ -71,76 +146,23 @@ Status BoundsEvaluator::setReduction(Operation *op, const Operands &operands, Re
     return {};
   }
 
-  const Bounded &input = operands[0], &start = operands[second];
-  const ElementType type = results[0].tensor().type();
-  BoundList &bounds = results[0].bounds;
-  // Runs the same reduction, with body `how`, on one number per element.
-  auto fold = [&](const BoundList &of, const BoundList &initial,
-                  llvm::StringRef how) -> Result<Tensor> {
-    std::vector<Tensor> values;
-    TILEWRIGHT_ASSIGN(Tensor elements, doubles(input.tensor(), of));
-    values.push_back(elements);
-    if (isScatter)
-      values.push_back(operands[1].tensor());
-    TILEWRIGHT_ASSIGN(Tensor starts, doubles(start.tensor(), initial));
-    values.push_back(starts);
-    TILEWRIGHT_ASSIGN(std::vector<Tensor> made, onDoubles(op, std::move(values), how));
-    return made[0];
-  };
-  TILEWRIGHT_ASSIGN(Tensor worst, fold(input.bounds, start.bounds, "stablehlo.maximum"));
-  auto setEach = [&](auto boundAt) {
-    for (size_t i = 0; i < bounds.size(); ++i)
-      bounds[i] = doublesOf(worst)[i] == unknown ? unknown : boundAt(i);
-  };
-  const bool isSum = body == "stablehlo.add", isProduct = body == "stablehlo.multiply";
-  if (!numerics::isReal(type) || (!isSum && !isProduct)) {
-    if (numerics::isReal(type) && body != "stablehlo.maximum" && body != "stablehlo.minimum")
-      return setAll(allExact && roundsNothing(op->getRegion(0)) ? 0 : unknown), Status();
-    setEach([&](size_t i) {
-      return numerics::isReal(type) && std::isnan(results[0].tensor().at(static_cast<int64_t>(i)).r)
-                 ? 1
-                 : doublesOf(worst)[i];
-    });
-    return {};
+  Bounded &result = results[0];
+  const bool isReal = numerics::isReal(result.tensor().type());
+  TILEWRIGHT_ASSIGN(Tensor worst, reduceDoubles(op, operands, operands.front().bounds,
+                                                operands.back().bounds, "stablehlo.maximum"));
+  if (isReal && body == "stablehlo.add") {
+    TILEWRIGHT_TRY(setRealSum(op, operands, result));
+  } else if (isReal && body == "stablehlo.multiply") {
+    TILEWRIGHT_TRY(setRealProduct(op, operands, worst, result));
+  } else if (isReal && body != "stablehlo.maximum" && body != "stablehlo.minimum") {
+    return setAll(allExact && roundsNothing(op->getRegion(0)) ? 0 : unknown), Status();
+  } else {
+    for (size_t i = 0; i < result.bounds.size(); ++i)
+      result.bounds[i] = isReal && std::isnan(realAt(result, i)) ? 1 : doublesOf(worst)[i];
   }
-
-  const BoundList ones(input.bounds.size(), isScatter ? 0 : 1), startOnes(start.bounds.size(), 1);
-  TILEWRIGHT_ASSIGN(Tensor terms, fold(ones, startOnes, "stablehlo.add"));
-  auto valueAt = [&](size_t i) { return results[0].tensor().at(static_cast<int64_t>(i)).r; };
-  if (isSum) {
-    TILEWRIGHT_ASSIGN(Tensor sizes, fold(magnitudes(input), magnitudes(start), "stablehlo.add"));
-    TILEWRIGHT_ASSIGN(Tensor inherited, fold(input.bounds, start.bounds, "stablehlo.add"));
-    const double lattice = std::min(latticeOf(input.tensor()), latticeOf(start.tensor()));
-    setEach([&](size_t i) {
-      if (isScatter && doublesOf(terms)[i] == 0)
-        return doublesOf(inherited)[i];
-      return boundOfSum(type, valueAt(i),
-                        {doublesOf(sizes)[i], doublesOf(inherited)[i], lattice,
-                         static_cast<int64_t>(doublesOf(terms)[i])});
-    });
-    return {};
-  }
-  // In a product, relative errors add up if no partial product overflows or underflows.
-  auto limited = [&](const Bounded &of, bool above) {
-    BoundList sizes = magnitudes(of);
-    for (double &size : sizes)
-      size = size == 0 ? 1 : above ? std::max(size, 1.0) : std::min(size, 1.0);
-    return sizes;
-  };
-  TILEWRIGHT_ASSIGN(Tensor most, fold(limited(input, true), limited(start, true), body));
-  TILEWRIGHT_ASSIGN(Tensor least, fold(limited(input, false), limited(start, false), body));
-  setEach([&](size_t i) {
-    const double value = valueAt(i), roundings = doublesOf(terms)[i];
-    if (isScatter && roundings == 0)
-      return doublesOf(worst)[i];
-    if (doublesOf(worst)[i] != 0 || doublesOf(most)[i] > largestFinite(type) / 2 ||
-        doublesOf(least)[i] < 2 * smallestNormal(type))
-      return unknown;
-    if (!std::isfinite(value))
-      return std::isnan(value) ? 1.0 : 0.0;
-    return 2 * std::expm1(roundings * std::log1p(unitRoundoff(type))) * std::fabs(value) +
-           smallestSubnormal(type);
-  });
+  for (size_t i = 0; i < result.bounds.size(); ++i)
+    if (doublesOf(worst)[i] == unknown)
+      result.bounds[i] = unknown;
   return {};
 }
 
@@ -221,42 +243,72 @@ static bool isOpenBetween(Operation *op, const Bounded &kernel, bool skipsPaddin
   return false;
 }
 
-/// Matmuls and convolutions: dot_general, dot, einsum, convolution. Sums are computed in f32, or in
-/// f64 for f64 operands.
-Status BoundsEvaluator::setProduct(Operation *op, const Operands &operands, Results &results) {
-  const ElementType type = results[0].tensor().type();
-  const Tensor &lhs = operands[0].tensor(), &rhs = operands[1].tensor();
-  BoundList &bounds = results[0].bounds;
-  const bool allExact = operands[0].isExact() && operands[1].isExact();
-  auto product = [&](const BoundList &x, const BoundList &y) -> Result<Tensor> {
-    std::vector<Tensor> values;
-    TILEWRIGHT_ASSIGN(Tensor a, doubles(lhs, x));
-    TILEWRIGHT_ASSIGN(Tensor b, doubles(rhs, y));
-    values = {a, b};
-    for (size_t i = 2; i < operands.size(); ++i)
-      values.push_back(operands[i].tensor());
-    TILEWRIGHT_ASSIGN(std::vector<Tensor> made, onDoubles(op, std::move(values)));
-    return made[0];
-  };
-  auto finite = [](BoundList list) {
-    for (double &bound : list)
-      bound = bound == unknown ? 0 : bound;
-    return list;
-  };
+/// The bound of a sum of products, which is computed in f32 or f64 and then rounded to `type`.
+/// `flushed` bounds the error of flushing subnormal numbers; `flushesFactor` tells whether this
+/// concerns a factor.
+static double boundOfProducts(ElementType type, const Scalar &result, const SumTerms &terms,
+                              double flushed, bool flushesFactor) {
+  const ElementType component = numerics::componentOf(type);
+  const ElementType accumulated = component == ElementType::f64 ? component : ElementType::f32;
+  const double value = numerics::isComplex(type) ? std::abs(result.complex()) : result.r;
+  if (numerics::isComplex(type) && !std::isfinite(value))
+    return unknown;
+  double bound = boundOfSum(accumulated, value, terms);
+  if (!std::isfinite(value)) {
+    // An infinity times a flushed number is NaN. The result may also overflow only in its own type;
+    // then another order of summation may give a finite result.
+    return flushesFactor || terms.magnitude > largestFinite(component) ? unknown : bound;
+  }
+  bound += flushed;
+  // The sum is rounded once more, to the result's type, unless it is exact.
+  if (bound > 0 && component != accumulated)
+    bound += ulpAt(component, std::fabs(value) + bound);
+  return bound > 0 && std::fabs(value) + bound > largestFinite(component) ? unknown : bound;
+}
+
+Result<Tensor> BoundsEvaluator::multiplyDoubles(Operation *op, const Operands &operands,
+                                                const BoundList &lhs, const BoundList &rhs) {
+  TILEWRIGHT_ASSIGN(Tensor left, doubles(operands[0].tensor(), lhs));
+  TILEWRIGHT_ASSIGN(Tensor right, doubles(operands[1].tensor(), rhs));
+  std::vector<Tensor> values{left, right};
+  for (const Bounded &operand : llvm::drop_begin(operands, 2))
+    values.push_back(operand.tensor());
+  TILEWRIGHT_ASSIGN(std::vector<Tensor> made, onDoubles(op, std::move(values)));
+  return made[0];
+}
+
+/// A 1 for each element.
+static BoundList onesLike(const Bounded &operand) { return BoundList(operand.bounds.size(), 1); }
+
+Result<std::vector<bool>> BoundsEvaluator::findUnknownProducts(Operation *op,
+                                                               const Operands &operands) {
   auto marks = [](const Bounded &of) {
     BoundList list(of.bounds.size());
     for (size_t i = 0; i < list.size(); ++i)
       list[i] = of.bounds[i] == unknown;
     return list;
   };
-  const BoundList leftOnes(operands[0].bounds.size(), 1), rightOnes(operands[1].bounds.size(), 1);
+  TILEWRIGHT_ASSIGN(Tensor left,
+                    multiplyDoubles(op, operands, marks(operands[0]), onesLike(operands[1])));
+  TILEWRIGHT_ASSIGN(Tensor right,
+                    multiplyDoubles(op, operands, onesLike(operands[0]), marks(operands[1])));
+  std::vector<bool> found(static_cast<size_t>(left.elementCount()));
+  for (size_t i = 0; i < found.size(); ++i)
+    found[i] = doublesOf(left)[i] + doublesOf(right)[i] > 0;
+  return found;
+}
+
+/// Matmuls and convolutions: dot_general, dot, einsum, convolution. Sums are computed in f32, or in
+/// f64 for f64 operands.
+Status BoundsEvaluator::setProduct(Operation *op, const Operands &operands, Results &results) {
+  const ElementType type = results[0].tensor().type();
+  BoundList &bounds = results[0].bounds;
   if (!numerics::isReal(type) && !numerics::isComplex(type)) {
-    if (allExact)
+    if (operands[0].isExact() && operands[1].isExact())
       return {};
-    TILEWRIGHT_ASSIGN(Tensor left, product(marks(operands[0]), rightOnes));
-    TILEWRIGHT_ASSIGN(Tensor right, product(leftOnes, marks(operands[1])));
+    TILEWRIGHT_ASSIGN(std::vector<bool> isUnknown, findUnknownProducts(op, operands));
     for (size_t i = 0; i < bounds.size(); ++i)
-      bounds[i] = doublesOf(left)[i] + doublesOf(right)[i] > 0 ? unknown : 0;
+      bounds[i] = isUnknown[i] ? unknown : 0;
     return {};
   }
   Bounded left = operands[0], right = operands[1];
@@ -264,70 +316,45 @@ Status BoundsEvaluator::setProduct(Operation *op, const Operands &operands, Resu
     addRoundingToTf32(left);
     addRoundingToTf32(right);
   }
-  const BoundList a = magnitudes(left), b = magnitudes(right), ea = finite(left.bounds),
-                  eb = finite(right.bounds);
   if (isOpenBetween(op, right, allowance.skipsPadding)) {
     bounds.assign(bounds.size(), unknown);
     return {};
   }
+  auto finite = [](BoundList list) {
+    std::ranges::replace(list, unknown, 0.0);
+    return list;
+  };
+  auto product = [&](const BoundList &x, const BoundList &y) {
+    return multiplyDoubles(op, operands, x, y);
+  };
+  const BoundList a = magnitudes(left), b = magnitudes(right), leftOnes = onesLike(left),
+                  rightOnes = onesLike(right);
   TILEWRIGHT_ASSIGN(Tensor sizes, product(a, b));
-  TILEWRIGHT_ASSIGN(Tensor fromLeft, product(ea, b));
-  TILEWRIGHT_ASSIGN(Tensor fromRight, product(a, eb));
+  TILEWRIGHT_ASSIGN(Tensor fromLeft, product(finite(left.bounds), b));
+  TILEWRIGHT_ASSIGN(Tensor fromRight, product(a, finite(right.bounds)));
   TILEWRIGHT_ASSIGN(Tensor terms, product(leftOnes, rightOnes));
-  TILEWRIGHT_ASSIGN(Tensor lost, product(marks(operands[0]), rightOnes));
-  TILEWRIGHT_ASSIGN(Tensor lostRight, product(leftOnes, marks(operands[1])));
+  TILEWRIGHT_ASSIGN(std::vector<bool> isUnknown, findUnknownProducts(op, operands));
   // Factors, products and sums below the smallest normal number may each be flushed to zero.
   BoundList flushed(bounds.size(), 0);
-  auto isSubnormal = [&](double size) {
-    return size != 0 && size < smallestNormal(numerics::componentOf(type));
-  };
-  const bool hasSubnormals = llvm::any_of(a, isSubnormal) || llvm::any_of(b, isSubnormal);
+  bool flushesFactor = false;
   if (allowance.flushesSubnormals) {
+    const double least = smallestNormal(numerics::componentOf(type));
+    auto isSubnormal = [&](double size) { return size != 0 && size < least; };
+    flushesFactor = llvm::any_of(a, isSubnormal) || llvm::any_of(b, isSubnormal);
     TILEWRIGHT_ASSIGN(Tensor ofLeft, product(a, rightOnes));
     TILEWRIGHT_ASSIGN(Tensor ofRight, product(leftOnes, b));
-    const double least = smallestNormal(numerics::componentOf(type));
     for (size_t i = 0; i < flushed.size(); ++i)
       flushed[i] = least * (doublesOf(ofLeft)[i] + doublesOf(ofRight)[i] + 2 * doublesOf(terms)[i]);
   }
-  const ElementType component = numerics::componentOf(type);
-  const ElementType accumulated = component == ElementType::f64 ? component : ElementType::f32;
-  const double lattice = latticeOf(lhs) * latticeOf(rhs),
+  const double lattice = latticeOf(operands[0].tensor()) * latticeOf(operands[1].tensor()),
                factor = numerics::isComplex(type) ? 4 : 1;
   for (size_t i = 0; i < bounds.size(); ++i) {
-    if (doublesOf(lost)[i] + doublesOf(lostRight)[i] > 0) {
-      bounds[i] = unknown;
-      continue;
-    }
-    const Scalar scalar = results[0].tensor().at(static_cast<int64_t>(i));
-    double value = scalar.r;
-    if (numerics::isComplex(type))
-      value = std::isfinite(scalar.r) && std::isfinite(scalar.im) ? std::abs(scalar.complex())
-                                                                  : unknown;
-    if (numerics::isComplex(type) && value == unknown) {
-      bounds[i] = unknown;
-      continue;
-    }
-    const double inherited = doublesOf(fromLeft)[i] + doublesOf(fromRight)[i];
-    double bound =
-        boundOfSum(accumulated, value,
-                   {factor * doublesOf(sizes)[i], inherited, std::isfinite(lattice) ? lattice : 0,
-                    static_cast<int64_t>(doublesOf(terms)[i]) + 2});
-    if (!std::isfinite(value)) {
-      // An infinity times a flushed number is NaN.
-      if (allowance.flushesSubnormals && hasSubnormals) {
-        bounds[i] = unknown;
-        continue;
-      }
-      // The result may overflow only in its own type. Then another order of summation may give a
-      // finite result.
-      bounds[i] = doublesOf(sizes)[i] > largestFinite(component) ? unknown : bound;
-      continue;
-    }
-    bound += flushed[i];
-    // The sum is rounded once more, to the result's type, unless it is exact.
-    if (bound > 0 && component != accumulated)
-      bound += ulpAt(component, std::fabs(value) + bound);
-    bounds[i] = bound > 0 && std::fabs(value) + bound > largestFinite(component) ? unknown : bound;
+    const SumTerms sum{
+        factor * doublesOf(sizes)[i], doublesOf(fromLeft)[i] + doublesOf(fromRight)[i],
+        std::isfinite(lattice) ? lattice : 0, static_cast<int64_t>(doublesOf(terms)[i]) + 2};
+    const Scalar result = results[0].tensor().at(static_cast<int64_t>(i));
+    bounds[i] =
+        isUnknown[i] ? unknown : boundOfProducts(type, result, sum, flushed[i], flushesFactor);
   }
   return {};
 }

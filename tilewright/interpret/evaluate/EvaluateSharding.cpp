@@ -1,15 +1,18 @@
 // The sdy dialect: shardings, and manual computations, whose bodies run per device.
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/interpret/Evaluation.h"
-#include "tilewright/interpret/Mesh.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/interpret/kernels/Movement.h"
 #include "tilewright/interpret/kernels/StridedCopy.h"
+#include "tilewright/numerics/Mesh.h"
 #include "tilewright/support/Concat.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace tilewright::interpret {
+
+using numerics::AxisRef;
+using numerics::MeshCoordinates;
 
 /// Looks up the mesh that a sharding refers to in the module.
 static Result<sdy::MeshAttr> meshAttrOf(sdy::TensorShardingAttr sharding, OpCall &call) {
@@ -23,29 +26,29 @@ static Result<sdy::MeshAttr> meshAttrOf(sdy::TensorShardingAttr sharding, OpCall
   return op.getMesh();
 }
 
-static Result<Mesh> meshOf(sdy::MeshAttr attribute) {
+static Result<MeshCoordinates> meshOf(sdy::MeshAttr attribute) {
   // A mesh without axes is a single device, whatever its id.
   if (attribute.getAxes().empty())
-    return Mesh::create({}, {});
-  std::vector<Mesh::Axis> axes;
+    return MeshCoordinates::create({}, {});
+  std::vector<numerics::MeshAxis> axes;
   for (sdy::MeshAxisAttr axis : attribute.getAxes())
     axes.push_back({axis.getName().str(), axis.getSize()});
-  return Mesh::create(std::move(axes), attribute.getDeviceIds().vec());
+  return MeshCoordinates::create(std::move(axes), attribute.getDeviceIds().vec());
 }
 
 namespace {
 /// The sharding of one tensor over the manual axes: for each dimension, the axes that shard it. All
 /// other axes are ignored.
-using Sharding = std::vector<std::vector<Mesh::AxisRef>>;
+using Sharding = std::vector<std::vector<AxisRef>>;
 
 /// A `manual_computation` with its attributes resolved.
 struct ManualComputation {
-  Mesh mesh;
+  MeshCoordinates mesh;
   std::vector<Sharding> inputs, outputs;
 };
 } // namespace
 
-static Result<Sharding> shardingOf(sdy::TensorShardingAttr attr, const Mesh &mesh,
+static Result<Sharding> shardingOf(sdy::TensorShardingAttr attr, const MeshCoordinates &mesh,
                                    llvm::ArrayRef<mlir::StringAttr> manualAxes) {
   auto isManual = [&](llvm::StringRef name) {
     return llvm::any_of(manualAxes, [&](mlir::StringAttr axis) { return axis.getValue() == name; });
@@ -62,9 +65,9 @@ static Result<Sharding> shardingOf(sdy::TensorShardingAttr attr, const Mesh &mes
         continue;
       const std::string name = axis.getName().str();
       sdy::SubAxisInfoAttr factor = axis.getSubAxisInfo();
-      TILEWRIGHT_ASSIGN(Mesh::AxisRef ref,
-                        factor ? mesh.axis(name, factor.getPreSize(), factor.getSize())
-                               : mesh.axis(name));
+      TILEWRIGHT_ASSIGN(AxisRef ref,
+                        factor ? mesh.mesh().axis(name, factor.getPreSize(), factor.getSize())
+                               : mesh.mesh().axis(name));
       sharding.back().push_back(ref);
     }
   }
@@ -81,7 +84,8 @@ static Result<ManualComputation> resolve(sdy::ManualComputationOp op, OpCall &ca
     if (!meshAttr || meshAttr->getAxes().empty())
       meshAttr = here;
   }
-  TILEWRIGHT_ASSIGN(Mesh mesh, meshAttr ? meshOf(*meshAttr) : Mesh::create({}, {}));
+  TILEWRIGHT_ASSIGN(MeshCoordinates mesh,
+                    meshAttr ? meshOf(*meshAttr) : MeshCoordinates::create({}, {}));
   ManualComputation computation{std::move(mesh), {}, {}};
   llvm::ArrayRef<mlir::StringAttr> axes = op.getManualAxes();
   for (sdy::TensorShardingAttr attr : op.getInShardings().getShardings()) {
@@ -97,21 +101,21 @@ static Result<ManualComputation> resolve(sdy::ManualComputationOp op, OpCall &ca
 
 /// The shard of a tensor on `device`.
 static Result<RuntimeValue> shardOf(const RuntimeValue &value, const Sharding &sharding,
-                                    const Mesh &mesh, int64_t device, Context &context) {
+                                    const MeshCoordinates &mesh, int64_t device, Context &context) {
   if (!value.isTensor())
     return value;
   const Tensor &tensor = value.tensor();
   std::vector<int64_t> start, sizes;
   for (int64_t dim = 0; dim < tensor.rank(); ++dim) {
     int64_t shards = 1, size = tensor.shape()[dim];
-    for (const Mesh::AxisRef &ref : sharding[static_cast<size_t>(dim)])
+    for (const AxisRef &ref : sharding[static_cast<size_t>(dim)])
       shards *= ref.size;
     if (size % shards != 0)
       return Status(Error::interpretShape,
                     concat("dimension ", dim, " of size ", size, " is not divisible by ", shards,
                            ", its number of shards"));
     sizes.push_back(size / shards);
-    start.push_back(mesh.positionAlong(sharding[static_cast<size_t>(dim)], device) * sizes.back());
+    start.push_back(mesh.along(sharding[static_cast<size_t>(dim)], device) * sizes.back());
   }
   TILEWRIGHT_ASSIGN(Tensor shard, dynamicSlice(tensor, start, sizes, context));
   return RuntimeValue(std::move(shard));
@@ -119,23 +123,23 @@ static Result<RuntimeValue> shardOf(const RuntimeValue &value, const Sharding &s
 
 /// Gathers the global tensor from the shards of all devices, by device.
 static Result<RuntimeValue> gatherShards(const std::vector<RuntimeValues> &shards, size_t result,
-                                         const Sharding &sharding, const Mesh &mesh,
+                                         const Sharding &sharding, const MeshCoordinates &mesh,
                                          Context &context) {
   if (!shards.front()[result].isTensor())
     return shards.front()[result];
   const Tensor &first = shards.front()[result].tensor();
   std::vector<int64_t> dims(first.shape().dims().begin(), first.shape().dims().end());
   for (size_t dim = 0; dim < dims.size(); ++dim)
-    for (const Mesh::AxisRef &ref : sharding[dim])
+    for (const AxisRef &ref : sharding[dim])
       dims[dim] *= ref.size;
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));
   TILEWRIGHT_TRY(context.countSteps(shape.elementCount()));
   TILEWRIGHT_ASSIGN(Tensor global, Tensor::allocate(first.type(), std::move(shape), context));
-  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+  for (int64_t device = 0; device < mesh.ranks(); ++device) {
     const Tensor &shard = shards[static_cast<size_t>(device)][result].tensor();
     StridedBox target{0, global.shape().strides()};
     for (size_t dim = 0; dim < dims.size(); ++dim)
-      target.offset += mesh.positionAlong(sharding[dim], device) *
+      target.offset += mesh.along(sharding[dim], device) *
                        shard.shape()[static_cast<int64_t>(dim)] * target.strides[dim];
     copyStrided({shard.shape().dims().begin(), shard.shape().dims().end()}, shard.data(),
                 {0, shard.shape().strides()}, global.mutableData(), target, shard.elementBytes());
@@ -160,7 +164,7 @@ static Result<RuntimeValues> runDevice(sdy::ManualComputationOp op,
 
 static Status evaluateManualComputation(sdy::ManualComputationOp op, OpCall &call) {
   TILEWRIGHT_ASSIGN(ManualComputation computation, resolve(op, call));
-  const int64_t devices = computation.mesh.deviceCount();
+  const int64_t devices = computation.mesh.ranks();
   const Rank &rank = call.evaluation.rank;
   std::vector<RuntimeValues> shards;
   if (rank.world->grid().count() == devices) {

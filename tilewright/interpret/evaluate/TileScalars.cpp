@@ -106,25 +106,6 @@ template <ElementType type> Scalar erf(const Scalar &a, const Scalar &, const Sc
   return Scalar::ofReal(type == ElementType::f32 ? static_cast<float>(value) : value);
 }
 
-ElementType unsignedOf(ElementType type) {
-  switch (numerics::bitWidth(type)) {
-  case 1:
-    return ElementType::pred;
-  case 2:
-    return ElementType::ui2;
-  case 4:
-    return ElementType::ui4;
-  case 8:
-    return ElementType::ui8;
-  case 16:
-    return ElementType::ui16;
-  case 32:
-    return ElementType::ui32;
-  default:
-    return ElementType::ui64;
-  }
-}
-
 /// Adds ops to a register program, one by one; returns false if an op is not supported.
 class Translator {
 public:
@@ -208,7 +189,7 @@ std::optional<Register> Translator::compareIntegers(arith::CmpIOp op, ElementTyp
     comparison = ScalarOp::compareGe;
     break;
   }
-  const ElementType as = isUnsigned ? unsignedOf(type) : type;
+  const ElementType as = isUnsigned ? numerics::unsignedOf(type) : type;
   return append(comparison, as, ElementType::pred, {convert(a, type, as), convert(b, type, as)});
 }
 
@@ -282,11 +263,11 @@ std::optional<Register> Translator::translate(mlir::Operation &op) {
                ? std::nullopt // the lowest bit, which no conversion of the table computes
                : builder.append(ScalarOp::convert, from, result, operands);
   if (isa<arith::UIToFPOp, arith::ExtUIOp>(op)) {
-    const ElementType as = unsignedOf(from);
+    const ElementType as = numerics::unsignedOf(from);
     return convert(convert(operands[0], from, as), as, result);
   }
   if (isa<arith::FPToUIOp>(op)) {
-    const ElementType as = unsignedOf(result);
+    const ElementType as = numerics::unsignedOf(result);
     return convert(convert(operands[0], from, as), as, result);
   }
   if (isa<arith::BitcastOp>(op)) {
@@ -303,7 +284,7 @@ std::optional<Register> Translator::translate(mlir::Operation &op) {
     return std::nullopt;
   if (!mapping->second.isUnsigned)
     return builder.append(mapping->second.op, from, result, operands);
-  const ElementType as = unsignedOf(from);
+  const ElementType as = numerics::unsignedOf(from);
   return convert(append(mapping->second.op, as, as,
                         {convert(operands[0], from, as), convert(operands[1], from, as)}),
                  as, result);

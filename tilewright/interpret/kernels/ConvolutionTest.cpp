@@ -1,7 +1,7 @@
 #include "tilewright/interpret/kernels/Convolution.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
-#include "tilewright/support/test/Slowness.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
+#include "tilewright/support/testing/Slowness.h"
 
 #include <chrono>
 #include <cmath>

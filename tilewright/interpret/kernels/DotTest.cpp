@@ -1,8 +1,8 @@
 #include "tilewright/interpret/kernels/Dot.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 #include "tilewright/numerics/Float.h"
-#include "tilewright/support/test/Slowness.h"
+#include "tilewright/support/testing/Slowness.h"
 
 #include <chrono>
 

@@ -1,7 +1,7 @@
 #include "tilewright/interpret/kernels/Einsum.h"
 
 #include "tilewright/interpret/kernels/Dot.h"
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 
 using namespace tilewright;
 using namespace tilewright::interpret;

@@ -1,6 +1,6 @@
 #include "tilewright/interpret/kernels/Elementwise.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 
 using namespace tilewright;
 using namespace tilewright::interpret;

@@ -1,6 +1,6 @@
 #include "tilewright/interpret/kernels/Gather.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #define TILEWRIGHT_INTERPRET_KERNELS_INDEXING_H
 
 #include "tilewright/interpret/Tensor.h"
+#include "tilewright/numerics/Dims.h"
 
 #include <array>
 #include <cstdint>
@@ -13,7 +14,10 @@
 
 namespace tilewright::interpret {
 
-using Dims = std::vector<int64_t>;
+using numerics::Dims;
+using numerics::joined;
+using numerics::pick;
+using numerics::remaining;
 
 /// Visits every index of a box in row-major order and maintains its offset in each of N arrays,
 /// without multiplications.
@@ -62,13 +66,6 @@ int64_t saturatingProduct(std::span<const int64_t> factors);
 inline int64_t saturatingProduct(std::initializer_list<int64_t> factors) {
   return saturatingProduct(std::span(factors.begin(), factors.size()));
 }
-
-/// values[dims[0]], values[dims[1]], …
-Dims pick(std::span<const int64_t> values, std::span<const int64_t> dims);
-/// The numbers below `rank` that are not in `dims`, in ascending order.
-Dims remaining(int64_t rank, std::span<const int64_t> dims);
-/// Concatenates lists.
-Dims joined(std::initializer_list<std::span<const int64_t>> lists);
 
 /// - interpretShape: `dims` has a number outside [0, rank) or a duplicate.
 Status checkDims(std::string_view op, std::string_view what, std::span<const int64_t> dims,

@@ -1,6 +1,6 @@
 #include "tilewright/interpret/kernels/LinearAlgebra.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 
 #include <complex>
 

@@ -1,6 +1,6 @@
 #include "tilewright/interpret/kernels/RandomBits.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 
 #include <cmath>
 #include <set>
@@ -55,7 +55,7 @@ struct Answer {
    hash,                                                                                           \
    TILEWRIGHT_LIST next},
 static constexpr Answer jaxlibsAnswers[] = {
-#include "tilewright/interpret/kernels/RandomBitsTable.def"
+#include "tilewright/interpret/kernels/testing/RandomBitsTable.def"
 };
 
 TEST(RandomBits, EveryBitIsJaxlibs) {

@@ -1,6 +1,6 @@
 #include "tilewright/interpret/kernels/Reduce.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 
 #include <numeric>
 
@@ -63,22 +63,10 @@ TEST(Reduce, LongSumsInF32KeepTheirDigits) {
 }
 
 TEST(Reduce, SeveralInputsTogether) {
-  // argmax: the larger value with its index, the first of equals.
-  ScalarFunction::Builder builder(
-      {ElementType::f32, ElementType::i32, ElementType::f32, ElementType::i32});
-  auto first = builder.append(ScalarOp::compareGe, ElementType::f32, {0, 2});
-  auto value = builder.append(ScalarOp::select, ElementType::f32, {*first, 0, 2});
-  auto index = builder.append(ScalarOp::select, ElementType::i32, {*first, 1, 3});
-  builder.addResult(*value, ElementType::f32);
-  builder.addResult(*index, ElementType::i32);
-  const ScalarFunction argmax = std::move(builder).finish();
-
   Context context;
   std::vector<Tensor> inputs = {tensorOf(ElementType::f32, {2, 3}, {1, 5, 5, 9, 2, 9}),
                                 tensorOf(ElementType::i32, {2, 3}, {0, 1, 2, 0, 1, 2})};
-  std::vector<Tensor> inits = {tensorOf(ElementType::f32, {}, {-1e30}),
-                               tensorOf(ElementType::i32, {}, {-1})};
-  std::vector<Tensor> results = *reduce(inputs, inits, Dims{1}, argmax, context);
+  std::vector<Tensor> results = *reduce(inputs, argmaxInits(), Dims{1}, argmax(), context);
   EXPECT_EQ(results[0].toString(), "[5, 9]");
   EXPECT_EQ(results[1].toString(), "[1, 0]");
 }

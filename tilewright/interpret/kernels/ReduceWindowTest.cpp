@@ -1,6 +1,6 @@
 #include "tilewright/interpret/kernels/ReduceWindow.h"
 
-#include "tilewright/interpret/kernels/TestTensors.h"
+#include "tilewright/interpret/kernels/testing/Tensors.h"
 
 #include <limits>
 
@@ -76,21 +76,11 @@ TEST(ReduceWindow, InTwoDimensions) {
 }
 
 TEST(ReduceWindow, SeveralInputsTogether) {
-  ScalarFunction::Builder builder(
-      {ElementType::f32, ElementType::i32, ElementType::f32, ElementType::i32});
-  auto first = builder.append(ScalarOp::compareGe, ElementType::f32, {0, 2});
-  auto value = builder.append(ScalarOp::select, ElementType::f32, {*first, 0, 2});
-  auto index = builder.append(ScalarOp::select, ElementType::i32, {*first, 1, 3});
-  builder.addResult(*value, ElementType::f32);
-  builder.addResult(*index, ElementType::i32);
-  const ScalarFunction argmax = std::move(builder).finish();
   Context context;
   std::vector<Tensor> inputs = {tensorOf(ElementType::f32, {4}, {1, 3, 2, 2}),
                                 tensorOf(ElementType::i32, {4}, {0, 1, 2, 3})};
-  std::vector<Tensor> inits = {tensorOf(ElementType::f32, {}, {-1e30}),
-                               tensorOf(ElementType::i32, {}, {-1})};
   const std::vector<WindowDimension> window = {{2}};
-  std::vector<Tensor> results = *reduceWindow(inputs, inits, window, argmax, context);
+  std::vector<Tensor> results = *reduceWindow(inputs, argmaxInits(), window, argmax(), context);
   EXPECT_EQ(results[0].toString(), "[3, 3, 2]");
   EXPECT_EQ(results[1].toString(), "[1, 1, 2]");
 }

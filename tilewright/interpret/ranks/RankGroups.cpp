@@ -1,7 +1,7 @@
 #include "tilewright/interpret/ranks/RankGroups.h"
 
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
-#include "tilewright/interpret/Mesh.h"
+#include "tilewright/numerics/Mesh.h"
 #include "tilewright/support/Concat.h"
 
 using namespace mlir;
@@ -54,27 +54,29 @@ static Result<RankGroups> groupsOfMesh(Operation *op, stablehlo::ReplicaGroupMes
   auto mesh = dyn_cast_if_present<stablehlo::MeshAttr>(attribute);
   if (!mesh)
     return refuse("refers to a mesh that the module does not define");
-  std::vector<Mesh::Axis> grid;
+  std::vector<numerics::MeshAxis> grid;
   for (stablehlo::MeshAxisAttr axis : mesh.getAxes())
     grid.push_back({axis.getName().str(), axis.getSize()});
   std::vector<int64_t> ids;
   if (mesh.getDeviceIds())
     for (const APInt &id : mesh.getDeviceIds().getValues<APInt>())
       ids.push_back(id.getSExtValue());
-  auto made = Mesh::create(std::move(grid), std::move(ids));
-  if (!made.isOk())
-    return std::move(made).takeStatus();
-  std::vector<Mesh::AxisRef> refs;
+  TILEWRIGHT_ASSIGN(const auto coordinates,
+                    numerics::MeshCoordinates::create(std::move(grid), std::move(ids)));
+  std::vector<numerics::AxisRef> refs;
   for (Attribute entry : axes.getAxes()) {
     auto ref = cast<stablehlo::AxisRefAttr>(entry);
     stablehlo::SubAxisInfoAttr part = ref.getSubAxisInfo();
     std::string name = ref.getName().str();
-    auto axis = part ? made->axis(name, part.getPreSize(), part.getSize()) : made->axis(name);
-    if (!axis.isOk())
-      return std::move(axis).takeStatus();
-    refs.push_back(*axis);
+    TILEWRIGHT_ASSIGN(const numerics::AxisRef axis,
+                      part ? coordinates.mesh().axis(name, part.getPreSize(), part.getSize())
+                           : coordinates.mesh().axis(name));
+    for (const numerics::AxisRef &before : refs)
+      if (overlap(axis, before))
+        return refuse(concat("names axis '", name, "' twice, or sub-axes of it that overlap"));
+    refs.push_back(axis);
   }
-  return made->groupsAlong(refs);
+  return coordinates.groupsAlong(refs);
 }
 
 static Result<RankGroups> numbersOf(Operation *op, Attribute attribute) {

@@ -24,26 +24,6 @@ static bool isComparison(ScalarOp op) {
   return op >= ScalarOp::compareEq && op <= ScalarOp::totalOrderLt;
 }
 
-/// The unsigned integer of the same width; pred for pred.
-static ElementType bitsType(ElementType type) {
-  switch (numerics::bitWidth(type)) {
-  case 1:
-    return ElementType::pred;
-  case 2:
-    return ElementType::ui2;
-  case 4:
-    return ElementType::ui4;
-  case 8:
-    return ElementType::ui8;
-  case 16:
-    return ElementType::ui16;
-  case 32:
-    return ElementType::ui32;
-  default:
-    return ElementType::ui64;
-  }
-}
-
 ElementType resultTypeOf(ScalarOp op, ElementType operand) {
   if (isComparison(op) || op == ScalarOp::isFinite)
     return ElementType::pred;
@@ -55,7 +35,7 @@ ElementType resultTypeOf(ScalarOp op, ElementType operand) {
   case ScalarOp::complex:
     return operand == ElementType::f64 ? ElementType::c128 : ElementType::c64;
   case ScalarOp::toBits:
-    return bitsType(operand);
+    return unsignedOf(operand);
   default:
     return operand;
   }

@@ -85,9 +85,12 @@ static Scalar reducePrecision(const Scalar &a, const Scalar &b, const Scalar &c)
   return Scalar::ofReal(numerics::detail::decodeAs<type>((sign | magnitude) << format.paddingBits));
 }
 
-template <ElementType type> static Operation operationOf(ScalarOp op) {
-  // The type in which transcendental functions are computed.
-  using Wide = std::conditional_t<type == ElementType::f64, long double, double>;
+/// The type in which transcendental functions are computed.
+template <ElementType type>
+using WideFor = std::conditional_t<type == ElementType::f64, long double, double>;
+
+template <ElementType type> static Operation unaryOf(ScalarOp op) {
+  using Wide = WideFor<type>;
   switch (op) {
   case ScalarOp::abs:
     return unary<type, [](double x) { return std::fabs(x); }>;
@@ -105,8 +108,6 @@ template <ElementType type> static Operation operationOf(ScalarOp op) {
     return unary<type, [](double x) { return std::floor(x); }>;
   case ScalarOp::imag:
     return unary<type, [](double) { return 0.0; }>;
-  case ScalarOp::isFinite:
-    return predicate<[](double x, double) { return std::isfinite(x); }>;
   case ScalarOp::log:
     return unary<type, [](Wide x) { return std::log(x); }>;
   case ScalarOp::logPlusOne:
@@ -133,7 +134,14 @@ template <ElementType type> static Operation operationOf(ScalarOp op) {
     return unary<type, [](Wide x) { return std::tan(x); }>;
   case ScalarOp::tanh:
     return unary<type, [](Wide x) { return std::tanh(x); }>;
+  default:
+    return nullptr;
+  }
+}
 
+template <ElementType type> static Operation binaryOf(ScalarOp op) {
+  using Wide = WideFor<type>;
+  switch (op) {
   case ScalarOp::add:
     return binary<type, [](double a, double b) { return a + b; }>;
   case ScalarOp::atan2:
@@ -156,7 +164,15 @@ template <ElementType type> static Operation operationOf(ScalarOp op) {
     return binary<type, [](double a, double b) { return std::fmod(a, b); }>;
   case ScalarOp::subtract:
     return binary<type, [](double a, double b) { return a - b; }>;
+  default:
+    return nullptr;
+  }
+}
 
+static Operation predicateOf(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::isFinite:
+    return predicate<[](double x, double) { return std::isfinite(x); }>;
   case ScalarOp::compareEq:
     return predicate<[](double a, double b) { return a == b; }>;
   case ScalarOp::compareNe:
@@ -181,21 +197,29 @@ template <ElementType type> static Operation operationOf(ScalarOp op) {
     return predicate<[](double a, double b) { return orderKey(a) <= orderKey(b); }>;
   case ScalarOp::totalOrderLt:
     return predicate<[](double a, double b) { return orderKey(a) < orderKey(b); }>;
-
-  case ScalarOp::clamp:
-    return [](const Scalar &low, const Scalar &x, const Scalar &high) {
-      return Scalar::ofReal(minimum(maximum(x.r, low.r), high.r));
-    };
-  case ScalarOp::reducePrecision:
-    return reducePrecision<type>;
   default:
     return nullptr;
   }
 }
 
+static Scalar clamp(const Scalar &low, const Scalar &x, const Scalar &high) {
+  return Scalar::ofReal(minimum(maximum(x.r, low.r), high.r));
+}
+
+template <ElementType type> static Operation operationOf(ScalarOp op) {
+  if (op == ScalarOp::clamp)
+    return clamp;
+  if (op == ScalarOp::reducePrecision)
+    return reducePrecision<type>;
+  if (Operation found = unaryOf<type>(op))
+    return found;
+  if (Operation found = binaryOf<type>(op))
+    return found;
+  return predicateOf(op);
+}
+
 Operation realOperation(ScalarOp op, ElementType type) {
-  return numerics::detail::withReal(
-      type, [&]<ElementType real>() -> Operation { return operationOf<real>(op); });
+  return withReal(type, [&]<ElementType real>() -> Operation { return operationOf<real>(op); });
 }
 
 } // namespace tilewright::numerics::detail

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_NUMERICS_SCALAR_ROUNDING_H
 
 #include "tilewright/numerics/FloatRounding.h"
+#include "tilewright/numerics/WithType.h"
 #include "tilewright/numerics/scalar/Scalar.h"
 
 namespace tilewright::numerics {
@@ -24,18 +25,6 @@ template <ElementType type> Scalar wrapTo(uint64_t bits) {
     return Scalar::ofSigned(static_cast<int64_t>(bits << unused) >> unused);
   else
     return Scalar::ofUnsigned(bits << unused >> unused);
-}
-
-/// Calls `function` with the type as a template argument:
-///   withType(type, [&]<ElementType element>() { … });
-template <typename Function> decltype(auto) withType(ElementType type, Function function) {
-  switch (type) {
-#define TILEWRIGHT_ELEMENT_TYPE(name, spelling, kind, bits)                                        \
-  case ElementType::name:                                                                          \
-    return function.template operator()<ElementType::name>();
-#include "tilewright/numerics/ElementTypes.def"
-  }
-  __builtin_unreachable();
 }
 
 } // namespace tilewright::numerics

@@ -6,8 +6,8 @@
 #include "tilewright/artifact/Writer.h"
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/Types.h"
-#include "tilewright/plugin/execute/Serialized.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Fingerprint.h"
 
@@ -46,13 +46,16 @@ constexpr std::string_view magic = "TilewrightPJRT1\n";
 
 } // namespace
 
-std::string fingerprintOf(const artifact::Executable &program) {
-  auto fingerprint = program.fingerprint;
-  if (fingerprint == decltype(fingerprint){}) {
-    const std::vector<std::byte> bytes = artifact::writeExecutable(program);
-    std::memcpy(fingerprint.data(), bytes.data() + artifact::fingerprintAt, fingerprint.size());
-  }
-  return toString(fingerprint);
+const std::string &ProgramFingerprint::of(const artifact::Executable &program) {
+  std::call_once(once, [&] {
+    auto fingerprint = program.fingerprint;
+    if (fingerprint == decltype(fingerprint){}) {
+      const std::vector<std::byte> bytes = artifact::writeExecutable(program);
+      std::memcpy(fingerprint.data(), bytes.data() + artifact::fingerprintAt, fingerprint.size());
+    }
+    text = toString(fingerprint);
+  });
+  return text;
 }
 
 std::string serialize(const PJRT_Executable &executable) {
@@ -83,65 +86,20 @@ Result<std::unique_ptr<PJRT_Executable>> parseExecutable(std::string_view bytes)
       std::make_shared<const artifact::Executable>(std::move(executable)), std::move(options));
 }
 
-PJRT_Error *Executable_Destroy(PJRT_Executable_Destroy_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, executable);
-  delete args->executable;
-  return nullptr;
-}
-
-PJRT_Error *Executable_Name(PJRT_Executable_Name_Args *args) {
-  using Args = PJRT_Executable_Name_Args;
-  TILEWRIGHT_PJRT_ARGS(args, executable_name_size);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  giveText(args, &Args::executable_name, &Args::executable_name_size,
-           args->executable->program->name);
-  return nullptr;
-}
-
-PJRT_Error *Executable_NumReplicas(PJRT_Executable_NumReplicas_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_replicas);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->num_replicas = static_cast<size_t>(args->executable->program->replicas);
-  return nullptr;
-}
-
-PJRT_Error *Executable_NumPartitions(PJRT_Executable_NumPartitions_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_partitions);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->num_partitions = static_cast<size_t>(args->executable->program->partitions);
-  return nullptr;
-}
-
-PJRT_Error *Executable_NumOutputs(PJRT_Executable_NumOutputs_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_outputs);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->num_outputs = args->executable->program->results.size();
-  return nullptr;
-}
-
-PJRT_Error *
-Executable_SizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, size_in_bytes);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->size_in_bytes = static_cast<int64_t>(args->executable->program->object.size());
-  return nullptr;
-}
-
-PJRT_Error *Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, properties);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->properties = args->executable->costs.data();
-  args->num_properties = args->executable->costs.size();
-  return nullptr;
-}
-
-PJRT_Error *Executable_OutputElementTypes(PJRT_Executable_OutputElementTypes_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_output_types);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->output_types = args->executable->outputTypes.data();
-  args->num_output_types = args->executable->outputTypes.size();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_DESTROY(Executable_Destroy, executable)
+TILEWRIGHT_PJRT_TEXT(Executable_Name, executable, executable_name, executable->program->name)
+TILEWRIGHT_PJRT_VALUE(Executable_NumReplicas, executable, num_replicas,
+                      static_cast<size_t>(executable->program->replicas))
+TILEWRIGHT_PJRT_VALUE(Executable_NumPartitions, executable, num_partitions,
+                      static_cast<size_t>(executable->program->partitions))
+TILEWRIGHT_PJRT_VALUE(Executable_NumOutputs, executable, num_outputs,
+                      executable->program->results.size())
+TILEWRIGHT_PJRT_VALUE(Executable_SizeOfGeneratedCodeInBytes, executable, size_in_bytes,
+                      static_cast<int64_t>(executable->program->object.size()))
+TILEWRIGHT_PJRT_LIST(Executable_GetCostAnalysis, executable, properties, num_properties,
+                     executable->costs)
+TILEWRIGHT_PJRT_LIST(Executable_OutputElementTypes, executable, output_types, num_output_types,
+                     executable->outputTypes)
 
 PJRT_Error *Executable_OutputDimensions(PJRT_Executable_OutputDimensions_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, dim_sizes);
@@ -152,45 +110,14 @@ PJRT_Error *Executable_OutputDimensions(PJRT_Executable_OutputDimensions_Args *a
   return nullptr;
 }
 
-PJRT_Error *Executable_ParameterMemoryKinds(PJRT_Executable_ParameterMemoryKinds_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, memory_kind_sizes);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  const PJRT_Executable::Texts &kinds = args->executable->parameterMemoryKinds;
-  args->num_parameters = kinds.data.size();
-  args->memory_kinds = kinds.data.data();
-  args->memory_kind_sizes = kinds.sizes.data();
-  return nullptr;
-}
-
-PJRT_Error *Executable_OutputMemoryKinds(PJRT_Executable_OutputMemoryKinds_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, memory_kind_sizes);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  const PJRT_Executable::Texts &kinds = args->executable->outputMemoryKinds;
-  args->num_outputs = kinds.data.size();
-  args->memory_kinds = kinds.data.data();
-  args->memory_kind_sizes = kinds.sizes.data();
-  return nullptr;
-}
-
-PJRT_Error *Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) {
-  using Args = PJRT_Executable_Fingerprint_Args;
-  TILEWRIGHT_PJRT_ARGS(args, executable_fingerprint_size);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  PJRT_Executable &executable = *args->executable;
-  std::call_once(executable.fingerprintOnce,
-                 [&] { executable.fingerprint = fingerprintOf(*executable.program); });
-  giveText(args, &Args::executable_fingerprint, &Args::executable_fingerprint_size,
-           executable.fingerprint);
-  return nullptr;
-}
-
-PJRT_Error *Executable_Serialize(PJRT_Executable_Serialize_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, serialized_executable_deleter);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  giveSerialized(serialize(*args->executable), args->serialized_bytes, args->serialized_bytes_size,
-                 args->serialized_executable, args->serialized_executable_deleter);
-  return nullptr;
-}
+TILEWRIGHT_PJRT_TEXTS(Executable_ParameterMemoryKinds, executable, num_parameters, memory_kinds,
+                      memory_kind_sizes, executable->parameterMemoryKinds)
+TILEWRIGHT_PJRT_TEXTS(Executable_OutputMemoryKinds, executable, num_outputs, memory_kinds,
+                      memory_kind_sizes, executable->outputMemoryKinds)
+TILEWRIGHT_PJRT_TEXT(Executable_Fingerprint, executable, executable_fingerprint,
+                     executable->fingerprint.of(*executable->program))
+TILEWRIGHT_PJRT_SERIALIZE(Executable_Serialize, executable, serialized_executable,
+                          serialize(*executable))
 
 // Returns the source program, which jaxlib shows as HLO; with several partitions it returns the
 // program of one device, because a program with shardings cannot simply be converted to HLO. The
@@ -217,14 +144,8 @@ PJRT_Error *Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *a
   return nullptr;
 }
 
-PJRT_Error *Executable_GetCompileOptions(PJRT_Executable_GetCompileOptions_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, serialized_compile_options_deleter);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  giveSerialized(args->executable->compileOptions, args->serialized_bytes,
-                 args->serialized_bytes_size, args->serialized_compile_options,
-                 args->serialized_compile_options_deleter);
-  return nullptr;
-}
+TILEWRIGHT_PJRT_SERIALIZE(Executable_GetCompileOptions, executable, serialized_compile_options,
+                          executable->compileOptions)
 
 PJRT_Error *Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_Args *args) {
   using Args = PJRT_Executable_GetCompiledMemoryStats_Args;

@@ -16,6 +16,23 @@
 
 struct PJRT_Layouts_MemoryLayout;
 
+namespace tilewright::plugin {
+
+/// A fingerprint in hexadecimal, by which jaxlib distinguishes programs; it does not change when a
+/// program is saved and loaded. Computed on first use, because a program that was compiled in this
+/// process must be serialized for it. Thread-safe.
+class ProgramFingerprint {
+public:
+  /// Callers keep pointers to the text. All calls pass the same program.
+  const std::string &of(const artifact::Executable &program);
+
+private:
+  std::once_flag once;
+  std::string text;
+};
+
+} // namespace tilewright::plugin
+
 /// Holds the data that callers keep pointers to; computed once.
 struct PJRT_Executable {
   PJRT_Executable(std::shared_ptr<const tilewright::artifact::Executable> program,
@@ -27,8 +44,7 @@ struct PJRT_Executable {
   /// file or is large.
   const std::shared_ptr<const std::string> source;
 
-  std::once_flag fingerprintOnce;
-  std::string fingerprint; // in hexadecimal; computed on first use
+  tilewright::plugin::ProgramFingerprint fingerprint;
   std::vector<PJRT_Buffer_Type> outputTypes;
   std::vector<int64_t> outputDims; // of all outputs
   std::vector<size_t> outputRanks;
@@ -51,11 +67,6 @@ namespace tilewright::plugin {
 
 /// The row-major layout of a rank; has static lifetime.
 PJRT_Layouts_MemoryLayout *sharedLayout(size_t rank);
-
-/// A fingerprint in hexadecimal, by which jaxlib distinguishes programs; it does not change when a
-/// program is saved and loaded. Computed only on demand, because a program that was compiled in
-/// this process must be serialized for it.
-std::string fingerprintOf(const artifact::Executable &program);
 
 /// The bytes of PJRT_Executable_Serialize: the compile options, followed by the executable file.
 /// Loading the file uses these options if the caller passes none.

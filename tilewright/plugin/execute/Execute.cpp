@@ -2,6 +2,7 @@
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/execute/LoadedExecutable.h"
 #include "tilewright/plugin/ffi/UserData.h"
 #include "tilewright/support/Concat.h"
@@ -85,10 +86,6 @@ PJRT_Error *ExecuteContext_Create(PJRT_ExecuteContext_Create_Args *args) {
   return nullptr;
 }
 
-PJRT_Error *ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, context);
-  delete args->context;
-  return nullptr;
-}
+TILEWRIGHT_PJRT_DESTROY(ExecuteContext_Destroy, context)
 
 } // namespace tilewright::plugin

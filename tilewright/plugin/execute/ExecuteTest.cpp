@@ -1,7 +1,7 @@
 #include "tilewright/artifact/Executable.h"
-#include "tilewright/plugin/TestApi.h"
 #include "tilewright/plugin/execute/Executable.h"
 #include "tilewright/plugin/options/CompileOptions.h"
+#include "tilewright/plugin/testing/Api.h"
 
 #include <gtest/gtest.h>
 
@@ -37,11 +37,7 @@ struct Loaded {
     EXPECT_CALL_OK(pjrtApi().PJRT_Executable_DeserializeAndLoad(&args));
     executable = args.loaded_executable;
   }
-  ~Loaded() {
-    TILEWRIGHT_ARGS(LoadedExecutable_Destroy, args);
-    args.executable = executable;
-    EXPECT_CALL_OK(pjrtApi().PJRT_LoadedExecutable_Destroy(&args));
-  }
+  ~Loaded() { TILEWRIGHT_CALL(LoadedExecutable_Destroy, args, executable, executable); }
   std::string run(PJRT_Buffer *argument, PJRT_Buffer *&result,
                   std::vector<int64_t> nonDonatable = {}) {
     PJRT_ExecuteOptions options = {};
@@ -69,9 +65,7 @@ struct Loaded {
 };
 
 bool isDeleted(PJRT_Buffer *buffer) {
-  TILEWRIGHT_ARGS(Buffer_IsDeleted, args);
-  args.buffer = buffer;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Buffer_IsDeleted(&args));
+  TILEWRIGHT_CALL(Buffer_IsDeleted, args, buffer, buffer);
   return args.is_deleted;
 }
 
@@ -110,15 +104,11 @@ TEST(PluginExecute, RunsOnTheDeviceThatTheOptionsName) {
   std::string build = "\x4a" + std::string(1, char(proto.size())) + proto;
   std::string options = "\x1a" + std::string(1, char(build.size())) + build;
   Loaded loaded(client, copyProgram(), options);
-  TILEWRIGHT_ARGS(LoadedExecutable_AddressableDevices, devices);
-  devices.executable = loaded.executable;
-  EXPECT_CALL_OK(pjrtApi().PJRT_LoadedExecutable_AddressableDevices(&devices));
+  TILEWRIGHT_CALL(LoadedExecutable_AddressableDevices, devices, executable, loaded.executable);
   ASSERT_EQ(devices.num_addressable_devices, 1u);
   EXPECT_EQ(devices.addressable_devices[0], client.device(1));
 
-  TILEWRIGHT_ARGS(LoadedExecutable_GetDeviceAssignment, args);
-  args.executable = loaded.executable;
-  EXPECT_CALL_OK(pjrtApi().PJRT_LoadedExecutable_GetDeviceAssignment(&args));
+  TILEWRIGHT_CALL(LoadedExecutable_GetDeviceAssignment, args, executable, loaded.executable);
   EXPECT_EQ(std::string(args.serialized_bytes, args.serialized_bytes_size), proto);
   args.serialized_device_assignment_deleter(args.serialized_device_assignment);
 
@@ -133,21 +123,13 @@ TEST(PluginExecute, TellsAboutTheProgram) {
   TILEWRIGHT_ARGS(LoadedExecutable_GetExecutable, get);
   get.loaded_executable = loaded.executable;
   ASSERT_CALL_OK(pjrtApi().PJRT_LoadedExecutable_GetExecutable(&get));
-  TILEWRIGHT_ARGS(Executable_Name, name);
-  name.executable = get.executable;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Executable_Name(&name));
+  TILEWRIGHT_CALL(Executable_Name, name, executable, get.executable);
   EXPECT_EQ(std::string(name.executable_name, name.executable_name_size), "copy");
-  TILEWRIGHT_ARGS(Executable_NumOutputs, outputs);
-  outputs.executable = get.executable;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Executable_NumOutputs(&outputs));
+  TILEWRIGHT_CALL(Executable_NumOutputs, outputs, executable, get.executable);
   EXPECT_EQ(outputs.num_outputs, 1u);
-  TILEWRIGHT_ARGS(Executable_OutputMemoryKinds, kinds);
-  kinds.executable = get.executable;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Executable_OutputMemoryKinds(&kinds));
+  TILEWRIGHT_CALL(Executable_OutputMemoryKinds, kinds, executable, get.executable);
   EXPECT_EQ(std::string(kinds.memory_kinds[0], kinds.memory_kind_sizes[0]), "device");
-  TILEWRIGHT_ARGS(Executable_GetCompiledMemoryStats, stats);
-  stats.executable = get.executable;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Executable_GetCompiledMemoryStats(&stats));
+  TILEWRIGHT_CALL(Executable_GetCompiledMemoryStats, stats, executable, get.executable);
   EXPECT_EQ(stats.argument_size_in_bytes, 8);
   EXPECT_EQ(stats.output_size_in_bytes, 8);
   TILEWRIGHT_ARGS(Executable_Serialize, serialized);
@@ -156,9 +138,7 @@ TEST(PluginExecute, TellsAboutTheProgram) {
   EXPECT_EQ(std::string(serialized.serialized_bytes, serialized.serialized_bytes_size),
             copyProgram());
   serialized.serialized_executable_deleter(serialized.serialized_executable);
-  TILEWRIGHT_ARGS(Executable_Destroy, destroy);
-  destroy.executable = get.executable;
-  EXPECT_CALL_OK(pjrtApi().PJRT_Executable_Destroy(&destroy));
+  TILEWRIGHT_CALL(Executable_Destroy, destroy, executable, get.executable);
 }
 
 TEST(PluginExecute, RefusesBytesThatAreNotOurs) {

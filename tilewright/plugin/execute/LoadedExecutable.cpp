@@ -1,11 +1,19 @@
 #include "tilewright/plugin/execute/LoadedExecutable.h"
 
 #include "tilewright/plugin/Api.h"
-#include "tilewright/plugin/execute/Executable.h"
-#include "tilewright/plugin/execute/Serialized.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/support/Concat.h"
 
 namespace tilewright::plugin {
+namespace {
+
+/// A portable executable reports no devices, so the caller names one in each call.
+template <typename T>
+std::span<T> reported(std::vector<T> &list, const PJRT_LoadedExecutable &executable) {
+  return std::span(list).first(executable.isPortable ? 0 : list.size());
+}
+
+} // namespace
 
 Result<PJRT_LoadedExecutable *> loadExecutable(PJRT_Client &client,
                                                std::shared_ptr<const artifact::Executable> program,
@@ -30,11 +38,7 @@ Result<PJRT_LoadedExecutable *> loadExecutable(PJRT_Client &client,
   return handle.release();
 }
 
-PJRT_Error *LoadedExecutable_Destroy(PJRT_LoadedExecutable_Destroy_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, executable);
-  delete args->executable;
-  return nullptr;
-}
+TILEWRIGHT_PJRT_DESTROY(LoadedExecutable_Destroy, executable)
 
 PJRT_Error *LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecutable_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, executable);
@@ -45,39 +49,18 @@ PJRT_Error *LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecutable_A
   return nullptr;
 }
 
-PJRT_Error *
-LoadedExecutable_AddressableDevices(PJRT_LoadedExecutable_AddressableDevices_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_addressable_devices);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  // A portable executable reports no devices, so the caller names one in each call.
-  bool isPortable = args->executable->isPortable;
-  args->addressable_devices = args->executable->devices.data();
-  args->num_addressable_devices = isPortable ? 0 : args->executable->devices.size();
-  return nullptr;
-}
-
-PJRT_Error *LoadedExecutable_AddressableDeviceLogicalIds(
-    PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, num_addressable_device_logical_ids);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  bool isPortable = args->executable->isPortable;
-  args->addressable_device_logical_ids = args->executable->logicalIds.data();
-  args->num_addressable_device_logical_ids = isPortable ? 0 : args->executable->logicalIds.size();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_LIST(LoadedExecutable_AddressableDevices, executable, addressable_devices,
+                     num_addressable_devices, reported(executable->devices, *executable))
+TILEWRIGHT_PJRT_LIST(LoadedExecutable_AddressableDeviceLogicalIds, executable,
+                     addressable_device_logical_ids, num_addressable_device_logical_ids,
+                     reported(executable->logicalIds, *executable))
 
 // jaxlib aborts the process if this fails. An empty assignment means a portable executable.
-PJRT_Error *
-LoadedExecutable_GetDeviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignment_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, serialized_device_assignment_deleter);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  std::string bytes = args->executable->isPortable
-                          ? std::string()
-                          : serialize(args->executable->loaded->deviceAssignment());
-  giveSerialized(std::move(bytes), args->serialized_bytes, args->serialized_bytes_size,
-                 args->serialized_device_assignment, args->serialized_device_assignment_deleter);
-  return nullptr;
-}
+TILEWRIGHT_PJRT_SERIALIZE(LoadedExecutable_GetDeviceAssignment, executable,
+                          serialized_device_assignment,
+                          executable->isPortable
+                              ? std::string()
+                              : serialize(executable->loaded->deviceAssignment()))
 
 PJRT_Error *LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, executable);
@@ -85,25 +68,10 @@ PJRT_Error *LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args *args) {
   return nullptr;
 }
 
-PJRT_Error *LoadedExecutable_IsDeleted(PJRT_LoadedExecutable_IsDeleted_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, is_deleted);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->is_deleted = args->executable->loaded->isDeleted();
-  return nullptr;
-}
-
-PJRT_Error *LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args *args) {
-  using Args = PJRT_LoadedExecutable_Fingerprint_Args;
-  TILEWRIGHT_PJRT_ARGS(args, executable_fingerprint_size);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  PJRT_LoadedExecutable &executable = *args->executable;
-  std::call_once(executable.fingerprintOnce, [&] {
-    executable.fingerprint = fingerprintOf(*executable.loaded->sharedExecutable());
-  });
-  giveText(args, &Args::executable_fingerprint, &Args::executable_fingerprint_size,
-           executable.fingerprint);
-  return nullptr;
-}
+TILEWRIGHT_PJRT_VALUE(LoadedExecutable_IsDeleted, executable, is_deleted,
+                      executable->loaded->isDeleted())
+TILEWRIGHT_PJRT_TEXT(LoadedExecutable_Fingerprint, executable, executable_fingerprint,
+                     executable->fingerprint.of(executable->loaded->executable()))
 
 PJRT_Error *Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args *args) {
   using Args = PJRT_Executable_DeserializeAndLoad_Args;

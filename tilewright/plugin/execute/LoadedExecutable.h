@@ -3,6 +3,7 @@
 #define TILEWRIGHT_PLUGIN_EXECUTE_LOADEDEXECUTABLE_H
 
 #include "tilewright/plugin/Client.h"
+#include "tilewright/plugin/execute/Executable.h"
 #include "tilewright/plugin/options/CompileOptions.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 
@@ -25,8 +26,7 @@ struct PJRT_LoadedExecutable {
   std::string compileOptions;
   std::shared_ptr<const std::string> source; // see PJRT_Executable
   bool isPortable = false;
-  std::once_flag fingerprintOnce;
-  std::string fingerprint; // see PJRT_Executable
+  tilewright::plugin::ProgramFingerprint fingerprint;
   std::vector<PJRT_Device *> devices;
   std::vector<PJRT_LogicalDeviceIds> logicalIds;
   std::mutex mutex;

@@ -1,5 +1,6 @@
 // The extension that describes the shardings of parameters and outputs.
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/execute/Executable.h"
 
 #include <xla/pjrt/c/pjrt_c_api_shardings_extension.h>
@@ -7,25 +8,14 @@
 namespace tilewright::plugin {
 namespace {
 
-PJRT_Error *Shardings_Parameters(PJRT_Shardings_PJRT_Executable_ParameterShardings_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, sharding_sizes);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  const PJRT_Executable::Texts &shardings = args->executable->parameterShardings;
-  args->num_parameters = shardings.data.size();
-  args->shardings = shardings.data.data();
-  args->sharding_sizes = shardings.sizes.data();
-  return nullptr;
-}
+// The rows of Getters.h find the struct of a function by its name.
+using PJRT_Shardings_Parameters_Args = PJRT_Shardings_PJRT_Executable_ParameterShardings_Args;
+using PJRT_Shardings_Outputs_Args = PJRT_Shardings_PJRT_Executable_OutputShardings_Args;
 
-PJRT_Error *Shardings_Outputs(PJRT_Shardings_PJRT_Executable_OutputShardings_Args *args) {
-  TILEWRIGHT_PJRT_ARGS(args, sharding_sizes);
-  TILEWRIGHT_PJRT_HANDLE(args, executable);
-  const PJRT_Executable::Texts &shardings = args->executable->outputShardings;
-  args->num_outputs = shardings.data.size();
-  args->shardings = shardings.data.data();
-  args->sharding_sizes = shardings.sizes.data();
-  return nullptr;
-}
+TILEWRIGHT_PJRT_TEXTS(Shardings_Parameters, executable, num_parameters, shardings, sharding_sizes,
+                      executable->parameterShardings)
+TILEWRIGHT_PJRT_TEXTS(Shardings_Outputs, executable, num_outputs, shardings, sharding_sizes,
+                      executable->outputShardings)
 
 } // namespace
 

@@ -4,7 +4,7 @@
 #define TILEWRIGHT_RUNTIME_CONFORMANCE_KIT_H
 
 #include "tilewright/artifact/Executable.h"
-#include "tilewright/runtime/Client.h"
+#include "tilewright/runtime/testing/ClientFixture.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -97,11 +97,8 @@ private:
 };
 
 /// A client of the kit, and helpers to use it.
-class Fixture : public ::testing::Test {
+class Fixture : public ClientFixture {
 protected:
-  static constexpr int64_t length = 16;
-  static TensorType floats(int64_t count = length) { return {ElementType::f32, {count}}; }
-
   void makeClient(RuntimeOptions options = {}) {
     options.threads = 2;
     auto made = kit().makeClient(options);
@@ -115,8 +112,6 @@ protected:
     makeClient(options);
     return client && client->devices().size() >= static_cast<size_t>(devices);
   }
-  Device &device(size_t index = 0) { return *client->devices()[index]; }
-  Memory &memory(size_t index = 0) { return device(index).defaultMemory(); }
   Memory &pinned(size_t index = 0) { return *device(index).memoryOfKind(pinnedHostKind); }
 
   std::shared_ptr<LoadedExecutable> load(const Program &program) {
@@ -139,30 +134,6 @@ protected:
       program.donate(0, 0);
     return program;
   }
-
-  std::unique_ptr<Buffer> buffer(float value, size_t index = 0, int64_t count = length) {
-    std::vector<float> host(static_cast<size_t>(count), value);
-    auto made = Buffer::fromHost({host.data(), floats(count), {}}, memory(index));
-    EXPECT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
-    return made.isOk() ? *std::move(made) : nullptr;
-  }
-  static Result<Execution> execute(LoadedExecutable &executable, std::vector<Buffer *> arguments,
-                                   const ExecuteOptions &options = {}) {
-    std::span<Buffer *const> list(arguments);
-    return executable.execute(std::span(&list, 1), options);
-  }
-  template <typename T = float> static std::vector<T> read(const Buffer &buffer) {
-    std::vector<T> host(buffer.byteCount() / sizeof(T));
-    auto copied = buffer.toHost(host.data(), buffer.byteCount());
-    EXPECT_TRUE(copied.isOk()) << std::move(copied).takeStatus().toString();
-    if (copied.isOk()) {
-      Status status = copied->await();
-      EXPECT_TRUE(status.isOk()) << status.toString();
-    }
-    return host;
-  }
-
-  std::unique_ptr<Client> client;
 };
 
 } // namespace tilewright::runtime::conformance

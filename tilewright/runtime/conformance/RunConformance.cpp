@@ -140,18 +140,8 @@ TEST_F(RunConformance, BranchesAreChosenByIndexAndByPredicate) {
 
 TEST_F(RunConformance, ADonatedBufferBecomesTheResult) {
   makeClient();
-  for (const char *symbol : {"add_one", "slow"}) {
-    auto program = load(unary(symbol, length, true));
-    auto x = buffer(1);
-    void *before = *x->data();
-    auto run = execute(*program, {x.get()});
-    ASSERT_TRUE(run.isOk());
-    EXPECT_TRUE(x->isDeleted());
-    EXPECT_EQ(*run->results[0][0]->data(), before);
-    EXPECT_THAT(read(*run->results[0][0]), Each(2));
-    Status status = execute(*program, {x.get()}).takeStatus();
-    EXPECT_EQ(status.error(), Error::bufferDeleted);
-  }
+  for (const char *symbol : {"add_one", "slow"})
+    expectDonationBecomesTheResult(*load(unary(symbol, length, true)));
 }
 
 TEST_F(RunConformance, WhatMustNotBeDonatedIsCopied) {
@@ -185,18 +175,8 @@ TEST_F(RunConformance, ADonationWaitsForReadersBesideTheStream) {
   makeClient();
   auto slow = load(unary("slow"));
   auto overwrite = load(unary("add_one", length, true));
-  for (int round = 0; round < 5; ++round) {
-    auto x = buffer(1);
-    auto first = execute(*slow, {x.get()});
-    Buffer &value = *first->results[0][0];
-    std::vector<float> host(length);
-    Result<Event> readBack = value.toHost(host.data(), value.byteCount());
-    auto second = execute(*overwrite, {&value});
-    EXPECT_TRUE(value.isDeleted());
-    EXPECT_THAT(read(*second->results[0][0]), Each(3));
-    EXPECT_TRUE(readBack->await().isOk());
-    EXPECT_THAT(host, Each(2));
-  }
+  for (int round = 0; round < 5; ++round)
+    expectDonationWaitsForReaders(*slow, *overwrite);
 }
 
 TEST_F(RunConformance, ABufferCannotBeDonatedAndUsed) {
@@ -288,21 +268,13 @@ TEST_F(RunConformance, TheMemoryLimitEndsARunAndNotTheProcess) {
   Program p("jit_large");
   Slice x = p.parameter(floats()), y = p.result(floats(large));
   p.step(CopyStep{{x.allocation, 0, 64}, {y.allocation, 0, 64}});
-  auto program = load(p);
-  auto argument = buffer(1);
-  auto first = execute(*program, {argument.get()});
-  ASSERT_TRUE(first.isOk());
-  auto second = execute(*program, {argument.get()});
-  Status status = second.isOk() ? Status() : std::move(second).takeStatus();
-  EXPECT_EQ(status.error(), Error::outOfMemory);
-  EXPECT_THAT(status.message(), HasSubstr("3 MiB result 0 of jit_large"));
-  first = Execution();
-  EXPECT_TRUE(execute(*program, {argument.get()}).isOk());
+  expectMemoryForOneResult(*load(p), "3 MiB result 0 of jit_large");
 
   Program hungry("jit_arena");
   Slice a = hungry.parameter(floats()), b = hungry.result(floats());
   hungry.temporary(64 << 20);
   hungry.launch("add_one", length, {a, b});
+  auto argument = buffer(1);
   auto run = execute(*load(hungry), {argument.get()});
   EXPECT_EQ(run->done[0].await().error(), Error::outOfMemory);
 }
@@ -325,15 +297,9 @@ TEST_F(RunConformance, EachDeviceRunsItsPart) {
   Program p = unary();
   p.executable.partitions = 4;
   auto program = load(p);
-  std::vector<std::unique_ptr<Buffer>> arguments;
-  std::vector<Buffer *> pointers;
-  for (size_t i = 0; i < 4; ++i)
-    pointers.push_back(arguments.emplace_back(buffer(static_cast<float>(i), i)).get());
-  std::vector<std::span<Buffer *const>> lists;
-  for (size_t i = 0; i < 4; ++i)
-    lists.push_back(std::span(pointers).subspan(i, 1));
+  const Arguments arguments = onEachDevice({0, 1, 2, 3});
   for (int round = 0; round < 3; ++round) {
-    auto run = program->execute(lists);
+    auto run = program->execute(arguments.lists);
     ASSERT_TRUE(run.isOk());
     for (size_t i = 0; i < 4; ++i) {
       EXPECT_EQ(&run->results[i][0]->device(), &device(i));
@@ -341,7 +307,7 @@ TEST_F(RunConformance, EachDeviceRunsItsPart) {
     }
   }
   auto one = load(unary());
-  Status status = execute(*one, {pointers[1]}).takeStatus();
+  Status status = execute(*one, {arguments.pointers[1]}).takeStatus();
   EXPECT_EQ(status.error(), Error::argumentMismatch);
 }
 

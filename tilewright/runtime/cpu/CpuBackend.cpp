@@ -35,7 +35,7 @@ public:
   explicit CpuProgram(std::shared_ptr<Program> program)
       : program(std::move(program)), expected(estimate(this->program->executable())) {}
 
-  Event run(const ProgramRun &run) override {
+  Result<Event> run(const ProgramRun &run) override {
     RunContext context{.pool = run.pool};
     context.arenas[0] = run.arenas[0];
     context.arenas[1] = run.arenas[1];
@@ -52,7 +52,8 @@ public:
       std::call_once(liveOnce, [&] { live.emplace(program->executable()); });
       context.tracer = &tracer.emplace(*live);
     }
-    return Event::failed(program->run(run.parameters, run.results, context));
+    TILEWRIGHT_TRY(program->run(run.parameters, run.results, context));
+    return Event();
   }
   int64_t estimatedNanoseconds() const override { return expected; }
   int64_t codeBytes() const override { return static_cast<int64_t>(program->codeBytes()); }

@@ -1,5 +1,5 @@
 // Included first, because it names artifact::Storage, which the runtime's headers hide.
-#include "tilewright/runtime/cpu/TestProgram.h"
+#include "tilewright/runtime/cpu/testing/Program.h"
 
 #include "tilewright/artifact/Writer.h"
 #include "tilewright/runtime/candidates/Candidates.h"

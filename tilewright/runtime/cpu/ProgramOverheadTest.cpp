@@ -1,8 +1,8 @@
 // Prints the overhead of a step beyond its kernel. The limits are ten times the goal, so that a
 // busy machine does not fail them.
 
-#include "tilewright/runtime/cpu/TestProgram.h"
-#include "tilewright/support/test/Slowness.h"
+#include "tilewright/runtime/cpu/testing/Program.h"
+#include "tilewright/support/testing/Slowness.h"
 
 #include <algorithm>
 #include <chrono>

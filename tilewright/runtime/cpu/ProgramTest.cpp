@@ -2,7 +2,7 @@
 
 #include "tilewright/runtime/cpu/Program.h"
 
-#include "tilewright/runtime/cpu/TestProgram.h"
+#include "tilewright/runtime/cpu/testing/Program.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -2,7 +2,7 @@
 #include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/DriverApi.h"
 #include "tilewright/runtime/cuda/FindDriver.h"
-#include "tilewright/runtime/cuda/TestKernels.h"
+#include "tilewright/runtime/cuda/testing/Kernels.h"
 
 #include <dlfcn.h>
 
@@ -19,7 +19,9 @@ class CudaFailureTest : public Fixture {};
 TEST_F(CudaFailureTest, ATrapReachesWhatIsComputedFromIt) {
   makeClient();
   auto slow = load(unary("slow")), bad = load(unary("trap")), good = load(unary());
-  auto x = buffer(1);
+  // All of it is queued before the first kernel starts.
+  Promise promise;
+  auto x = *Buffer::uninitialized(floats(), memory(), &promise);
   auto fine = execute(*slow, {x.get()});
   auto first = execute(*bad, {fine->results[0][0].get()});
   ASSERT_TRUE(first.isOk());
@@ -29,6 +31,7 @@ TEST_F(CudaFailureTest, ATrapReachesWhatIsComputedFromIt) {
   Result<Event> copied = second->results[0][0]->toHost(host.data(), sizeof(float) * length);
   ASSERT_TRUE(copied.isOk());
   auto copy = second->results[0][0]->copyTo(pinned());
+  promise.complete();
 
   Status status = first->done[0].await();
   EXPECT_EQ(status.error(), Error::cudaKernelFailed);

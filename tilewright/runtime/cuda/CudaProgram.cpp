@@ -72,9 +72,8 @@ public:
     return Status();
   }
 
-  Event run(const ProgramRun &run) {
-    if (Status status = gpu.isUsable(); !status.isOk())
-      return Event::failed(std::move(status));
+  Result<Event> run(const ProgramRun &run) {
+    TILEWRIGHT_TRY(gpu.isUsable());
     CudaQueue &queue = gpu.programs();
     queue.awaitRoom();
     const ContextScope scope(gpu);
@@ -91,8 +90,8 @@ public:
     // work succeeded, which is known after the drain.
     if (status.error() == Error::cudaKernelFailed)
       if (Status lost = gpu.fail(copyOf(status), activity.get()); lost.error() != status.error())
-        return Event::failed(std::move(lost));
-    return Event::failed(std::move(status)); // the caller adds which program it was
+        return lost;
+    return status;
   }
 
   bool isStraight() const { return !hasControlFlow; }
@@ -226,7 +225,7 @@ public:
     return Status();
   }
 
-  Event run(const ProgramRun &run) override { return instances.at(run.device)->run(run); }
+  Result<Event> run(const ProgramRun &run) override { return instances.at(run.device)->run(run); }
   /// Submitting commands to a device takes microseconds, unless the host has to read predicates.
   int64_t estimatedNanoseconds() const override {
     return !instances.empty() && instances.begin()->second->isStraight() ? 1 : 0;

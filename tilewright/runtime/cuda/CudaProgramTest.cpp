@@ -2,7 +2,7 @@
 // programs that are rejected at load time.
 #include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
-#include "tilewright/runtime/cuda/TestKernels.h"
+#include "tilewright/runtime/cuda/testing/Kernels.h"
 
 #include <numeric>
 

@@ -8,6 +8,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Pass.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -102,5 +103,7 @@ void CodegenPasses::add(Pass *pass) {
   }
   PassManager::add(pass);
 }
+
+void printCode(std::string_view text) { outs() << toRef(text); }
 
 } // namespace tilewright::codegen

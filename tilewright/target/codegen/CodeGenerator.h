@@ -10,11 +10,18 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace tilewright::codegen {
+
+/// Registers a target with LLVM, once per process: calls its functions LLVMInitialize….
+template <void (*...initialize)()> void registerTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] { (initialize(), ...); });
+}
 
 /// A target's request to LLVM. The caller must have registered the target.
 struct MachineRequest {
@@ -46,6 +53,9 @@ public:
 private:
   bool isFirstOfFunctions = true; // consecutive function passes run on one function after another
 };
+
+/// Prints generated code on standard output, for a pass that prints it.
+void printCode(std::string_view text);
 
 inline llvm::StringRef toRef(std::string_view text) { return {text.data(), text.size()}; }
 

@@ -4,26 +4,15 @@
 #include "tilewright/target/codegen/CodeGenerator.h"
 
 #include "llvm/ADT/SmallVector.h"
-
-#include <mutex>
-
-extern "C" void LLVMInitializeX86TargetInfo();
-extern "C" void LLVMInitializeX86Target();
-extern "C" void LLVMInitializeX86TargetMC();
-extern "C" void LLVMInitializeX86AsmPrinter();
+#include "llvm/Support/TargetSelect.h"
 
 using namespace llvm;
 
 namespace tilewright::cpu {
 
 Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-  });
+  codegen::registerTarget<LLVMInitializeX86TargetInfo, LLVMInitializeX86Target,
+                          LLVMInitializeX86TargetMC, LLVMInitializeX86AsmPrinter>();
   std::string features;
   for (std::string_view feature : chip.features)
     features += concat(features.empty() ? "+" : ",+", feature);

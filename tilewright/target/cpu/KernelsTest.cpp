@@ -1,5 +1,5 @@
 // Compiles kernels for every chip that this machine can run, executes them, and compares results.
-#include "tilewright/target/cpu/TestKernels.h"
+#include "tilewright/target/cpu/testing/Kernels.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -3,7 +3,7 @@
 //
 //   TILEWRIGHT_TEST_STEP=1 CpuMathAccuracyTest     every f32, hours; the default takes one in 8,191
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/cpu/TestKernels.h"
+#include "tilewright/target/cpu/testing/Kernels.h"
 
 #include "gtest/gtest.h"
 

@@ -36,6 +36,14 @@ private:
     return value;
   }
 
+  Elf64_Shdr &addSection(std::string name, uint32_t type, uint64_t entry, uint64_t align,
+                         std::vector<std::byte> bytes);
+  /// Each adds sections of the merged file. They must be called in this order, because the
+  /// relocation tables refer to the symbol table by its number.
+  void addRelocationTables();
+  void addSymbolTable();
+  void addSectionNames();
+
   std::vector<Section> sections = {Section()}; // section 0 is the null section
   std::vector<std::pair<std::string, Elf64_Sym>> locals, globals;
   llvm::StringMap<size_t> globalNumbers;
@@ -129,51 +137,63 @@ Status Merger::add(std::span<const std::byte> object) {
   return {};
 }
 
-std::vector<std::byte> Merger::finish() {
-  // Local symbols come first. The first symbol of each object is the null symbol; keep only one of
-  // these.
-  size_t symbolTable = 0;
-  std::string strings(1, '\0');
-  std::vector<std::byte> symbols;
-  auto addSymbol = [&](const std::string &name, Elf64_Sym symbol) {
-    symbol.st_name = 0;
-    if (!name.empty()) {
-      symbol.st_name = static_cast<Elf64_Word>(strings.size());
-      strings.append(name.c_str(), name.size() + 1);
-    }
-    const auto *bytes = reinterpret_cast<const std::byte *>(&symbol);
-    symbols.insert(symbols.end(), bytes, bytes + sizeof(symbol));
-  };
-  for (const auto &[name, symbol] : locals)
-    addSymbol(name, symbol);
-  for (const auto &[name, symbol] : globals)
-    addSymbol(name, symbol);
+/// Appends zeros until the size is a multiple of `align`.
+void pad(std::vector<std::byte> &bytes, uint64_t align) {
+  bytes.resize((bytes.size() + align - 1) / align * align);
+}
 
-  size_t loaded = sections.size();
+/// Appends the bytes of an ELF structure.
+template <typename T> void append(std::vector<std::byte> &bytes, const T &value) {
+  const auto *begin = reinterpret_cast<const std::byte *>(&value);
+  bytes.insert(bytes.end(), begin, begin + sizeof(T));
+}
+
+/// A string table, which begins with the empty string.
+class StringTable {
+public:
+  /// Adds a string and returns its position.
+  Elf64_Word add(const std::string &string) {
+    if (string.empty())
+      return 0;
+    const auto at = static_cast<Elf64_Word>(text.size());
+    text.append(string.c_str(), string.size() + 1);
+    return at;
+  }
+  std::vector<std::byte> bytes() const {
+    const auto *begin = reinterpret_cast<const std::byte *>(text.data());
+    return {begin, begin + text.size()};
+  }
+
+private:
+  std::string text = std::string(1, '\0');
+};
+
+Elf64_Shdr &Merger::addSection(std::string name, uint32_t type, uint64_t entry, uint64_t align,
+                               std::vector<std::byte> bytes) {
+  Section section;
+  section.name = std::move(name);
+  section.header.sh_type = type;
+  section.header.sh_entsize = entry;
+  section.header.sh_addralign = align;
+  section.bytes = std::move(bytes);
+  sections.push_back(std::move(section));
+  return sections.back().header;
+}
+
+void Merger::addRelocationTables() {
   std::map<size_t, std::vector<std::byte>> tables;
   for (const Relocation &relocation : relocations) {
     Elf64_Rela rela;
     rela.r_offset = relocation.offset;
     rela.r_addend = relocation.addend;
+    // Local symbols come first in the symbol table.
     rela.setSymbolAndType(
         static_cast<Elf64_Word>((relocation.isGlobal ? locals.size() : 0) + relocation.symbol),
         relocation.type);
-    const auto *bytes = reinterpret_cast<const std::byte *>(&rela);
-    auto &table = tables[relocation.section];
-    table.insert(table.end(), bytes, bytes + sizeof(rela));
+    append(tables[relocation.section], rela);
   }
-  symbolTable = loaded + tables.size();
-  auto addSection = [&](std::string name, uint32_t type, uint64_t entry, uint64_t align,
-                        std::vector<std::byte> bytes) -> Elf64_Shdr & {
-    Section section;
-    section.name = std::move(name);
-    section.header.sh_type = type;
-    section.header.sh_entsize = entry;
-    section.header.sh_addralign = align;
-    section.bytes = std::move(bytes);
-    sections.push_back(std::move(section));
-    return sections.back().header;
-  };
+  // The symbol table is the next section after these tables.
+  const size_t symbolTable = sections.size() + tables.size();
   for (auto &[number, table] : tables) {
     Elf64_Shdr &header = addSection(".rela" + sections[number].name, SHT_RELA, sizeof(Elf64_Rela),
                                     8, std::move(table));
@@ -181,36 +201,46 @@ std::vector<std::byte> Merger::finish() {
     header.sh_link = static_cast<Elf64_Word>(symbolTable);
     header.sh_info = static_cast<Elf64_Word>(number);
   }
+}
+
+void Merger::addSymbolTable() {
+  StringTable strings;
+  std::vector<std::byte> symbols;
+  for (const auto *list : {&locals, &globals})
+    for (auto [name, symbol] : *list) {
+      symbol.st_name = strings.add(name);
+      append(symbols, symbol);
+    }
+  const size_t number = sections.size();
   Elf64_Shdr &header = addSection(".symtab", SHT_SYMTAB, sizeof(Elf64_Sym), 8, std::move(symbols));
-  header.sh_link = static_cast<Elf64_Word>(symbolTable + 1);
+  header.sh_link = static_cast<Elf64_Word>(number + 1);
   header.sh_info = static_cast<Elf64_Word>(locals.size());
-  auto toBytes = [](const std::string &text) {
-    const auto *bytes = reinterpret_cast<const std::byte *>(text.data());
-    return std::vector<std::byte>(bytes, bytes + text.size());
-  };
-  addSection(".strtab", SHT_STRTAB, 0, 1, toBytes(strings));
+  addSection(".strtab", SHT_STRTAB, 0, 1, strings.bytes());
+}
+
+void Merger::addSectionNames() {
   addSection(".shstrtab", SHT_STRTAB, 0, 1, {});
-  std::string names(1, '\0');
-  for (Section &section : sections) {
-    section.header.sh_name = 0;
-    if (section.name.empty())
-      continue;
-    section.header.sh_name = static_cast<Elf64_Word>(names.size());
-    names.append(section.name.c_str(), section.name.size() + 1);
-  }
-  sections.back().bytes = toBytes(names);
+  StringTable names;
+  for (Section &section : sections)
+    section.header.sh_name = names.add(section.name);
+  sections.back().bytes = names.bytes();
+}
+
+std::vector<std::byte> Merger::finish() {
+  addRelocationTables();
+  addSymbolTable();
+  addSectionNames();
 
   std::vector<std::byte> out(sizeof(Elf64_Ehdr));
   for (size_t i = 1; i < sections.size(); ++i) {
     Section &section = sections[i];
-    uint64_t align = std::max<uint64_t>(section.header.sh_addralign, 1);
-    out.resize((out.size() + align - 1) / align * align);
+    pad(out, std::max<uint64_t>(section.header.sh_addralign, 1));
     section.header.sh_offset = out.size();
     if (section.header.sh_type != SHT_NOBITS)
       section.header.sh_size = section.bytes.size();
     out.insert(out.end(), section.bytes.begin(), section.bytes.end());
   }
-  out.resize((out.size() + 7) / 8 * 8);
+  pad(out, 8);
   Elf64_Ehdr file = {};
   std::memcpy(file.e_ident, ElfMagic, 4);
   file.e_ident[EI_CLASS] = ELFCLASS64;
@@ -225,10 +255,8 @@ std::vector<std::byte> Merger::finish() {
   file.e_shnum = static_cast<Elf64_Half>(sections.size());
   file.e_shstrndx = static_cast<Elf64_Half>(sections.size() - 1);
   std::memcpy(out.data(), &file, sizeof(file));
-  for (const Section &section : sections) {
-    const auto *bytes = reinterpret_cast<const std::byte *>(&section.header);
-    out.insert(out.end(), bytes, bytes + sizeof(Elf64_Shdr));
-  }
+  for (const Section &section : sections)
+    append(out, section.header);
   return out;
 }
 

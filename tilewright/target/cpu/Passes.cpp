@@ -1,10 +1,9 @@
 #include "tilewright/target/cpu/Passes.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/target/codegen/CodeGenerator.h"
 #include "tilewright/target/codegen/FindChip.h"
 #include "tilewright/target/cpu/GenerateObject.h"
-
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -42,9 +41,7 @@ struct CpuPrintCode : impl::CpuPrintCodePassBase<CpuPrintCode> {
     CodegenOptions options;
     options.dumpLevel = level;
     options.threads = threads;
-    options.dump = [](std::string_view text) {
-      llvm::outs() << StringRef(text.data(), text.size());
-    };
+    options.dump = codegen::printCode;
     auto code = generateObject(getOperation(), *found, options);
     if (!code.isOk()) {
       getOperation().emitError() << std::move(code).takeStatus().toString();

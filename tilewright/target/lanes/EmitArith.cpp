@@ -30,12 +30,6 @@ Lanes emitConstant(LaneBuilder &b, mlir::Attribute attribute, mlir::Type type) {
 
 namespace {
 
-using Results = SmallVector<Lanes, 1>;
-
-template <typename Op> void add(OpTable &table, OpEmitter emitter) {
-  table[mlir::TypeID::get<Op>()] = emitter;
-}
-
 template <typename Op, Instruction::BinaryOps opcode> void addInteger(OpTable &table) {
   add<Op>(table, [](LaneBuilder &b, mlir::Operation *, ArrayRef<Lanes> x, unsigned) -> Results {
     return {{b.ir.CreateBinOp(opcode, x[0].value, x[1].value)}};

@@ -12,12 +12,6 @@ namespace tilewright::lanes {
 
 namespace {
 
-using Results = SmallVector<Lanes, 1>;
-
-template <typename Op> void add(OpTable &table, OpEmitter emitter) {
-  table[mlir::TypeID::get<Op>()] = emitter;
-}
-
 constexpr char absName[] = "abs", expName[] = "exponential", expm1Name[] = "exponentialMinusOne",
                logName[] = "log", log1pName[] = "logPlusOne", sqrtName[] = "sqrt",
                rsqrtName[] = "rsqrt", sinName[] = "sine", cosName[] = "cosine", tanName[] = "tan",

@@ -12,12 +12,6 @@ namespace tilewright::lanes {
 
 namespace {
 
-using Results = SmallVector<Lanes, 1>;
-
-template <typename Op> void add(OpTable &table, OpEmitter emitter) {
-  table[mlir::TypeID::get<Op>()] = emitter;
-}
-
 /// A single intrinsic, followed by rounding.
 template <typename Op, Intrinsic::ID id> void addIntrinsic(OpTable &table) {
   add<Op>(table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {

@@ -103,7 +103,13 @@ public:
   llvm::Value *integer(llvm::Value *like, int64_t value) {
     return llvm::ConstantInt::get(like->getType(), static_cast<uint64_t>(value), true);
   }
+  llvm::Value *i32(int64_t value) { return ir.getInt32(static_cast<uint32_t>(value)); }
   llvm::Value *i64(int64_t value) { return ir.getInt64(static_cast<uint64_t>(value)); }
+  /// Elements of this type with arbitrary values.
+  Lanes poison(mlir::Type type, unsigned lanes = 1) {
+    llvm::Value *value = llvm::PoisonValue::get(vectorOf(computeType(type), lanes));
+    return {value, isComplex(type) ? value : nullptr};
+  }
   /// A mask with the first `on` lanes set.
   llvm::Constant *firstLanes(unsigned on, unsigned lanes);
   /// 0, 1, 2 … as i64.

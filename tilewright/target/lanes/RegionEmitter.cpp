@@ -21,11 +21,10 @@ static const OpTable &opTable() {
   return table;
 }
 
-SmallVector<Lanes, 1> emitOp(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> operands,
-                             unsigned lanes) {
+Results emitOp(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> operands, unsigned lanes) {
   if (OpEmitter emitter = opTable().lookup(op->getName().getTypeID())) {
     b.current = op;
-    auto results = emitter(b, op, operands, lanes);
+    Results results = emitter(b, op, operands, lanes);
     b.current = nullptr;
     return results;
   }
@@ -34,11 +33,9 @@ SmallVector<Lanes, 1> emitOp(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes
   b.fail(
       Status(b.machine.refusal, concat("'", op->getName().getStringRef().str(), "' at ", location,
                                        " is not supported; use arith, math or complex ops")));
-  SmallVector<Lanes, 1> results;
-  for (mlir::Type type : op->getResultTypes()) {
-    Value *poison = PoisonValue::get(b.vectorOf(b.computeType(type), lanes));
-    results.push_back({poison, b.isComplex(type) ? poison : nullptr});
-  }
+  Results results;
+  for (mlir::Type type : op->getResultTypes())
+    results.push_back(b.poison(type, lanes));
   return results;
 }
 

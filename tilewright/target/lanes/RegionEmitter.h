@@ -10,14 +10,17 @@
 
 namespace tilewright::lanes {
 
+/// The results of one op.
+using Results = llvm::SmallVector<Lanes, 1>;
+
 /// Emits the results of one op from its operands, which are all uniform or all have the same number
 /// of lanes.
-using OpEmitter = llvm::SmallVector<Lanes, 1> (*)(LaneBuilder &, mlir::Operation *,
-                                                  llvm::ArrayRef<Lanes>, unsigned lanes);
+using OpEmitter = Results (*)(LaneBuilder &, mlir::Operation *, llvm::ArrayRef<Lanes>,
+                              unsigned lanes);
 
 /// Emits one op. If it has no implementation, sets `builder.failure` to the machine's error.
-llvm::SmallVector<Lanes, 1> emitOp(LaneBuilder &builder, mlir::Operation *op,
-                                   llvm::ArrayRef<Lanes> operands, unsigned lanes);
+Results emitOp(LaneBuilder &builder, mlir::Operation *op, llvm::ArrayRef<Lanes> operands,
+               unsigned lanes);
 
 /// Emits a block with `arguments` as its block arguments; returns its terminator's operands.
 llvm::SmallVector<Lanes, 2> emitBlock(LaneBuilder &builder, mlir::Block &block,
@@ -40,6 +43,10 @@ Lanes emitConstant(LaneBuilder &builder, mlir::Attribute attribute, mlir::Type t
 
 // The tables of emitOp, one for each dialect.
 using OpTable = llvm::DenseMap<mlir::TypeID, OpEmitter>;
+/// Sets the function that emits one op.
+template <typename Op> void add(OpTable &table, OpEmitter emitter) {
+  table[mlir::TypeID::get<Op>()] = emitter;
+}
 void addArithEmitters(OpTable &table);
 void addMathEmitters(OpTable &table);
 void addComplexEmitters(OpTable &table);

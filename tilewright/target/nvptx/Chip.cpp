@@ -4,26 +4,14 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 
-#include <algorithm>
-#include <iterator>
-
 using namespace mlir;
 
 namespace tilewright::nvptx {
 
-const std::vector<Chip> &chips() {
-  static const std::vector<Chip> rows = [] {
-    std::vector<Chip> compiled;
-    std::ranges::copy_if(tilewright::chips::nvidiaChips(), std::back_inserter(compiled),
-                         &Chip::isCompiledFor);
-    return compiled;
-  }();
-  return rows;
-}
+const std::vector<Chip> &chips() { return tilewright::chips::nvidiaChips(Chip::Use::compile); }
 
 const Chip *chipNamed(std::string_view name) {
-  const Chip *chip = tilewright::chips::findNvidiaChip(name);
-  return chip && chip->isCompiledFor() ? chip : nullptr;
+  return tilewright::chips::findNvidiaChip(name, Chip::Use::compile);
 }
 
 lanes::Machine elementMachine() {

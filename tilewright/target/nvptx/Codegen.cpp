@@ -6,27 +6,16 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Pass.h"
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/Scalar/DCE.h"
-
-#include <mutex>
-
-extern "C" void LLVMInitializeNVPTXTargetInfo();
-extern "C" void LLVMInitializeNVPTXTarget();
-extern "C" void LLVMInitializeNVPTXTargetMC();
-extern "C" void LLVMInitializeNVPTXAsmPrinter();
 
 using namespace llvm;
 
 namespace tilewright::nvptx {
 
 Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
-  });
+  codegen::registerTarget<LLVMInitializeNVPTXTargetInfo, LLVMInitializeNVPTXTarget,
+                          LLVMInitializeNVPTXTargetMC, LLVMInitializeNVPTXAsmPrinter>();
   return codegen::createMachine({.triple = triple,
                                  .cpu = chip.name,
                                  .features = concat("+ptx", chip.ptxVersion),

@@ -1,6 +1,7 @@
 #include "tilewright/target/nvptx/Passes.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/target/codegen/CodeGenerator.h"
 #include "tilewright/target/codegen/FindChip.h"
 #include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/target/nvptx/Ptxas.h"
@@ -43,9 +44,7 @@ struct NvptxPrintCode : impl::NvptxPrintCodePassBase<NvptxPrintCode> {
       return signalPassFailure();
     CodegenOptions options;
     options.dumpLevel = level;
-    options.dump = [](std::string_view text) {
-      llvm::outs() << StringRef(text.data(), text.size());
-    };
+    options.dump = codegen::printCode;
     auto code = generateCode(getOperation(), *found, options);
     if (!code.isOk())
       return fail(std::move(code).takeStatus());

@@ -11,50 +11,35 @@ namespace tilewright::distribute {
 
 static constexpr llvm::StringLiteral meshAttr = "exec.mesh";
 
-int64_t RankMesh::ranks() const {
-  int64_t count = 1;
-  for (const Axis &axis : axes)
-    count *= axis.size;
-  return count;
-}
-
-AxisBits RankMesh::proper() const {
-  AxisBits bits = 0;
-  for (size_t i = 0; i < axes.size(); ++i)
-    if (axes[i].size > 1)
-      bits |= AxisBits(1) << i;
-  return bits;
-}
-
 /// The sdy.mesh with as many devices as partitions and the most axes; without axes if there is
 /// none.
-static RankMesh meshOfProgram(ModuleOp module, int64_t partitions) {
-  RankMesh found;
+static Mesh meshOfProgram(ModuleOp module, int64_t partitions) {
+  Mesh found;
   for (auto op : module.getOps<sdy::MeshOp>()) {
     sdy::MeshAttr mesh = op.getMesh();
-    RankMesh one;
+    Mesh one;
     for (sdy::MeshAxisAttr axis : mesh.getAxes())
       one.axes.push_back({axis.getName().str(), axis.getSize()});
     one.order.assign(mesh.getDeviceIds().begin(), mesh.getDeviceIds().end());
-    if (one.ranks() == partitions && one.axes.size() > found.axes.size() && one.axes.size() < 16)
+    if (one.size() == partitions && one.axes.size() > found.axes.size() && one.axes.size() < 16)
       found = std::move(one);
   }
   return found;
 }
 
-Status chooseMesh(ModuleOp module, std::vector<RankMesh::Axis> wanted, int64_t replicas,
+Status chooseMesh(ModuleOp module, std::vector<MeshAxis> wanted, int64_t replicas,
                   int64_t partitions) {
   if (wanted.empty() && replicas * partitions == 1)
     return Status();
-  RankMesh mesh;
+  Mesh mesh;
   mesh.axes = std::move(wanted);
   if (!mesh.axes.empty()) {
-    if (mesh.ranks() != replicas * partitions) {
+    if (mesh.size() != replicas * partitions) {
       std::string text;
-      for (const RankMesh::Axis &axis : mesh.axes)
+      for (const MeshAxis &axis : mesh.axes)
         text += concat(text.empty() ? "" : ",", axis.name, "=", axis.size);
       return Status(Error::commMesh,
-                    concat("the mesh ", text, " has ", mesh.ranks(), " ranks, but the program has ",
+                    concat("the mesh ", text, " has ", mesh.size(), " ranks, but the program has ",
                            replicas, " replicas of ", partitions,
                            " partitions (mhlo.num_replicas, mhlo.num_partitions)"));
     }
@@ -74,7 +59,7 @@ Status chooseMesh(ModuleOp module, std::vector<RankMesh::Axis> wanted, int64_t r
   Builder builder(module.getContext());
   SmallVector<Attribute> names;
   SmallVector<int64_t> sizes;
-  for (const RankMesh::Axis &axis : mesh.axes) {
+  for (const MeshAxis &axis : mesh.axes) {
     names.push_back(builder.getStringAttr(axis.name));
     sizes.push_back(axis.size);
   }
@@ -86,8 +71,8 @@ Status chooseMesh(ModuleOp module, std::vector<RankMesh::Axis> wanted, int64_t r
   return Status();
 }
 
-RankMesh meshOf(ModuleOp module) {
-  RankMesh mesh;
+Mesh meshOf(ModuleOp module) {
+  Mesh mesh;
   auto attribute = module->getAttrOfType<DictionaryAttr>(meshAttr);
   if (!attribute)
     return mesh;

@@ -17,48 +17,28 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 
-RankCoordinates::RankCoordinates(const RankMesh &mesh)
-    : mesh(mesh), total(mesh.ranks()), strides(mesh.axes.size(), 1) {
-  for (size_t i = strides.size(); i-- > 1;)
-    strides[i - 1] = strides[i] * mesh.axes[i].size;
-  positionOf.resize(static_cast<size_t>(total));
-  rankAt.resize(static_cast<size_t>(total));
-  for (size_t position = 0; position < rankAt.size(); ++position) {
-    rankAt[position] = mesh.order.empty() ? static_cast<int64_t>(position) : mesh.order[position];
-    positionOf[static_cast<size_t>(rankAt[position])] = static_cast<int64_t>(position);
-  }
-}
-
-size_t RankCoordinates::along(AxisBits axes, int64_t rank) const {
-  const int64_t position = positionOf[static_cast<size_t>(rank)];
-  int64_t index = 0;
-  for (size_t i = 0; i < strides.size(); ++i)
-    if (axes >> i & 1)
-      index = index * mesh.axes[i].size + position / strides[i] % mesh.axes[i].size;
-  return static_cast<size_t>(index);
-}
-
-size_t RankCoordinates::count(AxisBits axes) const {
+size_t RankCoordinates::count(AxisSet axes) const {
+  const std::vector<MeshAxis> &all = coordinates.mesh().axes;
   int64_t count = 1;
-  for (size_t i = 0; i < strides.size(); ++i)
+  for (size_t i = 0; i < all.size(); ++i)
     if (axes >> i & 1)
-      count *= mesh.axes[i].size;
+      count *= all[i].size;
   return static_cast<size_t>(count);
 }
 
-AxisBits RankCoordinates::variesOf(const std::vector<int64_t> &table) const {
-  AxisBits bits = 0;
+AxisSet RankCoordinates::variesOf(const std::vector<int64_t> &table) const {
+  AxisSet bits = 0;
   if (table.size() == 1)
     return bits;
-  for (size_t axis = 0; axis < strides.size(); ++axis)
-    for (int64_t position = 0; position < total; ++position) {
+  for (size_t axis = 0; axis < coordinates.mesh().axes.size(); ++axis)
+    for (int64_t position = 0; position < ranks(); ++position) {
       // Compare with the preceding neighbour on the axis.
-      if (position / strides[axis] % mesh.axes[axis].size == 0)
+      if (coordinates.coordinate(axis, position) == 0)
         continue;
-      const int64_t here = rankAt[static_cast<size_t>(position)],
-                    before = rankAt[static_cast<size_t>(position - strides[axis])];
+      const int64_t here = coordinates.rankAt(position),
+                    before = coordinates.rankAt(position - coordinates.stride(axis));
       if (table[static_cast<size_t>(here)] != table[static_cast<size_t>(before)]) {
-        bits |= AxisBits(1) << axis;
+        bits |= AxisSet(1) << axis;
         break;
       }
     }
@@ -67,7 +47,7 @@ AxisBits RankCoordinates::variesOf(const std::vector<int64_t> &table) const {
 
 GroupFacts RankCoordinates::factsOf(const interpret::RankGroups &groups) const {
   GroupFacts facts;
-  std::vector<int64_t> groupOf(static_cast<size_t>(total), -1);
+  std::vector<int64_t> groupOf(static_cast<size_t>(ranks()), -1);
   bool coversAll = true;
   for (size_t i = 0; i < groups.size(); ++i)
     for (int64_t rank : groups[i])
@@ -76,7 +56,7 @@ GroupFacts RankCoordinates::factsOf(const interpret::RankGroups &groups) const {
   facts.varies = variesOf(groupOf);
   if (!coversAll || groups.size() != count(facts.varies))
     return facts;
-  const AxisBits within = mesh.proper() & ~facts.varies;
+  const AxisSet within = coordinates.mesh().proper() & ~facts.varies;
   facts.isAligned = std::all_of(groups.begin(), groups.end(), [&](const auto &group) {
     if (group.size() != groups[0].size())
       return false;
@@ -93,7 +73,7 @@ const std::vector<int64_t> *RankScalars::find(Value value) const {
   return found == tables.end() ? nullptr : &found->second;
 }
 
-AxisBits RankScalars::varies(Value value) const {
+AxisSet RankScalars::varies(Value value) const {
   const Table *table = find(value);
   return table ? coordinates.variesOf(*table) : 0;
 }

@@ -14,7 +14,7 @@ namespace tilewright::distribute {
 
 /// How the groups of a collective relate to the mesh.
 struct GroupFacts {
-  AxisBits varies = 0; // axes along which the group of a rank changes
+  AxisSet varies = 0; // axes along which the group of a rank changes
   /// Whether each group consists of all ranks with the same coordinates along `varies`, and all
   /// groups list their members in the same order.
   bool isAligned = false;
@@ -23,19 +23,19 @@ struct GroupFacts {
 /// The mesh coordinates of the ranks.
 class RankCoordinates {
 public:
-  explicit RankCoordinates(const RankMesh &mesh);
+  explicit RankCoordinates(const Mesh &mesh) : coordinates(mesh) {}
   /// The row-major index of a rank's coordinates along some axes.
-  size_t along(AxisBits axes, int64_t rank) const;
-  size_t count(AxisBits axes) const;
-  int64_t ranks() const { return total; }
+  size_t along(AxisSet axes, int64_t rank) const {
+    return static_cast<size_t>(coordinates.along(axes, rank));
+  }
+  size_t count(AxisSet axes) const;
+  int64_t ranks() const { return coordinates.ranks(); }
   /// The axes along which a table indexed by rank changes.
-  AxisBits variesOf(const std::vector<int64_t> &table) const;
+  AxisSet variesOf(const std::vector<int64_t> &table) const;
   GroupFacts factsOf(const interpret::RankGroups &groups) const;
 
 private:
-  const RankMesh &mesh;
-  int64_t total;
-  std::vector<int64_t> strides, positionOf, rankAt;
+  const numerics::MeshCoordinates coordinates;
 };
 
 /// A table for each integer or boolean scalar (or single-element tensor) that can be computed from
@@ -48,7 +48,7 @@ public:
   /// Evaluates the op; returns whether its result has a table now.
   bool visit(mlir::Operation *op);
   const std::vector<int64_t> *find(mlir::Value value) const;
-  AxisBits varies(mlir::Value value) const;
+  AxisSet varies(mlir::Value value) const;
 
 private:
   using Table = std::vector<int64_t>;

@@ -35,7 +35,7 @@ namespace {
 
 class Analysis {
 public:
-  Analysis(ModuleOp module, const RankMesh &mesh)
+  Analysis(ModuleOp module, const Mesh &mesh)
       : module(module), mesh(mesh), coordinates(mesh), all(mesh.proper()),
         grid(interpret::rankGridOf(module)), scalars(coordinates, grid) {}
 
@@ -47,31 +47,31 @@ public:
   }
 
 private:
-  AxisBits of(Value value) const {
+  AxisSet of(Value value) const {
     auto found = varies.find(value);
     return found == varies.end() ? 0 : found->second;
   }
-  bool join(Value value, AxisBits bits) {
-    AxisBits &known = varies[value];
+  bool join(Value value, AxisSet bits) {
+    AxisSet &known = varies[value];
     const bool changes = (known | bits) != known;
     known |= bits;
     return changes;
   }
 
-  AxisBits named(StringRef name) const {
+  AxisSet named(StringRef name) const {
     for (size_t i = 0; i < mesh.axes.size(); ++i)
       if (mesh.axes[i].name == name)
-        return (AxisBits(1) << i) & all;
+        return (AxisSet(1) << i) & all;
     return all; // an axis of another mesh
   }
 
-  AxisBits ofParameter(func::FuncOp function, unsigned number) const {
+  AxisSet ofParameter(func::FuncOp function, unsigned number) const {
     DictionaryAttr attributes = function.getArgAttrDict(number);
-    AxisBits bits = 0;
+    AxisSet bits = 0;
     auto same =
         attributes ? attributes.getAs<BoolAttr>("mhlo.is_same_data_across_replicas") : BoolAttr();
     if (grid.replicas > 1 && !(same && same.getValue()))
-      bits |= mesh.axes.front().name == "replica" ? (AxisBits(1) & all) : all;
+      bits |= mesh.axes.front().name == "replica" ? (AxisSet(1) & all) : all;
     if (!attributes)
       return bits;
     if (auto sharding = attributes.getAs<sdy::TensorShardingAttr>("sdy.sharding")) {
@@ -86,8 +86,8 @@ private:
   }
 
   /// The default: a result varies along every axis along which an input varies.
-  AxisBits ofInputs(Operation *op) const {
-    AxisBits bits = 0;
+  AxisSet ofInputs(Operation *op) const {
+    AxisSet bits = 0;
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         bits |= of(operand);
@@ -95,8 +95,8 @@ private:
     return bits;
   }
 
-  AxisBits ofCollective(Operation *op) const {
-    const AxisBits in = ofInputs(op);
+  AxisSet ofCollective(Operation *op) const {
+    const AxisSet in = ofInputs(op);
     Result<interpret::RankGroups> groups = interpret::rankGroupsOf(op, grid);
     if (!groups.isOk() || isa<stablehlo::CollectivePermuteOp>(op))
       return all;
@@ -120,7 +120,7 @@ private:
     if (op->getNumResults() == 0)
       return;
     if (isCollective(op)) {
-      const AxisBits bits = ofCollective(op);
+      const AxisSet bits = ofCollective(op);
       for (Value result : op->getResults())
         join(result, bits);
       return;
@@ -134,7 +134,7 @@ private:
       join(op->getResult(0), scalars.varies(op->getResult(0)));
       return;
     }
-    const AxisBits bits = isFromOutside(op) || hasCollective(op) ? all : ofInputs(op);
+    const AxisSet bits = isFromOutside(op) || hasCollective(op) ? all : ofInputs(op);
     for (Value result : op->getResults())
       join(result, bits);
   }
@@ -157,7 +157,7 @@ private:
     for (bool changes = true; changes;) {
       changes = false;
       visit(condition);
-      const AxisBits trips = of(test->getOperand(0));
+      const AxisSet trips = of(test->getOperand(0));
       visit(body);
       for (unsigned i = 0; i < loop->getNumOperands(); ++i) {
         // A rank with a different trip count ends with a different value.
@@ -169,7 +169,7 @@ private:
   }
 
   void visitBranch(Operation *op) {
-    const AxisBits choice = of(op->getOperand(0));
+    const AxisSet choice = of(op->getOperand(0));
     for (Region &region : op->getRegions()) {
       visit(region.front());
       for (auto [result, value] :
@@ -187,12 +187,12 @@ private:
     Builder builder(op->getContext());
     Value decides =
         loop ? loop.getCond().front().getTerminator()->getOperand(0) : op->getOperand(0);
-    AxisBits bits = of(decides);
+    AxisSet bits = of(decides);
     if (const std::vector<int64_t> *table = loop ? nullptr : scalars.find(decides)) {
       bits = scalars.varies(decides);
       const auto regions = static_cast<int64_t>(op->getNumRegions());
       SmallVector<int64_t> choices(coordinates.count(bits));
-      for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+      for (int64_t rank = 0; rank < mesh.size(); ++rank) {
         const int64_t value = (*table)[table->size() == 1 ? 0 : static_cast<size_t>(rank)];
         choices[coordinates.along(bits, rank)] =
             isa<stablehlo::IfOp>(op) ? (value != 0 ? 0 : 1)
@@ -208,25 +208,25 @@ private:
   }
 
   ModuleOp module;
-  const RankMesh &mesh;
+  const Mesh &mesh;
   const RankCoordinates coordinates;
-  const AxisBits all;
+  const AxisSet all;
   const interpret::RankGrid grid;
   RankScalars scalars;
-  llvm::DenseMap<Value, AxisBits> varies;
+  llvm::DenseMap<Value, AxisSet> varies;
 };
 
 } // namespace
 
 void markControl(ModuleOp module) {
-  const RankMesh mesh = meshOf(module);
-  if (mesh.ranks() == 1)
+  const Mesh mesh = meshOf(module);
+  if (mesh.size() == 1)
     return;
   if (auto main = module.lookupSymbol<func::FuncOp>("main"))
     Analysis(module, mesh).run(main);
 }
 
-ControlFacts factsOf(Operation *op, const RankMesh &mesh) {
+ControlFacts factsOf(Operation *op, const Mesh &mesh) {
   ControlFacts facts;
   auto axes = op->getAttrOfType<DenseI64ArrayAttr>(variesAttr);
   if (!axes) {
@@ -234,7 +234,7 @@ ControlFacts factsOf(Operation *op, const RankMesh &mesh) {
     return facts;
   }
   for (int64_t axis : axes.asArrayRef())
-    facts.varies |= AxisBits(1) << axis;
+    facts.varies |= AxisSet(1) << axis;
   if (auto choices = op->getAttrOfType<DenseI64ArrayAttr>(choicesAttr))
     facts.choices.assign(choices.asArrayRef().begin(), choices.asArrayRef().end());
   return facts;

@@ -12,7 +12,7 @@ namespace tilewright::distribute {
 
 /// Static knowledge about the condition of a loop or a branch.
 struct ControlFacts {
-  AxisBits varies = 0;
+  AxisSet varies = 0;
   /// For a branch that depends only on the rank: the chosen region for each row-major coordinate
   /// along `varies`. Otherwise empty.
   std::vector<int64_t> choices;
@@ -31,7 +31,7 @@ struct ControlFacts {
 /// Expects a module with one function whose calls are inlined, before fusion.
 void markControl(mlir::ModuleOp module);
 
-ControlFacts factsOf(mlir::Operation *op, const RankMesh &mesh);
+ControlFacts factsOf(mlir::Operation *op, const Mesh &mesh);
 
 } // namespace tilewright::distribute
 

@@ -16,7 +16,8 @@ using namespace mlir;
 namespace tilewright::distribute {
 namespace {
 
-using interpret::Mesh;
+using numerics::AxisRef;
+using numerics::MeshCoordinates;
 
 Status refuse(const std::string &why) {
   return Status(Error::planOp, concat("cannot apply sharding: ", why));
@@ -32,7 +33,7 @@ Axes axesOf(const Sharding &sharding) {
 }
 
 /// The replica groups of a collective along `axes`, one group per row.
-DenseIntElementsAttr groupsAlong(Builder &builder, const Mesh &mesh, const Axes &axes) {
+DenseIntElementsAttr groupsAlong(Builder &builder, const MeshCoordinates &mesh, const Axes &axes) {
   std::vector<std::vector<int64_t>> groups = mesh.groupsAlong(axes);
   SmallVector<int64_t> flat;
   for (const std::vector<int64_t> &group : groups)
@@ -69,26 +70,17 @@ void putList(std::string &out, uint32_t field, const std::vector<int64_t> &value
 
 } // namespace
 
-static bool isSame(const Mesh::AxisRef &one, const Mesh::AxisRef &other) {
-  return one.axis == other.axis && one.preSize == other.preSize && one.size == other.size;
-}
-
-bool isSame(const Axes &one, const Axes &other) {
-  return one.size() == other.size() &&
-         llvm::all_of_zip(one, other, [](const auto &a, const auto &b) { return isSame(a, b); });
-}
-
 bool overlap(const Axes &one, const Axes &other) {
-  for (const Mesh::AxisRef &a : one)
-    for (const Mesh::AxisRef &b : other)
-      if (a.axis == b.axis && a.preSize < b.preSize * b.size && b.preSize < a.preSize * a.size)
+  for (const AxisRef &a : one)
+    for (const AxisRef &b : other)
+      if (numerics::overlap(a, b))
         return true;
   return false;
 }
 
 int64_t countOf(const Axes &axes) {
   int64_t shards = 1;
-  for (const Mesh::AxisRef &axis : axes)
+  for (const AxisRef &axis : axes)
     shards *= axis.size;
   return shards;
 }
@@ -109,10 +101,7 @@ int64_t Sharding::count(size_t dim) const { return countOf(along(dim)); }
 bool Sharding::operator==(const Sharding &other) const {
   if (isReplicated() || other.isReplicated())
     return isReplicated() == other.isReplicated();
-  if (mesh != other.mesh || dims.size() != other.dims.size() || !isSame(unreduced, other.unreduced))
-    return false;
-  return llvm::all_of_zip(dims, other.dims,
-                          [](const Axes &a, const Axes &b) { return isSame(a, b); });
+  return mesh == other.mesh && dims == other.dims && unreduced == other.unreduced;
 }
 
 Sharding Sharding::commonWith(const Sharding &other) const {
@@ -120,10 +109,10 @@ Sharding Sharding::commonWith(const Sharding &other) const {
       dims.size() != other.dims.size())
     return Sharding();
   // Partial terms can be kept only if both shardings have the same unreduced axes.
-  Sharding common{mesh, {}, isSame(unreduced, other.unreduced) ? unreduced : Axes()};
+  Sharding common{mesh, {}, unreduced == other.unreduced ? unreduced : Axes()};
   for (auto [one, two] : llvm::zip_equal(dims, other.dims)) {
     Axes &axes = common.dims.emplace_back();
-    for (size_t i = 0; i < one.size() && i < two.size() && distribute::isSame(one[i], two[i]); ++i)
+    for (size_t i = 0; i < one.size() && i < two.size() && one[i] == two[i]; ++i)
       axes.push_back(one[i]);
   }
   return common;
@@ -135,7 +124,7 @@ Sharding Sharding::within(const Sharding &coarser) const {
     const auto given = static_cast<std::ptrdiff_t>(coarser.along(dim).size());
     rest.dims[dim].erase(rest.dims[dim].begin(), rest.dims[dim].begin() + given);
   }
-  if (isSame(unreduced, coarser.unreduced))
+  if (unreduced == coarser.unreduced)
     rest.unreduced.clear();
   return rest;
 }
@@ -158,16 +147,17 @@ Result<Sharding> ShardBuilder::shardingOf(sdy::TensorShardingAttr attr,
   // that was exported for one device and is called on many has such a mesh.
   if (llvm::all_of(meshAttr.getAxes(), [](sdy::MeshAxisAttr axis) { return axis.getSize() == 1; }))
     return Sharding();
-  std::shared_ptr<const Mesh> &mesh = meshes[meshAttr];
+  std::shared_ptr<const MeshCoordinates> &mesh = meshes[meshAttr];
   if (!mesh) {
-    std::vector<Mesh::Axis> axes;
+    std::vector<numerics::MeshAxis> axes;
     for (sdy::MeshAxisAttr axis : meshAttr.getAxes())
       axes.push_back({axis.getName().str(), axis.getSize()});
-    TILEWRIGHT_ASSIGN(Mesh made, Mesh::create(std::move(axes), meshAttr.getDeviceIds().vec()));
-    if (made.deviceCount() != partitions)
-      return refuse(concat("its mesh has ", made.deviceCount(), " devices, but the program has ",
+    TILEWRIGHT_ASSIGN(MeshCoordinates made,
+                      MeshCoordinates::create(std::move(axes), meshAttr.getDeviceIds().vec()));
+    if (made.ranks() != partitions)
+      return refuse(concat("its mesh has ", made.ranks(), " devices, but the program has ",
                            partitions, " partitions"));
-    mesh = std::make_shared<const Mesh>(std::move(made));
+    mesh = std::make_shared<const MeshCoordinates>(std::move(made));
   }
   auto read = [&](ArrayRef<sdy::AxisRefAttr> refs) -> Result<Axes> {
     Axes axes;
@@ -177,9 +167,9 @@ Result<Sharding> ShardBuilder::shardingOf(sdy::TensorShardingAttr attr,
         continue;
       sdy::SubAxisInfoAttr factor = axis.getSubAxisInfo();
       std::string name = axis.getName().str();
-      TILEWRIGHT_ASSIGN(Mesh::AxisRef ref,
-                        factor ? mesh->axis(name, factor.getPreSize(), factor.getSize())
-                               : mesh->axis(name));
+      TILEWRIGHT_ASSIGN(AxisRef ref,
+                        factor ? mesh->mesh().axis(name, factor.getPreSize(), factor.getSize())
+                               : mesh->mesh().axis(name));
       if (ref.size == 1)
         continue;
       if (!axes.empty() && axes.back().axis == ref.axis &&
@@ -225,14 +215,15 @@ Value ShardBuilder::deviceId(OpBuilder &builder, Location location) const {
                                       RankedTensorType::get({}, builder.getI32Type()), number);
 }
 
-Value ShardBuilder::coordinateAlong(OpBuilder &builder, Location location, const Mesh &mesh,
-                                    const Axes &axes, int64_t scale) const {
+Value ShardBuilder::coordinateAlong(OpBuilder &builder, Location location,
+                                    const MeshCoordinates &mesh, const Axes &axes,
+                                    int64_t scale) const {
   auto scalar = RankedTensorType::get({}, builder.getI32Type());
   Value rank = deviceId(builder, location);
   // A table lookup works for any device order of the mesh.
   SmallVector<int32_t> table;
   for (int64_t device = 0; device < partitions; ++device)
-    table.push_back(static_cast<int32_t>(mesh.positionAlong(axes, device) * scale));
+    table.push_back(static_cast<int32_t>(mesh.along(axes, device) * scale));
   auto tableType = RankedTensorType::get({partitions}, builder.getI32Type());
   Value coordinates = stablehlo::ConstantOp::create(
       builder, location, tableType, DenseElementsAttr::get(tableType, ArrayRef<int32_t>(table)));
@@ -331,8 +322,8 @@ Result<Value> ShardBuilder::reshard(OpBuilder &builder, Location location, Value
   return sliceShard(builder, location, gathered, to.within(common));
 }
 
-Value ShardBuilder::allReduce(OpBuilder &builder, Location location, Value value, const Mesh &mesh,
-                              const Axes &axes, StringRef op) {
+Value ShardBuilder::allReduce(OpBuilder &builder, Location location, Value value,
+                              const MeshCoordinates &mesh, const Axes &axes, StringRef op) {
   auto reduce = stablehlo::AllReduceOp::create(
       builder, location, TypeRange(value.getType()), ValueRange(value),
       groupsAlong(builder, mesh, axes),
@@ -414,8 +405,8 @@ std::string ShardBuilder::opSharding(const Sharding &sharding) const {
     tiles.push_back(sharding.count(dim));
   std::vector<std::vector<int64_t>> holders(static_cast<size_t>(shards * partials));
   for (int64_t device = 0; device < partitions; ++device)
-    holders[static_cast<size_t>(sharding.mesh->positionAlong(axes, device) * partials +
-                                sharding.mesh->positionAlong(sharding.unreduced, device))]
+    holders[static_cast<size_t>(sharding.mesh->along(axes, device) * partials +
+                                sharding.mesh->along(sharding.unreduced, device))]
         .push_back(device);
   const int64_t copies = partitions / (shards * partials);
   std::vector<int64_t> devices;

@@ -3,7 +3,7 @@
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDING_H
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
-#include "tilewright/interpret/Mesh.h"
+#include "tilewright/numerics/Mesh.h"
 #include "tilewright/support/Status.h"
 
 #include "mlir/IR/Builders.h"
@@ -18,9 +18,8 @@
 
 namespace tilewright::distribute {
 
-using Axes = std::vector<interpret::Mesh::AxisRef>; // outermost first
+using Axes = std::vector<numerics::AxisRef>; // outermost first
 
-bool isSame(const Axes &one, const Axes &other);
 /// Whether the two share a part of some mesh axis.
 bool overlap(const Axes &one, const Axes &other);
 int64_t countOf(const Axes &axes);
@@ -29,9 +28,9 @@ int64_t countOf(const Axes &axes);
 /// device holds a partial term. Axes of size 1 are omitted and adjacent sub-axes are merged, so
 /// that equal shardings compare equal.
 struct Sharding {
-  std::shared_ptr<const interpret::Mesh> mesh; // null: replicated
-  std::vector<Axes> dims;                      // empty: replicated
-  Axes unreduced;                              // the tensor is the sum over the devices along these
+  std::shared_ptr<const numerics::MeshCoordinates> mesh; // null: replicated
+  std::vector<Axes> dims;                                // empty: replicated
+  Axes unreduced; // the tensor is the sum over the devices along these
 
   bool isReplicated() const;
   /// Whether any dimension is sharded.
@@ -75,7 +74,8 @@ public:
                               const Sharding &from, const Sharding &to);
   /// Reduces the values of the devices along `axes` with `op`, for example "stablehlo.add".
   mlir::Value allReduce(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
-                        const interpret::Mesh &mesh, const Axes &axes, mlir::StringRef op);
+                        const numerics::MeshCoordinates &mesh, const Axes &axes,
+                        mlir::StringRef op);
   /// The device of an op whose results all have a maximal sharding on the same device; otherwise
   /// nullopt. JAX assigns callbacks to device 0 this way.
   std::optional<int64_t> onlyDeviceOf(mlir::Operation *op) const;
@@ -98,11 +98,12 @@ private:
   mlir::Value deviceId(mlir::OpBuilder &builder, mlir::Location location) const;
   /// `scale` times this device's coordinate along `axes`, as an i32 scalar.
   mlir::Value coordinateAlong(mlir::OpBuilder &builder, mlir::Location location,
-                              const interpret::Mesh &mesh, const Axes &axes, int64_t scale) const;
+                              const numerics::MeshCoordinates &mesh, const Axes &axes,
+                              int64_t scale) const;
 
   mutable mlir::ModuleOp module; // symbol lookups are not const in MLIR
   const int64_t partitions;
-  llvm::DenseMap<mlir::Attribute, std::shared_ptr<const interpret::Mesh>> meshes;
+  llvm::DenseMap<mlir::Attribute, std::shared_ptr<const numerics::MeshCoordinates>> meshes;
   int64_t nextChannel = 1 << 20; // above the program's own channels
 };
 

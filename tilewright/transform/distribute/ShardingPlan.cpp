@@ -9,7 +9,8 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 
-using interpret::Mesh;
+using numerics::AxisRef;
+using numerics::MeshCoordinates;
 using OpPlan = ShardingPlan::OpPlan;
 
 bool OpPlan::isSharded() const {
@@ -263,15 +264,15 @@ void ShardingPlan::forwardManual(sdy::ManualComputationOp op) {
     if (in.isSharded() && (!own.mesh || own.mesh == in.mesh)) {
       Axes taken;
       for (StringAttr name : op.getManualAxes())
-        if (Result<Mesh::AxisRef> axis = in.mesh->axis(name.str()); axis.isOk())
+        if (Result<AxisRef> axis = in.mesh->mesh().axis(name.str()); axis.isOk())
           taken.push_back(*axis);
       rest = Sharding{in.mesh, std::vector<Axes>(in.dims.size()), {}};
       for (size_t dim = 0; dim < in.dims.size(); ++dim) {
         const Axes &all = in.dims[dim], &first = own.along(dim);
         const auto given = static_cast<std::ptrdiff_t>(first.size());
         if (isOpen(sharding, dim) && all.size() >= first.size() &&
-            isSame(first, Axes(all.begin(), all.begin() + given)))
-          for (const Mesh::AxisRef &axis : llvm::drop_begin(all, first.size())) {
+            first == Axes(all.begin(), all.begin() + given))
+          for (const AxisRef &axis : llvm::drop_begin(all, first.size())) {
             if (overlap({axis}, taken))
               break;
             rest.dims[dim].push_back(axis);
@@ -350,8 +351,7 @@ void ShardingPlan::forwardByRule(Operation *op) {
         // If one sharding is a prefix of the other, take the longer: more shards, and slicing
         // further is free.
         if (at == loop && axes.size() > chosen.size() &&
-            isSame(chosen,
-                   Axes(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(chosen.size()))))
+            chosen == Axes(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(chosen.size())))
           chosen = axes;
       }
     }
@@ -540,7 +540,7 @@ void ShardingPlan::refine(Operation *op) {
         return;
       Axes &into = finer.loops[static_cast<size_t>(loop)];
       // Two results with a dimension in the same loop must want the same sharding of it.
-      if (!isSame(into, axes) && !isSame(into, plan.loops[static_cast<size_t>(loop)]))
+      if (into != axes && into != plan.loops[static_cast<size_t>(loop)])
         return;
       into = axes;
     }

@@ -33,7 +33,7 @@ public:
   /// How an op is partitioned.
   struct OpPlan {
     ShardingRule rule;
-    std::shared_ptr<const interpret::Mesh> mesh;
+    std::shared_ptr<const numerics::MeshCoordinates> mesh;
     std::vector<Axes> loops; // the axes that shard each loop
     std::string indivisible; // describes a dimension that is not divisible, if any
 

@@ -126,7 +126,7 @@ private:
     Operation *op = use.get().getDefiningOp();
     const ShardingPlan::OpPlan *made = op ? plan.find(op) : nullptr;
     if (!made || to.unreduced.empty() || !use.get().hasOneUse() ||
-        made->rule.combine != "stablehlo.add" || !isSame(made->combinedAxes(), to.unreduced))
+        made->rule.combine != "stablehlo.add" || made->combinedAxes() != to.unreduced)
       return false;
     Sharding terms{to.mesh, from.dims, to.unreduced};
     terms.dims.resize(to.dims.size());

@@ -1,6 +1,6 @@
 // Tests every elementwise op for every element type at edge values.
 #include "tilewright/support/Concat.h"
-#include "tilewright/transform/tile/TestPrograms.h"
+#include "tilewright/transform/tile/testing/Programs.h"
 
 #include <gtest/gtest.h>
 

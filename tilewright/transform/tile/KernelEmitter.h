@@ -124,6 +124,8 @@ private:
   mlir::Value emitGather(const Node &node, const Box &box);
   mlir::Value emitConcatenate(const Node &node, const Box &box);
   mlir::Value emitElementwise(const Node &node, const Box &box);
+  class Reduction;
+  class Matmul;
   llvm::SmallVector<mlir::Value> emitReduce(const Node &node, unsigned number, const Box &box);
   mlir::Value emitDot(const Node &node, unsigned number, const Box &box);
   mlir::Value multiply(mlir::Value left, mlir::Value right, mlir::Value sums);

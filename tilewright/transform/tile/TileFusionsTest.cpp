@@ -1,6 +1,6 @@
 // Tests that tiling preserves the meaning of every fusion.
 #include "tilewright/support/Concat.h"
-#include "tilewright/transform/tile/TestPrograms.h"
+#include "tilewright/transform/tile/testing/Programs.h"
 
 #include <gtest/gtest.h>
 

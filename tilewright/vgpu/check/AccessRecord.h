@@ -12,6 +12,13 @@ namespace tilewright::vgpu::check {
 /// Lane number that stands for several lanes of the warp.
 inline constexpr uint32_t severalLanes = 32;
 
+/// A mask of the lowest `count` lanes or bytes.
+constexpr uint32_t lanesBelow(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
+/// A mask of the bytes [from, to) of a sector.
+constexpr uint32_t byteMask(uint64_t from, uint64_t to) {
+  return lanesBelow(static_cast<uint32_t>(to - from)) << from;
+}
+
 /// Records which thread accessed bytes of a 32-byte sector, when and how. Consecutive lanes that
 /// access consecutive addresses share one record: the lane depends on the byte.
 struct AccessRecord {
@@ -42,6 +49,15 @@ struct AccessRecord {
     AccessRecord record = *this;
     if (laneShift != 5)
       record.firstLane = static_cast<int8_t>(firstLane + static_cast<int>(distance >> laneShift));
+    return record;
+  }
+  /// The record as seen by the sector that begins at `base`, for a run of lanes that begins with
+  /// `lane` at `runAddress`.
+  AccessRecord inSector(uint64_t base, uint64_t runAddress, uint32_t lane) const {
+    AccessRecord record = *this;
+    const auto distance = static_cast<int64_t>(base - runAddress);
+    record.firstLane = static_cast<int8_t>(
+        laneShift == 5 ? int64_t(lane) : int64_t(lane) + (distance >> laneShift));
     return record;
   }
   bool sameActor(const AccessRecord &other) const {

@@ -26,7 +26,6 @@ struct Conflict {
   bool issuesOperation = false;  // the later access is an asynchronous operation
   bool isAfterOperation = false; // the earlier access is an asynchronous operation
   machine::GroupKind earlierOperation = machine::GroupKind::none; // kind of the earlier operation
-  bool isReadAndWrite = false;
 };
 std::string adviceFor(const Conflict &conflict, Producer producer);
 

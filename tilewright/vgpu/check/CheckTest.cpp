@@ -2,7 +2,7 @@
 #include "tilewright/support/ThreadPool.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
-#include "tilewright/vgpu/machine/TestKernels.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -64,7 +64,6 @@ void Checker::groupBegin(const Group &group) {
   for (size_t i = 0; i < group.blocks.size(); ++i) {
     const machine::Block &from = group.blocks[i];
     BlockState &block = state->blocks[i];
-    block.group = state.get();
     block.linear = static_cast<uint32_t>(from.linear);
     block.id = from.id;
     block.rank = from.rank;
@@ -83,8 +82,7 @@ void Checker::groupBegin(const Group &group) {
       warp.block = &block;
       warp.index = w;
       warp.groupIndex = warps++;
-      const uint64_t left = threads - 32 * uint64_t(w);
-      warp.allLanes = left >= 32 ? ~0u : (1u << left) - 1;
+      warp.allLanes = lanesBelow(static_cast<uint32_t>(threads - 32 * uint64_t(w)));
       warp.cohorts.resize(1);
       warp.cohorts[0].mask = warp.allLanes;
     }

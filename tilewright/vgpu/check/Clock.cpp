@@ -95,11 +95,4 @@ void Clock::joinForeign(const std::shared_ptr<const ForeignEpochs> &other) {
   foreign = std::move(merged);
 }
 
-void Clock::clear() {
-  warps.clear();
-  phases.clear();
-  lanes.clear();
-  foreign.reset();
-}
-
 } // namespace tilewright::vgpu::check

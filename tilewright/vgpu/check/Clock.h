@@ -59,7 +59,6 @@ public:
   void learnPhase(uint32_t slot, uint64_t phase);
   void joinForeign(const std::shared_ptr<const ForeignEpochs> &other);
   bool isEmpty() const { return warps.empty() && phases.empty() && lanes.empty() && !foreign; }
-  void clear();
 
   const std::vector<uint32_t> &warpEpochs() const { return warps; }
   const std::vector<LaneEpoch> &laneEpochs() const { return lanes; }

@@ -80,20 +80,43 @@ private:
   void accessBy(const Actor &actor, const machine::MemoryEvent &event, uint32_t mask);
   void accessRun(const Actor &actor, const machine::MemoryEvent &event, const Run &run);
   void accessShared(const Actor &actor, const AccessRecord &record, const Run &run);
+  void checkMbarrierBytes(BlockState &block, const AccessRecord &record, uint32_t offset,
+                          uint32_t mask);
+
+  // GlobalAccess.cpp
   void accessGlobal(const Actor &actor, const AccessRecord &record, const Run &run);
-  bool isReadOfMany(const AccessRecord &record) const;
+  void copyStored(uint64_t begin, uint64_t end, std::byte *to) const;
+  bool clipToValid(const AccessRecord &record, uint64_t &begin, uint64_t &end);
+  const Allocation *checkBounds(const AccessRecord &record, const Run &run, uint64_t begin,
+                                uint64_t end);
+
+  // Compare.cpp
+  /// Compares an access with the earlier accesses to the bytes `mask` of the sector at `address`,
+  /// and adds it to them.
   void checkSector(const Actor &actor, Sector &sector, const AccessRecord &record, uint32_t mask,
                    uint64_t address);
+  bool compareBytes(const Actor &actor, const AccessRecord &earlier, const AccessRecord &now,
+                    uint32_t overlap, uint64_t address);
+  /// Memory that many blocks read is rarely written. If a block does write it, the write is
+  /// unordered with all readers, unless flags order the blocks. So while the launch has no flags,
+  /// it is enough to remember some of the readers.
+  bool isReadOfMany(const AccessRecord &record) const {
+    return record.isRead() && record.op == 0 && !record.isStrong && group.blocks.size() == 1 &&
+           launch.flagCount.load(std::memory_order_relaxed) == 0;
+  }
   /// Whether a write stores the same values as an earlier write, in the bytes `mask` of a sector.
   bool storesTheSame(const AccessRecord &earlier, const AccessRecord &now, uint32_t mask,
                      uint64_t address) const;
-  std::byte storedAt(uint64_t address) const;
-  void copyStored(uint64_t begin, uint64_t end, std::byte *to) const;
+  /// The byte that the run stores at an address.
+  std::byte storedAt(uint64_t address) const {
+    const uint64_t distance = address - currentRun->address;
+    if (currentRun->shift == 5)
+      return current->values->at(currentRun->lane, distance);
+    const auto lane = static_cast<uint32_t>(distance >> currentRun->shift);
+    return current->values->at(currentRun->lane + lane, distance & (current->bytes - 1));
+  }
   /// Reports lanes of one instruction that store different values at the same address.
   void compareLanes(const Actor &actor, const AccessRecord &record);
-  void checkMbarrierBytes(const Actor &actor, BlockState &block, const AccessRecord &record,
-                          uint32_t offset, uint32_t mask);
-  void flags(const machine::MemoryEvent &event, WarpState &warp);
 
   // ReadLog.cpp
   /// Logs a read that is ordered after all writes. False if the read cannot be logged and must be
@@ -114,6 +137,8 @@ public:
                              const AccessRecord &now);
 
 private:
+  bool scopeReaches(machine::Scope scope, const BlockState &block, uint32_t otherBlock,
+                    uint32_t otherCluster) const;
   bool knows(const Actor &actor, const Clock &clock, const AccessRecord &earlier, uint32_t byte,
              uint32_t nowLane) const;
 
@@ -127,25 +152,65 @@ private:
   SharedKnowledge published(WarpState &warp, uint32_t mask);
   static SharedKnowledge publishedByFence(const WarpState &warp, uint32_t mask,
                                           const FencePoint &fence);
-  Published makePublished(WarpState &warp, SharedKnowledge knowledge, machine::Scope scope,
-                          bool isGlobal) const;
-  std::shared_ptr<const ForeignEpochs> translate(const Clock &clock) const;
-  void acquire(Cohort &cohort, const Published &from) const;
-  bool scopeReaches(machine::Scope scope, const BlockState &block, uint32_t otherBlock,
-                    uint32_t otherCluster) const;
   /// Splits cohorts so that each is either inside `mask` or outside of it.
   void split(WarpState &warp, uint32_t mask);
   void merge(WarpState &warp, uint32_t mask, const Knowledge *also);
   Generation &generationOf(std::vector<Generation> &all, uint64_t number);
-  void mbarrier(const machine::SyncEvent &event, WarpState &warp);
-  void useMbarrier(const machine::SyncEvent &event, WarpState &warp, BlockState &block,
-                   uint32_t offset, MbarrierState &state);
-  void asynchronous(const machine::SyncEvent &event, WarpState &warp);
+  AccessRecord recordOf(const machine::SyncEvent &event, const WarpState &warp) const;
+  void fence(const machine::SyncEvent &event, WarpState &warp);
+  void proxyFence(const machine::SyncEvent &event, WarpState &warp);
+  void mbarrierInitFence(const machine::SyncEvent &event, WarpState &warp);
+  Generation &clusterGeneration(const machine::SyncEvent &event, const WarpState &warp);
+  void clusterArrive(const machine::SyncEvent &event, WarpState &warp);
+  void clusterLeave(const machine::SyncEvent &event, WarpState &warp);
+  void reportUnfencedWgmma(const machine::SyncEvent &event, const WarpState &warp);
   AsyncState *operationOf(machine::AsyncId id);
+  void issue(const machine::SyncEvent &event, WarpState &warp);
+  void waitForOperations(const machine::SyncEvent &event, const WarpState &warp);
+
+  // Mbarriers.cpp
+  /// An event of an mbarrier, at `offset` in the shared memory of `block`.
+  struct MbarrierUse {
+    const machine::SyncEvent &event;
+    WarpState &warp;
+    BlockState &block;
+    uint32_t offset;
+    MbarrierState &state;
+    AccessRecord now;
+
+    uint64_t address() const {
+      return machine::sharedWindow | machine::sharedAddress(block.rank, offset);
+    }
+  };
+  void mbarrier(const machine::SyncEvent &event, WarpState &warp);
+  void checkInitKnown(const MbarrierUse &use);
+  void initMbarrier(const MbarrierUse &use);
+  void reviveMbarrier(const MbarrierUse &use);
+  Knowledge publishedByArrival(const MbarrierUse &use);
+  void arriveAtMbarrier(const MbarrierUse &use);
+  void arriveAfterCopies(const MbarrierUse &use);
+  static void endPhase(MbarrierState &state, uint64_t phase);
+  void waitAtMbarrier(const MbarrierUse &use);
   void completeByPhase(MbarrierState &state, machine::AsyncId id, uint64_t phase, uint32_t lanes);
-  bool isKnownIn(const BlockState &block, const AsyncState &operation) const;
+  void reportLapped(const machine::SyncEvent &event, const WarpState &warp);
+
+  // Flags.cpp
+  void flags(const machine::MemoryEvent &event, WarpState &warp);
+  void accessFlag(const machine::MemoryEvent &event, WarpState &warp, uint32_t lanes,
+                  uint64_t address, bool publishes);
+  void readFlag(const machine::MemoryEvent &event, WarpState &warp, uint32_t lanes,
+                const Flag &flag);
+  std::vector<Published> publishedByWrite(const machine::MemoryEvent &event, WarpState &warp,
+                                          uint32_t lanes, bool isGlobal);
+  void addToFlag(Flag &flag, std::vector<Published> made, const WarpState &warp,
+                 bool isGlobal) const;
+  Published makePublished(const WarpState &warp, SharedKnowledge knowledge, machine::Scope scope,
+                          bool isGlobal) const;
+  std::shared_ptr<const ForeignEpochs> translate(const Clock &clock) const;
+  void acquire(Cohort &cohort, const Published &from) const;
 
   // Explain.cpp
+  bool isKnownIn(const BlockState &block, const AsyncState &operation) const;
   SourceLocation locationOf(uint32_t number) const;
   std::string describeActor(const AccessRecord &record, uint32_t byte) const;
   Party partyOf(const AccessRecord &record, uint32_t byte) const;
@@ -157,9 +222,7 @@ private:
   void reportSimple(FindingKind kind, const AccessRecord &record, uint32_t byte,
                     std::string message, uint64_t address, std::string fix,
                     const AccessRecord *other = nullptr, std::string otherWhat = {});
-  AccessRecord recordOf(const machine::SyncEvent &event, const WarpState &warp) const;
   void failLaunch(uint32_t instruction);
-  bool clipToValid(const AccessRecord &record, uint64_t &begin, uint64_t &end); // Access.cpp
 
   const Options &options;
   Report &report;

@@ -81,8 +81,8 @@ void GlobalMemory::written(uint64_t begin, uint64_t bytes) {
     const uint64_t last = std::min(end, allocation->begin + allocation->bytes);
     while (at < last) {
       const uint64_t sectorEnd = std::min((at / Sector::bytes + 1) * Sector::bytes, last);
-      const auto count = static_cast<uint32_t>(sectorEnd - at);
-      const uint32_t mask = (count == 32 ? ~0u : (1u << count) - 1) << (at % Sector::bytes);
+      const uint64_t from = at % Sector::bytes;
+      const uint32_t mask = byteMask(from, from + (sectorEnd - at));
       allocation->wordOf(at).fetch_or(mask, std::memory_order_relaxed);
       at = sectorEnd;
     }
@@ -121,21 +121,6 @@ Page &GlobalMemory::pageOf(uint64_t address) {
   std::atomic<Page *> &at = pageIn(*ensure(leafIn(*ensure(top, inner)), leaves));
   makePage(at);
   return *ensure(at, pages);
-}
-
-void GlobalMemory::forgetAccesses() {
-  std::lock_guard lock(pagesMutex);
-  for (std::atomic<Node *> &node : nodes)
-    node.store(nullptr, std::memory_order_relaxed);
-  inner.clear();
-  leaves.clear();
-  pages.clear();
-  unused.clear();
-}
-
-size_t GlobalMemory::pageCount() const {
-  std::lock_guard lock(pagesMutex);
-  return pages.size();
 }
 
 } // namespace tilewright::vgpu::check

@@ -33,7 +33,6 @@ class AllocationTable {
 public:
   /// The allocation that contains `address`, or whose red zone does; null if there is none.
   const Allocation *find(uint64_t address) const;
-  bool isEmpty() const { return byBegin.empty(); }
 
 private:
   friend class GlobalMemory;
@@ -106,9 +105,6 @@ public:
   std::shared_ptr<const AllocationTable> table() const;
   /// The page of an address. The reference stays valid.
   Page &pageOf(uint64_t address);
-  /// Discards all access records, to free their memory.
-  void forgetAccesses();
-  size_t pageCount() const;
 
 private:
   /// A radix tree of pages with three levels, so that a lookup needs no lock. Addresses above 2^48
@@ -122,7 +118,7 @@ private:
     std::atomic<Leaf *> leaves[levelSize] = {};
   };
   std::atomic<Node *> nodes[levelSize] = {};
-  mutable std::mutex pagesMutex;
+  std::mutex pagesMutex;
   std::vector<std::unique_ptr<Page>> pages; // guarded by pagesMutex, like the next three
   std::vector<Page *> unused;               // those of `pages` whose memory was freed, for reuse
   std::vector<std::unique_ptr<Leaf>> leaves;

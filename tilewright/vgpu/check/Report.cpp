@@ -123,14 +123,6 @@ std::vector<Report::Counted> Report::findings() const {
   return all;
 }
 
-void Report::clear() {
-  std::lock_guard lock(mutex);
-  all.clear();
-  byKey.clear();
-  beyond = 0;
-  ++changes;
-}
-
 static std::string describeLocation(const SourceLocation &location) {
   std::string text = concat(location.function, ", line ", location.line);
   if (!location.file.empty())

@@ -90,7 +90,6 @@ public:
   uint64_t total() const;
   /// In order of first appearance, at most `limit`.
   std::vector<Counted> findings() const;
-  void clear();
 
   /// Describes the findings from number `first` on.
   std::string text(size_t first = 0) const;

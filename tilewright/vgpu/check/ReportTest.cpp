@@ -1,7 +1,7 @@
 // Tests the grouping of findings and their advice.
 #include "tilewright/vgpu/check/Advice.h"
 #include "tilewright/vgpu/check/Checker.h"
-#include "tilewright/vgpu/machine/TestKernels.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

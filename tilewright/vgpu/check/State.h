@@ -18,9 +18,17 @@
 namespace tilewright::vgpu::check {
 
 struct BlockState;
-struct GroupState;
 struct Page;
 struct WarpState;
+
+inline bool acquires(machine::Order order) {
+  return order == machine::Order::acquire || order == machine::Order::acquireRelease ||
+         order == machine::Order::sequential;
+}
+inline bool releases(machine::Order order) {
+  return order == machine::Order::release || order == machine::Order::acquireRelease ||
+         order == machine::Order::sequential;
+}
 
 using SharedKnowledge = std::shared_ptr<const Knowledge>;
 
@@ -76,12 +84,12 @@ struct Generation {
   Knowledge knowledge;
 };
 
-/// An arrival, for error messages.
+/// The last arrival at an mbarrier by lanes themselves.
 struct Arrival {
-  uint32_t block = 0;
-  uint32_t warp = 0, mask = 0;
-  uint64_t count = 0;
+  uint32_t warp = 0, mask = 0; // the warp's index in the group
   uint32_t instruction = 0;
+  uint64_t phase = 0;
+  uint32_t epoch = 0; // of the warp
 };
 
 /// An mbarrier that was initialised.
@@ -96,12 +104,9 @@ struct MbarrierState {
   };
   Carried arriving;                 // what arrivals of this phase and earlier ones published
   std::map<uint64_t, Carried> over; // by phase; only the last few
-  uint64_t phase = 0;
-  int64_t expectedBytes = 0; // announced by expect_tx and not yet received, over all phases
-  AccessRecord expect;       // the last expect_tx
-  Arrival last;              // the last arrival; its phase and epoch follow
-  uint64_t lastPhase = 0;
-  uint32_t lastEpoch = 0;
+  int64_t expectedBytes = 0;        // announced by expect_tx and not yet received, over all phases
+  AccessRecord expect;              // the last expect_tx
+  Arrival last;
 };
 
 /// How an asynchronous operation became known to be complete: a thread waited for it, or it
@@ -173,7 +178,6 @@ struct ReadLog {
 };
 
 struct BlockState {
-  GroupState *group = nullptr;
   uint32_t linear = 0;
   machine::Dim3 id{};
   uint32_t rank = 0, cluster = 0, indexInGroup = 0;
@@ -194,7 +198,6 @@ struct BlockState {
 struct GroupState {
   uint64_t serial = 0;
   const machine::Group *machineGroup = nullptr;
-  uint32_t program = 0;
   std::vector<BlockState> blocks;
   std::unordered_map<uint32_t, uint32_t> byLinear; // index in blocks
   std::vector<std::vector<Generation>> clusters;

@@ -3,8 +3,8 @@
 
 #include "tilewright/vgpu/count/AccessModel.h"
 #include "tilewright/vgpu/machine/ObserverList.h"
-#include "tilewright/vgpu/machine/TestKernels.h"
 #include "tilewright/vgpu/machine/async/TensorMap.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include <cctype>
 #include <cstdlib>

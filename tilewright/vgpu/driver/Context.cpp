@@ -125,6 +125,44 @@ static CUresult needContextOf(CUcontext handle, std::shared_ptr<Context> &contex
   return context ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_CONTEXT, "invalid or destroyed context");
 }
 
+/// Finds the context of a handle; the current context if the handle is null.
+static CUresult needContextOrCurrent(CUcontext handle, std::shared_ptr<Context> &context) {
+  return handle ? needContextOf(handle, context) : needContext(context);
+}
+
+/// The same, for functions that also answer for a context that has failed. Null if there is none.
+static std::shared_ptr<Context> findContextOrCurrent(CUcontext handle) {
+  return handle ? Driver::get().contexts.find(handle) : currentContext();
+}
+
+/// Gives the caller a value that the current context stores.
+template <typename T, typename Stored>
+static CUresult giveStored(T *result, std::atomic<Stored> Context::*member) {
+  std::shared_ptr<Context> context;
+  VGPU_TRY(needContext(context));
+  *result = static_cast<T>((context.get()->*member).load());
+  return CUDA_SUCCESS;
+}
+/// Changes a value that the current context stores.
+template <typename Stored>
+static CUresult store(std::atomic<Stored> Context::*member, Stored value) {
+  std::shared_ptr<Context> context;
+  VGPU_TRY(needContext(context));
+  context.get()->*member = value;
+  return CUDA_SUCCESS;
+}
+
+/// Calls `use` with a limit of the current context while holding the context's mutex.
+template <typename Use> static CUresult withLimit(CUlimit limit, Use use) {
+  std::shared_ptr<Context> context;
+  VGPU_TRY(needContext(context));
+  if (limit < 0 || static_cast<size_t>(limit) >= std::size(context->limits))
+    return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, concat("unknown limit ", int(limit)));
+  std::lock_guard lock(context->mutex);
+  use(context->limits[limit]);
+  return CUDA_SUCCESS;
+}
+
 static bool areContextFlags(unsigned flags) {
   const unsigned schedule = flags & CU_CTX_SCHED_MASK;
   return (flags & ~unsigned(CU_CTX_FLAGS_MASK)) == 0 && (schedule & (schedule - 1)) == 0;
@@ -278,8 +316,7 @@ CUresult cuCtxGetDevice(CUdevice *device) { return cuCtxGetDevice(device, nullpt
 
 CUresult cuCtxGetDevice(CUdevice *device, CUcontext handle) {
   VGPU_NEED(device);
-  std::shared_ptr<Context> context =
-      handle ? Driver::get().contexts.find(handle) : currentContext();
+  std::shared_ptr<Context> context = findContextOrCurrent(handle);
   if (!context)
     return fail(CUDA_ERROR_INVALID_CONTEXT, "no context is current");
   *device = context->device.ordinal;
@@ -288,24 +325,17 @@ CUresult cuCtxGetDevice(CUdevice *device, CUcontext handle) {
 
 CUresult cuCtxGetFlags(unsigned *flags) {
   VGPU_NEED(flags);
-  std::shared_ptr<Context> context;
-  VGPU_TRY(needContext(context));
-  *flags = context->flags;
-  return CUDA_SUCCESS;
+  return giveStored(flags, &Context::flags);
 }
 
 CUresult cuCtxSetFlags(unsigned flags) {
   VGPU_NEED(areContextFlags(flags));
-  std::shared_ptr<Context> context;
-  VGPU_TRY(needContext(context));
-  context->flags = flags;
-  return CUDA_SUCCESS;
+  return store(&Context::flags, flags);
 }
 
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id) {
   VGPU_NEED(id);
-  std::shared_ptr<Context> context =
-      handle ? Driver::get().contexts.find(handle) : currentContext();
+  std::shared_ptr<Context> context = findContextOrCurrent(handle);
   if (!context)
     return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "invalid or destroyed context");
   *id = context->id;
@@ -316,76 +346,44 @@ CUresult cuCtxSynchronize() { return cuCtxSynchronize(nullptr); }
 
 CUresult cuCtxSynchronize(CUcontext handle) {
   std::shared_ptr<Context> context;
-  if (handle) {
-    VGPU_TRY(needContextOf(handle, context));
-  } else {
-    VGPU_TRY(needContext(context));
-  }
+  VGPU_TRY(needContextOrCurrent(handle, context));
   VGPU_TRY(refuseWhileCapturing(*context));
   return context->synchronise();
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  std::shared_ptr<Context> context;
-  VGPU_TRY(needContext(context));
-  if (limit < 0 || static_cast<size_t>(limit) >= std::size(context->limits))
-    return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, concat("unknown limit ", int(limit)));
-  std::lock_guard lock(context->mutex);
-  context->limits[limit] = value;
-  return CUDA_SUCCESS;
+  return withLimit(limit, [&](size_t &stored) { stored = value; });
 }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
   VGPU_NEED(value);
-  std::shared_ptr<Context> context;
-  VGPU_TRY(needContext(context));
-  if (limit < 0 || static_cast<size_t>(limit) >= std::size(context->limits))
-    return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, concat("unknown limit ", int(limit)));
-  std::lock_guard lock(context->mutex);
-  *value = context->limits[limit];
-  return CUDA_SUCCESS;
+  return withLimit(limit, [&](size_t stored) { *value = stored; });
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache *config) {
   VGPU_NEED(config);
-  std::shared_ptr<Context> context;
-  VGPU_TRY(needContext(context));
-  *config = static_cast<CUfunc_cache>(context->cacheConfig.load());
-  return CUDA_SUCCESS;
+  return giveStored(config, &Context::cacheConfig);
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
   VGPU_NEED(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
-  std::shared_ptr<Context> context;
-  VGPU_TRY(needContext(context));
-  context->cacheConfig = config;
-  return CUDA_SUCCESS;
+  return store(&Context::cacheConfig, int(config));
 }
 
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config) {
   VGPU_NEED(config);
-  std::shared_ptr<Context> context;
-  VGPU_TRY(needContext(context));
-  *config = static_cast<CUsharedconfig>(context->sharedConfig.load());
-  return CUDA_SUCCESS;
+  return giveStored(config, &Context::sharedConfig);
 }
 
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   VGPU_NEED(config >= 0 && config <= 2);
-  std::shared_ptr<Context> context;
-  VGPU_TRY(needContext(context));
-  context->sharedConfig = config;
-  return CUDA_SUCCESS;
+  return store(&Context::sharedConfig, int(config));
 }
 
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned *version) {
   VGPU_NEED(version);
   std::shared_ptr<Context> context;
-  if (handle) {
-    VGPU_TRY(needContextOf(handle, context));
-  } else {
-    VGPU_TRY(needContext(context));
-  }
+  VGPU_TRY(needContextOrCurrent(handle, context));
   *version = context->apiVersion;
   return CUDA_SUCCESS;
 }

@@ -183,20 +183,29 @@ static CUresult boxOf(const CUDA_MEMCPY3D_PEER &copy, CUDA_MEMCPY3D &asked) {
   return CUDA_SUCCESS;
 }
 
-static CUresult copyNow(const CUDA_MEMCPY3D &asked) {
-  std::shared_ptr<Stream> stream;
-  VGPU_TRY(needStream(nullptr, stream));
-  CopyWork work;
-  VGPU_TRY(makeCopy(asked, work));
-  return submitAndWait(stream, work);
-}
-
-static CUresult copyLater(const CUDA_MEMCPY3D &asked, CUstream handle) {
+/// Makes work from `asked` and gives it to a stream with `give`: submit() or submitAndWait().
+template <typename Made, typename Asked>
+static CUresult submitMade(CUresult (*make)(const Asked &, Made &), const Asked &asked,
+                           CUstream handle,
+                           CUresult (*give)(const std::shared_ptr<Stream> &, Work)) {
   std::shared_ptr<Stream> stream;
   VGPU_TRY(needStream(handle, stream));
-  CopyWork work;
-  VGPU_TRY(makeCopy(asked, work));
-  return submit(stream, work);
+  Made work;
+  VGPU_TRY(make(asked, work));
+  return give(stream, work);
+}
+
+static CUresult copyNow(const CUDA_MEMCPY3D &asked) {
+  return submitMade(makeCopy, asked, nullptr, submitAndWait);
+}
+static CUresult copyLater(const CUDA_MEMCPY3D &asked, CUstream stream) {
+  return submitMade(makeCopy, asked, stream, submit);
+}
+static CUresult fillNow(const CUDA_MEMSET_NODE_PARAMS &asked) {
+  return submitMade(makeFill, asked, nullptr, submitAndWait);
+}
+static CUresult fillLater(const CUDA_MEMSET_NODE_PARAMS &asked, CUstream stream) {
+  return submitMade(makeFill, asked, stream, submit);
 }
 
 static CUresult needContexts(CUcontext one, CUcontext other) {
@@ -207,22 +216,6 @@ static CUresult needContexts(CUcontext one, CUcontext other) {
 static CUDA_MEMSET_NODE_PARAMS rows(CUdeviceptr to, size_t pitch, unsigned value, unsigned size,
                                     size_t width, size_t height) {
   return {to, pitch, value, size, width, height};
-}
-
-static CUresult fillNow(const CUDA_MEMSET_NODE_PARAMS &asked) {
-  std::shared_ptr<Stream> stream;
-  VGPU_TRY(needStream(nullptr, stream));
-  FillWork work;
-  VGPU_TRY(makeFill(asked, work));
-  return submitAndWait(stream, work);
-}
-
-static CUresult fillLater(const CUDA_MEMSET_NODE_PARAMS &asked, CUstream handle) {
-  std::shared_ptr<Stream> stream;
-  VGPU_TRY(needStream(handle, stream));
-  FillWork work;
-  VGPU_TRY(makeFill(asked, work));
-  return submit(stream, work);
 }
 
 static constexpr CUmemorytype host = CU_MEMORYTYPE_HOST, device = CU_MEMORYTYPE_DEVICE,

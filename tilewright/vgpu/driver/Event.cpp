@@ -3,7 +3,15 @@
 #include "tilewright/vgpu/driver/Stream.h"
 #include "tilewright/vgpu/driver/graph/Capture.h"
 
-namespace tilewright::vgpu::driver::api {
+namespace tilewright::vgpu::driver {
+
+/// Returns the failure of the event's context, for a call that asks whether work is done.
+static CUresult tellFailure(const Event &event) {
+  std::shared_ptr<Context> context = event.context.lock();
+  return context ? context->tellFailure() : CUDA_SUCCESS;
+}
+
+namespace api {
 
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
   VGPU_NEED(event && (flags & ~7u) == 0);
@@ -54,10 +62,7 @@ CUresult cuEventQuery(CUevent handle) {
   VGPU_TRY(needEvent(handle, event));
   VGPU_TRY(refuseCapturedEvent(*event));
   std::shared_ptr<Fence> record = event->latest();
-  if (record && !record->isDone())
-    return CUDA_ERROR_NOT_READY;
-  std::shared_ptr<Context> context = event->context.lock();
-  return context ? context->tellFailure() : CUDA_SUCCESS;
+  return record && !record->isDone() ? CUDA_ERROR_NOT_READY : tellFailure(*event);
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
@@ -66,8 +71,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   VGPU_TRY(refuseCapturedEvent(*event));
   if (std::shared_ptr<Fence> record = event->latest())
     record->wait();
-  std::shared_ptr<Context> context = event->context.lock();
-  return context ? context->tellFailure() : CUDA_SUCCESS;
+  return tellFailure(*event);
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent startHandle, CUevent endHandle) {
@@ -86,4 +90,5 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent startHandle, CUevent en
   return CUDA_SUCCESS;
 }
 
-} // namespace tilewright::vgpu::driver::api
+} // namespace api
+} // namespace tilewright::vgpu::driver

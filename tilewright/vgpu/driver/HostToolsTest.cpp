@@ -1,5 +1,5 @@
 // Tests the functions for the torch shim and the pytest plugin, in a process with the checks on.
-#include "tilewright/vgpu/driver/TestDriver.h"
+#include "tilewright/vgpu/driver/testing/Driver.h"
 
 #include "gmock/gmock.h"
 

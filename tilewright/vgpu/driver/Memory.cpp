@@ -87,14 +87,11 @@ std::optional<OwnedMemory> ownedAt(uint64_t address) {
   return found ? std::optional(*found) : std::nullopt;
 }
 
-bool changeOwned(uint64_t address, void (*change)(OwnedMemory &, const void *),
-                 const void *argument) {
+void changeOwned(uint64_t address, const std::function<void(OwnedMemory &)> &change) {
   Owned &all = owned();
   std::lock_guard lock(all.mutex);
-  OwnedMemory *found = findOwned(all, address);
-  if (found)
-    change(*found, argument);
-  return found;
+  if (OwnedMemory *found = findOwned(all, address))
+    change(*found);
 }
 
 CUresult allocate(Context &context, size_t bytes, AllocationKind kind, unsigned flags,

@@ -5,6 +5,7 @@
 #include "tilewright/vgpu/driver/Driver.h"
 #include "tilewright/vgpu/machine/memory/Allocations.h"
 
+#include <functional>
 #include <optional>
 
 namespace tilewright::vgpu::driver {
@@ -34,10 +35,8 @@ CUresult allocate(Context &context, size_t bytes, AllocationKind kind, unsigned 
 CUresult release(CUdeviceptr address, AllocationKind kind, AllocationKind orKind);
 /// The memory range that contains `address`.
 std::optional<OwnedMemory> ownedAt(uint64_t address);
-/// Calls `change`, with the lock held, for the range that contains `address`; false if there is
-/// none.
-bool changeOwned(uint64_t address, void (*change)(OwnedMemory &owned, const void *argument),
-                 const void *argument);
+/// Calls `change`, with the lock held, for the range that contains `address`, if there is one.
+void changeOwned(uint64_t address, const std::function<void(OwnedMemory &)> &change);
 void releaseMemoryOf(const Context &context);
 
 void addOwned(OwnedMemory owned);

@@ -1,5 +1,5 @@
 // Memory, pools, copies, fills and pointer attributes.
-#include "tilewright/vgpu/driver/TestDriver.h"
+#include "tilewright/vgpu/driver/testing/Driver.h"
 
 #include "gmock/gmock.h"
 

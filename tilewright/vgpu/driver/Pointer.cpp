@@ -184,24 +184,14 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice,
     VGPU_TRY(locationOf(location, number));
   switch (advice) {
   case CU_MEM_ADVISE_SET_READ_MOSTLY:
-  case CU_MEM_ADVISE_UNSET_READ_MOSTLY: {
-    const bool is = advice == CU_MEM_ADVISE_SET_READ_MOSTLY;
-    changeOwned(
-        address,
-        [](OwnedMemory &one, const void *value) {
-          one.readMostly = *static_cast<const bool *>(value);
-        },
-        &is);
+  case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+    changeOwned(address, [&](OwnedMemory &one) {
+      one.readMostly = advice == CU_MEM_ADVISE_SET_READ_MOSTLY;
+    });
     return CUDA_SUCCESS;
-  }
   case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
   case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-    changeOwned(
-        address,
-        [](OwnedMemory &one, const void *value) {
-          one.preferred = *static_cast<const int *>(value);
-        },
-        &number);
+    changeOwned(address, [&](OwnedMemory &one) { one.preferred = number; });
     return CUDA_SUCCESS;
   case CU_MEM_ADVISE_SET_ACCESSED_BY:
   case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
@@ -223,12 +213,7 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUmemLocation loc
   VGPU_TRY(needManaged(address, count, memory));
   int number = deviceInvalid;
   VGPU_TRY(locationOf(location, number));
-  changeOwned(
-      address,
-      [](OwnedMemory &one, const void *value) {
-        one.prefetched = *static_cast<const int *>(value);
-      },
-      &number);
+  changeOwned(address, [&](OwnedMemory &one) { one.prefetched = number; });
   return CUDA_SUCCESS;
 }
 

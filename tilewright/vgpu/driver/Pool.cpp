@@ -75,7 +75,7 @@ void startUse(CUdeviceptr address, MemoryPool &pool) {
   std::optional<OwnedMemory> memory = ownedAt(address);
   if (!memory || memory->inUse)
     return;
-  changeOwned(address, [](OwnedMemory &one, const void *) { one.inUse = true; }, nullptr);
+  changeOwned(address, [](OwnedMemory &one) { one.inUse = true; });
   std::lock_guard lock(pool.mutex);
   countUse(pool, rounded(memory->bytes));
 }
@@ -87,7 +87,7 @@ void endUse(CUdeviceptr address) {
   MemoryPool &pool = *memory->pool;
   const size_t whole = rounded(memory->bytes);
   if (memory->isOfGraph)
-    changeOwned(address, [](OwnedMemory &one, const void *) { one.inUse = false; }, nullptr);
+    changeOwned(address, [](OwnedMemory &one) { one.inUse = false; });
   else
     takeOwned(address);
   std::lock_guard lock(pool.mutex);
@@ -104,7 +104,7 @@ static void dropGraphMemory(CUdeviceptr address) {
     return;
   if (memory->inUse) {
     // The program still uses the memory and will free it.
-    changeOwned(address, [](OwnedMemory &one, const void *) { one.isOfGraph = false; }, nullptr);
+    changeOwned(address, [](OwnedMemory &one) { one.isOfGraph = false; });
     return;
   }
   takeOwned(address);
@@ -146,6 +146,15 @@ static CUresult allocateInStream(CUdeviceptr *address, size_t bytes,
   work.pool = pool;
   work.reservation = reservationOf(*address);
   return submit(stream, std::move(work));
+}
+
+static CUresult givePool(CUdevice number, CUmemoryPool *pool,
+                         std::shared_ptr<MemoryPool> Device::*member) {
+  Device *device = nullptr;
+  VGPU_TRY(needDevice(number, device));
+  std::lock_guard lock(device->mutex);
+  *pool = static_cast<CUmemoryPool>((device->*member)->handle);
+  return CUDA_SUCCESS;
 }
 
 namespace api {
@@ -302,11 +311,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle,
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice number) {
   VGPU_NEED(pool);
-  Device *device = nullptr;
-  VGPU_TRY(needDevice(number, device));
-  std::lock_guard lock(device->mutex);
-  *pool = static_cast<CUmemoryPool>(device->defaultPool->handle);
-  return CUDA_SUCCESS;
+  return givePool(number, pool, &Device::defaultPool);
 }
 
 CUresult cuDeviceSetMemPool(CUdevice number, CUmemoryPool handle) {
@@ -322,11 +327,7 @@ CUresult cuDeviceSetMemPool(CUdevice number, CUmemoryPool handle) {
 
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice number) {
   VGPU_NEED(pool);
-  Device *device = nullptr;
-  VGPU_TRY(needDevice(number, device));
-  std::lock_guard lock(device->mutex);
-  *pool = static_cast<CUmemoryPool>(device->pool->handle);
-  return CUDA_SUCCESS;
+  return givePool(number, pool, &Device::pool);
 }
 
 } // namespace api

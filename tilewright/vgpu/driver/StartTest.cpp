@@ -1,5 +1,5 @@
 // Initialisation, devices and contexts.
-#include "tilewright/vgpu/driver/TestDriver.h"
+#include "tilewright/vgpu/driver/testing/Driver.h"
 
 #include "gmock/gmock.h"
 

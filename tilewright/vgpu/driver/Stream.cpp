@@ -126,6 +126,23 @@ static CUresult createStream(CUstream *stream, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
+/// Gives the caller a member of a stream, or what a function computes from the stream.
+template <typename T, typename Property>
+static CUresult giveProperty(CUstream handle, T *result, Property property) {
+  std::shared_ptr<Stream> stream;
+  VGPU_TRY(needStream(handle, stream));
+  *result = std::invoke(property, *stream);
+  return CUDA_SUCCESS;
+}
+
+/// Attributes that the driver only stores and returns.
+static bool isStored(CUlaunchAttributeID attribute) {
+  return attribute == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW ||
+         attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ||
+         attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ||
+         attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
+}
+
 namespace api {
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) { return createStream(stream, flags, 0); }
@@ -145,42 +162,30 @@ CUresult cuStreamDestroy(CUstream handle) {
 
 CUresult cuStreamGetPriority(CUstream handle, int *priority) {
   VGPU_NEED(priority);
-  std::shared_ptr<Stream> stream;
-  VGPU_TRY(needStream(handle, stream));
-  *priority = stream->priority;
-  return CUDA_SUCCESS;
+  return giveProperty(handle, priority, &Stream::priority);
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice *device) {
   VGPU_NEED(device);
-  std::shared_ptr<Stream> stream;
-  VGPU_TRY(needStream(handle, stream));
-  *device = stream->context->device.ordinal;
-  return CUDA_SUCCESS;
+  return giveProperty(handle, device,
+                      [](const Stream &stream) { return stream.context->device.ordinal; });
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned *flags) {
   VGPU_NEED(flags);
-  std::shared_ptr<Stream> stream;
-  VGPU_TRY(needStream(handle, stream));
-  *flags = stream->flags;
-  return CUDA_SUCCESS;
+  return giveProperty(handle, flags, &Stream::flags);
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long *streamId) {
   VGPU_NEED(streamId);
-  std::shared_ptr<Stream> stream;
-  VGPU_TRY(needStream(handle, stream));
-  *streamId = stream->id;
-  return CUDA_SUCCESS;
+  return giveProperty(handle, streamId, &Stream::id);
 }
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext *context) {
   VGPU_NEED(context);
-  std::shared_ptr<Stream> stream;
-  VGPU_TRY(needStream(handle, stream));
-  *context = static_cast<CUcontext>(stream->context->handle);
-  return CUDA_SUCCESS;
+  return giveProperty(handle, context, [](const Stream &stream) {
+    return static_cast<CUcontext>(stream.context->handle);
+  });
 }
 
 CUresult cuStreamQuery(CUstream handle) {
@@ -271,22 +276,16 @@ CUresult cuStreamSetAttribute(CUstream handle, CUlaunchAttributeID attribute,
   VGPU_NEED(value);
   std::shared_ptr<Stream> stream;
   VGPU_TRY(needStream(handle, stream));
-  switch (attribute) {
-  case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+  if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
     stream->priority = std::clamp(value->priority, greatestPriority, leastPriority);
     return CUDA_SUCCESS;
-  case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-  case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-  case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-  case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: {
-    std::lock_guard lock(stream->captureMutex);
-    std::erase_if(stream->attributes, [&](const auto &one) { return one.first == attribute; });
-    stream->attributes.emplace_back(attribute, *value);
-    return CUDA_SUCCESS;
   }
-  default:
+  if (!isStored(attribute))
     return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown stream attribute ", int(attribute)));
-  }
+  std::lock_guard lock(stream->captureMutex);
+  std::erase_if(stream->attributes, [&](const auto &one) { return one.first == attribute; });
+  stream->attributes.emplace_back(attribute, *value);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetAttribute(CUstream handle, CUlaunchAttributeID attribute,
@@ -299,10 +298,7 @@ CUresult cuStreamGetAttribute(CUstream handle, CUlaunchAttributeID attribute,
     value->priority = stream->priority;
     return CUDA_SUCCESS;
   }
-  if (attribute != CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW &&
-      attribute != CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY &&
-      attribute != CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP &&
-      attribute != CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN)
+  if (!isStored(attribute))
     return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown stream attribute ", int(attribute)));
   std::lock_guard lock(stream->captureMutex);
   for (const auto &[id, kept] : stream->attributes)

@@ -1,5 +1,5 @@
 // Streams, events, and many threads at the same time.
-#include "tilewright/vgpu/driver/TestDriver.h"
+#include "tilewright/vgpu/driver/testing/Driver.h"
 
 #include <atomic>
 #include <chrono>

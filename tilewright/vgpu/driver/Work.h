@@ -15,13 +15,18 @@ namespace tilewright::vgpu::driver {
 
 using namespace cuda_api;
 
-struct KernelWork {
-  std::shared_ptr<Function> function;
-  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{0, 0, 0};
-  uint32_t dynamicShared = 0;
+/// The attributes of a launch or of a kernel node, as a program sets them.
+struct LaunchAttributes {
+  std::array<uint32_t, 3> cluster{0, 0, 0};
   bool cooperative = false;
   bool programmatic = false; // may overlap the preceding kernel; only stored, for graphs
   int priority = 0;
+};
+
+struct KernelWork : LaunchAttributes {
+  std::shared_ptr<Function> function;
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  uint32_t dynamicShared = 0;
   std::vector<std::byte> parameters; // all parameters, at the kernel's offsets
 };
 

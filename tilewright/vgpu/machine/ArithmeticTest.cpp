@@ -1,5 +1,5 @@
 #include "tilewright/numerics/Float.h"
-#include "tilewright/vgpu/machine/TestKernels.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include <bit>
 #include <cfenv>

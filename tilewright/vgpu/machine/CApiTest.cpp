@@ -1,6 +1,6 @@
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
 
-#include "tilewright/vgpu/machine/TestKernels.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 namespace tilewright::vgpu::machine {
 namespace {

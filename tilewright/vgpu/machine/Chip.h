@@ -11,9 +11,13 @@ namespace tilewright::vgpu::machine {
 using Chip = chips::NvidiaChip;
 
 /// The rows of the table that the machine can execute, oldest first.
-const std::vector<Chip> &chips();
+inline const std::vector<Chip> &chips() {
+  return tilewright::chips::nvidiaChips(Chip::Use::execute);
+}
 /// The chip with this name, or null if the machine cannot execute it.
-const Chip *findChip(std::string_view name);
+inline const Chip *findChip(std::string_view name) {
+  return tilewright::chips::findNvidiaChip(name, Chip::Use::execute);
+}
 
 } // namespace tilewright::vgpu::machine
 

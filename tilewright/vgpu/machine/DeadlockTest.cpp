@@ -1,11 +1,10 @@
 // The messages for launches that make no progress.
-#include "tilewright/vgpu/machine/TestKernels.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 namespace tilewright::vgpu::machine {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 const std::string head = ".version 8.6\n.target sm_90a\n.address_size 64\n";
 
@@ -15,6 +14,15 @@ public:
   void access(const MemoryEvent &) override {}
   void synchronise(const SyncEvent &) override {}
 };
+
+/// Runs `k`, which must deadlock, and expects `text` in the message.
+template <typename... Values>
+void expectDeadlock(LoadedModule &module, const LaunchConfig &config, const std::string &text,
+                    const Values &...values) {
+  Status status = run(module, "k", config, values...);
+  EXPECT_EQ(status.error(), Error::vgpuDeadlock) << describeOrder(config);
+  EXPECT_THAT(status.message(), HasSubstr(text)) << describeOrder(config);
+}
 
 TEST(Deadlock, AnMbarrierNamesItsPhaseItsCountsAndWhoArrived) {
   auto module = loadText(head + R"(
@@ -70,12 +78,11 @@ W:
 })");
   alignas(16) std::array<uint32_t, 16> in{};
   uint32_t *pin = in.data();
-  for (const LaunchConfig &order : ordersOf({})) {
-    Status status = run(*module, "k", order, pin);
-    EXPECT_EQ(status.error(), Error::vgpuDeadlock) << describeOrder(order);
-    EXPECT_THAT(status.message(), HasSubstr("has 1 of 1 arrivals and waits for 16 bytes that no "
-                                            "operation in flight will deliver"));
-  }
+  for (const LaunchConfig &order : ordersOf({}))
+    expectDeadlock(*module, order,
+                   "has 1 of 1 arrivals and waits for 16 bytes that no operation in flight will "
+                   "deliver",
+                   pin);
 }
 
 TEST(Deadlock, AWarpThatLeavesTheOthersAloneWithAWgmmaIsNamed) {
@@ -100,12 +107,9 @@ AWAY:
   bar.sync 0;
   ret;
 })");
-  for (const LaunchConfig &order : ordersOf({.block = {128, 1, 1}})) {
-    Status status = run(*module, "k", order);
-    EXPECT_EQ(status.error(), Error::vgpuDeadlock) << describeOrder(order);
-    EXPECT_THAT(status.message(),
-                HasSubstr("for wgmma number 1 of its warpgroup, which warp 3 did not issue"));
-  }
+  for (const LaunchConfig &order : ordersOf({.block = {128, 1, 1}}))
+    expectDeadlock(*module, order,
+                   "for wgmma number 1 of its warpgroup, which warp 3 did not issue");
 }
 
 TEST(Deadlock, ABarrierNamesTheWarpsThatCameAndThoseThatDidNot) {
@@ -124,11 +128,9 @@ AWAY:
   bar.sync 2, 64;
   ret;
 })");
-  Status status = run(*module, "k", {.block = {128, 1, 1}});
-  EXPECT_EQ(status.error(), Error::vgpuDeadlock);
-  EXPECT_THAT(status.message(),
-              HasSubstr("barrier 1, where 2 of 3 warps have arrived (warps 0, 1); missing: warp 3; "
-                        "warp 2 exited"));
+  expectDeadlock(*module, {.block = {128, 1, 1}},
+                 "barrier 1, where 2 of 3 warps have arrived (warps 0, 1); missing: warp 3; warp 2 "
+                 "exited");
 }
 
 TEST(Deadlock, AClusterNamesTheBlocksThatDidNotCome) {
@@ -146,10 +148,9 @@ OTHER:
   bar.sync 1, 64;
   ret;
 })");
-  Status status = run(*module, "k", {.grid = {2, 1, 1}, .block = {32, 1, 1}});
-  EXPECT_EQ(status.error(), Error::vgpuDeadlock);
-  EXPECT_THAT(status.message(), HasSubstr("for the barrier of its cluster, where 32 of 64 threads "
-                                          "have arrived; missing: warp 0 of block [1, 0, 0]"));
+  expectDeadlock(*module, {.grid = {2, 1, 1}, .block = {32, 1, 1}},
+                 "for the barrier of its cluster, where 32 of 64 threads have arrived; missing: "
+                 "warp 0 of block [1, 0, 0]");
 }
 
 TEST(Deadlock, LanesThatWaitForLanesElsewhereAreNamed) {
@@ -166,10 +167,8 @@ AWAY:
   bar.sync 1, 64;
   ret;
 })");
-  Status status = run(*module, "k", {.block = {32, 1, 1}});
-  EXPECT_EQ(status.error(), Error::vgpuDeadlock);
-  EXPECT_THAT(status.message(), HasSubstr("for lanes 0xffffffff of its warp (0xff are elsewhere, "
-                                          "0x0 have exited)"));
+  expectDeadlock(*module, {.block = {32, 1, 1}},
+                 "for lanes 0xffffffff of its warp (0xff are elsewhere, 0x0 have exited)");
 }
 
 TEST(Deadlock, SpinningForEverNamesTheLoop) {

@@ -117,120 +117,146 @@ template <typename T> static void append(std::string &out, const std::string &fo
   out.append(large.data(), static_cast<size_t>(length));
 }
 
+namespace {
+
 /// Formats like printf in CUDA C++: without %n; unknown conversions are printed unchanged.
-static bool formatCall(const Call &call, const std::string &format, Arguments &arguments,
-                       std::string &out) {
-  constexpr int widest = 4096; // maximum width of a field; a wild * must not fill the memory
-  for (size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%') {
-      out += format[i];
-      continue;
-    }
-    if (i + 1 < format.size() && format[i + 1] == '%') {
+class Formatter {
+public:
+  /// Appends to `out`.
+  Formatter(const Call &call, const std::string &format, Arguments &arguments, std::string &out)
+      : call(call), format(format), arguments(arguments), out(out) {}
+
+  /// False after a fault.
+  bool run();
+
+private:
+  static constexpr int widest = 4096; // maximum width of a field; a wild * must not fill the memory
+
+  /// The next character of the format; 0 at its end.
+  char peek() const { return at < format.size() ? format[at] : '\0'; }
+  bool isNextOneOf(std::string_view characters) const {
+    return at < format.size() && characters.find(format[at]) != characters.npos;
+  }
+  /// Formats one conversion. `at` is after its '%'; false after a fault.
+  bool conversion();
+  /// Appends the width or the precision, if there is one, to `spec`; false after a fault.
+  bool number();
+  /// Takes an argument and formats it with `spec` and a conversion; false after a fault.
+  template <typename T> bool value(const std::string &conversion);
+  bool text();
+
+  const Call &call;
+  const std::string &format;
+  Arguments &arguments;
+  std::string &out;
+  size_t at = 0; // in `format`
+  // Of the current conversion, as snprintf expects it: '%', flags, width, precision and any 'h'.
+  std::string spec;
+};
+
+bool Formatter::run() {
+  while (at < format.size()) {
+    const char next = format[at++];
+    if (next != '%') {
+      out += next;
+    } else if (peek() == '%') {
       out += '%';
-      ++i;
-      continue;
-    }
-    size_t at = i + 1;
-    std::string spec = "%";
-    while (at < format.size() && std::strchr("-+ #0", format[at]))
-      spec += format[at++];
-    auto number = [&]() -> bool {
-      int value = 0;
-      if (at < format.size() && format[at] == '*') {
-        ++at;
-        if (!arguments.take(value))
-          return false;
-      } else {
-        if (at >= format.size() || format[at] < '0' || format[at] > '9')
-          return true;
-        while (at < format.size() && format[at] >= '0' && format[at] <= '9')
-          value = std::min(value * 10 + (format[at++] - '0'), widest);
-      }
-      spec += std::to_string(std::min(std::max(value, -widest), widest));
-      return true;
-    };
-    if (!number())
+      ++at;
+    } else if (!conversion()) {
       return false;
-    if (at < format.size() && format[at] == '.') {
-      spec += '.';
-      ++at;
-      if (!number())
-        return false;
     }
-    unsigned longs = 0;
-    while (at < format.size() && std::strchr("hlLjzt", format[at])) {
-      longs += format[at] == 'l' || format[at] == 'j' || format[at] == 'z' || format[at] == 't';
-      if (format[at] == 'h')
-        spec += 'h';
-      ++at;
-    }
-    const char conversion = at < format.size() ? format[at] : '\0';
-    switch (conversion) {
-    case 'd':
-    case 'i':
-    case 'u':
-    case 'o':
-    case 'x':
-    case 'X':
-      if (longs > 0) {
-        long long value = 0;
-        if (!arguments.take(value))
-          return false;
-        append(out, spec + "ll" + conversion, value);
-      } else {
-        int value = 0;
-        if (!arguments.take(value))
-          return false;
-        append(out, spec + conversion, value);
-      }
-      break;
-    case 'c': {
-      int value = 0;
-      if (!arguments.take(value))
-        return false;
-      append(out, spec + conversion, value);
-      break;
-    }
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F':
-    case 'g':
-    case 'G':
-    case 'a':
-    case 'A': {
-      double value = 0;
-      if (!arguments.take(value))
-        return false;
-      append(out, spec + conversion, value);
-      break;
-    }
-    case 'p': {
-      uint64_t value = 0;
-      if (!arguments.take(value))
-        return false;
-      append(out, spec + conversion, reinterpret_cast<void *>(value));
-      break;
-    }
-    case 's': {
-      uint64_t address = 0;
-      if (!arguments.take(address))
-        return false;
-      const std::optional<std::string> text = call.text(address);
-      if (!text)
-        return false;
-      append(out, spec + conversion, text->c_str());
-      break;
-    }
-    default:
-      out += format.substr(i, at + 1 - i);
-      break;
-    }
-    i = at;
   }
   return true;
 }
+
+bool Formatter::conversion() {
+  const size_t start = at - 1;
+  spec = "%";
+  while (isNextOneOf("-+ #0"))
+    spec += format[at++];
+  if (!number())
+    return false;
+  if (peek() == '.') {
+    spec += '.';
+    ++at;
+    if (!number())
+      return false;
+  }
+  bool isLong = false;
+  while (isNextOneOf("hlLjzt")) {
+    isLong |= isNextOneOf("ljzt");
+    if (format[at] == 'h')
+      spec += 'h';
+    ++at;
+  }
+  const char letter = peek();
+  ++at;
+  switch (letter) {
+  case 'd':
+  case 'i':
+  case 'u':
+  case 'o':
+  case 'x':
+  case 'X':
+    return isLong ? value<long long>(std::string("ll") + letter) : value<int>({letter});
+  case 'c':
+    return value<int>({letter});
+  case 'e':
+  case 'E':
+  case 'f':
+  case 'F':
+  case 'g':
+  case 'G':
+  case 'a':
+  case 'A':
+    return value<double>({letter});
+  case 'p':
+    return value<void *>({letter});
+  case 's':
+    return text();
+  default:
+    out += format.substr(start, at - start);
+    return true;
+  }
+}
+
+bool Formatter::number() {
+  auto isDigit = [&] { return peek() >= '0' && peek() <= '9'; };
+  int value = 0;
+  if (peek() == '*') {
+    ++at;
+    if (!arguments.take(value))
+      return false;
+  } else {
+    if (!isDigit())
+      return true;
+    while (isDigit())
+      value = std::min(value * 10 + (format[at++] - '0'), widest);
+  }
+  spec += std::to_string(std::min(std::max(value, -widest), widest));
+  return true;
+}
+
+template <typename T> bool Formatter::value(const std::string &conversion) {
+  T argument{};
+  if (!arguments.take(argument))
+    return false;
+  append(out, spec + conversion, argument);
+  return true;
+}
+
+bool Formatter::text() {
+  uint64_t address = 0;
+  if (!arguments.take(address))
+    return false;
+  const std::optional<std::string> content = call.text(address);
+  if (!content)
+    return false;
+  append(out, spec + 's', content->c_str());
+  return true;
+}
+
+} // namespace
 
 /// Memory that kernels have allocated with malloc and not freed. As on a physical GPU, it outlives
 /// launches.
@@ -289,7 +315,7 @@ After runExtern(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active
       if (!format)
         return After::stop;
       Arguments arguments(call, call.argument(1));
-      if (!formatCall(call, *format, arguments, printed))
+      if (!Formatter(call, *format, arguments, printed).run())
         return After::stop;
       call.giveBack(arguments.count);
       break;

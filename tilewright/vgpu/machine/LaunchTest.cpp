@@ -1,6 +1,6 @@
 #include "tilewright/vgpu/machine/Launch.h"
 
-#include "tilewright/vgpu/machine/TestKernels.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include <array>
 #include <bit>

@@ -109,9 +109,7 @@ Status LoadedModule::layoutVariables() {
     std::memcpy(bytes, variable.bytes.data(),
                 std::min<uint64_t>(variable.bytes.size(), variable.size()));
     for (const ptx::Relocation &relocation : variable.relocations) {
-      uint32_t number = relocation.symbol;
-      while (module.symbols[number].aliasOf != ptx::noIndex)
-        number = module.symbols[number].aliasOf;
+      const uint32_t number = module.resolveAlias(relocation.symbol);
       const ptx::Symbol &symbol = module.symbols[number];
       uint64_t value = 0;
       if (symbol.kind == ptx::SymbolKind::function)

@@ -12,6 +12,8 @@
 
 namespace tilewright::vgpu::machine {
 
+using ptx::SpecialRegister;
+
 /// Scheduling of the fragments of a warp: the number of consecutive choices by lowest program
 /// counter, followed by the number of choices by age.
 static constexpr uint32_t choicesByAddress = 256, choicesByAge = 64;
@@ -314,23 +316,56 @@ std::byte *resolveGlobal(Warp &warp, const Op *op, uint64_t address, uint32_t la
   return nowhere(bytes);
 }
 
+/// %lanemask_eq and the like, of one lane.
+static uint32_t laneMask(SpecialRegister which, uint32_t lane) {
+  const uint32_t own = 1u << lane, below = own - 1;
+  switch (which) {
+  case SpecialRegister::lanemaskEq:
+    return own;
+  case SpecialRegister::lanemaskLe:
+    return below | own;
+  case SpecialRegister::lanemaskLt:
+    return below;
+  case SpecialRegister::lanemaskGe:
+    return ~below;
+  default:
+    return ~(below | own);
+  }
+}
+
+/// All clocks count the nanoseconds of the host's clock.
+static uint64_t readClock() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+/// Cooperative groups reads the address of the grid barrier's memory from %envreg1 (upper half) and
+/// %envreg2 (lower half); the other registers are 0.
+static uint64_t readEnvironment(const Grid &grid, unsigned number) {
+  if (!grid.isCooperative || (number != 1 && number != 2))
+    return 0;
+  const auto address = reinterpret_cast<uint64_t>(grid.workspace.data());
+  return number == 1 ? address >> 32 : address & 0xffffffffu;
+}
+
 void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_t (&lanes)[32]) {
-  using ptx::SpecialRegister;
+  const auto which = static_cast<SpecialRegister>(special);
   const Block &block = *warp.block;
   const Grid &grid = *block.group->grid;
   const unsigned c = component > 3 ? 0 : component;
   auto splat = [&](uint64_t value) { std::fill(std::begin(lanes), std::end(lanes), value); };
-  auto ofDim = [&](const Dim3 &dim, uint64_t w) { splat(c < 3 ? dim[c] : w); };
+  auto ofDim = [&](const Dim3 &dim) { splat(c < 3 ? dim[c] : 0); };
   auto clusters = [&](const Dim3 &a, const Dim3 &b) {
     return Dim3{a[0] / b[0], a[1] / b[1], a[2] / b[2]};
   };
-  switch (static_cast<SpecialRegister>(special)) {
+  switch (which) {
   case SpecialRegister::tid:
     for (int i = 0; i < 32; ++i)
       lanes[i] = c < 3 ? warp.tid[c][i] : 0;
     return;
   case SpecialRegister::ntid:
-    return ofDim(grid.block, 0);
+    return ofDim(grid.block);
   case SpecialRegister::laneid:
     for (uint64_t i = 0; i < 32; ++i)
       lanes[i] = i;
@@ -340,9 +375,9 @@ void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_
   case SpecialRegister::nwarpid:
     return splat(grid.chip->threadsPerMultiprocessor / 32);
   case SpecialRegister::ctaid:
-    return ofDim(block.id, 0);
+    return ofDim(block.id);
   case SpecialRegister::nctaid:
-    return ofDim(grid.grid, 0);
+    return ofDim(grid.grid);
   case SpecialRegister::smid:
     return splat(block.linear % grid.chip->multiprocessors);
   case SpecialRegister::nsmid:
@@ -352,15 +387,14 @@ void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_
   case SpecialRegister::isExplicitCluster:
     return splat(grid.explicitCluster);
   case SpecialRegister::clusterid:
-    return ofDim(clusters(block.id, grid.cluster), 0);
+    return ofDim(clusters(block.id, grid.cluster));
   case SpecialRegister::nclusterid:
-    return ofDim(clusters(grid.grid, grid.cluster), 0);
+    return ofDim(clusters(grid.grid, grid.cluster));
   case SpecialRegister::clusterCtaid:
     return ofDim({block.id[0] % grid.cluster[0], block.id[1] % grid.cluster[1],
-                  block.id[2] % grid.cluster[2]},
-                 0);
+                  block.id[2] % grid.cluster[2]});
   case SpecialRegister::clusterNctaid:
-    return ofDim(grid.cluster, 0);
+    return ofDim(grid.cluster);
   case SpecialRegister::clusterCtarank:
     return splat(block.rank);
   case SpecialRegister::clusterNctarank:
@@ -370,53 +404,24 @@ void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_
   case SpecialRegister::lanemaskLt:
   case SpecialRegister::lanemaskGe:
   case SpecialRegister::lanemaskGt:
-    for (uint32_t i = 0; i < 32; ++i) {
-      const uint32_t own = 1u << i, below = own - 1;
-      switch (static_cast<SpecialRegister>(special)) {
-      case SpecialRegister::lanemaskEq:
-        lanes[i] = own;
-        break;
-      case SpecialRegister::lanemaskLe:
-        lanes[i] = below | own;
-        break;
-      case SpecialRegister::lanemaskLt:
-        lanes[i] = below;
-        break;
-      case SpecialRegister::lanemaskGe:
-        lanes[i] = ~below;
-        break;
-      default:
-        lanes[i] = ~(below | own);
-        break;
-      }
-    }
+    for (uint32_t i = 0; i < 32; ++i)
+      lanes[i] = laneMask(which, i);
     return;
   case SpecialRegister::clock:
   case SpecialRegister::clock64:
-  case SpecialRegister::clockHi:
   case SpecialRegister::globaltimer:
   case SpecialRegister::globaltimerLo:
-  case SpecialRegister::globaltimerHi: {
-    const auto now = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                               std::chrono::steady_clock::now().time_since_epoch())
-                                               .count());
-    const auto which = static_cast<SpecialRegister>(special);
-    const bool isHigh =
-        which == SpecialRegister::clockHi || which == SpecialRegister::globaltimerHi;
-    return splat(isHigh ? now >> 32 : now);
-  }
+    return splat(readClock());
+  case SpecialRegister::clockHi:
+  case SpecialRegister::globaltimerHi:
+    return splat(readClock() >> 32);
   case SpecialRegister::totalSmemSize:
   case SpecialRegister::aggrSmemSize:
     return splat(grid.sharedBytes);
   case SpecialRegister::dynamicSmemSize:
     return splat(grid.dynamicSharedBytes);
-  case SpecialRegister::envreg: {
-    // Cooperative groups reads the address of the grid barrier's memory from %envreg1 (upper half)
-    // and %envreg2 (lower half).
-    const auto address = reinterpret_cast<uint64_t>(grid.workspace.data());
-    const bool isThere = grid.isCooperative && (component == 1 || component == 2);
-    return splat(!isThere ? 0 : component == 1 ? address >> 32 : address & 0xffffffffu);
-  }
+  case SpecialRegister::envreg:
+    return splat(readEnvironment(grid, component));
   default:
     return splat(0);
   }

@@ -42,7 +42,7 @@ std::string_view nameOf(InstructionClass klass);
 
 /// The machine's entry point for a row; rows with the same semantics share one.
 enum class Handler : uint16_t {
-#define PTX_HANDLER(name) name,
+#define PTX_HANDLER(name, decoder) name,
 #include "tilewright/vgpu/ptx/Handlers.def"
 };
 

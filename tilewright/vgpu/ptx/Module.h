@@ -345,6 +345,12 @@ struct Module {
   std::string_view name(StringId id) const { return strings[id]; }
   /// The kernel or function with this name that has a body, or null.
   const Function *findDefinition(std::string_view name) const;
+  /// The symbol that a symbol stands for: itself, unless it is an alias.
+  uint32_t resolveAlias(uint32_t symbol) const {
+    while (symbols[symbol].aliasOf != noIndex)
+      symbol = symbols[symbol].aliasOf;
+    return symbol;
+  }
   /// The name of a register, without a component: "%r12" or "%v".
   std::string registerName(const Function &function, uint32_t reg) const;
 };

@@ -1,7 +1,7 @@
 #include "tilewright/vgpu/ptx/Parser.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/test/Slowness.h"
+#include "tilewright/support/testing/Slowness.h"
 #include "tilewright/vgpu/ptx/InstructionTable.h"
 #include "tilewright/vgpu/ptx/Printer.h"
 

@@ -27,7 +27,7 @@ public:
     for (const Site &site : plan.sites)
       lanes = std::max(lanes, int(site.lane) + 1);
     for (const CliqueSpec &clique : plan.cliques)
-      groups.push_back(tree.coordinates.groupsOf(clique));
+      groups.push_back(groupsOf(tree.coordinates, clique));
   }
 
   std::string draw() {

@@ -1,6 +1,6 @@
 #include "tools/tilewright/pictures/CommPicture.h"
 
-#include "tilewright/plan/TestPlan.h"
+#include "tilewright/plan/testing/Plan.h"
 
 #include <gtest/gtest.h>
 

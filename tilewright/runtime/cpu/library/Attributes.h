@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ATTRIBUTES_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ATTRIBUTES_H
 
+#include "tilewright/numerics/Dims.h"
 #include "tilewright/runtime/cpu/library/Library.h"
 #include "tilewright/support/Concat.h"
 
@@ -11,7 +12,10 @@
 
 namespace tilewright::runtime::cpu {
 
-using Dims = std::vector<int64_t>;
+using numerics::Dims;
+using numerics::joined;
+using numerics::pick;
+using numerics::remaining;
 
 /// The result of every prepare function.
 using KernelResult = Result<std::unique_ptr<LibraryKernel>>;
@@ -71,13 +75,6 @@ private:
 
 /// "f32[2, 3]", for messages.
 std::string typeString(const TensorType &type);
-
-/// values[dims[0]], values[dims[1]], …
-Dims pick(std::span<const int64_t> values, std::span<const int64_t> dims);
-/// The numbers below `rank` that are not in `dims`, ascending.
-Dims remaining(int64_t rank, std::span<const int64_t> dims);
-/// The concatenation of lists.
-Dims joined(std::initializer_list<std::span<const int64_t>> lists);
 
 } // namespace tilewright::runtime::cpu
 

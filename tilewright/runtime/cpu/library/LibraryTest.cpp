@@ -1,6 +1,6 @@
 #include "tilewright/runtime/cpu/library/Library.h"
 
-#include "tilewright/runtime/cpu/library/TestCalls.h"
+#include "tilewright/runtime/cpu/library/testing/Calls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -156,6 +156,31 @@ void multiplyPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel, 
                                                                 rows, columns, add);
 }
 
+/// Types of two bytes: panels are [summed / 2][line][2], so a vector of words has a pair of
+/// elements of each line. Pairs::add(sums, left, right) adds the products of both elements.
+template <typename Pairs, typename T, int length, int rowCount>
+void multiplyPairs(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sums,
+                   int64_t stride, int64_t rows, int64_t columns, bool add) {
+  using V = typename VectorOf<T, length>::Type;
+  using Words = typename VectorOf<int32_t, length>::Type;
+  constexpr int vectors = 2;
+  const auto *lhs = static_cast<const int32_t *>(lhsPanel);
+  const auto *rhs = static_cast<const int32_t *>(rhsPanel);
+  V block[rowCount][vectors] = {};
+  for (int64_t k = 0; k < summed; k += 2, lhs += rowCount, rhs += vectors * length) {
+    const Words right[vectors] = {loadVector<Words>(rhs), loadVector<Words>(rhs + length)};
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < rowCount; ++i) {
+      const Words left = lhs[i];
+      TILEWRIGHT_UNROLL
+      for (int j = 0; j < vectors; ++j)
+        block[i][j] = Pairs::add(block[i][j], left, right[j]);
+    }
+  }
+  storeBlock<T, length, rowCount, vectors>(block, static_cast<T *>(sums), stride, rows, columns,
+                                           add);
+}
+
 /// sum += left * right with fused multiply-adds, two per component.
 struct FusedComplex {
   template <typename V>

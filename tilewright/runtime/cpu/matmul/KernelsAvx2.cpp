@@ -3,26 +3,15 @@
 
 namespace tilewright::runtime::cpu {
 
-static void multiplyPairs(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sums,
-                          int64_t stride, int64_t rows, int64_t columns, bool add) {
+namespace {
+/// Products of 16-bit integers.
+struct IntegerPairs {
   using V = VectorOf<uint32_t, 8>::Type;
-  constexpr int rowCount = 6, vectors = 2;
-  const auto *lhs = static_cast<const int32_t *>(lhsPanel);
-  const auto *rhs = static_cast<const __m256i *>(rhsPanel);
-  V block[rowCount][vectors] = {};
-  for (int64_t k = 0; k < summed; k += 2, lhs += rowCount, rhs += vectors) {
-    const __m256i right[vectors] = {_mm256_loadu_si256(rhs), _mm256_loadu_si256(rhs + 1)};
-    TILEWRIGHT_UNROLL
-    for (int i = 0; i < rowCount; ++i) {
-      const __m256i left = _mm256_set1_epi32(lhs[i]);
-      TILEWRIGHT_UNROLL
-      for (int j = 0; j < vectors; ++j)
-        block[i][j] += (V)_mm256_madd_epi16(left, right[j]);
-    }
+  template <typename Words> static V add(V sums, Words left, Words right) {
+    return sums + (V)_mm256_madd_epi16((__m256i)left, (__m256i)right);
   }
-  storeBlock<uint32_t, 8, rowCount, vectors>(block, static_cast<uint32_t *>(sums), stride, rows,
-                                             columns, add);
-}
+};
+} // namespace
 
 const KernelSet &avx2Kernels() {
   using enum ElementType;
@@ -36,7 +25,7 @@ const KernelSet &avx2Kernels() {
       {"avx2 i64 4x8", i64, i64, i64, 4, 8, 1, packPanel<uint64_t, 4, 1>, packPanel<uint64_t, 8, 1>,
        multiplyPanels<uint64_t, 4, 4, 2>},
       {"avx2 i16 6x16", i16, i16, i32, 6, 16, 2, packPanel<int16_t, 6, 2>,
-       packPanel<int16_t, 16, 2>, multiplyPairs},
+       packPanel<int16_t, 16, 2>, multiplyPairs<IntegerPairs, uint32_t, 8, 6>},
       {"avx2 c64 3x16", c64, c64, c64, 3, 16, 1, packComplexPanel<float, 3>,
        packComplexPanel<float, 16>, multiplyComplexPanels<float, 8, 3, 2>},
       {"avx2 c128 3x8", c128, c128, c128, 3, 8, 1, packComplexPanel<double, 3>,

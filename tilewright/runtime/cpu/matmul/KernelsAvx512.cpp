@@ -3,26 +3,15 @@
 
 namespace tilewright::runtime::cpu {
 
-static void multiplyPairs(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sums,
-                          int64_t stride, int64_t rows, int64_t columns, bool add) {
+namespace {
+/// Products of 16-bit integers.
+struct IntegerPairs {
   using V = VectorOf<uint32_t, 16>::Type;
-  constexpr int rowCount = 12, vectors = 2;
-  const auto *lhs = static_cast<const int32_t *>(lhsPanel);
-  const auto *rhs = static_cast<const __m512i *>(rhsPanel);
-  V block[rowCount][vectors] = {};
-  for (int64_t k = 0; k < summed; k += 2, lhs += rowCount, rhs += vectors) {
-    const __m512i right[vectors] = {_mm512_loadu_si512(rhs), _mm512_loadu_si512(rhs + 1)};
-    TILEWRIGHT_UNROLL
-    for (int i = 0; i < rowCount; ++i) {
-      const __m512i left = _mm512_set1_epi32(lhs[i]);
-      TILEWRIGHT_UNROLL
-      for (int j = 0; j < vectors; ++j)
-        block[i][j] += (V)_mm512_madd_epi16(left, right[j]);
-    }
+  template <typename Words> static V add(V sums, Words left, Words right) {
+    return sums + (V)_mm512_madd_epi16((__m512i)left, (__m512i)right);
   }
-  storeBlock<uint32_t, 16, rowCount, vectors>(block, static_cast<uint32_t *>(sums), stride, rows,
-                                              columns, add);
-}
+};
+} // namespace
 
 const KernelSet &avx512Kernels() {
   using enum ElementType;
@@ -36,7 +25,7 @@ const KernelSet &avx512Kernels() {
       {"avx512 i64 8x16", i64, i64, i64, 8, 16, 1, packPanel<uint64_t, 8, 1>,
        packPanel<uint64_t, 16, 1>, multiplyPanels<uint64_t, 8, 8, 2>},
       {"avx512 i16 12x32", i16, i16, i32, 12, 32, 2, packPanel<int16_t, 12, 2>,
-       packPanel<int16_t, 32, 2>, multiplyPairs},
+       packPanel<int16_t, 32, 2>, multiplyPairs<IntegerPairs, uint32_t, 16, 12>},
       {"avx512 c64 6x32", c64, c64, c64, 6, 32, 1, packComplexPanel<float, 6>,
        packComplexPanel<float, 32>, multiplyComplexPanels<float, 16, 6, 2>},
       {"avx512 c128 6x16", c128, c128, c128, 6, 16, 1, packComplexPanel<double, 6>,

@@ -3,32 +3,21 @@
 
 namespace tilewright::runtime::cpu {
 
-static void multiplyPairs(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sums,
-                          int64_t stride, int64_t rows, int64_t columns, bool add) {
-  constexpr int rowCount = 14, vectors = 2;
-  const auto *lhs = static_cast<const int32_t *>(lhsPanel);
-  const auto *rhs = static_cast<const __m512i *>(rhsPanel);
+namespace {
+/// Products of bf16.
+struct Bf16Pairs {
   using V = VectorOf<float, 16>::Type;
-  V block[rowCount][vectors] = {};
-  for (int64_t k = 0; k < summed; k += 2, lhs += rowCount, rhs += vectors) {
-    const __m512i right[vectors] = {_mm512_loadu_si512(rhs), _mm512_loadu_si512(rhs + 1)};
-    TILEWRIGHT_UNROLL
-    for (int i = 0; i < rowCount; ++i) {
-      const __m512i left = _mm512_set1_epi32(lhs[i]);
-      TILEWRIGHT_UNROLL
-      for (int j = 0; j < vectors; ++j)
-        block[i][j] = _mm512_dpbf16_ps(block[i][j], (__m512bh)left, (__m512bh)right[j]);
-    }
+  template <typename Words> static V add(V sums, Words left, Words right) {
+    return _mm512_dpbf16_ps(sums, (__m512bh)left, (__m512bh)right);
   }
-  storeBlock<float, 16, rowCount, vectors>(block, static_cast<float *>(sums), stride, rows, columns,
-                                           add);
-}
+};
+} // namespace
 
 const KernelSet &avx512Bf16Kernels() {
   using enum ElementType;
   static constexpr PanelKernel panels[] = {
       {"avx512-bf16 14x32", bf16, bf16, f32, 14, 32, 2, packPanel<uint16_t, 14, 2>,
-       packPanel<uint16_t, 32, 2>, multiplyPairs},
+       packPanel<uint16_t, 32, 2>, multiplyPairs<Bf16Pairs, float, 16, 14>},
   };
   static constexpr KernelSet set = {panels, {}, {}, {}};
   return set;

@@ -1,6 +1,6 @@
 #include "tilewright/runtime/cpu/matmul/Matmul.h"
 
-#include "tilewright/runtime/cpu/matmul/TestProducts.h"
+#include "tilewright/runtime/cpu/matmul/testing/Products.h"
 #include "tilewright/support/Concat.h"
 
 #include <gtest/gtest.h>

@@ -83,56 +83,62 @@ inline void packAlongSummed(const char *from, int64_t lineBytes, int64_t lines, 
   }
 }
 
-/// Packs lines that are adjacent in memory, words of four bytes.
+/// Packs lines that are adjacent in memory: panel[group][line] of four-byte words, each of
+/// `rowsPerWord` rows. load(from, rows, inRow) gives the words of 16 lines, of which `inRow` exist,
+/// from the first of the `rows` rows that are left.
+template <int width, int rowsPerWord, int elementBytes, typename Load>
+inline void packAdjacent(const char *from, int64_t summedBytes, int64_t lines, int64_t summed,
+                         char *to, Load load) {
+  for (int64_t k = 0; k < summed;
+       k += rowsPerWord, from += rowsPerWord * summedBytes, to += width * 4) {
+#pragma clang loop unroll(full)
+    for (int first = 0; first < width; first += 16) {
+      const __mmask16 inRow = lines > first ? firstWords(lines - first) : __mmask16(0);
+      _mm512_mask_storeu_epi32(to + first * 4, firstWords(width - first),
+                               load(from + first * elementBytes, summed - k, inRow));
+    }
+  }
+}
+
+/// Elements of four bytes.
 template <int width>
 inline void packWords(const char *from, int64_t summedBytes, int64_t lines, int64_t summed,
                       char *to) {
-  for (int64_t k = 0; k < summed; ++k, from += summedBytes, to += width * 4) {
-#pragma clang loop unroll(full)
-    for (int first = 0; first < width; first += 16) {
-      const __m512i words = _mm512_maskz_loadu_epi32(
-          lines > first ? firstWords(lines - first) : __mmask16(0), from + first * 4);
-      _mm512_mask_storeu_epi32(to + first * 4, firstWords(width - first), words);
-    }
-  }
+  packAdjacent<width, 1, 4>(from, summedBytes, lines, summed, to,
+                            [](const char *row, int64_t, __mmask16 inRow) {
+                              return _mm512_maskz_loadu_epi32(inRow, row);
+                            });
 }
 
-/// Packs lines that are adjacent in memory, two bytes each: interleaves two rows.
+/// Elements of two bytes: interleaves two rows.
 template <int width>
 inline void packPairs(const char *from, int64_t summedBytes, int64_t lines, int64_t summed,
                       char *to) {
-  for (int64_t k = 0; k < summed; k += 2, from += 2 * summedBytes, to += width * 4) {
-#pragma clang loop unroll(full)
-    for (int first = 0; first < width; first += 16) {
-      const __mmask16 inRow = lines > first ? firstWords(lines - first) : __mmask16(0);
-      const __m256i even = _mm256_maskz_loadu_epi16(inRow, from + first * 2);
-      const __m256i odd = _mm256_maskz_loadu_epi16(k + 1 < summed ? inRow : __mmask16(0),
-                                                   from + summedBytes + first * 2);
-      const __m512i words = _mm512_or_si512(_mm512_cvtepu16_epi32(even),
-                                            _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
-      _mm512_mask_storeu_epi32(to + first * 4, firstWords(width - first), words);
-    }
-  }
+  auto load = [=](const char *row, int64_t rows, __mmask16 inRow) {
+    const __m256i even = _mm256_maskz_loadu_epi16(inRow, row);
+    const __m256i odd =
+        _mm256_maskz_loadu_epi16(rows > 1 ? inRow : __mmask16(0), row + summedBytes);
+    return _mm512_or_si512(_mm512_cvtepu16_epi32(even),
+                           _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
+  };
+  packAdjacent<width, 2, 2>(from, summedBytes, lines, summed, to, load);
 }
 
-/// Packs lines that are adjacent in memory, one byte each: interleaves four rows.
+/// Elements of one byte: interleaves four rows.
 template <int width>
 inline void packQuads(const char *from, int64_t summedBytes, int64_t lines, int64_t summed,
                       char *to) {
-  for (int64_t k = 0; k < summed; k += 4, from += 4 * summedBytes, to += width * 4) {
+  auto load = [=](const char *row, int64_t rows, __mmask16 inRow) {
+    __m512i words = _mm512_setzero_si512();
 #pragma clang loop unroll(full)
-    for (int first = 0; first < width; first += 16) {
-      const __mmask16 inRow = lines > first ? firstWords(lines - first) : __mmask16(0);
-      __m512i words = _mm512_setzero_si512();
-#pragma clang loop unroll(full)
-      for (int g = 0; g < 4; ++g) {
-        const __m128i row = _mm_maskz_loadu_epi8(k + g < summed ? inRow : __mmask16(0),
-                                                 from + g * summedBytes + first);
-        words = _mm512_or_si512(words, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row), 8 * g));
-      }
-      _mm512_mask_storeu_epi32(to + first * 4, firstWords(width - first), words);
+    for (int g = 0; g < 4; ++g) {
+      const __m128i bytes =
+          _mm_maskz_loadu_epi8(g < rows ? inRow : __mmask16(0), row + g * summedBytes);
+      words = _mm512_or_si512(words, _mm512_slli_epi32(_mm512_cvtepu8_epi32(bytes), 8 * g));
     }
-  }
+    return words;
+  };
+  packAdjacent<width, 4, 1>(from, summedBytes, lines, summed, to, load);
 }
 
 /// Packs an operand that is contiguous in one of its dimensions; false if it is not.

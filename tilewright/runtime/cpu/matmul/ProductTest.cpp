@@ -1,6 +1,6 @@
 #include "tilewright/runtime/cpu/matmul/Product.h"
 
-#include "tilewright/runtime/cpu/matmul/TestProducts.h"
+#include "tilewright/runtime/cpu/matmul/testing/Products.h"
 
 #include <gmock/gmock.h>
 

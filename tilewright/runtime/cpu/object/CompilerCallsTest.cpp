@@ -2,7 +2,7 @@
 
 #include "tilewright/numerics/Float.h"
 #include "tilewright/runtime/cpu/object/ObjectCode.h"
-#include "tilewright/runtime/cpu/object/TestObject.h"
+#include "tilewright/runtime/cpu/object/testing/Object.h"
 
 #include "gtest/gtest.h"
 

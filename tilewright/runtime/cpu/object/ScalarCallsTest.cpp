@@ -1,7 +1,7 @@
 #include "tilewright/runtime/cpu/object/ScalarCalls.h"
 
 #include "tilewright/runtime/cpu/object/ObjectCode.h"
-#include "tilewright/runtime/cpu/object/TestObject.h"
+#include "tilewright/runtime/cpu/object/testing/Object.h"
 
 #include "gtest/gtest.h"
 

@@ -30,7 +30,7 @@ void KernelEmitter::acquireOwn(sm::AcquireOp op, ChannelState &state) {
 }
 
 void KernelEmitter::publishOwn(ChannelState &state) {
-  assembly(b.ir.getVoidTy(), "cp.async.commit_group;", "~{memory}", {});
+  assembly(b, b.ir.getVoidTy(), "cp.async.commit_group;", "~{memory}", {});
   ++state.filled;
 }
 
@@ -39,7 +39,7 @@ void KernelEmitter::takeOwn(sm::TakeOp op, ChannelState &state) {
     return refuse(op, "takes a slot, but no slot has been published");
   --state.filled;
   ++state.held;
-  assembly(b.ir.getVoidTy(), concat("cp.async.wait_group ", state.filled, ";"), "~{memory}", {});
+  assembly(b, b.ir.getVoidTy(), concat("cp.async.wait_group ", state.filled, ";"), "~{memory}", {});
   barrier();
   state.isFreed = false;
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
@@ -95,13 +95,7 @@ void KernelEmitter::endOwnLoop(mlir::scf::ForOp loop, ArrayRef<int64_t> before) 
 
 // --- Places ---
 
-int64_t KernelEmitter::byteOf(sm::BufferType buffer, ArrayRef<int64_t> index) {
-  return buffer.getLayout().getValue().apply(index)[Axis::offset] *
-         lanes::storageBytes(buffer.getElementType());
-}
-
-KernelEmitter::SplitOffset KernelEmitter::offsetOfThread(ArrayRef<int64_t> bytes,
-                                                         int64_t constant) {
+SplitOffset KernelEmitter::offsetOfThread(ArrayRef<int64_t> bytes, int64_t constant) {
   IRBuilder<> &ir = b.ir;
   int64_t reach = 0;
   for (int64_t part : bytes)
@@ -132,122 +126,205 @@ KernelEmitter::SplitOffset KernelEmitter::offsetOfThread(ArrayRef<int64_t> bytes
 
 // --- Copies ---
 
-void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
-  IRBuilder<> &ir = b.ir;
-  auto buffer =
-      copy.getTarget() ? dyn_cast<sm::BufferType>(copy.getTarget().getType()) : sm::BufferType();
-  auto memoryType = dyn_cast<mlir::MemRefType>(copy.getSource().getType());
-  if (!buffer || !memoryType || buffer.getShape().size() != 2)
-    return refuse(copy, "must copy a matrix from global memory to a shared buffer (cp_async "
-                        "supports nothing else)");
-  const sm::Layout &layout = buffer.getLayout().getValue();
-  const SlotBuffer target = buffers[copy.getTarget()];
-  if (!sm::isLinear(layout) || layout.extent(Axis::cta) != 1)
-    return refuse(
-        copy, concat("must fill a buffer in a single CTA whose layout has only powers of two, got ",
-                     layout.str()));
-  if (target.barrier)
-    return refuse(copy, "fills a slot for another role, which only tma copies can do");
+/// A copy in pieces of 4 to 16 bytes along the dimension that is contiguous in memory. Consecutive
+/// threads copy consecutive pieces, in rounds.
+struct KernelEmitter::AsyncCopy {
+  KernelEmitter &emitter;
+  sm::CopyOp copy;
+  sm::BufferType buffer = {};
+  mlir::MemRefType memory = {};
+  /// The dimensions of the buffer that are contiguous in memory, and not.
+  size_t in = 1, out = 0;
+  /// The two dimensions of memory that the copy spans; in all others it has a single index.
+  std::array<size_t, 2> dims = {};
+  int64_t bytes = 0;              // of an element
+  int64_t outerBytes = 0;         // between indices of the outer dimension of memory
+  int64_t piece = 0;              // bytes of a piece
+  int64_t perRow = 0, pieces = 0; // pieces of a row, and of the copy
+  int64_t threads = 0;
+  Type *word = nullptr; // of offsets in memory
+  /// The thread's position in each round, in elements, and the address of its first piece.
+  Value *innerOfThread = nullptr, *outerOfThread = nullptr, *source = nullptr;
 
-  // Copy pieces of 4 to 16 bytes along the dimension that is contiguous in memory.
-  const size_t in = copy.getTransposed() ? 0 : 1, out = 1 - in;
-  const size_t rank = memoryType.getShape().size();
-  // The two dimensions of memory that the copy spans; in all others it has a single index.
-  std::array<size_t, 2> dims{rank - 2, rank - 1};
-  if (std::optional<ArrayRef<int64_t>> named = copy.getDims())
-    dims = {size_t((*named)[0]), size_t((*named)[1])};
-  if (dims[1] != rank - 1)
-    return refuse(copy, "must copy along the contiguous dimension of memory");
-  const auto bytes = int64_t(memoryType.getElementTypeBitWidth() / 8);
-  const int64_t rowBytes = memoryType.getShape().back() * bytes;
-  int64_t outerBytes = bytes; // distance between indices of the outer dimension
-  for (size_t dim = dims[0] + 1; dim < rank; ++dim)
-    outerBytes *= memoryType.getShape()[dim];
-  const int64_t start = sm::divisorOf(copy.getSourceOffsets()[rank - 1]) * bytes;
-  int64_t piece = std::min<int64_t>(16, layout.cover(int64_t(in)) * bytes);
-  auto indexOf = [&](int64_t inner, int64_t outer) {
+  /// Each returns false after it has refused the copy.
+  bool findOperands();
+  bool findDims();
+  bool findPieces();
+  void emitAddresses();
+  void emitPieces();
+  void emitPiece(ArrayRef<int64_t> index, SplitOffset to, Value *isOn, Value *inside);
+
+  bool refuse(std::string_view why) {
+    emitter.refuse(copy, why);
+    return false;
+  }
+  sm::Layout layout() const { return buffer.getLayout().getValue(); }
+  SmallVector<int64_t> indexOf(int64_t inner, int64_t outer) const {
     SmallVector<int64_t> index(2);
     index[in] = inner;
     index[out] = outer;
     return index;
-  };
-  auto isContiguous = [&](int64_t size) {
+  }
+  SmallVector<int64_t> indexOfPiece(int64_t number) const {
+    return indexOf(number % perRow * (piece / bytes), number / perRow);
+  }
+  bool isContiguous(int64_t size) const {
     for (int64_t inner = 1; inner * bytes < size; inner *= 2)
       if (byteOf(buffer, indexOf(inner, 0)) != inner * bytes)
         return false;
     return true;
-  };
+  }
+  Value *number(int64_t value) const { return ConstantInt::get(word, uint64_t(value), true); }
+  Value *offsetOf(size_t dim) {
+    Value *offset = emitter.scalars.lookup(copy.getSourceOffsets()[dim]).value;
+    return emitter.b.ir.CreateTrunc(offset, word);
+  }
+  Value *emitUniformOffset();
+  bool mayBeOutside(size_t dim, int64_t cover);
+  Value *isInside(size_t dim, Value *index, int64_t constant);
+};
+
+bool KernelEmitter::AsyncCopy::findOperands() {
+  if (copy.getTarget())
+    buffer = dyn_cast<sm::BufferType>(copy.getTarget().getType());
+  memory = dyn_cast<mlir::MemRefType>(copy.getSource().getType());
+  if (!buffer || !memory || buffer.getShape().size() != 2)
+    return refuse("must copy a matrix from global memory to a shared buffer (cp_async supports "
+                  "nothing else)");
+  if (!sm::isLinear(layout()) || layout().extent(Axis::cta) != 1)
+    return refuse(
+        concat("must fill a buffer in a single CTA whose layout has only powers of two, got ",
+               layout().str()));
+  if (emitter.buffers[copy.getTarget()].barrier)
+    return refuse("fills a slot for another role, which only tma copies can do");
+  return true;
+}
+
+bool KernelEmitter::AsyncCopy::findDims() {
+  in = copy.getTransposed() ? 0 : 1;
+  out = 1 - in;
+  const size_t rank = memory.getShape().size();
+  dims = {rank - 2, rank - 1};
+  if (std::optional<ArrayRef<int64_t>> named = copy.getDims())
+    dims = {size_t((*named)[0]), size_t((*named)[1])};
+  if (dims[1] != rank - 1)
+    return refuse("must copy along the contiguous dimension of memory");
+  bytes = int64_t(memory.getElementTypeBitWidth() / 8);
+  outerBytes = bytes;
+  for (size_t dim = dims[0] + 1; dim < rank; ++dim)
+    outerBytes *= memory.getShape()[dim];
+  return true;
+}
+
+bool KernelEmitter::AsyncCopy::findPieces() {
+  const int64_t rowBytes = memory.getShape().back() * bytes;
+  const int64_t start = sm::divisorOf(copy.getSourceOffsets()[dims[1]]) * bytes;
+  piece = std::min<int64_t>(16, layout().cover(int64_t(in)) * bytes);
   while (piece >= 4 && (rowBytes % piece != 0 || start % piece != 0 || !isContiguous(piece)))
     piece /= 2;
   if (piece < 4 || bytes == 0)
-    return refuse(copy,
-                  concat("moves rows of ", rowBytes, " bytes from offsets that are multiples of ",
+    return refuse(concat("moves rows of ", rowBytes, " bytes from offsets that are multiples of ",
                          start, ", but cp.async copies aligned pieces of 4, 8 or 16 bytes"));
-  const int64_t perRow = layout.cover(int64_t(in)) * bytes / piece;
-  const int64_t pieces = perRow * layout.cover(int64_t(out));
-  const int64_t threads = warpCount() * Chip::warpSize;
+  perRow = layout().cover(int64_t(in)) * bytes / piece;
+  pieces = perRow * layout().cover(int64_t(out));
+  threads = emitter.warpCount() * Chip::warpSize;
   if (!isPowerOf2_64(uint64_t(threads)))
-    return refuse(copy,
-                  concat("must be executed by a power-of-two number of threads, got ", threads));
-  auto indexOfPiece = [&](int64_t number) {
-    return indexOf(number % perRow * (piece / bytes), number / perRow);
-  };
+    return refuse(concat("must be executed by a power-of-two number of threads, got ", threads));
+  return true;
+}
 
-  // Assign consecutive pieces of memory to consecutive threads, in rounds.
-  SmallVector<int64_t> ofBits;
-  for (int64_t bit = 1; bit < threads; bit *= 2)
-    ofBits.push_back(bit < pieces ? byteOf(buffer, indexOfPiece(bit)) : 0);
-  const bool isWide = memoryType.getNumElements() * bytes > 0x7FFFFFFF;
-  Type *word = isWide ? ir.getInt64Ty() : ir.getInt32Ty();
-  auto number = [&](int64_t value) { return ConstantInt::get(word, uint64_t(value), true); };
-  Value *innerOfThread = once([&]() -> Value * {
-    return ir.CreateMul(ir.CreateAnd(thread, i32(perRow - 1)), i32(piece / bytes));
+/// The part of the byte offset in memory that all threads share; null for zero.
+Value *KernelEmitter::AsyncCopy::emitUniformOffset() {
+  IRBuilder<> &ir = emitter.b.ir;
+  Value *uniform = nullptr;
+  int64_t stride = bytes;
+  for (size_t dim = memory.getShape().size(); dim-- > 0;) {
+    if (sm::divisorOf(copy.getSourceOffsets()[dim]) != 0) {
+      Value *part = ir.CreateMul(offsetOf(dim), number(stride));
+      uniform = uniform ? ir.CreateAdd(uniform, part) : part;
+    }
+    stride *= memory.getShape()[dim];
+  }
+  return uniform;
+}
+
+void KernelEmitter::AsyncCopy::emitAddresses() {
+  LaneBuilder &b = emitter.b;
+  IRBuilder<> &ir = b.ir;
+  const bool isWide = memory.getNumElements() * bytes > 0x7FFFFFFF;
+  word = isWide ? ir.getInt64Ty() : ir.getInt32Ty();
+  Value *thread = emitter.thread;
+  innerOfThread = emitter.once([&]() -> Value * {
+    return ir.CreateMul(ir.CreateAnd(thread, b.i32(perRow - 1)), b.i32(piece / bytes));
   });
-  Value *outerOfThread =
-      once([&]() -> Value * { return ir.CreateLShr(thread, i32(Log2_64(uint64_t(perRow)))); });
-  Value *from = once([&]() -> Value * {
+  outerOfThread = emitter.once(
+      [&]() -> Value * { return ir.CreateLShr(thread, b.i32(Log2_64(uint64_t(perRow)))); });
+  Value *from = emitter.once([&]() -> Value * {
     Value *row = ir.CreateMul(ir.CreateZExtOrTrunc(outerOfThread, word), number(outerBytes));
     return ir.CreateAdd(row,
                         ir.CreateMul(ir.CreateZExtOrTrunc(innerOfThread, word), number(bytes)));
   });
-  Value *uniform = nullptr;
-  int64_t stride = bytes;
-  for (size_t dim = rank; dim-- > 0;) {
-    mlir::Value offset = copy.getSourceOffsets()[dim];
-    if (sm::divisorOf(offset) != 0) {
-      Value *part =
-          ir.CreateMul(ir.CreateTrunc(scalars.lookup(offset).value, word), number(stride));
-      uniform = uniform ? ir.CreateAdd(uniform, part) : part;
-    }
-    stride *= memoryType.getShape()[dim];
-  }
-  if (uniform)
+  if (Value *uniform = emitUniformOffset())
     from = ir.CreateAdd(uniform, from);
-  Value *source = ir.CreatePtrToInt(ir.CreateGEP(ir.getInt8Ty(), memory.lookup(copy.getSource()),
-                                                 ir.CreateSExt(from, ir.getInt64Ty())),
-                                    ir.getInt64Ty());
+  source = ir.CreatePtrToInt(ir.CreateGEP(ir.getInt8Ty(), emitter.memory.lookup(copy.getSource()),
+                                          ir.CreateSExt(from, ir.getInt64Ty())),
+                             ir.getInt64Ty());
+}
 
-  // Find the dimensions in which the copy may be out of bounds. Offsets and sizes are multiples of
-  // a piece, so each piece is entirely in or out of bounds.
-  auto outside = [&](size_t dim, int64_t cover) {
-    std::optional<sm::IndexRange> range = sm::rangeOf(copy.getSourceOffsets()[dim]);
-    return !range || range->least < 0 || range->most + cover > memoryType.getShape()[dim];
-  };
-  auto isInside = [&](size_t dim, Value *index, int64_t constant) {
-    Value *at = ir.CreateTrunc(scalars.lookup(copy.getSourceOffsets()[dim]).value, word);
-    if (index)
-      at = ir.CreateAdd(at, ir.CreateZExtOrTrunc(index, word));
-    return ir.CreateICmpULT(ir.CreateAdd(at, number(constant)), number(memoryType.getShape()[dim]));
-  };
+/// Whether the copy of `cover` elements may be out of bounds in one dimension of memory. Offsets
+/// and sizes are multiples of a piece, so each piece is entirely in or out of bounds.
+bool KernelEmitter::AsyncCopy::mayBeOutside(size_t dim, int64_t cover) {
+  std::optional<sm::IndexRange> range = sm::rangeOf(copy.getSourceOffsets()[dim]);
+  return !range || range->least < 0 || range->most + cover > memory.getShape()[dim];
+}
+
+/// Whether the copy's offset plus `index` (null for zero) plus `constant` is in bounds.
+Value *KernelEmitter::AsyncCopy::isInside(size_t dim, Value *index, int64_t constant) {
+  IRBuilder<> &ir = emitter.b.ir;
+  Value *at = offsetOf(dim);
+  if (index)
+    at = ir.CreateAdd(at, ir.CreateZExtOrTrunc(index, word));
+  return ir.CreateICmpULT(ir.CreateAdd(at, number(constant)), number(memory.getShape()[dim]));
+}
+
+void KernelEmitter::AsyncCopy::emitPiece(ArrayRef<int64_t> index, SplitOffset to, Value *isOn,
+                                         Value *inside) {
+  LaneBuilder &b = emitter.b;
+  Value *target = emitter.buffers[copy.getTarget()].address;
+  SmallVector<Value *> operands{b.ir.CreateAdd(target, to.varying), source};
+  // 16-byte copies bypass L1 (.cg), because the data is not read from there.
+  std::string text =
+      concat(isOn ? "@$2 " : "", "cp.async.", piece == 16 ? "cg" : "ca", ".shared.global [$0+",
+             to.constant, "], [$1+", index[out] * outerBytes + index[in] * bytes, "], ", piece);
+  std::string constraints = "r,l";
+  if (isOn) {
+    operands.push_back(isOn);
+    constraints += ",b";
+  }
+  if (inside) {
+    // A piece that is out of bounds reads no bytes; cp.async fills the rest with zeros.
+    text += concat(", $", operands.size());
+    operands.push_back(b.ir.CreateSelect(inside, b.i32(piece), b.i32(0)));
+    constraints += ",r";
+  }
+  assembly(b, b.ir.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
+}
+
+void KernelEmitter::AsyncCopy::emitPieces() {
+  IRBuilder<> &ir = emitter.b.ir;
+  SmallVector<int64_t>
+      ofBits; // the offset in the buffer that each bit of the thread id contributes
+  for (int64_t bit = 1; bit < threads; bit *= 2)
+    ofBits.push_back(bit < pieces ? byteOf(buffer, indexOfPiece(bit)) : 0);
   auto both = [&](Value *left, Value *right) { return left ? ir.CreateAnd(left, right) : right; };
   Value *common = nullptr;
-  for (size_t dim = 0; dim < rank; ++dim)
-    if (dim != dims[0] && dim != dims[1] && outside(dim, 1))
+  for (size_t dim = 0; dim < memory.getShape().size(); ++dim)
+    if (dim != dims[0] && dim != dims[1] && mayBeOutside(dim, 1))
       common = both(common, isInside(dim, nullptr, 0));
-  const bool checksInner = outside(dims[1], layout.cover(int64_t(in))),
-             checksOuter = outside(dims[0], layout.cover(int64_t(out)));
+  const bool checksInner = mayBeOutside(dims[1], layout().cover(int64_t(in))),
+             checksOuter = mayBeOutside(dims[0], layout().cover(int64_t(out)));
   std::map<int64_t, Value *> innerInside;
-  Value *isOn = pieces < threads ? ir.CreateICmpULT(thread, i32(pieces)) : nullptr;
+  Value *isOn = pieces < threads ? ir.CreateICmpULT(emitter.thread, emitter.i32(pieces)) : nullptr;
   for (int64_t first = 0; first < pieces; first += threads) {
     const SmallVector<int64_t> index = indexOfPiece(first);
     Value *inside = common;
@@ -259,24 +336,16 @@ void KernelEmitter::emitAsyncCopy(sm::CopyOp copy) {
     }
     if (checksOuter)
       inside = both(inside, isInside(dims[0], outerOfThread, index[out]));
-    const SplitOffset to = offsetOfThread(ofBits, byteOf(buffer, index));
-    SmallVector<Value *> operands{ir.CreateAdd(target.address, to.varying), source};
-    // 16-byte copies bypass L1 (.cg), because the data is not read from there.
-    std::string text =
-        concat(isOn ? "@$2 " : "", "cp.async.", piece == 16 ? "cg" : "ca", ".shared.global [$0+",
-               to.constant, "], [$1+", index[out] * outerBytes + index[in] * bytes, "], ", piece);
-    std::string constraints = "r,l";
-    if (isOn) {
-      operands.push_back(isOn);
-      constraints += ",b";
-    }
-    if (inside) {
-      text += concat(", $", operands.size());
-      operands.push_back(ir.CreateSelect(inside, i32(piece), i32(0)));
-      constraints += ",r";
-    }
-    assembly(ir.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
+    emitPiece(index, emitter.offsetOfThread(ofBits, byteOf(buffer, index)), isOn, inside);
   }
+}
+
+void KernelEmitter::emitAsyncCopy(sm::CopyOp op) {
+  AsyncCopy copy{.emitter = *this, .copy = op};
+  if (!copy.findOperands() || !copy.findDims() || !copy.findPieces())
+    return;
+  copy.emitAddresses();
+  copy.emitPieces();
 }
 
 } // namespace tilewright::nvptx

@@ -218,7 +218,7 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
       operands[3] = ir.CreateAdd(at[0], i32(box * plan.line));
     if (plan.isMulticast)
       operands.push_back(ir.getInt16(uint16_t((1 << clusterSize()) - 1)));
-    assembly(ir.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
+    assembly(b, ir.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
   }
 }
 

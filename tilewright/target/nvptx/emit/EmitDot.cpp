@@ -123,8 +123,8 @@ SmallVector<Value *> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsi
       Value *zero = Constant::getNullValue(part->getType());
       part = threads.isDead(reg, type.getShape())
                  ? zero
-                 : b.ir.CreateSelect(isInside(threads, StridedView{}, type.getShape(), reg), part,
-                                     zero);
+                 : b.ir.CreateSelect(isInside(b, threads, StridedView{}, type.getShape(), reg),
+                                     part, zero);
     }
     if (isTf32)
       part = b.ir.CreateIntrinsic(b.ir.getInt32Ty(), Intrinsic::nvvm_f2tf32_rna, {part});
@@ -159,6 +159,38 @@ void KernelEmitter::emitMmaSync(sm::MmaOp mma) {
   if (!multiplyTiles(mma.getLhs(), mma.getRhs(), mma.getAcc(), mma.getResult(),
                      lhs.getElementType().isF32()))
     refuse(mma, "has operands that mma.sync does not support");
+}
+
+/// Emits one instruction. Uses inline assembly, because LLVM has a separate intrinsic for each
+/// combination of shapes and types.
+static Value *multiply(LaneBuilder &b, StringRef name, ArrayRef<Value *> operands, size_t left,
+                       size_t right, size_t sums, Type *sumType) {
+  auto letter = [](Type *type) { return type->isDoubleTy() ? "d" : type->isFloatTy() ? "f" : "r"; };
+  std::string constraints, text = name.str();
+  for (size_t i = 0; i < sums; ++i)
+    constraints += concat(i ? "," : "", "=", letter(sumType));
+  size_t number = 0;
+  auto group = [&](size_t count) {
+    text += number ? ", {" : " {";
+    for (size_t i = 0; i < count; ++i)
+      text += concat(i ? ", $" : "$", number++);
+    text += "}";
+  };
+  for (size_t count : {sums, left, right, sums})
+    group(count);
+  text += ";";
+  SmallVector<Type *> types;
+  for (Value *operand : operands) {
+    types.push_back(operand->getType());
+    constraints += concat(",", letter(operand->getType()));
+  }
+  auto *resultType = StructType::get(b.module.getContext(), SmallVector<Type *>(sums, sumType));
+  auto *type = FunctionType::get(resultType, types, false);
+  CallInst *call = b.ir.CreateCall(
+      type, InlineAsm::get(type, text, constraints, /*hasSideEffects=*/false), operands);
+  call->setConvergent();
+  call->setDoesNotAccessMemory();
+  return call;
 }
 
 bool KernelEmitter::multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value acc,
@@ -197,45 +229,13 @@ bool KernelEmitter::multiplyTiles(mlir::Value lhs, mlir::Value rhs, mlir::Value 
       llvm::append_range(operands, words[1][atRight]);
       for (unsigned reg : registers)
         operands.push_back(sum[reg].value);
-      Value *made = multiply(instruction->name, operands, words[0][atLeft].size(),
+      Value *made = multiply(b, instruction->name, operands, words[0][atLeft].size(),
                              words[1][atRight].size(), registers.size(), sumType);
       for (auto [i, reg] : llvm::enumerate(registers))
         sum[reg].value = b.ir.CreateExtractValue(made, static_cast<unsigned>(i));
     }
   tiles[result] = std::move(sum);
   return true;
-}
-
-/// Uses inline assembly, because LLVM has a separate intrinsic for each combination of shapes and
-/// types.
-Value *KernelEmitter::multiply(StringRef name, ArrayRef<Value *> operands, size_t left,
-                               size_t right, size_t sums, Type *sumType) {
-  auto letter = [](Type *type) { return type->isDoubleTy() ? "d" : type->isFloatTy() ? "f" : "r"; };
-  std::string constraints, text = name.str();
-  for (size_t i = 0; i < sums; ++i)
-    constraints += concat(i ? "," : "", "=", letter(sumType));
-  size_t number = 0;
-  auto group = [&](size_t count) {
-    text += number ? ", {" : " {";
-    for (size_t i = 0; i < count; ++i)
-      text += concat(i ? ", $" : "$", number++);
-    text += "}";
-  };
-  for (size_t count : {sums, left, right, sums})
-    group(count);
-  text += ";";
-  SmallVector<Type *> types;
-  for (Value *operand : operands) {
-    types.push_back(operand->getType());
-    constraints += concat(",", letter(operand->getType()));
-  }
-  auto *resultType = StructType::get(b.module.getContext(), SmallVector<Type *>(sums, sumType));
-  auto *type = FunctionType::get(resultType, types, false);
-  CallInst *call = b.ir.CreateCall(
-      type, InlineAsm::get(type, text, constraints, /*hasSideEffects=*/false), operands);
-  call->setConvergent();
-  call->setDoesNotAccessMemory();
-  return call;
 }
 
 } // namespace tilewright::nvptx

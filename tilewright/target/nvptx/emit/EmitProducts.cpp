@@ -3,6 +3,7 @@
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/emit/Shuffle.h"
 #include "tilewright/target/nvptx/emit/Wgmma.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -53,6 +54,47 @@ std::optional<Kind> kindOf(mlir::Type element, mlir::Type sum) {
   return std::nullopt;
 }
 
+std::string instruction(const Kind &kind, int64_t columns, int64_t block, std::string_view left,
+                        bool accumulates, std::string_view order) {
+  const int64_t perBlock = columns / 2;
+  std::string text =
+      concat("wgmma.mma_async.sync.aligned.m64n", columns, "k", kind.depth, ".", kind.types, " {");
+  for (int64_t i = 0; i < perBlock; ++i)
+    text += concat(i ? ", $" : "$", block * perBlock + i);
+  text += concat("}, ", left, ", c, ", accumulates ? "on" : "off");
+  if (kind.hasSigns)
+    text += ", 1, 1";
+  if (kind.hasOrder)
+    text += order;
+  return text + ";\n";
+}
+
+Value *descriptor(LaneBuilder &b, Value *address, const OperandWalk &walk) {
+  Value *start = b.ir.CreateLShr(address, 4);
+  return b.ir.CreateOr(b.ir.CreateAnd(start, b.i32(0x3FFF)), b.i32(walk.lead << 16));
+}
+
+Tile emitGroup(LaneBuilder &b, mlir::Type element, int64_t sums, const std::string &text,
+               ArrayRef<Value *> words, const Tile *acc) {
+  std::string constraints;
+  for (int64_t i = 0; i < sums; ++i)
+    constraints += concat(i ? "," : "", acc ? "=" : "=&", element.isInteger() ? "r" : "f");
+  SmallVector<Value *> operands(words);
+  for (size_t i = 0; i < words.size(); ++i)
+    constraints += ",r";
+  for (int64_t i = 0; acc && i < sums; ++i) {
+    constraints += concat(",", i);
+    operands.push_back((*acc)[size_t(i)].value);
+  }
+  SmallVector<Type *> types(size_t(sums), b.computeType(element));
+  Value *all = assembly(b, StructType::get(b.ir.getContext(), types), text,
+                        constraints + ",~{memory}", operands);
+  Tile result;
+  for (unsigned i = 0; i < sums; ++i)
+    result.push_back({b.ir.CreateExtractValue(all, i)});
+  return result;
+}
+
 } // namespace wgmma
 
 using namespace wgmma;
@@ -88,70 +130,46 @@ void KernelEmitter::emitMma(sm::MmaOp mma) {
     return refuse(mma,
                   concat("has an accumulator layout that wgmma does not support: ", layout.str()));
 
-  // The low word of the matrix descriptor; warpgroups other than the first add their rows below.
-  auto descriptor = [&](mlir::Value buffer, const OperandWalk &walk) {
-    Value *start = ir.CreateLShr(buffers[buffer].address, 4);
-    return ir.CreateOr(ir.CreateAnd(start, i32(0x3FFF)), i32(walk.lead << 16));
-  };
-  Value *low = descriptor(mma.getLhs(), *a), *lowRhs = descriptor(mma.getRhs(), *c);
+  Value *low = descriptor(b, buffers[mma.getLhs()].address, *a);
+  Value *lowRhs = descriptor(b, buffers[mma.getRhs()].address, *c);
   if (groups > 1) {
-    // A shuffle makes the value warp-uniform for ptxas, which then keeps descriptors in uniform
-    // registers.
+    // Warpgroups other than the first add their rows. A shuffle makes the value warp-uniform for
+    // ptxas, which then keeps descriptors in uniform registers.
     Value *group = once([&]() -> Value * {
       Value *all = ir.CreateIntrinsic(ir.getInt32Ty(), Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
-      return ir.CreateSub(shuffleFrom(ir.CreateLShr(all, i32(7)), i32(0)), i32(firstWarp / 4));
+      return ir.CreateSub(shuffleFrom(b, ir.CreateLShr(all, i32(7)), i32(0)), i32(firstWarp / 4));
     });
     low = ir.CreateAdd(low, ir.CreateMul(group, i32(a->block * blocks)));
   }
 
   // Emit all instructions as one inline assembly, which takes and returns the accumulator once, so
   // that no other instruction touches its registers in between.
-  const bool isFirst = !mma.getAcc();
-  const bool isInteger = type.getElementType().isInteger();
+  const Tile *acc = mma.getAcc() ? &tiles[mma.getAcc()] : nullptr;
   std::string text = "{\n.reg .b64 a, c;\n.reg .b32 al, cl;\n.reg .pred on, off;\nsetp.eq.b32 on, "
                      "0, 0;\nsetp.ne.b32 off, 0, 0;\n"
                      "wgmma.fence.sync.aligned;\n";
-  const size_t lhsOperand = size_t(registers), rhsOperand = size_t(registers) + 1;
+  const std::string order = concat(", ", a->kInner ? 0 : 1, ", ", c->kInner ? 0 : 1);
   for (int64_t step = 0; step < depth / kind->depth; ++step)
     for (int64_t block = 0; block < blocks; ++block) {
-      text += concat("add.u32 al, $", lhsOperand, ", ", a->step * step + a->block * block, ";\n");
-      text += concat("add.u32 cl, $", rhsOperand, ", ", c->step * step, ";\n");
+      text += concat("add.u32 al, $", registers, ", ", a->step * step + a->block * block, ";\n");
+      text += concat("add.u32 cl, $", registers + 1, ", ", c->step * step, ";\n");
       // Stride of 1024 bytes per eight rows (or K steps); 128-byte swizzle.
       text += "mov.b64 a, {al, 0x40000040};\nmov.b64 c, {cl, 0x40000040};\n";
-      text += concat("wgmma.mma_async.sync.aligned.m64n", columns, "k", kind->depth, ".",
-                     kind->types, " {");
-      for (int64_t i = 0; i < perBlock; ++i)
-        text += concat(i ? ", $" : "$", block * perBlock + i);
-      text += concat("}, a, c, ", isFirst && step == 0 ? "off" : "on");
-      if (kind->hasSigns)
-        text += ", 1, 1";
-      if (kind->hasOrder)
-        text += concat(", ", a->kInner ? 0 : 1, ", ", c->kInner ? 0 : 1);
-      text += ";\n";
+      text += instruction(*kind, columns, block, "a", acc || step > 0, order);
     }
   text += "wgmma.commit_group.sync.aligned;\n}";
-
-  Type *element = b.computeType(type.getElementType());
-  SmallVector<Type *> outputs(size_t(registers), element);
-  Type *result = registers == 1 ? element : StructType::get(ir.getContext(), outputs);
-  std::string constraints;
-  for (int64_t i = 0; i < registers; ++i)
-    constraints += concat(i ? "," : "", isFirst ? "=&" : "=", isInteger ? "r" : "f");
-  constraints += ",r,r";
-  SmallVector<Value *> operands{low, lowRhs};
-  if (!isFirst) {
-    for (int64_t i = 0; i < registers; ++i)
-      constraints += concat(",", i);
-    for (Lanes value : tiles[mma.getAcc()])
-      operands.push_back(value.value);
-  }
-  Value *sum = assembly(result, text, constraints + ",~{memory}", operands);
-  Tile tile;
-  for (unsigned i = 0; i < registers; ++i)
-    tile.push_back({ir.CreateExtractValue(sum, i)});
-  tiles[mma.getResult()] = std::move(tile);
+  Tile sum = emitGroup(b, type.getElementType(), registers, text, {low, lowRhs}, acc);
+  tiles[mma.getResult()] = std::move(sum);
   inFlight.insert(mma.getResult());
   countProducts(mma, 1);
+}
+
+/// Whether a product reads a slot of a channel.
+static bool reads(sm::MmaOp mma, mlir::Value channel) {
+  for (mlir::Value operand : {mma.getLhs(), mma.getRhs()})
+    if (auto take = operand.getDefiningOp<sm::TakeOp>(); take && take.getChannel() == channel)
+      return true;
+  return false;
 }
 
 void KernelEmitter::countProducts(sm::MmaOp mma, int64_t count) {
@@ -162,15 +180,9 @@ void KernelEmitter::countProducts(sm::MmaOp mma, int64_t count) {
         held[i] += count;
 }
 
-bool KernelEmitter::reads(sm::MmaOp mma, mlir::Value channel) {
-  for (mlir::Value operand : {mma.getLhs(), mma.getRhs()})
-    if (auto take = operand.getDefiningOp<sm::TakeOp>(); take && take.getChannel() == channel)
-      return true;
-  return false;
-}
-
 void KernelEmitter::waitProducts(int64_t left) {
-  assembly(b.ir.getVoidTy(), concat("wgmma.wait_group.sync.aligned ", left, ";"), "~{memory}", {});
+  assembly(b, b.ir.getVoidTy(), concat("wgmma.wait_group.sync.aligned ", left, ";"), "~{memory}",
+           {});
 }
 
 void KernelEmitter::settle(mlir::Value value) {
@@ -189,18 +201,10 @@ void KernelEmitter::settle(mlir::Value value) {
   }
   for (size_t i = 0; i < tile.size(); ++i)
     constraints += concat(",", i);
-  Value *all = assembly(StructType::get(b.ir.getContext(), types),
+  Value *all = assembly(b, StructType::get(b.ir.getContext(), types),
                         "wgmma.wait_group.sync.aligned 0;", constraints + ",~{memory}", operands);
   for (unsigned i = 0; i < tile.size(); ++i)
     tile[i].value = b.ir.CreateExtractValue(all, i);
-}
-
-int64_t KernelEmitter::clusterDigit(const sm::Layout &layout, size_t dim) {
-  int64_t size = 1;
-  for (const sm::Digit &digit : layout.getDims()[dim])
-    if (digit.axis == Axis::cta)
-      size *= digit.size;
-  return size;
 }
 
 } // namespace tilewright::nvptx

@@ -1,7 +1,12 @@
 // Reductions: a tree over registers, shuffles across lanes, shared memory across warps.
 #include "tilewright/target/nvptx/emit/KernelEmitter.h"
 
+#include "tilewright/target/nvptx/emit/Shuffle.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <map>
+#include <set>
 
 using namespace llvm;
 
@@ -9,24 +14,6 @@ namespace tilewright::nvptx {
 
 using sm::Axis;
 namespace arith = mlir::arith;
-
-KernelEmitter::Partial KernelEmitter::combine(mlir::Block &combiner, const Partial &first,
-                                              const Partial &second) {
-  SmallVector<Lanes> arguments(first.values.begin(), first.values.end());
-  append_range(arguments, second.values);
-  Partial result;
-  result.values = lanes::emitBlock(b, combiner, arguments, 1);
-  // If one side is invalid, the other is the result.
-  for (auto [value, x, y] : zip_equal(result.values, first.values, second.values)) {
-    if (second.valid)
-      value = b.select(second.valid, value, x);
-    if (first.valid)
-      value = b.select(first.valid, value, y);
-  }
-  if (first.valid && second.valid)
-    result.valid = b.ir.CreateOr(first.valid, second.valid);
-  return result;
-}
 
 /// The op of a combiner that consists of a single op on its two arguments, otherwise null.
 static mlir::Operation *singleOp(mlir::Block &combiner) {
@@ -79,132 +66,176 @@ static Value *neutralOf(LaneBuilder &b, mlir::Block &combiner) {
   return nullptr;
 }
 
-KernelEmitter::Partial KernelEmitter::partialOf(mlir::ValueRange inputs,
-                                                const ThreadLayout &threads,
-                                                ArrayRef<int64_t> shape, unsigned reg) {
+Partial KernelEmitter::partialOf(mlir::ValueRange inputs, const ThreadLayout &threads,
+                                 ArrayRef<int64_t> shape, unsigned reg) {
   Partial partial;
   for (mlir::Value input : inputs)
     partial.values.push_back(tiles[input][reg]);
   StridedView nowhere{};
   partial.valid =
-      threads.isDead(reg, shape) ? b.ir.getFalse() : isInside(threads, nowhere, shape, reg);
+      threads.isDead(reg, shape) ? b.ir.getFalse() : isInside(b, threads, nowhere, shape, reg);
   return partial;
 }
 
-void KernelEmitter::emitReduce(tile::ReduceOp reduce) {
-  auto type = cast<mlir::RankedTensorType>(reduce.getInputs().front().getType());
-  const ThreadLayout &threads = threadsOf(type);
-  const ThreadLayout &results = threadsOf(reduce.getResultTypes().front());
-  mlir::Block &combiner = reduce.getCombiner().front();
-  Value *neutral = neutralOf(b, combiner);
-  const bool anyOrder = isCommutative(combiner);
+struct KernelEmitter::Reduction {
+  KernelEmitter &emitter;
+  tile::ReduceOp op;
+  mlir::RankedTensorType type;
+  const ThreadLayout &threads, &results;
+  LaneBuilder &b;
+  mlir::Block &combiner;
+  SmallVector<size_t> kept; // the dimensions that are not reduced
+  /// The result registers that have elements, and the part of their result that is known so far.
+  SmallVector<unsigned> alive;
+  SmallVector<Partial> partials;
 
-  SmallVector<size_t> kept;
-  for (size_t dim = 0; dim < size_t(type.getRank()); ++dim)
-    if (!is_contained(reduce.getDims(), int64_t(dim)))
-      kept.push_back(dim);
-  std::map<std::vector<int64_t>, unsigned> resultAt;
-  for (unsigned reg = 0; reg < results.registers(); ++reg) {
-    std::vector<int64_t> index;
-    for (size_t dim = 0; dim < kept.size(); ++dim)
-      index.push_back(results.constant(dim, reg));
-    resultAt.try_emplace(std::move(index), reg);
+  Reduction(KernelEmitter &emitter, tile::ReduceOp op)
+      : emitter(emitter), op(op),
+        type(cast<mlir::RankedTensorType>(op.getInputs().front().getType())),
+        threads(emitter.threadsOf(type)), results(emitter.threadsOf(op.getResultTypes().front())),
+        b(emitter.b), combiner(op.getCombiner().front()) {
+    for (size_t dim = 0; dim < size_t(type.getRank()); ++dim)
+      if (!is_contained(op.getDims(), int64_t(dim)))
+        kept.push_back(dim);
   }
 
-  // Collect the registers that contribute to each result; copies of an element count once.
+  /// For each result register, the registers that contribute to it. nullopt, after a refusal, if
+  /// the layouts do not match.
+  std::optional<SmallVector<SmallVector<Partial>>> collectRegisters();
+  void combineRegisters(ArrayRef<SmallVector<Partial>> members);
+  void combineLanes();
+  void combineWarps();
+  void finish();
+
+  Partial join(const Partial &first, const Partial &second) {
+    return combine(b, combiner, first, second);
+  }
+  Partial joinInLaneOrder(const Partial &mine, const Partial &other, int64_t mask);
+};
+
+std::optional<SmallVector<SmallVector<Partial>>> KernelEmitter::Reduction::collectRegisters() {
+  Value *neutral = neutralOf(b, combiner);
+  std::map<std::vector<int64_t>, unsigned> resultAt;
+  for (unsigned reg = 0; reg < results.registers(); ++reg)
+    resultAt.try_emplace(results.constants(reg), reg);
   SmallVector<SmallVector<Partial>> members(results.registers());
-  std::map<std::vector<int64_t>, unsigned> seen;
+  std::set<std::vector<int64_t>> seen; // copies of an element count once
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
-    std::vector<int64_t> whole, index;
-    for (size_t dim = 0; dim < size_t(type.getRank()); ++dim)
-      whole.push_back(threads.constant(dim, reg));
+    std::vector<int64_t> whole = threads.constants(reg), index;
     for (size_t dim : kept)
       index.push_back(whole[dim]);
-    if (threads.isDead(reg, type.getShape()) || !seen.try_emplace(std::move(whole), reg).second)
+    if (threads.isDead(reg, type.getShape()) || !seen.insert(std::move(whole)).second)
       continue;
     auto result = resultAt.find(index);
-    if (result == resultAt.end())
-      return refuse(
-          reduce, "must have a result with the layout of its input without the reduced dimensions");
-    Partial partial = partialOf(reduce.getInputs(), threads, type.getShape(), reg);
+    if (result == resultAt.end()) {
+      emitter.refuse(
+          op, "must have a result with the layout of its input without the reduced dimensions");
+      return std::nullopt;
+    }
+    Partial partial = emitter.partialOf(op.getInputs(), threads, type.getShape(), reg);
     if (partial.valid && neutral) {
       partial.values[0].value = b.ir.CreateSelect(partial.valid, partial.values[0].value, neutral);
       partial.valid = nullptr;
     }
     members[result->second].push_back(std::move(partial));
   }
+  return members;
+}
 
-  SmallVector<sm::IndexTerm> warpDigits, keptLanes, lanesOf;
-  for (size_t dim = 0; dim < size_t(type.getRank()); ++dim) {
-    const bool stays = is_contained(kept, dim);
-    append_range(stays ? keptLanes : lanesOf, threads.digits(dim, Axis::lane));
-    if (!stays)
-      append_range(warpDigits, threads.digits(dim, Axis::warp));
-  }
-  SmallVector<unsigned> alive;
-  SmallVector<Partial> partials;
-  for (unsigned reg = 0; reg < results.registers(); ++reg) {
-    SmallVector<Partial> level = std::move(members[reg]);
-    if (level.empty())
+void KernelEmitter::Reduction::combineRegisters(ArrayRef<SmallVector<Partial>> members) {
+  for (auto [reg, parts] : enumerate(members)) {
+    if (parts.empty())
       continue;
+    SmallVector<Partial> level = parts;
     while (level.size() > 1) {
       SmallVector<Partial> next;
       for (size_t i = 0; i + 1 < level.size(); i += 2)
-        next.push_back(combine(combiner, level[i], level[i + 1]));
+        next.push_back(join(level[i], level[i + 1]));
       if (level.size() % 2)
         next.push_back(level.back());
       level = std::move(next);
     }
-    alive.push_back(reg);
+    alive.push_back(unsigned(reg));
     partials.push_back(std::move(level.front()));
   }
-  // Butterfly reduction over lanes: after each round, both partners hold the same value.
-  for (const sm::IndexTerm &term : lanesOf)
-    for (int64_t half = 1; half < term.size; half *= 2) {
-      const int64_t mask = term.stride * half;
-      for (Partial &mine : partials) {
-        Partial other = shuffled(mine, [&](Lanes value) { return shuffleXor(value, mask); });
-        if (anyOrder) {
-          mine = combine(combiner, mine, other);
-          continue;
-        }
-        // Put the lower lane's value first in both lanes, so that copies of a result are bitwise
-        // equal.
-        Value *isUpper = b.ir.CreateICmpNE(b.ir.CreateAnd(thread, i32(mask)), i32(0));
-        Partial first = mine, second = other;
-        for (auto [x, y] : zip_equal(first.values, second.values)) {
-          Lanes low = b.select(isUpper, y, x), high = b.select(isUpper, x, y);
-          x = low, y = high;
-        }
-        if (mine.valid) {
-          first.valid = b.ir.CreateSelect(isUpper, other.valid, mine.valid);
-          second.valid = b.ir.CreateSelect(isUpper, mine.valid, other.valid);
-        }
-        mine = combine(combiner, first, second);
-      }
-    }
-  if (!warpDigits.empty() && !partials.empty()) {
-    auto all = exchangeWarps(partials, threads, warpDigits, keptLanes, reduce);
-    for (auto [mine, parts] : zip_equal(partials, all)) {
-      mine = parts.front();
-      for (const Partial &part : ArrayRef(parts).drop_front())
-        mine = combine(combiner, mine, part);
-    }
-  }
+}
 
+/// Joins the values of two lanes whose ids differ in the bit `mask`, in both with the lower lane's
+/// value first, so that copies of a result are bitwise equal.
+Partial KernelEmitter::Reduction::joinInLaneOrder(const Partial &mine, const Partial &other,
+                                                  int64_t mask) {
+  Value *isUpper = b.ir.CreateICmpNE(b.ir.CreateAnd(emitter.thread, b.i32(mask)), b.i32(0));
+  Partial first = mine, second = other;
+  for (auto [x, y] : zip_equal(first.values, second.values)) {
+    Lanes low = b.select(isUpper, y, x), high = b.select(isUpper, x, y);
+    x = low, y = high;
+  }
+  if (mine.valid) {
+    first.valid = b.ir.CreateSelect(isUpper, other.valid, mine.valid);
+    second.valid = b.ir.CreateSelect(isUpper, mine.valid, other.valid);
+  }
+  return join(first, second);
+}
+
+void KernelEmitter::Reduction::combineLanes() {
+  const bool anyOrder = isCommutative(combiner);
+  // Butterfly reduction: after each round, both partners hold the same value.
+  for (size_t dim = 0; dim < size_t(type.getRank()); ++dim) {
+    if (is_contained(kept, dim))
+      continue;
+    for (const sm::IndexTerm &term : threads.digits(dim, Axis::lane))
+      for (int64_t half = 1; half < term.size; half *= 2) {
+        const int64_t mask = term.stride * half;
+        for (Partial &mine : partials) {
+          Partial other = shuffled(mine, [&](Lanes value) { return shuffleXor(b, value, mask); });
+          mine = anyOrder ? join(mine, other) : joinInLaneOrder(mine, other, mask);
+        }
+      }
+  }
+}
+
+void KernelEmitter::Reduction::combineWarps() {
+  SmallVector<sm::IndexTerm> warpDigits, keptLanes;
+  for (size_t dim = 0; dim < size_t(type.getRank()); ++dim)
+    if (is_contained(kept, dim))
+      append_range(keptLanes, threads.digits(dim, Axis::lane));
+    else
+      append_range(warpDigits, threads.digits(dim, Axis::warp));
+  if (warpDigits.empty() || partials.empty())
+    return;
+  auto all = emitter.exchangeWarps(partials, warpDigits, keptLanes, op);
+  for (auto [mine, parts] : zip_equal(partials, all)) {
+    mine = parts.front();
+    for (const Partial &part : ArrayRef(parts).drop_front())
+      mine = join(mine, part);
+  }
+}
+
+void KernelEmitter::Reduction::finish() {
   Partial init;
-  for (mlir::Value value : reduce.getInits())
-    init.values.push_back(scalars.lookup(value));
+  for (mlir::Value value : op.getInits())
+    init.values.push_back(emitter.scalars.lookup(value));
   SmallVector<Tile> made;
-  for (mlir::Value result : reduce.getResults())
-    made.push_back(Tile(results.registers(), poison(mlir::getElementTypeOrSelf(result))));
+  for (mlir::Value result : op.getResults())
+    made.push_back(Tile(results.registers(), b.poison(mlir::getElementTypeOrSelf(result))));
   for (auto [reg, partial] : zip_equal(alive, partials)) {
-    Partial whole = combine(combiner, init, partial);
+    Partial whole = join(init, partial);
     for (auto [tile, value] : zip_equal(made, whole.values))
       tile[reg] = value;
   }
-  for (auto [result, tile] : zip_equal(reduce.getResults(), made))
-    tiles[result] = std::move(tile);
+  for (auto [result, tile] : zip_equal(op.getResults(), made))
+    emitter.tiles[result] = std::move(tile);
+}
+
+void KernelEmitter::emitReduce(tile::ReduceOp op) {
+  Reduction reduction(*this, op);
+  auto members = reduction.collectRegisters();
+  if (!members)
+    return;
+  reduction.combineRegisters(*members);
+  reduction.combineLanes();
+  reduction.combineWarps();
+  reduction.finish();
 }
 
 } // namespace tilewright::nvptx

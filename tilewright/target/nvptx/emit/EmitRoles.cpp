@@ -4,7 +4,6 @@
 
 #include "tilewright/support/Concat.h"
 
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace llvm;
@@ -13,25 +12,6 @@ namespace tilewright::nvptx {
 
 /// The number of warps in a warpgroup, the unit of wgmma and setmaxnreg.
 constexpr int64_t groupWarps = 4;
-
-Value *KernelEmitter::assembly(Type *result, const Twine &text, const Twine &constraints,
-                               ArrayRef<Value *> operands) {
-  SmallVector<Type *> types;
-  for (Value *operand : operands)
-    types.push_back(operand->getType());
-  FunctionType *type = FunctionType::get(result, types, false);
-  CallInst *call = b.ir.CreateCall(
-      type, InlineAsm::get(type, text.str(), constraints.str(), /*hasSideEffects=*/true), operands);
-  // Convergent: the optimizer must not sink the instruction into one side of a branch or duplicate
-  // it.
-  call->addFnAttr(Attribute::Convergent);
-  call->addFnAttr(Attribute::NoUnwind);
-  return call;
-}
-
-Value *KernelEmitter::sharedAddress(Value *pointer) {
-  return b.ir.CreatePtrToInt(pointer, b.ir.getInt32Ty());
-}
 
 // --- Channels ---
 
@@ -97,7 +77,7 @@ void KernelEmitter::initializeChannels() {
             ir.getVoidTy(), Intrinsic::nvvm_mbarrier_init_shared,
             {shared.address(state.barriers, (kind * state.depth + slot) * 8), i32(count)});
   }
-  assembly(ir.getVoidTy(), "fence.mbarrier_init.release.cluster;", "~{memory}", {});
+  assembly(b, ir.getVoidTy(), "fence.mbarrier_init.release.cluster;", "~{memory}", {});
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
   // No thread of any CTA may arrive at a barrier before it is initialized.
@@ -107,7 +87,7 @@ void KernelEmitter::initializeChannels() {
 void KernelEmitter::waitForAll() {
   IRBuilder<> &ir = b.ir;
   if (clusterSize() > 1)
-    assembly(ir.getVoidTy(), "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;",
+    assembly(b, ir.getVoidTy(), "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;",
              "~{memory}", {});
   else
     ir.CreateIntrinsic(ir.getVoidTy(), Intrinsic::nvvm_barrier_cta_sync_all, {i32(0)});
@@ -139,13 +119,13 @@ void KernelEmitter::advance(Cursor &cursor, int64_t depth) {
 }
 
 Value *KernelEmitter::barrierOf(ChannelState &state, Value *slot, bool isEmpty) {
-  Value *base = sharedAddress(shared.address(state.barriers, isEmpty ? state.depth * 8 : 0));
+  Value *base = sharedAddress(b, shared.address(state.barriers, isEmpty ? state.depth * 8 : 0));
   return b.ir.CreateAdd(base, b.ir.CreateShl(slot, 3));
 }
 
 void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
   // A label in braces is local, so the code may be duplicated.
-  assembly(b.ir.getVoidTy(),
+  assembly(b, b.ir.getVoidTy(),
            Twine("{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity") +
                (isRemote ? ".acquire.cluster" : "") +
                ".shared::cta.b64 done, [$0], $1;\n@!done bra again;\n}",
@@ -153,7 +133,7 @@ void KernelEmitter::waitBarrier(Value *barrier, Value *phase, bool isRemote) {
 }
 
 void KernelEmitter::giveBuffers(mlir::ResultRange results, ChannelState &state, Value *slot) {
-  Value *base = b.ir.CreateAdd(sharedAddress(shared.address(state.slots)),
+  Value *base = b.ir.CreateAdd(sharedAddress(b, shared.address(state.slots)),
                                b.ir.CreateMul(slot, i32(state.slotBytes)));
   Value *barrier = state.isOwn || state.isResult ? nullptr : barrierOf(state, slot, false);
   for (auto [index, result] : enumerate(results))
@@ -176,7 +156,7 @@ void KernelEmitter::emitAcquire(sm::AcquireOp op) {
   waitBarrier(barrierOf(state, slot, true), ir.CreateLoad(ir.getInt32Ty(), cursor.phase),
               clusterSize() > 1);
   // Expect the bytes that all CTAs copy into this CTA's slot.
-  assembly(ir.getVoidTy(), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+  assembly(b, ir.getVoidTy(), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
            "r,r,~{memory}", {barrierOf(state, slot, false), i32(state.slotBytes)});
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
@@ -227,19 +207,19 @@ void KernelEmitter::emitFree(sm::FreeOp op) {
   // that all threads of the warp have read. The copy engine will write the slot through the async
   // proxy, so a proxy fence is needed.
   if (state.isReadByThreads)
-    assembly(ir.getVoidTy(), "fence.proxy.async.shared::cta;\nbar.warp.sync 0xffffffff;",
+    assembly(b, ir.getVoidTy(), "fence.proxy.async.shared::cta;\nbar.warp.sync 0xffffffff;",
              "~{memory}", {});
   const int64_t together = state.isReadByThreads ? 1 : groupWarps;
   Value *inGroup = ir.CreateAnd(thread, i32(together * Chip::warpSize - 1));
   Value *isMine = ir.CreateICmpULT(inGroup, i32(clusterSize()));
   Value *on = ir.CreateZExt(isMine, ir.getInt32Ty());
   if (clusterSize() == 1)
-    assembly(ir.getVoidTy(),
+    assembly(b, ir.getVoidTy(),
              "{\n.reg .pred on;\nsetp.ne.b32 on, $1, 0;\n@on mbarrier.arrive.shared::cta.b64 _, "
              "[$0];\n}",
              "r,r,~{memory}", {barrier, on});
   else
-    assembly(ir.getVoidTy(),
+    assembly(b, ir.getVoidTy(),
              "{\n.reg .pred on;\n.reg .b32 there;\nsetp.ne.b32 on, $1, 0;\n@on "
              "mapa.shared::cluster.u32 there, $0, $2;\n"
              "@on mbarrier.arrive.shared::cluster.b64 _, [there];\n}",
@@ -263,7 +243,7 @@ void KernelEmitter::emitRole(sm::RoleOp role) {
   ir.CreateCondBr(isHere, inside, after);
   ir.SetInsertPoint(inside);
   if (changesRegisters)
-    assembly(ir.getVoidTy(),
+    assembly(b, ir.getVoidTy(),
              concat("setmaxnreg.", int64_t(role.getRegisters()) > launchRegisters ? "inc" : "dec",
                     ".sync.aligned.u32 ", int64_t(role.getRegisters()), ";"),
              "", {});

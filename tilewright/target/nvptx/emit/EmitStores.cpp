@@ -80,7 +80,7 @@ void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
     Value *chunk = ir.CreateXor(lane.chunk, i32(column % 64 / 8 * 16));
     Value *address =
         ir.CreateAdd(ir.CreateAdd(base, chunk), i32(column / 64 * lines->stride + row * 128));
-    assembly(ir.getVoidTy(), "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
+    assembly(b, ir.getVoidTy(), "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
              "r,r,r,r,r,~{memory}", {address, first, below->second, right->second, last->second});
   }
 }
@@ -91,7 +91,7 @@ void KernelEmitter::byFirstThread(const Twine &instruction, const Twine &constra
   Value *isFirst = b.ir.CreateZExt(b.ir.CreateICmpEQ(thread, i32(0)), b.ir.getInt32Ty());
   SmallVector<Value *> all(operands);
   all.push_back(isFirst);
-  assembly(b.ir.getVoidTy(),
+  assembly(b, b.ir.getVoidTy(),
            "{\n.reg .pred first;\nsetp.ne.b32 first, $" + Twine(operands.size()) + ", 0;\n@first " +
                instruction + ";\n}",
            constraints + (operands.empty() ? "r,~{memory}" : ",r,~{memory}"), all);
@@ -133,7 +133,7 @@ void KernelEmitter::waitForStores(int64_t left) {
 
 void KernelEmitter::publishResult() {
   // Make the threads' writes visible to the copy engine (async proxy).
-  assembly(b.ir.getVoidTy(), "fence.proxy.async.shared::cta;", "~{memory}", {});
+  assembly(b, b.ir.getVoidTy(), "fence.proxy.async.shared::cta;", "~{memory}", {});
   barrier();
 }
 

@@ -24,11 +24,6 @@ void KernelEmitter::refuse(mlir::Operation *op, std::string_view why) {
   b.fail(Status(Error::gpuTileOp, concat(text, why)));
 }
 
-Lanes KernelEmitter::poison(mlir::Type type) {
-  Value *value = PoisonValue::get(b.computeType(type));
-  return {value, b.isComplex(type) ? value : nullptr};
-}
-
 // --- The function ---
 
 void KernelEmitter::emit(KernelInfo &info) {
@@ -391,7 +386,7 @@ void KernelEmitter::emitMap(tile::MapOp map) {
     }
     if (threads.isDead(reg, type.getShape())) {
       for (auto [tile, value] : zip_equal(results, map.getResults()))
-        tile.push_back(poison(mlir::getElementTypeOrSelf(value)));
+        tile.push_back(b.poison(mlir::getElementTypeOrSelf(value)));
       continue;
     }
     auto [found, isNew] = known.try_emplace(key, reg);
@@ -420,22 +415,15 @@ void KernelEmitter::emitView(tile::ViewOp view) {
   // Thread 0 has the smallest index in each register, and the verifier ensures that the register
   // mapping is the same for all threads. So use the mapping of thread 0.
   std::map<std::vector<int64_t>, unsigned> held;
-  for (unsigned reg = 0; reg < from.registers(); ++reg) {
-    std::vector<int64_t> index;
-    for (size_t dim = 0; dim < from.forms.size(); ++dim)
-      index.push_back(from.constant(dim, reg));
-    held.try_emplace(std::move(index), reg);
-  }
+  for (unsigned reg = 0; reg < from.registers(); ++reg)
+    held.try_emplace(from.constants(reg), reg);
   const Tile source = tiles[view.getSource()];
   Tile result;
   for (unsigned reg = 0; reg < to.registers(); ++reg) {
-    result.push_back(poison(type.getElementType()));
+    result.push_back(b.poison(type.getElementType()));
     if (to.isDead(reg, type.getShape()))
       continue;
-    SmallVector<int64_t> index;
-    for (size_t dim = 0; dim < to.forms.size(); ++dim)
-      index.push_back(to.constant(dim, reg));
-    SmallVector<int64_t> wanted = map->apply(index);
+    SmallVector<int64_t> wanted = map->apply(to.constants(reg));
     auto found = held.find(std::vector<int64_t>(wanted.begin(), wanted.end()));
     if (found == held.end())
       return refuse(view, concat("moves elements between threads, from ", from.layout.str(), " to ",
@@ -464,186 +452,6 @@ void KernelEmitter::emitIota(tile::IotaOp iota) {
         ConstantInt::get(b.ir.getContext(), constant.sextOrTrunc(element->getIntegerBitWidth())))});
   }
   tiles[iota.getResult()] = std::move(result);
-}
-
-// --- Control ---
-
-namespace {
-/// Flattens scalars and tiles into a list of values, for the phis of a block.
-struct Flat {
-  SmallVector<Value *> values;
-  void add(Lanes lanes) {
-    values.push_back(lanes.value);
-    if (lanes.imag)
-      values.push_back(lanes.imag);
-  }
-};
-} // namespace
-
-void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
-  IRBuilder<> &ir = b.ir;
-  auto flatten = [&](mlir::ValueRange values) {
-    Flat flat;
-    for (mlir::Value value : values)
-      if (isa<mlir::RankedTensorType>(value.getType()))
-        for (Lanes lanes : tiles[value])
-          flat.add(lanes);
-      else if (isa<sm::BufferType>(value.getType()))
-        flat.add({buffers[value].address, buffers[value].barrier});
-      else
-        flat.add(scalars.lookup(value));
-    return flat.values;
-  };
-  // Sets `to` from the flat list; the values have the types and register counts of `like`.
-  auto assign = [&](mlir::ValueRange to, mlir::ValueRange like, ArrayRef<Value *> flat) {
-    size_t at = 0;
-    auto next = [&](Lanes old) {
-      Lanes result{flat[at++]};
-      if (old.imag)
-        result.imag = flat[at++];
-      return result;
-    };
-    for (auto [value, model] : zip_equal(to, like))
-      if (isa<mlir::RankedTensorType>(model.getType())) {
-        Tile tile;
-        for (Lanes old : Tile(tiles[model]))
-          tile.push_back(next(old));
-        tiles[value] = std::move(tile);
-        if (wordTiles.contains(model))
-          wordTiles.insert(value);
-      } else if (isa<sm::BufferType>(model.getType())) {
-        const SlotBuffer old = buffers[model];
-        Lanes carried = next({old.address, old.barrier});
-        buffers[value] = {carried.value, carried.imag};
-      } else {
-        scalars[value] = next(scalars.lookup(model));
-      }
-  };
-  Value *lower = scalars.lookup(loop.getLowerBound()).value;
-  Value *upper = scalars.lookup(loop.getUpperBound()).value;
-  Value *step = scalars.lookup(loop.getStep()).value;
-  // A loop counter with small constant bounds needs only one 32-bit register.
-  auto isShort = [](Value *value) {
-    auto *constant = dyn_cast<ConstantInt>(value);
-    return constant && constant->getValue().isSignedIntN(30);
-  };
-  Type *index = lower->getType();
-  if (isShort(lower) && isShort(upper) && isShort(step) && !cast<ConstantInt>(lower)->isNegative())
-    for (Value **bound : {&lower, &upper, &step})
-      *bound = ir.CreateTrunc(*bound, ir.getInt32Ty());
-  SmallVector<Value *> inits = flatten(loop.getInitArgs());
-
-  BasicBlock *before = ir.GetInsertBlock();
-  BasicBlock *body = BasicBlock::Create(ir.getContext(), "", function);
-  BasicBlock *after = BasicBlock::Create(ir.getContext(), "", function);
-  ir.CreateCondBr(ir.CreateICmpSLT(lower, upper), body, after);
-  ir.SetInsertPoint(body);
-  PHINode *iv = ir.CreatePHI(lower->getType(), 2);
-  iv->addIncoming(lower, before);
-  SmallVector<PHINode *> carried;
-  for (Value *init : inits) {
-    carried.push_back(ir.CreatePHI(init->getType(), 2));
-    carried.back()->addIncoming(init, before);
-  }
-  scalars[loop.getInductionVar()] = {ir.CreateZExt(iv, index, "", /*IsNonNeg=*/true)};
-  for (auto [argument, init] : zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
-    if (inFlight.contains(init))
-      inFlight.insert(argument);
-  assign(loop.getRegionIterArgs(), loop.getInitArgs(), to_vector_of<Value *>(carried));
-  // Threads may still be reading shared memory from the previous iteration.
-  const bool readBefore = mayBeRead;
-  mayBeRead = true;
-  const SmallVector<int64_t> filledBefore = beginOwnLoop(loop);
-  emitOps(*loop.getBody());
-  if (!b.failure.isOk())
-    return;
-  endOwnLoop(loop, filledBefore);
-  mayBeRead |= readBefore;
-  SmallVector<Value *> yielded = flatten(loop.getBody()->getTerminator()->getOperands());
-  Value *next = ir.CreateAdd(iv, step, "", false, true);
-  BasicBlock *last = ir.GetInsertBlock();
-  iv->addIncoming(next, last);
-  for (auto [phi, value] : zip_equal(carried, yielded))
-    phi->addIncoming(value, last);
-  ir.CreateCondBr(ir.CreateICmpSLT(next, upper), body, after);
-  ir.SetInsertPoint(after);
-  SmallVector<Value *> results;
-  for (auto [init, value] : zip_equal(inits, yielded)) {
-    PHINode *phi = ir.CreatePHI(init->getType(), 2);
-    phi->addIncoming(init, before);
-    phi->addIncoming(value, last);
-    results.push_back(phi);
-  }
-  assign(loop.getResults(), loop.getInitArgs(), results);
-  for (auto [result, value] :
-       zip_equal(loop.getResults(), loop.getBody()->getTerminator()->getOperands()))
-    if (inFlight.contains(value))
-      inFlight.insert(result);
-}
-
-void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
-  IRBuilder<> &ir = b.ir;
-  struct BranchResult {
-    BasicBlock *last;
-    SmallVector<Tile> tiles;
-    SmallVector<Lanes> scalars;
-    bool mayBeRead;
-  };
-  BasicBlock *before = ir.GetInsertBlock();
-  BasicBlock *after = BasicBlock::Create(ir.getContext(), "", function);
-  const bool readBefore = mayBeRead;
-  auto emitBranch = [&](mlir::Region &region, BasicBlock *&entry) -> BranchResult {
-    BranchResult result;
-    mayBeRead = readBefore;
-    if (region.empty()) {
-      entry = after;
-      result.last = before;
-      result.mayBeRead = mayBeRead;
-      return result;
-    }
-    entry = BasicBlock::Create(ir.getContext(), "", function);
-    ir.SetInsertPoint(entry);
-    emitOps(region.front());
-    for (mlir::Value value : region.front().getTerminator()->getOperands())
-      if (isa<mlir::RankedTensorType>(value.getType()))
-        result.tiles.push_back(tiles[value]);
-      else
-        result.scalars.push_back(scalars.lookup(value));
-    result.last = ir.GetInsertBlock();
-    result.mayBeRead = mayBeRead;
-    ir.CreateBr(after);
-    return result;
-  };
-  BasicBlock *thenEntry, *elseEntry;
-  BranchResult then = emitBranch(branch.getThenRegion(), thenEntry);
-  BranchResult otherwise = emitBranch(branch.getElseRegion(), elseEntry);
-  if (!b.failure.isOk())
-    return;
-  ir.SetInsertPoint(before);
-  ir.CreateCondBr(scalars.lookup(branch.getCondition()).value, thenEntry, elseEntry);
-  ir.SetInsertPoint(after);
-  mayBeRead = then.mayBeRead || otherwise.mayBeRead;
-  auto join = [&](Value *x, Value *y) -> Value * {
-    if (!x)
-      return nullptr;
-    PHINode *phi = ir.CreatePHI(x->getType(), 2);
-    phi->addIncoming(x, then.last);
-    phi->addIncoming(y, otherwise.last);
-    return phi;
-  };
-  size_t tile = 0, scalar = 0;
-  for (mlir::Value result : branch.getResults()) {
-    if (!isa<mlir::RankedTensorType>(result.getType())) {
-      Lanes x = then.scalars[scalar], y = otherwise.scalars[scalar++];
-      scalars[result] = {join(x.value, y.value), join(x.imag, y.imag)};
-      continue;
-    }
-    Tile joined;
-    for (auto [x, y] : zip_equal(then.tiles[tile], otherwise.tiles[tile]))
-      joined.push_back({join(x.value, y.value), join(x.imag, y.imag)});
-    ++tile;
-    tiles[result] = std::move(joined);
-  }
 }
 
 } // namespace tilewright::nvptx

@@ -6,9 +6,11 @@
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/target/lanes/RegionEmitter.h"
 #include "tilewright/target/nvptx/GenerateCode.h"
+#include "tilewright/target/nvptx/emit/Assembly.h"
+#include "tilewright/target/nvptx/emit/Partial.h"
 #include "tilewright/target/nvptx/emit/SharedMemory.h"
-#include "tilewright/target/nvptx/emit/ThreadLayout.h"
-#include "tilewright/target/nvptx/emit/Wgmma.h"
+#include "tilewright/target/nvptx/emit/SlotLoad.h"
+#include "tilewright/target/nvptx/emit/StridedView.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -34,29 +36,9 @@ using lanes::Lanes;
 /// A tile in registers: one value per register that the tile's layout assigns to a thread.
 using Tile = llvm::SmallVector<Lanes>;
 
-/// The address of a tile's elements as a function of their index: `base` plus, in units of
-/// elements, `offset` plus the sum of `strides` times the index.
-struct StridedView {
-  llvm::Value *base;      // in global or shared memory
-  mlir::Type elementType; // as stored
-  llvm::SmallVector<int64_t> strides;
-  llvm::Value *offset = nullptr; // uniform over threads; i32 or i64
-  int64_t divisor = 0;           // of the offset; 0 if it is zero
-  bool isWide = false;           // more than 2^31 bytes: addresses in 64 bits
-  /// `0 ≤ offset + index * stride < size` in one dimension; out-of-bounds elements are not
-  /// accessed.
-  struct Check {
-    size_t dim;
-    llvm::Value *offset; // i64, null for zero
-    int64_t divisor;     // of the offset
-    int64_t stride;
-    int64_t size;
-  };
-  llvm::SmallVector<Check> checks;
-};
-
 /// Emits the body op by op. Scalars are uniform over all threads, tiles are in registers. Each
-/// group of ops has its own file (EmitMemory.cpp, EmitReduce.cpp, …).
+/// group of ops has its own file (EmitMemory.cpp, EmitReduce.cpp, …), which also defines the struct
+/// with the state of an op of the group while it is emitted, if it needs one.
 class KernelEmitter {
 public:
   /// A persistent kernel launches at most one CTA per multiprocessor.
@@ -75,12 +57,15 @@ private:
   void emitOps(mlir::Block &block);
   void emitOp(mlir::Operation *op);
   void emitScalar(mlir::Operation *op);
-  void emitFor(mlir::scf::ForOp loop);
-  void emitIf(mlir::scf::IfOp branch);
   void emitMap(tile::MapOp map);
   void emitView(tile::ViewOp view);
   void emitIota(tile::IotaOp iota);
   void refuse(mlir::Operation *op, std::string_view why);
+
+  // --- Loops and branches (EmitControl.cpp) ---
+  struct LoopValues;
+  void emitFor(mlir::scf::ForOp loop);
+  void emitIf(mlir::scf::IfOp branch);
 
   // --- Memory (EmitMemory.cpp) ---
   void emitLoad(tile::LoadOp load);
@@ -90,50 +75,24 @@ private:
   StridedView viewOf(mlir::Value whole, mlir::ValueRange offsets,
                      std::optional<llvm::ArrayRef<int64_t>> strides,
                      std::optional<llvm::ArrayRef<bool>> inBounds);
-  /// The registers that one access moves: consecutive elements, aligned to their number. If
-  /// several registers hold copies of an element, it lists all of them.
-  struct Chunk {
-    llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4> elements;
-    int64_t constant; // of the first element, in elements of memory
-  };
-  llvm::SmallVector<Chunk> chunksOf(const ThreadLayout &threads, const StridedView &view,
-                                    llvm::ArrayRef<int64_t> shape);
-  /// Whether a register's element is in the tile and in memory; null if it always is.
-  llvm::Value *isInside(const ThreadLayout &threads, const StridedView &view,
-                        llvm::ArrayRef<int64_t> shape, unsigned reg);
   llvm::Value *addressOf(const ThreadLayout &threads, const StridedView &view, int64_t constant);
   Tile loadTile(const ThreadLayout &threads, const StridedView &view, llvm::ArrayRef<int64_t> shape,
                 Lanes outside);
   void storeTile(const Tile &tile, const ThreadLayout &threads, const StridedView &view,
                  llvm::ArrayRef<int64_t> shape);
-  /// Loads `parts` values of `type`. If `isOn` is given and false, reads nothing and returns
-  /// `outside` (one value per part).
-  llvm::SmallVector<llvm::Value *> load(llvm::Type *type, unsigned parts, llvm::Value *address,
-                                        llvm::Value *isOn, llvm::ArrayRef<llvm::Value *> outside);
-  void store(llvm::ArrayRef<llvm::Value *> parts, llvm::Value *address, llvm::Value *isOn);
 
   // --- Exchange between threads (Exchange.cpp) ---
-  /// Reads a value of any type from another lane: from `lane ^ mask`, or from lane `from`.
-  llvm::Value *shuffleXor(llvm::Value *value, int64_t mask);
-  llvm::Value *shuffleFrom(llvm::Value *value, llvm::Value *from);
-  Lanes shuffleXor(Lanes value, int64_t mask);
-  Lanes shuffleFrom(Lanes value, llvm::Value *from);
-  llvm::Value *shuffle(llvm::Intrinsic::ID id, llvm::Value *value, llvm::Value *operand);
+  /// Emits a barrier for the threads that run the code being emitted.
+  void barrier();
   /// Emits a CTA barrier if threads may still read shared memory that is overwritten next.
   void beginSharedWrites();
   /// Emits a CTA barrier, after which all threads can read what any thread wrote.
   void beginSharedReads();
-  /// The type in which a value is exchanged through shared memory.
-  llvm::Type *exchangeType(llvm::Type *type);
+  struct WarpExchange;
 
   // --- Reductions (EmitReduce.cpp, EmitScan.cpp) ---
-  /// A partial result, and whether it includes at least one element; null `valid` means yes.
-  struct Partial {
-    llvm::SmallVector<Lanes, 2> values;
-    llvm::Value *valid = nullptr;
-  };
-  Partial combine(mlir::Block &combiner, const Partial &first, const Partial &second);
-  Partial shuffled(const Partial &partial, llvm::function_ref<Lanes(Lanes)> exchange);
+  struct Reduction;
+  struct Scan;
   void emitReduce(tile::ReduceOp reduce);
   void emitScan(tile::ScanOp scan);
   /// The elements that one register holds, of all inputs.
@@ -142,9 +101,8 @@ private:
   /// Exchanges partials through shared memory: returns those of all warps that differ in
   /// `warpDigits`.
   llvm::SmallVector<llvm::SmallVector<Partial>>
-  exchangeWarps(llvm::ArrayRef<Partial> mine, const ThreadLayout &threads,
-                llvm::ArrayRef<sm::IndexTerm> warpDigits, llvm::ArrayRef<sm::IndexTerm> laneDigits,
-                mlir::Operation *user);
+  exchangeWarps(llvm::ArrayRef<Partial> mine, llvm::ArrayRef<sm::IndexTerm> warpDigits,
+                llvm::ArrayRef<sm::IndexTerm> laneDigits, mlir::Operation *user);
 
   // --- Products in registers (EmitDot.cpp) ---
   void emitDot(tile::DotOp dot);
@@ -156,8 +114,6 @@ private:
   llvm::SmallVector<llvm::Value *> packFragment(const Tile &tile,
                                                 llvm::ArrayRef<unsigned> registers,
                                                 mlir::Value value, bool isTf32);
-  llvm::Value *multiply(llvm::StringRef name, llvm::ArrayRef<llvm::Value *> operands, size_t left,
-                        size_t right, size_t sums, llvm::Type *sumType);
 
   // --- Conversions (EmitConvert.cpp) ---
   void emitConvert(sm::ConvertOp convert);
@@ -222,30 +178,16 @@ private:
   /// for later iterations.
   llvm::SmallVector<int64_t> beginOwnLoop(mlir::scf::ForOp loop);
   void endOwnLoop(mlir::scf::ForOp loop, llvm::ArrayRef<int64_t> filledBefore);
+  struct AsyncCopy;
   void emitAsyncCopy(sm::CopyOp copy);
-  /// A byte offset in shared memory: a part that varies between threads, and an immediate.
-  struct SplitOffset {
-    llvm::Value *varying; // i32
-    int64_t constant;
-  };
   /// The xor of `constant` and of `bytes[bit]` for all set bits of the thread id.
   SplitOffset offsetOfThread(llvm::ArrayRef<int64_t> bytes, int64_t constant);
-  /// The byte offset of an element of a buffer.
-  static int64_t byteOf(sm::BufferType buffer, llvm::ArrayRef<int64_t> index);
 
   // --- Fragments of matrix instructions (EmitFragments.cpp) ---
+  struct FragmentLoad;
   void emitFragment(sm::CopyOp copy);
   /// Unpacks words into elements, for ops that do not support packed words.
   void unpackWords(mlir::Value value);
-  llvm::Value *assembly(llvm::Type *result, const llvm::Twine &text, const llvm::Twine &constraints,
-                        llvm::ArrayRef<llvm::Value *> operands);
-  llvm::Value *sharedAddress(llvm::Value *pointer);
-  /// The number of warps that run the code being emitted.
-  int64_t warpCount();
-  int64_t clusterSize();
-  llvm::Value *ctaRank();
-  /// Emits a barrier for the threads that run the code being emitted.
-  void barrier();
 
   // --- The copy engine (EmitCopies.cpp) ---
   /// A copy as TMA boxes: `boxes` boxes of `line` elements by `boxRows` rows.
@@ -285,63 +227,35 @@ private:
   void emitMma(sm::MmaOp mma);
   /// Waits until at most `left` wgmma groups are in flight.
   void waitProducts(int64_t left);
-
-  // --- An operand in registers (EmitRegisterOperand.cpp) ---
-  /// Raw words of a tile that were read from a slot, and the position of each register's element in
-  /// them. Elements are decoded where they are used.
-  struct RawTile {
-    llvm::SmallVector<llvm::Value *> words; // i8, i16 or i32
-    struct BitPosition {
-      unsigned word, bit;
-    };
-    llvm::SmallVector<BitPosition> positions; // by register
-  };
-  /// Whether a copy reads a slot into registers.
-  static bool isFromSlot(sm::CopyOp copy);
-  void emitSlotLoad(sm::CopyOp copy);
-  /// Finds the prologues of the left operands of matmuls, which are emitted piece by piece with the
-  /// matmul.
-  void deferPrologues(sm::RoleOp role);
-  void emitMmaFromRegisters(sm::MmaOp mma);
-  /// The instructions of a matmul whose left operand is in registers.
-  struct RegisterProduct {
-    wgmma::Kind kind;
-    wgmma::OperandWalk walk = {};              // of the right operand
-    int64_t sums = 0, columns = 0, blocks = 0; // per thread, per instruction, blocks of 64 rows
-    int64_t steps = 0, packed = 0;             // instructions along K, elements in a word
-    RawTile *source = nullptr;
-    int64_t perStep() const { return 4 * packed; } // elements of a thread per instruction
-  };
-  std::optional<RegisterProduct> registerProduct(sm::MmaOp mma);
-  /// Waits until at most `left` wgmma groups are in flight. Returns the raw data that `registers`
-  /// of the left operand are computed from, as results of the wait.
-  RawTile waitForRegisters(sm::MmaOp mma, const RegisterProduct &product,
-                           llvm::ArrayRef<unsigned> registers, int64_t left);
-  /// Multiplies the steps [from, to) along K. Without `acc` the sum starts at zero.
-  Tile multiplyPiece(sm::MmaOp mma, const RegisterProduct &product, int64_t from, int64_t to,
-                     llvm::ArrayRef<llvm::Value *> words, const Tile *acc);
-  /// Emits one register of a deferred tile. `known` caches registers that are already emitted.
-  using KnownRegisters = std::map<std::pair<const void *, unsigned>, Lanes>;
-  Lanes deferredRegister(mlir::Value value, unsigned reg, RawTile &raw, KnownRegisters &known);
-  /// The register of the slot's tile from which a register of a deferred tile is computed.
-  std::optional<unsigned> rawRegister(mlir::Value value, unsigned reg);
-  Lanes decodeRaw(RawTile &raw, unsigned reg, mlir::Type type, KnownRegisters &known);
   /// Adds `count` to the product count of each held slot that `mma` does not read.
   void countProducts(sm::MmaOp mma, int64_t count);
   /// Waits for a tile that a wgmma in flight computes.
   void settle(mlir::Value value);
-  static bool reads(sm::MmaOp mma, mlir::Value channel);
-  static int64_t clusterDigit(const sm::Layout &layout, size_t dim);
+
+  // --- From slots to registers (EmitSlotLoads.cpp) ---
+  struct SlotLoad;
+  void emitSlotLoad(sm::CopyOp copy);
+
+  // --- An operand in registers (EmitRegisterOperand.cpp) ---
+  struct Prologue;
+  struct RegisterProduct;
+  /// Finds the prologues of the left operands of matmuls, which are emitted piece by piece with the
+  /// matmul.
+  void deferPrologues(sm::RoleOp role);
+  void emitMmaFromRegisters(sm::MmaOp mma);
 
   // --- Common ---
+  /// The number of warps that run the code being emitted.
+  int64_t warpCount();
+  int64_t clusterSize();
+  llvm::Value *ctaRank();
   const ThreadLayout &threadsOf(mlir::Type type);
   llvm::Value *axis(sm::Axis axis);
   llvm::Value *digitOf(const sm::IndexTerm &term);
   /// Calls `emit` with the insertion point at the end of the entry block, for values that depend
   /// only on the thread.
   llvm::Value *once(llvm::function_ref<llvm::Value *()> emit);
-  Lanes poison(mlir::Type type);
-  llvm::Value *i32(int64_t value) { return b.ir.getInt32(static_cast<uint32_t>(value)); }
+  llvm::Value *i32(int64_t value) { return b.i32(value); }
 
   LaneBuilder &b;
   sm::KernelOp kernel;

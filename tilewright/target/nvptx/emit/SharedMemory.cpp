@@ -57,4 +57,9 @@ Status SharedMemory::check(const Chip &chip) const {
                                          users, "; use smaller tiles"));
 }
 
+int64_t byteOf(sm::BufferType buffer, ArrayRef<int64_t> index) {
+  return buffer.getLayout().getValue().apply(index)[sm::Axis::offset] *
+         lanes::storageBytes(buffer.getElementType());
+}
+
 } // namespace tilewright::nvptx

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_EMIT_SHAREDMEMORY_H
 #define TILEWRIGHT_TARGET_NVPTX_EMIT_SHAREDMEMORY_H
 
+#include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/target/lanes/Lanes.h"
 #include "tilewright/target/nvptx/Chip.h"
 
@@ -41,6 +42,9 @@ private:
   int64_t peak = 0;
   std::vector<Buffer> atPeak;
 };
+
+/// The byte offset of an element of a buffer.
+int64_t byteOf(sm::BufferType buffer, llvm::ArrayRef<int64_t> index);
 
 } // namespace tilewright::nvptx
 

@@ -18,6 +18,13 @@ sm::IndexTerm ThreadLayout::ofCta(sm::IndexTerm term) const {
   return term;
 }
 
+std::vector<int64_t> ThreadLayout::constants(unsigned reg) const {
+  std::vector<int64_t> index;
+  for (const sm::IndexForm &form : forms)
+    index.push_back(form.registers[reg]);
+  return index;
+}
+
 bool ThreadLayout::isDead(unsigned reg, ArrayRef<int64_t> shape) const {
   for (size_t dim = 0; dim < shape.size(); ++dim)
     if (constant(dim, reg) >= shape[dim])
@@ -59,6 +66,14 @@ std::vector<SmallVector<int64_t>> ThreadLayout::threadIndices() const {
         result.push_back(index ? *index : SmallVector<int64_t>(forms.size(), 0));
       }
   return result;
+}
+
+int64_t clusterDigit(const sm::Layout &layout, size_t dim) {
+  int64_t size = 1;
+  for (const sm::Digit &digit : layout.getDims()[dim])
+    if (digit.axis == sm::Axis::cta)
+      size *= digit.size;
+  return size;
 }
 
 } // namespace tilewright::nvptx

@@ -23,6 +23,8 @@ struct ThreadLayout {
 
   unsigned registers() const { return static_cast<unsigned>(layout.extent(sm::Axis::reg)); }
   int64_t constant(size_t dim, unsigned reg) const { return forms[dim].registers[reg]; }
+  /// The register's constants of all dimensions: the index of its element in thread 0.
+  std::vector<int64_t> constants(unsigned reg) const;
   /// Whether the register's element is outside of the tile for every thread.
   bool isDead(unsigned reg, llvm::ArrayRef<int64_t> shape) const;
   /// Whether the register's element is inside the tile for every thread.
@@ -37,6 +39,9 @@ struct ThreadLayout {
   /// For each thread of a CTA, the index of its first register's element.
   std::vector<llvm::SmallVector<int64_t>> threadIndices() const;
 };
+
+/// The number of CTAs of a cluster over which dimension `dim` is distributed.
+int64_t clusterDigit(const sm::Layout &layout, size_t dim);
 
 } // namespace tilewright::nvptx
 

@@ -3,8 +3,11 @@
 #define TILEWRIGHT_TARGET_NVPTX_EMIT_WGMMA_H
 
 #include "tilewright/dialect/sm/SmDialect.h"
+#include "tilewright/target/lanes/Lanes.h"
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace tilewright::nvptx::wgmma {
 
@@ -28,6 +31,23 @@ struct Kind {
   bool hasSigns;     // takes factors of -1
 };
 std::optional<Kind> kindOf(mlir::Type element, mlir::Type sum);
+
+/// One instruction, which adds to block number `block` of the sums (operands from 0 on). `left` is
+/// its left operand, the right one is the descriptor in `c`. `order` has the modifiers for operands
+/// that are contiguous along M or N. If `accumulates` is false, the sums start at zero.
+std::string instruction(const Kind &kind, int64_t columns, int64_t block, std::string_view left,
+                        bool accumulates, std::string_view order);
+
+/// The low word of a buffer's matrix descriptor.
+llvm::Value *descriptor(lanes::LaneBuilder &b, llvm::Value *address, const OperandWalk &walk);
+
+/// Emits the instructions in `text` as one group. Returns the `sums` sums of a thread, elements of
+/// type `element`. `words` are the operands of 32 bits after the sums. Without `acc` the sums start
+/// at zero.
+llvm::SmallVector<lanes::Lanes> emitGroup(lanes::LaneBuilder &b, mlir::Type element, int64_t sums,
+                                          const std::string &text,
+                                          llvm::ArrayRef<llvm::Value *> words,
+                                          const llvm::SmallVector<lanes::Lanes> *acc);
 
 } // namespace tilewright::nvptx::wgmma
 

@@ -62,13 +62,18 @@ int64_t stepOverhead(MatrixUnit unit) {
 /// 3.4 from s8, 5.7 from i4 with group scales.
 constexpr double prologueInstructions = 4;
 
+/// Whether two CTAs multiply one tile together with tcgen05.
+bool isPair(const Machine &machine, const GemmChoice &choice) {
+  return machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2;
+}
+
 /// The cycles of one iteration's MMAs, and the resource that limits them.
 struct ProductCycles {
   int64_t cycles;
   const char *limit;
 };
 ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
-  int64_t pair = machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2 ? 2 : 1;
+  int64_t pair = isPair(machine, choice) ? 2 : 1;
   int64_t rate = machine.products.lookup(gemm.type);
   // A warp can use only the tensor core of its quarter of the multiprocessor.
   if (machine.matrixUnit == MatrixUnit::mma)
@@ -105,6 +110,10 @@ constexpr int64_t reservedBytes = 2048;
 /// Registers per thread besides the accumulators: addresses, phases, descriptors, and live values
 /// of the epilogue.
 constexpr int64_t mathRegisters = 56, loadRegisters = 40;
+/// The number of warp groups that multiply with wgmma, each at least 64 rows.
+int64_t warpGroups(const GemmChoice &choice) {
+  return std::min<int64_t>(2, llvm::divideCeil(choice.m, 64));
+}
 /// Registers per thread for a left operand with a prologue: the operand as the instruction reads
 /// it, and the raw data as it was loaded, at most two elements per register.
 int64_t prologueRegisters(const Gemm &gemm, const GemmChoice &choice, int64_t groups) {
@@ -152,7 +161,7 @@ WarpGrid warpGrid(const GemmChoice &choice) {
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   PipelineProblem problem;
   StepBytes bytes = stepBytes(gemm, choice);
-  bool pair = machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2;
+  bool pair = isPair(machine, choice);
   // Each CTA of a tcgen05 pair holds half of the tile's columns and all of its own rows.
   int64_t rhsBytes = pair ? bytes.rhs / 2 : bytes.rhs;
   // A cluster reads data that its CTAs share from L2 only once.
@@ -178,8 +187,8 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
     problem.limits.sharedReserved += resultBytes(gemm, choice);
     problem.roundChannels = {{"result", 1}};
   }
-  int64_t groups = std::min<int64_t>(2, llvm::divideCeil(choice.m, 64));
   if (machine.matrixUnit == MatrixUnit::wgmma) {
+    int64_t groups = warpGroups(choice);
     problem.roles = {{"load", {copies}, 4, loadRegisters, 0, 1},
                      {"math",
                       {tensor},
@@ -275,12 +284,127 @@ Raster bestRaster(const Gemm &gemm, const Machine &machine, const GemmChoice &ch
   return best;
 }
 
-} // namespace
+/// The tiles of a product, and the multiprocessors that compute them.
+struct Grid {
+  int64_t rows, columns; // tiles along M and N, before padding to whole clusters
+  int64_t clusterSize;
+  int64_t slots; // multiprocessors in whole clusters
+};
+Grid gridOf(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
+  int64_t clusterSize = choice.clusterM * choice.clusterN;
+  return {int64_t(llvm::divideCeil(gemm.m, choice.m)), int64_t(llvm::divideCeil(gemm.n, choice.n)),
+          clusterSize, machine.processors / clusterSize * clusterSize};
+}
+
+/// The number of CTAs that one multiprocessor holds at once.
+int64_t residentCtas(const Machine &machine, const GemmChoice &choice,
+                     const PipelineProblem &problem) {
+  if (machine.matrixUnit != MatrixUnit::mma)
+    return 1;
+  const PipelinePlan &plan = choice.plan;
+  int64_t threads = plan.threads;
+  int64_t registers = std::min<int64_t>(machine.limits.maxRegisters,
+                                        problem.roles[0].registers +
+                                            llvm::divideCeil(choice.m * choice.n, threads));
+  return std::max<int64_t>(
+      1, std::min({machine.limits.sharedBytes / std::max<int64_t>(plan.sharedBytes, 1),
+                   machine.limits.registers / (threads * registers), int64_t(2)}));
+}
+
+/// The cycles to compute all tiles, if memory is fast enough.
+struct TileCycles {
+  int64_t ctaPerTile; // each tile has a CTA of its own
+  int64_t persistent; // each CTA computes several tiles in sequence
+  /// The cycles that a CTA waits for the first copies and for the last stores of a tile.
+  int64_t wait;
+};
+TileCycles tileCycles(const Gemm &gemm, const Machine &machine, const GemmChoice &choice,
+                      const PipelineProblem &problem) {
+  int64_t resident = residentCtas(machine, choice, problem);
+  auto [epilogue, rest] = epilogueCycles(gemm, machine, choice);
+  int64_t mainloop = problem.iterations * choice.plan.schedule.interval;
+  // Warps that hold the accumulator in registers cannot issue MMAs during their epilogue. If two
+  // CTAs are resident, the other CTA can.
+  int64_t exposed = machine.matrixUnit == MatrixUnit::tcgen05
+                        ? std::max<int64_t>(0, epilogue - mainloop)
+                        : epilogue / resident;
+  // In a persistent kernel, the first copies of the next tile overlap the epilogue. Otherwise each
+  // tile fills the pipeline again.
+  int64_t fill =
+      machine.copyLatency + problem.loop.ops[0].occupancy + problem.loop.ops[1].occupancy;
+  int64_t perTile = mainloop + exposed;
+  return {choice.waves * (perTile + rest + fill / resident) + epilogue - exposed,
+          choice.waves * perTile + fill + epilogue - exposed + rest, fill + rest};
+}
+
+int64_t percent(double part) { return int64_t(std::lround(part * 100)); }
+
+template <typename... Values>
+void addReason(GemmChoice &choice, const char *format, Values &&...values) {
+  choice.reasons.push_back(llvm::formatv(format, std::forward<Values>(values)...).str());
+}
+
+/// Explains how the tiles cover the result, and what it takes to load their operands.
+void explainTiles(GemmChoice &choice, const Gemm &gemm, const Grid &grid) {
+  double used = double(choice.tiles) / (double(choice.waves) * grid.slots);
+  addReason(choice, "{0} tiles on {1} multiprocessors are {2} wave{3}, {4}% full", choice.tiles,
+            grid.slots, choice.waves, choice.waves == 1 ? "" : "s", percent(used));
+  double filled =
+      double(gemm.m) * gemm.n / (double(grid.rows) * choice.m * grid.columns * choice.n);
+  if (filled < 0.995)
+    addReason(choice, "{0}% of the tiles' elements are in the result", percent(filled));
+  StepBytes bytes = stepBytes(gemm, choice);
+  addReason(choice, "{0} products for each byte that a multiprocessor loads",
+            percent(double(choice.m) * choice.n * choice.k /
+                    (double(bytes.lhs) / choice.clusterN + double(bytes.rhs) / choice.clusterM)) /
+                100);
+  if (gemm.lhsInRegisters)
+    addReason(choice,
+              "its left operand goes through registers, because it has a prologue, and takes {0} "
+              "registers per thread",
+              prologueRegisters(gemm, choice, warpGroups(choice)));
+  if (grid.clusterSize > 1)
+    addReason(choice,
+              "{0} multiprocessors share {1} of their tiles, so each iteration reads {2} bytes "
+              "from L2 instead of {3}",
+              grid.clusterSize, choice.clusterM > 1 ? "the columns" : "the rows",
+              bytes.lhs / choice.clusterN + bytes.rhs / choice.clusterM, bytes.lhs + bytes.rhs);
+}
+
+/// Explains the order in which CTAs and warps compute the tiles, and what limits them.
+void explainLaunch(GemmChoice &choice, const Gemm &gemm, const Machine &machine, int64_t slots,
+                   const TileCycles &cycles, const Raster &raster) {
+  if (choice.memoryCycles > choice.computeCycles)
+    addReason(choice, "memory-bound: {0} cycles to read and write, {1} to multiply",
+              choice.memoryCycles, choice.computeCycles);
+  if (choice.persistent)
+    addReason(choice,
+              "{0} CTAs compute one tile after the other, in {1} cycles: with a CTA for each tile "
+              "it would be {2}, because each CTA waits {3} cycles for copies",
+              std::min(slots, choice.tiles), cycles.persistent, cycles.ctaPerTile, cycles.wait);
+  else if (machine.matrixUnit != MatrixUnit::mma)
+    choice.reasons.push_back("each tile has a CTA of its own: they all run at once");
+  if (choice.raster > 1)
+    addReason(choice,
+              "points go down {0} rows before the next column, so that {1} MB are moved between "
+              "memory and L2",
+              choice.raster, int64_t(raster.bytes / 1e6));
+  if (machine.matrixUnit == MatrixUnit::mma) {
+    WarpGrid grid = warpGrid(choice);
+    StepBytes bytes = stepBytes(gemm, choice);
+    addReason(choice,
+              "{0} warps in {1} rows and {2} columns multiply {3}x{4} each, so each reads {5} "
+              "bytes of an iteration's operands",
+              grid.m * grid.n, grid.m, grid.n, choice.m / grid.m, choice.n / grid.n,
+              bytes.lhs / grid.m + bytes.rhs / grid.n);
+  }
+}
 
 /// Like costOfTile(), for the given value of `choice.staged`.
-static std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine,
-                                               GemmChoice choice, std::string &reason) {
-  if (machine.products.lookup(gemm.type) == 0) {
+std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine, GemmChoice choice,
+                                        std::string &reason) {
+  const int64_t rate = machine.products.lookup(gemm.type);
+  if (rate == 0) {
     reason = llvm::formatv("{0} does not multiply {1}", machine.chip, gemm.type).str();
     return std::nullopt;
   }
@@ -295,114 +419,31 @@ static std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &
   if (!plan)
     return std::nullopt;
   choice.plan = *plan;
-  int64_t rows = llvm::divideCeil(gemm.m, choice.m), columns = llvm::divideCeil(gemm.n, choice.n);
-  bool pair = machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2;
+  Grid grid = gridOf(gemm, machine, choice);
   // The grid is padded to whole clusters. A tcgen05 pair covers two rows of tiles.
-  int64_t padded = llvm::alignTo(rows, choice.clusterM) * llvm::alignTo(columns, choice.clusterN);
+  int64_t padded =
+      llvm::alignTo(grid.rows, choice.clusterM) * llvm::alignTo(grid.columns, choice.clusterN);
   choice.tiles = padded * gemm.batch;
-  int64_t clusterSize = choice.clusterM * choice.clusterN;
-  int64_t resident = 1;
-  if (machine.matrixUnit == MatrixUnit::mma) {
-    int64_t threads = plan->threads;
-    int64_t registers = std::min<int64_t>(machine.limits.maxRegisters,
-                                          problem.roles[0].registers +
-                                              llvm::divideCeil(choice.m * choice.n, threads));
-    resident = std::max<int64_t>(
-        1, std::min({machine.limits.sharedBytes / std::max<int64_t>(plan->sharedBytes, 1),
-                     machine.limits.registers / (threads * registers), int64_t(2)}));
-  }
-  int64_t slots = machine.processors / clusterSize * clusterSize;
-  choice.waves = llvm::divideCeil(choice.tiles, slots);
-  auto [epilogue, rest] = epilogueCycles(gemm, machine, choice);
-  int64_t mainloop = problem.iterations * plan->schedule.interval;
-  // Warps that hold the accumulator in registers cannot issue MMAs during their epilogue. If two
-  // CTAs are resident, the other CTA can.
-  int64_t exposed = pair || machine.matrixUnit == MatrixUnit::tcgen05
-                        ? std::max<int64_t>(0, epilogue - mainloop)
-                        : epilogue / resident;
-  // In a persistent kernel, the first copies of the next tile overlap the epilogue. Otherwise each
-  // tile fills the pipeline again.
-  int64_t fill =
-      machine.copyLatency + problem.loop.ops[0].occupancy + problem.loop.ops[1].occupancy;
-  bool roles = machine.matrixUnit != MatrixUnit::mma;
-  int64_t perTile = mainloop + exposed;
-  int64_t alone = choice.waves * (perTile + rest + fill / resident) + epilogue - exposed,
-          oneAfterTheOther = choice.waves * perTile + fill + epilogue - exposed + rest;
-  choice.persistent = roles && oneAfterTheOther < alone;
-  choice.computeCycles = choice.persistent ? oneAfterTheOther : alone;
+  choice.waves = llvm::divideCeil(choice.tiles, grid.slots);
+  TileCycles cycles = tileCycles(gemm, machine, choice, problem);
+  choice.persistent =
+      machine.matrixUnit != MatrixUnit::mma && cycles.persistent < cycles.ctaPerTile;
+  choice.computeCycles = choice.persistent ? cycles.persistent : cycles.ctaPerTile;
   Raster raster = bestRaster(gemm, machine, choice);
   choice.raster = raster.rows;
   choice.memoryCycles =
       ceilDivide(raster.bytes, double(machine.memoryBytesPerCycle)) + machine.copyLatency;
   choice.cycles = std::max(choice.computeCycles, choice.memoryCycles);
   double products = double(gemm.m) * gemm.n * gemm.k * gemm.batch;
-  choice.efficiency =
-      products / (double(machine.products.lookup(gemm.type)) * machine.processors * choice.cycles);
+  choice.efficiency = products / (double(rate) * machine.processors * choice.cycles);
 
-  auto percent = [](double part) { return int64_t(std::lround(part * 100)); };
-  double used = double(choice.tiles) / (double(choice.waves) * slots);
-  choice.reasons.push_back(
-      llvm::formatv("{0} tiles on {1} multiprocessors are {2} wave{3}, {4}% full", choice.tiles,
-                    slots, choice.waves, choice.waves == 1 ? "" : "s", percent(used))
-          .str());
-  double filled = double(gemm.m) * gemm.n / (double(rows) * choice.m * columns * choice.n);
-  if (filled < 0.995)
-    choice.reasons.push_back(
-        llvm::formatv("{0}% of the tiles' elements are in the result", percent(filled)).str());
-  StepBytes bytes = stepBytes(gemm, choice);
-  choice.reasons.push_back(llvm::formatv("{0} products for each byte that a multiprocessor loads",
-                                         percent(double(choice.m) * choice.n * choice.k /
-                                                 (double(bytes.lhs) / choice.clusterN +
-                                                  double(bytes.rhs) / choice.clusterM)) /
-                                             100)
-                               .str());
-  if (gemm.lhsInRegisters)
-    choice.reasons.push_back(
-        llvm::formatv(
-            "its left operand goes through registers, because it has a prologue, and takes {0} "
-            "registers per thread",
-            prologueRegisters(gemm, choice, std::min<int64_t>(2, llvm::divideCeil(choice.m, 64))))
-            .str());
-  if (clusterSize > 1)
-    choice.reasons.push_back(
-        llvm::formatv("{0} multiprocessors share {1} of their tiles, so each iteration reads {2} "
-                      "bytes from L2 instead of {3}",
-                      clusterSize, choice.clusterM > 1 ? "the columns" : "the rows",
-                      bytes.lhs / choice.clusterN + bytes.rhs / choice.clusterM,
-                      bytes.lhs + bytes.rhs)
-            .str());
-  if (choice.memoryCycles > choice.computeCycles)
-    choice.reasons.push_back(
-        llvm::formatv("memory-bound: {0} cycles to read and write, {1} to multiply",
-                      choice.memoryCycles, choice.computeCycles)
-            .str());
-  if (choice.persistent)
-    choice.reasons.push_back(
-        llvm::formatv(
-            "{0} CTAs compute one tile after the other, in {1} cycles: with a CTA for each tile it "
-            "would be {2}, because each CTA waits {3} cycles for copies",
-            std::min(slots, choice.tiles), oneAfterTheOther, alone, fill + rest)
-            .str());
-  else if (roles)
-    choice.reasons.push_back("each tile has a CTA of its own: they all run at once");
-  if (choice.raster > 1)
-    choice.reasons.push_back(
-        llvm::formatv("points go down {0} rows before the next column, so that {1} MB are moved "
-                      "between memory and L2",
-                      choice.raster, int64_t(raster.bytes / 1e6))
-            .str());
-  if (machine.matrixUnit == MatrixUnit::mma) {
-    WarpGrid grid = warpGrid(choice);
-    choice.reasons.push_back(
-        llvm::formatv("{0} warps in {1} rows and {2} columns multiply {3}x{4} each, so each reads "
-                      "{5} bytes of an iteration's operands",
-                      grid.m * grid.n, grid.m, grid.n, choice.m / grid.m, choice.n / grid.n,
-                      bytes.lhs / grid.m + bytes.rhs / grid.n)
-            .str());
-  }
+  explainTiles(choice, gemm, grid);
+  explainLaunch(choice, gemm, machine, grid.slots, cycles, raster);
   llvm::append_range(choice.reasons, plan->reasons);
   return choice;
 }
+
+} // namespace
 
 std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
                                      std::string &reason) {
@@ -511,7 +552,7 @@ std::string explainChoice(const Gemm &gemm, const Machine &machine,
       llvm::formatv(
           "tile {0} for {1}x{2}x{3} of {4} on {5}: {6} cycles, {7}% of the tensor cores' rate\n",
           title(best), gemm.m, gemm.n, gemm.k, gemm.type, machine.chip, best.cycles,
-          int64_t(std::lround(best.efficiency * 100)))
+          percent(best.efficiency))
           .str();
   for (const std::string &reason : best.reasons)
     text += "  " + reason + "\n";

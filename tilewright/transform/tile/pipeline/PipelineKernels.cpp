@@ -93,6 +93,107 @@ Gemm gemmOf(const Product &product) {
   return gemm;
 }
 
+/// The number of elements of the right operand in a line of 128 bytes. The operand is always in
+/// shared memory, in such lines.
+int64_t lineElements(const Product &product) { return 128 * 8 / product.rhs.bits; }
+
+/// Why warp-specialized kernels cannot copy or multiply the operands; nullopt if they can.
+std::optional<std::string> whyNoRoles(const Product &product, const Gemm &gemm) {
+  for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
+    int64_t rowBytes =
+        cast<MemRefType>(operand.load.getSource().getType()).getShape().back() * operand.bits / 8;
+    if (rowBytes % 16 != 0)
+      return llvm::formatv(
+                 "rows of its {0} are {1} bytes apart, but the copy engine requires multiples of "
+                 "16",
+                 side, rowBytes)
+          .str();
+  }
+  const int64_t line = lineElements(product);
+  if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k &&
+                             !product.lhs.hasPrologue))
+    return llvm::formatv("its tile has depth {0}, but a line of 128 bytes has {1} elements",
+                         product.k, line)
+        .str();
+  // Matrix instructions for 16-bit elements accept both orders; all others require lines along K.
+  if (product.rhs.bits != 16 &&
+      ((product.lhs.transposed && !product.lhs.hasPrologue) || !product.rhs.transposed))
+    return llvm::formatv("matrix instructions of {0} need both operands contiguous along K",
+                         product.type)
+        .str();
+  return std::nullopt;
+}
+
+/// The part of the product's tile that one CTA of a cluster computes; nullopt if a part of a CTA's
+/// tile would be empty.
+std::optional<GemmChoice> divideTile(const Product &product, int64_t clusterM, int64_t clusterN) {
+  const int64_t line = lineElements(product);
+  const int64_t columnStep = product.rhs.transposed ? 8 : line;
+  const int64_t rowStep =
+      product.lhs.transposed && !product.lhs.hasPrologue ? std::max<int64_t>(64, line) : 64;
+  if ((clusterM > 1 && product.m % (clusterM * rowStep) != 0) ||
+      (clusterN > 1 && product.n % (clusterN * columnStep) != 0))
+    return std::nullopt;
+  GemmChoice choice;
+  choice.m = int64_t(llvm::alignTo(product.m, clusterM * rowStep)) / clusterM;
+  choice.n = int64_t(llvm::alignTo(product.n, clusterN * columnStep)) / clusterN;
+  choice.k = line;
+  choice.clusterM = clusterM;
+  choice.clusterN = clusterN;
+  return choice;
+}
+
+/// Whether the result can be staged in shared memory. If not, sets `why` if a remark should say so.
+bool canStage(const Product &product, const GemmChoice &choice, std::string &why) {
+  tile::StoreOp store = findStoreToStage(product, why);
+  if (!store)
+    return false;
+  // The copy engine writes whole boxes, so all elements of a box must be valid.
+  if (choice.m * choice.clusterM != product.m || choice.n * choice.clusterN != product.n)
+    why = "its tile is smaller than the accumulator";
+  else if (choice.n % 64 != 0)
+    why = llvm::formatv("{0} columns are not a multiple of 64", choice.n).str();
+  return why.empty();
+}
+
+/// The cost of a warp-specialized kernel; nullopt and a reason if it is not feasible.
+std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const Machine &machine,
+                                      const GemmChoice &choice, std::string &reason) {
+  if (choice.n > 256) {
+    reason =
+        llvm::formatv("its tile has {0} columns, but an instruction supports at most 256", choice.n)
+            .str();
+    return std::nullopt;
+  }
+  if (product.lhs.hasPrologue && !llvm::isPowerOf2_64(choice.m)) {
+    reason =
+        llvm::formatv("threads read {0} rows of a slot, but must read a power of two", choice.m)
+            .str();
+    return std::nullopt;
+  }
+  std::string whyDirect;
+  gemm.canStage = canStage(product, choice, whyDirect);
+  std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason);
+  if (cost && cost->staged)
+    if (std::optional<std::string> problem = whyNoEpilogue(product, *cost)) {
+      whyDirect = *problem;
+      gemm.canStage = false;
+      cost = costOfTile(gemm, machine, choice, reason);
+    }
+  if (!cost)
+    return std::nullopt;
+  if (!whyDirect.empty())
+    cost->reasons.push_back("the result is stored from registers: " + whyDirect);
+  std::optional<std::string> problem = whyNoEpilogue(product, *cost);
+  if (!problem && product.lhs.hasPrologue)
+    problem = Prologue(product, *cost).problem();
+  if (problem) {
+    reason = *problem;
+    return std::nullopt;
+  }
+  return cost;
+}
+
 /// Chooses how to divide the tile among the CTAs of a cluster, with the plan.
 std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                                  std::string &reason) {
@@ -100,39 +201,10 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
   tile::DotOp dot = product.dot;
   if (machine.matrixUnit != MatrixUnit::wgmma || dot.getTf32())
     return choosePipelined(product, gemm, withWarpProducts(machine), reason);
-  for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
-    int64_t rowBytes =
-        cast<MemRefType>(operand.load.getSource().getType()).getShape().back() * operand.bits / 8;
-    if (rowBytes % 16 != 0) {
-      reason =
-          llvm::formatv(
-              "rows of its {0} are {1} bytes apart, but the copy engine requires multiples of 16",
-              side, rowBytes)
-              .str();
-      return std::nullopt;
-    }
-  }
-  // The right operand is always in shared memory, in lines of 128 bytes.
-  const int64_t line = 128 * 8 / product.rhs.bits;
-  if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k &&
-                             !product.lhs.hasPrologue)) {
-    reason = llvm::formatv("its tile has depth {0}, but a line of 128 bytes has {1} elements",
-                           product.k, line)
-                 .str();
+  if (std::optional<std::string> problem = whyNoRoles(product, gemm)) {
+    reason = *problem;
     return std::nullopt;
   }
-  // Matrix instructions for 16-bit elements accept both orders; all others require lines along K.
-  bool sixteen = product.rhs.bits == 16;
-  if (!sixteen &&
-      ((product.lhs.transposed && !product.lhs.hasPrologue) || !product.rhs.transposed)) {
-    reason = llvm::formatv("matrix instructions of {0} need both operands contiguous along K",
-                           product.type)
-                 .str();
-    return std::nullopt;
-  }
-  const int64_t columnStep = product.rhs.transposed ? 8 : line;
-  const int64_t rowStep =
-      product.lhs.transposed && !product.lhs.hasPrologue ? std::max<int64_t>(64, line) : 64;
   bool reduces = false;
   tile::KernelOp kernel = product.kernel;
   kernel.getBody().walk([&](tile::ReduceOp) { reduces = true; });
@@ -142,54 +214,11 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
     // A reduction must not span CTAs, so it rules out clusters.
     if (clusterM * clusterN > (reduces ? 1 : machine.cluster))
       continue;
-    GemmChoice choice;
-    choice.m = int64_t(llvm::alignTo(product.m, clusterM * rowStep)) / clusterM;
-    choice.n = int64_t(llvm::alignTo(product.n, clusterN * columnStep)) / clusterN;
-    choice.k = line;
-    choice.clusterM = clusterM;
-    choice.clusterN = clusterN;
-    // Skip clusters that would leave a part of a CTA's tile empty.
-    if ((clusterM > 1 && product.m % (clusterM * rowStep) != 0) ||
-        (clusterN > 1 && product.n % (clusterN * columnStep) != 0))
+    std::optional<GemmChoice> choice = divideTile(product, clusterM, clusterN);
+    if (!choice)
       continue;
     std::string why;
-    std::optional<GemmChoice> cost;
-    if (choice.n > 256)
-      why = llvm::formatv("its tile has {0} columns, but an instruction supports at most 256",
-                          choice.n)
-                .str();
-    else if (product.lhs.hasPrologue && !llvm::isPowerOf2_64(choice.m))
-      why = llvm::formatv("threads read {0} rows of a slot, but must read a power of two", choice.m)
-                .str();
-    else {
-      // The copy engine writes whole boxes, so all elements of a box must be valid.
-      std::string direct;
-      tile::StoreOp store = findStoreToStage(product, direct);
-      if (store && (choice.m * clusterM != product.m || choice.n * clusterN != product.n))
-        direct = "its tile is smaller than the accumulator";
-      else if (store && choice.n % 64 != 0)
-        direct = llvm::formatv("{0} columns are not a multiple of 64", choice.n).str();
-      gemm.canStage = store && direct.empty();
-      cost = costOfTile(gemm, machine, choice, why);
-      if (cost && cost->staged)
-        if (std::optional<std::string> problem = whyNoEpilogue(product, *cost)) {
-          direct = *problem;
-          gemm.canStage = false;
-          cost = costOfTile(gemm, machine, choice, why);
-        }
-      if (cost && !direct.empty())
-        cost->reasons.push_back("the result is stored from registers: " + direct);
-      std::optional<std::string> problem = cost ? whyNoEpilogue(product, *cost) : std::nullopt;
-      if (problem) {
-        why = *problem;
-        cost.reset();
-      }
-    }
-    if (cost && product.lhs.hasPrologue)
-      if (std::optional<std::string> problem = Prologue(product, *cost).problem()) {
-        why = *problem;
-        cost.reset();
-      }
+    std::optional<GemmChoice> cost = costOfRoles(product, gemm, machine, *choice, why);
     if (cost && (!best || cost->cycles < best->cycles))
       best = cost;
     if (first.empty())

@@ -4,10 +4,10 @@
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/test/Slowness.h"
+#include "tilewright/support/testing/Slowness.h"
 #include "tilewright/transform/tile/Passes.h"
-#include "tilewright/transform/tile/TestPrograms.h"
 #include "tilewright/transform/tile/solve/Passes.h"
+#include "tilewright/transform/tile/testing/Programs.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -3,6 +3,7 @@
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/graph/Capture.h"
 #include "tilewright/vgpu/driver/graph/Graph.h"
+#include "tilewright/vgpu/driver/graph/NodeParams.h"
 
 #include <algorithm>
 #include <cstring>
@@ -54,12 +55,8 @@ static CUresult setWork(CUgraphExec handle, CUgraphNode node, const CUgraphNodeP
     return fail(CUDA_ERROR_INVALID_VALUE,
                 "the node does not belong to the graph that was instantiated");
   if (const auto *old = std::get_if<KernelWork>(&copy->work))
-    if (auto *kernel = std::get_if<KernelWork>(&work)) {
-      kernel->cooperative = old->cooperative; // keep the old attributes
-      kernel->cluster = old->cluster;
-      kernel->programmatic = old->programmatic;
-      kernel->priority = old->priority;
-    }
+    if (LaunchAttributes *attributes = std::get_if<KernelWork>(&work))
+      *attributes = *old; // the new parameters do not change the attributes
   return replaceWork(copy->work, work) == CU_GRAPH_EXEC_UPDATE_SUCCESS
              ? CUDA_SUCCESS
              : fail(CUDA_ERROR_INVALID_VALUE,
@@ -154,63 +151,37 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_KERNEL_NODE_PARAMS_v2 *kernel) {
   VGPU_NEED(kernel);
-  CUgraphNodeParams params{};
-  params.type = CU_GRAPH_NODE_TYPE_KERNEL;
-  params.kernel = *kernel;
-  return setWork(exec, node, params);
+  return setWork(exec, node, paramsOf(*kernel));
 }
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_KERNEL_NODE_PARAMS_v1 *old) {
   VGPU_NEED(old);
-  const CUDA_KERNEL_NODE_PARAMS_v2 kernel{
-      old->func,         old->gridDimX,  old->gridDimY,  old->gridDimZ,
-      old->blockDimX,    old->blockDimY, old->blockDimZ, old->sharedMemBytes,
-      old->kernelParams, old->extra,     nullptr,        nullptr};
-  return cuGraphExecKernelNodeSetParams(exec, node, &kernel);
+  return setWork(exec, node, paramsOf(*old));
 }
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D *copy, CUcontext) {
   VGPU_NEED(copy);
-  CUgraphNodeParams params{};
-  params.type = CU_GRAPH_NODE_TYPE_MEMCPY;
-  params.memcpy.copyParams = *copy;
-  return setWork(exec, node, params);
+  return setWork(exec, node, paramsOf(*copy));
 }
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS *fill, CUcontext) {
   VGPU_NEED(fill);
-  CUgraphNodeParams params{};
-  params.type = CU_GRAPH_NODE_TYPE_MEMSET;
-  params.memset = {fill->dst,   fill->pitch,  fill->value, fill->elementSize,
-                   fill->width, fill->height, nullptr};
-  return setWork(exec, node, params);
+  return setWork(exec, node, paramsOf(*fill));
 }
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                       const CUDA_HOST_NODE_PARAMS *host) {
   VGPU_NEED(host);
-  CUgraphNodeParams params{};
-  params.type = CU_GRAPH_NODE_TYPE_HOST;
-  params.host = *host;
-  return setWork(exec, node, params);
+  return setWork(exec, node, paramsOf(*host));
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             CUgraph childGraph) {
-  CUgraphNodeParams params{};
-  params.type = CU_GRAPH_NODE_TYPE_GRAPH;
-  params.graph.graph = childGraph;
-  return setWork(exec, node, params);
+  return setWork(exec, node, paramsOf(childGraph));
 }
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  CUgraphNodeParams params{};
-  params.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
-  params.eventRecord.event = event;
-  return setWork(exec, node, params);
+  return setWork(exec, node, recordParams(event));
 }
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  CUgraphNodeParams params{};
-  params.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
-  params.eventWait.event = event;
-  return setWork(exec, node, params);
+  return setWork(exec, node, waitParams(event));
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node, unsigned isEnabled) {

@@ -135,7 +135,13 @@ CUresult needNodes(Graph &graph, const CUgraphNode *handles, size_t count,
   return CUDA_SUCCESS;
 }
 
-CUresult makeKernel(const CUDA_KERNEL_NODE_PARAMS_v2 &params, KernelWork &work) {
+CUresult checkEdges(const CUgraphEdgeData *edges, size_t count) {
+  for (size_t i = 0; edges && i < count; ++i)
+    VGPU_NEED(edges[i].type <= 1 && edges[i].to_port == 0 && edges[i].from_port <= 2);
+  return CUDA_SUCCESS;
+}
+
+static CUresult makeKernel(const CUDA_KERNEL_NODE_PARAMS_v2 &params, KernelWork &work) {
   std::shared_ptr<Context> context;
   if (params.ctx) {
     context = Driver::get().contexts.find(params.ctx);

@@ -56,12 +56,30 @@ CUresult needGraph(CUgraph handle, std::shared_ptr<Graph> &graph);
 /// Finds a node and the graph that owns it.
 CUresult needNode(CUgraphNode handle, std::shared_ptr<GraphNode> &node,
                   std::shared_ptr<Graph> &graph);
+/// Calls `use` with a graph while holding the graph's mutex.
+template <typename Use> CUresult withGraph(CUgraph handle, Use use) {
+  std::shared_ptr<Graph> graph;
+  VGPU_TRY(needGraph(handle, graph));
+  std::lock_guard lock(graph->mutex);
+  return use(*graph);
+}
+/// Calls `use` with a node and the graph that owns it while holding the graph's mutex.
+template <typename Use> CUresult withNode(CUgraphNode handle, Use use) {
+  std::shared_ptr<GraphNode> node;
+  std::shared_ptr<Graph> graph;
+  VGPU_TRY(needNode(handle, node, graph));
+  std::lock_guard lock(graph->mutex);
+  return use(*node, *graph);
+}
 /// Finds nodes of `graph` by handle; the caller holds its mutex.
 CUresult needNodes(Graph &graph, const CUgraphNode *handles, size_t count,
                    std::vector<GraphNode *> &nodes);
 
-// Conversions from node parameters to work.
-CUresult makeKernel(const CUDA_KERNEL_NODE_PARAMS_v2 &params, KernelWork &work);
+/// Checks the data of edges, which may be null. The virtual GPU does not use them: a programmatic
+/// edge is a full dependency.
+CUresult checkEdges(const CUgraphEdgeData *edges, size_t count);
+
+/// Converts a node's parameters to work.
 CUresult makeWork(const CUgraphNodeParams &params, Work &work);
 /// Replaces `to` by `from` if that is allowed in an executable graph; otherwise returns the reason.
 CUgraphExecUpdateResult replaceWork(Work &to, const Work &from);

@@ -1,5 +1,5 @@
 // Stream capture and graphs.
-#include "tilewright/vgpu/driver/TestDriver.h"
+#include "tilewright/vgpu/driver/testing/Driver.h"
 
 #include "gmock/gmock.h"
 

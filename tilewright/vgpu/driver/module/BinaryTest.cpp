@@ -18,7 +18,8 @@ using ::testing::HasSubstr;
 
 /// A fat binary that nvcc 13.0 made of one kernel; see binaries/README.md.
 std::string file(const std::string &name) {
-  std::ifstream in(std::string(TILEWRIGHT_SOURCE_DIR) + "/tilewright/vgpu/driver/binaries/" + name,
+  std::ifstream in(std::string(TILEWRIGHT_SOURCE_DIR) +
+                       "/tilewright/vgpu/driver/testing/binaries/" + name,
                    std::ios::binary);
   EXPECT_TRUE(in.good()) << name;
   std::stringstream content;

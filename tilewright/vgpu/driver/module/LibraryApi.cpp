@@ -30,6 +30,11 @@ static CUresult needKernel(CUkernel handle, std::shared_ptr<Function> &kernel) {
              : fail(CUDA_ERROR_INVALID_HANDLE, "invalid library kernel");
 }
 
+static CUresult needLinker(CUlinkState handle, std::shared_ptr<Linker> &linker) {
+  linker = Driver::get().linkers.find(handle);
+  return linker ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed linker");
+}
+
 /// Loads the image on every device that it has code for. Fails if there is no such device.
 static CUresult load(std::span<const std::byte> image, const LogBuffer &log, CUlibrary *result) {
   Driver &driver = Driver::get();
@@ -259,9 +264,8 @@ CUresult cuLinkCreate(unsigned numOptions, CUjit_option *options, void **optionV
 CUresult cuLinkAddData(CUlinkState handle, CUjitInputType type, void *data, size_t size,
                        const char *name, unsigned, CUjit_option *, void **) {
   VGPU_NEED(data && size);
-  std::shared_ptr<Linker> linker = Driver::get().linkers.find(handle);
-  if (!linker)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed linker");
+  std::shared_ptr<Linker> linker;
+  VGPU_TRY(needLinker(handle, linker));
   if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
     return fail(
         CUDA_ERROR_NOT_SUPPORTED,
@@ -288,9 +292,8 @@ CUresult cuLinkAddFile(CUlinkState handle, CUjitInputType type, const char *path
 
 CUresult cuLinkComplete(CUlinkState handle, void **cubin, size_t *size) {
   VGPU_NEED(cubin);
-  std::shared_ptr<Linker> linker = Driver::get().linkers.find(handle);
-  if (!linker)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "invalid or destroyed linker");
+  std::shared_ptr<Linker> linker;
+  VGPU_TRY(needLinker(handle, linker));
   std::shared_ptr<Context> context;
   VGPU_TRY(needContext(context));
   std::lock_guard lock(linker->mutex);

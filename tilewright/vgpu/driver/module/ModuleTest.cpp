@@ -1,5 +1,5 @@
 // Modules, libraries, functions, launches and their errors.
-#include "tilewright/vgpu/driver/TestDriver.h"
+#include "tilewright/vgpu/driver/testing/Driver.h"
 
 #include "gmock/gmock.h"
 
@@ -407,8 +407,8 @@ TEST_F(ModuleTest, LibrariesAreOnAllDevices) {
 }
 
 TEST_F(ModuleTest, FatBinariesAndFiles) {
-  const std::string path =
-      std::string(TILEWRIGHT_SOURCE_DIR) + "/tilewright/vgpu/driver/binaries/scale-speed.fatbin";
+  const std::string path = std::string(TILEWRIGHT_SOURCE_DIR) +
+                           "/tilewright/vgpu/driver/testing/binaries/scale-speed.fatbin";
   CUlibrary library = nullptr;
   EXPECT_CUDA(cuda().cuLibraryLoadFromFile(&library, path.c_str(), nullptr, nullptr, 0, nullptr,
                                            nullptr, 0));

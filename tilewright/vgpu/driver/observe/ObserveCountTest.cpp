@@ -1,6 +1,6 @@
 #include "tilewright/vgpu/driver/observe/ObserveCount.h"
 
-#include "tilewright/vgpu/machine/TestKernels.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include <filesystem>
 

@@ -1,7 +1,7 @@
 // Matrices, asynchronous copies, mbarriers and clusters, in hand-written PTX.
 #include "tilewright/numerics/Float.h"
-#include "tilewright/vgpu/machine/TestKernels.h"
 #include "tilewright/vgpu/machine/async/TensorMap.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include <cmath>
 #include <random>
@@ -314,6 +314,25 @@ L:
   }
 }
 
+/// Runs `k` with a cluster of two blocks of 32 threads in every order. Its last argument is the
+/// output, where each thread writes one word: block 0 must write those of `first`, block 1 those of
+/// `second`.
+template <typename... Values>
+void expectOfCluster(LoadedModule &module, const std::vector<uint32_t> &first,
+                     const std::vector<uint32_t> &second, const Values &...values) {
+  std::vector<uint32_t> out(64);
+  uint32_t *pout = out.data();
+  for (const LaunchConfig &order : ordersOf({.grid = {2, 1, 1}, .block = {32, 1, 1}})) {
+    std::fill(out.begin(), out.end(), 0);
+    Status status = run(module, "k", order, values..., pout);
+    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+    for (uint32_t i = 0; i < 32; ++i) {
+      EXPECT_EQ(out[i], first[i]) << describeOrder(order);
+      EXPECT_EQ(out[32 + i], second[i]) << describeOrder(order);
+    }
+  }
+}
+
 /// Two blocks write into each other's shared memory and arrive at each other's mbarrier.
 TEST(Hopper, BlocksOfAClusterReachEachOther) {
   auto module = loadText(head + R"(
@@ -352,17 +371,12 @@ W:
   barrier.cluster.wait.aligned;
   ret;
 })");
-  std::vector<uint32_t> out(64);
-  uint32_t *pout = out.data();
-  for (const LaunchConfig &order : ordersOf({.grid = {2, 1, 1}, .block = {32, 1, 1}})) {
-    std::fill(out.begin(), out.end(), 0);
-    Status status = run(*module, "k", order, pout);
-    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
-    for (uint32_t i = 0; i < 32; ++i) {
-      EXPECT_EQ(out[i], 100 + i) << describeOrder(order);
-      EXPECT_EQ(out[32 + i], i) << describeOrder(order);
-    }
+  std::vector<uint32_t> first(32), second(32);
+  for (uint32_t i = 0; i < 32; ++i) {
+    first[i] = 100 + i;
+    second[i] = i;
   }
+  expectOfCluster(*module, first, second);
 }
 
 /// Block 0 multicasts a row to both blocks. Then each block sends words to the other and adds to
@@ -428,20 +442,14 @@ X:
   ret;
 })");
   alignas(16) std::array<uint32_t, 32> in;
-  for (uint32_t i = 0; i < 32; ++i)
+  std::vector<uint32_t> first(32), second(32);
+  for (uint32_t i = 0; i < 32; ++i) {
     in[i] = 1000 * i;
-  std::vector<uint32_t> out(64);
-  const uint32_t *pin = in.data();
-  uint32_t *pout = out.data();
-  for (const LaunchConfig &order : ordersOf({.grid = {2, 1, 1}, .block = {32, 1, 1}})) {
-    std::fill(out.begin(), out.end(), 0);
-    Status status = run(*module, "k", order, pin, pout);
-    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
-    for (uint32_t i = 0; i < 32; ++i) {
-      EXPECT_EQ(out[i], 100 + i + 1000 * i + 31 * 16) << describeOrder(order);
-      EXPECT_EQ(out[32 + i], i + 1000 * i + 31 * 16) << describeOrder(order);
-    }
+    first[i] = 100 + i + 1000 * i + 31 * 16;
+    second[i] = i + 1000 * i + 31 * 16;
   }
+  const uint32_t *pin = in.data();
+  expectOfCluster(*module, first, second, pin);
 }
 
 TEST(Hopper, AnMbarrierThatNobodyCompletesIsADeadlock) {

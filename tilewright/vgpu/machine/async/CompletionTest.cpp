@@ -1,6 +1,6 @@
 // Asynchronous operations under every order of completion, and the events that an observer gets.
-#include "tilewright/vgpu/machine/TestKernels.h"
 #include "tilewright/vgpu/machine/Warp.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include <algorithm>
 #include <bit>

@@ -170,27 +170,21 @@ uint32_t Decoder::writePredicate(const Operand &operand) {
 }
 
 const ptx::Variable *Decoder::variableOf(const Operand &operand) const {
-  uint32_t symbol = operand.index;
-  while (module.symbols[symbol].aliasOf != noIndex)
-    symbol = module.symbols[symbol].aliasOf;
-  return module.symbols[symbol].kind == SymbolKind::variable
-             ? &module.variables[module.symbols[symbol].index]
-             : nullptr;
+  const ptx::Symbol &symbol = module.symbols[module.resolveAlias(operand.index)];
+  return symbol.kind == SymbolKind::variable ? &module.variables[symbol.index] : nullptr;
 }
-bool Decoder::isKernelParameter(const ptx::Variable &variable) const {
+std::optional<size_t> Decoder::kernelParameter(const ptx::Variable &variable) const {
   const auto index = static_cast<uint32_t>(&variable - module.variables.data());
-  return source.entry && std::find(source.parameters.begin(), source.parameters.end(), index) !=
-                             source.parameters.end();
+  const auto it = std::find(source.parameters.begin(), source.parameters.end(), index);
+  if (!source.entry || it == source.parameters.end())
+    return std::nullopt;
+  return static_cast<size_t>(it - source.parameters.begin());
 }
 
 uint32_t Decoder::addressOf(const Operand &operand, unsigned bytes) {
   const ptx::Variable *variable = variableOf(operand);
-  if (!variable) {
-    uint32_t symbol = operand.index;
-    while (module.symbols[symbol].aliasOf != noIndex)
-      symbol = module.symbols[symbol].aliasOf;
-    return constant(bytes, functionWindow | symbol);
-  }
+  if (!variable)
+    return constant(bytes, functionWindow | module.resolveAlias(operand.index));
   const auto index = static_cast<uint32_t>(variable - module.variables.data());
   switch (variable->space) {
   case Modifier::shared:
@@ -203,14 +197,11 @@ uint32_t Decoder::addressOf(const Operand &operand, unsigned bytes) {
     break;
   }
   const uint32_t slot = temporary(bytes);
-  if (isKernelParameter(*variable)) {
-    const auto position =
-        static_cast<size_t>(std::find(source.parameters.begin(), source.parameters.end(), index) -
-                            source.parameters.begin());
+  if (const std::optional<size_t> position = kernelParameter(*variable)) {
     Op &op = emitUnguarded(Operation::parameterAddress);
     op.d = slot;
     op.b = bytes;
-    op.imm = program.parameterOffsets[position] + operand.value;
+    op.imm = program.parameterOffsets[*position] + operand.value;
     return slot;
   }
   Op &op = emitUnguarded(Operation::localAddress);
@@ -253,7 +244,7 @@ AddressForm Decoder::address(const Operand &operand, Space space) {
       }
     }
     if (form.space == Space::param && variable)
-      form.space = isKernelParameter(*variable) ? Space::global : Space::local;
+      form.space = kernelParameter(*variable) ? Space::global : Space::local;
   }
   form.slot = readBytes(base, form.bytes);
   return form;
@@ -276,6 +267,20 @@ Op &Decoder::emit(Operation operation) {
     op.flip = instruction->guardNegated ? ~0u : 0;
   }
   return op;
+}
+
+Status Decoder::emitOperands(Operation operation, const OperandBytes &bytes, uint64_t imm) {
+  const uint32_t a = readBytes(operands[1], bytes.a);
+  const uint32_t b = operands.size() > 2 ? readBytes(operands[2], bytes.b) : a;
+  const uint32_t c = operands.size() > 3 ? readBytes(operands[3], bytes.c) : a;
+  const uint32_t d = bytes.d == 1 ? writePredicate(operands[0]) : write(operands[0], bytes.d);
+  Op &op = emit(operation);
+  op.d = d, op.a = a, op.b = b, op.c = c, op.imm = imm;
+  return Status();
+}
+Status Decoder::emitExternal(const void *form) {
+  emit(Operation::external).extra = form;
+  return Status();
 }
 
 Status Decoder::unsupported(std::string_view why) const {
@@ -359,7 +364,7 @@ Status Decoder::run() {
   starts[count] = static_cast<uint32_t>(function.code.size());
   instruction = count ? &source.instructions[count - 1] : nullptr;
   emitUnguarded(Operation::ret);
-  TILEWRIGHT_TRY(finishJumps());
+  finishJumps();
   fuse();
 
   function.frameBytes = frameBytes;
@@ -368,7 +373,7 @@ Status Decoder::run() {
   return Status();
 }
 
-Status Decoder::finishJumps() {
+void Decoder::finishJumps() {
   auto distance = [&](size_t op, uint32_t label) {
     return static_cast<int64_t>(starts[source.labels[label].instruction]) -
            static_cast<int64_t>(op);
@@ -380,186 +385,16 @@ Status Decoder::finishJumps() {
     for (uint32_t label : source.branchTargets[jump.list].targets)
       *next++ = static_cast<int32_t>(distance(jump.op, label));
   }
-  return Status();
 }
 
 Status Decoder::decodeInstruction() {
   if (std::string_view reason = ptx::unexecutedReason(instruction->row); !reason.empty())
     return unsupported(reason);
-  switch (handler) {
-  case Handler::add:
-  case Handler::addCarry:
-  case Handler::sub:
-  case Handler::subCarry:
-  case Handler::mul:
-  case Handler::mulWide:
-  case Handler::mad:
-  case Handler::madWide:
-  case Handler::madCarry:
-  case Handler::mul24:
-  case Handler::mad24:
-  case Handler::sad:
-  case Handler::divInt:
-  case Handler::rem:
-  case Handler::abs:
-  case Handler::neg:
-  case Handler::min:
-  case Handler::max:
-  case Handler::dp4a:
-  case Handler::dp2a:
-    return integer();
-  case Handler::popc:
-  case Handler::clz:
-  case Handler::bfind:
-  case Handler::fns:
-  case Handler::brev:
-  case Handler::bfe:
-  case Handler::bfi:
-  case Handler::szext:
-  case Handler::bmsk:
-  case Handler::logicAnd:
-  case Handler::logicOr:
-  case Handler::logicXor:
-  case Handler::logicNot:
-  case Handler::cnot:
-  case Handler::lop3:
-  case Handler::prmt:
-    return logic();
-  case Handler::shf:
-  case Handler::shl:
-  case Handler::shr:
-    return shift();
-  case Handler::addFloat:
-  case Handler::subFloat:
-  case Handler::mulFloat:
-  case Handler::fma:
-  case Handler::divFloat:
-  case Handler::divApprox:
-  case Handler::absFloat:
-  case Handler::negFloat:
-  case Handler::minFloat:
-  case Handler::maxFloat:
-  case Handler::rcp:
-  case Handler::sqrt:
-  case Handler::copysign:
-    return floating();
-  case Handler::rcpApprox:
-  case Handler::sqrtApprox:
-  case Handler::rsqrtApprox:
-  case Handler::sinApprox:
-  case Handler::cosApprox:
-  case Handler::lg2Approx:
-  case Handler::ex2Approx:
-  case Handler::tanhApprox:
-    return approximation();
-  case Handler::set:
-  case Handler::setp:
-  case Handler::testp:
-    return compare();
-  case Handler::selp:
-  case Handler::slct:
-    return select();
-  case Handler::mov:
-    return move();
-  case Handler::cvt:
-    return convert();
-  case Handler::cvtPair:
-  case Handler::cvtPack:
-    return convertPair();
-  case Handler::cvta:
-  case Handler::cvtaTo:
-  case Handler::isspacep:
-  case Handler::mapa:
-  case Handler::getctarank:
-    return addressConversion();
-  case Handler::ld:
-    return load();
-  case Handler::st:
-    return store();
-  case Handler::atom:
-  case Handler::atomCas:
-  case Handler::red:
-    return atomic();
-  case Handler::multimem:
-    return multimem();
-  case Handler::shfl:
-  case Handler::vote:
-  case Handler::match:
-  case Handler::activemask:
-  case Handler::redux:
-  case Handler::elect:
-    return warpExchange();
-  case Handler::barSync:
-  case Handler::barArrive:
-  case Handler::barRed:
-  case Handler::barWarp:
-  case Handler::fence:
-  case Handler::fenceProxy:
-    return barrier();
-  case Handler::bra:
-  case Handler::brx:
-    return jump();
-  case Handler::call:
-    return call();
-  case Handler::ret:
-  case Handler::exit:
-  case Handler::trap:
-  case Handler::brkpt:
-  case Handler::nanosleep:
-  case Handler::pmevent:
-  case Handler::prefetch:
-  case Handler::discard:
-  case Handler::createpolicy:
-  case Handler::alloca:
-  case Handler::stacksave:
-  case Handler::stackrestore:
-    return control();
-  case Handler::mbarrierInit:
-  case Handler::mbarrierInval:
-  case Handler::mbarrierTx:
-  case Handler::mbarrierArrive:
-  case Handler::mbarrierWait:
-  case Handler::mbarrierPending:
-  case Handler::cpAsyncMbarrier:
-    return mbarrier();
-  case Handler::cpAsync:
-  case Handler::cpAsyncCommit:
-  case Handler::cpAsyncWait:
-  case Handler::cpBulk:
-  case Handler::cpBulkPrefetch:
-  case Handler::cpBulkCommit:
-  case Handler::cpBulkWait:
-  case Handler::cpReduce:
-  case Handler::cpTensorLoad:
-  case Handler::cpTensorStore:
-  case Handler::cpTensorPrefetch:
-  case Handler::stAsync:
-  case Handler::redAsync:
-  case Handler::tensormapReplace:
-  case Handler::tensormapFence:
-    return asyncCopy();
-  case Handler::clusterArrive:
-  case Handler::clusterWait:
-    return cluster();
-  case Handler::ldmatrix:
-  case Handler::stmatrix:
-  case Handler::movmatrix:
-  case Handler::mma:
-  case Handler::wgmma:
-  case Handler::mmaSparse:
-  case Handler::wgmmaSparse:
-  case Handler::wmmaLoad:
-  case Handler::wmmaStore:
-  case Handler::wmmaMma:
-  case Handler::wgmmaFence:
-  case Handler::wgmmaCommit:
-  case Handler::wgmmaWait:
-  case Handler::setmaxnreg:
-  case Handler::griddepcontrol:
-    return matrix();
-  default:
-    return unsupported("");
-  }
+  static constexpr Status (Decoder::*decoders[])() = {
+#define PTX_HANDLER(name, decoder) &Decoder::decoder,
+#include "tilewright/vgpu/ptx/Handlers.def"
+  };
+  return (this->*decoders[static_cast<size_t>(handler)])();
 }
 
 // Programs.
@@ -572,19 +407,13 @@ struct Reach {
 };
 } // namespace
 
-static uint32_t realSymbol(const ptx::Module &module, uint32_t symbol) {
-  while (module.symbols[symbol].aliasOf != noIndex)
-    symbol = module.symbols[symbol].aliasOf;
-  return symbol;
-}
-
 static Result<Reach> findReach(const ptx::Module &module, const ptx::Function &kernel) {
   Reach reach;
   reach.sharedUsed.assign(module.variables.size(), false);
   std::vector<bool> seen(module.symbols.size(), false);
   bool tablesAdded = false;
   auto add = [&](uint32_t symbol) {
-    symbol = realSymbol(module, symbol);
+    symbol = module.resolveAlias(symbol);
     if (seen[symbol])
       return;
     seen[symbol] = true;
@@ -626,7 +455,7 @@ static Result<Reach> findReach(const ptx::Module &module, const ptx::Function &k
       tablesAdded = true;
       for (const ptx::Variable &variable : module.variables)
         for (const ptx::Relocation &relocation : variable.relocations)
-          if (module.symbols[realSymbol(module, relocation.symbol)].kind == SymbolKind::function)
+          if (module.symbols[module.resolveAlias(relocation.symbol)].kind == SymbolKind::function)
             add(relocation.symbol);
     }
   }

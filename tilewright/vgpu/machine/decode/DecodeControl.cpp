@@ -56,9 +56,7 @@ Status Decoder::call() {
       site.arguments.push_back(value(element));
   uint32_t a = 0;
   if (callee.kind == OperandKind::symbol) {
-    uint32_t symbol = callee.index;
-    while (module.symbols[symbol].aliasOf != ptx::noIndex)
-      symbol = module.symbols[symbol].aliasOf;
+    const uint32_t symbol = module.resolveAlias(callee.index);
     const ptx::Function &called = module.functions[module.symbols[symbol].index];
     if (const std::optional<Extern> which = externOf(module.name(called.name));
         which && !called.defined) {
@@ -96,12 +94,6 @@ Status Decoder::control() {
   case Handler::nanosleep:
     emitUnguarded(Operation::yield);
     return Status();
-  // Hints have no effect, and neither do breakpoints without a debugger.
-  case Handler::brkpt:
-  case Handler::pmevent:
-  case Handler::prefetch:
-  case Handler::discard:
-    return Status();
   case Handler::createpolicy: {
     // Only cache hints use a cache policy, and they have no effect, so its value does not matter.
     const uint32_t zero = constant(8, 0);
@@ -135,43 +127,40 @@ Status Decoder::control() {
   }
 }
 
+Status Decoder::fence() {
+  const Modifier order = instruction->find(ModifierKind::order);
+  const Modifier scope = instruction->find(ModifierKind::scope);
+  FenceForm form;
+  form.order = order == Modifier::sc        ? Order::sequential
+               : order == Modifier::acquire ? Order::acquire
+               : order == Modifier::release ? Order::release
+                                            : Order::acquireRelease;
+  form.scope = scope == Modifier::cta       ? Scope::cta
+               : scope == Modifier::cluster ? Scope::cluster
+               : scope == Modifier::sys     ? Scope::sys
+                                            : Scope::gpu;
+  const Modifier proxy = instruction->find(ModifierKind::proxy);
+  form.isMbarrierInit = proxy == Modifier::mbarrierInit;
+  form.isProxy = handler == Handler::fenceProxy;
+  if (form.isProxy) {
+    form.proxy = proxy == Modifier::tensormapGeneric ? Proxy::tensormap
+                 : proxy == Modifier::alias          ? Proxy::generic
+                                                     : Proxy::async;
+    // A proxy fence without a scope orders only the thread's own accesses, so CTA scope is enough.
+    if (scope == Modifier::none)
+      form.scope = Scope::cta;
+    form.space = spaceOf(instruction->find(ModifierKind::space));
+    if (!operands.empty())
+      form.address = address(operands[0], Space::generic);
+    form.hasAddress = !operands.empty();
+  }
+  const FenceForm *held = own<FenceForm>(form);
+  emit(Operation::fence).extra = held;
+  return Status();
+}
+
 Status Decoder::barrier() {
   switch (handler) {
-  case Handler::fence:
-  case Handler::fenceProxy: {
-    const Modifier order = instruction->find(ModifierKind::order);
-    const Modifier scope = instruction->find(ModifierKind::scope);
-    const Order meaning = order == Modifier::sc        ? Order::sequential
-                          : order == Modifier::acquire ? Order::acquire
-                          : order == Modifier::release ? Order::release
-                                                       : Order::acquireRelease;
-    const Scope reach = scope == Modifier::cta       ? Scope::cta
-                        : scope == Modifier::cluster ? Scope::cluster
-                        : scope == Modifier::sys     ? Scope::sys
-                                                     : Scope::gpu;
-    FenceForm form;
-    form.order = meaning;
-    form.scope = reach;
-    const Modifier proxy = instruction->find(ModifierKind::proxy);
-    form.isMbarrierInit = proxy == Modifier::mbarrierInit;
-    form.isProxy = handler == Handler::fenceProxy;
-    if (form.isProxy) {
-      form.proxy = proxy == Modifier::tensormapGeneric ? Proxy::tensormap
-                   : proxy == Modifier::alias          ? Proxy::generic
-                                                       : Proxy::async;
-      // A proxy fence without a scope orders only the thread's own accesses, so CTA scope is
-      // enough.
-      if (scope == Modifier::none)
-        form.scope = Scope::cta;
-      form.space = spaceOf(*instruction, instruction->find(ModifierKind::space));
-      if (!operands.empty())
-        form.address = address(operands[0], Space::generic);
-      form.hasAddress = !operands.empty();
-    }
-    const FenceForm *held = own<FenceForm>(form);
-    emit(Operation::fence).extra = held;
-    return Status();
-  }
   case Handler::barWarp: {
     const uint32_t a = readBytes(operands[0], 4);
     emit(Operation::barWarp).a = a;
@@ -212,8 +201,7 @@ Status Decoder::barrier() {
 }
 
 Status Decoder::warpExchange() {
-  const std::span<const Operand> results =
-      operands[0].kind == OperandKind::pair ? source.elementsOf(operands[0]) : operands.first(1);
+  const std::span<const Operand> results = partsOf(operands[0]);
   const uint32_t second = results.size() > 1 ? writePredicate(results[1]) : temporary(2);
   switch (handler) {
   case Handler::activemask: {

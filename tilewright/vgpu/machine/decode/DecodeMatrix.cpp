@@ -1,4 +1,4 @@
-// wmma, the four products of mma.m8n8k4 (Volta), and products with a sparse A.
+// ldmatrix, stmatrix, movmatrix, mma, wmma, wgmma, and products with a sparse A.
 #include "tilewright/vgpu/machine/decode/Decoder.h"
 #include "tilewright/vgpu/machine/matrix/WarpMatrix.h"
 #include "tilewright/vgpu/ptx/Fragment.h"
@@ -11,11 +11,8 @@ using ptx::Handler;
 using ptx::ModifierKind;
 
 std::vector<uint32_t> Decoder::slotsOf(const Operand &operand, unsigned bytes, bool isWritten) {
-  const std::span<const Operand> parts = operand.kind == OperandKind::vector
-                                             ? source.elementsOf(operand)
-                                             : std::span<const Operand>(&operand, 1);
   std::vector<uint32_t> result;
-  for (const Operand &part : parts)
+  for (const Operand &part : partsOf(operand))
     result.push_back(isWritten ? write(part, bytes) : readBytes(part, bytes));
   return result;
 }
@@ -47,97 +44,181 @@ static WmmaFragment fragmentFor(const Instruction &instruction, char matrix, ptx
   return result;
 }
 
-Status Decoder::warpMatrix() {
-  const ptx::Shape shape = ptx::shapeOf(instruction->find(ModifierKind::shape));
-  if (handler == Handler::wmmaLoad || handler == Handler::wmmaStore) {
-    WmmaMoveForm form;
-    form.head = {runWmmaMove, true};
-    form.isStore = handler == Handler::wmmaStore;
-    const Modifier which = instruction->find(ModifierKind::matrix);
-    const char matrix = which == Modifier::matrixA ? 'A' : which == Modifier::matrixB ? 'B' : 'D';
-    form.fragment = fragmentFor(*instruction, matrix, shape);
-    form.byColumns = instruction->find(ModifierKind::layout) == Modifier::col;
-    const unsigned bytes = bytesOfElement(form.fragment.type);
-    form.address = address(operands[form.isStore ? 0 : 1],
-                           spaceOf(*instruction, instruction->find(ModifierKind::space)));
-    form.slots = slotsOf(operands[form.isStore ? 1 : 0], bytes, !form.isStore);
-    form.hasStride = operands.size() > 2;
-    if (form.hasStride)
-      form.stride = readBytes(operands[2], 4);
-    return emitExternal(own<WmmaMoveForm>(std::move(form)));
-  }
-
-  MatrixForm base;
-  base.head.converges = true;
-  base.m = shape.m, base.n = shape.n, base.k = shape.k;
-  base.saturates = instruction->has(Modifier::satfinite);
-  base.isXor = instruction->has(Modifier::opXor);
-  base.dType = instruction->type(0), base.aType = instruction->type(1);
-  base.bType = instruction->type(2), base.cType = instruction->type(3);
-
-  if (handler == Handler::mmaSparse) {
-    SparseForm form;
-    base.head.function = runSparseMma;
-    base.a = slotsOf(operands[1], 4, false);
-    base.b = slotsOf(operands[2], 4, false);
-    base.c = slotsOf(operands[3], 4, false);
-    form.metadata = readBytes(operands[4], 4);
-    form.selector = static_cast<unsigned>(operands[5].value);
-    base.d = slotsOf(operands[0], 4, true);
-    form.base = std::move(base);
-    return emitExternal(own<SparseForm>(std::move(form)));
-  }
-  if (handler == Handler::wgmmaSparse) {
-    SparseForm form;
-    base.head.function = runSparseWgmma;
-    base.aIsDescriptor = operands[1].kind != OperandKind::vector;
-    if (base.aIsDescriptor)
-      base.aDescriptor = readBytes(operands[1], 8);
-    else
-      base.a = slotsOf(operands[1], 4, false);
-    base.bDescriptor = readBytes(operands[2], 8);
-    form.metadata = readBytes(operands[3], 4);
-    form.selector = static_cast<unsigned>(operands[4].value);
-    base.scaleD = predicate(operands[5]);
-    auto immediate = [&](size_t i) {
-      return i < operands.size() ? static_cast<int64_t>(operands[i].value) : 0;
-    };
-    base.negatesA = immediate(6) == -1;
-    base.negatesB = immediate(7) == -1;
-    base.transposesA = base.aIsDescriptor && immediate(8) != 0;
-    base.transposesB = immediate(base.aIsDescriptor ? 9 : 8) != 0;
-    base.d = slotsOf(operands[0], 4, true);
-    form.base = std::move(base);
-    return emitExternal(own<SparseForm>(std::move(form)));
-  }
-
-  WarpMatrixForm form;
-  form.rounding = hostRounding(instruction->find(ModifierKind::rounding));
-  if (handler == Handler::mma) {
-    const bool isDouble = base.dType == Modifier::f64;
-    base.head.function = isDouble ? runRoundedMma : runQuadMma;
-    // The layouts of A and B, in that order.
-    unsigned n = 0;
-    for (Modifier modifier : instruction->mods())
-      if (ptx::kindOf(modifier) == ModifierKind::layout)
-        (n++ == 0 ? form.aByColumns : form.bByColumns) = modifier == Modifier::col;
+Status Decoder::moveMatrix() {
+  MatrixMoveForm form;
+  form.head.converges = true;
+  form.transposed = instruction->has(Modifier::trans);
+  const Space space = spaceOf(instruction->find(ModifierKind::space));
+  if (handler == Handler::ldmatrix) {
+    form.head.function = runLdmatrix;
+    form.slots = slotsOf(operands[0], 4, true);
+    form.address = address(operands[1], space);
+  } else if (handler == Handler::stmatrix) {
+    form.head.function = runStmatrix;
+    form.address = address(operands[0], space);
+    form.slots = slotsOf(operands[1], 4, false);
   } else {
-    base.head.function = runWmma;
-    // If the instruction does not give the types of A and B, they are f16, and the two given types
-    // are those of D and C.
-    if (instruction->type(2) == Modifier::none) {
-      base.cType = base.aType;
-      base.aType = base.bType = Modifier::f16;
-    }
-    form.a = fragmentFor(*instruction, 'A', shape), form.b = fragmentFor(*instruction, 'B', shape);
-    form.c = fragmentFor(*instruction, 'C', shape), form.d = fragmentFor(*instruction, 'D', shape);
+    form.head.function = runMovmatrix;
+    form.slots = slotsOf(operands[0], 4, true);
+    form.source = readBytes(operands[1], 4);
   }
-  base.a = slotsOf(operands[1], bytesOfElement(base.aType), false);
-  base.b = slotsOf(operands[2], bytesOfElement(base.bType), false);
-  base.c = slotsOf(operands[3], bytesOfElement(base.cType), false);
-  base.d = slotsOf(operands[0], bytesOfElement(base.dType), true);
-  form.base = std::move(base);
+  return emitExternal(own<MatrixMoveForm>(std::move(form)));
+}
+
+Status Decoder::moveWmma() {
+  WmmaMoveForm form;
+  form.head = {runWmmaMove, true};
+  form.isStore = handler == Handler::wmmaStore;
+  const ptx::Shape shape = ptx::shapeOf(instruction->find(ModifierKind::shape));
+  const Modifier which = instruction->find(ModifierKind::matrix);
+  const char matrix = which == Modifier::matrixA ? 'A' : which == Modifier::matrixB ? 'B' : 'D';
+  form.fragment = fragmentFor(*instruction, matrix, shape);
+  form.byColumns = instruction->find(ModifierKind::layout) == Modifier::col;
+  const unsigned bytes = bytesOfElement(form.fragment.type);
+  form.address =
+      address(operands[form.isStore ? 0 : 1], spaceOf(instruction->find(ModifierKind::space)));
+  form.slots = slotsOf(operands[form.isStore ? 1 : 0], bytes, !form.isStore);
+  form.hasStride = operands.size() > 2;
+  if (form.hasStride)
+    form.stride = readBytes(operands[2], 4);
+  return emitExternal(own<WmmaMoveForm>(std::move(form)));
+}
+
+MatrixForm Decoder::matrixForm() const {
+  MatrixForm form;
+  form.head.converges = true;
+  const ptx::Shape shape = ptx::shapeOf(instruction->find(ModifierKind::shape));
+  form.m = shape.m, form.n = shape.n, form.k = shape.k;
+  form.dType = instruction->type(0), form.aType = instruction->type(1);
+  form.bType = instruction->type(2), form.cType = instruction->type(3);
+  form.saturates = instruction->has(Modifier::satfinite);
+  form.isXor = instruction->has(Modifier::opXor);
+  return form;
+}
+
+void Decoder::readFragments(MatrixForm &form) {
+  form.a = slotsOf(operands[1], bytesOfElement(form.aType), false);
+  form.b = slotsOf(operands[2], bytesOfElement(form.bType), false);
+  form.c = slotsOf(operands[3], bytesOfElement(form.cType), false);
+  form.d = slotsOf(operands[0], bytesOfElement(form.dType), true);
+}
+
+void Decoder::readWgmmaOperands(MatrixForm &form, size_t scale) {
+  form.aIsDescriptor = operands[1].kind != OperandKind::vector;
+  if (form.aIsDescriptor)
+    form.aDescriptor = readBytes(operands[1], 8);
+  else
+    form.a = slotsOf(operands[1], 4, false);
+  form.bDescriptor = readBytes(operands[2], 8);
+  form.scaleD = predicate(operands[scale]);
+  auto immediate = [&](size_t i) {
+    return i < operands.size() ? static_cast<int64_t>(operands[i].value) : 0;
+  };
+  form.negatesA = immediate(scale + 1) == -1;
+  form.negatesB = immediate(scale + 2) == -1;
+  // If A is in registers, only B can be transposed.
+  form.transposesA = form.aIsDescriptor && immediate(scale + 3) != 0;
+  form.transposesB = immediate(scale + (form.aIsDescriptor ? 4 : 3)) != 0;
+  form.d = slotsOf(operands[0], 4, true);
+}
+
+Status Decoder::mma() {
+  MatrixForm form = matrixForm();
+  const bool isQuad = form.m == 8 && form.k == 4 && form.aType == Modifier::f16;
+  const Modifier rounding = instruction->find(ModifierKind::rounding);
+  const bool isRounded = rounding != Modifier::none && rounding != Modifier::rn;
+  readFragments(form);
+  if (!isQuad && !isRounded) {
+    form.head.function = runMma;
+    return emitExternal(own<MatrixForm>(std::move(form)));
+  }
+  form.head.function = form.dType == Modifier::f64 ? runRoundedMma : runQuadMma;
+  WarpMatrixForm special;
+  special.rounding = hostRounding(rounding);
+  // The layouts of A and B, in that order.
+  unsigned n = 0;
+  for (Modifier modifier : instruction->mods())
+    if (ptx::kindOf(modifier) == ModifierKind::layout)
+      (n++ == 0 ? special.aByColumns : special.bByColumns) = modifier == Modifier::col;
+  special.base = std::move(form);
+  return emitExternal(own<WarpMatrixForm>(std::move(special)));
+}
+
+Status Decoder::wmma() {
+  WarpMatrixForm form;
+  form.base = matrixForm();
+  form.base.head.function = runWmma;
+  form.rounding = hostRounding(instruction->find(ModifierKind::rounding));
+  // If the instruction does not give the types of A and B, they are f16, and the two given types
+  // are those of D and C.
+  if (instruction->type(2) == Modifier::none) {
+    form.base.cType = form.base.aType;
+    form.base.aType = form.base.bType = Modifier::f16;
+  }
+  const ptx::Shape shape = ptx::shapeOf(instruction->find(ModifierKind::shape));
+  form.a = fragmentFor(*instruction, 'A', shape), form.b = fragmentFor(*instruction, 'B', shape);
+  form.c = fragmentFor(*instruction, 'C', shape), form.d = fragmentFor(*instruction, 'D', shape);
+  readFragments(form.base);
   return emitExternal(own<WarpMatrixForm>(std::move(form)));
+}
+
+Status Decoder::sparseMma() {
+  SparseForm form;
+  form.base = matrixForm();
+  form.base.head.function = runSparseMma;
+  readFragments(form.base);
+  form.metadata = readBytes(operands[4], 4);
+  form.selector = static_cast<unsigned>(operands[5].value);
+  return emitExternal(own<SparseForm>(std::move(form)));
+}
+
+Status Decoder::wgmma() {
+  MatrixForm form = matrixForm();
+  form.head.function = runWgmma;
+  form.cType = form.dType;
+  if (operands[3].negated)
+    return unsupported("a negated scale predicate");
+  readWgmmaOperands(form, 3);
+  return emitExternal(own<MatrixForm>(std::move(form)));
+}
+
+Status Decoder::sparseWgmma() {
+  SparseForm form;
+  form.base = matrixForm();
+  form.base.head.function = runSparseWgmma;
+  readWgmmaOperands(form.base, 5);
+  form.metadata = readBytes(operands[3], 4);
+  form.selector = static_cast<unsigned>(operands[4].value);
+  return emitExternal(own<SparseForm>(std::move(form)));
+}
+
+void Decoder::findMatrixRegisters() {
+  for (const Instruction &one : source.instructions) {
+    if (ptx::rowOf(one).handler != Handler::wgmma &&
+        ptx::rowOf(one).handler != Handler::wgmmaSparse)
+      continue;
+    ofMatrices.resize(source.registers.size());
+    const std::span<const Operand> parts = source.operandsOf(one);
+    // The accumulators, and A if it is not a descriptor.
+    for (const Operand *operand : {&parts[0], &parts[1]})
+      if (operand->kind == OperandKind::vector)
+        forRegisters(*operand, [&](uint32_t reg) { ofMatrices[reg] = true; });
+  }
+}
+
+void Decoder::reportMatrixRegisters() {
+  if (handler == Handler::wgmma || handler == Handler::wgmmaSparse)
+    return;
+  RegisterAccessForm form;
+  for (const Operand &operand : operands)
+    forRegisters(operand, [&](uint32_t reg) {
+      if (ofMatrices[reg])
+        form.slots.push_back(slots[reg]);
+    });
+  if (form.slots.empty())
+    return;
+  const RegisterAccessForm *held = own<RegisterAccessForm>(std::move(form));
+  emit(Operation::registerAccess).extra = held;
 }
 
 } // namespace tilewright::vgpu::machine

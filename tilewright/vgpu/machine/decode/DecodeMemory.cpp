@@ -9,8 +9,8 @@ namespace tilewright::vgpu::machine {
 using ptx::Handler;
 using ptx::ModifierKind;
 
-Space Decoder::spaceOf(const Instruction &one, Modifier found) const {
-  switch (found) {
+Space spaceOf(Modifier modifier) {
+  switch (modifier) {
   case Modifier::global:
     return Space::global;
   case Modifier::shared:
@@ -99,26 +99,52 @@ void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kin
   emit(isPlainShared ? Operation::observeShared : Operation::observe).extra = held;
 }
 
-/// The fast operation for an access, from a family of operations in Memory.def, if it has one.
-static std::optional<Operation> fastAccess(Operation first, unsigned elementBytes, unsigned count) {
-  auto plus = [&](unsigned index) {
-    return static_cast<Operation>(static_cast<unsigned>(first) + index);
-  };
-  if (count == 1 && elementBytes >= 2 && elementBytes <= 8)
-    return plus(widthIndex(elementBytes));
-  if (elementBytes == 4 && count == 2)
-    return plus(3);
-  if (elementBytes == 4 && count == 4)
-    return plus(4);
-  if (elementBytes == 8 && count == 2)
-    return plus(5);
-  return std::nullopt;
+namespace {
+/// The operations of loads or of stores: the first of each family of fast operations in Memory.def,
+/// and the general one.
+struct AccessFamilies {
+  Operation global, generic, shared, any;
+};
+} // namespace
+
+/// The fast operation for an access, if it has one, and the general operation otherwise.
+static Operation accessOperation(const AccessForm &form, const AccessFamilies &families) {
+  if (form.registerBytes != form.elementBytes || form.isStrong)
+    return families.any;
+  const AddressForm &address = form.address;
+  Operation first = families.any;
+  if (address.space == Space::global && address.bytes == 8)
+    first = families.global;
+  else if (address.space == Space::generic && address.bytes == 8)
+    first = families.generic;
+  else if (address.space == Space::shared && address.bytes == 4)
+    first = families.shared;
+  else
+    return families.any;
+  const unsigned bytes = form.elementBytes, count = form.count;
+  if (count == 1 && bytes >= 2 && bytes <= 8)
+    return plus(first, widthIndex(bytes));
+  if (bytes == 4 && count == 2)
+    return plus(first, 3);
+  if (bytes == 4 && count == 4)
+    return plus(first, 4);
+  if (bytes == 8 && count == 2)
+    return plus(first, 5);
+  return families.any;
 }
 
 /// The slot in Warp::ranges of the last emitted operation. The last slot is reserved for
 /// resolveGlobal().
 uint32_t Decoder::rangeSlot() const {
   return static_cast<uint32_t>(function.code.size() % (validRangeSlots - 1));
+}
+
+unsigned Decoder::widthOfParts(std::span<const Operand> parts, Modifier type) const {
+  unsigned bytes = registerBytes(type);
+  for (const Operand &part : parts)
+    if (part.kind == OperandKind::reg)
+      bytes = bytesOf(part);
+  return bytes;
 }
 
 Status Decoder::load() {
@@ -128,38 +154,18 @@ Status Decoder::load() {
   form.count = static_cast<uint8_t>(instruction->vectorLength());
   form.signExtended = isSignedType(type);
   form.isStrong = orderOf(*instruction) != Order::weak;
-  const std::span<const Operand> parts =
-      operands[0].kind == OperandKind::vector ? source.elementsOf(operands[0]) : operands.first(1);
-  form.registerBytes = static_cast<uint8_t>(registerBytes(type));
-  for (const Operand &part : parts)
-    if (part.kind == OperandKind::reg)
-      form.registerBytes = static_cast<uint8_t>(bytesOf(part));
+  const std::span<const Operand> parts = partsOf(operands[0]);
+  form.registerBytes = static_cast<uint8_t>(widthOfParts(parts, type));
   for (size_t k = 0; k < parts.size(); ++k)
     form.slots[k] = write(parts[k], form.registerBytes);
 
   const Operand &place = operands[1];
   const Operand &base = source.elementsOf(place)[0];
-  const Space space = spaceOf(*instruction, instruction->find(ModifierKind::space));
-  if (space == Space::param && base.kind == OperandKind::symbol) {
-    const ptx::Variable *variable = variableOf(base);
-    if (variable && isKernelParameter(*variable)) {
-      const auto index = static_cast<uint32_t>(variable - module.variables.data());
-      size_t position = 0;
-      while (source.parameters[position] != index)
-        ++position;
-      const uint64_t offset = base.value + place.value;
-      if (offset + size_t(form.elementBytes) * form.count > program.parameterSizes[position])
-        return Status(Error::vgpuAccess,
-                      concat("line ", instruction->position.line, ": ld.param reads ",
-                             form.elementBytes * form.count, " bytes at offset ", offset,
-                             " of a parameter of ", program.parameterSizes[position], " bytes"));
-      const AccessForm *held = own<AccessForm>(form);
-      Op &op = emit(Operation::loadParameter);
-      op.extra = held;
-      op.imm = program.parameterOffsets[position] + offset;
-      return Status();
-    }
-  }
+  const Space space = spaceOf(instruction->find(ModifierKind::space));
+  if (space == Space::param && base.kind == OperandKind::symbol)
+    if (const ptx::Variable *variable = variableOf(base))
+      if (const std::optional<size_t> position = kernelParameter(*variable))
+        return loadParameter(form, *position, base.value + place.value);
   form.address = address(place, space);
   // Parameters addressed through a register are accessed as host memory.
   if (form.address.space == Space::param)
@@ -176,18 +182,10 @@ Status Decoder::load() {
   }
   observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::read);
 
-  Operation operation = Operation::loadAny;
-  const bool isWhole = form.registerBytes == form.elementBytes;
-  if (isWhole && !form.isStrong) {
-    std::optional<Operation> fast;
-    if (form.address.space == Space::global && form.address.bytes == 8)
-      fast = fastAccess(Operation::ldGlobal16, form.elementBytes, form.count);
-    else if (form.address.space == Space::generic && form.address.bytes == 8)
-      fast = fastAccess(Operation::ldGeneric16, form.elementBytes, form.count);
-    else if (form.address.space == Space::shared && form.address.bytes == 4)
-      fast = fastAccess(Operation::ldShared16, form.elementBytes, form.count);
-    operation = fast.value_or(operation);
-  }
+  const Operation operation = accessOperation(form, {.global = Operation::ldGlobal16,
+                                                     .generic = Operation::ldGeneric16,
+                                                     .shared = Operation::ldShared16,
+                                                     .any = Operation::loadAny});
   const AccessForm *held = own<AccessForm>(form);
   Op &op = emit(operation);
   op.d = form.slots[0], op.b = form.slots[1], op.c = form.slots[2], op.e = form.slots[3];
@@ -199,6 +197,19 @@ Status Decoder::load() {
   if (operation == Operation::ldShared32 && base.kind == OperandKind::reg && op.d != op.a &&
       form.address.offset >= 0 && form.address.offset % 4 == 0)
     learnShared(function.code.size() - 1, base);
+  return Status();
+}
+
+Status Decoder::loadParameter(const AccessForm &form, size_t position, uint64_t offset) {
+  if (offset + size_t(form.elementBytes) * form.count > program.parameterSizes[position])
+    return Status(Error::vgpuAccess,
+                  concat("line ", instruction->position.line, ": ld.param reads ",
+                         form.elementBytes * form.count, " bytes at offset ", offset,
+                         " of a parameter of ", program.parameterSizes[position], " bytes"));
+  const AccessForm *held = own<AccessForm>(form);
+  Op &op = emit(Operation::loadParameter);
+  op.extra = held;
+  op.imm = program.parameterOffsets[position] + offset;
   return Status();
 }
 
@@ -279,13 +290,8 @@ Status Decoder::store() {
   form.elementBytes = static_cast<uint8_t>(ptx::bitsOf(type) / 8);
   form.count = static_cast<uint8_t>(instruction->vectorLength());
   form.isStrong = orderOf(*instruction) != Order::weak;
-  const std::span<const Operand> parts = operands[1].kind == OperandKind::vector
-                                             ? source.elementsOf(operands[1])
-                                             : operands.subspan(1, 1);
-  form.registerBytes = static_cast<uint8_t>(registerBytes(type));
-  for (const Operand &part : parts)
-    if (part.kind == OperandKind::reg)
-      form.registerBytes = static_cast<uint8_t>(bytesOf(part));
+  const std::span<const Operand> parts = partsOf(operands[1]);
+  form.registerBytes = static_cast<uint8_t>(widthOfParts(parts, type));
   for (size_t k = 0; k < parts.size(); ++k) {
     const uint64_t bits =
         parts[k].kind == OperandKind::immediate ? immediateBits(parts[k], type) : 0;
@@ -293,24 +299,16 @@ Status Decoder::store() {
                         ? constant(form.registerBytes, bits)
                         : readBytes(parts[k], form.registerBytes);
   }
-  form.address =
-      address(operands[0], spaceOf(*instruction, instruction->find(ModifierKind::space)));
+  form.address = address(operands[0], spaceOf(instruction->find(ModifierKind::space)));
   if (form.address.space == Space::param)
     form.address.space = Space::local;
   const AccessForm *held = own<AccessForm>(form);
   observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::write, held);
 
-  Operation operation = Operation::storeAny;
-  if (form.registerBytes == form.elementBytes && !form.isStrong) {
-    std::optional<Operation> fast;
-    if (form.address.space == Space::global && form.address.bytes == 8)
-      fast = fastAccess(Operation::stGlobal16, form.elementBytes, form.count);
-    else if (form.address.space == Space::generic && form.address.bytes == 8)
-      fast = fastAccess(Operation::stGeneric16, form.elementBytes, form.count);
-    else if (form.address.space == Space::shared && form.address.bytes == 4)
-      fast = fastAccess(Operation::stShared16, form.elementBytes, form.count);
-    operation = fast.value_or(operation);
-  }
+  const Operation operation = accessOperation(form, {.global = Operation::stGlobal16,
+                                                     .generic = Operation::stGlobal16,
+                                                     .shared = Operation::stShared16,
+                                                     .any = Operation::storeAny});
   Op &op = emit(operation);
   op.b = form.slots[0], op.c = form.slots[1], op.e = form.slots[2], op.f = form.slots[3];
   op.a = form.address.slot;
@@ -321,7 +319,7 @@ Status Decoder::store() {
   return Status();
 }
 
-static std::optional<AtomicType> atomicType(Modifier type) {
+std::optional<AtomicType> atomicTypeOf(Modifier type) {
   switch (type) {
   case Modifier::b32:
   case Modifier::u32:
@@ -353,7 +351,7 @@ static std::optional<AtomicType> atomicType(Modifier type) {
     return std::nullopt;
   }
 }
-static std::optional<AtomicOperation> atomicOperation(const Instruction &instruction) {
+std::optional<AtomicOperation> atomicOperationOf(const Instruction &instruction) {
   static constexpr std::pair<Modifier, AtomicOperation> table[] = {
       {Modifier::add, AtomicOperation::add},       {Modifier::min, AtomicOperation::min},
       {Modifier::max, AtomicOperation::max},       {Modifier::inc, AtomicOperation::inc},
@@ -369,8 +367,8 @@ static std::optional<AtomicOperation> atomicOperation(const Instruction &instruc
 
 Status Decoder::atomic() {
   const Modifier type = instruction->type();
-  const std::optional<AtomicType> atomType = atomicType(type);
-  const std::optional<AtomicOperation> operation = atomicOperation(*instruction);
+  const std::optional<AtomicType> atomType = atomicTypeOf(type);
+  const std::optional<AtomicOperation> operation = atomicOperationOf(*instruction);
   if (!atomType || !operation)
     return unsupported("");
   AtomicForm form;
@@ -379,18 +377,13 @@ Status Decoder::atomic() {
   form.bytes = static_cast<uint8_t>(registerBytes(type));
   form.count = static_cast<uint8_t>(instruction->vectorLength());
   size_t next = 0;
-  auto partsOf = [&](const Operand &operand) {
-    return operand.kind == OperandKind::vector ? source.elementsOf(operand)
-                                               : std::span<const Operand>(&operand, 1);
-  };
   if (handler != Handler::red) {
     const std::span<const Operand> parts = partsOf(operands[next++]);
     form.returns = parts[0].kind == OperandKind::reg;
     for (size_t k = 0; k < parts.size() && form.returns; ++k)
       form.d[k] = write(parts[k], form.bytes);
   }
-  form.address =
-      address(operands[next++], spaceOf(*instruction, instruction->find(ModifierKind::space)));
+  form.address = address(operands[next++], spaceOf(instruction->find(ModifierKind::space)));
   const std::span<const Operand> parts = partsOf(operands[next++]);
   for (size_t k = 0; k < parts.size(); ++k)
     form.b[k] = read(parts[k], type);
@@ -417,7 +410,7 @@ Status Decoder::multimem() {
 
 Status Decoder::addressConversion() {
   const Modifier spaceWord = instruction->find(ModifierKind::space);
-  const Space space = spaceOf(*instruction, spaceWord);
+  const Space space = spaceOf(spaceWord);
   const Modifier type = instruction->type();
   switch (handler) {
   case Handler::cvta: {

@@ -7,12 +7,14 @@
 #include "tilewright/vgpu/machine/Op.h"
 #include "tilewright/vgpu/machine/Program.h"
 #include "tilewright/vgpu/machine/decode/Decode.h"
+#include "tilewright/vgpu/machine/decode/FloatForms.h"
 #include "tilewright/vgpu/machine/decode/MemoryForms.h"
 #include "tilewright/vgpu/machine/memory/Memory.h"
 #include "tilewright/vgpu/ptx/InstructionTable.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,9 @@ using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Operand;
 using ptx::OperandKind;
+
+struct CopyForm;
+struct MatrixForm;
 
 /// The addresses of a program's variables.
 struct Layout {
@@ -35,9 +40,28 @@ bool isSignedType(Modifier type);
 /// 0, 1 or 2 for 16, 32 or 64 bits.
 unsigned widthIndex(unsigned bytes);
 
+/// The operation `index` places after `first`, in a family of operations that are listed together
+/// in handlers/*.def.
+inline Operation plus(Operation first, unsigned index) {
+  return static_cast<Operation>(static_cast<unsigned>(first) + index);
+}
+
 /// The memory order and the scope of an instruction; weak and none if it has no such modifier.
 Order orderOf(const Instruction &instruction);
 Scope scopeOf(const Instruction &instruction);
+/// The state space of a modifier; generic if the modifier is not a state space.
+Space spaceOf(Modifier modifier);
+Rounding roundingOf(const Instruction &instruction);
+
+/// The element type and the operation of an atomic access or a reduction, if they are known.
+std::optional<AtomicType> atomicTypeOf(Modifier type);
+std::optional<AtomicOperation> atomicOperationOf(const Instruction &instruction);
+
+/// The widths of the operands d, a, b and c in bytes per lane; 1 for a predicate.
+struct OperandBytes {
+  unsigned d, a, b, c;
+  static constexpr OperandBytes all(unsigned bytes) { return {bytes, bytes, bytes, bytes}; }
+};
 
 class Decoder {
 public:
@@ -50,6 +74,9 @@ private:
   // Operands. These functions return slots with `bytes` bytes per lane.
   uint32_t registerSlot(uint32_t reg, uint8_t component) const;
   unsigned bytesOf(const Operand &operand) const;
+  /// The bytes per lane of the registers that an access loads or stores, which may be wider than
+  /// `type`.
+  unsigned widthOfParts(std::span<const Operand> parts, Modifier type) const;
   uint32_t constant(unsigned bytes, uint64_t value);
   uint32_t temporary(unsigned bytes);
   uint64_t immediateBits(const Operand &operand, Modifier type) const;
@@ -66,7 +93,13 @@ private:
   uint32_t addressOf(const Operand &operand, unsigned bytes);
   AddressForm address(const Operand &operand, Space space);
   const ptx::Variable *variableOf(const Operand &operand) const;
-  bool isKernelParameter(const ptx::Variable &variable) const;
+  /// The position of a variable among the parameters of the kernel, if it is one of them.
+  std::optional<size_t> kernelParameter(const ptx::Variable &variable) const;
+  /// The elements of a vector or a pair; any other operand is its only part.
+  std::span<const Operand> partsOf(const Operand &operand) const {
+    const bool hasParts = operand.kind == OperandKind::vector || operand.kind == OperandKind::pair;
+    return hasParts ? source.elementsOf(operand) : std::span<const Operand>(&operand, 1);
+  }
 
   // Operations.
   Op &emit(Operation operation);
@@ -76,15 +109,22 @@ private:
     function.owned.push_back(held);
     return static_cast<const T *>(function.owned.back().get());
   }
+  /// Emits an operation on all operands of an instruction `d, a[, b[, c]]`.
+  Status emitOperands(Operation operation, const OperandBytes &bytes, uint64_t imm);
+  Status emitExternal(const void *form);
   Status unsupported(std::string_view why) const;
 
-  // One function for each kind of instruction.
   Status decodeInstruction();
+  // One function for each kind of instruction; ptx/Handlers.def names them.
   Status integer();
+  Status carry();
+  Status minMax();
+  Status dotProduct();
   Status floating();
   Status approximation();
-  Status halfArithmetic(unsigned kind);
   Status logic();
+  Status insertField();
+  Status lop3();
   Status shift();
   Status move();
   Status compare();
@@ -98,23 +138,49 @@ private:
   Status addressConversion();
   Status warpExchange();
   Status barrier();
+  Status fence();
   Status control();
+  /// Hints, breakpoints, for which there is no debugger, and instructions such as setmaxnreg that
+  /// have no observable effect on the virtual GPU.
+  Status noEffect() { return Status(); }
   Status call();
   Status jump();
   Status mbarrier();
   Status asyncCopy();
+  Status bulkCopy();
+  Status tensorCopy();
+  Status asyncStore();
+  Status replaceTensorMap();
+  Status copyTensorMap();
+  Status asyncGroup();
   Status cluster();
-  Status matrix();
-  Status warpMatrix();
-  std::vector<uint32_t> slotsOf(const Operand &operand, unsigned bytes, bool isWritten);
-  Status emitExternal(const void *form);
+  Status moveMatrix();
+  Status mma();
+  Status sparseMma();
+  Status moveWmma();
+  Status wmma();
+  Status wgmma();
+  Status sparseWgmma();
 
+  // Parts of these functions.
   uint64_t floatForm() const;
+  Status halfArithmetic(HalfOperation operation);
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
               const Operand *combine);
   void observe(const AddressForm &address, uint32_t bytes, AccessKind kind,
                const AccessForm *stored = nullptr);
-  Status asyncGroup();
+  /// ld.param of a kernel, at an offset of the parameter at `position`.
+  Status loadParameter(const AccessForm &form, size_t position, uint64_t offset);
+  /// If the copy is a multicast, reads the mask of CTAs, which is the operand at `position`.
+  void readMulticast(CopyForm &form, size_t position);
+  std::vector<uint32_t> slotsOf(const Operand &operand, unsigned bytes, bool isWritten);
+  /// The shape, the types and the modifiers of a matrix product; it has no operands yet.
+  MatrixForm matrixForm() const;
+  /// Reads the operands D, A, B and C of mma and wmma.
+  void readFragments(MatrixForm &form);
+  /// Reads the operands D, A, B of wgmma and those from `scale` on: the scale of D, the signs of A
+  /// and B, and whether they are transposed.
+  void readWgmmaOperands(MatrixForm &form, size_t scale);
   /// Finds the registers that wgmma uses. Accesses to them by other instructions are reported to
   /// the observer.
   void findMatrixRegisters();
@@ -128,7 +194,6 @@ private:
   }
   /// Whether asynchronous operations are represented as objects (see AsyncQueue.h).
   bool isTracked() const { return options.observed || options.deferred; }
-  Space spaceOf(const Instruction &instruction, Modifier found) const;
   uint64_t constantBase() const;
 
   void learnShared(size_t load, const Operand &base);
@@ -136,7 +201,7 @@ private:
   void fuse();
   void layoutRegisters();
   void layoutLocals();
-  Status finishJumps();
+  void finishJumps();
   CallValue callValue(const ptx::Variable &variable) const;
 
   Program &program;
@@ -176,9 +241,6 @@ private:
   };
   std::map<uint32_t, KnownAddress> knownAddresses;
   std::vector<bool> ofMatrices; // by register: whether wgmma uses it; empty if there is no wgmma
-  struct PredicateArea {
-    uint32_t slot = 0, used = 64;
-  } predicates;
 };
 
 } // namespace tilewright::vgpu::machine

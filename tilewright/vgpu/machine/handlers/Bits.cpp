@@ -3,20 +3,6 @@
 
 namespace tilewright::vgpu::machine::VGPU_ISA {
 
-#define VGPU_UNARY(name, expression)                                                               \
-  template <typename T> static void name(VGPU_ARGS) {                                              \
-    const uint32_t m = active(op, registers, mask);                                                \
-    const Lanes<T> a = get<T>(registers, op->a);                                                   \
-    put<T>(registers, op->d, m, expression);                                                       \
-    VGPU_NEXT;                                                                                     \
-  }
-#define VGPU_BINARY(name, expression)                                                              \
-  template <typename T> static void name(VGPU_ARGS) {                                              \
-    const uint32_t m = active(op, registers, mask);                                                \
-    const Lanes<T> a = get<T>(registers, op->a), b = get<T>(registers, op->b);                     \
-    put<T>(registers, op->d, m, expression);                                                       \
-    VGPU_NEXT;                                                                                     \
-  }
 #define VGPU_PREDICATE(name, expression)                                                           \
   static void name(VGPU_ARGS) {                                                                    \
     const uint32_t m = active(op, registers, mask);                                                \
@@ -344,6 +330,33 @@ static void unpackMany(VGPU_ARGS) {
 //   bits 4, 5  combine with predicate c: 1 and, 2 or, 3 xor;  bit 6  negates c
 // e is the slot of the second result, the negated comparison combined in the same way.
 
+/// The result of a comparison after bits 0 to 2 of imm; `numbers` are the lanes without a NaN.
+VGPU_INLINE uint32_t adjusted(uint64_t how, uint32_t holds, uint32_t numbers) {
+  if (how & 1)
+    holds = ~holds;
+  if (how & 2)
+    holds &= numbers;
+  if (how & 4)
+    holds |= ~numbers;
+  return holds;
+}
+/// Combines two results with predicate c, as bits 4 to 6 of imm say.
+VGPU_INLINE void combine(const Op *op, std::byte *registers, uint32_t &first, uint32_t &second) {
+  const uint32_t c = predicate(registers, op->c) ^ (op->imm & 64 ? ~0u : 0);
+  switch (op->imm >> 4 & 3) {
+  case 1:
+    first &= c, second &= c;
+    break;
+  case 2:
+    first |= c, second |= c;
+    break;
+  case 3:
+    first ^= c, second ^= c;
+    break;
+  default:
+    break;
+  }
+}
 VGPU_INLINE void putComparison(const Op *op, std::byte *registers, uint32_t m, uint32_t holds,
                                uint32_t numbers) {
   const uint64_t how = op->imm;
@@ -352,27 +365,9 @@ VGPU_INLINE void putComparison(const Op *op, std::byte *registers, uint32_t m, u
     putPredicate(registers, op->e, m, ~holds);
     return;
   }
-  if (how & 1)
-    holds = ~holds;
-  if (how & 2)
-    holds &= numbers;
-  if (how & 4)
-    holds |= ~numbers;
+  holds = adjusted(how, holds, numbers);
   uint32_t opposite = ~holds;
-  const uint32_t c = predicate(registers, op->c) ^ (how & 64 ? ~0u : 0);
-  switch (how >> 4 & 3) {
-  case 1:
-    holds &= c, opposite &= c;
-    break;
-  case 2:
-    holds |= c, opposite |= c;
-    break;
-  case 3:
-    holds ^= c, opposite ^= c;
-    break;
-  default:
-    break;
-  }
+  combine(op, registers, holds, opposite);
   putPredicate(registers, op->d, m, holds);
   putPredicate(registers, op->e, m, opposite);
 }
@@ -415,16 +410,22 @@ template <typename T> static void compareFloat(VGPU_ARGS) {
   putComparison(op, registers, m, holds, numbers);
   VGPU_NEXT;
 }
+/// Compares halves as f32.
+template <bool brain>
+VGPU_INLINE uint32_t comparedHalves(uint64_t how, Lanes<uint16_t> a, Lanes<uint16_t> b,
+                                    uint32_t &numbers) {
+  Lanes<float> x = widen<brain>(a), y = widen<brain>(b);
+  if (how & 1024) {
+    x = flushHalf(x);
+    y = flushHalf(y);
+  }
+  return compared<float>(how, x, y, numbers);
+}
 template <bool brain> static void compareHalf(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
-  Lanes<float> a = widen<brain>(get<uint16_t>(registers, op->a)),
-               b = widen<brain>(get<uint16_t>(registers, op->b));
-  if (op->imm & 1024) {
-    a = flushHalf(a);
-    b = flushHalf(b);
-  }
   uint32_t numbers = 0;
-  const uint32_t holds = compared<float>(op->imm, a, b, numbers);
+  const uint32_t holds = comparedHalves<brain>(op->imm, get<uint16_t>(registers, op->a),
+                                               get<uint16_t>(registers, op->b), numbers);
   putComparison(op, registers, m, holds, numbers);
   VGPU_NEXT;
 }
@@ -432,32 +433,17 @@ template <bool brain> static void compareHalf(VGPU_ARGS) {
 template <bool brain> static void compareHalfPair(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const Lanes<uint32_t> a = get<uint32_t>(registers, op->a), b = get<uint32_t>(registers, op->b);
-  const uint32_t destination[2] = {op->d, op->e};
   uint32_t results[2];
   for (int half = 0; half < 2; ++half) {
-    Lanes<float> x = widen<brain>(castLanes<uint16_t>(a >> uint32_t(16 * half))),
-                 y = widen<brain>(castLanes<uint16_t>(b >> uint32_t(16 * half)));
-    if (op->imm & 1024) {
-      x = flushHalf(x);
-      y = flushHalf(y);
-    }
     uint32_t numbers = 0;
-    uint32_t holds = compared<float>(op->imm, x, y, numbers);
-    if (op->imm & 1)
-      holds = ~holds;
-    if (op->imm & 2)
-      holds &= numbers;
-    if (op->imm & 4)
-      holds |= ~numbers;
-    const uint32_t c = predicate(registers, op->c) ^ (op->imm & 64 ? ~0u : 0);
-    const unsigned combine = op->imm >> 4 & 3;
-    results[half] = combine == 1   ? holds & c
-                    : combine == 2 ? holds | c
-                    : combine == 3 ? holds ^ c
-                                   : holds;
+    const uint32_t holds =
+        comparedHalves<brain>(op->imm, castLanes<uint16_t>(a >> uint32_t(16 * half)),
+                              castLanes<uint16_t>(b >> uint32_t(16 * half)), numbers);
+    results[half] = adjusted(op->imm, holds, numbers);
   }
-  for (int half = 0; half < 2; ++half)
-    putPredicate(registers, destination[half], m, results[half]);
+  combine(op, registers, results[0], results[1]);
+  putPredicate(registers, op->d, m, results[0]);
+  putPredicate(registers, op->e, m, results[1]);
   VGPU_NEXT;
 }
 /// testp. imm: 0 finite, 1 infinite, 2 number, 3 not a number, 4 normal, 5 subnormal.
@@ -516,7 +502,7 @@ static void readSpecialRegister(VGPU_ARGS) {
 // waits until all live lanes in the mask have arrived.
 
 /// If lanes in `members` have not arrived yet, parks the arrived lanes at `op` and returns true.
-static bool parkForMembers(Warp &warp, const Op *op, uint32_t mask, uint32_t m, uint32_t members) {
+static bool parkForMembers(Warp &warp, const Op *op, uint32_t mask, uint32_t members) {
   const uint32_t missing = members & warp.alive & ~mask;
   if (missing == 0)
     return false;
@@ -534,7 +520,7 @@ VGPU_INLINE uint32_t memberWord(const std::byte *registers, const Op *op, int la
       uint32_t members = 0;                                                                        \
       for (uint32_t rest = m; rest != 0; rest &= rest - 1)                                         \
         members |= memberWord(registers, op, std::countr_zero(rest));                              \
-      if (parkForMembers(warp, op, mask, m, members))                                              \
+      if (parkForMembers(warp, op, mask, members))                                                 \
         VGPU_RESUME;                                                                               \
     }                                                                                              \
   } while (false)

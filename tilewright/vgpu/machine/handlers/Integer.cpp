@@ -2,20 +2,6 @@
 
 namespace tilewright::vgpu::machine::VGPU_ISA {
 
-#define VGPU_UNARY(name, expression)                                                               \
-  template <typename T> static void name(VGPU_ARGS) {                                              \
-    const uint32_t m = active(op, registers, mask);                                                \
-    const Lanes<T> a = get<T>(registers, op->a);                                                   \
-    put<T>(registers, op->d, m, expression);                                                       \
-    VGPU_NEXT;                                                                                     \
-  }
-#define VGPU_BINARY(name, expression)                                                              \
-  template <typename T> static void name(VGPU_ARGS) {                                              \
-    const uint32_t m = active(op, registers, mask);                                                \
-    const Lanes<T> a = get<T>(registers, op->a), b = get<T>(registers, op->b);                     \
-    put<T>(registers, op->d, m, expression);                                                       \
-    VGPU_NEXT;                                                                                     \
-  }
 #define VGPU_TERNARY(name, expression)                                                             \
   template <typename T> static void name(VGPU_ARGS) {                                              \
     const uint32_t m = active(op, registers, mask);                                                \

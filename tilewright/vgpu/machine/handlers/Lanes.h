@@ -103,8 +103,21 @@ template <typename To, typename V> VGPU_INLINE Lanes<To> bitsAs(V value) {
   return std::bit_cast<Lanes<To>>(value);
 }
 
-/// Handlers of one file, in the order of its .def.
-using HandlerList = const Run *;
+/// Defines a handler for each T: d = expression, of the operand a or of the operands a and b.
+#define VGPU_UNARY(name, expression)                                                               \
+  template <typename T> static void name(VGPU_ARGS) {                                              \
+    const uint32_t m = active(op, registers, mask);                                                \
+    const Lanes<T> a = get<T>(registers, op->a);                                                   \
+    put<T>(registers, op->d, m, expression);                                                       \
+    VGPU_NEXT;                                                                                     \
+  }
+#define VGPU_BINARY(name, expression)                                                              \
+  template <typename T> static void name(VGPU_ARGS) {                                              \
+    const uint32_t m = active(op, registers, mask);                                                \
+    const Lanes<T> a = get<T>(registers, op->a), b = get<T>(registers, op->b);                     \
+    put<T>(registers, op->d, m, expression);                                                       \
+    VGPU_NEXT;                                                                                     \
+  }
 
 } // namespace tilewright::vgpu::machine::VGPU_ISA
 

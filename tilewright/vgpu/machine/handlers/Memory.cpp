@@ -187,58 +187,35 @@ VGPU_INLINE bool isValid(Warp &warp, uint32_t slot, Lanes<uint64_t> address, uin
   return findRange(warp, slot, origin) && outside<T, N>(warp.ranges[slot], address, m) == 0;
 }
 
-template <typename T, unsigned N> static void loadGlobalSlowly(VGPU_ARGS) {
+/// The handlers for loads and for stores of any form.
+template <bool isLoad> static constexpr Run accessAny = isLoad ? loadAny : storeAny;
+
+template <bool isLoad, typename T, unsigned N, typename A>
+VGPU_INLINE void accessLanes(const Op *op, std::byte *registers, uint32_t m, uint64_t base,
+                             Lanes<A> address, A origin, uint32_t first) {
+  if constexpr (isLoad)
+    loadLanes<T, N, A>(op, registers, m, base, address, origin, first);
+  else
+    storeLanes<T, N, A>(op, registers, m, base, address, origin, first);
+}
+
+/// Accesses global memory with 64-bit addresses. Generic addresses of global memory are the same;
+/// those of other spaces are not in a valid range.
+template <bool isLoad, typename T, unsigned N> static void accessGlobal(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
     const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
     const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
-    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, op->f, address, origin, m))
+    const uint32_t range = isLoad ? op->f : op->d;
+    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, range, address, origin, m))
         [[unlikely]]
-      [[clang::musttail]] return loadAny(warp, op, registers, mask);
-    loadLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
+      [[clang::musttail]] return accessAny<isLoad>(warp, op, registers, mask);
+    accessLanes<isLoad, T, N, uint64_t>(op, registers, m, 0, address, origin, first);
   }
   VGPU_NEXT;
 }
-template <typename T, unsigned N> static void storeGlobal(VGPU_ARGS) {
-  const uint32_t m = active(op, registers, mask);
-  if (m != 0) {
-    const auto first = static_cast<uint32_t>(std::countr_zero(m));
-    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
-    const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
-    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, op->d, address, origin, m))
-        [[unlikely]]
-      [[clang::musttail]] return storeAny(warp, op, registers, mask);
-    storeLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
-  }
-  VGPU_NEXT;
-}
-template <typename T, unsigned N> static void loadGenericSlowly(VGPU_ARGS) {
-  const uint32_t m = active(op, registers, mask);
-  if (m != 0) {
-    const auto first = static_cast<uint32_t>(std::countr_zero(m));
-    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
-    const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
-    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, op->f, address, origin, m))
-        [[clang::musttail]]
-      return loadAny(warp, op, registers, mask);
-    loadLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
-  }
-  VGPU_NEXT;
-}
-template <typename T, unsigned N> static void storeGeneric(VGPU_ARGS) {
-  const uint32_t m = active(op, registers, mask);
-  if (m != 0) {
-    const auto first = static_cast<uint32_t>(std::countr_zero(m));
-    const Lanes<uint64_t> address = get<uint64_t>(registers, op->a) + op->imm;
-    const uint64_t origin = laneOf<uint64_t>(registers, op->a, first) + op->imm;
-    if (isMisaligned<T, N, uint64_t>(address, m) || !isValid<T, N>(warp, op->d, address, origin, m))
-        [[clang::musttail]]
-      return storeAny(warp, op, registers, mask);
-    storeLanes<T, N, uint64_t>(op, registers, m, 0, address, origin, first);
-  }
-  VGPU_NEXT;
-}
+
 /// Loads 32 bits per lane from shared memory for half a warp, if the lanes read consecutive words
 /// or the same word.
 VGPU_INLINE bool loadSharedHalf(const std::byte *shared, uint32_t sharedBytes, uint32_t distance,
@@ -271,7 +248,7 @@ VGPU_INLINE bool loadSharedHalf(const std::byte *shared, uint32_t sharedBytes, u
 
 /// An offset beyond the block's memory is in another block's memory, or an error; the slow path
 /// handles both.
-template <typename T, unsigned N> static void loadSharedSlowly(VGPU_ARGS) {
+template <bool isLoad, typename T, unsigned N> static void accessShared(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {
     const auto first = static_cast<uint32_t>(std::countr_zero(m));
@@ -280,26 +257,10 @@ template <typename T, unsigned N> static void loadSharedSlowly(VGPU_ARGS) {
     const uint32_t limit = warp.sharedBytes - static_cast<uint32_t>(sizeof(T) * N);
     if ((maskOf((address > limit) | ((address & uint32_t(sizeof(T) * N - 1)) != 0u)) & m) != 0)
         [[unlikely]]
-      [[clang::musttail]] return loadAny(warp, op, registers, mask);
+      [[clang::musttail]] return accessAny<isLoad>(warp, op, registers, mask);
     const uint32_t origin = laneOf<uint32_t>(registers, op->a, first) + distance;
-    loadLanes<T, N, uint32_t>(op, registers, m, reinterpret_cast<uint64_t>(warp.shared), address,
-                              origin, first);
-  }
-  VGPU_NEXT;
-}
-template <typename T, unsigned N> static void storeShared(VGPU_ARGS) {
-  const uint32_t m = active(op, registers, mask);
-  if (m != 0) {
-    const auto first = static_cast<uint32_t>(std::countr_zero(m));
-    const auto distance = static_cast<uint32_t>(op->imm);
-    const Lanes<uint32_t> address = get<uint32_t>(registers, op->a) + distance;
-    const uint32_t limit = warp.sharedBytes - static_cast<uint32_t>(sizeof(T) * N);
-    if ((maskOf((address > limit) | ((address & uint32_t(sizeof(T) * N - 1)) != 0u)) & m) != 0)
-        [[unlikely]]
-      [[clang::musttail]] return storeAny(warp, op, registers, mask);
-    const uint32_t origin = laneOf<uint32_t>(registers, op->a, first) + distance;
-    storeLanes<T, N, uint32_t>(op, registers, m, reinterpret_cast<uint64_t>(warp.shared), address,
-                               origin, first);
+    accessLanes<isLoad, T, N, uint32_t>(op, registers, m, reinterpret_cast<uint64_t>(warp.shared),
+                                        address, origin, first);
   }
   VGPU_NEXT;
 }
@@ -323,41 +284,45 @@ template <typename T> VGPU_INLINE bool isRow(const std::byte *address) {
   const Half wrong = (place - laneOf<uint64_t>(address, 0, 0)) ^ (ramp * uint64_t(sizeof(T)));
   return __builtin_reduce_or(wrong) == 0;
 }
-template <typename T, unsigned N> static void loadGlobal(VGPU_ARGS) {
-  if constexpr (N == 1) {
-    const std::byte *address = registers + op->a;
-    const uint64_t low = laneOf<uint64_t>(address, 0, 0) + op->imm,
-                   high = laneOf<uint64_t>(address, 0, 16) + op->imm;
-    const ValidRange &range = warp.ranges[op->f];
-    if (active(op, registers, mask) == ~0u && (low | high) % sizeof(T) == 0 &&
-        holds(range, low, 16 * sizeof(T)) && holds(range, high, 16 * sizeof(T)) &&
-        isRow<T>(address) && isRow<T>(address + 128)) [[likely]] {
-      typedef T Half __attribute__((ext_vector_type(16)));
-      Half first, second;
-      std::memcpy(&first, hostAt(low), sizeof(first));
-      std::memcpy(&second, hostAt(high), sizeof(second));
-      std::memcpy(registers + op->d, &first, sizeof(first));
-      std::memcpy(registers + op->d + sizeof(Half), &second, sizeof(second));
-      VGPU_NEXT;
-    }
+template <typename T> static void loadGlobalRows(VGPU_ARGS) {
+  const std::byte *address = registers + op->a;
+  const uint64_t low = laneOf<uint64_t>(address, 0, 0) + op->imm,
+                 high = laneOf<uint64_t>(address, 0, 16) + op->imm;
+  const ValidRange &range = warp.ranges[op->f];
+  if (active(op, registers, mask) == ~0u && (low | high) % sizeof(T) == 0 &&
+      holds(range, low, 16 * sizeof(T)) && holds(range, high, 16 * sizeof(T)) &&
+      isRow<T>(address) && isRow<T>(address + 128)) [[likely]] {
+    typedef T Half __attribute__((ext_vector_type(16)));
+    Half first, second;
+    std::memcpy(&first, hostAt(low), sizeof(first));
+    std::memcpy(&second, hostAt(high), sizeof(second));
+    std::memcpy(registers + op->d, &first, sizeof(first));
+    std::memcpy(registers + op->d + sizeof(Half), &second, sizeof(second));
+    VGPU_NEXT;
   }
-  [[clang::musttail]] return loadGlobalSlowly<T, N>(warp, op, registers, mask);
+  [[clang::musttail]] return accessGlobal<true, T, 1>(warp, op, registers, mask);
 }
-template <typename T, unsigned N> static void loadGeneric(VGPU_ARGS) {
-  [[clang::musttail]] return loadGenericSlowly<T, N>(warp, op, registers, mask);
+static void loadSharedWords(VGPU_ARGS) {
+  if (active(op, registers, mask) == ~0u && op->a != op->d) [[likely]] {
+    const auto distance = static_cast<uint32_t>(op->imm);
+    const std::byte *from = registers + op->a;
+    std::byte *to = registers + op->d;
+    if (loadSharedHalf(warp.shared, warp.sharedBytes, distance, from, to) &&
+        loadSharedHalf(warp.shared, warp.sharedBytes, distance, from + 64, to + 64)) [[likely]]
+      VGPU_NEXT;
+  }
+  [[clang::musttail]] return accessShared<true, uint32_t, 1>(warp, op, registers, mask);
 }
-template <typename T, unsigned N> static void loadShared(VGPU_ARGS) {
-  if constexpr (sizeof(T) == 4 && N == 1)
-    if (active(op, registers, mask) == ~0u && op->a != op->d) [[likely]] {
-      const auto distance = static_cast<uint32_t>(op->imm);
-      const std::byte *from = registers + op->a;
-      std::byte *to = registers + op->d;
-      if (loadSharedHalf(warp.shared, warp.sharedBytes, distance, from, to) &&
-          loadSharedHalf(warp.shared, warp.sharedBytes, distance, from + 64, to + 64)) [[likely]]
-        VGPU_NEXT;
-    }
-  [[clang::musttail]] return loadSharedSlowly<T, N>(warp, op, registers, mask);
-}
+
+// The handlers that Memory.def names.
+template <typename T, unsigned N>
+static constexpr Run loadGlobal = N == 1 ? loadGlobalRows<T> : accessGlobal<true, T, N>;
+template <typename T, unsigned N> static constexpr Run loadGeneric = accessGlobal<true, T, N>;
+template <typename T, unsigned N>
+static constexpr Run loadShared =
+    sizeof(T) == 4 && N == 1 ? loadSharedWords : accessShared<true, T, N>;
+template <typename T, unsigned N> static constexpr Run storeGlobal = accessGlobal<false, T, N>;
+template <typename T, unsigned N> static constexpr Run storeShared = accessShared<false, T, N>;
 
 #if defined(__AVX512F__)
 static constexpr int atOnce = 16;
@@ -426,7 +391,7 @@ static void loadSharedKnown(VGPU_ARGS) {
           inOrder(wordsAt(warp.shared + op->imm + fact.start[lane / atOnce]), indexOf(fact, lane));
     VGPU_NEXT;
   }
-  [[clang::musttail]] return loadShared<uint32_t, 1>(warp, op, registers, mask);
+  [[clang::musttail]] return loadSharedWords(warp, op, registers, mask);
 }
 static void loadSharedLearn(VGPU_ARGS) {
   auto &fact = *reinterpret_cast<SharedFact *>(registers + op->e);

@@ -105,6 +105,32 @@ static void readKept(const MatrixForm &form, const std::byte *registers, double 
             sign * elementValue(form.aType, word(registers, form.a[r], lane) >> (e * bits));
 }
 
+/// The row-major index of a lane's `v`-th element of C or D, which have 16 rows of `n` columns.
+static unsigned accumulatorIndex(unsigned n, unsigned lane, unsigned v) {
+  return (lane / 4 + 8 * (v >> 1 & 1)) * n + 8 * (v >> 2) + 2 * (lane % 4) + (v & 1);
+}
+static void readAccumulators(Modifier type, std::span<const uint32_t> slots, unsigned n,
+                             const std::byte *registers, double *sums) {
+  const unsigned per = type == Modifier::f16 ? 2 : 1;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned v = 0; v < slots.size() * per; ++v)
+      sums[accumulatorIndex(n, lane, v)] =
+          elementValue(type, word(registers, slots[v / per], lane) >> (16 * (v % per)));
+}
+/// Rounds the sums to D.
+static void writeAccumulators(const MatrixForm &form, std::byte *registers, const double *sums) {
+  const unsigned per = form.dType == Modifier::f16 ? 2 : 1;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned r = 0; r < form.d.size(); ++r) {
+      uint32_t value = 0;
+      for (unsigned e = 0; e < per; ++e) {
+        const double sum = sums[accumulatorIndex(form.n, lane, r * per + e)];
+        value |= roundElement(form.dType, sum, form.saturates) << (16 * e);
+      }
+      setWord(registers, form.d[r], lane, value);
+    }
+}
+
 After runSparseMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const SparseForm *>(op->extra);
   const MatrixForm &base = form.base;
@@ -115,29 +141,14 @@ After runSparseMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uin
   if (!spread(warp, op, form, registers, kept.data(), a.data()))
     return After::stop;
   const unsigned bits = ptx::bitsOf(base.bType), per = 32 / bits;
-  const unsigned cPer = base.cType == Modifier::f16 ? 2 : 1;
-  auto indexOf = [&](unsigned lane, unsigned v) {
-    return (lane / 4 + 8 * (v >> 1)) * n + 2 * (lane % 4) + (v & 1);
-  };
-  for (unsigned lane = 0; lane < 32; ++lane) {
+  for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned r = 0; r < base.b.size(); ++r)
       for (unsigned e = 0; e < per; ++e)
         b[(per * (lane % 4) + e + 4 * per * r) * n + lane / 4] =
             elementValue(base.bType, word(registers, base.b[r], lane) >> (e * bits));
-    for (unsigned v = 0; v < base.c.size() * cPer; ++v)
-      sums[indexOf(lane, v)] =
-          elementValue(base.cType, word(registers, base.c[v / cPer], lane) >> (16 * (v % cPer)));
-  }
+  readAccumulators(base.cType, base.c, n, registers, sums.data());
   multiplyMatrices(warp, base, 16, a.data(), b.data(), sums.data());
-  const unsigned dPer = base.dType == Modifier::f16 ? 2 : 1;
-  for (unsigned lane = 0; lane < 32; ++lane)
-    for (unsigned r = 0; r < base.d.size(); ++r) {
-      uint32_t value = 0;
-      for (unsigned e = 0; e < dPer; ++e)
-        value |= roundElement(base.dType, sums[indexOf(lane, r * dPer + e)], base.saturates)
-                 << (16 * e);
-      setWord(registers, base.d[r], lane, value);
-    }
+  writeAccumulators(base, registers, sums.data());
   return After::next;
 }
 
@@ -197,24 +208,10 @@ static bool performSparseWgmma(Warp &warp, const Op *op, std::byte *registers,
       !readShared(warp, op, issue.bDescriptor, base.bType, base.transposesB, 0, n, k, signB,
                   b.data(), 1, n, id))
     return false;
-  const unsigned per = base.dType == Modifier::f16 ? 2 : 1;
-  auto indexOf = [&](unsigned lane, unsigned v) {
-    return (lane / 4 + 8 * (v >> 1 & 1)) * n + 8 * (v >> 2) + 2 * (lane % 4) + (v & 1);
-  };
   if (issue.adds)
-    for (unsigned lane = 0; lane < 32; ++lane)
-      for (unsigned v = 0; v < base.d.size() * per; ++v)
-        sums[indexOf(lane, v)] =
-            elementValue(base.dType, word(registers, base.d[v / per], lane) >> (16 * (v % per)));
+    readAccumulators(base.dType, base.d, n, registers, sums.data());
   multiplyMatrices(warp, base, 16, a.data(), b.data(), sums.data());
-  for (unsigned lane = 0; lane < 32; ++lane)
-    for (unsigned r = 0; r < base.d.size(); ++r) {
-      uint32_t value = 0;
-      for (unsigned e = 0; e < per; ++e)
-        value |= roundElement(base.dType, sums[indexOf(lane, r * per + e)], base.saturates)
-                 << (16 * e);
-      setWord(registers, base.d[r], lane, value);
-    }
+  writeAccumulators(base, registers, sums.data());
   return true;
 }
 

@@ -1,8 +1,8 @@
 // Launches that may only access live allocations, and launches that are stopped.
 #include "tilewright/vgpu/machine/memory/ValidMemory.h"
 
-#include "tilewright/support/test/Slowness.h"
-#include "tilewright/vgpu/machine/TestKernels.h"
+#include "tilewright/support/testing/Slowness.h"
+#include "tilewright/vgpu/machine/testing/Kernels.h"
 
 #include <thread>
 

@@ -21,6 +21,18 @@ template <typename T, typename Int> struct Matrix {
   Int info = 0;
 };
 
+/// Calls run(work, size) twice: LAPACK first returns the workspace size that it wants, then
+/// computes.
+template <typename T, typename Int, typename Run> void runWithWorkspace(Run run) {
+  T answer{};
+  Int size = -1;
+  run(&answer, &size);
+  // LAPACK returns the size rounded to T, which for f32 may be slightly too small.
+  size = static_cast<Int>(wanted(answer) + wanted(answer) / 1000 + 1);
+  Room<T> work(size);
+  run(work.data(), &size);
+}
+
 /// x → lu, pivots (from 1), info
 template <typename T, typename Int> void getrf(const Item &item) {
   Matrix<T, Int> x(item);
@@ -47,12 +59,9 @@ template <typename T, typename Int> void geqrf(const Item &item) {
   Matrix<T, Int> x(item);
   Room<T> taus(std::min(x.m, x.n));
   if (!x.isEmpty()) {
-    T answer{};
-    Int size = -1;
-    call(item.problem, &x.m, &x.n, x.a.data(), &x.lda, taus.data(), &answer, &size, &x.info);
-    size = static_cast<Int>(wanted(answer));
-    Room<T> work(size);
-    call(item.problem, &x.m, &x.n, x.a.data(), &x.lda, taus.data(), work.data(), &size, &x.info);
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
+      call(item.problem, &x.m, &x.n, x.a.data(), &x.lda, taus.data(), work, size, &x.info);
+    });
   }
   item.store(0, x.a.data());
   std::copy(taus.data(), taus.data() + std::min(x.m, x.n), item.result<T>(1));
@@ -67,20 +76,14 @@ template <typename T, typename Int> void geqp3(const Item &item) {
   std::copy(item.operand<int32_t>(1), item.operand<int32_t>(1) + x.n, places.data());
   if (!x.isEmpty()) {
     Room<typename RealOf<T>::Type> realWork(2 * int64_t(x.n));
-    auto run = [&](T *work, Int *size) {
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
       if constexpr (RealOf<T>::isComplex)
         call(item.problem, &x.m, &x.n, x.a.data(), &x.lda, places.data(), taus.data(), work, size,
              realWork.data(), &x.info);
       else
         call(item.problem, &x.m, &x.n, x.a.data(), &x.lda, places.data(), taus.data(), work, size,
              &x.info);
-    };
-    T answer{};
-    Int size = -1;
-    run(&answer, &size);
-    size = static_cast<Int>(wanted(answer));
-    Room<T> work(size);
-    run(work.data(), &size);
+    });
   }
   item.store(0, x.a.data());
   std::copy(places.data(), places.data() + x.n, item.result<int32_t>(1));
@@ -93,12 +96,9 @@ template <typename T, typename Int> void orgqr(const Item &item) {
   const auto k = static_cast<Int>(item.problem.operands[1].rows);
   if (!x.isEmpty()) {
     const T *taus = item.operand<T>(1);
-    T answer{};
-    Int size = -1;
-    call(item.problem, &x.m, &x.n, &k, x.a.data(), &x.lda, taus, &answer, &size, &x.info);
-    size = static_cast<Int>(wanted(answer));
-    Room<T> work(size);
-    call(item.problem, &x.m, &x.n, &k, x.a.data(), &x.lda, taus, work.data(), &size, &x.info);
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
+      call(item.problem, &x.m, &x.n, &k, x.a.data(), &x.lda, taus, work, size, &x.info);
+    });
   }
   item.store(0, x.a.data());
 }
@@ -115,14 +115,10 @@ template <typename T, typename Int> void ormqr(const Item &item) {
   if (m > 0 && n > 0 && !x.isEmpty()) {
     const Problem &p = item.problem;
     const T *taus = item.operand<T>(1);
-    T answer{};
-    Int size = -1;
-    call(p, &p.first, &p.second, &m, &n, &k, x.a.data(), &x.lda, taus, c.data(), &ldc, &answer,
-         &size, &x.info);
-    size = static_cast<Int>(wanted(answer));
-    Room<T> work(size);
-    call(p, &p.first, &p.second, &m, &n, &k, x.a.data(), &x.lda, taus, c.data(), &ldc, work.data(),
-         &size, &x.info);
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
+      call(p, &p.first, &p.second, &m, &n, &k, x.a.data(), &x.lda, taus, c.data(), &ldc, work, size,
+           &x.info);
+    });
   }
   item.store(0, c.data());
 }
@@ -157,7 +153,7 @@ template <typename T, typename Int, bool isQr> void svd(const Item &item) {
                                         2 * large * small + 2 * small * small + small) +
                                    7 * small);
     Room<Int> integerWork(8 * small);
-    auto run = [&](T *work, Int *size) {
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
       if constexpr (isQr && RealOf<T>::isComplex)
         call(p, &p.first, &p.first, &x.m, &x.n, x.a.data(), &x.lda, values.data(), u.data(), &ldu,
              vt.data(), &ldvt, work, size, realWork.data(), &x.info);
@@ -170,14 +166,7 @@ template <typename T, typename Int, bool isQr> void svd(const Item &item) {
       else
         call(p, &p.first, &x.m, &x.n, x.a.data(), &x.lda, values.data(), u.data(), &ldu, vt.data(),
              &ldvt, work, size, integerWork.data(), &x.info);
-    };
-    T answer{};
-    Int size = -1;
-    run(&answer, &size);
-    // LAPACK returns the size rounded to T, which for f32 may be slightly too small.
-    size = static_cast<Int>(wanted(answer) + wanted(answer) / 1000 + 1);
-    Room<T> work(size);
-    run(work.data(), &size);
+    });
   }
   item.store(0, x.a.data());
   std::copy(values.data(), values.data() + k, item.result<Real>(1));
@@ -256,20 +245,14 @@ template <typename T, typename Int> void geev(const Item &item) {
     x.info = -4;
   } else if (n > 0) {
     Room<Real> realWork(2 * n);
-    auto run = [&](T *work, Int *size) {
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
       if constexpr (RealOf<T>::isComplex)
         call(p, &p.first, &p.second, &x.n, x.a.data(), &x.lda, values.data(), left.data(), &x.lda,
              right.data(), &x.lda, work, size, realWork.data(), &x.info);
       else
         call(p, &p.first, &p.second, &x.n, x.a.data(), &x.lda, values.data(), imaginary.data(),
              left.data(), &x.lda, right.data(), &x.lda, work, size, &x.info);
-    };
-    T answer{};
-    Int size = -1;
-    run(&answer, &size);
-    size = static_cast<Int>(wanted(answer) + wanted(answer) / 1000 + 1);
-    Room<T> work(size);
-    run(work.data(), &size);
+    });
   }
   std::copy(values.data(), values.data() + n, item.result<T>(0));
   if constexpr (RealOf<T>::isComplex) {
@@ -305,20 +288,14 @@ template <typename T, typename Int> void gees(const Item &item) {
   } else if (n > 0) {
     Room<typename RealOf<T>::Type> realWork(n);
     void *unused = nullptr;
-    auto run = [&](T *work, Int *size) {
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
       if constexpr (RealOf<T>::isComplex)
         call(p, &p.first, &sort, unused, &x.n, x.a.data(), &x.lda, &sorted, values.data(),
              schur.data(), &x.lda, work, size, realWork.data(), unused, &x.info);
       else
         call(p, &p.first, &sort, unused, &x.n, x.a.data(), &x.lda, &sorted, values.data(),
              imaginary.data(), schur.data(), &x.lda, work, size, unused, &x.info);
-    };
-    T answer{};
-    Int size = -1;
-    run(&answer, &size);
-    size = static_cast<Int>(wanted(answer) + wanted(answer) / 1000 + 1);
-    Room<T> work(size);
-    run(work.data(), &size);
+    });
   }
   item.store(0, x.a.data());
   if (p.first == 'V')
@@ -339,13 +316,9 @@ template <typename T, typename Int> void gehrd(const Item &item) {
   Room<T> taus(count);
   std::fill(taus.data(), taus.data() + count, T());
   if (!x.isEmpty()) {
-    T answer{};
-    Int size = -1;
-    call(item.problem, &x.n, &low, &high, x.a.data(), &x.lda, taus.data(), &answer, &size, &x.info);
-    size = static_cast<Int>(wanted(answer));
-    Room<T> work(size);
-    call(item.problem, &x.n, &low, &high, x.a.data(), &x.lda, taus.data(), work.data(), &size,
-         &x.info);
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
+      call(item.problem, &x.n, &low, &high, x.a.data(), &x.lda, taus.data(), work, size, &x.info);
+    });
   }
   item.store(0, x.a.data());
   std::copy(taus.data(), taus.data() + count, item.result<T>(1));
@@ -360,16 +333,10 @@ template <typename T, typename Int> void sytrd(const Item &item) {
   Room<Real> diagonal(x.n), beside(count);
   Room<T> taus(count);
   if (!x.isEmpty()) {
-    T answer{};
-    Int size = -1;
-    auto run = [&](T *work) {
+    runWithWorkspace<T, Int>([&](T *work, Int *size) {
       call(item.problem, &item.problem.first, &x.n, x.a.data(), &x.lda, diagonal.data(),
-           beside.data(), taus.data(), work, &size, &x.info);
-    };
-    run(&answer);
-    size = static_cast<Int>(wanted(answer));
-    Room<T> work(size);
-    run(work.data());
+           beside.data(), taus.data(), work, size, &x.info);
+    });
   }
   item.store(0, x.a.data());
   std::copy(diagonal.data(), diagonal.data() + x.n, item.result<Real>(1));

@@ -11,6 +11,17 @@ namespace tilewright::runtime::cpu {
 /// Below this many bytes a second thread costs more than it saves.
 constexpr int64_t bytesPerPiece = int64_t(128) << 10;
 
+void mergeLoops(std::vector<CopyLoop> &loops) {
+  for (size_t dim = loops.size(); dim-- > 1;) {
+    const CopyLoop inner = loops[dim];
+    CopyLoop &outer = loops[dim - 1];
+    if (outer.to != inner.to * inner.size || outer.from != inner.from * inner.size)
+      continue;
+    outer = {outer.size * inner.size, inner.from, inner.to};
+    loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(dim));
+  }
+}
+
 CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> fromStrides,
                    std::span<const int64_t> toStrides, size_t elementBytes) {
   const auto unit = static_cast<int64_t>(elementBytes);
@@ -24,15 +35,9 @@ CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> from
     return;
   streams = totalBytes >= streamingBytes;
   // Order loops by the target's stride, so that writes are sequential.
-  std::sort(loops.begin(), loops.end(), [](const Dim &a, const Dim &b) { return a.to > b.to; });
-  for (size_t dim = loops.size(); dim-- > 1;) {
-    const Dim inner = loops[dim];
-    Dim &outer = loops[dim - 1];
-    if (outer.to != inner.to * inner.size || outer.from != inner.from * inner.size)
-      continue;
-    outer = {outer.size * inner.size, inner.from, inner.to};
-    loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(dim));
-  }
+  std::sort(loops.begin(), loops.end(),
+            [](const CopyLoop &a, const CopyLoop &b) { return a.to > b.to; });
+  mergeLoops(loops);
   cell = unit;
   if (!loops.empty() && loops.back().from == unit && loops.back().to == unit) {
     cell *= loops.back().size;
@@ -45,7 +50,7 @@ CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> from
   kind = isSmall ? Kind::elements : Kind::rows;
   if (isSmall && loops.back().to == cell) {
     const auto source = std::find_if(loops.begin(), loops.end() - 1,
-                                     [&](const Dim &dim) { return dim.from == cell; });
+                                     [&](const CopyLoop &dim) { return dim.from == cell; });
     if (loops.back().from == 0) {
       kind = Kind::fill;
     } else if (source != loops.end() - 1) {
@@ -62,7 +67,7 @@ CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> from
     }
   }
   items = 1;
-  for (const Dim &dim : loops)
+  for (const CopyLoop &dim : loops)
     items *= dim.size;
   itemBytes = std::max<int64_t>(1, totalBytes / items);
 }
@@ -101,7 +106,7 @@ void CopyPlan::forEachRun(const std::byte *from, std::byte *to, int64_t begin, i
 }
 
 void CopyPlan::runItems(const std::byte *from, std::byte *to, int64_t begin, int64_t end) const {
-  const Dim inner = loops.back();
+  const CopyLoop inner = loops.back();
   switch (kind) {
   case Kind::nothing:
     return;
@@ -139,7 +144,7 @@ void CopyPlan::runItems(const std::byte *from, std::byte *to, int64_t begin, int
     const bool canStream = streams && across.to % 64 == 0 &&
                            reinterpret_cast<uintptr_t>(to) % 64 == 0 &&
                            std::all_of(loops.begin(), loops.end() - 2,
-                                       [](const Dim &dim) { return dim.to % 64 == 0; });
+                                       [](const CopyLoop &dim) { return dim.to % 64 == 0; });
     int64_t item = begin;
     forEachRun(from, to, begin, end, [&](const std::byte *source, std::byte *target, int64_t n) {
       const int64_t firstAcross = item % acrossBlocks;

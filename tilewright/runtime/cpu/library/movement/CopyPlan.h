@@ -11,6 +11,13 @@
 
 namespace tilewright::runtime::cpu {
 
+/// A loop from one tensor to another, with a stride on each side.
+struct CopyLoop {
+  int64_t size, from, to;
+};
+/// Merges adjacent loops, outermost first, that one loop can replace on both sides.
+void mergeLoops(std::vector<CopyLoop> &loops);
+
 /// Copies a box of elements with a stride for each dimension on both sides; the caller of run()
 /// passes its start. The constructor collapses dimensions once, and the remaining ones determine
 /// how it runs:
@@ -36,9 +43,6 @@ public:
   int64_t bytes() const { return totalBytes; }
 
 private:
-  struct Dim {
-    int64_t size, from, to; // strides in bytes
-  };
   enum class Kind : uint8_t { nothing, rows, tiles, fill, elements };
 
   void runItems(const std::byte *from, std::byte *to, int64_t begin, int64_t end) const;
@@ -52,9 +56,9 @@ private:
   int64_t totalBytes = 0;
   int64_t items = 0; // work items: iterations of the loops
   int64_t itemBytes = 0;
-  std::vector<Dim> loops; // outermost first
-  Dim across{};           // tiles: adjacent in the source
-  Dim along{};            // tiles: adjacent in the target
+  std::vector<CopyLoop> loops; // outermost first; strides in bytes
+  CopyLoop across{};           // tiles: adjacent in the source
+  CopyLoop along{};            // tiles: adjacent in the target
 };
 
 } // namespace tilewright::runtime::cpu

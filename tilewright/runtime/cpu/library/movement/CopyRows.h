@@ -15,26 +15,9 @@ namespace tilewright::runtime::cpu {
 /// stores, which do not read the target first.
 constexpr int64_t streamingBytes = int64_t(32) << 20;
 
-/// The type with which elements of 1, 2, 4, 8 or 16 bytes are copied: an unsigned integer, or
-/// Cell16.
+/// The type with which elements of 16 bytes are copied.
 struct Cell16 {
   uint64_t low, high;
-};
-template <size_t bytes> struct CellOf;
-template <> struct CellOf<1> {
-  using Type = uint8_t;
-};
-template <> struct CellOf<2> {
-  using Type = uint16_t;
-};
-template <> struct CellOf<4> {
-  using Type = uint32_t;
-};
-template <> struct CellOf<8> {
-  using Type = uint64_t;
-};
-template <> struct CellOf<16> {
-  using Type = Cell16;
 };
 
 /// Calls body.template operator()<Cell>() for elements of `bytes`, one of 1, 2, 4, 8, 16.

@@ -115,12 +115,9 @@ KernelResult prepareGather(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(Shape indicesShape, reader.operandShape(1));
   TILEWRIGHT_ASSIGN(Dims offsetDims, reader.integers("offset_dims"));
   TILEWRIGHT_ASSIGN(Dims collapsed, reader.integers("collapsed_slice_dims"));
-  SliceIndexDimensions dimensions;
-  TILEWRIGHT_ASSIGN(dimensions.slicedDims, reader.integers("start_index_map"));
-  TILEWRIGHT_ASSIGN(dimensions.slicedBatchingDims, reader.integersOr("operand_batching_dims", {}));
-  TILEWRIGHT_ASSIGN(dimensions.indicesBatchingDims,
-                    reader.integersOr("start_indices_batching_dims", {}));
-  TILEWRIGHT_ASSIGN(dimensions.indexVectorDim, reader.integer("index_vector_dim"));
+  TILEWRIGHT_ASSIGN(SliceIndexDimensions dimensions,
+                    SliceIndexDimensions::read(reader, "start_index_map", "operand_batching_dims",
+                                               "start_indices_batching_dims"));
   TILEWRIGHT_ASSIGN(Dims sliceSizes, reader.integers("slice_sizes"));
 
   const Dims dropped = joined({collapsed, dimensions.slicedBatchingDims});

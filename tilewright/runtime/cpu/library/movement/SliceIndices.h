@@ -15,6 +15,12 @@ struct SliceIndexDimensions {
   Dims slicedBatchingDims;  // batching dimensions of `sliced` …
   Dims indicesBatchingDims; // … and the corresponding ones of the indices
   int64_t indexVectorDim = 0;
+
+  /// Reads the attributes. Gather and scatter have their own names for the first three.
+  ///  - libraryCall: an attribute is missing or is not a list of integers.
+  static Result<SliceIndexDimensions> read(const CallReader &reader, std::string_view slicedDims,
+                                           std::string_view slicedBatchingDims,
+                                           std::string_view indicesBatchingDims);
 };
 
 /// The loops over the index vectors, one for each batch dimension, collapsed where all three

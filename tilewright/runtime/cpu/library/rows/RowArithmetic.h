@@ -79,6 +79,27 @@ protected:
       : storedBytes(storedBytes), valueBytes(valueBytes) {}
 };
 
+/// Implements updateAt() for both types of index by Rows::updateEach(), a template with the same
+/// arguments.
+template <typename Rows> class IndexedRows : public RowArithmetic {
+public:
+  void updateAt(std::byte *target, int64_t targetStride, int64_t limit, const int32_t *index,
+                int64_t indexStride, const std::byte *stored, int64_t storedStride,
+                int64_t count) const final {
+    static_cast<const Rows *>(this)->updateEach(target, targetStride, limit, index, indexStride,
+                                                stored, storedStride, count);
+  }
+  void updateAt(std::byte *target, int64_t targetStride, int64_t limit, const int64_t *index,
+                int64_t indexStride, const std::byte *stored, int64_t storedStride,
+                int64_t count) const final {
+    static_cast<const Rows *>(this)->updateEach(target, targetStride, limit, index, indexStride,
+                                                stored, storedStride, count);
+  }
+
+protected:
+  using RowArithmetic::RowArithmetic;
+};
+
 namespace detail {
 std::unique_ptr<RowArithmetic> realRows(CombineOp op, ElementType type);
 std::unique_ptr<RowArithmetic> integerRows(CombineOp op, ElementType type);

@@ -13,11 +13,11 @@ using numerics::Scalar;
 using numerics::ScalarOp;
 
 namespace {
-class ScalarRows final : public RowArithmetic {
+class ScalarRows final : public IndexedRows<ScalarRows> {
 public:
   ScalarRows(ElementType type, Operation operation, Scalar none)
-      : RowArithmetic(static_cast<int64_t>(numerics::storageBytes(type)),
-                      static_cast<int64_t>(numerics::storageBytes(type))),
+      : IndexedRows(static_cast<int64_t>(numerics::storageBytes(type)),
+                    static_cast<int64_t>(numerics::storageBytes(type))),
         type(type), operation(operation), none(none) {}
 
   void identity(std::byte *value) const override { numerics::storeScalar(type, value, none); }
@@ -52,15 +52,17 @@ public:
     }
     set(total, 0, running);
   }
-  void updateAt(std::byte *target, int64_t targetStride, int64_t limit, const int32_t *index,
-                int64_t indexStride, const std::byte *stored, int64_t storedStride,
-                int64_t count) const override {
-    updateEach(target, targetStride, limit, index, indexStride, stored, storedStride, count);
-  }
-  void updateAt(std::byte *target, int64_t targetStride, int64_t limit, const int64_t *index,
-                int64_t indexStride, const std::byte *stored, int64_t storedStride,
-                int64_t count) const override {
-    updateEach(target, targetStride, limit, index, indexStride, stored, storedStride, count);
+
+  template <typename Index>
+  void updateEach(std::byte *target, int64_t targetStride, int64_t limit, const Index *index,
+                  int64_t indexStride, const std::byte *stored, int64_t storedStride,
+                  int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) {
+      const auto place = static_cast<int64_t>(index[i * indexStride]);
+      if (static_cast<uint64_t>(place) < static_cast<uint64_t>(limit))
+        set(target, place * targetStride,
+            operation(at(target, place * targetStride), at(stored, i * storedStride), {}));
+    }
   }
 
 private:
@@ -80,17 +82,6 @@ private:
       result = operation(result, at(stored, i), {});
     return result;
   }
-  template <typename Index>
-  void updateEach(std::byte *target, int64_t targetStride, int64_t limit, const Index *index,
-                  int64_t indexStride, const std::byte *stored, int64_t storedStride,
-                  int64_t count) const {
-    for (int64_t i = 0; i < count; ++i) {
-      const auto place = static_cast<int64_t>(index[i * indexStride]);
-      if (static_cast<uint64_t>(place) < static_cast<uint64_t>(limit))
-        set(target, place * targetStride,
-            operation(at(target, place * targetStride), at(stored, i * storedStride), {}));
-    }
-  }
 
   ElementType type;
   Operation operation;
@@ -98,9 +89,9 @@ private:
 };
 
 /// Returns the second argument. Copies bytes, so that one class serves all types of the same size.
-template <typename Cell> class SecondRows final : public RowArithmetic {
+template <typename Cell> class SecondRows final : public IndexedRows<SecondRows<Cell>> {
 public:
-  SecondRows() : RowArithmetic(sizeof(Cell), sizeof(Cell)) {}
+  SecondRows() : IndexedRows<SecondRows>(sizeof(Cell), sizeof(Cell)) {}
   void identity(std::byte *value) const override { std::memset(value, 0, sizeof(Cell)); }
   void widen(const std::byte *stored, std::byte *values, int64_t count) const override {
     std::memcpy(values, stored, static_cast<size_t>(count) * sizeof(Cell));
@@ -127,18 +118,7 @@ public:
     const int64_t end = reversed ? 0 : count - 1;
     std::memcpy(total, stored + end * static_cast<int64_t>(sizeof(Cell)), sizeof(Cell));
   }
-  void updateAt(std::byte *target, int64_t targetStride, int64_t limit, const int32_t *index,
-                int64_t indexStride, const std::byte *stored, int64_t storedStride,
-                int64_t count) const override {
-    updateEach(target, targetStride, limit, index, indexStride, stored, storedStride, count);
-  }
-  void updateAt(std::byte *target, int64_t targetStride, int64_t limit, const int64_t *index,
-                int64_t indexStride, const std::byte *stored, int64_t storedStride,
-                int64_t count) const override {
-    updateEach(target, targetStride, limit, index, indexStride, stored, storedStride, count);
-  }
 
-private:
   template <typename Index>
   static void updateEach(std::byte *target, int64_t targetStride, int64_t limit, const Index *index,
                          int64_t indexStride, const std::byte *stored, int64_t storedStride,

@@ -10,7 +10,8 @@
 
 namespace tilewright::runtime::cpu {
 
-template <typename Number, typename Op> class VectorRows final : public RowArithmetic {
+template <typename Number, typename Op>
+class VectorRows final : public IndexedRows<VectorRows<Number, Op>> {
   using Stored = typename Number::Stored;
   using Value = typename Number::Value;
   /// The number of lanes of a vector; the same on every machine, so that sums are too.
@@ -18,7 +19,7 @@ template <typename Number, typename Op> class VectorRows final : public RowArith
   using V = Vector<typename Number::Lane, lanes>;
 
 public:
-  VectorRows() : RowArithmetic(sizeof(Stored), sizeof(Value)) {}
+  VectorRows() : IndexedRows<VectorRows>(sizeof(Stored), sizeof(Value)) {}
 
   void identity(std::byte *value) const override {
     const Value none = Op::template identity<Value>();
@@ -115,17 +116,18 @@ public:
     std::memcpy(total, &all, sizeof all);
   }
 
-  void updateAt(std::byte *target, int64_t targetStride, int64_t limit, const int32_t *index,
-                int64_t indexStride, const std::byte *stored, int64_t storedStride,
-                int64_t count) const override {
-    updateEach(storedAt(target), targetStride, limit, index, indexStride, storedAt(stored),
-               storedStride, count);
-  }
-  void updateAt(std::byte *target, int64_t targetStride, int64_t limit, const int64_t *index,
-                int64_t indexStride, const std::byte *stored, int64_t storedStride,
-                int64_t count) const override {
-    updateEach(storedAt(target), targetStride, limit, index, indexStride, storedAt(stored),
-               storedStride, count);
+  template <typename Index>
+  static void updateEach(std::byte *target, int64_t targetStride, int64_t limit, const Index *index,
+                         int64_t indexStride, const std::byte *stored, int64_t storedStride,
+                         int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<int64_t>(index[i * indexStride]);
+      if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(limit))
+        continue;
+      Stored &element = storedAt(target)[at * targetStride];
+      element = Number::store(
+          Op::apply(Number::load(element), Number::load(storedAt(stored)[i * storedStride])));
+    }
   }
 
 private:
@@ -279,20 +281,6 @@ private:
       running = Op::apply(running, last(value, places));
     }
     return scanOneByOne(from, to, i, count, reversed, carry, Value(running[0]));
-  }
-
-  template <typename Index>
-  static void updateEach(Stored *target, int64_t targetStride, int64_t limit, const Index *index,
-                         int64_t indexStride, const Stored *stored, int64_t storedStride,
-                         int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      const auto at = static_cast<int64_t>(index[i * indexStride]);
-      if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(limit))
-        continue;
-      Stored &element = target[at * targetStride];
-      element =
-          Number::store(Op::apply(Number::load(element), Number::load(stored[i * storedStride])));
-    }
   }
 };
 

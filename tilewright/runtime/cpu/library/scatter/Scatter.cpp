@@ -12,11 +12,6 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-/// A dimension of the window, with strides in elements.
-struct WindowLoop {
-  int64_t size, target, update;
-};
-
 /// Applies updates in the order of their index vectors. Skips a window entirely if any part of it
 /// is out of bounds, as JAX promises (docs/design/out-of-bounds.md).
 class ScatterKernel final : public LibraryKernel {
@@ -25,7 +20,7 @@ public:
     std::vector<ElementType> inputs, updates, results;
     SliceIndices indices;
     ElementType indexType = ElementType::i32;
-    std::vector<WindowLoop> window; // as the op specifies it
+    std::vector<CopyLoop> window; // as the op specifies it, from the updates; strides in elements
     std::vector<int64_t>
         windowOfComponent; // by index vector component: the dimension of the window, or -1
     int64_t count = 0;     // elements of an input
@@ -36,12 +31,13 @@ public:
       : config(std::move(config)), rows(std::move(rows)) {
     // Update elements that are contiguous on both sides as rows.
     loops = this->config.window;
-    collapse(loops);
-    if (!loops.empty() && loops.back().target == 1 && loops.back().update == 1) {
+    std::erase_if(loops, [](const CopyLoop &loop) { return loop.size == 1; });
+    mergeLoops(loops);
+    if (!loops.empty() && loops.back().from == 1 && loops.back().to == 1) {
       row = loops.back().size;
       loops.pop_back();
     }
-    for (const WindowLoop &loop : this->config.window)
+    for (const CopyLoop &loop : this->config.window)
       windowCount *= loop.size;
     for (ElementType type : this->config.results)
       bytes.push_back(static_cast<int64_t>(numerics::storageBytes(type)));
@@ -85,18 +81,6 @@ private:
         .run(input.data(), run.results[i], run.pool);
   }
 
-  static void collapse(std::vector<WindowLoop> &loops) {
-    std::erase_if(loops, [](const WindowLoop &loop) { return loop.size == 1; });
-    for (size_t i = loops.size(); i-- > 1;) {
-      const WindowLoop inner = loops[i];
-      WindowLoop &outer = loops[i - 1];
-      if (outer.target != inner.target * inner.size || outer.update != inner.update * inner.size)
-        continue;
-      outer = {outer.size * inner.size, inner.target, inner.update};
-      loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-
   /// The offset of the window of an index vector, if all of it is in bounds.
   template <typename Index> std::optional<int64_t> inside(const Index *index) const {
     int64_t offset = 0;
@@ -113,14 +97,13 @@ private:
   }
 
   template <typename Body>
-  static void visit(std::span<const WindowLoop> loops, int64_t target, int64_t update,
-                    Body &&body) {
+  static void visit(std::span<const CopyLoop> loops, int64_t target, int64_t update, Body &&body) {
     if (loops.empty()) {
       body(target, update);
       return;
     }
     for (int64_t i = 0; i < loops[0].size; ++i)
-      visit(loops.subspan(1), target + i * loops[0].target, update + i * loops[0].update, body);
+      visit(loops.subspan(1), target + i * loops[0].to, update + i * loops[0].from, body);
   }
 
   /// Empty index vectors have no memory, so `at` must not be added.
@@ -218,7 +201,7 @@ private:
 
   Config config;
   std::unique_ptr<RowArithmetic> rows; // null if a body combines
-  std::vector<WindowLoop> loops;       // of the window, collapsed, without the contiguous row
+  std::vector<CopyLoop> loops;         // of the window, collapsed, without the contiguous row
   int64_t row = 1;                     // elements that are contiguous on both sides
   int64_t windowCount = 1;
   bool pointsAtOne;
@@ -237,12 +220,10 @@ KernelResult prepareScatter(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(Shape update, reader.operandShape(count + 1));
   TILEWRIGHT_ASSIGN(Dims windowDims, reader.integers("update_window_dims"));
   TILEWRIGHT_ASSIGN(Dims insertedDims, reader.integers("inserted_window_dims"));
-  SliceIndexDimensions dimensions;
-  TILEWRIGHT_ASSIGN(dimensions.slicedDims, reader.integers("scatter_dims_to_operand_dims"));
-  TILEWRIGHT_ASSIGN(dimensions.slicedBatchingDims, reader.integersOr("input_batching_dims", {}));
-  TILEWRIGHT_ASSIGN(dimensions.indicesBatchingDims,
-                    reader.integersOr("scatter_indices_batching_dims", {}));
-  TILEWRIGHT_ASSIGN(dimensions.indexVectorDim, reader.integer("index_vector_dim"));
+  TILEWRIGHT_ASSIGN(SliceIndexDimensions dimensions,
+                    SliceIndexDimensions::read(reader, "scatter_dims_to_operand_dims",
+                                               "input_batching_dims",
+                                               "scatter_indices_batching_dims"));
   TILEWRIGHT_ASSIGN(CombineOp op, combineOpOf(reader, "body"));
 
   const Dims inserted = joined({insertedDims, dimensions.slicedBatchingDims});
@@ -266,8 +247,8 @@ KernelResult prepareScatter(const LibraryCall &call) {
     if (size > input[kept[i]])
       return reader.failure("the window of the updates has size ", size, " in dimension ", kept[i],
                             ", where the input has ", input[kept[i]]);
-    config.window.push_back({size, strides[static_cast<size_t>(kept[i])],
-                             updateStrides[static_cast<size_t>(windowDims[i])]});
+    config.window.push_back({size, updateStrides[static_cast<size_t>(windowDims[i])],
+                             strides[static_cast<size_t>(kept[i])]});
   }
   TILEWRIGHT_ASSIGN(config.indices,
                     SliceIndices::create(reader, input, call.operands[count], dimensions,

@@ -1,0 +1,46 @@
+// Fusions for tests: random ones, and the comparison of a module with itself after tiling.
+#ifndef TILEWRIGHT_TRANSFORM_TILE_TESTING_PROGRAMS_H
+#define TILEWRIGHT_TRANSFORM_TILE_TESTING_PROGRAMS_H
+
+#include "tilewright/interpret/RuntimeValue.h"
+#include "tilewright/interpret/bounds/Bounds.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tilewright::tile {
+
+/// Statistics of this process's comparisons, so that a test can detect that it accepts everything.
+struct ComparisonCounts {
+  /// Result elements by how much their bounds say.
+  interpret::Compared compared;
+  int64_t launches = 0;
+  /// Ops that the reference interpreter ran instead of a kernel, by name.
+  std::map<std::string, int> evaluatedOps;
+  /// If set, called with the bounds and the actual results of each program.
+  std::function<void(const std::vector<interpret::Bounded> &bounds,
+                     const interpret::RuntimeValues &actual)>
+      look;
+};
+ComparisonCounts &comparisonCounts();
+
+/// A module whose @main is one fusion of about `ops` random ops. A pure function of the seed.
+std::string randomFusion(uint64_t seed, int ops);
+
+/// Evaluates @main of the module on inputs that are generated from `seed`, tiles its fusions, and
+/// runs the result: in the reference interpreter, or compiled. Returns the difference, or "". With
+/// `edges` the inputs are edge values, and a program without a kernel counts as a difference.
+/// `kernels` receives the number of kernels.
+std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges = false,
+                             int *kernels = nullptr);
+
+/// Ops and types that this implementation refuses. For a program with one of them, compareWithTiled
+/// returns "refused: " and its name.
+const std::vector<std::string> &knownRefusals();
+
+} // namespace tilewright::tile
+
+#endif // TILEWRIGHT_TRANSFORM_TILE_TESTING_PROGRAMS_H

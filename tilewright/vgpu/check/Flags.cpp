@@ -1,0 +1,196 @@
+// Flags: memory locations through which strong accesses release and acquire knowledge.
+#include "tilewright/vgpu/check/Detector.h"
+#include "tilewright/vgpu/machine/memory/Memory.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright::vgpu::check {
+
+using machine::AccessKind;
+using machine::MemoryEvent;
+using machine::Scope;
+
+std::shared_ptr<const ForeignEpochs> Detector::translate(const Clock &clock) const {
+  if (clock.isEmpty())
+    return nullptr;
+  auto translated = clock.foreignEpochs() ? std::make_shared<ForeignEpochs>(*clock.foreignEpochs())
+                                          : std::make_shared<ForeignEpochs>();
+  const uint32_t perBlock = static_cast<uint32_t>(group.blocks.front().warps.size());
+  auto add = [&](uint32_t warp, uint32_t lane, uint32_t epoch) {
+    if (warp / perBlock >= group.blocks.size())
+      return;
+    uint32_t &known =
+        (*translated)[foreignKey(group.blocks[warp / perBlock].linear, warp % perBlock, lane)];
+    known = std::max(known, epoch);
+  };
+  const std::vector<uint32_t> &warps = clock.warpEpochs();
+  for (uint32_t i = 0; i < warps.size(); ++i)
+    if (warps[i])
+      add(i, 32, warps[i]);
+  for (const LaneEpoch &known : clock.laneEpochs())
+    for (uint32_t rest = known.mask; rest != 0; rest &= rest - 1)
+      add(known.warp, static_cast<uint32_t>(std::countr_zero(rest)), known.epoch);
+  return translated;
+}
+
+Published Detector::makePublished(const WarpState &warp, SharedKnowledge knowledge, Scope scope,
+                                  bool isGlobal) const {
+  Published result;
+  result.block = warp.block->linear;
+  result.cluster = warp.block->cluster;
+  result.scope = scope;
+  result.groupSerial = group.serial;
+  if (isGlobal && launch.hasOtherGroups) {
+    result.foreign = translate(knowledge->base);
+    result.foreignFenced = translate(knowledge->fencedGlobal);
+  }
+  result.knowledge = std::move(knowledge);
+  return result;
+}
+
+void Detector::acquire(Cohort &cohort, const Published &from) const {
+  if (from.groupSerial == group.serial) {
+    cohort.knowledge.join(*from.knowledge);
+    return;
+  }
+  cohort.knowledge.base.joinForeign(from.foreign);
+  cohort.knowledge.fencedGlobal.joinForeign(from.foreignFenced);
+}
+
+/// Those of `lanes` that access the same address as the lowest of them.
+static uint32_t lanesAtFirstAddress(const MemoryEvent &event, uint32_t lanes) {
+  const uint64_t address = event.addresses[std::countr_zero(lanes)];
+  uint32_t same = lanes & -lanes;
+  for (uint32_t rest = lanes & (lanes - 1); rest != 0; rest &= rest - 1)
+    if (event.addresses[std::countr_zero(rest)] == address)
+      same |= rest & -rest;
+  return same;
+}
+
+static bool hasFence(const WarpState &warp, uint32_t lanes) {
+  for (const Cohort &cohort : warp.cohorts)
+    if (cohort.mask & lanes)
+      for (const FencePoint &fence : cohort.fences)
+        if (fence.knowledge)
+          return true;
+  return false;
+}
+
+/// Gives the lanes what the flag holds for them: at once if the access acquires, else with their
+/// next fence.
+void Detector::readFlag(const MemoryEvent &event, WarpState &warp, uint32_t lanes,
+                        const Flag &flag) {
+  if (flag.published.empty())
+    return;
+  split(warp, lanes);
+  for (Cohort &cohort : warp.cohorts) {
+    if (!(cohort.mask & lanes))
+      continue;
+    for (const Published &from : flag.published) {
+      if (!scopeReaches(event.scope, *warp.block, from.block, from.cluster) ||
+          !scopeReaches(from.scope, *warp.block, from.block, from.cluster))
+        continue;
+      if (acquires(event.order)) {
+        acquire(cohort, from);
+        continue;
+      }
+      const bool isThere =
+          std::any_of(cohort.unacquired.begin(), cohort.unacquired.end(),
+                      [&](const Published &one) { return one.knowledge == from.knowledge; });
+      if (!isThere)
+        cohort.unacquired.push_back(from);
+    }
+  }
+}
+
+/// The accesses that the lanes publish by writing a flag: all of them if the access releases, else
+/// those that their fences cover.
+std::vector<Published> Detector::publishedByWrite(const MemoryEvent &event, WarpState &warp,
+                                                  uint32_t lanes, bool isGlobal) {
+  std::vector<Published> made;
+  for (const Cohort &cohort : warp.cohorts) {
+    const uint32_t writers = cohort.mask & lanes;
+    if (writers == 0)
+      continue;
+    if (releases(event.order)) {
+      made.push_back(makePublished(warp, published(warp, writers), event.scope, isGlobal));
+      continue;
+    }
+    for (size_t scope = 1; scope < cohort.fences.size(); ++scope)
+      if (cohort.fences[scope].knowledge)
+        made.push_back(makePublished(warp, publishedByFence(warp, writers, cohort.fences[scope]),
+                                     std::min(static_cast<Scope>(scope), event.scope), isGlobal));
+  }
+  return made;
+}
+
+/// Adds to a flag what a warp publishes, joined with what its block published at the same scope.
+void Detector::addToFlag(Flag &flag, std::vector<Published> made, const WarpState &warp,
+                         bool isGlobal) const {
+  for (Published &one : made) {
+    auto same =
+        std::find_if(flag.published.begin(), flag.published.end(), [&](const Published &old) {
+          return old.block == one.block && old.scope == one.scope &&
+                 old.groupSerial == one.groupSerial;
+        });
+    if (same == flag.published.end()) {
+      flag.published.push_back(std::move(one));
+      continue;
+    }
+    auto joined = std::make_shared<Knowledge>(*same->knowledge);
+    joined->join(*one.knowledge);
+    *same = makePublished(warp, std::move(joined), one.scope, isGlobal);
+  }
+}
+
+/// A strong access by `lanes`, all of them to `address`, which is or may become a flag.
+/// `publishes`: the lanes have something to release.
+void Detector::accessFlag(const MemoryEvent &event, WarpState &warp, uint32_t lanes,
+                          uint64_t address, bool publishes) {
+  const bool reads = event.kind != AccessKind::write, writes = event.kind != AccessKind::read;
+  const bool isGlobal = (address & machine::windowMask) == 0;
+  std::unique_lock<std::mutex> lock;
+  if (isGlobal)
+    lock = std::unique_lock(launch.mutex);
+  auto &all = isGlobal ? launch.flags : group.flags;
+  auto found = all.find(address);
+  if (found == all.end() && !publishes)
+    return;
+  if (reads && found != all.end())
+    readFlag(event, warp, lanes, found->second);
+  if (!writes)
+    return;
+  std::vector<Published> made = publishedByWrite(event, warp, lanes, isGlobal);
+  if (made.empty() && found == all.end())
+    return;
+  Flag &flag = all[address];
+  if (isGlobal)
+    launch.flagCount.store(all.size(), std::memory_order_relaxed);
+  // A store ends the release sequence of this flag; a read-modify-write continues it.
+  if (!reads)
+    flag.published.clear();
+  addToFlag(flag, std::move(made), warp, isGlobal);
+}
+
+void Detector::flags(const MemoryEvent &event, WarpState &warp) {
+  const bool writes = event.kind != AccessKind::read, isRelease = releases(event.order);
+  for (uint32_t rest = event.mask; rest != 0;) {
+    const uint64_t address = event.addresses[std::countr_zero(rest)];
+    const uint32_t lanes = lanesAtFirstAddress(event, rest);
+    rest &= ~lanes;
+    const uint64_t window = address & machine::windowMask;
+    const bool isGlobal = window == 0;
+    if (!isGlobal && window != machine::sharedWindow)
+      continue;
+    const bool publishes = writes && (isRelease || hasFence(warp, lanes));
+    const bool isKnownEmpty =
+        isGlobal ? launch.flagCount.load(std::memory_order_relaxed) == 0 : group.flags.empty();
+    if (publishes || !isKnownEmpty)
+      accessFlag(event, warp, lanes, address, publishes);
+  }
+  if (writes && isRelease)
+    endEpoch(warp);
+}
+
+} // namespace tilewright::vgpu::check
