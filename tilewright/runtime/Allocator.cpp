@@ -146,7 +146,7 @@ Result<Allocator::Block> Allocator::allocate(size_t bytes, Account account, Labe
   return open(live, bytes, account, std::move(label));
 }
 
-/// Makes a block live, which is in no list yet, and updates the statistics. The caller holds the
+/// Makes a block live that is not in any list yet, and updates the statistics. The caller holds the
 /// mutex.
 Allocator::Block Allocator::open(Live *live, size_t bytes, Account account, Label &&label) {
   live->account = account;

@@ -96,7 +96,8 @@ public:
   /// Copies `size` raw bytes from `offset`, without reordering.
   Result<Event> toHostRaw(void *destination, size_t offset, size_t size) const;
 
-  /// A copy in another memory, made after the definition; the memory may belong to another device.
+  /// Copies this buffer to `memory`, which may belong to another device. The copy starts after the
+  /// definition event.
   Result<std::unique_ptr<Buffer>> copyTo(Memory &memory) const;
 
   /// While external references exist, the bytes stay at their address: a donation copies them

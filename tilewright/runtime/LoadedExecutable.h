@@ -17,7 +17,7 @@ struct CommPlan;
 
 namespace tilewright::runtime {
 
-/// Which device runs which (replica, partition).
+/// Maps each (replica, partition) to the device that runs it.
 struct DeviceAssignment {
   int64_t replicas = 1, partitions = 1;
   std::vector<int> devices; // ids; [replica * partitions + partition]

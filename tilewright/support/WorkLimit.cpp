@@ -146,7 +146,7 @@ LeftAlone &threadsLeftAlone() {
 
 } // namespace
 
-/// Starts a thread for the errand, with the same stack size as driver::runOnLargeStack.
+/// Starts a thread that runs `errand`, with the same stack size as driver::runOnLargeStack.
 static std::optional<pthread_t> start(const std::shared_ptr<Errand> &errand) {
   constexpr size_t stackBytes = size_t(64) << 20;
   auto run = [](void *given) -> void * {

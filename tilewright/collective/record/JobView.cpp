@@ -76,8 +76,8 @@ void JobView::findVisits() {
       Visit visit{
           numbers[site.clique],   uint64_t(entry.run) << 32 | entry.sequence, number, &entry, &site,
           entry.begin + toCommon, entry.end ? entry.end + toCommon : 0};
-      // The progress slot may lack the last collective of a killed process, and the file has slots
-      // for only `maxProgressSlots` cliques.
+      // Take the position from the entries, too: a killed process may not have updated its progress
+      // slot, and only `maxProgressSlots` cliques have one.
       const auto [found, isNew] = positions.try_emplace({visit.clique, number}, visit.position + 1);
       if (!isNew && ahead(visit.position + 1, found->second) > 0)
         found->second = visit.position + 1;

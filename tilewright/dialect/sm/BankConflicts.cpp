@@ -118,8 +118,8 @@ int64_t tilewright::sm::sharedVector(const Layout &threads, const Layout &memory
                                      int64_t elementBytes) {
   const int64_t registers = threads.extent(Axis::reg);
   if (isLinear(threads) && isLinear(memory)) {
-    // Each lower register bit must map to the same bit of the offset, and no other bit of a
-    // coordinate may change that bit of the offset.
+    // A vector of 2^n registers needs register bit i (i < n) to map to bit i of the offset alone,
+    // and no other bit of a coordinate to change the bits of the offset below n.
     SmallVector<int64_t> bits = imagesOf(Axis::reg, threads, memory);
     SmallVector<int64_t> others = imagesOf(Axis::lane, threads, memory);
     llvm::append_range(others, imagesOf(Axis::warp, threads, memory));

@@ -68,8 +68,8 @@ std::optional<Layout> instruction::tmaBox(int64_t rows, int64_t columns, int64_t
     return Layout::packed({rows, columns}, {1, 0});
   if (columns * elementBytes != swizzleBytes)
     return std::nullopt;
-  // A row is as long as the swizzle is wide. The pattern is CUTLASS's Swizzle<B, 4, 3> on byte
-  // addresses.
+  // The length of a row is the width of the swizzle. The pattern is CUTLASS's Swizzle<B, 4, 3> on
+  // byte addresses.
   const int64_t shift = llvm::Log2_64(elementBytes), count = llvm::Log2_64(swizzleBytes / 16);
   const Digits rowDigits = {{rows, Axis::offset, swizzleBytes / elementBytes}},
                columnDigits = {{columns, Axis::offset, 1}};

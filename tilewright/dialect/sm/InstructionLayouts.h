@@ -23,9 +23,8 @@ Layout wgmmaAccumulator(int64_t n);
 Layout wgmmaA(int64_t bits);
 
 /// A box of `rows` x `columns` elements in shared memory, as TMA writes it. `swizzleBytes` is 0 (no
-/// swizzle) or the length of a row, which must then be 32, 64 or 128 bytes. nullopt if it differs
-/// from the row length, or if the swizzle would split the rows at a size that is not a power of
-/// two.
+/// swizzle), 32, 64 or 128. nullopt if it is neither 0 nor the length of a row in bytes, or if
+/// `rows` cannot be divided into the groups of a power of two that the swizzle permutes.
 std::optional<Layout> tmaBox(int64_t rows, int64_t columns, int64_t elementBytes,
                              int64_t swizzleBytes);
 

@@ -136,9 +136,9 @@ public:
   /// Whether both are the same function.
   bool sameAs(const Layout &other) const { return canonical() == other.canonical(); }
 
-  /// The layout of a reduction's result: the digits of `dims` become copies. Registers are
-  /// combined, not copied, so the result's registers are renumbered. nullopt if a swizzle combines
-  /// reduced and kept digits.
+  /// The layout of a reduction's result: digits of `dims` on lanes, warps and CTAs become copies;
+  /// those on registers are removed and the remaining registers renumbered, because a thread
+  /// combines its registers. nullopt if a swizzle combines reduced and kept digits.
   std::optional<Layout> reduce(llvm::ArrayRef<int64_t> dims) const;
 
   /// A layout of blocks (this), each of which is laid out as `atom`.

@@ -212,7 +212,7 @@ double boundOfComplexMath(const Element &at, const Allowance &allowance) {
   const llvm::StringRef name = at.name;
   if (name == "negate")
     return ea;
-  // How complex arithmetic propagates infinities and NaN is unspecified.
+  // The results of complex arithmetic with infinities and NaNs are unspecified.
   if (!finite)
     return unknown;
   double bound = unknown;

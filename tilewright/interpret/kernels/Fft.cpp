@@ -102,7 +102,8 @@ public:
     inner.forward(filter.data());
   }
 
-  /// The number of table entries for a length, to count them before they are allocated.
+  /// The number of table entries for a length, so that memory is accounted for before it is
+  /// allocated.
   static int64_t scratchSize(int64_t length) { return 4 * innerLength(length); }
 
   void forward(Complex *values) {

@@ -8,7 +8,7 @@
 namespace tilewright::plugin {
 namespace {
 
-// The rows of Getters.h find the struct of a function by its name.
+// The macros of Getters.h derive the name of a function's struct from the function's name.
 using PJRT_Shardings_Parameters_Args = PJRT_Shardings_PJRT_Executable_ParameterShardings_Args;
 using PJRT_Shardings_Outputs_Args = PJRT_Shardings_PJRT_Executable_OutputShardings_Args;
 

@@ -46,11 +46,11 @@ inline constexpr double logSlope[] = {
     -9.9873661680517339e-02, 8.9541627883143821e-02,  -8.3174352191344489e-02,
     8.7504052433481985e-02,  -8.4678763869939305e-02, 4.2728006913013220e-02,
 };
-/// (tanh(x) - x) / x^3 over x^2 for |x| <= 0.625; error 1.5e-07.
+/// (tanh(x) - x) / x^3 as a polynomial in x^2, for |x| <= 0.625; error 1.5e-07.
 inline constexpr double tanhTailSingle[] = {
     -3.33333284e-01, 1.33327693e-01, -5.38509078e-02, 2.09971797e-02, -6.09671418e-03,
 };
-/// erf(x) / x - 1 over x^2 for |x| <= 0.921875; error 6.4e-08.
+/// erf(x) / x - 1 as a polynomial in x^2 for |x| <= 0.921875; error 6.4e-08.
 inline constexpr double erfSlopeSingle[] = {
     1.28379166e-01, -3.76126349e-01, 1.12836994e-01, -2.68595926e-02,
     5.20146685e-03, -8.14720232e-04, 8.38759079e-05,

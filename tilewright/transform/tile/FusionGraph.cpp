@@ -193,7 +193,8 @@ private:
     SmallVector<AffineExpr> exprs;
     for (const LinearForm &form : forms)
       exprs.push_back(form.toExpr(context));
-    // Check the dividend of a divided index, even if the quotient was simplified.
+    // If an index is a quotient, the bound applies to its dividend, even if the quotient was
+    // simplified.
     auto bound = [&](AffineExpr index, int64_t step, int64_t size) -> Bound {
       std::optional<LinearForm> form = linearForm(index, forms, node.sizes);
       return {form ? form->toExpr(context) : index.replaceDimsAndSymbols(exprs, symbols),
@@ -381,7 +382,7 @@ void FusionGraph::merge(Dimensions::Id major, Dimensions::Id minor) {
 }
 
 void FusionGraph::mergeDimensions() {
-  // Drop bounds that a dimension cannot exceed because it is not larger.
+  // Drop bounds that always hold because the dimension's size is at most the bound.
   for (Node &node : nodes)
     for (Edge &edge : node.operands)
       llvm::erase_if(edge.bounds, [&](const Bound &bound) {

@@ -1,4 +1,4 @@
-// Flags: memory locations through which strong accesses release and acquire knowledge.
+// Flags: memory locations whose strong accesses order threads by release and acquire.
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/memory/Memory.h"
 

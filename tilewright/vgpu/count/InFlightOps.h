@@ -11,7 +11,7 @@
 
 namespace tilewright::vgpu::count {
 
-/// Tracks the operations of a group of blocks from event to event.
+/// Tracks which asynchronous operations of a group of blocks are in flight.
 class InFlightOps {
 public:
   void clear();

@@ -31,7 +31,7 @@ struct OwnedMemory {
 ///  - CUDA_ERROR_OUT_OF_MEMORY: the device or the host does not have that much.
 CUresult allocate(Context &context, size_t bytes, AllocationKind kind, unsigned flags,
                   CUdeviceptr &address);
-/// Frees the allocation that begins at `address` if it is of one of the two kinds.
+/// Frees the allocation that begins at `address` if its kind is `kind` or `orKind`.
 CUresult release(CUdeviceptr address, AllocationKind kind, AllocationKind orKind);
 /// The memory range that contains `address`.
 std::optional<OwnedMemory> ownedAt(uint64_t address);

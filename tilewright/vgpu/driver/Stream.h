@@ -13,8 +13,8 @@ namespace tilewright::vgpu::driver {
 
 struct Capture;
 
-/// Lower numbers are higher priorities. The driver stores and returns them, but the host's
-/// scheduler decides.
+/// Lower numbers are higher priorities. The driver stores and returns them; they do not
+/// affect the order of execution.
 inline constexpr int leastPriority = 0, greatestPriority = -5;
 
 /// Signalled once, when work is done. Thread-safe.

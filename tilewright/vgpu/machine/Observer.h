@@ -130,8 +130,9 @@ struct SyncEvent {
   Scope scope = Scope::none;
   uint64_t object = 0; // number of a barrier, flat address of an mbarrier
   uint64_t count = 0;
-  uint64_t phase = 0; // counted from the initialisation, not modulo 8; a try_wait for the phase
-                      // before the first one succeeds and is not reported
+  /// Counted from the initialisation, not modulo 8. A try_wait for the phase that precedes phase 0
+  /// always succeeds and is not reported.
+  uint64_t phase = 0;
   AsyncId async = 0;
   Proxy proxy = Proxy::generic;
   GroupKind group = GroupKind::none;
@@ -157,8 +158,8 @@ public:
   virtual void synchronise(const SyncEvent &event) = 0;
   /// Called once, before the launch. Returns whether to count instructions.
   virtual bool countsInstructions() const { return false; }
-  /// Called once for each host thread, before launchEnd, with its instruction counts by number of
-  /// the instruction in the program.
+  /// Called once for each host thread, before launchEnd, with its instruction counts, indexed by
+  /// the instruction's number in the program.
   virtual void instructionsCounted(const Grid &, std::span<const InstructionCount>) {}
   /// Called when lanes access a register that `operation`, a wgmma that was not waited for, reads
   /// or writes. `slot` is the slot of the register.

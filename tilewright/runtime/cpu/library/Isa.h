@@ -25,7 +25,7 @@ template <int bytes> using VectorBytes = std::integral_constant<int, bytes>;
 /// `count` elements in registers. The compiler splits vectors that are wider than the machine's.
 template <typename T, int count> using Vector __attribute__((ext_vector_type(count))) = T;
 
-/// Loads a vector from memory of any alignment, and stores it.
+/// Loads a vector from an address of any alignment; storeVector() stores one.
 template <typename V> TILEWRIGHT_INLINE V loadVector(const void *from) {
   V value;
   __builtin_memcpy(&value, from, sizeof(V));

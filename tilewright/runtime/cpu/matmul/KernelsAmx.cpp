@@ -25,8 +25,8 @@ static void enterTiles() {
 }
 static void leaveTiles() { _tile_release(); }
 
-/// packRows() for operands that are contiguous along the lines: packs groups of four bytes along
-/// the sum as for rhs, then transposes them.
+/// packRows() for a transposed operand, whose lines are adjacent in memory: packs groups of four
+/// bytes along the summed dimension, as is done for rhs, then transposes them.
 template <typename T>
 static void packTurnedRows(const T *from, int64_t summedStride, int64_t lines, int64_t summed,
                            T *to) {

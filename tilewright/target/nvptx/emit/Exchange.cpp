@@ -64,7 +64,7 @@ struct KernelEmitter::WarpExchange {
   Value *place = nullptr; // this lane's element of a row
   int64_t places = 1;     // elements of a row
 
-  /// The address of a value of partial number `item` of warp `warp`.
+  /// The address at which `warp` stores value `slot` of its partial result with index `item`.
   Value *addressOf(size_t slot, size_t item, Value *warp) {
     IRBuilder<> &ir = emitter.b.ir;
     const auto bytes = int64_t(types[slot]->getPrimitiveSizeInBits() / 8);

@@ -330,7 +330,8 @@ static void unpackMany(VGPU_ARGS) {
 //   bits 4, 5  combine with predicate c: 1 and, 2 or, 3 xor;  bit 6  negates c
 // e is the slot of the second result, the negated comparison combined in the same way.
 
-/// The result of a comparison after bits 0 to 2 of imm; `numbers` are the lanes without a NaN.
+/// Applies bits 0 to 2 of imm (`how`) to the result of a comparison; `numbers` is the mask of lanes
+/// without a NaN.
 VGPU_INLINE uint32_t adjusted(uint64_t how, uint32_t holds, uint32_t numbers) {
   if (how & 1)
     holds = ~holds;

@@ -49,7 +49,7 @@ static void branchIf(VGPU_ARGS) {
   VGPU_RESUME;
 }
 
-/// brx.idx. `extra` holds imm distances to the targets; a is the index.
+/// brx.idx. `a` is the index; `extra` is a list of `imm` distances to the targets.
 static void branchIndexed(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m == 0)

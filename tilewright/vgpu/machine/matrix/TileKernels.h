@@ -7,8 +7,8 @@
 
 namespace tilewright::vgpu::machine {
 
-/// The element type of a factor, stored in chunks of 16 bytes. A float represents each element
-/// exactly.
+/// The element type of a matmul operand. Elements are stored in chunks of 16 bytes, and a float
+/// represents each of them exactly.
 enum class TileElement : uint8_t { f16, bf16, tf32, e4m3, e5m2, u8, s8, u4, s4, b1 };
 
 /// The largest and the smallest magnitude of the finite nonzero elements, as the bits of floats; 0

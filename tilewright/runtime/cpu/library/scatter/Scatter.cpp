@@ -29,7 +29,7 @@ public:
 
   ScatterKernel(Config config, std::unique_ptr<RowArithmetic> rows)
       : config(std::move(config)), rows(std::move(rows)) {
-    // Update elements that are contiguous on both sides as rows.
+    // Process elements that are contiguous in the updates and in the operand as one row.
     loops = this->config.window;
     std::erase_if(loops, [](const CopyLoop &loop) { return loop.size == 1; });
     mergeLoops(loops);
