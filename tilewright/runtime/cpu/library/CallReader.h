@@ -1,6 +1,6 @@
-// Attributes: typed, checked access to the configuration of a library call.
-#ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ATTRIBUTES_H
-#define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ATTRIBUTES_H
+// CallReader: the checks that prepare functions share.
+#ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_CALLREADER_H
+#define TILEWRIGHT_RUNTIME_CPU_LIBRARY_CALLREADER_H
 
 #include "tilewright/runtime/cpu/library/Library.h"
 #include "tilewright/support/Concat.h"
@@ -21,39 +21,27 @@ KernelResult makeKernel(Arguments &&...arguments) {
       std::make_unique<Kernel>(std::forward<Arguments>(arguments)...));
 }
 
-/// Reads a call's attributes and checks its types. The call comes from an untrusted file, so this
-/// checks everything; each failure is Error::libraryCall and names the kernel.
+/// Checks the types of a call and what its fields say about them. The call comes from an untrusted
+/// file, so a prepare function checks everything; each failure is Error::libraryCall and names the
+/// kernel.
 ///
-///   CallReader reader(call);
+///   CallReader reader(call.name, types);
 ///   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
-///   TILEWRIGHT_ASSIGN(Dims permutation, reader.integers("permutation"));
-///   if (permutation.size() != rank)
-///     return reader.failure("permutation must name each of ", rank, " dimensions");
+///   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
+///   TILEWRIGHT_TRY(reader.checkDims("permutation", call.permutation, operand.rank()));
 class CallReader {
 public:
-  explicit CallReader(const LibraryCall &call) : call(call) {}
+  /// `types` must outlive the reader.
+  CallReader(std::string_view name, const LibrarySignature &types) : types(types), name(name) {}
 
-  /// The attribute of this name, or null.
-  const Attribute *find(std::string_view name) const;
-  bool has(std::string_view name) const { return find(name) != nullptr; }
-
-  /// Integers of any width, including bools, widened; a scalar is a list of one.
-  Result<Dims> integers(std::string_view name) const;
-  Result<Dims> integersOr(std::string_view name, Dims otherwise) const;
-  Result<int64_t> integer(std::string_view name) const;
-  Result<int64_t> integerOr(std::string_view name, int64_t otherwise) const;
-  Result<bool> flagOr(std::string_view name, bool otherwise) const;
-  /// A scalar of a real or integer type.
-  Result<double> real(std::string_view name) const;
-  Result<std::string_view> text(std::string_view name) const;
-  Result<std::string_view> textOr(std::string_view name, std::string_view otherwise) const;
+  const LibrarySignature &types;
 
   ///  - libraryCall: the numbers of operands and results differ from these.
   Status expectCounts(size_t operands, size_t results) const;
 
   /// The shape of an operand or result; its byte count does not overflow.
-  Result<Shape> operandShape(size_t index) const { return shapeOf(call.operands, index); }
-  Result<Shape> resultShape(size_t index) const { return shapeOf(call.results, index); }
+  Result<Shape> operandShape(size_t index) const { return shapeOf(types.operands, index); }
+  Result<Shape> resultShape(size_t index) const { return shapeOf(types.results, index); }
 
   ///  - libraryCall: `dims` has a number outside [0, rank) or a duplicate.
   Status checkDims(std::string_view what, std::span<const int64_t> dims, int64_t rank) const;
@@ -61,12 +49,12 @@ public:
   Status expectResult(size_t index, ElementType element, std::span<const int64_t> dims) const;
 
   template <typename... Parts> Status failure(const Parts &...parts) const {
-    return Status(Error::libraryCall, concat(call.name, ": ", parts...));
+    return Status(Error::libraryCall, concat(name, ": ", parts...));
   }
 
 private:
-  Result<Shape> shapeOf(std::span<const TensorType> types, size_t index) const;
-  const LibraryCall &call;
+  Result<Shape> shapeOf(std::span<const TensorType> values, size_t index) const;
+  std::string_view name;
 };
 
 /// "f32[2, 3]", for messages.
@@ -81,4 +69,4 @@ Dims joined(std::initializer_list<std::span<const int64_t>> lists);
 
 } // namespace tilewright::runtime::cpu
 
-#endif // TILEWRIGHT_RUNTIME_CPU_LIBRARY_ATTRIBUTES_H
+#endif // TILEWRIGHT_RUNTIME_CPU_LIBRARY_CALLREADER_H

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_SLICEINDICES_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_SLICEINDICES_H
 
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 
 #include <algorithm>
 
