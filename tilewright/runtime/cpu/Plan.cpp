@@ -105,10 +105,10 @@ private:
 
   Status add(const LibraryStep &step) {
     const artifact::Library &library = executable.libraries[step.library];
-    const bool isPartition = library.name == "partition_id";
-    if ((isPartition || library.name == "replica_id") && step.operands.empty() &&
-        step.results.size() == 1 && step.results[0].slice.bytes == 4) {
-      emit(Op::storeRank, step.operands, step.results).count = isPartition;
+    if (const auto *rank = std::get_if<RankIdCall>(&library.call);
+        rank && step.operands.empty() && step.results.size() == 1 &&
+        step.results[0].slice.bytes == 4) {
+      emit(Op::storeRank, step.operands, step.results).count = rank->kind == RankKind::partition;
       return Status();
     }
     // Share one kernel between calls of the same library with the same types, such as those of each
@@ -120,13 +120,11 @@ private:
       key.push_back(result.type);
     auto [place, isNew] = prepared.try_emplace(std::move(key), here());
     if (isNew) {
-      LibraryCall call;
-      call.name = library.name;
-      call.attributes = library.attributes;
-      TILEWRIGHT_ASSIGN(call.bodies, bodiesNamed(library.bodies));
-      call.operands = typesOf(step.operands);
-      call.results = typesOf(step.results);
-      Result<std::unique_ptr<LibraryKernel>> kernel = prepareLibrary(call);
+      LibrarySignature types;
+      TILEWRIGHT_ASSIGN(types.bodies, bodiesNamed(library.bodies));
+      types.operands = typesOf(step.operands);
+      types.results = typesOf(step.results);
+      Result<std::unique_ptr<LibraryKernel>> kernel = prepareLibrary(library.call, types);
       if (!kernel.isOk())
         return std::move(kernel).takeStatus().during(concat("loading ", describe()));
       place->second = static_cast<uint32_t>(plan.libraries.size());
