@@ -163,15 +163,13 @@ static artifact::LibraryCall toCall(exec::LapackOp op) {
 }
 
 artifact::LibraryCall libraryCallOf(exec::LibraryCallOpInterface op) {
+  // All ops of LibraryOps.td, so that an op without a toCall() does not compile.
   return llvm::TypeSwitch<Operation *, artifact::LibraryCall>(op)
-      .Case<exec::BroadcastInDimOp, exec::ConcatenateOp, exec::DynamicSliceOp,
-            exec::DynamicUpdateSliceOp, exec::GatherOp, exec::IotaOp, exec::PadOp, exec::RankIdOp,
-            exec::ReshapeOp, exec::ReverseOp, exec::SliceOp, exec::TransposeOp, exec::ConvolutionOp,
-            exec::DotGeneralOp, exec::ArgMaxOp, exec::ArgMinOp, exec::CumulativeOp, exec::ReduceOp,
-            exec::ReduceWindowOp, exec::SelectAndScatterOp, exec::ScatterOp, exec::SortOp,
-            exec::TopKOp, exec::RngOp, exec::RngBitGeneratorOp, exec::FftOp, exec::CholeskyOp,
-            exec::TriangularSolveOp, exec::LapackOp>([](auto call) { return toCall(call); })
-      .DefaultUnreachable("every op of LibraryOps.td has a struct");
+      .Case<
+#define GET_OP_LIST
+#include "tilewright/dialect/exec/LibraryOps.cpp.inc"
+          >([](auto call) { return toCall(call); })
+      .DefaultUnreachable("every library call is an op of LibraryOps.td");
 }
 
 } // namespace tilewright::driver

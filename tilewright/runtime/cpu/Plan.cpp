@@ -105,12 +105,6 @@ private:
 
   Status add(const LibraryStep &step) {
     const artifact::Library &library = executable.libraries[step.library];
-    if (const auto *rank = std::get_if<RankIdCall>(&library.call);
-        rank && step.operands.empty() && step.results.size() == 1 &&
-        step.results[0].slice.bytes == 4) {
-      emit(Op::storeRank, step.operands, step.results).count = rank->kind == RankKind::partition;
-      return Status();
-    }
     // Share one kernel between calls of the same library with the same types, such as those of each
     // layer of a model.
     std::vector<Index> key = {step.library, static_cast<Index>(step.operands.size())};

@@ -24,7 +24,6 @@ enum class Op : uint8_t {
   library,          // libraries[index]
   customCall,       // customCalls[index]
   copy,             // copies count bytes
-  storeRank,        // stores the replica (count 0) or the partition (count 1) as ui32
   collectiveStart,  // collectives[index]
   collectiveFinish, //
   collectiveRun,    // start and finish

@@ -248,8 +248,13 @@ TEST(Program, KnowsItsRank) {
   Slice replica = p.result<uint32_t>(1), partition = p.result<uint32_t>(1);
   p.executable.libraries = {{RankIdCall{RankKind::replica}, {}},
                             {RankIdCall{RankKind::partition}, {}}};
-  p.step(LibraryStep{0, {}, {p.operand<uint32_t>(replica)}});
-  p.step(LibraryStep{1, {}, {p.operand<uint32_t>(partition)}});
+  auto scalar = [&](const Slice &slice) {
+    const Operand operand = p.operand<uint32_t>(slice);
+    p.executable.types[operand.type].dims.clear();
+    return operand;
+  };
+  p.step(LibraryStep{0, {}, {scalar(replica)}});
+  p.step(LibraryStep{1, {}, {scalar(partition)}});
   p.context.replica = 3;
   p.context.partition = 5;
   expectOk(p.run());

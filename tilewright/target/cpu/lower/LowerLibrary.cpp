@@ -144,14 +144,14 @@ static LogicalResult lower(Lowering &, stablehlo::ConvolutionOp op) {
 
 //===- Reductions, scatter, sort ------------------------------------------===//
 
-/// The functions that a call binds: those of its regions that have no name. The members are null or
-/// failed if a region is not a function of scalars, which is then reported.
 namespace {
+/// The functions that a call binds: one for each of its regions that is not known by an enumerator.
 class Bodies {
 public:
   explicit Bodies(Lowering &state) : state(state) {}
 
-  /// Adds the function of a region if its kind is `function`.
+  /// Adds the function of a region if its kind is `function`. Fails, with an error at the op, if
+  /// the region is not a function of scalars.
   template <typename Kind> LogicalResult add(Region &region, Kind kind) {
     if (kind != Kind::function)
       return success();

@@ -21,7 +21,7 @@ public:
   mlir::SymbolTable &symbols;
   int64_t nextCollective = 0;
 
-  /// What a region that combines two elements does; `function` if it is not a known operation.
+  /// The operation of a region that combines two elements; `function` if it is not a known one.
   static numerics::Combiner combinerOf(mlir::Region &region);
   /// The same for the region of a reduce, which may also be argmax or argmin of pairs of a value
   /// and an index.
@@ -35,7 +35,7 @@ public:
     bool isCanonical = false;
   };
   static Comparator comparatorOf(mlir::Region &region);
-  /// How a region compares its two elements; `function` if it is not a known comparison.
+  /// The comparison of a region of two elements; `function` if it is not a known comparison.
   static numerics::Selector selectorOf(mlir::Region &region);
 
   /// Creates a private scalar function for the region; reports an error at the op if that is
