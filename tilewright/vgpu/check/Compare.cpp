@@ -210,13 +210,12 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const AccessRecor
       ++i;
       continue;
     }
-    const bool isCovered = known.cover(earlier, now);
-    if (isRead && earlier.isRead() && !isCovered) {
+    if (isRead && earlier.isRead() && !known.cover(earlier, now)) {
       added.joinReads(entry, i);
       ++i;
       continue;
     }
-    const bool isKnown = isGeneric && isCovered;
+    const bool isKnown = isGeneric && known.cover(earlier, now);
     // If the same lanes made both accesses, program order applies.
     const bool isOwn = !isKnown && earlier.sameActor(now) && earlier.samePattern(now) &&
                        !now.isMany && now.op == 0;

@@ -87,8 +87,8 @@ private:
   void accessGlobal(const Actor &actor, const AccessRecord &record, const Run &run);
   void copyStored(uint64_t begin, uint64_t end, std::byte *to) const;
   bool clipToValid(const AccessRecord &record, uint64_t &begin, uint64_t &end);
-  const Allocation *checkBounds(const AccessRecord &record, const Run &run, uint64_t begin,
-                                uint64_t end);
+  void reportBounds(const AccessRecord &record, const Run &run, uint64_t begin,
+                    const Allocation *allocation);
 
   // Compare.cpp
   /// Compares an access with the earlier accesses to the bytes `mask` of the sector at `address`,

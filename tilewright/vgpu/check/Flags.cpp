@@ -62,9 +62,11 @@ void Detector::acquire(Cohort &cohort, const Published &from) const {
 static uint32_t lanesAtFirstAddress(const MemoryEvent &event, uint32_t lanes) {
   const uint64_t address = event.addresses[std::countr_zero(lanes)];
   uint32_t same = lanes & -lanes;
-  for (uint32_t rest = lanes & (lanes - 1); rest != 0; rest &= rest - 1)
-    if (event.addresses[std::countr_zero(rest)] == address)
-      same |= rest & -rest;
+  for (uint32_t rest = lanes & (lanes - 1); rest != 0; rest &= rest - 1) {
+    const auto other = static_cast<uint32_t>(std::countr_zero(rest));
+    if (event.addresses[other] == address)
+      same |= 1u << other;
+  }
   return same;
 }
 

@@ -46,16 +46,9 @@ bool Detector::clipToValid(const AccessRecord &record, uint64_t &begin, uint64_t
   return begin < end;
 }
 
-/// The allocation that holds [begin, end); null if none does. Reports an access that leaves its
-/// allocation, or that uses a null pointer.
-const Allocation *Detector::checkBounds(const AccessRecord &record, const Run &run, uint64_t begin,
-                                        uint64_t end) {
-  const Allocation *allocation = launch.allocations->find(begin);
-  if (allocation && begin >= allocation->begin && end <= allocation->begin + allocation->bytes)
-    return allocation;
-  const bool isNull = begin < Page::bytes;
-  if (!options.bounds || (!allocation && !isNull))
-    return nullptr;
+/// Reports an access that leaves its allocation, or that uses a null pointer.
+void Detector::reportBounds(const AccessRecord &record, const Run &run, uint64_t begin,
+                            const Allocation *allocation) {
   std::string message = allocation ? concat("access of ", run.length, " bytes, ",
                                             begin < allocation->begin
                                                 ? concat(allocation->begin - begin, " bytes before")
@@ -67,9 +60,8 @@ const Allocation *Detector::checkBounds(const AccessRecord &record, const Run &r
   reportSimple(FindingKind::bounds, here, static_cast<uint32_t>(begin % Sector::bytes),
                std::move(message), begin, boundsFix);
   // Stop the launch before it dereferences the null pointer.
-  if (isNull)
+  if (begin < Page::bytes)
     failLaunch(here.instruction);
-  return nullptr;
 }
 
 /// Copies the bytes that the run stores in [begin, end).
@@ -175,8 +167,15 @@ void Detector::accessGlobal(const Actor &actor, const AccessRecord &record, cons
   uint64_t begin = run.address, end = run.address + run.length;
   if (launch.grid->validMemory && !clipToValid(record, begin, end))
     return;
-  const Allocation *allocation =
-      options.bounds || options.uninit ? checkBounds(record, run, begin, end) : nullptr;
+  const Allocation *allocation = nullptr;
+  if (options.bounds || options.uninit) {
+    allocation = launch.allocations->find(begin);
+    if (allocation ? !allocation->holds(begin, end) : begin < Page::bytes) {
+      if (options.bounds)
+        reportBounds(record, run, begin, allocation);
+      allocation = nullptr;
+    }
+  }
   if (actor.operation && record.accessKind() != AccessKind::read)
     const_cast<AsyncState *>(actor.operation)->writesGlobal = true;
   const bool isPlainRead = isReadOfMany(record);

@@ -23,6 +23,7 @@ struct Allocation {
   /// `begin`.
   std::unique_ptr<std::atomic<uint32_t>[]> initialised;
 
+  bool holds(uint64_t from, uint64_t to) const { return from >= begin && to <= begin + bytes; }
   std::atomic<uint32_t> &wordOf(uint64_t address) const {
     return initialised[address / Sector::bytes - begin / Sector::bytes];
   }

@@ -4,6 +4,7 @@
 #include "tilewright/target/nvptx/emit/Shuffle.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <map>
 #include <set>

@@ -5,6 +5,8 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/emit/Wgmma.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include <set>
 
 using namespace llvm;
