@@ -73,81 +73,86 @@ int main(int argc, char **argv) {
   };
 
   add("transpose", [] {
-    TestCall call("transpose", {integers("permutation", {1, 0})});
+    TestCall call(TransposeCall{.permutation = {1, 0}});
     call.operand(normal(f32, {4096, 4096})).result({f32, {4096, 4096}});
     return call;
   });
   add("transpose_i8", [] {
-    TestCall call("transpose", {integers("permutation", {1, 0})});
+    TestCall call(TransposeCall{.permutation = {1, 0}});
     call.operand(TestBuffer({i8, {4096, 4096}})).result({i8, {4096, 4096}});
     return call;
   });
   add("transpose_bf16", [] {
-    TestCall call("transpose", {integers("permutation", {1, 0})});
+    TestCall call(TransposeCall{.permutation = {1, 0}});
     call.operand(TestBuffer({bf16, {4096, 4096}})).result({bf16, {4096, 4096}});
     return call;
   });
   add("permute0213", [] {
-    TestCall call("transpose", {integers("permutation", {0, 2, 1, 3})});
+    TestCall call(TransposeCall{.permutation = {0, 2, 1, 3}});
     call.operand(normal(f32, {8, 512, 16, 64})).result({f32, {8, 16, 512, 64}});
     return call;
   });
   add("concat_last", [] {
-    TestCall call("concatenate", {integers("dimension", {1})});
+    TestCall call(ConcatenateCall{.dimension = 1});
     call.operand(normal(f32, {4096, 2048})).operand(normal(f32, {4096, 2048}));
     call.result({f32, {4096, 4096}});
     return call;
   });
   add("pad_slice", [] {
-    TestCall call("pad",
-                  {integers("edge_padding_low", {1, 1}), integers("edge_padding_high", {1, 1}),
-                   integers("interior_padding", {0, 0})});
+    TestCall call(
+        PadCall{.edgePaddingLow = {1, 1}, .edgePaddingHigh = {1, 1}, .interiorPadding = {0, 0}});
     call.operand(normal(f32, {4096, 4096})).operand(normal(f32, {})).result({f32, {4098, 4098}});
     return call;
   });
   add("embed_gather", [] {
-    TestCall call("gather", {integers("offset_dims", {1}), integers("collapsed_slice_dims", {0}),
-                             integers("start_index_map", {0}), integers("index_vector_dim", {1}),
-                             integers("slice_sizes", {1, 768})});
+    TestCall call(GatherCall{.offsetDims = {1},
+                             .collapsedSliceDims = {0},
+                             .startIndexMap = {0},
+                             .indexVectorDim = 1,
+                             .sliceSizes = {1, 768}});
     call.operand(normal(f32, {32000, 768})).operand(below(32000, {4096, 1}));
     call.result({f32, {4096, 768}});
     return call;
   });
   add("gather_elems_4m", [] {
-    TestCall call("gather", {integers("offset_dims", {}), integers("collapsed_slice_dims", {0}),
-                             integers("start_index_map", {0}), integers("index_vector_dim", {1}),
-                             integers("slice_sizes", {1})});
+    TestCall call(GatherCall{
+        .collapsedSliceDims = {0}, .startIndexMap = {0}, .indexVectorDim = 1, .sliceSizes = {1}});
     call.operand(normal(f32, {4 << 20})).operand(below(4 << 20, {4 << 20, 1}));
     call.result({f32, {4 << 20}});
     return call;
   });
 
-  auto reduction = [](const char *body, Dims dims, Dims reduced, Dims kept) {
-    TestCall call("reduce", {integers("dimensions", reduced), text("body", body)});
+  auto reduction = [](Combiner body, Dims dims, Dims reduced, Dims kept) {
+    TestCall call(ReduceCall{.dimensions = reduced, .body = body});
     call.operand(normal(f32, dims)).operand(bufferOf(f32, {}, {0})).result({f32, kept});
     return call;
   };
-  add("sum_all", [&] { return reduction("add", {4096, 4096}, {0, 1}, {}); });
-  add("sum_rows", [&] { return reduction("add", {4096, 4096}, {1}, {4096}); });
-  add("sum_cols", [&] { return reduction("add", {4096, 4096}, {0}, {4096}); });
-  add("max_rows", [&] { return reduction("maximum", {4096, 4096}, {1}, {4096}); });
+  add("sum_all", [&] { return reduction(Combiner::add, {4096, 4096}, {0, 1}, {}); });
+  add("sum_rows", [&] { return reduction(Combiner::add, {4096, 4096}, {1}, {4096}); });
+  add("sum_cols", [&] { return reduction(Combiner::add, {4096, 4096}, {0}, {4096}); });
+  add("max_rows", [&] { return reduction(Combiner::maximum, {4096, 4096}, {1}, {4096}); });
   add("argmax_rows", [] {
-    TestCall call("argmax", {integers("dimension", {1})});
+    TestCall call(ArgMaxCall{.dimension = 1});
     call.operand(normal(f32, {4096, 4096})).result({i32, {4096}});
     return call;
   });
-  auto running = [](const char *body, Dims dims, int64_t dimension) {
-    TestCall call("cumulative", {integers("dimension", {dimension}), text("body", body)});
+  auto running = [](Combiner body, Dims dims, int64_t dimension) {
+    TestCall call(CumulativeCall{.dimension = dimension, .body = body});
     call.operand(normal(f32, dims)).result({f32, dims});
     return call;
   };
-  add("cumsum_rows", [&] { return running("add", {4096, 4096}, 1); });
-  add("cumsum_cols", [&] { return running("add", {4096, 4096}, 0); });
-  add("cumsum_1d_4m", [&] { return running("add", {4 << 20}, 0); });
-  add("cummax_rows", [&] { return running("maximum", {4096, 4096}, 1); });
+  add("cumsum_rows", [&] { return running(Combiner::add, {4096, 4096}, 1); });
+  add("cumsum_cols", [&] { return running(Combiner::add, {4096, 4096}, 0); });
+  add("cumsum_1d_4m", [&] { return running(Combiner::add, {4 << 20}, 0); });
+  add("cummax_rows", [&] { return running(Combiner::maximum, {4096, 4096}, 1); });
   auto pool = [](Dims dims, Dims window, Dims strides, Dims out) {
-    TestCall call("reduce_window", {integers("window_dimensions", window),
-                                    integers("window_strides", strides), text("body", "maximum")});
+    const Dims ones(dims.size(), 1);
+    TestCall call(ReduceWindowCall{.windowDimensions = window,
+                                   .windowStrides = strides,
+                                   .baseDilations = ones,
+                                   .windowDilations = ones,
+                                   .padding = Dims(2 * dims.size(), 0),
+                                   .body = Combiner::maximum});
     call.operand(normal(f32, dims)).operand(bufferOf(f32, {}, {-INFINITY})).result({f32, out});
     return call;
   };
@@ -157,8 +162,8 @@ int main(int argc, char **argv) {
       [&] { return pool({32, 64, 64, 64}, {1, 1, 2, 2}, {1, 1, 2, 2}, {32, 64, 32, 32}); });
 
   auto sorting = [](Dims dims, bool withPlaces) {
-    TestCall call("sort", {integers("dimension", {static_cast<int64_t>(dims.size()) - 1}),
-                           text("comparator", "lt")});
+    TestCall call(SortCall{.dimension = static_cast<int64_t>(dims.size()) - 1,
+                           .comparator = Comparator::less});
     call.operand(normal(f32, dims)).result({f32, dims});
     if (withPlaces)
       call.operand(below(1 << 20, dims)).result({i32, dims});
@@ -168,7 +173,7 @@ int main(int argc, char **argv) {
   add("sort_rows_1kx1k", [&] { return sorting({1024, 1024}, false); });
   add("argsort_1m", [&] { return sorting({1 << 20}, true); });
   auto largest = [](Dims dims, int64_t k) {
-    TestCall call("top_k", {integers("k", {k})});
+    TestCall call(TopKCall{.k = k});
     call.operand(normal(f32, dims)).result({f32, {dims[0], k}}).result({i32, {dims[0], k}});
     return call;
   };
@@ -176,26 +181,28 @@ int main(int argc, char **argv) {
   add("topk8_4096x128", [&] { return largest({4096, 128}, 8); });
 
   add("embed_scatter_add", [] {
-    TestCall call("scatter",
-                  {integers("update_window_dims", {1}), integers("inserted_window_dims", {0}),
-                   integers("scatter_dims_to_operand_dims", {0}), integers("index_vector_dim", {1}),
-                   text("body", "add")});
+    TestCall call(ScatterCall{.updateWindowDims = {1},
+                              .insertedWindowDims = {0},
+                              .scatterDimsToOperandDims = {0},
+                              .indexVectorDim = 1,
+                              .body = Combiner::add});
     call.operand(normal(f32, {32000, 768})).operand(below(32000, {4096, 1}));
     call.operand(normal(f32, {4096, 768})).result({f32, {32000, 768}});
     return call;
   });
   add("segment_sum_1m", [] {
-    TestCall call("scatter",
-                  {integers("update_window_dims", {}), integers("inserted_window_dims", {0}),
-                   integers("scatter_dims_to_operand_dims", {0}), integers("index_vector_dim", {1}),
-                   text("body", "add")});
+    TestCall call(ScatterCall{.updateWindowDims = {},
+                              .insertedWindowDims = {0},
+                              .scatterDimsToOperandDims = {0},
+                              .indexVectorDim = 1,
+                              .body = Combiner::add});
     call.operand(normal(f32, {1024})).operand(below(1024, {1 << 20, 1}));
     call.operand(normal(f32, {1 << 20})).result({f32, {1024}});
     return call;
   });
 
   auto transform = [](Dims dims) {
-    TestCall call("fft", {text("fft_type", "FFT"), integers("fft_length", {dims.back()})});
+    TestCall call(FftCall{.fftType = FftType::fft, .fftLength = {dims.back()}});
     TestBuffer values({c64, dims});
     std::memset(values.data(), 0, values.size());
     call.operand(std::move(values)).result({c64, dims});
@@ -204,7 +211,7 @@ int main(int argc, char **argv) {
   add("fft_1m", [&] { return transform({1 << 20}); });
   add("fft_rows_1kx1k", [&] { return transform({1024, 1024}); });
   add("random_bits_16m", [] {
-    TestCall call("rng_bit_generator", {text("rng_algorithm", "THREE_FRY")});
+    TestCall call(RngBitGeneratorCall{.rngAlgorithm = RngAlgorithm::threeFry});
     call.operand(bufferOf(ui64, {2}, {1, 2})).result({ui64, {2}}).result({ui32, {1 << 24}});
     return call;
   });

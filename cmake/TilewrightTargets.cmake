@@ -43,12 +43,12 @@ function(tilewright_library name)
   endif()
 endfunction()
 
-# tilewright_dialect(NAME [ENUMS] [ATTRS] [TYPES])
+# tilewright_dialect(NAME [ENUMS] [ATTRS] [TYPES] [GROUPS GROUP …] [INTERFACES GROUP …])
 #
-# Runs mlir-tblgen on NAMEOps.td: the dialect, its ops, and what else it is told. TilewrightNAMEIncGen
-# is the target that others depend on.
+# Runs mlir-tblgen on NAMEOps.td: the dialect, its ops, and what else it is told. A GROUP has more ops, in
+# GROUPOps.td, and perhaps interfaces of them. TilewrightNAMEIncGen is the target that others depend on.
 function(tilewright_dialect name)
-  cmake_parse_arguments(ARG "ENUMS;ATTRS;TYPES" "" "" ${ARGN})
+  cmake_parse_arguments(ARG "ENUMS;ATTRS;TYPES" "" "GROUPS;INTERFACES" ${ARGN})
   string(TOLOWER ${name} dialect)
   set(LLVM_TARGET_DEFINITIONS ${name}Ops.td)
   mlir_tablegen(${name}Dialect.h.inc -gen-dialect-decls -dialect=${dialect})
@@ -65,8 +65,16 @@ function(tilewright_dialect name)
     mlir_tablegen(${name}Types.h.inc -gen-typedef-decls -typedefs-dialect=${dialect})
     mlir_tablegen(${name}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${dialect})
   endif()
-  mlir_tablegen(${name}Ops.h.inc -gen-op-decls)
-  mlir_tablegen(${name}Ops.cpp.inc -gen-op-defs)
+  foreach(group ${name} ${ARG_GROUPS})
+    set(LLVM_TARGET_DEFINITIONS ${group}Ops.td)
+    mlir_tablegen(${group}Ops.h.inc -gen-op-decls)
+    mlir_tablegen(${group}Ops.cpp.inc -gen-op-defs)
+  endforeach()
+  foreach(group ${ARG_INTERFACES})
+    set(LLVM_TARGET_DEFINITIONS ${group}Ops.td)
+    mlir_tablegen(${group}Interface.h.inc -gen-op-interface-decls)
+    mlir_tablegen(${group}Interface.cpp.inc -gen-op-interface-defs)
+  endforeach()
   add_public_tablegen_target(Tilewright${name}IncGen)
 endfunction()
 

@@ -152,13 +152,6 @@ const std::vector<Row> rows = {
      ElementType::bf16},
 };
 
-Attribute integers(std::string name, const std::vector<int64_t> &values) {
-  artifact::Elements elements{ElementType::i64, false, {}};
-  elements.bytes.resize(values.size() * 8);
-  std::memcpy(elements.bytes.data(), values.data(), values.size() * 8);
-  return {std::move(name), std::move(elements)};
-}
-
 double now(bool isAlone) {
   timespec time;
   clock_gettime(isAlone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
@@ -177,29 +170,27 @@ std::byte *buffer(const TensorType &type) {
 void run(const Row &row, ThreadPool &pool) {
   const std::string layout = row.layout;
   const std::string parts[] = {layout.substr(0, 4), layout.substr(5, 4), layout.substr(11, 4)};
-  auto at = [&](int part, char letter) {
-    return std::vector<int64_t>{static_cast<int64_t>(parts[part].find(letter))};
-  };
-  auto spatial = [&](int part) { return std::vector<int64_t>{at(part, 'H')[0], at(part, 'W')[0]}; };
-  const std::vector<Attribute> attributes = {
-      integers("input_batch_dimension", at(0, 'N')),
-      integers("input_feature_dimension", at(0, 'C')),
-      integers("input_spatial_dimensions", spatial(0)),
-      integers("kernel_output_feature_dimension", at(1, 'O')),
-      integers("kernel_input_feature_dimension", at(1, 'I')),
-      integers("kernel_spatial_dimensions", spatial(1)),
-      integers("output_batch_dimension", at(2, 'N')),
-      integers("output_feature_dimension", at(2, 'C')),
-      integers("output_spatial_dimensions", spatial(2)),
-      integers("window_strides", row.strides),
-      integers("padding", row.padding),
-      integers("lhs_dilation", row.lhsDilation),
-      integers("rhs_dilation", row.rhsDilation),
-      integers("feature_group_count", {row.featureGroups}),
-      integers("batch_group_count", {row.batchGroups})};
+  auto at = [&](int part, char letter) { return static_cast<int64_t>(parts[part].find(letter)); };
+  auto spatial = [&](int part) { return std::vector<int64_t>{at(part, 'H'), at(part, 'W')}; };
+  const artifact::ConvolutionCall call{.inputBatchDimension = at(0, 'N'),
+                                       .inputFeatureDimension = at(0, 'C'),
+                                       .inputSpatialDimensions = spatial(0),
+                                       .kernelInputFeatureDimension = at(1, 'I'),
+                                       .kernelOutputFeatureDimension = at(1, 'O'),
+                                       .kernelSpatialDimensions = spatial(1),
+                                       .outputBatchDimension = at(2, 'N'),
+                                       .outputFeatureDimension = at(2, 'C'),
+                                       .outputSpatialDimensions = spatial(2),
+                                       .windowStrides = row.strides,
+                                       .padding = row.padding,
+                                       .lhsDilation = row.lhsDilation,
+                                       .rhsDilation = row.rhsDilation,
+                                       .windowReversal = {0, 0},
+                                       .featureGroupCount = row.featureGroups,
+                                       .batchGroupCount = row.batchGroups};
   const TensorType operands[] = {{row.type, row.lhs}, {row.type, row.rhs}};
   const TensorType results[] = {{row.type, row.result}};
-  auto kernel = prepareLibraryKernel({"convolution", attributes, {}, operands, results});
+  auto kernel = prepareLibraryKernel(call, {{}, operands, results});
   if (!kernel.isOk()) {
     std::printf("%s: %s\n", row.name, std::move(kernel).takeStatus().message().c_str());
     return;

@@ -194,7 +194,8 @@ std::vector<std::vector<std::byte>> executableSeeds(std::span<const std::byte> o
   Executable plain = sample;
   plain.object.clear();
   plain.kernels.clear();
-  plain.libraries[0].bodies.clear();
+  for (Library &library : plain.libraries)
+    library.bodies.clear();
   for (Block &block : plain.blocks)
     std::erase_if(block.steps,
                   [](const Step &step) { return std::holds_alternative<LaunchStep>(step.action); });

@@ -62,9 +62,10 @@ struct TouchingKernel : LibraryKernel {
     return Status();
   }
 };
-Result<std::unique_ptr<LibraryKernel>> prepareTouching(const LibraryCall &call) {
+Result<std::unique_ptr<LibraryKernel>> prepareTouching(const LibraryCall &,
+                                                       const LibrarySignature &types) {
   auto kernel = std::make_unique<TouchingKernel>();
-  kernel->sizes = sizesOf(call.operands, call.results);
+  kernel->sizes = sizesOf(types.operands, types.results);
   return Result<std::unique_ptr<LibraryKernel>>(std::move(kernel));
 }
 

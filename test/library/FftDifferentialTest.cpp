@@ -32,9 +32,8 @@ static void check(Random &random, FftKind kind, bool isWide, const Dims &batch,
     dims.back() = lengths.back() / 2 + 1;
   const ElementType real = isWide ? ElementType::f64 : ElementType::f32;
   const ElementType complex = isWide ? ElementType::c128 : ElementType::c64;
-  const char *const names[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-  TestCall call(
-      "fft", {text("fft_type", names[static_cast<size_t>(kind)]), integers("fft_length", lengths)});
+  const auto type = static_cast<FftType>(kind); // the enumerators are the same
+  TestCall call(FftCall{.fftType = type, .fftLength = lengths});
   call.operand(random.buffer(kind == FftKind::rfft ? real : complex, dims, -1000, 1000));
   auto expected = interpret::fft(tensorOf(call.operands[0]), kind, lengths, context);
   ASSERT_TRUE(expected.isOk()) << std::move(expected).takeStatus().message();
@@ -43,7 +42,7 @@ static void check(Random &random, FftKind kind, bool isWide, const Dims &batch,
   ASSERT_TRUE(status.isOk()) << status.message();
   ASSERT_FALSE(call.results[0].overran());
   EXPECT_LT(difference(call.results[0], *expected), isWide ? 3e-15 : 2e-6)
-      << names[static_cast<size_t>(kind)] << listed(batch) << listed(lengths);
+      << nameOf(type) << listed(batch) << listed(lengths);
 }
 
 TEST(FftDifferential, EveryLength) {

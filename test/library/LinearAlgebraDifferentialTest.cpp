@@ -48,7 +48,7 @@ TEST(LinearAlgebraDifferential, Cholesky) {
             i + k * n + k,
             Scalar::ofComplex(round % 8 == 0 && k == n / 2 ? -1.0 : 8.0 * static_cast<double>(n)));
     const bool lower = round % 2 == 0;
-    TestCall call("cholesky", {integers("lower", {lower})});
+    TestCall call(CholeskyCall{.lower = lower});
     call.operand(std::move(a));
     expectNear(call, interpret::cholesky(tensorOf(call.operands[0]), lower, context),
                toleranceOf(type));
@@ -76,12 +76,11 @@ TEST(LinearAlgebraDifferential, TriangularSolve) {
           matrix.set(i + k, Scalar::ofComplex(8));
         else if (n > 6) // well conditioned, or rounding differs by more than the tolerance
           matrix.set(i + k, Scalar::ofComplex(matrix.at(i + k).complex() * 0.125));
-    const char *const names[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-    TestCall call("triangular_solve",
-                  {integers("left_side", {parameters.leftSide}),
-                   integers("lower", {parameters.lower}),
-                   integers("unit_diagonal", {parameters.unitDiagonal}),
-                   text("transpose_a", names[static_cast<size_t>(parameters.transpose)])});
+    TestCall call(TriangularSolveCall{.leftSide = parameters.leftSide,
+                                      .lower = parameters.lower,
+                                      .unitDiagonal = parameters.unitDiagonal,
+                                      .transposeA = static_cast<Transpose>(
+                                          parameters.transpose)}); // the enumerators are the same
     call.operand(std::move(matrix)).operand(random.buffer(type, b, -4, 4));
     expectNear(call,
                interpret::triangularSolve(tensorOf(call.operands[0]), tensorOf(call.operands[1]),

@@ -27,7 +27,7 @@ TEST(MovementDifferential, Transpose) {
     const Dims order = permutation(random, rank);
     auto expected = interpret::transpose(tensorOf(operand), order, context);
     const std::string what = concat("transpose ", listed(order), listed(operand.type.dims));
-    TestCall call("transpose", {integers("permutation", order)});
+    TestCall call(TransposeCall{.permutation = order});
     call.operand(std::move(operand));
     expectSame(call, std::move(expected), what);
   }
@@ -43,7 +43,7 @@ TEST(MovementDifferential, TransposePastTheCache) {
       operand.as<uint32_t>()[i] = static_cast<uint32_t>(i * 2654435761u);
     Context large;
     auto expected = interpret::transpose(tensorOf(operand), Dims{1, 0}, large);
-    TestCall call("transpose", {integers("permutation", {1, 0})});
+    TestCall call(TransposeCall{.permutation = {1, 0}});
     call.operand(std::move(operand));
     ASSERT_TRUE(expected.isOk());
     call.result(typeOf(*expected));
@@ -66,14 +66,13 @@ TEST(MovementDifferential, SliceReverseBroadcast) {
         limit.push_back(random.number(start.back(), size));
         step.push_back(random.number(1, 4));
       }
-      TestCall call("slice", {integers("start_indices", start), integers("limit_indices", limit),
-                              integers("strides", step)});
+      TestCall call(SliceCall{.startIndices = start, .limitIndices = limit, .strides = step});
       call.operand(std::move(operand));
       expectSame(call, interpret::slice(tensor, start, limit, step, context), "slice");
     } else if (round % 3 == 1) {
       Dims reversed = permutation(random, rank);
       reversed.resize(static_cast<size_t>(random.number(0, rank)));
-      TestCall call("reverse", {integers("dimensions", reversed)});
+      TestCall call(ReverseCall{.dimensions = reversed});
       call.operand(std::move(operand));
       expectSame(call, interpret::reverse(tensor, reversed, context), "reverse");
     } else {
@@ -84,7 +83,7 @@ TEST(MovementDifferential, SliceReverseBroadcast) {
       for (size_t i = 0; i < where.size(); ++i)
         if (dims[i] != 1)
           sizes[static_cast<size_t>(where[i])] = dims[i];
-      TestCall call("broadcast_in_dim", {integers("broadcast_dimensions", where)});
+      TestCall call(BroadcastInDimCall{.broadcastDimensions = where});
       call.operand(std::move(operand));
       expectSame(call, interpret::broadcastInDim(tensor, where, *Shape::create(sizes), context),
                  concat("broadcast ", listed(dims), listed(where), listed(sizes)));
@@ -100,7 +99,7 @@ TEST(MovementDifferential, ConcatenateAndPad) {
     if (round % 2 == 0) {
       const int64_t dimension = random.number(0, rank - 1);
       Dims dims = random.dims(rank, 0, 9);
-      TestCall call("concatenate", {integers("dimension", {dimension})});
+      TestCall call(ConcatenateCall{.dimension = dimension});
       std::vector<Tensor> tensors;
       for (int64_t i = random.number(1, 4); i > 0; --i) {
         dims[static_cast<size_t>(dimension)] = random.number(0, 20);
@@ -118,8 +117,8 @@ TEST(MovementDifferential, ConcatenateAndPad) {
       low.push_back(random.number(-5, 6));
       high.push_back(std::max(random.number(-5, 6), -spread - low.back()));
     }
-    TestCall call("pad", {integers("edge_padding_low", low), integers("edge_padding_high", high),
-                          integers("interior_padding", interior)});
+    TestCall call(
+        PadCall{.edgePaddingLow = low, .edgePaddingHigh = high, .interiorPadding = interior});
     call.operand(random.buffer(type, dims)).operand(random.buffer(type, {}));
     expectSame(call,
                interpret::pad(tensorOf(call.operands[0]), tensorOf(call.operands[1]), low, high,
@@ -134,7 +133,7 @@ TEST(MovementDifferential, Iota) {
     for (int round = 0; round < 4; ++round) {
       const int64_t rank = random.number(1, 3), dimension = random.number(0, rank - 1);
       const Dims dims = random.dims(rank, 0, 300 / (rank * rank * rank));
-      TestCall call("iota", {integers("iota_dimension", {dimension})});
+      TestCall call(IotaCall{.iotaDimension = dimension});
       expectSame(call,
                  interpret::iota(elementTypeNumber(type), *Shape::create(dims), dimension, context),
                  "iota");
@@ -156,8 +155,8 @@ TEST(MovementDifferential, DynamicSlices) {
                                                       : random.number(-4, 12));
     }
     const bool updates = round % 2 == 0;
-    TestCall call(updates ? "dynamic_update_slice" : "dynamic_slice",
-                  {integers("slice_sizes", sizes)});
+    TestCall call(updates ? LibraryCall(DynamicUpdateSliceCall{})
+                          : LibraryCall(DynamicSliceCall{.sliceSizes = sizes}));
     call.operand(random.buffer(type, dims));
     if (updates)
       call.operand(random.buffer(type, sizes));
@@ -224,13 +223,13 @@ TEST(MovementDifferential, Gather) {
     std::sort(offsets.begin(), offsets.end());
     numbers.offsetDims = offsets;
 
-    TestCall call("gather", {integers("offset_dims", numbers.offsetDims),
-                             integers("collapsed_slice_dims", numbers.collapsedSliceDims),
-                             integers("operand_batching_dims", numbers.operandBatchingDims),
-                             integers("start_indices_batching_dims", batchPlaces),
-                             integers("start_index_map", mapped),
-                             integers("index_vector_dim", {numbers.indexVectorDim}),
-                             integers("slice_sizes", sliceSizes)});
+    TestCall call(GatherCall{.offsetDims = numbers.offsetDims,
+                             .collapsedSliceDims = numbers.collapsedSliceDims,
+                             .operandBatchingDims = numbers.operandBatchingDims,
+                             .startIndicesBatchingDims = batchPlaces,
+                             .startIndexMap = mapped,
+                             .indexVectorDim = numbers.indexVectorDim,
+                             .sliceSizes = sliceSizes});
     const ElementType indexType =
         random.oneOf({ElementType::i32, ElementType::i64, ElementType::i8, ElementType::ui16});
     call.operand(random.buffer(random.type(), dims, -100, 100))

@@ -89,10 +89,10 @@ TEST(ProductDifferential, DotGeneral) {
         interpret::dotGeneral(tensorOf(lhs), tensorOf(rhs), dims, types.result, context);
     const std::string what = concat("round ", round, ": dot_general ", tensorOf(lhs).typeString(),
                                     " ", tensorOf(rhs).typeString());
-    TestCall call("dot_general", {integers("lhs_batching_dimensions", dims.lhsBatching),
-                                  integers("rhs_batching_dimensions", dims.rhsBatching),
-                                  integers("lhs_contracting_dimensions", dims.lhsContracting),
-                                  integers("rhs_contracting_dimensions", dims.rhsContracting)});
+    TestCall call(DotGeneralCall{.lhsBatchingDimensions = dims.lhsBatching,
+                                 .rhsBatchingDimensions = dims.rhsBatching,
+                                 .lhsContractingDimensions = dims.lhsContracting,
+                                 .rhsContractingDimensions = dims.rhsContracting});
     call.operand(std::move(lhs)).operand(std::move(rhs));
     expectSame(call, std::move(expected), what);
     if (HasFatalFailure())
@@ -111,10 +111,9 @@ static void addBias(void *const *buffers, int64_t rowBegin, int64_t rowEnd, int6
 }
 
 TEST(Product, DotGeneralWithAnEpilogue) {
-  TestCall call("dot_general",
-                {integers("lhs_contracting_dimensions", {1}),
-                 integers("rhs_contracting_dimensions", {0}), text("epilogue", "function"),
-                 text("product_type", "f32")},
+  TestCall call(DotGeneralCall{.lhsContractingDimensions = {1},
+                               .rhsContractingDimensions = {0},
+                               .productType = ElementType::f32},
                 {reinterpret_cast<Body>(reinterpret_cast<void (*)()>(addBias))});
   call.operand(bufferOf(ElementType::f32, {3, 2}, {1, 2, 3, 4, 5, 6}));
   call.operand(bufferOf(ElementType::f32, {2, 4}, {1, 0, 2, 1, 0, 1, 1, 2}));
@@ -126,26 +125,26 @@ TEST(Product, DotGeneralWithAnEpilogue) {
 }
 
 TEST(Product, DotGeneralRefusesWhatDoesNotFit) {
-  auto failure = [](std::vector<Attribute> attributes, TensorType lhs, TensorType rhs,
-                    TensorType result) {
-    TestCall call("dot_general", std::move(attributes));
+  auto failure = [](DotGeneralCall dot, TensorType lhs, TensorType rhs, TensorType result) {
+    TestCall call(std::move(dot));
     call.operand(TestBuffer(lhs)).operand(TestBuffer(rhs)).result(result);
     const Status status = call.prepare();
     EXPECT_EQ(status.error(), Error::libraryCall);
     return status.message();
   };
   using enum ElementType;
-  const Attribute lhs1 = integers("lhs_contracting_dimensions", {1});
-  const Attribute rhs0 = integers("rhs_contracting_dimensions", {0});
-  EXPECT_EQ(failure({lhs1, rhs0}, {f32, {2, 3}}, {f32, {4, 2}}, {f32, {2, 2}}),
+  const DotGeneralCall product{.lhsContractingDimensions = {1}, .rhsContractingDimensions = {0}};
+  EXPECT_EQ(failure(product, {f32, {2, 3}}, {f32, {4, 2}}, {f32, {2, 2}}),
             "dot_general: contracted dimensions of lhs 2x3 and rhs 4x2 must have equal sizes");
-  EXPECT_EQ(failure({lhs1, rhs0}, {c64, {2, 3}}, {c64, {3, 2}}, {f32, {2, 2}}),
+  EXPECT_EQ(failure(product, {c64, {2, 3}}, {c64, {3, 2}}, {f32, {2, 2}}),
             "dot_general: products of complex<f32> and complex<f32> cannot be summed up in f32");
-  failure({lhs1, rhs0}, {f32, {2, 3}}, {f32, {3, 2}}, {f32, {2, 3}});
-  failure({lhs1, integers("rhs_contracting_dimensions", {7})}, {f32, {2, 3}}, {f32, {3, 2}},
-          {f32, {2, 2}});
-  failure({lhs1, rhs0, integers("lhs_batching_dimensions", {1})}, {f32, {2, 3}}, {f32, {3, 2}},
-          {f32, {2, 2}});
+  failure(product, {f32, {2, 3}}, {f32, {3, 2}}, {f32, {2, 3}});
+  failure({.lhsContractingDimensions = {1}, .rhsContractingDimensions = {7}}, {f32, {2, 3}},
+          {f32, {3, 2}}, {f32, {2, 2}});
+  failure({.lhsBatchingDimensions = {1},
+           .lhsContractingDimensions = {1},
+           .rhsContractingDimensions = {0}},
+          {f32, {2, 3}}, {f32, {3, 2}}, {f32, {2, 2}});
 }
 
 /// A convolution with everything drawn at random: layouts, groups, window, types.
@@ -201,21 +200,22 @@ static void compareConvolution(Random &random, int round) {
       tensorOf(rhs).typeString(), " strides ", listed(strides), " padding ", listed(padding),
       " lhs_dilation ", listed(inputDilation), " rhs_dilation ", listed(kernelDilation),
       " reversal ", listed(reversal), " groups ", groups, groupsBatch ? " of the batch" : "");
-  TestCall call("convolution",
-                {integers("input_batch_dimension", {p.input.first}),
-                 integers("input_feature_dimension", {p.input.second}),
-                 integers("input_spatial_dimensions", p.input.spatial),
-                 integers("kernel_output_feature_dimension", {p.kernel.first}),
-                 integers("kernel_input_feature_dimension", {p.kernel.second}),
-                 integers("kernel_spatial_dimensions", p.kernel.spatial),
-                 integers("output_batch_dimension", {p.output.first}),
-                 integers("output_feature_dimension", {p.output.second}),
-                 integers("output_spatial_dimensions", p.output.spatial),
-                 integers("window_strides", strides), integers("padding", padding),
-                 integers("lhs_dilation", inputDilation), integers("rhs_dilation", kernelDilation),
-                 integers("window_reversal", reversal),
-                 integers("feature_group_count", {p.featureGroupCount}),
-                 integers("batch_group_count", {p.batchGroupCount})});
+  TestCall call(ConvolutionCall{.inputBatchDimension = p.input.first,
+                                .inputFeatureDimension = p.input.second,
+                                .inputSpatialDimensions = p.input.spatial,
+                                .kernelInputFeatureDimension = p.kernel.second,
+                                .kernelOutputFeatureDimension = p.kernel.first,
+                                .kernelSpatialDimensions = p.kernel.spatial,
+                                .outputBatchDimension = p.output.first,
+                                .outputFeatureDimension = p.output.second,
+                                .outputSpatialDimensions = p.output.spatial,
+                                .windowStrides = strides,
+                                .padding = padding,
+                                .lhsDilation = inputDilation,
+                                .rhsDilation = kernelDilation,
+                                .windowReversal = reversal,
+                                .featureGroupCount = p.featureGroupCount,
+                                .batchGroupCount = p.batchGroupCount});
   call.operand(std::move(lhs)).operand(std::move(rhs));
   expectSame(call, std::move(expected), what);
 }

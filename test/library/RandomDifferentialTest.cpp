@@ -30,32 +30,31 @@ TEST(RandomDifferential, Bits) {
     auto expected =
         interpret::randomBits(algorithm, tensorOf(state), type, *Shape::create(dims), context);
     ASSERT_TRUE(expected.isOk());
-    const char *const names[] = {"DEFAULT", "THREE_FRY", "PHILOX"};
-    const char *name = names[static_cast<size_t>(algorithm)];
-    TestCall call("rng_bit_generator", {text("rng_algorithm", name)});
+    const auto same = static_cast<RngAlgorithm>(algorithm); // the enumerators are the same
+    TestCall call(RngBitGeneratorCall{.rngAlgorithm = same});
     call.operand(std::move(state));
     expectSame(call, {(*expected).state, (*expected).bits},
-               concat(name, " ", numerics::spelling(type), listed(dims)));
+               concat(nameOf(same), " ", numerics::spelling(type), listed(dims)));
   }
 }
 
 TEST(RandomDifferential, ManyBitsInParallel) {
-  for (const char *name : {"THREE_FRY", "PHILOX"})
+  for (RngAlgorithm algorithm : {RngAlgorithm::threeFry, RngAlgorithm::philox})
     for (ElementType type : {ElementType::ui32, ElementType::ui64, ElementType::ui16}) {
-      TestCall call("rng_bit_generator", {text("rng_algorithm", name)});
+      TestCall call(RngBitGeneratorCall{.rngAlgorithm = algorithm});
       call.operand(bufferOf(ElementType::ui64, {2}, {77, 5}));
-      auto expected = interpret::randomBits(
-          name[0] == 'T' ? RandomAlgorithm::threeFry : RandomAlgorithm::philox,
-          tensorOf(call.operands[0]), type, *Shape::create({333, 1001}), context);
+      auto expected =
+          interpret::randomBits(static_cast<RandomAlgorithm>(algorithm), tensorOf(call.operands[0]),
+                                type, *Shape::create({333, 1001}), context);
       ASSERT_TRUE(expected.isOk());
-      expectSame(call, {(*expected).state, (*expected).bits}, name, 3);
+      expectSame(call, {(*expected).state, (*expected).bits}, std::string(nameOf(algorithm)), 3);
     }
 }
 
 TEST(RandomDifferential, NumbersLieInTheirInterval) {
   for (ElementType type :
        {ElementType::f32, ElementType::bf16, ElementType::i32, ElementType::ui8}) {
-    TestCall call("rng", {text("rng_distribution", "UNIFORM")});
+    TestCall call(RngCall{.rngDistribution = RngDistribution::uniform});
     call.operand(bufferOf(type, {}, {3})).operand(bufferOf(type, {}, {7}));
     call.operand(bufferOf(ElementType::i64, {1}, {5000})).result({type, {5000}});
     ASSERT_TRUE(call.run().isOk());
@@ -67,7 +66,7 @@ TEST(RandomDifferential, NumbersLieInTheirInterval) {
     }
     EXPECT_NEAR(sum / 5000, numerics::isReal(type) ? 5 : 4.5, 0.1);
   }
-  TestCall call("rng", {text("rng_distribution", "NORMAL")});
+  TestCall call(RngCall{.rngDistribution = RngDistribution::normal});
   call.operand(bufferOf(ElementType::f64, {}, {1})).operand(bufferOf(ElementType::f64, {}, {2}));
   call.operand(bufferOf(ElementType::i64, {1}, {20000})).result({ElementType::f64, {20000}});
   ASSERT_TRUE(call.run().isOk());

@@ -16,16 +16,16 @@ static Context context;
 
 namespace {
 struct Operation {
-  const char *name;
+  Combiner body;
   ScalarOp op;
 };
 } // namespace
 
 static const Operation operations[] = {
-    {"add", ScalarOp::add},         {"multiply", ScalarOp::multiply},
-    {"maximum", ScalarOp::maximum}, {"minimum", ScalarOp::minimum},
-    {"and", ScalarOp::bitAnd},      {"or", ScalarOp::bitOr},
-    {"xor", ScalarOp::bitXor}};
+    {Combiner::add, ScalarOp::add},         {Combiner::multiply, ScalarOp::multiply},
+    {Combiner::maximum, ScalarOp::maximum}, {Combiner::minimum, ScalarOp::minimum},
+    {Combiner::bitAnd, ScalarOp::bitAnd},   {Combiner::bitOr, ScalarOp::bitOr},
+    {Combiner::bitXor, ScalarOp::bitXor}};
 
 /// An operation that `type` supports and whose result does not depend on the order of evaluation.
 static Operation operationOf(Random &random, ElementType type) {
@@ -57,7 +57,7 @@ TEST(ReduceDifferential, KnownOperations) {
     for (int64_t dim = 0; dim < rank; ++dim)
       if (random.number(0, 1) == 0)
         reduced.push_back(dim);
-    TestCall call("reduce", {integers("dimensions", reduced), text("body", operation.name)});
+    TestCall call(ReduceCall{.dimensions = reduced, .body = operation.body});
     call.operand(exact(random, type, dims, operation.op))
         .operand(exact(random, type, {}, operation.op));
     auto expected = interpret::reduce(std::vector{tensorOf(call.operands[0])},
@@ -65,8 +65,8 @@ TEST(ReduceDifferential, KnownOperations) {
                                       ScalarFunction::single(operation.op, type), context);
     ASSERT_TRUE(expected.isOk());
     expectSame(call, *expected,
-               concat("reduce ", operation.name, " ", numerics::spelling(type), listed(dims),
-                      listed(reduced)));
+               concat("reduce ", nameOf(operation.body), " ", numerics::spelling(type),
+                      listed(dims), listed(reduced)));
   }
 }
 
@@ -81,7 +81,7 @@ TEST(ReduceDifferential, LargeSums) {
         Case{{2, 3000, 40}, {1}}, Case{{40, 7, 900}, {0, 2}}, Case{{20, 70000}, {1}},
         Case{{9, 4100}, {0}}, Case{{1000, 2, 100}, {0}}})
     for (ElementType type : {ElementType::i32, ElementType::f64, ElementType::i8}) {
-      TestCall call("reduce", {integers("dimensions", each.reduced), text("body", "add")});
+      TestCall call(ReduceCall{.dimensions = each.reduced, .body = Combiner::add});
       call.operand(random.buffer(type, each.dims, -5, 5)).operand(random.buffer(type, {}, 3, 3));
       auto expected = interpret::reduce(std::vector{tensorOf(call.operands[0])},
                                         std::vector{tensorOf(call.operands[1])}, each.reduced,
@@ -93,23 +93,24 @@ TEST(ReduceDifferential, LargeSums) {
 
 TEST(ReduceDifferential, NansAndZerosOfBothSigns) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const char *name : {"maximum", "minimum"})
+  for (const bool isMaximum : {true, false})
     for (int64_t size : {2, 40, 300}) {
       TestBuffer values({ElementType::f32, {3, size}});
       for (int64_t i = 0; i < 3 * size; ++i)
         values.as<float>()[i] = i % 2 == 0 ? 0.0f : -0.0f;
       values.as<float>()[size + size / 2] = nan;
-      values.as<float>()[2 * size + 1] = name[1] == 'a' ? 1.0f : -1.0f;
-      TestCall call("reduce", {integers("dimensions", {1}), text("body", name)});
+      values.as<float>()[2 * size + 1] = isMaximum ? 1.0f : -1.0f;
+      TestCall call(
+          ReduceCall{.dimensions = {1}, .body = isMaximum ? Combiner::maximum : Combiner::minimum});
       call.operand(std::move(values));
-      call.operand(bufferOf(ElementType::f32, {}, {name[1] == 'a' ? -INFINITY : INFINITY}));
+      call.operand(bufferOf(ElementType::f32, {}, {isMaximum ? -INFINITY : INFINITY}));
       call.result({ElementType::f32, {3}});
       ASSERT_TRUE(call.run().isOk());
       const float *out = call.results[0].as<float>();
       EXPECT_EQ(out[0], 0.0f);
-      EXPECT_EQ(std::signbit(out[0]), name[1] == 'i');
+      EXPECT_EQ(std::signbit(out[0]), !isMaximum);
       EXPECT_TRUE(std::isnan(out[1]));
-      EXPECT_EQ(out[2], name[1] == 'a' ? 1.0f : -1.0f);
+      EXPECT_EQ(out[2], isMaximum ? 1.0f : -1.0f);
     }
 }
 
@@ -139,8 +140,7 @@ TEST(ReduceDifferential, Functions) {
     for (int64_t dim = 0; dim < static_cast<int64_t>(dims.size()); ++dim)
       if (random.number(0, 1) == 0)
         reduced.push_back(dim);
-    TestCall call("reduce", {integers("dimensions", reduced), text("body", "function")},
-                  {sumAndMaximum});
+    TestCall call(ReduceCall{.dimensions = reduced, .body = Combiner::function}, {sumAndMaximum});
     call.operand(random.buffer(ElementType::f32, dims))
         .operand(random.buffer(ElementType::i32, dims));
     call.operand(random.buffer(ElementType::f32, {})).operand(random.buffer(ElementType::i32, {}));
@@ -183,11 +183,10 @@ TEST(ReduceDifferential, ArgMaxAndArgMin) {
       best.push_back(at);
     }
     const bool asReduce = round % 4 < 2;
-    TestCall call(asReduce    ? "reduce"
-                  : isMaximum ? "argmax"
-                              : "argmin",
-                  {integers("dimensions", {dimension}), integers("dimension", {dimension}),
-                   text("body", isMaximum ? "argmax" : "argmin")});
+    const Combiner body = isMaximum ? Combiner::argmax : Combiner::argmin;
+    TestCall call(asReduce    ? LibraryCall(ReduceCall{.dimensions = {dimension}, .body = body})
+                  : isMaximum ? LibraryCall(ArgMaxCall{.dimension = dimension})
+                              : LibraryCall(ArgMinCall{.dimension = dimension}));
     TestBuffer indices({ElementType::i32, dims});
     for (int64_t i = 0; i < indices.count(); ++i)
       indices.as<int32_t>()[i] = static_cast<int32_t>(i / stride % size);
@@ -226,18 +225,16 @@ static std::vector<WindowDimension> randomWindow(Random &random, const Dims &dim
   return window;
 }
 
-static std::vector<Attribute> attributesOf(const std::vector<WindowDimension> &window) {
-  Dims sizes, strides, base, dilations, padding;
+static ReduceWindowCall callOf(const std::vector<WindowDimension> &window, Combiner body) {
+  ReduceWindowCall call{.body = body};
   for (const WindowDimension &dim : window) {
-    sizes.push_back(dim.size);
-    strides.push_back(dim.stride);
-    base.push_back(dim.baseDilation);
-    dilations.push_back(dim.windowDilation);
-    padding.insert(padding.end(), {dim.padLow, dim.padHigh});
+    call.windowDimensions.push_back(dim.size);
+    call.windowStrides.push_back(dim.stride);
+    call.baseDilations.push_back(dim.baseDilation);
+    call.windowDilations.push_back(dim.windowDilation);
+    call.padding.insert(call.padding.end(), {dim.padLow, dim.padHigh});
   }
-  return {integers("window_dimensions", sizes), integers("window_strides", strides),
-          integers("base_dilations", base), integers("window_dilations", dilations),
-          integers("padding", padding)};
+  return call;
 }
 
 TEST(ReduceDifferential, Windows) {
@@ -248,18 +245,16 @@ TEST(ReduceDifferential, Windows) {
     const int64_t rank = random.number(0, 4);
     const Dims dims = random.dims(rank, round % 8 != 0, rank < 2 ? 60 : 8);
     const std::vector<WindowDimension> window = randomWindow(random, dims, true);
-    std::vector<Attribute> attributes = attributesOf(window);
-    attributes.push_back(text("body", operation.name));
-    TestCall call("reduce_window", attributes);
+    TestCall call(callOf(window, operation.body));
     call.operand(exact(random, type, dims, operation.op))
         .operand(exact(random, type, {}, operation.op));
     auto expected = interpret::reduceWindow(std::vector{tensorOf(call.operands[0])},
                                             std::vector{tensorOf(call.operands[1])}, window,
                                             ScalarFunction::single(operation.op, type), context);
     ASSERT_TRUE(expected.isOk());
-    expectSame(
-        call, *expected,
-        concat("reduce_window ", round, operation.name, numerics::spelling(type), listed(dims)));
+    expectSame(call, *expected,
+               concat("reduce_window ", round, nameOf(operation.body), numerics::spelling(type),
+                      listed(dims)));
   }
 }
 
@@ -295,9 +290,7 @@ TEST(ReduceDifferential, SmallWindowsAndShortRunsRoundAsTheBodySays) {
                         Scalar::ofReal(std::ldexp(double(random.number(-999, 999)) / 999,
                                                   int(random.number(-6, 6)))),
                         {}, {}));
-    std::vector<Attribute> attributes = attributesOf(window);
-    attributes.push_back(text("body", "add"));
-    TestCall call("reduce_window", attributes);
+    TestCall call(callOf(window, Combiner::add));
     call.operand(std::move(values)).operand(random.buffer(type, {}, 0, 0));
     auto expected = interpret::reduceWindow(std::vector{tensorOf(call.operands[0])},
                                             std::vector{tensorOf(call.operands[1])}, window,
@@ -324,16 +317,14 @@ TEST(ReduceDifferential, WindowsInSlabs) {
       window[dim].padLow = random.number(-3, 12);
       window[dim].padHigh = random.number(-3, 12);
     }
-    std::vector<Attribute> attributes = attributesOf(window);
-    attributes.push_back(text("body", operation.name));
-    TestCall call("reduce_window", attributes);
+    TestCall call(callOf(window, operation.body));
     call.operand(exact(random, type, dims, operation.op))
         .operand(exact(random, type, {}, operation.op));
     auto expected = interpret::reduceWindow(std::vector{tensorOf(call.operands[0])},
                                             std::vector{tensorOf(call.operands[1])}, window,
                                             ScalarFunction::single(operation.op, type), context);
     ASSERT_TRUE(expected.isOk());
-    expectSame(call, *expected, concat("reduce_window in slabs ", round, operation.name));
+    expectSame(call, *expected, concat("reduce_window in slabs ", round, nameOf(operation.body)));
   }
 }
 
@@ -342,9 +333,7 @@ TEST(ReduceDifferential, WindowFunctions) {
   for (int round = 0; round < 100; ++round) {
     const Dims dims = random.dims(random.number(0, 3), 0, 9);
     const std::vector<WindowDimension> window = randomWindow(random, dims, true);
-    std::vector<Attribute> attributes = attributesOf(window);
-    attributes.push_back(text("body", "function"));
-    TestCall call("reduce_window", attributes, {sumAndMaximum});
+    TestCall call(callOf(window, Combiner::function), {sumAndMaximum});
     call.operand(random.buffer(ElementType::f32, dims))
         .operand(random.buffer(ElementType::i32, dims));
     call.operand(random.buffer(ElementType::f32, {})).operand(random.buffer(ElementType::i32, {}));
@@ -364,8 +353,8 @@ TEST(ReduceDifferential, RunningSumsOfLongRows) {
     for (bool reversed : {false, true})
       for (const Dims &dims : {Dims{100001}, Dims{3, 40000}, Dims{70000, 2}, Dims{50, 1000}}) {
         const int64_t dimension = dims.size() == 2 && dims[0] < 100 ? 1 : 0;
-        TestCall call("cumulative", {integers("dimension", {dimension}),
-                                     integers("reverse", {reversed}), text("body", "add")});
+        TestCall call(
+            CumulativeCall{.dimension = dimension, .reverse = reversed, .body = Combiner::add});
         call.operand(random.buffer(type, dims, 0, 2)).result({type, dims});
         ASSERT_TRUE(call.run().isOk());
         const int64_t size = dims[static_cast<size_t>(dimension)];
@@ -389,7 +378,9 @@ TEST(ReduceDifferential, SelectAndScatter) {
     const ElementType type =
         random.oneOf({ElementType::f32, ElementType::bf16, ElementType::i32, ElementType::ui8});
     const Dims dims = random.dims(random.number(0, 4), 1, 8);
-    const std::vector<WindowDimension> window = randomWindow(random, dims, false);
+    std::vector<WindowDimension> window = randomWindow(random, dims, false);
+    for (WindowDimension &dim : window)
+      dim.baseDilation = dim.windowDilation = 1; // select_and_scatter has none
     TestBuffer operand = random.buffer(type, dims, 0, 9);
     TestBuffer init = random.buffer(type, {}, 0, 2);
     // The source has the shape of a reduce_window.
@@ -400,10 +391,13 @@ TEST(ReduceDifferential, SelectAndScatter) {
     const Dims sourceDims = typeOf((*positions)[0]).dims;
     const bool isMaximum = round % 2 == 0;
     const ScalarOp compare = isMaximum ? ScalarOp::compareGe : ScalarOp::compareLt;
-    std::vector<Attribute> attributes = attributesOf(window);
-    attributes.push_back(text("select", isMaximum ? "ge" : "lt"));
-    attributes.push_back(text("scatter", "add"));
-    TestCall call("select_and_scatter", attributes);
+    const ReduceWindowCall windows = callOf(window, Combiner::maximum);
+    TestCall call(
+        SelectAndScatterCall{.windowDimensions = windows.windowDimensions,
+                             .windowStrides = windows.windowStrides,
+                             .padding = windows.padding,
+                             .select = isMaximum ? Selector::greaterOrEqual : Selector::less,
+                             .scatter = Combiner::add});
     call.operand(std::move(operand)).operand(random.buffer(type, sourceDims, 0, 3));
     call.operand(std::move(init));
     expectSame(call,

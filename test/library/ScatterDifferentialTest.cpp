@@ -26,13 +26,14 @@ namespace {
 struct Case {
   ScatterDimensions numbers;
   Dims input, indices, updates;
-  std::vector<Attribute> attributes() const {
-    return {integers("update_window_dims", numbers.updateWindowDims),
-            integers("inserted_window_dims", numbers.insertedWindowDims),
-            integers("input_batching_dims", numbers.inputBatchingDims),
-            integers("scatter_indices_batching_dims", numbers.scatterIndicesBatchingDims),
-            integers("scatter_dims_to_operand_dims", numbers.scatterDimsToOperandDims),
-            integers("index_vector_dim", {numbers.indexVectorDim})};
+  ScatterCall call(Combiner body) const {
+    return {.updateWindowDims = numbers.updateWindowDims,
+            .insertedWindowDims = numbers.insertedWindowDims,
+            .inputBatchingDims = numbers.inputBatchingDims,
+            .scatterIndicesBatchingDims = numbers.scatterIndicesBatchingDims,
+            .scatterDimsToOperandDims = numbers.scatterDimsToOperandDims,
+            .indexVectorDim = numbers.indexVectorDim,
+            .body = body};
   }
 };
 } // namespace
@@ -97,18 +98,18 @@ TEST(ScatterDifferential, KnownOperations) {
   for (int round = 0; round < 900; ++round) {
     const Case each = randomCase(random);
     ElementType type = random.type();
-    std::vector<Attribute> attributes = each.attributes();
     const int64_t choice = random.number(0, 3);
     while (choice > 1 && !numerics::operationFor(ScalarOp::maximum, type))
       type = random.type();
     const ScalarOp op = choice == 1 ? ScalarOp::add : ScalarOp::maximum;
-    attributes.push_back(text("body", choice == 0 ? "second" : choice == 1 ? "add" : "maximum"));
     // The second argument replaces the value, which no scalar operation does.
     ScalarFunction::Builder second({type, type});
     second.addResult(1, type);
     const ScalarFunction function =
         choice == 0 ? std::move(second).finish() : ScalarFunction::single(op, type);
-    TestCall call("scatter", attributes);
+    TestCall call(each.call(choice == 0   ? Combiner::second
+                            : choice == 1 ? Combiner::add
+                                          : Combiner::maximum));
     const ElementType indexType =
         random.oneOf({ElementType::i32, ElementType::i64, ElementType::i8});
     call.operand(random.buffer(type, each.input, -3, 3))
@@ -139,9 +140,7 @@ TEST(ScatterDifferential, Functions) {
   Random random(32);
   for (int round = 0; round < 200; ++round) {
     const Case each = randomCase(random);
-    std::vector<Attribute> attributes = each.attributes();
-    attributes.push_back(text("body", "function"));
-    TestCall call("scatter", attributes, {sumAndMaximum});
+    TestCall call(each.call(Combiner::function), {sumAndMaximum});
     call.operand(random.buffer(f32, each.input)).operand(random.buffer(i32, each.input));
     call.operand(random.buffer(i32, each.indices, -3, 8));
     call.operand(random.buffer(f32, each.updates)).operand(random.buffer(i32, each.updates));
@@ -158,10 +157,11 @@ TEST(ScatterDifferential, Functions) {
 /// Rows are split over threads: f32 sums must be in the order of the index vectors, bit for bit.
 TEST(ScatterDifferential, RowsInParallel) {
   Random random(33);
-  TestCall call("scatter",
-                {integers("update_window_dims", {1}), integers("inserted_window_dims", {0}),
-                 integers("scatter_dims_to_operand_dims", {0}), integers("index_vector_dim", {1}),
-                 text("body", "add")});
+  TestCall call(ScatterCall{.updateWindowDims = {1},
+                            .insertedWindowDims = {0},
+                            .scatterDimsToOperandDims = {0},
+                            .indexVectorDim = 1,
+                            .body = Combiner::add});
   call.operand(random.buffer(ElementType::f32, {100, 257}))
       .operand(random.buffer(ElementType::i32, {3000, 1}, -2, 101))
       .operand(random.buffer(ElementType::f32, {3000, 257}));

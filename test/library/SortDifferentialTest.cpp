@@ -38,10 +38,10 @@ TEST(SortDifferential, KnownOrders) {
     const bool total = round % 3 == 0, descending = round % 2 == 0;
     std::vector<ElementType> types;
     std::vector<Tensor> tensors;
-    TestCall call("sort", {integers("dimension", {dimension}), integers("is_stable", {1}),
-                           text("comparator", descending ? "gt" : "lt"),
-                           integers("comparator_operand", {static_cast<int64_t>(key)}),
-                           integers("comparator_total_order", {total})});
+    TestCall call(SortCall{.dimension = dimension,
+                           .comparator = descending ? Comparator::greater : Comparator::less,
+                           .comparatorOperand = static_cast<int64_t>(key),
+                           .comparatorTotalOrder = total});
     for (size_t i = 0; i < width; ++i) {
       ElementType type = random.type();
       // In two formats negative or large numbers become NaN, which has no order by value.
@@ -85,8 +85,7 @@ TEST(SortDifferential, LongRowsInParallel) {
       for (size_t i = 0; i < keys.size(); ++i)
         keys.as<uint8_t>()[i] = static_cast<uint8_t>(random.number(0, 255));
       std::vector<double> values;
-      TestCall call("sort", {integers("dimension", {0}), text("comparator", "lt"),
-                             integers("comparator_total_order", {0})});
+      TestCall call(SortCall{.dimension = 0, .comparator = Comparator::less});
       call.operand(std::move(keys)).result({type, {count}});
       if (withPlaces) {
         TestBuffer places({ElementType::i32, {count}});
@@ -142,8 +141,7 @@ TEST(SortDifferential, Functions) {
     const Dims dims = round % 25 == 0 ? Dims{5000} : random.dims(2, 0, 40);
     const int64_t dimension = static_cast<int64_t>(dims.size()) - 1 - round % 2;
     TestCall call(
-        "sort",
-        {integers("dimension", {std::max<int64_t>(dimension, 0)}), text("comparator", "function")},
+        SortCall{.dimension = std::max<int64_t>(dimension, 0), .comparator = Comparator::function},
         {lexicographic});
     call.operand(random.buffer(f32, dims)).operand(random.buffer(i32, dims));
     auto expected =
@@ -164,7 +162,7 @@ TEST(SortDifferential, TopK) {
                   length = random.number(1, round % 4 == 0 ? 3000 : 200);
     const int64_t k = random.number(0, std::min<int64_t>(length, round % 2 == 0 ? 8 : 300));
     const bool largest = round % 5 != 0;
-    TestCall call("top_k", {integers("k", {k}), integers("largest", {largest})});
+    TestCall call(TopKCall{.k = k, .largest = largest});
     call.operand(random.buffer(type, {rows, length}, -60, 60));
     TestBuffer &values = call.operands[0];
     if (type == ElementType::f32)

@@ -183,15 +183,8 @@ private:
       if (kernel.gpu)
         TILEWRIGHT_TRY(checkGpuLaunch(*kernel.gpu, concat("kernel ", i, " '", kernel.symbol, "'")));
     }
-    for (size_t i = 0; i < executable.libraries.size(); ++i) {
-      const Library &library = executable.libraries[i];
+    for (const Library &library : executable.libraries)
       needsObject |= !library.bodies.empty();
-      if (library.name.empty())
-        return Status(Error::executableStep,
-                      concat("library kernel ", i, " has no name; compile the program again"));
-      TILEWRIGHT_TRY(checkAttributes(library.attributes,
-                                     concat("library kernel ", i, " '", library.name, "'"), 0));
-    }
     if (needsObject && sections.object == 0)
       return Status(Error::executableStep,
                     "the executable has kernels, but no object code; compile the program again");

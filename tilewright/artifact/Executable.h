@@ -3,6 +3,7 @@
 #define TILEWRIGHT_ARTIFACT_EXECUTABLE_H
 
 #include "tilewright/artifact/AlignedBytes.h"
+#include "tilewright/artifact/LibraryCalls.h"
 #include "tilewright/numerics/Collective.h"
 #include "tilewright/numerics/ElementType.h"
 
@@ -18,7 +19,6 @@
 namespace tilewright::artifact {
 
 using numerics::CollectiveKind;
-using numerics::ElementType;
 using numerics::ReductionKind;
 
 /// An index into one of the tables of the Executable.
@@ -31,8 +31,8 @@ struct TensorType {
   bool operator==(const TensorType &) const = default;
 };
 
-/// A configuration value of a library kernel or custom call. Elements keep their type,
-/// because custom-call handlers query it.
+/// A configuration value of a custom call, or a statistic. Elements keep their type, because
+/// custom-call handlers query it.
 struct Attribute;
 struct Elements {
   ElementType type = ElementType::i64;
@@ -135,10 +135,9 @@ struct Kernel {
 /// A kernel of the runtime's library, with its configuration. `bodies` are the symbols of scalar
 /// functions: `void body(const void *const *args, void *const *results)`.
 struct Library {
-  std::string name;
-  std::vector<Attribute> attributes;
+  LibraryCall call;
   std::vector<std::string> bodies;
-  bool operator==(const Library &) const = default;
+  auto operator<=>(const Library &) const = default;
 };
 
 struct LaunchStep {

@@ -30,6 +30,10 @@ template <typename A> void fields(A &a, Field<A, std::vector<int64_t>> &list) {
   a.list(list, "ranks");
 }
 
+template <typename A> void fields(A &a, Field<A, ElementType> &type) {
+  a.enumeration(type, numerics::elementTypeCount);
+}
+
 template <typename A> void fields(A &a, Field<A, TensorType> &type) {
   a.enumeration(type.element, numerics::elementTypeCount);
   a.list(type.dims, "dimensions");
@@ -89,9 +93,27 @@ template <typename A> void fields(A &a, Field<A, Kernel> &kernel) {
   a.integer(kernel.itemCost);
   a.optional(kernel.gpu);
 }
+
+// Fields of library calls.
+template <typename A, typename Enum>
+  requires numerics::LibraryEnum<std::remove_const_t<Enum>>
+void field(A &a, Enum &value, const char *) {
+  a.enumeration(value, numerics::enumCount<std::remove_const_t<Enum>>);
+}
+template <typename A> void field(A &a, Field<A, bool> &value, const char *) { a.number(value); }
+template <typename A> void field(A &a, Field<A, int64_t> &value, const char *) { a.integer(value); }
+template <typename A> void field(A &a, Field<A, std::string> &text, const char *) { a.text(text); }
+template <typename A> void field(A &a, Field<A, Integers> &values, const char *name) {
+  a.list(values, name);
+}
+template <typename A> void field(A &a, Field<A, std::optional<ElementType>> &type, const char *) {
+  a.optional(type);
+}
+template <typename A, IsLibraryCall Call> void fields(A &a, Call &call) {
+  eachField(call, [&](const char *name, auto &value) { field(a, value, name); });
+}
 template <typename A> void fields(A &a, Field<A, Library> &library) {
-  a.text(library.name);
-  fields(a, library.attributes);
+  a.alternative(library.call);
   a.list(library.bodies, "bodies");
 }
 

@@ -58,10 +58,9 @@ private:
       return 5;
     else if constexpr (std::is_same_v<T, TensorMap>)
       return 10;
-    else if constexpr (std::is_same_v<T, Slice> || std::is_same_v<T, Library> ||
-                       std::is_same_v<T, Attribute>)
+    else if constexpr (std::is_same_v<T, Slice> || std::is_same_v<T, Attribute>)
       return 3;
-    else if constexpr (std::is_same_v<T, TensorType>)
+    else if constexpr (std::is_same_v<T, TensorType> || std::is_same_v<T, Library>)
       return 2;
     else
       return 1;

@@ -169,6 +169,59 @@ TEST(ExecutableReader, ChoicesAreKnown) {
                 "has the enum value 96, expected less than");
 }
 
+/// The sample with only this library call.
+template <typename Call> static Bytes withCall(Call call) {
+  Executable e = sampleExecutable();
+  e.libraries = {{std::move(call), {}}};
+  return writeExecutable(e);
+}
+
+TEST(ExecutableReader, EveryLibraryCallIsGivenBack) {
+  // The calls in order, each with fields that differ from their initial values.
+  auto expectRead = []<typename Call>(Call call) {
+    eachField(call, []<typename T>(const char *, T &value) {
+      if constexpr (std::is_same_v<T, Integers>)
+        value = {1, -2, int64_t(1) << 40};
+      else if constexpr (std::is_same_v<T, std::string>)
+        value = "text";
+      else if constexpr (std::is_same_v<T, std::optional<ElementType>>)
+        value = ElementType::f16;
+      else if constexpr (std::is_same_v<T, bool>)
+        value = !value;
+      else if constexpr (numerics::LibraryEnum<T>)
+        value = static_cast<T>(numerics::enumCount<T> - 1);
+      else
+        value = -7;
+    });
+    Result<Executable> read = readExecutable(withCall(call));
+    ASSERT_TRUE(read.isOk()) << std::move(read).takeStatus().toString();
+    EXPECT_EQ(read->libraries[0].call, LibraryCall(call)) << toString(call);
+  };
+  [&]<typename... Calls>(std::type_identity<std::variant<Calls...>>) {
+    (expectRead(Calls()), ...);
+  }(std::type_identity<LibraryCall>());
+}
+
+TEST(ExecutableReader, EnumsOfLibraryCallsAreChecked) {
+  for (LibraryCall call :
+       {LibraryCall(SortCall{.comparator = static_cast<Comparator>(3)}),
+        LibraryCall(ReduceCall{.body = static_cast<Combiner>(11)}),
+        LibraryCall(FftCall{.fftType = static_cast<FftType>(4)}),
+        LibraryCall(DotGeneralCall{.productType = static_cast<ElementType>(120)})})
+    expectFailure(withCall(call), Error::executableEncoding, "has the enum value");
+}
+
+TEST(LibraryCalls, PrintTheirFields) {
+  EXPECT_EQ(toString(SortCall{.dimension = 1, .comparator = Comparator::greater}),
+            "sort(dimension = 1, comparator = gt, comparator_operand = 0, "
+            "comparator_total_order = false)");
+  EXPECT_EQ(toString(PadCall{{1}, {2}, {0}}),
+            "pad(edge_padding_low = [1], edge_padding_high = [2], interior_padding = [0])");
+  EXPECT_EQ(toString(LapackCall{.routine = LapackRoutine::trsm, .options = "LUNN"}),
+            "lapack(routine = trsm, options = \"LUNN\", low = 1, high = 0)");
+  EXPECT_EQ(toString(ReshapeCall{}), "reshape()");
+}
+
 TEST(ExecutableReader, NestedAttributesSpendLittleStack) {
   Executable e = sampleExecutable();
   for (int depth = 0; depth < 30; ++depth) {

@@ -7,6 +7,7 @@
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/driver/EmitAttributes.h"
+#include "tilewright/driver/EmitLibrary.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/schedule/Lifetimes.h"
@@ -18,7 +19,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <tuple>
 
 using namespace mlir;
 
@@ -43,7 +43,7 @@ private:
   Status emitLoop(stablehlo::WhileOp loop, artifact::Step &step);
   Status emitBranch(Operation &op, artifact::Step &step);
   void emitLaunch(exec::LaunchOp launch, artifact::Step &step);
-  Status emitLibrary(exec::LibraryOp call, artifact::Step &step);
+  void emitLibrary(exec::LibraryCallOpInterface call, artifact::Step &step);
   Status emitCustomCall(exec::CustomCallOp call, artifact::Step &step);
   Status emitCollective(exec::CollectiveStartOp start, artifact::Step &step);
   Status emitConstant(stablehlo::ConstantOp constant);
@@ -52,14 +52,15 @@ private:
   std::vector<artifact::Operand> operandsOf(ValueRange values);
   std::vector<artifact::Operand> operandsWithTokens(ValueRange values);
   artifact::Index typeIndex(Type type);
-  static std::vector<std::string> namesOf(std::optional<ArrayAttr> bodies);
+  /// The names of functions; `bodies` may be null.
+  static std::vector<std::string> namesOf(ArrayAttr bodies);
 
   ModuleOp module;
   const llvm::StringMap<target::KernelLaunch> &facts;
   artifact::Executable out;
   llvm::DenseMap<Type, artifact::Index> types;
   llvm::StringMap<artifact::Index> kernels;
-  std::map<std::tuple<const void *, const void *, const void *>, artifact::Index> libraries;
+  std::map<artifact::Library, artifact::Index> libraries;
   artifact::Index constantAllocation = 0;
   artifact::Index nothing = artifact::none; // the allocation for tokens, if there are any
   uint32_t collectiveOrder = 0;
@@ -130,10 +131,10 @@ std::vector<artifact::Operand> Emitter::operandsWithTokens(ValueRange values) {
   return operands;
 }
 
-std::vector<std::string> Emitter::namesOf(std::optional<ArrayAttr> bodies) {
+std::vector<std::string> Emitter::namesOf(ArrayAttr bodies) {
   std::vector<std::string> names;
   if (bodies)
-    for (Attribute body : *bodies)
+    for (Attribute body : bodies)
       names.push_back(cast<FlatSymbolRefAttr>(body).getValue().str());
   return names;
 }
@@ -236,21 +237,15 @@ void Emitter::emitLaunch(exec::LaunchOp launch, artifact::Step &step) {
   step.name = symbol.str();
 }
 
-Status Emitter::emitLibrary(exec::LibraryOp call, artifact::Step &step) {
-  // MLIR uniques attributes, so equal calls have the same addresses and share one entry.
-  auto key =
-      std::tuple(call.getNameAttr().getAsOpaquePointer(), call.getConfig().getAsOpaquePointer(),
-                 call.getBodiesAttr().getAsOpaquePointer());
-  auto [it, isNew] = libraries.try_emplace(key, out.libraries.size());
-  if (isNew) {
-    artifact::Library library{call.getName().str(), {}, namesOf(call.getBodies())};
-    TILEWRIGHT_ASSIGN(library.attributes, toAttributes(call.getConfig()));
-    out.libraries.push_back(std::move(library));
-  }
-  step.action = artifact::LibraryStep{it->second, operandsOf(call.getInputs()),
-                                      operandsOf(call.getResults())};
-  step.name = call.getName().str();
-  return {};
+void Emitter::emitLibrary(exec::LibraryCallOpInterface call, artifact::Step &step) {
+  artifact::Library library{libraryCallOf(call), namesOf(call.getBodiesAttr())};
+  step.name = nameOf(library.call);
+  // Equal calls share one entry.
+  auto [it, isNew] = libraries.try_emplace(std::move(library), out.libraries.size());
+  if (isNew)
+    out.libraries.push_back(it->first);
+  step.action = artifact::LibraryStep{it->second, operandsOf(call->getOperands()),
+                                      operandsOf(call->getResults())};
 }
 
 Status Emitter::emitCustomCall(exec::CustomCallOp call, artifact::Step &step) {
@@ -287,7 +282,7 @@ Status Emitter::emitCollective(exec::CollectiveStartOp start, artifact::Step &st
   action.dimension = collective.getDimension();
   action.splitDimension = collective.getSplitDimension();
   action.reduction = collective.getReduction();
-  action.bodies = namesOf(start.getBodies());
+  action.bodies = namesOf(start.getBodiesAttr());
   DenseIntElementsAttr groups = start.getGroups();
   auto shape = cast<ShapedType>(groups.getType()).getShape();
   auto value = groups.value_begin<APInt>();
@@ -347,8 +342,8 @@ Status Emitter::emitOp(Operation &op, artifact::Block &into) {
         gpu && llvm::is_contained(gpu->grid, 0u))
       return {};
     emitLaunch(launch, step);
-  } else if (auto call = dyn_cast<exec::LibraryOp>(op)) {
-    TILEWRIGHT_TRY(emitLibrary(call, step));
+  } else if (auto call = dyn_cast<exec::LibraryCallOpInterface>(op)) {
+    emitLibrary(call, step);
   } else if (auto call = dyn_cast<exec::CustomCallOp>(op)) {
     TILEWRIGHT_TRY(emitCustomCall(call, step));
   } else if (auto start = dyn_cast<exec::CollectiveStartOp>(op)) {

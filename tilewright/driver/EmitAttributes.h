@@ -1,4 +1,4 @@
-// Attributes of library kernels and custom calls, in the runtime's form.
+// Attributes of custom calls, in the runtime's form.
 #ifndef TILEWRIGHT_DRIVER_EMITATTRIBUTES_H
 #define TILEWRIGHT_DRIVER_EMITATTRIBUTES_H
 

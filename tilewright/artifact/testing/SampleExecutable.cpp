@@ -1,14 +1,6 @@
 #include "tilewright/artifact/testing/SampleExecutable.h"
 
-#include <cstring>
-
 namespace tilewright::artifact {
-
-static Elements scalarOf(int64_t value) {
-  Elements elements{ElementType::i64, true, std::vector<std::byte>(8)};
-  std::memcpy(elements.bytes.data(), &value, 8);
-  return elements;
-}
 
 Executable sampleExecutable() {
   Executable e;
@@ -36,18 +28,26 @@ Executable sampleExecutable() {
       flag{5, 128, 1}, selector{5, 192, 4}, pinned{6, 0, 4};
 
   e.kernels = {{"fusion_0", 32, 256, 40}, {"fusion_1", 1, 0, 0}};
-  e.libraries = {
-      {"sort",
-       {{"dimension", scalarOf(0)},
-        {"comparator", std::string("function")},
-        {"nested", std::vector<Attribute>{{"inner", Elements{ElementType::f64, false, {}}}}}},
-       {"compare_0"}}};
+  e.libraries = {{SortCall{.dimension = 0, .comparator = Comparator::function}, {"compare_0"}},
+                 {DotGeneralCall{.lhsContractingDimensions = {1},
+                                 .rhsContractingDimensions = {0},
+                                 .precision = Precision::highest,
+                                 .productType = ElementType::bf16},
+                  {"epilogue_0"}},
+                 {LapackCall{.routine = LapackRoutine::trsm, .options = "LUNN"}, {}}};
 
   e.blocks.resize(9);
   e.blocks[0].steps = {
       {LaunchStep{0, {x, c, t}}, "fusion.0", "train.py:3"},
       {LibraryStep{0, {{x, 0}}, {{y, 0}}}, "sort.1", "train.py:4"},
-      {CustomCallStep{"lapack_sgetrf_ffi", 4, "", {{"uplo", std::string("L")}}, {{x, 0}}, {{t, 0}}},
+      {CustomCallStep{
+           "lapack_sgetrf_ffi",
+           4,
+           "",
+           {{"uplo", std::string("L")},
+            {"nested", std::vector<Attribute>{{"inner", Elements{ElementType::f64, false, {}}}}}},
+           {{x, 0}},
+           {{t, 0}}},
        "call.2", ""},
       {CustomCallStep{"callback", 2, "opaque \x01", {}, {{n, 1}}, {{m, 1}}}, "call.3", ""},
       {CopyStep{n, pinned}, "copy.4", ""},

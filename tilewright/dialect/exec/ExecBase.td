@@ -1,4 +1,4 @@
-// The exec dialect and the base of its attributes.
+// The exec dialect and the bases of its attributes and ops.
 #ifndef TILEWRIGHT_DIALECT_EXEC_EXECBASE_TD
 #define TILEWRIGHT_DIALECT_EXEC_EXECBASE_TD
 
@@ -28,6 +28,11 @@ def Exec_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral argumentSlicesAttr = "exec.argument_slices";
     /// On the module: #exec.target.
     static constexpr ::llvm::StringLiteral targetAttr = "exec.target";
+
+  private:
+    /// Registers the ops of LibraryOps.td.
+    void addLibraryOps();
+  public:
   }];
 }
 
@@ -35,5 +40,7 @@ class Exec_Attr<string name, string mnemonicName> : AttrDef<Exec_Dialect, name> 
   let mnemonic = mnemonicName;
   let assemblyFormat = "`<` struct(params) `>`";
 }
+
+class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
 
 #endif // TILEWRIGHT_DIALECT_EXEC_EXECBASE_TD

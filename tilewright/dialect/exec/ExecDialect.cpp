@@ -19,7 +19,8 @@ static FailureOr<Kind> parseName(AsmParser &parser, std::optional<Kind> (*named)
   return parser.emitError(at, "unknown ") << what << " '" << name << "'";
 }
 
-// In the textual IR, collectives and reductions are keywords: their names.
+// In the textual IR, collectives, reductions and the enums of library calls are keywords: their
+// names.
 template <> struct mlir::FieldParser<numerics::CollectiveKind> {
   static FailureOr<numerics::CollectiveKind> parse(AsmParser &parser) {
     return parseName(parser, numerics::collectiveNamed, "collective");
@@ -30,7 +31,23 @@ template <> struct mlir::FieldParser<numerics::ReductionKind> {
     return parseName(parser, numerics::reductionNamed, "reduction");
   }
 };
+#define TILEWRIGHT_ENUMERATOR(enumerator, name)
+#define TILEWRIGHT_LIBRARY_ENUM(Enum, ...)                                                         \
+  template <> struct mlir::FieldParser<numerics::Enum> {                                           \
+    static FailureOr<numerics::Enum> parse(AsmParser &parser) {                                    \
+      return parseName(parser, numerics::enumNamed<numerics::Enum>, #Enum);                        \
+    }                                                                                              \
+  };
+#include "tilewright/numerics/LibraryEnums.def"
+
 namespace tilewright::numerics {
+#define TILEWRIGHT_ENUMERATOR(enumerator, name)
+#define TILEWRIGHT_LIBRARY_ENUM(Enum, ...)                                                         \
+  static AsmPrinter &operator<<(AsmPrinter &printer, Enum value) {                                 \
+    return printer << StringRef(nameOf(value));                                                    \
+  }
+#include "tilewright/numerics/LibraryEnums.def"
+
 static AsmPrinter &operator<<(AsmPrinter &printer, CollectiveKind kind) {
   return printer << StringRef(nameOf(kind));
 }
@@ -59,6 +76,7 @@ void ExecDialect::initialize() {
 #define GET_OP_LIST
 #include "tilewright/dialect/exec/ExecOps.cpp.inc"
       >();
+  addLibraryOps();
 }
 
 LogicalResult FusionOp::verify() {

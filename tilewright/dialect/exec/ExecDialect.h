@@ -3,6 +3,7 @@
 #define TILEWRIGHT_DIALECT_EXEC_EXECDIALECT_H
 
 #include "tilewright/numerics/Collective.h"
+#include "tilewright/numerics/LibraryEnums.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Attributes.h"

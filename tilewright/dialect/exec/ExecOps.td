@@ -2,6 +2,7 @@
 #define TILEWRIGHT_DIALECT_EXEC_EXECOPS_TD
 
 include "tilewright/dialect/exec/ExecTarget.td"
+include "tilewright/dialect/exec/LibraryEnums.td"
 
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -22,8 +23,6 @@ def Exec_SliceAttr : Exec_Attr<"Slice", "slice"> {
   let summary = "A byte range of an allocation.";
   let parameters = (ins "int64_t":$allocation, "int64_t":$offset, "int64_t":$bytes);
 }
-
-class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
 
 def Exec_FusionOp : Exec_Op<"fusion", [IsolatedFromAbove, RecursiveMemoryEffects,
     SingleBlockImplicitTerminator<"YieldOp">]> {
@@ -74,26 +73,6 @@ def Exec_LaunchOp : Exec_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $results)
-  }];
-}
-
-def Exec_LibraryOp : Exec_Op<"library"> {
-  let summary = "Calls a kernel of the runtime library.";
-  let description = [{
-    `config` contains only strings and arrays of integers (`array<i64: …>`). `bodies` are the
-    scalar functions of the module that the kernel calls. `aliases` is as in exec.launch.
-
-    ```mlir
-    %r = exec.library "sort" (%a) {config = {dimension = array<i64: 0>, comparator = "lt", …}}
-         : (tensor<8xf32>) -> tensor<8xf32>
-    ```
-  }];
-  let arguments = (ins StrAttr:$name, Variadic<AnyType>:$inputs, DictionaryAttr:$config,
-                       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "names of functions">>:$bodies,
-                       OptionalAttr<DenseI64ArrayAttr>:$aliases);
-  let results = (outs Variadic<AnyType>:$results);
-  let assemblyFormat = [{
-    $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results)
   }];
 }
 

@@ -105,12 +105,6 @@ private:
 
   Status add(const LibraryStep &step) {
     const artifact::Library &library = executable.libraries[step.library];
-    const bool isPartition = library.name == "partition_id";
-    if ((isPartition || library.name == "replica_id") && step.operands.empty() &&
-        step.results.size() == 1 && step.results[0].slice.bytes == 4) {
-      emit(Op::storeRank, step.operands, step.results).count = isPartition;
-      return Status();
-    }
     // Share one kernel between calls of the same library with the same types, such as those of each
     // layer of a model.
     std::vector<Index> key = {step.library, static_cast<Index>(step.operands.size())};
@@ -120,13 +114,11 @@ private:
       key.push_back(result.type);
     auto [place, isNew] = prepared.try_emplace(std::move(key), here());
     if (isNew) {
-      LibraryCall call;
-      call.name = library.name;
-      call.attributes = library.attributes;
-      TILEWRIGHT_ASSIGN(call.bodies, bodiesNamed(library.bodies));
-      call.operands = typesOf(step.operands);
-      call.results = typesOf(step.results);
-      Result<std::unique_ptr<LibraryKernel>> kernel = prepareLibrary(call);
+      LibrarySignature types;
+      TILEWRIGHT_ASSIGN(types.bodies, bodiesNamed(library.bodies));
+      types.operands = typesOf(step.operands);
+      types.results = typesOf(step.results);
+      Result<std::unique_ptr<LibraryKernel>> kernel = prepareLibrary(library.call, types);
       if (!kernel.isOk())
         return std::move(kernel).takeStatus().during(concat("loading ", describe()));
       place->second = static_cast<uint32_t>(plan.libraries.size());

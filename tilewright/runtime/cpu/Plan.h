@@ -15,7 +15,8 @@ namespace tilewright::runtime::cpu {
 class ObjectCode;
 
 using KernelFunction = void(void *const *buffers, int64_t begin, int64_t end, std::byte *scratch);
-using PrepareLibrary = Result<std::unique_ptr<LibraryKernel>>(const LibraryCall &call);
+using PrepareLibrary = Result<std::unique_ptr<LibraryKernel>>(const artifact::LibraryCall &call,
+                                                              const LibrarySignature &types);
 
 enum class Op : uint8_t {
   launch,           // runs function on [0, count), on this thread
@@ -23,7 +24,6 @@ enum class Op : uint8_t {
   library,          // libraries[index]
   customCall,       // customCalls[index]
   copy,             // copies count bytes
-  storeRank,        // stores the replica (count 0) or the partition (count 1) as ui32
   collectiveStart,  // collectives[index]
   collectiveFinish, //
   collectiveRun,    // start and finish

@@ -172,11 +172,6 @@ private:
     switch (at.op) {
     case Op::customCall:
       return plan.customCalls[at.index]->run({operandsOf(at), resultsOf(at), context});
-    case Op::storeRank: {
-      const auto rank = static_cast<uint32_t>(at.count ? context.partition : context.replica);
-      std::memcpy(resultsOf(at)[0], &rank, sizeof rank);
-      return Status();
-    }
     case Op::collectiveStart:
       ++underWay;
       return context.collectives->start(plan.collectives[at.index], operandsOf(at), resultsOf(at));

@@ -207,13 +207,15 @@ struct FoldKernel : LibraryKernel {
     return Status();
   }
 };
-Result<std::unique_ptr<LibraryKernel>> prepareForTest(const LibraryCall &call) {
+Result<std::unique_ptr<LibraryKernel>> prepareForTest(const artifact::LibraryCall &call,
+                                                      const LibrarySignature &types) {
   ++preparations;
-  if (call.name != "fold" || call.bodies.size() != 1 || call.operands.size() != 1)
-    return Status(Code::notFound, "no kernel '" + std::string(call.name) + "'");
+  if (!std::holds_alternative<ReduceCall>(call) || types.bodies.size() != 1 ||
+      types.operands.size() != 1)
+    return Status(Code::notFound, "no kernel '" + std::string(nameOf(call)) + "'");
   auto kernel = std::make_unique<FoldKernel>();
-  kernel->body = call.bodies[0];
-  kernel->count = call.operands[0].dims[0];
+  kernel->body = types.bodies[0];
+  kernel->count = types.operands[0].dims[0];
   return Result<std::unique_ptr<LibraryKernel>>(std::move(kernel));
 }
 
@@ -224,7 +226,7 @@ TEST(Program, RunsLibraryKernelsPreparedOnceForEachType) {
   TestProgram p(kernels);
   p.options.prepareLibrary = prepareForTest;
   Slice x = p.parameter<float>({2, 3, 4}), y = p.result<float>(1), z = p.result<float>(1);
-  p.executable.libraries = {{"fold", {}, {"body"}}};
+  p.executable.libraries = {{ReduceCall{.dimensions = {0}, .body = Combiner::function}, {"body"}}};
   const Operand in = p.operand<float>(x), out = p.operand<float>(y);
   p.step(LibraryStep{0, {in}, {out}});
   p.step(LibraryStep{0, {in}, {{z, out.type}}});
@@ -237,17 +239,22 @@ TEST(Program, RunsLibraryKernelsPreparedOnceForEachType) {
   std::memcpy(p.parameters[0].data(), &negative, 4);
   EXPECT_EQ(p.run().message(), "while running step.1 (train.py:7): cannot fold a negative number");
 
-  p.executable.libraries[0].name = "crease";
-  EXPECT_EQ(p.load().takeStatus().message(),
-            "while loading step.1 (train.py:7): no kernel 'crease'");
+  p.executable.libraries[0].call = SortCall{};
+  EXPECT_EQ(p.load().takeStatus().message(), "while loading step.1 (train.py:7): no kernel 'sort'");
 }
 
 TEST(Program, KnowsItsRank) {
   TestProgram p;
   Slice replica = p.result<uint32_t>(1), partition = p.result<uint32_t>(1);
-  p.executable.libraries = {{"replica_id", {}, {}}, {"partition_id", {}, {}}};
-  p.step(LibraryStep{0, {}, {p.operand<uint32_t>(replica)}});
-  p.step(LibraryStep{1, {}, {p.operand<uint32_t>(partition)}});
+  p.executable.libraries = {{RankIdCall{RankKind::replica}, {}},
+                            {RankIdCall{RankKind::partition}, {}}};
+  auto scalar = [&](const Slice &slice) {
+    const Operand operand = p.operand<uint32_t>(slice);
+    p.executable.types[operand.type].dims.clear();
+    return operand;
+  };
+  p.step(LibraryStep{0, {}, {scalar(replica)}});
+  p.step(LibraryStep{1, {}, {scalar(partition)}});
   p.context.replica = 3;
   p.context.partition = 5;
   expectOk(p.run());

@@ -22,7 +22,7 @@ std::string describe(const artifact::Step &step) {
 /// Describes a step that GPUs cannot run; empty if they can.
 std::string unsupported(const Executable &executable, const artifact::Step &step) {
   if (const auto *library = std::get_if<artifact::LibraryStep>(&step.action))
-    return concat("the library kernel '", executable.libraries[library->library].name, "'");
+    return concat("the library kernel '", nameOf(executable.libraries[library->library].call), "'");
   if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action))
     return concat("the custom call '", call->target, "'");
   if (const auto *collective = std::get_if<artifact::CollectiveStartStep>(&step.action))

@@ -314,7 +314,7 @@ TEST_F(CudaProgramTest, StepsThatAGpuCannotRunAreNamedWithTheUsersLine) {
   Program p("host");
   Slice x = p.parameter(floats()), y = p.result(floats());
   p.executable.types = {floats()};
-  p.executable.libraries = {{"sort", {}, {}}};
+  p.executable.libraries = {{artifact::SortCall{}, {}}};
   p.step(artifact::LibraryStep{0, {{x, 0}}, {{y, 0}}}, 0, "sort.3");
   Status status = refused(p);
   EXPECT_EQ(status.error(), Error::cudaStep);

@@ -27,8 +27,7 @@ def CpuFuseEpiloguesPass : Pass<"cpu-fuse-epilogues", "::mlir::ModuleOp"> {
       %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
       %r = exec.fusion "add_tanh"(%d, %bias) { …bias along rows, add, tanh… }
     After:
-      %r = exec.library "dot_general"(%x, %w, %bias) {bodies = [@epilogue_0],
-               config = {epilogue = "function", product_type = "f32", …}}
+      %r = exec.dot_general(%x, %w, %bias) {bodies = [@epilogue_0], product_type = f32, …}
       func.func private @epilogue_0(%sum: f32, %bias: f32) -> f32
           attributes {exec.epilogue = array<i64: 0, 1, 256, 1>} { … }
 
@@ -50,18 +49,17 @@ def CpuFuseEpiloguesPass : Pass<"cpu-fuse-epilogues", "::mlir::ModuleOp"> {
 def CpuLowerOpsPass : Pass<"cpu-lower-ops", "::mlir::ModuleOp"> {
   let summary = "Turns StableHLO ops that stand alone into calls of the runtime";
   let description = [{
-    What fusion left alone runs as a kernel of the runtime's library, which takes
-    the op's attributes as flat lists and strings. Regions over scalars become
-    a word where they are well known, and functions otherwise.
+    What fusion left alone runs as a kernel of the runtime's library, each of which has
+    an op with typed attributes (LibraryOps.td). Regions over scalars become an
+    enumerator where they are well known, and functions otherwise.
 
     Before:
       %r = stablehlo.sort(%a) {dimension = 0} ({ … stablehlo.compare LT, %x, %y … })
     After:
-      %r = exec.library "sort" (%a) {config = {comparator = "lt", dimension = array<i64: 0>, …},
-                                     aliases = array<i64: 0, 0>}
+      %r = exec.sort(%a) {comparator = #exec.comparator<lt>, dimension = 0 : i64,
+                          aliases = array<i64: 0, 0>}
 
-    Custom calls become `exec.custom_call`, or `exec.library` where the library has
-    the target (LAPACK); collectives become `exec.collective_start` and `_done` with
+    Custom calls become `exec.custom_call`, or `exec.top_k` where they stand for it; collectives become `exec.collective_start` and `_done` with
     groups of ranks. Elementwise ops become kernels of their own.
 
     Expects: static shapes, control flow only in while, if and case. Gives: no StableHLO

@@ -1,6 +1,6 @@
 #include "tilewright/transform/schedule/BufferClasses.h"
 
-#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/LibraryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
@@ -162,10 +162,7 @@ bool BufferClasses::interfere(const Class &a, const Class &b,
 }
 
 void BufferClasses::joinInPlace(Operation *op) {
-  auto aliases = op->getAttrOfType<DenseI64ArrayAttr>("aliases");
-  if (!aliases || !isa<exec::LaunchOp, exec::LibraryOp, exec::CustomCallOp>(op))
-    return;
-  ArrayRef<int64_t> pairs = aliases.asArrayRef();
+  ArrayRef<int64_t> pairs = exec::aliasesOf(op);
   for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
     Value result = op->getResult(pairs[i]), input = op->getOperand(pairs[i + 1]);
     unsigned from = idFor(result), into = idFor(input);

@@ -1,5 +1,5 @@
 // schedule-verify: simulates a plan and checks the memory contents at each read.
-#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/LibraryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/support/Errors.h"
@@ -183,8 +183,7 @@ LogicalResult PlanVerifier::runBranch(Operation &op) {
 
 /// Whether the op declares that it may write result `result` over operand `operand`.
 static bool mayWorkInPlace(Operation &op, unsigned result, unsigned operand) {
-  auto aliases = op.getAttrOfType<DenseI64ArrayAttr>("aliases");
-  ArrayRef<int64_t> pairs = aliases ? aliases.asArrayRef() : ArrayRef<int64_t>();
+  ArrayRef<int64_t> pairs = exec::aliasesOf(&op);
   for (size_t i = 0; i + 1 < pairs.size(); i += 2)
     if (pairs[i] == result && pairs[i + 1] == operand)
       return true;

@@ -21,14 +21,14 @@ func.func @fusion(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
 
 // CHECK-LABEL: func @plan
 //  CHECK-SAME:   exec.allocations = [#exec.allocation<storage = "temporary", index = 0, bytes = 64, space = 0>]
-//       CHECK:   exec.library "sort"(%{{.*}}) {config = {comparator = "lt", dimension = array<i64: 0>}} : (tensor<8xf32>) -> tensor<8xf32>
+//       CHECK:   exec.sort(%{{.*}}) {comparator = #exec.comparator<lt>, dimension = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>
 //       CHECK:   exec.custom_call "solve"(%{{.*}}) {api_version = 4 : i32, config = {}} : (tensor<8xf32>) -> tensor<8xf32>
 //       CHECK:   exec.copy %{{.*}} {exec.slices = [#exec.slice<allocation = 0, offset = 0, bytes = 32>]} : tensor<8xf32>
 //       CHECK:   exec.collective_start <kind = all_reduce, reduction = add>(%{{.*}}) {groups = dense<0> : tensor<1x1xi64>, id = 7 : i64}
 //       CHECK:   exec.collective_done(%{{.*}}) {id = 7 : i64} : (tensor<8xf32>) -> tensor<8xf32>
 func.func @plan(%a: tensor<8xf32>) -> tensor<8xf32> attributes {
     exec.allocations = [#exec.allocation<storage = "temporary", index = 0, bytes = 64, space = 0>]} {
-  %0 = exec.library "sort"(%a) {config = {dimension = array<i64: 0>, comparator = "lt"}} : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = exec.sort(%a) {dimension = 0 : i64, comparator = #exec.comparator<lt>, comparator_operand = 0 : i64} : (tensor<8xf32>) -> tensor<8xf32>
   %1 = exec.custom_call "solve"(%0) {api_version = 4 : i32, config = {}} : (tensor<8xf32>) -> tensor<8xf32>
   %2 = exec.copy %1 {exec.slices = [#exec.slice<allocation = 0, offset = 0, bytes = 32>]} : tensor<8xf32>
   %3 = exec.collective_start <kind = all_reduce, reduction = add>(%2) {id = 7 : i64, groups = dense<0> : tensor<1x1xi64>} : (tensor<8xf32>) -> tensor<8xf32>

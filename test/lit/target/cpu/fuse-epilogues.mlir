@@ -7,10 +7,9 @@
 // CHECK-LABEL: func @all_kinds_of_inputs
 //  CHECK-SAME:   (%[[X:.*]]: {{.*}}, %[[W:.*]]: {{.*}}, %[[B:.*]]: tensor<6xf32>, %[[S:.*]]: tensor<4xf32>, %[[R:.*]]: tensor<4x6xf32>)
 //   CHECK-NOT:   stablehlo.dot_general
-//       CHECK:   %[[D:.*]]:2 = exec.library "dot_general"(%[[X]], %[[W]], %[[B]], %[[S]], %[[R]])
+//       CHECK:   %[[D:.*]]:2 = exec.dot_general(%[[X]], %[[W]], %[[B]], %[[S]], %[[R]])
 //  CHECK-SAME:     bodies = [@epilogue_0]
-//  CHECK-SAME:     epilogue = "function"
-//  CHECK-SAME:     product_type = "f32"
+//  CHECK-SAME:     product_type = f32
 //       CHECK:   return %[[D]]#0, %[[D]]#1
 //       CHECK: func.func private @epilogue_0(%[[SUM:.*]]: f32, %[[BIAS:.*]]: f32, %[[SCALE:.*]]: f32, %[[OLD:.*]]: f32) -> (f32, bf16)
 //  CHECK-SAME:   exec.epilogue = array<i64: 0, 1, 1, 0, 6, 1, 6, 1, 6, 1>
@@ -39,8 +38,8 @@ func.func @all_kinds_of_inputs(%x: tensor<4x5xf32>, %w: tensor<5x6xf32>, %b: ten
 /// A product of bf16 is rounded before the epilogue computes with it, and may have another shape.
 
 // CHECK-LABEL: func @reshaped_bf16
-//       CHECK:   exec.library "dot_general"
-//  CHECK-SAME:     product_type = "bf16"
+//       CHECK:   exec.dot_general
+//  CHECK-SAME:     product_type = bf16
 //       CHECK: func.func private @epilogue_0(%[[SUM:.*]]: f32) -> bf16
 //       CHECK:   %[[ROUNDED:.*]] = arith.truncf %[[SUM]] : f32 to bf16
 func.func @reshaped_bf16(%x: tensor<4x5xbf16>, %w: tensor<5x6xbf16>) -> tensor<2x2x6xbf16> {
@@ -60,10 +59,10 @@ func.func @reshaped_bf16(%x: tensor<4x5xbf16>, %w: tensor<5x6xbf16>) -> tensor<2
 /// Equal epilogues are one function; of two products the later one takes the fusion.
 
 // CHECK-LABEL: func @shared
-//       CHECK:   %[[A:.*]] = exec.library "dot_general"{{.*}}bodies = [@epilogue_0]
-//       CHECK:   exec.library "dot_general"(%[[A]], %[[A]]){{.*}}bodies = [@epilogue_0]
+//       CHECK:   %[[A:.*]] = exec.dot_general{{.*}}bodies = [@epilogue_0]
+//       CHECK:   exec.dot_general(%[[A]], %[[A]]){{.*}}bodies = [@epilogue_0]
 //       CHECK:   %[[C:.*]] = stablehlo.dot_general
-//       CHECK:   exec.library "dot_general"(%{{.*}}, %{{.*}}, %[[C]]){{.*}}bodies = [@epilogue_1]
+//       CHECK:   exec.dot_general(%{{.*}}, %{{.*}}, %[[C]]){{.*}}bodies = [@epilogue_1]
 //       CHECK: func.func private @epilogue_0
 //       CHECK: func.func private @epilogue_1
 //   CHECK-NOT: func.func private

@@ -1,11 +1,11 @@
 // RUN: tilewright-opt %s --cpu-lower-ops --split-input-file | FileCheck %s
 
-/// Dimension numbers are flattened by field; the strictest precision counts.
+/// Each field of the dimension numbers is an attribute; the strictest precision counts.
 
 // CHECK-LABEL: func @dot
-//       CHECK:   exec.library "dot_general"
+//       CHECK:   exec.dot_general
 //  CHECK-SAME:     lhs_contracting_dimensions = array<i64: 1>
-//  CHECK-SAME:     precision = "HIGHEST"
+//  CHECK-SAME:     precision = #exec.precision<HIGHEST>
 //  CHECK-SAME:     rhs_contracting_dimensions = array<i64: 0>
 func.func @dot(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) -> tensor<4x3xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [HIGHEST, DEFAULT]
@@ -18,11 +18,11 @@ func.func @dot(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) -> tensor<4x3xf32> {
 /// A comparator that is known needs no function. Operands that follow another's order cannot be sorted in place.
 
 // CHECK-LABEL: func @sort
-//       CHECK:   exec.library "sort"
+//       CHECK:   exec.sort
 //   CHECK-NOT:     aliases
-//  CHECK-SAME:     comparator = "gt"
-//  CHECK-SAME:     comparator_operand = array<i64: 1>
-//  CHECK-SAME:     dimension = array<i64: 0>
+//  CHECK-SAME:     comparator = #exec.comparator<gt>
+//  CHECK-SAME:     comparator_operand = 1 : i64
+//  CHECK-SAME:     dimension = 0 : i64
 //   CHECK-NOT:   func.func private
 func.func @sort(%a: tensor<8xi32>, %b: tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>) {
   %0:2 = "stablehlo.sort"(%a, %b) ({
@@ -38,9 +38,8 @@ func.func @sort(%a: tensor<8xi32>, %b: tensor<8xi32>) -> (tensor<8xi32>, tensor<
 /// JAX sorts floats with zeros and NaNs made equal first.
 
 // CHECK-LABEL: func @sort_floats
-//       CHECK:   exec.library "sort"
-//  CHECK-SAME:     comparator = "lt"
-//  CHECK-SAME:     comparator_total_order = array<i64: 0>
+//       CHECK:   exec.sort
+//  CHECK-SAME:     {aliases = array<i64: 0, 0>, comparator = #exec.comparator<lt>, dimension = 0 : i64}
 func.func @sort_floats(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = "stablehlo.sort"(%a) ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
@@ -65,9 +64,9 @@ func.func @sort_floats(%a: tensor<8xf32>) -> tensor<8xf32> {
 /// A region that is not one known op becomes a function; equal regions share it.
 
 // CHECK-LABEL: func @reduce
-//       CHECK:   exec.library "reduce"{{.*}}bodies = [@body_0]{{.*}}body = "function"
-//       CHECK:   exec.library "reduce"{{.*}}bodies = [@body_0]
-//       CHECK:   exec.library "reduce"{{.*}}body = "maximum"
+//       CHECK:   exec.reduce{{.*}}bodies = [@body_0], body = #exec.combiner<function>
+//       CHECK:   exec.reduce{{.*}}bodies = [@body_0]
+//       CHECK:   exec.reduce{{.*}}body = #exec.combiner<maximum>
 //       CHECK: func.func private @body_0(%{{.*}}: f32, %{{.*}}: f32) -> f32
 //   CHECK-NOT: func.func private
 func.func @reduce(%a: tensor<4x8xf32>, %z: tensor<f32>) -> (tensor<4xf32>, tensor<8xf32>, tensor<4xf32>) {
@@ -99,7 +98,7 @@ func.func @reduce(%a: tensor<4x8xf32>, %z: tensor<f32>) -> (tensor<4xf32>, tenso
 //       CHECK:   %[[S:.*]] = exec.collective_start <kind = all_reduce, reduction = add>
 //  CHECK-SAME:     groups = dense<{{\[}}[0, 1]]> : tensor<1x2xi64>, id = 0
 //       CHECK:   exec.collective_done(%[[S]]) {id = 0
-//       CHECK:   exec.library "rank_id"{{.*}}kind = "partition", partitions = array<i64: 2>
+//       CHECK:   exec.rank_id() {kind = #exec.rank_kind<partition>}
 module attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 2 : i32} {
 func.func @all_reduce(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<ui32>) {
   %0 = "stablehlo.all_reduce"(%a) ({

@@ -7,16 +7,16 @@
 //  CHECK-SAME:     #exec.allocation<storage = "result", index = 0, bytes = 4096, space = 0>,
 //  CHECK-SAME:     #exec.allocation<storage = "constant", index = 0, bytes = 0, space = 0>,
 //  CHECK-SAME:     #exec.allocation<storage = "temporary", index = 0, bytes = 8192, space = 0>]
-//       CHECK:   exec.library "a"{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 4096>]
-//       CHECK:   exec.library "b"{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 4096, bytes = 4096>]
-//       CHECK:   exec.library "c"{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 4096>]
-//       CHECK:   %[[D:.*]] = exec.library "d"{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 4096>]
+//       CHECK:   exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 4096>]
+//       CHECK:   exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 4096, bytes = 4096>]
+//       CHECK:   exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 4096>]
+//       CHECK:   %[[D:.*]] = exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 4096>]
 //       CHECK:   exec.copy %[[D]] {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 4096>]}
 func.func @chain(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %a = exec.library "a"(%x) {config = {}} : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = exec.library "b"(%a) {config = {}} : (tensor<1024xf32>) -> tensor<1024xf32>
-  %c = exec.library "c"(%b) {config = {}} : (tensor<1024xf32>) -> tensor<1024xf32>
-  %d = exec.library "d"(%c) {config = {}} : (tensor<1024xf32>) -> tensor<1024xf32>
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1024xf32>
+  %b = exec.reverse(%a) {dimensions = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1024xf32>
+  %c = exec.reverse(%b) {dimensions = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1024xf32>
+  %d = exec.reverse(%c) {dimensions = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1024xf32>
   return %d : tensor<1024xf32>
 }
 
@@ -28,17 +28,17 @@ func.func @chain(%x: tensor<1024xf32>) -> tensor<1024xf32> {
 // CHECK-LABEL: func @loop
 //       CHECK:   %[[C:.*]] = exec.copy %{{.*}} {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
 //       CHECK:   stablehlo.while
-//       CHECK:     exec.library "compare"
-//       CHECK:     exec.library "update"{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]
+//       CHECK:     exec.custom_call "compare"
+//       CHECK:     exec.sort{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]
 //       CHECK:     exec.copy {{.*}} {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
 //       CHECK:   exec.copy {{.*}} {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
 func.func @loop(%x: tensor<16xf32>) -> tensor<16xf32> {
   %r = stablehlo.while(%s = %x) : tensor<16xf32>
   cond {
-    %p = exec.library "compare"(%s) {config = {}} : (tensor<16xf32>) -> tensor<i1>
+    %p = exec.custom_call "compare"(%s) {api_version = 4 : i32, config = {}} : (tensor<16xf32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
-    %n = exec.library "update"(%s) {config = {}, aliases = array<i64: 0, 0>} : (tensor<16xf32>) -> tensor<16xf32>
+    %n = exec.sort(%s) {dimension = 0 : i64, comparator = #exec.comparator<lt>, aliases = array<i64: 0, 0>} : (tensor<16xf32>) -> tensor<16xf32>
     stablehlo.return %n : tensor<16xf32>
   }
   return %r : tensor<16xf32>
@@ -58,7 +58,7 @@ func.func @loop(%x: tensor<16xf32>) -> tensor<16xf32> {
 func.func @swap(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   %r:2 = stablehlo.while(%s = %x, %t = %y) : tensor<16xf32>, tensor<16xf32>
   cond {
-    %p = exec.library "compare"(%s) {config = {}} : (tensor<16xf32>) -> tensor<i1>
+    %p = exec.custom_call "compare"(%s) {api_version = 4 : i32, config = {}} : (tensor<16xf32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     stablehlo.return %t, %s : tensor<16xf32>, tensor<16xf32>
@@ -71,12 +71,12 @@ func.func @swap(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tens
 /// A donated parameter that is read after the result could be written keeps the result out of its memory until then.
 
 // CHECK-LABEL: func @donated_but_read_later
-//       CHECK:   %[[A:.*]] = exec.library "a"{{.*}}exec.slices = [#exec.slice<allocation = 4, offset = 0, bytes = 64>]
-//       CHECK:   exec.library "b"
+//       CHECK:   %[[A:.*]] = exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 4, offset = 0, bytes = 64>]
+//       CHECK:   exec.custom_call "b"
 //       CHECK:   exec.copy %[[A]] {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
 func.func @donated_but_read_later(%x: tensor<16xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<16xf32>, tensor<i1>) {
-  %a = exec.library "a"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
-  %b = exec.library "b"(%x) {config = {}} : (tensor<16xf32>) -> tensor<i1>
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %b = exec.custom_call "b"(%x) {api_version = 4 : i32, config = {}} : (tensor<16xf32>) -> tensor<i1>
   return %a, %b : tensor<16xf32>, tensor<i1>
 }
 
@@ -85,9 +85,9 @@ func.func @donated_but_read_later(%x: tensor<16xf32> {tf.aliasing_output = 0 : i
 /// An op that works in place writes into the donated parameter.
 
 // CHECK-LABEL: func @donated_in_place
-//       CHECK:   exec.library "a"{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]
+//       CHECK:   exec.sort{{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]
 func.func @donated_in_place(%x: tensor<16xf32> {jax.buffer_donor = true}) -> tensor<16xf32> {
-  %a = exec.library "a"(%x) {config = {}, aliases = array<i64: 0, 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = exec.sort(%x) {dimension = 0 : i64, comparator = #exec.comparator<lt>, aliases = array<i64: 0, 0>} : (tensor<16xf32>) -> tensor<16xf32>
   return %a : tensor<16xf32>
 }
 
@@ -96,19 +96,19 @@ func.func @donated_in_place(%x: tensor<16xf32> {jax.buffer_donor = true}) -> ten
 /// A value that a loop reads from outside keeps its memory to the end of the loop.
 
 // CHECK-LABEL: func @captured
-//       CHECK:   exec.library "weights"{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = [[W:[0-9]+]], bytes = 64>]
+//       CHECK:   exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = [[W:[0-9]+]], bytes = 64>]
 //       CHECK:   do {
 //   CHECK-NOT:     exec.slice<allocation = 3, offset = [[W]],
 //       CHECK:   return
 func.func @captured(%x: tensor<16xf32>) -> tensor<16xf32> {
-  %w = exec.library "weights"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+  %w = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   %r = stablehlo.while(%s = %x) : tensor<16xf32>
   cond {
-    %p = exec.library "compare"(%s) {config = {}} : (tensor<16xf32>) -> tensor<i1>
+    %p = exec.custom_call "compare"(%s) {api_version = 4 : i32, config = {}} : (tensor<16xf32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
-    %n = exec.library "use"(%s, %w) {config = {}} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-    %m = exec.library "other"(%n) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+    %n = exec.custom_call "use"(%s, %w) {api_version = 4 : i32, config = {}} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %m = exec.reverse(%n) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
     stablehlo.return %m : tensor<16xf32>
   }
   return %r : tensor<16xf32>
@@ -119,14 +119,14 @@ func.func @captured(%x: tensor<16xf32>) -> tensor<16xf32> {
 /// Each branch writes straight into the result.
 
 // CHECK-LABEL: func @branches
-//       CHECK:   exec.library "a"{{.*}}exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>]
-//       CHECK:   exec.library "b"{{.*}}exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>]
+//       CHECK:   exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>]
+//       CHECK:   exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>]
 func.func @branches(%p: tensor<i1>, %x: tensor<16xf32>) -> tensor<16xf32> {
   %r = "stablehlo.if"(%p) ({
-    %a = exec.library "a"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+    %a = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
     stablehlo.return %a : tensor<16xf32>
   }, {
-    %b = exec.library "b"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+    %b = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
     stablehlo.return %b : tensor<16xf32>
   }) : (tensor<i1>) -> tensor<16xf32>
   return %r : tensor<16xf32>

@@ -9,10 +9,10 @@
 
 // CHECK-LABEL: func @pass_through
 //  CHECK-SAME:   -> (tensor<16xf32>, tensor<16xf32> {exec.alias_of = 0 : i64})
-//       CHECK:   exec.library "twice"{{.*}}exec.slices = [#exec.slice<allocation = 1,
+//       CHECK:   exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 1,
 //       CHECK:   exec.copy %arg0 {exec.slices = [#exec.slice<allocation = 2,
 func.func @pass_through(%x: tensor<16xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<16xf32>, tensor<16xf32>) {
-  %a = exec.library "twice"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   return %a, %x : tensor<16xf32>, tensor<16xf32>
 }
 
@@ -34,12 +34,12 @@ func.func @returned_twice(%x: tensor<16xf32> {tf.aliasing_output = 1 : i32}) -> 
 
 // CHECK-LABEL: func @reshaped
 //  CHECK-SAME:   -> (tensor<16xf32> {exec.alias_of = 0 : i64}, tensor<4x4xf32>)
-//       CHECK:   %[[A:.*]] = exec.library "twice"{{.*}}exec.slices = [#exec.slice<allocation = 4,
+//       CHECK:   %[[A:.*]] = exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 4,
 //       CHECK:   %[[R:.*]] = stablehlo.reshape %arg0
 //       CHECK:   exec.copy %[[R]] {exec.slices = [#exec.slice<allocation = 2,
 //       CHECK:   exec.copy %[[A]] {exec.slices = [#exec.slice<allocation = 1,
 func.func @reshaped(%x: tensor<16xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<16xf32>, tensor<4x4xf32>) {
-  %a = exec.library "twice"(%x) {config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
   %r = stablehlo.reshape %x : (tensor<16xf32>) -> tensor<4x4xf32>
   return %a, %r : tensor<16xf32>, tensor<4x4xf32>
 }
@@ -90,7 +90,7 @@ func.func @rotate(%x: tensor<2x8xf32> {jax.buffer_donor = true}, %y: tensor<4x4x
 //       CHECK:   return
 func.func @chain(%x: tensor<2x8xf32> {jax.buffer_donor = true}, %y: tensor<4x4xf32> {jax.buffer_donor = true})
     -> (tensor<2x8xf32>, tensor<4x4xf32>, tensor<16xf32>) {
-  %zero = exec.library "zero"() {config = {}} : () -> tensor<2x8xf32>
+  %zero = exec.iota() {iota_dimension = 0 : i64} : () -> tensor<2x8xf32>
   %b = stablehlo.reshape %x : (tensor<2x8xf32>) -> tensor<4x4xf32>
   %c = stablehlo.reshape %y : (tensor<4x4xf32>) -> tensor<16xf32>
   return %zero, %b, %c : tensor<2x8xf32>, tensor<4x4xf32>, tensor<16xf32>
@@ -112,8 +112,8 @@ func.func @memory_kinds(%x: tensor<16xf32> {jax.buffer_donor = true, mhlo.memory
 /// An op that has the same value as another operand does not work in place: it might read there what it has written.
 
 // CHECK-LABEL: func @operand_twice
-//       CHECK:   exec.library "scatter"{{.*}}exec.slices = [#exec.slice<allocation = 3,
-func.func @operand_twice(%x: tensor<16xf32> {jax.buffer_donor = true}) -> tensor<16xf32> {
-  %a = exec.library "scatter"(%x, %x) {config = {}, aliases = array<i64: 0, 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+//       CHECK:   exec.dynamic_update_slice{{.*}}exec.slices = [#exec.slice<allocation = 4,
+func.func @operand_twice(%x: tensor<16xf32> {jax.buffer_donor = true}, %i: tensor<i32>) -> tensor<16xf32> {
+  %a = exec.dynamic_update_slice(%x, %x, %i) {aliases = array<i64: 0, 0>} : (tensor<16xf32>, tensor<16xf32>, tensor<i32>) -> tensor<16xf32>
   return %a : tensor<16xf32>
 }

@@ -13,7 +13,7 @@
 #t = #exec.allocation<storage = "temporary", index = 0, bytes = 128, space = 0>
 func.func @overwritten(%x: tensor<16xf32>) -> (tensor<16xf32> {exec.alias_of = 0 : i64}, tensor<16xf32>) attributes {
     exec.allocations = [#p, #r0, #r1, #t], exec.argument_slices = [[#x]]} {
-  %a = exec.library "twice"(%x) {config = {}, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
   %r = exec.copy %a {exec.slices = [#first]} : tensor<16xf32>
   // expected-error @below {{E2020 schedule: 'exec.copy' reads 64 bytes at offset 0 of allocation 0, which no longer hold its operand}}
   %s = exec.copy %x {exec.slices = [#second]} : tensor<16xf32>
@@ -33,7 +33,7 @@ func.func @overwritten(%x: tensor<16xf32>) -> (tensor<16xf32> {exec.alias_of = 0
 #t = #exec.allocation<storage = "temporary", index = 0, bytes = 128, space = 0>
 func.func @in_order(%x: tensor<16xf32>) -> (tensor<16xf32> {exec.alias_of = 0 : i64}, tensor<16xf32>) attributes {
     exec.allocations = [#p, #r0, #r1, #t], exec.argument_slices = [[#x]]} {
-  %a = exec.library "twice"(%x) {config = {}, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
   %s = exec.copy %x {exec.slices = [#second]} : tensor<16xf32>
   %r = exec.copy %a {exec.slices = [#first]} : tensor<16xf32>
   return %r, %s : tensor<16xf32>, tensor<16xf32>
@@ -52,8 +52,8 @@ func.func @in_order(%x: tensor<16xf32>) -> (tensor<16xf32> {exec.alias_of = 0 : 
 #t = #exec.allocation<storage = "temporary", index = 0, bytes = 128, space = 0>
 func.func @temporaries_overlap(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {
     exec.allocations = [#p, #r0, #r1, #t], exec.argument_slices = [[#x]]} {
-  %a = exec.library "a"(%x) {config = {}, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
-  %b = exec.library "b"(%x) {config = {}, exec.slices = [#exec.slice<allocation = 3, offset = 32, bytes = 64>]} : (tensor<16xf32>) -> tensor<16xf32>
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
+  %b = exec.reverse(%x) {dimensions = array<i64: 0>, exec.slices = [#exec.slice<allocation = 3, offset = 32, bytes = 64>]} : (tensor<16xf32>) -> tensor<16xf32>
   // expected-error @below {{E2020 schedule: 'exec.copy' reads 64 bytes at offset 0 of allocation 3}}
   %r = exec.copy %a {exec.slices = [#first]} : tensor<16xf32>
   %s = exec.copy %b {exec.slices = [#second]} : tensor<16xf32>
@@ -73,8 +73,8 @@ func.func @temporaries_overlap(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16
 #t = #exec.allocation<storage = "temporary", index = 0, bytes = 128, space = 0>
 func.func @not_donated(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {
     exec.allocations = [#p, #r0, #r1, #t], exec.argument_slices = [[#x]]} {
-  // expected-error @below {{E2020 schedule: 'exec.library' writes into allocation 0, which is a constant or a parameter that was not donated}}
-  %a = exec.library "a"(%x) {config = {}, aliases = array<i64: 0, 0>, exec.slices = [#x]} : (tensor<16xf32>) -> tensor<16xf32>
+  // expected-error @below {{E2020 schedule: 'exec.sort' writes into allocation 0, which is a constant or a parameter that was not donated}}
+  %a = exec.sort(%x) {dimension = 0 : i64, comparator = #exec.comparator<lt>, aliases = array<i64: 0, 0>, exec.slices = [#x]} : (tensor<16xf32>) -> tensor<16xf32>
   %r = exec.copy %a {exec.slices = [#first]} : tensor<16xf32>
   %s = exec.copy %a {exec.slices = [#second]} : tensor<16xf32>
   return %r, %s : tensor<16xf32>, tensor<16xf32>
@@ -93,8 +93,8 @@ func.func @not_donated(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) a
 #t = #exec.allocation<storage = "temporary", index = 0, bytes = 128, space = 0>
 func.func @not_in_place(%x: tensor<16xf32>) -> (tensor<16xf32> {exec.alias_of = 0 : i64}, tensor<16xf32>) attributes {
     exec.allocations = [#p, #r0, #r1, #t], exec.argument_slices = [[#x]]} {
-  // expected-error @below {{E2020 schedule: 'exec.library' writes result 0 over operand 0, which it also reads}}
-  %a = exec.library "a"(%x) {config = {}, exec.slices = [#first]} : (tensor<16xf32>) -> tensor<16xf32>
+  // expected-error @below {{E2020 schedule: 'exec.reverse' writes result 0 over operand 0, which it also reads}}
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>, exec.slices = [#first]} : (tensor<16xf32>) -> tensor<16xf32>
   %s = exec.copy %a {exec.slices = [#second]} : tensor<16xf32>
   return %a, %s : tensor<16xf32>, tensor<16xf32>
 }
@@ -112,16 +112,16 @@ func.func @not_in_place(%x: tensor<16xf32>) -> (tensor<16xf32> {exec.alias_of = 
 #t = #exec.allocation<storage = "temporary", index = 0, bytes = 128, space = 0>
 func.func @second_iteration(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {
     exec.allocations = [#p, #r0, #r1, #t], exec.argument_slices = [[#x]]} {
-  %w = exec.library "weights"(%x) {config = {}, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
+  %w = exec.reverse(%x) {dimensions = array<i64: 0>, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
   %i = exec.copy %x {exec.slices = [#first]} : tensor<16xf32>
   %l = stablehlo.while(%v = %i) : tensor<16xf32> attributes {exec.slices = [#first], exec.argument_slices = [[#first], [#first]]}
   cond {
-    %p = exec.library "go on"(%v) {config = {}, exec.slices = [#exec.slice<allocation = 3, offset = 64, bytes = 1>]} : (tensor<16xf32>) -> tensor<i1>
+    %p = exec.custom_call "go on"(%v) {api_version = 4 : i32, config = {}, exec.slices = [#exec.slice<allocation = 3, offset = 64, bytes = 1>]} : (tensor<16xf32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
-    // expected-error @below {{E2020 schedule: 'exec.library' reads 64 bytes at offset 0 of allocation 3}}
-    %n = exec.library "use"(%v, %w) {config = {}, exec.slices = [#second]} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-    %o = exec.library "other"(%n) {config = {}, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
+    // expected-error @below {{E2020 schedule: 'exec.custom_call' reads 64 bytes at offset 0 of allocation 3}}
+    %n = exec.custom_call "use"(%v, %w) {api_version = 4 : i32, config = {}, exec.slices = [#second]} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %o = exec.reverse(%n) {dimensions = array<i64: 0>, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
     %y = exec.copy %o {exec.slices = [#first]} : tensor<16xf32>
     stablehlo.return %y : tensor<16xf32>
   }
@@ -142,12 +142,12 @@ func.func @second_iteration(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf3
 #t = #exec.allocation<storage = "temporary", index = 0, bytes = 128, space = 0>
 func.func @branches(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {
     exec.allocations = [#p, #r0, #r1, #t], exec.argument_slices = [[#x]]} {
-  %p = exec.library "choose"(%x) {config = {}, exec.slices = [#exec.slice<allocation = 3, offset = 64, bytes = 1>]} : (tensor<16xf32>) -> tensor<i1>
+  %p = exec.custom_call "choose"(%x) {api_version = 4 : i32, config = {}, exec.slices = [#exec.slice<allocation = 3, offset = 64, bytes = 1>]} : (tensor<16xf32>) -> tensor<i1>
   %r = "stablehlo.if"(%p) ({
-    %a = exec.library "a"(%x) {config = {}, exec.slices = [#first]} : (tensor<16xf32>) -> tensor<16xf32>
+    %a = exec.reverse(%x) {dimensions = array<i64: 0>, exec.slices = [#first]} : (tensor<16xf32>) -> tensor<16xf32>
     stablehlo.return %a : tensor<16xf32>
   }, {
-    %b = exec.library "b"(%x) {config = {}, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
+    %b = exec.reverse(%x) {dimensions = array<i64: 0>, exec.slices = [#temporary]} : (tensor<16xf32>) -> tensor<16xf32>
     // expected-error @below {{E2020 schedule: 'stablehlo.return' passes on a value that is not in the memory of its destination}}
     stablehlo.return %b : tensor<16xf32>
   }) {exec.slices = [#first], exec.argument_slices = [[], []]} : (tensor<i1>) -> tensor<16xf32>

@@ -272,12 +272,11 @@ private:
 
 } // namespace
 
-/// Attributes: those of StableHLO's `convolution`, with one attribute for each field of the
-/// dimension numbers.
-KernelResult prepareConvolution(const LibraryCall &call) {
-  TILEWRIGHT_ASSIGN(ConvolutionShape shape, readConvolution(call));
-  TILEWRIGHT_ASSIGN(Shape input, Shape::create(call.operands[0].dims));
-  TILEWRIGHT_ASSIGN(Shape kernel, Shape::create(call.operands[1].dims));
+KernelResult prepareConvolution(const artifact::ConvolutionCall &call,
+                                const LibrarySignature &types) {
+  TILEWRIGHT_ASSIGN(ConvolutionShape shape, readConvolution(call, types));
+  TILEWRIGHT_ASSIGN(Shape input, Shape::create(types.operands[0].dims));
+  TILEWRIGHT_ASSIGN(Shape kernel, Shape::create(types.operands[1].dims));
   return makeKernel<ConvolutionKernel>(std::move(shape), input.elementCount(),
                                        kernel.elementCount());
 }

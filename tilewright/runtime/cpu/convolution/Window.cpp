@@ -91,18 +91,15 @@ struct Layout {
 };
 } // namespace
 
-static Result<Layout> readLayout(const CallReader &reader, std::string_view prefix,
-                                 std::string_view first, std::string_view second, int64_t rank) {
-  Layout layout;
-  TILEWRIGHT_ASSIGN(layout.first, reader.integer(concat(prefix, first)));
-  TILEWRIGHT_ASSIGN(layout.second, reader.integer(concat(prefix, second)));
-  TILEWRIGHT_ASSIGN(layout.spatial, reader.integersOr(concat(prefix, "_spatial_dimensions"), {}));
+/// - libraryCall: the layout of the tensor `prefix` does not name each dimension once.
+static Status checkLayout(const CallReader &reader, std::string_view prefix, const Layout &layout,
+                          int64_t rank) {
   const Dims all = joined({Dims{layout.first, layout.second}, layout.spatial});
   TILEWRIGHT_TRY(reader.checkDims(concat(prefix, " dimensions"), all, rank));
   if (static_cast<int64_t>(all.size()) != rank)
     return reader.failure(prefix, " dimensions must name all ", rank, " dimensions, got ",
                           all.size());
-  return layout;
+  return Status();
 }
 
 static TensorStrides stridesOf(const Layout &layout, const Shape &shape) {
@@ -124,27 +121,27 @@ static Result<int64_t> dilatedSize(const CallReader &reader, int64_t size, int64
   return result;
 }
 
-static Status readWindow(const CallReader &reader, ConvolutionShape &shape) {
+static Status readWindow(const CallReader &reader, const artifact::ConvolutionCall &call,
+                         ConvolutionShape &shape) {
   const size_t rank = shape.window.size();
-  auto read = [&](std::string_view name, size_t count, int64_t otherwise) -> Result<Dims> {
-    TILEWRIGHT_ASSIGN(Dims values, reader.integersOr(name, Dims(count, otherwise)));
-    if (values.size() != count)
-      return reader.failure(name, " must have ", count, " elements, got ", values.size());
-    return values;
+  auto check = [&](std::string_view name, const Dims &values, size_t count) {
+    return values.size() == count
+               ? Status()
+               : reader.failure(name, " must have ", count, " elements, got ", values.size());
   };
-  TILEWRIGHT_ASSIGN(Dims strides, read("window_strides", rank, 1));
-  TILEWRIGHT_ASSIGN(Dims padding, read("padding", 2 * rank, 0));
-  TILEWRIGHT_ASSIGN(Dims inputDilation, read("lhs_dilation", rank, 1));
-  TILEWRIGHT_ASSIGN(Dims kernelDilation, read("rhs_dilation", rank, 1));
-  TILEWRIGHT_ASSIGN(Dims reversal, read("window_reversal", rank, 0));
+  TILEWRIGHT_TRY(check("window_strides", call.windowStrides, rank));
+  TILEWRIGHT_TRY(check("padding", call.padding, 2 * rank));
+  TILEWRIGHT_TRY(check("lhs_dilation", call.lhsDilation, rank));
+  TILEWRIGHT_TRY(check("rhs_dilation", call.rhsDilation, rank));
+  TILEWRIGHT_TRY(check("window_reversal", call.windowReversal, rank));
   for (size_t i = 0; i < rank; ++i) {
     WindowDimension &dim = shape.window[i];
-    dim.stride = strides[i];
-    dim.padLow = padding[2 * i];
-    dim.padHigh = padding[2 * i + 1];
-    dim.inputDilation = inputDilation[i];
-    dim.kernelDilation = kernelDilation[i];
-    dim.isReversed = reversal[i] != 0;
+    dim.stride = call.windowStrides[i];
+    dim.padLow = call.padding[2 * i];
+    dim.padHigh = call.padding[2 * i + 1];
+    dim.inputDilation = call.lhsDilation[i];
+    dim.kernelDilation = call.rhsDilation[i];
+    dim.isReversed = call.windowReversal[i] != 0;
     if (dim.stride < 1 || dim.inputDilation < 1 || dim.kernelDilation < 1)
       return reader.failure("strides and dilations must be positive, got ", dim.stride, ", ",
                             dim.inputDilation, " and ", dim.kernelDilation);
@@ -163,8 +160,9 @@ static Status readWindow(const CallReader &reader, ConvolutionShape &shape) {
   return Status();
 }
 
-Result<ConvolutionShape> readConvolution(const LibraryCall &call) {
-  CallReader reader(call);
+Result<ConvolutionShape> readConvolution(const artifact::ConvolutionCall &call,
+                                         const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(2, 1));
   TILEWRIGHT_ASSIGN(Shape lhs, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape rhs, reader.operandShape(1));
@@ -176,21 +174,22 @@ Result<ConvolutionShape> readConvolution(const LibraryCall &call) {
   // Kernels keep an index for each spatial dimension on the stack.
   if (rank > maxConvolutionRank)
     return reader.failure("ranks up to ", maxConvolutionRank, " are supported, got ", rank);
-  TILEWRIGHT_ASSIGN(Layout input,
-                    readLayout(reader, "input", "_batch_dimension", "_feature_dimension", rank));
-  TILEWRIGHT_ASSIGN(Layout kernel, readLayout(reader, "kernel", "_output_feature_dimension",
-                                              "_input_feature_dimension", rank));
-  TILEWRIGHT_ASSIGN(Layout output,
-                    readLayout(reader, "output", "_batch_dimension", "_feature_dimension", rank));
-  TILEWRIGHT_ASSIGN(int64_t featureGroups, reader.integerOr("feature_group_count", 1));
-  TILEWRIGHT_ASSIGN(int64_t batchGroups, reader.integerOr("batch_group_count", 1));
+  const Layout input{call.inputBatchDimension, call.inputFeatureDimension,
+                     call.inputSpatialDimensions},
+      kernel{call.kernelOutputFeatureDimension, call.kernelInputFeatureDimension,
+             call.kernelSpatialDimensions},
+      output{call.outputBatchDimension, call.outputFeatureDimension, call.outputSpatialDimensions};
+  TILEWRIGHT_TRY(checkLayout(reader, "input", input, rank));
+  TILEWRIGHT_TRY(checkLayout(reader, "kernel", kernel, rank));
+  TILEWRIGHT_TRY(checkLayout(reader, "output", output, rank));
+  const int64_t featureGroups = call.featureGroupCount, batchGroups = call.batchGroupCount;
   if (featureGroups < 1 || batchGroups < 1 || (featureGroups > 1 && batchGroups > 1))
     return reader.failure("group counts must be positive and one of them 1, got ", featureGroups,
                           " and ", batchGroups);
 
-  ConvolutionShape shape{.lhsType = call.operands[0].element,
-                         .rhsType = call.operands[1].element,
-                         .resultType = call.results[0].element,
+  ConvolutionShape shape{.lhsType = types.operands[0].element,
+                         .rhsType = types.operands[1].element,
+                         .resultType = types.results[0].element,
                          .window = {},
                          .input = stridesOf(input, lhs),
                          .kernel = stridesOf(kernel, rhs),
@@ -226,7 +225,7 @@ Result<ConvolutionShape> readConvolution(const LibraryCall &call) {
     shape.window.push_back({.inputSize = lhs[input.spatial[i]],
                             .kernelSize = rhs[kernel.spatial[i]],
                             .outputSize = result[output.spatial[i]]});
-  TILEWRIGHT_TRY(readWindow(reader, shape));
+  TILEWRIGHT_TRY(readWindow(reader, call, shape));
   // Every phase prepares its own product; no real program has so many phases.
   constexpr int64_t maxPhases = 1 << 14;
   int64_t phases = 1;

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_WINDOW_H
 #define TILEWRIGHT_RUNTIME_CPU_CONVOLUTION_WINDOW_H
 
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 
 namespace tilewright::runtime::cpu {
 
@@ -58,8 +58,9 @@ struct ConvolutionShape {
   int64_t inputGroupStride = 0, kernelGroupStride = 0, outputGroupStride = 0;
 };
 
-/// Reads and checks a call of `convolution`.
-Result<ConvolutionShape> readConvolution(const LibraryCall &call);
+/// Checks a call of `convolution`.
+Result<ConvolutionShape> readConvolution(const artifact::ConvolutionCall &call,
+                                         const LibrarySignature &types);
 
 /// A dilated input has elements only at every n-th position, so outputs fall into phases that use
 /// different taps. Each phase is a separate dense convolution; together they produce all outputs.

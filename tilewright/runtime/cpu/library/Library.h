@@ -10,22 +10,23 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 
 namespace tilewright::runtime::cpu {
 
-using artifact::Attribute;
 using artifact::TensorType;
 using numerics::ElementType;
 using numerics::Shape;
 
+#define TILEWRIGHT_ENUMERATOR(enumerator, name)
+#define TILEWRIGHT_LIBRARY_ENUM(Enum, ...) using numerics::Enum;
+#include "tilewright/numerics/LibraryEnums.def"
+
 /// A scalar function that the compiler generated from a region.
 using Body = void (*)(const void *const *args, void *const *results);
 
-/// A call of a library kernel, as far as it is known at load time.
-struct LibraryCall {
-  std::string_view name;
-  std::span<const Attribute> attributes;
+/// The functions and types of a call of a library kernel; artifact::LibraryCall has the rest of
+/// what is known at load time.
+struct LibrarySignature {
   std::span<const Body> bodies;
   std::span<const TensorType> operands, results;
 };
@@ -49,14 +50,11 @@ public:
   virtual Status run(const LibraryRun &run) const = 0;
 };
 
-/// Creates the kernel for a call, or fails if the call is not supported. Shapes and attributes come
+/// Creates the kernel for a call, or fails if the call is not supported. Shapes and fields come
 /// from an untrusted file: this function checks everything, and `run` checks nothing.
-///  - libraryUnknown: no kernel has this name.
-///  - libraryCall: its attributes, types or shapes are inconsistent.
-Result<std::unique_ptr<LibraryKernel>> prepareLibraryKernel(const LibraryCall &call);
-
-/// Whether a kernel has this name; the name may come from a plan or a custom call.
-bool hasLibraryKernel(std::string_view name);
+///  - libraryCall: its fields, types or shapes are inconsistent.
+Result<std::unique_ptr<LibraryKernel>> prepareLibraryKernel(const artifact::LibraryCall &call,
+                                                            const LibrarySignature &types);
 
 } // namespace tilewright::runtime::cpu
 

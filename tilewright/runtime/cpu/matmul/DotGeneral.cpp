@@ -1,6 +1,6 @@
 // dot_general as a batch of matrix products. Nothing is transposed: dimensions that are contiguous
 // in memory become one side of a matrix; otherwise the side has an offset for each index.
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/matmul/Placement.h"
 #include "tilewright/runtime/cpu/matmul/Product.h"
 
@@ -134,40 +134,31 @@ static Status checkDimensions(const CallReader &reader, const DotDimensions &dim
   return Status();
 }
 
-/// Attributes: lhs_batching_dimensions, rhs_batching_dimensions, lhs_contracting_dimensions,
-/// rhs_contracting_dimensions. Precision and algorithm are lower bounds: sums of reals are always
-/// in f32 or f64.
+/// The precision is a lower bound: sums of reals are always in f32 or f64.
 ///
-/// If `epilogue` is "function", the first body is an epilogue (see Matmul.h) and `product_type`
-/// names the type that the dot itself would have had. The operands after the first two and all
-/// results are the epilogue's buffers, whose shapes are not checked here.
-KernelResult prepareDotGeneral(const LibraryCall &call) {
-  CallReader reader(call);
-  TILEWRIGHT_ASSIGN(std::string_view epilogueKind, reader.textOr("epilogue", ""));
-  const bool hasEpilogue = !epilogueKind.empty();
-  if (hasEpilogue ? call.operands.size() < 2 || call.results.empty() || call.bodies.empty()
-                  : call.operands.size() != 2 || call.results.size() != 1)
+/// If the call has a `productType`, the first body is an epilogue (see Matmul.h), and the dot
+/// itself would have had this type. The operands after the first two and all results are the
+/// epilogue's buffers, whose shapes are not checked here.
+KernelResult prepareDotGeneral(const artifact::DotGeneralCall &call,
+                               const LibrarySignature &types) {
+  CallReader reader(call.name, types);
+  const bool hasEpilogue = call.productType.has_value();
+  if (hasEpilogue ? types.operands.size() < 2 || types.results.empty() || types.bodies.empty()
+                  : types.operands.size() != 2 || types.results.size() != 1)
     return reader.failure("needs lhs, rhs and one result, or more of both and a body if there is "
                           "an epilogue, got ",
-                          call.operands.size(), " operands and ", call.results.size(), " results");
+                          types.operands.size(), " operands and ", types.results.size(),
+                          " results");
   TILEWRIGHT_ASSIGN(Shape lhs, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape rhs, reader.operandShape(1));
-  DotDimensions dims;
-  TILEWRIGHT_ASSIGN(dims.lhsBatching, reader.integersOr("lhs_batching_dimensions", {}));
-  TILEWRIGHT_ASSIGN(dims.rhsBatching, reader.integersOr("rhs_batching_dimensions", {}));
-  TILEWRIGHT_ASSIGN(dims.lhsContracting, reader.integersOr("lhs_contracting_dimensions", {}));
-  TILEWRIGHT_ASSIGN(dims.rhsContracting, reader.integersOr("rhs_contracting_dimensions", {}));
+  DotDimensions dims{.lhsBatching = call.lhsBatchingDimensions,
+                     .rhsBatching = call.rhsBatchingDimensions,
+                     .lhsContracting = call.lhsContractingDimensions,
+                     .rhsContracting = call.rhsContractingDimensions};
   TILEWRIGHT_TRY(checkDimensions(reader, dims, lhs, rhs));
 
-  ElementType resultType = call.results[0].element;
-  if (hasEpilogue) {
-    TILEWRIGHT_ASSIGN(std::string_view name, reader.text("product_type"));
-    const std::optional<ElementType> type = numerics::elementTypeNamed(name);
-    if (!type)
-      return reader.failure("product_type is not an element type: ", name);
-    resultType = *type;
-  }
-  const ElementType lhsType = call.operands[0].element, rhsType = call.operands[1].element;
+  const ElementType resultType = call.productType.value_or(types.results[0].element);
+  const ElementType lhsType = types.operands[0].element, rhsType = types.operands[1].element;
   if (!Matmul::supports(lhsType, rhsType, resultType))
     return reader.failure("products of ", numerics::spelling(lhsType), " and ",
                           numerics::spelling(rhsType), " cannot be summed up in ",
@@ -181,7 +172,7 @@ KernelResult prepareDotGeneral(const LibraryCall &call) {
     TILEWRIGHT_TRY(reader.expectResult(0, resultType, resultDims));
   return makeKernel<DotKernel>(
       problemOf(std::move(dims), lhsType, lhs, rhsType, rhs, resultType),
-      hasEpilogue ? reinterpret_cast<ApplyEpilogue>(reinterpret_cast<void (*)()>(call.bodies[0]))
+      hasEpilogue ? reinterpret_cast<ApplyEpilogue>(reinterpret_cast<void (*)()>(types.bodies[0]))
                   : nullptr);
 }
 

@@ -312,18 +312,10 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
   static void replace(exec::FusionOp fusion, stablehlo::DotGeneralOp dot, ArrayRef<Value> inputs,
                       FlatSymbolRefAttr function) {
     OpBuilder builder(fusion);
-    Config config(fusion.getContext());
-    config.flattenAll(dot);
-    config.set("epilogue", "function");
-    std::string type;
-    llvm::raw_string_ostream(type) << cast<ShapedType>(dot.getType()).getElementType();
-    config.set("product_type", StringRef(type));
-    SmallVector<Value> operands = {dot.getLhs(), dot.getRhs()};
-    operands.append(inputs.begin(), inputs.end());
-    auto call = exec::LibraryOp::create(
-        builder, fusion.getLoc(), fusion.getResultTypes(), builder.getStringAttr("dot_general"),
-        operands, config.get(), builder.getArrayAttr({function}), DenseI64ArrayAttr());
-    fusion->replaceAllUsesWith(call);
+    auto call = createDot(builder, fusion.getLoc(), fusion.getResultTypes(), dot, inputs,
+                          TypeAttr::get(cast<ShapedType>(dot.getType()).getElementType()),
+                          builder.getArrayAttr({function}));
+    fusion->replaceAllUsesWith(call.getOperation());
     fusion->erase();
     // Erase the matmul and the reshapes of its result.
     Operation *unused = dot;

@@ -28,14 +28,6 @@ static DenseIntElementsAttr toAttribute(Builder &builder, const Groups &groups) 
 
 LogicalResult Lowering::lowerCollective(Operation *op) {
   interpret::RankGrid grid = interpret::rankGridOf(module);
-  Config config(op->getContext());
-  if (isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op)) {
-    config.set("kind", isa<stablehlo::PartitionIdOp>(op) ? "partition" : "replica");
-    config.set("replicas", grid.replicas);
-    config.set("partitions", grid.partitions);
-    replaceByLibrary(op, "rank_id", config);
-    return success();
-  }
   Result<Groups> ranks = interpret::rankGroupsOf(op, grid);
   if (!ranks.isOk())
     return refuse(op, std::move(ranks).takeStatus().message());
@@ -62,7 +54,7 @@ LogicalResult Lowering::lowerCollective(Operation *op) {
   if (!isSum && op->getNumRegions() == 1) {
     // Reductions without a ReductionKind, such as one that returns its second operand, become
     // functions.
-    reduction = numerics::reductionNamed(combinerWord(op->getRegion(0)))
+    reduction = numerics::reductionNamed(numerics::nameOf(combinerOf(op->getRegion(0))))
                     .value_or(numerics::ReductionKind::function);
     if (reduction == numerics::ReductionKind::function) {
       FailureOr<FlatSymbolRefAttr> body = functionOf(op->getRegion(0));

@@ -68,15 +68,8 @@ LogicalResult Lowering::lowerCustomCall(Operation *op) {
     backend = call.getBackendConfig().value_or(Attribute());
     version = call.getApiVersion();
   }
-  if (target == "mhlo.topk" || target == "TopK") {
-    auto attributes = call->getAttrOfType<DictionaryAttr>("mhlo.attributes");
-    Config config(op->getContext());
-    if (attributes)
-      for (NamedAttribute entry : attributes)
-        config.flatten(entry.getName(), entry.getValue());
-    replaceByLibrary(op, "top_k", config);
-    return success();
-  }
+  if (target == "mhlo.topk" || target == "TopK")
+    return lowerTopK(op, call->getAttrOfType<DictionaryAttr>("mhlo.attributes"));
   OpBuilder builder(op);
   if (!backend) // version 4 has a dictionary as configuration, earlier ones a string
     backend = version == stablehlo::CustomCallApiVersion::API_VERSION_TYPED_FFI

@@ -2,38 +2,14 @@
 #ifndef TILEWRIGHT_TARGET_CPU_LOWER_LOWERING_H
 #define TILEWRIGHT_TARGET_CPU_LOWER_LOWERING_H
 
-#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/LibraryOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tilewright::cpu {
-
-/// Configuration of a library call: strings and lists of integers by name.
-class Config {
-public:
-  explicit Config(mlir::MLIRContext *context) : builder(context) {}
-
-  void set(llvm::StringRef name, llvm::ArrayRef<int64_t> values) {
-    entries.set(name, builder.getDenseI64ArrayAttr(values));
-  }
-  void set(llvm::StringRef name, int64_t value) { set(name, llvm::ArrayRef<int64_t>(value)); }
-  void set(llvm::StringRef name, llvm::StringRef text) {
-    entries.set(name, builder.getStringAttr(text));
-  }
-  /// Adds an attribute of an op under `name`: lists and enums unchanged, each field of a struct
-  /// (dimension numbers) under its own name. Returns false if the attribute has no flat form.
-  bool flatten(llvm::StringRef name, mlir::Attribute attribute);
-  /// Adds every attribute of `op` that has a flat form.
-  void flattenAll(mlir::Operation *op);
-
-  mlir::DictionaryAttr get() const { return entries.getDictionary(builder.getContext()); }
-
-private:
-  mutable mlir::Builder builder;
-  mlir::NamedAttrList entries;
-};
 
 /// The state of the pass: creates functions from regions, with equal regions sharing one function,
 /// and numbers collectives.
@@ -45,27 +21,29 @@ public:
   mlir::SymbolTable &symbols;
   int64_t nextCollective = 0;
 
-  /// The name of a region that combines two elements ("add", …, "second"), or "function" if it has
-  /// none.
-  static llvm::StringRef combinerWord(mlir::Region &region);
-  /// "argmax" or "argmin" for a region that combines a value and an index, otherwise empty.
-  static llvm::StringRef argWord(mlir::Region &region);
+  /// The operation of a region that combines two elements; `function` if it is not a known one.
+  static numerics::Combiner combinerOf(mlir::Region &region);
+  /// The same for the region of a reduce, which may also be argmax or argmin of pairs of a value
+  /// and an index.
+  static numerics::Combiner reducerOf(mlir::Region &region);
   /// The classification of a sort's comparator.
   struct Comparator {
-    llvm::StringRef word = "function"; // lt, gt
+    numerics::Comparator kind = numerics::Comparator::function;
     int64_t operand = 0;
     bool isTotalOrder = false;
     /// JAX's comparator: -0 equals +0, and all NaNs are equal and come last.
     bool isCanonical = false;
   };
   static Comparator comparatorOf(mlir::Region &region);
-  /// "ge", "gt", "le" or "lt" for a region that compares its two elements, otherwise "function".
-  static llvm::StringRef selectWord(mlir::Region &region);
+  /// The comparison of a region of two elements; `function` if it is not a known comparison.
+  static numerics::Selector selectorOf(mlir::Region &region);
 
   /// Creates a private scalar function for the region; reports an error at the op if that is
   /// impossible.
   mlir::FailureOr<mlir::FlatSymbolRefAttr> functionOf(mlir::Region &region);
 
+  /// Lowers an op that the library implements; nullopt if it does not.
+  std::optional<mlir::LogicalResult> lowerToLibrary(mlir::Operation *op);
   mlir::LogicalResult lowerCustomCall(mlir::Operation *op);
   mlir::LogicalResult lowerCollective(mlir::Operation *op);
   /// Creates a kernel for one elementwise op and launches it.
@@ -78,10 +56,13 @@ private:
 /// Reports E4004 at the op.
 mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why);
 
-/// Replaces `op` by a library call.
-exec::LibraryOp replaceByLibrary(mlir::Operation *op, llvm::StringRef name, const Config &config,
-                                 llvm::ArrayRef<mlir::Attribute> bodies = {},
-                                 llvm::ArrayRef<int64_t> aliases = {});
+/// Creates the library call for a product, with an epilogue if there is a `productType`.
+exec::DotGeneralOp createDot(mlir::OpBuilder &builder, mlir::Location loc, mlir::TypeRange results,
+                             stablehlo::DotGeneralOp dot, mlir::ValueRange epilogueInputs,
+                             mlir::TypeAttr productType, mlir::ArrayAttr bodies);
+
+/// Lowers an op that stands for JAX's top_k, with these attributes.
+mlir::LogicalResult lowerTopK(mlir::Operation *op, mlir::DictionaryAttr attributes);
 
 } // namespace tilewright::cpu
 

@@ -53,23 +53,28 @@ static std::string formulaOf(Region &region, unsigned result = 0) {
   return text;
 }
 
-StringRef Lowering::combinerWord(Region &region) {
+numerics::Combiner Lowering::combinerOf(Region &region) {
+  using enum numerics::Combiner;
   if (region.front().getNumArguments() != 2)
-    return "function";
+    return function;
   std::string text = formulaOf(region);
   if (text == "1")
-    return "second";
-  for (StringRef word : {"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
-    if (text == (word + "(0,1)").str() || text == (word + "(1,0)").str())
-      return word;
-  return "function";
+    return second;
+  for (numerics::Combiner combiner : {add, multiply, maximum, minimum, bitAnd, bitOr, bitXor}) {
+    const std::string op(numerics::nameOf(combiner)); // StableHLO's name
+    if (text == op + "(0,1)" || text == op + "(1,0)")
+      return combiner;
+  }
+  return function;
 }
 
-StringRef Lowering::argWord(Region &region) {
+numerics::Combiner Lowering::reducerOf(Region &region) {
+  using numerics::Combiner;
   if (region.front().getNumArguments() != 4)
-    return "";
+    return combinerOf(region);
   std::string value = formulaOf(region, 0), index = formulaOf(region, 1);
-  for (auto [word, direction] : {std::pair("argmax", "GT"), std::pair("argmin", "LT")}) {
+  for (auto [combiner, direction] :
+       {std::pair(Combiner::argmax, "GT"), std::pair(Combiner::argmin, "LT")}) {
     std::string better = std::string("compare.") + direction + "(0,2)";
     std::string orNan = "or(" + better + ",compare.NE(0,0))";
     // The first of equal elements wins. `better` is for integers, which have no NaN.
@@ -77,7 +82,7 @@ StringRef Lowering::argWord(Region &region) {
       std::string tie = "and(compare.EQ(0,2),compare.LT(1,3))";
       if (value == "select(" + wins + ",0,2)" &&
           index == "select(or(" + wins + "," + tie + "),1,3)")
-        return word;
+        return combiner;
     }
     // The form after simplification, where the first of two NaNs also wins.
     std::string beats = "and(" + orNan + ",compare.EQ(2,2))";
@@ -85,9 +90,9 @@ StringRef Lowering::argWord(Region &region) {
     std::string first = "and(or(compare.EQ(0,2)," + bothNan + "),compare.LT(1,3))";
     if (value == "select(" + orNan + ",0,2)" &&
         index == "select(or(" + beats + "," + first + "),1,3)")
-      return word;
+      return combiner;
   }
-  return "";
+  return Combiner::function;
 }
 
 Lowering::Comparator Lowering::comparatorOf(Region &region) {
@@ -98,27 +103,29 @@ Lowering::Comparator Lowering::comparatorOf(Region &region) {
       return "select(compare.NE(" + v + "," + v + "),nan,select(compare.EQ(" + v + ",zero),zero," +
              v + "))";
     };
-    for (auto [word, direction] : {std::pair("lt", "LT"), std::pair("gt", "GT")}) {
+    for (auto [kind, direction] : {std::pair(numerics::Comparator::less, "LT"),
+                                   std::pair(numerics::Comparator::greater, "GT")}) {
       std::string compare = std::string("compare.") + direction;
       std::string total = compare + ".TOTALORDER(";
       if (text == compare + "(" + x + "," + y + ")")
-        return {word, operand, false, false};
+        return {kind, operand, false, false};
       if (text == total + x + "," + y + ")")
-        return {word, operand, true, false};
+        return {kind, operand, true, false};
       if (text == total + canonical(x) + "," + canonical(y) + ")")
-        return {word, operand, true, true};
+        return {kind, operand, true, true};
     }
   }
   return {};
 }
 
-StringRef Lowering::selectWord(Region &region) {
+numerics::Selector Lowering::selectorOf(Region &region) {
+  using enum numerics::Selector;
   std::string text = formulaOf(region);
-  for (auto [word, direction] :
-       {std::pair("ge", "GE"), std::pair("gt", "GT"), std::pair("le", "LE"), std::pair("lt", "LT")})
+  for (auto [selector, direction] : {std::pair(greaterOrEqual, "GE"), std::pair(greater, "GT"),
+                                     std::pair(lessOrEqual, "LE"), std::pair(less, "LT")})
     if (text == std::string("compare.") + direction + "(0,1)")
-      return word;
-  return "function";
+      return selector;
+  return function;
 }
 
 FailureOr<FlatSymbolRefAttr> Lowering::functionOf(Region &region) {

@@ -1,6 +1,6 @@
 // fft, implemented here: kissfft is slow for prime lengths, and ducc0 needs a download at configure
 // time and throws exceptions.
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
 #include "tilewright/runtime/cpu/library/fft/Transform.h"
 
@@ -10,7 +10,7 @@
 namespace tilewright::runtime::cpu {
 
 namespace {
-enum class Kind : uint8_t { fft, ifft, rfft, irfft };
+using Kind = numerics::FftType;
 
 /// The lines of one dimension: elements [outer][size][inner], transformed along the middle.
 struct Lines {
@@ -301,27 +301,21 @@ static KernelResult make(Kind kind, const Dims &sizes, size_t transformed, int64
   return std::unique_ptr<LibraryKernel>(std::move(kernel));
 }
 
-/// Attributes: fft_type = FFT|IFFT|RFFT|IRFFT, fft_length.
-KernelResult prepareFft(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareFft(const artifact::FftCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(std::string_view name, reader.text("fft_type"));
-  TILEWRIGHT_ASSIGN(Dims lengths, reader.integers("fft_length"));
-  static constexpr std::string_view names[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-  const auto *found = std::find(std::begin(names), std::end(names), name);
-  if (found == std::end(names))
-    return reader.failure("fft_type must be FFT, IFFT, RFFT or IRFFT, got '", name, "'");
-  const auto kind = static_cast<Kind>(found - std::begin(names));
+  const Dims &lengths = call.fftLength;
+  const Kind kind = call.fftType;
   const auto count = static_cast<int64_t>(lengths.size());
   if (count < 1 || count > 3 || count > operand.rank())
     return reader.failure("transforms 1 to 3 dimensions of the operand, got ", count,
-                          " lengths for ", typeString(call.operands[0]));
-  const ElementType type = call.operands[0].element;
+                          " lengths for ", typeString(types.operands[0]));
+  const ElementType type = types.operands[0].element;
   const ElementType component = numerics::componentOf(type);
   if ((component != ElementType::f32 && component != ElementType::f64) ||
       numerics::isComplex(type) == (kind == Kind::rfft))
-    return reader.failure("an ", name, " takes elements of ",
+    return reader.failure("an ", nameOf(kind), " takes elements of ",
                           kind == Kind::rfft ? "f32 or f64" : "complex<f32> or complex<f64>",
                           ", got ", numerics::spelling(type));
   Dims sizes(operand.dims().begin(), operand.dims().end());
@@ -330,7 +324,7 @@ KernelResult prepareFft(const LibraryCall &call) {
     const bool isHalved = i == count - 1 && kind == Kind::irfft && length > 0;
     if (length < 0 || operand[dim] != (isHalved ? length / 2 + 1 : length))
       return reader.failure("length ", length, " does not fit dimension ", dim, " of ",
-                            typeString(call.operands[0]));
+                            typeString(types.operands[0]));
   }
   const bool isWide = component == ElementType::f64;
   const ElementType complex = isWide ? ElementType::c128 : ElementType::c64;

@@ -3,7 +3,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_LAPACK_LAPACKCALL_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_LAPACK_LAPACKCALL_H
 
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
 #include "tilewright/runtime/cpu/library/lapack/Lapack.h"
 #include "tilewright/runtime/cpu/library/movement/TransposeTile.h"

@@ -43,9 +43,8 @@ protected:
     return real() == ElementType::f32 ? ElementType::c64 : ElementType::c128;
   }
   double tolerance() const { return real() == ElementType::f32 ? 2e-5 : 1e-12; }
-  std::string name(const char *realName, const char *complexName = nullptr) const {
-    return std::string("lapack_") + letter() +
-           (isComplex() && complexName ? complexName : realName) + "_ffi";
+  static LapackCall lapack(LapackRoutine routine, std::string options = {}) {
+    return {.routine = routine, .options = std::move(options)};
   }
 
   TestBuffer random(Dims dims, uint32_t seed = 1) const {
@@ -94,13 +93,12 @@ protected:
     for (const TestBuffer &result : call.results)
       ASSERT_FALSE(result.overran());
   }
-  static constexpr int64_t L = 'L', N = 'N', V = 'V';
 };
 } // namespace
 
 TEST_P(LapackKernels, LuTimesItsParts) {
   const int64_t m = 5, n = 7;
-  TestCall call(name("getrf"), {});
+  TestCall call(lapack(LapackRoutine::getrf));
   call.operand(random({2, 3, m, n}));
   call.result({element(), {2, 3, m, n}}).result({ElementType::i32, {2, 3, m}});
   call.result({ElementType::i32, {2, 3}});
@@ -126,10 +124,10 @@ TEST_P(LapackKernels, LuTimesItsParts) {
 
 TEST_P(LapackKernels, QrAndItsProducts) {
   const int64_t m = 6, n = 4;
-  TestCall factor(name("geqrf"), {});
+  TestCall factor(lapack(LapackRoutine::geqrf));
   factor.operand(random({2, m, n})).result({element(), {2, m, n}}).result({element(), {2, n}});
   run(factor);
-  TestCall make(name("orgqr", "ungqr"), {});
+  TestCall make(lapack(LapackRoutine::orgqr));
   make.operand(std::move(factor.results[0])).operand(std::move(factor.results[1]));
   make.result({element(), {2, m, n}});
   run(make);
@@ -148,7 +146,7 @@ TEST_P(LapackKernels, QrAndItsProducts) {
     expectNear(product(adjoint(q), q), one);
   }
   // Qᴴ times the matrix is r.
-  TestCall apply(name("ormqr", "unmqr"), {integers("left", {1}), integers("transpose", {1})});
+  TestCall apply(lapack(LapackRoutine::ormqr, isComplex() ? "LC" : "LT"));
   apply.operand(std::move(make.operands[0])).operand(std::move(make.operands[1]));
   apply.operand(random({2, m, n})).result({element(), {2, m, n}});
   run(apply);
@@ -163,7 +161,7 @@ TEST_P(LapackKernels, QrAndItsProducts) {
 
 TEST_P(LapackKernels, PivotedQr) {
   const int64_t m = 5, n = 3;
-  TestCall call(name("geqp3"), {});
+  TestCall call(lapack(LapackRoutine::geqp3));
   call.operand(random({m, n})).operand(bufferOf(ElementType::i32, {n}, {0, 0, 0}));
   call.result({element(), {m, n}}).result({ElementType::i32, {n}}).result({element(), {n}});
   run(call);
@@ -175,11 +173,11 @@ TEST_P(LapackKernels, PivotedQr) {
 }
 
 TEST_P(LapackKernels, SingularValues) {
-  for (const char *routine : {"gesdd", "gesvd"})
+  for (LapackRoutine routine : {LapackRoutine::gesdd, LapackRoutine::gesvd})
     for (char mode : {'A', 'S', 'N'})
       for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 3}, {3, 6}}) {
         const int64_t k = std::min(m, n), columns = mode == 'A' ? m : k, rows = mode == 'A' ? n : k;
-        TestCall call(name(routine), {integers("mode", {mode})});
+        TestCall call(lapack(routine, std::string(1, mode)));
         call.operand(random({2, m, n})).result({element(), {2, m, n}}).result({real(), {2, k}});
         call.result({element(), {2, m, columns}}).result({element(), {2, rows, n}});
         call.result({ElementType::i32, {2}});
@@ -209,7 +207,7 @@ TEST_P(LapackKernels, EigenvaluesOfAHermitianMatrix) {
       a.set(b * n * n + static_cast<int64_t>(i),
             numerics::Scalar::ofComplex((half.values[i] + other.values[i]) * 0.5));
   }
-  TestCall call(name("syevd", "heevd"), {integers("mode", {V}), integers("uplo", {L})});
+  TestCall call(lapack(LapackRoutine::syevd, "VL"));
   call.operand(std::move(a)).result({element(), {2, n, n}}).result({real(), {2, n}});
   call.result({ElementType::i32, {2}});
   run(call);
@@ -224,7 +222,7 @@ TEST_P(LapackKernels, EigenvaluesOfAHermitianMatrix) {
 
 TEST_P(LapackKernels, EigenvaluesOfAnyMatrix) {
   const int64_t n = 5;
-  TestCall call(name("geev"), {integers("compute_left", {N}), integers("compute_right", {V})});
+  TestCall call(lapack(LapackRoutine::geev, "NV"));
   call.operand(random({2, n, n}));
   call.result({element(), {2, n}});
   if (!isComplex())
@@ -249,7 +247,7 @@ TEST_P(LapackKernels, EigenvaluesOfAnyMatrix) {
 
 TEST_P(LapackKernels, SchurForm) {
   const int64_t n = 5;
-  TestCall call(name("gees"), {integers("mode", {V}), integers("sort", {N})});
+  TestCall call(lapack(LapackRoutine::gees, "V"));
   call.operand(random({n, n})).result({element(), {n, n}}).result({element(), {n, n}});
   call.result({element(), {n}});
   if (!isComplex())
@@ -262,12 +260,12 @@ TEST_P(LapackKernels, SchurForm) {
 
 TEST_P(LapackKernels, HessenbergAndTridiagonalForms) {
   const int64_t n = 5;
-  TestCall call(name("gehrd"), {integers("low", {1}), integers("high", {n})});
+  TestCall call(LapackCall{.routine = LapackRoutine::gehrd, .low = 1, .high = n});
   call.operand(random({n, n})).result({element(), {n, n}}).result({element(), {n - 1}});
   call.result({ElementType::i32, {}});
   run(call);
   EXPECT_EQ(call.results[2].as<int32_t>()[0], 0);
-  TestCall other(name("sytrd", "hetrd"), {integers("uplo", {L})});
+  TestCall other(lapack(LapackRoutine::sytrd, "L"));
   other.operand(random({n, n})).result({element(), {n, n}}).result({real(), {n}});
   other.result({real(), {n - 1}}).result({element(), {n - 1}}).result({ElementType::i32, {}});
   run(other);
@@ -290,8 +288,7 @@ TEST_P(LapackKernels, SolvesTriangularAndTridiagonalSystems) {
   for (int64_t b = 0; b < 2; ++b)
     for (int64_t i = 0; i < n; ++i)
       a.set(b * n * n + i * n + i, numerics::Scalar::ofComplex(3.0 + static_cast<double>(i)));
-  TestCall call(name("trsm"), {integers("side", {L}), integers("uplo", {L}),
-                               integers("trans_x", {N}), integers("diag", {N})});
+  TestCall call(lapack(LapackRoutine::trsm, "LLNN"));
   call.operand(std::move(a)).operand(random({2, n, k}, 5)).result({element(), {2, n, k}});
   run(call);
   for (int64_t b = 0; b < 2; ++b) {
@@ -302,7 +299,7 @@ TEST_P(LapackKernels, SolvesTriangularAndTridiagonalSystems) {
     expectNear(product(lower, matrix(call.results[0], b)), matrix(call.operands[1], b));
   }
 
-  TestCall tri(name("gtsv"), {});
+  TestCall tri(lapack(LapackRoutine::gtsv));
   TestBuffer diagonal = random({n}, 7);
   for (int64_t i = 0; i < n; ++i)
     diagonal.set(i, numerics::Scalar::ofComplex(4));
@@ -329,7 +326,7 @@ TEST_P(LapackKernels, CholeskySaysWhatIsNotPositive) {
   for (int64_t i = 0; i < 2 * n * n; ++i)
     a.set(i,
           numerics::Scalar::ofComplex(i % (n * n) % (n + 1) == 0 ? (i < n * n ? 4.0 : -1.0) : 0.0));
-  TestCall call(name("potrf"), {integers("uplo", {L})});
+  TestCall call(lapack(LapackRoutine::potrf, "L"));
   call.operand(std::move(a)).result({element(), {2, n, n}}).result({ElementType::i32, {2}});
   run(call);
   EXPECT_EQ(call.results[0].at(0).r, 2);
@@ -340,7 +337,7 @@ TEST_P(LapackKernels, CholeskySaysWhatIsNotPositive) {
 TEST_P(LapackKernels, InfinitiesAreReported) {
   TestBuffer a = random({3, 3});
   a.set(4, numerics::Scalar::ofComplex(INFINITY));
-  TestCall call(name("syevd", "heevd"), {integers("mode", {V}), integers("uplo", {L})});
+  TestCall call(lapack(LapackRoutine::syevd, "VL"));
   call.operand(std::move(a)).result({element(), {3, 3}}).result({real(), {3}});
   call.result({ElementType::i32, {}});
   run(call);
@@ -359,7 +356,7 @@ TEST(Lapack, AMissingRoutineIsAnError) {
 }
 
 TEST(Lapack, WrongShapesAreRefusedBeforeAnythingRuns) {
-  TestCall call("lapack_sgetrf_ffi", {});
+  TestCall call(LapackCall{.routine = LapackRoutine::getrf});
   call.operand(bufferOf(ElementType::f32, {2, 2}, {1, 2, 3, 4}));
   call.result({ElementType::f32, {2, 2}}).result({ElementType::i32, {3}});
   call.result({ElementType::i32, {}});

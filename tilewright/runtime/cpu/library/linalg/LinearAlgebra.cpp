@@ -1,6 +1,6 @@
 // cholesky and triangular_solve without LAPACK, for every real and complex type.
 #include "tilewright/numerics/scalar/Scalar.h"
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/Isa.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
 
@@ -125,17 +125,10 @@ private:
   bool lower;
 };
 
-enum class Transposed : uint8_t { no, yes, adjoint };
-
-struct TriangularSystem {
-  bool leftSide = true, lower = true, unitDiagonal = false;
-  Transposed transposed = Transposed::no;
-};
-
 template <typename Element> class TriangularSolveKernel final : public LibraryKernel {
 public:
-  TriangularSolveKernel(ElementType type, TriangularSystem system, int64_t n, int64_t rows,
-                        int64_t columns, int64_t batch)
+  TriangularSolveKernel(ElementType type, artifact::TriangularSolveCall system, int64_t n,
+                        int64_t rows, int64_t columns, int64_t batch)
       : type(type), system(system), n(n), rows(rows), columns(columns), batch(batch) {}
 
   Status run(const LibraryRun &run) const override {
@@ -158,14 +151,14 @@ private:
   void solve(const std::byte *a, const std::byte *b, std::byte *to, Element *matrix) const {
     Element *const whole = matrix + n * n, *const y = whole + n * n, *const c = y + rows * columns;
     loadRow(type, a, n * n, whole);
-    const bool swaps = (system.transposed != Transposed::no) == system.leftSide;
+    const bool swaps = (system.transposeA != Transpose::none) == system.leftSide;
     const bool isLower = system.lower != swaps;
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j) {
         const int64_t row = swaps ? j : i, column = swaps ? i : j;
         const bool isRead = system.lower ? row >= column : row <= column;
         Element value = isRead ? whole[row * n + column] : Element();
-        matrix[i * n + j] = system.transposed == Transposed::adjoint ? conjugate(value) : value;
+        matrix[i * n + j] = system.transposeA == Transpose::adjoint ? conjugate(value) : value;
       }
     loadRow(type, b, rows * columns, c);
     const int64_t systems = system.leftSide ? columns : rows;
@@ -195,7 +188,7 @@ private:
   }
 
   ElementType type;
-  TriangularSystem system;
+  artifact::TriangularSolveCall system;
   int64_t n, rows, columns, batch;
 };
 } // namespace
@@ -206,48 +199,34 @@ static Status checkElements(const CallReader &reader, ElementType type) {
   return reader.failure("takes real or complex elements, got ", numerics::spelling(type));
 }
 
-/// Attribute: lower.
-KernelResult prepareCholesky(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareCholesky(const artifact::CholeskyCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(bool lower, reader.flagOr("lower", false));
-  const ElementType type = call.operands[0].element;
+  const ElementType type = types.operands[0].element;
   TILEWRIGHT_TRY(checkElements(reader, type));
   const int64_t rank = shape.rank();
   if (rank < 2 || shape[rank - 1] != shape[rank - 2])
-    return reader.failure("takes square matrices, got ", typeString(call.operands[0]));
+    return reader.failure("takes square matrices, got ", typeString(types.operands[0]));
   TILEWRIGHT_TRY(reader.expectResult(0, type, shape.dims()));
   const int64_t n = shape[rank - 1];
   const int64_t batch = n == 0 ? 0 : shape.elementCount() / (n * n);
   if (isComplex(type))
-    return makeKernel<CholeskyKernel<Complex>>(type, n, batch, lower);
-  return makeKernel<CholeskyKernel<double>>(type, n, batch, lower);
+    return makeKernel<CholeskyKernel<Complex>>(type, n, batch, call.lower);
+  return makeKernel<CholeskyKernel<double>>(type, n, batch, call.lower);
 }
 
-/// Attributes: left_side, lower, unit_diagonal, transpose_a = NO_TRANSPOSE|TRANSPOSE|ADJOINT.
-KernelResult prepareTriangularSolve(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareTriangularSolve(const artifact::TriangularSolveCall &call,
+                                    const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(2, 1));
   TILEWRIGHT_ASSIGN(Shape a, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape b, reader.operandShape(1));
-  TriangularSystem system;
-  TILEWRIGHT_ASSIGN(system.leftSide, reader.flagOr("left_side", true));
-  TILEWRIGHT_ASSIGN(system.lower, reader.flagOr("lower", true));
-  TILEWRIGHT_ASSIGN(system.unitDiagonal, reader.flagOr("unit_diagonal", false));
-  TILEWRIGHT_ASSIGN(std::string_view transposed, reader.textOr("transpose_a", "NO_TRANSPOSE"));
-  if (transposed == "TRANSPOSE")
-    system.transposed = Transposed::yes;
-  else if (transposed == "ADJOINT")
-    system.transposed = Transposed::adjoint;
-  else if (transposed != "NO_TRANSPOSE")
-    return reader.failure("transpose_a must be NO_TRANSPOSE, TRANSPOSE or ADJOINT, got '",
-                          transposed, "'");
-  const ElementType type = call.operands[0].element;
+  const ElementType type = types.operands[0].element;
   TILEWRIGHT_TRY(checkElements(reader, type));
   const int64_t rank = a.rank();
-  bool fits = rank >= 2 && b.rank() == rank && call.operands[1].element == type &&
-              a[rank - 1] == a[rank - 2] && a[rank - 1] == b[rank - (system.leftSide ? 2 : 1)];
+  bool fits = rank >= 2 && b.rank() == rank && types.operands[1].element == type &&
+              a[rank - 1] == a[rank - 2] && a[rank - 1] == b[rank - (call.leftSide ? 2 : 1)];
   int64_t batch = 1;
   for (int64_t dim = 0; fits && dim < rank - 2; ++dim) {
     fits = a[dim] == b[dim];
@@ -255,14 +234,14 @@ KernelResult prepareTriangularSolve(const LibraryCall &call) {
   }
   if (!fits)
     return reader.failure("batch dimensions must be equal and a must have the size of b's ",
-                          system.leftSide ? "columns" : "rows", ", got ",
-                          typeString(call.operands[0]), " and ", typeString(call.operands[1]));
+                          call.leftSide ? "columns" : "rows", ", got ",
+                          typeString(types.operands[0]), " and ", typeString(types.operands[1]));
   TILEWRIGHT_TRY(reader.expectResult(0, type, b.dims()));
   const int64_t n = a[rank - 1], rows = b[rank - 2], columns = b[rank - 1];
   batch = b.elementCount() == 0 ? 0 : batch;
   if (isComplex(type))
-    return makeKernel<TriangularSolveKernel<Complex>>(type, system, n, rows, columns, batch);
-  return makeKernel<TriangularSolveKernel<double>>(type, system, n, rows, columns, batch);
+    return makeKernel<TriangularSolveKernel<Complex>>(type, call, n, rows, columns, batch);
+  return makeKernel<TriangularSolveKernel<double>>(type, call, n, rows, columns, batch);
 }
 
 } // namespace tilewright::runtime::cpu

@@ -1,5 +1,5 @@
 // dynamic_slice and dynamic_update_slice.
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
 #include "tilewright/runtime/cpu/library/movement/IndexValues.h"
 
@@ -11,18 +11,18 @@ namespace {
 /// The start of a box: one scalar operand for each dimension, clamped so that the box fits.
 class BoxStart {
 public:
-  static Result<BoxStart> create(const LibraryCall &call, const Shape &operand,
+  static Result<BoxStart> create(const CallReader &reader, const Shape &operand,
                                  std::span<const int64_t> sizes, size_t firstIndex) {
-    CallReader reader(call);
+    const LibrarySignature &types = reader.types;
     BoxStart start;
     start.firstIndex = firstIndex;
-    const auto bytes = static_cast<int64_t>(numerics::storageBytes(call.operands[0].element));
+    const auto bytes = static_cast<int64_t>(numerics::storageBytes(types.operands[0].element));
     const Dims strides = operand.strides();
     if (static_cast<int64_t>(sizes.size()) != operand.rank())
       return reader.failure("the slice must have the operand's rank ", operand.rank(), ", got ",
                             sizes.size());
     for (size_t dim = 0; dim < sizes.size(); ++dim) {
-      const TensorType &index = call.operands[firstIndex + dim];
+      const TensorType &index = types.operands[firstIndex + dim];
       TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(firstIndex + dim));
       if (shape.elementCount() != 1 || !numerics::isInteger(index.element))
         return reader.failure("indices must be integer scalars, got ", typeString(index));
@@ -86,29 +86,31 @@ private:
 };
 } // namespace
 
-KernelResult prepareDynamicSlice(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareDynamicSlice(const artifact::DynamicSliceCall &call,
+                                 const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
   TILEWRIGHT_TRY(reader.expectCounts(1 + static_cast<size_t>(operand.rank()), 1));
-  TILEWRIGHT_ASSIGN(Dims sizes, reader.integers("slice_sizes"));
-  TILEWRIGHT_ASSIGN(BoxStart start, BoxStart::create(call, operand, sizes, 1));
-  TILEWRIGHT_TRY(reader.expectResult(0, call.operands[0].element, sizes));
+  const Dims &sizes = call.sliceSizes;
+  TILEWRIGHT_ASSIGN(BoxStart start, BoxStart::create(reader, operand, sizes, 1));
+  TILEWRIGHT_TRY(reader.expectResult(0, types.operands[0].element, sizes));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
-  return makeKernel<DynamicSliceKernel>(std::move(start),
-                                        CopyPlan(sizes, operand.strides(), result.strides(),
-                                                 numerics::storageBytes(call.operands[0].element)));
+  return makeKernel<DynamicSliceKernel>(
+      std::move(start), CopyPlan(sizes, operand.strides(), result.strides(),
+                                 numerics::storageBytes(types.operands[0].element)));
 }
 
-KernelResult prepareDynamicUpdateSlice(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareDynamicUpdateSlice(const artifact::DynamicUpdateSliceCall &call,
+                                       const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
   TILEWRIGHT_TRY(reader.expectCounts(2 + static_cast<size_t>(operand.rank()), 1));
   TILEWRIGHT_ASSIGN(Shape update, reader.operandShape(1));
-  const ElementType element = call.operands[0].element;
-  if (call.operands[1].element != element)
+  const ElementType element = types.operands[0].element;
+  if (types.operands[1].element != element)
     return reader.failure("operand and update must have the same element type, got ",
-                          typeString(call.operands[0]), " and ", typeString(call.operands[1]));
-  TILEWRIGHT_ASSIGN(BoxStart start, BoxStart::create(call, operand, update.dims(), 2));
+                          typeString(types.operands[0]), " and ", typeString(types.operands[1]));
+  TILEWRIGHT_ASSIGN(BoxStart start, BoxStart::create(reader, operand, update.dims(), 2));
   TILEWRIGHT_TRY(reader.expectResult(0, element, operand.dims()));
   const size_t bytes = numerics::storageBytes(element);
   return makeKernel<DynamicUpdateSliceKernel>(

@@ -107,20 +107,19 @@ static bool isRow(std::span<const int64_t> sizes, std::span<const int64_t> strid
   return true;
 }
 
-KernelResult prepareGather(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareGather(const artifact::GatherCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(2, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   TILEWRIGHT_ASSIGN(Shape indicesShape, reader.operandShape(1));
-  TILEWRIGHT_ASSIGN(Dims offsetDims, reader.integers("offset_dims"));
-  TILEWRIGHT_ASSIGN(Dims collapsed, reader.integers("collapsed_slice_dims"));
-  TILEWRIGHT_ASSIGN(SliceIndexDimensions dimensions,
-                    SliceIndexDimensions::read(reader, "start_index_map", "operand_batching_dims",
-                                               "start_indices_batching_dims"));
-  TILEWRIGHT_ASSIGN(Dims sliceSizes, reader.integers("slice_sizes"));
+  const Dims &offsetDims = call.offsetDims, &sliceSizes = call.sliceSizes;
+  const SliceIndexDimensions dimensions{.slicedDims = call.startIndexMap,
+                                        .slicedBatchingDims = call.operandBatchingDims,
+                                        .indicesBatchingDims = call.startIndicesBatchingDims,
+                                        .indexVectorDim = call.indexVectorDim};
 
-  const Dims dropped = joined({collapsed, dimensions.slicedBatchingDims});
+  const Dims dropped = joined({call.collapsedSliceDims, call.operandBatchingDims});
   TILEWRIGHT_TRY(reader.checkDims("collapsed and batching dimensions", dropped, operand.rank()));
   if (static_cast<int64_t>(sliceSizes.size()) != operand.rank())
     return reader.failure("takes a slice size for each of the ", operand.rank(),
@@ -136,7 +135,7 @@ KernelResult prepareGather(const LibraryCall &call) {
   }
   const Dims kept = remaining(operand.rank(), dropped);
   TILEWRIGHT_ASSIGN(Dims batchSizes,
-                    SliceIndices::batchSizes(reader, call.operands[1], dimensions.indexVectorDim));
+                    SliceIndices::batchSizes(reader, types.operands[1], dimensions.indexVectorDim));
   const auto rank = static_cast<int64_t>(batchSizes.size() + kept.size());
   TILEWRIGHT_TRY(reader.checkDims("offset_dims", offsetDims, rank));
   if (offsetDims.size() != kept.size())
@@ -148,16 +147,16 @@ KernelResult prepareGather(const LibraryCall &call) {
     resultSizes[static_cast<size_t>(offsetDims[i])] = sliceSizes[static_cast<size_t>(kept[i])];
   for (size_t i = 0; i < batchDims.size(); ++i)
     resultSizes[static_cast<size_t>(batchDims[i])] = batchSizes[i];
-  TILEWRIGHT_TRY(reader.expectResult(0, call.operands[0].element, resultSizes));
+  TILEWRIGHT_TRY(reader.expectResult(0, types.operands[0].element, resultSizes));
 
   const Dims resultStrides = result.strides();
   TILEWRIGHT_ASSIGN(SliceIndices indices,
-                    SliceIndices::create(reader, operand, call.operands[1], dimensions,
+                    SliceIndices::create(reader, operand, types.operands[1], dimensions,
                                          pick(resultStrides, batchDims)));
   const Dims sizes = pick(sliceSizes, kept), from = pick(operand.strides(), kept),
              to = pick(resultStrides, offsetDims);
-  const size_t bytes = numerics::storageBytes(call.operands[0].element);
-  return makeKernel<GatherKernel>(std::move(indices), call.operands[1].element, sliceSizes,
+  const size_t bytes = numerics::storageBytes(types.operands[0].element);
+  return makeKernel<GatherKernel>(std::move(indices), types.operands[1].element, sliceSizes,
                                   CopyPlan(sizes, from, to, bytes), static_cast<int64_t>(bytes),
                                   isRow(sizes, from) && isRow(sizes, to));
 }

@@ -1,6 +1,6 @@
 // iota, replica_id and partition_id.
 #include "tilewright/numerics/scalar/Operations.h"
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/Scratch.h"
 #include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
 
@@ -80,26 +80,25 @@ private:
 };
 } // namespace
 
-KernelResult prepareRankId(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareRankId(const artifact::RankIdCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(0, 1));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
-  if (result.rank() != 0 || call.results[0].element != ElementType::ui32)
+  if (result.rank() != 0 || types.results[0].element != ElementType::ui32)
     return reader.failure("a device number must be a ui32 scalar");
-  TILEWRIGHT_ASSIGN(auto kind, reader.text("kind"));
-  return makeKernel<RankIdKernel>(kind == "partition");
+  return makeKernel<RankIdKernel>(call.kind == RankKind::partition);
 }
 
-KernelResult prepareIota(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareIota(const artifact::IotaCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(0, 1));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
-  TILEWRIGHT_ASSIGN(int64_t dimension, reader.integer("iota_dimension"));
+  const int64_t dimension = call.iotaDimension;
   TILEWRIGHT_TRY(reader.checkDims("iota_dimension", Dims{dimension}, result.rank()));
   Dims strides(static_cast<size_t>(result.rank()), 0);
   strides[static_cast<size_t>(dimension)] = 1;
   const int64_t count = result.elementCount() == 0 ? 0 : result[dimension];
-  const ElementType type = call.results[0].element;
+  const ElementType type = types.results[0].element;
   return makeKernel<IotaKernel>(
       type, count, CopyPlan(result.dims(), strides, result.strides(), numerics::storageBytes(type)),
       result.elementCount() == count);

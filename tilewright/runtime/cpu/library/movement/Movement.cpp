@@ -1,5 +1,5 @@
 // Kernels that consist of one or several strided copies.
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
 
 #include <algorithm>
@@ -31,54 +31,53 @@ private:
 };
 } // namespace
 
-static size_t elementBytes(const LibraryCall &call) {
-  return numerics::storageBytes(call.operands[0].element);
+static size_t elementBytes(const LibrarySignature &types) {
+  return numerics::storageBytes(types.operands[0].element);
 }
 
 /// Fills the result from the operand at offset `from` (in elements) with these strides.
-static KernelResult viewOf(const LibraryCall &call, int64_t from,
+static KernelResult viewOf(const CallReader &reader, int64_t from,
                            std::span<const int64_t> strides) {
-  CallReader reader(call);
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
-  const size_t bytes = elementBytes(call);
+  const size_t bytes = elementBytes(reader.types);
   return makeKernel<CopyKernel>(CopyPlan(result.dims(), strides, result.strides(), bytes),
                                 from * static_cast<int64_t>(bytes));
 }
 
-KernelResult prepareReshape(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareReshape(const artifact::ReshapeCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   if (operand.elementCount() != result.elementCount() ||
-      call.operands[0].element != call.results[0].element)
+      types.operands[0].element != types.results[0].element)
     return reader.failure("operand and result must have the same elements, got ",
-                          typeString(call.operands[0]), " and ", typeString(call.results[0]));
+                          typeString(types.operands[0]), " and ", typeString(types.results[0]));
   const Dims one = {1}, all = {operand.elementCount()};
-  return makeKernel<CopyKernel>(CopyPlan(all, one, one, elementBytes(call)), 0);
+  return makeKernel<CopyKernel>(CopyPlan(all, one, one, elementBytes(types)), 0);
 }
 
-KernelResult prepareTranspose(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareTranspose(const artifact::TransposeCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(Dims permutation, reader.integers("permutation"));
+  const Dims &permutation = call.permutation;
   TILEWRIGHT_TRY(reader.checkDims("permutation", permutation, operand.rank()));
   if (static_cast<int64_t>(permutation.size()) != operand.rank())
     return reader.failure("permutation must name each of ", operand.rank(), " dimensions, got ",
                           listed(permutation));
   TILEWRIGHT_TRY(
-      reader.expectResult(0, call.operands[0].element, pick(operand.dims(), permutation)));
-  return viewOf(call, 0, pick(operand.strides(), permutation));
+      reader.expectResult(0, types.operands[0].element, pick(operand.dims(), permutation)));
+  return viewOf(reader, 0, pick(operand.strides(), permutation));
 }
 
-KernelResult prepareReverse(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareReverse(const artifact::ReverseCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(Dims dimensions, reader.integers("dimensions"));
+  const Dims &dimensions = call.dimensions;
   TILEWRIGHT_TRY(reader.checkDims("dimensions", dimensions, operand.rank()));
-  TILEWRIGHT_TRY(reader.expectResult(0, call.operands[0].element, operand.dims()));
+  TILEWRIGHT_TRY(reader.expectResult(0, types.operands[0].element, operand.dims()));
   Dims strides = operand.strides();
   int64_t from = 0;
   for (int64_t dim : dimensions) {
@@ -86,16 +85,14 @@ KernelResult prepareReverse(const LibraryCall &call) {
     from += std::max<int64_t>(operand[dim] - 1, 0) * stride;
     stride = -stride;
   }
-  return viewOf(call, from, strides);
+  return viewOf(reader, from, strides);
 }
 
-KernelResult prepareSlice(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareSlice(const artifact::SliceCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(Dims start, reader.integers("start_indices"));
-  TILEWRIGHT_ASSIGN(Dims limit, reader.integers("limit_indices"));
-  TILEWRIGHT_ASSIGN(Dims step, reader.integers("strides"));
+  const Dims &start = call.startIndices, &limit = call.limitIndices, &step = call.strides;
   const auto rank = static_cast<size_t>(operand.rank());
   if (start.size() != rank || limit.size() != rank || step.size() != rank)
     return reader.failure("start_indices, limit_indices and strides must have ", rank,
@@ -115,21 +112,22 @@ KernelResult prepareSlice(const LibraryCall &call) {
     // A stride beyond the dimension is never used, and multiplying it could overflow.
     strides[dim] *= sizes[dim] > 1 ? step[dim] : 1;
   }
-  TILEWRIGHT_TRY(reader.expectResult(0, call.operands[0].element, sizes));
-  return viewOf(call, from, strides);
+  TILEWRIGHT_TRY(reader.expectResult(0, types.operands[0].element, sizes));
+  return viewOf(reader, from, strides);
 }
 
-KernelResult prepareBroadcastInDim(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult prepareBroadcastInDim(const artifact::BroadcastInDimCall &call,
+                                   const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
-  TILEWRIGHT_ASSIGN(Dims dimensions, reader.integers("broadcast_dimensions"));
+  const Dims &dimensions = call.broadcastDimensions;
   TILEWRIGHT_TRY(reader.checkDims("broadcast_dimensions", dimensions, result.rank()));
   if (static_cast<int64_t>(dimensions.size()) != operand.rank() ||
-      call.operands[0].element != call.results[0].element)
+      types.operands[0].element != types.results[0].element)
     return reader.failure("broadcast_dimensions must name a dimension for each of the operand ",
-                          typeString(call.operands[0]), " in ", typeString(call.results[0]),
+                          typeString(types.operands[0]), " in ", typeString(types.results[0]),
                           ", got ", listed(dimensions));
   Dims strides(static_cast<size_t>(result.rank()), 0);
   const Dims operandStrides = operand.strides();
@@ -141,30 +139,31 @@ KernelResult prepareBroadcastInDim(const LibraryCall &call) {
     if (size != 1)
       strides[static_cast<size_t>(dimensions[i])] = operandStrides[i];
   }
-  return viewOf(call, 0, strides);
+  return viewOf(reader, 0, strides);
 }
 
-KernelResult prepareConcatenate(const LibraryCall &call) {
-  CallReader reader(call);
-  if (call.operands.empty())
+KernelResult prepareConcatenate(const artifact::ConcatenateCall &call,
+                                const LibrarySignature &types) {
+  CallReader reader(call.name, types);
+  if (types.operands.empty())
     return reader.failure("takes at least one operand");
-  TILEWRIGHT_TRY(reader.expectCounts(call.operands.size(), 1));
+  TILEWRIGHT_TRY(reader.expectCounts(types.operands.size(), 1));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
-  TILEWRIGHT_ASSIGN(int64_t dimension, reader.integer("dimension"));
+  const int64_t dimension = call.dimension;
   TILEWRIGHT_TRY(reader.checkDims("dimension", Dims{dimension}, result.rank()));
-  const ElementType element = call.results[0].element;
+  const ElementType element = types.results[0].element;
   const auto bytes = static_cast<int64_t>(numerics::storageBytes(element));
   const Dims strides = result.strides();
   std::vector<CopyKernel::Box> boxes;
   int64_t begin = 0;
-  for (size_t i = 0; i < call.operands.size(); ++i) {
+  for (size_t i = 0; i < types.operands.size(); ++i) {
     TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(i));
-    bool fits = operand.rank() == result.rank() && call.operands[i].element == element;
+    bool fits = operand.rank() == result.rank() && types.operands[i].element == element;
     for (int64_t dim = 0; fits && dim < result.rank(); ++dim)
       fits = dim == dimension ? operand[dim] <= result[dim] - begin : operand[dim] == result[dim];
     if (!fits)
-      return reader.failure("operand ", i, " of ", typeString(call.operands[i]),
-                            " does not fit into ", typeString(call.results[0]), " at ", begin,
+      return reader.failure("operand ", i, " of ", typeString(types.operands[i]),
+                            " does not fit into ", typeString(types.results[0]), " at ", begin,
                             " of dimension ", dimension);
     boxes.push_back(
         {CopyPlan(operand.dims(), operand.strides(), strides, static_cast<size_t>(bytes)), i, 0,
@@ -184,11 +183,10 @@ struct PaddedBox {
 };
 } // namespace
 
-static Result<PaddedBox> paddedBox(const CallReader &reader, const Shape &operand,
-                                   const Shape &result) {
-  TILEWRIGHT_ASSIGN(Dims low, reader.integers("edge_padding_low"));
-  TILEWRIGHT_ASSIGN(Dims high, reader.integers("edge_padding_high"));
-  TILEWRIGHT_ASSIGN(Dims interior, reader.integers("interior_padding"));
+static Result<PaddedBox> paddedBox(const CallReader &reader, const artifact::PadCall &call,
+                                   const Shape &operand, const Shape &result) {
+  const Dims &low = call.edgePaddingLow, &high = call.edgePaddingHigh,
+             &interior = call.interiorPadding;
   const auto rank = static_cast<size_t>(operand.rank());
   if (low.size() != rank || high.size() != rank || interior.size() != rank ||
       result.rank() != operand.rank())
@@ -217,19 +215,19 @@ static Result<PaddedBox> paddedBox(const CallReader &reader, const Shape &operan
   return box;
 }
 
-KernelResult preparePad(const LibraryCall &call) {
-  CallReader reader(call);
+KernelResult preparePad(const artifact::PadCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(2, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape value, reader.operandShape(1));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
-  const ElementType element = call.operands[0].element;
-  if (value.elementCount() != 1 || call.operands[1].element != element ||
-      call.results[0].element != element)
+  const ElementType element = types.operands[0].element;
+  if (value.elementCount() != 1 || types.operands[1].element != element ||
+      types.results[0].element != element)
     return reader.failure("the padding value must be one element of the operand's type, got ",
-                          typeString(call.operands[1]));
-  TILEWRIGHT_ASSIGN(PaddedBox box, paddedBox(reader, operand, result));
-  const size_t bytes = elementBytes(call), rank = box.kept.size();
+                          typeString(types.operands[1]));
+  TILEWRIGHT_ASSIGN(PaddedBox box, paddedBox(reader, call, operand, result));
+  const size_t bytes = elementBytes(types), rank = box.kept.size();
   const Dims strides = result.strides(), zeros(rank, 0);
   std::vector<CopyKernel::Box> boxes;
   auto addFill = [&](const Dims &sizes, const Dims &begin) {

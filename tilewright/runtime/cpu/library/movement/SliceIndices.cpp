@@ -2,18 +2,6 @@
 
 namespace tilewright::runtime::cpu {
 
-Result<SliceIndexDimensions> SliceIndexDimensions::read(const CallReader &reader,
-                                                        std::string_view slicedDims,
-                                                        std::string_view slicedBatchingDims,
-                                                        std::string_view indicesBatchingDims) {
-  SliceIndexDimensions result;
-  TILEWRIGHT_ASSIGN(result.slicedDims, reader.integers(slicedDims));
-  TILEWRIGHT_ASSIGN(result.slicedBatchingDims, reader.integersOr(slicedBatchingDims, {}));
-  TILEWRIGHT_ASSIGN(result.indicesBatchingDims, reader.integersOr(indicesBatchingDims, {}));
-  TILEWRIGHT_ASSIGN(result.indexVectorDim, reader.integer("index_vector_dim"));
-  return result;
-}
-
 Result<Dims> SliceIndices::batchSizes(const CallReader &reader, const TensorType &indices,
                                       int64_t indexVectorDim) {
   const auto rank = static_cast<int64_t>(indices.dims.size());

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_SLICEINDICES_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_MOVEMENT_SLICEINDICES_H
 
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 
 #include <algorithm>
 
@@ -15,12 +15,6 @@ struct SliceIndexDimensions {
   Dims slicedBatchingDims;  // batching dimensions of `sliced` …
   Dims indicesBatchingDims; // … and the corresponding ones of the indices
   int64_t indexVectorDim = 0;
-
-  /// Reads the attributes. Gather and scatter have their own names for the first three.
-  ///  - libraryCall: an attribute is missing or is not a list of integers.
-  static Result<SliceIndexDimensions> read(const CallReader &reader, std::string_view slicedDims,
-                                           std::string_view slicedBatchingDims,
-                                           std::string_view indicesBatchingDims);
 };
 
 /// The loops over the index vectors, one for each batch dimension, collapsed where all three

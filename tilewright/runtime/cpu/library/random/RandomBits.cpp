@@ -1,6 +1,6 @@
 // rng_bit_generator, bitwise equal to XLA's CPU and GPU backends, and rng.
 #include "tilewright/numerics/scalar/Scalar.h"
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/Isa.h"
 
 #include <algorithm>
@@ -304,46 +304,42 @@ private:
 };
 } // namespace
 
-/// Operand: state. Results: state, bits. Attribute: rng_algorithm.
-KernelResult prepareRandomBits(const LibraryCall &call) {
-  CallReader reader(call);
+/// Operand: state. Results: state, bits.
+KernelResult prepareRandomBits(const artifact::RngBitGeneratorCall &call,
+                               const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 2));
-  TILEWRIGHT_ASSIGN(std::string_view algorithm, reader.text("rng_algorithm"));
   TILEWRIGHT_ASSIGN(Shape shape, reader.resultShape(1));
-  const bool isThreeFry = algorithm == "THREE_FRY";
-  if (!isThreeFry && algorithm != "PHILOX" && algorithm != "DEFAULT")
-    return reader.failure("rng_algorithm must be THREE_FRY, PHILOX or DEFAULT, got '", algorithm,
-                          "'");
-  const TensorType &state = call.operands[0];
+  const bool isThreeFry = call.rngAlgorithm == RngAlgorithm::threeFry;
+  const TensorType &state = types.operands[0];
   const int64_t words = state.dims.size() == 1 ? state.dims[0] : 0;
   if (state.element != ElementType::ui64 || (words != 2 && (words != 3 || isThreeFry)))
-    return reader.failure("the state of ", algorithm, " is ",
+    return reader.failure("the state of ", nameOf(call.rngAlgorithm), " is ",
                           isThreeFry ? "ui64[2]" : "ui64[2] or ui64[3]", ", got ",
                           typeString(state));
   TILEWRIGHT_TRY(reader.expectResult(0, state.element, state.dims));
-  const ElementType type = call.results[1].element;
+  const ElementType type = types.results[1].element;
   if (!numerics::isInteger(type) && !numerics::isReal(type))
     return reader.failure("fills integers and reals with bits, got ", numerics::spelling(type));
   return makeKernel<RandomBitsKernel>(isThreeFry, words, type, shape);
 }
 
-/// Operands: a, b, and the shape, which is that of the result. Attribute: rng_distribution.
-KernelResult prepareRandomNumbers(const LibraryCall &call) {
-  CallReader reader(call);
+/// Operands: a, b, and the shape, which is that of the result.
+KernelResult prepareRandomNumbers(const artifact::RngCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(3, 1));
-  TILEWRIGHT_ASSIGN(std::string_view distribution, reader.text("rng_distribution"));
   TILEWRIGHT_ASSIGN(Shape shape, reader.resultShape(0));
   TILEWRIGHT_ASSIGN(Shape a, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape b, reader.operandShape(1));
-  const ElementType type = call.results[0].element;
-  const bool isNormal = distribution == "NORMAL";
-  if (a.elementCount() != 1 || b.elementCount() != 1 || call.operands[0].element != type ||
-      call.operands[1].element != type || numerics::isComplex(type) ||
-      (isNormal && !numerics::isReal(type)) || (!isNormal && distribution != "UNIFORM"))
+  const ElementType type = types.results[0].element;
+  const bool isNormal = call.rngDistribution == RngDistribution::normal;
+  if (a.elementCount() != 1 || b.elementCount() != 1 || types.operands[0].element != type ||
+      types.operands[1].element != type || numerics::isComplex(type) ||
+      (isNormal && !numerics::isReal(type)))
     return reader.failure("takes two scalars of the result's type and a distribution UNIFORM or "
                           "NORMAL of it, got ",
-                          typeString(call.operands[0]), ", ", typeString(call.operands[1]), " and ",
-                          distribution);
+                          typeString(types.operands[0]), ", ", typeString(types.operands[1]),
+                          " and ", nameOf(call.rngDistribution));
   return makeKernel<RandomNumbersKernel>(type, shape.elementCount(), isNormal);
 }
 

@@ -197,38 +197,42 @@ static KernelResult make(const CallReader &reader, ElementType value, ElementTyp
   }
 }
 
-KernelResult prepareArgReduce(const LibraryCall &call, ReduceGeometry geometry, bool isMaximum) {
-  CallReader reader(call);
-  if (call.results.size() != 2 || call.operands[0].element != call.results[0].element ||
-      call.operands[1].element != call.results[1].element ||
-      call.operands[2].element != call.results[0].element ||
-      call.operands[3].element != call.results[1].element)
+KernelResult prepareArgReduce(const CallReader &reader, ReduceGeometry geometry, bool isMaximum) {
+  const LibrarySignature &types = reader.types;
+  if (types.results.size() != 2 || types.operands[0].element != types.results[0].element ||
+      types.operands[1].element != types.results[1].element ||
+      types.operands[2].element != types.results[0].element ||
+      types.operands[3].element != types.results[1].element)
     return reader.failure("argmax and argmin take values, indices and an init value for each");
-  return make(reader, call.results[0].element, call.results[1].element, std::move(geometry),
+  return make(reader, types.results[0].element, types.results[1].element, std::move(geometry),
               {isMaximum, false, true});
 }
 
-/// Operand: values. Results: indices, or values and indices. Attribute: dimension.
-static KernelResult prepareArg(const LibraryCall &call, bool isMaximum) {
-  CallReader reader(call);
-  const bool givesValues = call.results.size() == 2;
+/// Operand: values. Results: indices, or values and indices.
+static KernelResult prepareArg(const CallReader &reader, int64_t dimension, bool isMaximum) {
+  const LibrarySignature &types = reader.types;
+  const bool givesValues = types.results.size() == 2;
   TILEWRIGHT_TRY(reader.expectCounts(1, givesValues ? 2 : 1));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(Dims dimensions, reader.integers("dimension"));
+  const Dims dimensions = {dimension};
   TILEWRIGHT_TRY(reader.checkDims("dimension", dimensions, shape.rank()));
   const Dims kept = pick(shape.dims(), remaining(shape.rank(), dimensions));
-  const ElementType index = call.results[givesValues].element;
+  const ElementType index = types.results[givesValues].element;
   TILEWRIGHT_TRY(reader.expectResult(givesValues, index, kept));
   if (givesValues)
-    TILEWRIGHT_TRY(reader.expectResult(0, call.operands[0].element, kept));
+    TILEWRIGHT_TRY(reader.expectResult(0, types.operands[0].element, kept));
   ReduceGeometry geometry(shape, dimensions);
   if (geometry.reducedCount == 0 && geometry.outputs > 0)
     return reader.failure("an empty dimension has no largest or smallest element");
-  return make(reader, call.operands[0].element, index, std::move(geometry),
+  return make(reader, types.operands[0].element, index, std::move(geometry),
               {isMaximum, true, givesValues});
 }
 
-KernelResult prepareArgMax(const LibraryCall &call) { return prepareArg(call, true); }
-KernelResult prepareArgMin(const LibraryCall &call) { return prepareArg(call, false); }
+KernelResult prepareArgMax(const artifact::ArgMaxCall &call, const LibrarySignature &types) {
+  return prepareArg(CallReader(call.name, types), call.dimension, true);
+}
+KernelResult prepareArgMin(const artifact::ArgMinCall &call, const LibrarySignature &types) {
+  return prepareArg(CallReader(call.name, types), call.dimension, false);
+}
 
 } // namespace tilewright::runtime::cpu

@@ -116,23 +116,22 @@ private:
 };
 } // namespace
 
-/// Attributes: dimension, reverse, body. The compiler emits this for a scan that it recognises.
-KernelResult prepareCumulative(const LibraryCall &call) {
-  CallReader reader(call);
+/// The compiler may emit this for a scan that it recognises.
+KernelResult prepareCumulative(const artifact::CumulativeCall &call,
+                               const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 1));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(int64_t dimension, reader.integer("dimension"));
-  TILEWRIGHT_ASSIGN(bool reversed, reader.flagOr("reverse", false));
+  const int64_t dimension = call.dimension;
   TILEWRIGHT_TRY(reader.checkDims("dimension", Dims{dimension}, shape.rank()));
-  const ElementType type = call.operands[0].element;
+  const ElementType type = types.operands[0].element;
   TILEWRIGHT_TRY(reader.expectResult(0, type, shape.dims()));
-  TILEWRIGHT_ASSIGN(CombineOp op, combineOpOf(reader, "body"));
-  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(op, type);
+  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, type);
   if (!rows)
     return reader.failure("takes a known body that is defined for ", numerics::spelling(type));
   const int64_t inner = shape.strides()[static_cast<size_t>(dimension)], size = shape[dimension];
   const int64_t outer = shape.elementCount() == 0 ? 0 : shape.elementCount() / (size * inner);
-  return makeKernel<CumulativeKernel>(CumulativeGeometry{outer, size, inner, reversed},
+  return makeKernel<CumulativeKernel>(CumulativeGeometry{outer, size, inner, call.reverse},
                                       std::move(rows));
 }
 

@@ -10,8 +10,8 @@
 
 namespace tilewright::runtime::cpu {
 
-KernelResult prepareReduceFunction(const LibraryCall &call, ReduceGeometry geometry);
-KernelResult prepareArgReduce(const LibraryCall &call, ReduceGeometry geometry, bool isMaximum);
+KernelResult prepareReduceFunction(const CallReader &reader, ReduceGeometry geometry);
+KernelResult prepareArgReduce(const CallReader &reader, ReduceGeometry geometry, bool isMaximum);
 
 namespace {
 class ReduceKernel final : public LibraryKernel {
@@ -215,25 +215,25 @@ private:
 };
 } // namespace
 
-KernelResult prepareReduce(const LibraryCall &call) {
-  CallReader reader(call);
-  TILEWRIGHT_ASSIGN(ReduceGeometry geometry, reduceGeometryOf(reader, call));
-  TILEWRIGHT_ASSIGN(std::string_view body, reader.text("body"));
-  if (body == "argmax" || body == "argmin")
-    return prepareArgReduce(call, std::move(geometry), body == "argmax");
-  TILEWRIGHT_ASSIGN(CombineOp op, combineOpOf(reader, "body"));
-  if (op == CombineOp::function)
-    return prepareReduceFunction(call, std::move(geometry));
-  if (call.results.size() != 1)
-    return reader.failure("a body that is '", body, "' takes one input, got ", call.results.size());
-  const ElementType result = call.results[0].element;
-  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(op, result);
+KernelResult prepareReduce(const artifact::ReduceCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
+  TILEWRIGHT_ASSIGN(ReduceGeometry geometry, reduceGeometryOf(reader, call.dimensions));
+  if (call.body == Combiner::argmax || call.body == Combiner::argmin)
+    return prepareArgReduce(reader, std::move(geometry), call.body == Combiner::argmax);
+  if (call.body == Combiner::function)
+    return prepareReduceFunction(reader, std::move(geometry));
+  if (types.results.size() != 1)
+    return reader.failure("a body that is '", nameOf(call.body), "' takes one input, got ",
+                          types.results.size());
+  const ElementType result = types.results[0].element;
+  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, result);
   if (!rows)
-    return reader.failure("'", body, "' is not defined for ", numerics::spelling(result));
-  if (call.operands[1].element != call.operands[0].element)
+    return reader.failure("'", nameOf(call.body), "' is not defined for ",
+                          numerics::spelling(result));
+  if (types.operands[1].element != types.operands[0].element)
     return reader.failure("input and init value must have the same element type, got ",
-                          typeString(call.operands[0]), " and ", typeString(call.operands[1]));
-  return makeKernel<ReduceKernel>(call.operands[0].element, result, std::move(geometry),
+                          typeString(types.operands[0]), " and ", typeString(types.operands[1]));
+  return makeKernel<ReduceKernel>(types.operands[0].element, result, std::move(geometry),
                                   std::move(rows));
 }
 

@@ -10,12 +10,12 @@ namespace tilewright::runtime::cpu {
 namespace {
 class ReduceFunctionKernel final : public LibraryKernel {
 public:
-  ReduceFunctionKernel(const LibraryCall &call, ReduceGeometry geometry)
-      : body(call.bodies[0]), geometry(std::move(geometry)) {
-    for (size_t i = 0; i < call.results.size(); ++i) {
-      from.push_back(call.operands[i].element);
-      inits.push_back(call.operands[call.results.size() + i].element);
-      types.push_back(call.results[i].element);
+  ReduceFunctionKernel(const LibrarySignature &signature, ReduceGeometry geometry)
+      : body(signature.bodies[0]), geometry(std::move(geometry)) {
+    for (size_t i = 0; i < signature.results.size(); ++i) {
+      from.push_back(signature.operands[i].element);
+      inits.push_back(signature.operands[signature.results.size() + i].element);
+      types.push_back(signature.results[i].element);
       bytes.push_back(static_cast<int64_t>(numerics::storageBytes(types.back())));
     }
     // The loops over reduced dimensions, including the contiguous one if it is reduced.
@@ -98,12 +98,12 @@ private:
 };
 } // namespace
 
-KernelResult prepareReduceFunction(const LibraryCall &call, ReduceGeometry geometry) {
-  CallReader reader(call);
-  if (call.bodies.size() != 1)
+KernelResult prepareReduceFunction(const CallReader &reader, ReduceGeometry geometry) {
+  const LibrarySignature &types = reader.types;
+  if (types.bodies.size() != 1)
     return reader.failure("a body that is a function must be bound exactly once, got ",
-                          call.bodies.size());
-  return makeKernel<ReduceFunctionKernel>(call, std::move(geometry));
+                          types.bodies.size());
+  return makeKernel<ReduceFunctionKernel>(types, std::move(geometry));
 }
 
 } // namespace tilewright::runtime::cpu

@@ -33,22 +33,23 @@ ReduceGeometry::ReduceGeometry(const Shape &shape, std::span<const int64_t> dime
   }
 }
 
-Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader, const LibraryCall &call) {
-  const size_t count = call.results.size();
+Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader,
+                                        std::span<const int64_t> dimensions) {
+  const LibrarySignature &types = reader.types;
+  const size_t count = types.results.size();
   if (count == 0)
     return reader.failure("takes at least one input");
   TILEWRIGHT_TRY(reader.expectCounts(2 * count, count));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(Dims dimensions, reader.integers("dimensions"));
   TILEWRIGHT_TRY(reader.checkDims("dimensions", dimensions, shape.rank()));
   const Dims kept = pick(shape.dims(), remaining(shape.rank(), dimensions));
   for (size_t i = 0; i < count; ++i) {
     TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(count + i));
-    if (call.operands[i].dims != call.operands[0].dims || init.elementCount() != 1)
+    if (types.operands[i].dims != types.operands[0].dims || init.elementCount() != 1)
       return reader.failure("inputs must have the same shape and init values must be scalars, got ",
-                            typeString(call.operands[i]), " and ",
-                            typeString(call.operands[count + i]));
-    TILEWRIGHT_TRY(reader.expectResult(i, call.results[i].element, kept));
+                            typeString(types.operands[i]), " and ",
+                            typeString(types.operands[count + i]));
+    TILEWRIGHT_TRY(reader.expectResult(i, types.results[i].element, kept));
   }
   return ReduceGeometry(shape, dimensions);
 }

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_REDUCEGEOMETRY_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_REDUCEGEOMETRY_H
 
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 
 namespace tilewright::runtime::cpu {
 
@@ -62,9 +62,10 @@ struct ReduceGeometry {
   ReduceGeometry(const Shape &shape, std::span<const int64_t> dimensions);
 };
 
-/// Reads attribute `dimensions` and checks operands (inputs, then init values) and results. Returns
-/// the geometry of the inputs.
-Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader, const LibraryCall &call);
+/// Checks the dimensions, operands (inputs, then init values) and results. Returns the geometry of
+/// the inputs.
+Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader,
+                                        std::span<const int64_t> dimensions);
 
 /// Elements per piece of a long reduction. Pieces do not depend on the number of threads, so
 /// neither do results.

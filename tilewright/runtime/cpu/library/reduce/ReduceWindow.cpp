@@ -14,8 +14,8 @@ namespace tilewright::runtime::cpu {
 using Window = std::vector<WindowDim>;
 
 /// Whether the result is independent of the order of combination.
-static bool isExact(CombineOp op, ElementType type) {
-  const bool rounds = op == CombineOp::add || op == CombineOp::multiply;
+static bool isExact(Combiner op, ElementType type) {
+  const bool rounds = op == Combiner::add || op == Combiner::multiply;
   return !rounds || !(numerics::isReal(type) || numerics::isComplex(type));
 }
 
@@ -30,7 +30,7 @@ namespace {
 /// program's order.
 class ReduceWindowKernel final : public LibraryKernel {
 public:
-  ReduceWindowKernel(ElementType operand, ElementType result, CombineOp op, Window window,
+  ReduceWindowKernel(ElementType operand, ElementType result, Combiner op, Window window,
                      std::unique_ptr<RowArithmetic> rows)
       : operand(operand), result(result), window(std::move(window)), rows(std::move(rows)) {
     int64_t elements = 1;
@@ -373,16 +373,16 @@ private:
 /// reduce_window with a compiled body, for one input or several.
 class ReduceWindowFunctionKernel final : public LibraryKernel {
 public:
-  ReduceWindowFunctionKernel(const LibraryCall &call, Window window, Dims strides)
-      : body(call.bodies[0]), window(std::move(window)), strides(std::move(strides)) {
+  ReduceWindowFunctionKernel(const LibrarySignature &signature, Window window, Dims strides)
+      : body(signature.bodies[0]), window(std::move(window)), strides(std::move(strides)) {
     for (const WindowDim &dim : this->window) {
       inputs *= dim.input;
       outputs *= dim.positions;
     }
-    for (size_t i = 0; i < call.results.size(); ++i) {
-      from.push_back(call.operands[i].element);
-      inits.push_back(call.operands[call.results.size() + i].element);
-      types.push_back(call.results[i].element);
+    for (size_t i = 0; i < signature.results.size(); ++i) {
+      from.push_back(signature.operands[i].element);
+      inits.push_back(signature.operands[signature.results.size() + i].element);
+      types.push_back(signature.results[i].element);
       bytes.push_back(static_cast<int64_t>(numerics::storageBytes(types.back())));
     }
   }
@@ -434,37 +434,38 @@ private:
 };
 } // namespace
 
-KernelResult prepareReduceWindow(const LibraryCall &call) {
-  CallReader reader(call);
-  const size_t count = call.results.size();
+KernelResult prepareReduceWindow(const artifact::ReduceWindowCall &call,
+                                 const LibrarySignature &types) {
+  CallReader reader(call.name, types);
+  const size_t count = types.results.size();
   if (count == 0)
     return reader.failure("takes at least one input");
   TILEWRIGHT_TRY(reader.expectCounts(2 * count, count));
   TILEWRIGHT_ASSIGN(Shape input, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(Window window, windowOf(reader, input));
-  TILEWRIGHT_ASSIGN(CombineOp op, combineOpOf(reader, "body"));
+  TILEWRIGHT_ASSIGN(Window window, windowOf(reader, call, input));
+  TILEWRIGHT_TRY(checkCombiner(reader, "body", call.body));
   for (size_t i = 0; i < count; ++i) {
     TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(count + i));
-    if (call.operands[i].dims != call.operands[0].dims || init.elementCount() != 1)
+    if (types.operands[i].dims != types.operands[0].dims || init.elementCount() != 1)
       return reader.failure("inputs must have the same shape and init values must be scalars, got ",
-                            typeString(call.operands[i]), " and ",
-                            typeString(call.operands[count + i]));
-    TILEWRIGHT_TRY(reader.expectResult(i, call.results[i].element, positionsOf(window)));
+                            typeString(types.operands[i]), " and ",
+                            typeString(types.operands[count + i]));
+    TILEWRIGHT_TRY(reader.expectResult(i, types.results[i].element, positionsOf(window)));
   }
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
-  if (op == CombineOp::function) {
-    if (call.bodies.size() != 1)
+  if (call.body == Combiner::function) {
+    if (types.bodies.size() != 1)
       return reader.failure("a body that is a function must be bound exactly once, got ",
-                            call.bodies.size());
-    return makeKernel<ReduceWindowFunctionKernel>(call, std::move(window), input.strides());
+                            types.bodies.size());
+    return makeKernel<ReduceWindowFunctionKernel>(types, std::move(window), input.strides());
   }
-  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(op, call.results[0].element);
-  if (!rows || count != 1 || call.operands[0].element != call.operands[1].element)
+  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, types.results[0].element);
+  if (!rows || count != 1 || types.operands[0].element != types.operands[1].element)
     return reader.failure("takes one input with an init value of its type and a body that is "
                           "defined for it, got ",
-                          typeString(call.operands[0]));
-  return makeKernel<ReduceWindowKernel>(call.operands[0].element, call.results[0].element, op,
-                                        std::move(window), std::move(rows));
+                          typeString(types.operands[0]));
+  return makeKernel<ReduceWindowKernel>(types.operands[0].element, types.results[0].element,
+                                        call.body, std::move(window), std::move(rows));
 }
 
 } // namespace tilewright::runtime::cpu

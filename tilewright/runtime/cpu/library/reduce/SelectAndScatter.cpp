@@ -104,12 +104,12 @@ private:
 
 class SelectAndScatterKernel final : public LibraryKernel {
 public:
-  SelectAndScatterKernel(const LibraryCall &call, std::vector<WindowDim> window, Dims strides,
+  SelectAndScatterKernel(const LibrarySignature &types, std::vector<WindowDim> window, Dims strides,
                          std::unique_ptr<Selection> selection, std::unique_ptr<RowArithmetic> rows,
                          Body body)
-      : sourceType(call.operands[1].element), initType(call.operands[2].element),
-        operandBytes(static_cast<int64_t>(numerics::storageBytes(call.operands[0].element))),
-        type(call.results[0].element), window(std::move(window)), strides(std::move(strides)),
+      : sourceType(types.operands[1].element), initType(types.operands[2].element),
+        operandBytes(static_cast<int64_t>(numerics::storageBytes(types.operands[0].element))),
+        type(types.results[0].element), window(std::move(window)), strides(std::move(strides)),
         selection(std::move(selection)), rows(std::move(rows)), body(body) {
     for (const WindowDim &dim : this->window) {
       inputs *= dim.input;
@@ -175,16 +175,18 @@ private:
 };
 } // namespace
 
-static std::optional<ScalarOp> comparisonNamed(std::string_view name) {
-  if (name == "ge")
+/// The comparison of a selector that is not a function.
+static ScalarOp comparisonOf(Selector select) {
+  switch (select) {
+  case Selector::greaterOrEqual:
     return ScalarOp::compareGe;
-  if (name == "gt")
+  case Selector::greater:
     return ScalarOp::compareGt;
-  if (name == "le")
+  case Selector::lessOrEqual:
     return ScalarOp::compareLe;
-  if (name == "lt")
+  default:
     return ScalarOp::compareLt;
-  return std::nullopt;
+  }
 }
 
 static std::unique_ptr<Selection> selectionOf(ScalarOp op, ElementType type) {
@@ -206,45 +208,53 @@ static std::unique_ptr<Selection> selectionOf(ScalarOp op, ElementType type) {
   return operation ? std::make_unique<ScalarSelection>(type, operation) : nullptr;
 }
 
-/// Operands: operand, source, init. Attributes: the window, `select` = ge|gt|le|lt|function,
-/// `scatter` = a known operation or function. Bodies: those of `select` and `scatter` that are
-/// functions, in this order.
-KernelResult prepareSelectAndScatter(const LibraryCall &call) {
-  CallReader reader(call);
+/// Operands: operand, source, init. Bodies: those of `select` and `scatter` that are functions, in
+/// this order.
+KernelResult prepareSelectAndScatter(const artifact::SelectAndScatterCall &call,
+                                     const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(3, 1));
   TILEWRIGHT_ASSIGN(Shape operand, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(2));
-  TILEWRIGHT_ASSIGN(std::vector<WindowDim> window, windowOf(reader, operand));
+  const Dims ones(static_cast<size_t>(operand.rank()), 1);
+  TILEWRIGHT_ASSIGN(std::vector<WindowDim> window,
+                    windowOf(reader,
+                             {.windowDimensions = call.windowDimensions,
+                              .windowStrides = call.windowStrides,
+                              .baseDilations = ones,
+                              .windowDilations = ones,
+                              .padding = call.padding},
+                             operand));
   TILEWRIGHT_ASSIGN(Shape source, reader.operandShape(1));
-  if (call.operands[1].dims != positionsOf(window) || init.elementCount() != 1)
+  if (types.operands[1].dims != positionsOf(window) || init.elementCount() != 1)
     return reader.failure("source must have an element for each position of the window, which has ",
-                          listed(positionsOf(window)), ", got ", typeString(call.operands[1]));
-  TILEWRIGHT_TRY(reader.expectResult(0, call.results[0].element, operand.dims()));
-  TILEWRIGHT_ASSIGN(std::string_view select, reader.text("select"));
-  TILEWRIGHT_ASSIGN(CombineOp scatter, combineOpOf(reader, "scatter"));
-  const bool selects = select == "function", scatters = scatter == CombineOp::function;
-  if (call.bodies.size() != size_t(selects) + size_t(scatters))
+                          listed(positionsOf(window)), ", got ", typeString(types.operands[1]));
+  TILEWRIGHT_TRY(reader.expectResult(0, types.results[0].element, operand.dims()));
+  TILEWRIGHT_TRY(checkCombiner(reader, "scatter", call.scatter));
+  const bool selects = call.select == Selector::function,
+             scatters = call.scatter == Combiner::function;
+  if (types.bodies.size() != size_t(selects) + size_t(scatters))
     return reader.failure("each region that is a function must be bound exactly once, got ",
-                          call.bodies.size());
-  const ElementType type = call.operands[0].element;
+                          types.bodies.size());
+  const ElementType type = types.operands[0].element;
   std::unique_ptr<Selection> selection;
   if (selects)
-    selection = std::make_unique<FunctionSelection>(type, call.bodies[0]);
-  else if (std::optional<ScalarOp> op = comparisonNamed(select))
-    selection = selectionOf(*op, type);
+    selection = std::make_unique<FunctionSelection>(type, types.bodies[0]);
+  else
+    selection = selectionOf(comparisonOf(call.select), type);
   if (!selection)
     return reader.failure("attribute 'select' is not a comparison of ", numerics::spelling(type),
-                          ": '", select, "'");
+                          ": '", nameOf(call.select), "'");
   std::unique_ptr<RowArithmetic> rows;
   if (!scatters) {
-    rows = RowArithmetic::create(scatter, call.results[0].element);
+    rows = RowArithmetic::create(call.scatter, types.results[0].element);
     if (!rows)
       return reader.failure("attribute 'scatter' is an operation that is not defined for ",
-                            numerics::spelling(call.results[0].element));
+                            numerics::spelling(types.results[0].element));
   }
-  return makeKernel<SelectAndScatterKernel>(call, std::move(window), operand.strides(),
+  return makeKernel<SelectAndScatterKernel>(types, std::move(window), operand.strides(),
                                             std::move(selection), std::move(rows),
-                                            scatters ? call.bodies.back() : nullptr);
+                                            scatters ? types.bodies.back() : nullptr);
 }
 
 } // namespace tilewright::runtime::cpu

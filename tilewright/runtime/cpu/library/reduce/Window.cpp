@@ -55,14 +55,11 @@ static Status findPositions(const CallReader &reader, WindowDim &dim) {
   return Status();
 }
 
-Result<std::vector<WindowDim>> windowOf(const CallReader &reader, const Shape &input) {
+Result<std::vector<WindowDim>>
+windowOf(const CallReader &reader, const artifact::ReduceWindowCall &call, const Shape &input) {
   const auto rank = static_cast<size_t>(input.rank());
-  const Dims ones(rank, 1);
-  TILEWRIGHT_ASSIGN(Dims sizes, reader.integers("window_dimensions"));
-  TILEWRIGHT_ASSIGN(Dims strides, reader.integersOr("window_strides", ones));
-  TILEWRIGHT_ASSIGN(Dims base, reader.integersOr("base_dilations", ones));
-  TILEWRIGHT_ASSIGN(Dims dilations, reader.integersOr("window_dilations", ones));
-  TILEWRIGHT_ASSIGN(Dims padding, reader.integersOr("padding", Dims(2 * rank, 0)));
+  const Dims &sizes = call.windowDimensions, &strides = call.windowStrides,
+             &base = call.baseDilations, &dilations = call.windowDilations, &padding = call.padding;
   if (sizes.size() != rank || strides.size() != rank || base.size() != rank ||
       dilations.size() != rank || padding.size() != 2 * rank)
     return reader.failure("the window must have the input's rank ", rank);

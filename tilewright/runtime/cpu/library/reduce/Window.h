@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_WINDOW_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_REDUCE_WINDOW_H
 
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 
 namespace tilewright::runtime::cpu {
 
@@ -36,9 +36,10 @@ struct WindowDim {
   Taps tapsAt(int64_t position) const;
 };
 
-/// Reads window_dimensions, window_strides, base_dilations, window_dilations and padding.
-///  - libraryCall: they do not match the input.
-Result<std::vector<WindowDim>> windowOf(const CallReader &reader, const Shape &input);
+/// The window of a call.
+///  - libraryCall: it does not match the input.
+Result<std::vector<WindowDim>> windowOf(const CallReader &reader,
+                                        const artifact::ReduceWindowCall &call, const Shape &input);
 
 /// The number of positions in each dimension.
 Dims positionsOf(std::span<const WindowDim> window);

@@ -5,26 +5,26 @@
 namespace tilewright::runtime::cpu::detail {
 
 template <typename Signed>
-static std::unique_ptr<RowArithmetic> rowsOf(CombineOp op, bool isSigned) {
+static std::unique_ptr<RowArithmetic> rowsOf(Combiner op, bool isSigned) {
   using Unsigned = std::make_unsigned_t<Signed>;
   switch (op) {
-  case CombineOp::add:
+  case Combiner::add:
     return std::make_unique<VectorRows<PlainNumber<Unsigned>, AddOp>>();
-  case CombineOp::multiply:
+  case Combiner::multiply:
     return std::make_unique<VectorRows<PlainNumber<Unsigned>, MultiplyOp>>();
-  case CombineOp::maximum:
+  case Combiner::maximum:
     if (isSigned)
       return std::make_unique<VectorRows<PlainNumber<Signed>, MaximumOp>>();
     return std::make_unique<VectorRows<PlainNumber<Unsigned>, MaximumOp>>();
-  case CombineOp::minimum:
+  case Combiner::minimum:
     if (isSigned)
       return std::make_unique<VectorRows<PlainNumber<Signed>, MinimumOp>>();
     return std::make_unique<VectorRows<PlainNumber<Unsigned>, MinimumOp>>();
-  case CombineOp::bitAnd:
+  case Combiner::bitAnd:
     return std::make_unique<VectorRows<PlainNumber<Unsigned>, AndOp>>();
-  case CombineOp::bitOr:
+  case Combiner::bitOr:
     return std::make_unique<VectorRows<PlainNumber<Unsigned>, OrOp>>();
-  case CombineOp::bitXor:
+  case Combiner::bitXor:
     return std::make_unique<VectorRows<PlainNumber<Unsigned>, XorOp>>();
   default:
     return nullptr;
@@ -39,23 +39,23 @@ struct BooleanAndOp : AndOp {
 } // namespace
 
 /// Booleans are bytes of 0 and 1, whose sum is `or` and whose product is `and`.
-static CombineOp ofBooleans(CombineOp op) {
+static Combiner ofBooleans(Combiner op) {
   switch (op) {
-  case CombineOp::add:
-  case CombineOp::maximum:
-    return CombineOp::bitOr;
-  case CombineOp::multiply:
-  case CombineOp::minimum:
-    return CombineOp::bitAnd;
+  case Combiner::add:
+  case Combiner::maximum:
+    return Combiner::bitOr;
+  case Combiner::multiply:
+  case Combiner::minimum:
+    return Combiner::bitAnd;
   default:
     return op;
   }
 }
 
-std::unique_ptr<RowArithmetic> integerRows(CombineOp op, ElementType type) {
+std::unique_ptr<RowArithmetic> integerRows(Combiner op, ElementType type) {
   const bool isSigned = numerics::isSigned(type);
   if (type == ElementType::pred) {
-    if (ofBooleans(op) == CombineOp::bitAnd)
+    if (ofBooleans(op) == Combiner::bitAnd)
       return std::make_unique<VectorRows<PlainNumber<uint8_t>, BooleanAndOp>>();
     return rowsOf<int8_t>(ofBooleans(op), false);
   }

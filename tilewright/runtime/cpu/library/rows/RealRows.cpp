@@ -3,25 +3,25 @@
 
 namespace tilewright::runtime::cpu::detail {
 
-template <typename Number> static std::unique_ptr<RowArithmetic> rowsOf(CombineOp op) {
+template <typename Number> static std::unique_ptr<RowArithmetic> rowsOf(Combiner op) {
   switch (op) {
-  case CombineOp::add:
+  case Combiner::add:
     return std::make_unique<VectorRows<Number, AddOp>>();
-  case CombineOp::multiply:
+  case Combiner::multiply:
     return std::make_unique<VectorRows<Number, MultiplyOp>>();
   default:
     break;
   }
   if constexpr (Number::hasVectors) {
-    if (op == CombineOp::maximum)
+    if (op == Combiner::maximum)
       return std::make_unique<VectorRows<Number, MaximumOp>>();
-    if (op == CombineOp::minimum)
+    if (op == Combiner::minimum)
       return std::make_unique<VectorRows<Number, MinimumOp>>();
   }
   return nullptr;
 }
 
-std::unique_ptr<RowArithmetic> realRows(CombineOp op, ElementType type) {
+std::unique_ptr<RowArithmetic> realRows(Combiner op, ElementType type) {
   switch (type) {
   case ElementType::f32:
     return rowsOf<PlainNumber<float>>(op);

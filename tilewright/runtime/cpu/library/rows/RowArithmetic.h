@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_ROWARITHMETIC_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_ROWARITHMETIC_H
 
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,22 +10,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// The operation of a region, if it is a known one.
-enum class CombineOp : uint8_t {
-  add,
-  multiply,
-  maximum,
-  minimum,
-  bitAnd,
-  bitOr,
-  bitXor,
-  second,   // returns its second argument
-  function, // anything else: a compiled body
-};
-
-/// The operation named by the string attribute `name`.
-///  - libraryCall: it is not the name of an operation.
-Result<CombineOp> combineOpOf(const CallReader &reader, std::string_view name);
+/// - libraryCall: attribute `name` is argmax or argmin, which only reduce knows.
+Status checkCombiner(const CallReader &reader, std::string_view name, Combiner combiner);
 
 /// Scans of up to this many elements round to the stored type at each step, as the body specifies
 /// and the reference interpreter does. Longer scans do not, because the error would grow too much.
@@ -39,7 +25,7 @@ constexpr int64_t maxRoundedSteps = 32;
 class RowArithmetic {
 public:
   /// Null if the operation is not defined for the type.
-  static std::unique_ptr<RowArithmetic> create(CombineOp op, ElementType type);
+  static std::unique_ptr<RowArithmetic> create(Combiner op, ElementType type);
   virtual ~RowArithmetic() = default;
 
   const int64_t storedBytes, valueBytes;
@@ -101,9 +87,9 @@ protected:
 };
 
 namespace detail {
-std::unique_ptr<RowArithmetic> realRows(CombineOp op, ElementType type);
-std::unique_ptr<RowArithmetic> integerRows(CombineOp op, ElementType type);
-std::unique_ptr<RowArithmetic> scalarRows(CombineOp op, ElementType type);
+std::unique_ptr<RowArithmetic> realRows(Combiner op, ElementType type);
+std::unique_ptr<RowArithmetic> integerRows(Combiner op, ElementType type);
+std::unique_ptr<RowArithmetic> scalarRows(Combiner op, ElementType type);
 } // namespace detail
 
 } // namespace tilewright::runtime::cpu

@@ -134,36 +134,36 @@ public:
 };
 } // namespace
 
-static std::optional<ScalarOp> scalarOpOf(CombineOp op) {
+static std::optional<ScalarOp> scalarOpOf(Combiner op) {
   switch (op) {
-  case CombineOp::add:
+  case Combiner::add:
     return ScalarOp::add;
-  case CombineOp::multiply:
+  case Combiner::multiply:
     return ScalarOp::multiply;
-  case CombineOp::maximum:
+  case Combiner::maximum:
     return ScalarOp::maximum;
-  case CombineOp::minimum:
+  case Combiner::minimum:
     return ScalarOp::minimum;
-  case CombineOp::bitAnd:
+  case Combiner::bitAnd:
     return ScalarOp::bitAnd;
-  case CombineOp::bitOr:
+  case Combiner::bitOr:
     return ScalarOp::bitOr;
-  case CombineOp::bitXor:
+  case Combiner::bitXor:
     return ScalarOp::bitXor;
   default:
     return std::nullopt;
   }
 }
 
-static Scalar identityOf(CombineOp op, ElementType type) {
+static Scalar identityOf(Combiner op, ElementType type) {
   switch (op) {
-  case CombineOp::multiply:
+  case Combiner::multiply:
     return numerics::oneOf(type);
-  case CombineOp::maximum:
+  case Combiner::maximum:
     return numerics::lowestOf(type);
-  case CombineOp::minimum:
+  case Combiner::minimum:
     return numerics::highestOf(type);
-  case CombineOp::bitAnd:
+  case Combiner::bitAnd:
     return type == ElementType::pred ? Scalar::ofUnsigned(1)
            : numerics::isSigned(type)
                ? Scalar::ofSigned(-1)
@@ -173,8 +173,8 @@ static Scalar identityOf(CombineOp op, ElementType type) {
   }
 }
 
-std::unique_ptr<RowArithmetic> detail::scalarRows(CombineOp op, ElementType type) {
-  if (op == CombineOp::second)
+std::unique_ptr<RowArithmetic> detail::scalarRows(Combiner op, ElementType type) {
+  if (op == Combiner::second)
     return withCell(static_cast<int64_t>(numerics::storageBytes(type)),
                     []<typename Cell>() -> std::unique_ptr<RowArithmetic> {
                       return std::make_unique<SecondRows<Cell>>();
@@ -186,7 +186,7 @@ std::unique_ptr<RowArithmetic> detail::scalarRows(CombineOp op, ElementType type
   return std::make_unique<ScalarRows>(type, operation, identityOf(op, type));
 }
 
-std::unique_ptr<RowArithmetic> RowArithmetic::create(CombineOp op, ElementType type) {
+std::unique_ptr<RowArithmetic> RowArithmetic::create(Combiner op, ElementType type) {
   if (std::unique_ptr<RowArithmetic> rows = detail::realRows(op, type))
     return rows;
   if (std::unique_ptr<RowArithmetic> rows = detail::integerRows(op, type))
@@ -194,18 +194,11 @@ std::unique_ptr<RowArithmetic> RowArithmetic::create(CombineOp op, ElementType t
   return detail::scalarRows(op, type);
 }
 
-Result<CombineOp> combineOpOf(const CallReader &reader, std::string_view name) {
-  TILEWRIGHT_ASSIGN(std::string_view body, reader.text(name));
-  static constexpr std::pair<std::string_view, CombineOp> names[] = {
-      {"add", CombineOp::add},          {"multiply", CombineOp::multiply},
-      {"maximum", CombineOp::maximum},  {"minimum", CombineOp::minimum},
-      {"and", CombineOp::bitAnd},       {"or", CombineOp::bitOr},
-      {"xor", CombineOp::bitXor},       {"second", CombineOp::second},
-      {"function", CombineOp::function}};
-  for (auto [spelling, op] : names)
-    if (spelling == body)
-      return op;
-  return reader.failure("attribute '", name, "' is not a known operation: '", body, "'");
+Status checkCombiner(const CallReader &reader, std::string_view name, Combiner combiner) {
+  if (combiner != Combiner::argmax && combiner != Combiner::argmin)
+    return Status();
+  return reader.failure("attribute '", name, "' is not a known operation: '", nameOf(combiner),
+                        "'");
 }
 
 } // namespace tilewright::runtime::cpu

@@ -209,24 +209,23 @@ private:
 };
 } // namespace
 
-KernelResult prepareScatter(const LibraryCall &call) {
-  CallReader reader(call);
-  const size_t count = call.results.size();
+KernelResult prepareScatter(const artifact::ScatterCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
+  const size_t count = types.results.size();
   if (count == 0)
     return reader.failure("takes at least one input");
   TILEWRIGHT_TRY(reader.expectCounts(2 * count + 1, count));
   TILEWRIGHT_ASSIGN(Shape input, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape indicesShape, reader.operandShape(count));
   TILEWRIGHT_ASSIGN(Shape update, reader.operandShape(count + 1));
-  TILEWRIGHT_ASSIGN(Dims windowDims, reader.integers("update_window_dims"));
-  TILEWRIGHT_ASSIGN(Dims insertedDims, reader.integers("inserted_window_dims"));
-  TILEWRIGHT_ASSIGN(SliceIndexDimensions dimensions,
-                    SliceIndexDimensions::read(reader, "scatter_dims_to_operand_dims",
-                                               "input_batching_dims",
-                                               "scatter_indices_batching_dims"));
-  TILEWRIGHT_ASSIGN(CombineOp op, combineOpOf(reader, "body"));
+  const Dims &windowDims = call.updateWindowDims;
+  const SliceIndexDimensions dimensions{.slicedDims = call.scatterDimsToOperandDims,
+                                        .slicedBatchingDims = call.inputBatchingDims,
+                                        .indicesBatchingDims = call.scatterIndicesBatchingDims,
+                                        .indexVectorDim = call.indexVectorDim};
+  TILEWRIGHT_TRY(checkCombiner(reader, "body", call.body));
 
-  const Dims inserted = joined({insertedDims, dimensions.slicedBatchingDims});
+  const Dims inserted = joined({call.insertedWindowDims, call.inputBatchingDims});
   TILEWRIGHT_TRY(reader.checkDims("inserted and batching dimensions", inserted, input.rank()));
   TILEWRIGHT_TRY(reader.checkDims("update_window_dims", windowDims, update.rank()));
   const Dims kept = remaining(input.rank(), inserted);
@@ -234,7 +233,7 @@ KernelResult prepareScatter(const LibraryCall &call) {
     return reader.failure("update_window_dims must name a dimension for each of the ", kept.size(),
                           " of a window, got ", windowDims.size());
   const Dims scatterDims = remaining(update.rank(), windowDims);
-  TILEWRIGHT_ASSIGN(Dims batchSizes, SliceIndices::batchSizes(reader, call.operands[count],
+  TILEWRIGHT_ASSIGN(Dims batchSizes, SliceIndices::batchSizes(reader, types.operands[count],
                                                               dimensions.indexVectorDim));
   if (pick(update.dims(), scatterDims) != batchSizes)
     return reader.failure("updates must have one window for each of the ", listed(batchSizes),
@@ -251,34 +250,34 @@ KernelResult prepareScatter(const LibraryCall &call) {
                              strides[static_cast<size_t>(kept[i])]});
   }
   TILEWRIGHT_ASSIGN(config.indices,
-                    SliceIndices::create(reader, input, call.operands[count], dimensions,
+                    SliceIndices::create(reader, input, types.operands[count], dimensions,
                                          pick(updateStrides, scatterDims)));
   for (const SliceIndices::Component &component : config.indices.components) {
     const auto at = std::find(kept.begin(), kept.end(), component.dim);
     config.windowOfComponent.push_back(at == kept.end() ? -1 : at - kept.begin());
   }
-  config.indexType = call.operands[count].element;
+  config.indexType = types.operands[count].element;
   config.count = input.elementCount();
   for (size_t i = 0; i < count; ++i) {
-    if (call.operands[i].dims != call.operands[0].dims ||
-        call.operands[count + 1 + i].dims != call.operands[count + 1].dims)
+    if (types.operands[i].dims != types.operands[0].dims ||
+        types.operands[count + 1 + i].dims != types.operands[count + 1].dims)
       return reader.failure("all inputs must have the same shape, and so must all updates");
-    config.inputs.push_back(call.operands[i].element);
-    config.updates.push_back(call.operands[count + 1 + i].element);
-    config.results.push_back(call.results[i].element);
-    TILEWRIGHT_TRY(reader.expectResult(i, call.results[i].element, input.dims()));
+    config.inputs.push_back(types.operands[i].element);
+    config.updates.push_back(types.operands[count + 1 + i].element);
+    config.results.push_back(types.results[i].element);
+    TILEWRIGHT_TRY(reader.expectResult(i, types.results[i].element, input.dims()));
   }
-  if (op == CombineOp::function) {
-    if (call.bodies.size() != 1)
+  if (call.body == Combiner::function) {
+    if (types.bodies.size() != 1)
       return reader.failure("a body that is a function must be bound exactly once, got ",
-                            call.bodies.size());
-    config.body = call.bodies[0];
+                            types.bodies.size());
+    config.body = types.bodies[0];
     return makeKernel<ScatterKernel>(std::move(config), nullptr);
   }
-  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(op, call.results[0].element);
+  std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, types.results[0].element);
   if (!rows || count != 1)
     return reader.failure("takes one input with a body that is defined for its type, got ",
-                          typeString(call.operands[0]));
+                          typeString(types.operands[0]));
   return makeKernel<ScatterKernel>(std::move(config), std::move(rows));
 }
 

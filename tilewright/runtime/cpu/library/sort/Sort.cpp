@@ -1,5 +1,5 @@
 // sort.
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/movement/CopyPlan.h"
 #include "tilewright/runtime/cpu/library/movement/CopyRows.h"
 #include "tilewright/runtime/cpu/library/sort/RadixSort.h"
@@ -228,43 +228,37 @@ private:
 } // namespace
 
 static Result<SortKernel::Comparator> comparatorOf(const CallReader &reader,
-                                                   const LibraryCall &call) {
+                                                   const artifact::SortCall &call) {
+  const LibrarySignature &types = reader.types;
   SortKernel::Comparator comparator;
-  TILEWRIGHT_ASSIGN(std::string_view name, reader.text("comparator"));
-  if (name == "function") {
-    if (call.bodies.size() != 1)
+  if (call.comparator == Comparator::function) {
+    if (types.bodies.size() != 1)
       return reader.failure("a comparator that is a function must be bound exactly once, got ",
-                            call.bodies.size());
-    comparator.body = call.bodies[0];
+                            types.bodies.size());
+    comparator.body = types.bodies[0];
     return comparator;
   }
-  if (name != "lt" && name != "gt")
-    return reader.failure("comparator must be lt, gt or function, got '", name, "'");
-  TILEWRIGHT_ASSIGN(int64_t input, reader.integerOr("comparator_operand", 0));
-  if (input < 0 || input >= static_cast<int64_t>(call.operands.size()))
-    return reader.failure("comparator_operand must name one of ", call.operands.size(),
+  const int64_t input = call.comparatorOperand;
+  if (input < 0 || input >= static_cast<int64_t>(types.operands.size()))
+    return reader.failure("comparator_operand must name one of ", types.operands.size(),
                           " inputs, got ", input);
-  TILEWRIGHT_ASSIGN(bool total, reader.flagOr("comparator_total_order", false));
   comparator.input = static_cast<size_t>(input);
-  comparator.order = {total ? SortOrder::Kind::total : SortOrder::Kind::byValue, name == "gt"};
-  const ElementType type = call.operands[comparator.input].element;
+  comparator.order = {call.comparatorTotalOrder ? SortOrder::Kind::total : SortOrder::Kind::byValue,
+                      call.comparator == Comparator::greater};
+  const ElementType type = types.operands[comparator.input].element;
   if (keyBits(type) == 0)
     return reader.failure(numerics::spelling(type), " has no order; give a function");
   return comparator;
 }
 
-/// Attributes: dimension, is_stable (all sorts are), comparator = lt|gt|function,
-/// comparator_operand, comparator_total_order. Order 0 treats zeros of both signs as equal and all
-/// NaNs as equal, with NaNs last in an ascending sort, as JAX does; 1 is IEEE-754 totalOrder.
-KernelResult prepareSort(const LibraryCall &call) {
-  CallReader reader(call);
-  const size_t count = call.operands.size();
+KernelResult prepareSort(const artifact::SortCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
+  const size_t count = types.operands.size();
   if (count == 0)
     return reader.failure("takes at least one input");
   TILEWRIGHT_TRY(reader.expectCounts(count, count));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(int64_t dimension, reader.integer("dimension"));
-  dimension += dimension < 0 ? shape.rank() : 0;
+  const int64_t dimension = call.dimension + (call.dimension < 0 ? shape.rank() : 0);
   if (shape.rank() > 0)
     TILEWRIGHT_TRY(reader.checkDims("dimension", Dims{dimension}, shape.rank()));
   TILEWRIGHT_ASSIGN(SortKernel::Comparator comparator, comparatorOf(reader, call));
@@ -283,10 +277,10 @@ KernelResult prepareSort(const LibraryCall &call) {
   TILEWRIGHT_ASSIGN(Shape rowShape, Shape::create(sizes));
   std::vector<SortKernel::Input> inputs;
   for (size_t i = 0; i < count; ++i) {
-    if (call.operands[i].dims != call.operands[0].dims)
-      return reader.failure("inputs must have the same shape, got ", typeString(call.operands[0]),
-                            " and ", typeString(call.operands[i]));
-    const ElementType type = call.operands[i].element;
+    if (types.operands[i].dims != types.operands[0].dims)
+      return reader.failure("inputs must have the same shape, got ", typeString(types.operands[0]),
+                            " and ", typeString(types.operands[i]));
+    const ElementType type = types.operands[i].element;
     TILEWRIGHT_TRY(reader.expectResult(i, type, shape.dims()));
     const size_t bytes = numerics::storageBytes(type);
     SortKernel::Input input{type, static_cast<int64_t>(bytes), {}, {}};

@@ -1,5 +1,5 @@
 // top_k: the k largest elements of each row, in order.
-#include "tilewright/runtime/cpu/library/Attributes.h"
+#include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/library/Isa.h"
 #include "tilewright/runtime/cpu/library/movement/CopyRows.h"
 #include "tilewright/runtime/cpu/library/sort/RadixSort.h"
@@ -130,19 +130,18 @@ private:
 };
 } // namespace
 
-/// Operand: [..., n]. Results: values [..., k] and indices [..., k]. Attributes: k, largest
-/// (otherwise smallest). Sorted by IEEE-754 totalOrder, equal elements by position.
-KernelResult prepareTopK(const LibraryCall &call) {
-  CallReader reader(call);
+/// Operand: [..., n]. Results: values [..., k] and indices [..., k]. Sorted by IEEE-754 totalOrder,
+/// equal elements by position.
+KernelResult prepareTopK(const artifact::TopKCall &call, const LibrarySignature &types) {
+  CallReader reader(call.name, types);
   TILEWRIGHT_TRY(reader.expectCounts(1, 2));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
-  TILEWRIGHT_ASSIGN(int64_t k, reader.integer("k"));
-  TILEWRIGHT_ASSIGN(bool largest, reader.flagOr("largest", true));
-  const ElementType type = call.operands[0].element, index = call.results[1].element;
+  const int64_t k = call.k;
+  const ElementType type = types.operands[0].element, index = types.results[1].element;
   if (shape.rank() == 0 || k < 0 || k > shape[shape.rank() - 1] ||
       shape[shape.rank() - 1] > std::numeric_limits<int32_t>::max())
     return reader.failure("takes k elements of the last dimension, got ", k, " of ",
-                          typeString(call.operands[0]));
+                          typeString(types.operands[0]));
   if (keyBits(type) == 0 || (index != ElementType::i32 && index != ElementType::i64))
     return reader.failure("takes elements that have an order and gives i32 or i64 indices, got ",
                           numerics::spelling(type), " and ", numerics::spelling(index));
@@ -152,7 +151,7 @@ KernelResult prepareTopK(const LibraryCall &call) {
   TILEWRIGHT_TRY(reader.expectResult(0, type, sizes));
   TILEWRIGHT_TRY(reader.expectResult(1, index, sizes));
   const int64_t rows = shape.elementCount() == 0 ? 0 : shape.elementCount() / length;
-  return makeKernel<TopKKernel>(type, index, rows, length, k, largest);
+  return makeKernel<TopKKernel>(type, index, rows, length, k, call.largest);
 }
 
 } // namespace tilewright::runtime::cpu

@@ -8,21 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace tilewright::runtime::cpu {
 
-inline Attribute integers(std::string name, const std::vector<int64_t> &values) {
-  artifact::Elements elements{ElementType::i64, false, {}};
-  elements.bytes.resize(values.size() * 8);
-  if (!values.empty())
-    std::memcpy(elements.bytes.data(), values.data(), values.size() * 8);
-  return {std::move(name), std::move(elements)};
-}
-inline Attribute text(std::string name, std::string value) {
-  return {std::move(name), std::move(value)};
-}
+using namespace artifact; // for the structs of LibraryCalls.def
 
 /// The memory of a tensor, aligned as kernels require, followed by guard bytes that must not
 /// change.
@@ -92,15 +82,15 @@ inline TestBuffer bufferOf(ElementType type, std::vector<int64_t> dims,
 
 /// One call with its buffers.
 ///
-///   TestCall call("reverse", {integers("dimensions", {0})});
+///   TestCall call(ReverseCall{.dimensions = {0}});
 ///   call.operand(bufferOf(ElementType::f32, {3}, {1, 2, 3}));
 ///   call.result({ElementType::f32, {3}});
 ///   ASSERT_TRUE(call.run().isOk());
 ///   call.results[0].reals();   // 3, 2, 1
 class TestCall {
 public:
-  TestCall(std::string name, std::vector<Attribute> attributes, std::vector<Body> bodies = {})
-      : name(std::move(name)), attributes(std::move(attributes)), bodies(std::move(bodies)) {}
+  explicit TestCall(artifact::LibraryCall call, std::vector<Body> bodies = {})
+      : call(std::move(call)), bodies(std::move(bodies)) {}
 
   TestCall &operand(TestBuffer buffer) {
     operands.push_back(std::move(buffer));
@@ -119,8 +109,7 @@ public:
       operandTypes.push_back(each.type);
     for (const TestBuffer &each : results)
       resultTypes.push_back(each.type);
-    TILEWRIGHT_ASSIGN(kernel,
-                      prepareLibraryKernel({name, attributes, bodies, operandTypes, resultTypes}));
+    TILEWRIGHT_ASSIGN(kernel, prepareLibraryKernel(call, {bodies, operandTypes, resultTypes}));
     return Status();
   }
   Status runPrepared(ThreadPool &pool) {
@@ -138,8 +127,7 @@ public:
     return runPrepared(pool);
   }
 
-  std::string name;
-  std::vector<Attribute> attributes;
+  artifact::LibraryCall call;
   std::vector<Body> bodies;
   std::vector<TestBuffer> operands, results;
 

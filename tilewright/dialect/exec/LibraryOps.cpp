@@ -1,0 +1,52 @@
+#include "tilewright/dialect/exec/LibraryOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "tilewright/dialect/exec/LibraryInterface.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "tilewright/dialect/exec/LibraryOps.cpp.inc"
+
+namespace tilewright::exec {
+
+void ExecDialect::addLibraryOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "tilewright/dialect/exec/LibraryOps.cpp.inc"
+      >();
+}
+
+ArrayRef<int64_t> aliasesOf(Operation *op) {
+  DenseI64ArrayAttr aliases = llvm::TypeSwitch<Operation *, DenseI64ArrayAttr>(op)
+                                  .Case<LaunchOp, CustomCallOp, LibraryCallOpInterface>(
+                                      [](auto call) { return call.getAliasesAttr(); })
+                                  .Default(DenseI64ArrayAttr());
+  return aliases ? aliases.asArrayRef() : ArrayRef<int64_t>();
+}
+
+LogicalResult detail::verifyLibraryCall(LibraryCallOpInterface call) {
+  const size_t bodies = call.getBodiesAttr() ? call.getBodiesAttr().size() : 0;
+  if (bodies != call.getBodyCount())
+    return call->emitOpError("calls ")
+           << call.getBodyCount() << " functions, but 'bodies' has " << bodies;
+  DenseI64ArrayAttr aliases = call.getAliasesAttr();
+  if (!aliases)
+    return success();
+  if (aliases.size() % 2 != 0)
+    return call->emitOpError("has ")
+           << aliases.size() << " numbers as 'aliases', which must be pairs";
+  for (int64_t i = 0; i < aliases.size(); i += 2) {
+    const int64_t result = aliases[i], input = aliases[i + 1];
+    if (result < 0 || result >= call->getNumResults() || input < 0 ||
+        input >= call->getNumOperands())
+      return call->emitOpError("aliases result ")
+             << result << " and operand " << input << ", but has " << call->getNumResults()
+             << " results and " << call->getNumOperands() << " operands";
+  }
+  return success();
+}
+
+} // namespace tilewright::exec
