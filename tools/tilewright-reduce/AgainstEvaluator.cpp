@@ -3,6 +3,7 @@
 #include "tilewright/driver/Compile.h"
 #include "tilewright/runtime/cpu/CpuBackend.h"
 #include "tilewright/support/Concat.h"
+#include "tools/tilewright/DeviceTensors.h"
 
 #include <cstring>
 #include <numeric>
@@ -28,17 +29,8 @@ Result<std::string> AgainstEvaluator::runOnce(runtime::LoadedExecutable &program
                                               const std::vector<Bounded> &expected, bool given,
                                               Compared &compared) {
   runtime::Memory &memory = program.addressableDevices().front()->defaultMemory();
-  std::vector<std::unique_ptr<runtime::Buffer>> owned;
-  std::vector<runtime::Buffer *> arguments;
-  for (const RuntimeValue &input : inputs) {
-    const Tensor &tensor = input.tensor();
-    runtime::HostBuffer host;
-    host.data = tensor.data();
-    host.type = {tensor.type(), {tensor.shape().dims().begin(), tensor.shape().dims().end()}};
-    TILEWRIGHT_ASSIGN(auto buffer, runtime::Buffer::fromHost(host, memory));
-    arguments.push_back(buffer.get());
-    owned.push_back(std::move(buffer));
-  }
+  TILEWRIGHT_ASSIGN(const auto owned, toDevice(inputs, memory));
+  const std::vector<runtime::Buffer *> arguments = pointersTo(owned);
   std::vector<int64_t> all(inputs.size());
   std::iota(all.begin(), all.end(), 0);
   runtime::ExecuteOptions how;
@@ -48,13 +40,7 @@ Result<std::string> AgainstEvaluator::runOnce(runtime::LoadedExecutable &program
   TILEWRIGHT_ASSIGN(runtime::Execution execution, program.execute(forDevice, how));
   auto fetch = [](runtime::Buffer &buffer) -> Result<Tensor> {
     Context context;
-    TILEWRIGHT_ASSIGN(Shape shape, Shape::create(buffer.dims()));
-    TILEWRIGHT_ASSIGN(Tensor tensor,
-                      Tensor::allocate(buffer.elementType(), std::move(shape), context));
-    TILEWRIGHT_ASSIGN(runtime::Event copied,
-                      buffer.toHost(tensor.mutableData(), buffer.byteCount()));
-    TILEWRIGHT_TRY(copied.await());
-    return tensor;
+    return toTensor(buffer, context);
   };
   TILEWRIGHT_TRY(execution.done.front().await());
   const auto &results = execution.results.front();

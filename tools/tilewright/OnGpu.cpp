@@ -2,6 +2,7 @@
 
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/runtime/cuda/CudaBackend.h"
+#include "tools/tilewright/DeviceTensors.h"
 
 #include <numeric>
 
@@ -25,17 +26,8 @@ Result<RuntimeValues> runOnGpu(artifact::Executable executable, const RuntimeVal
       client.load(std::make_shared<const artifact::Executable>(std::move(executable)), assignment));
 
   runtime::Memory &memory = program->addressableDevices().front()->defaultMemory();
-  std::vector<std::unique_ptr<runtime::Buffer>> owned;
-  std::vector<runtime::Buffer *> arguments;
-  for (const RuntimeValue &input : inputs) {
-    const Tensor &tensor = input.tensor();
-    runtime::HostBuffer host;
-    host.data = tensor.data();
-    host.type = {tensor.type(), {tensor.shape().dims().begin(), tensor.shape().dims().end()}};
-    TILEWRIGHT_ASSIGN(auto buffer, runtime::Buffer::fromHost(host, memory));
-    arguments.push_back(buffer.get());
-    owned.push_back(std::move(buffer));
-  }
+  TILEWRIGHT_ASSIGN(const auto owned, toDevice(inputs, memory));
+  const std::vector<runtime::Buffer *> arguments = pointersTo(owned);
   const std::span<runtime::Buffer *const> forDevice[] = {arguments};
   runtime::ExecuteOptions execute;
   std::vector<int64_t> kept(donate == Donate::nothing ? arguments.size() : 0);
@@ -45,12 +37,7 @@ Result<RuntimeValues> runOnGpu(artifact::Executable executable, const RuntimeVal
   Context context(options.interpret);
   RuntimeValues outputs;
   for (const std::unique_ptr<runtime::Buffer> &result : execution.results.front()) {
-    TILEWRIGHT_ASSIGN(Shape shape, Shape::create(result->dims()));
-    TILEWRIGHT_ASSIGN(Tensor tensor,
-                      Tensor::allocate(result->elementType(), std::move(shape), context));
-    TILEWRIGHT_ASSIGN(runtime::Event copied,
-                      result->toHost(tensor.mutableData(), result->byteCount()));
-    TILEWRIGHT_TRY(copied.await());
+    TILEWRIGHT_ASSIGN(Tensor tensor, toTensor(*result, context));
     outputs.emplace_back(std::move(tensor));
   }
   // Wait, because a program without results can fail too.
