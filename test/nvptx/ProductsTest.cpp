@@ -6,6 +6,8 @@
 
 #include "gtest/gtest.h"
 
+#include <regex>
+
 namespace tilewright::nvptx {
 namespace {
 
@@ -206,18 +208,23 @@ TEST(PersistentProducts, APhaseThatDoesNotGoOnIsNoticed) {
   two.change = [](std::string text) { return text; };
   ASSERT_EQ(run(shape, 0, 3, two), "");
   auto change = [](std::string text, size_t role) {
-    // Repeats the role's initial stores to its phase and slot variables at the start of each tile.
-    size_t round = 0;
-    for (size_t i = 0; i <= role; ++i)
-      round = text.find(i == 0 ? "\nround:" : "\nround", round + 1);
-    size_t body = text.find(" = phi i32", round);
-    body = text.find('\n', body) + 1;
+    // Repeats the initial stores to phase and slot variables, which are in the entry block, at the
+    // start of each tile: after the phi that takes the number of the role's first point, a
+    // quotient.
+    const std::regex quotient("(%[0-9]+) = udiv i32 %[0-9]+, 1\n");
+    auto found = std::sregex_iterator(text.begin(), text.end(), quotient);
+    std::advance(found, role);
+    const std::string first = (*found)[1];
+    const std::regex phi(" = phi i32 [^\n]*" + first + ",[^\n]*\n");
+    std::smatch point;
+    EXPECT_TRUE(std::regex_search(text, point, phi)) << text;
+    const std::regex initial("  store i32 [01], ptr %[0-9]+, align 4\n");
+    const std::string entry = text.substr(0, text.find("  br "));
     std::string again;
-    for (size_t at = 0; (at = text.find("  store i32 ", at)) < text.find("round"); ++at) {
-      std::string line = text.substr(at, text.find('\n', at) + 1 - at);
-      if (line.find("%phase") != std::string::npos || line.find("%slot") != std::string::npos)
-        again += line;
-    }
+    for (auto store = std::sregex_iterator(entry.begin(), entry.end(), initial);
+         store != std::sregex_iterator(); ++store)
+      again += store->str();
+    const size_t body = size_t(point.position()) + size_t(point.length());
     EXPECT_FALSE(again.empty());
     return text.insert(body, again);
   };

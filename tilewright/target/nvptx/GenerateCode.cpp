@@ -2,11 +2,16 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 #include "tilewright/support/WorkLimit.h"
+#include "tilewright/target/lanes/Translate.h"
 #include "tilewright/target/nvptx/Codegen.h"
-#include "tilewright/target/nvptx/emit/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelEmitter.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/IR/Verifier.h"
 
 #include <memory>
 #include <optional>
@@ -41,32 +46,38 @@ Status checkLaunch(const Chip &chip, std::string_view kernel, int64_t threads, i
                        "; use fewer warps or smaller tiles"));
 }
 
+void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect>();
+  lanes::registerTranslation(registry);
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
+}
+
 namespace {
 /// Owns everything that LLVM uses, so that an abandoned compile thread can still finish safely.
 struct Unit {
-  Unit() : code("kernels", context), builder(code, elementMachine()) {}
   std::unique_ptr<TargetMachine> machine;
   LLVMContext context;
-  Module code;
-  LaneBuilder builder;
+  std::unique_ptr<Module> code;
   std::optional<Result<std::string>> ptx;
 };
+
+/// Text for a dump.
+template <typename Code> std::string textOf(const Code &code) {
+  std::string text;
+  raw_string_ostream(text) << code;
+  return text;
+}
 } // namespace
 
-Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
-                             const CodegenOptions &options) {
-  GpuCode result;
-  SmallVector<sm::KernelOp> kernels(module.getOps<sm::KernelOp>());
-  if (kernels.empty())
-    return result;
-  auto unit = std::make_shared<Unit>();
-  TILEWRIGHT_ASSIGN(unit->machine, createTargetMachine(chip));
-  Module &code = unit->code;
-  code.setTargetTriple(unit->machine->getTargetTriple());
-  code.setDataLayout(unit->machine->createDataLayout());
-  LaneBuilder &builder = unit->builder;
+/// Lowers the kernels to functions of `lowered`.
+static Result<std::vector<KernelInfo>> lowerKernels(mlir::ModuleOp module, const Chip &chip,
+                                                    mlir::ModuleOp lowered) {
+  std::vector<KernelInfo> infos;
+  ThreadBuilder builder(lowered);
   StringSet<> taken;
-  for (sm::KernelOp kernel : kernels) {
+  for (sm::KernelOp kernel : module.getOps<sm::KernelOp>()) {
     if (WorkLimit::mustStop())
       return WorkLimit::stopAt(concat("kernel ", kernel.getSymName().str()));
     KernelInfo info;
@@ -75,32 +86,70 @@ Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
     trace::Span span("compile", info.name);
     KernelEmitter(builder, kernel, chip, multiprocessorsOf(module, chip)).emit(info);
     TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", info.name)));
-    result.kernels.push_back(std::move(info));
+    infos.push_back(std::move(info));
   }
+#ifndef NDEBUG
+  if (failed(mlir::verify(lowered)))
+    return Status(Error::gpuCodegen, "the lowered kernels are invalid");
+#endif
+  return infos;
+}
+
+/// Translates the functions to LLVM IR.
+static Status translateKernels(mlir::ModuleOp lowered, ArrayRef<KernelInfo> infos, Unit &unit) {
+  trace::Span span("compile", "translate kernels");
+  lanes::Translation made = lanes::translate(lowered, unit.context, elementMachine());
+  unit.code = std::move(made.module);
+  if (unit.code)
+    return {};
+  if (made.failure.isOk())
+    return Status(Error::gpuCodegen,
+                  concat("the lowered kernels cannot be translated to LLVM IR: ", made.problem));
+  for (const KernelInfo &info : infos)
+    if (info.symbol == made.function)
+      return std::move(made.failure).during(concat("compiling kernel ", info.name));
+  return std::move(made.failure);
+}
+
+Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
+                             const CodegenOptions &options) {
+  GpuCode result;
+  if (module.getOps<sm::KernelOp>().empty())
+    return result;
+  auto unit = std::make_shared<Unit>();
+  TILEWRIGHT_ASSIGN(unit->machine, createTargetMachine(chip));
+  mlir::MLIRContext *context = module.getContext();
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  context->appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context->getOrLoadDialect(name);
+  mlir::OwningOpRef<mlir::ModuleOp> lowered = mlir::ModuleOp::create(module.getLoc());
+  mlir::Builder attributes(context);
+  (*lowered)->setAttr(mlir::LLVM::LLVMDialect::getTargetTripleAttrName(),
+                      attributes.getStringAttr(unit->machine->getTargetTriple().str()));
+  (*lowered)->setAttr(
+      mlir::LLVM::LLVMDialect::getDataLayoutAttrName(),
+      attributes.getStringAttr(unit->machine->createDataLayout().getStringRepresentation()));
+  TILEWRIGHT_ASSIGN(result.kernels, lowerKernels(module, chip, *lowered));
+  if (options.dumpLevel == "nvvm")
+    options.dump(textOf(lowered->getOperation()[0]));
+  TILEWRIGHT_TRY(translateKernels(*lowered, result.kernels, *unit));
   auto dumpIf = [&](std::string_view level) {
-    if (options.dumpLevel != level)
-      return;
-    std::string text;
-    raw_string_ostream(text) << code;
-    options.dump(text);
+    if (options.dumpLevel == level)
+      options.dump(textOf(*unit->code));
   };
   dumpIf("llvm");
-#ifndef NDEBUG
-  std::string problem;
-  raw_string_ostream stream(problem);
-  if (verifyModule(code, &stream))
-    return Status(Error::gpuCodegen, concat("the generated LLVM IR is invalid: ", problem));
-#endif
   if (!finishesInTime([unit] {
         trace::Span span("compile", "optimize kernels");
-        optimize(unit->code, *unit->machine);
+        optimize(*unit->code, *unit->machine);
       }))
     return WorkLimit::stopAt("the code of kernels");
   dumpIf("llvm-optimized");
-  TILEWRIGHT_TRY(checkNoPairs(code));
+  TILEWRIGHT_TRY(checkNoPairs(*unit->code));
   if (!finishesInTime([unit] {
         trace::Span span("compile", "emit PTX");
-        unit->ptx.emplace(emitPtx(unit->code, *unit->machine));
+        unit->ptx.emplace(emitPtx(*unit->code, *unit->machine));
       }))
     return WorkLimit::stopAt("the code of kernels");
   TILEWRIGHT_ASSIGN(result.ptx, *std::move(unit->ptx));

@@ -5,6 +5,8 @@
 #include "tilewright/support/Status.h"
 #include "tilewright/target/nvptx/Chip.h"
 
+#include "mlir/IR/DialectRegistry.h"
+
 #include <array>
 #include <functional>
 #include <string>
@@ -13,8 +15,8 @@
 namespace tilewright::nvptx {
 
 struct CodegenOptions {
-  /// The level to pass to `dump`: "llvm" before LLVM's passes, "llvm-optimized" after them, or
-  /// "ptx".
+  /// The level to pass to `dump`: "nvvm" in MLIR, "llvm" before LLVM's passes, "llvm-optimized"
+  /// after them, or "ptx".
   std::string dumpLevel;
   std::function<void(std::string_view text)> dump;
 };
@@ -50,6 +52,9 @@ struct GpuCode {
 /// in order, then its tensor maps. Fails with E4050 to E4052 and E4054.
 Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
                              const CodegenOptions &options = {});
+
+/// Adds the dialects that kernels are lowered to, with their translation to LLVM IR.
+void registerDialects(mlir::DialectRegistry &registry);
 
 /// Fails with E4058 if a CTA with this many threads and registers cannot launch on the chip.
 Status checkLaunch(const Chip &chip, std::string_view kernel, int64_t threads, int64_t registers);

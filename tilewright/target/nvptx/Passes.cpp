@@ -38,6 +38,10 @@ struct NvptxAttachTarget : impl::NvptxAttachTargetPassBase<NvptxAttachTarget> {
 
 struct NvptxPrintCode : impl::NvptxPrintCodePassBase<NvptxPrintCode> {
   using NvptxPrintCodePassBase::NvptxPrintCodePassBase;
+  void getDependentDialects(DialectRegistry &registry) const override {
+    NvptxPrintCodePassBase::getDependentDialects(registry);
+    registerDialects(registry);
+  }
   void runOnOperation() override {
     const Chip *found = findChip(getOperation(), chip);
     if (!found)

@@ -32,7 +32,7 @@ def NvptxPrintCodePass : Pass<"nvptx-print-code", "::mlir::ModuleOp"> {
     of each kernel: registers, spills, shared memory.
   }];
   let options = [Option<"level", "level", "std::string", "\"llvm\"",
-                        "What to print: llvm, llvm-optimized, ptx or budget">,
+                        "What to print: nvvm (MLIR), llvm, llvm-optimized, ptx or budget">,
                  Option<"chip", "chip", "std::string", "\"\"", "A row of the chip table">,
                  Option<"ptxas", "ptxas", "std::string", "\"\"",
                         "The assembler; looked for if empty">];

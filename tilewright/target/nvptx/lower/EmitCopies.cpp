@@ -1,0 +1,222 @@
+// Bulk tensor copies (TMA): copies boxes of a tensor map to swizzled lines of shared memory, and
+// plans the copies in both directions.
+#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+
+#include "tilewright/support/Concat.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+/// A dimension of a buffer for TMA: in each of `ctas` CTAs, `outer` runs of `inner` elements;
+/// `stride` is the distance between runs, `innerStride` between elements.
+struct BufferDim {
+  int64_t ctas = 1, outer = 1, stride = 0, inner = 1, innerStride = 1;
+  int64_t perCta() const { return outer * inner; }
+};
+
+/// Parses the digits of a dimension: an optional CTA digit, then offset digits, of which contiguous
+/// ones are merged.
+static std::optional<BufferDim> readDim(ArrayRef<sm::Digit> digits) {
+  BufferDim dim;
+  SmallVector<sm::Digit> offsets;
+  for (const sm::Digit &digit : digits) {
+    if (digit.axis == Axis::cta && offsets.empty() && dim.ctas == 1)
+      dim.ctas = digit.size;
+    else if (digit.axis == Axis::offset && !offsets.empty() &&
+             offsets.back().stride == digit.size * digit.stride)
+      offsets.back() = {offsets.back().size * digit.size, Axis::offset, digit.stride};
+    else if (digit.axis == Axis::offset)
+      offsets.push_back(digit);
+    else
+      return std::nullopt;
+  }
+  if (offsets.empty() || offsets.size() > 2)
+    return std::nullopt;
+  dim.inner = offsets.back().size;
+  dim.innerStride = offsets.back().stride;
+  if (offsets.size() == 2) {
+    dim.outer = offsets.front().size;
+    dim.stride = offsets.front().stride;
+  }
+  return dim;
+}
+
+std::optional<KernelEmitter::Lines> KernelEmitter::linesOf(sm::BufferType buffer, size_t in) {
+  const sm::Layout &layout = buffer.getLayout().getValue();
+  if (layout.rank() != 2)
+    return std::nullopt;
+  // Elements smaller than a byte occupy a whole byte.
+  const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
+  std::optional<BufferDim> inner = readDim(layout.getDims()[in]),
+                           outer = readDim(layout.getDims()[1 - in]);
+  const int64_t line = inner && inner->inner * bytes == 64 ? 64 / bytes : 128 / bytes;
+  SmallVector<sm::Flip> swizzle;
+  for (unsigned bit = 0; bit < Log2_64(uint64_t(line * bytes / 16)); ++bit)
+    swizzle.push_back({Axis::offset, int64_t(Log2_64(uint64_t(128 / bytes))) + bit, Axis::offset,
+                       int64_t(Log2_64(uint64_t(16 / bytes))) + bit});
+  if (!inner || !outer || inner->innerStride != 1 || inner->inner != line ||
+      outer->innerStride != line || outer->outer != 1 || layout.getFlips() != ArrayRef(swizzle))
+    return std::nullopt;
+  const int64_t copies = layout.copyCount(Axis::cta);
+  if (copies * inner->ctas * outer->ctas != clusterSize() ||
+      (copies > 1 && copies != clusterSize()))
+    return std::nullopt;
+  return Lines{outer->inner,
+               inner->perCta(),
+               line,
+               inner->stride * bytes,
+               inner->ctas > 1 ? inner->perCta() : 0,
+               outer->ctas > 1 ? outer->perCta() : 0};
+}
+
+std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) {
+  auto no = [&](std::string_view why) -> std::optional<CopyPlan> {
+    refuse(copy, why);
+    return std::nullopt;
+  };
+  auto bufferOf = [](Value value) {
+    return value ? dyn_cast<sm::BufferType>(value.getType()) : sm::BufferType();
+  };
+  // The copy is from global memory to a buffer, or from a buffer to global memory.
+  const bool isStore = bool(bufferOf(copy.getSource()));
+  sm::BufferType buffer = bufferOf(isStore ? copy.getSource() : copy.getTarget());
+  Value whole = isStore ? copy.getTarget() : copy.getSource();
+  auto memoryType = whole ? dyn_cast<mlir::MemRefType>(whole.getType()) : mlir::MemRefType();
+  if (copy.getEngine() != sm::Engine::tma || !buffer || !memoryType ||
+      buffer.getShape().size() != 2)
+    return no("must be a tma copy of a matrix between memory and a buffer, or a stmatrix copy (the "
+              "GPU target supports nothing else)");
+  const sm::Layout &layout = buffer.getLayout().getValue();
+  const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
+  const size_t rank = memoryType.getShape().size();
+  const auto outerDim = size_t(copy.getDims() ? (*copy.getDims())[0] : int64_t(rank) - 2);
+  if (copy.getDims() && copy.getDims()->back() != int64_t(rank) - 1)
+    return no("must copy along the contiguous dimension of memory");
+  // Find the lines along the dimension that is contiguous in memory.
+  std::optional<Lines> lines = linesOf(buffer, copy.getTransposed() ? 0 : 1);
+  if (!lines)
+    return no(concat("must have a buffer of swizzled lines of 128 or 64 bytes in ", clusterSize(),
+                     " CTAs, got ", layout.str()));
+  const int64_t line = lines->line;
+  CopyPlan plan;
+  const int64_t copies = layout.copyCount(Axis::cta);
+  if (isStore && copies > 1)
+    return no(concat("stores a buffer that ", copies,
+                     " CTAs hold copies of, which is not supported: ", layout.str()));
+  if (lines->rows % copies != 0)
+    return no(concat("cannot be multicast: its ", lines->rows, " rows are not divisible by the ",
+                     copies, " CTAs that hold a copy: ", layout.str()));
+  plan.isMulticast = copies > 1;
+  plan.boxRows = lines->rows / copies;
+  if (plan.boxRows > 256)
+    return no(concat("has ", plan.boxRows, " rows, but a TMA box has at most 256"));
+  plan.boxes = lines->columns / line;
+  plan.boxBytes = lines->stride;
+  plan.line = line;
+  plan.outer = rank - 1 - outerDim;
+  plan.innerPerCta = lines->innerPerCta;
+  plan.outerPerCta = lines->outerPerCta;
+  // In the tensor map, dimension 0 is the contiguous one.
+  TensorMapInfo map;
+  map.argument = cast<mlir::BlockArgument>(whole).getArgNumber() - int64_t(kernel.getGrid().size());
+  map.elementType = buffer.getElementType();
+  if (map.elementType.getIntOrFloatBitWidth() < 8)
+    map.elementType = mlir::IntegerType::get(map.elementType.getContext(), 8);
+  map.swizzleBytes = plan.lineBytes = line * bytes;
+  int64_t stride = bytes;
+  for (size_t dim = rank; dim-- > 0;) {
+    map.dims.push_back(memoryType.getShape()[dim]);
+    map.box.push_back(dim == rank - 1 ? line : dim == outerDim ? plan.boxRows : 1);
+    if (dim + 1 < rank)
+      map.byteStrides.push_back(stride);
+    stride *= memoryType.getShape()[dim];
+  }
+  auto found = llvm::find(tensorMaps, map);
+  plan.map = size_t(found - tensorMaps.begin());
+  if (found == tensorMaps.end())
+    tensorMaps.push_back(map);
+  return plan;
+}
+
+void KernelEmitter::planCopies() {
+  kernel.getBody().walk([&](sm::CopyOp copy) {
+    if (copy.getEngine() != sm::Engine::tma)
+      return;
+    if (std::optional<CopyPlan> plan = planCopy(copy))
+      copyPlans[copy] = *plan;
+  });
+}
+
+Value KernelEmitter::tensorMapOf(const CopyPlan &plan) {
+  return function.getArgument(
+      unsigned(kernel.getBlock().getNumArguments() - kernel.getGrid().size() + plan.map));
+}
+
+void KernelEmitter::emitCopy(sm::CopyOp copy) {
+  switch (copy.getEngine()) {
+  case sm::Engine::tma:
+    break;
+  case sm::Engine::cp_async:
+    return emitAsyncCopy(copy);
+  case sm::Engine::ldmatrix:
+  case sm::Engine::ld:
+    return currentRole ? emitSlotLoad(copy) : emitFragment(copy);
+  case sm::Engine::stmatrix:
+    return emitMatrixStores(copy);
+  default:
+    return refuse(copy, concat("uses ", sm::stringifyEngine(copy.getEngine()).str(),
+                               ", which the GPU target does not support yet"));
+  }
+  auto found = copyPlans.find(copy);
+  if (found == copyPlans.end())
+    return; // refused before
+  const CopyPlan &plan = found->second;
+  if (isa<sm::BufferType>(copy.getSource().getType()))
+    return emitStoreCopy(copy, plan);
+  SlotBuffer target = buffers[copy.getTarget()];
+  // Coordinates with the contiguous dimension first, in 32 bits as TMA requires.
+  SmallVector<Value> at;
+  for (Value offset : reverse(copy.getSourceOffsets()))
+    at.push_back(b.trunc(scalars.lookup(offset).value, b.i32Type));
+  Value rank = clusterSize() > 1 ? ctaRank() : nullptr;
+  if (plan.innerPerCta)
+    at[0] = b.add(at[0], b.mul(rank, i32(plan.innerPerCta)));
+  if (plan.outerPerCta)
+    at[plan.outer] = b.add(at[plan.outer], b.mul(rank, i32(plan.outerPerCta)));
+  Value address = target.address;
+  if (plan.isMulticast) {
+    // Each CTA multicasts its share of the rows to the whole cluster.
+    Value rows = b.mul(rank, i32(plan.boxRows));
+    at[plan.outer] = b.add(at[plan.outer], rows);
+    address = b.add(address, b.mul(rows, i32(plan.lineBytes)));
+  }
+  std::string coordinates;
+  for (size_t i = 0; i < at.size(); ++i)
+    coordinates += concat(i ? ", $" : "$", 3 + i);
+  std::string constraints = "r,l,r";
+  for (size_t i = 0; i < at.size(); ++i)
+    constraints += ",r";
+  std::string text = concat(
+      "cp.async.bulk.tensor.", at.size(), "d.shared::cluster.global.mbarrier::complete_tx::bytes",
+      plan.isMulticast ? ".multicast::cluster" : "", " [$0], [$1, {", coordinates, "}], [$2]");
+  if (plan.isMulticast) {
+    text += concat(", $", 3 + at.size());
+    constraints += ",h";
+  }
+  Value map = tensorMapOf(plan);
+  for (int64_t box = 0; box < plan.boxes; ++box) {
+    SmallVector<Value> operands{box ? b.add(address, i32(box * plan.boxBytes)) : address, map,
+                                target.barrier};
+    append_range(operands, at);
+    if (box)
+      operands[3] = b.add(at[0], i32(box * plan.line));
+    if (plan.isMulticast)
+      operands.push_back(b.i16(uint16_t((1 << clusterSize()) - 1)));
+    b.assembly({}, text + ";", constraints + ",~{memory}", operands);
+  }
+}
+
+} // namespace tilewright::nvptx

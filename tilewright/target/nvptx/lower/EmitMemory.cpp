@@ -1,0 +1,175 @@
+// Moves tiles between memory and registers: uses vector accesses for contiguous registers with
+// provably aligned addresses, and predicates for elements that may be out of bounds.
+#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+
+#include "tilewright/target/nvptx/lower/MemoryAccess.h"
+
+#include <numeric>
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+StridedView KernelEmitter::viewOf(Value whole, mlir::ValueRange offsets,
+                                  std::optional<ArrayRef<int64_t>> strides,
+                                  std::optional<ArrayRef<bool>> inBounds) {
+  auto type = cast<mlir::MemRefType>(whole.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t> steps = rowMajor(shape);
+  StridedView view{
+      .base = memory.lookup(whole), .elementType = type.getElementType(), .strides = {}};
+  view.isWide = type.getNumElements() * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
+  Type word = view.isWide ? b.i64Type : b.i32Type;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    const int64_t stride = strides ? (*strides)[dim] : 1;
+    view.strides.push_back(steps[dim] * stride);
+    Value offset = scalars.lookup(offsets[dim]).value;
+    const int64_t divisor = sm::divisorOf(offsets[dim]);
+    if (divisor != 0) {
+      Value part = b.mul(b.trunc(offset, word), b.integer(word, steps[dim]));
+      view.offset = view.offset ? b.add(view.offset, part) : part;
+      view.divisor = std::gcd(view.divisor, divisor * steps[dim]);
+    }
+    if (inBounds && !(*inBounds)[dim])
+      view.checks.push_back({dim, divisor == 0 ? nullptr : offset, divisor, stride, shape[dim]});
+  }
+  return view;
+}
+
+Value KernelEmitter::addressOf(const ThreadLayout &threads, const StridedView &view,
+                               int64_t constant) {
+  const int64_t bytes = lanes::storageBytes(view.elementType);
+  Type word = view.isWide ? b.i64Type : b.i32Type;
+  // Compute the part that depends only on the thread once for all accesses with the same strides.
+  std::vector<int64_t> key(view.strides.begin(), view.strides.end());
+  key.push_back(bytes * (view.isWide ? -1 : 1));
+  auto [known, isNew] = threadOffsets.try_emplace({&threads, key});
+  if (isNew)
+    known->second = once([&]() -> Value {
+      Value sum = nullptr;
+      for (size_t dim = 0; dim < threads.base.size(); ++dim)
+        if (Value base = threads.base[dim]) {
+          Value part = b.mul(b.zextOrTrunc(base, word), b.integer(word, view.strides[dim] * bytes));
+          sum = sum ? b.add(sum, part) : part;
+        }
+      return sum;
+    });
+  Value offset = known->second;
+  if (view.offset) {
+    Value uniform = b.mul(view.offset, b.integer(word, bytes));
+    offset = offset ? b.add(uniform, offset) : uniform;
+  }
+  Value address = view.base;
+  if (offset)
+    address = b.advance(address, b.sext(offset, b.i64Type));
+  if (constant != 0)
+    address = b.advance(address, constant * bytes);
+  return address;
+}
+
+// --- Tiles ---
+
+Tile KernelEmitter::loadTile(const ThreadLayout &threads, const StridedView &view,
+                             ArrayRef<int64_t> shape, Lanes outside) {
+  Type type = view.elementType;
+  Type stored = b.storageType(type);
+  const unsigned each = b.isComplex(type) ? 2 : 1;
+  SmallVector<Value, 2> fill;
+  if (outside.value) {
+    fill.push_back(each == 2 ? outside.value : b.encode(outside.value, type));
+    if (each == 2)
+      fill.push_back(outside.imag);
+  } else {
+    fill.assign(each, b.zero(stored));
+  }
+  Tile tile(threads.registers(), b.poison(type));
+  for (const Chunk &chunk : chunksOf(threads, view, shape)) {
+    const auto count = unsigned(chunk.elements.size());
+    SmallVector<Value> fills;
+    for (unsigned i = 0; i < count; ++i)
+      append_range(fills, fill);
+    Value isOn = isInside(b, threads, view, shape, chunk.elements[0][0]);
+    SmallVector<Value> parts =
+        loadParts(b, stored, count * each, addressOf(threads, view, chunk.constant), isOn, fills);
+    for (unsigned i = 0; i < count; ++i) {
+      Lanes value =
+          each == 2 ? Lanes{parts[2 * i], parts[2 * i + 1]} : Lanes{b.decode(parts[i], type)};
+      for (unsigned reg : chunk.elements[i])
+        tile[reg] = value;
+    }
+  }
+  return tile;
+}
+
+void KernelEmitter::storeTile(const Tile &tile, const ThreadLayout &threads,
+                              const StridedView &view, ArrayRef<int64_t> shape) {
+  Type type = view.elementType;
+  for (const Chunk &chunk : chunksOf(threads, view, shape)) {
+    SmallVector<Value> parts;
+    for (const auto &registers : chunk.elements) {
+      Lanes value = tile[registers[0]];
+      if (value.imag)
+        parts.append({value.value, value.imag});
+      else
+        parts.push_back(b.encode(value.value, type));
+    }
+    Value isOn = isInside(b, threads, view, shape, chunk.elements[0][0]);
+    if (threads.isFirst)
+      isOn = isOn ? b.bitAnd(isOn, threads.isFirst) : threads.isFirst;
+    storeParts(b, parts, addressOf(threads, view, chunk.constant), isOn);
+  }
+}
+
+void KernelEmitter::emitLoad(tile::LoadOp load) {
+  auto type = cast<mlir::RankedTensorType>(load.getType());
+  StridedView view =
+      viewOf(load.getSource(), load.getOffsets(), load.getStrides(), load.getInBounds());
+  Lanes outside = load.getPadding() ? scalars.lookup(load.getPadding()) : Lanes{};
+  tiles[load.getResult()] = loadTile(threadsOf(type), view, type.getShape(), outside);
+}
+
+void KernelEmitter::emitStore(tile::StoreOp store) {
+  auto type = cast<mlir::RankedTensorType>(store.getTile().getType());
+  StridedView view =
+      viewOf(store.getTarget(), store.getOffsets(), store.getStrides(), store.getInBounds());
+  storeTile(tiles[store.getTile()], threadsOf(type), view, type.getShape());
+}
+
+void KernelEmitter::emitGather(tile::GatherOp gather) {
+  auto type = cast<mlir::RankedTensorType>(gather.getType());
+  auto whole = cast<mlir::MemRefType>(gather.getSource().getType());
+  const ThreadLayout &threads = threadsOf(type);
+  const SmallVector<int64_t> strides = rowMajor(whole.getShape());
+  Type element = whole.getElementType();
+  Type stored = b.storageType(element);
+  const unsigned each = b.isComplex(element) ? 2 : 1;
+  const int64_t bytes = lanes::storageBytes(element);
+  StridedView nowhere{};
+  Tile result;
+  std::map<std::vector<const void *>, unsigned> known; // rows that several registers share
+  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
+    result.push_back(b.poison(element));
+    if (threads.isDead(reg, type.getShape()))
+      continue;
+    Value isOn = isInside(b, threads, nowhere, type.getShape(), reg);
+    std::vector<const void *> key = {isOn.getAsOpaquePointer()};
+    Value offset = b.i64(0);
+    for (auto [indices, stride] : zip_equal(gather.getIndices(), strides)) {
+      Value index = tiles[indices][reg].value;
+      key.push_back(index.getAsOpaquePointer());
+      offset = b.add(offset, b.mul(index, b.i64(stride * bytes)));
+    }
+    auto [found, isNew] = known.try_emplace(key, reg);
+    if (!isNew) {
+      result.back() = result[found->second];
+      continue;
+    }
+    Value address = b.advance(memory.lookup(gather.getSource()), offset);
+    SmallVector<Value, 2> zero(each, b.zero(stored));
+    SmallVector<Value> parts = loadParts(b, stored, each, address, isOn, zero);
+    result.back() = each == 2 ? Lanes{parts[0], parts[1]} : Lanes{b.decode(parts[0], element)};
+  }
+  tiles[gather.getResult()] = std::move(result);
+}
+
+} // namespace tilewright::nvptx

@@ -1,0 +1,155 @@
+// Scans the index digit by digit, from the least significant. Each element has the prefix of its
+// block up to itself and the total of its block; each digit merges blocks into larger ones.
+#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+
+#include "tilewright/target/nvptx/lower/Shuffle.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+struct KernelEmitter::Scan {
+  KernelEmitter &emitter;
+  tile::ScanOp op;
+  mlir::RankedTensorType type;
+  const ThreadLayout &threads;
+  ThreadBuilder &b;
+  const bool reverse;
+  /// For each register, the prefix up to its element, and the total of its block.
+  SmallVector<Partial> before, total;
+
+  Scan(KernelEmitter &emitter, tile::ScanOp op)
+      : emitter(emitter), op(op),
+        type(cast<mlir::RankedTensorType>(op.getInputs().front().getType())),
+        threads(emitter.threadsOf(type)), b(emitter.b), reverse(op.getReverse()) {}
+
+  void start();
+  /// Merges blocks along a digit of the index, by the axis that the digit is on.
+  void mergeRegisters(const sm::IndexTerm &term);
+  void mergeLanes(const sm::IndexTerm &term);
+  void mergeWarps(const sm::IndexTerm &term);
+  void finish();
+
+  Partial join(const Partial &first, const Partial &second) {
+    return combine(b, op.getCombiner().front(), first, second);
+  }
+  /// Marks the partial as invalid if `isOn` is false.
+  Partial only(Partial partial, Value isOn) {
+    partial.valid = partial.valid ? b.bitAnd(partial.valid, isOn) : isOn;
+    return partial;
+  }
+  /// The thread's position along a digit, in the order of the scan.
+  Value placeOf(const sm::IndexTerm &term) {
+    Value place = emitter.digitOf(term);
+    return reverse ? b.sub(b.i32(term.size - 1), place) : place;
+  }
+};
+
+void KernelEmitter::Scan::start() {
+  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
+    Partial partial = emitter.partialOf(op.getInputs(), threads, type.getShape(), reg);
+    // Out-of-bounds elements have the highest indices, so they only affect a reverse scan.
+    if (!reverse)
+      partial.valid = nullptr;
+    before.push_back(partial);
+    total.push_back(partial);
+  }
+}
+
+void KernelEmitter::Scan::mergeRegisters(const sm::IndexTerm &term) {
+  for (unsigned first = 0; first < threads.registers(); ++first) {
+    if (first / term.stride % term.size != 0)
+      continue;
+    auto at = [&](int64_t place) {
+      return size_t(first + (reverse ? term.size - 1 - place : place) * term.stride);
+    };
+    Partial running = total[at(0)];
+    for (int64_t place = 1; place < term.size; ++place) {
+      before[at(place)] = join(running, before[at(place)]);
+      running = join(running, total[at(place)]);
+    }
+    for (int64_t place = 0; place < term.size; ++place)
+      total[at(place)] = running;
+  }
+}
+
+void KernelEmitter::Scan::mergeLanes(const sm::IndexTerm &term) {
+  Value lane = emitter.axis(Axis::lane);
+  Value place = placeOf(term);
+  auto readFrom = [&](const Partial &partial, Value from) {
+    return shuffled(partial, [&](Lanes value) { return shuffleFrom(b, value, from); });
+  };
+  // The value of the lane `count` positions earlier; invalid if there is no such lane.
+  auto earlier = [&](const Partial &partial, int64_t count) {
+    Value from =
+        reverse ? b.add(lane, b.i32(count * term.stride)) : b.sub(lane, b.i32(count * term.stride));
+    from = b.bitAnd(from, b.i32(Chip::warpSize - 1));
+    Partial got = readFrom(partial, from);
+    return only(got, b.unsignedAtLeast(place, b.i32(count)));
+  };
+  Value first = b.sub(lane, b.mul(emitter.digitOf(term), b.i32(term.stride)));
+  Value last = b.add(first, b.i32(reverse ? 0 : (term.size - 1) * term.stride));
+  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
+    Partial sums = total[reg];
+    for (int64_t count = 1; count < term.size; count *= 2)
+      sums = join(earlier(sums, count), sums);
+    before[reg] = join(earlier(sums, 1), before[reg]);
+    total[reg] = readFrom(sums, last);
+  }
+}
+
+void KernelEmitter::Scan::mergeWarps(const sm::IndexTerm &term) {
+  SmallVector<sm::IndexTerm> allLanes;
+  for (size_t dim = 0; dim < size_t(type.getRank()); ++dim)
+    append_range(allLanes, threads.digits(dim, Axis::lane));
+  Value place = placeOf(term);
+  auto all = emitter.exchangeWarps(total, {term}, allLanes, op);
+  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
+    if (reverse)
+      std::reverse(all[reg].begin(), all[reg].end());
+    Partial sum = all[reg][0], ahead = only(sum, b.unsignedMore(place, b.i32(0)));
+    for (int64_t i = 1; i < term.size; ++i) {
+      if (i + 1 < term.size)
+        ahead = join(ahead, only(all[reg][size_t(i)], b.unsignedMore(place, b.i32(i))));
+      sum = join(sum, all[reg][size_t(i)]);
+    }
+    before[reg] = join(ahead, before[reg]);
+    total[reg] = sum;
+  }
+}
+
+void KernelEmitter::Scan::finish() {
+  Partial init;
+  for (Value value : op.getInits())
+    init.values.push_back(emitter.scalars.lookup(value));
+  SmallVector<Tile> made(op.getNumResults());
+  for (const Partial &partial : before) {
+    Partial result = join(init, partial);
+    for (auto [tile, value] : zip_equal(made, result.values))
+      tile.push_back(value);
+  }
+  for (auto [result, tile] : zip_equal(op.getResults(), made))
+    emitter.tiles[result] = std::move(tile);
+}
+
+void KernelEmitter::emitScan(tile::ScanOp op) {
+  Scan scan(*this, op);
+  scan.start();
+  const auto dim = static_cast<size_t>(op.getDim());
+  for (const sm::Digit &digit : llvm::reverse(scan.threads.layout.getDims()[dim])) {
+    if (digit.size == 1)
+      continue;
+    const sm::IndexTerm term = scan.threads.ofCta({digit.axis, digit.stride, digit.size, 0});
+    if (term.axis == Axis::reg)
+      scan.mergeRegisters(term);
+    else if (term.axis == Axis::lane)
+      scan.mergeLanes(term);
+    else
+      scan.mergeWarps(term);
+  }
+  scan.finish();
+}
+
+} // namespace tilewright::nvptx

@@ -1,0 +1,212 @@
+// Reads tiles from slots of channels into registers, for matmuls whose left operand has a prologue.
+#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+
+#include "tilewright/dialect/sm/BankConflicts.h"
+#include "tilewright/support/Concat.h"
+
+#include <numeric>
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+bool isFromSlot(sm::CopyOp copy) {
+  return copy.getResult() && isa<sm::BufferType>(copy.getSource().getType()) &&
+         (copy.getEngine() == sm::Engine::ld || copy.getEngine() == sm::Engine::ldmatrix);
+}
+
+Lanes decodeRaw(ThreadBuilder &b, const RawTile &raw, unsigned reg, Type type,
+                KnownRegisters &known) {
+  const RawTile::BitPosition at = raw.positions[reg];
+  Value word = raw.words[at.word];
+  const bool isE4m3 = isa<mlir::Float8E4M3FNType>(type);
+  if (isE4m3 || isa<mlir::Float8E5M2Type>(type)) {
+    // The instruction converts two elements at once.
+    Lanes &pair = known[{word.getAsOpaquePointer(), at.bit / 16}];
+    if (!pair.value) {
+      Value bytes = b.trunc(b.lshr(word, b.i32(at.bit / 16 * 16)), b.i16Type);
+      pair.value = b.intrinsic(
+          b.vectorOf(b.f16Type, 2),
+          isE4m3 ? "llvm.nvvm.e4m3x2.to.f16x2.rn" : "llvm.nvvm.e5m2x2.to.f16x2.rn", {bytes});
+    }
+    return {b.fpext(b.extractElement(pair.value, unsigned(at.bit % 16 / 8)), b.f32Type)};
+  }
+  Value bits = at.bit ? b.lshr(word, b.i32(at.bit)) : word;
+  Type stored = b.storageType(type);
+  if (stored.isF32())
+    return {b.decode(b.bitcast(bits, stored), type)};
+  return {b.decode(b.trunc(bits, stored), type)};
+}
+
+/// One access to a slot: `bytes` bytes at `offset`, and the registers of the consecutive elements
+/// that it reads.
+namespace {
+struct SlotAccess {
+  int64_t offset, bytes;
+  SmallVector<unsigned> registers;
+};
+} // namespace
+
+/// Groups elements that are contiguous for every thread into accesses of at most 16 bytes. `ofBits`
+/// has the offset that each bit of the thread id contributes, `offsets` the offset of each
+/// register.
+static SmallVector<SlotAccess> accessesOf(ArrayRef<int64_t> ofBits, ArrayRef<int64_t> offsets,
+                                          int64_t elementBytes) {
+  std::map<int64_t, unsigned> byOffset;
+  for (auto [reg, offset] : enumerate(offsets))
+    byOffset[offset] = unsigned(reg);
+  int64_t alignment = 16;
+  for (int64_t flipped : ofBits)
+    alignment = std::gcd(alignment, flipped);
+  SmallVector<SlotAccess> accesses;
+  for (auto at = byOffset.begin(); at != byOffset.end();) {
+    int64_t run = 1;
+    for (auto next = std::next(at);
+         next != byOffset.end() && next->first == at->first + run * elementBytes; ++next)
+      ++run;
+    int64_t count = std::max<int64_t>(alignment / elementBytes, 1);
+    while (count > 1 && (count > run || at->first % (count * elementBytes) != 0))
+      count /= 2;
+    SlotAccess access{at->first, count * elementBytes, {}};
+    for (int64_t i = 0; i < count; ++i, ++at)
+      access.registers.push_back(at->second);
+    accesses.push_back(std::move(access));
+  }
+  return accesses;
+}
+
+struct KernelEmitter::SlotLoad {
+  KernelEmitter &emitter;
+  sm::CopyOp copy;
+  sm::BufferType buffer;
+  mlir::RankedTensorType type;
+  const sm::Layout fragments;  // of the registers
+  const int64_t bytes;         // of an element
+  const bool isMatrix;         // by ldmatrix
+  const bool kInner;           // K is contiguous in the slot
+  const bool pairsRows;        // ldmatrix moves pairs of bytes of adjacent rows
+  SmallVector<int64_t> ofBits; // the offset that each bit of the thread id contributes
+  RawTile raw;
+
+  SlotLoad(KernelEmitter &emitter, sm::CopyOp copy)
+      : emitter(emitter), copy(copy), buffer(cast<sm::BufferType>(copy.getSource().getType())),
+        type(cast<mlir::RankedTensorType>(copy.getResult().getType())),
+        fragments(sm::layoutOf(type).getValue()), bytes(lanes::storageBytes(type.getElementType())),
+        isMatrix(copy.getEngine() == sm::Engine::ldmatrix), kInner(byteOf(buffer, {0, 1}) == bytes),
+        pairsRows(isMatrix && bytes == 1) {}
+
+  unsigned registers() const { return unsigned(fragments.extent(Axis::reg)); }
+  void findThreadOffsets();
+  /// Reads words at an offset from the slot. Returns the number of the first in `raw.words`.
+  unsigned read(std::string_view instruction, unsigned words, int64_t offset);
+  void readMatrices();
+  void readElements();
+};
+
+void KernelEmitter::SlotLoad::findThreadOffsets() {
+  // A lane's bits select the element that it reads or, for ldmatrix, the row whose address it
+  // provides: row i mod 8 of matrix i / 8 for lane i.
+  for (int64_t bit = 0; bit < 5; ++bit) {
+    const int64_t along = int64_t(1) << bit;
+    SmallVector<int64_t> index{0, along}; // rows of a transposed matrix go along K
+    if (!isMatrix)
+      index = *fragments.indexOf(0, along);
+    else if (!pairsRows && (bit == 3 || (kInner && bit < 3)))
+      index = {along, 0};
+    else if (!pairsRows && bit == 4)
+      index = {0, 8};
+    ofBits.push_back(byteOf(buffer, index));
+  }
+  for (int64_t warp : {1, 2})
+    ofBits.push_back(byteOf(buffer, *fragments.indexOf(0, 0, warp)));
+  for (int64_t group = 1; group < fragments.extent(Axis::group); group *= 2)
+    ofBits.push_back(byteOf(buffer, *fragments.indexOf(0, 0, 0, group)));
+}
+
+unsigned KernelEmitter::SlotLoad::read(std::string_view instruction, unsigned words,
+                                       int64_t offset) {
+  const SplitOffset at = emitter.offsetOfThread(ofBits, offset);
+  const auto first = unsigned(raw.words.size());
+  append_range(raw.words, readWords(emitter.b, instruction, words,
+                                    emitter.buffers[copy.getSource()].address, at));
+  return first;
+}
+
+/// Each ldmatrix loads four matrices with rows of 16 bytes: 16 rows by 16 elements, or 16 by 32 for
+/// bytes along M.
+void KernelEmitter::SlotLoad::readMatrices() {
+  std::map<std::pair<int64_t, int64_t>, unsigned> starts;
+  const int64_t depth = pairsRows ? 32 : 16;
+  for (unsigned reg = 0; reg < registers(); ++reg) {
+    const SmallVector<int64_t> index = *fragments.indexOf(reg, 0);
+    const int64_t row = index[0] / 16 * 16, k = index[1] / depth * depth;
+    auto [found, isNew] = starts.try_emplace({row, k}, 0);
+    if (isNew)
+      found->second =
+          read(concat("ldmatrix.sync.aligned.m8n8.x4", kInner ? "" : ".trans", ".shared.b16"), 4,
+               byteOf(buffer, {row, k}));
+    const int64_t inRow = index[0] - row, inDepth = index[1] - k;
+    RawTile::BitPosition &position = raw.positions[reg];
+    if (pairsRows)
+      position = {found->second + unsigned(inDepth / 8), unsigned(inDepth % 2 * 16 + inRow * 8)};
+    else
+      position = {found->second + unsigned(inDepth / 8 * 2 + inRow / 8),
+                  unsigned(inDepth % 2 * 16)};
+  }
+}
+
+/// Each ld loads elements that are contiguous for every thread.
+void KernelEmitter::SlotLoad::readElements() {
+  SmallVector<int64_t> offsets;
+  for (unsigned reg = 0; reg < registers(); ++reg)
+    offsets.push_back(byteOf(buffer, *fragments.indexOf(reg, 0)));
+  for (const SlotAccess &access : accessesOf(ofBits, offsets, bytes)) {
+    const auto words = unsigned(std::max<int64_t>(1, access.bytes / 4));
+    const std::string instruction = access.bytes < 4 ? concat("ld.shared.u", access.bytes * 8)
+                                    : words == 1     ? std::string("ld.shared.b32")
+                                                     : concat("ld.shared.v", words, ".b32");
+    const unsigned first = read(instruction, words, access.offset);
+    for (auto [i, reg] : enumerate(access.registers)) {
+      const int64_t bit = int64_t(i) * bytes * 8;
+      raw.positions[reg] = {first + unsigned(bit / 32), unsigned(bit % 32)};
+    }
+  }
+}
+
+/// Whether the copy moves a whole slot to the registers of warpgroups.
+static bool isWholeSlot(sm::CopyOp copy, const sm::Layout &fragments, const sm::Layout &memory) {
+  return fragments.rank() == 2 && fragments.cover(0) == memory.cover(0) &&
+         fragments.cover(1) == memory.cover(1) && copy.getSourceOffsets().empty() &&
+         fragments.extent(Axis::warp) == 4 && sm::isLinear(memory) && sm::isLinear(fragments);
+}
+
+void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
+  const sm::Layout &fragments = sm::layoutOf(copy.getResult().getType()).getValue(),
+                   &memory =
+                       cast<sm::BufferType>(copy.getSource().getType()).getLayout().getValue();
+  if (!isWholeSlot(copy, fragments, memory))
+    return refuse(copy, concat("must read a whole slot into the registers of warpgroups, got ",
+                               fragments.str(), " from ", memory.str()));
+  SlotLoad load(*this, copy);
+  load.findThreadOffsets();
+  load.raw.positions.resize(load.registers());
+  if (load.isMatrix)
+    load.readMatrices();
+  else
+    load.readElements();
+  // Decode now only for other users; a matmul decodes each element when it needs it.
+  if (any_of(copy.getResult().getUsers(), [&](mlir::Operation *user) {
+        return !deferred.contains(user) && !isa<sm::MmaOp>(user);
+      })) {
+    KnownRegisters known;
+    Tile tile;
+    for (unsigned reg = 0; reg < load.registers(); ++reg)
+      tile.push_back(decodeRaw(b, load.raw, reg, load.type.getElementType(), known));
+    tiles[copy.getResult()] = std::move(tile);
+  }
+  rawTiles[copy.getResult()] = std::move(load.raw);
+}
+
+} // namespace tilewright::nvptx
