@@ -4,7 +4,7 @@
 #include "tilewright/support/WorkLimit.h"
 #include "tilewright/target/lanes/Translate.h"
 #include "tilewright/target/nvptx/Codegen.h"
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Verifier.h"
@@ -84,7 +84,7 @@ static Result<std::vector<KernelInfo>> lowerKernels(mlir::ModuleOp module, const
     info.name = kernel.getSymName().str();
     info.symbol = symbolFor(info.name, taken);
     trace::Span span("compile", info.name);
-    KernelEmitter(builder, kernel, chip, multiprocessorsOf(module, chip)).emit(info);
+    KernelLowering(builder, kernel, chip, multiprocessorsOf(module, chip)).lower(info);
     TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", info.name)));
     infos.push_back(std::move(info));
   }

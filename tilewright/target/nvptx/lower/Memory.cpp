@@ -1,6 +1,6 @@
 // Moves tiles between memory and registers: uses vector accesses for contiguous registers with
 // provably aligned addresses, and predicates for elements that may be out of bounds.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/target/nvptx/lower/MemoryAccess.h"
 
@@ -10,20 +10,20 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-StridedView KernelEmitter::viewOf(Value whole, mlir::ValueRange offsets,
-                                  std::optional<ArrayRef<int64_t>> strides,
-                                  std::optional<ArrayRef<bool>> inBounds) {
+StridedView MemoryLowering::viewOf(Value whole, mlir::ValueRange offsets,
+                                   std::optional<ArrayRef<int64_t>> strides,
+                                   std::optional<ArrayRef<bool>> inBounds) {
   auto type = cast<mlir::MemRefType>(whole.getType());
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<int64_t> steps = rowMajor(shape);
   StridedView view{
-      .base = memory.lookup(whole), .elementType = type.getElementType(), .strides = {}};
+      .base = kernel.memory.lookup(whole), .elementType = type.getElementType(), .strides = {}};
   view.isWide = type.getNumElements() * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
   Type word = view.isWide ? b.i64Type : b.i32Type;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     const int64_t stride = strides ? (*strides)[dim] : 1;
     view.strides.push_back(steps[dim] * stride);
-    Value offset = scalars.lookup(offsets[dim]).value;
+    Value offset = kernel.scalars.lookup(offsets[dim]).value;
     const int64_t divisor = sm::divisorOf(offsets[dim]);
     if (divisor != 0) {
       Value part = b.mul(b.trunc(offset, word), b.integer(word, steps[dim]));
@@ -36,8 +36,8 @@ StridedView KernelEmitter::viewOf(Value whole, mlir::ValueRange offsets,
   return view;
 }
 
-Value KernelEmitter::addressOf(const ThreadLayout &threads, const StridedView &view,
-                               int64_t constant) {
+Value MemoryLowering::addressOf(const ThreadLayout &threads, const StridedView &view,
+                                int64_t constant) {
   const int64_t bytes = lanes::storageBytes(view.elementType);
   Type word = view.isWide ? b.i64Type : b.i32Type;
   // Compute the part that depends only on the thread once for all accesses with the same strides.
@@ -45,7 +45,7 @@ Value KernelEmitter::addressOf(const ThreadLayout &threads, const StridedView &v
   key.push_back(bytes * (view.isWide ? -1 : 1));
   auto [known, isNew] = threadOffsets.try_emplace({&threads, key});
   if (isNew)
-    known->second = once([&]() -> Value {
+    known->second = kernel.once([&]() -> Value {
       Value sum = nullptr;
       for (size_t dim = 0; dim < threads.base.size(); ++dim)
         if (Value base = threads.base[dim]) {
@@ -69,8 +69,8 @@ Value KernelEmitter::addressOf(const ThreadLayout &threads, const StridedView &v
 
 // --- Tiles ---
 
-Tile KernelEmitter::loadTile(const ThreadLayout &threads, const StridedView &view,
-                             ArrayRef<int64_t> shape, Lanes outside) {
+Tile MemoryLowering::loadTile(const ThreadLayout &threads, const StridedView &view,
+                              ArrayRef<int64_t> shape, Lanes outside) {
   Type type = view.elementType;
   Type stored = b.storageType(type);
   const unsigned each = b.isComplex(type) ? 2 : 1;
@@ -101,8 +101,8 @@ Tile KernelEmitter::loadTile(const ThreadLayout &threads, const StridedView &vie
   return tile;
 }
 
-void KernelEmitter::storeTile(const Tile &tile, const ThreadLayout &threads,
-                              const StridedView &view, ArrayRef<int64_t> shape) {
+void MemoryLowering::storeTile(const Tile &tile, const ThreadLayout &threads,
+                               const StridedView &view, ArrayRef<int64_t> shape) {
   Type type = view.elementType;
   for (const Chunk &chunk : chunksOf(threads, view, shape)) {
     SmallVector<Value> parts;
@@ -120,25 +120,25 @@ void KernelEmitter::storeTile(const Tile &tile, const ThreadLayout &threads,
   }
 }
 
-void KernelEmitter::emitLoad(tile::LoadOp load) {
+void MemoryLowering::load(tile::LoadOp load) {
   auto type = cast<mlir::RankedTensorType>(load.getType());
   StridedView view =
       viewOf(load.getSource(), load.getOffsets(), load.getStrides(), load.getInBounds());
-  Lanes outside = load.getPadding() ? scalars.lookup(load.getPadding()) : Lanes{};
-  tiles[load.getResult()] = loadTile(threadsOf(type), view, type.getShape(), outside);
+  Lanes outside = load.getPadding() ? kernel.scalars.lookup(load.getPadding()) : Lanes{};
+  kernel.tiles[load.getResult()] = loadTile(kernel.threadsOf(type), view, type.getShape(), outside);
 }
 
-void KernelEmitter::emitStore(tile::StoreOp store) {
+void MemoryLowering::store(tile::StoreOp store) {
   auto type = cast<mlir::RankedTensorType>(store.getTile().getType());
   StridedView view =
       viewOf(store.getTarget(), store.getOffsets(), store.getStrides(), store.getInBounds());
-  storeTile(tiles[store.getTile()], threadsOf(type), view, type.getShape());
+  storeTile(kernel.tiles[store.getTile()], kernel.threadsOf(type), view, type.getShape());
 }
 
-void KernelEmitter::emitGather(tile::GatherOp gather) {
+void MemoryLowering::gather(tile::GatherOp gather) {
   auto type = cast<mlir::RankedTensorType>(gather.getType());
   auto whole = cast<mlir::MemRefType>(gather.getSource().getType());
-  const ThreadLayout &threads = threadsOf(type);
+  const ThreadLayout &threads = kernel.threadsOf(type);
   const SmallVector<int64_t> strides = rowMajor(whole.getShape());
   Type element = whole.getElementType();
   Type stored = b.storageType(element);
@@ -155,7 +155,7 @@ void KernelEmitter::emitGather(tile::GatherOp gather) {
     std::vector<const void *> key = {isOn.getAsOpaquePointer()};
     Value offset = b.i64(0);
     for (auto [indices, stride] : zip_equal(gather.getIndices(), strides)) {
-      Value index = tiles[indices][reg].value;
+      Value index = kernel.tiles[indices][reg].value;
       key.push_back(index.getAsOpaquePointer());
       offset = b.add(offset, b.mul(index, b.i64(stride * bytes)));
     }
@@ -164,12 +164,12 @@ void KernelEmitter::emitGather(tile::GatherOp gather) {
       result.back() = result[found->second];
       continue;
     }
-    Value address = b.advance(memory.lookup(gather.getSource()), offset);
+    Value address = b.advance(kernel.memory.lookup(gather.getSource()), offset);
     SmallVector<Value, 2> zero(each, b.zero(stored));
     SmallVector<Value> parts = loadParts(b, stored, each, address, isOn, zero);
     result.back() = each == 2 ? Lanes{parts[0], parts[1]} : Lanes{b.decode(parts[0], element)};
   }
-  tiles[gather.getResult()] = std::move(result);
+  kernel.tiles[gather.getResult()] = std::move(result);
 }
 
 } // namespace tilewright::nvptx

@@ -1,5 +1,5 @@
 // Reads tiles from slots of channels into registers, for matmuls whose left operand has a prologue.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/dialect/sm/BankConflicts.h"
 #include "tilewright/support/Concat.h"
@@ -77,8 +77,8 @@ static SmallVector<SlotAccess> accessesOf(ArrayRef<int64_t> ofBits, ArrayRef<int
   return accesses;
 }
 
-struct KernelEmitter::SlotLoad {
-  KernelEmitter &emitter;
+struct RegisterOperandLowering::SlotLoad {
+  RegisterOperandLowering &group;
   sm::CopyOp copy;
   sm::BufferType buffer;
   mlir::RankedTensorType type;
@@ -90,8 +90,8 @@ struct KernelEmitter::SlotLoad {
   SmallVector<int64_t> ofBits; // the offset that each bit of the thread id contributes
   RawTile raw;
 
-  SlotLoad(KernelEmitter &emitter, sm::CopyOp copy)
-      : emitter(emitter), copy(copy), buffer(cast<sm::BufferType>(copy.getSource().getType())),
+  SlotLoad(RegisterOperandLowering &group, sm::CopyOp copy)
+      : group(group), copy(copy), buffer(cast<sm::BufferType>(copy.getSource().getType())),
         type(cast<mlir::RankedTensorType>(copy.getResult().getType())),
         fragments(sm::layoutOf(type).getValue()), bytes(lanes::storageBytes(type.getElementType())),
         isMatrix(copy.getEngine() == sm::Engine::ldmatrix), kInner(byteOf(buffer, {0, 1}) == bytes),
@@ -105,7 +105,7 @@ struct KernelEmitter::SlotLoad {
   void readElements();
 };
 
-void KernelEmitter::SlotLoad::findThreadOffsets() {
+void RegisterOperandLowering::SlotLoad::findThreadOffsets() {
   // A lane's bits select the element that it reads or, for ldmatrix, the row whose address it
   // provides: row i mod 8 of matrix i / 8 for lane i.
   for (int64_t bit = 0; bit < 5; ++bit) {
@@ -125,18 +125,18 @@ void KernelEmitter::SlotLoad::findThreadOffsets() {
     ofBits.push_back(byteOf(buffer, *fragments.indexOf(0, 0, 0, group)));
 }
 
-unsigned KernelEmitter::SlotLoad::read(std::string_view instruction, unsigned words,
-                                       int64_t offset) {
-  const SplitOffset at = emitter.offsetOfThread(ofBits, offset);
+unsigned RegisterOperandLowering::SlotLoad::read(std::string_view instruction, unsigned words,
+                                                 int64_t offset) {
+  const SplitOffset at = group.kernel.offsetOfThread(ofBits, offset);
   const auto first = unsigned(raw.words.size());
-  append_range(raw.words, readWords(emitter.b, instruction, words,
-                                    emitter.buffers[copy.getSource()].address, at));
+  append_range(raw.words, readWords(group.b, instruction, words,
+                                    group.kernel.buffers[copy.getSource()].address, at));
   return first;
 }
 
 /// Each ldmatrix loads four matrices with rows of 16 bytes: 16 rows by 16 elements, or 16 by 32 for
 /// bytes along M.
-void KernelEmitter::SlotLoad::readMatrices() {
+void RegisterOperandLowering::SlotLoad::readMatrices() {
   std::map<std::pair<int64_t, int64_t>, unsigned> starts;
   const int64_t depth = pairsRows ? 32 : 16;
   for (unsigned reg = 0; reg < registers(); ++reg) {
@@ -158,7 +158,7 @@ void KernelEmitter::SlotLoad::readMatrices() {
 }
 
 /// Each ld loads elements that are contiguous for every thread.
-void KernelEmitter::SlotLoad::readElements() {
+void RegisterOperandLowering::SlotLoad::readElements() {
   SmallVector<int64_t> offsets;
   for (unsigned reg = 0; reg < registers(); ++reg)
     offsets.push_back(byteOf(buffer, *fragments.indexOf(reg, 0)));
@@ -182,13 +182,14 @@ static bool isWholeSlot(sm::CopyOp copy, const sm::Layout &fragments, const sm::
          fragments.extent(Axis::warp) == 4 && sm::isLinear(memory) && sm::isLinear(fragments);
 }
 
-void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
+void RegisterOperandLowering::load(sm::CopyOp copy) {
   const sm::Layout &fragments = sm::layoutOf(copy.getResult().getType()).getValue(),
                    &memory =
                        cast<sm::BufferType>(copy.getSource().getType()).getLayout().getValue();
   if (!isWholeSlot(copy, fragments, memory))
-    return refuse(copy, concat("must read a whole slot into the registers of warpgroups, got ",
-                               fragments.str(), " from ", memory.str()));
+    return kernel.refuse(copy,
+                         concat("must read a whole slot into the registers of warpgroups, got ",
+                                fragments.str(), " from ", memory.str()));
   SlotLoad load(*this, copy);
   load.findThreadOffsets();
   load.raw.positions.resize(load.registers());
@@ -204,7 +205,7 @@ void KernelEmitter::emitSlotLoad(sm::CopyOp copy) {
     Tile tile;
     for (unsigned reg = 0; reg < load.registers(); ++reg)
       tile.push_back(decodeRaw(b, load.raw, reg, load.type.getElementType(), known));
-    tiles[copy.getResult()] = std::move(tile);
+    kernel.tiles[copy.getResult()] = std::move(tile);
   }
   rawTiles[copy.getResult()] = std::move(load.raw);
 }

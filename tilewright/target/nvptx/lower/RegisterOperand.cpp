@@ -1,9 +1,9 @@
 // Matmuls whose left operand has a prologue: threads read the operand from a slot
 // (EmitSlotLoads.cpp) and pass it to wgmma in registers.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/nvptx/lower/Wgmma.h"
+#include "tilewright/target/nvptx/lower/WgmmaInstruction.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -17,7 +17,7 @@ using sm::Axis;
 
 // --- The prologue ---
 
-void KernelEmitter::deferPrologues(sm::RoleOp role) {
+void RegisterOperandLowering::deferPrologues(sm::RoleOp role) {
   deferred.clear();
   rawTiles.clear();
   viewRegisters.clear();
@@ -56,7 +56,7 @@ void KernelEmitter::deferPrologues(sm::RoleOp role) {
           registers = sm::registersOfView(sm::layoutOf(type).getValue(),
                                           sm::layoutOf(sourceType).getValue(), *map);
         if (!registers)
-          return refuse(
+          return kernel.refuse(
               view,
               "moves elements between threads in a matmul's prologue, which is not supported");
         viewRegisters[op] = std::move(*registers);
@@ -66,28 +66,28 @@ void KernelEmitter::deferPrologues(sm::RoleOp role) {
 
 /// Emits the registers of a left operand from the raw words of its slot, through the maps and views
 /// that were deferred.
-struct KernelEmitter::Prologue {
-  KernelEmitter &emitter;
+struct RegisterOperandLowering::Prologue {
+  RegisterOperandLowering &group;
   RawTile raw;
   KnownRegisters known = {};
 
   /// Emits one register of a deferred tile.
   Lanes emit(Value value, unsigned reg);
   Lanes emitView(tile::ViewOp view, unsigned reg) {
-    const int64_t source = emitter.viewRegisters[view][reg];
-    return source < 0 ? emitter.b.poison(view.getType().getElementType())
+    const int64_t source = group.viewRegisters[view][reg];
+    return source < 0 ? group.b.poison(view.getType().getElementType())
                       : emit(view.getSource(), unsigned(source));
   }
   /// Emits the register in all results of a map; returns it in the result `value`.
   Lanes emitMap(tile::MapOp map, Value value, unsigned reg);
 };
 
-Lanes KernelEmitter::Prologue::emitMap(tile::MapOp map, Value value, unsigned reg) {
+Lanes RegisterOperandLowering::Prologue::emitMap(tile::MapOp map, Value value, unsigned reg) {
   SmallVector<Lanes> operands;
   for (Value input : map.getInputs())
     operands.push_back(emit(input, reg));
   Lanes result;
-  SmallVector<Lanes> results(emitter.b.apply(map.getBody().front(), operands));
+  SmallVector<Lanes> results(group.b.apply(map.getBody().front(), operands));
   for (auto [made, lane] : zip_equal(map.getResults(), results)) {
     known[{made.getAsOpaquePointer(), reg}] = lane;
     if (made == value)
@@ -96,12 +96,12 @@ Lanes KernelEmitter::Prologue::emitMap(tile::MapOp map, Value value, unsigned re
   return result;
 }
 
-Lanes KernelEmitter::Prologue::emit(Value value, unsigned reg) {
-  if (emitter.rawTiles.contains(value))
-    return decodeRaw(emitter.b, raw, reg, mlir::getElementTypeOrSelf(value), known);
+Lanes RegisterOperandLowering::Prologue::emit(Value value, unsigned reg) {
+  if (group.rawTiles.contains(value))
+    return decodeRaw(group.b, raw, reg, mlir::getElementTypeOrSelf(value), known);
   mlir::Operation *op = value.getDefiningOp();
-  if (!op || !emitter.deferred.contains(op))
-    return emitter.tiles[value][reg];
+  if (!op || !group.deferred.contains(op))
+    return group.kernel.tiles[value][reg];
   auto [found, isNew] = known.try_emplace({value.getAsOpaquePointer(), reg});
   if (!isNew)
     return found->second;
@@ -125,8 +125,8 @@ static Value packWord(ThreadBuilder &b, ArrayRef<Lanes> elements, Type type) {
 }
 
 /// The instructions of a matmul whose left operand is in registers.
-struct KernelEmitter::RegisterProduct {
-  KernelEmitter &emitter;
+struct RegisterOperandLowering::RegisterProduct {
+  RegisterOperandLowering &group;
   sm::MmaOp mma;
   wgmma::Kind kind;
   wgmma::OperandWalk walk;                   // of the right operand
@@ -135,7 +135,7 @@ struct KernelEmitter::RegisterProduct {
   RawTile *source = nullptr;                 // the words of the left operand's slot
 
   /// Refuses the matmul and returns nullopt if wgmma does not support it.
-  static std::optional<RegisterProduct> find(KernelEmitter &emitter, sm::MmaOp mma);
+  static std::optional<RegisterProduct> find(RegisterOperandLowering &group, sm::MmaOp mma);
 
   int64_t perStep() const { return 4 * packed; } // elements of a thread per instruction
   /// Whether the layouts of the left operand and of the result are those of the instruction.
@@ -155,17 +155,17 @@ struct KernelEmitter::RegisterProduct {
   Tile multiply(int64_t from, int64_t to, ArrayRef<Value> words, const Tile *acc);
 };
 
-std::optional<KernelEmitter::RegisterProduct>
-KernelEmitter::RegisterProduct::find(KernelEmitter &emitter, sm::MmaOp mma) {
+std::optional<RegisterOperandLowering::RegisterProduct>
+RegisterOperandLowering::RegisterProduct::find(RegisterOperandLowering &group, sm::MmaOp mma) {
   auto no = [&](std::string_view why) -> std::optional<RegisterProduct> {
-    emitter.refuse(mma, why);
+    group.kernel.refuse(mma, why);
     return std::nullopt;
   };
   auto lhs = cast<mlir::RankedTensorType>(mma.getLhs().getType());
   auto rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
   auto type = cast<mlir::RankedTensorType>(mma.getResult().getType());
   Type element = lhs.getElementType();
-  if (mma.getAtom() != sm::Atom::wgmma || emitter.chip.matrix != MatrixUnit::wgmma || !rhs)
+  if (mma.getAtom() != sm::Atom::wgmma || group.kernel.chip.matrix != MatrixUnit::wgmma || !rhs)
     return no("is not a wgmma with its right operand in a buffer");
   std::optional<wgmma::Kind> kind = wgmma::kindOf(element, type.getElementType());
   std::optional<wgmma::OperandWalk> walk = wgmma::walkOf(rhs, 1);
@@ -175,7 +175,7 @@ KernelEmitter::RegisterProduct::find(KernelEmitter &emitter, sm::MmaOp mma) {
     return no(concat("has a right operand that wgmma does not support: ",
                      rhs.getLayout().getValue().str()));
   const sm::Layout &layout = sm::layoutOf(type).getValue(), &left = sm::layoutOf(lhs).getValue();
-  RegisterProduct product{.emitter = emitter, .mma = mma, .kind = *kind, .walk = *walk};
+  RegisterProduct product{.group = group, .mma = mma, .kind = *kind, .walk = *walk};
   product.sums = layout.extent(Axis::reg);
   product.columns = layout.cover(1) / clusterDigit(layout, 1);
   product.steps = left.cover(1) / kind->depth;
@@ -189,10 +189,10 @@ KernelEmitter::RegisterProduct::find(KernelEmitter &emitter, sm::MmaOp mma) {
   return product;
 }
 
-bool KernelEmitter::RegisterProduct::fits() {
+bool RegisterOperandLowering::RegisterProduct::fits() {
   auto lhs = cast<mlir::RankedTensorType>(mma.getLhs().getType());
-  const ThreadLayout &result = emitter.threadsOf(mma.getResult().getType()),
-                     &side = emitter.threadsOf(lhs);
+  const ThreadLayout &result = group.kernel.threadsOf(mma.getResult().getType()),
+                     &side = group.kernel.threadsOf(lhs);
   const sm::Layout &layout = result.layout, &left = side.layout;
   const int64_t groups = layout.extent(Axis::group);
   const int64_t rows = layout.cover(0) / clusterDigit(layout, 0) / groups;
@@ -200,8 +200,8 @@ bool KernelEmitter::RegisterProduct::fits() {
   blocks = rows / 64;
   if (rows % 64 != 0 || columns % 8 != 0 || columns > 256 || sums != blocks * perBlock ||
       left.cover(1) % kind.depth != 0 || left.extent(Axis::reg) != blocks * steps * perStep() ||
-      left.cover(1) != lhs.getShape()[1] || !emitter.currentRole ||
-      int64_t(emitter.currentRole.getWarps()) != 4 * groups ||
+      left.cover(1) != lhs.getShape()[1] || !group.kernel.currentRole ||
+      int64_t(group.kernel.currentRole.getWarps()) != 4 * groups ||
       side.forms[0].terms != result.forms[0].terms)
     return false;
   // The rows of a thread's registers must match those of the accumulator, and K must match the
@@ -218,26 +218,27 @@ bool KernelEmitter::RegisterProduct::fits() {
   return true;
 }
 
-RawTile *KernelEmitter::RegisterProduct::findSource() {
+RawTile *RegisterOperandLowering::RegisterProduct::findSource() {
   SmallVector<Value> open{mma.getLhs()};
   while (!open.empty()) {
     Value value = open.pop_back_val();
-    if (auto found = emitter.rawTiles.find(value); found != emitter.rawTiles.end())
+    if (auto found = group.rawTiles.find(value); found != group.rawTiles.end())
       return &found->second;
-    if (mlir::Operation *op = value.getDefiningOp(); op && emitter.deferred.contains(op))
+    if (mlir::Operation *op = value.getDefiningOp(); op && group.deferred.contains(op))
       append_range(open, op->getOperands());
   }
   return nullptr;
 }
 
-std::optional<unsigned> KernelEmitter::RegisterProduct::rawRegister(Value value, unsigned reg) {
-  if (emitter.rawTiles.contains(value))
+std::optional<unsigned> RegisterOperandLowering::RegisterProduct::rawRegister(Value value,
+                                                                              unsigned reg) {
+  if (group.rawTiles.contains(value))
     return reg;
   mlir::Operation *op = value.getDefiningOp();
-  if (!op || !emitter.deferred.contains(op))
+  if (!op || !group.deferred.contains(op))
     return std::nullopt;
   if (auto view = dyn_cast<tile::ViewOp>(op)) {
-    const int64_t from = emitter.viewRegisters[op][reg];
+    const int64_t from = group.viewRegisters[op][reg];
     return from < 0 ? std::nullopt : rawRegister(view.getSource(), unsigned(from));
   }
   for (Value input : op->getOperands())
@@ -246,9 +247,9 @@ std::optional<unsigned> KernelEmitter::RegisterProduct::rawRegister(Value value,
   return std::nullopt;
 }
 
-RawTile KernelEmitter::RegisterProduct::waitForRegisters(ArrayRef<unsigned> registers,
-                                                         int64_t left) {
-  ThreadBuilder &b = emitter.b;
+RawTile RegisterOperandLowering::RegisterProduct::waitForRegisters(ArrayRef<unsigned> registers,
+                                                                   int64_t left) {
+  ThreadBuilder &b = group.b;
   RawTile raw = *source;
   std::set<unsigned> words;
   for (unsigned reg : registers)
@@ -270,7 +271,8 @@ RawTile KernelEmitter::RegisterProduct::waitForRegisters(ArrayRef<unsigned> regi
   return raw;
 }
 
-SmallVector<unsigned> KernelEmitter::RegisterProduct::registersOf(int64_t from, int64_t to) const {
+SmallVector<unsigned> RegisterOperandLowering::RegisterProduct::registersOf(int64_t from,
+                                                                            int64_t to) const {
   SmallVector<unsigned> registers;
   for (int64_t step = from; step < to; ++step)
     for (int64_t block = 0; block < blocks; ++block)
@@ -279,28 +281,28 @@ SmallVector<unsigned> KernelEmitter::RegisterProduct::registersOf(int64_t from, 
   return registers;
 }
 
-SmallVector<Value> KernelEmitter::RegisterProduct::packRegisters(ArrayRef<unsigned> registers,
-                                                                 RawTile raw) {
+SmallVector<Value>
+RegisterOperandLowering::RegisterProduct::packRegisters(ArrayRef<unsigned> registers, RawTile raw) {
   auto lhs = cast<mlir::RankedTensorType>(mma.getLhs().getType());
-  const ThreadLayout &side = emitter.threadsOf(lhs);
-  Prologue prologue{.emitter = emitter, .raw = std::move(raw)};
+  const ThreadLayout &side = group.kernel.threadsOf(lhs);
+  Prologue prologue{.group = group, .raw = std::move(raw)};
   SmallVector<Value> words;
   for (size_t first = 0; first < registers.size(); first += size_t(packed)) {
     // Use zero for rows outside of the tile.
     if (side.isDead(registers[first], lhs.getShape())) {
-      words.push_back(emitter.i32(0));
+      words.push_back(group.b.i32(0));
       continue;
     }
     SmallVector<Lanes> elements;
     for (int64_t i = 0; i < packed; ++i)
       elements.push_back(prologue.emit(mma.getLhs(), registers[first + size_t(i)]));
-    words.push_back(packWord(emitter.b, elements, lhs.getElementType()));
+    words.push_back(packWord(group.b, elements, lhs.getElementType()));
   }
   return words;
 }
 
-Tile KernelEmitter::RegisterProduct::multiply(int64_t from, int64_t to, ArrayRef<Value> words,
-                                              const Tile *acc) {
+Tile RegisterOperandLowering::RegisterProduct::multiply(int64_t from, int64_t to,
+                                                        ArrayRef<Value> words, const Tile *acc) {
   std::string text = "{\n.reg .b64 c;\n.reg .b32 cl;\n.reg .pred on, off;\nsetp.eq.b32 on, 0, "
                      "0;\nsetp.ne.b32 off, 0, 0;\nwgmma.fence.sync.aligned;\n";
   int64_t word = sums + 1; // number of the operand
@@ -315,20 +317,20 @@ Tile KernelEmitter::RegisterProduct::multiply(int64_t from, int64_t to, ArrayRef
     }
   text += "wgmma.commit_group.sync.aligned;\n}";
   SmallVector<Value> operands{
-      wgmma::descriptor(emitter.b, emitter.buffers[mma.getRhs()].address, walk)};
+      wgmma::descriptor(group.b, group.kernel.buffers[mma.getRhs()].address, walk)};
   append_range(operands, words);
-  return wgmma::emitGroup(emitter.b, mlir::getElementTypeOrSelf(mma.getResult()), sums, text,
+  return wgmma::emitGroup(group.b, mlir::getElementTypeOrSelf(mma.getResult()), sums, text,
                           operands, acc);
 }
 
-void KernelEmitter::emitMmaFromRegisters(sm::MmaOp mma) {
+void RegisterOperandLowering::mma(sm::MmaOp mma) {
   std::optional<RegisterProduct> product = RegisterProduct::find(*this, mma);
   if (!product)
     return;
   const bool isFirst = !mma.getAcc();
   Tile sum;
   if (!isFirst)
-    sum = tiles[mma.getAcc()];
+    sum = kernel.tiles[mma.getAcc()];
   // Split K into two pieces: the tensor core reads the registers of one while the threads compute
   // the other. More pieces would only add waits.
   const int64_t pieces = std::min<int64_t>(2, product->steps);
@@ -343,9 +345,9 @@ void KernelEmitter::emitMmaFromRegisters(sm::MmaOp mma) {
     const SmallVector<Value> words = product->packRegisters(registers, std::move(raw));
     sum = product->multiply(from, to, words, isFirst && piece == 0 ? nullptr : &sum);
   }
-  tiles[mma.getResult()] = std::move(sum);
-  inFlight.insert(mma.getResult());
-  countProducts(mma, pieces);
+  kernel.tiles[mma.getResult()] = std::move(sum);
+  all.wgmma.markInFlight(mma.getResult());
+  all.channels.countProducts(mma, pieces);
 }
 
 } // namespace tilewright::nvptx

@@ -1,5 +1,5 @@
 // Reductions: a tree over registers, shuffles across lanes, shared memory across warps.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/target/nvptx/lower/Shuffle.h"
 
@@ -67,19 +67,19 @@ static Value neutralOf(ThreadBuilder &b, mlir::Block &combiner) {
   return nullptr;
 }
 
-Partial KernelEmitter::partialOf(mlir::ValueRange inputs, const ThreadLayout &threads,
-                                 ArrayRef<int64_t> shape, unsigned reg) {
+Partial ReductionsLowering::partialOf(mlir::ValueRange inputs, const ThreadLayout &threads,
+                                      ArrayRef<int64_t> shape, unsigned reg) {
   Partial partial;
   for (Value input : inputs)
-    partial.values.push_back(tiles[input][reg]);
+    partial.values.push_back(kernel.tiles[input][reg]);
   StridedView nowhere{};
   partial.valid =
       threads.isDead(reg, shape) ? b.truth(false) : isInside(b, threads, nowhere, shape, reg);
   return partial;
 }
 
-struct KernelEmitter::Reduction {
-  KernelEmitter &emitter;
+struct ReductionsLowering::Reduction {
+  ReductionsLowering &group;
   tile::ReduceOp op;
   mlir::RankedTensorType type;
   const ThreadLayout &threads, &results;
@@ -90,11 +90,11 @@ struct KernelEmitter::Reduction {
   SmallVector<unsigned> alive;
   SmallVector<Partial> partials;
 
-  Reduction(KernelEmitter &emitter, tile::ReduceOp op)
-      : emitter(emitter), op(op),
-        type(cast<mlir::RankedTensorType>(op.getInputs().front().getType())),
-        threads(emitter.threadsOf(type)), results(emitter.threadsOf(op.getResultTypes().front())),
-        b(emitter.b), combiner(op.getCombiner().front()) {
+  Reduction(ReductionsLowering &group, tile::ReduceOp op)
+      : group(group), op(op), type(cast<mlir::RankedTensorType>(op.getInputs().front().getType())),
+        threads(group.kernel.threadsOf(type)),
+        results(group.kernel.threadsOf(op.getResultTypes().front())), b(group.b),
+        combiner(op.getCombiner().front()) {
     for (size_t dim = 0; dim < size_t(type.getRank()); ++dim)
       if (!is_contained(op.getDims(), int64_t(dim)))
         kept.push_back(dim);
@@ -114,7 +114,7 @@ struct KernelEmitter::Reduction {
   Partial joinInLaneOrder(const Partial &mine, const Partial &other, int64_t mask);
 };
 
-std::optional<SmallVector<SmallVector<Partial>>> KernelEmitter::Reduction::collectRegisters() {
+std::optional<SmallVector<SmallVector<Partial>>> ReductionsLowering::Reduction::collectRegisters() {
   Value neutral = neutralOf(b, combiner);
   std::map<std::vector<int64_t>, unsigned> resultAt;
   for (unsigned reg = 0; reg < results.registers(); ++reg)
@@ -129,11 +129,11 @@ std::optional<SmallVector<SmallVector<Partial>>> KernelEmitter::Reduction::colle
       continue;
     auto result = resultAt.find(index);
     if (result == resultAt.end()) {
-      emitter.refuse(
+      group.kernel.refuse(
           op, "must have a result with the layout of its input without the reduced dimensions");
       return std::nullopt;
     }
-    Partial partial = emitter.partialOf(op.getInputs(), threads, type.getShape(), reg);
+    Partial partial = group.partialOf(op.getInputs(), threads, type.getShape(), reg);
     if (partial.valid && neutral) {
       partial.values[0].value = b.select(partial.valid, partial.values[0].value, neutral);
       partial.valid = nullptr;
@@ -143,7 +143,7 @@ std::optional<SmallVector<SmallVector<Partial>>> KernelEmitter::Reduction::colle
   return members;
 }
 
-void KernelEmitter::Reduction::combineRegisters(ArrayRef<SmallVector<Partial>> members) {
+void ReductionsLowering::Reduction::combineRegisters(ArrayRef<SmallVector<Partial>> members) {
   for (auto [reg, parts] : enumerate(members)) {
     if (parts.empty())
       continue;
@@ -163,9 +163,9 @@ void KernelEmitter::Reduction::combineRegisters(ArrayRef<SmallVector<Partial>> m
 
 /// Joins the values of two lanes whose ids differ in the bit `mask`, in both with the lower lane's
 /// value first, so that copies of a result are bitwise equal.
-Partial KernelEmitter::Reduction::joinInLaneOrder(const Partial &mine, const Partial &other,
-                                                  int64_t mask) {
-  Value isUpper = b.notEqual(b.bitAnd(emitter.thread, b.i32(mask)), b.i32(0));
+Partial ReductionsLowering::Reduction::joinInLaneOrder(const Partial &mine, const Partial &other,
+                                                       int64_t mask) {
+  Value isUpper = b.notEqual(b.bitAnd(group.kernel.thread, b.i32(mask)), b.i32(0));
   Partial first = mine, second = other;
   for (auto [x, y] : zip_equal(first.values, second.values)) {
     Lanes low = b.select(isUpper, y, x), high = b.select(isUpper, x, y);
@@ -178,7 +178,7 @@ Partial KernelEmitter::Reduction::joinInLaneOrder(const Partial &mine, const Par
   return join(first, second);
 }
 
-void KernelEmitter::Reduction::combineLanes() {
+void ReductionsLowering::Reduction::combineLanes() {
   const bool anyOrder = isCommutative(combiner);
   // Butterfly reduction: after each round, both partners hold the same value.
   for (size_t dim = 0; dim < size_t(type.getRank()); ++dim) {
@@ -195,7 +195,7 @@ void KernelEmitter::Reduction::combineLanes() {
   }
 }
 
-void KernelEmitter::Reduction::combineWarps() {
+void ReductionsLowering::Reduction::combineWarps() {
   SmallVector<sm::IndexTerm> warpDigits, keptLanes;
   for (size_t dim = 0; dim < size_t(type.getRank()); ++dim)
     if (is_contained(kept, dim))
@@ -204,7 +204,7 @@ void KernelEmitter::Reduction::combineWarps() {
       append_range(warpDigits, threads.digits(dim, Axis::warp));
   if (warpDigits.empty() || partials.empty())
     return;
-  auto all = emitter.exchangeWarps(partials, warpDigits, keptLanes, op);
+  auto all = group.exchangeWarps(partials, warpDigits, keptLanes, op);
   for (auto [mine, parts] : zip_equal(partials, all)) {
     mine = parts.front();
     for (const Partial &part : ArrayRef(parts).drop_front())
@@ -212,10 +212,10 @@ void KernelEmitter::Reduction::combineWarps() {
   }
 }
 
-void KernelEmitter::Reduction::finish() {
+void ReductionsLowering::Reduction::finish() {
   Partial init;
   for (Value value : op.getInits())
-    init.values.push_back(emitter.scalars.lookup(value));
+    init.values.push_back(group.kernel.scalars.lookup(value));
   SmallVector<Tile> made;
   for (Value result : op.getResults())
     made.push_back(Tile(results.registers(), b.poison(mlir::getElementTypeOrSelf(result))));
@@ -225,10 +225,10 @@ void KernelEmitter::Reduction::finish() {
       tile[reg] = value;
   }
   for (auto [result, tile] : zip_equal(op.getResults(), made))
-    emitter.tiles[result] = std::move(tile);
+    group.kernel.tiles[result] = std::move(tile);
 }
 
-void KernelEmitter::emitReduce(tile::ReduceOp op) {
+void ReductionsLowering::reduce(tile::ReduceOp op) {
   Reduction reduction(*this, op);
   auto members = reduction.collectRegisters();
   if (!members)

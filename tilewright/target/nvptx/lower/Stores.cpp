@@ -1,6 +1,6 @@
 // Stores a result through shared memory: stmatrix writes 8x8 matrices from registers to lines of
 // shared memory, and the copy engine stores these.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
 
@@ -21,28 +21,32 @@ static bool isMatrices(const sm::Layout &layout) {
          columns.back() == sm::Digit{2, Axis::reg, 1};
 }
 
-void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
+void StoresLowering::stage(sm::CopyOp copy) {
   auto type = dyn_cast<mlir::RankedTensorType>(copy.getSource().getType());
   auto buffer =
       copy.getTarget() ? dyn_cast<sm::BufferType>(copy.getTarget().getType()) : sm::BufferType();
   if (!type || !buffer || !copy.getTargetOffsets().empty() || type.getElementTypeBitWidth() != 16 ||
-      chip.matrix == MatrixUnit::mma)
-    return refuse(copy, concat("must be a stmatrix copy of a tile of 16-bit elements to a buffer, "
-                               "on a chip with stmatrix, got ",
-                               chip.name));
-  const ThreadLayout &threads = threadsOf(type);
-  std::optional<Lines> lines = linesOf(buffer, /*inner=*/1);
+      kernel.chip.matrix == MatrixUnit::mma)
+    return kernel.refuse(copy,
+                         concat("must be a stmatrix copy of a tile of 16-bit elements to a buffer, "
+                                "on a chip with stmatrix, got ",
+                                kernel.chip.name));
+  const ThreadLayout &threads = kernel.threadsOf(type);
+  std::optional<TmaLowering::Lines> lines = all.tma.linesOf(buffer, /*inner=*/1);
   const sm::Layout &layout = threads.layout;
   const int64_t columns = layout.cover(1) / clusterDigit(layout, 1);
   if (!isMatrices(layout) || !lines || lines->line != 64 || lines->columns != columns ||
       lines->rows != layout.cover(0) / clusterDigit(layout, 0))
-    return refuse(copy, concat("stores ", layout.str(), " to ", buffer.getLayout().getValue().str(),
-                               ", but stmatrix needs 8x8 matrices and lines of 128 bytes"));
+    return kernel.refuse(copy, concat("stores ", layout.str(), " to ",
+                                      buffer.getLayout().getValue().str(),
+                                      ", but stmatrix needs 8x8 matrices and lines of 128 bytes"));
   // Matrices by the position of their first element in lane 0 of warp 0.
   std::map<std::pair<int64_t, int64_t>, Value> matrices;
   for (unsigned reg = 0; reg + 1 < threads.registers(); reg += 2)
     matrices[{threads.constant(0, reg), threads.constant(1, reg)}] =
-        packFragment(tiles[copy.getSource()], {reg, reg + 1}, copy.getSource(), false).front();
+        all.mmaSync
+            .packFragment(kernel.tiles[copy.getSource()], {reg, reg + 1}, copy.getSource(), false)
+            .front();
 
   // Lanes 0 to 7 provide the row addresses of the first matrix, lanes 8 to 15 those of the matrix
   // below, lanes 16 to 31 those of the two to the right. The first row of a warp is a multiple of
@@ -51,22 +55,22 @@ void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
     Value row, chunk;
   };
   Lane lane;
-  lane.row = once([&]() -> Value {
-    Value row = b.bitAnd(thread, i32(15));
+  lane.row = kernel.once([&]() -> Value {
+    Value row = b.bitAnd(kernel.thread, b.i32(15));
     for (const sm::IndexTerm &term : threads.digits(0, Axis::warp))
-      row = b.add(row, b.mul(digitOf(term), i32(term.weight)));
-    return b.mul(row, i32(128));
+      row = b.add(row, b.mul(kernel.digitOf(term), b.i32(term.weight)));
+    return b.mul(row, b.i32(128));
   });
-  lane.chunk = once([&]() -> Value {
-    Value right = b.bitAnd(b.lshr(thread, i32(4)), i32(1));
-    return b.shl(b.bitXor(right, b.bitAnd(thread, i32(7))), i32(4));
+  lane.chunk = kernel.once([&]() -> Value {
+    Value right = b.bitAnd(b.lshr(kernel.thread, b.i32(4)), b.i32(1));
+    return b.shl(b.bitXor(right, b.bitAnd(kernel.thread, b.i32(7))), b.i32(4));
   });
   for (const sm::IndexTerm &term : threads.digits(1, Axis::warp))
     if (term.size > 1)
-      return refuse(copy,
-                    concat("stores ", layout.str(),
-                           ", whose columns are distributed over warps, which is not supported"));
-  Value base = b.add(buffers[copy.getTarget()].address, lane.row);
+      return kernel.refuse(
+          copy, concat("stores ", layout.str(),
+                       ", whose columns are distributed over warps, which is not supported"));
+  Value base = b.add(kernel.buffers[copy.getTarget()].address, lane.row);
   for (const auto &[position, first] : matrices) {
     auto [row, column] = position;
     if (row % 16 != 0 || column % 16 != 0)
@@ -74,19 +78,19 @@ void KernelEmitter::emitMatrixStores(sm::CopyOp copy) {
     auto below = matrices.find({row + 8, column}), right = matrices.find({row, column + 8}),
          last = matrices.find({row + 8, column + 8});
     if (below == matrices.end() || right == matrices.end() || last == matrices.end())
-      return refuse(copy,
-                    concat("stores ", layout.str(), ", which does not consist of 16x16 blocks"));
-    Value chunk = b.bitXor(lane.chunk, i32(column % 64 / 8 * 16));
-    Value address = b.add(b.add(base, chunk), i32(column / 64 * lines->stride + row * 128));
+      return kernel.refuse(
+          copy, concat("stores ", layout.str(), ", which does not consist of 16x16 blocks"));
+    Value chunk = b.bitXor(lane.chunk, b.i32(column % 64 / 8 * 16));
+    Value address = b.add(b.add(base, chunk), b.i32(column / 64 * lines->stride + row * 128));
     b.assembly({}, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
                "r,r,r,r,r,~{memory}", {address, first, below->second, right->second, last->second});
   }
 }
 
-void KernelEmitter::byFirstThread(const Twine &instruction, const Twine &constraints,
-                                  ArrayRef<Value> operands) {
+void StoresLowering::byFirstThread(const Twine &instruction, const Twine &constraints,
+                                   ArrayRef<Value> operands) {
   // Use a predicate instead of a branch, so that all threads of the warp stay converged.
-  Value isFirst = b.zext(b.equal(thread, i32(0)), b.i32Type);
+  Value isFirst = b.zext(b.equal(kernel.thread, b.i32(0)), b.i32Type);
   SmallVector<Value> all(operands);
   all.push_back(isFirst);
   b.assembly({},
@@ -95,26 +99,26 @@ void KernelEmitter::byFirstThread(const Twine &instruction, const Twine &constra
              constraints + (operands.empty() ? "r,~{memory}" : ",r,~{memory}"), all);
 }
 
-void KernelEmitter::emitStoreCopy(sm::CopyOp copy, const CopyPlan &plan) {
+void StoresLowering::store(sm::CopyOp copy, const TmaLowering::CopyPlan &plan) {
   SmallVector<Value> at;
   for (Value offset : reverse(copy.getTargetOffsets()))
-    at.push_back(b.trunc(scalars.lookup(offset).value, b.i32Type));
+    at.push_back(b.trunc(kernel.scalars.lookup(offset).value, b.i32Type));
   if (plan.innerPerCta)
-    at[0] = b.add(at[0], b.mul(ctaRank(), i32(plan.innerPerCta)));
+    at[0] = b.add(at[0], b.mul(kernel.ctaRank(), b.i32(plan.innerPerCta)));
   if (plan.outerPerCta)
-    at[plan.outer] = b.add(at[plan.outer], b.mul(ctaRank(), i32(plan.outerPerCta)));
+    at[plan.outer] = b.add(at[plan.outer], b.mul(kernel.ctaRank(), b.i32(plan.outerPerCta)));
   std::string coordinates, constraints = "l";
   for (size_t i = 0; i < at.size(); ++i) {
     coordinates += concat(i ? ", $" : "$", 1 + i);
     constraints += ",r";
   }
-  Value address = buffers[copy.getSource()].address;
+  Value address = kernel.buffers[copy.getSource()].address;
   for (int64_t box = 0; box < plan.boxes; ++box) {
-    SmallVector<Value> operands{tensorMapOf(plan)};
+    SmallVector<Value> operands{all.tma.tensorMapOf(plan)};
     append_range(operands, at);
     if (box)
-      operands[1] = b.add(at[0], i32(box * plan.line));
-    operands.push_back(b.add(address, i32(box * plan.boxBytes)));
+      operands[1] = b.add(at[0], b.i32(box * plan.line));
+    operands.push_back(b.add(address, b.i32(box * plan.boxBytes)));
     byFirstThread(concat("cp.async.bulk.tensor.", at.size(),
                          "d.global.shared::cta.bulk_group [$0, {", coordinates, "}], [$",
                          1 + at.size(), "]"),
@@ -124,14 +128,14 @@ void KernelEmitter::emitStoreCopy(sm::CopyOp copy, const CopyPlan &plan) {
 
 // --- Channels that a role fills and drains itself ---
 
-void KernelEmitter::waitForStores(int64_t left) {
+void StoresLowering::waitForStores(int64_t left) {
   byFirstThread(concat("cp.async.bulk.wait_group.read ", left), "", {});
 }
 
-void KernelEmitter::publishResult() {
+void StoresLowering::publish() {
   // Make the threads' writes visible to the copy engine (async proxy).
   b.assembly({}, "fence.proxy.async.shared::cta;", "~{memory}", {});
-  barrier();
+  kernel.barrier();
 }
 
 } // namespace tilewright::nvptx

@@ -1,7 +1,7 @@
 // Matmuls of tiles in registers by warp-level matrix instructions (mma.sync).
 #include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 using namespace llvm;
 
@@ -92,13 +92,13 @@ Fragments blocksOf(const ThreadLayout &threads, const sm::Layout &atom) {
 
 } // namespace
 
-SmallVector<Value> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsigned> registers,
-                                               Value value, bool isTf32) {
+SmallVector<Value> MmaSyncLowering::packFragment(const Tile &tile, ArrayRef<unsigned> registers,
+                                                 Value value, bool isTf32) {
   auto type = cast<mlir::RankedTensorType>(value.getType());
-  const ThreadLayout &threads = threadsOf(type);
+  const ThreadLayout &threads = kernel.threadsOf(type);
   Type element = type.getElementType();
   SmallVector<Value> parts;
-  if (wordTiles.contains(value)) {
+  if (all.fragments.isInWords(value)) {
     // The tile already consists of the words that the fragment load produced, with zeros outside of
     // the tile.
     const unsigned inWord = 32 / element.getIntOrFloatBitWidth();
@@ -138,20 +138,21 @@ SmallVector<Value> KernelEmitter::packFragment(const Tile &tile, ArrayRef<unsign
   return words;
 }
 
-void KernelEmitter::emitDot(tile::DotOp dot) {
+void MmaSyncLowering::dot(tile::DotOp dot) {
   if (dot.getLhsScale() ||
       !multiplyTiles(dot.getLhs(), dot.getRhs(), dot.getAcc(), dot.getResult(), dot.getTf32()))
-    refuse(dot, "has operands that mma.sync does not support");
+    kernel.refuse(dot, "has operands that mma.sync does not support");
 }
 
-void KernelEmitter::emitMmaSync(sm::MmaOp mma) {
+void MmaSyncLowering::mma(sm::MmaOp mma) {
   auto lhs = dyn_cast<mlir::RankedTensorType>(mma.getLhs().getType());
   if (!lhs || !isa<mlir::RankedTensorType>(mma.getRhs().getType()))
-    return refuse(mma, "has an operand in a buffer, but mma_sync requires registers; copy it with "
-                       "`ldmatrix` or `ld`");
+    return kernel.refuse(
+        mma, "has an operand in a buffer, but mma_sync requires registers; copy it with "
+             "`ldmatrix` or `ld`");
   if (!multiplyTiles(mma.getLhs(), mma.getRhs(), mma.getAcc(), mma.getResult(),
                      lhs.getElementType().isF32()))
-    refuse(mma, "has operands that mma.sync does not support");
+    kernel.refuse(mma, "has operands that mma.sync does not support");
 }
 
 /// Emits one instruction. Uses inline assembly, because LLVM has a separate intrinsic for each
@@ -177,7 +178,7 @@ static Value multiply(ThreadBuilder &b, StringRef name, ArrayRef<Value> operands
   return b.pureAssembly(b.structOf(SmallVector<Type>(sums, sumType)), text, constraints, operands);
 }
 
-bool KernelEmitter::multiplyTiles(Value lhs, Value rhs, Value acc, Value result, bool isTf32) {
+bool MmaSyncLowering::multiplyTiles(Value lhs, Value rhs, Value acc, Value result, bool isTf32) {
   auto element = [](Value tile) {
     return cast<mlir::RankedTensorType>(tile.getType()).getElementType();
   };
@@ -186,18 +187,18 @@ bool KernelEmitter::multiplyTiles(Value lhs, Value rhs, Value acc, Value result,
   if (!instruction)
     return false;
   auto fragments = isa<sm::MmaOp>(result.getDefiningOp()) ? blocksOf : fragmentsOf;
-  const Fragments left = fragments(threadsOf(lhs.getType()), instruction->a);
-  const Fragments right = fragments(threadsOf(rhs.getType()), instruction->b);
-  const Fragments sums = fragments(threadsOf(result.getType()), instruction->c);
+  const Fragments left = fragments(kernel.threadsOf(lhs.getType()), instruction->a);
+  const Fragments right = fragments(kernel.threadsOf(rhs.getType()), instruction->b);
+  const Fragments sums = fragments(kernel.threadsOf(result.getType()), instruction->c);
   std::map<SmallVector<int64_t>, SmallVector<Value>> words[2];
   for (const auto &[place, registers] : left)
-    words[0][place] = packFragment(tiles[lhs], registers, lhs, isTf32);
+    words[0][place] = packFragment(kernel.tiles[lhs], registers, lhs, isTf32);
   for (const auto &[place, registers] : right)
-    words[1][place] = packFragment(tiles[rhs], registers, rhs, isTf32);
+    words[1][place] = packFragment(kernel.tiles[rhs], registers, rhs, isTf32);
 
   Type sumType = b.computeType(element(result));
-  Tile sum =
-      acc ? tiles[acc] : Tile(threadsOf(result.getType()).registers(), Lanes{b.zero(sumType)});
+  Tile sum = acc ? kernel.tiles[acc]
+                 : Tile(kernel.threadsOf(result.getType()).registers(), Lanes{b.zero(sumType)});
   // Make depth the outermost loop, so that consecutive instructions are independent.
   std::set<int64_t> depths;
   for (const auto &[place, registers] : left)
@@ -216,7 +217,7 @@ bool KernelEmitter::multiplyTiles(Value lhs, Value rhs, Value acc, Value result,
       for (auto [i, reg] : llvm::enumerate(registers))
         sum[reg].value = b.extractValue(made, static_cast<unsigned>(i));
     }
-  tiles[result] = std::move(sum);
+  kernel.tiles[result] = std::move(sum);
   return true;
 }
 

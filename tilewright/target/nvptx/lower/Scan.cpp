@@ -1,6 +1,6 @@
 // Scans the index digit by digit, from the least significant. Each element has the prefix of its
 // block up to itself and the total of its block; each digit merges blocks into larger ones.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/target/nvptx/lower/Shuffle.h"
 
@@ -10,8 +10,8 @@ namespace tilewright::nvptx {
 
 using sm::Axis;
 
-struct KernelEmitter::Scan {
-  KernelEmitter &emitter;
+struct ReductionsLowering::Scan {
+  ReductionsLowering &group;
   tile::ScanOp op;
   mlir::RankedTensorType type;
   const ThreadLayout &threads;
@@ -20,10 +20,9 @@ struct KernelEmitter::Scan {
   /// For each register, the prefix up to its element, and the total of its block.
   SmallVector<Partial> before, total;
 
-  Scan(KernelEmitter &emitter, tile::ScanOp op)
-      : emitter(emitter), op(op),
-        type(cast<mlir::RankedTensorType>(op.getInputs().front().getType())),
-        threads(emitter.threadsOf(type)), b(emitter.b), reverse(op.getReverse()) {}
+  Scan(ReductionsLowering &group, tile::ScanOp op)
+      : group(group), op(op), type(cast<mlir::RankedTensorType>(op.getInputs().front().getType())),
+        threads(group.kernel.threadsOf(type)), b(group.b), reverse(op.getReverse()) {}
 
   void start();
   /// Merges blocks along a digit of the index, by the axis that the digit is on.
@@ -42,14 +41,14 @@ struct KernelEmitter::Scan {
   }
   /// The thread's position along a digit, in the order of the scan.
   Value placeOf(const sm::IndexTerm &term) {
-    Value place = emitter.digitOf(term);
+    Value place = group.kernel.digitOf(term);
     return reverse ? b.sub(b.i32(term.size - 1), place) : place;
   }
 };
 
-void KernelEmitter::Scan::start() {
+void ReductionsLowering::Scan::start() {
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
-    Partial partial = emitter.partialOf(op.getInputs(), threads, type.getShape(), reg);
+    Partial partial = group.partialOf(op.getInputs(), threads, type.getShape(), reg);
     // Out-of-bounds elements have the highest indices, so they only affect a reverse scan.
     if (!reverse)
       partial.valid = nullptr;
@@ -58,7 +57,7 @@ void KernelEmitter::Scan::start() {
   }
 }
 
-void KernelEmitter::Scan::mergeRegisters(const sm::IndexTerm &term) {
+void ReductionsLowering::Scan::mergeRegisters(const sm::IndexTerm &term) {
   for (unsigned first = 0; first < threads.registers(); ++first) {
     if (first / term.stride % term.size != 0)
       continue;
@@ -75,8 +74,8 @@ void KernelEmitter::Scan::mergeRegisters(const sm::IndexTerm &term) {
   }
 }
 
-void KernelEmitter::Scan::mergeLanes(const sm::IndexTerm &term) {
-  Value lane = emitter.axis(Axis::lane);
+void ReductionsLowering::Scan::mergeLanes(const sm::IndexTerm &term) {
+  Value lane = group.kernel.axis(Axis::lane);
   Value place = placeOf(term);
   auto readFrom = [&](const Partial &partial, Value from) {
     return shuffled(partial, [&](Lanes value) { return shuffleFrom(b, value, from); });
@@ -89,7 +88,7 @@ void KernelEmitter::Scan::mergeLanes(const sm::IndexTerm &term) {
     Partial got = readFrom(partial, from);
     return only(got, b.unsignedAtLeast(place, b.i32(count)));
   };
-  Value first = b.sub(lane, b.mul(emitter.digitOf(term), b.i32(term.stride)));
+  Value first = b.sub(lane, b.mul(group.kernel.digitOf(term), b.i32(term.stride)));
   Value last = b.add(first, b.i32(reverse ? 0 : (term.size - 1) * term.stride));
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
     Partial sums = total[reg];
@@ -100,12 +99,12 @@ void KernelEmitter::Scan::mergeLanes(const sm::IndexTerm &term) {
   }
 }
 
-void KernelEmitter::Scan::mergeWarps(const sm::IndexTerm &term) {
+void ReductionsLowering::Scan::mergeWarps(const sm::IndexTerm &term) {
   SmallVector<sm::IndexTerm> allLanes;
   for (size_t dim = 0; dim < size_t(type.getRank()); ++dim)
     append_range(allLanes, threads.digits(dim, Axis::lane));
   Value place = placeOf(term);
-  auto all = emitter.exchangeWarps(total, {term}, allLanes, op);
+  auto all = group.exchangeWarps(total, {term}, allLanes, op);
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
     if (reverse)
       std::reverse(all[reg].begin(), all[reg].end());
@@ -120,10 +119,10 @@ void KernelEmitter::Scan::mergeWarps(const sm::IndexTerm &term) {
   }
 }
 
-void KernelEmitter::Scan::finish() {
+void ReductionsLowering::Scan::finish() {
   Partial init;
   for (Value value : op.getInits())
-    init.values.push_back(emitter.scalars.lookup(value));
+    init.values.push_back(group.kernel.scalars.lookup(value));
   SmallVector<Tile> made(op.getNumResults());
   for (const Partial &partial : before) {
     Partial result = join(init, partial);
@@ -131,10 +130,10 @@ void KernelEmitter::Scan::finish() {
       tile.push_back(value);
   }
   for (auto [result, tile] : zip_equal(op.getResults(), made))
-    emitter.tiles[result] = std::move(tile);
+    group.kernel.tiles[result] = std::move(tile);
 }
 
-void KernelEmitter::emitScan(tile::ScanOp op) {
+void ReductionsLowering::scan(tile::ScanOp op) {
   Scan scan(*this, op);
   scan.start();
   const auto dim = static_cast<size_t>(op.getDim());

@@ -1,6 +1,5 @@
-// Kernels without warp specialization: channels that the same threads fill and drain, and copies
-// that threads issue themselves (cp.async).
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+// Copies from global to shared memory that threads issue themselves (cp.async).
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/dialect/sm/BankConflicts.h"
 #include "tilewright/support/Concat.h"
@@ -11,126 +10,12 @@ namespace tilewright::nvptx {
 
 using sm::Axis;
 
-// --- Channels ---
-//
-// Publishing a slot commits a cp.async group. Groups complete in order, so taking the oldest of `n`
-// slots waits until at most n - 1 groups are pending. A barrier follows, because each thread waits
-// only for its own copies. A slot that any thread frees can be refilled after the next barrier.
-
-void KernelEmitter::acquireOwn(sm::AcquireOp op, ChannelState &state) {
-  if (state.filled + state.held >= state.depth)
-    return refuse(op, concat("waits for a free slot, but its own threads hold all ", state.depth,
-                             " slots; free one first"));
-  if (state.isFreed)
-    barrier();
-  state.isFreed = false;
-  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
-  giveBuffers(op->getResults(), state, b.load(b.i32Type, cursor.slot));
-  advance(cursor, state.depth);
-}
-
-void KernelEmitter::publishOwn(ChannelState &state) {
-  b.assembly({}, "cp.async.commit_group;", "~{memory}", {});
-  ++state.filled;
-}
-
-void KernelEmitter::takeOwn(sm::TakeOp op, ChannelState &state) {
-  if (state.filled == 0)
-    return refuse(op, "takes a slot, but no slot has been published");
-  --state.filled;
-  ++state.held;
-  b.assembly({}, concat("cp.async.wait_group ", state.filled, ";"), "~{memory}", {});
-  barrier();
-  state.isFreed = false;
-  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
-  giveBuffers(op->getResults(), state, b.load(b.i32Type, cursor.slot));
-  advance(cursor, state.depth);
-}
-
-void KernelEmitter::freeOwn(sm::FreeOp op, ChannelState &state) {
-  if (state.held == 0)
-    return refuse(op, "frees a slot that was not taken");
-  --state.held;
-  state.isFreed = true;
-  // After the last use of the channel, later buffers may reuse its memory, protected by a barrier.
-  const bool isLast = op->getBlock() == &kernel.getBlock() &&
-                      all_of(op.getChannel().getUsers(), [&](mlir::Operation *user) {
-                        mlir::Operation *top = kernel.getBlock().findAncestorOpInBlock(*user);
-                        return top == op || top->isBeforeInBlock(op);
-                      });
-  if (isLast && state.filled == 0 && state.held == 0) {
-    shared.release(state.slots);
-    mayBeRead = true;
-  }
-}
-
-SmallVector<int64_t> KernelEmitter::beginOwnLoop(mlir::scf::ForOp loop) {
-  SmallVector<int64_t> before;
-  for (auto &[channel, state] : channels) {
-    before.append({state.filled, state.held});
-    // The previous iteration may have freed a slot after its last barrier.
-    for (mlir::Operation *user : channel.getUsers())
-      state.isFreed |= isa<sm::FreeOp>(user) && loop->isProperAncestor(user);
-    for (mlir::Operation *user : channel.getUsers())
-      if (isa<sm::TakeOp>(user) && user->getBlock() == loop.getBody() &&
-          all_of(channel.getUsers(), [&](mlir::Operation *other) {
-            return !isa<sm::FreeOp>(other) || other->getBlock() != loop.getBody() ||
-                   other->isBeforeInBlock(user);
-          }))
-        state.isFreed = false;
-  }
-  return before;
-}
-
-void KernelEmitter::endOwnLoop(mlir::scf::ForOp loop, ArrayRef<int64_t> before) {
-  size_t at = 0;
-  for (auto &[channel, state] : channels) {
-    if (state.isOwn && (state.filled != before[at] || state.held != before[at + 1]))
-      refuse(loop, concat("must end with as many filled and taken slots as it begins with, got ",
-                          state.filled, " and ", state.held, ", expected ", before[at], " and ",
-                          before[at + 1]));
-    at += 2;
-  }
-}
-
-// --- Places ---
-
-SplitOffset KernelEmitter::offsetOfThread(ArrayRef<int64_t> bytes, int64_t constant) {
-  int64_t reach = 0;
-  for (int64_t part : bytes)
-    reach |= part;
-  // Bits of the constant that no thread's offset contains can be added; the others must be xor-ed.
-  const int64_t tied = constant & reach;
-  std::vector<int64_t> key(bytes.begin(), bytes.end());
-  key.push_back(tied);
-  auto [known, isNew] = linearOffsets.try_emplace({thread.getAsOpaquePointer(), key});
-  if (isNew)
-    known->second = once([&]() -> Value {
-      // Group the bits that are shifted by the same distance.
-      std::map<int, uint32_t> masks;
-      for (auto [from, part] : enumerate(bytes))
-        for (int to = 0; to < 31; ++to)
-          if (part >> to & 1)
-            masks[to - int(from)] |= uint32_t(1) << from;
-      Value sum = i32(tied);
-      for (auto [shift, mask] : masks) {
-        Value part = b.bitAnd(thread, i32(mask));
-        part = shift >= 0 ? b.shl(part, i32(shift)) : b.lshr(part, i32(-shift));
-        sum = b.bitXor(sum, part);
-      }
-      return sum;
-    });
-  return {known->second, constant & ~reach};
-}
-
-// --- Copies ---
-
 /// A copy in pieces of 4 to 16 bytes along the dimension that is contiguous in memory. Consecutive
 /// threads copy consecutive pieces, in rounds.
-struct KernelEmitter::AsyncCopy {
-  KernelEmitter &emitter;
+struct AsyncCopiesLowering::AsyncCopy {
+  AsyncCopiesLowering &group;
   sm::CopyOp copy;
-  ThreadBuilder &b = emitter.b;
+  ThreadBuilder &b = group.b;
   sm::BufferType buffer = {};
   mlir::MemRefType memory = {};
   /// The dimensions of the buffer that are contiguous in memory, and not.
@@ -155,7 +40,7 @@ struct KernelEmitter::AsyncCopy {
   void emitPiece(ArrayRef<int64_t> index, SplitOffset to, Value isOn, Value inside);
 
   bool refuse(std::string_view why) {
-    emitter.refuse(copy, why);
+    group.kernel.refuse(copy, why);
     return false;
   }
   sm::Layout layout() const { return buffer.getLayout().getValue(); }
@@ -176,7 +61,7 @@ struct KernelEmitter::AsyncCopy {
   }
   Value number(int64_t value) const { return b.integer(word, value); }
   Value offsetOf(size_t dim) {
-    Value offset = emitter.scalars.lookup(copy.getSourceOffsets()[dim]).value;
+    Value offset = group.kernel.scalars.lookup(copy.getSourceOffsets()[dim]).value;
     return b.trunc(offset, word);
   }
   Value emitUniformOffset();
@@ -184,7 +69,7 @@ struct KernelEmitter::AsyncCopy {
   Value isInside(size_t dim, Value index, int64_t constant);
 };
 
-bool KernelEmitter::AsyncCopy::findOperands() {
+bool AsyncCopiesLowering::AsyncCopy::findOperands() {
   if (copy.getTarget())
     buffer = dyn_cast<sm::BufferType>(copy.getTarget().getType());
   memory = dyn_cast<mlir::MemRefType>(copy.getSource().getType());
@@ -195,12 +80,12 @@ bool KernelEmitter::AsyncCopy::findOperands() {
     return refuse(
         concat("must fill a buffer in a single CTA whose layout has only powers of two, got ",
                layout().str()));
-  if (emitter.buffers[copy.getTarget()].barrier)
+  if (group.kernel.buffers[copy.getTarget()].barrier)
     return refuse("fills a slot for another role, which only tma copies can do");
   return true;
 }
 
-bool KernelEmitter::AsyncCopy::findDims() {
+bool AsyncCopiesLowering::AsyncCopy::findDims() {
   in = copy.getTransposed() ? 0 : 1;
   out = 1 - in;
   const size_t rank = memory.getShape().size();
@@ -216,7 +101,7 @@ bool KernelEmitter::AsyncCopy::findDims() {
   return true;
 }
 
-bool KernelEmitter::AsyncCopy::findPieces() {
+bool AsyncCopiesLowering::AsyncCopy::findPieces() {
   const int64_t rowBytes = memory.getShape().back() * bytes;
   const int64_t start = sm::divisorOf(copy.getSourceOffsets()[dims[1]]) * bytes;
   piece = std::min<int64_t>(16, layout().cover(int64_t(in)) * bytes);
@@ -227,14 +112,14 @@ bool KernelEmitter::AsyncCopy::findPieces() {
                          start, ", but cp.async copies aligned pieces of 4, 8 or 16 bytes"));
   perRow = layout().cover(int64_t(in)) * bytes / piece;
   pieces = perRow * layout().cover(int64_t(out));
-  threads = emitter.warpCount() * Chip::warpSize;
+  threads = group.kernel.warpCount() * Chip::warpSize;
   if (!isPowerOf2_64(uint64_t(threads)))
     return refuse(concat("must be executed by a power-of-two number of threads, got ", threads));
   return true;
 }
 
 /// The part of the byte offset in memory that all threads share; null for zero.
-Value KernelEmitter::AsyncCopy::emitUniformOffset() {
+Value AsyncCopiesLowering::AsyncCopy::emitUniformOffset() {
   Value uniform = nullptr;
   int64_t stride = bytes;
   for (size_t dim = memory.getShape().size(); dim-- > 0;) {
@@ -247,42 +132,42 @@ Value KernelEmitter::AsyncCopy::emitUniformOffset() {
   return uniform;
 }
 
-void KernelEmitter::AsyncCopy::emitAddresses() {
+void AsyncCopiesLowering::AsyncCopy::emitAddresses() {
   const bool isWide = memory.getNumElements() * bytes > 0x7FFFFFFF;
   word = isWide ? b.i64Type : b.i32Type;
-  Value thread = emitter.thread;
-  innerOfThread = emitter.once(
+  Value thread = group.kernel.thread;
+  innerOfThread = group.kernel.once(
       [&]() -> Value { return b.mul(b.bitAnd(thread, b.i32(perRow - 1)), b.i32(piece / bytes)); });
-  outerOfThread =
-      emitter.once([&]() -> Value { return b.lshr(thread, b.i32(Log2_64(uint64_t(perRow)))); });
-  Value from = emitter.once([&]() -> Value {
+  outerOfThread = group.kernel.once(
+      [&]() -> Value { return b.lshr(thread, b.i32(Log2_64(uint64_t(perRow)))); });
+  Value from = group.kernel.once([&]() -> Value {
     Value row = b.mul(b.zextOrTrunc(outerOfThread, word), number(outerBytes));
     return b.add(row, b.mul(b.zextOrTrunc(innerOfThread, word), number(bytes)));
   });
   if (Value uniform = emitUniformOffset())
     from = b.add(uniform, from);
-  source = b.ptrToInt(b.advance(emitter.memory.lookup(copy.getSource()), b.sext(from, b.i64Type)),
-                      b.i64Type);
+  source = b.ptrToInt(
+      b.advance(group.kernel.memory.lookup(copy.getSource()), b.sext(from, b.i64Type)), b.i64Type);
 }
 
 /// Whether the copy of `cover` elements may be out of bounds in one dimension of memory. Offsets
 /// and sizes are multiples of a piece, so each piece is entirely in or out of bounds.
-bool KernelEmitter::AsyncCopy::mayBeOutside(size_t dim, int64_t cover) {
+bool AsyncCopiesLowering::AsyncCopy::mayBeOutside(size_t dim, int64_t cover) {
   std::optional<sm::IndexRange> range = sm::rangeOf(copy.getSourceOffsets()[dim]);
   return !range || range->least < 0 || range->most + cover > memory.getShape()[dim];
 }
 
 /// Whether the copy's offset plus `index` (null for zero) plus `constant` is in bounds.
-Value KernelEmitter::AsyncCopy::isInside(size_t dim, Value index, int64_t constant) {
+Value AsyncCopiesLowering::AsyncCopy::isInside(size_t dim, Value index, int64_t constant) {
   Value at = offsetOf(dim);
   if (index)
     at = b.add(at, b.zextOrTrunc(index, word));
   return b.unsignedLess(b.add(at, number(constant)), number(memory.getShape()[dim]));
 }
 
-void KernelEmitter::AsyncCopy::emitPiece(ArrayRef<int64_t> index, SplitOffset to, Value isOn,
-                                         Value inside) {
-  Value target = emitter.buffers[copy.getTarget()].address;
+void AsyncCopiesLowering::AsyncCopy::emitPiece(ArrayRef<int64_t> index, SplitOffset to, Value isOn,
+                                               Value inside) {
+  Value target = group.kernel.buffers[copy.getTarget()].address;
   SmallVector<Value> operands{b.add(target, to.varying), source};
   // 16-byte copies bypass L1 (.cg), because the data is not read from there.
   std::string text =
@@ -302,7 +187,7 @@ void KernelEmitter::AsyncCopy::emitPiece(ArrayRef<int64_t> index, SplitOffset to
   b.assembly({}, text + ";", constraints + ",~{memory}", operands);
 }
 
-void KernelEmitter::AsyncCopy::emitPieces() {
+void AsyncCopiesLowering::AsyncCopy::emitPieces() {
   SmallVector<int64_t>
       ofBits; // the offset in the buffer that each bit of the thread id contributes
   for (int64_t bit = 1; bit < threads; bit *= 2)
@@ -315,7 +200,8 @@ void KernelEmitter::AsyncCopy::emitPieces() {
   const bool checksInner = mayBeOutside(dims[1], layout().cover(int64_t(in))),
              checksOuter = mayBeOutside(dims[0], layout().cover(int64_t(out)));
   std::map<int64_t, Value> innerInside;
-  Value isOn = pieces < threads ? b.unsignedLess(emitter.thread, emitter.i32(pieces)) : nullptr;
+  Value isOn =
+      pieces < threads ? b.unsignedLess(group.kernel.thread, group.b.i32(pieces)) : nullptr;
   for (int64_t first = 0; first < pieces; first += threads) {
     const SmallVector<int64_t> index = indexOfPiece(first);
     Value inside = common;
@@ -327,12 +213,12 @@ void KernelEmitter::AsyncCopy::emitPieces() {
     }
     if (checksOuter)
       inside = both(inside, isInside(dims[0], outerOfThread, index[out]));
-    emitPiece(index, emitter.offsetOfThread(ofBits, byteOf(buffer, index)), isOn, inside);
+    emitPiece(index, group.kernel.offsetOfThread(ofBits, byteOf(buffer, index)), isOn, inside);
   }
 }
 
-void KernelEmitter::emitAsyncCopy(sm::CopyOp op) {
-  AsyncCopy copy{.emitter = *this, .copy = op};
+void AsyncCopiesLowering::copy(sm::CopyOp op) {
+  AsyncCopy copy{.group = *this, .copy = op};
   if (!copy.findOperands() || !copy.findDims() || !copy.findPieces())
     return;
   copy.emitAddresses();

@@ -1,5 +1,5 @@
 // Converts a tile to another layout: by renaming registers, by shuffles, or through shared memory.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/lower/MemoryAccess.h"
@@ -165,36 +165,37 @@ static PaddedRows choosePaddedRows(mlir::RankedTensorType type, const ThreadLayo
   return best;
 }
 
-void KernelEmitter::convertByMemory(sm::ConvertOp convert, const ThreadLayout &from,
-                                    const ThreadLayout &to, ArrayRef<int64_t> strides,
-                                    int64_t elements) {
+void ConversionsLowering::convertByMemory(sm::ConvertOp convert, const ThreadLayout &from,
+                                          const ThreadLayout &to, ArrayRef<int64_t> strides,
+                                          int64_t elements) {
   auto type = cast<mlir::RankedTensorType>(convert.getType());
   Type element = type.getElementType();
   SharedMemory::Buffer buffer =
-      shared.allocate(elements * lanes::storageBytes(element), 16, convert);
-  StridedView view{shared.address(buffer), element, SmallVector<int64_t>(strides)};
-  beginSharedWrites();
-  storeTile(tiles[convert.getSource()], from, view, type.getShape());
-  beginSharedReads();
-  tiles[convert.getResult()] = loadTile(to, view, type.getShape(), {});
-  shared.release(buffer);
+      kernel.shared.allocate(elements * lanes::storageBytes(element), 16, convert);
+  StridedView view{kernel.shared.address(buffer), element, SmallVector<int64_t>(strides)};
+  kernel.beginSharedWrites();
+  all.memory.storeTile(kernel.tiles[convert.getSource()], from, view, type.getShape());
+  kernel.beginSharedReads();
+  kernel.tiles[convert.getResult()] = all.memory.loadTile(to, view, type.getShape(), {});
+  kernel.shared.release(buffer);
 }
 
 /// Writes the source to shared memory in row-major order; each thread then reads its elements at
 /// the indices that the map gives.
-void KernelEmitter::rearrange(sm::ConvertOp convert, const ThreadLayout &from,
-                              const ThreadLayout &to) {
+void ConversionsLowering::rearrange(sm::ConvertOp convert, const ThreadLayout &from,
+                                    const ThreadLayout &to) {
   auto type = cast<mlir::RankedTensorType>(convert.getType()),
        sourceType = cast<mlir::RankedTensorType>(convert.getSource().getType());
   Type element = type.getElementType();
   const int64_t bytes = lanes::storageBytes(element);
   mlir::AffineMap map = *convert.getMap();
   const SmallVector<int64_t> strides = rowMajor(sourceType.getShape());
-  SharedMemory::Buffer buffer = shared.allocate(sourceType.getNumElements() * bytes, 16, convert);
-  StridedView view{shared.address(buffer), element, strides};
-  beginSharedWrites();
-  storeTile(tiles[convert.getSource()], from, view, sourceType.getShape());
-  beginSharedReads();
+  SharedMemory::Buffer buffer =
+      kernel.shared.allocate(sourceType.getNumElements() * bytes, 16, convert);
+  StridedView view{kernel.shared.address(buffer), element, strides};
+  kernel.beginSharedWrites();
+  all.memory.storeTile(kernel.tiles[convert.getSource()], from, view, sourceType.getShape());
+  kernel.beginSharedReads();
   Type stored = b.storageType(element);
   const unsigned each = b.isComplex(element) ? 2 : 1;
   const SmallVector<Value, 2> zero(each, b.zero(stored));
@@ -216,8 +217,8 @@ void KernelEmitter::rearrange(sm::ConvertOp convert, const ThreadLayout &from,
         b, stored, each, address, isInside(b, to, StridedView{}, type.getShape(), reg), zero);
     result.back() = each == 2 ? Lanes{parts[0], parts[1]} : Lanes{b.decode(parts[0], element)};
   }
-  tiles[convert.getResult()] = std::move(result);
-  shared.release(buffer);
+  kernel.tiles[convert.getResult()] = std::move(result);
+  kernel.shared.release(buffer);
 }
 
 // --- By shuffles ---
@@ -341,8 +342,8 @@ static Lanes emitRoute(ThreadBuilder &b, const Route &route, const SourceLane &s
   return value;
 }
 
-bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout &from,
-                                      const ThreadLayout &to, int64_t sharedCost) {
+bool ConversionsLowering::convertByShuffles(sm::ConvertOp convert, const ThreadLayout &from,
+                                            const ThreadLayout &to, int64_t sharedCost) {
   auto type = cast<mlir::RankedTensorType>(convert.getType());
   Type element = type.getElementType();
   // Each register costs at least one shuffle per 32 bits.
@@ -352,7 +353,7 @@ bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout 
     return false;
   const Elements source(from, type.getShape()), target(to, type.getShape());
   std::vector<Route> routes(to.registers());
-  for (size_t warp = 0; warp < size_t(warpCount()); ++warp)
+  for (size_t warp = 0; warp < size_t(kernel.warpCount()); ++warp)
     if (!addWarp(routes, source, target, warp))
       return false;
   SmallVector<SourceLane> sourceLanes;
@@ -368,44 +369,46 @@ bool KernelEmitter::convertByShuffles(sm::ConvertOp convert, const ThreadLayout 
   if (cost > sharedCost)
     return false;
 
-  const Tile values = tiles[convert.getSource()];
-  Value lane = axis(Axis::lane);
+  const Tile values = kernel.tiles[convert.getSource()];
+  Value lane = kernel.axis(Axis::lane);
   Tile result;
   for (auto [route, sourceLane] : zip_equal(routes, sourceLanes))
     result.push_back(emitRoute(b, route, sourceLane, values, element, lane));
-  tiles[convert.getResult()] = std::move(result);
+  kernel.tiles[convert.getResult()] = std::move(result);
   return true;
 }
 
 // --- The choice ---
 
-void KernelEmitter::emitConvert(sm::ConvertOp convert) {
+void ConversionsLowering::convert(sm::ConvertOp convert) {
   auto type = cast<mlir::RankedTensorType>(convert.getType());
-  const ThreadLayout &from = threadsOf(convert.getSource().getType()), &to = threadsOf(type);
+  const ThreadLayout &from = kernel.threadsOf(convert.getSource().getType()),
+                     &to = kernel.threadsOf(type);
   if (!b.failure.isOk())
     return;
   if (convert.getMap())
     return rearrange(convert, from, to);
 
   if (auto sources = renamedRegisters(from, to, type.getShape())) {
-    const Tile source = tiles[convert.getSource()];
+    const Tile source = kernel.tiles[convert.getSource()];
     Tile result;
     for (std::optional<unsigned> reg : *sources)
       result.push_back(reg ? source[*reg] : b.poison(type.getElementType()));
-    tiles[convert.getResult()] = std::move(result);
+    kernel.tiles[convert.getResult()] = std::move(result);
     return;
   }
 
   // In a role, only shuffles are supported, not conversions through shared memory.
-  if (currentRole) {
+  if (kernel.currentRole) {
     if (!convertByShuffles(convert, from, to, INT64_MAX))
-      refuse(convert, tilewright::concat(
-                          "moves elements between warps of a role, which is not supported: from ",
-                          from.layout.str(), " to ", to.layout.str()));
+      kernel.refuse(convert,
+                    tilewright::concat(
+                        "moves elements between warps of a role, which is not supported: from ",
+                        from.layout.str(), " to ", to.layout.str()));
     return;
   }
 
-  const PaddedRows rows = choosePaddedRows(type, from, to, chip);
+  const PaddedRows rows = choosePaddedRows(type, from, to, kernel.chip);
   // The cost of the two CTA barriers of a round trip through shared memory.
   constexpr int64_t barrierCost = 30;
   if (!convertByShuffles(convert, from, to, rows.cost + barrierCost))

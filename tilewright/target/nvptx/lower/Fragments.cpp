@@ -1,6 +1,6 @@
 // Loads fragments of matrix instructions from shared memory: by ldmatrix, or word by word if
 // ldmatrix cannot transpose them.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/dialect/sm/BankConflicts.h"
 #include "tilewright/support/Concat.h"
@@ -44,10 +44,10 @@ std::optional<SmallVector<BitStep>> stepsOf(const ThreadLayout &threads, int64_t
 
 /// The load of one tile. Four lanes span a row of a fragment and eight lanes span the rows, or
 /// every other row if a thread holds two adjacent rows (transposed bytes).
-struct KernelEmitter::FragmentLoad {
-  KernelEmitter &emitter;
+struct FragmentsLowering::FragmentLoad {
+  FragmentsLowering &group;
   sm::CopyOp copy;
-  ThreadBuilder &b = emitter.b;
+  ThreadBuilder &b = group.b;
   sm::BufferType buffer;
   const ThreadLayout &threads;
   int64_t bits;                         // of an element
@@ -85,8 +85,9 @@ struct KernelEmitter::FragmentLoad {
     return true;
   }
   SmallVector<Value, 4> read(std::string_view instruction, unsigned count, int64_t byte) {
-    const SplitOffset at = emitter.offsetOfThread(ofBits, byte);
-    return readWords(emitter.b, instruction, count, emitter.buffers[copy.getSource()].address, at);
+    const SplitOffset at = group.kernel.offsetOfThread(ofBits, byte);
+    return readWords(group.b, instruction, count, group.kernel.buffers[copy.getSource()].address,
+                     at);
   }
   SmallVector<Value, 4> readMatrices(unsigned count, int64_t byte) {
     return read(
@@ -95,10 +96,10 @@ struct KernelEmitter::FragmentLoad {
   }
 };
 
-bool KernelEmitter::FragmentLoad::findLanes() {
+bool FragmentsLowering::FragmentLoad::findLanes() {
   const sm::Layout &layout = buffer.getLayout().getValue();
   std::optional<SmallVector<BitStep>> found =
-      stepsOf(threads, emitter.warpCount() * Chip::warpSize);
+      stepsOf(threads, group.kernel.warpCount() * Chip::warpSize);
   if (!found || !sm::isLinear(layout) || layout.extent(Axis::cta) != 1 || packed < 1 ||
       packed > 4 || threads.registers() % packed != 0)
     return false;
@@ -114,7 +115,7 @@ bool KernelEmitter::FragmentLoad::findLanes() {
   return apartRows == 1 || isPaired;
 }
 
-bool KernelEmitter::FragmentLoad::findWords(ArrayRef<int64_t> origin) {
+bool FragmentsLowering::FragmentLoad::findWords(ArrayRef<int64_t> origin) {
   const sm::Layout &layout = buffer.getLayout().getValue();
   for (size_t dim = 0; dim < 2; ++dim)
     if (origin[dim] + threads.layout.cover(int64_t(dim)) > layout.cover(int64_t(dim)))
@@ -136,7 +137,7 @@ bool KernelEmitter::FragmentLoad::findWords(ArrayRef<int64_t> origin) {
 }
 
 /// Whether the copy's engine can load the tile.
-bool KernelEmitter::FragmentLoad::isSupported() {
+bool FragmentsLowering::FragmentLoad::isSupported() {
   if (isPaired)
     return isByMatrix() && isTransposed && isInRows(across);
   if (isByMatrix())
@@ -144,14 +145,14 @@ bool KernelEmitter::FragmentLoad::isSupported() {
   return packed == 1;
 }
 
-void KernelEmitter::FragmentLoad::loadWords() {
+void FragmentsLowering::FragmentLoad::loadWords() {
   for (unsigned word = 0; word < words(); ++word)
     tile[word] = {read("ld.shared.b32", 1, byteOfWord[word]).front()};
 }
 
 /// A transposed matrix of byte pairs gives each lane two depths of two adjacent rows. To get four
 /// consecutive depths, the first matrix has depths 0, 1, 4, 5, … and the second has 2, 3, 6, 7, ….
-bool KernelEmitter::FragmentLoad::loadPairs() {
+bool FragmentsLowering::FragmentLoad::loadPairs() {
   static constexpr int64_t depths[] = {1, 4, 8, 2, 16};
   for (size_t bit = 0; bit < 5; ++bit)
     ofBits[bit] = bytesBetween(along, depths[bit]);
@@ -171,7 +172,7 @@ bool KernelEmitter::FragmentLoad::loadPairs() {
     SmallVector<Value, 4> parts = readMatrices(4, first);
     auto bytes = [&](size_t from, int64_t selector) {
       return Lanes{b.intrinsic(b.i32Type, "llvm.nvvm.prmt",
-                               {parts[from], parts[from + 1], emitter.i32(selector)})};
+                               {parts[from], parts[from + 1], group.b.i32(selector)})};
     };
     tile[word] = bytes(0, 0x6420);
     tile[other->second] = bytes(0, 0x7531);
@@ -183,7 +184,7 @@ bool KernelEmitter::FragmentLoad::loadPairs() {
 
 /// Loads one, two or four 8x8 matrices at a time. Lane i provides the address of row i mod 8 of
 /// matrix i / 8, independent of the elements that it receives.
-void KernelEmitter::FragmentLoad::loadMatrices() {
+void FragmentsLowering::FragmentLoad::loadMatrices() {
   const size_t rows = isTransposed ? along : across;
   for (unsigned bit = 0; bit < 3; ++bit)
     ofBits[bit] = bytesBetween(rows, int64_t(1) << bit);
@@ -215,31 +216,32 @@ static std::optional<SmallVector<int64_t>> originOf(sm::CopyOp copy, const sm::L
   return origin;
 }
 
-void KernelEmitter::emitFragment(sm::CopyOp copy) {
+void FragmentsLowering::load(sm::CopyOp copy) {
   auto buffer = dyn_cast<sm::BufferType>(copy.getSource().getType());
   auto type = copy.getResult() ? dyn_cast<mlir::RankedTensorType>(copy.getResult().getType())
                                : mlir::RankedTensorType();
   if (!buffer || !type || buffer.getShape().size() != 2)
-    return refuse(
+    return kernel.refuse(
         copy,
         "must copy a matrix from a buffer to registers (ldmatrix and ld support nothing else)");
   const auto bits = int64_t(type.getElementTypeBitWidth());
-  FragmentLoad load{.emitter = *this,
+  FragmentLoad load{.group = *this,
                     .copy = copy,
                     .buffer = buffer,
-                    .threads = threadsOf(type),
+                    .threads = kernel.threadsOf(type),
                     .bits = bits,
                     .packed = 32 / std::max<int64_t>(bits, 1)};
   auto no = [&] {
-    refuse(copy, concat("loads ", load.threads.layout.str(), " from ",
-                        buffer.getLayout().getValue().str(),
-                        ", which is not a fragment of a matrix instruction"));
+    kernel.refuse(copy, concat("loads ", load.threads.layout.str(), " from ",
+                               buffer.getLayout().getValue().str(),
+                               ", which is not a fragment of a matrix instruction"));
   };
   if (!load.findLanes())
     return no();
   std::optional<SmallVector<int64_t>> origin = originOf(copy, load.threads.layout);
   if (!origin)
-    return refuse(copy, "must begin at an offset that is a constant multiple of the tile's size");
+    return kernel.refuse(copy,
+                         "must begin at an offset that is a constant multiple of the tile's size");
   if (!load.findWords(*origin) || !load.isSupported())
     return no();
   load.tile.assign(load.words(), Lanes{});
@@ -251,11 +253,11 @@ void KernelEmitter::emitFragment(sm::CopyOp copy) {
   } else {
     load.loadWords();
   }
-  tiles[copy.getResult()] = std::move(load.tile);
+  kernel.tiles[copy.getResult()] = std::move(load.tile);
   wordTiles.insert(copy.getResult());
 }
 
-void KernelEmitter::unpackWords(Value value) {
+void FragmentsLowering::unpackWords(Value value) {
   if (!wordTiles.contains(value))
     return;
   wordTiles.erase(value);
@@ -263,12 +265,12 @@ void KernelEmitter::unpackWords(Value value) {
   Type stored = b.storageType(element);
   const unsigned bits = bitsOf(stored), packed = 32 / bits;
   Tile elements;
-  for (Lanes word : tiles[value])
+  for (Lanes word : kernel.tiles[value])
     for (unsigned part = 0; part < packed; ++part) {
-      Value piece = b.trunc(b.lshr(word.value, i32(part * bits)), b.intType(bits));
+      Value piece = b.trunc(b.lshr(word.value, b.i32(part * bits)), b.intType(bits));
       elements.push_back({b.decode(b.bitcast(piece, stored), element)});
     }
-  tiles[value] = std::move(elements);
+  kernel.tiles[value] = std::move(elements);
 }
 
 } // namespace tilewright::nvptx

@@ -1,5 +1,5 @@
 // Loops and branches: carries scalars, tiles and buffers through blocks as phis.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -8,15 +8,15 @@ using namespace llvm;
 namespace tilewright::nvptx {
 
 /// Flattens scalars, tiles and buffers into a list of values, for the phis of a loop.
-struct KernelEmitter::LoopValues {
-  KernelEmitter &emitter;
+struct ControlLowering::CarriedValues {
+  ControlLowering &group;
 
   SmallVector<Value> flatten(mlir::ValueRange values);
   /// Sets `to` from the flat list; the values have the types and register counts of `like`.
   void assign(mlir::ValueRange to, mlir::ValueRange like, ArrayRef<Value> flat);
 };
 
-SmallVector<Value> KernelEmitter::LoopValues::flatten(mlir::ValueRange values) {
+SmallVector<Value> ControlLowering::CarriedValues::flatten(mlir::ValueRange values) {
   SmallVector<Value> flat;
   auto add = [&](Lanes lanes) {
     flat.push_back(lanes.value);
@@ -25,17 +25,17 @@ SmallVector<Value> KernelEmitter::LoopValues::flatten(mlir::ValueRange values) {
   };
   for (Value value : values)
     if (isa<mlir::RankedTensorType>(value.getType()))
-      for (Lanes lanes : emitter.tiles[value])
+      for (Lanes lanes : group.kernel.tiles[value])
         add(lanes);
     else if (isa<sm::BufferType>(value.getType()))
-      add({emitter.buffers[value].address, emitter.buffers[value].barrier});
+      add({group.kernel.buffers[value].address, group.kernel.buffers[value].barrier});
     else
-      add(emitter.scalars.lookup(value));
+      add(group.kernel.scalars.lookup(value));
   return flat;
 }
 
-void KernelEmitter::LoopValues::assign(mlir::ValueRange to, mlir::ValueRange like,
-                                       ArrayRef<Value> flat) {
+void ControlLowering::CarriedValues::assign(mlir::ValueRange to, mlir::ValueRange like,
+                                            ArrayRef<Value> flat) {
   size_t at = 0;
   auto next = [&](Lanes old) {
     Lanes result{flat[at++]};
@@ -46,25 +46,25 @@ void KernelEmitter::LoopValues::assign(mlir::ValueRange to, mlir::ValueRange lik
   for (auto [value, model] : zip_equal(to, like))
     if (isa<mlir::RankedTensorType>(model.getType())) {
       Tile tile;
-      for (Lanes old : Tile(emitter.tiles[model]))
+      for (Lanes old : Tile(group.kernel.tiles[model]))
         tile.push_back(next(old));
-      emitter.tiles[value] = std::move(tile);
-      if (emitter.wordTiles.contains(model))
-        emitter.wordTiles.insert(value);
+      group.kernel.tiles[value] = std::move(tile);
+      if (group.all.fragments.isInWords(model))
+        group.all.fragments.markInWords(value);
     } else if (isa<sm::BufferType>(model.getType())) {
-      const SlotBuffer old = emitter.buffers[model];
+      const SlotBuffer old = group.kernel.buffers[model];
       Lanes carried = next({old.address, old.barrier});
-      emitter.buffers[value] = {carried.value, carried.imag};
+      group.kernel.buffers[value] = {carried.value, carried.imag};
     } else {
-      emitter.scalars[value] = next(emitter.scalars.lookup(model));
+      group.kernel.scalars[value] = next(group.kernel.scalars.lookup(model));
     }
 }
 
-void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
-  LoopValues values{*this};
-  Value lower = scalars.lookup(loop.getLowerBound()).value;
-  Value upper = scalars.lookup(loop.getUpperBound()).value;
-  Value step = scalars.lookup(loop.getStep()).value;
+void ControlLowering::loop(mlir::scf::ForOp loop) {
+  CarriedValues values{*this};
+  Value lower = kernel.scalars.lookup(loop.getLowerBound()).value;
+  Value upper = kernel.scalars.lookup(loop.getUpperBound()).value;
+  Value step = kernel.scalars.lookup(loop.getStep()).value;
   // A loop counter with small constant bounds needs only one 32-bit register.
   auto isShort = [](Value bound, int64_t least) {
     APInt number;
@@ -87,21 +87,21 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
   b.branchIf(b.less(lower, upper), body, after, start, inits);
   b.moveTo(body);
   Value iv = body->getArgument(0);
-  scalars[loop.getInductionVar()] = {b.zext(iv, index, /*isNonNegative=*/true)};
+  kernel.scalars[loop.getInductionVar()] = {b.zext(iv, index, /*isNonNegative=*/true)};
   for (auto [argument, init] : zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
-    if (inFlight.contains(init))
-      inFlight.insert(argument);
+    if (all.wgmma.isInFlight(init))
+      all.wgmma.markInFlight(argument);
   values.assign(loop.getRegionIterArgs(), loop.getInitArgs(),
                 llvm::to_vector_of<Value>(body->getArguments().drop_front()));
   // Threads may still be reading shared memory from the previous iteration.
-  const bool readBefore = mayBeRead;
-  mayBeRead = true;
-  const SmallVector<int64_t> filledBefore = beginOwnLoop(loop);
-  emitOps(*loop.getBody());
+  const bool readBefore = kernel.mayBeRead;
+  kernel.mayBeRead = true;
+  const SmallVector<int64_t> filledBefore = all.channels.beginOwnLoop(loop);
+  all.lowerOps(*loop.getBody());
   if (!b.failure.isOk())
     return;
-  endOwnLoop(loop, filledBefore);
-  mayBeRead |= readBefore;
+  all.channels.endOwnLoop(loop, filledBefore);
+  kernel.mayBeRead |= readBefore;
   SmallVector<Value> yielded = values.flatten(loop.getBody()->getTerminator()->getOperands());
   Value next = b.add(iv, step, IntegerOverflowFlags::nsw);
   SmallVector<Value> again(yielded);
@@ -112,25 +112,25 @@ void KernelEmitter::emitFor(mlir::scf::ForOp loop) {
   values.assign(loop.getResults(), loop.getInitArgs(), results);
   for (auto [result, value] :
        zip_equal(loop.getResults(), loop.getBody()->getTerminator()->getOperands()))
-    if (inFlight.contains(value))
-      inFlight.insert(result);
+    if (all.wgmma.isInFlight(value))
+      all.wgmma.markInFlight(result);
 }
 
-void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
-  LoopValues values{*this};
+void ControlLowering::branch(mlir::scf::IfOp branch) {
+  CarriedValues values{*this};
   Block *before = b.block(), *after = b.newBlock();
-  const bool readBefore = mayBeRead;
+  const bool readBefore = kernel.mayBeRead;
   bool readAfter = false;
   // Emits one side, which ends with a branch to `after`; returns its first block.
   auto emitSide = [&](mlir::Region &region) -> Block * {
-    mayBeRead = readBefore;
+    kernel.mayBeRead = readBefore;
     if (region.empty()) {
-      readAfter |= mayBeRead;
+      readAfter |= kernel.mayBeRead;
       return after;
     }
     Block *first = b.newBlock();
     b.moveTo(first);
-    emitOps(region.front());
+    all.lowerOps(region.front());
     if (!b.failure.isOk())
       return first;
     const SmallVector<Value> yielded =
@@ -139,7 +139,7 @@ void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
       for (Value value : yielded)
         after->addArgument(value.getType(), value.getLoc());
     b.branch(after, yielded);
-    readAfter |= mayBeRead;
+    readAfter |= kernel.mayBeRead;
     return first;
   };
   Block *then = emitSide(branch.getThenRegion());
@@ -147,9 +147,9 @@ void KernelEmitter::emitIf(mlir::scf::IfOp branch) {
   if (!b.failure.isOk())
     return;
   b.moveTo(before);
-  b.branchIf(scalars.lookup(branch.getCondition()).value, then, otherwise);
+  b.branchIf(kernel.scalars.lookup(branch.getCondition()).value, then, otherwise);
   b.moveTo(after);
-  mayBeRead = readAfter;
+  kernel.mayBeRead = readAfter;
   values.assign(branch.getResults(), branch.getThenRegion().front().getTerminator()->getOperands(),
                 llvm::to_vector_of<Value>(after->getArguments()));
 }

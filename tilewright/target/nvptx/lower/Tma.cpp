@@ -1,6 +1,6 @@
 // Bulk tensor copies (TMA): copies boxes of a tensor map to swizzled lines of shared memory, and
 // plans the copies in both directions.
-#include "tilewright/target/nvptx/lower/KernelEmitter.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
 
@@ -44,7 +44,7 @@ static std::optional<BufferDim> readDim(ArrayRef<sm::Digit> digits) {
   return dim;
 }
 
-std::optional<KernelEmitter::Lines> KernelEmitter::linesOf(sm::BufferType buffer, size_t in) {
+std::optional<TmaLowering::Lines> TmaLowering::linesOf(sm::BufferType buffer, size_t in) {
   const sm::Layout &layout = buffer.getLayout().getValue();
   if (layout.rank() != 2)
     return std::nullopt;
@@ -61,8 +61,8 @@ std::optional<KernelEmitter::Lines> KernelEmitter::linesOf(sm::BufferType buffer
       outer->innerStride != line || outer->outer != 1 || layout.getFlips() != ArrayRef(swizzle))
     return std::nullopt;
   const int64_t copies = layout.copyCount(Axis::cta);
-  if (copies * inner->ctas * outer->ctas != clusterSize() ||
-      (copies > 1 && copies != clusterSize()))
+  if (copies * inner->ctas * outer->ctas != kernel.clusterSize() ||
+      (copies > 1 && copies != kernel.clusterSize()))
     return std::nullopt;
   return Lines{outer->inner,
                inner->perCta(),
@@ -72,9 +72,9 @@ std::optional<KernelEmitter::Lines> KernelEmitter::linesOf(sm::BufferType buffer
                outer->ctas > 1 ? outer->perCta() : 0};
 }
 
-std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) {
+std::optional<TmaLowering::CopyPlan> TmaLowering::planCopy(sm::CopyOp copy) {
   auto no = [&](std::string_view why) -> std::optional<CopyPlan> {
-    refuse(copy, why);
+    kernel.refuse(copy, why);
     return std::nullopt;
   };
   auto bufferOf = [](Value value) {
@@ -98,8 +98,8 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
   // Find the lines along the dimension that is contiguous in memory.
   std::optional<Lines> lines = linesOf(buffer, copy.getTransposed() ? 0 : 1);
   if (!lines)
-    return no(concat("must have a buffer of swizzled lines of 128 or 64 bytes in ", clusterSize(),
-                     " CTAs, got ", layout.str()));
+    return no(concat("must have a buffer of swizzled lines of 128 or 64 bytes in ",
+                     kernel.clusterSize(), " CTAs, got ", layout.str()));
   const int64_t line = lines->line;
   CopyPlan plan;
   const int64_t copies = layout.copyCount(Axis::cta);
@@ -121,7 +121,8 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
   plan.outerPerCta = lines->outerPerCta;
   // In the tensor map, dimension 0 is the contiguous one.
   TensorMapInfo map;
-  map.argument = cast<mlir::BlockArgument>(whole).getArgNumber() - int64_t(kernel.getGrid().size());
+  map.argument =
+      cast<mlir::BlockArgument>(whole).getArgNumber() - int64_t(kernel.op.getGrid().size());
   map.elementType = buffer.getElementType();
   if (map.elementType.getIntOrFloatBitWidth() < 8)
     map.elementType = mlir::IntegerType::get(map.elementType.getContext(), 8);
@@ -141,8 +142,8 @@ std::optional<KernelEmitter::CopyPlan> KernelEmitter::planCopy(sm::CopyOp copy) 
   return plan;
 }
 
-void KernelEmitter::planCopies() {
-  kernel.getBody().walk([&](sm::CopyOp copy) {
+void TmaLowering::plan() {
+  kernel.op.getBody().walk([&](sm::CopyOp copy) {
     if (copy.getEngine() != sm::Engine::tma)
       return;
     if (std::optional<CopyPlan> plan = planCopy(copy))
@@ -150,48 +151,34 @@ void KernelEmitter::planCopies() {
   });
 }
 
-Value KernelEmitter::tensorMapOf(const CopyPlan &plan) {
-  return function.getArgument(
-      unsigned(kernel.getBlock().getNumArguments() - kernel.getGrid().size() + plan.map));
+Value TmaLowering::tensorMapOf(const CopyPlan &plan) {
+  return kernel.function.getArgument(
+      unsigned(kernel.op.getBlock().getNumArguments() - kernel.op.getGrid().size() + plan.map));
 }
 
-void KernelEmitter::emitCopy(sm::CopyOp copy) {
-  switch (copy.getEngine()) {
-  case sm::Engine::tma:
-    break;
-  case sm::Engine::cp_async:
-    return emitAsyncCopy(copy);
-  case sm::Engine::ldmatrix:
-  case sm::Engine::ld:
-    return currentRole ? emitSlotLoad(copy) : emitFragment(copy);
-  case sm::Engine::stmatrix:
-    return emitMatrixStores(copy);
-  default:
-    return refuse(copy, concat("uses ", sm::stringifyEngine(copy.getEngine()).str(),
-                               ", which the GPU target does not support yet"));
-  }
+void TmaLowering::copy(sm::CopyOp copy) {
   auto found = copyPlans.find(copy);
   if (found == copyPlans.end())
     return; // refused before
   const CopyPlan &plan = found->second;
   if (isa<sm::BufferType>(copy.getSource().getType()))
-    return emitStoreCopy(copy, plan);
-  SlotBuffer target = buffers[copy.getTarget()];
+    return all.stores.store(copy, plan);
+  SlotBuffer target = kernel.buffers[copy.getTarget()];
   // Coordinates with the contiguous dimension first, in 32 bits as TMA requires.
   SmallVector<Value> at;
   for (Value offset : reverse(copy.getSourceOffsets()))
-    at.push_back(b.trunc(scalars.lookup(offset).value, b.i32Type));
-  Value rank = clusterSize() > 1 ? ctaRank() : nullptr;
+    at.push_back(b.trunc(kernel.scalars.lookup(offset).value, b.i32Type));
+  Value rank = kernel.clusterSize() > 1 ? kernel.ctaRank() : nullptr;
   if (plan.innerPerCta)
-    at[0] = b.add(at[0], b.mul(rank, i32(plan.innerPerCta)));
+    at[0] = b.add(at[0], b.mul(rank, b.i32(plan.innerPerCta)));
   if (plan.outerPerCta)
-    at[plan.outer] = b.add(at[plan.outer], b.mul(rank, i32(plan.outerPerCta)));
+    at[plan.outer] = b.add(at[plan.outer], b.mul(rank, b.i32(plan.outerPerCta)));
   Value address = target.address;
   if (plan.isMulticast) {
     // Each CTA multicasts its share of the rows to the whole cluster.
-    Value rows = b.mul(rank, i32(plan.boxRows));
+    Value rows = b.mul(rank, b.i32(plan.boxRows));
     at[plan.outer] = b.add(at[plan.outer], rows);
-    address = b.add(address, b.mul(rows, i32(plan.lineBytes)));
+    address = b.add(address, b.mul(rows, b.i32(plan.lineBytes)));
   }
   std::string coordinates;
   for (size_t i = 0; i < at.size(); ++i)
@@ -208,13 +195,13 @@ void KernelEmitter::emitCopy(sm::CopyOp copy) {
   }
   Value map = tensorMapOf(plan);
   for (int64_t box = 0; box < plan.boxes; ++box) {
-    SmallVector<Value> operands{box ? b.add(address, i32(box * plan.boxBytes)) : address, map,
+    SmallVector<Value> operands{box ? b.add(address, b.i32(box * plan.boxBytes)) : address, map,
                                 target.barrier};
     append_range(operands, at);
     if (box)
-      operands[3] = b.add(at[0], i32(box * plan.line));
+      operands[3] = b.add(at[0], b.i32(box * plan.line));
     if (plan.isMulticast)
-      operands.push_back(b.i16(uint16_t((1 << clusterSize()) - 1)));
+      operands.push_back(b.i16(uint16_t((1 << kernel.clusterSize()) - 1)));
     b.assembly({}, text + ";", constraints + ",~{memory}", operands);
   }
 }

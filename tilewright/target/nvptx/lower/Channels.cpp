@@ -1,0 +1,248 @@
+// Roles and channels: which warps run which code, and the mbarriers between them. Decides
+// everything that the `sm` dialect leaves implicit: phases, transaction bytes, arrival counts.
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
+
+#include "tilewright/support/Concat.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+void ChannelsLowering::declare(sm::ChannelOp op) {
+  ChannelState state;
+  state.depth = int64_t(op.getDepth());
+  if (op.getFilled() != 0)
+    return kernel.refuse(
+        op, "has slots that are full at the start, which the GPU target does not support yet");
+  for (sm::BufferType buffer : op.getType().getBuffers()) {
+    if (buffer.getSpace() != sm::Space::shared)
+      return kernel.refuse(
+          op, concat("has a buffer in tensor memory, which ", kernel.chip.name, " does not have"));
+    state.offsets.push_back(state.slotBytes);
+    // The swizzle pattern repeats every 1024 bytes.
+    state.slotBytes += int64_t(alignTo(uint64_t(buffer.getBytes()), 1024));
+  }
+  for (mlir::Operation *user : op->getUsers()) {
+    auto role = user->getParentOfType<sm::RoleOp>();
+    if (isa<sm::TakeOp>(user) && !is_contained(state.drainers, role))
+      state.drainers.push_back(role);
+    for (Value buffer : user->getResults())
+      for (mlir::Operation *reader : buffer.getUsers())
+        if (auto copy = dyn_cast<sm::CopyOp>(reader); copy && isFromSlot(copy))
+          state.isReadByThreads = true;
+  }
+  state.isResult = state.drainers.size() == 1 && state.drainers.front() &&
+                   any_of(op->getUsers(), [&](mlir::Operation *user) {
+                     return isa<sm::AcquireOp>(user) &&
+                            user->getParentOfType<sm::RoleOp>() == state.drainers.front();
+                   });
+  state.slots = kernel.shared.allocate(state.depth * state.slotBytes, 1024, op);
+  state.isOwn = kernel.op.getBody().getOps<sm::RoleOp>().empty();
+  // Accumulators and fragments are planned to use all registers; without this attribute, ptxas
+  // would prefer more CTAs per multiprocessor.
+  if (state.isOwn)
+    kernel.function->setAttr(mlir::NVVM::NVVMDialect::getMinctasmAttrName(),
+                             b.op.getI32IntegerAttr(1));
+  else if (!state.isResult)
+    state.barriers = kernel.shared.allocate(state.depth * 16, 8, op);
+  channels[op.getResult()] = std::move(state);
+}
+
+void ChannelsLowering::initialize() {
+  if (none_of(channels, [](const auto &entry) { return !entry.second.isOwn; }))
+    return;
+  Block *initialize = b.newBlock(), *after = b.newBlock();
+  b.branchIf(b.equal(kernel.thread, b.i32(0)), initialize, after);
+  b.moveTo(initialize);
+  for (auto &[value, state] : channels) {
+    if (state.isOwn || state.isResult)
+      continue;
+    // Each draining warpgroup (or each of its warps, if threads read the slots) arrives once in
+    // every CTA of the cluster.
+    int64_t arrivals = 0;
+    for (sm::RoleOp role : state.drainers)
+      arrivals += state.isReadByThreads ? int64_t(role.getWarps())
+                                        : (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
+    for (int64_t slot = 0; slot < state.depth; ++slot)
+      for (auto [kind, count] :
+           {std::pair<int64_t, int64_t>(0, 1), {1, arrivals * kernel.clusterSize()}})
+        b.intrinsic(
+            {}, "llvm.nvvm.mbarrier.init.shared",
+            {kernel.shared.address(state.barriers, (kind * state.depth + slot) * 8), b.i32(count)});
+  }
+  b.assembly({}, "fence.mbarrier_init.release.cluster;", "~{memory}", {});
+  b.branch(after);
+  b.moveTo(after);
+  // No thread of any CTA may arrive at a barrier before it is initialized.
+  waitForAll();
+}
+
+void ChannelsLowering::waitForAll() {
+  if (kernel.clusterSize() > 1)
+    b.assembly({}, "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;", "~{memory}",
+               {});
+  else
+    b.intrinsic({}, "llvm.nvvm.barrier.cta.sync.all", {b.i32(0)});
+}
+
+ChannelsLowering::Cursor &ChannelsLowering::cursorOf(Value channel, CursorKind kind) {
+  auto [found, isNew] = cursors.try_emplace({channel.getAsOpaquePointer(), kind});
+  if (!isNew)
+    return found->second;
+  mlir::OpBuilder::InsertionGuard guard(b.op);
+  found->second = {b.variable(b.i32Type), b.variable(b.i32Type)};
+  // All slots are initially free, so the filler starts with the parity of the phase before the
+  // first, for which waits return at once.
+  b.moveToEntry();
+  b.store(b.i32(0), found->second.slot);
+  b.store(b.i32(kind == CursorKind::fill ? 1 : 0), found->second.phase);
+  return found->second;
+}
+
+void ChannelsLowering::advance(Cursor &cursor, int64_t depth) {
+  Value next = b.add(b.load(b.i32Type, cursor.slot), b.i32(1));
+  Value wraps = b.equal(next, b.i32(depth));
+  b.store(b.select(wraps, b.i32(0), next), cursor.slot);
+  Value phase = b.load(b.i32Type, cursor.phase);
+  b.store(b.bitXor(phase, b.zext(wraps, b.i32Type)), cursor.phase);
+}
+
+Value ChannelsLowering::barrierOf(ChannelState &state, Value slot, bool isEmpty) {
+  Value base =
+      sharedAddress(b, kernel.shared.address(state.barriers, isEmpty ? state.depth * 8 : 0));
+  return b.add(base, b.shl(slot, b.i32(3)));
+}
+
+void ChannelsLowering::waitBarrier(Value barrier, Value phase, bool isRemote) {
+  // A label in braces is local, so the code may be duplicated.
+  b.assembly({},
+             Twine("{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity") +
+                 (isRemote ? ".acquire.cluster" : "") +
+                 ".shared::cta.b64 done, [$0], $1;\n@!done bra again;\n}",
+             "r,r,~{memory}", {barrier, phase});
+}
+
+void ChannelsLowering::giveBuffers(mlir::ResultRange results, ChannelState &state, Value slot) {
+  Value base = b.add(sharedAddress(b, kernel.shared.address(state.slots)),
+                     b.mul(slot, b.i32(state.slotBytes)));
+  Value barrier = state.isOwn || state.isResult ? nullptr : barrierOf(state, slot, false);
+  for (auto [index, result] : enumerate(results))
+    kernel.buffers[result] = {b.add(base, b.i32(state.offsets[index])), barrier};
+}
+
+void ChannelsLowering::acquire(sm::AcquireOp op) {
+  ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
+    return acquireOwn(op, state);
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
+  Value slot = b.load(b.i32Type, cursor.slot);
+  if (state.isResult) {
+    all.stores.waitForStores(state.depth - 1);
+    kernel.barrier();
+    giveBuffers(op->getResults(), state, slot);
+    return advance(cursor, state.depth);
+  }
+  waitBarrier(barrierOf(state, slot, true), b.load(b.i32Type, cursor.phase),
+              kernel.clusterSize() > 1);
+  // Expect the bytes that all CTAs copy into this CTA's slot.
+  b.assembly({}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
+             {barrierOf(state, slot, false), b.i32(state.slotBytes)});
+  giveBuffers(op->getResults(), state, slot);
+  advance(cursor, state.depth);
+}
+
+void ChannelsLowering::publish(sm::PublishOp op) {
+  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+    return publishOwn(state);
+  else if (state.isResult)
+    return all.stores.publish();
+  // The phase completes when all bytes of the copies have arrived, so publish emits nothing.
+  if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
+    kernel.refuse(op, "must be in a role");
+}
+
+void ChannelsLowering::take(sm::TakeOp op) {
+  ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
+    return takeOwn(op, state);
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
+  Value slot = b.load(b.i32Type, cursor.slot);
+  if (!state.isResult)
+    waitBarrier(barrierOf(state, slot, false), b.load(b.i32Type, cursor.phase), false);
+  giveBuffers(op->getResults(), state, slot);
+  advance(cursor, state.depth);
+  if (!state.isResult)
+    taken[op.getChannel()].push_back(0);
+}
+
+void ChannelsLowering::free(sm::FreeOp op) {
+  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+    return freeOwn(op, state);
+  else if (state.isResult)
+    return all.stores.commit();
+  std::deque<int64_t> &held = taken[op.getChannel()];
+  if (held.empty())
+    return kernel.refuse(op, "frees a slot that was not taken");
+  // Products that were issued after the slot's last reader may still be in flight.
+  all.wgmma.waitProducts(held.front());
+  held.pop_front();
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
+  ChannelState &state = channels[op.getChannel()];
+  Value barrier = barrierOf(state, b.load(b.i32Type, cursor.slot), true);
+  advance(cursor, state.depth);
+  // One thread of each warpgroup (or warp) arrives per CTA of the cluster; a warp barrier ensures
+  // that all threads of the warp have read. The copy engine will write the slot through the async
+  // proxy, so a proxy fence is needed.
+  if (state.isReadByThreads)
+    b.assembly({}, "fence.proxy.async.shared::cta;\nbar.warp.sync 0xffffffff;", "~{memory}", {});
+  const int64_t together = state.isReadByThreads ? 1 : groupWarps;
+  Value inGroup = b.bitAnd(kernel.thread, b.i32(together * Chip::warpSize - 1));
+  Value isMine = b.unsignedLess(inGroup, b.i32(kernel.clusterSize()));
+  Value on = b.zext(isMine, b.i32Type);
+  if (kernel.clusterSize() == 1)
+    b.assembly({},
+               "{\n.reg .pred on;\nsetp.ne.b32 on, $1, 0;\n@on mbarrier.arrive.shared::cta.b64 _, "
+               "[$0];\n}",
+               "r,r,~{memory}", {barrier, on});
+  else
+    b.assembly({},
+               "{\n.reg .pred on;\n.reg .b32 there;\nsetp.ne.b32 on, $1, 0;\n@on "
+               "mapa.shared::cluster.u32 there, $0, $2;\n"
+               "@on mbarrier.arrive.shared::cluster.b64 _, [there];\n}",
+               "r,r,r,~{memory}", {barrier, on, inGroup});
+}
+
+/// Whether a product reads a slot of a channel.
+static bool reads(sm::MmaOp mma, Value channel) {
+  for (Value operand : {mma.getLhs(), mma.getRhs()})
+    if (auto take = operand.getDefiningOp<sm::TakeOp>(); take && take.getChannel() == channel)
+      return true;
+  return false;
+}
+
+void ChannelsLowering::countProducts(sm::MmaOp mma, int64_t count) {
+  // Count this product for each slot whose last reader was issued before it.
+  for (auto &[channel, held] : taken)
+    for (size_t i = 0; i < held.size(); ++i)
+      if (!reads(mma, channel) || i + 1 < held.size())
+        held[i] += count;
+}
+
+void ChannelsLowering::beginRole() {
+  cursors.clear();
+  taken.clear();
+}
+
+bool ChannelsLowering::holdsSlots() const {
+  return any_of(taken, [](const auto &entry) { return !entry.second.empty(); });
+}
+
+bool ChannelsLowering::stagesResult(sm::RoleOp role) const {
+  return any_of(channels, [&](const auto &entry) {
+    return entry.second.isResult && entry.second.drainers.front() == role;
+  });
+}
+
+} // namespace tilewright::nvptx

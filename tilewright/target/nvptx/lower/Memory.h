@@ -1,0 +1,41 @@
+// Loads, stores and gathers of tiles.
+#ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_MEMORY_H
+#define TILEWRIGHT_TARGET_NVPTX_LOWER_MEMORY_H
+
+#include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/target/nvptx/lower/OpGroup.h"
+#include "tilewright/target/nvptx/lower/StridedView.h"
+
+#include <map>
+
+namespace tilewright::nvptx {
+
+/// Moves tiles between memory and registers.
+class MemoryLowering : public OpGroup {
+public:
+  explicit MemoryLowering(KernelLowering &all) : OpGroup(all) {}
+
+  void load(tile::LoadOp load);
+  void store(tile::StoreOp store);
+  void gather(tile::GatherOp gather);
+
+  Tile loadTile(const ThreadLayout &threads, const StridedView &view, llvm::ArrayRef<int64_t> shape,
+                Lanes outside);
+  void storeTile(const Tile &tile, const ThreadLayout &threads, const StridedView &view,
+                 llvm::ArrayRef<int64_t> shape);
+  /// Forgets the offsets of threads, because a role changes the thread id.
+  void forgetThread() { threadOffsets.clear(); }
+
+private:
+  /// The view of a tile at `offsets` of a tensor.
+  StridedView viewOf(Value whole, mlir::ValueRange offsets,
+                     std::optional<llvm::ArrayRef<int64_t>> strides,
+                     std::optional<llvm::ArrayRef<bool>> inBounds);
+  Value addressOf(const ThreadLayout &threads, const StridedView &view, int64_t constant);
+
+  std::map<std::pair<const ThreadLayout *, std::vector<int64_t>>, Value> threadOffsets;
+};
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TARGET_NVPTX_LOWER_MEMORY_H

@@ -1,0 +1,35 @@
+// Reductions and scans.
+#ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_REDUCTIONS_H
+#define TILEWRIGHT_TARGET_NVPTX_LOWER_REDUCTIONS_H
+
+#include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/target/nvptx/lower/OpGroup.h"
+#include "tilewright/target/nvptx/lower/Partial.h"
+
+namespace tilewright::nvptx {
+
+/// Combines registers, then lanes by shuffles, then warps through shared memory.
+class ReductionsLowering : public OpGroup {
+public:
+  explicit ReductionsLowering(KernelLowering &all) : OpGroup(all) {}
+
+  void reduce(tile::ReduceOp op);
+  void scan(tile::ScanOp op);
+
+private:
+  struct Reduction;
+  struct Scan;
+  struct WarpExchange;
+  /// The elements that one register holds, of all inputs.
+  Partial partialOf(mlir::ValueRange inputs, const ThreadLayout &threads,
+                    llvm::ArrayRef<int64_t> shape, unsigned reg);
+  /// Exchanges partials through shared memory: returns those of all warps that differ in
+  /// `warpDigits`.
+  llvm::SmallVector<llvm::SmallVector<Partial>>
+  exchangeWarps(llvm::ArrayRef<Partial> mine, llvm::ArrayRef<sm::IndexTerm> warpDigits,
+                llvm::ArrayRef<sm::IndexTerm> laneDigits, mlir::Operation *user);
+};
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TARGET_NVPTX_LOWER_REDUCTIONS_H

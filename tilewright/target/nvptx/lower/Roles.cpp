@@ -1,0 +1,118 @@
+// Roles: which warps run which code, with how many registers, over which points.
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
+
+#include "tilewright/support/Concat.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+void RolesLowering::role(sm::RoleOp role) {
+  const auto warps = int64_t(role.getWarps());
+  if (warps % groupWarps != 0 || kernel.firstWarp % groupWarps != 0)
+    return kernel.refuse(role,
+                         concat("must consist of whole warpgroups of ", groupWarps, " warps, got ",
+                                warps, " warps from warp ", kernel.firstWarp, " on"));
+  Block *inside = b.newBlock(), *after = b.newBlock();
+  Value whole = kernel.thread;
+  const int64_t first = kernel.firstWarp * Chip::warpSize, threads = warps * Chip::warpSize;
+  Value isHere = first == 0 ? b.unsignedLess(whole, b.i32(threads))
+                            : b.unsignedLess(b.sub(whole, b.i32(first)), b.i32(threads));
+  b.branchIf(isHere, inside, after);
+  b.moveTo(inside);
+  if (changesRegisters)
+    b.assembly({},
+               concat("setmaxnreg.", int64_t(role.getRegisters()) > launchRegisters ? "inc" : "dec",
+                      ".sync.aligned.u32 ", int64_t(role.getRegisters()), ";"),
+               "", {});
+  // Thread and warp ids are relative to the role's first warp.
+  kernel.thread =
+      kernel.once([&]() -> Value { return first == 0 ? whole : b.sub(whole, b.i32(first)); });
+  kernel.currentRole = role;
+  kernel.forgetThread();
+  all.memory.forgetThread();
+  all.channels.beginRole();
+  all.registerOperand.deferPrologues(role);
+  // A single thread issues all copies, so in a role that only copies, all other threads skip the
+  // body.
+  bool onlyCopies = !role.getBody()
+                         .walk([](mlir::Operation *op) {
+                           return isa<sm::MmaOp, tile::LoadOp, tile::StoreOp>(op)
+                                      ? mlir::WalkResult::interrupt()
+                                      : mlir::WalkResult::advance();
+                         })
+                         .wasInterrupted();
+  if (onlyCopies) {
+    Block *one = b.newBlock();
+    b.branchIf(b.equal(kernel.thread, b.i32(0)), one, after);
+    b.moveTo(one);
+  }
+  rounds(role);
+  // The CTA must not exit, which frees its shared memory, before the last store has read it.
+  if (all.channels.stagesResult(role))
+    all.stores.waitForStores(0);
+  b.branch(after);
+  b.moveTo(after);
+  kernel.currentRole = {};
+  kernel.thread = whole;
+  kernel.forgetThread();
+  all.memory.forgetThread();
+  kernel.firstWarp += warps;
+}
+
+void RolesLowering::rounds(sm::RoleOp role) {
+  auto emitBody = [&] {
+    all.lowerOps(role.getBody().front());
+    if (all.channels.holdsSlots())
+      kernel.refuse(role, "must free all slots that it takes");
+  };
+  if (!kernel.op.getPersistent())
+    return emitBody();
+  // Cursors are per-thread variables, so slots and phases continue from point to point. The launch
+  // has at most as many clusters as points, so each cluster has at least one point.
+  Value block = b.intrinsic(b.i32Type, "llvm.nvvm.read.ptx.sreg.ctaid.x", {});
+  Value first = b.udiv(block, b.i32(kernel.clusterSize()));
+  Block *round = b.newBlock({b.i32Type}), *after = b.newBlock();
+  b.branch(round, {first});
+  b.moveTo(round);
+  Value point = round->getArgument(0);
+  all.lowerCoordinatesOf(point);
+  for (mlir::Operation &op : kernel.op.getBlock().without_terminator())
+    if (!isa<sm::RoleOp, sm::ChannelOp>(op))
+      all.lowerOp(&op);
+  // Threads may still be reading shared memory from the previous round.
+  kernel.mayBeRead = true;
+  emitBody();
+  Value next = b.add(point, b.i32(all.clusterCount()), neverWraps);
+  b.branchIf(b.less(next, b.i32(kernel.op.getPointCount())), round, after, {next});
+  b.moveTo(after);
+}
+
+void RolesLowering::plan(const KernelInfo &info) {
+  SmallVector<sm::RoleOp> roles(kernel.op.getBody().getOps<sm::RoleOp>());
+  if (kernel.op.getPersistent() && roles.empty())
+    return kernel.refuse(kernel.op,
+                         "is persistent but has no roles, which the GPU target does not support");
+  if (roles.empty())
+    return;
+  // The kernel starts with as many registers per thread as ptxas may assign at this thread count;
+  // setmaxnreg redistributes them.
+  launchRegisters = std::min<int64_t>(Chip::registersPerMultiprocessor / info.threads / 8 * 8,
+                                      Chip::registersPerThread / 8 * 8);
+  int64_t total = 0;
+  changesRegisters =
+      kernel.chip.matrix == MatrixUnit::wgmma || kernel.chip.matrix == MatrixUnit::tcgen05;
+  for (sm::RoleOp role : roles)
+    total += int64_t(role.getWarps()) * Chip::warpSize * int64_t(role.getRegisters());
+  if (changesRegisters && total > launchRegisters * info.threads)
+    b.fail(Status(Error::gpuBudget,
+                  concat("has roles with ", total, " registers in total, but its ", info.threads,
+                         " threads start with ", launchRegisters * info.threads, " on ",
+                         kernel.chip.name, "; use fewer registers per role")));
+  kernel.function->setAttr(mlir::NVVM::NVVMDialect::getMinctasmAttrName(),
+                           b.op.getI32IntegerAttr(1));
+}
+
+} // namespace tilewright::nvptx
