@@ -259,8 +259,8 @@ TEST(StagedProducts, EveryWaitIsNeeded) {
   Comparison two;
   two.multiprocessors = 2;
   Shape shape{128, 192, 64, 64, 64, 64, "f16", "f16"};
-  for (const char *instruction :
-       {"fence.proxy.async.shared::cta;", "@first cp.async.bulk.wait_group.read 0;"}) {
+  for (const char *instruction : {"call void @llvm.nvvm.fence.proxy.async.shared_cta()",
+                                  "@first cp.async.bulk.wait_group.read 0;"}) {
     two.change = [&](std::string text) {
       size_t at = text.find(instruction), found = 0;
       for (; at != std::string::npos; at = text.find(instruction, at), ++found)

@@ -7,6 +7,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/Scalar.h"
 #include "llvm/Transforms/Scalar/DCE.h"
 
 using namespace llvm;
@@ -56,7 +57,10 @@ namespace {
 class Passes : public codegen::CodegenPasses {
 public:
   void add(Pass *pass) override {
-    if (pass->getPassName() == "Straight line strength reduction")
+    // LLVM has no option for it.
+    static const AnalysisID unwanted =
+        std::unique_ptr<Pass>(createStraightLineStrengthReducePass())->getPassID();
+    if (pass->getPassID() == unwanted)
       delete pass;
     else
       CodegenPasses::add(pass);

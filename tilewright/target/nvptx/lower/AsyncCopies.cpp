@@ -146,8 +146,7 @@ void AsyncCopiesLowering::AsyncCopy::emitAddresses() {
   });
   if (Value uniform = emitUniformOffset())
     from = b.add(uniform, from);
-  source = b.ptrToInt(
-      b.advance(group.kernel.memory.lookup(copy.getSource()), b.sext(from, b.i64Type)), b.i64Type);
+  source = b.advance(group.kernel.memory.lookup(copy.getSource()), b.sext(from, b.i64Type));
 }
 
 /// Whether the copy of `cover` elements may be out of bounds in one dimension of memory. Offsets
@@ -167,24 +166,25 @@ Value AsyncCopiesLowering::AsyncCopy::isInside(size_t dim, Value index, int64_t 
 
 void AsyncCopiesLowering::AsyncCopy::emitPiece(ArrayRef<int64_t> index, SplitOffset to, Value isOn,
                                                Value inside) {
-  Value target = group.kernel.buffers[copy.getTarget()].address;
-  SmallVector<Value> operands{b.add(target, to.varying), source};
+  Value target = b.add(group.kernel.buffers[copy.getTarget()].address, to.varying);
+  const int64_t from = index[out] * outerBytes + index[in] * bytes;
+  // A piece that is out of bounds reads no bytes; cp.async fills the rest with zeros.
+  Value size = inside ? b.select(inside, b.i32(piece), b.i32(0)) : Value();
   // 16-byte copies bypass L1 (.cg), because the data is not read from there.
-  std::string text =
-      concat(isOn ? "@$2 " : "", "cp.async.", piece == 16 ? "cg" : "ca", ".shared.global [$0+",
-             to.constant, "], [$1+", index[out] * outerBytes + index[in] * bytes, "], ", piece);
-  std::string constraints = "r,l";
-  if (isOn) {
-    operands.push_back(isOn);
-    constraints += ",b";
+  if (!isOn) {
+    b.make<NVVM::CpAsyncOp>(
+        b.advance(b.sharedPointer(target), to.constant), b.advance(source, from), uint32_t(piece),
+        piece == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA, size);
+    return;
   }
-  if (inside) {
-    // A piece that is out of bounds reads no bytes; cp.async fills the rest with zeros.
-    text += concat(", $", operands.size());
-    operands.push_back(b.select(inside, b.i32(piece), b.i32(0)));
-    constraints += ",r";
-  }
-  b.assembly({}, text + ";", constraints + ",~{memory}", operands);
+  // The nvvm dialect has no predicated copy.
+  SmallVector<Value> operands{target, b.ptrToInt(source, b.i64Type), isOn};
+  if (size)
+    operands.push_back(size);
+  b.assembly({},
+             concat("@$2 cp.async.", piece == 16 ? "cg" : "ca", ".shared.global [$0+", to.constant,
+                    "], [$1+", from, "], ", piece, size ? ", $3;" : ";"),
+             size ? "r,l,b,r,~{memory}" : "r,l,b,~{memory}", operands);
 }
 
 void AsyncCopiesLowering::AsyncCopy::emitPieces() {

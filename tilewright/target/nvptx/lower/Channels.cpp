@@ -22,6 +22,7 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
           op, concat("has a buffer in tensor memory, which ", kernel.chip.name, " does not have"));
     state.offsets.push_back(state.slotBytes);
     // The swizzle pattern repeats every 1024 bytes.
+    state.copyBytes += buffer.getBytes();
     state.slotBytes += int64_t(alignTo(uint64_t(buffer.getBytes()), 1024));
   }
   for (mlir::Operation *user : op->getUsers()) {
@@ -68,11 +69,11 @@ void ChannelsLowering::initialize() {
     for (int64_t slot = 0; slot < state.depth; ++slot)
       for (auto [kind, count] :
            {std::pair<int64_t, int64_t>(0, 1), {1, arrivals * kernel.clusterSize()}})
-        b.intrinsic(
-            {}, "llvm.nvvm.mbarrier.init.shared",
-            {kernel.shared.address(state.barriers, (kind * state.depth + slot) * 8), b.i32(count)});
+        b.make<NVVM::MBarrierInitOp>(
+            kernel.shared.address(state.barriers, (kind * state.depth + slot) * 8), b.i32(count),
+            Value());
   }
-  b.assembly({}, "fence.mbarrier_init.release.cluster;", "~{memory}", {});
+  b.make<NVVM::FenceMbarrierInitOp>();
   b.branch(after);
   b.moveTo(after);
   // No thread of any CTA may arrive at a barrier before it is initialized.
@@ -80,11 +81,13 @@ void ChannelsLowering::initialize() {
 }
 
 void ChannelsLowering::waitForAll() {
-  if (kernel.clusterSize() > 1)
-    b.assembly({}, "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;", "~{memory}",
-               {});
-  else
-    b.intrinsic({}, "llvm.nvvm.barrier.cta.sync.all", {b.i32(0)});
+  if (kernel.clusterSize() > 1) {
+    b.make<NVVM::ClusterArriveOp>(mlir::UnitAttr());
+    b.make<NVVM::ClusterWaitOp>(mlir::UnitAttr());
+    return;
+  }
+  // Not aligned: the first thread comes from another branch. The nvvm dialect has no op for it.
+  b.intrinsic({}, "llvm.nvvm.barrier.cta.sync.all", {b.i32(0)});
 }
 
 ChannelsLowering::Cursor &ChannelsLowering::cursorOf(Value channel, CursorKind kind) {
@@ -148,7 +151,7 @@ void ChannelsLowering::acquire(sm::AcquireOp op) {
               kernel.clusterSize() > 1);
   // Expect the bytes that all CTAs copy into this CTA's slot.
   b.assembly({}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
-             {barrierOf(state, slot, false), b.i32(state.slotBytes)});
+             {barrierOf(state, slot, false), b.i32(state.copyBytes)});
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
 }
@@ -195,8 +198,10 @@ void ChannelsLowering::free(sm::FreeOp op) {
   // One thread of each warpgroup (or warp) arrives per CTA of the cluster; a warp barrier ensures
   // that all threads of the warp have read. The copy engine will write the slot through the async
   // proxy, so a proxy fence is needed.
-  if (state.isReadByThreads)
-    b.assembly({}, "fence.proxy.async.shared::cta;\nbar.warp.sync 0xffffffff;", "~{memory}", {});
+  if (state.isReadByThreads) {
+    b.fenceAsyncProxy();
+    b.make<NVVM::SyncWarpOp>(b.i32(-1));
+  }
   const int64_t together = state.isReadByThreads ? 1 : groupWarps;
   Value inGroup = b.bitAnd(kernel.thread, b.i32(together * Chip::warpSize - 1));
   Value isMine = b.unsignedLess(inGroup, b.i32(kernel.clusterSize()));

@@ -54,6 +54,7 @@ private:
     int64_t held = 0;     // taken and not freed
     bool isFreed = false; // since the last barrier
     int64_t depth = 0, slotBytes = 0;
+    int64_t copyBytes = 0;              // of a slot, without padding
     llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
     llvm::SmallVector<sm::RoleOp> drainers;
     /// Whether the same role fills and drains the channel, which stages a tile of the result. The

@@ -133,6 +133,9 @@ void ControlLowering::branch(mlir::scf::IfOp branch) {
     all.lowerOps(region.front());
     if (!b.failure.isOk())
       return first;
+    // The other side may yield elements that no instruction computes any more.
+    for (Value value : region.front().getTerminator()->getOperands())
+      all.complete(value);
     const SmallVector<Value> yielded =
         values.flatten(region.front().getTerminator()->getOperands());
     if (after->getNumArguments() == 0)

@@ -84,15 +84,10 @@ struct FragmentsLowering::FragmentLoad {
         return false;
     return true;
   }
-  SmallVector<Value, 4> read(std::string_view instruction, unsigned count, int64_t byte) {
-    const SplitOffset at = group.kernel.offsetOfThread(ofBits, byte);
-    return readWords(group.b, instruction, count, group.kernel.buffers[copy.getSource()].address,
-                     at);
-  }
+  Value address() { return group.kernel.buffers[copy.getSource()].address; }
   SmallVector<Value, 4> readMatrices(unsigned count, int64_t byte) {
-    return read(
-        concat("ldmatrix.sync.aligned.m8n8.x", count, isTransposed ? ".trans" : "", ".shared.b16"),
-        count, byte);
+    return nvptx::readMatrices(b, count, isTransposed, address(),
+                               group.kernel.offsetOfThread(ofBits, byte));
   }
 };
 
@@ -147,7 +142,8 @@ bool FragmentsLowering::FragmentLoad::isSupported() {
 
 void FragmentsLowering::FragmentLoad::loadWords() {
   for (unsigned word = 0; word < words(); ++word)
-    tile[word] = {read("ld.shared.b32", 1, byteOfWord[word]).front()};
+    tile[word] = {
+        readWords(b, 4, address(), group.kernel.offsetOfThread(ofBits, byteOfWord[word])).front()};
 }
 
 /// A transposed matrix of byte pairs gives each lane two depths of two adjacent rows. To get four

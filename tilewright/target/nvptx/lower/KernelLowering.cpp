@@ -12,7 +12,6 @@ namespace tilewright::nvptx {
 OpGroup::OpGroup(KernelLowering &all) : all(all), kernel(all.kernel), b(all.kernel.b) {}
 
 namespace LLVM = mlir::LLVM;
-namespace NVVM = mlir::NVVM;
 
 // --- The function ---
 
@@ -26,8 +25,7 @@ void KernelLowering::lower(KernelInfo &info) {
   info.tensorMaps = tma.maps();
   makeFunction(info);
   roles.plan(info);
-  kernel.thread =
-      kernel.once([&] { return b.intrinsic(b.i32Type, "llvm.nvvm.read.ptx.sreg.tid.x", {}); });
+  kernel.thread = kernel.once([&] { return b.make<NVVM::ThreadIdXOp>(b.i32Type); });
   lowerCoordinates(info);
   for (sm::ChannelOp channel : kernel.op.getBody().getOps<sm::ChannelOp>())
     channels.declare(channel);
@@ -80,10 +78,10 @@ constexpr int64_t maxAlongX = 0x7FFFFFFF, maxElsewhere = 65535;
 void KernelLowering::lowerCoordinates(KernelInfo &info) {
   ArrayRef<int64_t> grid = kernel.op.getGrid();
   auto read = [&](unsigned dim) {
-    static constexpr StringLiteral names[] = {"llvm.nvvm.read.ptx.sreg.ctaid.x",
-                                              "llvm.nvvm.read.ptx.sreg.ctaid.y",
-                                              "llvm.nvvm.read.ptx.sreg.ctaid.z"};
-    return b.zext(b.intrinsic(b.i32Type, names[dim], {}), b.i64Type, /*isNonNegative=*/true);
+    Value index = dim == 0   ? b.make<NVVM::BlockIdXOp>(b.i32Type).getResult()
+                  : dim == 1 ? b.make<NVVM::BlockIdYOp>(b.i32Type).getResult()
+                             : b.make<NVVM::BlockIdZOp>(b.i32Type).getResult();
+    return b.zext(index, b.i64Type, /*isNonNegative=*/true);
   };
   // Each point is run by one cluster, whose CTAs are along x.
   std::array<int64_t, 3> cluster = kernel.op.getClusterSizes();
@@ -117,7 +115,7 @@ void KernelLowering::lowerCoordinates(KernelInfo &info) {
   }
   if (hasOrder) {
     info.grid[0] = count * cluster[0];
-    Value point = b.intrinsic(b.i32Type, "llvm.nvvm.read.ptx.sreg.ctaid.x", {});
+    Value point = b.make<NVVM::BlockIdXOp>(b.i32Type);
     return lowerCoordinatesOf(b.udiv(point, b.i32(cluster[0])));
   }
   if (isDirect) {
@@ -197,15 +195,30 @@ void KernelLowering::lowerOps(mlir::Block &block) {
       lowerOp(&op);
 }
 
+void KernelLowering::complete(Value tile) {
+  wgmma.settle(tile);
+  fragments.unpackWords(tile);
+}
+
+void KernelLowering::completeOperands(mlir::Operation *op) {
+  // A wgmma stays in flight until an op that is not a wgmma uses its result.
+  if (!isa<sm::MmaOp, mlir::scf::ForOp>(op))
+    for (Value operand : op->getOperands())
+      complete(operand);
+  // A tile that an op in a loop or branch completes would be complete only there.
+  if (isa<mlir::scf::ForOp, mlir::scf::IfOp>(op))
+    op->walk([&](mlir::Operation *inner) {
+      if (inner != op && !isa<sm::MmaOp, mlir::scf::ForOp>(inner))
+        for (Value operand : inner->getOperands())
+          if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
+            complete(operand);
+    });
+}
+
 void KernelLowering::lowerOp(mlir::Operation *op) {
   if (registerOperand.isDeferred(op))
     return;
-  // A wgmma stays in flight until an op that is not a wgmma uses its result.
-  if (!isa<sm::MmaOp, mlir::scf::ForOp>(op))
-    for (Value operand : op->getOperands()) {
-      wgmma.settle(operand);
-      fragments.unpackWords(operand);
-    }
+  completeOperands(op);
   TypeSwitch<mlir::Operation *>(op)
       .Case([&](tile::LoadOp op) { memory.load(op); })
       .Case([&](tile::StoreOp op) { memory.store(op); })

@@ -31,6 +31,8 @@ public:
   void lower(KernelInfo &info);
   void lowerOps(Block &block);
   void lowerOp(mlir::Operation *op);
+  /// Makes a tile usable for every op: waits for the wgmma that computes it, and unpacks words.
+  void complete(Value tile);
   /// Computes the coordinates of point number `point` in the kernel's raster order.
   void lowerCoordinatesOf(Value point);
   /// The number of clusters that the launch of a persistent kernel has.
@@ -55,6 +57,7 @@ public:
 private:
   void makeFunction(const KernelInfo &info);
   void lowerCoordinates(KernelInfo &info);
+  void completeOperands(mlir::Operation *op);
   void lowerCopy(sm::CopyOp copy);
   void lowerMma(sm::MmaOp mma);
 

@@ -20,10 +20,11 @@ void KernelState::refuse(mlir::Operation *op, std::string_view why) {
 void KernelState::barrier() {
   // Barrier 0 belongs to the whole CTA; each role has its own.
   if (currentRole)
-    b.intrinsic({}, "llvm.nvvm.barrier.cta.sync.aligned.count",
-                {b.i32(1 + firstWarp / 4), b.i32(warpCount() * Chip::warpSize)});
+    b.make<NVVM::BarrierOp>(mlir::TypeRange(), b.i32(1 + firstWarp / 4),
+                            b.i32(warpCount() * Chip::warpSize), NVVM::BarrierReductionAttr(),
+                            Value());
   else
-    b.intrinsic({}, "llvm.nvvm.barrier.cta.sync.aligned.all", {b.i32(0)});
+    b.make<NVVM::BarrierOp>();
 }
 
 void KernelState::beginSharedWrites() {
@@ -49,9 +50,7 @@ int64_t KernelState::warpCount() {
 
 int64_t KernelState::clusterSize() { return op.getClusterSizes()[0]; }
 
-Value KernelState::ctaRank() {
-  return b.intrinsic(b.i32Type, "llvm.nvvm.read.ptx.sreg.cluster.ctarank", {});
-}
+Value KernelState::ctaRank() { return b.make<NVVM::ClusterId>(b.i32Type); }
 
 Value KernelState::axis(Axis axis) {
   return axis == Axis::lane ? b.bitAnd(thread, b.i32(Chip::warpSize - 1))

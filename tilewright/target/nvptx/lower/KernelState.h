@@ -4,7 +4,7 @@
 
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/target/nvptx/Chip.h"
-#include "tilewright/target/nvptx/lower/Assembly.h"
+#include "tilewright/target/nvptx/lower/ReadShared.h"
 #include "tilewright/target/nvptx/lower/SharedMemory.h"
 #include "tilewright/target/nvptx/lower/ThreadBuilder.h"
 #include "tilewright/target/nvptx/lower/ThreadLayout.h"

@@ -105,7 +105,8 @@ SmallVector<Value> MmaSyncLowering::packFragment(const Tile &tile, ArrayRef<unsi
     for (size_t first = 0; first < registers.size(); first += inWord) {
       Value word = tile[registers[first] / inWord].value;
       if (isTf32)
-        word = b.intrinsic(b.i32Type, "llvm.nvvm.f2tf32.rna", {b.bitcast(word, b.f32Type)});
+        word = b.make<NVVM::ConvertFloatToTF32Op>(b.i32Type, b.bitcast(word, b.f32Type),
+                                                  NVVM::FPRoundingMode::RNA);
       parts.push_back(word);
     }
     return parts;
@@ -121,7 +122,7 @@ SmallVector<Value> MmaSyncLowering::packFragment(const Tile &tile, ArrayRef<unsi
                  : b.select(isInside(b, threads, StridedView{}, type.getShape(), reg), part, zero);
     }
     if (isTf32)
-      part = b.intrinsic(b.i32Type, "llvm.nvvm.f2tf32.rna", {part});
+      part = b.make<NVVM::ConvertFloatToTF32Op>(b.i32Type, part, NVVM::FPRoundingMode::RNA);
     parts.push_back(part);
   }
   const unsigned bits = parts.front().getType().getIntOrFloatBitWidth();

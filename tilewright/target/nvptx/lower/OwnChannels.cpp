@@ -24,7 +24,7 @@ void ChannelsLowering::acquireOwn(sm::AcquireOp op, ChannelState &state) {
 }
 
 void ChannelsLowering::publishOwn(ChannelState &state) {
-  b.assembly({}, "cp.async.commit_group;", "~{memory}", {});
+  b.make<NVVM::CpAsyncCommitGroupOp>();
   ++state.filled;
 }
 
@@ -33,7 +33,7 @@ void ChannelsLowering::takeOwn(sm::TakeOp op, ChannelState &state) {
     return kernel.refuse(op, "takes a slot, but no slot has been published");
   --state.filled;
   ++state.held;
-  b.assembly({}, concat("cp.async.wait_group ", state.filled, ";"), "~{memory}", {});
+  b.make<NVVM::CpAsyncWaitGroupOp>(uint32_t(state.filled));
   kernel.barrier();
   state.isFreed = false;
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);

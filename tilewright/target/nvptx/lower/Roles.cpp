@@ -3,8 +3,6 @@
 
 #include "tilewright/support/Concat.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-
 using namespace llvm;
 
 namespace tilewright::nvptx {
@@ -23,10 +21,10 @@ void RolesLowering::role(sm::RoleOp role) {
   b.branchIf(isHere, inside, after);
   b.moveTo(inside);
   if (changesRegisters)
-    b.assembly({},
-               concat("setmaxnreg.", int64_t(role.getRegisters()) > launchRegisters ? "inc" : "dec",
-                      ".sync.aligned.u32 ", int64_t(role.getRegisters()), ";"),
-               "", {});
+    b.make<NVVM::SetMaxRegisterOp>(uint32_t(role.getRegisters()),
+                                   int64_t(role.getRegisters()) > launchRegisters
+                                       ? NVVM::SetMaxRegisterAction::increase
+                                       : NVVM::SetMaxRegisterAction::decrease);
   // Thread and warp ids are relative to the role's first warp.
   kernel.thread =
       kernel.once([&]() -> Value { return first == 0 ? whole : b.sub(whole, b.i32(first)); });
@@ -39,7 +37,7 @@ void RolesLowering::role(sm::RoleOp role) {
   // body.
   bool onlyCopies = !role.getBody()
                          .walk([](mlir::Operation *op) {
-                           return isa<sm::MmaOp, tile::LoadOp, tile::StoreOp>(op)
+                           return isa<sm::MmaOp, sm::TakeOp, tile::LoadOp, tile::StoreOp>(op)
                                       ? mlir::WalkResult::interrupt()
                                       : mlir::WalkResult::advance();
                          })
@@ -72,7 +70,7 @@ void RolesLowering::rounds(sm::RoleOp role) {
     return emitBody();
   // Cursors are per-thread variables, so slots and phases continue from point to point. The launch
   // has at most as many clusters as points, so each cluster has at least one point.
-  Value block = b.intrinsic(b.i32Type, "llvm.nvvm.read.ptx.sreg.ctaid.x", {});
+  Value block = b.make<NVVM::BlockIdXOp>(b.i32Type);
   Value first = b.udiv(block, b.i32(kernel.clusterSize()));
   Block *round = b.newBlock({b.i32Type}), *after = b.newBlock();
   b.branch(round, {first});
@@ -111,8 +109,7 @@ void RolesLowering::plan(const KernelInfo &info) {
                   concat("has roles with ", total, " registers in total, but its ", info.threads,
                          " threads start with ", launchRegisters * info.threads, " on ",
                          kernel.chip.name, "; use fewer registers per role")));
-  kernel.function->setAttr(mlir::NVVM::NVVMDialect::getMinctasmAttrName(),
-                           b.op.getI32IntegerAttr(1));
+  kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.op.getI32IntegerAttr(1));
 }
 
 } // namespace tilewright::nvptx

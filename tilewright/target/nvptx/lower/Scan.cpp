@@ -4,6 +4,8 @@
 
 #include "tilewright/target/nvptx/lower/Shuffle.h"
 
+#include <map>
+
 using namespace llvm;
 
 namespace tilewright::nvptx {
@@ -90,12 +92,24 @@ void ReductionsLowering::Scan::mergeLanes(const sm::IndexTerm &term) {
   };
   Value first = b.sub(lane, b.mul(group.kernel.digitOf(term), b.i32(term.stride)));
   Value last = b.add(first, b.i32(reverse ? 0 : (term.size - 1) * term.stride));
+  // Registers of the same block have the same total.
+  struct Merged {
+    Partial ahead, total;
+  };
+  std::map<std::vector<const void *>, Merged> known;
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
-    Partial sums = total[reg];
-    for (int64_t count = 1; count < term.size; count *= 2)
-      sums = join(earlier(sums, count), sums);
-    before[reg] = join(earlier(sums, 1), before[reg]);
-    total[reg] = readFrom(sums, last);
+    std::vector<const void *> key{total[reg].valid.getAsOpaquePointer()};
+    for (Lanes value : total[reg].values)
+      key.insert(key.end(), {value.value.getAsOpaquePointer(), value.imag.getAsOpaquePointer()});
+    auto [found, isNew] = known.try_emplace(std::move(key));
+    if (isNew) {
+      Partial sums = total[reg];
+      for (int64_t count = 1; count < term.size; count *= 2)
+        sums = join(earlier(sums, count), sums);
+      found->second = {earlier(sums, 1), readFrom(sums, last)};
+    }
+    before[reg] = join(found->second.ahead, before[reg]);
+    total[reg] = found->second.total;
   }
 }
 

@@ -4,11 +4,11 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-static Value shuffle(ThreadBuilder &b, StringRef id, Value value, Value operand) {
+static Value shuffle(ThreadBuilder &b, NVVM::ShflKind kind, Value value, Value operand) {
   Type type = value.getType(), word = b.i32Type;
   const unsigned bits = bitsOf(type);
   auto move = [&](Value part) -> Value {
-    return b.intrinsic(word, id, {b.i32(-1), part, operand, b.i32(31)});
+    return b.make<NVVM::ShflOp>(word, b.i32(-1), part, operand, b.i32(31), kind, mlir::UnitAttr());
   };
   Value raw = type.isInteger() ? value : b.bitcast(value, b.intType(bits));
   if (bits <= 32) {
@@ -23,10 +23,10 @@ static Value shuffle(ThreadBuilder &b, StringRef id, Value value, Value operand)
 }
 
 Value shuffleXor(ThreadBuilder &b, Value value, int64_t mask) {
-  return shuffle(b, "llvm.nvvm.shfl.sync.bfly.i32", value, b.i32(mask));
+  return shuffle(b, NVVM::ShflKind::bfly, value, b.i32(mask));
 }
 Value shuffleFrom(ThreadBuilder &b, Value value, Value from) {
-  return shuffle(b, "llvm.nvvm.shfl.sync.idx.i32", value, from);
+  return shuffle(b, NVVM::ShflKind::idx, value, from);
 }
 Lanes shuffleXor(ThreadBuilder &b, Lanes value, int64_t mask) {
   return {shuffleXor(b, value.value, mask), value.imag ? shuffleXor(b, value.imag, mask) : Value()};

@@ -27,9 +27,9 @@ Lanes decodeRaw(ThreadBuilder &b, const RawTile &raw, unsigned reg, Type type,
     Lanes &pair = known[{word.getAsOpaquePointer(), at.bit / 16}];
     if (!pair.value) {
       Value bytes = b.trunc(b.lshr(word, b.i32(at.bit / 16 * 16)), b.i16Type);
-      pair.value = b.intrinsic(
-          b.vectorOf(b.f16Type, 2),
-          isE4m3 ? "llvm.nvvm.e4m3x2.to.f16x2.rn" : "llvm.nvvm.e5m2x2.to.f16x2.rn", {bytes});
+      pair.value = b.make<NVVM::ConvertF8x2ToF16x2Op>(b.vectorOf(b.f16Type, 2),
+                                                      b.bitcast(bytes, b.vectorOf(b.i8Type, 2)),
+                                                      /*relu=*/false, type);
     }
     return {b.fpext(b.extractElement(pair.value, unsigned(at.bit % 16 / 8)), b.f32Type)};
   }
@@ -99,8 +99,13 @@ struct RegisterOperandLowering::SlotLoad {
 
   unsigned registers() const { return unsigned(fragments.extent(Axis::reg)); }
   void findThreadOffsets();
-  /// Reads words at an offset from the slot. Returns the number of the first in `raw.words`.
-  unsigned read(std::string_view instruction, unsigned words, int64_t offset);
+  /// Adds words to `raw`. Returns the number of the first.
+  unsigned add(ArrayRef<Value> words) {
+    const auto first = unsigned(raw.words.size());
+    append_range(raw.words, words);
+    return first;
+  }
+  Value address() { return group.kernel.buffers[copy.getSource()].address; }
   void readMatrices();
   void readElements();
 };
@@ -125,15 +130,6 @@ void RegisterOperandLowering::SlotLoad::findThreadOffsets() {
     ofBits.push_back(byteOf(buffer, *fragments.indexOf(0, 0, 0, group)));
 }
 
-unsigned RegisterOperandLowering::SlotLoad::read(std::string_view instruction, unsigned words,
-                                                 int64_t offset) {
-  const SplitOffset at = group.kernel.offsetOfThread(ofBits, offset);
-  const auto first = unsigned(raw.words.size());
-  append_range(raw.words, readWords(group.b, instruction, words,
-                                    group.kernel.buffers[copy.getSource()].address, at));
-  return first;
-}
-
 /// Each ldmatrix loads four matrices with rows of 16 bytes: 16 rows by 16 elements, or 16 by 32 for
 /// bytes along M.
 void RegisterOperandLowering::SlotLoad::readMatrices() {
@@ -145,8 +141,8 @@ void RegisterOperandLowering::SlotLoad::readMatrices() {
     auto [found, isNew] = starts.try_emplace({row, k}, 0);
     if (isNew)
       found->second =
-          read(concat("ldmatrix.sync.aligned.m8n8.x4", kInner ? "" : ".trans", ".shared.b16"), 4,
-               byteOf(buffer, {row, k}));
+          add(nvptx::readMatrices(group.b, 4, !kInner, address(),
+                                  group.kernel.offsetOfThread(ofBits, byteOf(buffer, {row, k}))));
     const int64_t inRow = index[0] - row, inDepth = index[1] - k;
     RawTile::BitPosition &position = raw.positions[reg];
     if (pairsRows)
@@ -163,11 +159,8 @@ void RegisterOperandLowering::SlotLoad::readElements() {
   for (unsigned reg = 0; reg < registers(); ++reg)
     offsets.push_back(byteOf(buffer, *fragments.indexOf(reg, 0)));
   for (const SlotAccess &access : accessesOf(ofBits, offsets, bytes)) {
-    const auto words = unsigned(std::max<int64_t>(1, access.bytes / 4));
-    const std::string instruction = access.bytes < 4 ? concat("ld.shared.u", access.bytes * 8)
-                                    : words == 1     ? std::string("ld.shared.b32")
-                                                     : concat("ld.shared.v", words, ".b32");
-    const unsigned first = read(instruction, words, access.offset);
+    const unsigned first = add(readWords(group.b, access.bytes, address(),
+                                         group.kernel.offsetOfThread(ofBits, access.offset)));
     for (auto [i, reg] : enumerate(access.registers)) {
       const int64_t bit = int64_t(i) * bytes * 8;
       raw.positions[reg] = {first + unsigned(bit / 32), unsigned(bit % 32)};

@@ -31,6 +31,8 @@ void StoresLowering::stage(sm::CopyOp copy) {
                          concat("must be a stmatrix copy of a tile of 16-bit elements to a buffer, "
                                 "on a chip with stmatrix, got ",
                                 kernel.chip.name));
+  if (kernel.buffers[copy.getTarget()].barrier)
+    return kernel.refuse(copy, "fills a slot for another role, which only tma copies can do");
   const ThreadLayout &threads = kernel.threadsOf(type);
   std::optional<TmaLowering::Lines> lines = all.tma.linesOf(buffer, /*inner=*/1);
   const sm::Layout &layout = threads.layout;
@@ -82,8 +84,10 @@ void StoresLowering::stage(sm::CopyOp copy) {
           copy, concat("stores ", layout.str(), ", which does not consist of 16x16 blocks"));
     Value chunk = b.bitXor(lane.chunk, b.i32(column % 64 / 8 * 16));
     Value address = b.add(b.add(base, chunk), b.i32(column / 64 * lines->stride + row * 128));
-    b.assembly({}, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
-               "r,r,r,r,r,~{memory}", {address, first, below->second, right->second, last->second});
+    b.make<NVVM::StMatrixOp>(
+        b.sharedPointer(address),
+        mlir::ValueRange{first, below->second, right->second, last->second}, NVVM::MMALayout::row,
+        NVVM::LdStMatrixShapeAttr::get(b.op.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
   }
 }
 
@@ -134,7 +138,7 @@ void StoresLowering::waitForStores(int64_t left) {
 
 void StoresLowering::publish() {
   // Make the threads' writes visible to the copy engine (async proxy).
-  b.assembly({}, "fence.proxy.async.shared::cta;", "~{memory}", {});
+  b.fenceAsyncProxy();
   kernel.barrier();
 }
 

@@ -184,6 +184,10 @@ Value ThreadBuilder::ptrToInt(Value pointer, Type type) {
   return convert<LLVM::PtrToIntOp>(pointer, type);
 }
 
+Value ThreadBuilder::sharedPointer(Value address, unsigned space) {
+  return convert<LLVM::IntToPtrOp>(address, pointerIn(space));
+}
+
 // --- Aggregates ---
 
 Value ThreadBuilder::extractValue(Value aggregate, unsigned index) {
@@ -267,6 +271,12 @@ Value ThreadBuilder::pureAssembly(Type type, std::string_view text, std::string_
   auto made = makeAssembly(type, text, constraints, operands, /*hasEffects=*/false);
   made->setAttr(lane::convergentAttr, op.getUnitAttr());
   return resultOf(made);
+}
+
+void ThreadBuilder::fenceAsyncProxy() {
+  make<NVVM::FenceProxyOp>(
+      NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(op.getContext(), NVVM::SharedSpace::shared_cta));
 }
 
 // --- Scalar code ---

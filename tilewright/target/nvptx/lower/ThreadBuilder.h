@@ -5,6 +5,7 @@
 #include "tilewright/support/Status.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -16,6 +17,7 @@ namespace tilewright::nvptx {
 using mlir::Block;
 using mlir::Type;
 using mlir::Value;
+namespace NVVM = mlir::NVVM;
 
 /// One element in registers (see the lane dialect).
 struct Lanes {
@@ -126,6 +128,8 @@ public:
   Value bitcast(Value value, Type type);
   Value fpext(Value value, Type type);
   Value ptrToInt(Value pointer, Type type);
+  /// The pointer to an address in shared memory, an i32. Address space 7 is that of the cluster.
+  Value sharedPointer(Value address, unsigned space = 3);
 
   // --- Aggregates ---
   Value extractValue(Value aggregate, unsigned index);
@@ -145,6 +149,10 @@ public:
   Value variable(Type type);
 
   // --- Instructions ---
+  /// Makes an op of the nvvm dialect.
+  template <typename Op, typename... Args> Op make(Args &&...args) {
+    return Op::create(op, location(), std::forward<Args>(args)...);
+  }
   /// Calls one of LLVM's intrinsics that the nvvm dialect has no op for. A null `type` is void.
   Value intrinsic(Type type, llvm::StringRef name, llvm::ArrayRef<Value> operands);
   /// Inline assembly, for instructions without an intrinsic. Convergent: no pass may sink it into
@@ -157,6 +165,9 @@ public:
   /// Convergent inline assembly without effects: its results are all it does.
   Value pureAssembly(Type type, std::string_view text, std::string_view constraints,
                      llvm::ArrayRef<Value> operands);
+
+  /// Orders writes of threads to shared memory before later accesses by the copy engine.
+  void fenceAsyncProxy();
 
   // --- Scalar code (lane dialect) ---
   Value decode(Value stored, Type element);

@@ -180,29 +180,17 @@ void TmaLowering::copy(sm::CopyOp copy) {
     at[plan.outer] = b.add(at[plan.outer], rows);
     address = b.add(address, b.mul(rows, b.i32(plan.lineBytes)));
   }
-  std::string coordinates;
-  for (size_t i = 0; i < at.size(); ++i)
-    coordinates += concat(i ? ", $" : "$", 3 + i);
-  std::string constraints = "r,l,r";
-  for (size_t i = 0; i < at.size(); ++i)
-    constraints += ",r";
-  std::string text = concat(
-      "cp.async.bulk.tensor.", at.size(), "d.shared::cluster.global.mbarrier::complete_tx::bytes",
-      plan.isMulticast ? ".multicast::cluster" : "", " [$0], [$1, {", coordinates, "}], [$2]");
-  if (plan.isMulticast) {
-    text += concat(", $", 3 + at.size());
-    constraints += ",h";
-  }
-  Value map = tensorMapOf(plan);
+  Value map = tensorMapOf(plan), barrier = b.sharedPointer(target.barrier);
+  Value everyCta = plan.isMulticast ? b.i16((1 << kernel.clusterSize()) - 1) : Value();
   for (int64_t box = 0; box < plan.boxes; ++box) {
-    SmallVector<Value> operands{box ? b.add(address, b.i32(box * plan.boxBytes)) : address, map,
-                                target.barrier};
-    append_range(operands, at);
+    SmallVector<Value> boxAt = at;
     if (box)
-      operands[3] = b.add(at[0], b.i32(box * plan.line));
-    if (plan.isMulticast)
-      operands.push_back(b.i16(uint16_t((1 << kernel.clusterSize()) - 1)));
-    b.assembly({}, text + ";", constraints + ",~{memory}", operands);
+      boxAt[0] = b.add(at[0], b.i32(box * plan.line));
+    Value to = box ? b.add(address, b.i32(box * plan.boxBytes)) : address;
+    b.make<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
+        b.sharedPointer(to, /*space=*/7), map, boxAt, barrier, /*im2colOffsets=*/mlir::ValueRange(),
+        everyCta, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+        NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
   }
 }
 

@@ -47,7 +47,7 @@ void WgmmaLowering::mma(sm::MmaOp mma) {
     // Warpgroups other than the first add their rows. A shuffle makes the value warp-uniform for
     // ptxas, which then keeps descriptors in uniform registers.
     Value group = kernel.once([&]() -> Value {
-      Value all = b.intrinsic(b.i32Type, "llvm.nvvm.read.ptx.sreg.tid.x", {});
+      Value all = b.make<NVVM::ThreadIdXOp>(b.i32Type);
       return b.sub(shuffleFrom(b, b.lshr(all, b.i32(7)), b.i32(0)), b.i32(kernel.firstWarp / 4));
     });
     low = b.add(low, b.mul(group, b.i32(a->block * blocks)));
@@ -76,7 +76,7 @@ void WgmmaLowering::mma(sm::MmaOp mma) {
 }
 
 void WgmmaLowering::waitProducts(int64_t left) {
-  b.assembly({}, concat("wgmma.wait_group.sync.aligned ", left, ";"), "~{memory}", {});
+  b.make<NVVM::WgmmaWaitGroupSyncOp>(uint64_t(left));
 }
 
 void WgmmaLowering::settle(Value value) {
