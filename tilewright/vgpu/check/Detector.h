@@ -229,8 +229,8 @@ private:
   GlobalMemory &global;
   LaunchState &launch;
   GroupState &group;
-  bool inShared = false;                         // the access being checked
-  const machine::MemoryEvent *current = nullptr; // likewise, and the run of its lanes
+  bool inShared = false;                         // the access being checked is to shared memory
+  const machine::MemoryEvent *current = nullptr; // the access being checked, and its run of lanes
   const Run *currentRun = nullptr;
   const std::byte *held = nullptr; // the values that earlier writes left in its sector
   uint32_t heldBytes = 0;          // how many of those bytes may be read

@@ -30,8 +30,8 @@ enum class Scope : uint8_t { none, cta, cluster, gpu, sys };
 /// issue. Ids are unique in a launch; 0 means none.
 using AsyncId = uint64_t;
 
-/// The values that a write is about to store, in registers or as rows of bytes; by lane, or by
-/// index in `addresses`.
+/// The values that a write is about to store, either in registers or as rows of bytes. at() takes a
+/// lane, or an index in `addresses`.
 struct StoredValues {
   const std::byte *registers = nullptr;
   const uint32_t *slots = nullptr; // of the elements

@@ -120,7 +120,7 @@ void noteReport(std::string_view check, std::string_view text) {
 
 void writeSummary() {
   if (!Driver::isInitialised())
-    return; // also in a forked child, where a thread that does not exist may hold the lock
+    return; // a forked child may not lock: a thread of the parent may hold the mutex
   Notes &all = notes();
   std::lock_guard lock(all.mutex);
   writeLocked(all);

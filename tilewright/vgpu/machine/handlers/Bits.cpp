@@ -411,7 +411,7 @@ template <typename T> static void compareFloat(VGPU_ARGS) {
   putComparison(op, registers, m, holds, numbers);
   VGPU_NEXT;
 }
-/// Compares halves as f32.
+/// Compares f16 or bf16 values as f32.
 template <bool brain>
 VGPU_INLINE uint32_t comparedHalves(uint64_t how, Lanes<uint16_t> a, Lanes<uint16_t> b,
                                     uint32_t &numbers) {
