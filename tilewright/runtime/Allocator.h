@@ -84,7 +84,7 @@ public:
   /// jit_step, …".
   std::vector<std::string> largest(size_t count) const;
 
-  /// The same at the peak use while tracing, accurate to a sixteenth.
+  /// Like largest(), but at the time of peak use. Recorded while tracing, accurate to a sixteenth.
   std::vector<std::string> largestAtPeak() const;
 
   /// The number of bytes allocated for a request of `bytes`.

@@ -63,7 +63,8 @@ void copyPlane(std::byte *to, const std::byte *from, const Dim &outer, const Dim
   }
 }
 
-/// Drops and merges dimensions without changing the copy; the destination's fastest is last.
+/// Drops and merges dimensions without changing the copy; the destination's fastest dimension comes
+/// last.
 Dims simplified(std::span<const int64_t> toStrides, std::span<const int64_t> fromStrides,
                 std::span<const int64_t> sizes) {
   Dims dims;
