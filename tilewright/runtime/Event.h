@@ -35,7 +35,7 @@ public:
 
   /// Blocks until it is complete and returns the outcome.
   Status await() const;
-  /// The same with a timeout; false if it has not completed by then.
+  /// Like await(), but waits at most for `timeout`; false if the event has not completed by then.
   bool awaitFor(std::chrono::nanoseconds timeout) const;
 
   /// Calls `callback` exactly once: immediately if the event is complete, otherwise on the thread

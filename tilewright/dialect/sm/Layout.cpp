@@ -87,7 +87,8 @@ std::optional<int64_t> Layout::ownerOf(Axis axis, int64_t bit) const {
   }
   if (!owner)
     return std::nullopt;
-  // A higher digit also sets the bit unless its stride is a multiple of the next higher bit.
+  // A digit with a larger stride changes the bit too, unless its stride is a multiple of the next
+  // higher bit.
   for (const Placed &placed : digits)
     if (placed.digit.stride > owner->digit.stride && placed.digit.stride % (int64_t(2) << bit) != 0)
       return std::nullopt;

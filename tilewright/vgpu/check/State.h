@@ -40,8 +40,8 @@ struct Published {
   machine::Scope scope = machine::Scope::none;
   SharedKnowledge knowledge;
   uint64_t groupSerial = 0; // the group that the clock belongs to
-  // The same knowledge for other groups: the epochs in `base`, and those that fence.proxy.async
-  // covers.
+  // The same knowledge in the form that other groups use: the epochs in `base`, and those that
+  // fence.proxy.async covers.
   std::shared_ptr<const ForeignEpochs> foreign, foreignFenced;
 };
 
