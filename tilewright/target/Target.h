@@ -1,4 +1,4 @@
-// Target: what the driver needs to know of a kind of machine. docs/how-to/add-a-target.md
+// Target: the driver's interface to a kind of machine. docs/how-to/add-a-target.md
 #ifndef TILEWRIGHT_TARGET_TARGET_H
 #define TILEWRIGHT_TARGET_TARGET_H
 

@@ -117,8 +117,8 @@ private:
 
 thread_local ShmOperation::Spare ShmOperation::spare;
 
-/// How often to poll a value before doing anything else: the expected value usually arrives sooner
-/// than this poll would be reached again.
+/// How often to poll a value before doing anything else: the expected value usually arrives before
+/// this code would be reached again.
 constexpr int triesAtOnce = 100;
 
 /// Copies with inlined code for the smallest sizes.
