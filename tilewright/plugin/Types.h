@@ -29,8 +29,8 @@ template <typename Args> Result<artifact::TensorType> shapeOf(const Args &args) 
 
 /// {rank - 1, …, 0}: the layout of all our buffers.
 std::vector<int64_t> rowMajor(size_t rank);
-/// The same with static lifetime, for callers that keep the pointer; ranks are at most 64
-/// (import.max-rank).
+/// Like rowMajor(), but with static lifetime, for callers that keep the pointer; ranks are at most
+/// 64 (import.max-rank).
 std::span<const int64_t> rowMajorFor(size_t rank);
 
 /// The minor-to-major order that a layout requests.
