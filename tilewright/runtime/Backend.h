@@ -83,9 +83,10 @@ public:
   /// Whether host memory at any address can back a buffer of this kind.
   virtual bool canAdoptHostBytes(std::string_view kind) const { return isHostMemory(kind); }
 
-  /// Copies bytes that are already valid when this is called. Plain host memory (`memory` is null)
-  /// has been read or written when this returns; memories of the client when the event completes.
-  /// Programs started later on the device of `to` see the bytes without waiting for the event.
+  /// Copies bytes that are already valid when this is called. Accesses to plain host memory
+  /// (`memory` is null) have ended when this returns, those to memories of the client when the
+  /// event completes. Programs started later on the device of `to` see the bytes without waiting
+  /// for the event.
   virtual Event copy(MemoryAddress to, MemoryAddress from, size_t bytes, ThreadPool &pool);
   /// Copies between memories of a device, in order with the programs launched before and after.
   virtual Status copyInOrder(const Device &device, std::byte *to, const std::byte *from,

@@ -24,7 +24,7 @@ class Event {
 public:
   /// Already succeeded.
   Event() = default;
-  /// Already complete with `status`.
+  /// An event that has already completed with the failure `status`.
   static Event failed(Status status);
 
   bool isReady() const;

@@ -109,8 +109,8 @@ enum class AttrKind : uint8_t {
 
   // Locations, builtin too.
   unknownLocation,
-  fileLocation,     ///< a: attr, the file, a `string`; list: numbers, line, column, end line, end
-                    ///< column
+  /// a: attr, the file, a `string`; list: numbers, line, column, end line, end column
+  fileLocation,
   nameLocation,     ///< a: attr, the name, a `string`; b: attr, a location
   callSiteLocation, ///< a: attr, the callee's location; b: attr, the caller's
   fusedLocation,    ///< list: attrs, locations; a: attr, metadata, or absent
@@ -133,17 +133,17 @@ enum class AttrKind : uint8_t {
   vhloRngDistribution,     ///< a: value
   vhloTranspose,           ///< a: value
   vhloAccuracyMode,        ///< a: value
-  vhloOutputOperandAlias,  ///< list: lists, numbers: output tuple indices, {operand index}, operand
-                           ///< tuple indices
-  vhloTypeExtensions,      ///< list: numbers, the bounds
-  vhloResultAccuracy, ///< a: attr, a vhloAccuracyMode; list: numbers: f64 bits atol, f64 bits rtol,
-                      ///< ulps
-  vhloSubAxisInfo,    ///< list: numbers: pre-size, size
-  vhloAxisRef,        ///< a: attr, the name, a vhloString; b: attr, a vhloSubAxisInfo, or absent
-  vhloReplicaGroupMesh, ///< a: attr, a vhloString that names a mesh, or a vhloMesh; b: attr, a
-                        ///< vhloArray
-  vhloMeshAxis,         ///< a: attr, the name, a vhloString; list: numbers: size
-  vhloMesh,             ///< a: attr, the axes, a vhloArray; b: attr, device ids, or absent
+  /// list: lists, numbers: output tuple indices, {operand index}, operand tuple indices
+  vhloOutputOperandAlias,
+  vhloTypeExtensions, ///< list: numbers, the bounds
+  /// a: attr, a vhloAccuracyMode; list: numbers: f64 bits atol, f64 bits rtol, ulps
+  vhloResultAccuracy,
+  vhloSubAxisInfo, ///< list: numbers: pre-size, size
+  vhloAxisRef,     ///< a: attr, the name, a vhloString; b: attr, a vhloSubAxisInfo, or absent
+  /// a: attr, a vhloString that names a mesh, or a vhloMesh; b: attr, a vhloArray
+  vhloReplicaGroupMesh,
+  vhloMeshAxis, ///< a: attr, the name, a vhloString; list: numbers: size
+  vhloMesh,     ///< a: attr, the axes, a vhloArray; b: attr, device ids, or absent
 
   // sdy.
   sdyManualAxes,        ///< list: attrs, each a builtin `string`
@@ -152,15 +152,15 @@ enum class AttrKind : uint8_t {
   sdySubAxisInfo,       ///< list: numbers: pre-size, size
   sdyAxisRef,           ///< a: string, the name; b: attr, a sdySubAxisInfo, or absent
   sdyDimensionSharding, ///< list: attrs, axis refs; a: 1 when closed; b: priority or absent
-  sdyTensorSharding, ///< a: attr, a sdyMesh or symbolRef; list: lists, attrs: dimension shardings,
-                     ///< replicated axes, unreduced axes; b: reduction: 0 sum, 1 max, 2 min
+  /// a: attr, a sdyMesh or symbolRef; list: lists, attrs: dimension shardings, replicated axes,
+  /// unreduced axes; b: reduction: 0 sum, 1 max, 2 min
+  sdyTensorSharding,
   sdyPerValueSharding, ///< list: attrs, tensor shardings
   sdyDimMapping,       ///< list: numbers, factor indices
   sdyTensorMapping,    ///< list: attrs, dim mappings
-  sdyShardingRule,     ///< list: lists: numbers factor sizes, attrs operand mappings, attrs result
-                       ///< mappings,
-  ///< numbers reduction, need-replication, permutation, blocked-propagation factors;
-  ///< a: 1 when custom
+  /// list: lists: numbers factor sizes, attrs operand mappings, attrs result mappings, numbers
+  /// reduction, need-replication, permutation, blocked-propagation factors; a: 1 when custom
+  sdyShardingRule,
   sdyAxisRefList,        ///< list: attrs
   sdyListOfAxisRefLists, ///< list: attrs
   sdyAllToAllParam,      ///< list: lists: attrs axes, numbers {source dimension, target dimension}

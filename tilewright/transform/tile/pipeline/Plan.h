@@ -86,8 +86,8 @@ struct ChannelPlan {
   int64_t slotBytes = 0;
   unsigned filler = 0; // a role
   llvm::SmallVector<unsigned> drainers;
-  /// The number of slots from earlier iterations that a drainer holds: 1 if the op that reads a
-  /// slot is asynchronous, because the role issues the next op before this one completes.
+  /// The number of slots from earlier iterations that a draining role holds: 1 if the op that reads
+  /// a slot is asynchronous, because the role issues the next op before this one completes.
   int64_t lag = 0;
 };
 
