@@ -36,7 +36,7 @@ struct Label {
   std::string toString() const;
 };
 
-/// For PJRT's memory statistics.
+/// The numbers of PJRT's memory statistics.
 struct AllocationStatistics {
   int64_t bytesInUse = 0;
   int64_t peakBytesInUse = 0;

@@ -29,7 +29,8 @@ struct ProgramRun {
   int64_t replica = 0, partition = 0;
   Device *device = nullptr;
   int64_t runId = 0;
-  /// For collectives with the other devices of the launch; null if the program has none.
+  /// The communicator for collectives with the other devices of the launch; null if the program has
+  /// no collectives.
   collective::Communicator *communicator = nullptr;
   /// The pointer that the caller of execute passed for its custom calls.
   void *userContext = nullptr;

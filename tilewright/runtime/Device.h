@@ -46,7 +46,8 @@ public:
 
   /// The stream that runs its programs. Only for addressable devices.
   Stream &stream() const { return *queue; }
-  /// For copies that wait for an event, so that they do not block the stream of programs.
+  /// The stream for copies that wait for an event, so that they do not block the stream of
+  /// programs.
   Stream &transferStream() const { return *transfers; }
 
 private:

@@ -1,4 +1,4 @@
-// Event: completes once, with success or failure.
+// Event: a handle on work that completes once, with success or failure.
 #ifndef TILEWRIGHT_RUNTIME_EVENT_H
 #define TILEWRIGHT_RUNTIME_EVENT_H
 
@@ -22,7 +22,7 @@ namespace tilewright::runtime {
 /// Thread-safe.
 class Event {
 public:
-  /// Already succeeded.
+  /// An event that has already succeeded.
   Event() = default;
   /// An event that has already completed with the failure `status`.
   static Event failed(Status status);

@@ -21,7 +21,7 @@ struct Placed {
 };
 } // namespace
 
-/// All digits on one axis with more than one value, by decreasing stride.
+/// All digits on one axis that take more than one value, by decreasing stride.
 static SmallVector<Placed> digitsOn(const Layout &layout, Axis axis) {
   SmallVector<Placed> found;
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {

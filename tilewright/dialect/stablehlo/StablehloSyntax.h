@@ -30,7 +30,7 @@ void printShortType(mlir::OpAsmPrinter &printer, mlir::Operation *, Types... typ
   detail::printShortType(printer, all);
 }
 
-/// Only the result's type, if the operands have its component type.
+/// Parses or prints only the result's type, if the operands have its component type.
 mlir::ParseResult parseComplexType(mlir::OpAsmParser &parser, mlir::Type &lhs, mlir::Type &rhs,
                                    mlir::Type &result);
 void printComplexType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type lhs,
@@ -43,20 +43,20 @@ mlir::ParseResult parseSelectType(mlir::OpAsmParser &parser, mlir::Type &pred, m
 void printSelectType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type pred,
                      mlir::Type onTrue, mlir::Type onFalse, mlir::Type result);
 
-/// Only the tuple's type, if the values have its element types.
+/// Parses or prints only the tuple's type, if the values have its element types.
 mlir::ParseResult parseTupleType(mlir::OpAsmParser &parser,
                                  llvm::SmallVectorImpl<mlir::Type> &values, mlir::Type &result);
 void printTupleType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange values,
                     mlir::Type result);
 
-/// Only one list of types, if the results have the operands' types.
+/// Parses or prints only one list of types, if the results have the operands' types.
 mlir::ParseResult parsePairwiseTypes(mlir::OpAsmParser &parser,
                                      llvm::SmallVectorImpl<mlir::Type> &operands,
                                      llvm::SmallVectorImpl<mlir::Type> &results);
 void printPairwiseTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange operands,
                         mlir::TypeRange results);
 
-/// A single type for every operand and the result.
+/// Parses or prints a single type for every operand and the result.
 mlir::ParseResult parseUniformType(mlir::OpAsmParser &parser,
                                    llvm::ArrayRef<mlir::OpAsmParser::UnresolvedOperand> operands,
                                    llvm::SmallVectorImpl<mlir::Type> &operandTypes,

@@ -70,11 +70,11 @@ struct Type {
   uint32_t width = 0;
   TypeId inner = absent;
   AttrId encoding = absent;
-  /// Into Module::numbers; dynamicSize if the size is dynamic.
+  /// A range of Module::numbers; dynamicSize for a dynamic size.
   Range dims;
-  /// Into Module::typeLists.
+  /// A range of Module::typeLists.
   Range types, results;
-  /// Into Module::quantizations.
+  /// An index into Module::quantizations.
   uint32_t quantization = absent;
 };
 
@@ -215,8 +215,8 @@ struct Operation {
   /// A `dictionary`, or absent. Up to bytecode 4 it also holds the inherent attributes: skip keys
   /// that row().attributeIndex() finds.
   AttrId attributes = absent;
-  /// Into Module::attrLists: one entry for each of row().attributes, in that order. An entry is
-  /// absent only if row().optional permits it.
+  /// A range of Module::attrLists: one entry for each of row().attributes, in that order. An entry
+  /// is absent only if row().optional permits it.
   Range properties;
   /// Into Module::regions.
   Range regions;
@@ -233,7 +233,7 @@ struct Region {
   /// The arguments are the values [firstArgument, firstArgument + argumentCount).
   ValueId firstArgument = 0;
   uint32_t argumentCount = 0;
-  /// Into Module::attrLists, one location per argument; absent means unknown.
+  /// A range of Module::attrLists: one location per argument; absent means unknown.
   Range argumentLocations;
 };
 

@@ -92,7 +92,7 @@ private:
   Report found;
   GlobalMemory global;
   std::mutex mutex;
-  // By id of the grid. Guarded by mutex, as is `groups`.
+  // The state of each launch, by the id of its grid. Guarded by mutex, as is `groups`.
   std::unordered_map<uint64_t, std::unique_ptr<LaunchState>> launches;
   std::unordered_map<const machine::Group *, std::unique_ptr<GroupState>> groups;
 };

@@ -58,7 +58,7 @@ void Detector::acquire(Cohort &cohort, const Published &from) const {
   cohort.knowledge.fencedGlobal.joinForeign(from.foreignFenced);
 }
 
-/// Those of `lanes` that access the same address as the lowest of them.
+/// The subset of `lanes` that accesses the same address as its lowest lane.
 static uint32_t lanesAtFirstAddress(const MemoryEvent &event, uint32_t lanes) {
   const uint64_t address = event.addresses[std::countr_zero(lanes)];
   uint32_t same = lanes & -lanes;

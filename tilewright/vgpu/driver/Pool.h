@@ -18,7 +18,7 @@ struct MemoryPool : Handled {
   CUmemPoolProps properties{};
 
   std::mutex mutex;
-  // All guarded by mutex.
+  // The members below are guarded by mutex.
   uint64_t threshold = 0;
   uint64_t reserved = 0, used = 0, reservedHigh = 0, usedHigh = 0;
   int reuse[3] = {1, 1, 1};

@@ -22,7 +22,7 @@ struct Launches {
 
 struct Notes {
   std::mutex mutex;
-  // All guarded by mutex.
+  // The members below are guarded by mutex.
   std::map<std::string, Launches, std::less<>> kernels;
   std::map<std::string, uint64_t, std::less<>> failures, refusals;
   std::set<std::string, std::less<>> missing;

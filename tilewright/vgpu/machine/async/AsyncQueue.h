@@ -138,7 +138,7 @@ struct AsyncGroups {
   AsyncId lastMatrixWaited = 0; // this wgmma and all before it are complete
   AsyncId lastMatrixIssued = 0;
   std::vector<AsyncId> matrices; // all wgmma of the warp, in order
-  /// By frame, then by slot / 64.
+  /// Indexed by frame, then by slot / 64.
   std::unordered_map<const std::byte *, std::vector<MatrixRegister>> registers;
 
   MatrixRegister &at(const std::byte *frame, uint32_t slot);
