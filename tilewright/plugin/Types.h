@@ -21,7 +21,7 @@ Result<numerics::ElementType> toElementType(PJRT_Buffer_Type type);
 /// - pluginType (E8003): as for toElementType, or a negative size.
 Result<artifact::TensorType> toTensorType(PJRT_Buffer_Type type, const int64_t *dims, size_t rank);
 
-/// The type that the fields `shape_*` of a struct give.
+/// The tensor type that the fields `shape_*` of a struct describe.
 ///  - pluginType (E8003): as for toTensorType.
 template <typename Args> Result<artifact::TensorType> shapeOf(const Args &args) {
   return toTensorType(args.shape_element_type, args.shape_dims, args.shape_num_dims);

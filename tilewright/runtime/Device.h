@@ -23,9 +23,9 @@ struct DeviceAttribute {
 /// lifetime; every string and list keeps its address.
 class Device {
 public:
-  /// Unique among all processes.
+  /// The device's number, unique among all processes.
   int id() const { return number; }
-  /// Unique in its process.
+  /// The device's number in its process.
   int localId() const { return localNumber; }
   int processIndex() const { return process; }
   bool isAddressable() const { return queue != nullptr; }

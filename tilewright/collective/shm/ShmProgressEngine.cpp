@@ -207,8 +207,8 @@ Status ShmOperation::publishOffsets(Slot &slot) {
 }
 
 Status ShmOperation::arrive() {
-  // Publish the core also for ranks that never wait, but not on every collective, because peers may
-  // learn it late.
+  // Publish the core now and then, for ranks that never wait. Not in every collective, because
+  // peers need not know it at once.
   if (number % 64 == 0)
     showCore(*shared.board);
   Slot &slot = shared.own->slots[number & 1];

@@ -295,7 +295,7 @@ private:
   }
 };
 
-/// The StableHLO element type of `type`: pred for i1, c64 for complex<f32>. Nothing for other
+/// The StableHLO element type of `type`: pred for i1, c64 for complex<f32>. nullopt for other
 /// types, such as si8, index or a quantized type.
 std::optional<numerics::ElementType> elementTypeOf(const Module &module, TypeId type);
 

@@ -341,7 +341,7 @@ VGPU_INLINE uint32_t adjusted(uint64_t how, uint32_t holds, uint32_t numbers) {
     holds |= ~numbers;
   return holds;
 }
-/// Combines two results with predicate c, as bits 4 to 6 of imm say.
+/// Combines two results with predicate c, as specified by bits 4 to 6 of imm.
 VGPU_INLINE void combine(const Op *op, std::byte *registers, uint32_t &first, uint32_t &second) {
   const uint32_t c = predicate(registers, op->c) ^ (op->imm & 64 ? ~0u : 0);
   switch (op->imm >> 4 & 3) {
