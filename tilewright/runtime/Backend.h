@@ -74,7 +74,7 @@ public:
   virtual std::string version() const = 0;
   virtual std::vector<DeviceDescription> devices() const = 0;
 
-  /// The source of the memory of a kind. The client asks once for host memory, which all devices
+  /// The source of memory of this kind. The client asks once for host memory, which all devices
   /// share, and once per device for other memory; `device` is an index into devices().
   virtual std::unique_ptr<RawMemory> rawMemory(std::string_view kind, size_t device) = 0;
   /// The limit for buffers in a memory of this kind, in bytes, if the user sets none.

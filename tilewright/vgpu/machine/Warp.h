@@ -195,8 +195,8 @@ struct Group {
 /// The number of branches in one time slice of a warp.
 inline constexpr int32_t warpQuantum = 4096;
 
-/// The functions below are called by handlers and are the same for every instruction set.
-///
+// Handlers of all instruction sets call the functions below.
+
 /// Chooses the fragment that runs next, and merges fragments that have reconverged. Returns false
 /// if no fragment can run.
 bool chooseFragment(Warp &warp);
