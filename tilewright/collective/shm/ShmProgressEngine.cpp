@@ -140,7 +140,7 @@ bool ShmOperation::fitsASlot() const {
   return request.bytes + 7 * call.tensors.size() <= Slot::room;
 }
 
-/// Memory in the arena for operands that are outside it.
+/// Allocates memory in the arena, to which operands outside the arena are copied.
 Result<std::byte *> ShmOperation::stage(size_t bytes) {
   if (bytes <= shared.stagingBytes)
     return shared.staging;

@@ -44,7 +44,7 @@ struct RoleRule {
   /// Registers in total for values that are divided among all threads of the role, such as an
   /// accumulator (4 bytes each).
   int64_t dividedRegisters = 0;
-  /// The maximum and the minimum number of groups that the divided values can be divided among.
+  /// The maximum and the minimum number of groups among which those values can be divided.
   int64_t maxGroups = 1;
   int64_t leastGroups = 1;
 };
