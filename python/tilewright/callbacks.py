@@ -26,7 +26,7 @@ _DTYPES = {
 
 
 def call(function, arguments, results) -> str:
-    """Calls `function` and writes its results. Returns "" or what went wrong.
+    """Calls `function` and writes its results. Returns "" or an error message.
 
     Arguments and results are (memory, element type, shape). Arguments are
     copied: the function may keep them, and the program reuses the memory.

@@ -44,7 +44,7 @@ struct NvidiaChip {
   std::string_view matrixTypes;     // element types that it multiplies, separated by spaces
   std::optional<NvidiaRates> rates; // if we compile for it
 
-  // The same for all of them.
+  // Limits that all chips share.
   static constexpr uint32_t warpSize = 32;
   static constexpr uint32_t registersPerMultiprocessor = 65536;
   static constexpr uint32_t registersPerBlock = 65536;

@@ -386,7 +386,8 @@ void receive(const Party &party, std::optional<size_t> from) {
   }
 }
 
-/// The other end of the pair whose end `end` (0: source, 1: target) is member `mine`.
+/// Finds the pair of a permute whose source (`end` 0) or target (`end` 1) is member `mine`, and
+/// returns the member at its other end.
 static std::optional<size_t> partner(const Call &call, std::span<const int64_t> clique, size_t mine,
                                      size_t end) {
   for (const std::vector<int64_t> &pair : *call.groups)

@@ -59,8 +59,8 @@ void receive(const Party &party, std::optional<size_t> from);
 /// is its sourceOf().
 ///  - raggedRows (E6030)
 Status exchange(const Party &party, std::optional<size_t> source);
-/// In a permute: the member whose operand member `mine` receives, and the member that receives the
-/// operand of `mine`.
+/// sourceOf() returns the member whose operand member `mine` receives in a permute, targetOf() the
+/// member that receives the operand of `mine`.
 std::optional<size_t> sourceOf(const Call &call, std::span<const int64_t> clique, size_t mine);
 std::optional<size_t> targetOf(const Call &call, std::span<const int64_t> clique, size_t mine);
 

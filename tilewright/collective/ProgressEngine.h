@@ -20,7 +20,8 @@ struct Membership {
   std::string job = "tilewright"; // prefix of all keys, so that jobs can share a store
   uint64_t epoch = 0;             // increases whenever the members change
   int64_t process = 0;            // the caller's
-  /// By rank; negative if this engine does not reach the rank. Process numbers need not be dense.
+  /// The process of each rank; negative if this engine does not reach the rank. Process numbers
+  /// need not be dense.
   std::vector<int64_t> processOfRank;
 
   std::vector<int64_t> processes() const; // processes that host ranks, ascending

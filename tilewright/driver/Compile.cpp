@@ -101,7 +101,7 @@ static std::string artifactOf(ModuleOp module) {
   return artifact.isOk() ? *std::move(artifact) : std::string();
 }
 
-/// Adds the passes between kernels on tiles and what the target generates code from.
+/// Adds the passes that lower kernels on tiles to the form from which the target generates code.
 static void addLowerPasses(OpPassManager &passes, const target::Target &target, ModuleOp module) {
   target.addLowerPasses(passes);
   if (!exec::targetOf(module).isGpu())

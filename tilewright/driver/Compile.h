@@ -68,7 +68,7 @@ void registerCompilerDialects(mlir::DialectRegistry &registry);
 /// takes longer than `compile.max-seconds` or more memory than `compile.max-memory`.
 Result<artifact::Executable> compile(ArtifactFile file, const CompileRequest &request);
 
-/// The same for a module that is already loaded; the module is consumed.
+/// Like compile() above, for a module that is already loaded; consumes the module.
 Result<artifact::Executable> compile(mlir::ModuleOp module, const CompileRequest &request);
 
 /// Runs `work` on a thread with a stack of 64 MiB and waits for it. The stacks of callers' threads

@@ -163,7 +163,7 @@ static artifact::LibraryCall toCall(exec::LapackOp op) {
 }
 
 artifact::LibraryCall libraryCallOf(exec::LibraryCallOpInterface op) {
-  // All ops of LibraryOps.td, so that an op without a toCall() does not compile.
+  // Lists all ops of LibraryOps.td, so that an op without a toCall() does not compile.
   return llvm::TypeSwitch<Operation *, artifact::LibraryCall>(op)
       .Case<
 #define GET_OP_LIST

@@ -237,7 +237,7 @@ Status Stages::addReproducer(PassManager &passes) {
   std::string pipeline;
   llvm::raw_string_ostream text(pipeline);
   passes.printAsTextualPipeline(text);
-  // The resource is the one that MLIR's own reproducers have.
+  // Write the resource in the format of MLIR's own reproducers.
   TILEWRIGHT_TRY(writeDump(
       request.options.compile.dumpDir, lastDump, /*append=*/true, [&](llvm::raw_ostream &out) {
         out << "{-#\n  external_resources: {\n    mlir_reproducer: {\n      pipeline: ";

@@ -38,7 +38,7 @@ public:
   /// a DenseResourceElementsAttr that points there and keeps the file alive. Its bytes have the
   /// layout of DenseElementsAttr and may have any alignment.
   Result<mlir::Attribute> constant(bytecode::AttrId id);
-  /// All types of a list, appended to `out`.
+  /// Appends all types of a list to `out`.
   Status types(std::span<const bytecode::TypeId> ids, llvm::SmallVectorImpl<mlir::Type> &out);
 
   const bytecode::Module &tables() const { return module; }

@@ -21,7 +21,7 @@ Result<AttrId> ExportEntries::addSdy(mlir::Attribute attribute) {
     }
     return pool(tables.attrLists, ids);
   };
-  // For attributes that are only a list of other attributes.
+  // Exports an attribute that is only a list of other attributes.
   auto listed = [&](AttrKind kind, const auto &attributes) -> Result<AttrId> {
     TILEWRIGHT_ASSIGN(Range range, each(attributes));
     return add(kind, absent, absent, range);

@@ -22,7 +22,7 @@ public:
   ModuleBuilder(EntryBuilder &entries, const ImportOptions &options);
 
   /// - misplacedOperation: an operation is not allowed where it appears.
-  /// - attributeKind: an operation's attribute is not what the operation takes.
+  /// - attributeKind: an attribute has a kind that its operation does not accept.
   /// - entryInvalid: MLIR has no such type or attribute.
   /// - limitParts: types and attributes are small in the file but too large to traverse.
   Result<mlir::OwningOpRef<mlir::ModuleOp>> build();

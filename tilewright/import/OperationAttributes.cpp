@@ -44,7 +44,8 @@ struct Expectation {
   std::string_view words;
 };
 
-/// For the forms that expect exactly one kind and keep the attribute unchanged.
+/// The expected kind, for forms that expect exactly one kind and keep the attribute unchanged;
+/// otherwise nullopt.
 std::optional<Expectation> expectationOf(AttributeForm form) {
   switch (form) {
   case AttributeForm::boolean:

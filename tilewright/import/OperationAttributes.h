@@ -30,7 +30,7 @@ bool isLeftOut(const EntryBuilder &entries, const AttributeRule &rule,
                const Properties &properties);
 
 /// The attribute in the form its rule requires. Reports a wrong kind as `attributeKind`, with the
-/// expected kind; the caller adds the operation.
+/// expected kind; the caller adds the operation's name to the message.
 Result<mlir::Attribute> convertAttribute(EntryBuilder &entries, const AttributeRule &rule,
                                          bytecode::AttrId id);
 

@@ -20,8 +20,8 @@ Status expectClose(const Tensor &actual, const Tensor &expected, uint64_t ulps);
 /// themselves.
 Status expectAlmostEqual(const Tensor &actual, const Tensor &expected, double tolerance);
 
-/// The distance of two values of a real type in ulps: how many steps to the next value lead from
-/// one to the other.
+/// The distance of two values of a real type in ulps: the number of steps between adjacent values
+/// of the type that lead from one to the other.
 uint64_t ulpsApart(ElementType type, double a, double b);
 
 } // namespace tilewright::interpret

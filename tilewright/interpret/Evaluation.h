@@ -127,7 +127,7 @@ template <typename Op, typename Function> void add(HandlerTable &table, Function
     return Function()(llvm::cast<Op>(call.op), call);
   };
 }
-/// Same for a named function: add<stablehlo::WhileOp, evaluateWhile>(table).
+/// Registers a named function as a handler: add<stablehlo::WhileOp, evaluateWhile>(table).
 template <typename Op, Status (*function)(Op, OpCall &)> void add(HandlerTable &table) {
   table[Op::getOperationName()] = [](OpCall &call) -> Status {
     return function(llvm::cast<Op>(call.op), call);

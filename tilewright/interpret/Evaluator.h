@@ -23,9 +23,9 @@ Result<RuntimeValues> evaluate(mlir::ModuleOp module, llvm::StringRef function,
                                RuntimeValues inputs, Context context = {},
                                const CustomCalls &customCalls = CustomCalls::standard());
 
-/// Same on every rank of a grid, with inputs by rank. All ranks share the limits; a copy of
-/// `context` that the caller keeps shows their progress. `feeds` serves infeed and outfeed and is
-/// updated.
+/// Like evaluate(), but runs the function on every rank of a grid; `inputs` is indexed by rank. All
+/// ranks share the limits; a copy of `context` that the caller keeps shows their progress. `feeds`
+/// serves infeed and outfeed and is updated.
 Result<std::vector<RuntimeValues>>
 evaluateRanks(mlir::ModuleOp module, llvm::StringRef function, RankGrid grid,
               std::vector<RuntimeValues> inputs, Context context = {},

@@ -93,7 +93,7 @@ public:
     return append(op, operand, resultTypeOf(op, operand),
                   std::span(operands.begin(), operands.size()));
   }
-  /// Same for a unary function without a ScalarOp.
+  /// Appends a call of a unary function that is not a ScalarOp.
   std::optional<Register> append(Operation operation, ElementType operand, Register argument);
   /// Appends a result to the function's results.
   void addResult(Register value, ElementType type);

@@ -69,9 +69,9 @@ public:
   /// An element of an integer or pred tensor as an index; a ui64 beyond int64 saturates.
   int64_t indexAt(int64_t index) const;
 
-  /// The same elements with another shape of the same size.
+  /// A tensor of the same elements with another shape of the same size.
   Tensor reshaped(Shape shape) const;
-  /// The same bytes with another type and shape of the same size in bytes.
+  /// A tensor of the same bytes with another type, and a shape of the same size in bytes.
   Tensor reinterpreted(ElementType type, Shape shape) const;
 
   /// "2x3xf32".

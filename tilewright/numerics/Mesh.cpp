@@ -7,7 +7,7 @@
 
 namespace tilewright::numerics {
 
-/// A program that asks for more ranks than this is assumed to be mistaken.
+/// The maximum number of ranks; a program with more is assumed to contain a mistake.
 static constexpr int64_t maxRanks = 4096;
 
 /// Orders the sub-axes of an axis from its outermost factor to its innermost.

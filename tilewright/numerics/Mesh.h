@@ -75,7 +75,7 @@ public:
 
   /// The row-major index of a rank along some axes, in the mesh's order of axes.
   int64_t along(AxisSet axes, int64_t rank) const;
-  /// The same for a list of axes, the first outermost.
+  /// Like along() above, for a list of axes, the first outermost.
   int64_t along(std::span<const AxisRef> axes, int64_t rank) const;
   /// Partitions the ranks into groups that differ only along `axes`, each in order of along(). An
   /// axis that overlaps one before it is ignored.

@@ -21,8 +21,9 @@ constexpr decltype(auto) withType(ElementType type, Function function) {
   __builtin_unreachable();
 }
 
-/// Same for the types that `accepts` accepts; `function` is instantiated only for these. Calls it
-/// with `otherwise` if the type is not one of them, which is an error of the caller.
+/// Like withType(), but only for the types that `accepts` accepts; `function` is instantiated only
+/// for these. Calls it with `otherwise` if the type is not one of them, which is an error of the
+/// caller.
 template <auto accepts, ElementType otherwise, typename Function>
 constexpr decltype(auto) withTypeIf(ElementType type, Function function) {
   switch (type) {
@@ -37,13 +38,13 @@ constexpr decltype(auto) withTypeIf(ElementType type, Function function) {
   return function.template operator()<otherwise>();
 }
 
-/// Same for real types.
+/// Like withType(), but only for real types.
 template <typename Function>
 constexpr decltype(auto) withReal(ElementType type, Function function) {
   return withTypeIf<isReal, ElementType::f64>(type, function);
 }
 
-/// Same for integer types and pred.
+/// Like withType(), but only for integer types and pred.
 template <typename Function>
 constexpr decltype(auto) withInteger(ElementType type, Function function) {
   constexpr auto isIntegerOrPred = [](ElementType any) {

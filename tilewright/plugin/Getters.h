@@ -1,11 +1,11 @@
-// Functions of the C API that follow one pattern, as rows. A getter checks its arguments, reads one
-// property of an object and writes it to the caller's struct:
+// Macros that define functions of the C API which follow a common pattern. A getter checks its
+// arguments, reads one property of an object and writes it to the caller's struct:
 //
 //   TILEWRIGHT_PJRT_VALUE(Device_LocalHardwareId, device, local_hardware_id,
 //                         device->device.localId())
 //
 // defines Device_LocalHardwareId, which fails unless the caller's struct reaches the field
-// local_hardware_id and its handle `device` is not null. The last argument of a row can use the
+// local_hardware_id and its handle `device` is not null. The last argument of the macro can use the
 // handle by its name in the struct.
 #ifndef TILEWRIGHT_PLUGIN_GETTERS_H
 #define TILEWRIGHT_PLUGIN_GETTERS_H

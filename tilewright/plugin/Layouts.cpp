@@ -16,7 +16,7 @@ struct PJRT_Layouts_MemoryLayout {
 namespace tilewright::plugin {
 namespace {
 
-// The rows of Getters.h find the struct of a function by its name.
+// The macros of Getters.h derive the name of a function's struct from the function's name.
 using PJRT_MemoryLayout_Destroy_Args = PJRT_Layouts_MemoryLayout_Destroy_Args;
 using PJRT_MemoryLayout_Serialize_Args = PJRT_Layouts_MemoryLayout_Serialize_Args;
 using PJRT_GetOutputLayouts_Args = PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args;

@@ -21,7 +21,7 @@ Result<numerics::ElementType> toElementType(PJRT_Buffer_Type type);
 /// - pluginType (E8003): as for toElementType, or a negative size.
 Result<artifact::TensorType> toTensorType(PJRT_Buffer_Type type, const int64_t *dims, size_t rank);
 
-/// The type that the fields `shape_*` of a struct give.
+/// The tensor type that the fields `shape_*` of a struct describe.
 ///  - pluginType (E8003): as for toTensorType.
 template <typename Args> Result<artifact::TensorType> shapeOf(const Args &args) {
   return toTensorType(args.shape_element_type, args.shape_dims, args.shape_num_dims);
@@ -29,8 +29,8 @@ template <typename Args> Result<artifact::TensorType> shapeOf(const Args &args) 
 
 /// {rank - 1, …, 0}: the layout of all our buffers.
 std::vector<int64_t> rowMajor(size_t rank);
-/// The same with static lifetime, for callers that keep the pointer; ranks are at most 64
-/// (import.max-rank).
+/// Like rowMajor(), but with static lifetime, for callers that keep the pointer; ranks are at most
+/// 64 (import.max-rank).
 std::span<const int64_t> rowMajorFor(size_t rank);
 
 /// The minor-to-major order that a layout requests.

@@ -62,8 +62,7 @@ struct Link {
 /// The record of a block. It stays with its memory while the block is free, so reusing a block
 /// allocates nothing.
 struct Allocator::Live {
-  Link byAge;  // if live: in the list of live blocks; if free: in the list of free blocks, youngest
-               // first
+  Link byAge;  // in the list of live blocks, or of free blocks, youngest first
   Link byList; // if free: in the list of its size class, youngest first
   std::byte *data = nullptr;
   size_t size = 0;

@@ -36,7 +36,7 @@ struct Label {
   std::string toString() const;
 };
 
-/// For PJRT's memory statistics.
+/// The numbers of PJRT's memory statistics.
 struct AllocationStatistics {
   int64_t bytesInUse = 0;
   int64_t peakBytesInUse = 0;
@@ -84,7 +84,7 @@ public:
   /// jit_step, …".
   std::vector<std::string> largest(size_t count) const;
 
-  /// The same at the peak use while tracing, accurate to a sixteenth.
+  /// Like largest(), but at the time of peak use. Recorded while tracing, accurate to a sixteenth.
   std::vector<std::string> largestAtPeak() const;
 
   /// The number of bytes allocated for a request of `bytes`.

@@ -29,7 +29,8 @@ struct ProgramRun {
   int64_t replica = 0, partition = 0;
   Device *device = nullptr;
   int64_t runId = 0;
-  /// For collectives with the other devices of the launch; null if the program has none.
+  /// The communicator for collectives with the other devices of the launch; null if the program has
+  /// no collectives.
   collective::Communicator *communicator = nullptr;
   /// The pointer that the caller of execute passed for its custom calls.
   void *userContext = nullptr;
@@ -73,7 +74,7 @@ public:
   virtual std::string version() const = 0;
   virtual std::vector<DeviceDescription> devices() const = 0;
 
-  /// The source of the memory of a kind. The client asks once for host memory, which all devices
+  /// The source of memory of this kind. The client asks once for host memory, which all devices
   /// share, and once per device for other memory; `device` is an index into devices().
   virtual std::unique_ptr<RawMemory> rawMemory(std::string_view kind, size_t device) = 0;
   /// The limit for buffers in a memory of this kind, in bytes, if the user sets none.
@@ -83,9 +84,10 @@ public:
   /// Whether host memory at any address can back a buffer of this kind.
   virtual bool canAdoptHostBytes(std::string_view kind) const { return isHostMemory(kind); }
 
-  /// Copies bytes that are already valid when this is called. Plain host memory (`memory` is null)
-  /// has been read or written when this returns; memories of the client when the event completes.
-  /// Programs started later on the device of `to` see the bytes without waiting for the event.
+  /// Copies bytes that are already valid when this is called. Accesses to plain host memory
+  /// (`memory` is null) have ended when this returns, those to memories of the client when the
+  /// event completes. Programs started later on the device of `to` see the bytes without waiting
+  /// for the event.
   virtual Event copy(MemoryAddress to, MemoryAddress from, size_t bytes, ThreadPool &pool);
   /// Copies between memories of a device, in order with the programs launched before and after.
   virtual Status copyInOrder(const Device &device, std::byte *to, const std::byte *from,

@@ -35,8 +35,8 @@ enum class HostBufferSemantics {
 struct HostBuffer {
   const void *data = nullptr;
   TensorType type;
-  /// One for each dimension, may be negative or 0; empty means dense row-major. `data` points to
-  /// the element with all indices 0.
+  /// One stride for each dimension, which may be negative or 0; empty means dense row-major. `data`
+  /// points to the element with all indices 0.
   std::span<const int64_t> byteStrides;
   HostBufferSemantics semantics = HostBufferSemantics::immutableOnlyDuringCall;
 };

@@ -23,8 +23,8 @@ struct ClientOptions {
   RuntimeOptions runtime; // Options.def, category `runtime`
   int processIndex = 0;
   int processCount = 1;
-  /// For several processes: the store for the rendezvous, and the prefix of their keys, which must
-  /// be unique to each client.
+  /// If there are several processes: the store for the rendezvous, and the prefix of their keys,
+  /// which must be unique to each client.
   std::shared_ptr<tilewright::KeyValueStore> store;
   std::string job = "tilewright";
 };

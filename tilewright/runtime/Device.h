@@ -23,9 +23,9 @@ struct DeviceAttribute {
 /// lifetime; every string and list keeps its address.
 class Device {
 public:
-  /// Unique among all processes.
+  /// The device's number, unique among all processes.
   int id() const { return number; }
-  /// Unique in its process.
+  /// The device's number in its process.
   int localId() const { return localNumber; }
   int processIndex() const { return process; }
   bool isAddressable() const { return queue != nullptr; }
@@ -46,7 +46,8 @@ public:
 
   /// The stream that runs its programs. Only for addressable devices.
   Stream &stream() const { return *queue; }
-  /// For copies that wait for an event, so that they do not block the stream of programs.
+  /// The stream for copies that wait for an event, so that they do not block the stream of
+  /// programs.
   Stream &transferStream() const { return *transfers; }
 
 private:

@@ -1,4 +1,4 @@
-// Event: completes once, with success or failure.
+// Event: a handle on work that completes once, with success or failure.
 #ifndef TILEWRIGHT_RUNTIME_EVENT_H
 #define TILEWRIGHT_RUNTIME_EVENT_H
 
@@ -22,9 +22,9 @@ namespace tilewright::runtime {
 /// Thread-safe.
 class Event {
 public:
-  /// Already succeeded.
+  /// An event that has already succeeded.
   Event() = default;
-  /// Already complete with `status`.
+  /// An event that has already completed with the failure `status`.
   static Event failed(Status status);
 
   bool isReady() const;
@@ -35,7 +35,7 @@ public:
 
   /// Blocks until it is complete and returns the outcome.
   Status await() const;
-  /// The same with a timeout; false if it has not completed by then.
+  /// Like await(), but waits at most for `timeout`; false if the event has not completed by then.
   bool awaitFor(std::chrono::nanoseconds timeout) const;
 
   /// Calls `callback` exactly once: immediately if the event is complete, otherwise on the thread

@@ -27,7 +27,7 @@ public:
   int id() const { return number; }
   /// "device", "pinned_host" or "unpinned_host".
   const std::string &kind() const { return name; }
-  /// The same for all memories of a kind, in all processes.
+  /// The number of the kind, the same for all memories of this kind in all processes.
   int kindId() const { return kindNumber; }
   /// Its colour (memory space number) in the plan of an executable.
   uint8_t space() const { return static_cast<uint8_t>(kindNumber); }

@@ -24,8 +24,8 @@ public:
       : block(std::move(block)), start(this->block.data()), isOwn(true), isWritable(true) {}
   Storage(std::byte *data, bool isWritable, std::function<void()> giveBack)
       : start(data), isOwn(false), isWritable(isWritable), giveBack(std::move(giveBack)) {}
-  /// The same bytes after a donation: `taken` counts the readers of the old contents, this object
-  /// those of the new contents.
+  /// Takes over the bytes of `taken` for a donation: `taken` keeps counting the readers of the old
+  /// contents, this object counts those of the new contents.
   explicit Storage(std::shared_ptr<Storage> taken)
       : root(taken->root ? taken->root : taken), start(taken->start), isOwn(taken->isOwn),
         isWritable(taken->isWritable) {}

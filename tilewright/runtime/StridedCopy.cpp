@@ -8,8 +8,8 @@ namespace tilewright::runtime {
 
 /// Below this size, one thread is as fast as several: waking them takes as long as the copy.
 constexpr size_t parallelBytes = size_t(1) << 20;
-/// Side of the square tiles in which a transposition proceeds, in elements: the tile's cache lines
-/// of both arrays fit in L1.
+/// The side of the square tiles in which arrays are transposed, in elements. The cache lines that a
+/// tile touches in both arrays fit in L1.
 constexpr int64_t tileSide = 32;
 
 namespace {
@@ -63,7 +63,8 @@ void copyPlane(std::byte *to, const std::byte *from, const Dim &outer, const Dim
   }
 }
 
-/// Drops and merges dimensions without changing the copy; the destination's fastest is last.
+/// Drops and merges dimensions without changing the copy; the destination's fastest dimension comes
+/// last.
 Dims simplified(std::span<const int64_t> toStrides, std::span<const int64_t> fromStrides,
                 std::span<const int64_t> sizes) {
   Dims dims;

@@ -1,4 +1,4 @@
-// Target: what the driver needs to know of a kind of machine. docs/how-to/add-a-target.md
+// Target: the driver's interface to a kind of machine. docs/how-to/add-a-target.md
 #ifndef TILEWRIGHT_TARGET_TARGET_H
 #define TILEWRIGHT_TARGET_TARGET_H
 
@@ -66,7 +66,7 @@ public:
   virtual void addLowerPasses(mlir::OpPassManager &passes) const = 0;
 
   /// Generates the code of a scheduled module. Budgets may cost an extra run of an assembler, so
-  /// the caller says whether it wants them.
+  /// the caller specifies whether it wants them.
   virtual Result<GeneratedCode> generate(mlir::ModuleOp module, bool wantsBudgets) const = 0;
 };
 

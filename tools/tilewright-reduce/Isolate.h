@@ -20,8 +20,8 @@ struct Outcome {
 struct IsolateSettings {
   uint64_t first = 0, count = 0;
   int processes = 2;
-  /// The limit of CPU seconds for one job. CPU time, so that a job that waits for a busy CPU does
-  /// not count as hung.
+  /// Limit on the CPU seconds of one job. The limit is not on elapsed time, so that a job that
+  /// waits for a busy CPU does not count as hung.
   double maxSeconds = 10;
   /// Limit of a child's address space; 0 for no limit.
   uint64_t maxBytes = 0;

@@ -34,11 +34,11 @@ extern const Command verifyCommCommand;
 extern const Command commCommand;
 extern const Command reportCommand;
 
-/// For commands that compile or run; main() writes the trace.
+/// The flag of commands that compile or run; main() writes the trace.
 inline constexpr Flag traceFlag{
     "trace", "FILE", "write a timeline for ui.perfetto.dev: stages, kernels, threads, memory"};
 
-/// For commands that compile; short for --compile.target.
+/// The flag of commands that compile; short for --compile.target.
 inline constexpr Flag targetFlag{"target", "CHIP",
                                  "the machine to compile for: a CPU (x86-64-v4), a GPU (sm_90a), a "
                                  "GPU in software (vgpu:sm_90a)"};

@@ -38,7 +38,8 @@ public:
   std::vector<std::string> all(std::string_view flag) const;
   /// The last value given for `flag`, or `otherwise`.
   std::string last(std::string_view flag, std::string_view otherwise = "") const;
-  /// Set from the environment and then from the command line, which takes precedence.
+  /// The options: first those of the environment, then those of the command line, which take
+  /// precedence.
   const Options &options() const { return parsedOptions; }
 
 private:

@@ -26,7 +26,7 @@ struct NamedCheck {
   Check check;
 };
 
-/// The same names and tolerances as interpret::CustomCalls::standard().
+/// The checks of interpret::CustomCalls::standard(), with the same names and tolerances.
 constexpr NamedCheck checks[] = {
     {"check.expect_eq", expectEqual},
     {"check.expect_close",

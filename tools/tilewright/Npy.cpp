@@ -113,7 +113,7 @@ bool matches(std::string_view descriptor, ElementType type) {
   if (descriptor == descriptorOf(type))
     return true;
   std::string_view body = descriptor.substr(descriptor.empty() ? 0 : 1);
-  if (body == "f1") // ml_dtypes' name for the one 8-bit format that is a short f16
+  if (body == "f1") // ml_dtypes' name for f8E5M2, which has the exponent of f16
     return type == ElementType::f8E5M2;
   return body == concat("V", storageBytes(type)) && storageBytes(type) <= 2;
 }

@@ -91,7 +91,7 @@ def _maker(name, function):
     return make
 
 
-# These functions take no generator of their own: they fill a new tensor instead.
+# torch's own versions of these functions take no generator, so fill a new tensor instead.
 _FILLS = {
     "rand_like": lambda made: made.uniform_(),
     "randn_like": lambda made: made.normal_(),

@@ -15,7 +15,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
         if name not in self.wanted:
             return None
         module, function = self.wanted.pop(name)
-        spec = importlib.util.find_spec(name)  # by the other finders: this one has just removed the name
+        spec = importlib.util.find_spec(name)  # asks the other finders, since `wanted` no longer has the name
         if spec is None or spec.loader is None:
             return spec
         load = spec.loader.exec_module

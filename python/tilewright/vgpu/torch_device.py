@@ -70,7 +70,7 @@ def _fork_rng(original):
 
 
 def _install_device_contexts():
-    """Hides the device from C++ that `with torch.device("cuda")` and torch.set_default_device() of torch 2 set."""
+    """Hides from C++ the device that `with torch.device("cuda")` or torch.set_default_device() (torch 2) sets."""
     if "torch.utils._device" not in sys.modules:
         try:
             import torch.utils._device  # noqa: F401

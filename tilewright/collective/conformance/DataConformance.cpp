@@ -235,7 +235,7 @@ TEST_P(Data, AFunctionSeesAllTensorsInTheOrderOfTheGroup) {
       call.kind = Kind::allReduce;
       call.groups = &groups;
       call.name = "with a function";
-      // Not commutative: ten times the first argument plus the second.
+      // A reduction that is not commutative: ten times the first argument plus the second.
       call.reduction = {ReductionKind::function, [](const void *const *args, void *const *results) {
                           auto at = [&](int i) { return *static_cast<const float *>(args[i]); };
                           *static_cast<float *>(results[0]) = 10 * at(0) + at(2);

@@ -147,7 +147,7 @@ private:
   bool &isOnWire;
 };
 
-/// Whether the result is the same for every association of the reduction.
+/// Whether the result does not depend on how the reduction is associated.
 bool isAnyOrderSame(const Call &call) {
   if (call.reduction.isBody())
     return false;
@@ -269,7 +269,7 @@ private:
   shm::RankBoard &own;
   uint32_t seen = 0;
   bool hasLooked = false;
-  bool isOnWire = true; // only for the thread that makes progress
+  bool isOnWire = true; // used only by the thread that makes progress
 };
 
 } // namespace

@@ -160,8 +160,8 @@ std::optional<int64_t> LocalRank::whoLeft(const Pending &pending) const {
   return std::nullopt;
 }
 
-/// Does this rank's work that follows the step that all members have completed, and returns the
-/// step that the rank has then completed.
+/// Does this rank's part of the next step, after all members have completed the previous one.
+/// Returns the step that the rank has now completed.
 Result<int> LocalRank::work(const Pending &pending) const {
   const LocalRendezvous &rendezvous = *pending.rendezvous;
   const Call &call = pending.call;

@@ -236,7 +236,7 @@ private:
   size_t reduced = 0;
 };
 
-/// All other collectives: packs and exchanges shards, and copies them into the results.
+/// Implements all other collectives: packs and exchanges shards, and copies them into the results.
 class Exchange final : public MessageOperation {
 public:
   Exchange(Messages &messages, OrderedChannel &channel, const CollectiveRequest &request)
@@ -466,7 +466,7 @@ private:
 
   std::vector<const std::byte *> waitToReduce;
   bool isPlaced = false;
-  // For broadcast and permute:
+  // Used only by broadcast and permute:
   std::optional<size_t> answerTo;
   size_t awaited = 0; // number of expected operand messages, which precede the acknowledgements
   // For ragged_all_to_all:

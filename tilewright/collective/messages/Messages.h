@@ -90,7 +90,8 @@ public:
   /// Cancels a send: its bytes are not read after this returns.
   void forget(Sent &sent);
 
-  /// Sends and receives what is possible; waits up to `longest` if nothing is.
+  /// Sends and receives as much as possible; if nothing can be sent or received, waits up to
+  /// `longest`.
   virtual void progress(std::chrono::milliseconds longest) = 0;
   /// Wakes a thread that waits in progress().
   virtual void wake() = 0;

@@ -68,8 +68,8 @@ struct Library {
 
   /// Loads the library, which stays loaded, because a process can initialize and finalize MPI only
   /// once.
-  ///  - carrierUnavailable (E6060): with dlerror(), the name of the missing function, or the ABI
-  ///    version; also if this process has already loaded another MPI through this function.
+  ///  - carrierUnavailable (E6060): the message has dlerror(), the name of the missing function, or
+  ///    the ABI version; also if this process has already loaded another MPI through this function.
   static Result<const Library *> load(const std::string &file);
 };
 

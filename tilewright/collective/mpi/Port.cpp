@@ -14,9 +14,9 @@ using messages::Header;
 
 namespace {
 constexpr int ours = 0x7469; // the tag; MPI guarantees tags up to 32767
-/// How long an exiting process waits for the other processes before MPI_Finalize. A process that
-/// exits without MPI_Finalize makes mpiexec kill the others, so one that is only slow to exit is
-/// given a minute. After a failure, the process waits for a shorter time, because the others may be
+/// How long an exiting process waits for the other processes before MPI_Finalize. If a process
+/// exits without MPI_Finalize, mpiexec kills the others, so it waits a minute for processes that
+/// are only slow to exit. After a failure it waits for a shorter time, because the others may be
 /// dead.
 constexpr auto endTimeout = 60s, endTimeoutAfterFailure = 5s;
 } // namespace

@@ -54,7 +54,7 @@ public:
   /// Sends to an address in the process with rank `to` of MPI_COMM_WORLD. Copies; does not block.
   Status send(int to, const Address &address, const messages::Header &header,
               std::span<const std::byte> bytes);
-  /// Tells the port that a rank has failed, so the end of this process should not wait long for it.
+  /// Tells the port that a rank has failed, so that this process does not wait long for it at exit.
   void noteFailure();
   /// The number of messages sent from this address that MPI has not finished sending.
   size_t underWay(const Address &from) const;

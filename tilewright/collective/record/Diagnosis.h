@@ -72,8 +72,8 @@ struct Diagnosis {
 Diagnosis diagnose(const JobView &view, std::chrono::nanoseconds timeout);
 
 /// Reads the recordings of one job at these paths, in the job's newest epoch. Selects the job whose
-/// name begins with `job`, or the newest job if `job` is empty. `notes` lists what was left out and
-/// which files are damaged.
+/// name begins with `job`, or the newest job if `job` is empty. `notes` receives lines about
+/// recordings that are damaged, missing or left out.
 ///  - recordingsMissing (E6052), recordingDamaged (E6050): no usable file is left.
 Result<std::unique_ptr<JobView>> viewOf(const std::vector<std::string> &paths,
                                         const std::string &job, uint64_t newestEntries,

@@ -41,7 +41,7 @@ struct FileHeader {
   uint64_t pidNamespace;
   Moment first;
   Moment latest[2];               // written alternately
-  std::atomic<uint32_t> isLatest; // the index of the valid one
+  std::atomic<uint32_t> isLatest; // index of the valid `latest`
   std::atomic<Ending> ending;
   std::atomic<uint64_t> tableUsed;
   char job[64], host[64], boot[64], command[256]; // zero-terminated

@@ -98,7 +98,8 @@ std::optional<uint64_t> JobView::positionOf(uint32_t clique, int64_t rank) const
   return seen.contains(rank) ? std::optional<uint64_t>(0) : std::nullopt;
 }
 
-/// Whether no member can end before every member has begun.
+/// Whether the collective synchronizes all members: none can end it before every member has begun
+/// it.
 static bool isForAll(Kind kind) {
   return kind == Kind::allReduce || kind == Kind::allGather || kind == Kind::reduceScatter ||
          kind == Kind::allToAll || kind == Kind::barrier;

@@ -25,8 +25,8 @@ public:
     std::shared_ptr<Recorder> recorder;
     std::string name;
     std::mutex mutex;
-    /// By rank: caches that outlive a run. At most one communicator uses a cache at a time. Guarded
-    /// by mutex.
+    /// The caches of each rank, which outlive a run. At most one communicator uses a cache at a
+    /// time. Guarded by mutex.
     std::map<int64_t, std::vector<std::unique_ptr<Calls>>> idle;
   };
 

@@ -1,4 +1,5 @@
-// ShmHost: what the ranks of a process know about the other processes of their host.
+// ShmHost: the state that the ranks of a process share, with pointers to the memory of the other
+// processes of their host.
 #ifndef TILEWRIGHT_COLLECTIVE_SHM_SHMHOST_H
 #define TILEWRIGHT_COLLECTIVE_SHM_SHMHOST_H
 

@@ -117,8 +117,8 @@ private:
 
 thread_local ShmOperation::Spare ShmOperation::spare;
 
-/// How often to poll a value before doing anything else: the expected value usually arrives sooner
-/// than this poll would be reached again.
+/// How often to poll a value before doing anything else: the expected value usually arrives before
+/// this code would be reached again.
 constexpr int triesAtOnce = 100;
 
 /// Copies with inlined code for the smallest sizes.
@@ -140,7 +140,7 @@ bool ShmOperation::fitsASlot() const {
   return request.bytes + 7 * call.tensors.size() <= Slot::room;
 }
 
-/// Memory in the arena for operands that are outside it.
+/// Allocates memory in the arena, to which operands outside the arena are copied.
 Result<std::byte *> ShmOperation::stage(size_t bytes) {
   if (bytes <= shared.stagingBytes)
     return shared.staging;
@@ -207,8 +207,8 @@ Status ShmOperation::publishOffsets(Slot &slot) {
 }
 
 Status ShmOperation::arrive() {
-  // Publish the core also for ranks that never wait, but not on every collective, because peers may
-  // learn it late.
+  // Publish the core now and then, for ranks that never wait. Not in every collective, because
+  // peers need not know it at once.
   if (number % 64 == 0)
     showCore(*shared.board);
   Slot &slot = shared.own->slots[number & 1];

@@ -40,7 +40,7 @@ public:
   /// Drops all messages between these two processes from now on, without notifying either.
   void cut(int64_t one, int64_t other);
 
-  // For the transport only:
+  // The members below are for the transport only.
 
   /// A message or the end of a connection, delivered to a process.
   struct Delivery {

@@ -19,8 +19,7 @@ static FailureOr<Kind> parseName(AsmParser &parser, std::optional<Kind> (*named)
   return parser.emitError(at, "unknown ") << what << " '" << name << "'";
 }
 
-// In the textual IR, collectives, reductions and the enums of library calls are keywords: their
-// names.
+// The textual IR writes collectives, reductions and the enumerators of library calls as keywords.
 template <> struct mlir::FieldParser<numerics::CollectiveKind> {
   static FailureOr<numerics::CollectiveKind> parse(AsmParser &parser) {
     return parseName(parser, numerics::collectiveNamed, "collective");

@@ -77,7 +77,8 @@ static int64_t unitOf(int64_t vector, int64_t elementBytes) {
   return std::max<int64_t>(vector, std::max<int64_t>(bankBytes / elementBytes, 1));
 }
 
-/// The images (see imagesOf) of the lane bits that distinguish the lanes of one round.
+/// The images (see imagesOf) of the lane bits that distinguish lanes which access memory in the
+/// same round. Lanes of different rounds never conflict.
 static SmallVector<int64_t> roundImages(const SharedAccess &access, const Layout &memory,
                                         int64_t elementBytes) {
   SmallVector<int64_t> images = imagesOf(Axis::lane, access.threads, memory);

@@ -21,7 +21,7 @@ struct Placed {
 };
 } // namespace
 
-/// All digits on one axis with more than one value, by decreasing stride.
+/// All digits on one axis that take more than one value, by decreasing stride.
 static SmallVector<Placed> digitsOn(const Layout &layout, Axis axis) {
   SmallVector<Placed> found;
   for (int64_t dim = 0; dim < layout.rank(); ++dim) {
@@ -87,7 +87,8 @@ std::optional<int64_t> Layout::ownerOf(Axis axis, int64_t bit) const {
   }
   if (!owner)
     return std::nullopt;
-  // A higher digit also sets the bit unless its stride is a multiple of the next higher bit.
+  // A digit with a larger stride changes the bit too, unless its stride is a multiple of the next
+  // higher bit.
   for (const Placed &placed : digits)
     if (placed.digit.stride > owner->digit.stride && placed.digit.stride % (int64_t(2) << bit) != 0)
       return std::nullopt;

@@ -30,7 +30,8 @@ struct Coordinates : std::array<int64_t, axisCount> {
   int64_t operator[](Axis axis) const { return data()[static_cast<size_t>(axis)]; }
 };
 
-/// A digit of an index that takes `size` values and moves by `stride` along `axis`.
+/// A digit of a mixed-radix index. It takes `size` values, and each step moves by `stride` along
+/// `axis`.
 struct Digit {
   int64_t size;
   Axis axis;
@@ -39,7 +40,7 @@ struct Digit {
 };
 
 /// An element of a swizzle: if the bit `from` of a coordinate is set, the bit `to` is flipped. A
-/// flipped bit flips no other, so applying the flips twice is the identity.
+/// bit that is flipped does not flip another, so applying all flips twice is the identity.
 struct Flip {
   Axis fromAxis;
   int64_t from;
@@ -64,8 +65,9 @@ struct IndexTerm {
   bool operator==(const IndexTerm &) const = default;
 };
 
-/// The index along one dimension as code computes it: `registers[reg]` plus the terms, which are
-/// the same for all registers of a thread. Flips, if any, are applied to the coordinates first.
+/// The index along one dimension in the form in which generated code computes it: `registers[reg]`
+/// plus the terms, which are the same for all registers of a thread. Flips, if any, are applied to
+/// the coordinates first.
 struct IndexForm {
   llvm::SmallVector<int64_t> registers;
   llvm::SmallVector<IndexTerm> terms;

@@ -133,7 +133,7 @@ static int64_t highestOf(const ViewIndex &form) {
 }
 
 /// Splits the index into a part below `divisor` and a multiple of `divisor`. Returns false if the
-/// lower part could carry.
+/// lower part could carry into the upper one.
 static bool split(const ViewIndex &form, int64_t divisor, ViewIndex &low, ViewIndex &high) {
   low.constant = form.constant % divisor;
   high.constant = form.constant - low.constant;

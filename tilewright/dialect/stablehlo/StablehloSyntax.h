@@ -13,7 +13,8 @@ namespace tilewright::stablehlo {
 //===- Types --------------------------------------------------------------===//
 
 namespace detail {
-/// A single type for all, or `(operands...) -> result`. The last type is the result.
+/// Parses or prints a single type if all operands and the result have it, otherwise `(operands...)
+/// -> result`. The last of `types` is the result's.
 mlir::ParseResult parseShortType(mlir::OpAsmParser &parser, llvm::ArrayRef<mlir::Type *> types);
 void printShortType(mlir::OpAsmPrinter &printer, llvm::ArrayRef<mlir::Type> types);
 } // namespace detail
@@ -29,7 +30,7 @@ void printShortType(mlir::OpAsmPrinter &printer, mlir::Operation *, Types... typ
   detail::printShortType(printer, all);
 }
 
-/// The type of the result alone, if the operands have its component type.
+/// Parses or prints only the result's type, if the operands have its component type.
 mlir::ParseResult parseComplexType(mlir::OpAsmParser &parser, mlir::Type &lhs, mlir::Type &rhs,
                                    mlir::Type &result);
 void printComplexType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type lhs,
@@ -42,20 +43,20 @@ mlir::ParseResult parseSelectType(mlir::OpAsmParser &parser, mlir::Type &pred, m
 void printSelectType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type pred,
                      mlir::Type onTrue, mlir::Type onFalse, mlir::Type result);
 
-/// The tuple type alone, if the values have its element types.
+/// Parses or prints only the tuple's type, if the values have its element types.
 mlir::ParseResult parseTupleType(mlir::OpAsmParser &parser,
                                  llvm::SmallVectorImpl<mlir::Type> &values, mlir::Type &result);
 void printTupleType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange values,
                     mlir::Type result);
 
-/// A single list of types, if the results have the operands' types.
+/// Parses or prints only one list of types, if the results have the operands' types.
 mlir::ParseResult parsePairwiseTypes(mlir::OpAsmParser &parser,
                                      llvm::SmallVectorImpl<mlir::Type> &operands,
                                      llvm::SmallVectorImpl<mlir::Type> &results);
 void printPairwiseTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange operands,
                         mlir::TypeRange results);
 
-/// A single type for every operand and the result.
+/// Parses or prints a single type for every operand and the result.
 mlir::ParseResult parseUniformType(mlir::OpAsmParser &parser,
                                    llvm::ArrayRef<mlir::OpAsmParser::UnresolvedOperand> operands,
                                    llvm::SmallVectorImpl<mlir::Type> &operandTypes,

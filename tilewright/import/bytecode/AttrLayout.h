@@ -29,7 +29,7 @@ enum class Wire : uint8_t {
   arrayLiteral,    ///< element count, size, bytes of elements of the type in `a`
 };
 
-/// Where in Attr a field goes. `item` appends one more range to Attr's list of lists.
+/// The member of Attr that stores a field. `item` appends one more range to Attr's list of lists.
 enum class Slot : uint8_t { a, b, list, item };
 
 /// The kind of attribute or type that a field must refer to.

@@ -40,7 +40,7 @@ struct EncodedEntry {
   const std::byte *data = nullptr;
   size_t size = 0;
   Dialect dialect = Dialect::builtin;
-  /// Encoded as text instead of by code and fields.
+  /// Whether the entry is encoded as text instead of by code and fields.
   bool textual = false;
 };
 

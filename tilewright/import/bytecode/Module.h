@@ -70,11 +70,11 @@ struct Type {
   uint32_t width = 0;
   TypeId inner = absent;
   AttrId encoding = absent;
-  /// Into Module::numbers; dynamicSize if the size is dynamic.
+  /// A range of Module::numbers; dynamicSize for a dynamic size.
   Range dims;
-  /// Into Module::typeLists.
+  /// A range of Module::typeLists.
   Range types, results;
-  /// Into Module::quantizations.
+  /// An index into Module::quantizations.
   uint32_t quantization = absent;
 };
 
@@ -109,8 +109,8 @@ enum class AttrKind : uint8_t {
 
   // Locations, builtin too.
   unknownLocation,
-  fileLocation,     ///< a: attr, the file, a `string`; list: numbers, line, column, end line, end
-                    ///< column
+  /// a: attr, the file, a `string`; list: numbers, line, column, end line, end column
+  fileLocation,
   nameLocation,     ///< a: attr, the name, a `string`; b: attr, a location
   callSiteLocation, ///< a: attr, the callee's location; b: attr, the caller's
   fusedLocation,    ///< list: attrs, locations; a: attr, metadata, or absent
@@ -133,17 +133,17 @@ enum class AttrKind : uint8_t {
   vhloRngDistribution,     ///< a: value
   vhloTranspose,           ///< a: value
   vhloAccuracyMode,        ///< a: value
-  vhloOutputOperandAlias,  ///< list: lists, numbers: output tuple indices, {operand index}, operand
-                           ///< tuple indices
-  vhloTypeExtensions,      ///< list: numbers, the bounds
-  vhloResultAccuracy, ///< a: attr, a vhloAccuracyMode; list: numbers: f64 bits atol, f64 bits rtol,
-                      ///< ulps
-  vhloSubAxisInfo,    ///< list: numbers: pre-size, size
-  vhloAxisRef,        ///< a: attr, the name, a vhloString; b: attr, a vhloSubAxisInfo, or absent
-  vhloReplicaGroupMesh, ///< a: attr, a vhloString that names a mesh, or a vhloMesh; b: attr, a
-                        ///< vhloArray
-  vhloMeshAxis,         ///< a: attr, the name, a vhloString; list: numbers: size
-  vhloMesh,             ///< a: attr, the axes, a vhloArray; b: attr, device ids, or absent
+  /// list: lists, numbers: output tuple indices, {operand index}, operand tuple indices
+  vhloOutputOperandAlias,
+  vhloTypeExtensions, ///< list: numbers, the bounds
+  /// a: attr, a vhloAccuracyMode; list: numbers: f64 bits atol, f64 bits rtol, ulps
+  vhloResultAccuracy,
+  vhloSubAxisInfo, ///< list: numbers: pre-size, size
+  vhloAxisRef,     ///< a: attr, the name, a vhloString; b: attr, a vhloSubAxisInfo, or absent
+  /// a: attr, a vhloString that names a mesh, or a vhloMesh; b: attr, a vhloArray
+  vhloReplicaGroupMesh,
+  vhloMeshAxis, ///< a: attr, the name, a vhloString; list: numbers: size
+  vhloMesh,     ///< a: attr, the axes, a vhloArray; b: attr, device ids, or absent
 
   // sdy.
   sdyManualAxes,        ///< list: attrs, each a builtin `string`
@@ -152,15 +152,15 @@ enum class AttrKind : uint8_t {
   sdySubAxisInfo,       ///< list: numbers: pre-size, size
   sdyAxisRef,           ///< a: string, the name; b: attr, a sdySubAxisInfo, or absent
   sdyDimensionSharding, ///< list: attrs, axis refs; a: 1 when closed; b: priority or absent
-  sdyTensorSharding, ///< a: attr, a sdyMesh or symbolRef; list: lists, attrs: dimension shardings,
-                     ///< replicated axes, unreduced axes; b: reduction: 0 sum, 1 max, 2 min
+  /// a: attr, a sdyMesh or symbolRef; list: lists, attrs: dimension shardings, replicated axes,
+  /// unreduced axes; b: reduction: 0 sum, 1 max, 2 min
+  sdyTensorSharding,
   sdyPerValueSharding, ///< list: attrs, tensor shardings
   sdyDimMapping,       ///< list: numbers, factor indices
   sdyTensorMapping,    ///< list: attrs, dim mappings
-  sdyShardingRule,     ///< list: lists: numbers factor sizes, attrs operand mappings, attrs result
-                       ///< mappings,
-  ///< numbers reduction, need-replication, permutation, blocked-propagation factors;
-  ///< a: 1 when custom
+  /// list: lists: numbers factor sizes, attrs operand mappings, attrs result mappings, numbers
+  /// reduction, need-replication, permutation, blocked-propagation factors; a: 1 when custom
+  sdyShardingRule,
   sdyAxisRefList,        ///< list: attrs
   sdyListOfAxisRefLists, ///< list: attrs
   sdyAllToAllParam,      ///< list: lists: attrs axes, numbers {source dimension, target dimension}
@@ -215,8 +215,8 @@ struct Operation {
   /// A `dictionary`, or absent. Up to bytecode 4 it also holds the inherent attributes: skip keys
   /// that row().attributeIndex() finds.
   AttrId attributes = absent;
-  /// Into Module::attrLists: one entry for each of row().attributes, in that order. An entry is
-  /// absent only if row().optional permits it.
+  /// A range of Module::attrLists: one entry for each of row().attributes, in that order. An entry
+  /// is absent only if row().optional permits it.
   Range properties;
   /// Into Module::regions.
   Range regions;
@@ -233,7 +233,7 @@ struct Region {
   /// The arguments are the values [firstArgument, firstArgument + argumentCount).
   ValueId firstArgument = 0;
   uint32_t argumentCount = 0;
-  /// Into Module::attrLists, one location per argument; absent means unknown.
+  /// A range of Module::attrLists: one location per argument; absent means unknown.
   Range argumentLocations;
 };
 
@@ -295,7 +295,7 @@ private:
   }
 };
 
-/// The StableHLO element type of `type`: pred for i1, c64 for complex<f32>. Nothing for other
+/// The StableHLO element type of `type`: pred for i1, c64 for complex<f32>. nullopt for other
 /// types, such as si8, index or a quantized type.
 std::optional<numerics::ElementType> elementTypeOf(const Module &module, TypeId type);
 

@@ -50,7 +50,7 @@ struct Signature {
 struct OpRow {
   Op op;
   Dialect dialect;
-  /// Without its dialect: "add_v1", "mesh".
+  /// The name without its dialect: "add_v1", "mesh".
   std::string_view name;
   Version since, until;
   Signature operands, regions, results;

@@ -20,7 +20,7 @@ struct Version {
 
   /// "1.20".
   std::string toString() const { return std::to_string(major) + "." + std::to_string(minor); }
-  /// Reads "1.20" and "1.20.0"; nothing else.
+  /// Parses "1.20" or "1.20.0"; nullopt for any other text.
   static std::optional<Version> parse(std::string_view text);
 };
 

@@ -32,9 +32,9 @@ struct Allowance {
   /// Factors of f32 products may be rounded to tf32, as tensor cores do.
   bool roundsToTf32 = false;
 
-  /// For kernels of this compiler: no contraction, no flushing.
+  /// The allowance for kernels of this compiler: no contraction, no flushing.
   static Allowance ours() { return {}; }
-  /// For XLA's CPU compiler, as jaxlib configures it.
+  /// The allowance for XLA's CPU compiler, as jaxlib configures it.
   static Allowance xla() { return {true, true, 16, true}; }
 };
 

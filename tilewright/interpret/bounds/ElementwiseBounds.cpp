@@ -225,7 +225,7 @@ double boundOfComplexMath(const Element &at, const Allowance &allowance) {
   else if (name == "exponential")
     bound = size * std::expm1(ea) + (16 + allowance.functionUlps) * 2 * u * size;
   else if (at.isExact() && allowance.functionUlps == 0)
-    bound = 32 * u * size; // the same table of scalar functions
+    bound = 32 * u * size; // both call the same scalar functions
   // The bound holds only if products of parts neither overflow nor underflow.
   if (bound != 0 && bound != unknown) {
     const double most = std::sqrt(largestFinite(at.type)) / 4,
@@ -337,7 +337,7 @@ double boundOfElement(const Element &at, const Allowance &allowance) {
     return 0; // converted integers, rounded once
   if (name == "remainder" || name == "atan2") {
     if (allowance.flushesSubnormals && at.hasSmaller(smallestNormal(at.from)))
-      return unknown; // replacing them by zero is a different case
+      return unknown; // with a zero, these ops give an unrelated result
     return name == "remainder" ? boundOfRemainder(at) : boundOfAtan2(at, allowance);
   }
   if (name == "reduce_precision")

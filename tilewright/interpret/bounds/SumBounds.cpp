@@ -33,7 +33,7 @@ static const double *doublesOf(const Tensor &tensor) {
   return reinterpret_cast<const double *>(tensor.data());
 }
 
-/// Whether exact operands give the same result in any order: the body has no op that rounds.
+/// Whether exact operands give the same result in any order, because no op of the body rounds.
 static bool roundsNothing(Region &region) {
   return !region
               .walk([](Operation *op) {

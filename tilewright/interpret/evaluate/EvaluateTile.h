@@ -16,7 +16,7 @@ namespace tilewright::interpret {
 Result<std::vector<Tensor>> evaluateKernel(tile::KernelOp kernel, const std::vector<Tensor> &inputs,
                                            Context &context);
 
-/// Same for a kernel whose tiles have layouts, which do not affect values.
+/// Like evaluateKernel() above, for a kernel whose tiles have layouts, which do not affect values.
 Result<std::vector<Tensor>> evaluateKernel(sm::KernelOp kernel, const std::vector<Tensor> &inputs,
                                            Context &context);
 

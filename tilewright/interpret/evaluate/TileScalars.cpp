@@ -260,7 +260,7 @@ std::optional<Register> Translator::translate(mlir::Operation &op) {
     return builder.append(ScalarOp::convert, from, result, operands);
   if (isa<arith::TruncIOp>(op))
     return result == ElementType::pred
-               ? std::nullopt // the lowest bit, which no conversion of the table computes
+               ? std::nullopt // the lowest bit; ScalarOp::convert would compare with zero
                : builder.append(ScalarOp::convert, from, result, operands);
   if (isa<arith::UIToFPOp, arith::ExtUIOp>(op)) {
     const ElementType as = numerics::unsignedOf(from);

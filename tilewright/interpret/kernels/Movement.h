@@ -17,7 +17,7 @@ using Indices = std::span<const int64_t>;
 Result<Tensor> broadcastInDim(const Tensor &operand, Indices dimensions, Shape result,
                               Context &context);
 
-/// The same elements in row-major order with another shape.
+/// The operand's elements, in row-major order, with another shape.
 Result<Tensor> reshape(const Tensor &operand, Shape result);
 
 /// Dimension `i` of the result is dimension `permutation[i]` of the operand.

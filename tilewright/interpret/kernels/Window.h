@@ -45,8 +45,8 @@ public:
   void next();
   std::span<const int64_t> position() const { return current; }
 
-  /// Calls `visit` for every element under the window until it fails, in row-major order, with the
-  /// element's offsets in the input and in the window.
+  /// Calls `visit` for every element under the window, in row-major order, with the element's
+  /// offsets in the input and in the window; stops if `visit` fails.
   template <typename Visit> Status forEachTap(Visit &&visit) {
     int64_t input = 0, inWindow = 0;
     for (size_t dim = 0; dim < taps.size(); ++dim) {

@@ -28,7 +28,7 @@ template <ElementType type, auto compute>
 static Scalar binary(const Scalar &a, const Scalar &b, const Scalar &) {
   return wrapTo<type>(static_cast<uint64_t>(compute(valueOf<type>(a), valueOf<type>(b))));
 }
-/// For operations whose low bits do not depend on the sign; computes in unsigned arithmetic, which
+/// Implements operations whose low bits do not depend on the sign, in unsigned arithmetic, which
 /// cannot overflow.
 template <ElementType type, auto compute>
 static Scalar modular(const Scalar &a, const Scalar &b, const Scalar &) {

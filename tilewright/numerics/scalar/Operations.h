@@ -39,7 +39,7 @@ using Operation = Scalar (*)(const Scalar &a, const Scalar &b, const Scalar &c);
 /// type determines `result`. `convert` is defined for all pairs of types.
 Operation operationFor(ScalarOp op, ElementType operand, ElementType result);
 
-/// Same for operations whose operand type determines the result type.
+/// Like operationFor() above, for operations whose operand type determines the result type.
 Operation operationFor(ScalarOp op, ElementType operand);
 
 /// The result type of `op` on `operand`; for most operations, `operand` itself. Must not be called

@@ -56,7 +56,7 @@ Scalar loadScalar(ElementType type, const std::byte *data);
 /// representable in the type.
 void storeScalar(ElementType type, std::byte *data, const Scalar &value);
 
-/// Same for `count` adjacent elements; much faster than element by element.
+/// Like loadScalar(), for `count` adjacent elements; much faster than element by element.
 void loadScalars(ElementType type, const std::byte *data, int64_t count, Scalar *values);
 void storeScalars(ElementType type, std::byte *data, int64_t count, const Scalar *values);
 

@@ -156,7 +156,7 @@ PJRT_Error *Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryS
     Result<numerics::Shape> shape = numerics::Shape::create(type.dims);
     return shape.isOk() ? shape->byteCount(type.element) : 0;
   };
-  // By memory space: [0] device, [1] pinned host.
+  // Bytes in each memory space: [0] device, [1] pinned host.
   int64_t arguments[2] = {0, 0}, outputs[2] = {0, 0}, aliases[2] = {0, 0};
   for (const artifact::Parameter &parameter : program.parameters)
     arguments[parameter.memoryKind != "device"] += bytesOf(parameter.type);

@@ -222,7 +222,7 @@ private:
     emit(Op::collectiveStart, step.operands, step.results).index = index;
     return Status();
   }
-  /// The call that every run makes, except the tensors' pointers and the name.
+  /// The call as every run makes it, without the pointers to the tensors and the name.
   Result<collective::Call> callOf(const CollectiveStartStep &step) {
     const std::span<const TensorType> operands = typesOf(step.operands),
                                       results = typesOf(step.results);

@@ -31,11 +31,11 @@ enum class Op : uint8_t {
   leave,            // a loop or branch ends
   jump,             // to target
   repeat,           // a jump back to the start of a loop
-  exitUnless,       // to target if the predicate byte is 0
+  exitUnless,       // jumps to target if the predicate byte is 0
   setCounter,       // counters[index] = count
-  countDown,        // to target if counters[index] is 0; else decrements it
-  chooseByPred,     // to target + 1 if the predicate byte is 0, else to target
-  chooseByIndex,    // to target + the i32, or to target + count - 1 if out of range
+  countDown,        // jumps to target if counters[index] is 0; else decrements it
+  chooseByPred,     // jumps to target + 1 if the predicate byte is 0, else to target
+  chooseByIndex,    // jumps to target + the i32, or to target + count - 1 if out of range
   end,
 };
 

@@ -97,7 +97,7 @@ struct RunContext {
   Tracer *tracer = nullptr;
   /// Checked once per loop iteration.
   const std::atomic<bool> *cancel = nullptr;
-  /// For custom-call handlers; the program itself does not use them.
+  /// Values that custom-call handlers read; the program itself does not use them.
   int64_t runId = 0;
   void *device = nullptr, *userContext = nullptr;
 };

@@ -59,9 +59,9 @@ public:
 
   /// Like DriverApi::check; records a failure that makes the context unusable.
   Status check(CUresult result, const char *call);
-  /// The status of work that did not complete because of `fatal`: that failure if `program`
-  /// ("running 'f'") caused it, otherwise that the device is lost. `program` is null if the work
-  /// was not a program, which cannot have caused the failure.
+  /// The status to report for work that did not complete because of `fatal`: `fatal` itself if
+  /// `program` ("running 'f'") caused it, otherwise a status that the device is lost. `program` is
+  /// null for work other than programs, which cannot have caused the failure.
   Status fail(Status fatal, const std::string *program);
   /// Fails if the device is lost.
   ///  - cudaLost (E5127): the message has the cause.

@@ -81,7 +81,7 @@ public:
     Status status = submit(0);
     Result<Event> done = queue.record(activity);
     if (status.isOk() && done.isOk())
-      return *std::move(done); // it may have failed already; then it says so itself
+      return *std::move(done); // the event reports the failure of a program that has already failed
     // The caller may free memory when this returns, so wait for all submitted work.
     if (status.isOk())
       status = std::move(done).takeStatus();

@@ -40,9 +40,9 @@ public:
 
   /// Completes when everything submitted to the stream so far is complete.
   Event finished();
-  /// The same for a program: `activity` is a prefix of failure messages: "running 'f' on cuda:0".
-  /// Fails only if the stream does not accept the event; an event that is returned reports the
-  /// failure of the program itself, possibly before this function returns.
+  /// Like finished(), for a program; `activity` is a prefix of failure messages: "running 'f' on
+  /// cuda:0". Fails only if the stream does not accept the event; an event that is returned reports
+  /// the failure of the program itself, possibly before this function returns.
   Result<Event> record(std::shared_ptr<const std::string> activity);
   /// Work submitted to this stream from now on runs after the work submitted to `other` so far. The
   /// context of `other` must be current.

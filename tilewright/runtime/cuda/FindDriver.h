@@ -21,7 +21,7 @@ struct ChipName {
   int capability = 0;
   char suffix = 0;
 };
-/// Nothing if `name` does not have the form "sm_90a".
+/// nullopt if `name` does not have the form "sm_90a".
 std::optional<ChipName> parseChip(std::string_view name);
 
 } // namespace tilewright::runtime::cuda

@@ -14,7 +14,7 @@ enum class OpClass {
   reduce,
   /// Moves elements: transpose, pad, concatenate, reverse, broadcast, slice, iota.
   movement,
-  /// The same memory with another shape.
+  /// Views the same memory with another shape.
   reshape,
   /// A splat constant.
   splat,

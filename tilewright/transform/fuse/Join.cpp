@@ -13,7 +13,7 @@ namespace tilewright::fuse {
 
 /// A row that is read again after its reduction should still be in the core's cache.
 static constexpr int64_t maxRowElements = int64_t(1) << 17;
-/// The same limit for a strided row, where each element needs its own cache line.
+/// Like maxRowElements, for a strided row, where each element needs its own cache line.
 static constexpr int64_t maxSpreadElements = 4096;
 /// The minimum number of elements for which a second thread pays off.
 static constexpr int64_t parallelElements = 65536;

@@ -177,9 +177,9 @@ void Tiling::chooseForCpu(const Needs &needs, const Capacities &capacities) {
       granule = granuleOf(sizes[dim], volume / sizes[dim], needs, capacities);
       if (inner.size() > 1) {
         // A transpose: write two whole cache lines at a time. Each of their elements is read from a
-        // different cache line. So few lines stay in the cache until all their elements are used,
-        // even if their distance is a power of two. Measured: 32x128 is 1.1 to 3.5 times as fast as
-        // 64x64.
+        // different cache line; these are few enough to stay in the cache until all their elements
+        // are used, even if their distance is a power of two. Measured: 32x128 is 1.1 to 3.5 times
+        // as fast as 64x64.
         const bool isWritten = dim + 1 == sizes.size();
         granule = std::max<int64_t>(1, std::max<int64_t>(64, capacities.vectorBytes) /
                                            needs.elementBytes);

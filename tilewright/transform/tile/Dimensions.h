@@ -27,7 +27,7 @@ public:
   /// Requires that two dimensions of equal size have the same factorization. Returns false if that
   /// is impossible.
   bool unify(Id a, Id b);
-  /// The same for two lists of dimensions whose sizes have the same product.
+  /// Like unify(), for two lists of dimensions whose sizes have the same product.
   bool unifyLists(llvm::ArrayRef<Id> a, llvm::ArrayRef<Id> b);
   /// Forbids splitting the dimension, because an op shifts, slices or reverses it.
   void pin(Id id) { factors[find(id)].pinned = true; }

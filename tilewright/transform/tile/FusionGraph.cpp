@@ -294,7 +294,7 @@ bool FusionGraph::canMerge(Dimensions::Id major, Dimensions::Id minor) const {
       ArrayRef<Dimensions::Id> source = nodes[edge.source.node].classes;
       for (auto [p, expr] : llvm::enumerate(edge.index)) {
         if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-          // The pair must be read as a pair, in the same order.
+          // An access must use the two dimensions as an adjacent pair, in the same order.
           const unsigned q = dim.getPosition();
           if (source[p] != classes[q] &&
               (isConcerned(q) || source[p] == major || source[p] == minor))

@@ -35,8 +35,8 @@ public:
   std::set<Dim> whole;
   std::map<Dim, int64_t> multiples;
 
-  /// Plans all loops. Returns whether they are legal; otherwise has added to `whole` or
-  /// `multiples`.
+  /// Plans all loops. Returns whether they are legal; if not, it has added a constraint to `whole`
+  /// or `multiples`.
   bool plan() {
     const size_t known = whole.size();
     isLegal = true;

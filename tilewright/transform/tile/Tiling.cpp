@@ -276,8 +276,8 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   tiling.gridRank = static_cast<int>(tiling.sizes.size());
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;
-  // A wgmma product whose operands the copy engine loads holds its accumulator in the registers of
-  // a whole warpgroup: a tile of 128x256, which its epilogue can hold as well.
+  // If the copy engine loads the operands of a wgmma product, a whole warpgroup holds the
+  // accumulator in registers: a tile of up to 128x256, which its epilogue can hold as well.
   Capacities held = capacities;
   if (capacities.machine && capacities.machine->matrixUnit == exec::MatrixUnit::wgmma &&
       needs.product && needs.product->canCopy && capacities.tileElements)

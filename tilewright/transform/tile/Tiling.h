@@ -140,7 +140,7 @@ public:
   /// The dimensions that a node reduces in a loop. Maps (node, dimension of its domain) to an index
   /// into `sizes`.
   std::map<std::pair<unsigned, unsigned>, int> reductionLoops;
-  /// The untiled grid dimensions along which the outputs are stored in a loop: to an index into
+  /// Maps each untiled grid dimension along which the outputs are stored in a loop to an index into
   /// `sizes`.
   std::map<int, int> storeLoops;
 

@@ -1,4 +1,4 @@
-// Accesses: lanes joined into runs, and the sectors of shared memory that a run touches.
+// Splits the access of a warp into runs of lanes, and a run into the 32-byte sectors it touches.
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/memory/Memory.h"
 

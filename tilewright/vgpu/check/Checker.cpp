@@ -33,7 +33,7 @@ LaunchState &Checker::launchOf(const Grid &grid) {
   if (launch)
     return *launch;
   launch = std::make_unique<LaunchState>();
-  launch->grid = const_cast<Grid *>(&grid); // to fail the launch before an access that cannot run
+  launch->grid = const_cast<Grid *>(&grid); // lets a check stop the launch before a bad access
   launch->program = grid.program;
   launch->id = nextSerial.fetch_add(1);
   launch->allocations = global.table();

@@ -30,11 +30,11 @@ struct Options {
   /// asynchronous copy then needs a fence after the initialisation of its mbarrier; a
   /// happens-before order is not enough.
   bool strict = false;
-  size_t limit = 100; // at most so many findings are described
+  size_t limit = 100; // maximum number of findings to describe
   ReportFormat format = ReportFormat::text;
   std::string path; // where the report goes; empty: stderr
-  // When asynchronous operations complete, for the code that launches kernels. The checks
-  // themselves work with any order of completion.
+  // When asynchronous operations complete. The code that launches kernels reads this option; the
+  // checks themselves work with any order of completion.
   machine::Completion completion = machine::Completion::eager;
   uint64_t seed = 0;
 
@@ -92,7 +92,7 @@ private:
   Report found;
   GlobalMemory global;
   std::mutex mutex;
-  // By id of the grid. Guarded by mutex, as is `groups`.
+  // The state of each launch, by the id of its grid. Guarded by mutex, as is `groups`.
   std::unordered_map<uint64_t, std::unique_ptr<LaunchState>> launches;
   std::unordered_map<const machine::Group *, std::unique_ptr<GroupState>> groups;
 };

@@ -109,8 +109,8 @@ bool Detector::compareBytes(const Actor &actor, const AccessRecord &earlier,
 
 namespace {
 
-/// The warps of the actor's block whose accesses are in the actor's past as a whole: a fast test
-/// that most earlier accesses pass. It does not consider proxy fences, which matter only for
+/// The warps of the actor's block all of whose accesses happen before the actor's access: a fast
+/// test that most earlier accesses pass. It does not consider proxy fences, which matter only for
 /// accesses by other proxies.
 class KnownWarps {
 public:
@@ -134,13 +134,13 @@ struct NewAccess {
   const AccessRecord &now;
   const uint32_t mask;
   const bool isForeignReader; // see Detector::isReadOfMany()
-  bool isThere = false;       // an entry of the list already stands for the access
+  bool isThere = false;       // the list already has an entry for the access
   // The number of readers in other blocks that read the same bytes, and the last one in the list.
   uint32_t foreignReaders = 0, lastForeign = 0;
 
   static constexpr uint32_t maxForeignReaders = 2;
 
-  /// The same access also covers other bytes of the sector: extends its entry.
+  /// If `entry` is the same access to other bytes of the sector, adds these bytes to the entry.
   void extend(SectorAccess &entry) {
     const AccessRecord &earlier = entry.record;
     if (!isThere && earlier.sameActor(now) && earlier.kind == now.kind &&
@@ -171,8 +171,8 @@ struct NewAccess {
     }
   }
 
-  /// The same lanes made both accesses: one entry stands for both if they are alike. Returns
-  /// whether it does.
+  /// Merges the new access into `entry`, an access by the same lanes, if both are of the same kind
+  /// and one covers the bytes of the other. Returns whether it did.
   bool joinOwn(SectorAccess &entry) {
     const AccessRecord &earlier = entry.record;
     const uint32_t overlap = entry.mask & mask;

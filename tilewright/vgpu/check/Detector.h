@@ -91,6 +91,7 @@ private:
                     const Allocation *allocation);
 
   // Compare.cpp
+
   /// Compares an access with the earlier accesses to the bytes `mask` of the sector at `address`,
   /// and adds it to them.
   void checkSector(const Actor &actor, Sector &sector, const AccessRecord &record, uint32_t mask,
@@ -119,6 +120,7 @@ private:
   void compareLanes(const Actor &actor, const AccessRecord &record);
 
   // ReadLog.cpp
+
   /// Logs a read that is ordered after all writes. False if the read cannot be logged and must be
   /// checked.
   bool logRead(const machine::MemoryEvent &event, WarpState &warp);
@@ -169,6 +171,7 @@ private:
   void waitForOperations(const machine::SyncEvent &event, const WarpState &warp);
 
   // Mbarriers.cpp
+
   /// An event of an mbarrier, at `offset` in the shared memory of `block`.
   struct MbarrierUse {
     const machine::SyncEvent &event;
@@ -229,8 +232,8 @@ private:
   GlobalMemory &global;
   LaunchState &launch;
   GroupState &group;
-  bool inShared = false;                         // the access being checked
-  const machine::MemoryEvent *current = nullptr; // likewise, and the run of its lanes
+  bool inShared = false;                         // the access being checked is to shared memory
+  const machine::MemoryEvent *current = nullptr; // the access being checked, and its run of lanes
   const Run *currentRun = nullptr;
   const std::byte *held = nullptr; // the values that earlier writes left in its sector
   uint32_t heldBytes = 0;          // how many of those bytes may be read

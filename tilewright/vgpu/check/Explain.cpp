@@ -334,8 +334,8 @@ void Detector::finish() {
       break;
     }
   }
-  // A block's shared memory is gone when the block exits. Other blocks must complete their accesses
-  // before that, and some thread of the block must know that they have.
+  // A block's shared memory becomes invalid when the block exits. Other blocks must complete their
+  // accesses before that, and some thread of the block must know that they have.
   for (const BlockState &block : group.blocks)
     for (const auto &[from, record] : block.remote) {
       bool isKnown = false;

@@ -58,7 +58,7 @@ void Detector::acquire(Cohort &cohort, const Published &from) const {
   cohort.knowledge.fencedGlobal.joinForeign(from.foreignFenced);
 }
 
-/// Those of `lanes` that access the same address as the lowest of them.
+/// The subset of `lanes` that accesses the same address as its lowest lane.
 static uint32_t lanesAtFirstAddress(const MemoryEvent &event, uint32_t lanes) {
   const uint64_t address = event.addresses[std::countr_zero(lanes)];
   uint32_t same = lanes & -lanes;
@@ -79,8 +79,8 @@ static bool hasFence(const WarpState &warp, uint32_t lanes) {
   return false;
 }
 
-/// Gives the lanes what the flag holds for them: at once if the access acquires, else with their
-/// next fence.
+/// Passes the knowledge released through the flag to the lanes that read it: at once if the access
+/// acquires, otherwise at their next fence.
 void Detector::readFlag(const MemoryEvent &event, WarpState &warp, uint32_t lanes,
                         const Flag &flag) {
   if (flag.published.empty())
@@ -106,8 +106,8 @@ void Detector::readFlag(const MemoryEvent &event, WarpState &warp, uint32_t lane
   }
 }
 
-/// The accesses that the lanes publish by writing a flag: all of them if the access releases, else
-/// those that their fences cover.
+/// The accesses that the lanes publish by writing a flag: all of them if the access releases,
+/// otherwise those that their fences cover.
 std::vector<Published> Detector::publishedByWrite(const MemoryEvent &event, WarpState &warp,
                                                   uint32_t lanes, bool isGlobal) {
   std::vector<Published> made;
@@ -127,7 +127,8 @@ std::vector<Published> Detector::publishedByWrite(const MemoryEvent &event, Warp
   return made;
 }
 
-/// Adds to a flag what a warp publishes, joined with what its block published at the same scope.
+/// Adds to a flag the knowledge that a warp publishes, merged with what its block has already
+/// published at the same scope.
 void Detector::addToFlag(Flag &flag, std::vector<Published> made, const WarpState &warp,
                          bool isGlobal) const {
   for (Published &one : made) {
@@ -147,7 +148,7 @@ void Detector::addToFlag(Flag &flag, std::vector<Published> made, const WarpStat
 }
 
 /// A strong access by `lanes`, all of them to `address`, which is or may become a flag.
-/// `publishes`: the lanes have something to release.
+/// `publishes`: the lanes have knowledge to release.
 void Detector::accessFlag(const MemoryEvent &event, WarpState &warp, uint32_t lanes,
                           uint64_t address, bool publishes) {
   const bool reads = event.kind != AccessKind::write, writes = event.kind != AccessKind::read;

@@ -1,4 +1,4 @@
-// Accesses to global memory: their bounds, the bytes that were never written, and their pages.
+// Checks accesses to global memory: bounds, reads of bytes that were never written, and races.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/check/GlobalMemory.h"
@@ -151,8 +151,9 @@ private:
 
 } // namespace
 
-/// Marks the bytes `mask` of a sector as written if the access writes them, or reads them and is
-/// reported. Returns the bytes to report: those that it reads and that were never written.
+/// Marks the bytes in `mask` as written if the access writes them. Returns the bytes to report:
+/// those that it reads and that were never written. Marks these too, so that they are reported
+/// once.
 static uint32_t markWritten(std::atomic<uint32_t> &written, AccessKind kind, uint32_t mask,
                             bool reportsReads) {
   const uint32_t missing = mask & ~written.load(std::memory_order_relaxed);

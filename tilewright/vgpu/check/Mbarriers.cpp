@@ -103,8 +103,8 @@ void Detector::initMbarrier(const MbarrierUse &use) {
   block.liveMbarriers[sector] = 1;
 }
 
-/// Reports the use of an mbarrier that is not live, and takes it as live from then on, so that it
-/// is reported once.
+/// Reports the use of an mbarrier that is not live, and then treats it as live, so that it is
+/// reported only once.
 void Detector::reviveMbarrier(const MbarrierUse &use) {
   MbarrierState &state = use.state;
   if (options.barriers && use.event.kind != SyncKind::mbarrierPhase)
@@ -118,7 +118,7 @@ void Detector::reviveMbarrier(const MbarrierUse &use) {
 }
 
 /// The accesses that the lanes of an arrival publish to the threads that wait for the phase: all of
-/// them if the arrival releases, else those that their fences cover.
+/// them if the arrival releases, otherwise those that their fences cover.
 Knowledge Detector::publishedByArrival(const MbarrierUse &use) {
   const SyncEvent &event = use.event;
   WarpState &warp = use.warp;

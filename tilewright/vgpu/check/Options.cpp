@@ -30,7 +30,7 @@ Result<Options> Options::parse(std::string_view checks) {
     else if (word == "strict")
       options.strict = true;
     else if (word == "count")
-      continue; // the counter's word: both tools share the list
+      continue; // an option of the counter, which reads the same list
     else if (word == "off" || word == "0" || word == "none")
       options.races = options.uninit = options.bounds = options.barriers = false;
     else if (!word.empty())

@@ -88,7 +88,7 @@ public:
   uint64_t changeCount() const;
   /// The number of wrong accesses and operations, including repetitions.
   uint64_t total() const;
-  /// In order of first appearance, at most `limit`.
+  /// The findings in order of first appearance, at most `limit`.
   std::vector<Counted> findings() const;
 
   /// Describes the findings from number `first` on.

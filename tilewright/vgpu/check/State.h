@@ -40,8 +40,8 @@ struct Published {
   machine::Scope scope = machine::Scope::none;
   SharedKnowledge knowledge;
   uint64_t groupSerial = 0; // the group that the clock belongs to
-  // The same knowledge for other groups: the epochs in `base`, and those that fence.proxy.async
-  // covers.
+  // The same knowledge in the form that other groups use: the epochs in `base`, and those that
+  // fence.proxy.async covers.
   std::shared_ptr<const ForeignEpochs> foreign, foreignFenced;
 };
 
@@ -68,7 +68,7 @@ struct Cohort {
   std::vector<Published> unacquired;
 };
 
-/// A warp: its lanes form one cohort until they wait for different things.
+/// A warp. Its lanes form one cohort until they synchronise with different threads.
 struct WarpState {
   BlockState *block = nullptr;
   uint32_t index = 0;      // in the block
@@ -134,7 +134,7 @@ struct AsyncState {
   std::vector<uint32_t> sharedOf; // indices of the blocks whose shared memory it touches
 };
 
-/// The knowledge that threads released through a flag.
+/// Knowledge that threads have released through one memory location.
 struct Flag {
   std::vector<Published> published;
 };

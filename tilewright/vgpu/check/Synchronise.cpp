@@ -133,7 +133,7 @@ void Detector::fence(const SyncEvent &event, WarpState &warp) {
   endEpoch(warp);
 }
 
-/// fence.proxy.async: asynchronous accesses come after what the lanes know now.
+/// fence.proxy.async: orders later asynchronous accesses after everything that the lanes know now.
 static void fenceAsync(Cohort &cohort, machine::Space space, uint32_t epoch) {
   Knowledge &known = cohort.knowledge;
   if (space != machine::Space::global) {

@@ -54,7 +54,7 @@ private:
   void *takeShared(size_t bytes);
 
   std::mutex mutex;
-  // All guarded by mutex.
+  // The members below are guarded by mutex.
   std::vector<Segment> segments;
   size_t current = 0;                 // the segment that new pages are taken from
   std::map<uint64_t, Pages> pages;    // by begin

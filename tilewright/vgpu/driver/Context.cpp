@@ -130,7 +130,7 @@ static CUresult needContextOrCurrent(CUcontext handle, std::shared_ptr<Context> 
   return handle ? needContextOf(handle, context) : needContext(context);
 }
 
-/// The same, for functions that also answer for a context that has failed. Null if there is none.
+/// Like needContextOrCurrent(), but returns a context even if it has failed. Null if there is none.
 static std::shared_ptr<Context> findContextOrCurrent(CUcontext handle) {
   return handle ? Driver::get().contexts.find(handle) : currentContext();
 }

@@ -139,7 +139,8 @@ CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &asked, FillWork &work) {
   return checkFill(work);
 }
 
-/// A contiguous copy as a CUDA_MEMCPY3D, in which a program can query a graph node's parameters.
+/// Describes a contiguous copy as a CUDA_MEMCPY3D, the form in which a program queries the
+/// parameters of a graph node.
 static CUDA_MEMCPY3D flat(CUmemorytype toType, uint64_t to, CUmemorytype fromType, uint64_t from,
                           size_t bytes) {
   CUDA_MEMCPY3D asked{};
@@ -183,7 +184,7 @@ static CUresult boxOf(const CUDA_MEMCPY3D_PEER &copy, CUDA_MEMCPY3D &asked) {
   return CUDA_SUCCESS;
 }
 
-/// Makes work from `asked` and gives it to a stream with `give`: submit() or submitAndWait().
+/// Converts `asked` to work and submits it to a stream by `give`: submit() or submitAndWait().
 template <typename Made, typename Asked>
 static CUresult submitMade(CUresult (*make)(const Asked &, Made &), const Asked &asked,
                            CUstream handle,

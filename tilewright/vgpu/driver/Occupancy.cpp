@@ -9,7 +9,7 @@ namespace tilewright::vgpu::driver {
 
 using machine::Chip;
 
-// From the CUDA occupancy calculator, for compute capability 8.0 to 9.0.
+// Constants of the CUDA occupancy calculator, for compute capability 8.0 to 9.0.
 static constexpr uint32_t registerGranule = 256; // per warp
 static constexpr uint32_t sharedGranule = 128;   // per block
 static constexpr uint32_t reservedShared = 1024; // per block, for the system

@@ -232,7 +232,7 @@ CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribu
   case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
     return give(data, memory.prefetched);
   case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
-    // All devices, then CU_DEVICE_INVALID.
+    // Write all devices, then CU_DEVICE_INVALID.
     const size_t slots = dataSize / sizeof(int);
     for (size_t i = 0; i < slots; ++i) {
       const int number = i < Driver::get().devices.size() ? static_cast<int>(i) : deviceInvalid;

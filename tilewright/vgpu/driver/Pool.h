@@ -18,7 +18,7 @@ struct MemoryPool : Handled {
   CUmemPoolProps properties{};
 
   std::mutex mutex;
-  // All guarded by mutex.
+  // The members below are guarded by mutex.
   uint64_t threshold = 0;
   uint64_t reserved = 0, used = 0, reservedHigh = 0, usedHigh = 0;
   int reuse[3] = {1, 1, 1};
@@ -30,7 +30,7 @@ struct MemoryPool : Handled {
 /// node runs.
 CUresult allocateFrom(const std::shared_ptr<MemoryPool> &pool, Context &context, size_t bytes,
                       bool isOfGraph, CUdeviceptr &address);
-/// startUse() is called when an allocation node runs, endUse() when a free runs.
+/// The driver calls startUse() when an allocation node runs and endUse() when a free node runs.
 void startUse(CUdeviceptr address, MemoryPool &pool);
 void endUse(CUdeviceptr address);
 /// An object that keeps graph memory reserved during its lifetime.

@@ -146,7 +146,7 @@ Result<Settings> Settings::fromEnvironment() {
   TILEWRIGHT_ASSIGN(settings.verbose, flag("TILEWRIGHT_VGPU_VERBOSE", false));
   TILEWRIGHT_ASSIGN(settings.timeLimit, seconds("TILEWRIGHT_VGPU_TIMEOUT"));
   TILEWRIGHT_ASSIGN(settings.usesHostMemory, flag("TILEWRIGHT_VGPU_HOST_MEMORY", false));
-  // Only validated here: our ptxas replacement reads it again.
+  // Only validate the variable here: our ptxas replacement reads it.
   TILEWRIGHT_TRY(flag("TILEWRIGHT_VGPU_PTXAS", true).takeStatus());
   settings.checks = split(valueOf("TILEWRIGHT_VGPU_CHECK").value_or(""));
   settings.reportPath = valueOf("TILEWRIGHT_VGPU_REPORT").value_or("");

@@ -126,7 +126,7 @@ static CUresult createStream(CUstream *stream, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-/// Gives the caller a member of a stream, or what a function computes from the stream.
+/// Writes a member of a stream, or the result of a function of the stream, to `result`.
 template <typename T, typename Property>
 static CUresult giveProperty(CUstream handle, T *result, Property property) {
   std::shared_ptr<Stream> stream;

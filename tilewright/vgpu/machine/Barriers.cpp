@@ -162,7 +162,8 @@ std::byte *addressOfValue(Warp &warp, const Frame *frame, const CallValue &value
   return warp.local + size_t(lane) * warp.localStride + frame->localBase + value.slot;
 }
 
-/// Passes a predicate or any other value to a predicate, which is one mask for all lanes.
+/// Copies a value to a predicate register, which is one mask with a bit per lane. The value may be
+/// a predicate, or of any other type: a lane's bit is set if its value is not zero.
 static void passPredicate(Warp &warp, const Frame *from, const CallValue &source, Frame *to,
                           const CallValue &destination, uint32_t mask) {
   uint32_t bits = 0;

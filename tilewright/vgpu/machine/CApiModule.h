@@ -15,7 +15,7 @@ namespace tilewright::vgpu::machine {
 char *handOver(const std::string &text);
 /// Passes the message of a failure to the caller, and returns the error code.
 int handOver(const Status &status, char **error);
-/// Does not set the thread pool; the caller sets it and owns it.
+/// Converts the C API's configuration, except the thread pool, which the caller sets and owns.
 LaunchConfig launchConfigOf(const tilewright_vgpu_config &config);
 
 } // namespace tilewright::vgpu::machine

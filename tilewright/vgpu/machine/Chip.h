@@ -1,4 +1,4 @@
-// The chips that the virtual GPU can be.
+// The chips that the virtual GPU can emulate.
 #ifndef TILEWRIGHT_VGPU_MACHINE_CHIP_H
 #define TILEWRIGHT_VGPU_MACHINE_CHIP_H
 

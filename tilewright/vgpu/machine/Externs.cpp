@@ -130,7 +130,7 @@ public:
   bool run();
 
 private:
-  static constexpr int widest = 4096; // maximum width of a field; a wild * must not fill the memory
+  static constexpr int widest = 4096; // maximum field width: a bad * must not exhaust memory
 
   /// The next character of the format; 0 at its end.
   char peek() const { return at < format.size() ? format[at] : '\0'; }
@@ -150,7 +150,7 @@ private:
   Arguments &arguments;
   std::string &out;
   size_t at = 0; // in `format`
-  // Of the current conversion, as snprintf expects it: '%', flags, width, precision and any 'h'.
+  // The current conversion as snprintf expects it: '%', flags, width, precision and any 'h'.
   std::string spec;
 };
 

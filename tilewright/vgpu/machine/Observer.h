@@ -30,8 +30,8 @@ enum class Scope : uint8_t { none, cta, cluster, gpu, sys };
 /// issue. Ids are unique in a launch; 0 means none.
 using AsyncId = uint64_t;
 
-/// The values that a write is about to store, in registers or as rows of bytes; by lane, or by
-/// index in `addresses`.
+/// The values that a write is about to store, either in registers or as rows of bytes. at() takes a
+/// lane, or an index in `addresses`.
 struct StoredValues {
   const std::byte *registers = nullptr;
   const uint32_t *slots = nullptr; // of the elements
@@ -79,37 +79,44 @@ struct MemoryEvent {
   const StoredValues *values = nullptr; // of writes, if available
 };
 
+/// Kinds of SyncEvent, with the fields that each kind sets.
 enum class SyncKind : uint8_t {
-  fence,             // order, scope
-  proxyFence,        // fence.proxy.*: between `proxy` and the generic proxy, `space`. order and
-                     // scope for fence.proxy.tensormap::generic, otherwise acquireRelease at
-                     // block scope; object = address for its .acquire
+  fence, // order, scope
+  /// fence.proxy.*, between `proxy` and the generic proxy in `space`.
+  /// fence.proxy.tensormap::generic sets order and scope, and with .acquire object = address; all
+  /// others have order acquireRelease and block scope.
+  proxyFence,
   mbarrierInitFence, // fence.mbarrier_init
   barrierArrive, // bar.*: object = number, count = threads expected (0: all), phase = generation
-  barrierLeave,  // likewise, when the lanes continue
+  barrierLeave,  // the lanes continue after the barrier; fields as for barrierArrive
   warpBarrier,   // mask: lanes that meet, reported once for all of them
   clusterArrive, // order: release or relaxed; phase = generation
   clusterLeave,
   mbarrierInit,       // object = address, count = arrivals
   mbarrierInvalidate, // object
   mbarrierExpect,     // object, count = bytes, phase
-  mbarrierArrive,     // object, count = arrivals per lane, phase of the arrival; order, scope.
-                      // async: the cp.async.mbarrier.arrive that arrives
-  mbarrierComplete,   // object, count = bytes, phase, async: complete_tx by that operation
-  mbarrierPhase,      // object, phase: that phase is over; reported after the event that ended it
-  mbarrierWait,       // object, phase: lanes saw that this phase is over
-  asyncIssue,         // async, group: an operation is issued; its accesses come later.
-                      // For cp.async.mbarrier.arrive, `operations` are the copies that it waits
-                      // for, or an earlier such arrival in place of its copies
-  asyncCommit,        // group; `operations` are those in the new group
-  asyncWait,          // group, count = groups that may stay in flight; `operations` are now
-                      // complete for the lanes in mask; isReadOnly: only their reads are. For
-                      // wgmma, those of all four warps, which are parts of one operation
+  /// object, count = arrivals per lane, phase of the arrival, order, scope; async: the
+  /// cp.async.mbarrier.arrive that arrives.
+  mbarrierArrive,
+  mbarrierComplete, // object, count = bytes, phase, async: complete_tx by that operation
+  mbarrierPhase,    // object, phase: that phase is over; reported after the event that ended it
+  mbarrierWait,     // object, phase: lanes saw that this phase is over
+  /// async, group: an operation is issued; its accesses are reported later. For a
+  /// cp.async.mbarrier.arrive, `operations` are the copies that it waits for; an earlier such
+  /// arrival stands for the copies that it covers.
+  asyncIssue,
+  asyncCommit, // group; `operations` are those in the new group
+  /// group, count = groups that may stay in flight; `operations` are now complete for the lanes in
+  /// mask (if isReadOnly, only their reads are). For wgmma, `operations` are those of all four
+  /// warps, which are parts of one operation.
+  asyncWait,
   wgmmaFence,
-  wgmmaUnfenced,  // async: this wgmma uses a register, object = its slot, that other instructions
-                  // accessed after the last wgmma.fence, or there was no fence at all
-  mbarrierLapped, // object, phase: lanes still wait for this phase although it is over, and the
-                  // end of phase `count` flips the parity back, so that they keep waiting
+  /// async: this wgmma uses a register, object = its slot, that another instruction accessed after
+  /// the last wgmma.fence, or there was no fence before this wgmma.
+  wgmmaUnfenced,
+  /// object, phase: lanes still wait for this phase although it is over, and the end of phase
+  /// `count` flips the parity back, so that they keep waiting.
+  mbarrierLapped,
 };
 
 /// The kind of group that an asynchronous operation completes with.

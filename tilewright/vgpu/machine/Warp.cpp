@@ -316,7 +316,7 @@ std::byte *resolveGlobal(Warp &warp, const Op *op, uint64_t address, uint32_t la
   return nowhere(bytes);
 }
 
-/// %lanemask_eq and the like, of one lane.
+/// The value of %lanemask_eq or a related register in one lane.
 static uint32_t laneMask(SpecialRegister which, uint32_t lane) {
   const uint32_t own = 1u << lane, below = own - 1;
   switch (which) {

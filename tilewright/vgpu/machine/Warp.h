@@ -49,8 +49,9 @@ enum class Wait : uint8_t {
   barrier,     // bar.sync; `object` is its number
   cluster,     // barrier.cluster.wait; `object` is the generation it arrived in
   matrices,    // wgmma.wait_group; `object` is how many wgmma the warpgroup must have issued
-  mbarrier,    // try_wait; `object` is the host address, `wanted` the phase modulo 8, or
-               // its parity if bit 8 is set
+  /// try_wait; `object` is the host address, `wanted` the phase modulo 8, or its parity if bit 8 is
+  /// set.
+  mbarrier,
 };
 
 /// Lanes of a warp at the same program counter.
@@ -194,8 +195,8 @@ struct Group {
 /// The number of branches in one time slice of a warp.
 inline constexpr int32_t warpQuantum = 4096;
 
-/// The functions below are called by handlers and are the same for every instruction set.
-///
+// Handlers of all instruction sets call the functions below.
+
 /// Chooses the fragment that runs next, and merges fragments that have reconverged. Returns false
 /// if no fragment can run.
 bool chooseFragment(Warp &warp);

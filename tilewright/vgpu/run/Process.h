@@ -16,7 +16,7 @@ struct Ended {
 };
 
 /// Runs a program with this process's environment and waits for it. Searches PATH for the program.
-/// Keyboard interrupts are handled by the program, not by this process.
+/// The program handles keyboard interrupts; this process ignores them meanwhile.
 ///  - vgpuStart: the program cannot be started.
 Result<Ended> runProgram(const std::vector<std::string> &command, bool takesErrorText = false);
 

@@ -152,7 +152,7 @@ static Status setEnvironment(const Call &call, const std::string &libraries,
   TILEWRIGHT_TRY(driver::checkObservationNames(settings.checks));
   setenv("TILEWRIGHT_VGPU_SUMMARY", summaries.c_str(), 1);
   prepend("LD_LIBRARY_PATH", libraries);
-  // For JAX programs that use our plugin.
+  // Select the virtual GPU for JAX programs that use our plugin.
   setDefault("TILEWRIGHT_TARGET", concat("vgpu:", settings.chips.front()->name));
   const std::string ptxas = libraries + "/bin/ptxas";
   setenv("TRITON_LIBCUDA_PATH", libraries.c_str(), 1);

@@ -1,5 +1,5 @@
-// Constraints of elementwise ops, except the agreement of shapes and element types, (C1) of nearly
-// all of them, which the traits SameShape and SameBaselineElementType check.
+// Constraints of elementwise ops. The traits SameShape and SameBaselineElementType check that
+// shapes and element types agree, which is (C1) of nearly all of these ops.
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/dialect/stablehlo/verify/VerifyRules.h"

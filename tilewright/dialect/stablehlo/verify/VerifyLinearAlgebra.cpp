@@ -71,7 +71,7 @@ LogicalResult FftOp::verify() {
                             "operand, got "
                          << count << " for " << operand.getRank();
   for (int64_t size : length)
-    if (size < 0) // fft_c4; also keeps the mark of a dynamic size out
+    if (size < 0) // fft_c4; also rejects kDynamic, which is negative
       return emitOpError() << "fft_length must not be negative, got " << size;
 
   // fft_c2
@@ -128,7 +128,7 @@ LogicalResult FftOp::verify() {
 // Batch normalization
 //===----------------------------------------------------------------------===//
 
-// The trait SameBaselineElementType checks (C2) of all three ops, the same element type.
+// The trait SameBaselineElementType checks (C2) of all three ops: all element types are the same.
 
 /// Checks that `index` is a dimension of the operand.
 static LogicalResult verifyFeatureIndex(Operation *op, int64_t index, RankedTensorType operand) {

@@ -13,7 +13,7 @@ static int64_t floorDivide(int64_t value, int64_t by) {
 }
 static int64_t ceilDivide(int64_t value, int64_t by) { return -floorDivide(-value, by); }
 
-/// The n of [0, count) for which first + n * step is in [0, size).
+/// The range of n in [0, count) for which first + n * step is in [0, size).
 static std::pair<int64_t, int64_t> inside(int64_t first, int64_t step, int64_t size,
                                           int64_t count) {
   if (step < 0) { // count from the other end

@@ -25,7 +25,7 @@ KernelResult makeKernel(Arguments &&...arguments) {
       std::make_unique<Kernel>(std::forward<Arguments>(arguments)...));
 }
 
-/// Checks the types of a call and what its fields say about them. The call comes from an untrusted
+/// Checks the types of a call and the fields that refer to them. The call comes from an untrusted
 /// file, so a prepare function checks everything; each failure is Error::libraryCall and names the
 /// kernel.
 ///

@@ -20,7 +20,7 @@ public:
     for (const Block &block : blocks)
       std::free(block.memory);
   }
-  /// The smallest cached block that is large enough, or one without memory.
+  /// The smallest cached block that is large enough; a block without memory if there is none.
   Block take(size_t bytes) {
     auto best = blocks.end();
     for (auto block = blocks.begin(); block != blocks.end(); ++block)

@@ -474,7 +474,7 @@ inline void addStreams(int64_t columns, const To *lhs, int64_t lhsStride, const 
     }
 }
 
-/// Applies the streams of rhs to all rows of lhs while the streams are in L1.
+/// Multiplies all rows of lhs by `streams` rows of rhs, while these are in L1.
 template <typename From, typename To, int length, int streams>
 inline void addStreamsToRows(int64_t rows, int64_t columns, const To *lhs, int64_t lhsStride,
                              const From *rhs, int64_t rhsStride, To *sums) {

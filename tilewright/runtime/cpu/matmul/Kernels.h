@@ -40,7 +40,8 @@ struct PanelKernel {
 };
 
 /// A product without packing, for matrices that fit in L1 and for few rows. lhs may have any
-/// strides; the columns of rhs and of the sums are contiguous. Both have the type of the sums.
+/// strides; the columns of rhs and of the sums are contiguous. lhs and rhs have the type of the
+/// sums.
 using MultiplyDirect = void (*)(int64_t rows, int64_t columns, int64_t summed, const void *lhs,
                                 int64_t lhsRowStride, int64_t lhsSummedStride, const void *rhs,
                                 int64_t rhsStride, void *sums, int64_t stride);

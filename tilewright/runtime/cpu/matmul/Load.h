@@ -27,7 +27,7 @@ public:
     useCount
   };
 
-  /// At least `bytes`, 64-byte aligned, uninitialised.
+  /// Returns at least `bytes` bytes, 64-byte aligned and uninitialised.
   std::byte *get(Use use, int64_t bytes);
   /// Frees large blocks; called at the end of a product.
   void trim();

@@ -113,7 +113,7 @@ static bool isSmall(const MatmulProblem &problem, const PanelKernel &panel, int6
   return (rows + columns) * double(problem.summed) + rows * columns <= double(most);
 }
 
-/// Describes the same product as that of the transposed operands in reverse order.
+/// Rewrites the problem as the product of the transposed operands in reverse order: (AB)' = B'A'.
 static void transpose(MatmulProblem &problem) {
   std::swap(problem.lhsType, problem.rhsType);
   std::swap(problem.rows, problem.columns);

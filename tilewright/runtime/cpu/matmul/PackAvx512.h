@@ -84,8 +84,8 @@ inline void packAlongSummed(const char *from, int64_t lineBytes, int64_t lines, 
 }
 
 /// Packs lines that are adjacent in memory: panel[group][line] of four-byte words, each of
-/// `rowsPerWord` rows. load(from, rows, inRow) gives the words of 16 lines, of which `inRow` exist,
-/// from the first of the `rows` rows that are left.
+/// `rowsPerWord` rows. load(from, rows, inRow) loads the words of 16 lines at `from`; `inRow` is
+/// the mask of lines that exist, and `rows` the number of rows that are left.
 template <int width, int rowsPerWord, int elementBytes, typename Load>
 inline void packAdjacent(const char *from, int64_t summedBytes, int64_t lines, int64_t summed,
                          char *to, Load load) {

@@ -9,8 +9,8 @@
 
 namespace tilewright::runtime::cpu {
 
-/// The positions of the elements along one side of a matrix: a stride, or an offset for each
-/// element if several dimensions of a tensor form the side. In elements.
+/// The positions of the elements along one side of a matrix, in elements: a stride, or an offset
+/// for each element if several dimensions of a tensor form the side.
 struct Placement {
   int64_t stride = 1;
   std::vector<int64_t> offsets; // if not empty, one for each index; `stride` is then ignored

@@ -10,7 +10,7 @@ struct Matmul::Runner {
   const Matmul &matmul;
   const MatmulProblem &shape;
   ThreadPool &pool;
-  const Prologue *lhsPrologue, *rhsPrologue; // may be null; of the product as it is computed
+  const Prologue *lhsPrologue, *rhsPrologue; // may be null; swapped if the product is transposed
   const Epilogue *epilogue;                  // may be null
 
   /// One product of the batch.

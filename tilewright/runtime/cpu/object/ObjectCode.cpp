@@ -22,7 +22,7 @@ static constexpr uint64_t pageBytes = 4096;
 static constexpr uint64_t maxMappedBytes = uint64_t(1) << 30;
 /// Limits zero-filled data, which takes no bytes in the file and so is not limited by its size.
 static constexpr uint64_t maxZeroBytes = uint64_t(1) << 26;
-/// jmp *distance(%rip), and two bytes that are never executed.
+/// The size of a stub: `jmp *distance(%rip)` and two bytes that are never executed.
 static constexpr uint64_t stubBytes = 8;
 
 class ObjectLinker {

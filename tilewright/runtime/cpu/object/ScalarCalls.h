@@ -46,7 +46,7 @@ extern "C" {
 /// of select is a pred; the second and third of reducePrecision are i32.
 void tw_scalar_call(const tilewright::runtime::cpu::ScalarRecord *record, const void *a,
                     const void *b, const void *c, void *out);
-/// The same for `count` contiguous elements; `out` may be one of the operands.
+/// Like tw_scalar_call(), for `count` contiguous elements; `out` may be one of the operands.
 void tw_scalar_calls(const tilewright::runtime::cpu::ScalarRecord *record, const void *a,
                      const void *b, const void *c, void *out, int64_t count);
 }

@@ -27,7 +27,7 @@ struct IndexForm {
   void add(const IndexForm &other, int64_t factor, llvm::ArrayRef<int64_t> sizes);
 };
 
-/// The same map with every result simplified by IndexForm.
+/// `map` with every result simplified by IndexForm.
 mlir::AffineMap simplifyMap(mlir::AffineMap map, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace tilewright::cpu

@@ -145,7 +145,7 @@ static LogicalResult lower(Lowering &, stablehlo::ConvolutionOp op) {
 //===- Reductions, scatter, sort ------------------------------------------===//
 
 namespace {
-/// The functions that a call binds: one for each of its regions that is not known by an enumerator.
+/// The functions that a call binds: one for each of its regions for which there is no enumerator.
 class Bodies {
 public:
   explicit Bodies(Lowering &state) : state(state) {}
@@ -303,7 +303,7 @@ static LogicalResult lower(Lowering &, stablehlo::TriangularSolveOp op) {
 
 //===----------------------------------------------------------------------===//
 
-/// A function that lowers one kind of op, as a function of any op.
+/// The common signature of lowerAs<Op>(), for the table of all ops.
 using LowerFunction = LogicalResult(Lowering &, Operation *);
 template <typename Op> static LogicalResult lowerAs(Lowering &state, Operation *op) {
   return lower(state, cast<Op>(op));

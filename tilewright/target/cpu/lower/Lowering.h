@@ -23,8 +23,8 @@ public:
 
   /// The operation of a region that combines two elements; `function` if it is not a known one.
   static numerics::Combiner combinerOf(mlir::Region &region);
-  /// The same for the region of a reduce, which may also be argmax or argmin of pairs of a value
-  /// and an index.
+  /// Like combinerOf(), for the region of a reduce, which may also be argmax or argmin of pairs of
+  /// a value and an index.
   static numerics::Combiner reducerOf(mlir::Region &region);
   /// The classification of a sort's comparator.
   struct Comparator {

@@ -38,8 +38,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> built;
 
   void fail(mlir::Operation *op, llvm::StringRef why);
-  /// The layout that follows from the accumulator's for a value; nullopt if the value does not
-  /// depend on the accumulator.
+  /// The layout of a value that follows from the accumulator's layout; nullopt if the value does
+  /// not depend on the accumulator.
   std::optional<sm::Layout> natural(mlir::Value value);
   /// Assigns the layout to the value, unless it already has one, and the resulting layouts to its
   /// operands.

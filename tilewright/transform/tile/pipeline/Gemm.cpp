@@ -344,7 +344,7 @@ void addReason(GemmChoice &choice, const char *format, Values &&...values) {
   choice.reasons.push_back(llvm::formatv(format, std::forward<Values>(values)...).str());
 }
 
-/// Explains how the tiles cover the result, and what it takes to load their operands.
+/// Explains how the tiles cover the result, and how their operands are loaded.
 void explainTiles(GemmChoice &choice, const Gemm &gemm, const Grid &grid) {
   double used = double(choice.tiles) / (double(choice.waves) * grid.slots);
   addReason(choice, "{0} tiles on {1} multiprocessors are {2} wave{3}, {4}% full", choice.tiles,

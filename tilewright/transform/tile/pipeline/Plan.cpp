@@ -55,9 +55,9 @@ Use useOf(const PipelineProblem &problem, llvm::ArrayRef<int64_t> depths) {
   return use;
 }
 
-/// The depths with the shortest interval that fit, each at most the one in `wanted`. Removing a
-/// slot never shortens the interval, so a best-first search by interval can stop at the first
-/// depths that fit.
+/// The channel depths with the shortest interval that fit in memory, none greater than in `wanted`.
+/// Removing a slot never shortens the interval, so a best-first search by interval can stop at the
+/// first depths that fit.
 std::optional<llvm::SmallVector<int64_t>>
 shrink(const PipelineProblem &problem, llvm::ArrayRef<int64_t> wanted, std::string &reason) {
   const Limits &limits = problem.limits;

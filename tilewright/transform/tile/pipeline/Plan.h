@@ -44,7 +44,7 @@ struct RoleRule {
   /// Registers in total for values that are divided among all threads of the role, such as an
   /// accumulator (4 bytes each).
   int64_t dividedRegisters = 0;
-  /// The maximum and the minimum number of groups that the divided values can be divided among.
+  /// The maximum and the minimum number of groups among which those values can be divided.
   int64_t maxGroups = 1;
   int64_t leastGroups = 1;
 };
@@ -86,8 +86,8 @@ struct ChannelPlan {
   int64_t slotBytes = 0;
   unsigned filler = 0; // a role
   llvm::SmallVector<unsigned> drainers;
-  /// The number of slots from earlier iterations that a drainer holds: 1 if the op that reads a
-  /// slot is asynchronous, because the role issues the next op before this one completes.
+  /// The number of slots from earlier iterations that a draining role holds: 1 if the op that reads
+  /// a slot is asynchronous, because the role issues the next op before this one completes.
   int64_t lag = 0;
 };
 

@@ -27,7 +27,8 @@ sm::Layout fragmentLayout(const Product &product, const GemmChoice &choice);
 /// Translates a layout of the product's matrix to a layout of the dot's tile, which may have
 /// leading dimensions of size 1 and may be transposed.
 sm::Layout layoutInDot(const Product &product, const sm::Layout &matrix);
-/// The maps of views between the two: from the dot's indices to the matrix's, and back.
+/// The maps of views between the dot's tile and the product's matrix: from the dot's indices to the
+/// matrix's, and back.
 mlir::AffineMap matrixOfDot(const Product &product);
 mlir::AffineMap dotOfMatrix(const Product &product);
 

@@ -23,8 +23,8 @@ struct Certificate {
   double cycles = 0;
 };
 
-/// Checks every op of the kernel independently; where two layouts must agree, element by element.
-/// Shares no code with the search. Returns the first error, or "".
+/// Checks every op of the kernel independently, and compares layouts that must agree element by
+/// element. Shares no code with the search. Returns the first error, or "".
 std::string checkCertificate(tile::KernelOp kernel, const Certificate &certificate);
 
 } // namespace tilewright::solve

@@ -89,7 +89,7 @@ static CUgraphExecUpdateResult update(Graph &to, Graph &from, GraphNode *&errorN
       if (CUgraphExecUpdateResult result = replaceWork(tried, from.nodes[i]->work))
         return result;
   }
-  // Every node can be updated, so the update is all or nothing.
+  // Change nodes only now that all are known to be updatable: the update is all or nothing.
   for (size_t i = 0; i < to.nodes.size(); ++i) {
     errorNode = from.nodes[i].get();
     if (CUgraphExecUpdateResult result = replaceWork(to.nodes[i]->work, from.nodes[i]->work))

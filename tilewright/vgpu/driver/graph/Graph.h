@@ -27,7 +27,8 @@ public:
   std::mutex mutex;
   std::vector<std::shared_ptr<GraphNode>> nodes; // guarded by mutex; in the order of adding
 
-  // The caller of these holds the mutex.
+  // The caller of the functions below holds the mutex.
+
   /// Adds a node and gives it a handle.
   GraphNode *add(Work work, std::vector<GraphNode *> dependencies);
   void remove(GraphNode *node);

@@ -41,8 +41,8 @@ template <typename T, typename Use> static CUresult withWork(CUgraphNode handle,
   });
 }
 
-/// Gives the caller a member of a node's work, or what a function computes from the work, if the
-/// work is a `T`.
+/// If the work of a node is a `T`, writes a member of it, or the result of a function of it, to
+/// `result`.
 template <typename T, typename Result, typename Member>
 static CUresult readWork(CUgraphNode handle, Result *result, Member member) {
   return withWork<T>(handle, [&](T &work, GraphNode &) {

@@ -1,4 +1,4 @@
-// The parameters of a graph node of any type, from those of one type.
+// Wraps the parameters of one type of graph node in a CUgraphNodeParams.
 #ifndef TILEWRIGHT_VGPU_DRIVER_GRAPH_NODEPARAMS_H
 #define TILEWRIGHT_VGPU_DRIVER_GRAPH_NODEPARAMS_H
 

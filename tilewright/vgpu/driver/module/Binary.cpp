@@ -89,7 +89,7 @@ static int rankOf(std::string_view text, const Chip &chip, std::string &target) 
 }
 
 static Result<std::string> contentOf(const FatbinEntry &entry, Bytes payload) {
-  // The maximum unpacked size of one module: loading 64 MiB of PTX takes minutes.
+  // Limits the unpacked size of one module, because loading 64 MiB of PTX already takes minutes.
   constexpr uint64_t most = uint64_t(64) << 20;
   if (!(entry.flags & (lz4Flag | zstdFlag)))
     return std::string(reinterpret_cast<const char *>(payload.data()), payload.size());

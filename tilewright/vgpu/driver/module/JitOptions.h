@@ -1,4 +1,4 @@
-// Helpers of the calls that load modules.
+// Functions that the calls for loading modules share: reading a file, finding the log buffer.
 #ifndef TILEWRIGHT_VGPU_DRIVER_MODULE_JITOPTIONS_H
 #define TILEWRIGHT_VGPU_DRIVER_MODULE_JITOPTIONS_H
 

@@ -52,7 +52,7 @@ struct Function : Handled {
   std::vector<ParameterInfo> parameters;
   size_t parameterBytes = 0;
 
-  // Set by the program.
+  // Attributes that the program can set.
   std::atomic<uint32_t> maxDynamicShared = 0;
   std::atomic<int> carveout = -1, nonPortableCluster = 0, schedulingPolicy = 0, cacheConfig = 0;
 };

@@ -82,7 +82,7 @@ private:
 std::unique_ptr<Observation> startObservation(const std::vector<std::string> &names,
                                               const LaunchFacts &facts) {
   std::vector<std::unique_ptr<Observation>> all;
-  std::vector<decltype(ObservationKind::start)> started; // several checks share one
+  std::vector<decltype(ObservationKind::start)> started; // all checks have the same start function
   for (const std::string &name : names) {
     const ObservationKind *kind = findKind(name);
     if (!kind || std::find(started.begin(), started.end(), kind->start) != started.end())

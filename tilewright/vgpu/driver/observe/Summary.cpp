@@ -22,7 +22,7 @@ struct Launches {
 
 struct Notes {
   std::mutex mutex;
-  // All guarded by mutex.
+  // The members below are guarded by mutex.
   std::map<std::string, Launches, std::less<>> kernels;
   std::map<std::string, uint64_t, std::less<>> failures, refusals;
   std::set<std::string, std::less<>> missing;
@@ -120,7 +120,7 @@ void noteReport(std::string_view check, std::string_view text) {
 
 void writeSummary() {
   if (!Driver::isInitialised())
-    return; // also in a forked child, where a thread that does not exist may hold the lock
+    return; // a forked child may not lock: a thread of the parent may hold the mutex
   Notes &all = notes();
   std::lock_guard lock(all.mutex);
   writeLocked(all);

@@ -112,7 +112,7 @@ private:
 struct MatrixRegister {
   AsyncId reader = 0, writer = 0; // the last wgmma in flight that reads or writes it
   const Op *op = nullptr;         // of `writer`
-  uint64_t touched = 0;           // 1 + number of wgmma.fence before the last access by others
+  uint64_t touched = 0;           // 1 + wgmma.fence count when another instruction last used it
 };
 
 /// The groups of asynchronous operations that the lanes of a warp have committed.
@@ -138,7 +138,7 @@ struct AsyncGroups {
   AsyncId lastMatrixWaited = 0; // this wgmma and all before it are complete
   AsyncId lastMatrixIssued = 0;
   std::vector<AsyncId> matrices; // all wgmma of the warp, in order
-  /// By frame, then by slot / 64.
+  /// Indexed by frame, then by slot / 64.
   std::unordered_map<const std::byte *, std::vector<MatrixRegister>> registers;
 
   MatrixRegister &at(const std::byte *frame, uint32_t slot);

@@ -17,7 +17,7 @@ struct DecodeOptions {
   bool counted = false;                    // count how often each instruction is executed
   bool preempted = false;                  // a warp may be preempted before any access or barrier
   bool deferred = false;                   // asynchronous operations complete later than at issue
-  std::optional<const Run *> handlers;     // for another host instruction set than the best
+  std::optional<const Run *> handlers;     // to use another host instruction set than the best
   uint32_t sharedLimit = sharedOffsetMask; // bytes of static shared memory
 };
 

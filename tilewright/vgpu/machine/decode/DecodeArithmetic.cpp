@@ -308,7 +308,7 @@ Status Decoder::floating() {
   if (type != Modifier::f32 && !isDouble)
     return family.half ? halfArithmetic(*family.half) : unsupported("");
   const uint64_t form = handler == Handler::divApprox ? floatForm() & ~roundingMask : floatForm();
-  // The order of the operations in Float.def.
+  // Float.def lists the operations of a family in this order.
   const unsigned index =
       family.hasPlain ? (form == 0 ? 0 : 8) + (isDouble ? 4 : 0) : unsigned(isDouble);
   const unsigned bytes = registerBytes(type);

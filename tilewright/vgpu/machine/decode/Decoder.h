@@ -95,7 +95,7 @@ private:
   const ptx::Variable *variableOf(const Operand &operand) const;
   /// The position of a variable among the parameters of the kernel, if it is one of them.
   std::optional<size_t> kernelParameter(const ptx::Variable &variable) const;
-  /// The elements of a vector or a pair; any other operand is its only part.
+  /// The elements of a vector or pair operand; for any other operand, the operand itself.
   std::span<const Operand> partsOf(const Operand &operand) const {
     const bool hasParts = operand.kind == OperandKind::vector || operand.kind == OperandKind::pair;
     return hasParts ? source.elementsOf(operand) : std::span<const Operand>(&operand, 1);
@@ -140,8 +140,8 @@ private:
   Status barrier();
   Status fence();
   Status control();
-  /// Hints, breakpoints, for which there is no debugger, and instructions such as setmaxnreg that
-  /// have no observable effect on the virtual GPU.
+  /// Instructions without an observable effect on the virtual GPU: hints, breakpoints (there is no
+  /// debugger), setmaxnreg and others.
   Status noEffect() { return Status(); }
   Status call();
   Status jump();
@@ -162,7 +162,7 @@ private:
   Status wgmma();
   Status sparseWgmma();
 
-  // Parts of these functions.
+  // Helpers of these functions.
   uint64_t floatForm() const;
   Status halfArithmetic(HalfOperation operation);
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,

@@ -17,7 +17,7 @@ inline constexpr uint64_t formRelu = 128;
 inline constexpr uint64_t formFinite = 256; // .satfinite
 inline constexpr uint64_t formOob = 512;    // fma.oob
 
-// The operation, in the bits from 32 on.
+// The function to compute; Op::imm holds it from bit 32 on.
 enum class Approximation : uint8_t { ex2, rcp, sqrt, rsqrt, lg2, sin, cos, tanh };
 enum class HalfOperation : uint8_t {
   add,

@@ -81,7 +81,7 @@ Wide128 atomicApply128(const AtomicForm &form, void *where, Wide128 operand, Wid
 /// so a load reads these words as one vector and permutes them. This is valid for every offset
 /// below `room`; a `room` of 0 means that the pattern is unknown.
 struct alignas(64) SharedFact {
-  uint32_t address[32]; // the register's value at the time
+  uint32_t address[32]; // the register's value when the fact was computed
   uint32_t index[32];   // by lane: the index of its word
   uint32_t start[4];    // by host vector
   uint32_t room;

@@ -341,7 +341,7 @@ VGPU_INLINE uint32_t adjusted(uint64_t how, uint32_t holds, uint32_t numbers) {
     holds |= ~numbers;
   return holds;
 }
-/// Combines two results with predicate c, as bits 4 to 6 of imm say.
+/// Combines two results with predicate c, as specified by bits 4 to 6 of imm.
 VGPU_INLINE void combine(const Op *op, std::byte *registers, uint32_t &first, uint32_t &second) {
   const uint32_t c = predicate(registers, op->c) ^ (op->imm & 64 ? ~0u : 0);
   switch (op->imm >> 4 & 3) {
@@ -411,7 +411,7 @@ template <typename T> static void compareFloat(VGPU_ARGS) {
   putComparison(op, registers, m, holds, numbers);
   VGPU_NEXT;
 }
-/// Compares halves as f32.
+/// Compares f16 or bf16 values as f32.
 template <bool brain>
 VGPU_INLINE uint32_t comparedHalves(uint64_t how, Lanes<uint16_t> a, Lanes<uint16_t> b,
                                     uint32_t &numbers) {

@@ -91,8 +91,8 @@ static void convertPair(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
-/// cvt.pack: a and b, clamped to imm bits (bit 8: signed), in the low bits of d, and the low bits
-/// of c above them.
+/// cvt.pack: clamps a and b to imm bits (bit 8: signed) and puts them into the low bits of d, and
+/// the low bits of c above them.
 static void convertPack(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const unsigned width = op->imm & 0xff;

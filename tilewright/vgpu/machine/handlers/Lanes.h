@@ -70,7 +70,8 @@ VGPU_INLINE uint32_t &predicate(std::byte *registers, uint32_t slot) {
   return *reinterpret_cast<uint32_t *>(registers + slot);
 }
 
-/// All ones in the lanes of the mask, zero elsewhere, for elements as wide as T.
+/// A vector with all ones in the lanes of the mask and zeros elsewhere; its elements are as wide as
+/// T.
 template <typename T> VGPU_INLINE Lanes<SignedOf<T>> spread(uint32_t mask) {
   return __builtin_convertvector(std::bit_cast<MaskLanes>(mask), Lanes<SignedOf<T>>) != 0;
 }

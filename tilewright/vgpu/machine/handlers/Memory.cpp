@@ -402,7 +402,7 @@ static void loadSharedLearn(VGPU_ARGS) {
   [[clang::musttail]] return loadSharedKnown(warp, op, registers, mask);
 }
 
-/// Logs reads by all lanes at `addresses`; the parameters are the fields of a Record.
+/// Appends a record to the log of reads. The other parameters are the fields of the record.
 VGPU_INLINE void writeDown(SharedReads &reads, const SharedReads::Gate &gate, const Warp &warp,
                            const Op *op, uint32_t mask, unsigned rounds, unsigned step,
                            const void *addresses) {

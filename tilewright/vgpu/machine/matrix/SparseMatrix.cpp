@@ -188,7 +188,7 @@ static bool performSparseWgmma(Warp &warp, const Op *op, std::byte *registers,
                                const WgmmaIssue &issue, AsyncId id) {
   SparseForm form = *static_cast<const SparseForm *>(op->extra);
   MatrixForm &base = form.base;
-  const std::byte *kinds = registers; // the registers of A and the metadata
+  const std::byte *kinds = registers; // where the registers of A and the metadata are
   if (issue.a) {
     kinds = issue.a;
     for (uint32_t r = 0; r < base.a.size(); ++r)

@@ -31,7 +31,7 @@ struct WmmaMoveForm {
 };
 After runWmmaMove(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
-/// wmma.mma, and mma.m8n8k4 of f16, whose fragments have layouts as well.
+/// The form of wmma.mma, and of mma.m8n8k4 of f16, whose operands also have a row or column layout.
 struct WarpMatrixForm {
   MatrixForm base;
   WmmaFragment a, b, c, d;

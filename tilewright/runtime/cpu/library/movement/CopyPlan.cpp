@@ -72,7 +72,7 @@ CopyPlan::CopyPlan(std::span<const int64_t> sizes, std::span<const int64_t> from
   itemBytes = std::max<int64_t>(1, totalBytes / items);
 }
 
-/// Covers items [begin, end) with calls of run(from, to, count), each for a part of the innermost
+/// Processes items [begin, end) by calls of run(from, to, count), each for a part of the innermost
 /// loop.
 template <typename Run>
 void CopyPlan::forEachRun(const std::byte *from, std::byte *to, int64_t begin, int64_t end,

@@ -37,7 +37,7 @@ public:
 
   /// Copies; `from` and `to` point at the box's first element on each side.
   void run(const std::byte *from, std::byte *to, ThreadPool &pool) const;
-  /// The same on the calling thread only, for plans that run many times in a loop.
+  /// Like run(), but only on the calling thread, for plans that run many times in a loop.
   void runAlone(const std::byte *from, std::byte *to) const;
 
   int64_t bytes() const { return totalBytes; }

@@ -42,7 +42,7 @@ private:
     return offset;
   }
 
-  /// For few large slices: splits each over the pool.
+  /// Gathers few large slices: splits each over the pool.
   template <typename Index> void gatherLarge(const Index *index, const LibraryRun &run) const {
     indices.forEachRun(0, indices.count, [&](int64_t at, int64_t sliced, int64_t dense, int64_t n) {
       const SliceIndices::Loop &inner = indices.loops.back();

@@ -35,7 +35,8 @@ static size_t elementBytes(const LibrarySignature &types) {
   return numerics::storageBytes(types.operands[0].element);
 }
 
-/// Fills the result from the operand at offset `from` (in elements) with these strides.
+/// A kernel that fills the result with elements of the operand, starting at element `from`, with
+/// these strides.
 static KernelResult viewOf(const CallReader &reader, int64_t from,
                            std::span<const int64_t> strides) {
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
@@ -176,7 +177,7 @@ KernelResult prepareConcatenate(const artifact::ConcatenateCall &call,
   return makeKernel<CopyKernel>(std::move(boxes));
 }
 
-/// The part of the operand that remains after negative padding, and where it goes.
+/// The part of the operand that remains after negative padding, and its position in the result.
 namespace {
 struct PaddedBox {
   Dims kept, first, target, step;

@@ -46,9 +46,9 @@ struct SliceIndices {
   static Result<Dims> batchSizes(const CallReader &reader, const TensorType &indices,
                                  int64_t indexVectorDim);
 
-  /// Covers the index vectors [begin, end) with calls of run(indices, sliced, dense, n): the
-  /// offsets of a vector in the three tensors, and the number of vectors from there along the
-  /// innermost loop.
+  /// Calls run(indices, sliced, dense, n) until all index vectors [begin, end) are processed. Each
+  /// call gets the offsets of a vector in the three tensors and the number of vectors that follow
+  /// it along the innermost loop.
   template <typename Run> void forEachRun(int64_t begin, int64_t end, Run &&run) const {
     std::vector<int64_t> position(loops.size());
     int64_t indices = 0, sliced = 0, dense = 0, rest = begin;

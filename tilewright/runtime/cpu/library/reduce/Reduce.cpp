@@ -71,7 +71,7 @@ private:
         rows->combineValues(values + i * row, values + (i + step) * row, width);
   }
 
-  // For a reduced last dimension: reduces contiguous pieces.
+  // Reduces contiguous pieces, if the last dimension is reduced.
   void reduceRuns(const Run &run) const {
     const int64_t perRun = (geometry.last + reducePiece - 1) / reducePiece;
     const int64_t pieces = perRun * geometry.reducedLoops;
@@ -144,7 +144,7 @@ private:
     }
   }
 
-  // For a kept last dimension: combines whole rows.
+  // Combines whole rows, if the last dimension is kept.
   void reduceColumns(const Run &run) const {
     const int64_t columns = geometry.last;
     // If there are few columns and rows are contiguous, treat several rows as one wide row, and

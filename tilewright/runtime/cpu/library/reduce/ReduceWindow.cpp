@@ -116,8 +116,8 @@ private:
     reduce(part, from + begin * inputBytes, init, to + first * outputBytes, pool);
   }
 
-  /// The number of elements in the dimensions after `dim`. Dimensions that the first `done` passes
-  /// have reduced count positions, the others inputs.
+  /// The number of elements in the dimensions after `dim`. A dimension that one of the first `done`
+  /// passes has reduced has as many elements as window positions, any other as many as inputs.
   int64_t innerOf(const Window &window, size_t dim, size_t done) const {
     int64_t inner = 1;
     for (size_t d = dim + 1; d < window.size(); ++d)

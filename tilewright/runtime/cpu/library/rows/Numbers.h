@@ -1,4 +1,4 @@
-// The types in which the machine computes with elements, for scalars and vectors.
+// How elements of each type are loaded, computed with and stored, as scalars and as vectors.
 #ifndef TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_NUMBERS_H
 #define TILEWRIGHT_RUNTIME_CPU_LIBRARY_ROWS_NUMBERS_H
 

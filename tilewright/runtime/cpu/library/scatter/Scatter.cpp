@@ -124,8 +124,8 @@ private:
                               });
   }
 
-  /// For windows of one element: computes the target positions of a block of index vectors, then
-  /// updates them together.
+  /// Scatters windows of one element: computes the target positions of a block of index vectors,
+  /// then updates them together.
   template <typename Index>
   void applyElements(const Index *index, std::byte *target, const std::byte *updates) const {
     const SliceIndices::Loop inner = config.indices.loops.back();
