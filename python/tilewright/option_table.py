@@ -43,6 +43,8 @@ class OptionTable:
     """Reject a program whose ranks could deadlock; changes what is compiled."""
     compile_remarks: str | None = None
     """Print remarks of a phase to standard error: distribute, fuse, tile or all; changes neither code nor results."""
+    compile_log_passes: str | None = None
+    """Print the decisions of passes to standard error: phases or passes, separated by commas, or all; changes neither code nor results."""
     interpret_max_bytes: int | None = None
     """Max bytes of live tensors; changes how programs run."""
     interpret_max_steps: int | None = None
@@ -115,6 +117,7 @@ NAMES = {
     "compile_cache_bytes": "compile.cache-bytes",
     "compile_verify_comm": "compile.verify-comm",
     "compile_remarks": "compile.remarks",
+    "compile_log_passes": "compile.log-passes",
     "interpret_max_bytes": "interpret.max-bytes",
     "interpret_max_steps": "interpret.max-steps",
     "interpret_max_call_depth": "interpret.max-call-depth",

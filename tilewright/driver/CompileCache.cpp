@@ -47,7 +47,7 @@ std::optional<CompileCache> CompileCache::open(std::span<const std::byte> progra
                                                const target::Target &target) {
   const CompileOptions &options = request.options.compile;
   if (options.cacheDir.empty() || request.report || request.wantsRemarks ||
-      !options.dumpDir.empty() || !options.remarks.empty())
+      !options.dumpDir.empty() || !options.remarks.empty() || !options.logPasses.empty())
     return std::nullopt;
   static const std::string build = thisBuild();
   if (build.empty())

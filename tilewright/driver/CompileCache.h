@@ -19,7 +19,7 @@ namespace tilewright::driver {
 class CompileCache {
 public:
   /// Returns nothing if the request has no cache folder, if it asks for more than an executable (a
-  /// report, remarks, dumps), or if this build has no build id.
+  /// report, remarks, a log, dumps), or if this build has no build id.
   static std::optional<CompileCache> open(std::span<const std::byte> program,
                                           const CompileRequest &request,
                                           const target::Target &target);

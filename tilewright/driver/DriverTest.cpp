@@ -17,6 +17,7 @@
 
 using namespace tilewright;
 using namespace tilewright::driver;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 namespace {
@@ -145,6 +146,31 @@ TEST_F(Driver, LimitsOfTheOptionsAreSetAndForgotten) {
                           "%0 = stablehlo.sine %x : tensor<4xf32> return %0 : tensor<4xf32> }")
                   .isOk());
   EXPECT_EQ(WorkLimit::current(), nullptr);
+}
+
+/// compile.log-passes is a matter of one compilation: the next one prints nothing.
+TEST_F(Driver, DecisionsOfTheNamedPassesAreLogged) {
+  constexpr llvm::StringLiteral text = R"(
+    func.func @main(%x: tensor<4xf32> {jax.buffer_donor = true}) -> tensor<4xf32> {
+      %0 = stablehlo.exponential %x : tensor<4xf32>
+      %1 = stablehlo.negate %0 : tensor<4xf32>
+      return %1 : tensor<4xf32>
+    })";
+  request.options.compile.logPasses = "fuse,tile,schedule-claim-donations,simplfy";
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(compileText(text).isOk());
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, ContainsRegex("fuse-group: 'stablehlo.negate' at .*: joins "
+                                 "'stablehlo.exponential' at .*: computes the same elements\n"));
+  EXPECT_THAT(log, ContainsRegex("tile-fusions: 'exec.fusion' at .*: becomes kernel '.*' with "
+                                 "tiles \\[4\\] of \\[4\\]"));
+  EXPECT_THAT(log, HasSubstr(": result 0 takes over the memory of parameter 0\n"));
+  EXPECT_THAT(log, HasSubstr("compile.log-passes: no decision of 'simplfy' was logged\n"));
+
+  request.options.compile.logPasses = "";
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(compileText(text).isOk());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(Driver, AModuleWithoutMainIsRefused) {

@@ -57,6 +57,8 @@ Stages::Stages(ModuleOp module, const CompileRequest &request, int count)
   const CompileOptions &options = request.options.compile;
   if (request.wantsRemarks || !options.dumpDir.empty() || !options.remarks.empty())
     collector.emplace(*module.getContext(), remarks);
+  if (!options.logPasses.empty())
+    log.emplace(module.getContext(), options.logPasses, llvm::errs());
   if (limit)
     watchLimit();
 }

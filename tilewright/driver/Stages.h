@@ -3,6 +3,7 @@
 #define TILEWRIGHT_DRIVER_STAGES_H
 
 #include "tilewright/driver/Compile.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/support/WorkLimit.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -57,6 +58,7 @@ private:
   std::vector<Remark> remarks;
   size_t dumpedRemarks = 0;
   std::optional<RemarkCollector> collector;
+  std::optional<interpret::PassLog> log;
 };
 
 } // namespace tilewright::driver

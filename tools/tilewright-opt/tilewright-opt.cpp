@@ -5,6 +5,7 @@
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/target/AllTargets.h"
 #include "tilewright/transform/distribute/Passes.h"
 #include "tilewright/transform/fuse/Passes.h"
@@ -24,8 +25,17 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+
+#include <optional>
 
 int main(int argc, char **argv) {
+  const llvm::cl::opt<std::string> logPasses(
+      "compile.log-passes",
+      llvm::cl::desc("Print the decisions of passes to standard error, as the option of "
+                     "`tilewright compile` does: phases or passes, separated by commas, or all"),
+      llvm::cl::value_desc("names"));
+
   mlir::registerTransformsPasses();
   tilewright::distribute::registerTilewrightDistributePasses();
   tilewright::simplify::registerSimplifyPasses();
@@ -42,6 +52,10 @@ int main(int argc, char **argv) {
               mlir::scf::SCFDialect, mlir::tensor::TensorDialect, tilewright::exec::ExecDialect,
               tilewright::sdy::SdyDialect, tilewright::sm::SmDialect,
               tilewright::stablehlo::StablehloDialect, tilewright::tile::TileDialect>();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "tilewright-opt: checks IR and runs passes on it\n", registry));
+  const auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "tilewright-opt: checks IR and runs passes on it\n", registry);
+  std::optional<tilewright::interpret::PassLog> log;
+  if (!logPasses.empty())
+    log.emplace(/*context=*/nullptr, logPasses, llvm::errs());
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -85,6 +85,27 @@ int64_t countOf(const Axes &axes) {
   return shards;
 }
 
+std::string toString(const Axes &axes, const MeshCoordinates &mesh) {
+  std::string text = "{";
+  for (const AxisRef &axis : axes) {
+    const numerics::MeshAxis &whole = mesh.mesh().axes[axis.axis];
+    text += concat(text.size() > 1 ? ", " : "", whole.name);
+    if (axis.size != whole.size)
+      text += concat(":(", axis.preSize, ")", axis.size);
+  }
+  return text + "}";
+}
+
+std::string Sharding::toString() const {
+  if (isReplicated())
+    return "replicated";
+  std::vector<std::string> texts;
+  for (const Axes &axes : dims)
+    texts.push_back(distribute::toString(axes, *mesh));
+  return concat(listed(texts), unreduced.empty() ? "" : " unreduced ",
+                unreduced.empty() ? "" : distribute::toString(unreduced, *mesh));
+}
+
 bool Sharding::isSharded() const {
   return mesh && llvm::any_of(dims, [](const Axes &dim) { return !dim.empty(); });
 }

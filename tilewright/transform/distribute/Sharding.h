@@ -23,6 +23,8 @@ using Axes = std::vector<numerics::AxisRef>; // outermost first
 /// Whether the two share a part of some mesh axis.
 bool overlap(const Axes &one, const Axes &other);
 int64_t countOf(const Axes &axes);
+/// "{data, model:(2)4}", as sdy writes them.
+std::string toString(const Axes &axes, const numerics::MeshCoordinates &mesh);
 
 /// A sharding: the axes that divide each dimension of a tensor, and the axes along which each
 /// device holds a partial term. Axes of size 1 are omitted and adjacent sub-axes are merged, so
@@ -44,6 +46,8 @@ struct Sharding {
   Sharding commonWith(const Sharding &other) const;
   /// How a shard of `coarser` is sharded further. `coarser` must come from commonWith().
   Sharding within(const Sharding &coarser) const;
+  /// "[{data}, {}]", "[{}] unreduced {model}", or "replicated".
+  std::string toString() const;
   /// Whether a shard of `coarser` contains the corresponding shard of this one.
   bool refines(const Sharding &coarser) const { return commonWith(coarser) == coarser; }
 };

@@ -1,6 +1,7 @@
 #include "tilewright/transform/distribute/ShardingPlan.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/support/Concat.h"
 
 #include "mlir/IR/Remarks.h"
@@ -12,6 +13,8 @@ namespace tilewright::distribute {
 using numerics::AxisRef;
 using numerics::MeshCoordinates;
 using OpPlan = ShardingPlan::OpPlan;
+
+static constexpr llvm::StringLiteral passName = "distribute-split";
 
 bool OpPlan::isSharded() const {
   return llvm::any_of(loops, [](const Axes &axes) { return !axes.empty(); });
@@ -501,7 +504,11 @@ void ShardingPlan::backwardLoop(stablehlo::WhileOp loop) {
     return;
   const int64_t before = communicationsIn(loop);
   forwardLoop(loop, wish);
-  if (communicationsIn(loop) > before)
+  const int64_t after = communicationsIn(loop);
+  TILEWRIGHT_LOG(
+      passName, loop, "carried values that start replicated are ", after > before ? "not " : "",
+      "sharded as their readers want; communications in its body: ", after, ", otherwise ", before);
+  if (after > before)
     forwardLoop(loop, now);
 }
 
@@ -517,6 +524,9 @@ std::optional<Sharding> ShardingPlan::wantedByAll(Value value) const {
 }
 
 void ShardingPlan::refine(Operation *op) {
+  auto keep = [&](const char *why) {
+    TILEWRIGHT_LOG(passName, op, "is not sharded further: ", why);
+  };
   OpPlan &plan = plans.find(op)->second;
   OpPlan finer = plan;
   bool changes = false;
@@ -525,23 +535,23 @@ void ShardingPlan::refine(Operation *op) {
       continue;
     std::optional<Sharding> all = wantedByAll(result);
     if (!all)
-      return;
+      return keep("its readers want different shardings");
     const Sharding &now = shardingOf(result);
     if (*all == now)
       continue;
     if (!all->refines(now) || (finer.mesh && finer.mesh != all->mesh))
-      return;
+      return keep("its readers do not want a finer sharding on the same mesh");
     finer.mesh = all->mesh;
     for (auto [dim, loop] : llvm::enumerate(dims)) {
       const Axes &axes = all->along(dim);
       if (axes.empty())
         continue;
       if (loop == ShardingRule::replicated)
-        return;
+        return keep("its rule does not shard a dimension that its readers want sharded");
       Axes &into = finer.loops[static_cast<size_t>(loop)];
       // Two results with a dimension in the same loop must want the same sharding of it.
       if (into != axes && into != plan.loops[static_cast<size_t>(loop)])
-        return;
+        return keep("its readers want different shardings of its results");
       into = axes;
     }
     changes = true;
@@ -551,27 +561,31 @@ void ShardingPlan::refine(Operation *op) {
   for (int loop = 0; loop < plan.rule.loops; ++loop) {
     const Axes &axes = finer.loops[static_cast<size_t>(loop)];
     if (!isDivisible(op, plan.rule, loop, countOf(axes), nullptr))
-      return;
+      return keep("a dimension is not divisible by the number of shards");
     for (int other = 0; other < loop; ++other)
       if (overlap(axes, finer.loops[static_cast<size_t>(other)]))
-        return;
+        return keep("the same axis would shard two of its dimensions");
   }
   for (auto [operand, dims] : llvm::zip_equal(op->getOperands(), plan.rule.operands))
     if (!finer.shardingOf(dims).refines(shardingOf(operand)))
-      return;
+      return keep("an operand would have to be gathered");
   plan = std::move(finer);
   setResults(op, plan);
+  TILEWRIGHT_LOG(passName, op, "is sharded further, as its readers want: ",
+                 shardingOf(op->getResult(0)).toString());
 }
 
 //===- Remarks ------------------------------------------------------------===//
 
 void ShardingPlan::remark(int64_t devices) const {
-  if (!main->getContext()->getRemarkEngine())
+  if (!main->getContext()->getRemarkEngine() && !interpret::PassLog::isOn())
     return;
   auto opts = remark::RemarkOpts::name("distribute").category("distribute");
-  for (const auto &[op, reason] : unfollowed)
+  for (const auto &[op, reason] : unfollowed) {
+    TILEWRIGHT_LOG(passName, op, "is ignored: ", reason);
     remark::missed(op->getLoc(), opts) << remark::add("{0}", "sdy.sharding_constraint is ignored")
                                        << remark::reason("{0}", reason);
+  }
   auto say = [&](Operation *op, OpOperand &operand) {
     const Sharding &from = shardingOf(operand.get());
     const Sharding to = wanted(operand);
@@ -598,6 +612,7 @@ void ShardingPlan::remark(int64_t devices) const {
     auto remark =
         isReplicated ? remark::missed(op->getLoc(), opts) : remark::passed(op->getLoc(), opts);
     const std::string name = op->getName().getStringRef().str();
+    TILEWRIGHT_LOG(passName, op, isReplicated ? "is replicated: " : "gathers an operand: ", reason);
     remark << remark::add("{0}", isReplicated ? concat(name, " is replicated on each of ", devices,
                                                        " devices")
                                               : concat(name, " gathers ", which))
@@ -609,6 +624,14 @@ void ShardingPlan::remark(int64_t devices) const {
         find(op) ||
         !(op->hasTrait<OpTrait::IsTerminator>() ||
           isa<stablehlo::WhileOp, sdy::ManualComputationOp, sdy::ShardingConstraintOp>(op));
+    if (const OpPlan *plan = find(op); plan && op->getNumResults() > 0) {
+      const Axes combined = plan->combinedAxes();
+      TILEWRIGHT_LOG(passName, op, "result 0 has the sharding '",
+                     shardingOf(op->getResult(0)).toString(), "'",
+                     plan->mesh ? "" : ": no operand or reader is sharded",
+                     combined.empty() ? "" : " after an all-reduce along ",
+                     combined.empty() ? "" : toString(combined, *plan->mesh));
+    }
     for (OpOperand &operand : op->getOpOperands())
       if (isComputed && !wanted(operand).refines(shardingOf(operand.get()))) {
         say(op, operand);

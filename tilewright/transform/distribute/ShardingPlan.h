@@ -56,7 +56,8 @@ public:
   }
   const llvm::DenseMap<mlir::Value, Sharding> &shardings() const { return valueShardings; }
 
-  /// Emits a remark for each op with an operand that must be gathered, with the reason.
+  /// Emits a remark for each op with an operand that must be gathered, with the reason. Logs how
+  /// every op is sharded.
   void remark(int64_t devices) const;
 
 private:

@@ -6,6 +6,7 @@
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,6 +17,8 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 namespace {
+
+constexpr llvm::StringLiteral passName = "distribute-split";
 
 /// Erases dead ops, because their operands would be gathered for nothing.
 void eraseDead(Block &block) {
@@ -103,8 +106,11 @@ private:
       if (isa<stablehlo::CustomCallOp>(op) && !plan.find(op) &&
           !op->getParentOfType<sdy::ManualComputationOp>() &&
           llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
-        if (std::optional<int64_t> device = shards.onlyDeviceOf(op))
+        if (std::optional<int64_t> device = shards.onlyDeviceOf(op)) {
+          TILEWRIGHT_LOG(passName, op, "runs only on device ", *device,
+                         ": its results have a maximal sharding");
           onOneDevice.push_back({op, *device});
+        }
       if (const ShardingPlan::OpPlan *found = plan.find(op); found && found->isSharded())
         sharded.push_back(op);
       for (OpOperand &use : op->getOpOperands()) {
@@ -112,10 +118,15 @@ private:
         Sharding to = plan.wanted(use);
         if (op == main.front().getTerminator())
           resultShardings.push_back(to);
-        if (isLeftOpen(use, from, to))
+        if (isLeftOpen(use, from, to)) {
+          TILEWRIGHT_LOG(passName, use.get().getDefiningOp(),
+                         "is not all-reduced: its only reader wants it unreduced");
           open.insert(use.get().getDefiningOp());
-        else if (!(from == to))
+        } else if (!(from == to)) {
+          TILEWRIGHT_LOG(passName, op, "operand ", use.getOperandNumber(), " is resharded from ",
+                         from.toString(), " to ", to.toString());
           conversions.push_back({&use, from, std::move(to)});
+        }
       }
     });
   }

@@ -1,6 +1,8 @@
 // fuse-group: the pass.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/interpret/PassLog.h"
+#include "tilewright/interpret/StopAt.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/WorkLimit.h"
 #include "tilewright/transform/fuse/Build.h"
@@ -66,6 +68,8 @@ struct Fuse : impl::FusePassBase<Fuse> {
     Groups groups(block, {maxOps, maxOperands},
                   [&](Operation *producer, Operation *consumer, bool joined, StringRef reason) {
                     numRefused += joined ? 0 : 1;
+                    TILEWRIGHT_LOG(getArgument(), consumer, joined ? "joins " : "does not join ",
+                                   interpret::describe(producer), ": ", reason);
                     // There is a decision for each edge, so build the text only if remarks are
                     // enabled.
                     if (getContext().getRemarkEngine())

@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -320,8 +321,12 @@ void Groups::dissolve() {
         op = op->getOperand(0).getDefiningOp();
       alone = alone && (!op || !isFloating(op) || classify(op) == OpClass::splat);
     }
-    if (alone)
-      node.group = ~0u;
+    if (!alone)
+      continue;
+    TILEWRIGHT_LOG(
+        "fuse-group", node.op,
+        "does not become a kernel: the library moves data faster than a kernel of its own");
+    node.group = ~0u;
   }
 }
 

@@ -4,6 +4,7 @@
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/fuse/Classify.h"
 #include "tilewright/transform/fuse/Passes.h"
 
@@ -282,6 +283,9 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
   }
 
   void say(Location loc, exec::FusionOp producer, exec::FusionOp consumer, const char *refusal) {
+    TILEWRIGHT_LOG(getArgument(), consumer, "fusion '", consumer.getName(),
+                   refusal ? "' does not join fusion '" : "' joins fusion '", producer.getName(),
+                   "'", refusal ? ": " : "", refusal ? refusal : "");
     if (!getContext().getRemarkEngine())
       return;
     auto opts = remark::RemarkOpts::name("fuse-products").category("fuse");

@@ -2,6 +2,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/fuse/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -88,18 +89,27 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
       auto type = dyn_cast<RankedTensorType>(reduce.getInputs()[0].getType());
       auto result = dyn_cast<RankedTensorType>(reduce.getResult(0).getType());
       if (!type || !type.hasStaticShape() || type.getNumElements() < minElements ||
-          result.getNumElements() >= enoughRows)
+          result.getNumElements() >= enoughRows) {
+        TILEWRIGHT_LOG(getArgument(), reduce, "is not split: it reduces ",
+                       reduce.getInputs()[0].getType(), " to ", reduce.getResult(0).getType(),
+                       ", but a split needs ", minElements.getValue(), " elements and fewer than ",
+                       enoughRows, " results");
         return;
+      }
       SmallVector<int64_t> dims(reduce.getDimensions());
       llvm::sort(dims);
       const int64_t rows = rowsFor(type.getNumElements() / result.getNumElements());
       const bool neighbours = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
       if (rows == 1 || !neighbours) {
+        const char *why = neighbours ? "the number of elements has no suitable divisor"
+                                     : "the reduced dimensions are not adjacent";
+        TILEWRIGHT_LOG(getArgument(), reduce, "is not split: ", why);
         remark::missed(reduce.getLoc(), remark::RemarkOpts::name("split-reduce").category("fuse"))
-            << remark::reason("{0}", neighbours ? "the number of elements has no suitable divisor"
-                                                : "the reduced dimensions are not adjacent");
+            << remark::reason("{0}", why);
         return;
       }
+      TILEWRIGHT_LOG(getArgument(), reduce, "is split: first to ", rows,
+                     " partial results for each result, then to the results");
       found.push_back({reduce, rows});
     });
     for (auto [reduce, rows] : found) {

@@ -1,5 +1,6 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/schedule/BufferClasses.h"
 #include "tilewright/transform/schedule/PackArena.h"
 #include "tilewright/transform/schedule/Passes.h"
@@ -113,6 +114,8 @@ struct AssignBuffers : impl::AssignBuffersPassBase<AssignBuffers> {
     BufferClasses classes(function, lifetimes);
     Places places(function, classes);
     arenaBytes += places.arenaSize();
+    TILEWRIGHT_LOG(getArgument(), function, "needs an arena of ", places.arenaSize(),
+                   " bytes; number of temporary buffers: ", places.arenaBuffers().size() / 4);
 
     auto slicesOf = [&](ValueRange values) -> Attribute {
       SmallVector<Attribute> slices;

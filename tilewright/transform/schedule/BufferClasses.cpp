@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/Types.h"
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 using namespace mlir;
 
 namespace tilewright::schedule {
+
+static constexpr llvm::StringLiteral passName = "schedule-assign-buffers";
 
 bool isAlias(Operation *op) {
   if (isa<stablehlo::ReshapeOp, exec::CollectiveDoneOp>(op))
@@ -167,21 +170,42 @@ void BufferClasses::joinInPlace(Operation *op) {
     Value result = op->getResult(pairs[i]), input = op->getOperand(pairs[i + 1]);
     unsigned from = idFor(result), into = idFor(input);
     const Class &target = classes[into], &source = classes[from];
-    bool isWritable = target.storage == Storage::temporary || target.storage == Storage::result;
-    if (from == into || !isWritable || target.bytes != source.bytes ||
-        (source.storage != Storage::temporary && target.storage != Storage::temporary))
+    auto separate = [&](const char *why) {
+      TILEWRIGHT_LOG(passName, op, "result ", pairs[i], " does not overwrite operand ",
+                     pairs[i + 1], ": ", why);
+    };
+    if (from == into)
       continue;
+    if (target.storage == Storage::parameter || target.storage == Storage::constant) {
+      separate("it is a parameter or a constant");
+      continue;
+    }
+    if (target.bytes != source.bytes) {
+      separate("their buffers have different sizes");
+      continue;
+    }
+    if (source.storage != Storage::temporary && target.storage != Storage::temporary) {
+      separate("the caller provides memory for both");
+      continue;
+    }
     // If another operand uses the same memory, the op might read an element of it after overwriting
     // it.
     auto isInThatMemory = [&](Value operand) { return idFor(operand) == into; };
-    if (llvm::count_if(op->getOperands(), isInThatMemory) > 1)
+    if (llvm::count_if(op->getOperands(), isInThatMemory) > 1) {
+      separate("another operand is in the same memory");
       continue;
+    }
     // The input's live interval ends at this op, where the result's begins.
     auto mayMeet = [&](const Segment &old, const Segment &fresh) {
       return old.end == lifetimes.endOf(op) && fresh.begin == lifetimes.beginOf(op);
     };
-    if (!interfere(target, source, mayMeet))
-      join(into, from);
+    if (interfere(target, source, mayMeet)) {
+      separate("its value is read after this op");
+      continue;
+    }
+    TILEWRIGHT_LOG(passName, op, "result ", pairs[i], " overwrites operand ", pairs[i + 1],
+                   " in place");
+    join(into, from);
   }
 }
 
@@ -189,16 +213,26 @@ void BufferClasses::joinCopy(Operation *copy) {
   Value input = copy->getOperand(0), result = copy->getResult(0);
   unsigned from = idFor(input), into = idFor(result);
   const Class &source = classes[from], &target = classes[into];
-  if (from == into || source.storage == Storage::parameter || source.storage == Storage::constant ||
-      target.storage == Storage::parameter || source.bytes != target.bytes ||
-      (source.storage != Storage::temporary && target.storage != Storage::temporary))
+  auto keep = [&](const char *why) {
+    TILEWRIGHT_LOG(passName, copy, "copies ", source.bytes, " bytes: ", why);
+  };
+  if (from == into)
     return;
+  if (source.storage == Storage::parameter || source.storage == Storage::constant ||
+      target.storage == Storage::parameter)
+    return keep("it copies from a parameter or a constant, or into a parameter");
+  if (source.bytes != target.bytes)
+    return keep("the two buffers have different sizes");
+  if (source.storage != Storage::temporary && target.storage != Storage::temporary)
+    return keep("the caller provides memory for both values");
   // After the copy, both values have the same content.
   auto mayMeet = [&](const Segment &original, const Segment &copied) {
     return original == lifetimes.of(input) && copied == lifetimes.of(result);
   };
-  if (!interfere(source, target, mayMeet))
-    join(into, from);
+  if (interfere(source, target, mayMeet))
+    return keep("both values are needed at the same time");
+  TILEWRIGHT_LOG(passName, copy, "is elided: both values share a buffer");
+  join(into, from);
 }
 
 } // namespace tilewright::schedule

@@ -1,3 +1,4 @@
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/schedule/BufferClasses.h"
 #include "tilewright/transform/schedule/Passes.h"
 
@@ -43,9 +44,13 @@ public:
   /// Assigns the memory of the parameter to the result if the parameter is donated, their kinds
   /// match, and both are still free.
   void claim(unsigned result, unsigned parameter) {
-    if (result >= isTaken.size() || isTaken[result] || isGiven[parameter] ||
-        !isDonated(parameter) || kindOfResult(result) != kindOfParameter(parameter))
+    if (const char *why = refusal(result, parameter)) {
+      TILEWRIGHT_LOG("schedule-claim-donations", function, "result ", result,
+                     " does not take over parameter ", parameter, ": ", why);
       return;
+    }
+    TILEWRIGHT_LOG("schedule-claim-donations", function, "result ", result,
+                   " takes over the memory of parameter ", parameter);
     isTaken[result] = isGiven[parameter] = true;
     function.setResultAttr(result, aliasOfAttr,
                            Builder(function.getContext()).getI64IntegerAttr(parameter));
@@ -55,6 +60,21 @@ public:
   bool isUnclaimed(unsigned parameter) const { return isDonated(parameter) && !isGiven[parameter]; }
 
 private:
+  /// Why a result cannot take over the parameter's memory; null if it can.
+  const char *refusal(unsigned result, unsigned parameter) const {
+    if (result >= isTaken.size())
+      return "the function does not have that many results";
+    if (isTaken[result])
+      return "the result has memory of another parameter";
+    if (isGiven[parameter])
+      return "another result has its memory";
+    if (!isDonated(parameter))
+      return "it is not donated";
+    return kindOfResult(result) == kindOfParameter(parameter)
+               ? nullptr
+               : "their types or memory kinds differ";
+  }
+
   Kind kindOf(Type type, Attribute memoryKind) const {
     return {type, memoryKind ? memoryKind : StringAttr::get(function.getContext(), "device")};
   }

@@ -1,5 +1,6 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/schedule/BufferClasses.h"
 #include "tilewright/transform/schedule/Passes.h"
 
@@ -42,6 +43,8 @@ public:
       if (isDone[i])
         continue;
       unsigned destination = *destinationReadBy(i);
+      TILEWRIGHT_LOG("schedule-insert-copies", op, "operand ", i,
+                     " is copied through a temporary: the copies of the operands form a cycle");
       op->setOperand(i, copyBefore(op, op->getOperand(i)));
       --readers[destination];
       emitChainFrom(destination);
@@ -105,8 +108,11 @@ static void copyIntoResults(func::FuncOp function, Operation *ret) {
 /// addresses.
 static void copyAliasedInputs(exec::CustomCallOp call) {
   ArrayRef<int64_t> pairs = call.getAliases().value_or(ArrayRef<int64_t>());
-  for (size_t i = 1; i < pairs.size(); i += 2)
+  for (size_t i = 1; i < pairs.size(); i += 2) {
+    TILEWRIGHT_LOG("schedule-insert-copies", call, "operand ", pairs[i], " is copied: result ",
+                   pairs[i - 1], " is written to its memory");
     call->setOperand(pairs[i], copyBefore(call, call->getOperand(pairs[i])));
+  }
 }
 
 namespace {

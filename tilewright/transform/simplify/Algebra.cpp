@@ -13,7 +13,7 @@ namespace {
 
 LogicalResult replaceBy(Operation *op, Value value, PatternRewriter &rewriter) {
   if (value.getType() != op->getResult(0).getType())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the replacement has another type");
   rewriter.replaceOp(op, value);
   return success();
 }
@@ -21,7 +21,8 @@ LogicalResult replaceBy(Operation *op, Value value, PatternRewriter &rewriter) {
 LogicalResult replaceByNumber(Operation *op, double number, PatternRewriter &rewriter) {
   RankedTensorType type = typeOf(op->getResult(0));
   if (!type || !type.hasStaticShape() || !isa<IntegerType, FloatType>(type.getElementType()))
-    return failure();
+    return rewriter.notifyMatchFailure(op,
+                                       "the result is not a static tensor of integers or floats");
   rewriter.replaceOp(op, makeNumber(rewriter, op->getLoc(), type, number));
   return success();
 }
@@ -29,7 +30,8 @@ LogicalResult replaceByNumber(Operation *op, double number, PatternRewriter &rew
 /// Moves constants to the right, so that other patterns need to check only one side.
 template <typename Op> LogicalResult constantToTheRight(Op op, PatternRewriter &rewriter) {
   if (!splatOf(op.getLhs()) || splatOf(op.getRhs()))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the left operand is not a splat, or the right one is a splat too");
   rewriter.modifyOpInPlace(op, [&] {
     Value lhs = op.getLhs();
     op->setOperand(0, op.getRhs());
@@ -46,7 +48,8 @@ LogicalResult simplifyAdd(stablehlo::AddOp op, PatternRewriter &rewriter) {
   // patterns could move the constants first and recreate this form, without end.
   auto inner = op.getLhs().getDefiningOp<stablehlo::AddOp>();
   if (!inner || !isStatic(op) || inner.getType() != op.getType())
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the right operand is not zero, and the left one is not a static sum of the same type");
   auto c = dyn_cast_if_present<IntegerAttr>(splatOf(inner.getRhs()));
   auto d = dyn_cast_if_present<IntegerAttr>(splatOf(op.getRhs()));
   if (c && d) {
@@ -58,7 +61,8 @@ LogicalResult simplifyAdd(stablehlo::AddOp op, PatternRewriter &rewriter) {
     rewriter.replaceOpWithNewOp<stablehlo::AddOp>(op, op.getType(), inner.getLhs(), sum);
     return success();
   }
-  return failure();
+  return rewriter.notifyMatchFailure(op,
+                                     "neither x + 0 nor (x + c) + d with integer splats c and d");
 }
 
 LogicalResult simplifySubtract(stablehlo::SubtractOp op, PatternRewriter &rewriter) {
@@ -66,7 +70,7 @@ LogicalResult simplifySubtract(stablehlo::SubtractOp op, PatternRewriter &rewrit
     return replaceBy(op, op.getLhs(), rewriter);
   if (op.getLhs() == op.getRhs() && isInteger(op))
     return replaceByNumber(op, 0, rewriter);
-  return failure();
+  return rewriter.notifyMatchFailure(op, "neither x - 0 nor x - x of integers");
 }
 
 LogicalResult simplifyMultiply(stablehlo::MultiplyOp op, PatternRewriter &rewriter) {
@@ -74,7 +78,7 @@ LogicalResult simplifyMultiply(stablehlo::MultiplyOp op, PatternRewriter &rewrit
     return replaceBy(op, op.getLhs(), rewriter);
   if (isInteger(op) && isPositiveZero(op.getRhs()))
     return replaceBy(op, op.getRhs(), rewriter);
-  return failure();
+  return rewriter.notifyMatchFailure(op, "neither x * 1 nor x * 0 of integers");
 }
 
 LogicalResult simplifyDivide(stablehlo::DivideOp op, PatternRewriter &rewriter) {
@@ -82,11 +86,13 @@ LogicalResult simplifyDivide(stablehlo::DivideOp op, PatternRewriter &rewriter) 
     return replaceBy(op, op.getLhs(), rewriter);
   auto divisor = dyn_cast_if_present<FloatAttr>(splatOf(op.getRhs()));
   if (!divisor || !isStatic(op.getRhs()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the divisor is not a static splat of floats");
   // The inverse of a power of two is exact. If it is subnormal, hardware may flush it to zero.
   APFloat inverse(divisor.getValue().getSemantics());
   if (!divisor.getValue().getExactInverse(&inverse) || inverse.isDenormal())
-    return failure();
+    return rewriter.notifyMatchFailure(op, [&](Diagnostic &diag) {
+      diag << "the inverse of " << divisor << " is not exact or is subnormal";
+    });
   Value factor = makeSplat(rewriter, op.getLoc(), typeOf(op.getRhs()),
                            FloatAttr::get(divisor.getType(), inverse));
   rewriter.replaceOpWithNewOp<stablehlo::MultiplyOp>(op, op.getType(), op.getLhs(), factor);
@@ -95,7 +101,7 @@ LogicalResult simplifyDivide(stablehlo::DivideOp op, PatternRewriter &rewriter) 
 
 LogicalResult simplifyPower(stablehlo::PowerOp op, PatternRewriter &rewriter) {
   if (!isFloat(op) && !isInteger(op))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the elements are neither integers nor floats");
   if (isOne(op.getRhs()))
     return replaceBy(op, op.getLhs(), rewriter);
   std::optional<double> exponent;
@@ -132,12 +138,15 @@ LogicalResult simplifyPower(stablehlo::PowerOp op, PatternRewriter &rewriter) {
     rewriter.replaceOpWithNewOp<stablehlo::DivideOp>(op, op.getType(), one, x);
     return success();
   }
-  return failure();
+  return rewriter.notifyMatchFailure(
+      op, "the exponent is not a splat of 0 to 4 or, for static floats, of -1");
 }
 
 /// x op x = x, for ops that return one of their operands if both are equal.
 template <typename Op> LogicalResult sameOperands(Op op, PatternRewriter &rewriter) {
-  return op.getLhs() == op.getRhs() ? replaceBy(op, op.getLhs(), rewriter) : failure();
+  if (op.getLhs() != op.getRhs())
+    return rewriter.notifyMatchFailure(op, "the operands are different values");
+  return replaceBy(op, op.getLhs(), rewriter);
 }
 
 LogicalResult simplifyAnd(stablehlo::AndOp op, PatternRewriter &rewriter) {
@@ -161,11 +170,13 @@ LogicalResult simplifyXor(stablehlo::XorOp op, PatternRewriter &rewriter) {
     return replaceBy(op, op.getLhs(), rewriter);
   if (op.getLhs() == op.getRhs())
     return replaceByNumber(op, 0, rewriter);
-  return failure();
+  return rewriter.notifyMatchFailure(op, "neither x ^ 0 nor x ^ x");
 }
 
 template <typename Op> LogicalResult shiftByZero(Op op, PatternRewriter &rewriter) {
-  return isPositiveZero(op.getRhs()) ? replaceBy(op, op.getLhs(), rewriter) : failure();
+  if (!isPositiveZero(op.getRhs()))
+    return rewriter.notifyMatchFailure(op, "the shift amount is not zero");
+  return replaceBy(op, op.getLhs(), rewriter);
 }
 
 /// Whether the type has negative numbers. f8E8M0FNU is the only float type without; negation there
@@ -175,13 +186,19 @@ bool hasNegatives(Value value) { return !isa<Float8E8M0FNUType>(typeOf(value).ge
 /// f(f(x)) = x.
 template <typename Op> LogicalResult selfInverse(Op op, PatternRewriter &rewriter) {
   auto inner = op.getOperand().template getDefiningOp<Op>();
-  return inner && hasNegatives(op) ? replaceBy(op, inner.getOperand(), rewriter) : failure();
+  if (!inner)
+    return rewriter.notifyMatchFailure(op, "the operand is not the result of the same kind of op");
+  if (!hasNegatives(op))
+    return rewriter.notifyMatchFailure(op, "the element type has no negative numbers");
+  return replaceBy(op, inner.getOperand(), rewriter);
 }
 
 /// f(f(x)) = f(x).
 template <typename Op> LogicalResult idempotent(Op op, PatternRewriter &rewriter) {
   auto inner = op.getOperand().template getDefiningOp<Op>();
-  return inner ? replaceBy(op, inner, rewriter) : failure();
+  if (!inner)
+    return rewriter.notifyMatchFailure(op, "the operand is not the result of the same kind of op");
+  return replaceBy(op, inner, rewriter);
 }
 
 LogicalResult simplifyAbs(stablehlo::AbsOp op, PatternRewriter &rewriter) {
@@ -227,17 +244,22 @@ LogicalResult simplifyConvert(stablehlo::ConvertOp op, PatternRewriter &rewriter
     return replaceBy(op, op.getOperand(), rewriter);
   auto inner = op.getOperand().getDefiningOp<stablehlo::ConvertOp>();
   if (!inner)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the operand is not another conversion");
   Type from = typeOf(inner.getOperand()).getElementType();
   Type middle = typeOf(inner).getElementType();
   // An intermediate type that represents every source value has no effect.
   if (!holdsAll(from, middle))
-    return failure();
+    return rewriter.notifyMatchFailure(op, [&](Diagnostic &diag) {
+      diag << middle << " does not represent every value of " << from;
+    });
   // Integer to integer wraps around, but float to integer saturates.
   Type to = typeOf(op).getElementType();
   if (isa<IntegerType>(from) && isa<FloatType>(middle) && isa<IntegerType>(to) &&
       !to.isInteger(1) && !holdsAll(from, to))
-    return failure();
+    return rewriter.notifyMatchFailure(op, [&](Diagnostic &diag) {
+      diag << "a conversion from " << middle << " to " << to << " saturates, one from " << from
+           << " wraps around";
+    });
   // A conversion to boolean computes `x != 0`, which is the same for the source and the
   // intermediate value.
   rewriter.replaceOpWithNewOp<stablehlo::ConvertOp>(op, op.getType(), inner.getOperand());
@@ -249,7 +271,7 @@ LogicalResult simplifyBitcast(stablehlo::BitcastConvertOp op, PatternRewriter &r
     return replaceBy(op, op.getOperand(), rewriter);
   auto inner = op.getOperand().getDefiningOp<stablehlo::BitcastConvertOp>();
   if (!inner || inner.getOperand().getType() != op.getType())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the operand is not a bitcast from the result's type");
   return replaceBy(op, inner.getOperand(), rewriter);
 }
 
@@ -268,7 +290,8 @@ LogicalResult simplifySelect(stablehlo::SelectOp op, PatternRewriter &rewriter) 
   if (op.getPred().getType() == op.getType() && isAllOnes(op.getOnTrue()) &&
       isPositiveZero(op.getOnFalse()))
     return replaceBy(op, op.getPred(), rewriter);
-  return failure();
+  return rewriter.notifyMatchFailure(
+      op, "the condition is neither constant nor negated, and the two values differ");
 }
 
 LogicalResult simplifyCompare(stablehlo::CompareOp op, PatternRewriter &rewriter) {
@@ -295,7 +318,8 @@ LogicalResult simplifyCompare(stablehlo::CompareOp op, PatternRewriter &rewriter
       return success();
     }
   }
-  return failure();
+  return rewriter.notifyMatchFailure(
+      op, "neither an integer compared with itself nor a boolean compared with a constant");
 }
 
 template <typename Op> LogicalResult partOfComplex(Op op, PatternRewriter &rewriter) {
@@ -309,14 +333,16 @@ template <typename Op> LogicalResult partOfComplex(Op op, PatternRewriter &rewri
     else
       return replaceByNumber(op, 0, rewriter);
   }
-  return failure();
+  return rewriter.notifyMatchFailure(
+      op, "the operand is complex and not the result of stablehlo.complex");
 }
 
 LogicalResult simplifyComplex(stablehlo::ComplexOp op, PatternRewriter &rewriter) {
   auto real = op.getLhs().getDefiningOp<stablehlo::RealOp>();
   auto imag = op.getRhs().getDefiningOp<stablehlo::ImagOp>();
   if (!real || !imag || real.getOperand() != imag.getOperand())
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the operands are not the real and the imaginary part of the same value");
   return replaceBy(op, real.getOperand(), rewriter);
 }
 

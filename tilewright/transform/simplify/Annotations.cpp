@@ -23,7 +23,8 @@ LogicalResult dropAnnotation(stablehlo::CustomCallOp op, PatternRewriter &rewrit
       "Sharding",   "LayoutConstraint", "annotate_device_placement",
       "MoveToHost", "MoveToDevice",     "xla.sdy.FuncResultSharding"};
   if (!targets.contains(op.getCallTargetName()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, Twine("custom call '") + op.getCallTargetName() +
+                                               "' is not an annotation");
   // A call without results, such as xla.sdy.FuncResultSharding, computes nothing: the sharding is
   // an attribute of the function.
   if (op.getNumResults() == 0) {
@@ -31,7 +32,7 @@ LogicalResult dropAnnotation(stablehlo::CustomCallOp op, PatternRewriter &rewrit
     return success();
   }
   if (op.getResultTypes() != op.getOperandTypes())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the results have other types than the operands");
   rewriter.replaceOp(op, op.getOperands());
   return success();
 }
@@ -53,7 +54,7 @@ LogicalResult inlineManualComputation(sdy::ManualComputationOp op, PatternRewrit
   Operation *terminator = body.getTerminator();
   if (body.getArgumentTypes() != op.getOperandTypes() ||
       terminator->getOperandTypes() != op.getResultTypes())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the shards have other types than the whole tensors");
   SmallVector<Value> results(terminator->getOperands());
   rewriter.eraseOp(terminator);
   // A result may be an argument of the body.
@@ -68,7 +69,7 @@ LogicalResult inlineManualComputation(sdy::ManualComputationOp op, PatternRewrit
 LogicalResult takeFromTuple(stablehlo::GetTupleElementOp op, PatternRewriter &rewriter) {
   auto tuple = op.getOperand().getDefiningOp<stablehlo::TupleOp>();
   if (!tuple)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the operand is not the result of stablehlo.tuple");
   rewriter.replaceOp(op, tuple.getVal()[op.getIndex()]);
   return success();
 }
@@ -79,11 +80,13 @@ LogicalResult rebuildTuple(stablehlo::TupleOp op, PatternRewriter &rewriter) {
   for (auto [index, value] : llvm::enumerate(op.getVal())) {
     auto element = value.getDefiningOp<stablehlo::GetTupleElementOp>();
     if (!element || element.getIndex() != index || (whole && whole != element.getOperand()))
-      return failure();
+      return rewriter.notifyMatchFailure(
+          op, "the values are not the elements of the same tuple, in order");
     whole = element.getOperand();
   }
   if (!whole || whole.getType() != op.getType())
-    return failure();
+    return rewriter.notifyMatchFailure(op,
+                                       "there are no elements, or their tuple has another type");
   rewriter.replaceOp(op, whole);
   return success();
 }
@@ -92,11 +95,11 @@ LogicalResult rebuildTuple(stablehlo::TupleOp op, PatternRewriter &rewriter) {
 LogicalResult finishAsync(stablehlo::AsyncDoneOp op, PatternRewriter &rewriter) {
   auto start = op->getOperand(0).getDefiningOp<stablehlo::AsyncStartOp>();
   if (!start || !start->hasOneUse())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the operand is not an async_start with a single use");
   Block &body = start->getRegion(0).front();
   SmallVector<Value> results(body.getTerminator()->getOperands());
   if (TypeRange(ValueRange(results)) != op->getResultTypes())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the results have other types than those of the body");
   // Insert the op at the start, because its operands may be donated before the wait.
   IRMapping mapping;
   mapping.map(body.getArguments(), start->getOperands());
@@ -113,7 +116,8 @@ LogicalResult finishAsync(stablehlo::AsyncDoneOp op, PatternRewriter &rewriter) 
 /// after_all of a single token is that token.
 LogicalResult simplifyAfterAll(stablehlo::AfterAllOp op, PatternRewriter &rewriter) {
   if (op.getInputs().size() != 1)
-    return failure();
+    return rewriter.notifyMatchFailure(op, Twine("it joins ") + Twine(op.getInputs().size()) +
+                                               " tokens, not 1");
   rewriter.replaceOp(op, op.getInputs()[0]);
   return success();
 }

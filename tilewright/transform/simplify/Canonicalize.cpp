@@ -1,11 +1,9 @@
 // simplify-canonicalize: applies all patterns until nothing changes.
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/transform/RewriteGreedily.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/simplify/Patterns.h"
 #include "tilewright/transform/simplify/RewriteWatch.h"
-
-#include "mlir/Rewrite/FrozenRewritePatternSet.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -51,7 +49,7 @@ struct Canonicalize : impl::CanonicalizePassBase<Canonicalize> {
         .enableConstantCSE(false)
         .setListener(&watch);
     // Not converging is not an error: every intermediate state is correct.
-    (void)applyPatternsGreedily(getOperation(), std::move(patterns), config);
+    (void)transform::rewriteGreedily(getArgument(), getOperation(), std::move(patterns), config);
     numRewrites += watch.rewrites();
     if (failed(watch.verdict()))
       signalPassFailure();

@@ -21,7 +21,7 @@ void inlineBranch(Operation *op, Region &branch, PatternRewriter &rewriter) {
 LogicalResult chooseBranch(stablehlo::IfOp op, PatternRewriter &rewriter) {
   std::optional<int64_t> pred = integerOf(op.getPred());
   if (!pred)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the condition is not constant");
   inlineBranch(op, *pred ? op.getTrueBranch() : op.getFalseBranch(), rewriter);
   return success();
 }
@@ -30,7 +30,7 @@ LogicalResult chooseCase(stablehlo::CaseOp op, PatternRewriter &rewriter) {
   const auto count = static_cast<int64_t>(op.getBranches().size());
   std::optional<int64_t> index = count == 1 ? 0 : integerOf(op.getIndex());
   if (!index)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the branch index is not constant");
   const int64_t branch = *index >= 0 && *index < count ? *index : count - 1;
   inlineBranch(op, op.getBranches()[static_cast<size_t>(branch)], rewriter);
   return success();
@@ -56,7 +56,8 @@ LogicalResult dropResults(Operation *op, PatternRewriter &rewriter) {
       kept.push_back(result.getResultNumber());
   }
   if (!changed)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "every result is used, and the branches yield different values for it");
   OperationState state(op->getLoc(), op->getName());
   state.addOperands(op->getOperands());
   for (unsigned index : kept)

@@ -21,13 +21,17 @@ namespace {
 template <typename Static, typename Op, typename... Arguments>
 LogicalResult replaceIfValid(Op op, PatternRewriter &rewriter, Arguments &&...arguments) {
   auto made = Static::create(rewriter, op.getLoc(), op.getType(), arguments...);
+  std::string why;
   LogicalResult isValid = [&] {
-    ScopedDiagnosticHandler quiet(op.getContext(), [](Diagnostic &) { return success(); });
+    ScopedDiagnosticHandler quiet(op.getContext(), [&](Diagnostic &diagnostic) {
+      why = diagnostic.str();
+      return success();
+    });
     return verify(made, /*verifyRecursively=*/false);
   }();
   if (failed(isValid)) {
     rewriter.eraseOp(made);
-    return failure();
+    return rewriter.notifyMatchFailure(op, Twine("the static op would be invalid: ") + why);
   }
   rewriter.replaceOp(op, made);
   return success();
@@ -37,7 +41,7 @@ LogicalResult sizeOfStatic(stablehlo::GetDimensionSizeOp op, PatternRewriter &re
   RankedTensorType type = typeOf(op.getOperand());
   const auto dim = static_cast<unsigned>(op.getDimension());
   if (!type || type.isDynamicDim(dim))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the dimension is dynamic");
   rewriter.replaceOp(op, makeNumber(rewriter, op.getLoc(), op.getType(),
                                     static_cast<double>(type.getDimSize(dim))));
   return success();
@@ -48,14 +52,15 @@ LogicalResult setWholeSize(stablehlo::SetDimensionSizeOp op, PatternRewriter &re
   RankedTensorType type = typeOf(op.getOperand());
   const auto dim = static_cast<unsigned>(op.getDimension());
   if (!size || op.getType() != type || type.isDynamicDim(dim) || type.getDimSize(dim) != *size)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the size is not a constant that equals the static size of the dimension");
   rewriter.replaceOp(op, op.getOperand());
   return success();
 }
 
 LogicalResult staticBroadcast(stablehlo::DynamicBroadcastInDimOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the operand or the result has a dynamic shape");
   rewriter.replaceOpWithNewOp<stablehlo::BroadcastInDimOp>(op, op.getType(), op.getOperand(),
                                                            op.getBroadcastDimensions());
   return success();
@@ -63,14 +68,14 @@ LogicalResult staticBroadcast(stablehlo::DynamicBroadcastInDimOp op, PatternRewr
 
 LogicalResult staticReshape(stablehlo::DynamicReshapeOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the operand or the result has a dynamic shape");
   rewriter.replaceOpWithNewOp<stablehlo::ReshapeOp>(op, op.getType(), op.getOperand());
   return success();
 }
 
 LogicalResult staticIota(stablehlo::DynamicIotaOp op, PatternRewriter &rewriter) {
   if (!isStatic(op))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the result has a dynamic shape");
   rewriter.replaceOpWithNewOp<stablehlo::IotaOp>(op, op.getType(), op.getIotaDimension());
   return success();
 }
@@ -79,7 +84,7 @@ LogicalResult staticPad(stablehlo::DynamicPadOp op, PatternRewriter &rewriter) {
   auto low = integersOf(op.getEdgePaddingLow()), high = integersOf(op.getEdgePaddingHigh()),
        interior = integersOf(op.getInteriorPadding());
   if (!low || !high || !interior || !isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the padding is not constant, or a shape is dynamic");
   return replaceIfValid<stablehlo::PadOp>(op, rewriter, op.getOperand(), op.getPaddingValue(), *low,
                                           *high, *interior);
 }
@@ -88,7 +93,8 @@ LogicalResult staticSlice(stablehlo::RealDynamicSliceOp op, PatternRewriter &rew
   auto starts = integersOf(op.getStartIndices()), limits = integersOf(op.getLimitIndices()),
        strides = integersOf(op.getStrides());
   if (!starts || !limits || !strides || !isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the starts, limits and strides are not constant, or a shape is dynamic");
   return replaceIfValid<stablehlo::SliceOp>(op, rewriter, op.getOperand(), *starts, *limits,
                                             *strides);
 }
@@ -96,7 +102,8 @@ LogicalResult staticSlice(stablehlo::RealDynamicSliceOp op, PatternRewriter &rew
 LogicalResult staticGather(stablehlo::DynamicGatherOp op, PatternRewriter &rewriter) {
   auto sizes = integersOf(op.getSliceSizes());
   if (!sizes || !isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
-    return failure();
+    return rewriter.notifyMatchFailure(op,
+                                       "the slice sizes are not constant, or a shape is dynamic");
   return replaceIfValid<stablehlo::GatherOp>(op, rewriter, op.getOperand(), op.getStartIndices(),
                                              op.getDimensionNumbers(), *sizes,
                                              op.getIndicesAreSorted());
@@ -105,7 +112,7 @@ LogicalResult staticGather(stablehlo::DynamicGatherOp op, PatternRewriter &rewri
 LogicalResult staticConvolution(stablehlo::DynamicConvOp op, PatternRewriter &rewriter) {
   auto padding = integersOf(op.getPadding());
   if (!padding || !isStatic(op) || !isStatic(op.getLhs()) || !isStatic(op.getRhs()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the padding is not constant, or a shape is dynamic");
   auto type =
       RankedTensorType::get({static_cast<int64_t>(padding->size() / 2), 2}, rewriter.getI64Type());
   return replaceIfValid<stablehlo::ConvolutionOp>(

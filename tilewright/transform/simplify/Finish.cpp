@@ -3,6 +3,7 @@
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/simplify/Passes.h"
 
 using namespace mlir;
@@ -44,6 +45,7 @@ struct Finish : impl::FinishPassBase<Finish> {
           closeRegion(region);
     });
     for (Operation *barrier : barriers) {
+      TILEWRIGHT_LOG(getArgument(), barrier, "is removed: no later pass merges equal code");
       barrier->replaceAllUsesWith(barrier->getOperands());
       barrier->erase();
     }

@@ -39,21 +39,21 @@ struct FoldConstants : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (op->getNumOperands() == 0 || op->getNumResults() == 0 ||
         !isa<stablehlo::StablehloDialect>(op->getDialect()) || isNeverFolded(op))
-      return failure();
+      return rewriter.notifyMatchFailure(op, "ops of this kind are never folded");
     // An elementwise op on splats yields splats, so it can be folded at any size.
     bool allSplats = true;
     for (Value operand : op->getOperands()) {
       if (Attribute splat = splatOf(operand); splat && isStatic(operand))
         continue;
       if (!constantOf(operand))
-        return failure();
+        return rewriter.notifyMatchFailure(op, "an operand is not constant");
       allSplats = false;
     }
     for (Value result : op->getResults())
       if (!isStatic(result))
-        return failure();
+        return rewriter.notifyMatchFailure(op, "a result has a dynamic shape");
     if (!isMemoryEffectFree(op))
-      return failure();
+      return rewriter.notifyMatchFailure(op, "it has side effects");
     if (allSplats && isElementwise(op) && op->getNumRegions() == 0)
       return foldSplats(op, rewriter);
 
@@ -61,33 +61,43 @@ struct FoldConstants : RewritePattern {
     for (Value operand : op->getOperands()) {
       given += bytesOf(typeOf(operand));
       if (typeOf(operand).getNumElements() > maxSteps)
-        return failure();
+        return rewriter.notifyMatchFailure(
+            op, Twine("an operand has ") + Twine(typeOf(operand).getNumElements()) +
+                    " elements; simplify.max-fold-steps is " + Twine(maxSteps));
     }
     for (Value result : op->getResults()) {
       made += bytesOf(typeOf(result));
       if (typeOf(result).getNumElements() > maxElements)
-        return failure();
+        return rewriter.notifyMatchFailure(
+            op, Twine("a result has ") + Twine(typeOf(result).getNumElements()) +
+                    " elements; simplify.max-fold-elements is " + Twine(maxElements));
     }
     // A constant occupies memory, so do not fold an op whose results are much larger than its
     // operands.
     if (made > 2 * given + 512)
-      return failure();
+      return rewriter.notifyMatchFailure(op, Twine("the results would take ") + Twine(made) +
+                                                 " bytes instead of the operands' " + Twine(given));
 
     interpret::Context context(limits);
     interpret::RuntimeValues operands;
     for (Value operand : op->getOperands()) {
       Result<interpret::Tensor> tensor = tensorOf(operand, context);
       if (!tensor.isOk())
-        return failure();
+        return giveUp(op, "an operand cannot be read", std::move(tensor).takeStatus(), rewriter);
       operands.emplace_back(*std::move(tensor));
     }
     Result<interpret::RuntimeValues> results = evaluator.evaluate(op, std::move(operands), limits);
     if (!results.isOk())
-      return failure();
+      return giveUp(op, "evaluation failed", std::move(results).takeStatus(), rewriter);
     return replaceWith(op, *results, rewriter);
   }
 
 private:
+  static LogicalResult giveUp(Operation *op, StringRef what, const Status &why,
+                              PatternRewriter &rewriter) {
+    return rewriter.notifyMatchFailure(op, Twine(what) + ": " + why.message());
+  }
+
   static Result<interpret::Tensor> tensorOf(Value value, interpret::Context &context) {
     if (ElementsAttr elements = constantOf(value))
       return interpret::constantTensor(elements, context);
@@ -104,7 +114,7 @@ private:
     for (auto [result, value] : llvm::zip_equal(op->getResults(), values)) {
       DenseElementsAttr constant = interpret::attributeOf(value.tensor(), typeOf(result));
       if (!constant)
-        return failure();
+        return rewriter.notifyMatchFailure(op, "a result cannot be an attribute");
       constants.push_back(constant);
     }
     SmallVector<Value> replacements;
@@ -141,7 +151,7 @@ private:
         elements = DenseElementsAttr::get(scalar(operand.getType()), splat);
       Result<interpret::Tensor> tensor = interpret::constantTensor(elements, context);
       if (!tensor.isOk())
-        return failure();
+        return giveUp(op, "an operand cannot be read", std::move(tensor).takeStatus(), rewriter);
       operands.emplace_back(*std::move(tensor));
     }
     // Build a detached scalar copy of the op, whose operands are detached constants.
@@ -153,7 +163,7 @@ private:
       if (!elements) {
         for (Operation *constant : constants)
           constant->destroy();
-        return failure();
+        return rewriter.notifyMatchFailure(op, "an operand cannot be an attribute");
       }
       constants.push_back(stablehlo::ConstantOp::create(detached, op->getLoc(), elements));
       state.addOperands(constants.back()->getResult(0));
@@ -168,13 +178,13 @@ private:
     for (Operation *constant : constants)
       constant->destroy();
     if (!results.isOk())
-      return failure();
+      return giveUp(op, "evaluation failed", std::move(results).takeStatus(), rewriter);
     SmallVector<Value> replacements;
     for (auto [result, value] : llvm::zip_equal(op->getResults(), *results)) {
       DenseElementsAttr constant =
           interpret::attributeOf(value.tensor(), cast<RankedTensorType>(scalar(result.getType())));
       if (!constant)
-        return failure();
+        return rewriter.notifyMatchFailure(op, "a result cannot be an attribute");
       replacements.push_back(makeSplat(rewriter, op->getLoc(), typeOf(result),
                                        *constant.getValues<Attribute>().begin()));
     }
@@ -193,17 +203,19 @@ LogicalResult chooseSplatForm(stablehlo::ConstantOp op, PatternRewriter &rewrite
   RankedTensorType type = op.getType();
   if (!elements || !elements.isSplat() || type.getRank() == 0 || bytesOf(type) <= maxSplatBytes ||
       !isa<IntegerType, FloatType, ComplexType>(type.getElementType()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, Twine("it is not a splat of numbers of more than ") +
+                                               Twine(maxSplatBytes) + " bytes");
   rewriter.replaceOp(op, makeSplat(rewriter, op.getLoc(), type, splatOf(op)));
   return success();
 }
 
 LogicalResult foldSmallBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || bytesOf(op.getType()) > maxSplatBytes)
-    return failure();
+    return rewriter.notifyMatchFailure(op, Twine("the result is dynamic or takes more than ") +
+                                               Twine(maxSplatBytes) + " bytes");
   Attribute splat = splatOf(op.getOperand());
   if (!splat)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the operand is not a splat");
   rewriter.replaceOp(op, makeSplat(rewriter, op.getLoc(), op.getType(), splat));
   return success();
 }

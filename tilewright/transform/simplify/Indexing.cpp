@@ -16,7 +16,7 @@ namespace {
 
 LogicalResult simplifyDynamicSlice(stablehlo::DynamicSliceOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   RankedTensorType type = typeOf(op.getOperand());
   if (type == op.getType()) {
     rewriter.replaceOp(op, op.getOperand());
@@ -28,7 +28,8 @@ LogicalResult simplifyDynamicSlice(stablehlo::DynamicSliceOp op, PatternRewriter
     // A slice of full size starts at 0, because the index is clamped.
     std::optional<int64_t> start = most == 0 ? 0 : integerOf(index);
     if (!start)
-      return failure();
+      return rewriter.notifyMatchFailure(op, Twine("the start index of dimension ") + Twine(dim) +
+                                                 " is not constant");
     starts.push_back(std::clamp<int64_t>(*start, 0, most));
     limits.push_back(starts.back() + size);
   }
@@ -40,7 +41,7 @@ LogicalResult simplifyDynamicSlice(stablehlo::DynamicSliceOp op, PatternRewriter
 LogicalResult simplifyDynamicUpdateSlice(stablehlo::DynamicUpdateSliceOp op,
                                          PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getUpdate()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   if (op.getUpdate().getType() == op.getType()) {
     rewriter.replaceOp(op, op.getUpdate());
     return success();
@@ -49,7 +50,7 @@ LogicalResult simplifyDynamicUpdateSlice(stablehlo::DynamicUpdateSliceOp op,
     rewriter.replaceOp(op, op.getOperand());
     return success();
   }
-  return failure();
+  return rewriter.notifyMatchFailure(op, "the update is neither empty nor as large as the operand");
 }
 
 /// The scalar at position `at` of a vector of indices.
@@ -68,12 +69,13 @@ Value indexAt(Value indices, int64_t at, PatternRewriter &rewriter, Location loc
 /// Turns a gather of one window into a dynamic_slice: both clamp the window to the operand.
 LogicalResult gatherOneWindow(stablehlo::GatherOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   auto numbers = op.getDimensionNumbers();
   RankedTensorType operand = typeOf(op.getOperand()), indices = typeOf(op.getStartIndices());
   if (!numbers.getOperandBatchingDims().empty() || indices.getNumElements() == 0 ||
       indices.getNumElements() != static_cast<int64_t>(numbers.getStartIndexMap().size()))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "it has batching dimensions, or its indices do not select a single window");
   auto scalar = RankedTensorType::get({}, indices.getElementType());
   SmallVector<Value> starts;
   for (int64_t dim = 0; dim < operand.getRank(); ++dim) {
@@ -94,35 +96,39 @@ LogicalResult gatherOneWindow(stablehlo::GatherOp op, PatternRewriter &rewriter)
 /// Turns a gather along one dimension at known, equidistant indices into a slice.
 LogicalResult gatherRange(stablehlo::GatherOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()) || !isStatic(op.getStartIndices()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   auto numbers = op.getDimensionNumbers();
   RankedTensorType operand = typeOf(op.getOperand());
   if (!numbers.getOperandBatchingDims().empty() || numbers.getStartIndexMap().size() != 1)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "it has batching dimensions or does not gather along a single dimension");
   const int64_t dim = numbers.getStartIndexMap()[0];
   if (!llvm::is_contained(numbers.getCollapsedSliceDims(), dim) ||
       numbers.getCollapsedSliceDims().size() != 1)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the gathered dimension is not the only collapsed one");
   for (int64_t d = 0; d < operand.getRank(); ++d)
     if (d != dim &&
         op.getSliceSizes()[static_cast<size_t>(d)] != operand.getDimSize(static_cast<unsigned>(d)))
-      return failure();
+      return rewriter.notifyMatchFailure(op,
+                                         Twine("the slices do not cover dimension ") + Twine(d));
   // The result must have exactly one batch dimension.
   if (static_cast<int64_t>(numbers.getOffsetDims().size()) + 1 != op.getType().getRank())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the result does not have exactly one batch dimension");
   std::optional<SmallVector<int64_t>> positions = integersOf(op.getStartIndices());
   if (!positions || positions->size() < 2)
-    return failure();
+    return rewriter.notifyMatchFailure(op,
+                                       "the indices are not constant, or there are fewer than two");
   const int64_t size = operand.getDimSize(static_cast<unsigned>(dim));
   // Check the range before any arithmetic, which could overflow: an index may be any int64.
   if (llvm::any_of(*positions, [&](int64_t position) { return position < 0 || position >= size; }))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "an index is out of bounds");
   const int64_t first = positions->front(), stride = (*positions)[1] - first;
   for (auto [index, position] : llvm::enumerate(*positions))
     if (position != first + static_cast<int64_t>(index) * stride)
-      return failure();
+      return rewriter.notifyMatchFailure(op, "the indices are not equidistant");
   if (stride < 1)
-    return failure();
+    return rewriter.notifyMatchFailure(op, Twine("the stride of the indices is ") + Twine(stride) +
+                                               ", not positive");
   const auto rank = static_cast<size_t>(operand.getRank());
   SmallVector<int64_t> starts(rank, 0), limits(operand.getShape()), strides(rank, 1),
       shape(operand.getShape());
@@ -154,17 +160,19 @@ LogicalResult gatherRange(stablehlo::GatherOp op, PatternRewriter &rewriter) {
 LogicalResult scatterOneWindow(stablehlo::ScatterOp op, PatternRewriter &rewriter) {
   if (op.getInputs().size() != 1 || !isStatic(op.getInputs()[0]) || !isStatic(op.getUpdates()[0]) ||
       !isStatic(op.getScatterIndices()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "it has several inputs, or a shape is dynamic");
   Block &body = op.getUpdateComputation().front();
   if (body.getTerminator()->getOperand(0) != body.getArgument(1))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the body does not return the update");
   auto numbers = op.getScatterDimensionNumbers();
   RankedTensorType type = typeOf(op.getInputs()[0]), updates = typeOf(op.getUpdates()[0]);
   std::optional<SmallVector<int64_t>> indices = integersOf(op.getScatterIndices());
   if (!indices || !numbers.getInputBatchingDims().empty() ||
       indices->size() != numbers.getScatterDimsToOperandDims().size() ||
       updates.getElementType() != type.getElementType() || updates.getNumElements() == 0)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op,
+        "the indices are not constant, or the updates are not a single window of the input's type");
   SmallVector<int64_t> window, starts(static_cast<size_t>(type.getRank()), 0);
   size_t next = 0;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -180,7 +188,8 @@ LogicalResult scatterOneWindow(stablehlo::ScatterOp op, PatternRewriter &rewrite
     // A scatter drops a window that exceeds the input, but dynamic_update_slice would clamp it. An
     // index may be any int64, so adding to it could overflow.
     if (starts[dim] < 0 || starts[dim] > type.getDimSize(dim) - window[dim])
-      return failure();
+      return rewriter.notifyMatchFailure(op, Twine("the window is out of bounds in dimension ") +
+                                                 Twine(dim));
     positions.push_back(
         makeNumber(rewriter, op.getLoc(), scalar, static_cast<double>(starts[dim])));
   }

@@ -1,5 +1,6 @@
 // simplify-inline: flattens the program into one @main.
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/simplify/ApproxTopK.h"
 #include "tilewright/transform/simplify/Passes.h"
@@ -91,6 +92,8 @@ struct Inline : impl::InlinePassBase<Inline> {
         ++count;
         if (std::optional<Site> site = siteOf(op))
           sites.push_back(*site);
+        else if (auto composite = dyn_cast<stablehlo::CompositeOp>(op); composite && calleesDone)
+          TILEWRIGHT_LOG(getArgument(), op, "is kept: targets support '", composite.getName(), "'");
         return WalkResult::advance();
       });
       if (WorkLimit::mustStop())
@@ -121,6 +124,8 @@ struct Inline : impl::InlinePassBase<Inline> {
       for (const Site &site : sites) {
         if (interpret::mustStopAt(site.op))
           return failure();
+        TILEWRIGHT_LOG(getArgument(), site.op, "is replaced by the ",
+                       opCount.lookup(symbols.lookup(site.callee)), " ops of '@", site.callee, "'");
         inlineSite(site, symbols.lookup<func::FuncOp>(site.callee));
       }
       opCount[function] = count;

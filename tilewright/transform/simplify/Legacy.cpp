@@ -26,7 +26,7 @@ LogicalResult modernDot(stablehlo::DotOp op, PatternRewriter &rewriter) {
 
 LogicalResult modernBroadcast(stablehlo::BroadcastOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   SmallVector<int64_t> dims;
   for (int64_t dim = 0; dim < typeOf(op.getOperand()).getRank(); ++dim)
     dims.push_back(dim + static_cast<int64_t>(op.getBroadcastSizes().size()));
@@ -37,11 +37,12 @@ LogicalResult modernBroadcast(stablehlo::BroadcastOp op, PatternRewriter &rewrit
 /// Gathers slices along `dim`, one for each index, batch by batch.
 LogicalResult modernIndexSelect(stablehlo::TorchIndexSelectOp op, PatternRewriter &rewriter) {
   if (!isStatic(op.getOperand()) || !isStatic(op.getIndex()) || !isStatic(op))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   RankedTensorType operand = typeOf(op.getOperand()), index = typeOf(op.getIndex());
   const int64_t batch = op.getBatchDims(), dim = op.getDim();
   if (batch > dim)
-    return failure();
+    return rewriter.notifyMatchFailure(op, Twine("batch_dims ") + Twine(batch) +
+                                               " is larger than dim " + Twine(dim));
   SmallVector<int64_t> batching, offsets, sizes(operand.getShape());
   for (int64_t d = 0; d < batch; ++d) {
     batching.push_back(d);
@@ -167,9 +168,10 @@ Value sixOfBits(PatternRewriter &rewriter, Location loc, Value bits, FloatType t
 /// is in the lowest bits.
 LogicalResult shiftSubBytes(stablehlo::BitcastConvertOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   if (!splitsBytes(op))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "it does not change the width of elements, or none is smaller than a byte");
   Type from = typeOf(op.getOperand()).getElementType(), to = typeOf(op).getElementType();
   std::optional<unsigned> fromBits = packedWidth(from), toBits = packedWidth(to);
   Location loc = op.getLoc();
@@ -235,11 +237,12 @@ Value permuteTo(Value value, StringRef from, StringRef to, RankedTensorType type
 
 LogicalResult modernUnaryEinsum(stablehlo::UnaryEinsumOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   auto [left, right] = op.getEinsumConfig().split("->");
   auto from = lettersOf(left), to = lettersOf(right);
   if (!from || !to || from->size() != static_cast<size_t>(typeOf(op.getOperand()).getRank()))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the equation has an ellipsis, a repeated letter or not one letter per dimension");
   Value value = sumUnwanted(
       op.getOperand(), *from, [&](char letter) { return to->find(letter) != to->npos; }, rewriter,
       op.getLoc());
@@ -249,13 +252,14 @@ LogicalResult modernUnaryEinsum(stablehlo::UnaryEinsumOp op, PatternRewriter &re
 
 LogicalResult modernEinsum(stablehlo::EinsumOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getLhs()) || !isStatic(op.getRhs()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   auto [inputs, output] = op.getEinsumConfig().split("->");
   auto [first, second] = inputs.split(",");
   auto lhs = lettersOf(first), rhs = lettersOf(second), to = lettersOf(output);
   if (!lhs || !rhs || !to || lhs->size() != static_cast<size_t>(typeOf(op.getLhs()).getRank()) ||
       rhs->size() != static_cast<size_t>(typeOf(op.getRhs()).getRank()))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the equation has an ellipsis, a repeated letter or not one letter per dimension");
   auto has = [](const std::string &letters, char letter) {
     return letters.find(letter) != letters.npos;
   };
@@ -277,7 +281,8 @@ LogicalResult modernEinsum(stablehlo::EinsumOp op, PatternRewriter &rewriter) {
     }
     auto other = static_cast<int64_t>(rhs->find(letter));
     if (typeOf(b).getDimSize(static_cast<unsigned>(other)) != size)
-      return failure();
+      return rewriter.notifyMatchFailure(op, Twine("dimension '") + Twine(letter) +
+                                                 "' has different sizes in the two operands");
     (has(*to, letter) ? lhsBatch : lhsSum).push_back(static_cast<int64_t>(index));
     (has(*to, letter) ? rhsBatch : rhsSum).push_back(other);
     if (has(*to, letter))
@@ -312,7 +317,8 @@ Value spreadScalar(Value value, RankedTensorType like, PatternRewriter &rewriter
 
 LogicalResult spreadSelect(stablehlo::SelectOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || typeOf(op.getPred()).getRank() == op.getType().getRank())
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the result has a dynamic shape, or the condition is not a scalar");
   Value pred = spreadScalar(op.getPred(), op.getType(), rewriter, op.getLoc());
   rewriter.modifyOpInPlace(op, [&] { op->setOperand(0, pred); });
   return success();
@@ -321,7 +327,8 @@ LogicalResult spreadSelect(stablehlo::SelectOp op, PatternRewriter &rewriter) {
 LogicalResult spreadClamp(stablehlo::ClampOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || (typeOf(op.getMin()).getRank() == op.getType().getRank() &&
                         typeOf(op.getMax()).getRank() == op.getType().getRank()))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the result has a dynamic shape, or neither bound is a scalar");
   Value min = spreadScalar(op.getMin(), op.getType(), rewriter, op.getLoc());
   Value max = spreadScalar(op.getMax(), op.getType(), rewriter, op.getLoc());
   rewriter.modifyOpInPlace(op, [&] {

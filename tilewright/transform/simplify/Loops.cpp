@@ -50,7 +50,9 @@ LogicalResult captureInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter
       changed = true;
     }
   }
-  return success(changed);
+  if (!changed)
+    return rewriter.notifyMatchFailure(op, "no used carried value is passed on unchanged");
+  return success();
 }
 
 /// Adds to `needed` the arguments of the body (or the condition) that `root`, including its
@@ -93,7 +95,8 @@ LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
           addDependencies(&inner, *region, needed, seen);
       }
   if (needed.all())
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the used results or the condition depend on every carried value");
   // If a carried value is needed, all values that its next value depends on are needed too.
   for (bool grew = true; grew;) {
     grew = false;
@@ -113,7 +116,8 @@ LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
         addDependencies(producer, op.getBody(), needed, seenInBody);
     }
     if (needed.all())
-      return failure();
+      return rewriter.notifyMatchFailure(
+          op, "the used results or the condition depend on every carried value");
   }
 
   SmallVector<Value> operands;
@@ -202,7 +206,8 @@ LogicalResult decideComparisons(stablehlo::WhileOp op, PatternRewriter &rewriter
   using stablehlo::ComparisonDirection;
   std::optional<Counting> counting = countingOf(op);
   if (!counting || counting->turns < 1)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "it does not count from a constant to a constant, or has no iterations");
   const int64_t first = counting->begin, last = first + (counting->turns - 1) * counting->stride;
   SmallVector<std::pair<stablehlo::CompareOp, bool>> decided;
   for (Operation *user : op.getBody().getArgument(counting->index).getUsers()) {
@@ -230,7 +235,10 @@ LogicalResult decideComparisons(stablehlo::WhileOp op, PatternRewriter &rewriter
     rewriter.replaceOp(compare,
                        makeNumber(rewriter, compare.getLoc(), typeOf(compare), answer ? 1 : 0));
   }
-  return success(!decided.empty());
+  if (decided.empty())
+    return rewriter.notifyMatchFailure(
+        op, "no comparison of the counter has the same result in every iteration");
+  return success();
 }
 
 /// Whether an op is free to recompute in each iteration. If it were hoisted, it would occupy
@@ -272,7 +280,7 @@ LogicalResult hoistInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) 
       wanted.push_back(&inner);
   }
   if (wanted.empty())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "no loop-invariant op is worth hoisting");
   // Include the invariant ops that these depend on, and keep the order of the body.
   DenseSet<Operation *> moved;
   SmallVector<Operation *> pending(wanted);
@@ -293,7 +301,8 @@ LogicalResult hoistInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) 
 LogicalResult countTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   std::optional<int64_t> turns = tripCountOf(op);
   if (!turns)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "it does not count from a constant to a constant by a constant stride");
   if (*turns == 0) {
     rewriter.replaceOp(op, op.getOperands());
     return success();
@@ -316,7 +325,7 @@ LogicalResult countTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   }
   auto count = rewriter.getI64IntegerAttr(*turns);
   if (op->getAttr(tripCountAttr) == count)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the trip count is already recorded");
   rewriter.modifyOpInPlace(op, [&] { op->setAttr(tripCountAttr, count); });
   return success();
 }
@@ -341,9 +350,17 @@ bool isArithmetic(Block &body) {
 LogicalResult unroll(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   std::optional<int64_t> turns = tripCountOf(op);
   Block &body = op.getBody().front();
-  if (!turns || *turns > maxUnrolledTurns || !isArithmetic(body) ||
-      static_cast<int64_t>(body.getOperations().size()) * *turns > maxUnrolledOps)
-    return failure();
+  if (!turns)
+    return rewriter.notifyMatchFailure(op, "the trip count is unknown");
+  if (*turns > maxUnrolledTurns)
+    return rewriter.notifyMatchFailure(op, Twine("the trip count is ") + Twine(*turns) +
+                                               ", limit " + Twine(maxUnrolledTurns));
+  if (!isArithmetic(body))
+    return rewriter.notifyMatchFailure(op, "the body does more than arithmetic and data movement");
+  const int64_t ops = static_cast<int64_t>(body.getOperations().size()) * *turns;
+  if (ops > maxUnrolledOps)
+    return rewriter.notifyMatchFailure(op, Twine("unrolled it would have ") + Twine(ops) +
+                                               " ops, limit " + Twine(maxUnrolledOps));
   SmallVector<Value> state(op.getOperands());
   for (int64_t turn = 0; turn < *turns; ++turn) {
     IRMapping mapping;
@@ -361,7 +378,7 @@ LogicalResult unroll(stablehlo::WhileOp op, PatternRewriter &rewriter) {
 LogicalResult neverTurns(stablehlo::WhileOp op, PatternRewriter &rewriter) {
   std::optional<int64_t> condition = integerOf(terminatorOf(op.getCond())->getOperand(0));
   if (condition != 0)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the condition is not a constant false");
   rewriter.replaceOp(op, op.getOperands());
   return success();
 }

@@ -19,7 +19,7 @@ LogicalResult simplifyReshape(stablehlo::ReshapeOp op, PatternRewriter &rewriter
     return success();
   }
   if (!isStatic(op))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the result has a dynamic shape");
   if (auto inner = op.getOperand().getDefiningOp<stablehlo::ReshapeOp>()) {
     rewriter.replaceOpWithNewOp<stablehlo::ReshapeOp>(op, op.getType(), inner.getOperand());
     return success();
@@ -38,7 +38,8 @@ LogicalResult simplifyReshape(stablehlo::ReshapeOp op, PatternRewriter &rewriter
       return success();
     }
   }
-  return failure();
+  return rewriter.notifyMatchFailure(
+      op, "the operand is not a reshape, a constant or a broadcast scalar");
 }
 
 bool isIdentity(ArrayRef<int64_t> permutation) {
@@ -70,7 +71,7 @@ LogicalResult simplifyTranspose(stablehlo::TransposeOp op, PatternRewriter &rewr
     return success();
   }
   if (!isStatic(op) || !isStatic(operand))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   if (auto inner = operand.getDefiningOp<stablehlo::TransposeOp>()) {
     SmallVector<int64_t> combined;
     for (int64_t dim : permutation)
@@ -92,12 +93,13 @@ LogicalResult simplifyTranspose(stablehlo::TransposeOp op, PatternRewriter &rewr
       dims.push_back(place[static_cast<size_t>(dim)]);
     // Keep the broadcast dimensions sorted; otherwise the broadcast would transpose its operand.
     if (!llvm::is_sorted(dims))
-      return failure();
+      return rewriter.notifyMatchFailure(op, "the combined broadcast would transpose its operand");
     rewriter.replaceOpWithNewOp<stablehlo::BroadcastInDimOp>(op, op.getType(), inner.getOperand(),
                                                              dims);
     return success();
   }
-  return failure();
+  return rewriter.notifyMatchFailure(
+      op, "elements change their order, and the operand is not a transpose or a broadcast");
 }
 
 LogicalResult simplifyBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter &rewriter) {
@@ -109,7 +111,7 @@ LogicalResult simplifyBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter 
     return success();
   }
   if (!source.hasStaticShape() || !target.hasStaticShape())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   if (source.getNumElements() == target.getNumElements() && llvm::is_sorted(dims) &&
       source.getElementType() == target.getElementType()) {
     rewriter.replaceOpWithNewOp<stablehlo::ReshapeOp>(op, target, operand);
@@ -141,17 +143,20 @@ LogicalResult simplifyBroadcast(stablehlo::BroadcastInDimOp op, PatternRewriter 
              size != 1)
         ++at;
       if (at == source.getRank() || source.getDimSize(static_cast<unsigned>(at)) != size)
-        return failure();
+        return rewriter.notifyMatchFailure(
+            op, "the reshape of its operand does more than add dimensions of size 1");
       combined.push_back(dims[static_cast<size_t>(at++)]);
     }
     for (; at < source.getRank(); ++at)
       if (source.getDimSize(static_cast<unsigned>(at)) != 1)
-        return failure();
+        return rewriter.notifyMatchFailure(
+            op, "the reshape of its operand does more than add dimensions of size 1");
     rewriter.replaceOpWithNewOp<stablehlo::BroadcastInDimOp>(op, target, inner.getOperand(),
                                                              combined);
     return success();
   }
-  return failure();
+  return rewriter.notifyMatchFailure(
+      op, "elements are repeated, and the operand is not a broadcast or a reshape");
 }
 
 LogicalResult simplifySlice(stablehlo::SliceOp op, PatternRewriter &rewriter) {
@@ -162,7 +167,7 @@ LogicalResult simplifySlice(stablehlo::SliceOp op, PatternRewriter &rewriter) {
     return success();
   }
   if (!isStatic(op) || !isStatic(operand))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   if (Attribute splat = splatOf(operand)) {
     rewriter.replaceOp(op, makeSplat(rewriter, op.getLoc(), op.getType(), splat));
     return success();
@@ -200,7 +205,8 @@ LogicalResult simplifySlice(stablehlo::SliceOp op, PatternRewriter &rewriter) {
       before += size;
     }
   }
-  return failure();
+  return rewriter.notifyMatchFailure(op, "the operand is not a splat or a slice, and not a "
+                                         "concatenation with an operand that contains this slice");
 }
 
 LogicalResult simplifyPad(stablehlo::PadOp op, PatternRewriter &rewriter) {
@@ -213,7 +219,7 @@ LogicalResult simplifyPad(stablehlo::PadOp op, PatternRewriter &rewriter) {
     return success();
   }
   if (!isStatic(op) || !isStatic(op.getOperand()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   // If the operand is empty, only padding remains.
   if (typeOf(op.getOperand()).getNumElements() == 0) {
     rewriter.replaceOpWithNewOp<stablehlo::BroadcastInDimOp>(op, op.getType(), op.getPaddingValue(),
@@ -239,7 +245,7 @@ LogicalResult simplifyPad(stablehlo::PadOp op, PatternRewriter &rewriter) {
     rewriter.replaceOp(op, makeSplat(rewriter, op.getLoc(), op.getType(), inside));
     return success();
   }
-  return failure();
+  return rewriter.notifyMatchFailure(op, "it adds elements other than those of a splat operand");
 }
 
 LogicalResult simplifyConcatenate(stablehlo::ConcatenateOp op, PatternRewriter &rewriter) {
@@ -248,7 +254,7 @@ LogicalResult simplifyConcatenate(stablehlo::ConcatenateOp op, PatternRewriter &
     return success();
   }
   if (!isStatic(op) || !llvm::all_of(op.getInputs(), isStatic))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   const auto dim = static_cast<unsigned>(op.getDimension());
   SmallVector<Value> inputs;
   bool changed = false;
@@ -290,7 +296,7 @@ LogicalResult simplifyConcatenate(stablehlo::ConcatenateOp op, PatternRewriter &
     inputs.push_back(input);
   }
   if (inputs.empty())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "all inputs are empty");
   if (inputs.size() == 1 && inputs[0].getType() == op.getType()) {
     rewriter.replaceOp(op, inputs[0]);
     return success();
@@ -302,7 +308,9 @@ LogicalResult simplifyConcatenate(stablehlo::ConcatenateOp op, PatternRewriter &
     return success();
   }
   if (!changed)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op,
+        "no input is empty, a concatenation to flatten or a slice adjacent to the input before it");
   rewriter.replaceOpWithNewOp<stablehlo::ConcatenateOp>(op, op.getType(), inputs,
                                                         op.getDimension());
   return success();
@@ -310,7 +318,7 @@ LogicalResult simplifyConcatenate(stablehlo::ConcatenateOp op, PatternRewriter &
 
 LogicalResult simplifyReverse(stablehlo::ReverseOp op, PatternRewriter &rewriter) {
   if (!isStatic(op))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the result has a dynamic shape");
   // Drop dimensions of size 1, and dimensions that an inner reverse reverses too.
   llvm::SmallBitVector reversed(static_cast<unsigned>(op.getType().getRank()));
   for (int64_t dim : op.getDimensions())
@@ -328,7 +336,8 @@ LogicalResult simplifyReverse(stablehlo::ReverseOp op, PatternRewriter &rewriter
     return success();
   }
   if (!inner && reversed.count() == op.getDimensions().size())
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "no reversed dimension has size 1, and the operand is not reversed");
   SmallVector<int64_t> dims;
   for (unsigned dim : reversed.set_bits())
     dims.push_back(dim);
@@ -346,7 +355,7 @@ struct KnowEmptyValues : RewritePattern {
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (isa<stablehlo::ConstantOp>(op))
-      return failure();
+      return rewriter.notifyMatchFailure(op, "it is a constant");
     bool changed = false;
     for (Value result : op->getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
@@ -364,7 +373,9 @@ struct KnowEmptyValues : RewritePattern {
       rewriter.eraseOp(op);
       return success();
     }
-    return success(changed);
+    if (!changed)
+      return rewriter.notifyMatchFailure(op, "no used result is empty");
+    return success();
   }
 };
 

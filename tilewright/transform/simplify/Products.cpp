@@ -34,7 +34,8 @@ template <typename Op> LogicalResult sumInOneKind(Op op, PatternRewriter &rewrit
   Type result = typeOf(op).getElementType();
   const int kind = kindOfNumber(lhs), wanted = kindOfNumber(result);
   if (kind < 0 || wanted < 0 || kind != kindOfNumber(rhs) || kind == wanted)
-    return failure();
+    return rewriter.notifyMatchFailure(op,
+                                       "the element types are of the same kind, or unsupported");
   auto convert = [&](Value value, Type element) -> Value {
     return stablehlo::ConvertOp::create(rewriter, op.getLoc(), typeOf(value).clone(element), value);
   };
@@ -83,7 +84,8 @@ LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter 
     changed = true;
   }
   if (!changed)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "no operand is a transpose that keeps the order of the free dimensions");
   rewriter.replaceOpWithNewOp<stablehlo::DotGeneralOp>(
       op, op.getType(), operands[0], operands[1],
       DotDimensionNumbersAttr::get(op.getContext(), batching[0], batching[1], contracting[0],
@@ -96,9 +98,11 @@ LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter 
 LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &rewriter) {
   auto dot = op.getOperand().getDefiningOp<stablehlo::DotGeneralOp>();
   if (!dot || !dot->hasOneUse() || !isStatic(dot) || dot.getAlgorithm())
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the operand is not a static dot_general with a single use and without an algorithm");
   if (typeOf(dot.getLhs()).getElementType() != typeOf(dot.getRhs()).getElementType())
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the operands of the dot_general have different element types");
   DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   const auto batch = static_cast<int64_t>(numbers.getLhsBatchingDimensions().size());
   const auto lhsFree = static_cast<int64_t>(freeDims(typeOf(dot.getLhs()).getRank(),
@@ -114,7 +118,8 @@ LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &r
   for (int64_t dim = batch; dim < batch + lhsFree; ++dim)
     exchange.push_back(dim);
   if (ArrayRef<int64_t>(exchange) != op.getPermutation())
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the permutation does not exchange the dimensions of the two operands");
   ArrayAttr precision = dot.getPrecisionConfigAttr();
   if (precision && precision.size() == 2)
     precision = rewriter.getArrayAttr({precision[1], precision[0]});
@@ -135,10 +140,10 @@ LogicalResult expandDegenerate(stablehlo::DotGeneralOp op, PatternRewriter &rewr
   RankedTensorType lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs()), result = op.getType();
   if (!lhs.hasStaticShape() || !rhs.hasStaticShape() || !result.hasStaticShape() ||
       op.getAlgorithm())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic, or the algorithm is specified");
   Type element = result.getElementType();
   if (lhs.getElementType() != element || rhs.getElementType() != element)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the operands have other element types than the result");
   DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
   int64_t contracted = 1;
   for (int64_t dim : numbers.getLhsContractingDimensions())
@@ -159,7 +164,10 @@ LogicalResult expandDegenerate(stablehlo::DotGeneralOp op, PatternRewriter &rewr
       rows == 1 && columns == 1 && contracted > 1 &&
       (element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64));
   if (!outer && !inner)
-    return failure();
+    return rewriter.notifyMatchFailure(op, [&](Diagnostic &diag) {
+      diag << "neither an outer product nor an inner product of 32 or 64 bits: " << rows << " x "
+           << columns << " results of " << contracted << " terms in " << element;
+    });
 
   // Broadcast both operands to [batch…, lhs free…, rhs free…, contracted…].
   const auto batch = static_cast<int64_t>(numbers.getLhsBatchingDimensions().size());
@@ -215,7 +223,7 @@ LogicalResult expandDegenerate(stablehlo::DotGeneralOp op, PatternRewriter &rewr
 LogicalResult contractNothing(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
   if (!isStatic(op.getLhs()) || !isStatic(op) || typeOf(op.getLhs()).getNumElements() != 0 ||
       !isa<IntegerType, FloatType, ComplexType>(op.getType().getElementType()))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "it contracts elements, or a shape is dynamic");
   rewriter.replaceOp(op, makeNumber(rewriter, op.getLoc(), op.getType(), 0));
   return success();
 }

@@ -84,10 +84,10 @@ bool startsFromIdentity(stablehlo::ReduceOp op) {
 /// but a user who writes a sum from 3 expects exactly once, as in the reference interpreter.
 LogicalResult dropUnitDimensions(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   if (!keepsElementTypes(op))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "an element type changes, or a shape is dynamic");
   RankedTensorType type = typeOf(op.getInputs()[0]);
   if (type.getNumElements() == 0)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the input is empty");
   SmallVector<int64_t> shape, dims;
   bool changed = op.getDimensions().empty();
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
@@ -101,8 +101,10 @@ LogicalResult dropUnitDimensions(stablehlo::ReduceOp op, PatternRewriter &rewrit
       dims.push_back(static_cast<int64_t>(shape.size()));
     shape.push_back(size);
   }
-  if (!changed || (dims.empty() && !op.getDimensions().empty() && !startsFromIdentity(op)))
-    return failure();
+  if (!changed)
+    return rewriter.notifyMatchFailure(op, "no reduced dimension has size 1");
+  if (dims.empty() && !op.getDimensions().empty() && !startsFromIdentity(op))
+    return rewriter.notifyMatchFailure(op, "the initial value is not the identity of the body");
   SmallVector<Value> inputs;
   for (Value input : op.getInputs())
     inputs.push_back(reshapeTo(rewriter, op.getLoc(), input,
@@ -118,7 +120,8 @@ LogicalResult dropUnitDimensions(stablehlo::ReduceOp op, PatternRewriter &rewrit
 /// Replaces a reduction of an empty tensor by the initial value.
 LogicalResult reduceNothing(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   if (!keepsElementTypes(op) || typeOf(op.getInputs()[0]).getNumElements() != 0)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the input has elements, an element type changes, or a shape is dynamic");
   SmallVector<Value> results;
   for (auto [init, result] : llvm::zip_equal(op.getInitValues(), op.getResults()))
     results.push_back(stablehlo::BroadcastInDimOp::create(rewriter, op.getLoc(), typeOf(result),
@@ -138,17 +141,19 @@ bool isIdempotent(Operation *body) {
 LogicalResult reduceOfReduce(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   Operation *body = commutativeBody(op);
   if (!body || !keepsElementTypes(op))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op,
+        "the body is not a single commutative op, an element type changes, or a shape is dynamic");
   auto inner = op.getInputs()[0].getDefiningOp<stablehlo::ReduceOp>();
   if (!inner || !inner->hasOneUse() || !keepsElementTypes(inner))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the input is not a static reduction with a single use");
   Operation *innerBody = commutativeBody(inner);
   if (!innerBody || innerBody->getName() != body->getName())
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the inner reduction combines elements by another op");
   Attribute start = splatOf(op.getInitValues()[0]);
   const bool startsAlike = start && splatOf(inner.getInitValues()[0]) == start;
   if (!startsFromIdentity(inner) && !(startsAlike && isIdempotent(body)))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the inner reduction does not start from the identity");
   SmallVector<int64_t> dims(inner.getDimensions());
   int64_t outer = 0;
   for (int64_t dim = 0; dim < typeOf(inner.getInputs()[0]).getRank(); ++dim) {
@@ -165,10 +170,12 @@ LogicalResult reduceOfReduce(stablehlo::ReduceOp op, PatternRewriter &rewriter) 
 /// Drops a transpose before a reduction if the kept dimensions stay in order.
 LogicalResult reduceOfTranspose(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   if (!commutativeBody(op) || !keepsElementTypes(op))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op,
+        "the body is not a single commutative op, an element type changes, or a shape is dynamic");
   auto transpose = op.getInputs()[0].getDefiningOp<stablehlo::TransposeOp>();
   if (!transpose)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the input is not a transpose");
   SmallVector<int64_t> dims;
   int64_t last = -1;
   for (auto [index, dim] : llvm::enumerate(transpose.getPermutation())) {
@@ -176,7 +183,8 @@ LogicalResult reduceOfTranspose(stablehlo::ReduceOp op, PatternRewriter &rewrite
       dims.push_back(dim);
     } else {
       if (dim < last)
-        return failure();
+        return rewriter.notifyMatchFailure(
+            op, "the transpose changes the order of the kept dimensions");
       last = dim;
     }
   }
@@ -190,16 +198,19 @@ LogicalResult reduceOfTranspose(stablehlo::ReduceOp op, PatternRewriter &rewrite
 LogicalResult reduceOfBroadcast(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
   Operation *body = commutativeBody(op);
   if (!body || !keepsElementTypes(op) || !isIdempotent(body))
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op,
+        "the body is not a single idempotent op, an element type changes, or a shape is dynamic");
   auto broadcast = op.getInputs()[0].getDefiningOp<stablehlo::BroadcastInDimOp>();
   if (!broadcast || typeOf(broadcast).getNumElements() == 0)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the input is not a broadcast, or is empty");
   // Every reduced dimension must be one that the broadcast added or expanded from size 1.
   RankedTensorType source = typeOf(broadcast.getOperand());
   for (auto [index, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
     if (llvm::is_contained(op.getDimensions(), dim) &&
         source.getDimSize(static_cast<unsigned>(index)) != 1)
-      return failure();
+      return rewriter.notifyMatchFailure(op, Twine("it reduces dimension ") + Twine(dim) +
+                                                 ", which the broadcast does not repeat");
   SmallVector<int64_t> place, dims, shape;
   int64_t kept = 0;
   for (int64_t dim = 0; dim < typeOf(broadcast).getRank(); ++dim)
@@ -290,7 +301,8 @@ LogicalResult breakTiesOfNan(stablehlo::ReduceOp op, PatternRewriter &rewriter) 
   using Direction = stablehlo::ComparisonDirection;
   stablehlo::SelectOp indices = indexOfFirstNan(op);
   if (!indices)
-    return failure();
+    return rewriter.notifyMatchFailure(
+        op, "the body is not that of an argmax or argmin in which the left NaN wins");
   Block &body = op.getBody().front();
   Value value = body.getArgument(0), index = body.getArgument(1);
   Value best = body.getArgument(2), at = body.getArgument(3);
@@ -327,7 +339,7 @@ LogicalResult inlineMap(stablehlo::MapOp op, PatternRewriter &rewriter) {
   Block &body = op.getComputation().front();
   RankedTensorType type = typeOf(op);
   if (!isStatic(op))
-    return failure();
+    return rewriter.notifyMatchFailure(op, "a shape is dynamic");
   for (Operation &inner : body.without_terminator()) {
     const bool scalars = llvm::all_of(inner.getOperands(), [&](Value value) {
       return typeOf(value) && typeOf(value).getRank() == 0 && value.getParentBlock() == &body;
@@ -336,18 +348,20 @@ LogicalResult inlineMap(stablehlo::MapOp op, PatternRewriter &rewriter) {
                        inner.hasTrait<OpTrait::Elementwise>() ||
                        isa<stablehlo::SelectOp, stablehlo::ClampOp>(inner);
     if (!scalars || !known || inner.getNumRegions() != 0)
-      return failure();
+      return rewriter.notifyMatchFailure(op,
+                                         Twine("the body has '") + inner.getName().getStringRef() +
+                                             "', which is not an elementwise op on its scalars");
   }
   Value result = body.getTerminator()->getOperand(0);
   if (result.getParentBlock() != &body)
-    return failure();
+    return rewriter.notifyMatchFailure(op, "the result is not computed in the body");
   IRMapping mapping;
   mapping.map(body.getArguments(), op.getInputs());
   for (Operation &inner : body.without_terminator()) {
     if (auto constant = dyn_cast<stablehlo::ConstantOp>(inner)) {
       Attribute splat = splatOf(constant);
       if (!splat)
-        return failure();
+        return rewriter.notifyMatchFailure(op, "a constant of the body is not a splat");
       mapping.map(
           constant.getResult(),
           makeSplat(rewriter, op.getLoc(), type.clone(typeOf(constant).getElementType()), splat));

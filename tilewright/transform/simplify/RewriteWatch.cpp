@@ -60,7 +60,8 @@ void RewriteWatch::notifyOperationErased(Operation *op) {
 LogicalResult RewriteWatch::apply(const RewritePattern &rule, Operation *op,
                                   PatternRewriter &rewriter) {
   if (!complaint.empty() || interpret::mustStopAt(op))
-    return failure();
+    return rewriter.notifyMatchFailure(op, complaint.empty() ? "the work limit is reached"
+                                                             : "an error has stopped rewriting");
   // Most ops are never rewritten, so keep a new origin only if the rule applies.
   auto known = originOfOp.find(op);
   const bool isNew = known == originOfOp.end();

@@ -19,7 +19,7 @@ namespace tilewright::simplify {
 ///   RewriteWatch watch(function, 1000, /*checksProgress=*/false);
 ///   watch.watch(patterns);
 ///   config.setListener(&watch);
-///   (void)applyPatternsGreedily(function, std::move(patterns), config);
+///   (void)rewriteGreedily("simplify-canonicalize", function, std::move(patterns), config);
 ///   if (failed(watch.verdict())) …
 class RewriteWatch : public mlir::RewriterBase::Listener {
 public:

@@ -41,22 +41,24 @@ template <typename Movement> struct SinkBelow : RewritePattern {
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!op->hasTrait<OpTrait::Elementwise>() && !isa<stablehlo::SelectOp, stablehlo::ClampOp>(op))
-      return failure();
+      return rewriter.notifyMatchFailure(op, "it is not elementwise");
     if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isStatic(op->getResult(0)))
-      return failure();
+      return rewriter.notifyMatchFailure(op, "it has regions, several results or a dynamic shape");
     Movement movement;
     for (Value operand : op->getOperands()) {
       if (!isStatic(operand) || typeOf(operand).getShape() != typeOf(op->getResult(0)).getShape())
-        return failure();
+        return rewriter.notifyMatchFailure(op, "an operand has another shape than the result");
       if (splatOf(operand))
         continue;
       auto next = operand.getDefiningOp<Movement>();
       if (!next || !isStatic(next.getOperand()) || (movement && !alike(movement, next)))
-        return failure();
+        return rewriter.notifyMatchFailure(op, Twine("an operand is neither a splat nor a ") +
+                                                   Movement::getOperationName() +
+                                                   " like the others");
       movement = next;
     }
     if (!movement)
-      return failure();
+      return rewriter.notifyMatchFailure(op, "all operands are splats");
     RankedTensorType source = typeOf(movement.getOperand());
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {

@@ -2,7 +2,9 @@
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
+#include "tilewright/support/Concat.h"
 #include "tilewright/transform/tile/EmitKernel.h"
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/Tiling.h"
@@ -80,6 +82,9 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
       "exec.cost", builder.getDictionaryAttr(
                        {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(cost.bytes)),
                         builder.getNamedAttr("flops", builder.getI64IntegerAttr(cost.flops))}));
+  TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(), "' with tiles ",
+                 listed(tiling->tiles), " of ", listed(tiling->sizes),
+                 "; dimensions in the grid: ", tiling->gridRank);
   fusion.replaceAllUsesWith(launch.getResults());
   fusion.erase();
   return true;
@@ -160,6 +165,7 @@ struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
         continue;
       }
       ++numSplit;
+      TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "fusion '", fusion.getName(), "' is split: ", reason);
       remark::missed(fusion.getLoc(), remark::RemarkOpts::name("tile-fusion").category(DEBUG_TYPE))
           << remark::reason("fusion '{0}' is split: {1}", fusion.getName(), reason);
       for (exec::FusionOp single : fallApart(fusion)) {
@@ -167,6 +173,8 @@ struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
           ++numKernels;
           continue;
         }
+        TILEWRIGHT_LOG(DEBUG_TYPE, single, "'", single.getName(),
+                       "' does not become a kernel: ", reason);
         remark::missed(single.getLoc(), remark::RemarkOpts::name("tile-op").category(DEBUG_TYPE))
             << remark::reason("'{0}' does not become a kernel: {1}", single.getName(), reason);
         unwrap(single);

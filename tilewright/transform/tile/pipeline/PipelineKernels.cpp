@@ -1,4 +1,5 @@
 // The pass `tile-pipeline`: finds matmul kernels, plans their software pipelines and rewrites them.
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
@@ -10,6 +11,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "tile-pipeline"
@@ -219,6 +221,9 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
       continue;
     std::string why;
     std::optional<GemmChoice> cost = costOfRoles(product, gemm, machine, *choice, why);
+    TILEWRIGHT_LOG(DEBUG_TYPE, kernel, "a cluster of ", clusterM, " x ", clusterN,
+                   cost ? " CTAs would take " : " CTAs is not feasible: ",
+                   cost ? std::to_string(cost->cycles) + " cycles" : why);
     if (cost && (!best || cost->cycles < best->cycles))
       best = cost;
     if (first.empty())
@@ -251,6 +256,7 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
       std::optional<GemmChoice> choice =
           product ? choose(*product, *machine, reason) : std::nullopt;
       if (!choice) {
+        TILEWRIGHT_LOG(DEBUG_TYPE, kernel, "'", kernel.getSymName(), "' is left alone: ", reason);
         remark::missed(kernel.getLoc(), options)
             << remark::reason("{0} {1}: {2}", kernel.getSymName(),
                               machine->matrixUnit == MatrixUnit::mma ? "is not pipelined"
@@ -261,6 +267,10 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
       }
       std::string name = kernel.getSymName().str();
       Location loc = kernel.getLoc();
+      TILEWRIGHT_LOG(DEBUG_TYPE, kernel, "'", name,
+                     choice->plan.roles.size() == 1 ? "' is pipelined: "
+                                                    : "' is warp-specialized: ",
+                     llvm::join(choice->reasons, "; "));
       if (choice->plan.roles.size() == 1)
         makePipelinedKernel(*product, *choice);
       else

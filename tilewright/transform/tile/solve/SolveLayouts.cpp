@@ -1,6 +1,7 @@
 // The pass tile-solve-layouts: builds the equations, searches, checks the certificate, then
 // rewrites the kernel.
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/tile/solve/Equations.h"
 #include "tilewright/transform/tile/solve/Passes.h"
@@ -95,6 +96,13 @@ std::optional<Certificate> solve::solveLayouts(tile::KernelOp kernel, int64_t wa
         << wrong << "; this is a bug in the layout solver";
     return std::nullopt;
   }
+  TILEWRIGHT_LOG(DEBUG_TYPE, kernel, "'", kernel.getSymName(), "' is solved: layouts ",
+                 report.unknowns, ", components ", report.components, ", search steps ",
+                 report.steps);
+  if (interpret::PassLog::isOn() && interpret::PassLog::isOn(DEBUG_TYPE, kernel->getContext()))
+    for (unsigned unknown = 0; unknown < report.unknowns; ++unknown)
+      interpret::PassLog::write(DEBUG_TYPE, kernel,
+                                equations->explainChoice(unknown, problem, *solution));
   // Evaluating the alternatives takes time, so do it only if remarks are enabled.
   if (kernel->getContext()->getRemarkEngine())
     for (unsigned unknown = 0; unknown < report.unknowns; ++unknown)
