@@ -45,14 +45,14 @@ public:
         return fail("has stride ", stride, " in dimension ", i, ", expected a multiple of ", unit,
                     " bytes");
       if (i == 1 && stride != 0 && stride < map.dims[0] * bytes)
-        return fail("has stride ", stride, " in dimension 1, but a row has ", map.dims[0] * bytes,
-                    " bytes");
+        return fail("has stride ", stride, " in dimension 1, expected at least the ",
+                    map.dims[0] * bytes, " bytes of a row");
     }
     const int64_t row = map.box[0] * bytes, span = swizzleBytes();
     if (map.interleave == TensorMap::Interleave::none && row % 16 != 0)
       return fail("has a box with rows of ", row, " bytes, which must be a multiple of 16");
     if (span != 0 && row > span)
-      return fail("has a box with rows of ", row, " bytes, but its swizzle covers ", span,
+      return fail("has a box with rows of ", row, " bytes, but its swizzle allows at most ", span,
                   " bytes");
     return Status();
   }

@@ -165,19 +165,19 @@ TEST(CheckExecutable, StepsCanRun) {
   });
   expectFailure(step, "has unsupported collective kind 'barrier'",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).kind = CollectiveKind::barrier; });
-  expectFailure(step, "is all_gather with the reduction 'add'", [](auto &e) {
+  expectFailure(step, "is all_gather with reduction 'add'", [](auto &e) {
     action<CollectiveStartStep>(e, 6).kind = CollectiveKind::allGather;
   });
-  expectFailure(step, "is all_reduce with the reduction ''",
+  expectFailure(step, "is all_reduce with reduction ''",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).reduction = ReductionKind::none; });
   expectFailure(step, "has 0 reduction functions, but reduction 'function' needs 1", [](auto &e) {
     action<CollectiveStartStep>(e, 6).reduction = ReductionKind::function;
   });
-  expectFailure(step, "negative dimension -1",
+  expectFailure(step, "has dimension -1, which must not be negative",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).dimension = -1; });
   expectFailure(step, "names rank 2, but the executable is for 2 ranks",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).groups = {{0, 2}}; });
-  expectFailure(step, "expected pairs", [](auto &e) {
+  expectFailure(step, "has a source-target pair of ", [](auto &e) {
     action<CollectiveStartStep>(e, 6).kind = CollectiveKind::permute;
     action<CollectiveStartStep>(e, 6).reduction = ReductionKind::none;
     action<CollectiveStartStep>(e, 6).groups = {{0, 1, 1}};
@@ -259,7 +259,7 @@ TEST(CheckExecutable, TensorMapsAreOnesThatADriverTakes) {
   map("has stride 16 in dimension 1, but a row has 256 bytes",
       [](TensorMap &m) { m.byteStrides[0] = 16; });
   map("rows of 2 bytes, which must be a multiple of 16", [](TensorMap &m) { m.box[0] = 1; });
-  map("rows of 128 bytes, but its swizzle covers 64 bytes",
+  map("rows of 128 bytes, but its swizzle allows at most 64 bytes",
       [](TensorMap &m) { m.swizzle = TensorMap::Swizzle::bytes64; });
   map("is interleaved but has 2 dimensions",
       [](TensorMap &m) { m.interleave = TensorMap::Interleave::bytes16; });

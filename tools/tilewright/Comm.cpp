@@ -18,7 +18,8 @@ using namespace collective::record;
 
 constexpr Flag commFlags[] = {
     {"job", "NAME", "the job whose name begins with NAME (default: the one that started last)"},
-    {"patience", "SECONDS", "explain: a rank that has waited for less is not stuck (default: 1)"},
+    {"patience", "SECONDS",
+     "explain: report only ranks that have waited at least this long (default: 1)"},
     {"json", "", "explain: print one JSON object"},
     {"output", "FILE.json", "timeline: the file to write"},
 };
@@ -109,7 +110,8 @@ const Command commCommand{
     "comm",
     "explain [DIR | FILE.flight…] [--json] | timeline [DIR | FILE.flight… | TRACE.json…] "
     "--output=FILE.json",
-    "reports which rank of a job is missing in which collective, or draws what all ranks did",
+    "reports which rank of a job is missing from which collective, or draws a timeline of all "
+    "ranks",
     "\nEach process of a job records its collectives in a file (runtime.flight-recorder). The "
     "file\n"
     "exists while the process runs, when it hangs, and after it was killed. Without DIR, files "

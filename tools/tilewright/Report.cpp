@@ -12,8 +12,8 @@ namespace tilewright::tools {
 namespace {
 
 constexpr Flag reportFlags[] = {
-    {"output", "FILE.html", "where the page goes (default: the program's name with .html)"},
-    {"title", "TEXT", "what the page is called (default: the file's name)"},
+    {"output", "FILE.html", "the page to write (default: the program's name with .html)"},
+    {"title", "TEXT", "title of the page (default: the file's name)"},
     targetFlag,
     traceFlag,
 };

@@ -17,8 +17,7 @@ constexpr Flag verifyCommFlags[] = {
     {"mesh", "data=2,model=4",
      "the ranks as a grid, outermost axis first (default: the program's own)"},
     {"instances", "",
-     "run through every exchange of every rank, even where the order of the "
-     "program is proof enough"},
+     "simulate every exchange of every rank, even if the order of the program is proof enough"},
     {"picture", "FILE.svg",
      "draw which ranks communicate when, and in red which ranks wait for each other"},
     targetFlag,

@@ -347,7 +347,7 @@ Status ContainerReader::readEntryGroup(Cursor &sizes, Cursor &data, uint64_t cou
     TILEWRIGHT_TRY(sizes.count(inGroup, "entries"));
     if (inGroup > count - entries.size())
       return Status(Error::countTooLarge,
-                    concat("at byte ", sizes.offset(), ", a group has ", inGroup,
+                    concat("at byte ", sizes.offset(), ", a dialect group has ", inGroup,
                            " entries, but only ", count - entries.size(),
                            " are left; export the artifact again"));
     for (uint64_t i = 0; i < inGroup; ++i) {

@@ -157,9 +157,10 @@ Status OperationReader::readOp() {
   known |= container.bytecodeVersion >= 3 ? hasUseListOrders : 0;
   known |= container.bytecodeVersion >= 5 ? hasProperties : 0;
   if (mask & ~known)
-    return Status(Error::opMask, concat(here(row), " has the part mask ", mask,
-                                        ", but bytecode version ", container.bytecodeVersion,
-                                        " only defines ", known, "; export the artifact again"));
+    return Status(Error::opMask,
+                  concat(here(row), " has the encoding mask ", mask, ", but bytecode version ",
+                         container.bytecodeVersion, " defines only the bits ", known,
+                         "; export the artifact again"));
   TILEWRIGHT_TRY(location(op.location));
   TILEWRIGHT_TRY(readAttributes(mask, row, op));
   TILEWRIGHT_TRY(readResults(mask, row, op));
@@ -259,8 +260,8 @@ Status OperationReader::readPropertyList(const OpRow &row, Operation &op) {
   }
   if (!fields.atEnd())
     return Status(Error::opProperties,
-                  concat(here(row), " has ", fields.remaining(), " bytes of properties beyond the ",
-                         row.attributes.size(), " expected; export the artifact again"));
+                  concat(here(row), " has ", fields.remaining(), " extra bytes after its ",
+                         row.attributes.size(), " properties; export the artifact again"));
   known = {&row, op.properties};
   return Status();
 }
@@ -309,10 +310,10 @@ Status OperationReader::readResults(uint8_t mask, const OpRow &row, Operation &o
   if (count == 0)
     return Status();
   if (scopes.empty() || count > scopes.unnamed())
-    return Status(Error::valueCount,
-                  concat(here(row), " has ", count, " results, but its region declared only ",
-                         scopes.empty() ? 0 : scopes.unnamed(),
-                         " more values; export the artifact again"));
+    return Status(Error::valueCount, concat(here(row), " has ", count,
+                                            " results, but the enclosing region declares only ",
+                                            scopes.empty() ? 0 : scopes.unnamed(),
+                                            " more values; export the artifact again"));
   op.resultCount = static_cast<uint32_t>(count);
   op.firstResult = scopes.name(count);
   for (uint64_t i = 0; i < count; ++i)
@@ -466,7 +467,7 @@ Status OperationReader::readArguments(Region &region) {
   if (count > scopes.unnamed())
     return Status(Error::valueCount,
                   concat("before byte ", cursor().offset(), ", a block has ", count,
-                         " arguments, but its region declared only ", scopes.unnamed(),
+                         " arguments, but its region declares only ", scopes.unnamed(),
                          " values; export the artifact again"));
   region.argumentCount = static_cast<uint32_t>(count);
   region.firstArgument = scopes.name(count);
@@ -498,9 +499,9 @@ Status OperationReader::closeRegion(Frame &frame) {
     return Status();
   if (scopes.unnamed() != 0)
     return Status(Error::valueCount,
-                  concat("before byte ", cursor().offset(), ", a region of operation ", frame.op,
-                         " declared ", scopes.unnamed(),
-                         " more values than it defines; export the artifact again"));
+                  concat("the region of operation ", frame.op, " that ends at byte ",
+                         cursor().offset(), " does not define ", scopes.unnamed(),
+                         " of the values that it declares; export the artifact again"));
   scopes.close();
   return Status();
 }

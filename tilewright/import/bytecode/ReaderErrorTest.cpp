@@ -391,7 +391,7 @@ TEST(ReaderError, OpPropertiesMissingAndTooMany) {
   a.properties[1] = Bytes();
   expectFailure(a, Error::opProperties, "has 0 properties, expected 1: 'value' is missing");
   a.properties[1] = Bytes().varint(R::constantValue).varint(R::constantValue);
-  expectFailure(a, Error::opProperties, "1 bytes of properties beyond the 1 expected");
+  expectFailure(a, Error::opProperties, "1 extra bytes after its 1 properties");
   expectFailure(
       withBody(2, {RawOp{.name = R::constantOp, .results = {R::tensor}}.encode(), R::ret(1)}),
       Error::opProperties, "has no properties, expected 1");
@@ -471,9 +471,9 @@ TEST(ReaderError, ValueOrderHoldsForAnOperationsOwnResult) {
 
 TEST(ReaderError, ValueCountMustBeExact) {
   expectFailure(withBody(2, {R::ret(0)}), Error::valueCount,
-                "declared 1 more values than it defines");
+                "does not define 1 of the values that it declares");
   expectFailure(withBody(1, {R::constant(), R::ret(1)}), Error::valueCount,
-                "its region declared only 0 more values");
+                "the enclosing region declares only 0 more values");
   expectFailure(withBody(0, {R::ret(0)}), Error::valueCount, "a block has 1 arguments");
 }
 

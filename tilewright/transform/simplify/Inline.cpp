@@ -101,9 +101,9 @@ struct Inline : impl::InlinePassBase<Inline> {
         for (const Site &site : sites) {
           auto callee = symbols.lookup<func::FuncOp>(site.callee);
           if (!callee || callee.isExternal())
-            return site.op->emitError("calls '@") << site.callee << "', which has no body";
+            return site.op->emitOpError("calls '@") << site.callee << "', which has no body";
           if (open.contains(callee))
-            return site.op->emitError("calls '@") << site.callee << "' recursively";
+            return site.op->emitOpError("calls '@") << site.callee << "' recursively";
           if (!opCount.contains(callee))
             stack.push_back({callee, false});
         }

@@ -46,9 +46,9 @@ W:
   for (Observer *observer : {static_cast<Observer *>(nullptr), static_cast<Observer *>(&silent)}) {
     Status status = run(*module, "k", {.block = {64, 1, 1}, .observer = observer});
     EXPECT_EQ(status.error(), Error::vgpuDeadlock);
-    EXPECT_THAT(status.message(), HasSubstr("of the mbarrier at shared offset 8 of the block of "
-                                            "rank 0, which has 2 of 3 arrivals"));
-    EXPECT_THAT(status.message(), HasSubstr("warp 1 lanes 0xffffffff waits for phase"));
+    EXPECT_THAT(status.message(), HasSubstr("of the mbarrier at offset 8 of the shared memory of "
+                                            "cluster rank 0, which has received 2 of 3 arrivals"));
+    EXPECT_THAT(status.message(), HasSubstr("warp 1 lanes 0xffffffff wait for phase"));
     if (observer) {
       EXPECT_THAT(status.message(), HasSubstr("for phase 0 (parity 0)"));
       EXPECT_THAT(status.message(),
@@ -201,7 +201,7 @@ L:
     order.maxSteps = 20000;
     Status status = run(*module, "flag", order, pzero);
     EXPECT_EQ(status.error(), Error::vgpuLivelock) << describeOrder(order);
-    EXPECT_THAT(status.message(), HasSubstr("warp 0 lanes 0x1 spins at flag, line 1"));
+    EXPECT_THAT(status.message(), HasSubstr("warp 0 lanes 0x1 spin at flag, line 1"));
     status = run(*module, "phase", order);
     EXPECT_EQ(status.error(), Error::vgpuLivelock);
     EXPECT_THAT(status.message(), HasSubstr("spins at phase, line 2"));

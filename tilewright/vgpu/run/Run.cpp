@@ -49,7 +49,7 @@ static std::string help() {
       "Triton) and\nthen hands the PTX on. Python programs find torch tensors on 'cuda' in the "
       "device's memory,\nand pytest fails the test that caused a finding. JAX programs run on it "
       "through the plugin, unless\nTILEWRIGHT_TARGET names another machine.\n"
-      "\nexit code: the program's if that is not 0; else\n"
+      "\nexit code: that of the program if it is not 0; otherwise\n"
       "  0  all launches ended and the checks found nothing\n"
       "  1  a check found something, or the program could not be started\n"
       "  2  wrong usage of `tilewright vgpu`\n"

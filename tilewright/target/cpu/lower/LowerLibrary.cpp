@@ -242,8 +242,7 @@ static LogicalResult lower(Lowering &state, stablehlo::SortOp op) {
 LogicalResult lowerTopK(Operation *op, DictionaryAttr attributes) {
   auto k = attributes ? attributes.getAs<IntegerAttr>("k") : IntegerAttr();
   if (!k || op->getNumOperands() != 1 || op->getNumResults() != 2)
-    return refuse(op, "takes k of the elements of one operand and gives two results, but has "
-                      "another form");
+    return refuse(op, "must have an attribute k, one operand and two results");
   auto largest = attributes.getAs<BoolAttr>("largest");
   return replaceBy<exec::TopKOp>(op, op->getOperand(0), k.getValue().getSExtValue(),
                                  !largest || largest.getValue());
