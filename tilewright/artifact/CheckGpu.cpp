@@ -127,11 +127,13 @@ Status checkGpuLaunch(const GpuLaunch &launch, std::string_view owner) {
                   maxClusterBlocks);
   }
   if (volume(launch.block) > 1024)
-    return fail("has blocks of ", volume(launch.block), " threads, limit 1024");
+    return fail("has blocks of ", volume(launch.block), " threads, but the limit is 1024");
   if (volume(launch.cluster) > maxClusterBlocks)
-    return fail("has clusters of ", volume(launch.cluster), " blocks, limit ", maxClusterBlocks);
+    return fail("has clusters of ", volume(launch.cluster), " blocks, but the limit is ",
+                maxClusterBlocks);
   if (launch.sharedBytes > maxSharedBytes)
-    return fail("needs ", launch.sharedBytes, " bytes of shared memory, limit ", maxSharedBytes);
+    return fail("needs ", launch.sharedBytes, " bytes of shared memory, but the limit is ",
+                maxSharedBytes);
   for (size_t i = 0; i < launch.tensorMaps.size(); ++i)
     TILEWRIGHT_TRY(MapChecker(launch.tensorMaps[i], owner, i).check());
   return Status();
@@ -144,7 +146,7 @@ Status checkGpuBuffers(const GpuLaunch &launch, std::span<const Slice> buffers,
     bytes = (bytes + 63) / 64 * 64 + 128 * launch.tensorMaps.size();
   if (bytes > maxParameterBytes)
     return Status(Error::executableStep,
-                  concat(owner, " passes ", bytes, " bytes of parameters, limit ",
+                  concat(owner, " passes ", bytes, " bytes of parameters, but the limit is ",
                          maxParameterBytes, "; compile the program again"));
   for (size_t i = 0; i < launch.tensorMaps.size(); ++i) {
     const TensorMap &map = launch.tensorMaps[i];

@@ -67,8 +67,8 @@ private:
   }
   Status checkOperands(std::span<const Operand> operands) const {
     if (operands.size() > maxBuffers)
-      return fail(Error::executableStep, "has ", operands.size(), " operands or results, limit ",
-                  maxBuffers);
+      return fail(Error::executableStep, "has ", operands.size(),
+                  " operands or results, but the limit is ", maxBuffers);
     for (const Operand &operand : operands) {
       TILEWRIGHT_TRY(checkSlice(operand.slice));
       TILEWRIGHT_TRY(checkIndex(operand.type, executable.types.size(), "type"));
@@ -89,8 +89,8 @@ private:
   Status checkAction(const LaunchStep &launch) {
     TILEWRIGHT_TRY(checkIndex(launch.kernel, executable.kernels.size(), "kernel"));
     if (launch.buffers.size() > maxBuffers)
-      return fail(Error::executableStep, "passes ", launch.buffers.size(), " buffers, limit ",
-                  maxBuffers);
+      return fail(Error::executableStep, "passes ", launch.buffers.size(),
+                  " buffers, but the limit is ", maxBuffers);
     for (const Slice &slice : launch.buffers)
       TILEWRIGHT_TRY(checkSlice(slice));
     if (const std::optional<GpuLaunch> &gpu = executable.kernels[launch.kernel].gpu)

@@ -220,12 +220,12 @@ TEST(CheckExecutable, GpuLaunchesAreWithinWhatAnyGpuTakes) {
   expectGpuFailure("a grid of 65536 blocks along z", [](GpuLaunch &l) { l.grid[2] = 65536; });
   expectGpuFailure("blocks of 1025 threads along x", [](GpuLaunch &l) { l.block[0] = 1025; });
   expectGpuFailure("blocks of 65 threads along z", [](GpuLaunch &l) { l.block[2] = 65; });
-  expectGpuFailure("blocks of 2048 threads, limit 1024",
+  expectGpuFailure("blocks of 2048 threads, but the limit is 1024",
                    [](GpuLaunch &l) { l.block = {128, 16, 1}; });
   expectGpuFailure("clusters of 3 blocks along x, which must divide the grid of 4",
                    [](GpuLaunch &l) { l.cluster[0] = 3; });
   expectGpuFailure("clusters of 0 blocks along y", [](GpuLaunch &l) { l.cluster[1] = 0; });
-  expectGpuFailure("clusters of 32 blocks, limit 16", [](GpuLaunch &l) {
+  expectGpuFailure("clusters of 32 blocks, but the limit is 16", [](GpuLaunch &l) {
     l.grid = {8, 4, 1};
     l.cluster = {8, 4, 1};
   });

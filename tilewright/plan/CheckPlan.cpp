@@ -157,7 +157,7 @@ private:
       if (guard.varies >> i & 1)
         places *= static_cast<uint64_t>(plan.mesh.axes[i].size);
     if (guard.choices.size() != places)
-      return fail(owner, " has ", guard.choices.size(), " choices, expected one for each of ",
+      return fail(owner, " has ", guard.choices.size(), " choices, expected one for each of the ",
                   places, " coordinates");
     for (uint32_t choice : guard.choices)
       if (choice >= guard.arms)

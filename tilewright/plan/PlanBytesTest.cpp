@@ -103,7 +103,7 @@ TEST(CheckPlan, EveryRuleIsHeld) {
   expectInvalid("has 3 arms", [](auto &p) { p.guards[0].arms = 3; });
   expectInvalid("trip count -2", [](auto &p) { p.guards[0].tripCount = -2; });
   expectInvalid("varies along", [](auto &p) { p.guards[0].varies = 8; });
-  expectInvalid("7 choices, expected one for each of 8",
+  expectInvalid("7 choices, expected one for each of the 8",
                 [](auto &p) { p.guards[1].choices.pop_back(); });
   expectInvalid("chooses arm 5", [](auto &p) { p.guards[1].choices[0] = 5; });
   expectInvalid("is a loop, but only branches", [](auto &p) { p.guards[0].choices = {1}; });

@@ -354,7 +354,7 @@ Result<bool> ShmOperation::afterFailures() const {
   for (const ShmChannel::Member &member : shared.members)
     if (member.peer.process->hasFailed.load(std::memory_order_acquire))
       return Status(Error::collectiveAborted,
-                    concat("rank ", channel.members[channel.mine], " stops in ", request.text,
+                    concat("rank ", channel.members[channel.mine], " stopped in ", request.text,
                            " because ", member.peer.process->failure.read()));
   return true;
 }

@@ -17,7 +17,7 @@ LogicalResult tilewright::tile::verifyKernelFrame(Operation *kernel, Block &bloc
   if (llvm::any_of(grid, [](int64_t size) { return size < 0; }))
     return kernel->emitOpError("expects grid sizes that are not negative, got [") << grid << "]";
   if (inputs > block.getNumArguments() || grid.size() + inputs > block.getNumArguments())
-    return kernel->emitOpError("expects one block argument for each of ")
+    return kernel->emitOpError("expects one block argument for each of the ")
            << grid.size() << " coordinates and " << inputs << " inputs, got "
            << block.getNumArguments();
   for (BlockArgument argument : block.getArguments().take_front(grid.size()))
@@ -55,15 +55,15 @@ static LogicalResult verifyAccess(Operation *op, MemRefType whole, RankedTensorT
     return op->emitOpError("expects tile and tensor to have the same element type, got ")
            << tile.getElementType() << " and " << whole.getElementType();
   if (offsets != rank)
-    return op->emitOpError("expects one offset for each of ")
+    return op->emitOpError("expects one offset for each of the ")
            << rank << " dimensions, got " << offsets;
   if (strides && strides->size() != rank)
-    return op->emitOpError("expects one stride for each of ")
+    return op->emitOpError("expects one stride for each of the ")
            << rank << " dimensions, got " << strides->size();
   if (strides && llvm::is_contained(*strides, 0))
     return op->emitOpError("expects nonzero strides, got [") << *strides << "]";
   if (inBounds && inBounds->size() != rank)
-    return op->emitOpError("expects one in_bounds entry for each of ")
+    return op->emitOpError("expects one in_bounds entry for each of the ")
            << rank << " dimensions, got " << inBounds->size();
   return success();
 }
@@ -176,7 +176,7 @@ static LogicalResult verifyCombiner(Operation *op, ValueRange inputs, ValueRange
   if (inputs.empty())
     return op->emitOpError("expects at least one input");
   if (inits.size() != inputs.size() || results.size() != inputs.size())
-    return op->emitOpError("expects one init and one result for each of ")
+    return op->emitOpError("expects one init and one result for each of the ")
            << inputs.size() << " inputs, got " << inits.size() << " and " << results.size();
   if (failed(verifyOneShape(op, inputs)) || failed(verifyOneShape(op, results)))
     return failure();
@@ -285,7 +285,7 @@ LogicalResult GatherOp::verify() {
     return emitOpError("expects source and result to have the same element type, got ")
            << source.getElementType() << " and " << getType().getElementType();
   if (static_cast<int64_t>(getIndices().size()) != source.getRank())
-    return emitOpError("expects one tile of indices for each of ")
+    return emitOpError("expects one tile of indices for each of the ")
            << source.getRank() << " dimensions, got " << getIndices().size();
   for (Value indices : getIndices())
     if (tileType(indices).getShape() != getType().getShape() ||

@@ -189,7 +189,7 @@ void OperationReader::finishOp(OpId id) {
 Status OperationReader::checkIndex(uint64_t value, uint32_t &id, size_t size, Error error,
                                    std::string_view thing) {
   if (value >= size)
-    return Status(error, concat("before byte ", cursor().offset(), ", operation ",
+    return Status(error, concat("just before byte ", cursor().offset(), ", operation ",
                                 module.operations.size(), " refers to ", thing, " ", value,
                                 ", but there are only ", size, "; export the artifact again"));
   id = static_cast<uint32_t>(value);
@@ -201,7 +201,7 @@ Status OperationReader::location(AttrId &id) {
   if (isLocation(module.attrs[id].kind))
     return Status();
   return Status(Error::entryKind,
-                concat("before byte ", cursor().offset(), ", the location of operation ",
+                concat("just before byte ", cursor().offset(), ", the location of operation ",
                        module.operations.size(), " is attribute ", id,
                        ", which must be a location, got ", nameOf(module.attrs[id].kind),
                        "; export the artifact again"));
@@ -363,8 +363,9 @@ Status OperationReader::skipUseListOrders(uint64_t values) {
       TILEWRIGHT_TRY(cursor().varint(value));
     if (value >= values)
       return Status(Error::useListOrder,
-                    concat("before byte ", cursor().offset(), ", a use-list order is for value ",
-                           value, ", but there are only ", values, "; export the artifact again"));
+                    concat("just before byte ", cursor().offset(),
+                           ", a use-list order is for value ", value, ", but there are only ",
+                           values, "; export the artifact again"));
     TILEWRIGHT_TRY(cursor().flagged(length, pairs));
     TILEWRIGHT_TRY(cursor().checkCount(length, "uses"));
     for (uint64_t use = 0; use < length; ++use) {
@@ -432,9 +433,10 @@ Status OperationReader::openRegion(Frame &frame) {
     return Status();
   if (blocks != 1)
     return Status(Error::regionBlocks,
-                  concat("before byte ", cursor().offset(), ", a region of operation ", frame.op,
-                         ", ", module.rowOf(module.operations[frame.op]).fullName(), ", has ",
-                         blocks, " blocks, expected at most 1; export the artifact again"));
+                  concat("just before byte ", cursor().offset(), ", a region of operation ",
+                         frame.op, ", ", module.rowOf(module.operations[frame.op]).fullName(),
+                         ", has ", blocks,
+                         " blocks, expected at most 1; export the artifact again"));
   region.hasBlock = true;
   uint64_t values = 0;
   TILEWRIGHT_TRY(cursor().count(values, "values"));
@@ -466,7 +468,7 @@ Status OperationReader::readArguments(Region &region) {
   TILEWRIGHT_TRY(cursor().count(count, "block arguments"));
   if (count > scopes.unnamed())
     return Status(Error::valueCount,
-                  concat("before byte ", cursor().offset(), ", a block has ", count,
+                  concat("just before byte ", cursor().offset(), ", a block has ", count,
                          " arguments, but its region declares only ", scopes.unnamed(),
                          " values; export the artifact again"));
   region.argumentCount = static_cast<uint32_t>(count);

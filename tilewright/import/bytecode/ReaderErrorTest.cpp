@@ -286,7 +286,7 @@ TEST(ReaderError, IntegerValue) {
   RawArtifact a = R::sample();
   uint64_t i4 = a.type(R::vhlo, Bytes().varint(10));
   a.attr(R::vhlo, Bytes().varint(9).varint(i4).byte(16));
-  expectFailure(a, Error::integerValue, "value 16 does not fit 4 bits");
+  expectFailure(a, Error::integerValue, "value 16 does not fit in 4 bits");
   RawArtifact b = R::sample();
   uint64_t file = b.attr(R::builtin, Bytes().varint(2).varint(0));
   b.attr(R::builtin, Bytes().varint(11).varint(file).varint(uint64_t(1) << 33).varint(0));
@@ -543,7 +543,8 @@ TEST(ReaderError, LimitRank) {
   ImportOptions options;
   options.maxRank = 2;
   expectFailure(withType(R::vhlo, Bytes().varint(20).signedList({1, 1, 1}).varint(R::f32)),
-                Error::limitRank, "3 dimensions, limit 2; raise import.max-rank", options);
+                Error::limitRank, "3 dimensions, but the limit is 2; raise import.max-rank",
+                options);
 }
 
 TEST(ReaderError, LimitElements) {

@@ -116,8 +116,8 @@ struct Inline : impl::InlinePassBase<Inline> {
       if (count > maxOps)
         return function.emitError()
                << idOf(Error::simplifyTooLarge) << " simplify: '@" << function.getName() << "' has "
-               << count << " operations once its calls are inlined, limit " << maxOps.getValue()
-               << "; raise simplify.max-ops";
+               << count << " operations once its calls are inlined, but the limit is "
+               << maxOps.getValue() << "; raise simplify.max-ops";
       for (const Site &site : sites) {
         if (interpret::mustStopAt(site.op))
           return failure();
