@@ -462,7 +462,7 @@ TEST(Launch, AMisalignedAccessIsReported) {
   uint64_t *p = &place;
   Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, p);
   EXPECT_EQ(status.error(), Error::vgpuAccess);
-  EXPECT_THAT(status.message(), HasSubstr("is not aligned by lane 0"));
+  EXPECT_THAT(status.message(), HasSubstr("is not aligned, by lane 0"));
 }
 
 TEST(Launch, AWarpThatNeverComesIsADeadlockWithItsWaiters) {
