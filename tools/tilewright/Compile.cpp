@@ -122,12 +122,11 @@ const Command compileCommand{
     "compile",
     "FILE [--target=CHIP] [--output=FILE.twx] [--report] [--remarks=all] [--trace=FILE.json]",
     "compiles a program for this machine, or for that of --target",
-    "\nFILE is a StableHLO portable artifact or text in our dialects. The executable holds object\n"
-    "code, the plan of steps and buffers, constants and the signature; it runs on "
-    "any\n"
-    "machine that has the chip's features, without a compiler. --compile.dump-dir=DIR keeps the\n"
-    "module after every stage, and remarks.txt: what was fused and what not, each with its "
-    "reason.\n\n"
+    "\nFILE is a StableHLO portable artifact or MLIR text. The executable contains object code, "
+    "the\n"
+    "plan of steps and buffers, constants and the signature; it runs without a compiler on any\n"
+    "machine that has the chip's features. --compile.dump-dir=DIR keeps the module after every\n"
+    "stage, and remarks.txt, which lists what was fused and what was not, with reasons.\n\n"
     "  tilewright compile step.mlirbc --report\n"
     "  tilewright compile step.mlirbc --target=sm_90a --code=step\n",
     compileFlags,

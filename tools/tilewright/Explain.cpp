@@ -155,8 +155,7 @@ const Command explainCommand{
     "explain",
     "E2104 | fusion FILE | kernels FILE [--target=CHIP] | memory FILE | layout TEXT",
     "explains an error, why ops were fused or not, what each kernel uses, and what is in memory",
-    "\nFILE is a StableHLO portable artifact or text in our dialects, which is compiled; for "
-    "memory\n"
+    "\nFILE is a StableHLO portable artifact or MLIR text, which is compiled; for memory\n"
     "also an executable.\n\n"
     "  E2104    the page of an error: what happened, and what to do\n"
     "  fusion   each decision with the two ops, their source lines and the reason\n"

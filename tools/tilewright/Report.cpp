@@ -45,9 +45,8 @@ const Command reportCommand{
     "report",
     "FILE [--output=FILE.html] [--target=CHIP]",
     "writes one page: fusions with reasons, kernels, memory, communication, the plan",
-    "\nFILE is a StableHLO portable artifact or text in our dialects, which is compiled and not "
-    "run, "
-    "or an\nexecutable (.twx), which does not keep the reasons. The page needs no other file and "
+    "\nFILE is a StableHLO portable artifact or MLIR text, which is compiled and not run, or "
+    "an\nexecutable (.twx), which does not keep the reasons. The page needs no other file and "
     "no "
     "network.\nIn a notebook, `tilewright.explain(f, *args)` shows the same.\n\n"
     "  tilewright report step.mlirbc\n"
