@@ -213,8 +213,8 @@ private:
       while (!open.empty() && open.back().first != mark.parent)
         open.pop_back();
       if (mark.parent != nothing && (open.empty() || mark.arm < open.back().second))
-        return fail("position ", mark.position, " is not among the other positions of arm ",
-                    mark.arm, " of guard ", mark.parent, ", to which it belongs");
+        return fail("the operation at position ", mark.position, " belongs to arm ", mark.arm,
+                    " of guard ", mark.parent, ", but comes before or after that arm");
       if (mark.parent != nothing)
         open.back().second = mark.arm;
       if (mark.guard != nothing)

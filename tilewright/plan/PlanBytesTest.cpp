@@ -114,7 +114,7 @@ TEST(CheckPlan, EveryRuleIsHeld) {
   expectInvalid("is done at", [](auto &p) { p.sites[0].done = p.sites[0].start; });
   expectInvalid("not after the previous site", [](auto &p) { std::swap(p.sites[0], p.sites[1]); });
   expectInvalid("are at position", [](auto &p) { p.guards[0].position = p.sites[0].start; });
-  expectInvalid("is not among the other positions of arm", [](auto &p) { p.sites[3].guard = 0; });
+  expectInvalid("but comes before or after that arm", [](auto &p) { p.sites[3].guard = 0; });
   expectInvalid("exchange different data", [](auto &p) { p.sites[1].bytes = 1; });
   expectInvalid("different arms of a branch that depends on the rank", [](auto &p) {
     p.sites[3].collectiveId = 0;

@@ -36,9 +36,9 @@ LogicalResult detail::verifyLibraryCall(LibraryCallOpInterface call) {
   if (!aliases)
     return success();
   if (aliases.size() % 2 != 0)
-    return call->emitOpError("has ")
-           << aliases.size()
-           << " numbers in 'aliases', which must be pairs of a result and an operand";
+    return call->emitOpError("expects pairs of a result and an operand in 'aliases', got an odd "
+                             "number of entries, ")
+           << aliases.size();
   for (int64_t i = 0; i < aliases.size(); i += 2) {
     const int64_t result = aliases[i], input = aliases[i + 1];
     if (result < 0 || result >= call->getNumResults() || input < 0 ||

@@ -69,7 +69,7 @@ static std::string describeCluster(const Warp &waiting, const Group &group) {
         missing += concat(missing.empty() ? "" : ", ", "warp ", warp.index, " of block ",
                           listed(warp.block->id));
     }
-  return concat("for the barrier of its cluster, where ", arrived, " of ", alive,
+  return concat("for the barrier of their cluster, where ", arrived, " of ", alive,
                 " threads have arrived; missing: ", missing.empty() ? "none" : missing, ",");
 }
 
@@ -119,7 +119,7 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
   case Wait::lanes:
   case Wait::warpBarrier: {
     uint32_t elsewhere = fragment.wanted & warp.alive & ~fragment.mask;
-    return concat("for lanes ", hexOf(fragment.wanted), " of its warp (", hexOf(elsewhere),
+    return concat("for lanes ", hexOf(fragment.wanted), " of their warp (", hexOf(elsewhere),
                   " are elsewhere, ", hexOf(fragment.wanted & ~warp.alive), " have exited)");
   }
   case Wait::matrices: {
@@ -127,7 +127,7 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
     for (const Warp &one : matrixWarps(warp))
       if (one.alive != 0 && one.matricesIssued < fragment.object)
         behind |= 1u << one.index;
-    return concat("for wgmma number ", fragment.object, " of its warpgroup, which ",
+    return concat("for wgmma number ", fragment.object, " of their warpgroup, which ",
                   warpsOf(behind), " did not issue,");
   }
   case Wait::cluster:

@@ -109,7 +109,7 @@ AWAY:
 })");
   for (const LaunchConfig &order : ordersOf({.block = {128, 1, 1}}))
     expectDeadlock(*module, order,
-                   "for wgmma number 1 of its warpgroup, which warp 3 did not issue");
+                   "for wgmma number 1 of their warpgroup, which warp 3 did not issue");
 }
 
 TEST(Deadlock, ABarrierNamesTheWarpsThatCameAndThoseThatDidNot) {
@@ -149,7 +149,7 @@ OTHER:
   ret;
 })");
   expectDeadlock(*module, {.grid = {2, 1, 1}, .block = {32, 1, 1}},
-                 "for the barrier of its cluster, where 32 of 64 threads have arrived; missing: "
+                 "for the barrier of their cluster, where 32 of 64 threads have arrived; missing: "
                  "warp 0 of block [1, 0, 0]");
 }
 
@@ -168,7 +168,7 @@ AWAY:
   ret;
 })");
   expectDeadlock(*module, {.block = {32, 1, 1}},
-                 "for lanes 0xffffffff of its warp (0xff are elsewhere, 0x0 have exited)");
+                 "for lanes 0xffffffff of their warp (0xff are elsewhere, 0x0 have exited)");
 }
 
 TEST(Deadlock, SpinningForEverNamesTheLoop) {

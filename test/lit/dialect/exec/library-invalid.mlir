@@ -19,7 +19,7 @@ func.func @unused_body(%a: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @odd_aliases(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'exec.sort' op has 1 numbers in 'aliases', which must be pairs of a result and an operand}}
+  // expected-error@+1 {{'exec.sort' op expects pairs of a result and an operand in 'aliases', got an odd number of entries, 1}}
   %r = exec.sort(%a) {dimension = 0 : i64, comparator = #exec.comparator<lt>, aliases = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }

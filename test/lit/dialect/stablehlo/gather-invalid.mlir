@@ -4,7 +4,7 @@
 
 // gather_c1
 func.func @gather_c1(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op each dimension of the operand must be an offset, collapsed or batching dimension, got 1 of these for rank 2}}
+  // expected-error@below {{'stablehlo.gather' op each dimension of the operand must be an offset, collapsed or batching dimension, got 1 such dimensions for rank 2}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], start_index_map = [0], index_vector_dim = 1>,
     slice_sizes = array<i64: 1, 4>
@@ -343,7 +343,7 @@ func.func @gather_c23(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
 
 // dynamic_gather_c1
 func.func @dynamic_gather_c1(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_gather' op each dimension of the operand must be an offset, collapsed or batching dimension, got 1 of these for rank 2}}
+  // expected-error@below {{'stablehlo.dynamic_gather' op each dimension of the operand must be an offset, collapsed or batching dimension, got 1 such dimensions for rank 2}}
   %0 = "stablehlo.dynamic_gather"(%a, %b, %c) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], start_index_map = [0], index_vector_dim = 1>
   }> : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<2xi64>) -> tensor<3x?xf32>

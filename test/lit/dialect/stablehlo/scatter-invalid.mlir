@@ -18,7 +18,7 @@ func.func @scatter_c1(%a: tensor<8x4xf32>, %b: tensor<8x5xf32>, %c: tensor<3x1xi
 
 // scatter_c2
 func.func @scatter_c2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op each dimension of the inputs must be a window, inserted or batching dimension, got 1 of these for rank 2}}
+  // expected-error@below {{'stablehlo.scatter' op each dimension of the inputs must be a window, inserted or batching dimension, got 1 such dimensions for rank 2}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({

@@ -129,7 +129,7 @@ LogicalResult GatherChecker::verifyLists() {
     return op->emitOpError()
            << "each dimension of the operand must be an offset, collapsed or batching dimension, "
               "got "
-           << mapped << " of these for rank " << operand.getRank();
+           << mapped << " such dimensions for rank " << operand.getRank();
 
   // gather_c3, dynamic_gather_c3
   int64_t vectorSize = indexVectorSize(indices.getShape(), vectorDim);
@@ -294,7 +294,7 @@ static LogicalResult verifyScatterLists(ScatterOp op, RankedTensorType input,
   if (static_cast<int64_t>(mapped) != input.getRank())
     return op.emitOpError()
            << "each dimension of the inputs must be a window, inserted or batching dimension, got "
-           << mapped << " of these for rank " << input.getRank();
+           << mapped << " such dimensions for rank " << input.getRank();
 
   // scatter_c19
   int64_t vectorSize = indexVectorSize(indices.getShape(), vectorDim);

@@ -249,7 +249,7 @@ LogicalResult lowerTopK(Operation *op, DictionaryAttr attributes) {
 }
 static LogicalResult lower(Lowering &, stablehlo::CompositeOp op) {
   if (op.getName() != "chlo.top_k")
-    return refuse(op, "'" + op.getName() + "' should have been inlined by simplify");
+    return refuse(op, "named '" + op.getName() + "' should have been inlined by simplify");
   return lowerTopK(op, op.getCompositeAttributesAttr());
 }
 
