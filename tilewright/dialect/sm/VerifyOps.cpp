@@ -90,9 +90,10 @@ static LogicalResult verifyView(tile::ViewOp view) {
     return success();
   if (registersOfView(to, from, *map))
     return success();
-  return view.emitOpError("moves elements between threads, or reads a register whose number "
-                          "depends on the thread, from ")
-         << layoutOf(source) << " to " << layoutOf(result) << "; insert an sm.convert";
+  return view.emitOpError("cannot change the layout from ")
+         << layoutOf(source) << " to " << layoutOf(result)
+         << ", because that moves elements between threads or reads a register whose number "
+            "depends on the thread; insert an sm.convert";
 }
 
 static LogicalResult verifyReduce(tile::ReduceOp reduce) {

@@ -88,7 +88,7 @@ func.func @scatter_c4_3(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2x4
 
 // scatter_c5
 func.func @scatter_c5(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf32>, %d: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op must have one update for each input: expected 3 operands, the inputs, scatter_indices and the updates, got 4}}
+  // expected-error@below {{'stablehlo.scatter' op must have inputs, scatter_indices and one update for each input, 3 operands in total, got 4}}
   %0 = "stablehlo.scatter"(%a, %b, %c, %d) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({

@@ -371,9 +371,8 @@ LogicalResult ScatterOp::verify() {
   // The operands other than the indices are split into two halves, which would hide an odd number
   // of them.
   if (getNumOperands() != 2 * getInputs().size() + 1)
-    return emitOpError() << "must have one update for each input: expected "
-                         << 2 * getInputs().size() + 1
-                         << " operands, the inputs, scatter_indices and the updates, got "
+    return emitOpError() << "must have inputs, scatter_indices and one update for each input, "
+                         << 2 * getInputs().size() + 1 << " operands in total, got "
                          << getNumOperands();
   auto input = cast<RankedTensorType>(getInputs().front().getType());
   auto indices = cast<RankedTensorType>(getScatterIndices().getType());
