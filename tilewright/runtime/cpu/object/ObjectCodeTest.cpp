@@ -143,7 +143,7 @@ TEST(ObjectCode, MissingFunctionsAreNamed) {
 }
 
 TEST(ObjectCode, ForeignFilesAreToldFromObjects) {
-  expectFailure({}, Error::objectFormat, "has 0 bytes");
+  expectFailure({}, Error::objectFormat, "has only 0 bytes");
   expectFailure(Bytes(1000, std::byte(1)), Error::objectFormat, "is not an ELF file");
   Bytes bytes = compileForTest("int f(void) { return 1; }");
   const auto put = [](Bytes bytes, size_t at, uint16_t value) {

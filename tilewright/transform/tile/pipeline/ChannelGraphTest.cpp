@@ -223,7 +223,7 @@ TEST(ChannelGraph, BreachesOfTheProtocolAreNamed) {
 
   graph = gemm(4, 8, false);
   std::swap(graph.roles[1].segments[0].actions[0], graph.roles[1].segments[0].actions[1]);
-  EXPECT_THAT(*findDeadlock(graph), HasSubstr("math does free of slot 0 of `in` before its take"));
+  EXPECT_THAT(*findDeadlock(graph), HasSubstr("math executes free on slot 0 of `in` before take"));
 
   graph = gemm(4, 8, false);
   graph.roles.push_back(graph.roles[0]);
