@@ -256,7 +256,7 @@ TEST(CheckExecutable, TensorMapsAreOnesThatADriverTakes) {
   map("has stride 264 in dimension 1, expected a multiple of 16",
       [](TensorMap &m) { m.byteStrides[0] = 264; });
   map("has stride -16 in dimension 1", [](TensorMap &m) { m.byteStrides[0] = -16; });
-  map("has stride 16 in dimension 1, but a row has 256 bytes",
+  map("has stride 16 in dimension 1, expected at least the 256 bytes of a row",
       [](TensorMap &m) { m.byteStrides[0] = 16; });
   map("rows of 2 bytes, which must be a multiple of 16", [](TensorMap &m) { m.box[0] = 1; });
   map("rows of 128 bytes, but its swizzle allows at most 64 bytes",

@@ -378,7 +378,7 @@ TEST(ReaderError, OpVersionNamesTheRange) {
 
 TEST(ReaderError, OpMask) {
   expectFailure(withBody(1, {RawOp{.name = R::returnOp, .extraMask = 0x80}.encode()}),
-                Error::opMask, "has the part mask 128");
+                Error::opMask, "has the encoding mask 128");
 }
 
 TEST(ReaderError, OpSuccessors) {
