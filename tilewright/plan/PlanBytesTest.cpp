@@ -80,7 +80,7 @@ void expectInvalid(const std::string &text, const std::function<void(CommPlan &)
 
 TEST(CheckPlan, EveryRuleIsHeld) {
   expectInvalid("has size 0", [](auto &p) { p.mesh.axes[0].size = 0; });
-  expectInvalid("may have", [](auto &p) { p.mesh.axes[0].size = int64_t(1) << 60; });
+  expectInvalid("their product at most", [](auto &p) { p.mesh.axes[0].size = int64_t(1) << 60; });
   expectInvalid("are called 'model'", [](auto &p) { p.mesh.axes[0].name = "model"; });
   expectInvalid("its order lists 1", [](auto &p) { p.mesh.order = {0}; });
   expectInvalid("names rank 8, but the mesh has 8 ranks",
@@ -102,7 +102,7 @@ TEST(CheckPlan, EveryRuleIsHeld) {
                 [](auto &p) { p.guards[0].arm = 1; });
   expectInvalid("has 3 arms", [](auto &p) { p.guards[0].arms = 3; });
   expectInvalid("trip count -2", [](auto &p) { p.guards[0].tripCount = -2; });
-  expectInvalid("varies along", [](auto &p) { p.guards[0].varies = 8; });
+  expectInvalid("has axis mask 8", [](auto &p) { p.guards[0].varies = 8; });
   expectInvalid("7 choices, expected one for each of the 8",
                 [](auto &p) { p.guards[1].choices.pop_back(); });
   expectInvalid("chooses arm 5", [](auto &p) { p.guards[1].choices[0] = 5; });

@@ -121,7 +121,7 @@ TEST(ReaderError, SectionTooLargeForIdsOf32Bits) {
   Bytes head = R::sample().header().byte(0).varint(size_t(1) << 32);
   std::memcpy(memory, head.data.data(), head.data.size());
   std::string_view bytes(static_cast<char *>(memory), head.data.size() + (size_t(1) << 32));
-  expectFailure(bytes, Error::sectionTooLarge, "limit 4294967294");
+  expectFailure(bytes, Error::sectionTooLarge, "the limit is 4294967294");
   munmap(memory, size);
 }
 
@@ -511,7 +511,7 @@ TEST(ReaderError, LimitNestingOfAttributes) {
   uint64_t inner = R::unknown;
   for (int i = 0; i < 300; ++i)
     inner = a.attr(R::builtin, Bytes().varint(0).list({inner}));
-  expectFailure(a, Error::limitNesting, "limit 256; raise import.max-nesting");
+  expectFailure(a, Error::limitNesting, "but the limit is 256; raise import.max-nesting");
 }
 
 TEST(ReaderError, LimitNestingOfLocationsAndTypes) {
