@@ -59,7 +59,7 @@ TEST(CheckExecutable, Indices) {
 
 TEST(CheckExecutable, TypesHaveASize) {
   const auto type = Error::executableType;
-  expectFailure(type, "type 0 of the executable has no size",
+  expectFailure(type, "type 0 of the executable has an invalid shape",
                 [](auto &e) { e.types[0].dims = {int64_t(1) << 40, int64_t(1) << 40}; });
   expectFailure(type, "parameter 1", [](auto &e) { e.parameters[1].type.dims = {-1}; });
   expectFailure(type, "result 0", [](auto &e) { e.results[0].type.dims = {-1, 0}; });
