@@ -79,10 +79,11 @@ W:
   alignas(16) std::array<uint32_t, 16> in{};
   uint32_t *pin = in.data();
   for (const LaunchConfig &order : ordersOf({}))
-    expectDeadlock(*module, order,
-                   "has 1 of 1 arrivals and waits for 16 bytes that no operation in flight will "
-                   "deliver",
-                   pin);
+    expectDeadlock(
+        *module, order,
+        "has received 1 of 1 arrivals and waits for 16 bytes that no operation in flight will "
+        "deliver",
+        pin);
 }
 
 TEST(Deadlock, AWarpThatLeavesTheOthersAloneWithAWgmmaIsNamed) {
