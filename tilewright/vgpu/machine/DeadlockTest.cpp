@@ -205,7 +205,7 @@ L:
     EXPECT_THAT(status.message(), HasSubstr("warp 0 lanes 0x1 spin at flag, line 1"));
     status = run(*module, "phase", order);
     EXPECT_EQ(status.error(), Error::vgpuLivelock);
-    EXPECT_THAT(status.message(), HasSubstr("spins at phase, line 2"));
+    EXPECT_THAT(status.message(), HasSubstr("spin at phase, line 2"));
   }
 }
 } // namespace
