@@ -121,4 +121,4 @@ def _find(api: int) -> _CustomCallExtension:
         if node.contents.type == _EXTENSION_TYPE:
             return ctypes.cast(node, ctypes.POINTER(_CustomCallExtension)).contents
         node = node.contents.next
-    raise RuntimeError("the library of tilewright has no extension for custom calls; it is of another version")
+    raise RuntimeError("the library of tilewright has no extension for custom calls; its version differs from that of the Python package")

@@ -72,8 +72,8 @@ def _announce_inspections() -> None:
         if len(_devices_of(ctx.module_context)) == 1 or not _is_for_us(ctx.module_context):
             return theirs(ctx, value, callback=callback)
         warnings.warn(
-            "jax.debug.inspect_array_sharding is not called for programs of several devices on Tilewright; "
-            "the shardings of arguments and results are those of the arrays",
+            "jax.debug.inspect_array_sharding is skipped for programs on several devices on Tilewright; "
+            "read the shardings of arguments and results from the arrays",
             stacklevel=2,
         )
         return []

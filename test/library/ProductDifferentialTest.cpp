@@ -137,7 +137,7 @@ TEST(Product, DotGeneralRefusesWhatDoesNotFit) {
   EXPECT_EQ(failure(product, {f32, {2, 3}}, {f32, {4, 2}}, {f32, {2, 2}}),
             "dot_general: contracted dimensions of lhs 2x3 and rhs 4x2 must have equal sizes");
   EXPECT_EQ(failure(product, {c64, {2, 3}}, {c64, {3, 2}}, {f32, {2, 2}}),
-            "dot_general: products of complex<f32> and complex<f32> cannot be summed up in f32");
+            "dot_general: products of complex<f32> and complex<f32> cannot be accumulated in f32");
   failure(product, {f32, {2, 3}}, {f32, {3, 2}}, {f32, {2, 3}});
   failure({.lhsContractingDimensions = {1}, .rhsContractingDimensions = {7}}, {f32, {2, 3}},
           {f32, {3, 2}}, {f32, {2, 2}});

@@ -126,7 +126,7 @@ def test_memory_shows_who_holds_the_arena(tmp_path, source):
     file = program if source == "program" else tmp_path / "m.twx"
     out = tilewright("explain", "memory", file, f"--output={tmp_path}/m.svg")
     peak = int(re.search(r"temporaries +(\d+) bytes at the peak", out)[1])
-    arena, lost = map(int, re.search(r"arena +(\d+) bytes, of which (\d+) are lost", out).groups())
+    arena, lost = map(int, re.search(r"arena +(\d+) bytes, (\d+) of them lost", out).groups())
     # Three products are alive while the third is computed from the first two.
     assert peak == arena == 3 * 128 * 128 * 4 and lost == 0
     assert f"temporaries {arena >> 10} KiB" in report

@@ -25,7 +25,7 @@ Status checkAttributes(std::span<const Attribute> attributes, std::string_view o
                     elements->isScalar ? "one element of " : "a multiple of ", each, " bytes");
     } else if (const auto *nested = std::get_if<std::vector<Attribute>>(&attribute.value)) {
       if (depth + 1 >= maxAttributeNesting)
-        return fail(attribute, "is nested deeper than ", maxAttributeNesting);
+        return fail(attribute, "is nested deeper than ", maxAttributeNesting, " levels");
       TILEWRIGHT_TRY(checkAttributes(*nested, owner, depth + 1));
     }
   }
@@ -36,7 +36,7 @@ static Result<int64_t> byteCountOf(const TensorType &type, std::string_view owne
   Result<numerics::Shape> shape = numerics::Shape::create(type.dims);
   if (!shape.isOk())
     return Status(Error::executableType,
-                  concat(owner, " ", number, " of the executable has no size: ",
+                  concat(owner, " ", number, " of the executable has an invalid shape: ",
                          std::move(shape).takeStatus().message(), "; compile the program again"));
   return shape->byteCount(type.element);
 }

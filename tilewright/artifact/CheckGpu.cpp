@@ -45,14 +45,14 @@ public:
         return fail("has stride ", stride, " in dimension ", i, ", expected a multiple of ", unit,
                     " bytes");
       if (i == 1 && stride != 0 && stride < map.dims[0] * bytes)
-        return fail("has stride ", stride, " in dimension 1, but a row has ", map.dims[0] * bytes,
-                    " bytes");
+        return fail("has stride ", stride, " in dimension 1, expected at least the ",
+                    map.dims[0] * bytes, " bytes of a row");
     }
     const int64_t row = map.box[0] * bytes, span = swizzleBytes();
     if (map.interleave == TensorMap::Interleave::none && row % 16 != 0)
       return fail("has a box with rows of ", row, " bytes, which must be a multiple of 16");
     if (span != 0 && row > span)
-      return fail("has a box with rows of ", row, " bytes, but its swizzle covers ", span,
+      return fail("has a box with rows of ", row, " bytes, but its swizzle allows at most ", span,
                   " bytes");
     return Status();
   }
@@ -127,11 +127,13 @@ Status checkGpuLaunch(const GpuLaunch &launch, std::string_view owner) {
                   maxClusterBlocks);
   }
   if (volume(launch.block) > 1024)
-    return fail("has blocks of ", volume(launch.block), " threads, limit 1024");
+    return fail("has blocks of ", volume(launch.block), " threads, but the limit is 1024");
   if (volume(launch.cluster) > maxClusterBlocks)
-    return fail("has clusters of ", volume(launch.cluster), " blocks, limit ", maxClusterBlocks);
+    return fail("has clusters of ", volume(launch.cluster), " blocks, but the limit is ",
+                maxClusterBlocks);
   if (launch.sharedBytes > maxSharedBytes)
-    return fail("needs ", launch.sharedBytes, " bytes of shared memory, limit ", maxSharedBytes);
+    return fail("needs ", launch.sharedBytes, " bytes of shared memory, but the limit is ",
+                maxSharedBytes);
   for (size_t i = 0; i < launch.tensorMaps.size(); ++i)
     TILEWRIGHT_TRY(MapChecker(launch.tensorMaps[i], owner, i).check());
   return Status();
@@ -144,7 +146,7 @@ Status checkGpuBuffers(const GpuLaunch &launch, std::span<const Slice> buffers,
     bytes = (bytes + 63) / 64 * 64 + 128 * launch.tensorMaps.size();
   if (bytes > maxParameterBytes)
     return Status(Error::executableStep,
-                  concat(owner, " passes ", bytes, " bytes of parameters, limit ",
+                  concat(owner, " passes ", bytes, " bytes of parameters, but the limit is ",
                          maxParameterBytes, "; compile the program again"));
   for (size_t i = 0; i < launch.tensorMaps.size(); ++i) {
     const TensorMap &map = launch.tensorMaps[i];

@@ -67,8 +67,8 @@ private:
   }
   Status checkOperands(std::span<const Operand> operands) const {
     if (operands.size() > maxBuffers)
-      return fail(Error::executableStep, "has ", operands.size(), " operands or results, limit ",
-                  maxBuffers);
+      return fail(Error::executableStep, "has ", operands.size(),
+                  " operands or results, but the limit is ", maxBuffers);
     for (const Operand &operand : operands) {
       TILEWRIGHT_TRY(checkSlice(operand.slice));
       TILEWRIGHT_TRY(checkIndex(operand.type, executable.types.size(), "type"));
@@ -89,8 +89,8 @@ private:
   Status checkAction(const LaunchStep &launch) {
     TILEWRIGHT_TRY(checkIndex(launch.kernel, executable.kernels.size(), "kernel"));
     if (launch.buffers.size() > maxBuffers)
-      return fail(Error::executableStep, "passes ", launch.buffers.size(), " buffers, limit ",
-                  maxBuffers);
+      return fail(Error::executableStep, "passes ", launch.buffers.size(),
+                  " buffers, but the limit is ", maxBuffers);
     for (const Slice &slice : launch.buffers)
       TILEWRIGHT_TRY(checkSlice(slice));
     if (const std::optional<GpuLaunch> &gpu = executable.kernels[launch.kernel].gpu)
@@ -151,8 +151,8 @@ private:
     const int64_t ranks = executable.replicas * executable.partitions;
     for (const std::vector<int64_t> &group : start.groups) {
       if (start.kind == CollectiveKind::permute && group.size() != 2)
-        return fail(Error::executableStep, "permutes with a list of ", group.size(),
-                    " ranks, expected pairs");
+        return fail(Error::executableStep, "has a source-target pair of ", group.size(),
+                    " ranks, expected 2");
       for (int64_t rank : group)
         if (rank < -1 || rank >= ranks) // -1 fills groups of unequal size
           return fail(Error::executableStep, "names rank ", rank, ", but the executable is for ",
@@ -160,7 +160,8 @@ private:
     }
     for (int64_t dimension : {start.dimension, start.splitDimension})
       if (dimension < 0)
-        return fail(Error::executableStep, "has the negative dimension ", dimension);
+        return fail(Error::executableStep, "has dimension ", dimension,
+                    ", which must not be negative");
     return checkTensors(start.operands, start.results);
   }
   /// Only all_reduce and reduce_scatter have a reduction; a reduction by a function has one body,
@@ -170,9 +171,9 @@ private:
         start.kind == CollectiveKind::allReduce || start.kind == CollectiveKind::reduceScatter;
     if (reduces != (start.reduction != ReductionKind::none))
       return fail(
-          Error::executableStep, "is ", nameOf(start.kind), " with the reduction '",
+          Error::executableStep, "is ", nameOf(start.kind), " with reduction '",
           nameOf(start.reduction),
-          "'; all_reduce and reduce_scatter must have a reduction, other collectives must not");
+          "'; all_reduce and reduce_scatter must have a reduction, and other collectives must not");
     const size_t bodies = start.reduction == ReductionKind::function ? 1 : 0;
     if (start.bodies.size() != bodies)
       return fail(Error::executableStep, "has ", start.bodies.size(),

@@ -59,7 +59,7 @@ TEST(CheckExecutable, Indices) {
 
 TEST(CheckExecutable, TypesHaveASize) {
   const auto type = Error::executableType;
-  expectFailure(type, "type 0 of the executable has no size",
+  expectFailure(type, "type 0 of the executable has an invalid shape",
                 [](auto &e) { e.types[0].dims = {int64_t(1) << 40, int64_t(1) << 40}; });
   expectFailure(type, "parameter 1", [](auto &e) { e.parameters[1].type.dims = {-1}; });
   expectFailure(type, "result 0", [](auto &e) { e.results[0].type.dims = {-1, 0}; });
@@ -165,19 +165,19 @@ TEST(CheckExecutable, StepsCanRun) {
   });
   expectFailure(step, "has unsupported collective kind 'barrier'",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).kind = CollectiveKind::barrier; });
-  expectFailure(step, "is all_gather with the reduction 'add'", [](auto &e) {
+  expectFailure(step, "is all_gather with reduction 'add'", [](auto &e) {
     action<CollectiveStartStep>(e, 6).kind = CollectiveKind::allGather;
   });
-  expectFailure(step, "is all_reduce with the reduction ''",
+  expectFailure(step, "is all_reduce with reduction ''",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).reduction = ReductionKind::none; });
   expectFailure(step, "has 0 reduction functions, but reduction 'function' needs 1", [](auto &e) {
     action<CollectiveStartStep>(e, 6).reduction = ReductionKind::function;
   });
-  expectFailure(step, "negative dimension -1",
+  expectFailure(step, "has dimension -1, which must not be negative",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).dimension = -1; });
   expectFailure(step, "names rank 2, but the executable is for 2 ranks",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).groups = {{0, 2}}; });
-  expectFailure(step, "expected pairs", [](auto &e) {
+  expectFailure(step, "has a source-target pair of ", [](auto &e) {
     action<CollectiveStartStep>(e, 6).kind = CollectiveKind::permute;
     action<CollectiveStartStep>(e, 6).reduction = ReductionKind::none;
     action<CollectiveStartStep>(e, 6).groups = {{0, 1, 1}};
@@ -220,12 +220,12 @@ TEST(CheckExecutable, GpuLaunchesAreWithinWhatAnyGpuTakes) {
   expectGpuFailure("a grid of 65536 blocks along z", [](GpuLaunch &l) { l.grid[2] = 65536; });
   expectGpuFailure("blocks of 1025 threads along x", [](GpuLaunch &l) { l.block[0] = 1025; });
   expectGpuFailure("blocks of 65 threads along z", [](GpuLaunch &l) { l.block[2] = 65; });
-  expectGpuFailure("blocks of 2048 threads, limit 1024",
+  expectGpuFailure("blocks of 2048 threads, but the limit is 1024",
                    [](GpuLaunch &l) { l.block = {128, 16, 1}; });
   expectGpuFailure("clusters of 3 blocks along x, which must divide the grid of 4",
                    [](GpuLaunch &l) { l.cluster[0] = 3; });
   expectGpuFailure("clusters of 0 blocks along y", [](GpuLaunch &l) { l.cluster[1] = 0; });
-  expectGpuFailure("clusters of 32 blocks, limit 16", [](GpuLaunch &l) {
+  expectGpuFailure("clusters of 32 blocks, but the limit is 16", [](GpuLaunch &l) {
     l.grid = {8, 4, 1};
     l.cluster = {8, 4, 1};
   });
@@ -256,10 +256,10 @@ TEST(CheckExecutable, TensorMapsAreOnesThatADriverTakes) {
   map("has stride 264 in dimension 1, expected a multiple of 16",
       [](TensorMap &m) { m.byteStrides[0] = 264; });
   map("has stride -16 in dimension 1", [](TensorMap &m) { m.byteStrides[0] = -16; });
-  map("has stride 16 in dimension 1, but a row has 256 bytes",
+  map("has stride 16 in dimension 1, expected at least the 256 bytes of a row",
       [](TensorMap &m) { m.byteStrides[0] = 16; });
   map("rows of 2 bytes, which must be a multiple of 16", [](TensorMap &m) { m.box[0] = 1; });
-  map("rows of 128 bytes, but its swizzle covers 64 bytes",
+  map("rows of 128 bytes, but its swizzle allows at most 64 bytes",
       [](TensorMap &m) { m.swizzle = TensorMap::Swizzle::bytes64; });
   map("is interleaved but has 2 dimensions",
       [](TensorMap &m) { m.interleave = TensorMap::Interleave::bytes16; });

@@ -26,7 +26,7 @@ public:
     const uint64_t which = cursor.number();
     if (which >= sizeof...(Ts))
       return cursor.fail(
-          concat("has kind ", which, ", but only ", sizeof...(Ts), " kinds are known"));
+          concat("has an item of unknown kind ", which, ", expected 0 to ", sizeof...(Ts) - 1));
     emplace(value, which, std::index_sequence_for<Ts...>());
     std::visit([this](auto &held) { fields(*this, held); }, value);
   }
@@ -40,7 +40,7 @@ public:
   /// Limits the nesting of attributes, because reading them recurses.
   bool enter() {
     if (++depth > maxAttributeNesting)
-      cursor.fail(concat("nests attributes deeper than ", maxAttributeNesting));
+      cursor.fail(concat("nests attributes deeper than ", maxAttributeNesting, " levels"));
     return !cursor.failed();
   }
   void leave() { --depth; }
@@ -128,12 +128,14 @@ sectionsOf(std::span<const std::byte> file) {
       return badSection(concat("section ", i + 1, " of the executable has number ", number,
                                ", expected ", i + 1));
     if (offset != alignedToSection(end) || offset > file.size() || size > file.size() - offset)
-      return badSection(concat("section ", i + 1, " of the executable is at ", offset, " with ",
-                               size, " bytes, but must follow the previous section and end within ",
-                               file.size()));
+      return badSection(concat("section ", i + 1, " of the executable begins at byte ", offset,
+                               " and has ", size,
+                               " bytes; it must follow the previous section and end within the ",
+                               file.size(), " bytes of the file"));
     for (uint64_t gap = end; gap < offset; ++gap)
       if (file[gap] != std::byte(0))
-        return badSection(concat("byte ", gap, " between sections must be 0"));
+        return badSection(concat("byte ", gap, " between sections must be 0, got ",
+                                 std::to_integer<int>(file[gap])));
     sections[i] = file.subspan(offset, size);
     end = offset + size;
   }

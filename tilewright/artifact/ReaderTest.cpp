@@ -119,7 +119,7 @@ TEST(ExecutableReader, SectionsHaveOnePlace) {
   Bytes bytes = sampleBytes();
   put(bytes, tableAt + 8, uint64_t(320));
   seal(bytes);
-  expectFailure(bytes, Error::executableSection, "section 1 of the executable is at 320");
+  expectFailure(bytes, Error::executableSection, "section 1 of the executable begins at byte 320");
 
   bytes = sampleBytes();
   put(bytes, tableAt + 16, ~uint64_t(0));
@@ -134,7 +134,7 @@ TEST(ExecutableReader, SectionsHaveOnePlace) {
   bytes = sampleBytes();
   bytes[headerBytes] = std::byte(1);
   seal(bytes);
-  expectFailure(bytes, Error::executableSection, "between sections must be 0");
+  expectFailure(bytes, Error::executableSection, "between sections must be 0, got ");
 
   bytes = sampleBytes();
   bytes.push_back(std::byte(0));
@@ -160,8 +160,9 @@ TEST(ExecutableReader, CountsAreHeldAgainstTheBytesThatFollow) {
 
 TEST(ExecutableReader, NumbersAreReadInOneWay) {
   expectFailure(withPlan({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F}),
-                Error::executableEncoding, "a number that is too long");
-  expectFailure(withPlan({0x81, 0x00}), Error::executableEncoding, "a number that is too long");
+                Error::executableEncoding, "a number that is not valid LEB128");
+  expectFailure(withPlan({0x81, 0x00}), Error::executableEncoding,
+                "a number that is not valid LEB128");
 }
 
 TEST(ExecutableReader, ChoicesAreKnown) {

@@ -73,8 +73,8 @@ static Status checkRagged(const Call &call, int64_t members) {
     return Status(Error::collectiveGroups,
                   concat("'", call.name, "' (ragged_all_to_all of ", members, " ranks) has ",
                          call.tensors.size(), " tensors and ", call.ragged.size(),
-                         " offsets and sizes; it must have 1 tensor, and four lists of the same "
-                         "length, a multiple of the number of ranks"));
+                         " offsets and sizes; it must have 1 tensor, and four lists whose common "
+                         "length is a multiple of the number of ranks"));
   const int64_t rows = call.tensors[0].inDims[0];
   for (size_t e = 0; e < entries; ++e) {
     const int64_t offset = call.ragged[e], size = call.ragged[entries + e];
@@ -97,8 +97,8 @@ Status checkCall(const Call &call, int64_t members) {
       if (elements(tensor.inDims) != elements(call.tensors[0].inDims))
         return Status(Error::collectiveGroups,
                       concat("'", call.name,
-                             "' reduces tensors with different numbers of elements by a function, "
-                             "which needs the same number"));
+                             "' reduces tensors with different numbers of elements, but a "
+                             "reduction function needs the same number in all of them"));
   return Status();
 }
 

@@ -124,8 +124,8 @@ void ProgressEngine::admit() {
 }
 
 Status ProgressEngine::stopped(const Call &call) const {
-  return Status(Error::collectiveAborted,
-                concat("rank ", number, " stops in ", describe(call), " because ", failure.text()));
+  return Status(Error::collectiveAborted, concat("rank ", number, " stopped in ", describe(call),
+                                                 " because ", failure.text()));
 }
 
 /// Starts no collective after a failure. If a predecessor was dropped before it began, a new
@@ -280,7 +280,7 @@ Status ProgressEngine::finish(Ticket ticket) {
   if (auto found = pendingByTicket.find(ticket); found == pendingByTicket.end()) {
     status = failure.isSet()
                  ? Status(Error::collectiveAborted,
-                          concat("rank ", number, " stops because ", failure.text()))
+                          concat("rank ", number, " stopped because ", failure.text()))
                  : Status(Code::internal, "finish() called for a collective that was not started");
   } else {
     trace::Span span("collective", found->second->request.call->name);

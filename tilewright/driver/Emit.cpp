@@ -367,7 +367,7 @@ Status Emitter::emitOp(Operation &op, artifact::Block &into) {
   } else {
     return Status(Error::planOp,
                   concat("'", op.getName().getStringRef().str(), "' at ",
-                         step.location.empty() ? "an unknown place" : step.location,
+                         step.location.empty() ? "an unknown location" : step.location,
                          " is not supported: no stage lowered it to a step of the plan"));
   }
   into.steps.push_back(std::move(step));

@@ -172,8 +172,8 @@ Result<mlir::Attribute> EntryBuilder::buildLocation(AttrId id) {
     llvm::SmallVector<unsigned, 4> place;
     for (int64_t number : module.numbersIn(attr.list)) {
       if (number < 0 || number > UINT32_MAX)
-        return invalidAttribute(id,
-                                concat("line and column numbers must fit 32 bits, got ", number));
+        return invalidAttribute(
+            id, concat("line and column numbers must fit in 32 bits, got ", number));
       place.push_back(static_cast<unsigned>(number));
     }
     auto name = mlir::StringAttr::get(&mlirContext, module.textOf(attr.a));

@@ -118,7 +118,7 @@ Result<Attr> EntryBuilder::attributeOf(bytecode::AttrId owner, bytecode::AttrId 
   if (auto attr = llvm::dyn_cast<Attr>(*built))
     return attr;
   return invalidAttribute(owner, "it refers to attribute " + std::to_string(id) +
-                                     ", which is of another kind");
+                                     ", which has the wrong kind");
 }
 
 template <typename Attr>

@@ -145,7 +145,8 @@ Result<mlir::Type> EntryBuilder::buildQuantized(const Type &type, TypeId id) {
                        quantization.storageMin, quantization.storageMax),
                    id);
   if (quantization.axis > INT32_MAX)
-    return invalidType(id, concat("quantized dimension ", quantization.axis, " is out of range"));
+    return invalidType(id, concat("a quantized dimension must be at most ", INT32_MAX, ", got ",
+                                  quantization.axis));
   return checked(mlir::quant::UniformQuantizedPerAxisType::getChecked(
                      emit, flags, storage, expressed, scales, zeroPoints,
                      static_cast<int32_t>(quantization.axis), quantization.storageMin,

@@ -207,7 +207,7 @@ Result<mlir::Attribute> convertAttribute(EntryBuilder &entries, const AttributeR
       return builder.getUnitAttr();
     return wrongKind(rule.name, "a boolean");
   default:
-    return wrongKind(rule.name, "of a supported kind");
+    return wrongKind(rule.name, "an attribute of a supported kind");
   }
 }
 

@@ -49,7 +49,7 @@ Status Context::countSteps(int64_t steps) {
   const int64_t before = budget->steps.fetch_add(steps, std::memory_order_relaxed);
   if (steps > limit - before)
     return Status(Error::interpretSteps,
-                  concat("needs ", steps, " more scalar operations after ", before,
+                  concat("the op needs ", steps, " more scalar operations after ", before,
                          ", but the limit is ", limit,
                          "; raise interpret.max-steps if the program is known to terminate"));
   return Status();

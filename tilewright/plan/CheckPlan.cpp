@@ -41,12 +41,12 @@ private:
 
   template <typename... Parts> static Status fail(const Parts &...parts) {
     return Status(Error::commPlanInvalid,
-                  concat("in the communication plan ", parts..., "; compile the program again"));
+                  concat("in the communication plan, ", parts..., "; compile the program again"));
   }
 
   Status checkMesh() {
     if (plan.mesh.axes.size() > maxAxes)
-      return fail("the mesh has ", plan.mesh.axes.size(), " axes, at most ", maxAxes,
+      return fail("the mesh has ", plan.mesh.axes.size(), " axes, but at most ", maxAxes,
                   " are supported");
     ranks = 1;
     std::unordered_set<std::string> names;
@@ -56,7 +56,7 @@ private:
                                  : fail("two axes of the mesh are called '", axis.name, "'");
       if (axis.size < 1 || axis.size > maxRanks / ranks)
         return fail("axis '", axis.name, "' has size ", axis.size,
-                    ", which must be positive, and the mesh may have at most ", maxRanks, " ranks");
+                    "; sizes must be positive, and their product at most ", maxRanks, " ranks");
       ranks *= axis.size;
     }
     if (plan.mesh.order.empty())
@@ -94,15 +94,15 @@ private:
         seen |= AxisSet(1) << axis;
       }
       if (!clique.lists.empty())
-        return fail(owner, " has both axes and lists of ranks");
+        return fail(owner, " is defined by axes, but also has lists of ranks");
       return Status();
     }
     if (!clique.axes.empty())
-      return fail(owner, " has both lists of ranks and axes");
+      return fail(owner, " is defined by lists of ranks, but also has axes");
     // For engines a call without groups means all ranks, but a plan represents that as a clique of
     // all axes.
     if (clique.form == CliqueSpec::Form::groups && clique.lists.empty())
-      return fail(owner, " has no groups");
+      return fail(owner, " is defined by groups of ranks, but has no group");
     std::vector<bool> first = seenRanks(), second = seenRanks();
     for (const std::vector<int64_t> &list : clique.lists) {
       if (clique.form == CliqueSpec::Form::groups) {
@@ -120,7 +120,8 @@ private:
   /// Checks the enclosing guard and arm of a guard or site; `parent` is `nothing` at the top level.
   Status checkPlace(const std::string &owner, PlanIndex parent, uint32_t arm, size_t guards) const {
     if (parent == nothing)
-      return arm == 0 ? Status() : fail(owner, " is in arm ", arm, ", but not inside a guard");
+      return arm == 0 ? Status()
+                      : fail(owner, " has arm number ", arm, ", but is not inside a guard");
     if (parent >= guards)
       return fail(owner, " is inside guard ", parent, ", expected an index less than ", guards);
     if (arm >= plan.guards[parent].arms)
@@ -134,7 +135,7 @@ private:
     TILEWRIGHT_TRY(checkPlace(owner, guard.parent, guard.arm, number));
     depths.push_back(guard.parent == nothing ? 1 : depths[guard.parent] + 1);
     if (depths.back() > maxNesting)
-      return fail(owner, " is nested deeper than ", maxNesting);
+      return fail(owner, " is nested deeper than ", maxNesting, " levels");
     const bool isLoop = guard.kind == Guard::Kind::loop;
     if (isLoop ? guard.arms != 2 : guard.arms < 1 || guard.arms > 1 << 16)
       return fail(owner, " has ", guard.arms, " arms, expected ",
@@ -145,8 +146,8 @@ private:
       return fail(owner, " has trip count ", guard.tripCount, ", expected ",
                   isLoop ? "at least -1" : "-1 for a branch");
     if (guard.varies & ~plan.mesh.proper())
-      return fail(owner, " varies along axis set ", guard.varies,
-                  ", which contains axes of size 1 or outside the mesh");
+      return fail(owner, " has axis mask ", guard.varies,
+                  ", which includes axes of size 1 or outside the mesh");
     if (guard.choices.empty())
       return Status();
     if (isLoop)
@@ -156,7 +157,7 @@ private:
       if (guard.varies >> i & 1)
         places *= static_cast<uint64_t>(plan.mesh.axes[i].size);
     if (guard.choices.size() != places)
-      return fail(owner, " has ", guard.choices.size(), " choices, expected one for each of ",
+      return fail(owner, " has ", guard.choices.size(), " choices, expected one for each of the ",
                   places, " coordinates");
     for (uint32_t choice : guard.choices)
       if (choice >= guard.arms)
@@ -173,7 +174,7 @@ private:
     if ((site.kind == Kind::permute) != (plan.cliques[site.clique].form == CliqueSpec::Form::pairs))
       return fail(owner, " is ", nameOf(site.kind), " with clique '",
                   describe(plan.mesh, plan.cliques[site.clique]),
-                  "'; a permute must have pairs, other collectives must not");
+                  "'; a permute must have pairs, and other collectives must not");
     if (site.bytes < 0 || site.bytes > maxBytes)
       return fail(owner, " exchanges ", site.bytes, " bytes, expected 0 to ", maxBytes);
     if (site.start >= site.done)
@@ -212,7 +213,8 @@ private:
       while (!open.empty() && open.back().first != mark.parent)
         open.pop_back();
       if (mark.parent != nothing && (open.empty() || mark.arm < open.back().second))
-        return fail("position ", mark.position, " is outside its arm");
+        return fail("the operation at position ", mark.position, " belongs to arm ", mark.arm,
+                    " of guard ", mark.parent, ", but comes before or after that arm");
       if (mark.parent != nothing)
         open.back().second = mark.arm;
       if (mark.guard != nothing)

@@ -136,8 +136,8 @@ std::string describe(const CommPlan &plan, const Proof &proof) {
   }
   text +=
       proof.method == Proof::Method::programOrder
-          ? "proven    every exchange has one site, which all its ranks reach, and every choice "
-            "around it is the same within its clique, so all ranks follow program order\n"
+          ? "proven    each collective has a single site, which all its ranks reach, and all ranks "
+            "of a clique take the same branches around it, so all ranks follow program order\n"
           : concat("proven    all ranks finish: ", proof.instances, " exchanges, ", proof.events,
                    " starts and waits simulated\n");
   return text;

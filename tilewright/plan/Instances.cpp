@@ -62,7 +62,7 @@ Status Instances::prepare(int64_t maxEvents) {
     if (events > maxEvents)
       return Status(Error::commUnproven,
                     concat("the first ", rank + 1, " of ", ranks, " ranks alone have more than ",
-                           maxEvents, " starts and waits"));
+                           maxEvents, " starts and waits, too many to verify"));
     if (mine == startsOf.size()) {
       std::vector<uint32_t> &starts = startsOf.emplace_back(cliques);
       for (const Unrolled::Event &event : unrolled.events)

@@ -80,7 +80,7 @@ void expectInvalid(const std::string &text, const std::function<void(CommPlan &)
 
 TEST(CheckPlan, EveryRuleIsHeld) {
   expectInvalid("has size 0", [](auto &p) { p.mesh.axes[0].size = 0; });
-  expectInvalid("may have", [](auto &p) { p.mesh.axes[0].size = int64_t(1) << 60; });
+  expectInvalid("their product at most", [](auto &p) { p.mesh.axes[0].size = int64_t(1) << 60; });
   expectInvalid("are called 'model'", [](auto &p) { p.mesh.axes[0].name = "model"; });
   expectInvalid("its order lists 1", [](auto &p) { p.mesh.order = {0}; });
   expectInvalid("names rank 8, but the mesh has 8 ranks",
@@ -88,18 +88,22 @@ TEST(CheckPlan, EveryRuleIsHeld) {
   expectInvalid("names rank 1 twice", [](auto &p) { p.mesh.order = {0, 1, 1, 3, 4, 5, 6, 7}; });
   expectInvalid("has axis 2; its axes must be distinct and less than 2",
                 [](auto &p) { p.cliques[0].axes = {2}; });
-  expectInvalid("both lists of ranks and axes", [](auto &p) { p.cliques[1].axes = {0}; });
-  expectInvalid("has no groups", [](auto &p) { p.cliques[1].lists.clear(); });
-  expectInvalid("both axes and lists of ranks", [](auto &p) { p.cliques[0].lists = {{0}}; });
+  expectInvalid("is defined by lists of ranks, but also has axes",
+                [](auto &p) { p.cliques[1].axes = {0}; });
+  expectInvalid("is defined by groups of ranks, but has no group",
+                [](auto &p) { p.cliques[1].lists.clear(); });
+  expectInvalid("is defined by axes, but also has lists of ranks",
+                [](auto &p) { p.cliques[0].lists = {{0}}; });
   expectInvalid("names rank 9", [](auto &p) { p.cliques[1].lists[0][0] = 9; });
   expectInvalid("names rank 3 twice", [](auto &p) { p.cliques[1].lists[0][0] = 3; });
   expectInvalid("inside guard 1, expected an index less than 0",
                 [](auto &p) { p.guards[0].parent = 1; });
-  expectInvalid("in arm 1, but not inside a guard", [](auto &p) { p.guards[0].arm = 1; });
+  expectInvalid("has arm number 1, but is not inside a guard",
+                [](auto &p) { p.guards[0].arm = 1; });
   expectInvalid("has 3 arms", [](auto &p) { p.guards[0].arms = 3; });
   expectInvalid("trip count -2", [](auto &p) { p.guards[0].tripCount = -2; });
-  expectInvalid("varies along", [](auto &p) { p.guards[0].varies = 8; });
-  expectInvalid("7 choices, expected one for each of 8",
+  expectInvalid("has axis mask 8", [](auto &p) { p.guards[0].varies = 8; });
+  expectInvalid("7 choices, expected one for each of the 8",
                 [](auto &p) { p.guards[1].choices.pop_back(); });
   expectInvalid("chooses arm 5", [](auto &p) { p.guards[1].choices[0] = 5; });
   expectInvalid("is a loop, but only branches", [](auto &p) { p.guards[0].choices = {1}; });
@@ -110,7 +114,7 @@ TEST(CheckPlan, EveryRuleIsHeld) {
   expectInvalid("is done at", [](auto &p) { p.sites[0].done = p.sites[0].start; });
   expectInvalid("not after the previous site", [](auto &p) { std::swap(p.sites[0], p.sites[1]); });
   expectInvalid("are at position", [](auto &p) { p.guards[0].position = p.sites[0].start; });
-  expectInvalid("is outside its arm", [](auto &p) { p.sites[3].guard = 0; });
+  expectInvalid("but comes before or after that arm", [](auto &p) { p.sites[3].guard = 0; });
   expectInvalid("exchange different data", [](auto &p) { p.sites[1].bytes = 1; });
   expectInvalid("different arms of a branch that depends on the rank", [](auto &p) {
     p.sites[3].collectiveId = 0;

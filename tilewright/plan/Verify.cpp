@@ -54,9 +54,9 @@ private:
     if (++cases > options.maxCases)
       return Status(
           Error::commUnproven,
-          concat("more than ", options.maxCases,
-                 " combinations of branches would have to be simulated, because ranks call "
-                 "collectives at different sites that mutually exclusive branches separate"));
+          concat("verification would have to simulate more than ", options.maxCases,
+                 " combinations of branches, because ranks call the same collective at different "
+                 "sites in mutually exclusive branches"));
     Unroller unroller(tree, collectives, fixed, maxIterations);
     Instances instances(tree, unroller);
     TILEWRIGHT_TRY(instances.run(options.maxEvents));

@@ -112,7 +112,7 @@ Result<Allocator::Block> Allocator::allocate(size_t bytes, Account account, Labe
     std::unique_lock lock(mutex);
     if (wanted > limits.bytesInUse - inUse) {
       lock.unlock();
-      return exhausted(bytes, label, "limit " + readable(limits.bytesInUse));
+      return exhausted(bytes, label, "but the limit is " + readable(limits.bytesInUse));
     }
     inUse += wanted;
     Link &list = lists->freeBySize[listOf(size)];

@@ -25,7 +25,7 @@ public:
     if (const int64_t ranks = executable.replicas * executable.partitions;
         plan.mesh.size() != ranks)
       return foreign("the communication plan is for ", plan.mesh.size(),
-                     " ranks, the executable for ", ranks);
+                     " ranks, but the executable is for ", ranks);
     for (size_t i = 0; i < plan.sites.size(); ++i)
       if (plan.sites[i].collectiveId >= plan.sites.size() || plan.sites[i].collectiveId != i)
         return foreign("site ", i, " of the communication plan has collective id ",
@@ -43,10 +43,13 @@ public:
 
 private:
   Status compare(const CollectiveStartStep &start) {
-    if (start.order >= plan.sites.size() || isCalled[start.order])
+    if (start.order >= plan.sites.size())
       return foreign("collective ", start.order, " of the executable, ", nameOf(start.kind), ".",
                      start.id, ", is not in the communication plan, which has ", plan.sites.size(),
-                     " collectives, or appears twice");
+                     " collectives");
+    if (isCalled[start.order])
+      return foreign("collective ", start.order, " of the executable, ", nameOf(start.kind), ".",
+                     start.id, ", appears twice");
     isCalled[start.order] = true;
     const Site &site = plan.sites[start.order];
     int64_t bytes = 0;

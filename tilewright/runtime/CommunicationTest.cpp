@@ -77,14 +77,15 @@ TEST(Communication, APlanOfAnotherProgramIsRefused) {
   auto start = [](Sample &s, size_t i) -> Start & {
     return std::get<Start>(s.executable.blocks[0].steps[2 * i].action);
   };
-  expectForeign("for 4 ranks, the executable for 8", [](Sample &s) { s.executable.replicas = 2; });
+  expectForeign("for 4 ranks, but the executable is for 8",
+                [](Sample &s) { s.executable.replicas = 2; });
   expectForeign("is all_reduce of 32 bytes",
                 [&](Sample &s) { start(s, 0).operands[0].slice.bytes = 32; });
   expectForeign("all_gather of 64 bytes",
                 [&](Sample &s) { start(s, 0).kind = artifact::CollectiveKind::allGather; });
   expectForeign("has different ranks", [&](Sample &s) { start(s, 0).groups = {{0, 1}}; });
   expectForeign("has different ranks", [&](Sample &s) { start(s, 1).groups = {{0, 1}}; });
-  expectForeign("or appears twice", [&](Sample &s) { start(s, 1).order = 0; });
+  expectForeign("appears twice", [&](Sample &s) { start(s, 1).order = 0; });
   expectForeign("no step of the executable performs",
                 [](Sample &s) { s.executable.blocks[0].steps.resize(2); });
   expectForeign("has collective id 7", [](Sample &s) { s.plan.sites[1].collectiveId = 7; });

@@ -312,7 +312,7 @@ Result<std::shared_ptr<Processes::Epoch>> Processes::agree(const collective::Com
     // Leave out the program's name: a process that loads a different program must be detected by
     // the comparison, not missed because its key differs.
     const bool isWholeJob = static_cast<int64_t>(members.size()) == self.processes;
-    participant.load = concat(self.job, "/load ", number, " of ",
+    participant.load = concat(self.job, "/program ", number, " on ",
                               isWholeJob ? "all processes" : concat("processes ", listed(members)));
     participant.process = std::find(members.begin(), members.end(), self.process) - members.begin();
     participant.processes = static_cast<int64_t>(members.size());

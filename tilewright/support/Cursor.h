@@ -36,7 +36,7 @@ public:
       if (byte < 0x80)
         return value;
     }
-    fail("has a number that is too long");
+    fail("has a number that is not valid LEB128 of at most 64 bits");
     return 0;
   }
 

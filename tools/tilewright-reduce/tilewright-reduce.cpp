@@ -26,14 +26,14 @@ namespace {
 constexpr Flag flags[] = {
     {"test", "COMMAND",
      "a shell command; {} is the program, {inputs} its inputs as flags of tilewright run. "
-     "It exits with 0 where the program is still interesting"},
+     "It must exit with 0 if the program is still interesting"},
     {"against", "evaluator",
      "a program is interesting if it fails as FILE does: a result too far from the evaluator's, a "
      "refusal with the same code, a crash, a compilation that does not end"},
     {"input", "FILE.npy|VALUES",
      "an argument of the program, in order; may be repeated. Without any, the tool chooses "
      "numbers"},
-    {"output", "FILE", "where the smaller program goes (default: FILE with .reduced.mlir)"},
+    {"output", "FILE", "the reduced program to write (default: FILE with .reduced.mlir)"},
     {"seconds", "N", "CPU seconds after which a program counts as hanging (default 20)"},
 };
 

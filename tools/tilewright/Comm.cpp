@@ -18,7 +18,8 @@ using namespace collective::record;
 
 constexpr Flag commFlags[] = {
     {"job", "NAME", "the job whose name begins with NAME (default: the one that started last)"},
-    {"patience", "SECONDS", "explain: a rank that has waited for less is not stuck (default: 1)"},
+    {"patience", "SECONDS",
+     "explain: report only ranks that have waited at least this long (default: 1)"},
     {"json", "", "explain: print one JSON object"},
     {"output", "FILE.json", "timeline: the file to write"},
 };
@@ -109,24 +110,26 @@ const Command commCommand{
     "comm",
     "explain [DIR | FILE.flight…] [--json] | timeline [DIR | FILE.flight… | TRACE.json…] "
     "--output=FILE.json",
-    "reports which rank of a job is missing in which collective, or draws what all ranks did",
+    "reports which rank of a job is missing from which collective, or draws a timeline of all "
+    "ranks",
     "\nEach process of a job records its collectives in a file (runtime.flight-recorder). The "
     "file\n"
-    "exists while the process runs, when it hangs, and after it was killed. Without DIR, files "
-    "are\n"
-    "those of your own jobs on this machine; for a job on several hosts, copy the files of all "
-    "into\n"
-    "one folder.\n\n"
-    "explain reports for each clique whose ranks do not all arrive: which are missing, in which\n"
+    "exists while the process runs, when it hangs, and after it was killed. Without DIR, the "
+    "command\n"
+    "reads the files of your own jobs on this machine; for a job on several hosts, copy the files "
+    "of\n"
+    "all hosts to one folder.\n\n"
+    "explain reports, for each clique that waits for a rank, which ranks are missing from which\n"
     "collective (with its source line), which ranks wait there and for how long, what the missing\n"
-    "ones did last and what happened to their processes; and which ranks are slow. Exit code 7\n"
+    "ranks did last and what happened to their processes; and which ranks are slow. Exit code 7\n"
     "(E6053) if the job hangs, 0 if it does not.\n\n"
     "timeline writes a file for ui.perfetto.dev: a row for each rank, a track for each clique, "
     "and\n"
     "arrows from the rank that came last to the ranks that waited for it. TRACE.json are "
     "timelines\n"
-    "that the processes wrote themselves (TILEWRIGHT_TRACE_FILE='t.{pid}.json'); they are put on\n"
-    "the same clock.\n\n"
+    "that the processes wrote themselves (TILEWRIGHT_TRACE_FILE='t.{pid}.json'); the command "
+    "aligns\n"
+    "their clocks.\n\n"
     "  tilewright comm explain\n"
     "  tilewright comm timeline notes t.*.json --output=job.json\n",
     commFlags,

@@ -15,11 +15,11 @@ namespace {
 
 constexpr Flag compileFlags[] = {
     targetFlag,
-    {"output", "FILE", "where the executable goes (default: the program's name with .twx)"},
+    {"output", "FILE", "the executable to write (default: the program's name with .twx)"},
     {"code", "PREFIX", "also write the code by itself: PREFIX.o, or PREFIX.ptx and PREFIX.cubin"},
-    {"report", "", "print the stages with their times, and what the executable is made of"},
+    {"report", "", "print the time of each stage, and the parts of the executable"},
     {"remarks", "all|distribute|fuse|tile",
-     "print what these stages did and left alone, each with its reason"},
+     "print what these stages did and did not do, with reasons"},
     traceFlag,
 };
 
@@ -121,13 +121,12 @@ void printRemarks(const std::vector<driver::Remark> &remarks, std::string_view s
 const Command compileCommand{
     "compile",
     "FILE [--target=CHIP] [--output=FILE.twx] [--report] [--remarks=all] [--trace=FILE.json]",
-    "compiles a program for this machine, or for the one of --target",
-    "\nFILE is a StableHLO portable artifact or text in our dialects. The executable holds object\n"
-    "code, the plan of what runs when in which memory, constants and the signature; it runs on "
-    "any\n"
-    "machine that has the chip's features, without a compiler. --compile.dump-dir=DIR keeps the\n"
-    "module after every stage, and remarks.txt: what was fused and what not, each with its "
-    "reason.\n\n"
+    "compiles a program for this machine, or for that of --target",
+    "\nFILE is a StableHLO portable artifact or MLIR text. The executable contains object code, "
+    "the\n"
+    "plan of steps and buffers, constants and the signature; it runs without a compiler on any\n"
+    "machine that has the chip's features. --compile.dump-dir=DIR keeps the module after every\n"
+    "stage, and remarks.txt, which lists what was fused and what was not, with reasons.\n\n"
     "  tilewright compile step.mlirbc --report\n"
     "  tilewright compile step.mlirbc --target=sm_90a --code=step\n",
     compileFlags,

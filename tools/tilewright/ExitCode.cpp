@@ -39,7 +39,7 @@ std::string exitCodeTable() {
          "  2  usage error: a flag, an option or an input is not valid\n"
          "  3  a file is missing, or could not be read, understood or written\n"
          "  4  the artifact was refused (E1…)\n"
-         "  5  the program could not be run, or judged itself wrong (E3…, E5…)\n"
+         "  5  the program could not be run, or one of its checks failed (E3…, E5…)\n"
          "  6  the program could not be compiled (E2…, E4…)\n"
          "  7  its ranks deadlock or could, or do not match each other (E6…)\n";
 }

@@ -18,8 +18,8 @@ namespace {
 
 constexpr Flag explainFlags[] = {
     {"output", "FILE.svg",
-     "where the picture goes (memory: FILE with .memory.svg if not given; layout: none)"},
-    {"details", "", "for kernels: also the layout of each tile, with what it costs"},
+     "the picture to write (default for memory: FILE with .memory.svg; for layout: none)"},
+    {"details", "", "for kernels: also the layout of each tile, with its cost"},
     {"tile", "64x16", "for layout: the tile's size (default: all that the layout covers)"},
     targetFlag,
     traceFlag,
@@ -154,15 +154,14 @@ Status explain(const CommandLine &line) {
 const Command explainCommand{
     "explain",
     "E2104 | fusion FILE | kernels FILE [--target=CHIP] | memory FILE | layout TEXT",
-    "says what an error means, why ops were fused or not, what the kernels are, who holds memory",
-    "\nFILE is a StableHLO portable artifact or text in our dialects, which is compiled; for "
-    "memory\n"
+    "explains an error, why ops were fused or not, what each kernel uses, and what is in memory",
+    "\nFILE is a StableHLO portable artifact or MLIR text, which is compiled; for memory\n"
     "also an executable.\n\n"
     "  E2104    the page of an error: what happened, and what to do\n"
     "  fusion   each decision with the two ops, their source lines and the reason\n"
-    "  kernels  a line a kernel with what it takes of the chip, and why it is as it is\n"
-    "  memory   who holds the temporaries at the peak, and a picture of the bytes alive\n"
-    "  layout   which lane and register holds each element of a tile; TEXT is what stands in\n"
+    "  kernels  one line per kernel: the resources it uses, and the reasons for its shape\n"
+    "  memory   which ops hold temporaries at the peak, and a picture of the live bytes\n"
+    "  layout   which lane and register holds each element of a tile; TEXT is the content of\n"
     "           #sm.layout<…>\n\n"
     "  tilewright explain memory step.mlirbc --output=step.svg\n"
     "  tilewright explain kernels step.mlirbc --target=sm_90a\n"

@@ -32,7 +32,8 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> parseText(mlir::MLIRContext &context,
   if (!module)
     return Status(Error::textMalformed,
                   concat(file.name(), " is neither an artifact nor valid text: ", reason,
-                         "; jax.export's mlir_module_serialized is an artifact"));
+                         "; pass MLIR text or a portable artifact, such as jax.export's "
+                         "mlir_module_serialized"));
   return module;
 }
 

@@ -64,9 +64,8 @@ const Command printCommand{
     "print",
     "FILE [--generic] [--locations]",
     "shows the program in an artifact as text",
-    "\nFILE is a StableHLO portable artifact (what jax.export's mlir_module_serialized is), or "
-    "text\n"
-    "in our dialects. The artifact is checked in full before anything is printed.\n",
+    "\nFILE is a StableHLO portable artifact (such as jax.export's mlir_module_serialized), or\n"
+    "MLIR text. The artifact is checked in full before anything is printed.\n",
     printFlags,
     print};
 

@@ -12,8 +12,8 @@ namespace tilewright::tools {
 namespace {
 
 constexpr Flag reportFlags[] = {
-    {"output", "FILE.html", "where the page goes (default: the program's name with .html)"},
-    {"title", "TEXT", "what the page is called (default: the file's name)"},
+    {"output", "FILE.html", "the page to write (default: the program's name with .html)"},
+    {"title", "TEXT", "title of the page (default: the file's name)"},
     targetFlag,
     traceFlag,
 };
@@ -45,9 +45,8 @@ const Command reportCommand{
     "report",
     "FILE [--output=FILE.html] [--target=CHIP]",
     "writes one page: fusions with reasons, kernels, memory, communication, the plan",
-    "\nFILE is a StableHLO portable artifact or text in our dialects, which is compiled and not "
-    "run, "
-    "or an\nexecutable (.twx), which does not keep the reasons. The page needs no other file and "
+    "\nFILE is a StableHLO portable artifact or MLIR text, which is compiled and not run, or "
+    "an\nexecutable (.twx), which does not keep the reasons. The page needs no other file and "
     "no "
     "network.\nIn a notebook, `tilewright.explain(f, *args)` shows the same.\n\n"
     "  tilewright report step.mlirbc\n"

@@ -363,15 +363,11 @@ const Command runCommand{
     "run",
     "FILE [--input=…]… [--output=PREFIX] [--target=CHIP]",
     "runs a program or an executable: evaluated, or compiled for this machine or a GPU",
-    "\nFILE is a StableHLO portable artifact, text in our dialects, or an executable (.twx), which "
-    "needs\n"
-    "no compiler. An input is an .npy file, or\n"
-    "values in place: --input=2x2xf32=1,2,3,4 gives all elements, --input=1024xf32=0 one for all.\n"
-    "With several ranks, {rank} in an input's name is the rank's number, and results are written "
-    "to\n"
-    "PREFIXrank0-0.npy and so on. Programs that judge themselves (check.expect_eq …) end with code "
-    "5\n"
-    "when they find themselves wrong.\n\n"
+    "\nFILE is a StableHLO portable artifact, MLIR text, or an executable (.twx), which needs no\n"
+    "compiler. An input is an .npy file or inline values: --input=2x2xf32=1,2,3,4 lists all\n"
+    "elements, --input=1024xf32=0 repeats one. With several ranks, {rank} in the name of an input\n"
+    "stands for the number of the rank, and results are written to PREFIXrank0-0.npy and so on.\n"
+    "A program with checks (check.expect_eq …) exits with code 5 if a check fails.\n\n"
     "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy\n"
     "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy --target=vgpu:sm_90a\n"
     "  tilewright run add.twx --input x.npy --input y.npy\n",

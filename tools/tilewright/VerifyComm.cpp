@@ -17,8 +17,7 @@ constexpr Flag verifyCommFlags[] = {
     {"mesh", "data=2,model=4",
      "the ranks as a grid, outermost axis first (default: the program's own)"},
     {"instances", "",
-     "run through every exchange of every rank, even where the order of the "
-     "program is proof enough"},
+     "simulate every exchange of every rank, even if the order of the program is proof enough"},
     {"picture", "FILE.svg",
      "draw which ranks communicate when, and in red which ranks wait for each other"},
     targetFlag,
@@ -93,10 +92,9 @@ const Command verifyCommCommand{
     "verify-comm",
     "FILE [--mesh=data=2,model=4] [--instances] [--picture=FILE.svg]",
     "proves that the collectives of a program cannot deadlock, or shows which ranks do",
-    "\nFILE is a StableHLO portable artifact, text in our dialects, or an executable (.twx). For "
-    "a\n"
-    "program, the number of ranks is what the module says (mhlo.num_partitions,\n"
-    "mhlo.num_replicas) or what --mesh has; axes are those of --mesh or of its sdy.mesh.\n\n"
+    "\nFILE is a StableHLO portable artifact, MLIR text, or an executable (.twx). For a program,\n"
+    "--mesh or the module (mhlo.num_partitions, mhlo.num_replicas) sets the number of ranks, and\n"
+    "--mesh or the module's sdy.mesh sets the axes.\n\n"
     "It prints the proof: the mesh, the communicators (cliques), the loops and branches around\n"
     "collectives with the values they depend on, and the collectives in the order that all ranks\n"
     "share, each with its source line. Or, with exit code 7, the smallest counterexample:\n\n"
@@ -104,7 +102,7 @@ const Command verifyCommCommand{
     "  E6016  a rank never reaches a collective that another rank waits in\n"
     "  E6017  ranks call the collectives of a communicator in different orders\n"
     "  E6018  ranks wait for each other in a cycle\n\n"
-    "`tilewright compile` does the same check and refuses such a program\n"
+    "`tilewright compile` performs the same check and rejects such a program\n"
     "(--compile.verify-comm=false compiles it without this check).\n\n"
     "  tilewright verify-comm step.mlirbc\n"
     "  tilewright verify-comm step.mlir --mesh=data=4,model=2 --picture=step.svg\n",

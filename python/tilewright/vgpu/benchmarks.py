@@ -18,7 +18,7 @@ def install(testing):
 
     def once(fn, warmup=None, rep=None, grad_to_none=None, quantiles=None, return_mode="mean", **_):
         """Runs `fn` once and returns the host's time for it."""
-        _say("do_bench() ran each function once and gave the time of the host, which says nothing about a GPU's")
+        _say("do_bench() ran each function once and returned the host's time, which says nothing about the time on a GPU")
         if grad_to_none is not None:
             for tensor in grad_to_none:
                 tensor.grad = None

@@ -285,7 +285,7 @@ os._exit(0)  # the shutdown of jax.distributed waits for all processes
             # The message of the transport or of the membership group, depending on which noticed it first.
             words = f"rank 1 died: process 1 (pid {job.processes[1].pid})", "rank 1 of process 1: its process has ended"
             assert "E6003" in told and any(each in told for each in words), told
-            assert "stops in 'all_" in told, told
+            assert "stopped in 'all_" in told, told
             delay = float(told.split("told ")[1].split()[0]) - killed
             print(f"told after {delay * 1e3:.0f} ms")
             assert delay < 5, told

@@ -242,7 +242,7 @@ Status LocalRank::stopped(Pending &pending) {
   const std::string here = describe(pending.call);
   if (run->failure)
     return Status(Error::collectiveAborted,
-                  concat("rank ", number, " stops in ", here, " because ", *run->failure));
+                  concat("rank ", number, " stopped in ", here, " because ", *run->failure));
   const std::optional<int64_t> gone = whoLeft(pending);
   Status status = gone ? Status(Error::collectiveAborted,
                                 concat("rank ", number, " waits in ", here, " for rank ", *gone,

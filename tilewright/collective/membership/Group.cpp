@@ -304,13 +304,13 @@ Result<View> Group::Body::agree(uint64_t epoch, Deadline deadline) {
   if (current.epoch > epoch)
     return current;
   const auto found = reasons.find(epoch);
-  return Status(
-      Error::groupUnsettled,
-      concat("process ", config.process, " timed out waiting for a view after epoch ", epoch, ": ",
-             found == reasons.end()
-                 ? "the epoch has not ended"
-                 : concat("the members have not agreed on one; the epoch ended because of ",
-                          found->second.toString())));
+  return Status(Error::groupUnsettled,
+                concat("process ", config.process,
+                       " timed out waiting for the epoch that follows epoch ", epoch, ": ",
+                       found == reasons.end()
+                           ? concat("epoch ", epoch, " has not ended")
+                           : concat("the processes have not agreed on its members; epoch ", epoch,
+                                    " ended because of ", found->second.toString())));
 }
 
 std::unique_ptr<Group::Watch> Group::Body::watch(uint64_t epoch, OnOver onOver) {

@@ -88,7 +88,7 @@ Result<int> Carrier::rankIn(const std::string &note, int64_t process) const {
     return Status(Error::ranksNotConnected,
                   concat(membership.ranksText(process), " (process ", process, ") has MPI rank ",
                          rank, ", but MPI_COMM_WORLD of process ", membership.process, " has ",
-                         port.size(), " ranks; start all processes with one mpiexec"));
+                         port.size(), " ranks; start all processes with the same mpiexec command"));
   return rank;
 }
 

@@ -158,9 +158,10 @@ TEST(MpiEngine, AProcessThatExitsLateIsWaitedFor) {
 
 TEST(MpiEngine, AProcessOfAnotherWorldIsNamed) {
   const Answer answer = run(2, "strange");
-  EXPECT_THAT(answer.text,
-              HasSubstr("E6032 collective: rank 1 (process 1) has MPI rank 5, but MPI_COMM_WORLD "
-                        "of process 0 has 2 ranks; start all processes with one mpiexec"));
+  EXPECT_THAT(
+      answer.text,
+      HasSubstr("E6032 collective: rank 1 (process 1) has MPI rank 5, but MPI_COMM_WORLD "
+                "of process 0 has 2 ranks; start all processes with the same mpiexec command"));
 }
 
 MpiEngine::Options optionsHere() {

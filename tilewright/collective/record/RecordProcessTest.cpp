@@ -95,7 +95,7 @@ TEST_F(RecordProcesses, OneThatSleepsIsMissing) {
   EXPECT_THAT(report.blamed, ElementsAre(1));
   EXPECT_EQ(report.sequence, 20U);
   EXPECT_EQ(report.waiting.size(), 2U);
-  EXPECT_THAT(text, HasSubstr("rank 1 is missing in collective 20 of [0, 1, 2]: 'all_reduce.3' "
+  EXPECT_THAT(text, HasSubstr("rank 1 is missing from collective 20 of [0, 1, 2]: 'all_reduce.3' "
                               "(all_reduce of f32[1], 4 bytes) at train.py:41"));
   EXPECT_THAT(text, HasSubstr("rank 1 finished 'all_reduce.3'"));
   EXPECT_THAT(text, HasSubstr(") is sleeping"));
@@ -128,7 +128,7 @@ TEST_F(RecordProcesses, OneThatWasKilledIsReadAfterwards) {
   EXPECT_THAT(diagnosis.stuck[0].missing, ElementsAre(2));
   EXPECT_EQ(diagnosis.stuck[0].sequence, 5U);
   EXPECT_TRUE(diagnosis.stuck[0].waiting[0].gaveUp);
-  EXPECT_THAT(text, HasSubstr("rank 2 is missing in collective 5 of [0, 1, 2]: 'all_reduce.3'"));
+  EXPECT_THAT(text, HasSubstr("rank 2 is missing from collective 5 of [0, 1, 2]: 'all_reduce.3'"));
   EXPECT_THAT(text, HasSubstr("has ended without a report: it was killed or crashed"));
   EXPECT_THAT(text, HasSubstr("rank 0 gave up after"));
 }
@@ -195,7 +195,7 @@ TEST_F(RecordProcesses, WhoWaitsForAWaiterIsNotToBlame) {
   EXPECT_THAT(diagnosis.stuck[0].blamed, ElementsAre(2)) << text;
   EXPECT_THAT(diagnosis.stuck[1].missing, ElementsAre(1));
   EXPECT_TRUE(diagnosis.stuck[1].blamed.empty());
-  EXPECT_THAT(text, HasSubstr("rank 2 is missing in collective 0 of [1, 2]: 'right'"));
+  EXPECT_THAT(text, HasSubstr("rank 2 is missing from collective 0 of [1, 2]: 'right'"));
 }
 
 /// Recordings of 64 processes with full rings, as at the end of a long job.

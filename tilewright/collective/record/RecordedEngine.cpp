@@ -153,7 +153,7 @@ public:
     for (auto [ticket, number] : open)
       track.end(number, /*isWell=*/false);
     if (!open.empty())
-      track.explain("it left the run with collectives under way");
+      track.explain("it left the run while its collectives were in progress");
     inner.reset();
     std::lock_guard lock(shared->mutex);
     shared->idle[track.rank()].push_back(std::move(calls));

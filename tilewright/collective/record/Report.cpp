@@ -59,7 +59,7 @@ std::string processText(const RankReport &report) {
   std::string text = concat("process ", report.process, " (pid ", report.pid, " on ", report.host);
   switch (report.state.kind) {
   case ProcessState::Kind::elsewhere:
-    return concat(text, ") is not visible from here");
+    return concat(text, ") cannot be observed from this host");
   case ProcessState::Kind::gone:
     return concat(text, report.ending == Ending::well ? ") has ended normally"
                         : report.ending == Ending::failed
@@ -83,7 +83,7 @@ std::string lastText(const RankReport &report) {
   case State::failed:
     return concat("failed in ", what);
   case State::started:
-    return concat("started ", what, " and does not wait for it yet");
+    return concat("started ", what, " and is not waiting for it yet");
   default:
     return concat("has waited ", timeText(report.ago), " in ", describe(*report.last));
   }
@@ -114,11 +114,11 @@ std::string headline(const JobView &view, const CliqueReport &report) {
                   cliqueText(view.cliques()[report.clique]));
   if (!report.missing.empty())
     return concat(ranksText(report.missing), report.missing.size() == 1 ? " is" : " are",
-                  " missing in ", whereText(view, report));
+                  " missing from ", whereText(view, report));
   if (!report.blamed.empty())
     return concat(ranksText(report.blamed), " joined ", whereText(view, report),
                   report.blamed.size() == 1 ? " but makes no progress" : " but make no progress");
-  return concat("all ranks have joined ", whereText(view, report), ", which makes progress");
+  return concat("all ranks have joined ", whereText(view, report), ", which is making progress");
 }
 
 /// A table with one row per rank and one column for each of the clique's last collectives.

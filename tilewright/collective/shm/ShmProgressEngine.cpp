@@ -354,7 +354,7 @@ Result<bool> ShmOperation::afterFailures() const {
   for (const ShmChannel::Member &member : shared.members)
     if (member.peer.process->hasFailed.load(std::memory_order_acquire))
       return Status(Error::collectiveAborted,
-                    concat("rank ", channel.members[channel.mine], " stops in ", request.text,
+                    concat("rank ", channel.members[channel.mine], " stopped in ", request.text,
                            " because ", member.peer.process->failure.read()));
   return true;
 }
@@ -531,8 +531,8 @@ Status open(Host &host, OrderedChannel &channel) {
       host.arena->free(memory);
     return Status(Error::sharedMemoryExhausted,
                   concat("rank ", rank, " has no room for the clique ", listed(channel.members),
-                         " in its arena of ", host.arena->memory().size(), " bytes, which holds ",
-                         RankBoard::capacity, " cliques at most"));
+                         " in its arena of ", host.arena->memory().size(),
+                         " bytes, which holds at most ", RankBoard::capacity, " cliques"));
   }
   memory += (page - host.arena->offsetOf(memory) % page + shift) % page;
   data->own = new (memory) SharedChannel(); // zero, whatever was there before

@@ -157,7 +157,7 @@ Status Fabric::open() {
   handler.cb = come;
   handler.arg = this;
   if (status = ucp.ucp_worker_set_am_recv_handler(worker, &handler); status != UCS_OK)
-    return fails("setting the handler of messages", status);
+    return fails("setting the message handler", status);
   bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   return bell < 0 ? systemFailure("eventfd") : Status();
 }

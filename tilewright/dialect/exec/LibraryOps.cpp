@@ -31,19 +31,20 @@ LogicalResult detail::verifyLibraryCall(LibraryCallOpInterface call) {
   const size_t bodies = call.getBodiesAttr() ? call.getBodiesAttr().size() : 0;
   if (bodies != call.getBodyCount())
     return call->emitOpError("calls ")
-           << call.getBodyCount() << " functions, but 'bodies' has " << bodies;
+           << call.getBodyCount() << " functions, but 'bodies' lists " << bodies;
   DenseI64ArrayAttr aliases = call.getAliasesAttr();
   if (!aliases)
     return success();
   if (aliases.size() % 2 != 0)
-    return call->emitOpError("has ")
-           << aliases.size() << " numbers as 'aliases', which must be pairs";
+    return call->emitOpError("expects pairs of a result and an operand in 'aliases', got an odd "
+                             "number of entries, ")
+           << aliases.size();
   for (int64_t i = 0; i < aliases.size(); i += 2) {
     const int64_t result = aliases[i], input = aliases[i + 1];
     if (result < 0 || result >= call->getNumResults() || input < 0 ||
         input >= call->getNumOperands())
-      return call->emitOpError("aliases result ")
-             << result << " and operand " << input << ", but has " << call->getNumResults()
+      return call->emitOpError("has an alias of result ")
+             << result << " and operand " << input << ", but only " << call->getNumResults()
              << " results and " << call->getNumOperands() << " operands";
   }
   return success();

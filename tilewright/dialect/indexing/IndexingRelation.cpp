@@ -327,18 +327,18 @@ static std::string whyNot(Operation *op) {
       !llvm::all_of(op->getResultTypes(), hasScalar))
     return "has elements that are not plain scalars";
   if (failed(indexingRelation(op)))
-    return "has no indexing relation, or no meaning for single elements of its types";
+    return "has no indexing relation, or is not defined for single elements of its types";
   if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
     if (!dense || !dense.isSplat())
-      return "is a constant of different elements, which lives in memory";
+      return "is a constant whose elements differ, which must be in memory";
   }
   if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
     if (!isScalarRegion(reduce.getBody()))
-      return "has a body with no meaning for scalars";
+      return "has a body that is not a function of scalars";
   if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op))
     if (dot.getAlgorithm() || cast<RankedTensorType>(dot.getType()).getElementType().isInteger(1))
-      return "is a dot of predicates, or asks for an algorithm";
+      return "is a dot of predicates, or specifies an algorithm";
   return {};
 }
 

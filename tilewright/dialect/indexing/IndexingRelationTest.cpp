@@ -106,7 +106,7 @@ TEST_F(IndexingRelationTest, RefusalsSayWhy) {
   std::string reason;
   EXPECT_FALSE(
       canTile(lastOp("", "%r = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>"), &reason));
-  EXPECT_THAT(reason, HasSubstr("different elements"));
+  EXPECT_THAT(reason, HasSubstr("elements differ"));
   EXPECT_FALSE(
       canTile(lastOp("%x: tensor<?xf32>", "%r = stablehlo.negate %x : tensor<?xf32>"), &reason));
   EXPECT_THAT(reason, HasSubstr("static shape"));

@@ -41,17 +41,19 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type element, Space space,
                                  LayoutAttr layout) {
   if (!element.isIntOrFloat())
-    return emitError() << "expects an integer or float element type, got " << element;
+    return emitError() << "a buffer must have an integer or float element type, got " << element;
   if (failed(layout.verifyEncoding(shape, element, emitError)))
     return failure();
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp, Axis::group})
     if (layout.getValue().extent(axis) != 1)
-      return emitError() << "expects a layout of memory, got a layout with axis " << nameOf(axis);
+      return emitError() << "a buffer must have a layout of memory, got a layout with axis "
+                         << nameOf(axis);
   bool tensorAxes = layout.getValue().extent(Axis::tmemLane) > 1 ||
                     layout.getValue().extent(Axis::tmemColumn) > 1;
   if (tensorAxes != (space == Space::tensor) && layout.getValue().extent(Axis::offset) > 1)
-    return emitError() << "expects a layout of " << stringifySpace(space) << " memory, got "
-                       << layout;
+    return emitError() << "a buffer in " << stringifySpace(space)
+                       << " memory must have a layout of " << stringifySpace(space)
+                       << " memory, got " << layout;
   return success();
 }
 

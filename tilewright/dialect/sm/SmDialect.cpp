@@ -87,12 +87,12 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                          function_ref<InFlightDiagnostic()> emitError) const {
   const Layout &layout = getValue();
   if (layout.rank() != static_cast<int64_t>(shape.size()))
-    return emitError() << "expects a layout with as many dimensions as the tile, " << shape.size()
-                       << ", got " << layout.rank();
+    return emitError() << "a layout must have as many dimensions as its tile, got " << layout.rank()
+                       << " for a tile of rank " << shape.size();
   for (auto [dim, size] : llvm::enumerate(shape))
     if (layout.cover(dim) < size)
-      return emitError() << "expects a layout that covers the " << size << " elements of dimension "
-                         << dim << ", but it covers " << layout.cover(dim);
+      return emitError() << "a layout must cover all " << size << " elements of dimension " << dim
+                         << ", but this one covers " << layout.cover(dim);
   return success();
 }
 

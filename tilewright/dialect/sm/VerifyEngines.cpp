@@ -33,8 +33,8 @@ LogicalResult ChannelOp::verify() {
   if (depth < 1)
     return emitOpError("expects at least 1 slot, got ") << depth;
   if (filled < 0 || filled > depth)
-    return emitOpError("expects at most as many full slots as its depth, ")
-           << depth << ", got " << filled;
+    return emitOpError("expects 0 to ")
+           << depth << " full slots, because its depth is " << depth << ", got " << filled;
   return success();
 }
 
@@ -54,7 +54,8 @@ LogicalResult RoleOp::verify() {
 LogicalResult CopyOp::verify() {
   Type from = getSource().getType();
   if (bool(getTarget()) == bool(getResult()))
-    return emitOpError("expects either a target or a result");
+    return emitOpError("expects either a target or a result, got ")
+           << (getTarget() ? "both" : "neither");
   Type to = getTarget() ? getTarget().getType() : getResult().getType();
   bool fromMemory = isa<MemRefType>(from), toMemory = isa<MemRefType>(to);
   if (fromMemory && toMemory)
@@ -102,7 +103,8 @@ LogicalResult CopyOp::verify() {
 LogicalResult MmaOp::verify() {
   Shaped lhs = shapedOf(getLhs().getType()), rhs = shapedOf(getRhs().getType());
   if (bool(getInto()) == bool(getResult()))
-    return emitOpError("expects either a result or a buffer to accumulate into");
+    return emitOpError("expects either a result or a buffer to accumulate into, got ")
+           << (getInto() ? "both" : "neither");
   if (getAcc() && getInto())
     return emitOpError("expects a single accumulator, got a tile and a buffer");
   Shaped sum = shapedOf(getInto() ? Type(getInto().getType()) : Type(getResult().getType()));
@@ -122,7 +124,7 @@ LogicalResult MmaOp::verify() {
     return emitOpError("must accumulate in registers with ")
            << stringifyAtom(getAtom()) << ", got a buffer";
   if (getAtom() != Atom::mma_sync && !isa<BufferType>(getRhs().getType()))
-    return emitOpError("expects rhs in a buffer with ")
+    return emitOpError("expects rhs to be a buffer with ")
            << stringifyAtom(getAtom()) << ", got " << getRhs().getType();
   return success();
 }

@@ -17,7 +17,7 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expects a cluster of three sizes, each at least 1, got [")
            << *cluster << "]";
   if (getPersistent() && *getPersistent() != "static")
-    return emitOpError("expects persistence `static`, got ") << *getPersistent();
+    return emitOpError("expects attribute `persistent` to be `static`, got ") << *getPersistent();
   if (auto raster = getRaster();
       raster && (static_cast<int64_t>(*raster) < 1 || getGrid().size() < 2))
     return emitOpError("expects a raster of at least 1 and a grid of rank at least 2, got raster ")
@@ -40,9 +40,9 @@ static LogicalResult verifyTile(Operation *op, KernelOp kernel, Type type, int64
              << nameOf(axis) << ": " << type;
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp, Axis::group, Axis::cta})
     if (!layout.isDense(axis))
-      return op->emitOpError("has a layout that does not use all ")
+      return op->emitOpError("has a layout that leaves some of the ")
              << layout.extent(axis) << " positions on axis " << nameOf(axis)
-             << "; turn the unused positions into copies: " << type;
+             << " unused; replicate elements to fill them: " << type;
   const std::array<int64_t, 3> cluster = kernel.getClusterSizes();
   const int64_t warps = layout.extent(Axis::warp) * layout.extent(Axis::group);
   auto role = op->getParentOfType<RoleOp>();
@@ -80,8 +80,8 @@ static LogicalResult verifyView(tile::ViewOp view) {
   const Layout &from = layoutOf(source).getValue(), &to = layoutOf(result).getValue();
   std::optional<ViewMap> map = viewMapOf(view.getMap(), result.getShape(), source.getShape());
   if (!map)
-    return view.emitOpError(
-               "has a map that no layout can follow, because its indices are not sums of digits: ")
+    return view.emitOpError("has a map that layouts cannot represent: each index must be a sum of "
+                            "digits of the indices of the result, got ")
            << view.getMapAttr();
   // If the layout algebra derives the source's layout, the registers need not be checked one by
   // one.
@@ -90,9 +90,10 @@ static LogicalResult verifyView(tile::ViewOp view) {
     return success();
   if (registersOfView(to, from, *map))
     return success();
-  return view.emitOpError(
-             "moves elements between threads or to registers that differ by thread, from ")
-         << layoutOf(source) << " to " << layoutOf(result) << "; insert an sm.convert";
+  return view.emitOpError("cannot change the layout from ")
+         << layoutOf(source) << " to " << layoutOf(result)
+         << ", because that moves elements between threads or reads a register whose number "
+            "depends on the thread; insert an sm.convert";
 }
 
 static LogicalResult verifyReduce(tile::ReduceOp reduce) {
@@ -104,9 +105,9 @@ static LogicalResult verifyReduce(tile::ReduceOp reduce) {
   for (Value result : reduce.getResults()) {
     const Layout &got = layoutOf(result.getType()).getValue();
     if (!expected || !expected->sameAs(got))
-      return reduce.emitOpError("expects results in the inputs' layout without dims [")
-             << reduce.getDims() << "], "
-             << (expected ? expected->str() : std::string("which is impossible with this swizzle"))
+      return reduce.emitOpError("expects results to have the inputs' layout with dimensions [")
+             << reduce.getDims() << "] removed, "
+             << (expected ? expected->str() : std::string("which this swizzle does not allow"))
              << ", got " << got.str();
   }
   return success();

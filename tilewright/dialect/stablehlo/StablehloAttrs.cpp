@@ -87,8 +87,8 @@ TypeExtensionsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                    llvm::function_ref<InFlightDiagnostic()> emitError) const {
   ArrayRef<int64_t> bounds = getBounds();
   if (bounds.size() != shape.size())
-    return emitError() << "expects one bound per dimension, got " << bounds.size() << " bounds for "
-                       << shape.size() << " dimensions";
+    return emitError() << "a tensor type must have one bound for each dimension, got "
+                       << bounds.size() << " bounds for " << shape.size() << " dimensions";
   for (auto [dim, size, bound] : llvm::enumerate(shape, bounds)) {
     if (ShapedType::isDynamic(bound))
       continue;

@@ -17,7 +17,7 @@ LogicalResult tilewright::tile::verifyKernelFrame(Operation *kernel, Block &bloc
   if (llvm::any_of(grid, [](int64_t size) { return size < 0; }))
     return kernel->emitOpError("expects grid sizes that are not negative, got [") << grid << "]";
   if (inputs > block.getNumArguments() || grid.size() + inputs > block.getNumArguments())
-    return kernel->emitOpError("expects one block argument for each of ")
+    return kernel->emitOpError("expects one block argument for each of the ")
            << grid.size() << " coordinates and " << inputs << " inputs, got "
            << block.getNumArguments();
   for (BlockArgument argument : block.getArguments().take_front(grid.size()))
@@ -55,15 +55,15 @@ static LogicalResult verifyAccess(Operation *op, MemRefType whole, RankedTensorT
     return op->emitOpError("expects tile and tensor to have the same element type, got ")
            << tile.getElementType() << " and " << whole.getElementType();
   if (offsets != rank)
-    return op->emitOpError("expects one offset for each of ")
+    return op->emitOpError("expects one offset for each of the ")
            << rank << " dimensions, got " << offsets;
   if (strides && strides->size() != rank)
-    return op->emitOpError("expects one stride for each of ")
+    return op->emitOpError("expects one stride for each of the ")
            << rank << " dimensions, got " << strides->size();
   if (strides && llvm::is_contained(*strides, 0))
-    return op->emitOpError("expects nonzero strides");
+    return op->emitOpError("expects nonzero strides, got [") << *strides << "]";
   if (inBounds && inBounds->size() != rank)
-    return op->emitOpError("expects one in_bounds entry for each of ")
+    return op->emitOpError("expects one in_bounds entry for each of the ")
            << rank << " dimensions, got " << inBounds->size();
   return success();
 }
@@ -176,13 +176,13 @@ static LogicalResult verifyCombiner(Operation *op, ValueRange inputs, ValueRange
   if (inputs.empty())
     return op->emitOpError("expects at least one input");
   if (inits.size() != inputs.size() || results.size() != inputs.size())
-    return op->emitOpError("expects one init and one result for each of ")
+    return op->emitOpError("expects one init and one result for each of the ")
            << inputs.size() << " inputs, got " << inits.size() << " and " << results.size();
   if (failed(verifyOneShape(op, inputs)) || failed(verifyOneShape(op, results)))
     return failure();
   SmallVector<Type> accumulators(inits.getTypes());
   if (elementTypes(results) != accumulators)
-    return op->emitOpError("expects results of the types of the inits (")
+    return op->emitOpError("expects results with the element types of the inits (")
            << accumulators << "), got (" << elementTypes(results) << ")";
   SmallVector<Type> arguments = accumulators;
   llvm::append_range(arguments, elementTypes(inputs));
@@ -218,8 +218,8 @@ LogicalResult ScanOp::verify() {
   if (getDim() >= static_cast<uint64_t>(input.getRank()))
     return emitOpError("expects a dimension in [0, ") << input.getRank() << "), got " << getDim();
   if (tileType(getResults().front()).getShape() != input.getShape())
-    return emitOpError("expects results of the inputs' shape, got ")
-           << getResults().front().getType() << " for " << input;
+    return emitOpError("expects results with the inputs' shape, got ")
+           << getResults().front().getType() << " for inputs of type " << input;
   return success();
 }
 
@@ -233,9 +233,9 @@ static LogicalResult verifyScale(DotOp op, Value operand, Value scale, size_t di
   for (size_t i = 0; fits && i < whole.size(); ++i)
     fits = i == dim ? blocks[i] > 0 && whole[i] % blocks[i] == 0 : whole[i] == blocks[i];
   if (!fits)
-    return op.emitOpError("expects a scale of the operand's shape with a whole number of blocks "
-                          "along the contracted dimension, got ")
-           << scale.getType() << " for " << operand.getType();
+    return op.emitOpError("expects a scale with its operand's shape, except that its size along "
+                          "the contracted dimension must divide the operand's, got scale ")
+           << scale.getType() << " for operand " << operand.getType();
   return success();
 }
 
@@ -243,7 +243,7 @@ LogicalResult DotOp::verify() {
   for (Value operand : {getLhs(), getRhs()})
     if (Type element = cast<RankedTensorType>(operand.getType()).getElementType();
         getTf32() && !element.isF32())
-      return emitOpError() << "expects f32 operands to round to tf32, got " << element;
+      return emitOpError() << "can round only f32 operands to tf32, got " << element;
   ArrayRef<int64_t> lhs = tileType(getLhs()).getShape(), rhs = tileType(getRhs()).getShape(),
                     acc = tileType(getAcc()).getShape();
   const size_t rank = acc.size();
@@ -285,7 +285,7 @@ LogicalResult GatherOp::verify() {
     return emitOpError("expects source and result to have the same element type, got ")
            << source.getElementType() << " and " << getType().getElementType();
   if (static_cast<int64_t>(getIndices().size()) != source.getRank())
-    return emitOpError("expects one tile of indices for each of ")
+    return emitOpError("expects one tile of indices for each of the ")
            << source.getRank() << " dimensions, got " << getIndices().size();
   for (Value indices : getIndices())
     if (tileType(indices).getShape() != getType().getShape() ||

@@ -271,8 +271,8 @@ Status AttrReader::readLineColumn(EntryCursor &cursor, uint64_t count, Range &li
     TILEWRIGHT_TRY(cursor.varint(n[i]));
     if (n[i] > UINT32_MAX)
       return Status(Error::integerValue,
-                    concat("a file location has line or column ", n[i], ", limit ", UINT32_MAX,
-                           "; export the artifact again"));
+                    concat("a file location has line or column ", n[i], ", but the limit is ",
+                           UINT32_MAX, "; export the artifact again"));
   }
   if (count == 1 || count == 2) {
     n[2] = n[0];
@@ -311,7 +311,7 @@ Status AttrReader::readValue(EntryCursor &cursor, const Type &type, Range &list)
   const uint64_t mask = width == 64 ? UINT64_MAX : (uint64_t(1) << width) - 1;
   const int64_t lowest = width == 64 ? INT64_MIN : -(int64_t(1) << (width - 1));
   if (value < 0 ? value < lowest : static_cast<uint64_t>(value) > mask)
-    return Status(Error::integerValue, concat("value ", value, " does not fit ", width,
+    return Status(Error::integerValue, concat("value ", value, " does not fit in ", width,
                                               " bits; export the artifact again"));
   return cursor.append(module.numbers, list, 1, [&](int64_t &number) {
     number = static_cast<int64_t>(static_cast<uint64_t>(value) & mask);
@@ -329,7 +329,7 @@ Status AttrReader::readBlob(EntryCursor &cursor, const Field &field, Attr &attr)
   literalBytes += size;
   if (options.maxLiteralBytes < 0 || literalBytes > static_cast<uint64_t>(options.maxLiteralBytes))
     return Status(Error::limitLiteralBytes,
-                  concat("constants take at least ", literalBytes, " bytes, limit ",
+                  concat("constants take at least ", literalBytes, " bytes, but the limit is ",
                          options.maxLiteralBytes, "; raise import.max-literal-bytes"));
   Literal literal;
   if (field.wire == Wire::literal) {

@@ -115,8 +115,9 @@ private:
 Status ContainerReader::readHeader() {
   std::span<const std::byte> file = container.file;
   if (options.maxBytes < 0 || file.size() > static_cast<uint64_t>(options.maxBytes))
-    return Status(Error::limitBytes, concat("the artifact has ", file.size(), " bytes, limit ",
-                                            options.maxBytes, "; raise import.max-bytes"));
+    return Status(Error::limitBytes,
+                  concat("the artifact has ", file.size(), " bytes, but the limit is ",
+                         options.maxBytes, "; raise import.max-bytes"));
   rest = Cursor(file, 0, "the artifact");
   constexpr uint8_t magic[] = {'M', 'L', 0xEF, 'R'};
   if (file.size() < sizeof(magic) || std::memcmp(file.data(), magic, sizeof(magic)) != 0)
@@ -181,7 +182,7 @@ Status ContainerReader::readSections() {
     if (next.section != Section::entries && next.content.bytes.size() >= UINT32_MAX)
       return Status(Error::sectionTooLarge,
                     concat("at byte ", start, ", ", nameOf(next.section), " has ",
-                           next.content.bytes.size(), " bytes, limit ", UINT32_MAX - 1,
+                           next.content.bytes.size(), " bytes, but the limit is ", UINT32_MAX - 1,
                            "; split the program"));
     place = next.content;
   }
@@ -227,7 +228,7 @@ Status ContainerReader::readStrings() {
 Status ContainerReader::lookUpString(const Cursor &cursor, uint64_t index, std::string_view &text) {
   if (index >= container.strings.size())
     return Status(Error::stringIndex,
-                  concat("before byte ", cursor.offset(), ", ", cursor.partName(),
+                  concat("just before byte ", cursor.offset(), ", ", cursor.partName(),
                          " refers to string ", index, ", but there are only ",
                          container.strings.size(), "; export the artifact again"));
   text = container.strings[index];
@@ -239,7 +240,7 @@ Status ContainerReader::readDialect(Cursor &cursor, std::string_view things, Dia
   TILEWRIGHT_TRY(cursor.varint(index));
   if (index >= dialects.size())
     return Status(Error::dialectIndex,
-                  concat("before byte ", cursor.offset(), ", ", cursor.partName(),
+                  concat("just before byte ", cursor.offset(), ", ", cursor.partName(),
                          " refers to dialect ", index, ", but there are only ", dialects.size(),
                          "; export the artifact again"));
   std::string_view name = dialects[index];
@@ -347,7 +348,7 @@ Status ContainerReader::readEntryGroup(Cursor &sizes, Cursor &data, uint64_t cou
     TILEWRIGHT_TRY(sizes.count(inGroup, "entries"));
     if (inGroup > count - entries.size())
       return Status(Error::countTooLarge,
-                    concat("at byte ", sizes.offset(), ", a group has ", inGroup,
+                    concat("at byte ", sizes.offset(), ", a dialect group has ", inGroup,
                            " entries, but only ", count - entries.size(),
                            " are left; export the artifact again"));
     for (uint64_t i = 0; i < inGroup; ++i) {

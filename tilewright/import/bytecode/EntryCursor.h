@@ -83,7 +83,7 @@ private:
   }
   Status outOfRange(uint64_t value, size_t size, Error error, std::string_view thing) {
     return Status(error,
-                  concat("before byte ", offset(), ", ", partName(), " refers to ", thing, " ",
+                  concat("just before byte ", offset(), ", ", partName(), " refers to ", thing, " ",
                          value, ", but there are only ", size, "; export the artifact again"));
   }
 

@@ -79,8 +79,8 @@ private:
 
   Status tooDeep(size_t height, uint32_t entry) const {
     return Status(Error::limitNesting,
-                  concat(nameOf(entry), " is nested at least ", height, " deep, limit ", limit,
-                         "; raise import.max-nesting"));
+                  concat(nameOf(entry), " is nested at least ", height, " deep, but the limit is ",
+                         limit, "; raise import.max-nesting"));
   }
 
   const References &references;

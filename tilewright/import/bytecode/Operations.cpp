@@ -157,9 +157,10 @@ Status OperationReader::readOp() {
   known |= container.bytecodeVersion >= 3 ? hasUseListOrders : 0;
   known |= container.bytecodeVersion >= 5 ? hasProperties : 0;
   if (mask & ~known)
-    return Status(Error::opMask, concat(here(row), " has the part mask ", mask,
-                                        ", but bytecode version ", container.bytecodeVersion,
-                                        " only defines ", known, "; export the artifact again"));
+    return Status(Error::opMask,
+                  concat(here(row), " has the encoding mask ", mask, ", but bytecode version ",
+                         container.bytecodeVersion, " defines only the bits ", known,
+                         "; export the artifact again"));
   TILEWRIGHT_TRY(location(op.location));
   TILEWRIGHT_TRY(readAttributes(mask, row, op));
   TILEWRIGHT_TRY(readResults(mask, row, op));
@@ -188,7 +189,7 @@ void OperationReader::finishOp(OpId id) {
 Status OperationReader::checkIndex(uint64_t value, uint32_t &id, size_t size, Error error,
                                    std::string_view thing) {
   if (value >= size)
-    return Status(error, concat("before byte ", cursor().offset(), ", operation ",
+    return Status(error, concat("just before byte ", cursor().offset(), ", operation ",
                                 module.operations.size(), " refers to ", thing, " ", value,
                                 ", but there are only ", size, "; export the artifact again"));
   id = static_cast<uint32_t>(value);
@@ -200,7 +201,7 @@ Status OperationReader::location(AttrId &id) {
   if (isLocation(module.attrs[id].kind))
     return Status();
   return Status(Error::entryKind,
-                concat("before byte ", cursor().offset(), ", the location of operation ",
+                concat("just before byte ", cursor().offset(), ", the location of operation ",
                        module.operations.size(), " is attribute ", id,
                        ", which must be a location, got ", nameOf(module.attrs[id].kind),
                        "; export the artifact again"));
@@ -259,8 +260,8 @@ Status OperationReader::readPropertyList(const OpRow &row, Operation &op) {
   }
   if (!fields.atEnd())
     return Status(Error::opProperties,
-                  concat(here(row), " has ", fields.remaining(), " bytes of properties beyond the ",
-                         row.attributes.size(), " expected; export the artifact again"));
+                  concat(here(row), " has ", fields.remaining(), " extra bytes after its ",
+                         row.attributes.size(), " properties; export the artifact again"));
   known = {&row, op.properties};
   return Status();
 }
@@ -309,10 +310,10 @@ Status OperationReader::readResults(uint8_t mask, const OpRow &row, Operation &o
   if (count == 0)
     return Status();
   if (scopes.empty() || count > scopes.unnamed())
-    return Status(Error::valueCount,
-                  concat(here(row), " has ", count, " results, but its region declared only ",
-                         scopes.empty() ? 0 : scopes.unnamed(),
-                         " more values; export the artifact again"));
+    return Status(Error::valueCount, concat(here(row), " has ", count,
+                                            " results, but the enclosing region declares only ",
+                                            scopes.empty() ? 0 : scopes.unnamed(),
+                                            " more values; export the artifact again"));
   op.resultCount = static_cast<uint32_t>(count);
   op.firstResult = scopes.name(count);
   for (uint64_t i = 0; i < count; ++i)
@@ -362,8 +363,9 @@ Status OperationReader::skipUseListOrders(uint64_t values) {
       TILEWRIGHT_TRY(cursor().varint(value));
     if (value >= values)
       return Status(Error::useListOrder,
-                    concat("before byte ", cursor().offset(), ", a use-list order is for value ",
-                           value, ", but there are only ", values, "; export the artifact again"));
+                    concat("just before byte ", cursor().offset(),
+                           ", a use-list order is for value ", value, ", but there are only ",
+                           values, "; export the artifact again"));
     TILEWRIGHT_TRY(cursor().flagged(length, pairs));
     TILEWRIGHT_TRY(cursor().checkCount(length, "uses"));
     for (uint64_t use = 0; use < length; ++use) {
@@ -431,9 +433,10 @@ Status OperationReader::openRegion(Frame &frame) {
     return Status();
   if (blocks != 1)
     return Status(Error::regionBlocks,
-                  concat("before byte ", cursor().offset(), ", a region of operation ", frame.op,
-                         ", ", module.rowOf(module.operations[frame.op]).fullName(), ", has ",
-                         blocks, " blocks, expected at most 1; export the artifact again"));
+                  concat("just before byte ", cursor().offset(), ", a region of operation ",
+                         frame.op, ", ", module.rowOf(module.operations[frame.op]).fullName(),
+                         ", has ", blocks,
+                         " blocks, expected at most 1; export the artifact again"));
   region.hasBlock = true;
   uint64_t values = 0;
   TILEWRIGHT_TRY(cursor().count(values, "values"));
@@ -465,8 +468,8 @@ Status OperationReader::readArguments(Region &region) {
   TILEWRIGHT_TRY(cursor().count(count, "block arguments"));
   if (count > scopes.unnamed())
     return Status(Error::valueCount,
-                  concat("before byte ", cursor().offset(), ", a block has ", count,
-                         " arguments, but its region declared only ", scopes.unnamed(),
+                  concat("just before byte ", cursor().offset(), ", a block has ", count,
+                         " arguments, but its region declares only ", scopes.unnamed(),
                          " values; export the artifact again"));
   region.argumentCount = static_cast<uint32_t>(count);
   region.firstArgument = scopes.name(count);
@@ -498,9 +501,9 @@ Status OperationReader::closeRegion(Frame &frame) {
     return Status();
   if (scopes.unnamed() != 0)
     return Status(Error::valueCount,
-                  concat("before byte ", cursor().offset(), ", a region of operation ", frame.op,
-                         " declared ", scopes.unnamed(),
-                         " more values than it defines; export the artifact again"));
+                  concat("the region of operation ", frame.op, " that ends at byte ",
+                         cursor().offset(), " does not define ", scopes.unnamed(),
+                         " of the values that it declares; export the artifact again"));
   scopes.close();
   return Status();
 }

@@ -121,7 +121,7 @@ TEST(ReaderError, SectionTooLargeForIdsOf32Bits) {
   Bytes head = R::sample().header().byte(0).varint(size_t(1) << 32);
   std::memcpy(memory, head.data.data(), head.data.size());
   std::string_view bytes(static_cast<char *>(memory), head.data.size() + (size_t(1) << 32));
-  expectFailure(bytes, Error::sectionTooLarge, "limit 4294967294");
+  expectFailure(bytes, Error::sectionTooLarge, "the limit is 4294967294");
   munmap(memory, size);
 }
 
@@ -286,7 +286,7 @@ TEST(ReaderError, IntegerValue) {
   RawArtifact a = R::sample();
   uint64_t i4 = a.type(R::vhlo, Bytes().varint(10));
   a.attr(R::vhlo, Bytes().varint(9).varint(i4).byte(16));
-  expectFailure(a, Error::integerValue, "value 16 does not fit 4 bits");
+  expectFailure(a, Error::integerValue, "value 16 does not fit in 4 bits");
   RawArtifact b = R::sample();
   uint64_t file = b.attr(R::builtin, Bytes().varint(2).varint(0));
   b.attr(R::builtin, Bytes().varint(11).varint(file).varint(uint64_t(1) << 33).varint(0));
@@ -378,7 +378,7 @@ TEST(ReaderError, OpVersionNamesTheRange) {
 
 TEST(ReaderError, OpMask) {
   expectFailure(withBody(1, {RawOp{.name = R::returnOp, .extraMask = 0x80}.encode()}),
-                Error::opMask, "has the part mask 128");
+                Error::opMask, "has the encoding mask 128");
 }
 
 TEST(ReaderError, OpSuccessors) {
@@ -391,7 +391,7 @@ TEST(ReaderError, OpPropertiesMissingAndTooMany) {
   a.properties[1] = Bytes();
   expectFailure(a, Error::opProperties, "has 0 properties, expected 1: 'value' is missing");
   a.properties[1] = Bytes().varint(R::constantValue).varint(R::constantValue);
-  expectFailure(a, Error::opProperties, "1 bytes of properties beyond the 1 expected");
+  expectFailure(a, Error::opProperties, "1 extra bytes after its 1 properties");
   expectFailure(
       withBody(2, {RawOp{.name = R::constantOp, .results = {R::tensor}}.encode(), R::ret(1)}),
       Error::opProperties, "has no properties, expected 1");
@@ -471,9 +471,9 @@ TEST(ReaderError, ValueOrderHoldsForAnOperationsOwnResult) {
 
 TEST(ReaderError, ValueCountMustBeExact) {
   expectFailure(withBody(2, {R::ret(0)}), Error::valueCount,
-                "declared 1 more values than it defines");
+                "does not define 1 of the values that it declares");
   expectFailure(withBody(1, {R::constant(), R::ret(1)}), Error::valueCount,
-                "its region declared only 0 more values");
+                "the enclosing region declares only 0 more values");
   expectFailure(withBody(0, {R::ret(0)}), Error::valueCount, "a block has 1 arguments");
 }
 
@@ -511,7 +511,7 @@ TEST(ReaderError, LimitNestingOfAttributes) {
   uint64_t inner = R::unknown;
   for (int i = 0; i < 300; ++i)
     inner = a.attr(R::builtin, Bytes().varint(0).list({inner}));
-  expectFailure(a, Error::limitNesting, "limit 256; raise import.max-nesting");
+  expectFailure(a, Error::limitNesting, "but the limit is 256; raise import.max-nesting");
 }
 
 TEST(ReaderError, LimitNestingOfLocationsAndTypes) {
@@ -543,7 +543,8 @@ TEST(ReaderError, LimitRank) {
   ImportOptions options;
   options.maxRank = 2;
   expectFailure(withType(R::vhlo, Bytes().varint(20).signedList({1, 1, 1}).varint(R::f32)),
-                Error::limitRank, "3 dimensions, limit 2; raise import.max-rank", options);
+                Error::limitRank, "3 dimensions, but the limit is 2; raise import.max-rank",
+                options);
 }
 
 TEST(ReaderError, LimitElements) {

@@ -163,8 +163,9 @@ Status TypeReader::readQuantized(EntryCursor &cursor, Type &type) {
 Status TypeReader::checkDims(const Type &type) {
   std::span<const int64_t> dims = module.numbersIn(type.dims);
   if (options.maxRank < 0 || dims.size() > static_cast<uint64_t>(options.maxRank))
-    return Status(Error::limitRank, concat("a tensor type has ", dims.size(), " dimensions, limit ",
-                                           options.maxRank, "; raise import.max-rank"));
+    return Status(Error::limitRank,
+                  concat("a tensor type has ", dims.size(), " dimensions, but the limit is ",
+                         options.maxRank, "; raise import.max-rank"));
   std::vector<int64_t> sizes(dims.begin(), dims.end());
   std::replace(sizes.begin(), sizes.end(), dynamicSize, int64_t(1));
   Result<numerics::Shape> shape = numerics::Shape::create(sizes);
@@ -172,9 +173,10 @@ Status TypeReader::checkDims(const Type &type) {
     return Status(Error::shapeInvalid, concat(std::move(shape).takeStatus().message(),
                                               "; change the shape in the program"));
   if (shape->elementCount() > options.maxElements)
-    return Status(Error::limitElements, concat("a tensor type of shape ", shape->toString(),
-                                               " has ", shape->elementCount(), " elements, limit ",
-                                               options.maxElements, "; raise import.max-elements"));
+    return Status(Error::limitElements,
+                  concat("a tensor type of shape ", shape->toString(), " has ",
+                         shape->elementCount(), " elements, but the limit is ", options.maxElements,
+                         "; raise import.max-elements"));
   return Status();
 }
 

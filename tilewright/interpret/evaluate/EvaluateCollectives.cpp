@@ -155,8 +155,9 @@ static Result<size_t> rootOf(const GroupOperands &group, size_t i, bool dynamic)
     return size_t(0);
   const int64_t root = group.members[group.self].back().tensor().indexAt(static_cast<int64_t>(i));
   if (root < 0 || root >= static_cast<int64_t>(group.members.size()))
-    return Status(Error::interpretGroups, concat("root must be in [0, ", group.members.size(),
-                                                 "), the size of the group, got ", root));
+    return Status(Error::interpretGroups,
+                  concat("root must be the index of a member of the group, in [0, ",
+                         group.members.size(), "), got ", root));
   return static_cast<size_t>(root);
 }
 

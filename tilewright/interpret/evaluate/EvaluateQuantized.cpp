@@ -31,9 +31,8 @@ static Result<QuantizedType> parametersOf(mlir::quant::QuantizedType type) {
     storage.reset();
   }
   if (!storage || !expressed)
-    return Status(
-        Error::interpretOp,
-        "unsupported quantized type; must be uniform, with supported storage and expressed types");
+    return Status(Error::interpretOp,
+                  "a quantized type must be uniform, with supported storage and expressed types");
   parameters.storage = *storage;
   parameters.expressed = *expressed;
   parameters.storageMin = type.getStorageTypeMin();

@@ -123,7 +123,11 @@ Result<Tensor> contract(std::string_view op, const Tensor &lhs, const Tensor &rh
                            lhs.typeString(), " and ", rhs.typeString()));
     if (!isReal(algorithm->lhsPrecisionType) || !isReal(algorithm->rhsPrecisionType) ||
         !isReal(algorithm->accumulationType))
-      return Status(Error::dotAlgorithm, concat(op, ": the types of an algorithm must be real"));
+      return Status(
+          Error::dotAlgorithm,
+          concat(op, ": the precision and accumulation types of an algorithm must be real, got ",
+                 spelling(algorithm->lhsPrecisionType), ", ", spelling(algorithm->rhsPrecisionType),
+                 " and ", spelling(algorithm->accumulationType)));
     arithmetic = Arithmetic::wideReal;
   }
 

@@ -8,9 +8,8 @@ static Status checkPairs(std::string_view verb, const Tensor &lhs, const Tensor 
                          const Dims &lhsDims, const Dims &rhsDims) {
   if (lhsDims.size() != rhsDims.size())
     return Status(Error::interpretShape,
-                  concat("dot_general: ", verb,
-                         " different numbers of dimensions of lhs and rhs, got ", lhsDims.size(),
-                         " and ", rhsDims.size()));
+                  concat("dot_general: ", verb, " ", lhsDims.size(), " dimensions of lhs with ",
+                         rhsDims.size(), " dimensions of rhs; the numbers must be equal"));
   for (size_t i = 0; i < lhsDims.size(); ++i) {
     const int64_t lhsSize = lhs.shape()[lhsDims[i]], rhsSize = rhs.shape()[rhsDims[i]];
     if (lhsSize != rhsSize)

@@ -183,7 +183,8 @@ TEST(DotGeneral, MismatchesNameBothSizes) {
   status = dotGeneral(lhs, rhs, {{0}, {0}, {0}, {1}}, ElementType::f32, context).takeStatus();
   EXPECT_THAT(status.message(), HasSubstr("dimensions of lhs must be distinct"));
   status = dotGeneral(lhs, rhs, {{}, {}, {0}, {}}, ElementType::f32, context).takeStatus();
-  EXPECT_THAT(status.message(), HasSubstr("got 1 and 0"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("contracts 1 dimensions of lhs with 0 dimensions of rhs"));
   status =
       dot(lhs, wholeNumbers(ElementType::i64, {3, 1}, 1), ElementType::i64, context).takeStatus();
   EXPECT_EQ(status.error(), Error::operandType);

@@ -258,9 +258,9 @@ static Result<Shape> checkLengths(const Tensor &operand, FftKind kind,
                                   std::span<const int64_t> lengths) {
   const auto count = static_cast<int64_t>(lengths.size());
   if (count < 1 || count > 3 || count > operand.rank())
-    return Status(Error::interpretShape,
-                  concat("fft: must have 1 to 3 lengths, at most the rank of the operand, got ",
-                         count, " lengths for ", operand.typeString()));
+    return Status(Error::interpretShape, concat("fft: fft_length must have 1 to 3 entries, at most "
+                                                "one for each dimension of the operand, got ",
+                                                count, " entries for ", operand.typeString()));
   Dims sizes(operand.shape().dims().begin(), operand.shape().dims().end());
   for (int64_t i = 0; i < count; ++i) {
     const int64_t length = lengths[static_cast<size_t>(i)];

@@ -172,9 +172,9 @@ TEST(Fft, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(fft(input, FftKind::irfft, Dims{5}, context).takeStatus().message(),
               HasSubstr("must be 3, got 5"));
   EXPECT_THAT(fft(input, FftKind::fft, Dims{}, context).takeStatus().message(),
-              HasSubstr("got 0 lengths"));
+              HasSubstr("got 0 entries"));
   EXPECT_THAT(fft(input, FftKind::fft, Dims{1, 4, 5}, context).takeStatus().message(),
-              HasSubstr("got 3 lengths"));
+              HasSubstr("got 3 entries"));
   EXPECT_THAT(fft(input, FftKind::fft, Dims{-4, 5}, context).takeStatus().message(),
               HasSubstr("length -4"));
   status = fft(input, FftKind::rfft, Dims{4}, context).takeStatus();

@@ -121,11 +121,10 @@ static Status checkSystem(const Tensor &a, const Tensor &b, bool leftSide) {
   fits = fits && a.shape()[a.rank() - 1] == b.shape()[b.rank() - (leftSide ? 2 : 1)];
   if (fits)
     return Status();
-  return Status(
-      Error::interpretShape,
-      concat(
-          "triangular_solve: a and b must have the same batch dimensions, and a the size of b's ",
-          leftSide ? "columns" : "rows", ", got ", a.typeString(), " and ", b.typeString()));
+  return Status(Error::interpretShape, concat("triangular_solve: a and b must have the same batch "
+                                              "dimensions, and a must have as many rows as b has ",
+                                              leftSide ? "rows" : "columns", ", got ",
+                                              a.typeString(), " and ", b.typeString()));
 }
 
 /// Loads the matrix M of the system M·y = c: op(a), or its transpose if x is on the left of op(a).

@@ -154,8 +154,9 @@ Result<Tensor> pad(const Tensor &operand, const Tensor &value, Indices low, Indi
         __builtin_add_overflow(spread, size > 0, &spread) ||
         __builtin_add_overflow(spread, low[dim], &padded) ||
         __builtin_add_overflow(padded, high[dim], &padded) || padded < 0)
-      return shapeError(concat("dimension ", dim, " of size ", size, " padded by ", low[dim], ", ",
-                               high[dim], " and ", interior[dim], " has an invalid size"));
+      return shapeError(concat("padding dimension ", dim, " of size ", size, " with low ", low[dim],
+                               ", high ", high[dim], " and interior ", interior[dim],
+                               " results in an invalid size"));
     dims[dim] = padded;
     first[dim] = low[dim] >= 0 ? 0 : (-low[dim] - 1) / step + 1;
     // Element i is at position low + i * step of the result, which must be in 0 … padded - 1.

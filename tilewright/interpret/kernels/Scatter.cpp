@@ -23,14 +23,19 @@ static Status checkOperands(std::span<const Tensor> inputs, std::span<const Tens
                          " and ", body.resultTypes().size()));
   for (size_t i = 0; i < count; ++i) {
     if (inputs[i].shape() != inputs[0].shape() || updates[i].shape() != updates[0].shape())
-      return Status(
-          Error::interpretShape,
-          "scatter: all inputs must have the same shape, and all updates must have the same shape");
+      return Status(Error::interpretShape,
+                    concat("scatter: all inputs must have the same shape, and all updates must "
+                           "have the same shape, got input ",
+                           inputs[i].typeString(), " and update ", updates[i].typeString(),
+                           " at index ", i, " after ", inputs[0].typeString(), " and ",
+                           updates[0].typeString()));
     const ElementType type = body.resultTypes()[i];
     if (body.argumentTypes()[i] != type || body.argumentTypes()[count + i] != type)
       return Status(Error::operandType,
                     concat("scatter: arguments ", i, " and ", count + i, " of the body must be ",
-                           numerics::spelling(type), ", the type of its result"));
+                           numerics::spelling(type), ", the type of its result, got ",
+                           numerics::spelling(body.argumentTypes()[i]), " and ",
+                           numerics::spelling(body.argumentTypes()[count + i])));
   }
   return Status();
 }

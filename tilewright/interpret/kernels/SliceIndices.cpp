@@ -35,7 +35,9 @@ Result<SliceIndices> SliceIndices::create(std::string_view op, const Shape &oper
     const int64_t indicesDim = dimensions.indicesBatchingDims[i];
     if (indicesDim == dimensions.indexVectorDim)
       return Status(Error::interpretShape,
-                    concat(op, ": index_vector_dim ", indicesDim, " is a batching dimension too"));
+                    concat(op,
+                           ": index_vector_dim must not be a batching dimension, but dimension ",
+                           indicesDim, " is both"));
     const int64_t operandSize = operand[dimensions.operandBatchingDims[i]];
     if (indices.shape()[indicesDim] != operandSize)
       return Status(Error::interpretShape,

@@ -27,7 +27,9 @@ static Status checkOperands(std::span<const Tensor> inputs, const ScalarFunction
       return Status(Error::operandType,
                     concat("sort: arguments ", 2 * i, " and ", 2 * i + 1,
                            " of the comparator must be ", spelling(inputs[i].type()),
-                           ", the type of input ", i));
+                           ", the type of input ", i, ", got ",
+                           spelling(comparator.argumentTypes()[2 * i]), " and ",
+                           spelling(comparator.argumentTypes()[2 * i + 1])));
   }
   return Status();
 }

@@ -48,7 +48,7 @@ compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions
   if (format != "mlir" || !program->code)
     return Status(Error::programFormat,
                   concat("a program must be a StableHLO portable artifact (format 'mlir'), got '",
-                         format, "'; jax.jit and jax.export write one"));
+                         format, "'; programs from jax.jit and jax.export have this format"));
   TILEWRIGHT_TRY(compileOptions.apply(options));
   sayIgnored(compileOptions.ignored());
   driver::CompileRequest request;

@@ -84,9 +84,9 @@ Status CudaModule::loadImage(const Executable &executable) {
   std::string log(logBytes, '\0');
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(logBytes)};
-  std::string why = "the PTX with ";
+  std::string why = "the PTX (";
   if (const std::string binary = textOf(executable.binary); !isWhole(binary)) {
-    why = "the binary, which is truncated, and the PTX with ";
+    why = "the binary, which is truncated, and the PTX (";
   } else if (!binary.empty()) {
     const CUresult result =
         device.api().cuModuleLoadDataEx(&module, binary.c_str(), 0, nullptr, nullptr);
@@ -95,7 +95,7 @@ Status CudaModule::loadImage(const Executable &executable) {
       return Status();
     if (DriverApi::isFatal(result) || result == CUDA_ERROR_OUT_OF_MEMORY)
       return device.check(result, "cuModuleLoadDataEx");
-    why = concat("the binary with ", device.api().describe(result), ", the PTX with ");
+    why = concat("the binary (", device.api().describe(result), ") and the PTX (");
   }
   const std::string text = textOf(executable.object); // up to the terminating zero
   const CUresult result =
@@ -106,7 +106,7 @@ Status CudaModule::loadImage(const Executable &executable) {
     return device.check(result, "cuModuleLoadDataEx");
   log.resize(std::min(log.find('\0'), log.size()));
   return Status(Error::cudaCode, concat("the driver rejects ", why, device.api().describe(result),
-                                        log.empty() ? "" : "\n", log,
+                                        ")", log.empty() ? "" : "\n", log,
                                         "; update the driver, or report this with the program"));
 }
 

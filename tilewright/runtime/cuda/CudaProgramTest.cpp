@@ -235,7 +235,7 @@ TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
   Status status = refused(p);
   EXPECT_EQ(status.error(), Error::cudaCode);
   EXPECT_THAT(status.message(), HasSubstr("while loading 'jit_add_one' on cuda:0"));
-  EXPECT_THAT(status.message(), HasSubstr("the binary with CUDA_ERROR_"));
+  EXPECT_THAT(status.message(), HasSubstr("the binary (CUDA_ERROR_"));
 
   // Truncated: the driver, which does not get the length, must not read it.
   std::string cut = elf;

@@ -41,10 +41,10 @@ Status checkNoPairs(const Module &module) {
         if (computes && type && type->getElementType()->isFloatTy()) {
           std::string text;
           raw_string_ostream(text) << instruction;
-          return Status(
-              Error::gpuCodegen,
-              concat("'", text, "' in ", function.getName().str(),
-                     " computes with vectors of f32, which some versions of ptxas contract"));
+          return Status(Error::gpuCodegen,
+                        concat("'", text, "' in ", function.getName().str(),
+                               " computes with vectors of f32, which some versions of ptxas "
+                               "contract to fused multiply-adds"));
         }
       }
   return {};

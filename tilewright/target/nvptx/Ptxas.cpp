@@ -115,7 +115,7 @@ Result<Ptxas> Ptxas::find(std::string_view path) {
     }
     if (!found)
       return Status(Error::ptxasMissing,
-                    concat("no ptxas in PATH, ", llvm::join(places, ", "),
+                    concat("found no ptxas in PATH, ", llvm::join(places, ", "),
                            "; install the CUDA toolkit or the wheel nvidia-cuda-nvcc, or let the "
                            "driver compile the PTX"));
     result.where = *found;

@@ -104,9 +104,9 @@ struct Inline : impl::InlinePassBase<Inline> {
         for (const Site &site : sites) {
           auto callee = symbols.lookup<func::FuncOp>(site.callee);
           if (!callee || callee.isExternal())
-            return site.op->emitError("calls '@") << site.callee << "', which has no body";
+            return site.op->emitOpError("calls '@") << site.callee << "', which has no body";
           if (open.contains(callee))
-            return site.op->emitError("calls '@") << site.callee << "' recursively";
+            return site.op->emitOpError("calls '@") << site.callee << "' recursively";
           if (!opCount.contains(callee))
             stack.push_back({callee, false});
         }
@@ -119,8 +119,8 @@ struct Inline : impl::InlinePassBase<Inline> {
       if (count > maxOps)
         return function.emitError()
                << idOf(Error::simplifyTooLarge) << " simplify: '@" << function.getName() << "' has "
-               << count << " operations once its calls are inlined, limit " << maxOps.getValue()
-               << "; raise simplify.max-ops";
+               << count << " operations once its calls are inlined, but the limit is "
+               << maxOps.getValue() << "; raise simplify.max-ops";
       for (const Site &site : sites) {
         if (interpret::mustStopAt(site.op))
           return failure();

@@ -82,13 +82,16 @@ static constexpr Words asyncFence{
 static std::string afterOperation(GroupKind by, Producer producer) {
   switch (by) {
   case GroupKind::copy:
-    return concat(copyWait.of(producer), " for the copy, then a barrier for other threads");
+    return concat("wait for the copy with ", copyWait.of(producer),
+                  ", then put a barrier before accesses by other threads");
   case GroupKind::bulk:
-    return concat(bulkWait.of(producer),
-                  " for the copy (.read is enough to overwrite its source), then a barrier for "
-                  "other threads");
+    return concat(
+        "wait for the copy with ", bulkWait.of(producer),
+        " (.read is enough to overwrite its source), then put a barrier before accesses by "
+        "other threads");
   case GroupKind::matrix:
-    return concat(matrixWait.of(producer), " for the product before its operands are overwritten");
+    return concat("wait for the product with ", matrixWait.of(producer),
+                  " before its operands are overwritten");
   default:
     return concat("wait for the phase of the mbarrier that the copy completes: ",
                   phaseWait.of(producer));
@@ -106,21 +109,22 @@ std::string adviceFor(const Conflict &conflict, Producer producer) {
                       ? "element be stored (mask the others), or combine them with tl.atomic_add"
                       : "lane store, or store the same value in all lanes",
                   " (if the stores are in different iterations of a loop, put ",
-                  warpBarrier.of(producer), " between the two)");
+                  warpBarrier.of(producer), " between the two stores)");
   if (conflict.width == Width::warp && !conflict.issuesOperation)
-    return concat("lanes of the same warp are not ordered implicitly: put ",
-                  warpBarrier.of(producer), " between the two");
+    return concat("the lanes of a warp do not execute in a defined order: put ",
+                  warpBarrier.of(producer), " between the two accesses");
   if (conflict.width <= Width::block)
-    return conflict.issuesOperation ? concat("put a barrier (", blockBarrier.of(producer),
-                                             ") and a proxy fence before the operation is issued")
-                                    : concat("put ", blockBarrier.of(producer), " between the two");
+    return conflict.issuesOperation
+               ? concat("put a barrier (", blockBarrier.of(producer),
+                        ") and a proxy fence before the operation is issued")
+               : concat("put ", blockBarrier.of(producer), " between the two accesses");
   if (conflict.areBothStrong)
     return producer == Producer::triton
-               ? "the scope of one of them does not include the other's thread: scope='gpu'"
-               : "the scope of one of them does not include the other's thread: use .gpu, or "
+               ? "the scope of one access does not include the thread of the other: use scope='gpu'"
+               : "the scope of one access does not include the thread of the other: use .gpu, or "
                  ".cluster within a cluster";
   if (conflict.isShared)
-    return concat("put ", clusterBarrier.of(producer), " between the two");
+    return concat("put ", clusterBarrier.of(producer), " between the two accesses");
   return concat(
       "blocks run in any order, and barriers within a block do not order them: write to memory "
       "that no other block accesses, use atomics, or pass the data with a flag: ",
@@ -129,13 +133,13 @@ std::string adviceFor(const Conflict &conflict, Producer producer) {
 
 std::string fenceAdvice(bool isTensorMap, bool isShared, Producer producer) {
   if (isTensorMap)
-    return "fence.proxy.tensormap::generic.release after the change, .acquire with the address of "
-           "the map before its use";
+    return "put fence.proxy.tensormap::generic.release after the change, and .acquire with the "
+           "address of the map before its use";
   if (!isShared)
     return "put fence.proxy.async.global after the first access, before the synchronisation that "
-           "orders the two";
+           "orders the two accesses";
   return concat("put ", asyncFence.of(producer),
-                " after the first access, before the barrier that orders the two");
+                " after the first access, before the barrier that orders the two accesses");
 }
 
 } // namespace tilewright::vgpu::check

@@ -82,7 +82,7 @@ static CUresult checkMemory(CUmemorytype type, const std::byte *begin, uint64_t 
   if (isHosts && type != CU_MEMORYTYPE_DEVICE && !arena().holds(address))
     return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_VALUE,
-              concat(bytes, " bytes at ", begin, ": the access ",
+              concat("the access of ", bytes, " bytes at ", begin, " ",
                      machine::describeInvalid(memory ? memory->begin + memory->bytes : address)));
 }
 

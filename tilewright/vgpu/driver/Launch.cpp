@@ -60,8 +60,8 @@ CUresult checkLaunch(const KernelWork &work) {
     return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " of blocks ",
                   listed(work.block), " has no threads");
   if (work.grid[0] > Chip::gridX || work.grid[1] > Chip::gridY || work.grid[2] > Chip::gridZ)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid),
-                  " exceeds the limits of the chip");
+    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " exceeds the limits [",
+                  Chip::gridX, ", ", Chip::gridY, ", ", Chip::gridZ, "]");
   if (work.block[0] > Chip::blockX || work.block[1] > Chip::blockY ||
       work.block[2] > Chip::blockZ || threads > function.maxThreads)
     return refuse(CUDA_ERROR_INVALID_VALUE, "block ", listed(work.block), " exceeds the ",

@@ -119,7 +119,7 @@ CUresult release(CUdeviceptr address, AllocationKind kind, AllocationKind orKind
   std::optional<OwnedMemory> memory = ownedAt(address);
   if (!memory || memory->begin != address || (memory->kind != kind && memory->kind != orKind))
     return fail(CUDA_ERROR_INVALID_VALUE,
-                "the address is not the start of an allocation of this kind");
+                "the address is not the start of an allocation that this function can free");
   memory = takeOwned(address);
   if (memory)
     giveMemory(payer(memory->kind, memory->device), reinterpret_cast<void *>(memory->begin),

@@ -97,7 +97,8 @@ static CUresult needManaged(CUdeviceptr address, size_t count, OwnedMemory &memo
   std::optional<OwnedMemory> found = ownedAt(address);
   if (!found || found->kind != AllocationKind::managed || count == 0 ||
       address + count > found->begin + found->bytes)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the range is not in one allocation of managed memory");
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                "the range is not within a single allocation of managed memory");
   memory = *found;
   return CUDA_SUCCESS;
 }

@@ -13,11 +13,11 @@ namespace tilewright::vgpu::driver {
 
 static constexpr Setting table[] = {
     {"TILEWRIGHT_VGPU_CHIP", "chip", "NAME,…",
-     "sm_80, sm_86, sm_89, sm_90 or sm_90a (default); a list gives devices different ones"},
+     "sm_80, sm_86, sm_89, sm_90 or sm_90a (default); a list sets the chip of each device"},
     {"TILEWRIGHT_VGPU_DEVICES", "devices", "N", "number of devices (default 1)"},
     {"TILEWRIGHT_VGPU_THREADS", "threads", "N", "host threads for one launch (default: all)"},
     {"TILEWRIGHT_VGPU_MEMORY", "memory", "BYTES",
-     "memory of a device, as 512M or 8G (default: the card's, or the host's if that is less)"},
+     "memory of a device, such as 512M or 8G (default: the card's, or the host's if that is less)"},
     {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper",
      "arithmetic of tensor cores (default exact)"},
     {"TILEWRIGHT_VGPU_CHECK", "check", "NAME,…",
@@ -27,13 +27,13 @@ static constexpr Setting table[] = {
     {"TILEWRIGHT_VGPU_COUNTS", "counts", "DIR",
      "folder for the counts (tables, JSON, timelines); without it a table is printed"},
     {"TILEWRIGHT_VGPU_ORDER", "order", "eager|latest|seed:N",
-     "when asynchronous copies and wgmma happen: at once (default), as late as they may, or at\n"
+     "when asynchronous copies and wgmma execute: at once (default), as late as allowed, or at\n"
      "                              random, with warps in a random order as well"},
     {"TILEWRIGHT_VGPU_TIMEOUT", "timeout", "SECONDS",
      "stop a kernel that runs longer and report where its warps are (default: never)"},
     {"TILEWRIGHT_VGPU_HOST_MEMORY", "host-memory", "0|1",
      "1: kernels may access all memory of the host, as with HMM, and so damage it (default 0:\n"
-     "                              allocations of the driver and registered memory)"},
+     "                              only driver allocations and registered memory)"},
     {"TILEWRIGHT_VGPU_ASYNC", "async", "0|1",
      "1: launches in the default stream return before they are done (default 0)"},
     {"TILEWRIGHT_VGPU_STICKY", "sticky", "0|1",

@@ -69,7 +69,7 @@ static std::string describeCluster(const Warp &waiting, const Group &group) {
         missing += concat(missing.empty() ? "" : ", ", "warp ", warp.index, " of block ",
                           listed(warp.block->id));
     }
-  return concat("for the barrier of its cluster, where ", arrived, " of ", alive,
+  return concat("for the barrier of their cluster, where ", arrived, " of ", alive,
                 " threads have arrived; missing: ", missing.empty() ? "none" : missing, ",");
 }
 
@@ -82,10 +82,11 @@ static std::string describeMbarrier(const Group &group, const Fragment &fragment
     text = concat("for phase ", record->phase, " (parity ", barrier.phase & 1, ")");
   else
     text = concat("for phase parity ", barrier.phase & 1);
-  text += concat(" of the mbarrier at shared offset ", fragment.address & sharedOffsetMask,
-                 " of the block of rank ",
-                 ((fragment.address & 0xff000000u) >> sharedOffsetBits) - 1, ", which has ",
-                 barrier.expected - barrier.pending, " of ", barrier.expected, " arrivals");
+  text +=
+      concat(" of the mbarrier at offset ", fragment.address & sharedOffsetMask,
+             " of the shared memory of cluster rank ",
+             ((fragment.address & 0xff000000u) >> sharedOffsetBits) - 1, ", which has received ",
+             barrier.expected - barrier.pending, " of ", barrier.expected, " arrivals");
   if (barrier.expected == 0)
     text += " (it was never initialised, or was invalidated)";
   if (barrier.bytes > 0)
@@ -118,7 +119,7 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
   case Wait::lanes:
   case Wait::warpBarrier: {
     uint32_t elsewhere = fragment.wanted & warp.alive & ~fragment.mask;
-    return concat("for lanes ", hexOf(fragment.wanted), " of its warp (", hexOf(elsewhere),
+    return concat("for lanes ", hexOf(fragment.wanted), " of their warp (", hexOf(elsewhere),
                   " are elsewhere, ", hexOf(fragment.wanted & ~warp.alive), " have exited)");
   }
   case Wait::matrices: {
@@ -126,7 +127,7 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
     for (const Warp &one : matrixWarps(warp))
       if (one.alive != 0 && one.matricesIssued < fragment.object)
         behind |= 1u << one.index;
-    return concat("for wgmma number ", fragment.object, " of its warpgroup, which ",
+    return concat("for wgmma number ", fragment.object, " of their warpgroup, which ",
                   warpsOf(behind), " did not issue,");
   }
   case Wait::cluster:
@@ -149,7 +150,7 @@ static std::pair<size_t, std::string> describeLanes(const Group &group) {
         if (++count > maxNamed)
           continue;
         lines += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes ",
-                        hexOf(fragment.mask), fragment.wait == Wait::none ? " spins" : " waits ",
+                        hexOf(fragment.mask), fragment.wait == Wait::none ? " spin" : " wait ",
                         fragment.wait == Wait::none ? "" : describeWait(warp, fragment), " at ",
                         describePosition(*group.grid->program, fragment.pc));
       }
@@ -182,7 +183,7 @@ void StoppedWarps::add(const Group &group) {
         if (lanes.count++ == 0)
           lanes.first = concat("block ", listed(block.id), " warp ", warp.index, " lanes ",
                                hexOf(fragment.mask),
-                               isRunning ? "" : " waits " + describeWait(warp, fragment));
+                               isRunning ? "" : " wait " + describeWait(warp, fragment));
       }
 }
 

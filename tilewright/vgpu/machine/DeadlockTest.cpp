@@ -46,9 +46,9 @@ W:
   for (Observer *observer : {static_cast<Observer *>(nullptr), static_cast<Observer *>(&silent)}) {
     Status status = run(*module, "k", {.block = {64, 1, 1}, .observer = observer});
     EXPECT_EQ(status.error(), Error::vgpuDeadlock);
-    EXPECT_THAT(status.message(), HasSubstr("of the mbarrier at shared offset 8 of the block of "
-                                            "rank 0, which has 2 of 3 arrivals"));
-    EXPECT_THAT(status.message(), HasSubstr("warp 1 lanes 0xffffffff waits for phase"));
+    EXPECT_THAT(status.message(), HasSubstr("of the mbarrier at offset 8 of the shared memory of "
+                                            "cluster rank 0, which has received 2 of 3 arrivals"));
+    EXPECT_THAT(status.message(), HasSubstr("warp 1 lanes 0xffffffff wait for phase"));
     if (observer) {
       EXPECT_THAT(status.message(), HasSubstr("for phase 0 (parity 0)"));
       EXPECT_THAT(status.message(),
@@ -79,10 +79,11 @@ W:
   alignas(16) std::array<uint32_t, 16> in{};
   uint32_t *pin = in.data();
   for (const LaunchConfig &order : ordersOf({}))
-    expectDeadlock(*module, order,
-                   "has 1 of 1 arrivals and waits for 16 bytes that no operation in flight will "
-                   "deliver",
-                   pin);
+    expectDeadlock(
+        *module, order,
+        "has received 1 of 1 arrivals and waits for 16 bytes that no operation in flight will "
+        "deliver",
+        pin);
 }
 
 TEST(Deadlock, AWarpThatLeavesTheOthersAloneWithAWgmmaIsNamed) {
@@ -109,7 +110,7 @@ AWAY:
 })");
   for (const LaunchConfig &order : ordersOf({.block = {128, 1, 1}}))
     expectDeadlock(*module, order,
-                   "for wgmma number 1 of its warpgroup, which warp 3 did not issue");
+                   "for wgmma number 1 of their warpgroup, which warp 3 did not issue");
 }
 
 TEST(Deadlock, ABarrierNamesTheWarpsThatCameAndThoseThatDidNot) {
@@ -149,7 +150,7 @@ OTHER:
   ret;
 })");
   expectDeadlock(*module, {.grid = {2, 1, 1}, .block = {32, 1, 1}},
-                 "for the barrier of its cluster, where 32 of 64 threads have arrived; missing: "
+                 "for the barrier of their cluster, where 32 of 64 threads have arrived; missing: "
                  "warp 0 of block [1, 0, 0]");
 }
 
@@ -168,7 +169,7 @@ AWAY:
   ret;
 })");
   expectDeadlock(*module, {.block = {32, 1, 1}},
-                 "for lanes 0xffffffff of its warp (0xff are elsewhere, 0x0 have exited)");
+                 "for lanes 0xffffffff of their warp (0xff are elsewhere, 0x0 have exited)");
 }
 
 TEST(Deadlock, SpinningForEverNamesTheLoop) {
@@ -201,10 +202,10 @@ L:
     order.maxSteps = 20000;
     Status status = run(*module, "flag", order, pzero);
     EXPECT_EQ(status.error(), Error::vgpuLivelock) << describeOrder(order);
-    EXPECT_THAT(status.message(), HasSubstr("warp 0 lanes 0x1 spins at flag, line 1"));
+    EXPECT_THAT(status.message(), HasSubstr("warp 0 lanes 0x1 spin at flag, line 1"));
     status = run(*module, "phase", order);
     EXPECT_EQ(status.error(), Error::vgpuLivelock);
-    EXPECT_THAT(status.message(), HasSubstr("spins at phase, line 2"));
+    EXPECT_THAT(status.message(), HasSubstr("spin at phase, line 2"));
   }
 }
 } // namespace

@@ -462,7 +462,7 @@ TEST(Launch, AMisalignedAccessIsReported) {
   uint64_t *p = &place;
   Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, p);
   EXPECT_EQ(status.error(), Error::vgpuAccess);
-  EXPECT_THAT(status.message(), HasSubstr("is not aligned by lane 0"));
+  EXPECT_THAT(status.message(), HasSubstr("is not aligned, by lane 0"));
 }
 
 TEST(Launch, AWarpThatNeverComesIsADeadlockWithItsWaiters) {
@@ -473,8 +473,8 @@ TEST(Launch, AWarpThatNeverComesIsADeadlockWithItsWaiters) {
   Status status = run(*module, "k", {.grid = {1, 1, 1}, .block = {64, 1, 1}});
   EXPECT_EQ(status.error(), Error::vgpuDeadlock);
   EXPECT_THAT(status.message(),
-              HasSubstr("warp 0 lanes 0xffffffff waits for barrier 1, where 1 of 2"));
-  EXPECT_THAT(status.message(), HasSubstr("warp 1 lanes 0xffffffff waits for barrier 2"));
+              HasSubstr("warp 0 lanes 0xffffffff wait for barrier 1, where 1 of 2"));
+  EXPECT_THAT(status.message(), HasSubstr("warp 1 lanes 0xffffffff wait for barrier 2"));
 }
 
 TEST(Launch, BarriersThatDoNotExistAreReported) {

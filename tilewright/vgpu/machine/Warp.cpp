@@ -227,7 +227,7 @@ std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint
     std::ostringstream hex;
     hex << std::hex << address;
     fault(warp, op, Error::vgpuAccess,
-          concat("access of ", bytes, " bytes at 0x", hex.str(), ' ', why, " by lane ", lane));
+          concat("access of ", bytes, " bytes at 0x", hex.str(), ' ', why, ", by lane ", lane));
     return nullptr;
   };
   // Vector accesses must be aligned to their whole size, which is a power of two.

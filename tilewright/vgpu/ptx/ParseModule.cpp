@@ -117,7 +117,8 @@ Status ParserState::parseTarget() {
                  (suffix.empty() || ((suffix == "a" || suffix == "f") && architecture >= 90));
     if (!known || (suffix == "f" && architecture < 100))
       return fail(Error::ptxVersion, position, "unknown target '", word,
-                  "'; targets are sm_50 to sm_121, with suffix 'a' from sm_90 on");
+                  "'; known targets are sm_50 to sm_121, with the suffix 'a' allowed from sm_90 "
+                  "and 'f' from sm_100");
     module.target.architecture = static_cast<uint16_t>(architecture);
     module.target.suffix = suffix.empty() ? 0 : suffix[0];
   } while (at(','));

@@ -94,8 +94,8 @@ Status ParserState::parseDeclaration(Declaration &declaration) {
     } else if (modifier && isType(*modifier) && declaration.type == Modifier::none) {
       if (!isVariableType(*modifier))
         return fail(Error::ptxVariable, position, "'.", word,
-                    "' is a type of instructions only; declare registers and variables that hold "
-                    "it as .b8 to .b128");
+                    "' is only an instruction type; declare registers and variables that hold it "
+                    "as .b8 to .b128");
       declaration.type = *modifier;
     } else if (modifier == Modifier::v2 || modifier == Modifier::v4 || modifier == Modifier::v8) {
       declaration.vector = modifier == Modifier::v2 ? 2 : modifier == Modifier::v4 ? 4 : 8;

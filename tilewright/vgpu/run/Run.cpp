@@ -36,7 +36,8 @@ static std::string help() {
   for (const driver::Setting &setting : driver::settingTable())
     if (!setting.flag.empty())
       row(concat("  --", setting.flag, "=", setting.value), setting.summary);
-  row("  --allow-failures", "for tests that make launches fail on purpose: no exit code 3");
+  row("  --allow-failures",
+      "do not exit with code 3 if a launch fails, for tests that cause failures on purpose");
   row("  --quiet", "print no summary at the end");
   if (!driver::observationKinds().empty()) {
     text += "\nchecks:\n";
@@ -44,12 +45,14 @@ static std::string help() {
       row(concat("  ", kind.name), kind.summary);
   }
   text +=
-      "\nThe program finds our libcuda.so.1, and Triton a ptxas that lets the real one check "
-      "the PTX\nif it is installed (TILEWRIGHT_PTXAS, PATH, /usr/local/cuda/bin, or the one of "
-      "Triton) and\nthen hands the PTX on. Python programs find torch tensors on 'cuda' in the "
-      "device's memory,\nand pytest fails the test that caused a finding. JAX programs run on it "
-      "through the plugin, unless\nTILEWRIGHT_TARGET names another machine.\n"
-      "\nexit code: the program's if that is not 0; else\n"
+      "\nThe program loads our libcuda.so.1. Triton runs our ptxas, which passes the PTX on after "
+      "the "
+      "real\nptxas has checked it, if one is installed (TILEWRIGHT_PTXAS, PATH, "
+      "/usr/local/cuda/bin, or Triton's).\nIn Python programs, torch tensors on 'cuda' are in the "
+      "memory of the virtual device, and pytest\nfails the test that caused a finding. JAX "
+      "programs run on the virtual GPU through the plugin, unless\nTILEWRIGHT_TARGET names another "
+      "machine.\n"
+      "\nexit code: that of the program if it is not 0; otherwise\n"
       "  0  all launches ended and the checks found nothing\n"
       "  1  a check found something, or the program could not be started\n"
       "  2  wrong usage of `tilewright vgpu`\n"

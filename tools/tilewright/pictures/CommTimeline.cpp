@@ -154,13 +154,13 @@ private:
           tracks.emplace_back(number, 0);
           free = tracks.end() - 1;
           const JobView::Clique &clique = view.cliques()[key.second];
-          const std::string members =
-              clique.members.size() <= 16
-                  ? listed(clique.members)
-                  : concat(clique.members.size(), " ranks from ", clique.members.front());
+          const std::string members = clique.members.size() <= 16
+                                          ? listed(clique.members)
+                                          : concat("of ", clique.members.size(),
+                                                   " ranks from rank ", clique.members.front());
           name("thread_name", rowOf(key.first), number,
-               concat("clique ", members, " over ", clique.engine,
-                      tracks.size() > 1 ? concat(" (", tracks.size(), ")") : std::string()));
+               concat("clique ", members, ", engine ", clique.engine,
+                      tracks.size() > 1 ? concat(", track ", tracks.size()) : std::string()));
         }
         free->second = endOf(*visit);
         trackOf[visit] = free->first;

@@ -182,9 +182,9 @@ std::string layoutPicture(const Layout &layout, llvm::ArrayRef<int64_t> tile, in
     text(x + swatchWidth / 2, y + 15, concat(shade));
   }
   const int64_t beside = border + shades / 2 * swatchWidth + 10;
-  text(beside, legendTop + 15, ofMemory ? "colour: place mod 32" : "colour: lane", "start");
+  text(beside, legendTop + 15, ofMemory ? "colour: offset mod 32" : "colour: lane", "start");
   text(beside, legendTop + 15 + cellHeight,
-       ofMemory     ? "cell: place in memory"
+       ofMemory     ? "cell: offset in memory"
        : namesWarps ? "cell: warp lane:register"
                     : "cell: lane:register",
        "start");

@@ -32,9 +32,9 @@ std::string memoryTable(const artifact::Executable &executable, const MemoryTime
   std::string out = concat(
       "temporaries  ", memory.peakBytes, " bytes at the peak, step ",
       stepAt(memory, memory.peakTime), " of ", memory.steps.size(), ": ", peak.name,
-      peak.location.empty() ? "" : " at ", peak.location, "\n", "arena        ", arena,
-      " bytes, of which ", arena - memory.peakBytes, " are lost between buffers\n",
-      "beside them  parameters ", bytesIn(executable, artifact::Storage::parameter), ", results ",
+      peak.location.empty() ? "" : " at ", peak.location, "\n", "arena        ", arena, " bytes, ",
+      arena - memory.peakBytes, " of them lost to fragmentation\n", "in addition  parameters ",
+      bytesIn(executable, artifact::Storage::parameter), ", results ",
       bytesIn(executable, artifact::Storage::result), ", constants ", executable.constants.size(),
       " bytes\n\n", "       bytes  share       steps  made by\n");
   std::vector<size_t> holders = memory.aliveAt(memory.peakTime);

@@ -37,5 +37,5 @@ if os.environ.get("TILEWRIGHT_VGPU_SUMMARY"):
     try:
         load_package().start()
     except Exception as error:  # the program must run in any case
-        print(f"tilewright vgpu: torch and pytest are left alone, because {error!r}", file=sys.stderr)
+        print(f"tilewright vgpu: torch and pytest are not patched, because of {error!r}", file=sys.stderr)
 run_hidden_sitecustomize()

@@ -2,7 +2,7 @@
 
 /// A combiner that is a function needs the function.
 func.func @no_body(%a: tensor<8xf32>, %z: tensor<f32>) -> tensor<f32> {
-  // expected-error@+1 {{'exec.reduce' op calls 1 functions, but 'bodies' has 0}}
+  // expected-error@+1 {{'exec.reduce' op calls 1 functions, but 'bodies' lists 0}}
   %r = exec.reduce(%a, %z) {dimensions = array<i64: 0>, body = #exec.combiner<function>} : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
   return %r : tensor<f32>
 }
@@ -11,7 +11,7 @@ func.func @no_body(%a: tensor<8xf32>, %z: tensor<f32>) -> tensor<f32> {
 
 /// A comparator that is known has none.
 func.func @unused_body(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'exec.sort' op calls 0 functions, but 'bodies' has 1}}
+  // expected-error@+1 {{'exec.sort' op calls 0 functions, but 'bodies' lists 1}}
   %r = exec.sort(%a) {dimension = 0 : i64, comparator = #exec.comparator<lt>, bodies = [@f]} : (tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
@@ -19,7 +19,7 @@ func.func @unused_body(%a: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @odd_aliases(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'exec.sort' op has 1 numbers as 'aliases', which must be pairs}}
+  // expected-error@+1 {{'exec.sort' op expects pairs of a result and an operand in 'aliases', got an odd number of entries, 1}}
   %r = exec.sort(%a) {dimension = 0 : i64, comparator = #exec.comparator<lt>, aliases = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
@@ -27,7 +27,7 @@ func.func @odd_aliases(%a: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @aliases_nothing(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'exec.sort' op aliases result 0 and operand 1, but has 1 results and 1 operands}}
+  // expected-error@+1 {{'exec.sort' op has an alias of result 0 and operand 1, but only 1 results and 1 operands}}
   %r = exec.sort(%a) {dimension = 0 : i64, comparator = #exec.comparator<lt>, aliases = array<i64: 0, 1>} : (tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }

@@ -5,12 +5,12 @@ func.func private @space(!sm.buffer<4x4xf16, global, <[4 offset:4] [4 offset]>>)
 
 // -----
 
-// expected-error@below {{expects a layout of memory, got a layout with axis lane}}
+// expected-error@below {{a buffer must have a layout of memory, got a layout with axis lane}}
 func.func private @registers(!sm.buffer<4x4xf16, shared, <[4 lane:4] [4 lane]>>)
 
 // -----
 
-// expected-error@below {{expects a layout that covers the 8 elements of dimension 0, but it covers 4}}
+// expected-error@below {{a layout must cover all 8 elements of dimension 0, but this one covers 4}}
 func.func private @cover(!sm.buffer<8x4xf16, shared, <[4 offset:4] [4 offset]>>)
 
 // -----
@@ -24,7 +24,7 @@ func.func @no_slot() {
 // -----
 
 func.func @too_full() {
-  // expected-error@below {{expects at most as many full slots as its depth, 2, got 3}}
+  // expected-error@below {{expects 0 to 2 full slots, because its depth is 2, got 3}}
   %c = sm.channel depth 2 filled 3 : !sm.channel<>
   return
 }
@@ -68,7 +68,7 @@ func.func @inside() {
 
 // -----
 
-// expected-error@below {{expects persistence `static`, got sometimes}}
+// expected-error@below {{expects attribute `persistent` to be `static`, got sometimes}}
 sm.kernel @persistence grid [1] inputs 0 warps 4 persistent "sometimes" {
 ^bb0(%i: index):
 }
@@ -158,7 +158,7 @@ func.func @tensor_memory(%x: !x, %y: !y) {
 
 !x = !sm.buffer<64x16xf16, shared, <[64 offset:16] [16 offset]>>
 func.func @register_rhs(%x: !x, %y: tensor<16x64xf16>) {
-  // expected-error@below {{expects rhs in a buffer with wgmma}}
+  // expected-error@below {{expects rhs to be a buffer with wgmma}}
   %s = sm.mma wgmma %x, %y : !x, tensor<16x64xf16> -> tensor<64x64xf32>
   return
 }

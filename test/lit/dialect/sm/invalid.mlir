@@ -20,12 +20,12 @@
 
 // -----
 
-// expected-error@below {{expects a layout with as many dimensions as the tile, 2, got 1}}
+// expected-error@below {{a layout must have as many dimensions as its tile, got 1 for a tile of rank 2}}
 func.func private @rank(tensor<4x4xf32, #sm.layout<[4 lane]>>)
 
 // -----
 
-// expected-error@below {{expects a layout that covers the 5 elements of dimension 0, but it covers 4}}
+// expected-error@below {{a layout must cover all 5 elements of dimension 0, but this one covers 4}}
 func.func private @cover(tensor<5xf32, #sm.layout<[4 lane]>>)
 
 // -----
@@ -63,7 +63,7 @@ sm.kernel @warp_count grid [] inputs 1 warps 4 {
 sm.kernel @gaps grid [] inputs 1 warps 1 {
 ^bb0(%x: memref<16xf32>, %out: memref<16xf32>):
   %zero = arith.constant 0 : index
-  // expected-error@below {{has a layout that does not use all 31 positions on axis lane; turn the unused positions into copies}}
+  // expected-error@below {{has a layout that leaves some of the 31 positions on axis lane unused; replicate elements to fill them}}
   %t = tile.load %x[%zero] : memref<16xf32> -> tensor<16xf32, #sm.layout<[16 lane:2]>>
 }
 
@@ -112,7 +112,7 @@ sm.kernel @reduce grid [] inputs 1 warps 1 {
   %zero = arith.constant 0 : index
   %low = arith.constant 0.0 : f32
   %t = tile.load %x[%zero, %zero] : memref<8x32xf32> -> tensor<8x32xf32, #a>
-  // expected-error@below {{expects results in the inputs' layout without dims [1], [8 reg] copies [32 lane], got [8 lane] copies [4 lane:8]}}
+  // expected-error@below {{expects results to have the inputs' layout with dimensions [1] removed, [8 reg] copies [32 lane], got [8 lane] copies [4 lane:8]}}
   %s = tile.reduce %t init %low : f32 dims [1] : tensor<8x32xf32, #a> -> tensor<8xf32, #b> {
   ^bb0(%e: f32, %f: f32):
     %g = arith.addf %e, %f : f32

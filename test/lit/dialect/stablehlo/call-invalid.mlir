@@ -156,7 +156,7 @@ func.func @custom_call_layout_range(%a: tensor<2x3xf32>) {
 
 // custom_call
 func.func @custom_call_alias_operand(%a: tensor<2x3xf32>) {
-  // expected-error@below {{'stablehlo.custom_call' op operand_index of an alias must be in [0, 1), the number of operands, got 1}}
+  // expected-error@below {{'stablehlo.custom_call' op operand_index of an alias must be the index of an operand, in [0, 1), got 1}}
   %0 = "stablehlo.custom_call"(%a) <{call_target_name = "f", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>]}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }

@@ -217,7 +217,7 @@ func.func @all_reduce_c5(%a: tensor<4xf32>) {
 
 // all_reduce_c5
 func.func @all_reduce_c5_2(%a: tensor<4xf32>, %b: tensor<4xi32>) {
-  // expected-error@below {{'stablehlo.all_reduce' op computation must use a type that operand 1 can be promoted to, got 'i32' and 'f32'}}
+  // expected-error@below {{'stablehlo.all_reduce' op computation must use a type to which operand 1 can be promoted, got operand type 'i32' and computation type 'f32'}}
   %0:2 = "stablehlo.all_reduce"(%a, %b) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -229,7 +229,7 @@ func.func @all_reduce_c5_2(%a: tensor<4xf32>, %b: tensor<4xi32>) {
 
 // all_reduce_c5
 func.func @all_reduce_c5_3(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.all_reduce' op computation must use a type that input 0 can be promoted to, got 'f32' and 'f16'}}
+  // expected-error@below {{'stablehlo.all_reduce' op computation must use a type to which input 0 can be promoted, got input type 'f32' and computation type 'f16'}}
   // expected-note@below {{a promotion must keep the kind of number and must not make it narrower}}
   %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f16>, %x1: tensor<f16>):
@@ -345,7 +345,7 @@ func.func @all_to_all_c7(%a: tensor<2x4xf32>) {
 
 // all_to_all_c8
 func.func @all_to_all_c8(%a: tensor<2x4xf32>) {
-  // expected-error@below {{'stablehlo.all_to_all' op replica groups must have split_count processes, 2, got 1}}
+  // expected-error@below {{'stablehlo.all_to_all' op each replica group must have split_count processes, 2, got 1}}
   // expected-note@below {{each process sends one piece to each process of its group}}
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0], [1]]> : tensor<2x1xi64>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
   return
@@ -355,7 +355,7 @@ func.func @all_to_all_c8(%a: tensor<2x4xf32>) {
 
 // all_to_all_c8
 func.func @all_to_all_c8_2(%a: tensor<2x4xf32>) {
-  // expected-error@below {{'stablehlo.all_to_all' op replica groups must have split_count processes, 2, got 0}}
+  // expected-error@below {{'stablehlo.all_to_all' op each replica group must have split_count processes, 2, got 0}}
   // expected-note@below {{each process sends one piece to each process of its group}}
   %0 = "stablehlo.all_to_all"(%a) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<> : tensor<0x2xi64>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
   return
@@ -476,7 +476,7 @@ func.func @reduce_scatter_c7(%a: tensor<4xf32>) {
 
 // reduce_scatter_c8
 func.func @reduce_scatter_c8(%a: tensor<4xf32>) {
-  // expected-error@below {{'stablehlo.reduce_scatter' op result must be one piece of the operand, of shape [2], got 'tensor<4xf32>'}}
+  // expected-error@below {{'stablehlo.reduce_scatter' op result must have the operand's shape with scatter_dimension divided by the group size, [2], got 'tensor<4xf32>'}}
   %0 = "stablehlo.reduce_scatter"(%a) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>

@@ -305,7 +305,7 @@ func.func @tuple_c1_2(%a: tensor<4xf32>) {
 
 // get_tuple_element_c1
 func.func @get_tuple_element_c1(%a: tuple<tensor<4xf32>>) {
-  // expected-error@below {{'stablehlo.get_tuple_element' op index must be in [0, 1), the size of the tuple, got 1}}
+  // expected-error@below {{'stablehlo.get_tuple_element' op index must be the index of a tuple element, in [0, 1), got 1}}
   %0 = "stablehlo.get_tuple_element"(%a) <{index = 1 : i32}> : (tuple<tensor<4xf32>>) -> tensor<4xf32>
   return
 }
@@ -314,7 +314,7 @@ func.func @get_tuple_element_c1(%a: tuple<tensor<4xf32>>) {
 
 // get_tuple_element_c1
 func.func @get_tuple_element_c1_2(%a: tuple<tensor<4xf32>>) {
-  // expected-error@below {{'stablehlo.get_tuple_element' op index must be in [0, 1), the size of the tuple, got -1}}
+  // expected-error@below {{'stablehlo.get_tuple_element' op index must be the index of a tuple element, in [0, 1), got -1}}
   %0 = "stablehlo.get_tuple_element"(%a) <{index = -1 : i32}> : (tuple<tensor<4xf32>>) -> tensor<4xf32>
   return
 }

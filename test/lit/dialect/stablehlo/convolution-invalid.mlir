@@ -148,7 +148,7 @@ func.func @convolution_c13_3(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x4x8xf32>) {
 
 // convolution_c14
 func.func @convolution_c14(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x3x8xf32>) {
-  // expected-error@below {{'stablehlo.convolution' op number of input features of rhs must be that of one feature group of lhs, 4, got 3}}
+  // expected-error@below {{'stablehlo.convolution' op rhs must have as many input features as one feature group of lhs, 4, got 3}}
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x4xf32>, tensor<3x3x3x8xf32>) -> tensor<1x6x6x8xf32>
   return
 }
@@ -256,7 +256,7 @@ func.func @convolution_c23(%a: tensor<2x8x8x4xf32>, %b: tensor<3x3x4x8xf32>) {
 
 // convolution_c24
 func.func @convolution_c24(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x4x8xf32>) {
-  // expected-error@below {{'stablehlo.convolution' op precision_config must have one entry for each of 2 operands, got 1}}
+  // expected-error@below {{'stablehlo.convolution' op precision_config must have one entry for each of the 2 operands, got 1}}
   %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision DEFAULT>]} : (tensor<1x8x8x4xf32>, tensor<3x3x4x8xf32>) -> tensor<1x6x6x8xf32>
   return
 }

@@ -302,7 +302,7 @@ func.func @reshape_c2_2(%x: tensor<4294967296x4294967296xf32>) {
 
 // reshape_c3
 func.func @reshape_c3(%x: tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) {
-  // expected-error@below {{'stablehlo.reshape' op the quantized dimension must keep its size and its place in memory, got dimension 0 of [2, 4] and dimension 1 of [4, 2]}}
+  // expected-error@below {{'stablehlo.reshape' op the quantized dimension and the number of elements before and after it must stay the same, got dimension 0 of [2, 4] and dimension 1 of [4, 2]}}
   %0 = stablehlo.reshape %x : (tensor<2x4x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<4x2x!quant.uniform<i8:f32:1, {1.0, 2.0}>>
   return
 }
@@ -401,7 +401,7 @@ func.func @slice_c2_3(%m: tensor<3x8xf32>) {
 
 // slice_c3
 func.func @slice_c3(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.slice' op start and limit must be in order and within dimension 0 of 'tensor<3x8xf32>', got -1 and 3}}
+  // expected-error@below {{'stablehlo.slice' op start and limit must satisfy 0 <= start <= limit <= size in dimension 0 of 'tensor<3x8xf32>', got -1 and 3}}
   %0 = stablehlo.slice %m [-1:3, 0:8] : (tensor<3x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -410,7 +410,7 @@ func.func @slice_c3(%m: tensor<3x8xf32>) {
 
 // slice_c3
 func.func @slice_c3_2(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.slice' op start and limit must be in order and within dimension 1 of 'tensor<3x8xf32>', got 5 and 4}}
+  // expected-error@below {{'stablehlo.slice' op start and limit must satisfy 0 <= start <= limit <= size in dimension 1 of 'tensor<3x8xf32>', got 5 and 4}}
   %0 = stablehlo.slice %m [0:3, 5:4] : (tensor<3x8xf32>) -> tensor<3x0xf32>
   return
 }
@@ -419,7 +419,7 @@ func.func @slice_c3_2(%m: tensor<3x8xf32>) {
 
 // slice_c3
 func.func @slice_c3_3(%m: tensor<3x8xf32>) {
-  // expected-error@below {{'stablehlo.slice' op start and limit must be in order and within dimension 1 of 'tensor<3x8xf32>', got 0 and 9}}
+  // expected-error@below {{'stablehlo.slice' op start and limit must satisfy 0 <= start <= limit <= size in dimension 1 of 'tensor<3x8xf32>', got 0 and 9}}
   %0 = stablehlo.slice %m [0:3, 0:9] : (tensor<3x8xf32>) -> tensor<3x9xf32>
   return
 }
@@ -527,7 +527,7 @@ func.func @dynamic_slice_c2_2(%m: tensor<3x8xf32>, %i: tensor<i64>) {
 
 // dynamic_slice_c3
 func.func @dynamic_slice_c3(%m: tensor<3x8xf32>, %i: tensor<i64>, %j: tensor<i32>) {
-  // expected-error@below {{'stablehlo.dynamic_slice' op start_indices must have the same type, got 'tensor<i64>' and 'tensor<i32>'}}
+  // expected-error@below {{'stablehlo.dynamic_slice' op start_indices must all have the same type, got 'tensor<i64>' and 'tensor<i32>'}}
   %0 = stablehlo.dynamic_slice %m, %i, %j, sizes = [1, 4] : (tensor<3x8xf32>, tensor<i64>, tensor<i32>) -> tensor<1x4xf32>
   return
 }
@@ -554,7 +554,7 @@ func.func @dynamic_slice_c4_2(%m: tensor<3x8xf32>, %i: tensor<i64>) {
 
 // dynamic_slice_c5
 func.func @dynamic_slice_c5(%m: tensor<3x8xf32>, %i: tensor<i64>) {
-  // expected-error@below {{'stablehlo.dynamic_slice' op result must have the shape slice_sizes, [1, 4], got [1, 5]}}
+  // expected-error@below {{'stablehlo.dynamic_slice' op result must have the shape given by slice_sizes, [1, 4], got [1, 5]}}
   %0 = stablehlo.dynamic_slice %m, %i, %i, sizes = [1, 4] : (tensor<3x8xf32>, tensor<i64>, tensor<i64>) -> tensor<1x5xf32>
   return
 }
@@ -608,7 +608,7 @@ func.func @dynamic_update_slice_c4(%m: tensor<3x8xf32>, %u: tensor<1x4xf32>, %i:
 
 // dynamic_update_slice_c5
 func.func @dynamic_update_slice_c5(%m: tensor<3x8xf32>, %u: tensor<1x4xf32>, %i: tensor<i64>, %j: tensor<i32>) {
-  // expected-error@below {{'stablehlo.dynamic_update_slice' op start_indices must have the same type, got 'tensor<i64>' and 'tensor<i32>'}}
+  // expected-error@below {{'stablehlo.dynamic_update_slice' op start_indices must all have the same type, got 'tensor<i64>' and 'tensor<i32>'}}
   %0 = stablehlo.dynamic_update_slice %m, %u, %i, %j : (tensor<3x8xf32>, tensor<1x4xf32>, tensor<i64>, tensor<i32>) -> tensor<3x8xf32>
   return
 }

@@ -148,7 +148,7 @@ func.func @dynamic_conv_c13_2(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x4x8xf32>, 
 
 // dynamic_conv_c14
 func.func @dynamic_conv_c14(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x3x8xf32>, %p: tensor<2x2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_conv' op number of input features of rhs must be that of one feature group of lhs, 4, got 3}}
+  // expected-error@below {{'stablehlo.dynamic_conv' op rhs must have as many input features as one feature group of lhs, 4, got 3}}
   %0 = "stablehlo.dynamic_conv"(%a, %b, %p) <{dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64}> : (tensor<1x8x8x4xf32>, tensor<3x3x3x8xf32>, tensor<2x2xi64>) -> tensor<1x?x?x8xf32>
   return
 }
@@ -238,7 +238,7 @@ func.func @dynamic_conv_c23(%a: tensor<2x8x8x4xf32>, %b: tensor<3x3x4x8xf32>, %p
 
 // dynamic_conv_c24
 func.func @dynamic_conv_c24(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x4x8xf32>, %p: tensor<2x2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_conv' op precision_config must have one entry for each of 2 operands, got 1}}
+  // expected-error@below {{'stablehlo.dynamic_conv' op precision_config must have one entry for each of the 2 operands, got 1}}
   %0 = "stablehlo.dynamic_conv"(%a, %b, %p) <{dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64, precision_config = [#stablehlo<precision DEFAULT>]}> : (tensor<1x8x8x4xf32>, tensor<3x3x4x8xf32>, tensor<2x2xi64>) -> tensor<1x?x?x8xf32>
   return
 }

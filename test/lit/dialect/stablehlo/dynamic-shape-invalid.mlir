@@ -103,7 +103,7 @@ func.func @dynamic_broadcast_in_dim_c10(%a: tensor<3xf32>, %b: tensor<2xi64>) {
 
 // dynamic_iota_c1
 func.func @dynamic_iota_c1(%a: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_iota' op iota_dimension must be in [0, 2), the length of output_shape, got 2}}
+  // expected-error@below {{'stablehlo.dynamic_iota' op iota_dimension must be an index of output_shape, in [0, 2), got 2}}
   %0 = "stablehlo.dynamic_iota"(%a) <{iota_dimension = 2 : i64}> : (tensor<2xi64>) -> tensor<?x4xi32>
   return
 }
@@ -112,7 +112,7 @@ func.func @dynamic_iota_c1(%a: tensor<2xi64>) {
 
 // dynamic_iota_c1
 func.func @dynamic_iota_c1_2(%a: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_iota' op iota_dimension must be in [0, 2), the length of output_shape, got -1}}
+  // expected-error@below {{'stablehlo.dynamic_iota' op iota_dimension must be an index of output_shape, in [0, 2), got -1}}
   %0 = "stablehlo.dynamic_iota"(%a) <{iota_dimension = -1 : i64}> : (tensor<2xi64>) -> tensor<?x4xi32>
   return
 }

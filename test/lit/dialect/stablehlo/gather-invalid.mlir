@@ -4,7 +4,7 @@
 
 // gather_c1
 func.func @gather_c1(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op each dimension of the operand must be an offset, collapsed or batching dimension, got 1 of these for rank 2}}
+  // expected-error@below {{'stablehlo.gather' op each dimension of the operand must be an offset, collapsed or batching dimension, got 1 such dimensions for rank 2}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], start_index_map = [0], index_vector_dim = 1>,
     slice_sizes = array<i64: 1, 4>
@@ -16,7 +16,7 @@ func.func @gather_c1(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
 
 // gather_c2
 func.func @gather_c2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op index_vector_dim must be in [0, 2], up to the rank of start_indices, got 3}}
+  // expected-error@below {{'stablehlo.gather' op index_vector_dim must be at least 0 and at most the rank of start_indices, 2, got 3}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 3>,
     slice_sizes = array<i64: 1, 4>
@@ -28,7 +28,7 @@ func.func @gather_c2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
 
 // gather_c2
 func.func @gather_c2_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op index_vector_dim must be in [0, 2], up to the rank of start_indices, got -1}}
+  // expected-error@below {{'stablehlo.gather' op index_vector_dim must be at least 0 and at most the rank of start_indices, 2, got -1}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = -1>,
     slice_sizes = array<i64: 1, 4>
@@ -211,7 +211,7 @@ func.func @gather_c14(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>) {
 
 // gather_c15
 func.func @gather_c15(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op index_vector_dim must not be a batching dimension, got 2 in start_indices_batching_dims}}
+  // expected-error@below {{'stablehlo.gather' op start_indices_batching_dims must not contain index_vector_dim, 2, got [2]}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [2], start_index_map = [1], index_vector_dim = 2>,
     slice_sizes = array<i64: 1, 1, 4>
@@ -307,7 +307,7 @@ func.func @gather_c21_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
 
 // gather_c22
 func.func @gather_c22(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
-  // expected-error@below {{'stablehlo.gather' op result must have the batch sizes and slice sizes, [3, 4], got 'tensor<4x3xf32>'}}
+  // expected-error@below {{'stablehlo.gather' op result must have the shape of the batch and offset dimensions, [3, 4], got 'tensor<4x3xf32>'}}
   %0 = "stablehlo.gather"(%a, %b) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
     slice_sizes = array<i64: 1, 4>
@@ -343,7 +343,7 @@ func.func @gather_c23(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>) {
 
 // dynamic_gather_c1
 func.func @dynamic_gather_c1(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_gather' op each dimension of the operand must be an offset, collapsed or batching dimension, got 1 of these for rank 2}}
+  // expected-error@below {{'stablehlo.dynamic_gather' op each dimension of the operand must be an offset, collapsed or batching dimension, got 1 such dimensions for rank 2}}
   %0 = "stablehlo.dynamic_gather"(%a, %b, %c) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], start_index_map = [0], index_vector_dim = 1>
   }> : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<2xi64>) -> tensor<3x?xf32>
@@ -354,7 +354,7 @@ func.func @dynamic_gather_c1(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tenso
 
 // dynamic_gather_c2
 func.func @dynamic_gather_c2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_gather' op index_vector_dim must be in [0, 2], up to the rank of start_indices, got 3}}
+  // expected-error@below {{'stablehlo.dynamic_gather' op index_vector_dim must be at least 0 and at most the rank of start_indices, 2, got 3}}
   %0 = "stablehlo.dynamic_gather"(%a, %b, %c) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 3>
   }> : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<2xi64>) -> tensor<3x?xf32>
@@ -465,7 +465,7 @@ func.func @dynamic_gather_c11(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tens
 
 // dynamic_gather_c13
 func.func @dynamic_gather_c13(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2xi64>) {
-  // expected-error@below {{'stablehlo.dynamic_gather' op result must have the batch sizes and slice sizes, [3, ?], got 'tensor<4x?xf32>'}}
+  // expected-error@below {{'stablehlo.dynamic_gather' op result must have the shape of the batch and offset dimensions, [3, ?], got 'tensor<4x?xf32>'}}
   %0 = "stablehlo.dynamic_gather"(%a, %b, %c) <{
     dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>
   }> : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<2xi64>) -> tensor<4x?xf32>
@@ -497,7 +497,7 @@ func.func @index_select_float_index(%a: tensor<5x4xf32>, %b: tensor<2xf32>) {
 
 // torch_index_select
 func.func @index_select_batch_dims(%a: tensor<5x4xf32>, %b: tensor<2xi32>) {
-  // expected-error@below {{'stablehlo.torch_index_select' op batch_dims must be in [0, 1], up to the rank of the index, got 2}}
+  // expected-error@below {{'stablehlo.torch_index_select' op batch_dims must be at least 0 and at most the rank of the index, 1, got 2}}
   %0 = "stablehlo.torch_index_select"(%a, %b) <{dim = 0 : i64, batch_dims = 2 : i64}>
       : (tensor<5x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>
   return

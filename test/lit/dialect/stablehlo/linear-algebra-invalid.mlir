@@ -193,7 +193,7 @@ func.func @fft_c3_2(%a: tensor<8x8x8x8xcomplex<f32>>) {
 
 // fft_c4
 func.func @fft_c4(%a: tensor<8xf32>) {
-  // expected-error@below {{'stablehlo.fft' op the last dimensions of the real tensor must have the sizes fft_length, [9], got [8]}}
+  // expected-error@below {{'stablehlo.fft' op the last dimensions of the real tensor must have the sizes given by fft_length, [9], got [8]}}
   %0 = stablehlo.fft %a, type = RFFT, length = [9] : (tensor<8xf32>) -> tensor<5xcomplex<f32>>
   return
 }
@@ -202,7 +202,7 @@ func.func @fft_c4(%a: tensor<8xf32>) {
 
 // fft_c4
 func.func @fft_c4_2(%a: tensor<5xcomplex<f32>>) {
-  // expected-error@below {{'stablehlo.fft' op the last dimensions of the real tensor must have the sizes fft_length, [9], got [8]}}
+  // expected-error@below {{'stablehlo.fft' op the last dimensions of the real tensor must have the sizes given by fft_length, [9], got [8]}}
   %0 = stablehlo.fft %a, type = IRFFT, length = [9] : (tensor<5xcomplex<f32>>) -> tensor<8xf32>
   return
 }

@@ -105,7 +105,7 @@ func.func @dot_general_c10(%a: tensor<3x4xf32>, %b: tensor<5x4xf32>) {
 
 // dot_general_c11
 func.func @dot_general_c11(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op precision_config must have one entry for each of 2 operands, got 1}}
+  // expected-error@below {{'stablehlo.dot_general' op precision_config must have one entry for each of the 2 operands, got 1}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [DEFAULT] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @dot_general_c11(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
 
 // dot_general_c12
 func.func @dot_general_c12(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op result must have the batching sizes, then the free sizes of lhs and rhs, [2, 3, 5], got [2, 5, 3]}}
+  // expected-error@below {{'stablehlo.dot_general' op result must have the batching dimensions, then the free dimensions of lhs, then those of rhs, [2, 3, 5], got [2, 5, 3]}}
   %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x5x3xf32>
   return
 }
@@ -204,7 +204,7 @@ func.func @dot_general_c20(%a: tensor<3x4xf64>, %b: tensor<4x5x!quant.uniform<i8
 
 // dot_general_c21
 func.func @dot_general_c21(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot_general' op precision must be DEFAULT where an algorithm is given, got HIGH}}
+  // expected-error@below {{'stablehlo.dot_general' op precision must be DEFAULT when an algorithm is specified, got HIGH}}
   // expected-note@below {{the algorithm determines the precision of the product}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   return
@@ -259,7 +259,7 @@ func.func @dot_2(%a: tensor<3x4xf32>, %b: tensor<f32>) {
 
 // dot
 func.func @dot_3(%a: tensor<3x4xf32>, %b: tensor<5x4xf32>) {
-  // expected-error@below {{'stablehlo.dot' op contracts the last dimension of lhs with the first of rhs, which must be equal, got 4 and 5}}
+  // expected-error@below {{'stablehlo.dot' op contracts the last dimension of lhs with the first dimension of rhs, which must have the same size, got 4 and 5}}
   // expected-note@below {{if rhs is stored as [n, k], use dot_general}}
   %0 = stablehlo.dot %a, %b : (tensor<3x4xf32>, tensor<5x4xf32>) -> tensor<3x5xf32>
   return
@@ -269,7 +269,7 @@ func.func @dot_3(%a: tensor<3x4xf32>, %b: tensor<5x4xf32>) {
 
 // dot
 func.func @dot_4(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot' op result must have the sizes that are not contracted, [3, 5], got [5, 3]}}
+  // expected-error@below {{'stablehlo.dot' op result must have the dimensions that are not contracted, [3, 5], got [5, 3]}}
   %0 = stablehlo.dot %a, %b : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<5x3xf32>
   return
 }
@@ -287,7 +287,7 @@ func.func @dot_5(%a: tensor<3x4xf32>, %b: tensor<4x5xi32>) {
 
 // dot
 func.func @dot_6(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
-  // expected-error@below {{'stablehlo.dot' op precision_config must have one entry for each of 2 operands, got 1}}
+  // expected-error@below {{'stablehlo.dot' op precision_config must have one entry for each of the 2 operands, got 1}}
   %0 = stablehlo.dot %a, %b, precision = [HIGH] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   return
 }

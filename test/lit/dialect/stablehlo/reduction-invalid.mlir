@@ -136,7 +136,7 @@ func.func @reduce_c2_2(%a: tensor<2x3xf32>, %b: tensor<2xf32>) {
 
 // reduce_c3
 func.func @reduce_c3(%a: tensor<2x3xf32>, %b: tensor<f32>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce' op must have one initial value for each input, got 3 operands}}
+  // expected-error@below {{'stablehlo.reduce' op must have one initial value for each input, got an odd number of operands, 3}}
   %0 = "stablehlo.reduce"(%a, %b, %c) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -244,7 +244,7 @@ func.func @reduce_c6_3(%a: tensor<2x3xf32>, %b: tensor<f32>) {
 
 // reduce_c6
 func.func @reduce_c6_4(%a: tensor<2x3xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce' op body must use a type that input 0 can be promoted to, got 'f32' and 'i32'}}
+  // expected-error@below {{'stablehlo.reduce' op body must use a type to which input 0 can be promoted, got input type 'f32' and computation type 'i32'}}
   // expected-note@below {{a promotion must keep the kind of number and must not make it narrower}}
   %0 = "stablehlo.reduce"(%a, %b) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x0: tensor<i32>, %x1: tensor<i32>):
@@ -333,7 +333,7 @@ func.func @sort_c3(%a: tensor<8xf32>, %b: tensor<7xf32>) {
 
 // sort_c4
 func.func @sort_c4(%a: tensor<8xf32>) {
-  // expected-error@below {{'stablehlo.sort' op dimension must be in [-1, 1), from -rank to rank of the inputs, got 1}}
+  // expected-error@below {{'stablehlo.sort' op dimension must be in [-rank, rank) of the inputs, [-1, 1), got 1}}
   %0 = "stablehlo.sort"(%a) <{dimension = 1 : i64}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -346,7 +346,7 @@ func.func @sort_c4(%a: tensor<8xf32>) {
 
 // sort_c4
 func.func @sort_c4_2(%a: tensor<8xf32>) {
-  // expected-error@below {{'stablehlo.sort' op dimension must be in [-1, 1), from -rank to rank of the inputs, got -2}}
+  // expected-error@below {{'stablehlo.sort' op dimension must be in [-rank, rank) of the inputs, [-1, 1), got -2}}
   %0 = "stablehlo.sort"(%a) <{dimension = -2 : i64}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>

@@ -18,7 +18,7 @@ func.func @scatter_c1(%a: tensor<8x4xf32>, %b: tensor<8x5xf32>, %c: tensor<3x1xi
 
 // scatter_c2
 func.func @scatter_c2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op each dimension of the inputs must be a window, inserted or batching dimension, got 1 of these for rank 2}}
+  // expected-error@below {{'stablehlo.scatter' op each dimension of the inputs must be a window, inserted or batching dimension, got 1 such dimensions for rank 2}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({
@@ -74,7 +74,7 @@ func.func @scatter_c4_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x5
 
 // scatter_c4
 func.func @scatter_c4_3(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op scatter dimension 0 of the updates must have the size of scatter_indices, 3, got 2}}
+  // expected-error@below {{'stablehlo.scatter' op scatter dimension 0 of the updates must have the size of the corresponding dimension of scatter_indices, 3, got 2}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({
@@ -88,7 +88,7 @@ func.func @scatter_c4_3(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<2x4
 
 // scatter_c5
 func.func @scatter_c5(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf32>, %d: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op must have one update for each input, and the indices, got 4 operands}}
+  // expected-error@below {{'stablehlo.scatter' op must have inputs, scatter_indices and one update for each input, 3 operands in total, got 4}}
   %0 = "stablehlo.scatter"(%a, %b, %c, %d) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
   }> ({
@@ -270,7 +270,7 @@ func.func @scatter_c15(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>, %c: tensor<
 
 // scatter_c16
 func.func @scatter_c16(%a: tensor<2x8x4xf32>, %b: tensor<2x3x1xi32>, %c: tensor<2x3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op index_vector_dim must not be a batching dimension, got 2 in scatter_indices_batching_dims}}
+  // expected-error@below {{'stablehlo.scatter' op scatter_indices_batching_dims must not contain index_vector_dim, 2, got [2]}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [2], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>
   }> ({
@@ -355,7 +355,7 @@ func.func @scatter_c21(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4x
 
 // scatter_c22
 func.func @scatter_c22(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op index_vector_dim must be in [0, 2], up to the rank of scatter_indices, got 3}}
+  // expected-error@below {{'stablehlo.scatter' op index_vector_dim must be at least 0 and at most the rank of scatter_indices, 2, got 3}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 3>
   }> ({
@@ -397,7 +397,7 @@ func.func @scatter_c23_2(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x
 
 // scatter_c23
 func.func @scatter_c23_3(%a: tensor<8x4xf32>, %b: tensor<3x1xi32>, %c: tensor<3x4xf32>) {
-  // expected-error@below {{'stablehlo.scatter' op update_computation must use a type that input 0 can be promoted to, got 'f32' and 'f16'}}
+  // expected-error@below {{'stablehlo.scatter' op update_computation must use a type to which input 0 can be promoted, got input type 'f32' and computation type 'f16'}}
   // expected-note@below {{a promotion must keep the kind of number and must not make it narrower}}
   %0 = "stablehlo.scatter"(%a, %b, %c) <{
     scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>

@@ -99,7 +99,7 @@ func.func @window(%image: tensor<1x8x8x4xf32>, %kernel: tensor<3x3x4x8xf32>) {
 
 // -----
 
-// expected-error@below {{expects one bound per dimension, got 1 bounds for 2 dimensions}}
+// expected-error@below {{a tensor type must have one bound for each dimension, got 1 bounds for 2 dimensions}}
 func.func private @bounds(tensor<?x4xf32, #stablehlo.bounds<8>>)
 
 // -----

@@ -16,7 +16,7 @@ func.func @reduce_window_c1() {
 
 // reduce_window_c1
 func.func @reduce_window_c1_2(%a: tensor<8xf32>, %b: tensor<f32>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op must have one initial value for each input, got 3 operands}}
+  // expected-error@below {{'stablehlo.reduce_window' op must have one initial value for each input, got an odd number of operands, 3}}
   %0 = "stablehlo.reduce_window"(%a, %b, %c) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>

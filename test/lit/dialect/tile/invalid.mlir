@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@below {{expects one block argument for each of 1 coordinates and 2 inputs, got 2}}
+// expected-error@below {{expects one block argument for each of the 1 coordinates and 2 inputs, got 2}}
 tile.kernel @few grid [4] inputs 2 {
 ^bb0(%i: index, %x: memref<4xf32>):
 }
@@ -45,7 +45,7 @@ func.func @load(%x: memref<4x4xf32>, %i: index, %p: f16) {
 // -----
 
 func.func @load(%x: memref<4x4xf32>, %i: index) {
-  // expected-error@below {{expects one offset for each of 2 dimensions, got 1}}
+  // expected-error@below {{expects one offset for each of the 2 dimensions, got 1}}
   %0 = tile.load %x[%i] : memref<4x4xf32> -> tensor<4x4xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @load(%x: memref<4x4xf32>, %i: index) {
 // -----
 
 func.func @load(%x: memref<4x4xf32>, %i: index) {
-  // expected-error@below {{expects one in_bounds entry for each of 2 dimensions, got 1}}
+  // expected-error@below {{expects one in_bounds entry for each of the 2 dimensions, got 1}}
   %0 = tile.load %x[%i, %i] in_bounds [true] : memref<4x4xf32> -> tensor<4x4xf32>
   return
 }
@@ -192,7 +192,7 @@ func.func @iota(%o: index) {
 // -----
 
 func.func @gather(%x: memref<4x4xf32>, %i: tensor<8xindex>) {
-  // expected-error@below {{expects one tile of indices for each of 2 dimensions, got 1}}
+  // expected-error@below {{expects one tile of indices for each of the 2 dimensions, got 1}}
   %0 = tile.gather %x at (%i) : memref<4x4xf32>, tensor<8xindex> -> tensor<8xf32>
   return
 }

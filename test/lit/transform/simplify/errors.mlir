@@ -3,7 +3,7 @@
 
 /// Calls of calls can make a program larger than any memory.
 
-// SIZE: E2001 simplify: '@main' has {{[0-9]+}} operations once its calls are inlined, limit 3; raise simplify.max-ops
+// SIZE: E2001 simplify: '@main' has {{[0-9]+}} operations once its calls are inlined, but the limit is 3; raise simplify.max-ops
 
 /// What a later stage does not know must not leave this one.
 

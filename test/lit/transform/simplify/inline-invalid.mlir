@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --simplify-inline='max-ops=4' --verify-diagnostics --split-input-file
 
 /// Each function calls the next one twice: 2^2 copies of the last.
-// expected-error@+1 {{E2001 simplify: '@main' has 5 operations once its calls are inlined, limit 4; raise simplify.max-ops}}
+// expected-error@+1 {{E2001 simplify: '@main' has 5 operations once its calls are inlined, but the limit is 4; raise simplify.max-ops}}
 func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @a(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = call @a(%0) : (tensor<4xf32>) -> tensor<4xf32>

@@ -92,8 +92,8 @@ static Type tuplePart(Type type, ArrayRef<int64_t> indices) {
 static LogicalResult verifyAlias(CustomCallOp op, OutputOperandAliasAttr alias) {
   int64_t operand = alias.getOperandIndex();
   if (operand < 0 || operand >= static_cast<int64_t>(op.getInputs().size()))
-    return op.emitOpError() << "operand_index of an alias must be in [0, " << op.getInputs().size()
-                            << "), the number of operands, got " << operand;
+    return op.emitOpError() << "operand_index of an alias must be the index of an operand, in [0, "
+                            << op.getInputs().size() << "), got " << operand;
   Type input = tuplePart(op.getInputs()[operand].getType(), alias.getOperandTupleIndices());
   if (!input)
     return op.emitOpError() << "operand_tuple_indices of an alias must select a part of operand "

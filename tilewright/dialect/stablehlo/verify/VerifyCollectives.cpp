@@ -76,9 +76,9 @@ static FailureOr<Type> verifyJointReducer(Operation *op, Region &region, TypeRan
     return failure();
   for (auto [index, input] : llvm::enumerate(inputs))
     if (!isPromotable(elementOf(input), elements->front()))
-      return op->emitOpError() << "computation must use a type that operand " << index
-                               << " can be promoted to, got " << elementOf(input) << " and "
-                               << elements->front();
+      return op->emitOpError() << "computation must use a type to which operand " << index
+                               << " can be promoted, got operand type " << elementOf(input)
+                               << " and computation type " << elements->front();
   return elements->front();
 }
 
@@ -184,8 +184,9 @@ LogicalResult AllToAllOp::verify() {
   if (groups && groups.empty())
     *groupSize = 0; // other ops treat no groups as one group of all processes
   if (*groupSize && **groupSize != count) { // all_to_all_c8
-    InFlightDiagnostic diag = emitOpError() << "replica groups must have split_count processes, "
-                                            << count << ", got " << **groupSize;
+    InFlightDiagnostic diag = emitOpError()
+                              << "each replica group must have split_count processes, " << count
+                              << ", got " << **groupSize;
     diag.attachNote() << "each process sends one piece to each process of its group";
     return diag;
   }
@@ -221,8 +222,9 @@ LogicalResult ReduceScatterOp::verify() {
     size /= **groupSize;
   }
   if (!shapesAgree(shape, shapeOf(getResult().getType()))) // reduce_scatter_c8
-    return emitOpError() << "result must be one piece of the operand, of shape " << shapeText(shape)
-                         << ", got " << getResult().getType();
+    return emitOpError() << "result must have the operand's shape with scatter_dimension divided "
+                            "by the group size, "
+                         << shapeText(shape) << ", got " << getResult().getType();
   return success();
 }
 

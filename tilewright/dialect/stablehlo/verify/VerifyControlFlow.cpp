@@ -107,8 +107,8 @@ LogicalResult GetTupleElementOp::verify() {
   auto tuple = cast<TupleType>(getOperand().getType());
   int32_t index = getIndex();
   if (index < 0 || index >= static_cast<int64_t>(tuple.size())) // get_tuple_element_c1
-    return emitOpError() << "index must be in [0, " << tuple.size()
-                         << "), the size of the tuple, got " << index;
+    return emitOpError() << "index must be the index of a tuple element, in [0, " << tuple.size()
+                         << "), got " << index;
   if (getResult().getType() != tuple.getType(index)) // get_tuple_element_c2
     return emitOpError() << "result must have the type of element " << index << ", "
                          << tuple.getType(index) << ", got " << getResult().getType();

@@ -166,9 +166,8 @@ LogicalResult ConvolutionRules::verifyGroups() {
   // convolution_c14, dynamic_conv_c14
   if (!ShapedType::isDynamic(inputFeatures) &&
       !sizesAgree(kernelInputs, inputFeatures / featureGroups))
-    return op->emitOpError()
-           << "number of input features of rhs must be that of one feature group of lhs, "
-           << inputFeatures / featureGroups << ", got " << kernelInputs;
+    return op->emitOpError() << "rhs must have as many input features as one feature group of lhs, "
+                             << inputFeatures / featureGroups << ", got " << kernelInputs;
   return success();
 }
 

@@ -257,8 +257,8 @@ LogicalResult ReshapeOp::verify() {
   if (operand.getDimSize(from) != result.getDimSize(to) ||
       !sameProduct(operand.getShape().take_front(from), result.getShape().take_front(to)) ||
       !sameProduct(operand.getShape().drop_front(from + 1), result.getShape().drop_front(to + 1)))
-    return emitOpError() << "the quantized dimension must keep its size and its place in memory, "
-                            "got dimension "
+    return emitOpError() << "the quantized dimension and the number of elements before and after "
+                            "it must stay the same, got dimension "
                          << from << " of " << shapeText(operand.getShape()) << " and dimension "
                          << to << " of " << shapeText(result.getShape());
   return success();
@@ -292,8 +292,9 @@ LogicalResult SliceOp::verify() {
   for (auto [dim, size] : llvm::enumerate(operand.getShape())) {
     int64_t start = starts[dim], limit = limits[dim], stride = strides[dim];
     if (start < 0 || limit < start || (!ShapedType::isDynamic(size) && limit > size)) // slice_c3
-      return emitOpError() << "start and limit must be in order and within dimension " << dim
-                           << " of " << operand << ", got " << start << " and " << limit;
+      return emitOpError()
+             << "start and limit must satisfy 0 <= start <= limit <= size in dimension " << dim
+             << " of " << operand << ", got " << start << " and " << limit;
     expected.push_back((limit - start) / stride + ((limit - start) % stride != 0));
   }
   if (!shapesAgree(shapeOf(getResult().getType()), expected)) // slice_c5
@@ -343,7 +344,7 @@ static LogicalResult verifyStartIndices(Operation *op, OperandRange indices, int
     return failure();
   for (Type type : indices.getTypes())
     if (type != indices.front().getType())
-      return op->emitOpError() << "start_indices must have the same type, got "
+      return op->emitOpError() << "start_indices must all have the same type, got "
                                << indices.front().getType() << " and " << type;
   return success();
 }
@@ -364,7 +365,7 @@ LogicalResult DynamicSliceOp::verify() {
                            << " for dimension " << dim << " of operand shape "
                            << shapeText(operand.getShape());
   if (!shapesAgree(shapeOf(getResult().getType()), sizes)) // dynamic_slice_c5
-    return emitOpError() << "result must have the shape slice_sizes, " << shapeText(sizes)
+    return emitOpError() << "result must have the shape given by slice_sizes, " << shapeText(sizes)
                          << ", got " << shapeText(shapeOf(getResult().getType()));
   return success();
 }

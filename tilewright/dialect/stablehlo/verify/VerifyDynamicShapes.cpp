@@ -102,8 +102,8 @@ LogicalResult DynamicIotaOp::verify() {
   int64_t length = lengthOf(getOutputShape());
   int64_t dim = getIotaDimension();
   if (dim < 0 || dim >= length) // dynamic_iota_c1
-    return emitOpError() << "iota_dimension must be in [0, " << length
-                         << "), the length of output_shape, got " << dim;
+    return emitOpError() << "iota_dimension must be an index of output_shape, in [0, " << length
+                         << "), got " << dim;
   return verifyOnePerDimension(*this, "output_shape", length, "the result",
                                shapeOf(getResult().getType()).size()); // dynamic_iota_c2
 }

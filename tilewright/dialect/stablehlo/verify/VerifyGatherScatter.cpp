@@ -85,8 +85,9 @@ struct GatherChecker {
 LogicalResult GatherChecker::verifyLists() {
   int64_t vectorDim = numbers.getIndexVectorDim();
   if (vectorDim < 0 || vectorDim > indices.getRank()) // gather_c2, dynamic_gather_c2
-    return op->emitOpError() << "index_vector_dim must be in [0, " << indices.getRank()
-                             << "], up to the rank of start_indices, got " << vectorDim;
+    return op->emitOpError()
+           << "index_vector_dim must be at least 0 and at most the rank of start_indices, "
+           << indices.getRank() << ", got " << vectorDim;
   ArrayRef<int64_t> offset = numbers.getOffsetDims();
   ArrayRef<int64_t> collapsed = numbers.getCollapsedSliceDims();
   ArrayRef<int64_t> batching = numbers.getOperandBatchingDims();
@@ -128,7 +129,7 @@ LogicalResult GatherChecker::verifyLists() {
     return op->emitOpError()
            << "each dimension of the operand must be an offset, collapsed or batching dimension, "
               "got "
-           << mapped << " of these for rank " << operand.getRank();
+           << mapped << " such dimensions for rank " << operand.getRank();
 
   // gather_c3, dynamic_gather_c3
   int64_t vectorSize = indexVectorSize(indices.getShape(), vectorDim);
@@ -148,8 +149,8 @@ LogicalResult GatherChecker::verifyBatching() {
   ArrayRef<int64_t> operandDims = numbers.getOperandBatchingDims();
   ArrayRef<int64_t> indexDims = numbers.getStartIndicesBatchingDims();
   if (llvm::is_contained(indexDims, numbers.getIndexVectorDim())) // gather_c15
-    return op->emitOpError() << "index_vector_dim must not be a batching dimension, got "
-                             << numbers.getIndexVectorDim() << " in start_indices_batching_dims";
+    return op->emitOpError() << "start_indices_batching_dims must not contain index_vector_dim, "
+                             << numbers.getIndexVectorDim() << ", got " << shapeText(indexDims);
   if (operandDims.size() != indexDims.size()) // gather_c16
     return op->emitOpError() << "operand_batching_dims and start_indices_batching_dims must have "
                                 "the same number of entries, got "
@@ -206,7 +207,7 @@ LogicalResult GatherChecker::verifyResult() {
                              << window.size() << " offset dimensions, got " << result;
   SmallVector<int64_t> shape = combine(batch, window, numbers.getOffsetDims(), rank);
   if (!shapesAgree(shape, result.getShape()))
-    return op->emitOpError() << "result must have the batch sizes and slice sizes, "
+    return op->emitOpError() << "result must have the shape of the batch and offset dimensions, "
                              << shapeText(shape) << ", got " << result;
   if (operand.getElementType() != result.getElementType()) // gather_c23, dynamic_gather_c14
     return op->emitOpError() << "operand and result must have the same element type, got "
@@ -250,8 +251,9 @@ static LogicalResult verifyScatterLists(ScatterOp op, RankedTensorType input,
   ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
   int64_t vectorDim = numbers.getIndexVectorDim();
   if (vectorDim < 0 || vectorDim > indices.getRank()) // scatter_c22
-    return op.emitOpError() << "index_vector_dim must be in [0, " << indices.getRank()
-                            << "], up to the rank of scatter_indices, got " << vectorDim;
+    return op.emitOpError()
+           << "index_vector_dim must be at least 0 and at most the rank of scatter_indices, "
+           << indices.getRank() << ", got " << vectorDim;
   ArrayRef<int64_t> window = numbers.getUpdateWindowDims();
   ArrayRef<int64_t> inserted = numbers.getInsertedWindowDims();
   ArrayRef<int64_t> batching = numbers.getInputBatchingDims();
@@ -292,7 +294,7 @@ static LogicalResult verifyScatterLists(ScatterOp op, RankedTensorType input,
   if (static_cast<int64_t>(mapped) != input.getRank())
     return op.emitOpError()
            << "each dimension of the inputs must be a window, inserted or batching dimension, got "
-           << mapped << " of these for rank " << input.getRank();
+           << mapped << " such dimensions for rank " << input.getRank();
 
   // scatter_c19
   int64_t vectorSize = indexVectorSize(indices.getShape(), vectorDim);
@@ -315,8 +317,8 @@ static LogicalResult verifyScatterBatching(ScatterOp op, RankedTensorType input,
   ArrayRef<int64_t> inputDims = numbers.getInputBatchingDims();
   ArrayRef<int64_t> indexDims = numbers.getScatterIndicesBatchingDims();
   if (llvm::is_contained(indexDims, numbers.getIndexVectorDim())) // scatter_c16
-    return op.emitOpError() << "index_vector_dim must not be a batching dimension, got "
-                            << numbers.getIndexVectorDim() << " in scatter_indices_batching_dims";
+    return op.emitOpError() << "scatter_indices_batching_dims must not contain index_vector_dim, "
+                            << numbers.getIndexVectorDim() << ", got " << shapeText(indexDims);
   if (inputDims.size() != indexDims.size()) // scatter_c17
     return op.emitOpError() << "input_batching_dims and scatter_indices_batching_dims must have "
                                "the same number of entries, got "
@@ -356,8 +358,9 @@ static LogicalResult verifyScatterUpdates(ScatterOp op, RankedTensorType input,
                               << limit << ", got " << size;
     if (!isWindow.test(dim) && size != limit)
       return op.emitOpError() << "scatter dimension " << dim
-                              << " of the updates must have the size of scatter_indices, " << limit
-                              << ", got " << size;
+                              << " of the updates must have the size of the corresponding "
+                                 "dimension of scatter_indices, "
+                              << limit << ", got " << size;
   }
   return success();
 }
@@ -368,8 +371,9 @@ LogicalResult ScatterOp::verify() {
   // The operands other than the indices are split into two halves, which would hide an odd number
   // of them.
   if (getNumOperands() != 2 * getInputs().size() + 1)
-    return emitOpError() << "must have one update for each input, and the indices, got "
-                         << getNumOperands() << " operands";
+    return emitOpError() << "must have inputs, scatter_indices and one update for each input, "
+                         << 2 * getInputs().size() + 1 << " operands in total, got "
+                         << getNumOperands();
   auto input = cast<RankedTensorType>(getInputs().front().getType());
   auto indices = cast<RankedTensorType>(getScatterIndices().getType());
   auto update = cast<RankedTensorType>(getUpdates().front().getType());
@@ -423,8 +427,8 @@ LogicalResult TorchIndexSelectOp::verify() {
     return emitOpError() << "index must have an integer element type, got "
                          << index.getElementType();
   if (batchDims < 0 || batchDims > index.getRank())
-    return emitOpError() << "batch_dims must be in [0, " << index.getRank()
-                         << "], up to the rank of the index, got " << batchDims;
+    return emitOpError() << "batch_dims must be at least 0 and at most the rank of the index, "
+                         << index.getRank() << ", got " << batchDims;
   if (dim < batchDims || dim >= operand.getRank())
     return emitOpError() << "dim must be in [batch_dims, rank of the operand), [" << batchDims
                          << ", " << operand.getRank() << "), got " << dim;

@@ -102,7 +102,7 @@ LogicalResult FftOp::verify() {
   if ((type == FftType::RFFT || type == FftType::IRFFT) &&
       !shapesAgree(real.getShape().take_back(count), length))
     return emitOpError()
-           << "the last dimensions of the real tensor must have the sizes fft_length, "
+           << "the last dimensions of the real tensor must have the sizes given by fft_length, "
            << shapeText(length) << ", got " << shapeText(real.getShape());
 
   // fft_c5: a real signal of n numbers has n / 2 + 1 frequencies.

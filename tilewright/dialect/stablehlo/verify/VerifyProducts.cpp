@@ -66,8 +66,9 @@ LogicalResult tilewright::stablehlo::verifyPrecisionConfig(Operation *op, ArrayA
   // dot_general_c11, convolution_c24, dynamic_conv_c24
   if (!precision || precision.empty() || precision.size() == 2)
     return success();
-  return op->emitOpError() << "precision_config must have one entry for each of 2 operands, got "
-                           << precision.size();
+  return op->emitOpError()
+         << "precision_config must have one entry for each of the 2 operands, got "
+         << precision.size();
 }
 
 /// Checks that a dot algorithm is not given together with a precision.
@@ -78,7 +79,7 @@ static LogicalResult verifyAlgorithm(DotGeneralOp op) {
     if (precision.getValue() == Precision::DEFAULT)
       continue;
     InFlightDiagnostic diag = op.emitOpError()
-                              << "precision must be DEFAULT where an algorithm is given, got "
+                              << "precision must be DEFAULT when an algorithm is specified, got "
                               << stringifyPrecision(precision.getValue());
     diag.attachNote() << "the algorithm determines the precision of the product";
     return diag; // dot_general_c21
@@ -184,9 +185,9 @@ LogicalResult DotGeneralOp::verify() {
   appendFreeSizes(lhs.getShape(), lhsBatching, lhsContracting, expected);
   appendFreeSizes(rhs.getShape(), rhsBatching, rhsContracting, expected);
   if (!shapesAgree(result.getShape(), expected)) // dot_general_c12
-    return emitOpError()
-           << "result must have the batching sizes, then the free sizes of lhs and rhs, "
-           << shapeText(expected) << ", got " << shapeText(result.getShape());
+    return emitOpError() << "result must have the batching dimensions, then the free dimensions of "
+                            "lhs, then those of rhs, "
+                         << shapeText(expected) << ", got " << shapeText(result.getShape());
 
   // dot_general_c13 and following. The verifier of the algorithm attribute has checked its counts.
   return failure(failed(verifyProductElements(*this, lhs.getElementType(), rhs.getElementType(),
@@ -210,16 +211,17 @@ LogicalResult DotOp::verify() {
       return emitOpError() << name << " must be a vector or a matrix, got " << type;
   int64_t lhsK = lhs.getShape().back(), rhsK = rhs.getShape().front();
   if (!sizesAgree(lhsK, rhsK)) {
-    InFlightDiagnostic diag = emitOpError() << "contracts the last dimension of lhs with the first "
-                                               "of rhs, which must be equal, got "
-                                            << lhsK << " and " << rhsK;
+    InFlightDiagnostic diag = emitOpError()
+                              << "contracts the last dimension of lhs with the first dimension of "
+                                 "rhs, which must have the same size, got "
+                              << lhsK << " and " << rhsK;
     diag.attachNote() << "if rhs is stored as [n, k], use dot_general";
     return diag;
   }
   SmallVector<int64_t> expected(lhs.getShape().drop_back());
   llvm::append_range(expected, rhs.getShape().drop_front());
   if (!shapesAgree(result.getShape(), expected))
-    return emitOpError() << "result must have the sizes that are not contracted, "
+    return emitOpError() << "result must have the dimensions that are not contracted, "
                          << shapeText(expected) << ", got " << shapeText(result.getShape());
   return failure(failed(verifyProductElements(*this, lhs.getElementType(), rhs.getElementType(),
                                               result.getElementType())) ||

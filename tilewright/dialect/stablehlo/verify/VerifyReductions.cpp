@@ -36,8 +36,9 @@ static LogicalResult verifyCounts(Operation *op, size_t inputs) {
   if (inputs == 0)
     return op->emitOpError() << "must have at least one input, got none";
   if (op->getNumOperands() != 2 * inputs)
-    return op->emitOpError() << "must have one initial value for each input, got "
-                             << op->getNumOperands() << " operands";
+    return op->emitOpError()
+           << "must have one initial value for each input, got an odd number of operands, "
+           << op->getNumOperands();
   if (op->getNumResults() != inputs)
     return op->emitOpError() << "must have one result for each input, got " << op->getNumResults()
                              << " for " << inputs;
@@ -272,8 +273,8 @@ LogicalResult SortOp::verify() {
                            << ", got " << result;
   int64_t rank = shapeOf(inputs.front()).size(), dim = getDimension();
   if (dim < -rank || dim >= rank) // sort_c4
-    return emitOpError() << "dimension must be in [" << -rank << ", " << rank
-                         << "), from -rank to rank of the inputs, got " << dim;
+    return emitOpError() << "dimension must be in [-rank, rank) of the inputs, [" << -rank << ", "
+                         << rank << "), got " << dim;
   return success();
 }
 

@@ -219,9 +219,10 @@ FailureOr<SmallVector<Type>> tilewright::stablehlo::verifyReducer(Operation *op,
                                << i << ", got arguments " << arguments[i] << " and "
                                << arguments[count + i] << " and result " << returned[i];
     if (!isPromotable(elementOf(inputs[i]), element)) {
-      InFlightDiagnostic diag = op->emitOpError() << name << " must use a type that input " << i
-                                                  << " can be promoted to, got "
-                                                  << elementOf(inputs[i]) << " and " << element;
+      InFlightDiagnostic diag = op->emitOpError()
+                                << name << " must use a type to which input " << i
+                                << " can be promoted, got input type " << elementOf(inputs[i])
+                                << " and computation type " << element;
       diag.attachNote() << "a promotion must keep the kind of number and must not make it narrower";
       return diag;
     }

@@ -154,8 +154,8 @@ static Status readWindow(const CallReader &reader, const artifact::ConvolutionCa
                             " and ", dim.padHigh);
     const int64_t outputs = padded <= 0 || window > padded ? 0 : (padded - window) / dim.stride + 1;
     if (outputs != dim.outputSize)
-      return reader.failure("spatial dimension ", i, " has ", outputs, " positions, the result ",
-                            dim.outputSize);
+      return reader.failure("the window has ", outputs, " positions in spatial dimension ", i,
+                            ", but the result has size ", dim.outputSize);
   }
   return Status();
 }
@@ -184,8 +184,8 @@ Result<ConvolutionShape> readConvolution(const artifact::ConvolutionCall &call,
   TILEWRIGHT_TRY(checkLayout(reader, "output", output, rank));
   const int64_t featureGroups = call.featureGroupCount, batchGroups = call.batchGroupCount;
   if (featureGroups < 1 || batchGroups < 1 || (featureGroups > 1 && batchGroups > 1))
-    return reader.failure("group counts must be positive and one of them 1, got ", featureGroups,
-                          " and ", batchGroups);
+    return reader.failure("group counts must be positive, and at least one of them must be 1, got ",
+                          featureGroups, " and ", batchGroups);
 
   ConvolutionShape shape{.lhsType = types.operands[0].element,
                          .rhsType = types.operands[1].element,
@@ -196,7 +196,7 @@ Result<ConvolutionShape> readConvolution(const artifact::ConvolutionCall &call,
                          .output = stridesOf(output, result)};
   if (!Matmul::supports(shape.lhsType, shape.rhsType, shape.resultType))
     return reader.failure("products of ", numerics::spelling(shape.lhsType), " and ",
-                          numerics::spelling(shape.rhsType), " cannot be summed up in ",
+                          numerics::spelling(shape.rhsType), " cannot be accumulated in ",
                           numerics::spelling(shape.resultType));
   shape.groups = std::max(featureGroups, batchGroups);
   shape.groupsBatch = batchGroups > 1;
@@ -206,15 +206,16 @@ Result<ConvolutionShape> readConvolution(const artifact::ConvolutionCall &call,
   shape.groupOutputs = outputs / shape.groups;
   shape.images = batch / batchGroups;
   if (batch % batchGroups != 0 || features % featureGroups != 0 || outputs % shape.groups != 0)
-    return reader.failure("groups must divide batch ", batch, ", input features ", features,
-                          " and output features ", outputs, "; got ", featureGroups,
-                          " of features and ", batchGroups, " of the batch");
+    return reader.failure("group counts must divide the batch size, ", batch,
+                          ", the input features, ", features, ", and the output features, ",
+                          outputs, "; got feature_group_count ", featureGroups,
+                          " and batch_group_count ", batchGroups);
   if (features / featureGroups != shape.groupInputs)
     return reader.failure(
         "the kernel must have as many input features as a group of the input, got ",
         shape.groupInputs, " and ", features / featureGroups);
   if (result[output.first] != shape.images || result[output.second] != outputs)
-    return reader.failure("the result must have a batch of ", shape.images, " and ", outputs,
+    return reader.failure("the result must have a batch size of ", shape.images, " and ", outputs,
                           " features, got ", result[output.first], " and ", result[output.second]);
   shape.inputGroupStride =
       shape.groupsBatch ? shape.images * shape.input.first : shape.groupInputs * shape.input.second;
@@ -232,7 +233,8 @@ Result<ConvolutionShape> readConvolution(const artifact::ConvolutionCall &call,
   for (const WindowDimension &dim : shape.window)
     phases = std::min(maxPhases + 1, phases * std::min(maxPhases + 1, phaseCount(dim)));
   if (phases > maxPhases)
-    return reader.failure("lhs_dilation makes more than ", maxPhases, " phases");
+    return reader.failure("lhs_dilation splits the convolution into more than ", maxPhases,
+                          " phases, the limit");
   return shape;
 }
 

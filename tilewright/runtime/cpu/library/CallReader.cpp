@@ -7,16 +7,16 @@ namespace tilewright::runtime::cpu {
 Status CallReader::expectCounts(size_t operands, size_t results) const {
   if (types.operands.size() == operands && types.results.size() == results)
     return Status();
-  return failure("takes ", operands, " operands and gives ", results, " results, got ",
+  return failure("takes ", operands, " operands and returns ", results, " results, got ",
                  types.operands.size(), " and ", types.results.size());
 }
 
 Result<Shape> CallReader::shapeOf(std::span<const TensorType> values, size_t index) const {
   if (index >= values.size())
-    return failure("has too few operands or results: number ", index, " of ", values.size());
+    return failure("has only ", values.size(), " operands or results, but needs number ", index);
   Result<Shape> shape = Shape::create(values[index].dims);
   if (!shape.isOk())
-    return failure("type ", typeString(values[index]), " has no valid size");
+    return failure("type ", typeString(values[index]), " has an invalid shape");
   return shape;
 }
 

@@ -16,7 +16,7 @@ TEST(Library, AnInvalidFieldIsNamed) {
   const Status status = call.run();
   EXPECT_EQ(status.error(), Error::libraryCall);
   EXPECT_THAT(status.message(),
-              HasSubstr("transpose: permutation must name each of 2 dimensions, got []"));
+              HasSubstr("transpose: permutation must list each of the 2 dimensions once, got []"));
 }
 
 TEST(Library, AWrongResultTypeShowsBoth) {
@@ -50,7 +50,8 @@ TEST(Library, OnlyReduceHasArgMax) {
   window.operand(bufferOf(ElementType::f32, {2}, {1, 2}))
       .operand(bufferOf(ElementType::f32, {}, {0}));
   window.result({ElementType::f32, {2}});
-  EXPECT_THAT(window.run().message(), HasSubstr("'body' is not a known operation: 'argmin'"));
+  EXPECT_THAT(window.run().message(),
+              HasSubstr("'body' must be an operation on two elements, got 'argmin'"));
 }
 
 TEST(Library, AnUpdateInPlaceWritesOnlyTheUpdate) {

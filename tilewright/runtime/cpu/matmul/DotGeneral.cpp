@@ -145,8 +145,8 @@ KernelResult prepareDotGeneral(const artifact::DotGeneralCall &call,
   const bool hasEpilogue = call.productType.has_value();
   if (hasEpilogue ? types.operands.size() < 2 || types.results.empty() || types.bodies.empty()
                   : types.operands.size() != 2 || types.results.size() != 1)
-    return reader.failure("needs lhs, rhs and one result, or more of both and a body if there is "
-                          "an epilogue, got ",
+    return reader.failure("must have 2 operands and 1 result, or with an epilogue at least 2 "
+                          "operands, 1 result and 1 body, got ",
                           types.operands.size(), " operands and ", types.results.size(),
                           " results");
   TILEWRIGHT_ASSIGN(Shape lhs, reader.operandShape(0));
@@ -161,7 +161,7 @@ KernelResult prepareDotGeneral(const artifact::DotGeneralCall &call,
   const ElementType lhsType = types.operands[0].element, rhsType = types.operands[1].element;
   if (!Matmul::supports(lhsType, rhsType, resultType))
     return reader.failure("products of ", numerics::spelling(lhsType), " and ",
-                          numerics::spelling(rhsType), " cannot be summed up in ",
+                          numerics::spelling(rhsType), " cannot be accumulated in ",
                           numerics::spelling(resultType));
   const Dims resultDims = joined(
       {pick(lhs.dims(), dims.lhsBatching),

@@ -28,13 +28,13 @@ Result<ElfView> ElfView::open(std::span<const std::byte> bytes) {
                                               "compile the program again for this machine"));
   };
   if (bytes.size() < sizeof(Elf64_Ehdr))
-    return foreign("has ", bytes.size(), " bytes");
+    return foreign("has only ", bytes.size(), " bytes");
   const auto header = readAt<Elf64_Ehdr>(bytes, 0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     return foreign("is not an ELF file");
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_machine != EM_X86_64)
-    return foreign("is for another machine (", header.e_machine, ")");
+    return foreign("is for another machine (e_machine ", header.e_machine, ")");
   if (header.e_type != ET_REL)
     return foreign("is an ELF file of type ", header.e_type);
 
@@ -94,8 +94,8 @@ Result<std::string_view> ElfView::nameIn(uint32_t stringSection, uint32_t offset
   const void *end =
       offset < strings.size() ? std::memchr(start + offset, 0, strings.size() - offset) : nullptr;
   if (!end)
-    return malformed("has a name at byte ", offset, " of a string table of ", strings.size(),
-                     " bytes");
+    return malformed("has a name at byte ", offset,
+                     " that does not end within its string table of ", strings.size(), " bytes");
   return std::string_view(start + offset, static_cast<const char *>(end) - (start + offset));
 }
 
@@ -117,7 +117,7 @@ Status ElfView::readSymbols() {
   const size_t count = rows.size() / sizeof(Elf64_Sym);
   if (symbols->sh_entsize != sizeof(Elf64_Sym) || rows.size() % sizeof(Elf64_Sym) != 0 ||
       (extended && indices.size() / sizeof(uint32_t) < count))
-    return malformed("has a symbol table of ", rows.size(), " bytes");
+    return malformed("has a malformed symbol table of ", rows.size(), " bytes");
   table.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     const auto row = readAt<Elf64_Sym>(rows, i * sizeof(Elf64_Sym));
@@ -146,7 +146,8 @@ Status ElfView::readSymbols() {
 Result<std::vector<ElfRelocation>> ElfView::relocations(const Elf64_Shdr &section) const {
   const std::span<const std::byte> rows = content(section);
   if (section.sh_entsize != sizeof(Elf64_Rela) || rows.size() % sizeof(Elf64_Rela) != 0)
-    return malformed("has relocations of ", section.sh_entsize, " bytes each");
+    return malformed("has malformed relocations: ", rows.size(), " bytes with ", section.sh_entsize,
+                     " bytes each, expected ", sizeof(Elf64_Rela), " bytes each");
   std::vector<ElfRelocation> result;
   result.reserve(rows.size() / sizeof(Elf64_Rela));
   for (size_t at = 0; at < rows.size(); at += sizeof(Elf64_Rela)) {

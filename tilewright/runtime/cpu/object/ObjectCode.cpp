@@ -271,7 +271,8 @@ private:
       // Reject external symbols: whether another library is within 2 GiB depends on where it is
       // loaded.
       if (isExternal)
-        return unsupported("refers to '", symbol.name, "' by a 32-bit distance");
+        return unsupported("refers to external symbol '", symbol.name,
+                           "' with a 32-bit relative relocation");
       value -= here;
       fits = fitsSigned(value);
       break;

@@ -242,15 +242,14 @@ static LogicalResult lower(Lowering &state, stablehlo::SortOp op) {
 LogicalResult lowerTopK(Operation *op, DictionaryAttr attributes) {
   auto k = attributes ? attributes.getAs<IntegerAttr>("k") : IntegerAttr();
   if (!k || op->getNumOperands() != 1 || op->getNumResults() != 2)
-    return refuse(op, "takes k of the elements of one operand and gives two results, but has "
-                      "another form");
+    return refuse(op, "must have an attribute k, one operand and two results");
   auto largest = attributes.getAs<BoolAttr>("largest");
   return replaceBy<exec::TopKOp>(op, op->getOperand(0), k.getValue().getSExtValue(),
                                  !largest || largest.getValue());
 }
 static LogicalResult lower(Lowering &, stablehlo::CompositeOp op) {
   if (op.getName() != "chlo.top_k")
-    return refuse(op, "'" + op.getName() + "' should have been inlined by simplify");
+    return refuse(op, "named '" + op.getName() + "' should have been inlined by simplify");
   return lowerTopK(op, op.getCompositeAttributesAttr());
 }
 

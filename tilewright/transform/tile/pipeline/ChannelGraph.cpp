@@ -76,13 +76,13 @@ std::optional<std::string> Unrolled::findBreach() const {
            {std::pair(Point::acquire, Point::publish), {Point::take, Point::free}}) {
         size_t held = use.at(begin).size(), passed = use.at(end).size();
         if (held != passed)
-          return llvm::formatv("{0} does {1} `{2}` {3} times and {4} {5} times in a round, which "
-                               "must be equal",
+          return llvm::formatv("{0} executes {1} on `{2}` {3} times and {4} {5} times per round; "
+                               "the numbers must be equal",
                                program.name, nameOf(begin), channel.name, held, nameOf(end), passed)
               .str();
         for (auto [first, second] : llvm::zip(use.at(begin), use.at(end)))
           if (first > second)
-            return llvm::formatv("{0} does {1} of slot {2} of `{3}` before its {4}", program.name,
+            return llvm::formatv("{0} executes {1} on slot {2} of `{3}` before {4}", program.name,
                                  nameOf(end), nodes[first].ordinal, channel.name, nameOf(begin))
                 .str();
       }
@@ -103,13 +103,13 @@ std::optional<std::string> Unrolled::findBreach() const {
     for (auto [role, program] : llvm::enumerate(graph.roles)) {
       size_t taken = uses[role][index].at(Point::take).size();
       if (taken != 0 && taken != filled)
-        return llvm::formatv(
-                   "{0} fills {1} slots of `{2}` in a round and {3} takes {4}, which must be equal",
-                   graph.roles[filler].name, filled, channel.name, program.name, taken)
+        return llvm::formatv("{0} fills {1} slots of `{2}` per round and {3} takes {4}; the "
+                             "numbers must be equal",
+                             graph.roles[filler].name, filled, channel.name, program.name, taken)
             .str();
     }
     if (channel.filled < 0 || channel.filled > channel.depth)
-      return llvm::formatv("`{0}` has {1} slots and {2} of them full at the start", channel.name,
+      return llvm::formatv("`{0}` has {1} slots, but {2} are full at the start", channel.name,
                            channel.depth, channel.filled)
           .str();
   }

@@ -213,18 +213,17 @@ TEST(ChannelGraph, TurnsNeedATokenToStart) {
 TEST(ChannelGraph, BreachesOfTheProtocolAreNamed) {
   ChannelGraph graph = gemm(4, 8, false);
   graph.roles[1].segments[0].actions.pop_back();
-  EXPECT_THAT(
-      *findDeadlock(graph),
-      HasSubstr("math does take `in` 8 times and free 0 times in a round, which must be equal"));
+  EXPECT_THAT(*findDeadlock(graph), HasSubstr("math executes take on `in` 8 times and free 0 times "
+                                              "per round; the numbers must be equal"));
 
   graph = gemm(4, 8, false);
   graph.roles[1].segments[0].times = 7;
   EXPECT_THAT(*findDeadlock(graph),
-              HasSubstr("load fills 8 slots of `in` in a round and math takes 7"));
+              HasSubstr("load fills 8 slots of `in` per round and math takes 7"));
 
   graph = gemm(4, 8, false);
   std::swap(graph.roles[1].segments[0].actions[0], graph.roles[1].segments[0].actions[1]);
-  EXPECT_THAT(*findDeadlock(graph), HasSubstr("math does free of slot 0 of `in` before its take"));
+  EXPECT_THAT(*findDeadlock(graph), HasSubstr("math executes free on slot 0 of `in` before take"));
 
   graph = gemm(4, 8, false);
   graph.roles.push_back(graph.roles[0]);
@@ -237,7 +236,7 @@ TEST(ChannelGraph, BreachesOfTheProtocolAreNamed) {
 
   graph = gemm(4, 8, false);
   graph.channels[0].filled = 5;
-  EXPECT_THAT(*findDeadlock(graph), HasSubstr("`in` has 4 slots and 5 of them full at the start"));
+  EXPECT_THAT(*findDeadlock(graph), HasSubstr("`in` has 4 slots, but 5 are full at the start"));
 }
 
 /// Chains of roles with channels of random depth between any two of them, and random lags;

@@ -36,7 +36,8 @@ template <typename T, typename Use> static CUresult withWork(CUgraphNode handle,
   return withNode(handle, [&](GraphNode &node, Graph &) {
     T *work = std::get_if<T>(&node.work);
     if (!work)
-      return fail(CUDA_ERROR_INVALID_VALUE, "the node has a different type");
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  "the node has a different type than this function expects");
     return use(*work, node);
   });
 }
@@ -65,7 +66,8 @@ static CUresult setWork(CUgraphNode handle, const CUgraphNodeParams &params) {
   VGPU_TRY(makeWork(params, work));
   std::lock_guard lock(graph->mutex);
   if (work.index() != node->work.index())
-    return fail(CUDA_ERROR_INVALID_VALUE, "the node has a different type");
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                "the node has a different type than this function expects");
   node->work = std::move(work);
   return CUDA_SUCCESS;
 }

@@ -191,9 +191,10 @@ CUresult needFunction(const void *handle, const Device &device,
   if (!function)
     return fail(CUDA_ERROR_INVALID_HANDLE, "the library has no code for this device");
   if (&function->binary->device != &device)
-    return fail(CUDA_ERROR_INVALID_HANDLE, concat("the function belongs to a module on device ",
-                                                  function->binary->device.ordinal,
-                                                  ", but the stream to device ", device.ordinal));
+    return fail(CUDA_ERROR_INVALID_HANDLE,
+                concat("the function belongs to a module on device ",
+                       function->binary->device.ordinal, ", but the stream belongs to device ",
+                       device.ordinal));
   return CUDA_SUCCESS;
 }
 

@@ -19,7 +19,7 @@ static constexpr std::array kinds{
     ObservationKind{"bounds", "accesses before and past the end of allocations", startChecking},
     ObservationKind{"barriers", "barriers that are used in ways PTX does not define",
                     startChecking},
-    ObservationKind{"strict", "the letter of PTX, also where compilers deviate from it",
+    ObservationKind{"strict", "all rules of PTX, even those from which compilers deviate",
                     startChecking},
     ObservationKind{"count",
                     "instructions, sectors, bank conflicts, tensor-core work and waits by line",

@@ -77,7 +77,8 @@ Status TensorMap::check() const {
   if (rank < 1 || rank > 5)
     return refuse("a tensor map must have 1 to 5 dimensions, got ", rank);
   if (address % 16 != 0 || (interleave == 2 && address % 32 != 0))
-    return refuse("the address of a tensor must be a multiple of ", interleave == 2 ? 32 : 16);
+    return refuse("the address of a tensor must be a multiple of ", interleave == 2 ? 32 : 16,
+                  ", got ", address);
   if (interleave != 0 && rank < 3)
     return refuse("an interleaved tensor must have at least 3 dimensions, got ", rank);
   for (unsigned i = 0; i < rank; ++i) {

@@ -309,8 +309,9 @@ KernelResult prepareFft(const artifact::FftCall &call, const LibrarySignature &t
   const Kind kind = call.fftType;
   const auto count = static_cast<int64_t>(lengths.size());
   if (count < 1 || count > 3 || count > operand.rank())
-    return reader.failure("transforms 1 to 3 dimensions of the operand, got ", count,
-                          " lengths for ", typeString(types.operands[0]));
+    return reader.failure(
+        "fft_length must have 1 to 3 entries, at most one for each dimension of the operand, got ",
+        count, " entries for ", typeString(types.operands[0]));
   const ElementType type = types.operands[0].element;
   const ElementType component = numerics::componentOf(type);
   if ((component != ElementType::f32 && component != ElementType::f64) ||
@@ -323,8 +324,8 @@ KernelResult prepareFft(const artifact::FftCall &call, const LibrarySignature &t
     const int64_t length = lengths[static_cast<size_t>(i)], dim = operand.rank() - count + i;
     const bool isHalved = i == count - 1 && kind == Kind::irfft && length > 0;
     if (length < 0 || operand[dim] != (isHalved ? length / 2 + 1 : length))
-      return reader.failure("length ", length, " does not fit dimension ", dim, " of ",
-                            typeString(types.operands[0]));
+      return reader.failure("for length ", length, ", dimension ", dim, " of the operand must be ",
+                            isHalved ? length / 2 + 1 : length, ", got ", operand[dim]);
   }
   const bool isWide = component == ElementType::f64;
   const ElementType complex = isWide ? ElementType::c128 : ElementType::c64;

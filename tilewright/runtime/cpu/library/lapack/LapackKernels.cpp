@@ -201,7 +201,7 @@ static Status checkMatrices(const CallReader &reader, const Routine &routine,
   }
   if (good)
     return Status();
-  return reader.failure("operands and results are not those of LAPACK's ", nameOf(routine.routine));
+  return reader.failure("operands and results do not match LAPACK's ", nameOf(routine.routine));
 }
 
 /// - libraryCall: the options are not as many letters as the routine takes.
@@ -211,14 +211,14 @@ static Status readOptions(const CallReader &reader, const artifact::LapackCall &
   if (call.options.size() != routine.options ||
       call.options.find_first_not_of("ANSVLURTC") != std::string::npos)
     return reader.failure("'options' must have ", routine.options, " option letters of LAPACK's ",
-                          nameOf(call.routine));
+                          nameOf(call.routine), ", got '", call.options, "'");
   for (size_t i = 0; i < call.options.size(); ++i)
     *options[i] = call.options[i];
   if (call.routine == LapackRoutine::ormqr &&
       ((problem.first != 'L' && problem.first != 'R') ||
        (problem.second != 'N' && problem.second != (isComplex ? 'C' : 'T'))))
-    return reader.failure("takes a side L or R and a matrix that is not transposed (N) or ",
-                          isComplex ? "its adjoint (C)" : "transposed (T)", ", got '", call.options,
+    return reader.failure("'options' must be a side, L or R, followed by N or ",
+                          isComplex ? "C (adjoint)" : "T (transposed)", ", got '", call.options,
                           "'");
   problem.low = call.low;
   problem.high = call.high == 0 ? problem.operands[0].rows : call.high;
@@ -235,7 +235,7 @@ KernelResult prepareLapack(const artifact::LapackCall &call, const LibrarySignat
       std::find_if(std::begin(routines), std::end(routines),
                    [&](const Routine &each) { return each.routine == call.routine; });
   if (types.operands.empty())
-    return reader.failure("takes a matrix");
+    return reader.failure("must have a matrix operand, got none");
   const auto number = static_cast<size_t>(
       std::find(std::begin(elements), std::end(elements), types.operands[0].element) -
       std::begin(elements));

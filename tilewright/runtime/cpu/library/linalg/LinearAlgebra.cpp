@@ -233,9 +233,10 @@ KernelResult prepareTriangularSolve(const artifact::TriangularSolveCall &call,
     batch *= a[dim];
   }
   if (!fits)
-    return reader.failure("batch dimensions must be equal and a must have the size of b's ",
-                          call.leftSide ? "columns" : "rows", ", got ",
-                          typeString(types.operands[0]), " and ", typeString(types.operands[1]));
+    return reader.failure(
+        "a and b must have the same batch dimensions, and a must have as many rows as b has ",
+        call.leftSide ? "rows" : "columns", ", got ", typeString(types.operands[0]), " and ",
+        typeString(types.operands[1]));
   TILEWRIGHT_TRY(reader.expectResult(0, type, b.dims()));
   const int64_t n = a[rank - 1], rows = b[rank - 2], columns = b[rank - 1];
   batch = b.elementCount() == 0 ? 0 : batch;

@@ -19,7 +19,7 @@ public:
     const auto bytes = static_cast<int64_t>(numerics::storageBytes(types.operands[0].element));
     const Dims strides = operand.strides();
     if (static_cast<int64_t>(sizes.size()) != operand.rank())
-      return reader.failure("the slice must have the operand's rank ", operand.rank(), ", got ",
+      return reader.failure("the slice must have the operand's rank, ", operand.rank(), ", got ",
                             sizes.size());
     for (size_t dim = 0; dim < sizes.size(); ++dim) {
       const TensorType &index = types.operands[firstIndex + dim];

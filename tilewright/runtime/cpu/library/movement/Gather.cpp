@@ -122,16 +122,18 @@ KernelResult prepareGather(const artifact::GatherCall &call, const LibrarySignat
   const Dims dropped = joined({call.collapsedSliceDims, call.operandBatchingDims});
   TILEWRIGHT_TRY(reader.checkDims("collapsed and batching dimensions", dropped, operand.rank()));
   if (static_cast<int64_t>(sliceSizes.size()) != operand.rank())
-    return reader.failure("takes a slice size for each of the ", operand.rank(),
+    return reader.failure("slice_sizes must have one entry for each of the ", operand.rank(),
                           " dimensions of the operand, got ", sliceSizes.size());
   for (int64_t dim = 0; dim < operand.rank(); ++dim) {
     const int64_t size = sliceSizes[static_cast<size_t>(dim)];
     const bool isDropped = std::find(dropped.begin(), dropped.end(), dim) != dropped.end();
     if (size < 0 || size > operand[dim] || (isDropped && size > 1))
-      return reader.failure("slice size ", size, " of dimension ", dim, " does not fit size ",
-                            operand[dim]);
+      return reader.failure("slice size of dimension ", dim, " must be from 0 to ",
+                            isDropped ? std::min<int64_t>(operand[dim], 1) : operand[dim], ", got ",
+                            size);
     if (isDropped && size == 0 && result.elementCount() > 0)
-      return reader.failure("dimension ", dim, " has slice size 0: there is nothing to gather");
+      return reader.failure("dimension ", dim,
+                            " is collapsed or batched, so its slice size must be 1, got 0");
   }
   const Dims kept = remaining(operand.rank(), dropped);
   TILEWRIGHT_ASSIGN(Dims batchSizes,
@@ -139,8 +141,8 @@ KernelResult prepareGather(const artifact::GatherCall &call, const LibrarySignat
   const auto rank = static_cast<int64_t>(batchSizes.size() + kept.size());
   TILEWRIGHT_TRY(reader.checkDims("offset_dims", offsetDims, rank));
   if (offsetDims.size() != kept.size())
-    return reader.failure("offset_dims must name a dimension for each of the ", kept.size(),
-                          " of a slice, got ", offsetDims.size());
+    return reader.failure("offset_dims must have one entry for each of the ", kept.size(),
+                          " offset dimensions, got ", offsetDims.size());
   const Dims batchDims = remaining(rank, offsetDims);
   Dims resultSizes(static_cast<size_t>(rank));
   for (size_t i = 0; i < kept.size(); ++i)

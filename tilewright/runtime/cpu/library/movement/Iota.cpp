@@ -85,7 +85,7 @@ KernelResult prepareRankId(const artifact::RankIdCall &call, const LibrarySignat
   TILEWRIGHT_TRY(reader.expectCounts(0, 1));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   if (result.rank() != 0 || types.results[0].element != ElementType::ui32)
-    return reader.failure("a device number must be a ui32 scalar");
+    return reader.failure("the result must be a ui32 scalar, got ", typeString(types.results[0]));
   return makeKernel<RankIdKernel>(call.kind == RankKind::partition);
 }
 

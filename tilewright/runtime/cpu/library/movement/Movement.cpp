@@ -52,8 +52,9 @@ KernelResult prepareReshape(const artifact::ReshapeCall &call, const LibrarySign
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   if (operand.elementCount() != result.elementCount() ||
       types.operands[0].element != types.results[0].element)
-    return reader.failure("operand and result must have the same elements, got ",
-                          typeString(types.operands[0]), " and ", typeString(types.results[0]));
+    return reader.failure(
+        "operand and result must have the same element type and number of elements, got ",
+        typeString(types.operands[0]), " and ", typeString(types.results[0]));
   const Dims one = {1}, all = {operand.elementCount()};
   return makeKernel<CopyKernel>(CopyPlan(all, one, one, elementBytes(types)), 0);
 }
@@ -65,8 +66,8 @@ KernelResult prepareTranspose(const artifact::TransposeCall &call, const Library
   const Dims &permutation = call.permutation;
   TILEWRIGHT_TRY(reader.checkDims("permutation", permutation, operand.rank()));
   if (static_cast<int64_t>(permutation.size()) != operand.rank())
-    return reader.failure("permutation must name each of ", operand.rank(), " dimensions, got ",
-                          listed(permutation));
+    return reader.failure("permutation must list each of the ", operand.rank(),
+                          " dimensions once, got ", listed(permutation));
   TILEWRIGHT_TRY(
       reader.expectResult(0, types.operands[0].element, pick(operand.dims(), permutation)));
   return viewOf(reader, 0, pick(operand.strides(), permutation));
@@ -127,15 +128,17 @@ KernelResult prepareBroadcastInDim(const artifact::BroadcastInDimCall &call,
   TILEWRIGHT_TRY(reader.checkDims("broadcast_dimensions", dimensions, result.rank()));
   if (static_cast<int64_t>(dimensions.size()) != operand.rank() ||
       types.operands[0].element != types.results[0].element)
-    return reader.failure("broadcast_dimensions must name a dimension for each of the operand ",
-                          typeString(types.operands[0]), " in ", typeString(types.results[0]),
-                          ", got ", listed(dimensions));
+    return reader.failure(
+        "broadcast_dimensions must have one entry for each dimension of the operand, and operand "
+        "and result must have the same element type, got ",
+        listed(dimensions), " for ", typeString(types.operands[0]), " and ",
+        typeString(types.results[0]));
   Dims strides(static_cast<size_t>(result.rank()), 0);
   const Dims operandStrides = operand.strides();
   for (size_t i = 0; i < dimensions.size(); ++i) {
     const int64_t size = operand[static_cast<int64_t>(i)];
     if (size != 1 && size != result[dimensions[i]])
-      return reader.failure("operand dimension ", i, " must be 1 or the result's ",
+      return reader.failure("operand dimension ", i, " must have size 1 or the result's size, ",
                             result[dimensions[i]], ", got ", size);
     if (size != 1)
       strides[static_cast<size_t>(dimensions[i])] = operandStrides[i];
@@ -147,7 +150,7 @@ KernelResult prepareConcatenate(const artifact::ConcatenateCall &call,
                                 const LibrarySignature &types) {
   CallReader reader(call.name, types);
   if (types.operands.empty())
-    return reader.failure("takes at least one operand");
+    return reader.failure("must have at least one operand");
   TILEWRIGHT_TRY(reader.expectCounts(types.operands.size(), 1));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   const int64_t dimension = call.dimension;
@@ -164,16 +167,17 @@ KernelResult prepareConcatenate(const artifact::ConcatenateCall &call,
       fits = dim == dimension ? operand[dim] <= result[dim] - begin : operand[dim] == result[dim];
     if (!fits)
       return reader.failure("operand ", i, " of ", typeString(types.operands[i]),
-                            " does not fit into ", typeString(types.results[0]), " at ", begin,
-                            " of dimension ", dimension);
+                            " does not fit into the result, ", typeString(types.results[0]),
+                            ", at index ", begin, " of dimension ", dimension);
     boxes.push_back(
         {CopyPlan(operand.dims(), operand.strides(), strides, static_cast<size_t>(bytes)), i, 0,
          begin * strides[static_cast<size_t>(dimension)] * bytes});
     begin += operand[dimension];
   }
   if (begin != result[dimension])
-    return reader.failure("dimension ", dimension, " of the result must be the sum ", begin,
-                          " of the operands', got ", result[dimension]);
+    return reader.failure("dimension ", dimension,
+                          " of the result must have the sum of the operands' sizes, ", begin,
+                          ", got ", result[dimension]);
   return makeKernel<CopyKernel>(std::move(boxes));
 }
 
@@ -191,7 +195,7 @@ static Result<PaddedBox> paddedBox(const CallReader &reader, const artifact::Pad
   const auto rank = static_cast<size_t>(operand.rank());
   if (low.size() != rank || high.size() != rank || interior.size() != rank ||
       result.rank() != operand.rank())
-    return reader.failure("paddings and result must have the operand's rank ", rank);
+    return reader.failure("the padding lists and the result must have the operand's rank, ", rank);
   PaddedBox box{Dims(rank), Dims(rank), Dims(rank), Dims(rank)};
   for (size_t dim = 0; dim < rank; ++dim) {
     const int64_t size = operand[static_cast<int64_t>(dim)];
@@ -202,8 +206,9 @@ static Result<PaddedBox> paddedBox(const CallReader &reader, const artifact::Pad
         __builtin_add_overflow(spread, low[dim], &padded) ||
         __builtin_add_overflow(padded, high[dim], &padded) ||
         padded != result[static_cast<int64_t>(dim)])
-      return reader.failure("dimension ", dim, " of size ", size, " padded by ", low[dim], ", ",
-                            high[dim], " and ", interior[dim], " is not ",
+      return reader.failure("padding dimension ", dim, " of size ", size, " with low ", low[dim],
+                            ", high ", high[dim], " and interior ", interior[dim],
+                            " does not result in the result's size, ",
                             result[static_cast<int64_t>(dim)]);
     box.first[dim] = low[dim] >= 0 ? 0 : (-low[dim] - 1) / step + 1;
     // Element i goes to low + i * step; elements `first` to `last` are those inside [0, padded).

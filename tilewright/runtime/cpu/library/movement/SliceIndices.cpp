@@ -8,7 +8,7 @@ Result<Dims> SliceIndices::batchSizes(const CallReader &reader, const TensorType
   if (!numerics::isInteger(indices.element))
     return reader.failure("indices must be integers, got ", typeString(indices));
   if (indexVectorDim < 0 || indexVectorDim > rank)
-    return reader.failure("index_vector_dim must lie in [0, ", rank, "], got ", indexVectorDim);
+    return reader.failure("index_vector_dim must be in [0, ", rank, "], got ", indexVectorDim);
   return pick(indices.dims, remaining(rank, Dims{indexVectorDim}));
 }
 
@@ -46,7 +46,8 @@ Result<SliceIndices> SliceIndices::create(const CallReader &reader, const Shape 
   for (size_t i = 0; i < dimensions.slicedBatchingDims.size(); ++i) {
     const int64_t dim = dimensions.slicedBatchingDims[i], other = dimensions.indicesBatchingDims[i];
     if (other == vectorDim)
-      return reader.failure("index_vector_dim ", vectorDim, " is a batching dimension too");
+      return reader.failure("index_vector_dim must not be a batching dimension, but dimension ",
+                            vectorDim, " is both");
     if (shape[other] != sliced[dim])
       return reader.failure("batches operand dimension ", dim, " with indices dimension ", other,
                             ", which must be equal, got ", sliced[dim], " and ", shape[other]);

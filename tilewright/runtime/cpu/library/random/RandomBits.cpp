@@ -314,13 +314,14 @@ KernelResult prepareRandomBits(const artifact::RngBitGeneratorCall &call,
   const TensorType &state = types.operands[0];
   const int64_t words = state.dims.size() == 1 ? state.dims[0] : 0;
   if (state.element != ElementType::ui64 || (words != 2 && (words != 3 || isThreeFry)))
-    return reader.failure("the state of ", nameOf(call.rngAlgorithm), " is ",
+    return reader.failure("the state of ", nameOf(call.rngAlgorithm), " must be ",
                           isThreeFry ? "ui64[2]" : "ui64[2] or ui64[3]", ", got ",
                           typeString(state));
   TILEWRIGHT_TRY(reader.expectResult(0, state.element, state.dims));
   const ElementType type = types.results[1].element;
   if (!numerics::isInteger(type) && !numerics::isReal(type))
-    return reader.failure("fills integers and reals with bits, got ", numerics::spelling(type));
+    return reader.failure("the result must have integer or real elements, got ",
+                          numerics::spelling(type));
   return makeKernel<RandomBitsKernel>(isThreeFry, words, type, shape);
 }
 
@@ -336,8 +337,8 @@ KernelResult prepareRandomNumbers(const artifact::RngCall &call, const LibrarySi
   if (a.elementCount() != 1 || b.elementCount() != 1 || types.operands[0].element != type ||
       types.operands[1].element != type || numerics::isComplex(type) ||
       (isNormal && !numerics::isReal(type)))
-    return reader.failure("takes two scalars of the result's type and a distribution UNIFORM or "
-                          "NORMAL of it, got ",
+    return reader.failure("operands must be two scalars of the result's type, which must not be "
+                          "complex and must be real for NORMAL, got ",
                           typeString(types.operands[0]), ", ", typeString(types.operands[1]),
                           " and ", nameOf(call.rngDistribution));
   return makeKernel<RandomNumbersKernel>(type, shape.elementCount(), isNormal);

@@ -192,8 +192,8 @@ static KernelResult make(const CallReader &reader, ElementType value, ElementTyp
   case ElementType::ui64:
     return make<PlainNumber<uint64_t>>(reader, index, std::move(geometry), options);
   default:
-    return reader.failure("has no argmax or argmin of ", numerics::spelling(value),
-                          "; give the body as a function");
+    return reader.failure("argmax and argmin of ", numerics::spelling(value),
+                          " are not supported; pass the body as a function");
   }
 }
 
@@ -203,7 +203,8 @@ KernelResult prepareArgReduce(const CallReader &reader, ReduceGeometry geometry,
       types.operands[1].element != types.results[1].element ||
       types.operands[2].element != types.results[0].element ||
       types.operands[3].element != types.results[1].element)
-    return reader.failure("argmax and argmin take values, indices and an init value for each");
+    return reader.failure("argmax and argmin must have values, indices, and an init value of the "
+                          "same type for each of them");
   return make(reader, types.results[0].element, types.results[1].element, std::move(geometry),
               {isMaximum, false, true});
 }

@@ -128,7 +128,8 @@ KernelResult prepareCumulative(const artifact::CumulativeCall &call,
   TILEWRIGHT_TRY(reader.expectResult(0, type, shape.dims()));
   std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, type);
   if (!rows)
-    return reader.failure("takes a known body that is defined for ", numerics::spelling(type));
+    return reader.failure("'", nameOf(call.body), "' is not defined for ",
+                          numerics::spelling(type));
   const int64_t inner = shape.strides()[static_cast<size_t>(dimension)], size = shape[dimension];
   const int64_t outer = shape.elementCount() == 0 ? 0 : shape.elementCount() / (size * inner);
   return makeKernel<CumulativeKernel>(CumulativeGeometry{outer, size, inner, call.reverse},

@@ -223,7 +223,7 @@ KernelResult prepareReduce(const artifact::ReduceCall &call, const LibrarySignat
   if (call.body == Combiner::function)
     return prepareReduceFunction(reader, std::move(geometry));
   if (types.results.size() != 1)
-    return reader.failure("a body that is '", nameOf(call.body), "' takes one input, got ",
+    return reader.failure("a reduction by '", nameOf(call.body), "' takes one input, got ",
                           types.results.size());
   const ElementType result = types.results[0].element;
   std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, result);

@@ -101,8 +101,7 @@ private:
 KernelResult prepareReduceFunction(const CallReader &reader, ReduceGeometry geometry) {
   const LibrarySignature &types = reader.types;
   if (types.bodies.size() != 1)
-    return reader.failure("a body that is a function must be bound exactly once, got ",
-                          types.bodies.size());
+    return reader.failure("must have exactly one body function, got ", types.bodies.size());
   return makeKernel<ReduceFunctionKernel>(types, std::move(geometry));
 }
 

@@ -38,7 +38,7 @@ Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader,
   const LibrarySignature &types = reader.types;
   const size_t count = types.results.size();
   if (count == 0)
-    return reader.failure("takes at least one input");
+    return reader.failure("must have at least one input");
   TILEWRIGHT_TRY(reader.expectCounts(2 * count, count));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
   TILEWRIGHT_TRY(reader.checkDims("dimensions", dimensions, shape.rank()));

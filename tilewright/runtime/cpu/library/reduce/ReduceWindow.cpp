@@ -439,7 +439,7 @@ KernelResult prepareReduceWindow(const artifact::ReduceWindowCall &call,
   CallReader reader(call.name, types);
   const size_t count = types.results.size();
   if (count == 0)
-    return reader.failure("takes at least one input");
+    return reader.failure("must have at least one input");
   TILEWRIGHT_TRY(reader.expectCounts(2 * count, count));
   TILEWRIGHT_ASSIGN(Shape input, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Window window, windowOf(reader, call, input));
@@ -455,14 +455,14 @@ KernelResult prepareReduceWindow(const artifact::ReduceWindowCall &call,
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   if (call.body == Combiner::function) {
     if (types.bodies.size() != 1)
-      return reader.failure("a body that is a function must be bound exactly once, got ",
-                            types.bodies.size());
+      return reader.failure("must have exactly one body function, got ", types.bodies.size());
     return makeKernel<ReduceWindowFunctionKernel>(types, std::move(window), input.strides());
   }
   std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, types.results[0].element);
   if (!rows || count != 1 || types.operands[0].element != types.operands[1].element)
-    return reader.failure("takes one input with an init value of its type and a body that is "
-                          "defined for it, got ",
+    return reader.failure("a reduction by '", nameOf(call.body),
+                          "' takes one input of a type for which it is "
+                          "defined, and an init value of the same type, got ",
                           typeString(types.operands[0]));
   return makeKernel<ReduceWindowKernel>(types.operands[0].element, types.results[0].element,
                                         call.body, std::move(window), std::move(rows));

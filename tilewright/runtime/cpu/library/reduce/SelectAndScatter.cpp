@@ -227,15 +227,15 @@ KernelResult prepareSelectAndScatter(const artifact::SelectAndScatterCall &call,
                              operand));
   TILEWRIGHT_ASSIGN(Shape source, reader.operandShape(1));
   if (types.operands[1].dims != positionsOf(window) || init.elementCount() != 1)
-    return reader.failure("source must have an element for each position of the window, which has ",
+    return reader.failure("source must have one element for each window position, shape ",
                           listed(positionsOf(window)), ", got ", typeString(types.operands[1]));
   TILEWRIGHT_TRY(reader.expectResult(0, types.results[0].element, operand.dims()));
   TILEWRIGHT_TRY(checkCombiner(reader, "scatter", call.scatter));
   const bool selects = call.select == Selector::function,
              scatters = call.scatter == Combiner::function;
   if (types.bodies.size() != size_t(selects) + size_t(scatters))
-    return reader.failure("each region that is a function must be bound exactly once, got ",
-                          types.bodies.size());
+    return reader.failure("must have one body for each region that is a function, ",
+                          size_t(selects) + size_t(scatters), ", got ", types.bodies.size());
   const ElementType type = types.operands[0].element;
   std::unique_ptr<Selection> selection;
   if (selects)
@@ -243,14 +243,15 @@ KernelResult prepareSelectAndScatter(const artifact::SelectAndScatterCall &call,
   else
     selection = selectionOf(comparisonOf(call.select), type);
   if (!selection)
-    return reader.failure("attribute 'select' is not a comparison of ", numerics::spelling(type),
-                          ": '", nameOf(call.select), "'");
+    return reader.failure("attribute 'select' must be a comparison that is defined for ",
+                          numerics::spelling(type), ", got '", nameOf(call.select), "'");
   std::unique_ptr<RowArithmetic> rows;
   if (!scatters) {
     rows = RowArithmetic::create(call.scatter, types.results[0].element);
     if (!rows)
-      return reader.failure("attribute 'scatter' is an operation that is not defined for ",
-                            numerics::spelling(types.results[0].element));
+      return reader.failure("attribute 'scatter' must be an operation that is defined for ",
+                            numerics::spelling(types.results[0].element), ", got '",
+                            nameOf(call.scatter), "'");
   }
   return makeKernel<SelectAndScatterKernel>(types, std::move(window), operand.strides(),
                                             std::move(selection), std::move(rows),

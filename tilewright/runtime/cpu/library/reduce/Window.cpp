@@ -42,8 +42,8 @@ static Status findPositions(const CallReader &reader, WindowDim &dim) {
   constexpr int64_t largest = int64_t(1) << 62;
   if (dim.size < 0 || dim.stride < 1 || dim.baseDilation < 1 || dim.windowDilation < 1 ||
       dim.stride > largest || std::abs(dim.padLow) > largest || std::abs(dim.padHigh) > largest)
-    return reader.failure("window strides and dilations must be positive, sizes not negative and "
-                          "all below 2^62");
+    return reader.failure("window strides and dilations must be positive, sizes must not be "
+                          "negative, and all must be at most 2^62");
   const int64_t base = dilated(dim.input, dim.baseDilation);
   const int64_t extent = dilated(dim.size, dim.windowDilation);
   int64_t padded = 0;
@@ -62,7 +62,7 @@ windowOf(const CallReader &reader, const artifact::ReduceWindowCall &call, const
              &base = call.baseDilations, &dilations = call.windowDilations, &padding = call.padding;
   if (sizes.size() != rank || strides.size() != rank || base.size() != rank ||
       dilations.size() != rank || padding.size() != 2 * rank)
-    return reader.failure("the window must have the input's rank ", rank);
+    return reader.failure("the window must have the input's rank, ", rank);
   std::vector<WindowDim> window(rank);
   for (size_t i = 0; i < rank; ++i) {
     window[i] = {sizes[i],

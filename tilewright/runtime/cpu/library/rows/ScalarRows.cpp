@@ -197,8 +197,8 @@ std::unique_ptr<RowArithmetic> RowArithmetic::create(Combiner op, ElementType ty
 Status checkCombiner(const CallReader &reader, std::string_view name, Combiner combiner) {
   if (combiner != Combiner::argmax && combiner != Combiner::argmin)
     return Status();
-  return reader.failure("attribute '", name, "' is not a known operation: '", nameOf(combiner),
-                        "'");
+  return reader.failure("attribute '", name, "' must be an operation on two elements, got '",
+                        nameOf(combiner), "'");
 }
 
 } // namespace tilewright::runtime::cpu

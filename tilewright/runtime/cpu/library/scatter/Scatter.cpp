@@ -213,7 +213,7 @@ KernelResult prepareScatter(const artifact::ScatterCall &call, const LibrarySign
   CallReader reader(call.name, types);
   const size_t count = types.results.size();
   if (count == 0)
-    return reader.failure("takes at least one input");
+    return reader.failure("must have at least one input");
   TILEWRIGHT_TRY(reader.expectCounts(2 * count + 1, count));
   TILEWRIGHT_ASSIGN(Shape input, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Shape indicesShape, reader.operandShape(count));
@@ -230,8 +230,8 @@ KernelResult prepareScatter(const artifact::ScatterCall &call, const LibrarySign
   TILEWRIGHT_TRY(reader.checkDims("update_window_dims", windowDims, update.rank()));
   const Dims kept = remaining(input.rank(), inserted);
   if (kept.size() != windowDims.size())
-    return reader.failure("update_window_dims must name a dimension for each of the ", kept.size(),
-                          " of a window, got ", windowDims.size());
+    return reader.failure("update_window_dims must have one entry for each of the ", kept.size(),
+                          " window dimensions, got ", windowDims.size());
   const Dims scatterDims = remaining(update.rank(), windowDims);
   TILEWRIGHT_ASSIGN(Dims batchSizes, SliceIndices::batchSizes(reader, types.operands[count],
                                                               dimensions.indexVectorDim));
@@ -244,8 +244,8 @@ KernelResult prepareScatter(const artifact::ScatterCall &call, const LibrarySign
   for (size_t i = 0; i < kept.size(); ++i) {
     const int64_t size = update[windowDims[i]];
     if (size > input[kept[i]])
-      return reader.failure("the window of the updates has size ", size, " in dimension ", kept[i],
-                            ", where the input has ", input[kept[i]]);
+      return reader.failure("the update window has size ", size, " in dimension ", kept[i],
+                            ", but the input has only ", input[kept[i]]);
     config.window.push_back({size, updateStrides[static_cast<size_t>(windowDims[i])],
                              strides[static_cast<size_t>(kept[i])]});
   }
@@ -261,7 +261,8 @@ KernelResult prepareScatter(const artifact::ScatterCall &call, const LibrarySign
   for (size_t i = 0; i < count; ++i) {
     if (types.operands[i].dims != types.operands[0].dims ||
         types.operands[count + 1 + i].dims != types.operands[count + 1].dims)
-      return reader.failure("all inputs must have the same shape, and so must all updates");
+      return reader.failure(
+          "all inputs must have the same shape, and all updates must have the same shape");
     config.inputs.push_back(types.operands[i].element);
     config.updates.push_back(types.operands[count + 1 + i].element);
     config.results.push_back(types.results[i].element);
@@ -269,14 +270,14 @@ KernelResult prepareScatter(const artifact::ScatterCall &call, const LibrarySign
   }
   if (call.body == Combiner::function) {
     if (types.bodies.size() != 1)
-      return reader.failure("a body that is a function must be bound exactly once, got ",
-                            types.bodies.size());
+      return reader.failure("must have exactly one body function, got ", types.bodies.size());
     config.body = types.bodies[0];
     return makeKernel<ScatterKernel>(std::move(config), nullptr);
   }
   std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, types.results[0].element);
   if (!rows || count != 1)
-    return reader.failure("takes one input with a body that is defined for its type, got ",
+    return reader.failure("a scatter by '", nameOf(call.body),
+                          "' takes one input of a type for which it is defined, got ",
                           typeString(types.operands[0]));
   return makeKernel<ScatterKernel>(std::move(config), std::move(rows));
 }

@@ -233,21 +233,21 @@ static Result<SortKernel::Comparator> comparatorOf(const CallReader &reader,
   SortKernel::Comparator comparator;
   if (call.comparator == Comparator::function) {
     if (types.bodies.size() != 1)
-      return reader.failure("a comparator that is a function must be bound exactly once, got ",
-                            types.bodies.size());
+      return reader.failure("must have exactly one comparator function, got ", types.bodies.size());
     comparator.body = types.bodies[0];
     return comparator;
   }
   const int64_t input = call.comparatorOperand;
   if (input < 0 || input >= static_cast<int64_t>(types.operands.size()))
-    return reader.failure("comparator_operand must name one of ", types.operands.size(),
-                          " inputs, got ", input);
+    return reader.failure("comparator_operand must be the index of one of the ",
+                          types.operands.size(), " inputs, got ", input);
   comparator.input = static_cast<size_t>(input);
   comparator.order = {call.comparatorTotalOrder ? SortOrder::Kind::total : SortOrder::Kind::byValue,
                       call.comparator == Comparator::greater};
   const ElementType type = types.operands[comparator.input].element;
   if (keyBits(type) == 0)
-    return reader.failure(numerics::spelling(type), " has no order; give a function");
+    return reader.failure("elements of ", numerics::spelling(type),
+                          " cannot be ordered; use a comparator function");
   return comparator;
 }
 
@@ -255,7 +255,7 @@ KernelResult prepareSort(const artifact::SortCall &call, const LibrarySignature 
   CallReader reader(call.name, types);
   const size_t count = types.operands.size();
   if (count == 0)
-    return reader.failure("takes at least one input");
+    return reader.failure("must have at least one input");
   TILEWRIGHT_TRY(reader.expectCounts(count, count));
   TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
   const int64_t dimension = call.dimension + (call.dimension < 0 ? shape.rank() : 0);
@@ -264,7 +264,7 @@ KernelResult prepareSort(const artifact::SortCall &call, const LibrarySignature 
   TILEWRIGHT_ASSIGN(SortKernel::Comparator comparator, comparatorOf(reader, call));
   const int64_t length = shape.rank() == 0 ? 1 : shape[dimension];
   if (length > std::numeric_limits<uint32_t>::max())
-    return reader.failure("sorts fewer than 2^32 elements together, got ", length);
+    return reader.failure("the sorted dimension must have fewer than 2^32 elements, got ", length);
   const int64_t rows = shape.elementCount() == 0 ? 0 : shape.elementCount() / length;
   const bool isMoved = shape.rank() > 0 && shape.strides()[static_cast<size_t>(dimension)] != 1 &&
                        length > 1 && rows > 0;

@@ -140,10 +140,10 @@ KernelResult prepareTopK(const artifact::TopKCall &call, const LibrarySignature 
   const ElementType type = types.operands[0].element, index = types.results[1].element;
   if (shape.rank() == 0 || k < 0 || k > shape[shape.rank() - 1] ||
       shape[shape.rank() - 1] > std::numeric_limits<int32_t>::max())
-    return reader.failure("takes k elements of the last dimension, got ", k, " of ",
+    return reader.failure("k must be in [0, size of the last dimension], got ", k, " for ",
                           typeString(types.operands[0]));
   if (keyBits(type) == 0 || (index != ElementType::i32 && index != ElementType::i64))
-    return reader.failure("takes elements that have an order and gives i32 or i64 indices, got ",
+    return reader.failure("elements must have an order, and indices must be i32 or i64, got ",
                           numerics::spelling(type), " and ", numerics::spelling(index));
   const int64_t length = shape[shape.rank() - 1];
   Dims sizes(shape.dims().begin(), shape.dims().end());
