@@ -97,7 +97,8 @@ Status CudaModule::loadImage(const Executable &executable) {
       return device.check(result, "cuModuleLoadDataEx");
     why = concat("the binary with ", device.api().describe(result), ", the PTX with ");
   }
-  const std::string text = textOf(executable.object); // up to the terminating zero
+  // There is one object if there are kernels (artifact/Check.h). Up to the terminating zero:
+  const std::string text = textOf(executable.objects.front());
   const CUresult result =
       device.api().cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);
   if (result == CUDA_SUCCESS)
