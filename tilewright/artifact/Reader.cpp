@@ -14,7 +14,7 @@ namespace {
 class ReaderArchive : public ByteReader {
 public:
   ReaderArchive(std::span<const std::byte> bytes, std::string_view part)
-      : ByteReader(bytes, part, Error::executableEncoding) {}
+      : ByteReader(bytes, part, Error::executableEncoding, "compile the program again") {}
 
   template <typename T> void list(std::vector<T> &items, const char *things) {
     const size_t count = cursor.count(things, bytesEach<T>());
