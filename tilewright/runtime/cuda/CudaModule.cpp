@@ -90,8 +90,7 @@ Status CudaModule::loadImage(const Executable &executable) {
   } else if (!binary.empty()) {
     const CUresult result =
         device.api().cuModuleLoadDataEx(&module, binary.c_str(), 0, nullptr, nullptr);
-    fromBinary = result == CUDA_SUCCESS;
-    if (fromBinary)
+    if (result == CUDA_SUCCESS)
       return Status();
     if (DriverApi::isFatal(result) || result == CUDA_ERROR_OUT_OF_MEMORY)
       return device.check(result, "cuModuleLoadDataEx");
