@@ -14,6 +14,7 @@
 // CPU time of one thread divided by the total CPU time of two: the speedup on two free cores if the
 // work is split evenly.
 #include "bench/vgpu/HostLoops.h"
+#include "tilewright/support/Json.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/machine/Launch.h"
 #include "tilewright/vgpu/machine/async/TensorMap.h"
@@ -325,19 +326,22 @@ static void print(const std::vector<Row> &rows) {
 }
 
 static void writeJson(const std::string &path, const std::vector<Row> &rows) {
-  std::ofstream out(path);
-  out << "{\"clock\": \"least thread CPU time, ms\", \"cores\": "
-      << std::thread::hardware_concurrency() << ", \"rows\": [";
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const Row &row = rows[i];
-    out << (i ? ",\n" : "\n") << "  {\"name\": \"" << row.name << "\", \"host\": " << row.host
-        << ", \"off\": " << row.off << ", \"told\": " << row.told << ", \"on\": " << row.on
-        << ", \"prototype_off\": " << row.prototype[0] << ", \"prototype_on\": " << row.prototype[1]
-        << ", \"two_threads_wall\": " << row.wallRatio << ", \"two_threads_cpu\": " << row.cpuRatio
-        << ", \"two_threads_wall_on\": " << row.wallRatioOn
-        << ", \"two_threads_cpu_on\": " << row.cpuRatioOn << "}";
+  JsonWriter json;
+  json.open('{').key("clock").text("least thread CPU time, ms");
+  json.key("cores").number(std::thread::hardware_concurrency()).key("rows").open('[');
+  for (const Row &row : rows) {
+    json.line().open('{').key("name").text(row.name).key("host").number(row.host);
+    json.key("off").number(row.off).key("told").number(row.told).key("on").number(row.on);
+    json.key("prototype_off").number(row.prototype[0]);
+    json.key("prototype_on").number(row.prototype[1]);
+    json.key("two_threads_wall").number(row.wallRatio);
+    json.key("two_threads_cpu").number(row.cpuRatio);
+    json.key("two_threads_wall_on").number(row.wallRatioOn);
+    json.key("two_threads_cpu_on").number(row.cpuRatioOn).close('}');
   }
-  out << "\n]}\n";
+  json.line().close(']').close('}').line();
+  std::ofstream out(path);
+  out << std::move(json).take();
   if (!out)
     giveUp("cannot write " + path);
 }

@@ -166,7 +166,9 @@ int main(int argc, char **argv) {
         std::printf("%s: %s\n", program.name, std::move(code).takeStatus().toString().c_str());
         return 1;
       }
-      size_t bytes = code->bytes.size();
+      size_t bytes = 0;
+      for (const std::vector<std::byte> &object : code->objects)
+        bytes += object.size();
       auto loaded = cpu::LoadedKernels::load(*std::move(code));
       if (loaded.object.kernels.size() != 1) {
         std::printf("%s: %zu kernels\n", program.name, loaded.object.kernels.size());

@@ -9,6 +9,7 @@
 namespace tilewright::fuzz {
 
 using namespace bytecode;
+using bytecode::Cursor; // not that of support
 
 namespace {
 

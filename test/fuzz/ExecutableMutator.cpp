@@ -165,13 +165,17 @@ std::vector<std::byte> mutateExecutable(std::span<const std::byte> bytes, Random
   Executable executable = *std::move(read);
   for (uint64_t changes = 1 + random.below(4); changes > 0; --changes) {
     if (random.oneIn(4)) {
-      mutateObject(random.oneIn(4) ? executable.binary : executable.object, random);
+      std::vector<std::vector<std::byte>> &objects = executable.objects;
+      mutateObject(objects.empty() || random.oneIn(4) ? executable.binary
+                                                      : objects[random.below(objects.size())],
+                   random);
       continue;
     }
     auto walk = [&](uint64_t target) {
       MutatorArchive archive(random, target);
       signatureFields(archive, executable);
       planFields(archive, executable);
+      objectFields(archive, executable);
       statisticsFields(archive, executable);
       return archive.seen;
     };
@@ -181,18 +185,21 @@ std::vector<std::byte> mutateExecutable(std::span<const std::byte> bytes, Random
   return writeExecutable(executable);
 }
 
-std::vector<std::vector<std::byte>> executableSeeds(std::span<const std::byte> object) {
+std::vector<std::vector<std::byte>>
+executableSeeds(std::span<const std::vector<std::byte>> objects) {
   Executable sample = sampleExecutable();
   std::vector<std::vector<std::byte>> seeds = {writeExecutable(sample)};
 
   Executable loadable = sample;
-  loadable.object.assign(object.begin(), object.end());
   loadable.target.features = {"sse2"};
-  seeds.push_back(writeExecutable(loadable));
+  for (size_t count = 1; count <= objects.size(); ++count) {
+    loadable.objects.assign(objects.begin(), objects.begin() + static_cast<ptrdiff_t>(count));
+    seeds.push_back(writeExecutable(loadable));
+  }
 
   // Without kernels, so that the plan can be run after any mutation.
   Executable plain = sample;
-  plain.object.clear();
+  plain.objects.clear();
   plain.kernels.clear();
   for (Library &library : plain.libraries)
     library.bodies.clear();

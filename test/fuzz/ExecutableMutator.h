@@ -10,9 +10,11 @@
 
 namespace tilewright::fuzz {
 
-/// Three valid executables: one with every kind of step, one that can be loaded, with `object` (of
-/// SeedObject.c), and one without object code, which can be run.
-std::vector<std::vector<std::byte>> executableSeeds(std::span<const std::byte> object);
+/// Valid executables: one with every kind of step, those that can be loaded, with the first object,
+/// the first two and so on, one without object code, which can be run, and one for a GPU. The
+/// objects are SeedObject.c, which has all functions that the plan calls, and SeedCaller.c.
+std::vector<std::vector<std::byte>>
+executableSeeds(std::span<const std::vector<std::byte>> objects);
 
 /// Reads an executable, changes one to four fields (numbers to values that often break readers,
 /// enums, strings, lists, words of the object code) and writes it with a matching fingerprint.

@@ -1,11 +1,11 @@
 // Runs the fuzz target of the executable loader without libFuzzer, deterministically and in every
 // build:
 //
-//   LoadDriver [--runs=N] [--seed=S] [--save=FILE] [--write=FOLDER] OBJECT
+//   LoadDriver [--runs=N] [--seed=S] [--save=FILE] [--write=FOLDER] OBJECT...
 //
-// Makes its own seeds, one of them with OBJECT, which is SeedObject.c compiled. --save writes each
-// input before it is tried, so that the input that crashes the process is known; --write only
-// writes the seeds, for libFuzzer.
+// Makes its own seeds, some of them with objects: SeedObject.c and SeedCaller.c, compiled. --save
+// writes each input before it is tried, so that the input that crashes the process is known;
+// --write only writes the seeds, for libFuzzer.
 
 #include "test/fuzz/ExecutableMutator.h"
 #include "test/fuzz/LoadTarget.h"
@@ -24,14 +24,17 @@ static void writeFile(const std::string &path, std::span<const std::byte> bytes)
              static_cast<std::streamsize>(bytes.size()));
 }
 
-static std::string contentOf(const std::string &path) {
+static std::vector<std::byte> contentOf(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
 int main(int argc, char **argv) {
   uint64_t runs = 100000, seed = 1;
-  std::string save, write, object;
+  std::string save, write;
+  std::vector<std::vector<std::byte>> objects;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument.starts_with("--runs="))
@@ -43,9 +46,9 @@ int main(int argc, char **argv) {
     else if (argument.starts_with("--write="))
       write = argument.substr(8);
     else
-      object = contentOf(argument);
+      objects.push_back(contentOf(argument));
   }
-  std::vector<std::vector<std::byte>> corpus = executableSeeds(std::as_bytes(std::span(object)));
+  std::vector<std::vector<std::byte>> corpus = executableSeeds(objects);
   const size_t seeds = corpus.size();
   int reached = 0;
   for (size_t i = 0; i < seeds; ++i) {

@@ -188,7 +188,7 @@ static int checkOnce(std::span<const std::byte> bytes) {
   LoadOptions options;
   options.customCalls = &calls;
   options.prepareLibrary = prepareTouching;
-  const bool hasCode = !read->object.empty();
+  const bool hasCode = !read->objects.empty();
   Result<std::shared_ptr<Program>> program = Program::load(*std::move(read), options);
   if (!program.isOk()) {
     Status status = std::move(program).takeStatus();

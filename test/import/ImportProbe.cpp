@@ -16,6 +16,7 @@
 #include "tilewright/import/VerifyProgram.h"
 #include "tilewright/import/bytecode/Reader.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Json.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -140,7 +141,8 @@ int time(const std::string &path, int runs) {
   int64_t before = peakMemory(), imported = 0, operations = 0;
   Seconds visiting(0);
   uint64_t sum = 0;
-  std::cout << "{\"seconds\": [";
+  JsonWriter json;
+  json.open('{').key("seconds").open('[');
   for (int run = 0; run < runs; ++run) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     loadImportDialects(context);
@@ -149,7 +151,7 @@ int time(const std::string &path, int runs) {
     Seconds taken = Clock::now() - start;
     if (!module.isOk())
       return fail(std::move(module).takeStatus());
-    std::cout << (run ? ", " : "") << taken.count();
+    json.number(taken.count());
     operations = 0;
     (*module)->walk([&](mlir::Operation *) { ++operations; });
     if (run + 1 < runs)
@@ -159,10 +161,11 @@ int time(const std::string &path, int runs) {
     sum = sumOfConstants(**module);
     visiting = Clock::now() - start;
   }
-  std::cout << "], \"visiting_seconds\": " << visiting.count() << ", \"sum\": " << sum
-            << ", \"operations\": " << operations << ", \"start_bytes\": " << before
-            << ", \"peak_bytes\": " << imported << ", \"visited_peak_bytes\": " << peakMemory()
-            << "}\n";
+  json.close(']').key("visiting_seconds").number(visiting.count()).key("sum").number(sum);
+  json.key("operations").number(operations).key("start_bytes").number(before);
+  json.key("peak_bytes").number(imported).key("visited_peak_bytes").number(peakMemory());
+  json.close('}').line();
+  std::cout << std::move(json).take();
   return 0;
 }
 

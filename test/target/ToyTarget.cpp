@@ -35,7 +35,8 @@ public:
       code.kernels[kernel.getSymName()] = {.grid = kernel.getPointCount()};
     }
     const auto *bytes = reinterpret_cast<const std::byte *>(text.data());
-    code.object.assign(bytes, bytes + text.size());
+    if (!text.empty())
+      code.objects.emplace_back(bytes, bytes + text.size());
     code.target.triple = triple;
     code.target.cpu = "toy";
     return code;

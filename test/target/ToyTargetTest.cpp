@@ -53,8 +53,9 @@ TEST_F(ToyTargetTest, TheCodeComputesTheProgram) {
   EXPECT_EQ(made->blocks[0].steps.size(), 1u);
 
   // The toy's machine is the evaluator.
-  const llvm::StringRef object(reinterpret_cast<const char *>(made->object.data()),
-                               made->object.size());
+  ASSERT_EQ(made->objects.size(), 1u);
+  const llvm::StringRef object(reinterpret_cast<const char *>(made->objects[0].data()),
+                               made->objects[0].size());
   auto code = mlir::parseSourceString<mlir::ModuleOp>(object, &mlir);
   ASSERT_TRUE(code);
   auto kernel = code->lookupSymbol<tile::KernelOp>(made->kernels[0].symbol);

@@ -154,6 +154,29 @@ def test_compile_says_what_it_wrote(add, tmp_path):
     assert "1 launch of 1 kernel, 0 library calls" in result.stdout
 
 
+def test_each_thread_of_the_code_generator_makes_an_object(tmp_path):
+    sizes = range(3, 17)  # shapes that differ, so that each result has its own kernel
+    types = [f"tensor<{size}xf32>" for size in sizes]
+    arguments = ", ".join(f"%x{i}: {type}" for i, type in enumerate(types))
+    body = "".join(f"  %y{i} = stablehlo.tanh %x{i} : {type}\n" for i, type in enumerate(types))
+    values = ", ".join(f"%y{i}" for i in range(len(types)))
+    path = tmp_path / "many.mlir"
+    path.write_text(
+        f"func.func @main({arguments}) -> ({', '.join(types)}) {{\n{body}  return {values} : {', '.join(types)}\n}}\n"
+    )
+    result = tilewright("compile", path, f"--code={tmp_path}/code", "--report", "--runtime.threads=2")
+    assert result.returncode == 0, result.stderr
+    assert "14 launches of 14 kernels" in result.stdout and " in 2 objects\n" in result.stdout
+    for number in range(2):
+        assert f"wrote {tmp_path}/code.{number}.o\n" in result.stdout
+        assert (tmp_path / f"code.{number}.o").read_bytes().startswith(b"\x7fELF")
+    inputs = [f"--input={size}xf32=0.25" for size in sizes]
+    result = tilewright("run", tmp_path / "many.twx", *inputs, f"--output={tmp_path}/out")
+    assert result.returncode == 0, result.stderr
+    for i, size in enumerate(sizes):
+        numpy.testing.assert_allclose(numpy.load(tmp_path / f"out{i}.npy"), [numpy.tanh(0.25)] * size, rtol=1e-6)
+
+
 def test_an_executable_runs_without_a_compiler(add, tmp_path):
     assert tilewright("compile", add, f"--output={tmp_path}/add.twx").returncode == 0
     result = tilewright("run", tmp_path / "add.twx", "--input", "2x2xf32=1,2,3,4", "--input", "2x2xf32=10")

@@ -185,9 +185,19 @@ private:
     }
     for (const Library &library : executable.libraries)
       needsObject |= !library.bodies.empty();
-    if (needsObject && sections.object == 0)
+    if (needsObject && executable.objects.empty())
       return Status(Error::executableStep,
                     "the executable has kernels, but no object code; compile the program again");
+    for (size_t i = 0; i < executable.objects.size(); ++i)
+      if (executable.objects[i].empty())
+        return Status(Error::executableStep, concat("object ", i,
+                                                    " of the executable has no "
+                                                    "bytes; compile the program again"));
+    if (executable.objects.size() > 1 && executable.target.isGpu())
+      return Status(Error::executableStep,
+                    concat("the executable is for ", executable.target.triple, ", but has ",
+                           executable.objects.size(),
+                           " objects; for a GPU it must have one, PTX; compile the program again"));
     if (sections.binary > 0 && !executable.target.isGpu())
       return Status(Error::executableStep,
                     concat("the executable is for ", executable.target.triple,
@@ -207,8 +217,7 @@ Status checkExecutable(const Executable &executable, const ByteSections &section
 }
 
 Status checkExecutable(const Executable &executable) {
-  return checkExecutable(executable, {executable.constants.size(), executable.object.size(),
-                                      executable.binary.size()});
+  return checkExecutable(executable, {executable.constants.size(), executable.binary.size()});
 }
 
 } // namespace tilewright::artifact

@@ -33,6 +33,8 @@ inline constexpr int64_t maxBytes = int64_t(1) << 56;
 ///    and no block is nested deeper than maxBlockNesting.
 ///  - A collective begins once and ends once, later in the same block.
 ///  - No step writes to the constants, which runs share. (For launches this is not checked.)
+///  - No object is empty, and there is at least one if a kernel or library call names a function.
+///    For a GPU there is at most one.
 ///  - Kernels have a GpuLaunch if and only if the target is a GPU. A GpuLaunch is within the limits
 ///    that all GPUs have in common, and each tensor map lies inside its buffer.
 ///
@@ -42,7 +44,7 @@ Status checkExecutable(const Executable &executable);
 
 /// Sizes of the byte sections, to check an executable before these sections are copied into it.
 struct ByteSections {
-  size_t constants = 0, object = 0, binary = 0;
+  size_t constants = 0, binary = 0;
 };
 Status checkExecutable(const Executable &executable, const ByteSections &sections);
 

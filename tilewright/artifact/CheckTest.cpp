@@ -150,7 +150,9 @@ TEST(CheckExecutable, StepsCanRun) {
   expectFailure(step, "a grid of -1", [](auto &e) { e.kernels[0].grid = -1; });
   expectFailure(step, "kernel 1 ''", [](auto &e) { e.kernels[1].symbol.clear(); });
   expectFailure(step, "bytes of scratch", [](auto &e) { e.kernels[0].scratchBytes = 1 << 30; });
-  expectFailure(step, "no object code", [](auto &e) { e.object.clear(); });
+  expectFailure(step, "no object code", [](auto &e) { e.objects.clear(); });
+  expectFailure(step, "object 1 of the executable has no bytes",
+                [](auto &e) { e.objects[1].clear(); });
   expectFailure(step, "passes 4097 buffers",
                 [](auto &e) { action<LaunchStep>(e, 0).buffers.assign(4097, Slice{0, 0, 128}); });
   expectFailure(step, "with API version 5",
@@ -209,6 +211,9 @@ TEST(CheckExecutable, GpuLaunchesAreThereForGpusOnly) {
   e = sampleGpuExecutable();
   e.target.triple = "x86_64-unknown-linux-gnu";
   expectFailure(e, Error::executableStep, "has a GPU launch, but the target is x86_64");
+  e = sampleGpuExecutable();
+  e.objects.push_back(e.objects[0]);
+  expectFailure(e, Error::executableStep, "is for nvptx64-nvidia-cuda, but has 2 objects");
   e = sampleExecutable();
   e.binary.resize(1);
   expectFailure(e, Error::executableStep, "has code for a GPU");

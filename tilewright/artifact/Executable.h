@@ -259,9 +259,11 @@ struct Executable {
   int64_t arenaBytes[2] = {0, 0}; // of temporaries, by space
   std::vector<Kernel> kernels;
   std::vector<Library> libraries;
-  std::vector<Block> blocks;     // the first is the program
-  AlignedBytes constants;        // used in place, so that large constants are not copied again
-  std::vector<std::byte> object; // an ELF relocatable file, or PTX; empty if nothing was generated
+  std::vector<Block> blocks; // the first is the program
+  AlignedBytes constants;    // used in place, so that large constants are not copied again
+  /// The generated code: ELF relocatable files that the runtime links with each other, or for a GPU
+  /// one PTX text. The code generator makes one file on each of its threads.
+  std::vector<std::vector<std::byte>> objects;
   std::vector<std::byte> binary; // PTX assembled for exactly this chip; may be empty
 
   /// The communication plan of all ranks (plan), in encoded form because only the
@@ -270,6 +272,14 @@ struct Executable {
 
   /// Values that tools display: "flops", "bytes accessed", "fusions" …
   std::vector<Attribute> statistics;
+
+  /// The size of all objects, for reports.
+  size_t objectBytes() const {
+    size_t sum = 0;
+    for (const std::vector<std::byte> &object : objects)
+      sum += object.size();
+    return sum;
+  }
   bool operator==(const Executable &) const = default;
 };
 

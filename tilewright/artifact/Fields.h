@@ -29,6 +29,7 @@ template <typename A> void fields(A &a, Field<A, Index> &value) { a.number(value
 template <typename A> void fields(A &a, Field<A, std::vector<int64_t>> &list) {
   a.list(list, "ranks");
 }
+template <typename A> void fields(A &a, Field<A, std::vector<std::byte>> &bytes) { a.bytes(bytes); }
 
 template <typename A> void fields(A &a, Field<A, ElementType> &type) {
   a.enumeration(type, numerics::elementTypeCount);
@@ -183,7 +184,7 @@ template <typename A> void fields(A &a, Field<A, ResultInfo> &result) {
   a.text(result.sharding);
 }
 
-// Sections made of fields. Constants, object, binary and communication are raw bytes instead.
+// Sections made of fields. Constants, binary and communication are raw bytes instead.
 template <typename A> void signatureFields(A &a, Field<A, Executable> &executable) {
   a.text(executable.name);
   a.text(executable.target.triple);
@@ -202,6 +203,9 @@ template <typename A> void planFields(A &a, Field<A, Executable> &executable) {
   a.list(executable.kernels, "kernels");
   a.list(executable.libraries, "libraries");
   a.list(executable.blocks, "blocks");
+}
+template <typename A> void objectFields(A &a, Field<A, Executable> &executable) {
+  a.list(executable.objects, "objects");
 }
 template <typename A> void statisticsFields(A &a, Field<A, Executable> &executable) {
   fields(a, executable.statistics);

@@ -9,8 +9,8 @@
 //   208 sections in the order of Section, each at the next multiple of 64, gaps zero
 //
 // Header fields are little endian. Within sections numbers are LEB128, signed ones zigzag-encoded;
-// a string or list is its count and then its items, in the order of Fields.h. Constants, object,
-// binary and communication are raw bytes.
+// a string or list is its count and then its items, in the order of Fields.h. Constants, binary and
+// communication are raw bytes.
 #ifndef TILEWRIGHT_ARTIFACT_FORMAT_H
 #define TILEWRIGHT_ARTIFACT_FORMAT_H
 
@@ -26,13 +26,13 @@ namespace tilewright::artifact {
 inline constexpr std::string_view magic("\xF5TWX\r\n\x1A\n", 8);
 /// Increase with every change of Fields.h. A reader accepts only its own version, because an
 /// executable can always be recompiled from the program.
-inline constexpr uint32_t formatVersion = 5;
+inline constexpr uint32_t formatVersion = 6;
 
 enum class Section : uint32_t {
   signature = 1,
   plan,
   constants,
-  object,
+  objects,
   statistics,
   binary,
   communication

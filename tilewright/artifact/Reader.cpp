@@ -14,7 +14,7 @@ namespace {
 class ReaderArchive : public ByteReader {
 public:
   ReaderArchive(std::span<const std::byte> bytes, std::string_view part)
-      : ByteReader(bytes, part, Error::executableEncoding) {}
+      : ByteReader(bytes, part, Error::executableEncoding, "compile the program again") {}
 
   template <typename T> void list(std::vector<T> &items, const char *things) {
     const size_t count = cursor.count(things, bytesEach<T>());
@@ -162,16 +162,16 @@ Result<Executable> readExecutable(std::span<const std::byte> bytes) {
                              [&](auto &a) { signatureFields(a, result); }));
   TILEWRIGHT_TRY(readSection(sections[1], "the plan of the executable",
                              [&](auto &a) { planFields(a, result); }));
+  TILEWRIGHT_TRY(readSection(sections[3], "the object code of the executable",
+                             [&](auto &a) { objectFields(a, result); }));
   TILEWRIGHT_TRY(readSection(sections[4], "the statistics of the executable",
                              [&](auto &a) { statisticsFields(a, result); }));
   // Check before the large copies: an inconsistent executable is not worth copying.
-  TILEWRIGHT_TRY(
-      checkExecutable(result, {sections[2].size(), sections[3].size(), sections[5].size()}));
+  TILEWRIGHT_TRY(checkExecutable(result, {sections[2].size(), sections[5].size()}));
   // A vector with a custom allocator copies byte by byte, so resizing it first and then filling it
   // is much faster.
   result.constants.resize(sections[2].size());
   std::copy_n(sections[2].data(), sections[2].size(), result.constants.data());
-  result.object.assign(sections[3].data(), sections[3].data() + sections[3].size());
   result.binary.assign(sections[5].data(), sections[5].data() + sections[5].size());
   result.communication.assign(sections[6].data(), sections[6].data() + sections[6].size());
   return result;

@@ -12,7 +12,7 @@
 namespace tilewright::artifact {
 
 /// Decodes and checks (see Check.h) an executable. Time and memory are linear in the size of the
-/// input, for any input. The reader copies constants, object and binary once, into the Executable,
+/// input, for any input. The reader copies constants, objects and binary once, into the Executable,
 /// which uses them in place.
 ///
 /// Fails with one of E5001 to E5019, which state what is invalid, where, and what to do. Valid

@@ -142,20 +142,30 @@ TEST(ExecutableReader, SectionsHaveOnePlace) {
   expectFailure(bytes, Error::executableSection, "but should have");
 }
 
-/// The sample with `plan` as its plan section, which must fit where the sample's plan was.
-static Bytes withPlan(std::initializer_list<uint8_t> plan) {
+/// The sample with other bytes at the start of a section, which must have as many.
+static Bytes withSection(Section section, std::initializer_list<uint8_t> content) {
   Bytes bytes = sampleBytes();
   uint64_t offset = 0;
-  std::memcpy(&offset, bytes.data() + tableAt + tableEntryBytes + 8, 8);
-  std::memcpy(bytes.data() + offset, plan.begin(), plan.size());
+  const size_t entry = tableAt + (static_cast<size_t>(section) - 1) * tableEntryBytes;
+  std::memcpy(&offset, bytes.data() + entry + 8, 8);
+  std::memcpy(bytes.data() + offset, content.begin(), content.size());
   seal(bytes);
   return bytes;
+}
+static Bytes withPlan(std::initializer_list<uint8_t> plan) {
+  return withSection(Section::plan, plan);
 }
 
 TEST(ExecutableReader, CountsAreHeldAgainstTheBytesThatFollow) {
   // 2^63 types; allocating memory for them would end the process.
   expectFailure(withPlan({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}),
                 Error::executableEncoding, "declares 9223372036854775808 types");
+  expectFailure(withSection(Section::objects, {0xFF, 0x7F}), Error::executableEncoding,
+                "the object code of the executable declares 16383 objects, more than its bytes");
+  expectFailure(withSection(Section::objects, {0x02, 0xFF, 0x7F}), Error::executableEncoding,
+                "declares 16383 bytes, more than its bytes can hold");
+  expectFailure(withSection(Section::objects, {0x01}), Error::executableEncoding,
+                "the object code of the executable has 31 unexpected bytes at its end");
 }
 
 TEST(ExecutableReader, NumbersAreReadInOneWay) {

@@ -37,12 +37,13 @@ void put(std::vector<std::byte> &file, size_t at, const auto &value) {
 } // namespace
 
 std::vector<std::byte> writeExecutable(const Executable &executable) {
-  WriterArchive signature, plan, statistics;
+  WriterArchive signature, plan, objects, statistics;
   signatureFields(signature, executable);
   planFields(plan, executable);
+  objectFields(objects, executable);
   statisticsFields(statistics, executable);
   const std::span<const std::byte> sections[sectionCount] = {
-      signature.out,  plan.out,          executable.constants,    executable.object,
+      signature.out,  plan.out,          executable.constants,    objects.out,
       statistics.out, executable.binary, executable.communication};
 
   uint64_t offsets[sectionCount], end = headerBytes;

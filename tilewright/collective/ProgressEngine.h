@@ -221,12 +221,6 @@ private:
     OrderedChannel *channel = nullptr; // null: the rank takes no part
     std::string text;
     CollectiveRequest request; // without the call
-
-    CollectiveRequest requestFor(const Call &call) const {
-      CollectiveRequest copy = request;
-      copy.call = &call;
-      return copy;
-    }
   };
   Result<CachedCall *> validate(const Call &call);
 

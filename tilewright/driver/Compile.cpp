@@ -117,7 +117,7 @@ static Result<artifact::Executable> generate(const target::Target &target, Modul
   TILEWRIGHT_ASSIGN(target::GeneratedCode code, target.generate(module, request.wantsRemarks));
   TILEWRIGHT_ASSIGN(artifact::Executable executable, emitExecutable(module, code.kernels));
   executable.target = std::move(code.target);
-  executable.object = std::move(code.object);
+  executable.objects = std::move(code.objects);
   executable.binary = std::move(code.binary);
   if (request.report) {
     request.report->budgets = std::move(code.budgets);

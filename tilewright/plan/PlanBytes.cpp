@@ -23,7 +23,8 @@ public:
 class Reader : public ByteReader {
 public:
   explicit Reader(std::span<const std::byte> bytes)
-      : ByteReader(bytes, "the communication plan", Error::commPlanEncoding) {}
+      : ByteReader(bytes, "the communication plan", Error::commPlanEncoding,
+                   "compile the program again") {}
 
   void name(Kind &value) { find(value, numerics::collectiveNamed, "collective"); }
   void name(ReductionKind &value) { find(value, numerics::reductionNamed, "reduction"); }

@@ -56,13 +56,4 @@ bool ProgramTree::dependsOnRank(const Path &path) const {
                      [&](const auto &step) { return !plan.guards[step.first].choices.empty(); });
 }
 
-std::vector<PlanIndex> ProgramTree::loopsAround(PlanIndex guard) const {
-  std::vector<PlanIndex> loops;
-  for (guard = plan.guards[guard].parent; guard != nothing; guard = plan.guards[guard].parent)
-    if (plan.guards[guard].kind == Guard::Kind::loop)
-      loops.push_back(guard);
-  std::reverse(loops.begin(), loops.end());
-  return loops;
-}
-
 } // namespace tilewright::collective

@@ -39,9 +39,6 @@ public:
   /// Whether the path contains a branch that depends only on the rank.
   bool dependsOnRank(const Path &path) const;
 
-  /// The loops around `guard`, innermost last, without `guard` itself.
-  std::vector<PlanIndex> loopsAround(PlanIndex guard) const;
-
 private:
   std::vector<std::vector<Item>> items; // the top, then the arms of all guards
   std::vector<size_t> firstArm;         // by guard, in `items`

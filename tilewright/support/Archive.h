@@ -38,8 +38,9 @@ class ByteReader {
 public:
   static constexpr bool isWriter = false;
   /// Parameters as for Cursor.
-  ByteReader(std::span<const std::byte> bytes, std::string_view part, Error error)
-      : cursor(bytes, part, error) {}
+  ByteReader(std::span<const std::byte> bytes, std::string_view part, Error error,
+             std::string_view hint)
+      : cursor(bytes, part, error, hint) {}
   Cursor cursor;
 
   template <typename T> void number(T &value) {

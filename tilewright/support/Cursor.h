@@ -1,4 +1,4 @@
-// Cursor: reads forward through untrusted bytes.
+// Cursors: read forward through untrusted bytes.
 #ifndef TILEWRIGHT_SUPPORT_CURSOR_H
 #define TILEWRIGHT_SUPPORT_CURSOR_H
 
@@ -12,23 +12,65 @@
 
 namespace tilewright {
 
-/// Remembers its first failure and returns zeros and empty spans from then on. A caller that reads
-/// many fields therefore checks once, at the end.
-class Cursor {
+/// A position in bytes. Each format derives a cursor that knows how its numbers are encoded and how
+/// it reports failures; all of them ask here whether something fits before they read it.
+class BytePosition {
 public:
+  BytePosition() = default;
   /// `part` names the bytes in messages, as in "the plan of the executable", and must outlive the
-  /// cursor. Failures have the code `error`.
-  Cursor(std::span<const std::byte> bytes, std::string_view part, Error error)
-      : bytes(bytes), part(part), error(error) {}
+  /// cursor. `offset` is the position of the first byte in the file, for messages.
+  BytePosition(std::span<const std::byte> bytes, std::string_view part, size_t offset = 0)
+      : first(bytes.data()), at(first), end(first + bytes.size()), base(offset), part(part) {}
+
+  size_t remaining() const { return static_cast<size_t>(end - at); }
+  bool atEnd() const { return at == end; }
+  /// The offset of the next byte in the file.
+  size_t offset() const { return base + static_cast<size_t>(at - first); }
+  std::string_view partName() const { return part; }
+
+  /// Whether the rest can hold so many items of at least `bytesEach` bytes. Callers must ask before
+  /// they allocate memory for items that the bytes declare.
+  bool canHold(uint64_t count, size_t bytesEach = 1) const {
+    return count <= remaining() / bytesEach;
+  }
+
+protected:
+  /// The next bytes, which the rest must hold.
+  std::span<const std::byte> advance(size_t size) {
+    at += size;
+    return {at - size, size};
+  }
+  uint8_t advance() { return static_cast<uint8_t>(*at++); }
+  void skipAll() { at = end; }
+  const std::byte *next() const { return at; }
+
+private:
+  const std::byte *first = nullptr;
+  const std::byte *at = nullptr;
+  const std::byte *end = nullptr;
+  size_t base = 0;
+  std::string_view part;
+};
+
+/// Reads our own formats, in which numbers are LEB128. Remembers its first failure and returns
+/// zeros and empty spans from then on. A caller that reads many fields therefore checks once, at
+/// the end.
+class Cursor : public BytePosition {
+public:
+  /// Failures have the code `error` and end with `hint`, which says what to do: "compile the
+  /// program again". It must outlive the cursor, like `part`.
+  Cursor(std::span<const std::byte> bytes, std::string_view part, Error error,
+         std::string_view hint)
+      : BytePosition(bytes, part), error(error), hint(hint) {}
 
   uint64_t number() {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (at == bytes.size()) {
+      if (atEnd()) {
         fail("ends in the middle of a number");
         return 0;
       }
-      const auto byte = static_cast<uint64_t>(bytes[at++]);
+      const uint64_t byte = advance();
       const uint64_t digit = byte & 0x7F;
       if ((digit << shift) >> shift != digit || (byte == 0 && shift > 0))
         break;
@@ -44,7 +86,7 @@ public:
   /// the remaining bytes cannot hold them, before a caller allocates memory for them.
   size_t count(std::string_view things, size_t bytesEach = 1) {
     const uint64_t value = number();
-    if (value > (bytes.size() - at) / bytesEach) {
+    if (!canHold(value, bytesEach)) {
       fail(concat("declares ", value, " ", things, ", more than its bytes can hold"));
       return 0;
     }
@@ -52,34 +94,30 @@ public:
   }
 
   std::span<const std::byte> take(size_t size) {
-    if (size > bytes.size() - at) {
+    if (!canHold(size)) {
       fail("ends in the middle of a string");
       return {};
     }
-    at += size;
-    return bytes.subspan(at - size, size);
+    return advance(size);
   }
 
   void fail(std::string what) {
     if (failure.isOk())
-      failure =
-          Status(error, concat(part, " ", what, ", at byte ", at, "; compile the program again"));
-    at = bytes.size();
+      failure = Status(error, concat(partName(), " ", what, ", at byte ", offset(), "; ", hint));
+    skipAll();
   }
   bool failed() const { return !failure.isOk(); }
 
   /// The first failure, or a failure if bytes are left over.
   Status finish() {
-    if (!failed() && at != bytes.size())
-      fail(concat("has ", bytes.size() - at, " unexpected bytes at its end"));
+    if (!failed() && !atEnd())
+      fail(concat("has ", remaining(), " unexpected bytes at its end"));
     return std::move(failure);
   }
 
 private:
-  std::span<const std::byte> bytes;
-  std::string_view part;
   Error error;
-  size_t at = 0;
+  std::string_view hint;
   Status failure;
 };
 

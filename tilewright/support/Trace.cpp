@@ -86,28 +86,27 @@ std::string nameOf(const Log &log) {
   return name;
 }
 
-/// Microseconds with three decimals, as the trace format requires.
-void appendTime(std::string &out, const char *key, int64_t nanoseconds) {
-  char text[48];
-  std::snprintf(text, sizeof text, ",\"%s\":%lld.%03d", key,
-                static_cast<long long>(nanoseconds / 1000), static_cast<int>(nanoseconds % 1000));
-  out += text;
+/// Begins an event of a thread; its name comes first.
+JsonWriter &openEvent(JsonWriter &json, std::string_view name, int64_t thread) {
+  json.line().open('{').key("name").text(name);
+  return json.key("pid").number(::getpid()).key("tid").number(thread);
 }
 
-void appendRecord(std::string &out, const Log &log, const Record &record, int64_t zero,
-                  const std::string &process) {
-  out += ",\n{\"name\":";
-  appendQuoted(out, std::string_view(log.names).substr(record.name, record.nameSize));
-  out += process;
-  out += std::to_string(log.number);
-  appendTime(out, "ts", std::max<int64_t>(record.begin - zero, 0));
+/// An event without a time, which names a process or a thread.
+void writeName(JsonWriter &json, std::string_view what, int64_t thread, std::string_view name) {
+  openEvent(json, what, thread).key("ph").text("M");
+  json.key("args").open('{').key("name").text(name).close('}').close('}');
+}
+
+void writeRecord(JsonWriter &json, const Log &log, const Record &record, int64_t zero) {
+  openEvent(json, std::string_view(log.names).substr(record.name, record.nameSize), log.number);
+  json.key("ts").microseconds(std::max<int64_t>(record.begin - zero, 0));
   if (record.category) {
-    out += ",\"ph\":\"X\",\"cat\":";
-    appendQuoted(out, record.category);
-    appendTime(out, "dur", record.value);
-    out += "}";
+    json.key("ph").text("X").key("cat").text(record.category);
+    json.key("dur").microseconds(record.value).close('}');
   } else {
-    out += ",\"ph\":\"C\",\"args\":{\"value\":" + std::to_string(record.value) + "}}";
+    json.key("ph").text("C").key("args").open('{').key("value").number(record.value);
+    json.close('}').close('}');
   }
 }
 
@@ -175,28 +174,25 @@ std::vector<ThreadEvents> eventsSince(int64_t since) {
 std::string toJson() {
   Recorder &all = recorder();
   std::lock_guard lock(all.mutex);
-  const std::string process = concat(",\"pid\":", ::getpid(), ",\"tid\":");
   // The machine's boot id and the trace's start time on its monotonic clock; `tilewright comm
   // timeline` uses them to align the timelines of several processes.
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  std::string out =
-      concat("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"monotonicZero\":", all.zero.load(),
-             ",\"pid\":", ::getpid(), ",\"boot\":\"", boot, "\"},");
-  out += "\"traceEvents\":[\n{\"name\":\"process_name\"" + process +
-         "0,\"ph\":\"M\",\"args\":{\"name\":\"tilewright\"}}";
+  JsonWriter json;
+  json.open('{').key("displayTimeUnit").text("ns").key("otherData").open('{');
+  json.key("monotonicZero").number(all.zero.load()).key("pid").number(::getpid());
+  json.key("boot").text(boot).close('}').key("traceEvents").open('[');
+  writeName(json, "process_name", 0, "tilewright");
   for (const std::shared_ptr<Log> &one : all.logs) {
     std::lock_guard logLock(one->mutex);
     if (one->records.empty())
       continue;
-    out += ",\n{\"name\":\"thread_name\"" + process + std::to_string(one->number) +
-           ",\"ph\":\"M\",\"args\":{\"name\":";
-    appendQuoted(out, nameOf(*one));
-    out += "}}";
+    writeName(json, "thread_name", one->number, nameOf(*one));
     for (const Record &record : one->records)
-      appendRecord(out, *one, record, all.zero, process);
+      writeRecord(json, *one, record, all.zero);
   }
-  return out + "\n]}\n";
+  json.line().close(']').close('}').line();
+  return std::move(json).take();
 }
 
 Status write(const std::string &given) {

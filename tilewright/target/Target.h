@@ -40,8 +40,9 @@ struct KernelBudget {
 /// The code of a module.
 struct GeneratedCode {
   artifact::Target target;
-  std::vector<std::byte> object;         // that the runtime loads: an ELF object, PTX
-  std::vector<std::byte> binary;         // machine code beside `object`, if there is an assembler
+  /// The code that the runtime loads: ELF objects, or one PTX text. Empty if there are no kernels.
+  std::vector<std::vector<std::byte>> objects;
+  std::vector<std::byte> binary;         // machine code beside `objects`, if there is an assembler
   llvm::StringMap<KernelLaunch> kernels; // by their names in the module
   std::vector<KernelBudget> budgets;     // if an assembler was run
   std::string assembler;                 // "ptxas 13.0.88", if one was run

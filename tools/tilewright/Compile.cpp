@@ -16,7 +16,9 @@ namespace {
 constexpr Flag compileFlags[] = {
     targetFlag,
     {"output", "FILE", "the executable to write (default: the program's name with .twx)"},
-    {"code", "PREFIX", "also write the code by itself: PREFIX.o, or PREFIX.ptx and PREFIX.cubin"},
+    {"code", "PREFIX",
+     "also write the code by itself: PREFIX.o (if several threads made it, PREFIX.0.o and so on), "
+     "or PREFIX.ptx and PREFIX.cubin"},
     {"report", "", "print the time of each stage, and the parts of the executable"},
     {"remarks", "all|distribute|fuse|tile",
      "print what these stages did and did not do, with reasons"},
@@ -55,7 +57,8 @@ void printReport(const driver::CompileReport &report, const artifact::Executable
             << "temporaries " << humanBytes(executable.arenaBytes[0]) << "\n"
             << "constants   " << humanBytes(static_cast<int64_t>(executable.constants.size()))
             << "\n"
-            << "object code " << humanBytes(static_cast<int64_t>(executable.object.size())) << "\n"
+            << "object code " << humanBytes(static_cast<int64_t>(executable.objectBytes()))
+            << " in " << count(executable.objects.size(), "object") << "\n"
             << "file        " << humanBytes(static_cast<int64_t>(fileBytes)) << "\n"
             << "arithmetic  " << artifact::statistic(executable, "flops").value_or(0) << " flops, "
             << artifact::statistic(executable, "transcendentals").value_or(0)
@@ -67,13 +70,19 @@ void printReport(const driver::CompileReport &report, const artifact::Executable
 /// Writes the code of an executable to files that other tools can read.
 Status writeCode(const artifact::Executable &executable, const std::string &prefix) {
   const bool isGpu = executable.target.triple.starts_with("nvptx");
-  auto write = [&](const char *suffix, std::span<const std::byte> code) -> Status {
+  auto write = [&](const std::string &suffix, std::span<const std::byte> code) -> Status {
     const std::string path = concat(prefix, suffix);
     TILEWRIGHT_TRY(writeFile(path, {code}));
     std::cout << "wrote " << path << "\n";
     return Status();
   };
-  TILEWRIGHT_TRY(write(isGpu ? ".ptx" : ".o", executable.object));
+  const size_t count = executable.objects.size();
+  for (size_t i = 0; i < count; ++i) {
+    const std::string number = count > 1 ? concat(".", i) : "";
+    TILEWRIGHT_TRY(write(concat(number, isGpu ? ".ptx" : ".o"), executable.objects[i]));
+  }
+  if (count == 0)
+    std::cout << "no code to write: the program has no kernels\n";
   return executable.binary.empty() ? Status() : write(".cubin", executable.binary);
 }
 

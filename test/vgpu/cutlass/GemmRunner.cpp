@@ -12,6 +12,7 @@
 // below.
 #include "test/vgpu/cutlass/GemmLibrary.h"
 #include "tilewright/numerics/Float.h"
+#include "tilewright/support/Hex.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
 
 #include <chrono>
@@ -188,13 +189,9 @@ struct Runner {
     three("cluster", config.cluster);
     out << "shared " << config.dynamic_shared_bytes << "\ncooperative " << config.cooperative
         << "\nchecks all\nmemory " << Arena::address << "\nparameter ";
-    for (size_t i = 0; i < launch.parameter_bytes; ++i) {
-      char digits[3];
-      std::snprintf(digits, sizeof digits, "%02x",
-                    static_cast<const unsigned char *>(launch.parameters)[i]);
-      out << digits;
-    }
-    out << "\n";
+    out << tilewright::hexOf(
+               {static_cast<const std::byte *>(launch.parameters), launch.parameter_bytes})
+        << "\n";
     std::ofstream(record + ".ptx") << text;
     std::ofstream(record + ".memory", std::ios::binary)
         .write(reinterpret_cast<const char *>(Arena::address),

@@ -16,7 +16,7 @@ Executable sampleExecutable() {
   e.types = {vector, scalar, pred};
 
   e.constants.resize(256, std::byte(7));
-  e.object.resize(100, std::byte(9));
+  e.objects = {std::vector(100, std::byte(9)), std::vector(30, std::byte(8))};
   e.communication.resize(10, std::byte(3));
   e.arenaBytes[0] = 512;
   e.arenaBytes[1] = 64;
@@ -81,7 +81,7 @@ Executable sampleGpuExecutable() {
   e.parameters = {{matrix, "device", Donation::none, ""}};
   e.results = {{matrix, "device", none, ""}};
   e.constants.resize(64, std::byte(7));
-  e.object.resize(100, std::byte(9));
+  e.objects = {std::vector(100, std::byte(9))};
   e.binary.resize(50, std::byte(5));
   e.allocations = {{Storage::parameter, 0, 16384, 0},
                    {Storage::result, 0, 16384, 0},

@@ -56,7 +56,8 @@ std::vector<std::byte> encode(const Message &message) {
 }
 
 std::optional<Message> decode(std::span<const std::byte> bytes) {
-  ByteReader reader(bytes, "a message", Error::ranksNotConnected);
+  ByteReader reader(bytes, "a message", Error::ranksNotConnected,
+                    "run the same version in all processes");
   Message message;
   fields(reader, message);
   if (!reader.finish().isOk() || message.ballot.place >= maxPlaces ||

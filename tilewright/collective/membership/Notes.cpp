@@ -73,7 +73,8 @@ std::vector<std::byte> encodeNote(uint64_t epoch, std::string_view key, std::str
 }
 
 std::optional<Note> decodeNote(std::span<const std::byte> bytes) {
-  ByteReader reader(bytes, "a note", Error::ranksNotConnected);
+  ByteReader reader(bytes, "a note", Error::ranksNotConnected,
+                    "run the same version in all processes");
   Note note;
   reader.number(note.epoch);
   reader.text(note.key);

@@ -1,7 +1,7 @@
 // Formats a diagnosis as text and as JSON.
 #include "tilewright/collective/record/Diagnosis.h"
-#include "tilewright/collective/record/Json.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Json.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -333,8 +333,8 @@ std::string toJson(const JobView &view, const Diagnosis &diagnosis,
   json.close(']').key("notes").open('[');
   for (const std::string &note : notes)
     json.text(note);
-  json.close(']').close('}');
-  return std::move(json).take() + "\n";
+  json.close(']').close('}').line();
+  return std::move(json).take();
 }
 
 } // namespace tilewright::collective::record

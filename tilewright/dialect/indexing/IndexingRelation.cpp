@@ -286,12 +286,6 @@ FailureOr<IndexingRelation> indexingRelation(Operation *op) {
       });
 }
 
-bool isDataMovement(Operation *op) {
-  return isa<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp, stablehlo::ReshapeOp,
-             stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp, stablehlo::PadOp,
-             stablehlo::ConcatenateOp, stablehlo::ConstantOp, stablehlo::IotaOp>(op);
-}
-
 //===- Tiling -------------------------------------------------------------===//
 
 /// Whether all ops of a scalar region have scalar semantics and use only values of the region.

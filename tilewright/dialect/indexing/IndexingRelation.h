@@ -67,9 +67,6 @@ std::optional<int64_t> gatheredDimension(stablehlo::GatherOp op);
 /// to a predicate such as "has a dynamic shape".
 bool canTile(mlir::Operation *op, std::string *reason = nullptr);
 
-/// Whether the op only rearranges or generates elements, without arithmetic.
-bool isDataMovement(mlir::Operation *op);
-
 } // namespace tilewright::indexing
 
 #endif // TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H

@@ -2,45 +2,31 @@
 #ifndef TILEWRIGHT_IMPORT_BYTECODE_CURSOR_H
 #define TILEWRIGHT_IMPORT_BYTECODE_CURSOR_H
 
-#include "tilewright/support/Status.h"
-
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <span>
-#include <string_view>
+#include "tilewright/support/Cursor.h"
 
 namespace tilewright::bytecode {
 
 /// A position in one part of the artifact. Each call either consumes what it returns, or fails with
-/// a message that names the part and the offset in the file. It never reads past the end. `part`
-/// must outlive the cursor.
-class Cursor {
+/// a message that names the part and the offset in the file. It never reads past the end.
+class Cursor : public BytePosition {
 public:
   Cursor() = default;
-  /// `offset` is the position of `bytes` in the file.
+  /// `offset` is the position of `bytes` in the file. `part` must outlive the cursor.
   Cursor(std::span<const std::byte> bytes, size_t offset, std::string_view part)
-      : first(bytes.data()), at(first), end(first + bytes.size()), base(offset), part(part) {}
-
-  size_t remaining() const { return static_cast<size_t>(end - at); }
-  bool atEnd() const { return at == end; }
-  /// The offset of the next byte in the file.
-  size_t offset() const { return base + static_cast<size_t>(at - first); }
-  std::string_view partName() const { return part; }
+      : BytePosition(bytes, part, offset) {}
 
   Status byte(uint8_t &value) {
-    if (at == end)
+    if (atEnd())
       return truncated(1);
-    value = static_cast<uint8_t>(*at++);
+    value = advance();
     return Status();
   }
 
   /// Reads a number. The trailing zero bits of its first byte give the number of bytes that follow;
   /// eight bytes follow a first byte of zero.
   Status varint(uint64_t &value) {
-    if (at != end && (static_cast<uint8_t>(*at) & 1)) {
-      value = static_cast<uint8_t>(*at++) >> 1;
+    if (!atEnd() && (static_cast<uint8_t>(*next()) & 1)) {
+      value = advance() >> 1;
       return Status();
     }
     return longVarint(value);
@@ -69,16 +55,13 @@ public:
     return checkCount(value, things, bytesEach);
   }
   Status checkCount(uint64_t value, std::string_view things, size_t bytesEach = 1) {
-    if (value > remaining() / bytesEach)
-      return tooMany(value, things);
-    return Status();
+    return canHold(value, bytesEach) ? Status() : tooMany(value, things);
   }
 
   Status take(uint64_t size, std::span<const std::byte> &bytes) {
-    if (size > remaining())
+    if (!canHold(size))
       return truncated(size);
-    bytes = {at, static_cast<size_t>(size)};
-    at += size;
+    bytes = advance(static_cast<size_t>(size));
     return Status();
   }
 
@@ -90,12 +73,6 @@ private:
   Status truncated(uint64_t needed) const;
   Status tooMany(uint64_t count, std::string_view things) const;
   Status leftOver() const;
-
-  const std::byte *first = nullptr;
-  const std::byte *at = nullptr;
-  const std::byte *end = nullptr;
-  size_t base = 0;
-  std::string_view part;
 };
 
 } // namespace tilewright::bytecode

@@ -95,7 +95,7 @@ TILEWRIGHT_PJRT_VALUE(Executable_NumPartitions, executable, num_partitions,
 TILEWRIGHT_PJRT_VALUE(Executable_NumOutputs, executable, num_outputs,
                       executable->program->results.size())
 TILEWRIGHT_PJRT_VALUE(Executable_SizeOfGeneratedCodeInBytes, executable, size_in_bytes,
-                      static_cast<int64_t>(executable->program->object.size()))
+                      static_cast<int64_t>(executable->program->objectBytes()))
 TILEWRIGHT_PJRT_LIST(Executable_GetCostAnalysis, executable, properties, num_properties,
                      executable->costs)
 TILEWRIGHT_PJRT_LIST(Executable_OutputElementTypes, executable, output_types, num_output_types,
@@ -165,7 +165,7 @@ PJRT_Error *Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryS
     if (result.aliasOf != artifact::none)
       aliases[result.memoryKind != "device"] += bytesOf(result.type);
   }
-  auto code = static_cast<int64_t>(program.object.size());
+  auto code = static_cast<int64_t>(program.objectBytes());
   args->generated_code_size_in_bytes = code;
   args->argument_size_in_bytes = arguments[0];
   args->output_size_in_bytes = outputs[0];

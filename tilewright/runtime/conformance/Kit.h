@@ -43,7 +43,7 @@ public:
   explicit Program(std::string name = "test") {
     executable.name = std::move(name);
     executable.target = kit().target();
-    executable.object = kit().code();
+    executable.objects.push_back(kit().code());
     executable.blocks.resize(1);
   }
   artifact::Slice parameter(const TensorType &type) {

@@ -16,10 +16,10 @@ Result<std::shared_ptr<Program>> Program::load(std::shared_ptr<const Executable>
   TILEWRIGHT_TRY(checkExecutable(*executable));
   std::shared_ptr<Program> program(new Program);
   program->source = std::move(executable);
-  if (!program->source->object.empty()) {
+  if (!program->source->objects.empty()) {
     TILEWRIGHT_TRY(checkMachine(program->source->target));
     TILEWRIGHT_ASSIGN(program->code,
-                      ObjectCode::load(program->source->object, [&](std::string_view symbol) {
+                      ObjectCode::load(program->source->objects, [&](std::string_view symbol) {
                         return program->records.find(symbol);
                       }));
   }

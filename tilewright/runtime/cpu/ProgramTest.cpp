@@ -52,6 +52,23 @@ TEST(Program, LaunchesKernels) {
   EXPECT_THAT(p.values<float>(0), ElementsAre(23, 46, 69));
 }
 
+TEST(Program, LaunchesKernelsOfSeveralObjects) {
+  TestProgram p(kernels);
+  p.executable.objects.push_back(compileForTest(R"(
+    float expf(float);
+    void exponential(void **b, long begin, long end, char *scratch) {
+      for (long i = begin; i < end; ++i) ((float *)b[1])[i] = expf(((float *)b[0])[i]); }
+  )"));
+  Slice x = p.parameter<float>({0, 0, 0}), t = p.temporary(12), y = p.result<float>(3);
+  p.step(LaunchStep{p.kernel("exponential", 3), {x, t}});
+  p.step(LaunchStep{p.kernel("add", 3), {t, t, y}});
+  expectOk(p.run());
+  EXPECT_THAT(p.values<float>(0), ElementsAre(2, 2, 2));
+
+  p.executable.objects.pop_back();
+  EXPECT_THAT(p.load().takeStatus().message(), HasSubstr("does not define 'exponential'"));
+}
+
 TEST(Program, LargeGridsAreSplitAndEachItemIsDoneOnce) {
   for (int64_t cost : {0, 1, 100, 1000000}) {
     TestProgram p(kernels);

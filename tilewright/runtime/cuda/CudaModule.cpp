@@ -90,14 +90,14 @@ Status CudaModule::loadImage(const Executable &executable) {
   } else if (!binary.empty()) {
     const CUresult result =
         device.api().cuModuleLoadDataEx(&module, binary.c_str(), 0, nullptr, nullptr);
-    fromBinary = result == CUDA_SUCCESS;
-    if (fromBinary)
+    if (result == CUDA_SUCCESS)
       return Status();
     if (DriverApi::isFatal(result) || result == CUDA_ERROR_OUT_OF_MEMORY)
       return device.check(result, "cuModuleLoadDataEx");
     why = concat("the binary (", device.api().describe(result), ") and the PTX (");
   }
-  const std::string text = textOf(executable.object); // up to the terminating zero
+  // There is one object if there are kernels (artifact/Check.h). Up to the terminating zero:
+  const std::string text = textOf(executable.objects.front());
   const CUresult result =
       device.api().cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);
   if (result == CUDA_SUCCESS)

@@ -20,8 +20,6 @@ public:
   ~CudaModule();
 
   CUfunction function(artifact::Index kernel) const { return functions[kernel]; }
-  /// Whether the driver loaded the binary, not the PTX.
-  bool isFromBinary() const { return fromBinary; }
 
 private:
   explicit CudaModule(CudaDevice &device) : device(device) {}
@@ -32,7 +30,6 @@ private:
   CudaDevice &device;
   CUmodule module = nullptr;
   std::vector<CUfunction> functions; // by kernel
-  bool fromBinary = false;
 };
 
 } // namespace tilewright::runtime::cuda

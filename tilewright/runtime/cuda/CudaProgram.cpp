@@ -231,7 +231,7 @@ public:
     return !instances.empty() && instances.begin()->second->isStraight() ? 1 : 0;
   }
   int64_t codeBytes() const override {
-    return static_cast<int64_t>(executable->object.size() + executable->binary.size());
+    return static_cast<int64_t>(executable->objectBytes() + executable->binary.size());
   }
 
 private:

@@ -33,7 +33,7 @@ protected:
   static Program hopper(const std::string &name) {
     Program program(name);
     program.executable.target.cpu = "sm_90a";
-    program.executable.object = cuda::bytesOf(cuda::hopperPtx);
+    program.executable.objects = {cuda::bytesOf(cuda::hopperPtx)};
     return program;
   }
   static GpuLaunch &launchOf(Program &program, size_t kernel = 0) {
@@ -228,7 +228,7 @@ TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
   EXPECT_THAT(read(*execute(*load(p), {x.get()})->results[0][0]), Each(2));
 
   p.executable.binary = cuda::bytesOf(std::string(cuda::testPtx) + '\0'); // a valid binary
-  p.executable.object = cuda::bytesOf("not PTX");
+  p.executable.objects = {cuda::bytesOf("not PTX")};
   EXPECT_THAT(read(*execute(*load(p), {x.get()})->results[0][0]), Each(2));
 
   p.executable.binary = cuda::bytesOf("nonsense");

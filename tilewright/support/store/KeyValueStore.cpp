@@ -1,5 +1,6 @@
 #include "tilewright/support/store/KeyValueStore.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Hex.h"
 
 #include <atomic>
 #include <cerrno>
@@ -41,13 +42,12 @@ Result<std::optional<std::string>> MemoryKeyValueStore::tryGet(std::string_view 
 
 /// Escapes the key: keys contain slashes, which file names cannot.
 std::string DirectoryKeyValueStore::pathOf(std::string_view key) const {
-  static constexpr char digits[] = "0123456789abcdef";
   std::string path = directory + "/";
   for (char c : key)
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-')
       path += c;
     else
-      (path += '_') += {digits[(c >> 4) & 15], digits[c & 15]};
+      path += concat('_', hexDigits(static_cast<unsigned char>(c), 2));
   return path;
 }
 

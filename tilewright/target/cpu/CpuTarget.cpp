@@ -29,11 +29,11 @@ public:
   Result<target::GeneratedCode> generate(ModuleOp module, bool) const override {
     CodegenOptions codegen;
     codegen.threads = static_cast<unsigned>(threads);
-    TILEWRIGHT_ASSIGN(ObjectCode object, generateObject(module, chip, codegen));
+    TILEWRIGHT_ASSIGN(ObjectCode made, generateObject(module, chip, codegen));
     target::GeneratedCode code;
-    for (const KernelInfo &kernel : object.kernels)
+    for (const KernelInfo &kernel : made.kernels)
       code.kernels[kernel.symbol] = {kernel.grid, kernel.scratchBytes, kernel.itemCost};
-    code.object = std::move(object.bytes);
+    code.objects = std::move(made.objects);
     code.target.triple = triple;
     code.target.cpu = chip.name;
     for (std::string_view feature : chip.features)

@@ -2,7 +2,6 @@
 #include "tilewright/support/Trace.h"
 #include "tilewright/support/WorkLimit.h"
 #include "tilewright/target/cpu/Codegen.h"
-#include "tilewright/target/cpu/ObjectMerge.h"
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
 #include "tilewright/target/cpu/emit/EpilogueEmitter.h"
 #include "tilewright/target/cpu/emit/KernelEmitter.h"
@@ -193,18 +192,18 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
     result.bodies.push_back(body.getSymName().str());
   }
 
+  // Equal kernels share code, so some batches may have none.
+  std::erase_if(batches, [](const auto &batch) { return batch->code.empty(); });
   if (!finishesInTime([batches, dumpLevel = std::string(options.dumpLevel)] {
         compileAll(batches, dumpLevel);
       }))
     return WorkLimit::stopAt("the code of kernels");
-  std::vector<std::vector<std::byte>> objects;
   for (const std::shared_ptr<KernelBatch> &batch : batches) {
     for (const std::string &text : batch->dumped)
       options.dump(text);
     TILEWRIGHT_TRY(std::move(batch->status));
-    objects.push_back(std::move(batch->object));
+    result.objects.push_back(std::move(batch->object));
   }
-  TILEWRIGHT_ASSIGN(result.bytes, mergeObjects(objects));
   return result;
 }
 

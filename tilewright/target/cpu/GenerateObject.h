@@ -31,9 +31,10 @@ struct KernelInfo {
 };
 
 struct ObjectCode {
-  /// An ELF relocatable file for x86-64: position-independent, small code model. Empty if the
-  /// module has no kernels and no bodies.
-  std::vector<std::byte> bytes;
+  /// ELF relocatable files for x86-64: position-independent, small code model. Each thread of the
+  /// code generator makes one; none refers to another. Empty if the module has no kernels and no
+  /// bodies.
+  std::vector<std::vector<std::byte>> objects;
   std::vector<KernelInfo> kernels;
   /// The symbols of scalar functions in the body or epilogue ABI; they have the names of the
   /// functions in the module.
@@ -46,7 +47,7 @@ struct ObjectCode {
 ///   void body(const void *const *args, void *const *results)
 ///
 /// A function with `exec.epilogue` has the ABI of an epilogue instead (emit/EpilogueEmitter.h). The
-/// object's undefined symbols are math and memory functions of the C library, and `tw_scalar_call`
+/// objects' undefined symbols are math and memory functions of the C library, and `tw_scalar_call`
 /// with its records. Fails with E4001 to E4003.
 Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
                                   const CodegenOptions &options = {});

@@ -421,9 +421,17 @@ TEST(Kernels, EqualKernelsAreCompiledOnce) {
   LoadedKernels kernels = LoadedKernels::compile(kernel("one") + kernel("two"));
   EXPECT_EQ(kernels.symbol("one"), kernels.symbol("two"));
   EXPECT_EQ(kernels.object.kernels.size(), 2u);
+
+  std::string many;
+  for (int i = 0; i < 20; ++i)
+    many += kernel("k" + std::to_string(i));
+  CodegenOptions options;
+  options.threads = 3;
+  EXPECT_EQ(LoadedKernels::compile(many, hostChip(), options).object.objects.size(), 1u)
+      << "two threads have nothing to compile";
 }
 
-TEST(Kernels, ThreadsMakeOneObject) {
+TEST(Kernels, EachThreadMakesAnObject) {
   // Constants, calls of the C library and kernels that share code, compiled on several threads.
   std::string text;
   for (int i = 0; i < 40; ++i)
@@ -443,6 +451,7 @@ TEST(Kernels, ThreadsMakeOneObject) {
   CodegenOptions options;
   options.threads = 3;
   LoadedKernels kernels = LoadedKernels::compile(text, hostChip(), options);
+  EXPECT_EQ(kernels.object.objects.size(), 3u);
   Buffer<double> x(24), out(24);
   for (size_t i = 0; i < 24; ++i)
     x[i] = double(i) / 8 - 2;

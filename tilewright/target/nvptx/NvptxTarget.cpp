@@ -70,7 +70,8 @@ public:
     for (const KernelInfo &kernel : gpuCode.kernels)
       code.kernels[kernel.name] = {.symbol = kernel.symbol, .gpu = launchOf(kernel)};
     const auto *text = reinterpret_cast<const std::byte *>(gpuCode.ptx.data());
-    code.object.assign(text, text + gpuCode.ptx.size());
+    if (!gpuCode.ptx.empty())
+      code.objects.emplace_back(text, text + gpuCode.ptx.size());
     code.target.triple = triple;
     code.target.cpu = chip.name;
     // The virtual GPU runs PTX only.

@@ -93,8 +93,6 @@ public:
   /// The sharding as a serialized xla.OpSharding.
   std::string opSharding(const Sharding &sharding) const;
 
-  int64_t deviceCount() const { return partitions; }
-
 private:
   /// The mesh that a sharding names or contains; null if no mesh has that name.
   sdy::MeshAttr meshOf(sdy::TensorShardingAttr sharding) const;

@@ -50,10 +50,6 @@ public:
   const Sharding &shardingOf(mlir::Value value) const;
   Sharding wanted(mlir::OpOperand &operand) const;
   const OpPlan *find(mlir::Operation *op) const;
-  /// The sharding that the program specifies for a result of the function; nullopt if none.
-  const std::optional<Sharding> &resultSharding(unsigned number) const {
-    return resultShardings[number];
-  }
   const llvm::DenseMap<mlir::Value, Sharding> &shardings() const { return valueShardings; }
 
   /// Emits a remark for each op with an operand that must be gathered, with the reason. Logs how

@@ -45,18 +45,6 @@ std::optional<std::pair<LinearForm, LinearForm>> LinearForm::divide(int64_t divi
   return std::make_pair(quotient, rest);
 }
 
-std::optional<int> LinearForm::onlyDim() const {
-  int found = -1;
-  for (size_t i = 0; i < coefficients.size(); ++i) {
-    if (coefficients[i] == 0)
-      continue;
-    if (found >= 0)
-      return std::nullopt;
-    found = static_cast<int>(i);
-  }
-  return found;
-}
-
 AffineExpr LinearForm::toExpr(MLIRContext *context) const {
   AffineExpr expr = getAffineConstantExpr(0, context);
   for (size_t i = 0; i < coefficients.size(); ++i)

@@ -31,10 +31,6 @@ struct LinearForm {
   std::optional<std::pair<LinearForm, LinearForm>> divide(int64_t divisor,
                                                           llvm::ArrayRef<int64_t> sizes) const;
 
-  /// The single dimension that the form depends on; -1 if the form is constant; nullopt if it
-  /// depends on several.
-  std::optional<int> onlyDim() const;
-
   mlir::AffineExpr toExpr(mlir::MLIRContext *context) const;
 };
 

@@ -1,5 +1,6 @@
 // Describes findings in words.
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Hex.h"
 #include "tilewright/vgpu/check/Advice.h"
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/memory/Memory.h"
@@ -17,12 +18,6 @@ namespace tilewright::vgpu::check {
 using machine::AccessKind;
 using machine::GroupKind;
 using machine::Proxy;
-
-static std::string hex(uint64_t value) {
-  std::ostringstream out;
-  out << "0x" << std::hex << value;
-  return std::move(out).str();
-}
 
 uint32_t LaunchState::instructionOf(const machine::Op *op) const {
   for (const Range &range : ranges)
@@ -129,15 +124,15 @@ std::string Detector::describeAddress(uint64_t address) const {
     std::string text = "shared memory";
     if (rank != 0 && machine::volume(launch.grid->cluster) > 1)
       text += concat(" of rank ", rank - 1, " of its cluster");
-    return concat(text, ", offset ", hex(address & machine::sharedOffsetMask));
+    return concat(text, ", offset ", hexNumber(address & machine::sharedOffsetMask));
   }
-  std::string text = concat("global memory at ", hex(address));
+  std::string text = concat("global memory at ", hexNumber(address));
   if (const Allocation *allocation = launch.allocations->find(address))
     text += address < allocation->begin
                 ? concat(", ", allocation->begin - address, " bytes before an allocation of ",
                          allocation->bytes)
-                : concat(", offset ", hex(address - allocation->begin), " of an allocation of ",
-                         allocation->bytes, " bytes");
+                : concat(", offset ", hexNumber(address - allocation->begin),
+                         " of an allocation of ", allocation->bytes, " bytes");
   return text;
 }
 
@@ -161,7 +156,7 @@ std::string Detector::describeAddress(uint64_t address) const {
   if (!from)
     return "";
   const uint32_t word = __atomic_load_n(reinterpret_cast<const uint32_t *>(from), __ATOMIC_RELAXED);
-  return hex(word);
+  return hexNumber(word);
 }
 
 static std::string_view proxyName(Proxy proxy) {

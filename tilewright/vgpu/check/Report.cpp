@@ -1,11 +1,12 @@
 #include "tilewright/vgpu/check/Report.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Hex.h"
+#include "tilewright/support/Json.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 
@@ -158,67 +159,35 @@ std::string Report::text(size_t first) const {
   return out;
 }
 
-static std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-    case '"':
-      out += "\\\"";
-      break;
-    case '\\':
-      out += "\\\\";
-      break;
-    case '\n':
-      out += "\\n";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    default:
-      if (static_cast<unsigned char>(c) < 0x20) {
-        char code[8];
-        std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-        out += code;
-      } else {
-        out += c;
-      }
-    }
-  }
-  return out + "\"";
-}
-
-static std::string locationJson(const SourceLocation &location) {
-  std::string out =
-      concat("{\"function\":", quoted(location.function), ",\"ptxLine\":", location.line);
+static void writeLocation(JsonWriter &json, const SourceLocation &location) {
+  json.open('{').key("function").text(location.function).key("ptxLine").number(location.line);
   if (!location.file.empty())
-    out += concat(",\"file\":", quoted(location.file), ",\"line\":", location.fileLine);
+    json.key("file").text(location.file).key("line").number(location.fileLine);
   if (!location.instruction.empty())
-    out += concat(",\"instruction\":", quoted(location.instruction));
-  return out + "}";
+    json.key("instruction").text(location.instruction);
+  json.close('}');
 }
 
 std::string Report::json() const {
   std::lock_guard lock(mutex);
-  std::string out = "{\"version\":1,\"findings\":[";
-  bool isFirst = true;
+  JsonWriter json;
+  json.open('{').key("version").number(1).key("findings").open('[');
   for (const Counted &one : all) {
     const Finding &finding = one.finding;
-    out += concat(isFirst ? "\n" : ",\n", "{\"kind\":", quoted(nameOf(finding.kind)),
-                  ",\"kernel\":", quoted(finding.kernel), ",\"count\":", one.count,
-                  ",\"message\":", quoted(finding.message), ",\"where\":", quoted(finding.where),
-                  ",\"value\":", quoted(finding.value), ",\"fix\":", quoted(finding.fix),
-                  ",\"accesses\":[");
-    isFirst = false;
-    bool isFirstParty = true;
+    json.line().open('{').key("kind").text(nameOf(finding.kind));
+    json.key("kernel").text(finding.kernel).key("count").number(one.count);
+    json.key("message").text(finding.message).key("where").text(finding.where);
+    json.key("value").text(finding.value).key("fix").text(finding.fix);
+    json.key("accesses").open('[');
     for (const Party &party : finding.parties) {
-      out += concat(isFirstParty ? "" : ",", "{\"what\":", quoted(party.what),
-                    ",\"who\":", quoted(party.actor), ",\"place\":", locationJson(party.location),
-                    "}");
-      isFirstParty = false;
+      json.open('{').key("what").text(party.what).key("who").text(party.actor).key("place");
+      writeLocation(json, party.location);
+      json.close('}');
     }
-    out += "]}";
+    json.close(']').close('}');
   }
-  return out + concat("\n],\"notListed\":", beyond, "}\n");
+  json.line().close(']').key("notListed").number(beyond).close('}').line();
+  return std::move(json).take();
 }
 
 /// A path as a URI reference: characters that a URI does not allow are percent-encoded.
@@ -229,10 +198,7 @@ static std::string uriOf(std::string_view path) {
         std::string_view("-._~/:@!$&'()*+,;=").find(c) != std::string_view::npos) {
       out += c;
     } else {
-      char code[4];
-      std::snprintf(code, sizeof code, "%%%02X",
-                    static_cast<unsigned>(static_cast<unsigned char>(c)));
-      out += code;
+      out += concat('%', hexDigits(static_cast<unsigned char>(c), 2, HexCase::upper));
     }
   }
   return out;
@@ -240,33 +206,36 @@ static std::string uriOf(std::string_view path) {
 
 /// A source location as a SARIF location: the source line if it is known, otherwise the PTX line in
 /// its kernel.
-static std::string locationSarif(const Finding &finding, const Party &party) {
+static void writeSarifLocation(JsonWriter &json, const Finding &finding, const Party &party) {
   const SourceLocation &location = party.location;
   const bool hasSource = !location.file.empty();
-  return concat(
-      "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":",
-      quoted(uriOf(hasSource ? location.file : concat(finding.kernel, ".ptx"))),
-      "},\"region\":{\"startLine\":", std::max(hasSource ? location.fileLine : location.line, 1u),
-      "}},\"logicalLocations\":[{\"fullyQualifiedName\":", quoted(location.function),
-      ",\"kind\":\"function\"}],\"message\":{\"text\":",
-      quoted(concat(party.what, " ", party.actor, ", PTX line ", location.line)), "}}");
+  json.open('{').key("physicalLocation").open('{').key("artifactLocation").open('{');
+  json.key("uri").text(uriOf(hasSource ? location.file : concat(finding.kernel, ".ptx")));
+  json.close('}').key("region").open('{').key("startLine");
+  json.number(std::max(hasSource ? location.fileLine : location.line, 1u)).close('}').close('}');
+  json.key("logicalLocations").open('[').open('{');
+  json.key("fullyQualifiedName").text(location.function).key("kind").text("function");
+  json.close('}').close(']').key("message").open('{').key("text");
+  json.text(concat(party.what, " ", party.actor, ", PTX line ", location.line));
+  json.close('}').close('}');
 }
 
 std::string Report::sarif() const {
   std::lock_guard lock(mutex);
-  std::string out = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
-                    "\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":"
-                    "\"tilewright-vgpu\","
-                    "\"rules\":[";
+  JsonWriter json;
+  json.open('{').key("$schema").text("https://json.schemastore.org/sarif-2.1.0.json");
+  json.key("version").text("2.1.0").key("runs").open('[').open('{');
+  json.key("tool").open('{').key("driver").open('{').key("name").text("tilewright-vgpu");
+  json.key("rules").open('[');
   std::vector<FindingKind> rules;
   for (const Counted &one : all)
     if (std::find(rules.begin(), rules.end(), one.finding.kind) == rules.end())
       rules.push_back(one.finding.kind);
-  for (size_t i = 0; i < rules.size(); ++i)
-    out += concat(i ? "," : "", "{\"id\":", quoted(nameOf(rules[i])),
-                  ",\"shortDescription\":{\"text\":", quoted(describe(rules[i])), "}}");
-  out += "]}},\"results\":[";
-  bool isFirst = true;
+  for (FindingKind rule : rules) {
+    json.open('{').key("id").text(nameOf(rule)).key("shortDescription").open('{');
+    json.key("text").text(describe(rule)).close('}').close('}');
+  }
+  json.close(']').close('}').close('}').key("results").open('[');
   for (const Counted &one : all) {
     const Finding &finding = one.finding;
     const auto rule = std::find(rules.begin(), rules.end(), finding.kind) - rules.begin();
@@ -275,23 +244,22 @@ std::string Report::sarif() const {
       message += concat("; in ", finding.where);
     if (!finding.fix.empty())
       message += concat(". ", finding.fix);
-    out += concat(isFirst ? "\n" : ",\n", "{\"ruleId\":", quoted(nameOf(finding.kind)),
-                  ",\"ruleIndex\":", rule,
-                  ",\"level\":\"error\",\"message\":{\"text\":", quoted(message),
-                  "},\"occurrenceCount\":", one.count, ",\"locations\":[");
-    isFirst = false;
+    json.line().open('{').key("ruleId").text(nameOf(finding.kind)).key("ruleIndex").number(rule);
+    json.key("level").text("error").key("message").open('{').key("text").text(message).close('}');
+    json.key("occurrenceCount").number(one.count).key("locations").open('[');
     if (!finding.parties.empty())
-      out += locationSarif(finding, finding.parties[0]);
-    out += "]";
+      writeSarifLocation(json, finding, finding.parties[0]);
+    json.close(']');
     if (finding.parties.size() > 1) {
-      out += ",\"relatedLocations\":[";
+      json.key("relatedLocations").open('[');
       for (size_t i = 1; i < finding.parties.size(); ++i)
-        out += concat(i > 1 ? "," : "", locationSarif(finding, finding.parties[i]));
-      out += "]";
+        writeSarifLocation(json, finding, finding.parties[i]);
+      json.close(']');
     }
-    out += "}";
+    json.close('}');
   }
-  return out + "\n]}]}\n";
+  json.line().close(']').close('}').close(']').close('}').line();
+  return std::move(json).take();
 }
 
 Status write(const Report &report, ReportFormat format, const std::string &path) {

@@ -57,12 +57,6 @@ void Counts::add(const Counts &other) {
     multiplyAdds[type] += count;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  appendQuoted(out, text);
-  return out;
-}
-
 // Text.
 
 static std::string percent(uint64_t part, uint64_t whole) {
@@ -177,49 +171,40 @@ std::string Report::toText() const {
 
 // JSON.
 
-static void writeCounts(std::ostream &out, const Counts &counts) {
-  out << "\"warp_instructions\":" << counts.warpInstructions
-      << ",\"thread_instructions\":" << counts.threadInstructions << ",\"by_class\":{";
-  const char *comma = "";
+static void writeCounts(JsonWriter &json, const Counts &counts) {
+  json.key("warp_instructions").number(counts.warpInstructions);
+  json.key("thread_instructions").number(counts.threadInstructions).key("by_class").open('{');
   for (size_t i = 0; i < classCount; ++i)
-    if (counts.byClass[i]) {
-      out << comma << quoted(ptx::nameOf(static_cast<InstructionClass>(i))) << ':'
-          << counts.byClass[i];
-      comma = ",";
-    }
-  out << '}';
+    if (counts.byClass[i])
+      json.key(ptx::nameOf(static_cast<InstructionClass>(i))).number(counts.byClass[i]);
+  json.close('}');
   for (const Field &field : memoryFields)
-    out << ",\"" << field.name << "\":" << counts.memory.*field.value;
-  out << ",\"bank_conflicts\":" << counts.memory.bankConflicts() << ",\"multiply_adds\":{";
-  comma = "";
-  for (const auto &[type, count] : counts.multiplyAdds) {
-    out << comma << quoted(type) << ':' << count;
-    comma = ",";
-  }
-  out << '}';
+    json.key(field.name).number(counts.memory.*field.value);
+  json.key("bank_conflicts").number(counts.memory.bankConflicts()).key("multiply_adds").open('{');
+  for (const auto &[type, count] : counts.multiplyAdds)
+    json.key(type).number(count);
+  json.close('}');
 }
 
 std::string Report::toJson() const {
-  std::ostringstream out;
+  JsonWriter json;
   auto dimensions = [&](const char *name, const std::array<uint32_t, 3> &dim) {
-    out << ",\"" << name << "\":[" << dim[0] << ',' << dim[1] << ',' << dim[2] << ']';
+    json.key(name).open('[').number(dim[0]).number(dim[1]).number(dim[2]).close(']');
   };
-  out << "{\"kernel\":" << quoted(kernel) << ",\"chip\":" << quoted(chip);
+  json.open('{').key("kernel").text(kernel).key("chip").text(chip);
   dimensions("grid", grid);
   dimensions("block", block);
   dimensions("cluster", cluster);
-  out << ",\"most_bytes_in_flight\":" << maxBytesInFlight << ",\"total\":{";
-  writeCounts(out, total);
-  out << "},\"lines\":[";
-  const char *comma = "";
+  json.key("most_bytes_in_flight").number(maxBytesInFlight).key("total").open('{');
+  writeCounts(json, total);
+  json.close('}').key("lines").open('[');
   for (const LineCounts &line : lines) {
-    out << comma << "\n{\"file\":" << quoted(line.file) << ",\"line\":" << line.line << ',';
-    writeCounts(out, line.counts);
-    out << '}';
-    comma = ",";
+    json.line().open('{').key("file").text(line.file).key("line").number(line.line);
+    writeCounts(json, line.counts);
+    json.close('}');
   }
-  out << "]}\n";
-  return out.str();
+  json.close(']').close('}').line();
+  return std::move(json).take();
 }
 
 } // namespace tilewright::vgpu::count

@@ -66,9 +66,6 @@ struct Report {
   std::string toJson() const;
 };
 
-/// `text` as a quoted JSON string.
-std::string quoted(std::string_view text);
-
 } // namespace tilewright::vgpu::count
 
 #endif // TILEWRIGHT_VGPU_COUNT_REPORT_H

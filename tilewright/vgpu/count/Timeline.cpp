@@ -33,20 +33,33 @@ int64_t Timeline::timeOf(const Warp &warp) {
 
 void Timeline::add(const std::string &event) {
   if (budget.take())
-    events += ",\n" + event;
+    events.line().raw(event);
 }
 
 static std::string slice(std::string_view category, std::string_view name, uint64_t process,
                          uint64_t thread, int64_t begin, int64_t end, std::string_view key,
                          std::string_view value) {
-  return concat("{\"ph\":\"X\",\"cat\":\"", category, "\",\"name\":", quoted(name),
-                ",\"pid\":", process, ",\"tid\":", thread, ",\"ts\":", begin,
-                ",\"dur\":", end - begin, ",\"args\":{\"", key, "\":", quoted(value), "}}");
+  JsonWriter json;
+  json.open('{').key("ph").text("X").key("cat").text(category).key("name").text(name);
+  json.key("pid").number(process).key("tid").number(thread);
+  json.key("ts").number(begin).key("dur").number(end - begin);
+  json.key("args").open('{').key(key).text(value).close('}').close('}');
+  return std::move(json).take();
 }
 static std::string naming(std::string_view what, uint64_t process, uint64_t thread,
                           std::string_view name) {
-  return concat("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread,
-                ",\"args\":{\"name\":", quoted(name), "}}");
+  JsonWriter json;
+  json.open('{').key("ph").text("M").key("name").text(what);
+  json.key("pid").number(process).key("tid").number(thread);
+  json.key("args").open('{').key("name").text(name).close('}').close('}');
+  return std::move(json).take();
+}
+static std::string bytesInFlight(uint64_t process, int64_t time, int64_t bytes) {
+  JsonWriter json;
+  json.open('{').key("ph").text("C").key("name").text("bytes in flight");
+  json.key("pid").number(process).key("ts").number(time);
+  json.key("args").open('{').key("bytes").number(bytes).close('}').close('}');
+  return std::move(json).take();
 }
 
 void Timeline::groupBegin(const machine::Group &group) {
@@ -90,8 +103,7 @@ void Timeline::groupEnd(const machine::Group &group) {
     for (size_t i = 0; i < list.size(); ++i) {
       bytes += list[i].change;
       if (i + 1 == list.size() || list[i + 1].time != list[i].time)
-        add(concat("{\"ph\":\"C\",\"name\":\"bytes in flight\",\"pid\":", process,
-                   ",\"ts\":", list[i].time, ",\"args\":{\"bytes\":", bytes, "}}"));
+        add(bytesInFlight(process, list[i].time, bytes));
     }
   }
 }
@@ -117,11 +129,17 @@ void Timeline::complete(AsyncId id, int64_t time) {
     return;
   const InFlightOp &operation = it->second;
   const int64_t end = std::max(time, operation.begin);
-  const std::string head =
-      concat("\",\"cat\":\"", operation.category, "\",\"id\":", id, ",\"pid\":", operation.block,
-             ",\"tid\":0,\"name\":", quoted(operation.name), ",\"ts\":");
-  add(concat("{\"ph\":\"b", head, operation.begin, ",\"args\":{\"bytes\":", operation.bytes, "}}"));
-  add(concat("{\"ph\":\"e", head, end, "}"));
+  auto event = [&](std::string_view phase, int64_t at) {
+    JsonWriter json;
+    json.open('{').key("ph").text(phase).key("cat").text(operation.category).key("id").number(id);
+    json.key("pid").number(operation.block).key("tid").number(0);
+    json.key("name").text(operation.name).key("ts").number(at);
+    if (phase == "b")
+      json.key("args").open('{').key("bytes").number(operation.bytes).close('}');
+    return std::move(json.close('}')).take();
+  };
+  add(event("b", operation.begin));
+  add(event("e", end));
   if (operation.bytes) {
     byteChanges[operation.block].push_back(
         {operation.begin, static_cast<int64_t>(operation.bytes)});
@@ -235,15 +253,18 @@ std::string Timeline::toJson(const std::vector<const Timeline *> &timelines,
                       "copy is in flight from its issue until a warp waits for it.";
   if (!isComplete)
     clock += " The limit of events was reached: later blocks and events are missing.";
-  std::string text = concat("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"launch\":", quoted(title),
-                            ",\"clock\":", quoted(clock), "},\"traceEvents\":[\n",
-                            naming("process_name", 0, 0, concat("about: ", title)), ",\n",
-                            naming("thread_name", 0, 1, "1 us is one instruction of a warp"), ",\n",
-                            slice("about", isComplete ? "read me" : "read me: not complete", 0, 1,
-                                  0, 1000, "clock", clock));
+  JsonWriter json;
+  json.open('{').key("displayTimeUnit").text("ms").key("otherData").open('{');
+  json.key("launch").text(title).key("clock").text(clock).close('}').key("traceEvents").open('[');
+  json.line().raw(naming("process_name", 0, 0, concat("about: ", title)));
+  json.line().raw(naming("thread_name", 0, 1, "1 us is one instruction of a warp"));
+  json.line().raw(slice("about", isComplete ? "read me" : "read me: not complete", 0, 1, 0, 1000,
+                        "clock", clock));
   for (const Timeline *one : timelines)
-    text += one->events;
-  return text + "\n]}\n";
+    if (!one->events.written().empty())
+      json.raw(one->events.written());
+  json.line().close(']').close('}').line();
+  return std::move(json).take();
 }
 
 } // namespace tilewright::vgpu::count

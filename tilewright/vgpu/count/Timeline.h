@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_VGPU_COUNT_TIMELINE_H
 #define TILEWRIGHT_VGPU_COUNT_TIMELINE_H
 
+#include "tilewright/support/Json.h"
 #include "tilewright/vgpu/count/InFlightOps.h"
 #include "tilewright/vgpu/machine/Observer.h"
 
@@ -78,7 +79,7 @@ private:
   uint64_t barrierTrack(const machine::Warp &warp, const std::string &name);
 
   TimelineBudget &budget;
-  std::string events; // JSON, each preceded by a comma
+  JsonWriter events; // the elements of a list
   std::vector<WarpTrack> tracks;
   std::map<std::tuple<uint64_t, uint64_t, uint64_t>, Rendezvous>
       rendezvousByPhase; // by kind and block or cluster, object, phase

@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Deadlock.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Hex.h"
 #include "tilewright/vgpu/machine/async/Async.h"
 #include "tilewright/vgpu/machine/async/AsyncQueue.h"
 
@@ -14,14 +15,8 @@ namespace tilewright::vgpu::machine {
 /// counted.
 static constexpr size_t maxNamed = 20;
 
-static std::string hexOf(uint64_t value) {
-  std::ostringstream text;
-  text << "0x" << std::hex << value;
-  return text.str();
-}
-
 static std::string describeLocation(const Warp &warp, uint32_t mask, const Op *op) {
-  return concat("block ", listed(warp.block->id), " warp ", warp.index, " lanes ", hexOf(mask),
+  return concat("block ", listed(warp.block->id), " warp ", warp.index, " lanes ", hexNumber(mask),
                 " at ", describePosition(*warp.block->group->grid->program, op));
 }
 
@@ -49,7 +44,8 @@ static std::string describeNamed(const Block &block, unsigned number) {
   }
   for (const Warp &warp : block.warps)
     if (warp.index < barrier.lanes.size() && barrier.lanes[warp.index] != 0)
-      text += concat("; only lanes ", hexOf(barrier.lanes[warp.index]), " of warp ", warp.index);
+      text +=
+          concat("; only lanes ", hexNumber(barrier.lanes[warp.index]), " of warp ", warp.index);
   text += concat("; missing: ", warpsOf(missing));
   if (exited)
     text += concat("; ", warpsOf(exited), " exited");
@@ -119,8 +115,9 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
   case Wait::lanes:
   case Wait::warpBarrier: {
     uint32_t elsewhere = fragment.wanted & warp.alive & ~fragment.mask;
-    return concat("for lanes ", hexOf(fragment.wanted), " of their warp (", hexOf(elsewhere),
-                  " are elsewhere, ", hexOf(fragment.wanted & ~warp.alive), " have exited)");
+    return concat("for lanes ", hexNumber(fragment.wanted), " of their warp (",
+                  hexNumber(elsewhere), " are elsewhere, ",
+                  hexNumber(fragment.wanted & ~warp.alive), " have exited)");
   }
   case Wait::matrices: {
     uint32_t behind = 0;
@@ -150,7 +147,7 @@ static std::pair<size_t, std::string> describeLanes(const Group &group) {
         if (++count > maxNamed)
           continue;
         lines += concat("\n  block ", listed(block.id), " warp ", warp.index, " lanes ",
-                        hexOf(fragment.mask), fragment.wait == Wait::none ? " spin" : " wait ",
+                        hexNumber(fragment.mask), fragment.wait == Wait::none ? " spin" : " wait ",
                         fragment.wait == Wait::none ? "" : describeWait(warp, fragment), " at ",
                         describePosition(*group.grid->program, fragment.pc));
       }
@@ -182,7 +179,7 @@ void StoppedWarps::add(const Group &group) {
                               describePosition(*group.grid->program, fragment.pc))];
         if (lanes.count++ == 0)
           lanes.first = concat("block ", listed(block.id), " warp ", warp.index, " lanes ",
-                               hexOf(fragment.mask),
+                               hexNumber(fragment.mask),
                                isRunning ? "" : " wait " + describeWait(warp, fragment));
       }
 }

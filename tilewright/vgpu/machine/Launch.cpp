@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Launch.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Hex.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/machine/Deadlock.h"
 #include "tilewright/vgpu/machine/Warp.h"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 
 namespace tilewright::vgpu::machine {
 
@@ -364,12 +364,10 @@ static void runCatchingFaults(Grid &grid, Executor &executor, uint64_t unit, boo
   MemoryFault fault;
   if (runCatchingFaults(*grid.program, run, &call, fault))
     return;
-  std::ostringstream address;
-  address << "0x" << std::hex << fault.address;
   grid.fail(Status(
       Error::vgpuAccess,
       concat("kernel '", grid.program->entry().name, "' accesses unmapped memory at ",
-             address.str(),
+             hexNumber(fault.address),
              fault.op ? concat(" at ", describePosition(*grid.program, fault.op)) : std::string(),
              "; check the pointers passed to it, their sizes and the masks of its accesses")));
 }

@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/Warp.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Hex.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/machine/async/AsyncQueue.h"
 #include "tilewright/vgpu/ptx/Module.h"
@@ -224,10 +225,9 @@ std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint
     address &= ~windowMask;
   }
   auto misused = [&](std::string_view why) -> std::byte * {
-    std::ostringstream hex;
-    hex << std::hex << address;
     fault(warp, op, Error::vgpuAccess,
-          concat("access of ", bytes, " bytes at 0x", hex.str(), ' ', why, ", by lane ", lane));
+          concat("access of ", bytes, " bytes at ", hexNumber(address), ' ', why, ", by lane ",
+                 lane));
     return nullptr;
   };
   // Vector accesses must be aligned to their whole size, which is a power of two.
@@ -303,10 +303,8 @@ std::byte *resolveGlobal(Warp &warp, const Op *op, uint64_t address, uint32_t la
       (findRange(warp, slot, address) && warp.ranges[slot].holds(address, bytes))) [[likely]]
     return reinterpret_cast<std::byte *>(address);
   Grid &grid = *warp.block->group->grid;
-  std::ostringstream hex;
-  hex << "0x" << std::hex << address;
   const std::string what = concat(
-      "access of ", bytes, " bytes at ", hex.str(), ' ',
+      "access of ", bytes, " bytes at ", hexNumber(address), ' ',
       grid.validMemory ? describeInvalid(address) : "is near the null address", ", by lane ", lane);
   if (!grid.suppressesInvalid) {
     fault(warp, op, Error::vgpuAccess, what);

@@ -58,7 +58,6 @@ enum class SpecialRegister : uint8_t {
 
 Modifier typeOfSpecial(SpecialRegister special);
 std::string_view spellingOf(SpecialRegister special);
-bool hasComponents(SpecialRegister special);
 
 enum class OperandKind : uint8_t {
   none,

@@ -55,10 +55,6 @@ std::string_view spellingOf(SpecialRegister special) {
   return specials[static_cast<size_t>(special)].spelling;
 }
 
-bool hasComponents(SpecialRegister special) {
-  return specials[static_cast<size_t>(special)].components > 1;
-}
-
 uint32_t ParserState::store(const Operand &operand) {
   uint32_t index = static_cast<uint32_t>(function->operands.size());
   if (operand.kind == OperandKind::label)

@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/ptx/Printer.h"
 
+#include "tilewright/support/Hex.h"
 #include "tilewright/vgpu/ptx/InstructionTable.h"
 
 #include <cstring>
@@ -9,10 +10,7 @@ namespace tilewright::vgpu::ptx {
 namespace {
 
 std::string hex(uint64_t value, unsigned digits) {
-  std::string text(digits, '0');
-  for (unsigned i = 0; i < digits; ++i)
-    text[digits - 1 - i] = "0123456789ABCDEF"[value >> (4 * i) & 15];
-  return text;
+  return hexDigits(value, digits, HexCase::upper);
 }
 
 class Writer {

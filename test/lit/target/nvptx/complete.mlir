@@ -79,7 +79,7 @@ sm.kernel @read_in_branch grid [4] inputs 2 warps 8 {
 /// Fragments are unpacked before the loop that reads their elements.
 // CHECK-LABEL: llvm.func @words
 //       CHECK:   llvm.load {{.*}} : !llvm.ptr<3> -> i32
-//       CHECK:   lane.decode
+//       CHECK:   llvm.bitcast {{.*}} : i32 to f32
 //       CHECK:   llvm.cond_br
 !turned = !sm.buffer<16x8xf32, shared, <[16 offset] [8 offset:16]>>
 #left = #sm.layout<[2 reg, 8 lane:4] [2 reg:2, 4 lane]>

@@ -18,7 +18,7 @@ namespace {
 
 struct CompilerCalls : testing::Test {
   void SetUp() override {
-    Result<std::unique_ptr<ObjectCode>> loaded = ObjectCode::load(compileForTest(R"(
+    const std::vector<std::byte> file = compileForTest(R"(
       unsigned short half(float x) { _Float16 h = (_Float16)x; return __builtin_bit_cast(unsigned short, h); }
       unsigned short dhalf(double x) { _Float16 h = (_Float16)x; return __builtin_bit_cast(unsigned short, h); }
       float single(unsigned short x) { return (float)__builtin_bit_cast(_Float16, x); }
@@ -32,7 +32,8 @@ struct CompilerCalls : testing::Test {
       U uquotient(U a, U b) { return a / b; }
       U urest(U a, U b) { return a % b; }
     )",
-                                                                                 "-mno-f16c"));
+                                                       "-mno-f16c");
+    Result<std::unique_ptr<ObjectCode>> loaded = ObjectCode::load({&file, 1});
     ASSERT_TRUE(loaded.isOk()) << std::move(loaded).takeStatus().toString();
     object = *std::move(loaded);
   }

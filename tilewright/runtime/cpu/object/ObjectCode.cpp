@@ -7,6 +7,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <sys/mman.h>
 
@@ -25,23 +26,29 @@ static constexpr uint64_t maxZeroBytes = uint64_t(1) << 26;
 /// The size of a stub: `jmp *distance(%rip)` and two bytes that are never executed.
 static constexpr uint64_t stubBytes = 8;
 
+/// Links files into one mapping, so that they are within 32-bit distance of each other.
 class ObjectLinker {
 public:
-  ObjectLinker(const ElfView &elf, const SymbolResolver &resolver)
-      : elf(elf), resolver(resolver), locations(elf.sections().size()),
-        tableSlots(elf.symbols().size()), stubs(elf.symbols().size()),
-        addresses(elf.symbols().size()) {}
+  ObjectLinker(std::span<const ElfView> views, const SymbolResolver &resolver)
+      : resolver(resolver) {
+    for (const ElfView &elf : views)
+      files.emplace_back(elf);
+  }
 
   Result<std::unique_ptr<ObjectCode>> link() {
-    TILEWRIGHT_TRY(placeSections());
-    TILEWRIGHT_TRY(readRelocations());
+    TILEWRIGHT_TRY(matchSymbols());
+    for (File &file : files)
+      TILEWRIGHT_TRY(placeSections(file));
+    for (File &file : files)
+      TILEWRIGHT_TRY(readRelocations(file));
     TILEWRIGHT_TRY(map());
-    TILEWRIGHT_TRY(findAddresses());
+    for (const Job &job : jobs)
+      TILEWRIGHT_TRY(findAddress(*job.symbol));
     fillTable();
     for (const Job &job : jobs)
       TILEWRIGHT_TRY(apply(job));
     TILEWRIGHT_TRY(protect());
-    TILEWRIGHT_TRY(nameFunctions());
+    nameFunctions();
     return std::move(object);
   }
 
@@ -52,9 +59,42 @@ private:
     uint64_t offset = 0;
     bool isUsed = false;
   };
+  struct File;
+  struct Symbol {
+    const File *file = nullptr;
+    const ElfSymbol *row = nullptr;
+    /// The symbol whose address this one has: itself, or for a global symbol the definition of its
+    /// name in any file, or one reference for all if no file defines it.
+    Symbol *definition = nullptr;
+    // Of definitions only:
+    uint64_t tableSlot = 0; // offset in the constants, plus 1
+    uint64_t stub = 0;      // offset in the code, plus 1
+    uint64_t address = 0;
+    bool hasAddress = false;
+
+    bool isGlobal() const { return row->binding != STB_LOCAL && !row->name.empty(); }
+    bool isUndefined() const { return row->isReserved && row->section == SHN_UNDEF; }
+    /// Of the symbols of one name, the one with the highest rank is the definition.
+    int rank() const { return 2 * !isUndefined() + (row->binding == STB_GLOBAL); }
+    static constexpr int strongDefinition = 3;
+  };
+  struct File {
+    explicit File(const ElfView &elf)
+        : elf(elf), locations(elf.sections().size()), symbols(elf.symbols().size()) {
+      for (size_t i = 0; i < symbols.size(); ++i)
+        symbols[i] = {.file = this, .row = &elf.symbols()[i], .definition = &symbols[i]};
+    }
+    File(const File &) = delete; // symbols have pointers into it
+
+    const ElfView &elf;
+    std::vector<SectionLocation> locations; // by section
+    std::vector<Symbol> symbols;
+  };
   struct Job {
+    const File *file;
     uint32_t section;
     ElfRelocation relocation;
+    Symbol *symbol; // a definition
   };
 
   template <typename... Parts> static Status unsupported(const Parts &...parts) {
@@ -76,8 +116,30 @@ private:
     return Status();
   }
 
-  Status placeSections() {
-    uint64_t zeroBytes = 0;
+  /// Finds the definition of each global symbol.
+  Status matchSymbols() {
+    for (File &file : files)
+      for (Symbol &symbol : file.symbols) {
+        if (!symbol.isGlobal())
+          continue;
+        Symbol *&best = globals.try_emplace(symbol.row->name, &symbol).first->second;
+        if (&symbol != best && symbol.rank() == Symbol::strongDefinition &&
+            best->rank() == Symbol::strongDefinition)
+          return Status(Error::objectMalformed,
+                        concat("the object code defines '", symbol.row->name,
+                               "' twice; compile the program again"));
+        if (symbol.rank() > best->rank())
+          best = &symbol;
+      }
+    for (File &file : files)
+      for (Symbol &symbol : file.symbols)
+        if (symbol.isGlobal())
+          symbol.definition = globals.at(symbol.row->name);
+    return Status();
+  }
+
+  Status placeSections(File &file) {
+    const ElfView &elf = file.elf;
     for (size_t i = 0; i < elf.sections().size(); ++i) {
       const Elf64_Shdr &section = elf.sections()[i];
       // Kernels do not throw, so they need no unwind tables.
@@ -102,15 +164,17 @@ private:
       if (isCode && (section.sh_flags & SHF_WRITE))
         return unsupported("has section '", elf.nameOf(section),
                            "' that is both executable and writable");
-      locations[i] = {isCode ? code : section.sh_flags & SHF_WRITE ? data : constants, 0, true};
-      TILEWRIGHT_TRY(grow(locations[i].group, section.sh_size, alignment, locations[i].offset));
+      SectionLocation &location = file.locations[i];
+      location = {isCode ? code : section.sh_flags & SHF_WRITE ? data : constants, 0, true};
+      TILEWRIGHT_TRY(grow(location.group, section.sh_size, alignment, location.offset));
     }
     return Status();
   }
 
   /// Collects the relocations of loaded sections, and reserves the table slots and stubs that they
   /// need.
-  Status readRelocations() {
+  Status readRelocations(File &file) {
+    const ElfView &elf = file.elf;
     for (const Elf64_Shdr &section : elf.sections()) {
       if (section.sh_type == SHT_REL)
         return unsupported("has relocations without addends");
@@ -121,32 +185,30 @@ private:
                       concat("the object code has relocations for section ", section.sh_info,
                              ", but only ", elf.sections().size(),
                              " sections; compile the program again"));
-      if (!locations[section.sh_info].isUsed)
+      if (!file.locations[section.sh_info].isUsed)
         continue;
       TILEWRIGHT_ASSIGN(std::vector<ElfRelocation> relocations, elf.relocations(section));
       for (const ElfRelocation &relocation : relocations) {
-        jobs.push_back({section.sh_info, relocation});
-        TILEWRIGHT_TRY(makeRoom(relocation));
+        Symbol &symbol = *file.symbols[relocation.symbol].definition;
+        jobs.push_back({&file, section.sh_info, relocation, &symbol});
+        TILEWRIGHT_TRY(makeRoom(relocation.type, symbol));
       }
     }
     return Status();
   }
-  Status makeRoom(const ElfRelocation &relocation) {
-    const ElfSymbol &symbol = elf.symbols()[relocation.symbol];
-    const bool isExternal = symbol.isReserved && symbol.section == SHN_UNDEF;
-    const bool needsStub = relocation.type == R_X86_64_PLT32 && isExternal;
-    const bool needsSlot = needsStub || relocation.type == R_X86_64_GOTPCREL ||
-                           relocation.type == R_X86_64_GOTPCRELX ||
-                           relocation.type == R_X86_64_REX_GOTPCRELX;
-    if (needsSlot && tableSlots[relocation.symbol] == 0) {
-      TILEWRIGHT_TRY(grow(constants, 8, 8, tableSlots[relocation.symbol]));
-      ++tableSlots[relocation.symbol]; // 0 means none
+  Status makeRoom(uint32_t type, Symbol &symbol) {
+    const bool needsStub = type == R_X86_64_PLT32 && symbol.isUndefined();
+    const bool needsSlot = needsStub || type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
+                           type == R_X86_64_REX_GOTPCRELX;
+    if (needsSlot && symbol.tableSlot == 0) {
+      TILEWRIGHT_TRY(grow(constants, 8, 8, symbol.tableSlot));
+      ++symbol.tableSlot; // 0 means none
     }
-    if (needsStub && stubs[relocation.symbol] == 0) {
-      TILEWRIGHT_TRY(grow(code, stubBytes, 8, stubs[relocation.symbol]));
-      ++stubs[relocation.symbol];
+    if (needsStub && symbol.stub == 0) {
+      TILEWRIGHT_TRY(grow(code, stubBytes, 8, symbol.stub));
+      ++symbol.stub;
     }
-    needsLowMemory |= relocation.type == R_X86_64_32 || relocation.type == R_X86_64_32S;
+    needsLowMemory |= type == R_X86_64_32 || type == R_X86_64_32S;
     return Status();
   }
 
@@ -171,63 +233,64 @@ private:
                        " bytes; split the program"));
     object->memory = static_cast<std::byte *>(memory);
     object->size = total;
-    for (size_t i = 0; i < locations.size(); ++i) {
-      const std::span<const std::byte> content = elf.content(elf.sections()[i]);
-      if (locations[i].isUsed && !content.empty())
-        std::memcpy(at(locations[i].group, locations[i].offset), content.data(), content.size());
-    }
+    for (const File &file : files)
+      for (size_t i = 0; i < file.locations.size(); ++i) {
+        const std::span<const std::byte> content = file.elf.content(file.elf.sections()[i]);
+        if (file.locations[i].isUsed && !content.empty())
+          std::memcpy(at(file.locations[i]), content.data(), content.size());
+      }
     return Status();
   }
   std::byte *at(Group group, uint64_t offset) const {
     return object->memory + groupStart[group] + offset;
   }
+  std::byte *at(const SectionLocation &location) const {
+    return at(location.group, location.offset);
+  }
 
-  /// Finds the address of each symbol that a relocation uses.
-  Status findAddresses() {
-    std::vector<bool> isKnown(addresses.size());
-    for (const Job &job : jobs) {
-      const uint32_t index = job.relocation.symbol;
-      if (isKnown[index])
-        continue;
-      isKnown[index] = true;
-      const ElfSymbol &symbol = elf.symbols()[index];
-      if (!symbol.isReserved) {
-        if (!locations[symbol.section].isUsed || symbol.type == STT_GNU_IFUNC ||
-            symbol.type == STT_TLS)
-          return unsupported("refers to symbol '", symbol.name, "' of type ", symbol.type,
-                             " in section '", elf.nameOf(elf.sections()[symbol.section]), "'");
-        const SectionLocation &location = locations[symbol.section];
-        addresses[index] = address(at(location.group, location.offset)) + symbol.value;
-      } else if (symbol.section == SHN_ABS) {
-        addresses[index] = symbol.value;
-      } else if (symbol.section == SHN_UNDEF && !symbol.name.empty()) {
-        const void *found = findRuntimeSymbol(symbol.name);
-        if (!found && resolver)
-          found = resolver(symbol.name);
-        if (!found && symbol.binding != STB_WEAK)
-          return Status(Error::objectSymbol,
-                        concat("the object code needs '", symbol.name,
-                               "', which this runtime does not have; load it with the version "
-                               "that compiled it, or compile the program again"));
-        addresses[index] = address(found);
-      } else if (symbol.section == SHN_UNDEF) {
-        addresses[index] = 0; // for relocations without a symbol
-      } else {
-        return unsupported("has common symbol '", symbol.name, "'");
-      }
+  /// Finds the address of a symbol that a relocation uses.
+  Status findAddress(Symbol &symbol) {
+    if (symbol.hasAddress)
+      return Status();
+    symbol.hasAddress = true;
+    const ElfSymbol &row = *symbol.row;
+    if (!row.isReserved) {
+      const SectionLocation &location = symbol.file->locations[row.section];
+      if (!location.isUsed || row.type == STT_GNU_IFUNC || row.type == STT_TLS)
+        return unsupported("refers to symbol '", row.name, "' of type ", row.type, " in section '",
+                           nameOf(*symbol.file, row.section), "'");
+      symbol.address = address(at(location)) + row.value;
+    } else if (row.section == SHN_ABS) {
+      symbol.address = row.value;
+    } else if (row.section == SHN_UNDEF && !row.name.empty()) {
+      const void *found = findRuntimeSymbol(row.name);
+      if (!found && resolver)
+        found = resolver(row.name);
+      if (!found && row.binding != STB_WEAK)
+        return Status(Error::objectSymbol,
+                      concat("the object code needs '", row.name,
+                             "', which this runtime does not have; load it with the version "
+                             "that compiled it, or compile the program again"));
+      symbol.address = address(found);
+    } else if (row.section != SHN_UNDEF) { // an undefined one without a name has the address 0
+      return unsupported("has common symbol '", row.name, "'");
     }
     return Status();
   }
+  static std::string_view nameOf(const File &file, uint32_t section) {
+    return file.elf.nameOf(file.elf.sections()[section]);
+  }
 
   void fillTable() {
-    for (size_t symbol = 0; symbol < tableSlots.size(); ++symbol) {
-      if (tableSlots[symbol] == 0)
+    for (const Job &job : jobs) {
+      const Symbol &symbol = *job.symbol;
+      if (symbol.tableSlot == 0)
         continue;
-      std::byte *slot = at(constants, tableSlots[symbol] - 1);
-      std::memcpy(slot, &addresses[symbol], 8);
-      if (stubs[symbol] == 0)
+      std::byte *slot = at(constants, symbol.tableSlot - 1);
+      std::memcpy(slot, &symbol.address, 8);
+      if (symbol.stub == 0)
         continue;
-      std::byte *stub = at(code, stubs[symbol] - 1);
+      std::byte *stub = at(code, symbol.stub - 1);
       // All groups together are at most maxMappedBytes, so the distance fits.
       const auto distance = static_cast<int32_t>(slot - (stub + 6));
       const uint8_t jump[stubBytes] = {0xFF, 0x25, 0, 0, 0, 0, 0xCC, 0xCC};
@@ -238,8 +301,7 @@ private:
 
   Status apply(const Job &job) {
     const ElfRelocation &r = job.relocation;
-    const SectionLocation &location = locations[job.section];
-    const uint64_t sectionBytes = elf.sections()[job.section].sh_size;
+    const uint64_t sectionBytes = job.file->elf.sections()[job.section].sh_size;
     const bool isWide = r.type == R_X86_64_64 || r.type == R_X86_64_PC64;
     const uint64_t width = isWide ? 8 : 4;
     if (r.type == R_X86_64_NONE)
@@ -247,13 +309,13 @@ private:
     if (width > sectionBytes || r.offset > sectionBytes - width)
       return Status(Error::objectMalformed,
                     concat("the object code has a relocation at byte ", r.offset, " of section '",
-                           elf.nameOf(elf.sections()[job.section]), "', which has ", sectionBytes,
+                           nameOf(*job.file, job.section), "', which has ", sectionBytes,
                            " bytes; compile the program again"));
-    std::byte *target = at(location.group, location.offset + r.offset);
+    std::byte *target = at(job.file->locations[job.section]) + r.offset;
     const uint64_t here = address(target), addend = static_cast<uint64_t>(r.addend);
-    const ElfSymbol &symbol = elf.symbols()[r.symbol];
-    const bool isExternal = symbol.isReserved && symbol.section == SHN_UNDEF;
-    uint64_t value = addresses[r.symbol] + addend;
+    const Symbol &symbol = *job.symbol;
+    const std::string_view name = symbol.row->name;
+    uint64_t value = symbol.address + addend;
     bool fits = true;
     switch (r.type) {
     case R_X86_64_64:
@@ -270,29 +332,29 @@ private:
     case R_X86_64_PC32:
       // Reject external symbols: whether another library is within 2 GiB depends on where it is
       // loaded.
-      if (isExternal)
-        return unsupported("refers to external symbol '", symbol.name,
+      if (symbol.isUndefined())
+        return unsupported("refers to external symbol '", name,
                            "' with a 32-bit relative relocation");
       value -= here;
       fits = fitsSigned(value);
       break;
     case R_X86_64_PLT32:
-      if (isExternal)
-        value = address(at(code, stubs[r.symbol] - 1)) + addend;
+      if (symbol.isUndefined())
+        value = address(at(code, symbol.stub - 1)) + addend;
       value -= here;
       fits = fitsSigned(value);
       break;
     case R_X86_64_GOTPCREL:
     case R_X86_64_GOTPCRELX:
     case R_X86_64_REX_GOTPCRELX:
-      value = address(at(constants, tableSlots[r.symbol] - 1)) + addend - here;
+      value = address(at(constants, symbol.tableSlot - 1)) + addend - here;
       fits = fitsSigned(value);
       break;
     default:
-      return unsupported("has a relocation of type ", r.type, " to '", symbol.name, "'");
+      return unsupported("has a relocation of type ", r.type, " to '", name, "'");
     }
     if (!fits)
-      return unsupported("has a relocation of type ", r.type, " to '", symbol.name,
+      return unsupported("has a relocation of type ", r.type, " to '", name,
                          "' whose target is out of range");
     std::memcpy(target, &value, width);
     return Status();
@@ -315,42 +377,37 @@ private:
     return Status();
   }
 
-  Status nameFunctions() {
-    for (const ElfSymbol &symbol : elf.symbols()) {
-      if (symbol.isReserved || symbol.binding == STB_LOCAL || !locations[symbol.section].isUsed ||
-          locations[symbol.section].group != code ||
-          symbol.value >= elf.sections()[symbol.section].sh_size)
+  void nameFunctions() {
+    for (const auto &[name, symbol] : globals) {
+      if (symbol->row->isReserved)
         continue;
-      const SectionLocation &location = locations[symbol.section];
-      const bool isNew = object->functions
-                             .try_emplace(std::string(symbol.name),
-                                          at(location.group, location.offset + symbol.value))
-                             .second;
-      if (!isNew)
-        return Status(Error::objectMalformed, concat("the object code defines '", symbol.name,
-                                                     "' twice; compile the program again"));
+      const SectionLocation &location = symbol->file->locations[symbol->row->section];
+      const Elf64_Shdr &section = symbol->file->elf.sections()[symbol->row->section];
+      if (location.isUsed && location.group == code && symbol->row->value < section.sh_size)
+        object->functions.emplace(name, at(location) + symbol->row->value);
     }
-    return Status();
   }
 
-  const ElfView &elf;
   const SymbolResolver &resolver;
-  std::vector<SectionLocation> locations; // by section
-  std::vector<uint64_t> tableSlots;       // by symbol: offset in the constants, plus 1
-  std::vector<uint64_t> stubs;            // by symbol: offset in the code, plus 1
-  std::vector<uint64_t> addresses;        // by symbol
+  std::deque<File> files;
+  std::unordered_map<std::string_view, Symbol *> globals; // the definition of each name
   std::vector<Job> jobs;
   /// Code begins 64 bytes after the start of its page, because UBSan reads the bytes before a
   /// function that it calls.
   uint64_t groupBytes[groupCount] = {64, 0, 0}, groupStart[groupCount] = {};
+  uint64_t zeroBytes = 0; // of all files
   bool needsLowMemory = false;
   std::unique_ptr<ObjectCode> object;
 };
 
-Result<std::unique_ptr<ObjectCode>> ObjectCode::load(std::span<const std::byte> elf,
+Result<std::unique_ptr<ObjectCode>> ObjectCode::load(std::span<const std::vector<std::byte>> files,
                                                      const SymbolResolver &resolver) {
-  TILEWRIGHT_ASSIGN(ElfView view, ElfView::open(elf));
-  return ObjectLinker(view, resolver).link();
+  std::vector<ElfView> views;
+  for (const std::vector<std::byte> &file : files) {
+    TILEWRIGHT_ASSIGN(ElfView view, ElfView::open(file));
+    views.push_back(std::move(view));
+  }
+  return ObjectLinker(views, resolver).link();
 }
 
 ObjectCode::~ObjectCode() {

@@ -1,4 +1,4 @@
-// ObjectCode: callable machine code from a relocatable file.
+// ObjectCode: callable machine code from relocatable files.
 #ifndef TILEWRIGHT_RUNTIME_CPU_OBJECT_OBJECTCODE_H
 #define TILEWRIGHT_RUNTIME_CPU_OBJECT_OBJECTCODE_H
 
@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace tilewright::runtime::cpu {
 
@@ -18,21 +19,25 @@ namespace tilewright::runtime::cpu {
 /// unknown.
 using SymbolResolver = std::function<const void *(std::string_view name)>;
 
-/// A relocatable file in memory: code is executable but not writable, constants are read-only, data
-/// is writable. The destructor frees the memory, so this object must outlive every pointer into it.
+/// Relocatable files in memory, linked with each other: code is executable but not writable,
+/// constants are read-only, data is writable. The destructor frees the memory, so this object must
+/// outlive every pointer into it.
 ///
-///   TILEWRIGHT_ASSIGN(auto code, ObjectCode::load(bytes, resolver));
+///   TILEWRIGHT_ASSIGN(auto code, ObjectCode::load(executable.objects, resolver));
 ///   auto *kernel = reinterpret_cast<Kernel *>(code->find("fusion_0"));
 ///
 /// Immutable after load, so it may be used from several threads.
 class ObjectCode {
 public:
-  /// `resolver` is called for symbols that findRuntimeSymbol (RuntimeSymbols.h) does not find.
-  ///  - objectFormat, objectMalformed: see ElfView.
+  /// A global symbol that one file defines is visible in all of them; a weak definition gives way
+  /// to another. `resolver` is called for symbols that no file defines and findRuntimeSymbol
+  /// (RuntimeSymbols.h) does not find.
+  ///  - objectFormat: see ElfView.
+  ///  - objectMalformed: see ElfView; or two files define the same symbol.
   ///  - objectUnsupported: a section or relocation that compiled kernels do not have.
   ///  - objectSymbol: an undefined function.
   ///  - objectMemory: the system cannot allocate memory for code.
-  static Result<std::unique_ptr<ObjectCode>> load(std::span<const std::byte> elf,
+  static Result<std::unique_ptr<ObjectCode>> load(std::span<const std::vector<std::byte>> files,
                                                   const SymbolResolver &resolver = {});
   ~ObjectCode();
   ObjectCode(const ObjectCode &) = delete;

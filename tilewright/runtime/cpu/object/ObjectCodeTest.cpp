@@ -17,21 +17,29 @@ using testing::HasSubstr;
 
 using Bytes = std::vector<std::byte>;
 
-static std::unique_ptr<ObjectCode> loaded(const Bytes &bytes, const SymbolResolver &resolver = {}) {
-  Result<std::unique_ptr<ObjectCode>> object = ObjectCode::load(bytes, resolver);
+static std::unique_ptr<ObjectCode> loadedFrom(std::span<const Bytes> files,
+                                              const SymbolResolver &resolver = {}) {
+  Result<std::unique_ptr<ObjectCode>> object = ObjectCode::load(files, resolver);
   if (object.isOk())
     return *std::move(object);
   ADD_FAILURE() << std::move(object).takeStatus().toString();
   return nullptr;
 }
+static std::unique_ptr<ObjectCode> loaded(const Bytes &bytes, const SymbolResolver &resolver = {}) {
+  return loadedFrom({&bytes, 1}, resolver);
+}
 template <typename Function> static Function *function(const ObjectCode &object, const char *name) {
   return reinterpret_cast<Function *>(object.find(name));
 }
-static void expectFailure(const Bytes &bytes, Error error, std::string_view words) {
-  Status status = ObjectCode::load(bytes).takeStatus();
+static void expectFailureOf(std::span<const Bytes> files, Error error, std::string_view words) {
+  Status status = ObjectCode::load(files).takeStatus();
   ASSERT_FALSE(status.isOk()) << "expected " << idOf(error);
   EXPECT_EQ(status.error(), error) << status.toString();
   EXPECT_THAT(status.message(), HasSubstr(words));
+}
+
+static void expectFailure(const Bytes &bytes, Error error, std::string_view words) {
+  expectFailureOf({&bytes, 1}, error, words);
 }
 
 TEST(ObjectCode, CodeConstantsAndDataReachEachOther) {
@@ -106,6 +114,100 @@ TEST(ObjectCode, LoadsCodeForLowAddresses) {
                      "-fno-pic -mcmodel=small"));
   ASSERT_TRUE(object);
   EXPECT_EQ(function<int(long)>(*object, "get")(2), 4);
+}
+
+TEST(ObjectCode, FilesReachEachOther) {
+  // Each has local symbols of the same names, and calls the same function of the runtime.
+  const char *first = R"(
+    double exp(double);
+    static const int table[] = {1, 2, 3};
+    static int bump(int by) { static int sum = 100; return sum += by; }
+    int shared = 5;
+    const double numbers[] = {0.5, 1.5};
+    int second(int i);
+    int first(int i) {
+      int sum = ((const volatile int *)table)[i] + bump(i) + shared; // before second() changes it
+      return sum + second(i);
+    }
+    double power(double x) { return exp(x); }
+    int (*pointer(void))(int) { return second; }
+  )";
+  const char *second = R"(
+    double exp(double);
+    static const int table[] = {10, 20, 30};
+    static int bump(int by) { static int sum = 1000; return sum += by; }
+    extern int shared;
+    extern const double numbers[];
+    double power(double x);
+    int second(int i) { return ((const volatile int *)table)[i] + bump(i) + shared++; }
+    double both(double x) { return power(x) + exp(numbers[1]); }
+  )";
+  for (const char *flags : {"", "-O0", "-fno-plt", "-ffunction-sections -fdata-sections", "-fPIE",
+                            "-fno-pic -mcmodel=small"}) {
+    const Bytes files[] = {compileForTest(first, flags), compileForTest(second, flags)};
+    for (bool isSwapped : {false, true}) {
+      const Bytes ordered[] = {files[isSwapped], files[!isSwapped]};
+      std::unique_ptr<ObjectCode> object = loadedFrom(ordered);
+      ASSERT_TRUE(object) << flags;
+      auto *call = function<int(int)>(*object, "first");
+      EXPECT_EQ(call(1), (2 + 101) + 5 + (20 + 1001 + 5)) << flags;
+      EXPECT_EQ(call(0), (1 + 101) + 6 + (10 + 1001 + 6)) << flags;
+      EXPECT_EQ(function<double(double)>(*object, "both")(2), ::exp(2.0) + ::exp(1.5)) << flags;
+      EXPECT_EQ(function<int (*())(int)>(*object, "pointer")(),
+                function<int(int)>(*object, "second"));
+    }
+  }
+}
+
+TEST(ObjectCode, ADefinitionReplacesAWeakOne) {
+  const Bytes files[] = {
+      compileForTest("__attribute__((weak)) int f(void) { return 1; } int g(void) { return f(); }"),
+      compileForTest("int f(void) { return 2; }"),
+      compileForTest("__attribute__((weak)) int f(void) { return 3; } int h(void) { return f(); }"),
+  };
+  std::unique_ptr<ObjectCode> object = loadedFrom(files);
+  ASSERT_TRUE(object);
+  for (const char *name : {"f", "g", "h"})
+    EXPECT_EQ(function<int()>(*object, name)(), 2) << name;
+  const Bytes weak[] = {files[0], files[2]};
+  object = loadedFrom(weak);
+  ASSERT_TRUE(object);
+  for (const char *name : {"f", "g", "h"})
+    EXPECT_EQ(function<int()>(*object, name)(), 1) << name;
+
+  // A weak reference that nothing defines is null; a reference that is not weak needs a definition.
+  const char *reference = "__attribute__((weak)) int f(void); int isThere(void) { return f != 0; }";
+  object = loaded(compileForTest(reference));
+  ASSERT_TRUE(object);
+  EXPECT_EQ(function<int()>(*object, "isThere")(), 0);
+  const Bytes both[] = {compileForTest(reference),
+                        compileForTest("int f(void); int g(void) { return f(); }")};
+  expectFailureOf(both, Error::objectSymbol, "needs 'f'");
+  const Bytes defined[] = {both[0], files[1]};
+  object = loadedFrom(defined);
+  ASSERT_TRUE(object);
+  EXPECT_EQ(function<int()>(*object, "isThere")(), 1);
+}
+
+TEST(ObjectCode, ASymbolIsDefinedOnce) {
+  const Bytes file = compileForTest("int f(void) { return 1; }");
+  const Bytes functions[] = {file, file};
+  expectFailureOf(functions, Error::objectMalformed, "the object code defines 'f' twice");
+  const Bytes data[] = {compileForTest("int x = 1; int f(void) { return x; }"),
+                        compileForTest("int x = 2; int g(void) { return x; }")};
+  expectFailureOf(data, Error::objectMalformed, "defines 'x' twice");
+}
+
+TEST(ObjectCode, EveryFileIsChecked) {
+  const Bytes good = compileForTest("int f(void) { return 1; }");
+  const Bytes foreign[] = {good, Bytes(1000, std::byte(1))};
+  expectFailureOf(foreign, Error::objectFormat, "is not an ELF file");
+  // Together they exceed the limit on zero-filled data.
+  const char *zeros = "static char zeros[1l << 25]; char NAME(long i) { return ++zeros[i]; }";
+  const Bytes large[] = {compileForTest(zeros, "-DNAME=f"), compileForTest(zeros, "-DNAME=g"),
+                         compileForTest(zeros, "-DNAME=h")};
+  EXPECT_TRUE(ObjectCode::load(std::span(large).first(2)).isOk());
+  expectFailureOf(large, Error::objectUnsupported, "bytes of zero-filled data");
 }
 
 TEST(ObjectCode, NothingIsWritableAndExecutable) {
@@ -208,14 +310,16 @@ TEST(ObjectCode, DamagedObjectsDoNoHarm) {
     double exp(double); static double memory[4] = {1}; const int table[5] = {1};
     double f(int i) { return exp(memory[i]) + table[i]; }
     double g(int i) { return f(i) + memory[i]++; })");
-  for (size_t size = 0; size < good.size(); ++size)
-    (void)ObjectCode::load(std::span(good).first(size)).isOk();
+  for (size_t size = 0; size < good.size(); ++size) {
+    const Bytes cut(good.begin(), good.begin() + static_cast<ptrdiff_t>(size));
+    (void)ObjectCode::load({&cut, 1}).isOk();
+  }
   size_t failures = 0;
   for (size_t at = 0; at < good.size(); ++at)
     for (uint8_t value : {0x00, 0x01, 0x7F, 0x80, 0xFF}) {
       Bytes bytes = good;
       bytes[at] = std::byte(value);
-      Status status = ObjectCode::load(bytes).takeStatus();
+      Status status = ObjectCode::load({&bytes, 1}).takeStatus();
       failures += !status.isOk();
       if (!status.isOk())
         EXPECT_TRUE(status.error().has_value()) << status.message();

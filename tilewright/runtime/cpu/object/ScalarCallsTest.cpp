@@ -61,8 +61,7 @@ TEST(ScalarCalls, PrecisionsAreIntegers) {
 
 TEST(ScalarCalls, CompiledCodeCallsThem) {
   ScalarRecords records;
-  Result<std::unique_ptr<ObjectCode>> object =
-      ObjectCode::load(compileForTest(R"(
+  const std::vector<std::byte> file = compileForTest(R"(
         extern const char divide __asm__("tw_scalar_record.divide.c64.c64");
         extern const char select __asm__("tw_scalar_record.select.f32.f32");
         extern const char tan8 __asm__("tw_scalar_record.tan.f8E5M2.f8E5M2");
@@ -72,8 +71,9 @@ TEST(ScalarCalls, CompiledCodeCallsThem) {
         void choose(const void *p, const void *a, const void *b, void *out, long n) {
           tw_scalar_calls(&select, p, a, b, out, n); }
         void small(const void *a, void *out) { tw_scalar_call(&tan8, a, 0, 0, out); }
-      )"),
-                       [&](std::string_view name) { return records.find(name); });
+      )");
+  Result<std::unique_ptr<ObjectCode>> object =
+      ObjectCode::load({&file, 1}, [&](std::string_view name) { return records.find(name); });
   ASSERT_TRUE(object.isOk()) << std::move(object).takeStatus().toString();
 
   std::complex<float> a(3, 4), b(0, 2), c;

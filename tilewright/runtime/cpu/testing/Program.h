@@ -36,7 +36,7 @@ public:
     executable.target.triple = "x86_64-unknown-linux-gnu";
     executable.blocks.resize(1);
     if (!source.empty())
-      executable.object = compileForTest(source);
+      executable.objects.push_back(compileForTest(source));
   }
 
   template <typename T> static constexpr ElementType elementOf() {

@@ -73,13 +73,6 @@ void LoopEmitter::emit() {
       kernel.repeats * items / vectorLanes * double(bodyCost() + 2) * (vectorLanes / 16.0 + 1) / 6;
 }
 
-unsigned LoopEmitter::vectorLevel() const {
-  for (unsigned i = 0; i < loops.size(); ++i)
-    if (loops[i].isVector)
-      return i + 1;
-  return 0;
-}
-
 void LoopEmitter::emitNest(unsigned position) {
   bool startsCombining = position == keptLoops && hasAccumulators();
   if (startsCombining)

@@ -117,7 +117,6 @@ private:
   void emitLoop(unsigned position, Value *lower, Value *upper, int64_t step);
   void emitBody();
   void at(unsigned level) { b.ir.SetInsertPoint(levels[level].before); }
-  unsigned vectorLevel() const;
 
   // --- Values (Evaluate.cpp) ---
   Element evaluate(mlir::Value tile, mlir::AffineMap map, bool ignoreHome = false);

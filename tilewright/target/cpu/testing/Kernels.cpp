@@ -107,30 +107,31 @@ LoadedKernels LoadedKernels::load(ObjectCode code) {
   loaded.state->jit = cantFail(orc::LLJITBuilder().create());
   orc::LLJIT &jit = *loaded.state->jit;
   orc::JITDylib &library = jit.getMainJITDylib();
-  StringRef bytes(reinterpret_cast<const char *>(loaded.object.bytes.data()),
-                  loaded.object.bytes.size());
-  auto buffer = MemoryBuffer::getMemBufferCopy(bytes, "kernels.o");
   orc::SymbolMap symbols;
   auto define = [&](StringRef name, const void *address) {
     symbols[jit.mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address),
                                           JITSymbolFlags::Exported};
   };
-  if (bytes.empty())
-    return loaded;
-  auto file = cantFail(object::ObjectFile::createObjectFile(*buffer));
-  for (const object::SymbolRef &symbol : file->symbols()) {
-    StringRef name = cantFail(symbol.getName());
-    if (name.starts_with("tw_scalar_record.")) {
-      loaded.state->records.push_back(recordNamed(name));
-      define(name, &loaded.state->records.back());
-    } else if (name == "tw_scalar_call") {
-      define(name, reinterpret_cast<const void *>(&scalarCall));
+  std::vector<std::unique_ptr<MemoryBuffer>> buffers;
+  for (const std::vector<std::byte> &object : loaded.object.objects) {
+    StringRef bytes(reinterpret_cast<const char *>(object.data()), object.size());
+    buffers.push_back(MemoryBuffer::getMemBufferCopy(bytes, "kernels.o"));
+    auto file = cantFail(object::ObjectFile::createObjectFile(*buffers.back()));
+    for (const object::SymbolRef &symbol : file->symbols()) {
+      StringRef name = cantFail(symbol.getName());
+      if (name.starts_with("tw_scalar_record.")) {
+        loaded.state->records.push_back(recordNamed(name));
+        define(name, &loaded.state->records.back());
+      } else if (name == "tw_scalar_call") {
+        define(name, reinterpret_cast<const void *>(&scalarCall));
+      }
     }
   }
   library.addGenerator(cantFail(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0')));
   if (!symbols.empty())
     cantFail(library.define(orc::absoluteSymbols(std::move(symbols))));
-  cantFail(jit.addObjectFile(std::move(buffer)));
+  for (std::unique_ptr<MemoryBuffer> &buffer : buffers)
+    cantFail(jit.addObjectFile(std::move(buffer)));
   return loaded;
 }
 

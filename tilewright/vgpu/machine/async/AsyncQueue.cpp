@@ -19,7 +19,6 @@ size_t AsyncQueue::indexOf(AsyncId id) const {
   return it != waiting.end() && (*it)->id == id ? static_cast<size_t>(it - waiting.begin())
                                                 : waiting.size();
 }
-bool AsyncQueue::isPending(AsyncId id) const { return indexOf(id) != waiting.size(); }
 
 size_t AsyncQueue::firstBefore(size_t index) const {
   const AsyncOperation &operation = *waiting[index];

@@ -98,7 +98,6 @@ public:
 private:
   bool run(AsyncOperation &operation, Part part);
   bool performAt(size_t index);
-  bool isPending(AsyncId id) const;
   size_t indexOf(AsyncId id) const;
   /// The index of an operation that must be performed before the one at `index`, or `index`.
   size_t firstBefore(size_t index) const;
