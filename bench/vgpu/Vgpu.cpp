@@ -14,7 +14,7 @@
 // CPU time of one thread divided by the total CPU time of two: the speedup on two free cores if the
 // work is split evenly.
 #include "bench/vgpu/HostLoops.h"
-#include "tilewright/support/Json.h"
+#include "tilewright/support/text/Json.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/machine/Launch.h"
 #include "tilewright/vgpu/machine/async/TensorMap.h"

@@ -16,7 +16,7 @@
 #include "tilewright/import/VerifyProgram.h"
 #include "tilewright/import/bytecode/Reader.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Json.h"
+#include "tilewright/support/text/Json.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

@@ -1,6 +1,6 @@
 #include "tilewright/support/BuildId.h"
 
-#include "tilewright/support/Hex.h"
+#include "tilewright/support/text/Hex.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,8 +1,8 @@
 #include "tilewright/support/Trace.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Json.h"
 #include "tilewright/support/WorkLimit.h"
+#include "tilewright/support/text/Json.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 #include "tilewright/collective/record/Diagnosis.h"
 #include "tilewright/collective/record/Folder.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Suggest.h"
+#include "tilewright/support/text/Suggest.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/Files.h"
 #include "tools/tilewright/pictures/CommTimeline.h"

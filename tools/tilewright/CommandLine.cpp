@@ -2,7 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/OptionNames.h"
-#include "tilewright/support/Suggest.h"
+#include "tilewright/support/text/Suggest.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // `tilewright explain`: explains errors, kernels, fusion decisions, the memory peak and layouts.
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Suggest.h"
+#include "tilewright/support/text/Suggest.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"

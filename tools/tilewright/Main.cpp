@@ -3,10 +3,10 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/OptionNames.h"
-#include "tilewright/support/Suggest.h"
 #include "tilewright/support/Trace.h"
 #include "tilewright/support/Version.h"
 #include "tilewright/support/WorkLimit.h"
+#include "tilewright/support/text/Suggest.h"
 #include "tilewright/vgpu/run/Run.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/ExitCode.h"

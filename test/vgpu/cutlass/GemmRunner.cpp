@@ -12,7 +12,7 @@
 // below.
 #include "test/vgpu/cutlass/GemmLibrary.h"
 #include "tilewright/numerics/Float.h"
-#include "tilewright/support/Hex.h"
+#include "tilewright/support/text/Hex.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // Formats a diagnosis as text and as JSON.
 #include "tilewright/collective/record/Diagnosis.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Json.h"
+#include "tilewright/support/text/Json.h"
 
 #include <algorithm>
 #include <cstdio>

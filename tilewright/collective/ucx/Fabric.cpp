@@ -4,7 +4,7 @@
 #include "tilewright/collective/ucx/Library.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Hex.h"
+#include "tilewright/support/text/Hex.h"
 
 #include <cstring>
 #include <poll.h>

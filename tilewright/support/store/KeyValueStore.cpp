@@ -1,6 +1,6 @@
 #include "tilewright/support/store/KeyValueStore.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Hex.h"
+#include "tilewright/support/text/Hex.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,6 +1,6 @@
 // Describes findings in words.
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Hex.h"
+#include "tilewright/support/text/Hex.h"
 #include "tilewright/vgpu/check/Advice.h"
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/memory/Memory.h"

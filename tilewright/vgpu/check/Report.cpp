@@ -1,8 +1,8 @@
 #include "tilewright/vgpu/check/Report.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Hex.h"
-#include "tilewright/support/Json.h"
+#include "tilewright/support/text/Hex.h"
+#include "tilewright/support/text/Json.h"
 
 #include <algorithm>
 #include <cctype>

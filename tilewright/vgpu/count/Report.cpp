@@ -1,7 +1,7 @@
 #include "tilewright/vgpu/count/Report.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Json.h"
+#include "tilewright/support/text/Json.h"
 
 #include <algorithm>
 #include <fstream>

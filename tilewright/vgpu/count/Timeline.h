@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_VGPU_COUNT_TIMELINE_H
 #define TILEWRIGHT_VGPU_COUNT_TIMELINE_H
 
-#include "tilewright/support/Json.h"
+#include "tilewright/support/text/Json.h"
 #include "tilewright/vgpu/count/InFlightOps.h"
 #include "tilewright/vgpu/machine/Observer.h"
 

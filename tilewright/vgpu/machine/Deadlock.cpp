@@ -1,7 +1,7 @@
 #include "tilewright/vgpu/machine/Deadlock.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Hex.h"
+#include "tilewright/support/text/Hex.h"
 #include "tilewright/vgpu/machine/async/Async.h"
 #include "tilewright/vgpu/machine/async/AsyncQueue.h"
 

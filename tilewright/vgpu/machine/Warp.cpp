@@ -1,7 +1,7 @@
 #include "tilewright/vgpu/machine/Warp.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Hex.h"
+#include "tilewright/support/text/Hex.h"
 #include "tilewright/vgpu/machine/Barriers.h"
 #include "tilewright/vgpu/machine/async/AsyncQueue.h"
 #include "tilewright/vgpu/ptx/Module.h"

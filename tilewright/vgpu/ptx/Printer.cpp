@@ -1,6 +1,6 @@
 #include "tilewright/vgpu/ptx/Printer.h"
 
-#include "tilewright/support/Hex.h"
+#include "tilewright/support/text/Hex.h"
 #include "tilewright/vgpu/ptx/InstructionTable.h"
 
 #include <cstring>

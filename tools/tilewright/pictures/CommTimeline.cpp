@@ -1,7 +1,7 @@
 #include "tools/tilewright/pictures/CommTimeline.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/Json.h"
+#include "tilewright/support/text/Json.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"

@@ -2,8 +2,8 @@
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/nvptx/lower/MemoryAccess.h"
-#include "tilewright/target/nvptx/lower/Shuffle.h"
+#include "tilewright/target/nvptx/lower/thread/MemoryAccess.h"
+#include "tilewright/target/nvptx/lower/thread/Shuffle.h"
 
 #include <map>
 

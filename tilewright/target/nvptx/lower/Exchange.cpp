@@ -1,7 +1,7 @@
 // Exchanges values between the warps of a CTA: barriers, and partial results through shared memory.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
-#include "tilewright/target/nvptx/lower/MemoryAccess.h"
+#include "tilewright/target/nvptx/lower/thread/MemoryAccess.h"
 
 using namespace llvm;
 

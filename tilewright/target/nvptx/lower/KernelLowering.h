@@ -3,20 +3,20 @@
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_KERNELLOWERING_H
 
 #include "tilewright/dialect/sm/IndexFacts.h"
-#include "tilewright/target/nvptx/lower/AsyncCopies.h"
-#include "tilewright/target/nvptx/lower/Channels.h"
 #include "tilewright/target/nvptx/lower/Control.h"
 #include "tilewright/target/nvptx/lower/Conversions.h"
-#include "tilewright/target/nvptx/lower/Fragments.h"
 #include "tilewright/target/nvptx/lower/Maps.h"
 #include "tilewright/target/nvptx/lower/Memory.h"
-#include "tilewright/target/nvptx/lower/MmaSync.h"
 #include "tilewright/target/nvptx/lower/Reductions.h"
-#include "tilewright/target/nvptx/lower/RegisterOperand.h"
-#include "tilewright/target/nvptx/lower/Roles.h"
-#include "tilewright/target/nvptx/lower/Stores.h"
-#include "tilewright/target/nvptx/lower/Tma.h"
-#include "tilewright/target/nvptx/lower/Wgmma.h"
+#include "tilewright/target/nvptx/lower/channels/AsyncCopies.h"
+#include "tilewright/target/nvptx/lower/channels/Channels.h"
+#include "tilewright/target/nvptx/lower/channels/Roles.h"
+#include "tilewright/target/nvptx/lower/channels/Stores.h"
+#include "tilewright/target/nvptx/lower/channels/Tma.h"
+#include "tilewright/target/nvptx/lower/matrix/Fragments.h"
+#include "tilewright/target/nvptx/lower/matrix/MmaSync.h"
+#include "tilewright/target/nvptx/lower/matrix/RegisterOperand.h"
+#include "tilewright/target/nvptx/lower/matrix/Wgmma.h"
 
 namespace tilewright::nvptx {
 

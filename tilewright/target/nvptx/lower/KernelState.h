@@ -4,10 +4,10 @@
 
 #include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/target/nvptx/Chip.h"
-#include "tilewright/target/nvptx/lower/ReadShared.h"
-#include "tilewright/target/nvptx/lower/SharedMemory.h"
-#include "tilewright/target/nvptx/lower/ThreadBuilder.h"
-#include "tilewright/target/nvptx/lower/ThreadLayout.h"
+#include "tilewright/target/nvptx/lower/thread/ReadShared.h"
+#include "tilewright/target/nvptx/lower/thread/SharedMemory.h"
+#include "tilewright/target/nvptx/lower/thread/ThreadBuilder.h"
+#include "tilewright/target/nvptx/lower/thread/ThreadLayout.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>

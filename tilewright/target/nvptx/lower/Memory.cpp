@@ -2,7 +2,7 @@
 // provably aligned addresses, and predicates for elements that may be out of bounds.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
-#include "tilewright/target/nvptx/lower/MemoryAccess.h"
+#include "tilewright/target/nvptx/lower/thread/MemoryAccess.h"
 
 #include <numeric>
 

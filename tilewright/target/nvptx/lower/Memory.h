@@ -4,7 +4,7 @@
 
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/target/nvptx/lower/OpGroup.h"
-#include "tilewright/target/nvptx/lower/StridedView.h"
+#include "tilewright/target/nvptx/lower/thread/StridedView.h"
 
 #include <map>
 

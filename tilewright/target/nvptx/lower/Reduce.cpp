@@ -1,7 +1,7 @@
 // Reductions: a tree over registers, shuffles across lanes, shared memory across warps.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
-#include "tilewright/target/nvptx/lower/Shuffle.h"
+#include "tilewright/target/nvptx/lower/thread/Shuffle.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"

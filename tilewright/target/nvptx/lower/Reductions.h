@@ -4,7 +4,7 @@
 
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/target/nvptx/lower/OpGroup.h"
-#include "tilewright/target/nvptx/lower/Partial.h"
+#include "tilewright/target/nvptx/lower/thread/Partial.h"
 
 namespace tilewright::nvptx {
 

@@ -2,7 +2,7 @@
 // block up to itself and the total of its block; each digit merges blocks into larger ones.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
-#include "tilewright/target/nvptx/lower/Shuffle.h"
+#include "tilewright/target/nvptx/lower/thread/Shuffle.h"
 
 #include <map>
 

@@ -1,0 +1,93 @@
+// Channels: slots in shared memory between roles, or of one role.
+#ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_CHANNELS_H
+#define TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_CHANNELS_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tilewright/target/nvptx/lower/OpGroup.h"
+#include "tilewright/target/nvptx/lower/thread/SharedMemory.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <deque>
+#include <map>
+
+namespace tilewright::nvptx {
+
+/// The number of warps in a warpgroup, the unit of wgmma and setmaxnreg.
+inline constexpr int64_t groupWarps = 4;
+
+/// Decides what the `sm` dialect leaves implicit: phases, transaction bytes, arrival counts.
+class ChannelsLowering : public OpGroup {
+public:
+  explicit ChannelsLowering(KernelLowering &all) : OpGroup(all) {}
+
+  void declare(sm::ChannelOp op);
+  /// Initializes the mbarriers of all channels.
+  void initialize();
+  void acquire(sm::AcquireOp op);
+  void publish(sm::PublishOp op);
+  void take(sm::TakeOp op);
+  void free(sm::FreeOp op);
+
+  bool empty() const { return channels.empty(); }
+  /// Emits a barrier for all threads of the cluster.
+  void waitForAll();
+  /// Begins a role, which has cursors of its own.
+  void beginRole();
+  /// Whether the role holds a slot that it has taken.
+  bool holdsSlots() const;
+  /// Whether the role stages its result in a channel.
+  bool stagesResult(sm::RoleOp role) const;
+  /// Adds `count` to the product count of each held slot that `mma` does not read.
+  void countProducts(sm::MmaOp mma, int64_t count);
+  /// Returns the state that the loop's body must restore, and drops assumptions that do not hold
+  /// for later iterations.
+  llvm::SmallVector<int64_t> beginOwnLoop(mlir::scf::ForOp loop);
+  void endOwnLoop(mlir::scf::ForOp loop, llvm::ArrayRef<int64_t> filledBefore);
+
+private:
+  /// A channel: its slots, and a full and an empty mbarrier per slot. In a kernel without roles, a
+  /// channel has no mbarriers: the same threads fill and drain it and use cp.async groups and CTA
+  /// barriers.
+  struct ChannelState {
+    bool isOwn = false;
+    int64_t filled = 0;   // own channel: slots that are published and not taken
+    int64_t held = 0;     // taken and not freed
+    bool isFreed = false; // since the last barrier
+    int64_t depth = 0, slotBytes = 0;
+    int64_t copyBytes = 0;              // of a slot, without padding
+    llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
+    llvm::SmallVector<sm::RoleOp> drainers;
+    /// Whether the same role fills and drains the channel, which stages a tile of the result. The
+    /// role's threads use a barrier, and one thread issues the stores as bulk groups.
+    bool isResult = false;
+    /// Whether threads read the slots themselves, so that each warp arrives at the empty barrier.
+    bool isReadByThreads = false;
+    SharedMemory::Buffer slots, barriers;
+  };
+  /// The next slot and the parity of its phase, as per-thread variables.
+  struct Cursor {
+    Value slot, phase;
+  };
+  enum class CursorKind : unsigned { fill, drain, free };
+  Cursor &cursorOf(Value channel, CursorKind kind);
+  void advance(Cursor &cursor, int64_t depth);
+  Value barrierOf(ChannelState &state, Value slot, bool isEmpty);
+  void waitBarrier(Value barrier, Value phase, bool isRemote);
+  void giveBuffers(mlir::ResultRange results, ChannelState &state, Value slot);
+  // Channels of kernels without roles (OwnChannels.cpp).
+  void acquireOwn(sm::AcquireOp op, ChannelState &state);
+  void publishOwn(ChannelState &state);
+  void takeOwn(sm::TakeOp op, ChannelState &state);
+  void freeOwn(sm::FreeOp op, ChannelState &state);
+
+  llvm::MapVector<Value, ChannelState> channels;
+  /// The cursors of the current role, by channel and kind.
+  std::map<std::pair<const void *, CursorKind>, Cursor> cursors;
+  /// For each slot that the current role holds, the number of products issued after the slot's last
+  /// reader.
+  llvm::MapVector<Value, std::deque<int64_t>> taken;
+};
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_CHANNELS_H

@@ -1,0 +1,28 @@
+// Roles: which warps run which code, with how many registers, over which points.
+#ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_ROLES_H
+#define TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_ROLES_H
+
+#include "tilewright/target/nvptx/GenerateCode.h"
+#include "tilewright/target/nvptx/lower/OpGroup.h"
+
+namespace tilewright::nvptx {
+
+/// Emits each role for its warps; in a persistent kernel, a loop over the points around it.
+class RolesLowering : public OpGroup {
+public:
+  explicit RolesLowering(KernelLowering &all) : OpGroup(all) {}
+
+  /// Checks the register budget. Fails with E4058 if it is exceeded.
+  void plan(const KernelInfo &info);
+  void role(sm::RoleOp role);
+
+private:
+  void rounds(sm::RoleOp role);
+
+  int64_t launchRegisters = 0;
+  bool changesRegisters = false;
+};
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_ROLES_H

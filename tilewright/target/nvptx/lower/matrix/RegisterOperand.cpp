@@ -1,0 +1,353 @@
+// Matmuls whose left operand has a prologue: threads read the operand from a slot
+// (EmitSlotLoads.cpp) and pass it to wgmma in registers.
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/lower/matrix/WgmmaInstruction.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#include <set>
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+// --- The prologue ---
+
+void RegisterOperandLowering::deferPrologues(sm::RoleOp role) {
+  deferred.clear();
+  rawTiles.clear();
+  viewRegisters.clear();
+  role.getBody().walk([&](sm::MmaOp mma) {
+    if (!isa<mlir::RankedTensorType>(mma.getLhs().getType()))
+      return;
+    SmallVector<mlir::Operation *> open{mma.getLhs().getDefiningOp()}, found;
+    while (!open.empty()) {
+      mlir::Operation *op = open.pop_back_val();
+      if (!op || op->getBlock() != mma->getBlock() || !isa<tile::MapOp, tile::ViewOp>(op) ||
+          !deferred.insert(op).second)
+        continue;
+      found.push_back(op);
+      for (Value operand : op->getOperands())
+        open.push_back(operand.getDefiningOp());
+    }
+    // Ops that also have other users are not deferred, but emitted in place.
+    for (bool isChanged = true; isChanged;) {
+      isChanged = false;
+      for (mlir::Operation *op : found)
+        if (deferred.contains(op) && any_of(op->getUsers(), [&](mlir::Operation *user) {
+              return user != mma && !deferred.contains(user);
+            })) {
+          deferred.erase(op);
+          isChanged = true;
+        }
+    }
+    for (mlir::Operation *op : found)
+      if (auto view = dyn_cast<tile::ViewOp>(op); view && deferred.contains(op)) {
+        auto sourceType = cast<mlir::RankedTensorType>(view.getSource().getType());
+        auto type = cast<mlir::RankedTensorType>(view.getType());
+        std::optional<sm::ViewMap> map =
+            sm::viewMapOf(view.getMap(), type.getShape(), sourceType.getShape());
+        std::optional<SmallVector<int64_t>> registers;
+        if (map)
+          registers = sm::registersOfView(sm::layoutOf(type).getValue(),
+                                          sm::layoutOf(sourceType).getValue(), *map);
+        if (!registers)
+          return kernel.refuse(
+              view,
+              "moves elements between threads in a matmul's prologue, which is not supported");
+        viewRegisters[op] = std::move(*registers);
+      }
+  });
+}
+
+/// Emits the registers of a left operand from the raw words of its slot, through the maps and views
+/// that were deferred.
+struct RegisterOperandLowering::Prologue {
+  RegisterOperandLowering &group;
+  RawTile raw;
+  KnownRegisters known = {};
+
+  /// Emits one register of a deferred tile.
+  Lanes emit(Value value, unsigned reg);
+  Lanes emitView(tile::ViewOp view, unsigned reg) {
+    const int64_t source = group.viewRegisters[view][reg];
+    return source < 0 ? group.b.poison(view.getType().getElementType())
+                      : emit(view.getSource(), unsigned(source));
+  }
+  /// Emits the register in all results of a map; returns it in the result `value`.
+  Lanes emitMap(tile::MapOp map, Value value, unsigned reg);
+};
+
+Lanes RegisterOperandLowering::Prologue::emitMap(tile::MapOp map, Value value, unsigned reg) {
+  SmallVector<Lanes> operands;
+  for (Value input : map.getInputs())
+    operands.push_back(emit(input, reg));
+  Lanes result;
+  SmallVector<Lanes> results(group.b.apply(map.getBody().front(), operands));
+  for (auto [made, lane] : zip_equal(map.getResults(), results)) {
+    known[{made.getAsOpaquePointer(), reg}] = lane;
+    if (made == value)
+      result = lane;
+  }
+  return result;
+}
+
+Lanes RegisterOperandLowering::Prologue::emit(Value value, unsigned reg) {
+  if (group.rawTiles.contains(value))
+    return decodeRaw(group.b, raw, reg, mlir::getElementTypeOrSelf(value), known);
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op || !group.deferred.contains(op))
+    return group.kernel.tiles[value][reg];
+  auto [found, isNew] = known.try_emplace({value.getAsOpaquePointer(), reg});
+  if (!isNew)
+    return found->second;
+  auto view = dyn_cast<tile::ViewOp>(op);
+  Lanes result = view ? emitView(view, reg) : emitMap(cast<tile::MapOp>(op), value, reg);
+  known[{value.getAsOpaquePointer(), reg}] = result;
+  return result;
+}
+
+// --- The product ---
+
+/// Packs elements into one word of the instruction.
+static Value packWord(ThreadBuilder &b, ArrayRef<Lanes> elements, Type type) {
+  Type stored = type.isBF16() ? b.bf16Type : type.isF16() ? b.f16Type : b.i8Type;
+  Value vector = b.poisonOf(b.vectorOf(stored, unsigned(elements.size())));
+  for (auto [i, lanes] : enumerate(elements)) {
+    Value part = stored.isInteger() ? b.encode(lanes.value, type) : b.narrow(lanes.value, stored);
+    vector = b.insertElement(vector, part, unsigned(i));
+  }
+  return b.bitcast(vector, b.i32Type);
+}
+
+/// The instructions of a matmul whose left operand is in registers.
+struct RegisterOperandLowering::RegisterProduct {
+  RegisterOperandLowering &group;
+  sm::MmaOp mma;
+  wgmma::Kind kind;
+  wgmma::OperandWalk walk;                   // of the right operand
+  int64_t sums = 0, columns = 0, blocks = 0; // per thread, per instruction, blocks of 64 rows
+  int64_t steps = 0, packed = 0;             // instructions along K, elements in a word
+  RawTile *source = nullptr;                 // the words of the left operand's slot
+
+  /// Refuses the matmul and returns nullopt if wgmma does not support it.
+  static std::optional<RegisterProduct> find(RegisterOperandLowering &group, sm::MmaOp mma);
+
+  int64_t perStep() const { return 4 * packed; } // elements of a thread per instruction
+  /// Whether the layouts of the left operand and of the result are those of the instruction.
+  bool fits();
+  RawTile *findSource();
+  /// The register of the slot's tile from which a register of a deferred tile is computed.
+  std::optional<unsigned> rawRegister(Value value, unsigned reg);
+  /// Waits until at most `left` wgmma groups are in flight. Returns the raw data that `registers`
+  /// of the left operand are computed from, as results of the wait.
+  RawTile waitForRegisters(ArrayRef<unsigned> registers, int64_t left);
+  /// The registers of the left operand for the steps [from, to) along K, in the order of the
+  /// instructions.
+  SmallVector<unsigned> registersOf(int64_t from, int64_t to) const;
+  /// Computes these registers and packs them into words.
+  SmallVector<Value> packRegisters(ArrayRef<unsigned> registers, RawTile raw);
+  /// Multiplies the steps [from, to) along K. Without `acc` the sum starts at zero.
+  Tile multiply(int64_t from, int64_t to, ArrayRef<Value> words, const Tile *acc);
+};
+
+std::optional<RegisterOperandLowering::RegisterProduct>
+RegisterOperandLowering::RegisterProduct::find(RegisterOperandLowering &group, sm::MmaOp mma) {
+  auto no = [&](std::string_view why) -> std::optional<RegisterProduct> {
+    group.kernel.refuse(mma, why);
+    return std::nullopt;
+  };
+  auto lhs = cast<mlir::RankedTensorType>(mma.getLhs().getType());
+  auto rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
+  auto type = cast<mlir::RankedTensorType>(mma.getResult().getType());
+  Type element = lhs.getElementType();
+  if (mma.getAtom() != sm::Atom::wgmma || group.kernel.chip.matrix != MatrixUnit::wgmma || !rhs)
+    return no("is not a wgmma with its right operand in a buffer");
+  std::optional<wgmma::Kind> kind = wgmma::kindOf(element, type.getElementType());
+  std::optional<wgmma::OperandWalk> walk = wgmma::walkOf(rhs, 1);
+  if (!kind || element != rhs.getElementType())
+    return no("multiplies types that wgmma does not support");
+  if (!walk || (!kind->hasOrder && !walk->kInner))
+    return no(concat("has a right operand that wgmma does not support: ",
+                     rhs.getLayout().getValue().str()));
+  const sm::Layout &layout = sm::layoutOf(type).getValue(), &left = sm::layoutOf(lhs).getValue();
+  RegisterProduct product{.group = group, .mma = mma, .kind = *kind, .walk = *walk};
+  product.sums = layout.extent(Axis::reg);
+  product.columns = layout.cover(1) / clusterDigit(layout, 1);
+  product.steps = left.cover(1) / kind->depth;
+  product.packed = 32 / int64_t(element.getIntOrFloatBitWidth());
+  if (!product.fits())
+    return no(concat("has register layouts that wgmma does not support: ", left.str(), " and ",
+                     layout.str()));
+  product.source = product.findSource();
+  if (!product.source)
+    return no("has a left operand in registers, which must be loaded from a slot");
+  return product;
+}
+
+bool RegisterOperandLowering::RegisterProduct::fits() {
+  auto lhs = cast<mlir::RankedTensorType>(mma.getLhs().getType());
+  const ThreadLayout &result = group.kernel.threadsOf(mma.getResult().getType()),
+                     &side = group.kernel.threadsOf(lhs);
+  const sm::Layout &layout = result.layout, &left = side.layout;
+  const int64_t groups = layout.extent(Axis::group);
+  const int64_t rows = layout.cover(0) / clusterDigit(layout, 0) / groups;
+  const int64_t perBlock = columns / 2;
+  blocks = rows / 64;
+  if (rows % 64 != 0 || columns % 8 != 0 || columns > 256 || sums != blocks * perBlock ||
+      left.cover(1) % kind.depth != 0 || left.extent(Axis::reg) != blocks * steps * perStep() ||
+      left.cover(1) != lhs.getShape()[1] || !group.kernel.currentRole ||
+      int64_t(group.kernel.currentRole.getWarps()) != 4 * groups ||
+      side.forms[0].terms != result.forms[0].terms)
+    return false;
+  // The rows of a thread's registers must match those of the accumulator, and K must match the
+  // instruction.
+  for (int64_t reg = 0; reg < left.extent(Axis::reg); ++reg) {
+    const int64_t block = reg / (steps * perStep()), step = reg / perStep() % steps,
+                  inside = reg % perStep(), half = inside / packed % 2;
+    if (side.constant(0, unsigned(reg)) !=
+            result.constant(0, unsigned(block * perBlock + 2 * half)) ||
+        side.constant(1, unsigned(reg)) !=
+            step * kind.depth + inside / (2 * packed) * kind.depth / 2 + inside % packed)
+      return false;
+  }
+  return true;
+}
+
+RawTile *RegisterOperandLowering::RegisterProduct::findSource() {
+  SmallVector<Value> open{mma.getLhs()};
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (auto found = group.rawTiles.find(value); found != group.rawTiles.end())
+      return &found->second;
+    if (mlir::Operation *op = value.getDefiningOp(); op && group.deferred.contains(op))
+      append_range(open, op->getOperands());
+  }
+  return nullptr;
+}
+
+std::optional<unsigned> RegisterOperandLowering::RegisterProduct::rawRegister(Value value,
+                                                                              unsigned reg) {
+  if (group.rawTiles.contains(value))
+    return reg;
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op || !group.deferred.contains(op))
+    return std::nullopt;
+  if (auto view = dyn_cast<tile::ViewOp>(op)) {
+    const int64_t from = group.viewRegisters[op][reg];
+    return from < 0 ? std::nullopt : rawRegister(view.getSource(), unsigned(from));
+  }
+  for (Value input : op->getOperands())
+    if (std::optional<unsigned> found = rawRegister(input, reg))
+      return found;
+  return std::nullopt;
+}
+
+RawTile RegisterOperandLowering::RegisterProduct::waitForRegisters(ArrayRef<unsigned> registers,
+                                                                   int64_t left) {
+  ThreadBuilder &b = group.b;
+  RawTile raw = *source;
+  std::set<unsigned> words;
+  for (unsigned reg : registers)
+    if (std::optional<unsigned> found = rawRegister(mma.getLhs(), reg))
+      words.insert(raw.positions[*found].word);
+  std::string constraints;
+  SmallVector<Value> through;
+  for (unsigned word : words) {
+    constraints += through.empty() ? "=r" : ",=r";
+    through.push_back(raw.words[word]);
+  }
+  for (size_t i = 0; i < through.size(); ++i)
+    constraints += concat(",", i);
+  Value all = b.assembly(b.structOf(SmallVector<Type>(through.size(), b.i32Type)),
+                         concat("wgmma.wait_group.sync.aligned ", left, ";"),
+                         constraints + ",~{memory}", through);
+  for (auto [i, word] : enumerate(words))
+    raw.words[word] = b.extractValue(all, unsigned(i));
+  return raw;
+}
+
+SmallVector<unsigned> RegisterOperandLowering::RegisterProduct::registersOf(int64_t from,
+                                                                            int64_t to) const {
+  SmallVector<unsigned> registers;
+  for (int64_t step = from; step < to; ++step)
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t i = 0; i < perStep(); ++i)
+        registers.push_back(unsigned((block * steps + step) * perStep() + i));
+  return registers;
+}
+
+SmallVector<Value>
+RegisterOperandLowering::RegisterProduct::packRegisters(ArrayRef<unsigned> registers, RawTile raw) {
+  auto lhs = cast<mlir::RankedTensorType>(mma.getLhs().getType());
+  const ThreadLayout &side = group.kernel.threadsOf(lhs);
+  Prologue prologue{.group = group, .raw = std::move(raw)};
+  SmallVector<Value> words;
+  for (size_t first = 0; first < registers.size(); first += size_t(packed)) {
+    // Use zero for rows outside of the tile.
+    if (side.isDead(registers[first], lhs.getShape())) {
+      words.push_back(group.b.i32(0));
+      continue;
+    }
+    SmallVector<Lanes> elements;
+    for (int64_t i = 0; i < packed; ++i)
+      elements.push_back(prologue.emit(mma.getLhs(), registers[first + size_t(i)]));
+    words.push_back(packWord(group.b, elements, lhs.getElementType()));
+  }
+  return words;
+}
+
+Tile RegisterOperandLowering::RegisterProduct::multiply(int64_t from, int64_t to,
+                                                        ArrayRef<Value> words, const Tile *acc) {
+  std::string text = "{\n.reg .b64 c;\n.reg .b32 cl;\n.reg .pred on, off;\nsetp.eq.b32 on, 0, "
+                     "0;\nsetp.ne.b32 off, 0, 0;\nwgmma.fence.sync.aligned;\n";
+  int64_t word = sums + 1; // number of the operand
+  for (int64_t step = from; step < to; ++step)
+    for (int64_t block = 0; block < blocks; ++block, word += 4) {
+      text += concat("add.u32 cl, $", sums, ", ", walk.step * step,
+                     ";\nmov.b64 c, {cl, 0x40000040};\n");
+      const std::string left =
+          concat("{$", word, ", $", word + 1, ", $", word + 2, ", $", word + 3, "}");
+      text += wgmma::instruction(kind, columns, block, left, acc || step > from,
+                                 walk.kInner ? ", 0" : ", 1");
+    }
+  text += "wgmma.commit_group.sync.aligned;\n}";
+  SmallVector<Value> operands{
+      wgmma::descriptor(group.b, group.kernel.buffers[mma.getRhs()].address, walk)};
+  append_range(operands, words);
+  return wgmma::emitGroup(group.b, mlir::getElementTypeOrSelf(mma.getResult()), sums, text,
+                          operands, acc);
+}
+
+void RegisterOperandLowering::mma(sm::MmaOp mma) {
+  std::optional<RegisterProduct> product = RegisterProduct::find(*this, mma);
+  if (!product)
+    return;
+  const bool isFirst = !mma.getAcc();
+  Tile sum;
+  if (!isFirst)
+    sum = kernel.tiles[mma.getAcc()];
+  // Split K into two pieces: the tensor core reads the registers of one while the threads compute
+  // the other. More pieces would only add waits.
+  const int64_t pieces = std::min<int64_t>(2, product->steps);
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const int64_t from = product->steps * piece / pieces,
+                  to = product->steps * (piece + 1) / pieces;
+    const SmallVector<unsigned> registers = product->registersOf(from, to);
+    // This iteration overwrites the registers of the previous one, so wait until the previous MMAs
+    // have read them: all MMAs except the pieces issued since. Make the raw data operands of the
+    // wait, so that no instruction computes from them before it.
+    RawTile raw = isFirst ? *product->source : product->waitForRegisters(registers, pieces - 1);
+    const SmallVector<Value> words = product->packRegisters(registers, std::move(raw));
+    sum = product->multiply(from, to, words, isFirst && piece == 0 ? nullptr : &sum);
+  }
+  kernel.tiles[mma.getResult()] = std::move(sum);
+  all.wgmma.markInFlight(mma.getResult());
+  all.channels.countProducts(mma, pieces);
+}
+
+} // namespace tilewright::nvptx

@@ -1,0 +1,37 @@
+// wgmma with its left operand in registers, which threads load and compute.
+#ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_REGISTEROPERAND_H
+#define TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_REGISTEROPERAND_H
+
+#include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/target/nvptx/lower/OpGroup.h"
+#include "tilewright/target/nvptx/lower/matrix/SlotLoad.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace tilewright::nvptx {
+
+/// Loads slots as raw words, and computes the operand piece by piece with the matmul.
+class RegisterOperandLowering : public OpGroup {
+public:
+  explicit RegisterOperandLowering(KernelLowering &all) : OpGroup(all) {}
+
+  /// Finds the prologues of the left operands of matmuls, which are emitted with the matmul.
+  void deferPrologues(sm::RoleOp role);
+  bool isDeferred(mlir::Operation *op) const { return deferred.contains(op); }
+  void load(sm::CopyOp copy);
+  void mma(sm::MmaOp mma);
+
+private:
+  struct SlotLoad;
+  struct Prologue;
+  struct RegisterProduct;
+
+  llvm::DenseSet<mlir::Operation *> deferred;
+  llvm::DenseMap<Value, RawTile> rawTiles;
+  /// For deferred views, the source register of each result register.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> viewRegisters;
+};
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_REGISTEROPERAND_H
