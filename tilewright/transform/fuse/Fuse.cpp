@@ -65,7 +65,6 @@ struct Fuse : impl::FusePassBase<Fuse> {
     Groups *decided = nullptr;
     Groups groups(block, {maxOps, maxOperands},
                   [&](Operation *producer, Operation *consumer, bool joined, StringRef reason) {
-                    numRefused += joined ? 0 : 1;
                     // There is a decision for each edge, so build the text only if remarks are
                     // enabled.
                     if (getContext().getRemarkEngine())
@@ -76,9 +75,7 @@ struct Fuse : impl::FusePassBase<Fuse> {
     // The work limit was reached: groups are incomplete.
     if (WorkLimit::mustStop())
       return;
-    BuildCounts counts = buildFusions(block, groups);
-    numFusions += counts.fusions;
-    numFused += counts.ops;
+    buildFusions(block, groups);
   }
 };
 

@@ -21,7 +21,6 @@ def SplitReducePass : Pass<"fuse-split-reduce", "::mlir::func::FuncOp"> {
   }];
   let options = [Option<"minElements", "min-elements", "int64_t", "FuseOptions().splitReduceElements",
                         "Minimum number of elements of a reduction that is split; 0 splits none">];
-  let statistics = [Statistic<"numSplit", "reduces-split", "Reductions split">];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
@@ -49,10 +48,6 @@ def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
     Option<"maxOps", "max-ops", "int64_t", "FuseOptions().maxOps", "Maximum number of ops in one fusion">,
     Option<"maxOperands", "max-operands", "int64_t", "FuseOptions().maxOperands",
            "Maximum total number of inputs and outputs of one fusion">];
-  let statistics = [
-    Statistic<"numFusions", "fusions", "Fusions created">,
-    Statistic<"numFused", "ops-fused", "Ops in fusions">,
-    Statistic<"numRefused", "joins-refused", "Joins refused">];
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
@@ -77,9 +72,6 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
     Input: the output of fuse-group. Output: the same form; unchanged unless `exec.target` is a GPU.
     Numerics: unchanged.
   }];
-  let statistics = [
-    Statistic<"numJoined", "products-joined", "Fusions merged with a matmul">,
-    Statistic<"numRefused", "products-refused", "Fusions next to a matmul that were not merged">];
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 

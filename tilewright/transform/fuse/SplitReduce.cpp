@@ -102,10 +102,8 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
       }
       found.push_back({reduce, rows});
     });
-    for (auto [reduce, rows] : found) {
+    for (auto [reduce, rows] : found)
       split(reduce, rows);
-      ++numSplit;
-    }
   }
 };
 

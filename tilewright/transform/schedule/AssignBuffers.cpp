@@ -82,7 +82,6 @@ public:
     llvm_unreachable("no other storage");
   }
 
-  int64_t arenaSize() const { return arenaBytes; }
   /// See arenaAttr.
   ArrayRef<int64_t> arenaBuffers() const { return arena; }
 
@@ -112,7 +111,6 @@ struct AssignBuffers : impl::AssignBuffersPassBase<AssignBuffers> {
     Lifetimes lifetimes(function);
     BufferClasses classes(function, lifetimes);
     Places places(function, classes);
-    arenaBytes += places.arenaSize();
 
     auto slicesOf = [&](ValueRange values) -> Attribute {
       SmallVector<Attribute> slices;
@@ -128,9 +126,6 @@ struct AssignBuffers : impl::AssignBuffersPassBase<AssignBuffers> {
       for (Operation &op : block) {
         if (op.getNumResults() > 0)
           op.setAttr(exec::ExecDialect::slicesAttr, slicesOf(op.getResults()));
-        if (isa<exec::CopyOp>(op))
-          ++(places.sliceOf(op.getOperand(0)) == places.sliceOf(op.getResult(0)) ? numElided
-                                                                                 : numCopies);
         if (!isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op))
           continue;
         SmallVector<Attribute> regions;

@@ -59,11 +59,6 @@ def AssignBuffersPass : Pass<"schedule-assign-buffers", "::mlir::func::FuncOp"> 
     Input: the output of schedule-insert-copies. Output: `exec.allocations` on the function,
     `exec.slices` on every op with results, `exec.argument_slices` on every op with regions.
   }];
-  let statistics = [
-    Statistic<"numCopies", "copies", "Copies that move bytes">,
-    Statistic<"numElided", "copies-elided", "Copies whose source and result share a buffer">,
-    Statistic<"arenaBytes", "arena-bytes", "Size of the arena">,
-  ];
 }
 
 def VerifyPlanPass : Pass<"schedule-verify", "::mlir::func::FuncOp"> {

@@ -22,10 +22,6 @@ def TileFusionsPass : Pass<"tile-fusions", "::mlir::ModuleOp"> {
     reason.
     Numerics: reductions may be reordered; nothing else changes.
   }];
-  let statistics = [
-    Statistic<"numKernels", "kernels", "Kernels created">,
-    Statistic<"numSplit", "fusions-split", "Fusions that were split">
-  ];
   let dependentDialects = [
     "::tilewright::exec::ExecDialect", "::tilewright::tile::TileDialect",
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -59,7 +55,6 @@ def TilePipelinePass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
     kernels are unchanged; a missed remark has the reason.
     Numerics: unchanged; the sum over K still has the accumulator's type.
   }];
-  let statistics = [Statistic<"numKernels", "kernels", "Kernels with roles or channels">];
   let dependentDialects = [
     "::tilewright::sm::SmDialect", "::tilewright::tile::TileDialect", "::mlir::affine::AffineDialect",
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"

@@ -155,18 +155,13 @@ struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
       if (interpret::mustStopAt(fusion))
         return signalPassFailure();
       std::string reason;
-      if (tileFusion(fusion, symbols, capacities, reason)) {
-        ++numKernels;
+      if (tileFusion(fusion, symbols, capacities, reason))
         continue;
-      }
-      ++numSplit;
       remark::missed(fusion.getLoc(), remark::RemarkOpts::name("tile-fusion").category(DEBUG_TYPE))
           << remark::reason("fusion '{0}' is split: {1}", fusion.getName(), reason);
       for (exec::FusionOp single : fallApart(fusion)) {
-        if (tileFusion(single, symbols, capacities, reason)) {
-          ++numKernels;
+        if (tileFusion(single, symbols, capacities, reason))
           continue;
-        }
         remark::missed(single.getLoc(), remark::RemarkOpts::name("tile-op").category(DEBUG_TYPE))
             << remark::reason("'{0}' does not become a kernel: {1}", single.getName(), reason);
         unwrap(single);

@@ -108,14 +108,10 @@ struct CpuLowerOps : impl::CpuLowerOpsPassBase<CpuLowerOps> {
       return state.lowerCustomCall(op);
     if (stablehlo::isCollective(op))
       return state.lowerCollective(op);
-    if (std::optional<LogicalResult> lowered = state.lowerToLibrary(op)) {
-      ++numLibrary;
+    if (std::optional<LogicalResult> lowered = state.lowerToLibrary(op))
       return *lowered;
-    }
-    if (elements::canExpress(op)) {
-      ++numKernels;
+    if (elements::canExpress(op))
       return state.lowerElementwise(op);
-    }
     return refuse(op, "has no kernel in the CPU runtime's library; "
                       "transform/simplify should have expanded it");
   }
