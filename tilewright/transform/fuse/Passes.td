@@ -77,7 +77,12 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
 
 def VerifyFusedPass : Pass<"fuse-verify", "::mlir::func::FuncOp"> {
   let summary = "Fails with E2010 if a fusion contains an op that no kernel can, or an elementwise op is not fused";
-  let description = [{ Checks the output of the stage. }];
+  let description = [{
+    Checks the output of the stage, in one walk:
+    - Each op in a fusion is one that a kernel can compute: elementwise, a reduction, or a movement of elements; for a GPU, any op
+      that can be tiled.
+    - No elementwise op and no reduction is outside of a fusion.
+  }];
 }
 
 def PrintFusionsPass : Pass<"fuse-print", "::mlir::func::FuncOp"> {

@@ -75,7 +75,8 @@ def FinishPass : Pass<"simplify-finish", "::mlir::func::FuncOp"> {
 def VerifySimplifiedPass : Pass<"simplify-verify", "::mlir::func::FuncOp"> {
   let summary = "Fails with E2002 if an op remains that simplification should have replaced";
   let description = [{
-    Checks the output of the stage: no calls, tuples, legacy ops or tensors of dynamic shape.
+    Checks the output of the stage, in one walk: no calls, tuples, sharding ops, optimization barriers, legacy ops or
+    tensors of dynamic shape.
   }];
 }
 

@@ -30,6 +30,16 @@ def TileFusionsPass : Pass<"tile-fusions", "::mlir::ModuleOp"> {
   ];
 }
 
+def VerifyTiledPass : Pass<"tile-verify", "::mlir::ModuleOp"> {
+  let summary = "Fails with E2040 if a fusion is left, or a kernel is not one that targets compile";
+  let description = [{
+    Checks the output of the stage, in one walk:
+    - No fusions. An op that cannot become a kernel stands alone.
+    - Each launch names a `tile.kernel` with an argument for each operand and result, of the same number of elements.
+    - A kernel computes with ops of tile, affine, arith, complex, math, scf and tensor, on tiles of static shape without layouts.
+  }];
+}
+
 def TilePipelinePass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
   let summary = "Turns a matmul into a software-pipelined kernel whose copies overlap its products";
   let description = [{
