@@ -38,7 +38,7 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
     chip = &all[seed / 4 % static_cast<size_t>(&cpu::hostChip() - all.data() + 1)];
   cpu::attachTarget(module, *chip, 2);
   mlir::PassManager passes(&mlirContext);
-  passes.addPass(createTileFusionsPass());
+  buildTilePipeline(passes);
   if (mlir::failed(passes.run(module)))
     return "the pass fails";
   if (kernelCount)

@@ -73,9 +73,8 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
     module->setAttr(exec::ExecDialect::targetAttr, entries.getDictionary(&mlirContext));
   }
   mlir::PassManager tiling(&mlirContext), solving(&mlirContext);
-  tiling.addPass(createTileFusionsPass());
-  solving.addPass(createTilePipelinePass());
-  solving.addPass(solve::createSolveLayoutsPass());
+  buildTilePipeline(tiling);
+  solve::buildLayoutPipeline(solving);
   if (mlir::failed(tiling.run(module)))
     return concat("a pass fails: ", complaints);
   // Products of f32 on tensor cores round their factors to tf32.

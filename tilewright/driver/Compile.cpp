@@ -10,6 +10,7 @@
 #include "tilewright/driver/CompileCache.h"
 #include "tilewright/driver/Costs.h"
 #include "tilewright/driver/Emit.h"
+#include "tilewright/driver/Pipelines.h"
 #include "tilewright/driver/Stages.h"
 #include "tilewright/import/Export.h"
 #include "tilewright/import/Import.h"
@@ -20,12 +21,9 @@
 #include "tilewright/target/AllTargets.h"
 #include "tilewright/target/Target.h"
 #include "tilewright/transform/distribute/Replication.h"
-#include "tilewright/transform/distribute/Split.h"
-#include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/tile/Passes.h"
-#include "tilewright/transform/tile/solve/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -101,17 +99,6 @@ static std::string artifactOf(ModuleOp module) {
   return artifact.isOk() ? *std::move(artifact) : std::string();
 }
 
-/// Adds the passes that lower kernels on tiles to the form from which the target generates code.
-static void addLowerPasses(OpPassManager &passes, const target::Target &target, ModuleOp module) {
-  target.addLowerPasses(passes);
-  if (!exec::targetOf(module).isGpu())
-    return;
-  // The first pass turns matmuls into pipelined kernels where it can. It leaves all other kernels
-  // unchanged; the second pass chooses their layouts.
-  passes.addPass(tile::createTilePipelinePass());
-  passes.addPass(solve::createSolveLayoutsPass());
-}
-
 static Result<artifact::Executable> generate(const target::Target &target, ModuleOp module,
                                              const CompileRequest &request) {
   TILEWRIGHT_ASSIGN(target::GeneratedCode code, target.generate(module, request.wantsRemarks));
@@ -131,23 +118,8 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   target.attach(module);
 
   Stages stages(module, request, /*count=*/7);
-  TILEWRIGHT_TRY(stages.run("distribute", [&]() -> Status {
-    std::vector<numerics::MeshAxis> axes;
-    for (const auto &[name, size] : request.mesh)
-      axes.push_back({name, size});
-    TILEWRIGHT_TRY(
-        distribute::chooseMesh(module, std::move(axes), request.replicas, request.partitions));
-    if (request.partitions == 1)
-      return {};
-    // distribute propagates shardings through a single function, so inline all calls.
-    PassManager passes(module.getContext(), ModuleOp::getOperationName());
-    simplify::InlinePassOptions inlining;
-    inlining.maxOps = request.options.simplify.maxOps;
-    passes.addPass(simplify::createInlinePass(inlining));
-    if (failed(passes.run(module)))
-      return Status(Error::compileStage, "");
-    return distribute::split(module, request.partitions);
-  }));
+  TILEWRIGHT_TRY(
+      stages.run("distribute", [&](OpPassManager &passes) { buildDistribute(passes, request); }));
   TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
     simplify::buildSimplifyPipeline(passes, request.options.simplify);
   }));
@@ -157,17 +129,12 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   // derived, and later stages duplicate some of them.
   distribute::markControl(module);
   const CostsByOp costs = countArithmetic(module);
-  TILEWRIGHT_TRY(stages.run("fuse", [&](OpPassManager &passes) {
-    fuse::buildFusePipeline(passes, request.options.fuse);
-    target.addFusePasses(passes);
-  }));
   TILEWRIGHT_TRY(stages.run(
-      "tile", [&](OpPassManager &passes) { passes.addPass(tile::createTileFusionsPass()); }));
-  TILEWRIGHT_TRY(
-      stages.run("lower", [&](OpPassManager &passes) { addLowerPasses(passes, target, module); }));
+      "fuse", [&](OpPassManager &passes) { buildFuse(passes, &target, request.options.fuse); }));
+  TILEWRIGHT_TRY(stages.run("tile", tile::buildTilePipeline));
+  TILEWRIGHT_TRY(stages.run("lower", [&](OpPassManager &passes) { buildLower(passes, target); }));
   // Schedule before generating code, because the code generator dismantles kernels.
-  TILEWRIGHT_TRY(stages.run(
-      "schedule", [&](OpPassManager &passes) { schedule::buildSchedulePipeline(passes); }));
+  TILEWRIGHT_TRY(stages.run("schedule", schedule::buildSchedulePipeline));
 
   std::vector<std::byte> communication;
   if (request.replicas * request.partitions > 1) {

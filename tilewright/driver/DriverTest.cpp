@@ -1,10 +1,13 @@
 // What compile() makes of a program, and its errors.
 #include "tilewright/driver/Compile.h"
 #include "tilewright/driver/Emit.h"
+#include "tilewright/driver/Pipelines.h"
 #include "tilewright/support/WorkLimit.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -13,6 +16,7 @@
 #include <fstream>
 #include <memory>
 #include <regex>
+#include <sstream>
 #include <thread>
 
 using namespace tilewright;
@@ -98,6 +102,68 @@ TEST_F(Driver, TheStagesAreThoseOfTheMap) {
   EXPECT_EQ(ran, drawn);
   for (size_t i = 0; i < fractions.size(); ++i)
     EXPECT_EQ(fractions[i], double(i) / double(ran.size()));
+}
+
+/// The pass pipeline in the reproducer at the end of a dump.
+std::string pipelineOf(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string all = text.str();
+  std::smatch match;
+  return std::regex_search(all, match, std::regex("pipeline: \"([^\"]*)\"")) ? match[1].str()
+                                                                             : std::string();
+}
+
+/// A dump has the passes that run next, so its text is the list of the compiler.
+TEST_F(Driver, ThePassesOfAStageAreThoseOfTheRegisteredPipeline) {
+  registerPipelines();
+  request.partitions = 2;
+  request.mesh = {{"data", 2}};
+  for (const std::string target : {"x86-64-v3", "vgpu:sm_90a"}) {
+    request.options.compile.target = target;
+    const std::string folder = testing::TempDir() + "pipelines-" + target;
+    request.options.compile.dumpDir = folder;
+    Result<artifact::Executable> made = compileText(R"(
+      module attributes {mhlo.num_partitions = 2 : i32} {
+        func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+          %0 = stablehlo.exponential %x : tensor<4xf32>
+          return %0 : tensor<4xf32>
+        }
+      })");
+    ASSERT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
+    const std::pair<const char *, std::string> stages[] = {
+        {"00-input", "distribute{mesh=data=2 partitions=2 replicas=1}"},
+        {"01-distribute", "simplify"},
+        {"02-simplify", "fuse{target=" + target + "}"},
+        {"03-fuse", "tile"},
+        {"04-tile", "lower{target=" + target + "}"},
+        {"05-lower", "schedule"}};
+    for (const auto &[dump, registered] : stages) {
+      mlir::PassManager passes(&context, mlir::ModuleOp::getOperationName());
+      ASSERT_TRUE(mlir::succeeded(mlir::parsePassPipeline(registered, passes))) << registered;
+      std::string text;
+      llvm::raw_string_ostream out(text);
+      passes.printAsTextualPipeline(out);
+      EXPECT_EQ(pipelineOf(folder + "/" + dump + ".mlir"), text) << registered;
+    }
+  }
+}
+
+/// The last pass of each stage is its verifier.
+TEST_F(Driver, EveryStageEndsWithItsVerifier) {
+  registerPipelines();
+  for (const std::string stage :
+       {"import", "distribute", "simplify", "fuse", "tile", "lower", "schedule"}) {
+    mlir::PassManager passes(&context, mlir::ModuleOp::getOperationName());
+    ASSERT_TRUE(mlir::succeeded(mlir::parsePassPipeline(stage, passes))) << stage;
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    passes.printAsTextualPipeline(out);
+    const size_t verifier = text.rfind(stage + "-verify");
+    ASSERT_NE(verifier, std::string::npos) << text;
+    EXPECT_EQ(text.find(',', verifier), std::string::npos) << text;
+  }
 }
 
 TEST_F(Driver, AnUnknownChipIsAnsweredWithTheKnownOnes) {

@@ -18,8 +18,8 @@ namespace tilewright::driver {
 /// The stages of one compilation. Diagnostics that a stage emits become its Status. With
 /// `compile.dump-dir`, the input program, the module after each stage and the remarks are written
 /// to files there. A dump is complete, including constants, and contains instructions to resume the
-/// compilation from it: 00-input.mlir a command, the others a pass pipeline for `tilewright-opt
-/// --run-reproducer`. If the thread has a WorkLimit, passes and rewrites after the limit is reached
+/// compilation from it: a pass pipeline for `tilewright-opt --run-reproducer`, and 00-input.mlir
+/// also a command. If the thread has a WorkLimit, passes and rewrites after the limit is reached
 /// are skipped, and the stage fails with the limit's status.
 class Stages {
 public:

@@ -1,5 +1,7 @@
 #include "tilewright/import/VerifyProgram.h"
 
+#include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/import/SourceTrail.h"
 #include "tilewright/support/Concat.h"
@@ -66,9 +68,17 @@ private:
 
 using Functions = llvm::SmallVector<mlir::func::FuncOp>;
 
-/// The functions that `function` calls, as indices into `functions`.
+/// Whether an imported module may have this op.
+bool isKnown(mlir::Operation *op) {
+  return llvm::isa_and_present<mlir::func::FuncDialect, stablehlo::StablehloDialect,
+                               sdy::SdyDialect>(op->getDialect());
+}
+
+/// The functions that `function` calls, as indices into `functions`; the first op of another
+/// dialect in `foreign`.
 llvm::SmallVector<size_t> callees(mlir::func::FuncOp function,
-                                  const llvm::DenseMap<mlir::StringAttr, size_t> &places) {
+                                  const llvm::DenseMap<mlir::StringAttr, size_t> &places,
+                                  mlir::Operation *&foreign) {
   llvm::SmallVector<size_t> found;
   auto add = [&](mlir::Attribute reference) {
     auto symbol = llvm::dyn_cast_if_present<mlir::FlatSymbolRefAttr>(reference);
@@ -76,6 +86,8 @@ llvm::SmallVector<size_t> callees(mlir::func::FuncOp function,
       found.push_back(place->second);
   };
   function.walk([&](mlir::Operation *op) {
+    if (!foreign && !isKnown(op))
+      foreign = op;
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op)) {
       add(call.getCalleeAttr());
     } else if (auto composite = llvm::dyn_cast<stablehlo::CompositeOp>(op)) {
@@ -100,6 +112,14 @@ Status cycle(const Functions &functions, llvm::ArrayRef<size_t> path, size_t aga
                        "; write the repetition as stablehlo.while"));
 }
 
+Status refuseForeign(mlir::Operation *op) {
+  const std::string place = sourceOf(op->getLoc());
+  return Status(Error::programInvalid,
+                concat("'", op->getName().getStringRef().str(), "'",
+                       place.empty() ? "" : concat(" at ", place),
+                       " is not an op of func, stablehlo or sdy, the dialects of a program"));
+}
+
 /// Depth first with an explicit stack: call chains may be as long as the file.
 Status checkCalls(mlir::ModuleOp module) {
   Functions functions;
@@ -111,6 +131,7 @@ Status checkCalls(mlir::ModuleOp module) {
 
   enum class Color : uint8_t { unseen, open, done };
   std::vector<Color> colors(functions.size(), Color::unseen);
+  mlir::Operation *foreign = nullptr;
   struct Visit {
     llvm::SmallVector<size_t> callees;
     size_t next = 0;
@@ -120,7 +141,7 @@ Status checkCalls(mlir::ModuleOp module) {
       continue;
     llvm::SmallVector<size_t> path = {root};
     std::vector<Visit> visits;
-    visits.push_back({callees(functions[root], places)});
+    visits.push_back({callees(functions[root], places, foreign)});
     colors[root] = Color::open;
     while (!visits.empty()) {
       Visit &visit = visits.back();
@@ -135,11 +156,11 @@ Status checkCalls(mlir::ModuleOp module) {
       if (colors[callee] == Color::unseen) {
         colors[callee] = Color::open;
         path.push_back(callee);
-        visits.push_back({callees(functions[callee], places)});
+        visits.push_back({callees(functions[callee], places, foreign)});
       }
     }
   }
-  return Status();
+  return foreign ? refuseForeign(foreign) : Status();
 }
 
 } // namespace
@@ -148,6 +169,13 @@ Status verifyProgram(mlir::ModuleOp module) {
   Findings findings(*module.getContext());
   if (mlir::failed(mlir::verify(module)))
     return Status(Error::programInvalid, findings.toString());
+  return checkProgram(module);
+}
+
+Status checkProgram(mlir::ModuleOp module) {
+  for (mlir::Operation &op : *module.getBody())
+    if (!isKnown(&op))
+      return refuseForeign(&op);
   return checkCalls(module);
 }
 

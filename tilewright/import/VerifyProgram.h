@@ -8,11 +8,14 @@
 
 namespace tilewright {
 
-/// Runs MLIR's verifier, which runs the dialects' verifiers, and then looks for direct and indirect
-/// recursion.
+/// Runs MLIR's verifier, which runs the dialects' verifiers, and then checkProgram().
 ///  - programInvalid: names the violated rule, the operation and its line.
-///  - callsItself: the call graph has a cycle; names its functions.
 Status verifyProgram(mlir::ModuleOp module);
+
+/// Checks a module that MLIR's verifier has accepted.
+///  - callsItself: the call graph has a cycle; names its functions.
+///  - programInvalid: an op is not of func, stablehlo or sdy; names it and its line.
+Status checkProgram(mlir::ModuleOp module);
 
 } // namespace tilewright
 

@@ -1,5 +1,6 @@
 #include "tilewright/target/AllTargets.h"
 
+#include "tilewright/target/Passes.h"
 #include "tilewright/target/cpu/CpuTarget.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/target/nvptx/NvptxTarget.h"
@@ -16,6 +17,7 @@ void registerAllTargets() {
 }
 
 void registerAllTargetPasses() {
+  registerTilewrightTargetPasses();
   cpu::registerTilewrightTargetCpuPasses();
   nvptx::registerTilewrightTargetNvptxPasses();
 }

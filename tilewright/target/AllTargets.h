@@ -7,7 +7,7 @@ namespace tilewright::target {
 /// Registers the backend of each target. Later calls do nothing.
 void registerAllTargets();
 
-/// Registers the passes of each target, for tilewright-opt.
+/// Registers the passes of each target and those that they share, for tilewright-opt.
 void registerAllTargetPasses();
 
 } // namespace tilewright::target

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <cstddef>
@@ -59,17 +60,26 @@ public:
   /// Describes the machine to the stages: writes `exec.target`.
   virtual void attach(mlir::ModuleOp module) const = 0;
 
+  /// Whether `exec.target` is a GPU: kernels are then mapped to threads (`sm` dialect).
+  virtual bool isGpu() const { return false; }
+
   /// Adds passes after fusion, before fusions become kernels.
   virtual void addFusePasses(mlir::OpPassManager &) const {}
 
-  /// Adds passes after fusions have become kernels. For a target whose `exec.target` is a GPU, the
-  /// driver then maps the kernels to threads (`sm` dialect).
+  /// Adds passes after fusions have become kernels, before the kernels of a GPU are mapped to
+  /// threads.
   virtual void addLowerPasses(mlir::OpPassManager &passes) const = 0;
 
   /// Generates the code of a scheduled module. Budgets may cost an extra run of an assembler, so
   /// the caller specifies whether it wants them.
   virtual Result<GeneratedCode> generate(mlir::ModuleOp module, bool wantsBudgets) const = 0;
 };
+
+/// Adds all passes between kernels on tiles and what the target generates code from. For a GPU,
+/// `addLayoutPasses` maps the kernels to threads; the caller provides it because targets do not
+/// include stages.
+void buildLowerPipeline(mlir::OpPassManager &passes, const Target &target,
+                        llvm::function_ref<void(mlir::OpPassManager &)> addLayoutPasses);
 
 /// A kind of machine: creates targets for its chips.
 struct Backend {

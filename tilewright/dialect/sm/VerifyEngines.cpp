@@ -78,7 +78,10 @@ LogicalResult CopyOp::verify() {
     return failure();
   size_t rank = (fromMemory ? target : source).shape.size();
   size_t other = (fromMemory ? source : target).shape.size();
-  if (fromMemory || toMemory ? other < rank : other != rank)
+  if ((fromMemory || toMemory) && other < rank)
+    return emitOpError("expects the memref to have at least the rank of the tile, ")
+           << rank << ", got " << other;
+  if (!fromMemory && !toMemory && other != rank)
     return emitOpError("expects source and target to have the same rank, got ")
            << text(source.shape) << " and " << text(target.shape);
   if (getTransposed() && (rank != 2 || (!fromMemory && !toMemory)))

@@ -6,6 +6,14 @@ using namespace mlir;
 
 #include "tilewright/dialect/tile/TileDialect.cpp.inc"
 
+/// Prints the map in place, never as an alias: the parser would read `%x #map` as a result of `%x`.
+static void printInlineMap(OpAsmPrinter &printer, Operation *, AffineMapAttr map) {
+  printer.getStream() << "affine_map<" << map.getValue() << ">";
+}
+static ParseResult parseInlineMap(OpAsmParser &parser, AffineMapAttr &map) {
+  return parser.parseAttribute(map);
+}
+
 #define GET_OP_CLASSES
 #include "tilewright/dialect/tile/TileOps.cpp.inc"
 

@@ -143,7 +143,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure]> {
   }];
   let arguments = (ins Tile_Tile:$source, AffineMapAttr:$map);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$source $map attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$source custom<InlineMap>($map) attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

@@ -42,8 +42,6 @@ def CpuFuseEpiloguesPass : Pass<"cpu-fuse-epilogues", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::exec::ExecDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::complex::ComplexDialect",
                            "::mlir::func::FuncDialect"];
-  let statistics = [Statistic<"numFused", "epilogues", "Fusions that became epilogues">,
-                    Statistic<"numRefused", "refused", "Fusions after a product that did not">];
 }
 
 def CpuLowerOpsPass : Pass<"cpu-lower-ops", "::mlir::ModuleOp"> {
@@ -70,8 +68,6 @@ def CpuLowerOpsPass : Pass<"cpu-lower-ops", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::complex::ComplexDialect", "::mlir::affine::AffineDialect",
                            "::mlir::func::FuncDialect"];
-  let statistics = [Statistic<"numLibrary", "library-calls", "Ops that the library runs">,
-                    Statistic<"numKernels", "kernels", "Elementwise ops with a kernel of their own">];
 }
 
 def CpuPrintCodePass : Pass<"cpu-print-code", "::mlir::ModuleOp"> {

@@ -60,6 +60,7 @@ public:
   void attach(ModuleOp module) const override {
     attachTarget(module, chip, std::clamp<int64_t>(options.processors, 0, chip.multiprocessors));
   }
+  bool isGpu() const override { return true; }
   void addLowerPasses(OpPassManager &passes) const override {
     passes.addPass(createNvptxVerifyOpsPass());
   }

@@ -16,6 +16,7 @@ namespace {
 
 struct NvptxVerifyOps : impl::NvptxVerifyOpsPassBase<NvptxVerifyOps> {
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     bool isFirst = true;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       // A private function is only the decomposition of a composite and is never called.

@@ -2,14 +2,33 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_PASSES_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_PASSES_H
 
+#include "tilewright/numerics/Mesh.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <memory>
+#include <vector>
 
 namespace tilewright::distribute {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/distribute/Passes.h.inc"
+
+/// The ranks that a program is divided for.
+struct DistributeOptions {
+  std::vector<numerics::MeshAxis> mesh; // if empty, the program's own
+  /// 0 for the module's mhlo.num_replicas and mhlo.num_partitions.
+  int64_t replicas = 0, partitions = 0;
+};
+
+/// Adds all passes of the stage; runs on a module. `inliner` inlines calls, because shardings
+/// propagate through a single function: `simplify-inline`, which the caller provides because
+/// stages do not include each other. With a single partition there is nothing to inline or split.
+void buildDistributePipeline(mlir::OpPassManager &passes, const DistributeOptions &options,
+                             std::unique_ptr<mlir::Pass> inliner);
 
 } // namespace tilewright::distribute
 

@@ -9,8 +9,6 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 
-static constexpr llvm::StringLiteral meshAttr = "exec.mesh";
-
 /// The sdy.mesh with as many devices as partitions and the most axes; without axes if there is
 /// none.
 static Mesh meshOfProgram(ModuleOp module, int64_t partitions) {
@@ -69,6 +67,11 @@ Status chooseMesh(ModuleOp module, std::vector<MeshAxis> wanted, int64_t replica
                        builder.getNamedAttr("order", builder.getDenseI64ArrayAttr(mesh.order)),
                        builder.getNamedAttr("sizes", builder.getDenseI64ArrayAttr(sizes))}));
   return Status();
+}
+
+interpret::RankGrid gridOf(ModuleOp module, int64_t replicas, int64_t partitions) {
+  const interpret::RankGrid own = interpret::rankGridOf(module);
+  return {replicas > 0 ? replicas : own.replicas, partitions > 0 ? partitions : own.partitions};
 }
 
 Mesh meshOf(ModuleOp module) {

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RANKMESH_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RANKMESH_H
 
+#include "tilewright/interpret/ranks/RankGroups.h"
 #include "tilewright/numerics/Mesh.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -12,6 +13,9 @@ using numerics::AxisSet;
 using numerics::Mesh;
 using numerics::MeshAxis;
 
+/// The module's attribute in which chooseMesh() stores the mesh.
+inline constexpr llvm::StringLiteral meshAttr = "exec.mesh";
+
 /// Chooses the mesh of a program of `replicas` times `partitions` ranks: `wanted` if it has axes;
 /// otherwise the program's sdy.mesh with as many devices as partitions and the most axes; otherwise
 /// a single axis "partition". With several replicas, an axis "replica" is prepended. Stores the
@@ -19,6 +23,9 @@ using numerics::MeshAxis;
 ///  - commMesh (E6020): the number of ranks in `wanted` does not match.
 Status chooseMesh(mlir::ModuleOp module, std::vector<MeshAxis> wanted, int64_t replicas,
                   int64_t partitions);
+
+/// The replicas and partitions of a program; 0 stands for the module's.
+interpret::RankGrid gridOf(mlir::ModuleOp module, int64_t replicas, int64_t partitions);
 
 /// The mesh that chooseMesh() stored; a single rank if it did not run.
 Mesh meshOf(mlir::ModuleOp module);

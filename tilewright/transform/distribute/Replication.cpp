@@ -1,6 +1,7 @@
 #include "tilewright/transform/distribute/Replication.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
@@ -17,16 +18,10 @@ namespace tilewright::distribute {
 
 static constexpr llvm::StringLiteral variesAttr = "exec.varies", choicesAttr = "exec.choices";
 
-static bool isCollective(Operation *op) {
-  return isa<stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::ReduceScatterOp,
-             stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp,
-             stablehlo::CollectiveBroadcastOp, stablehlo::CrossReplicaSumOp>(op);
-}
-
 static bool hasCollective(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        return isCollective(inner) ? WalkResult::interrupt() : WalkResult::advance();
+        return stablehlo::isCollective(inner) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -98,7 +93,8 @@ private:
   AxisSet ofCollective(Operation *op) const {
     const AxisSet in = ofInputs(op);
     Result<interpret::RankGroups> groups = interpret::rankGroupsOf(op, grid);
-    if (!groups.isOk() || isa<stablehlo::CollectivePermuteOp>(op))
+    // A permutation sends each rank another value; of a reduction to a root, only the root has it.
+    if (!groups.isOk() || isa<stablehlo::CollectivePermuteOp, stablehlo::CollectiveReduceOp>(op))
       return all;
     const GroupFacts facts = coordinates.factsOf(*groups);
     const bool isMember = isa<stablehlo::ReduceScatterOp, stablehlo::AllToAllOp>(op);
@@ -119,7 +115,7 @@ private:
       return visitBranch(op);
     if (op->getNumResults() == 0)
       return;
-    if (isCollective(op)) {
+    if (stablehlo::isCollective(op)) {
       const AxisSet bits = ofCollective(op);
       for (Value result : op->getResults())
         join(result, bits);

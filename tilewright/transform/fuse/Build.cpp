@@ -29,7 +29,7 @@ class Builder {
 public:
   Builder(Block &block, Groups &groups) : block(block), groups(groups) {}
 
-  BuildCounts run() {
+  void run() {
     for (unsigned g = 0; g < groups.groups.size(); ++g) {
       const Group &group = groups.groups[g];
       if (group.parent != g || groups.groupOf(groups.nodes[group.members[0]].op) != g)
@@ -47,7 +47,6 @@ public:
       value.replaceAllUsesWith(replacement);
     eraseGone();
     sortBlock();
-    return counts;
   }
 
 private:
@@ -247,8 +246,6 @@ private:
     exec::YieldOp::create(builder, location, results);
     for (auto [output, result] : llvm::zip_equal(content.outputs, fusion.getResults()))
       replacements.push_back({output, result});
-    ++counts.fusions;
-    counts.ops += static_cast<unsigned>(content.ops.size());
   }
 
   void eraseGone() {
@@ -307,11 +304,10 @@ private:
   DenseSet<Value> needed;
   DenseSet<Operation *> standing, included;
   SmallVector<std::pair<Value, Value>> replacements;
-  BuildCounts counts;
 };
 
 } // namespace
 
-BuildCounts buildFusions(Block &block, Groups &groups) { return Builder(block, groups).run(); }
+void buildFusions(Block &block, Groups &groups) { Builder(block, groups).run(); }
 
 } // namespace tilewright::fuse

@@ -6,12 +6,8 @@
 
 namespace tilewright::fuse {
 
-struct BuildCounts {
-  unsigned fusions = 0, ops = 0;
-};
-
 /// Replaces the members of each group by one exec.fusion and sorts the block.
-BuildCounts buildFusions(mlir::Block &block, Groups &groups);
+void buildFusions(mlir::Block &block, Groups &groups);
 
 } // namespace tilewright::fuse
 

@@ -67,7 +67,6 @@ struct Fuse : impl::FusePassBase<Fuse> {
     Groups *decided = nullptr;
     Groups groups(block, {maxOps, maxOperands},
                   [&](Operation *producer, Operation *consumer, bool joined, StringRef reason) {
-                    numRefused += joined ? 0 : 1;
                     TILEWRIGHT_LOG(getArgument(), consumer, joined ? "joins " : "does not join ",
                                    interpret::describe(producer), ": ", reason);
                     // There is a decision for each edge, so build the text only if remarks are
@@ -80,9 +79,7 @@ struct Fuse : impl::FusePassBase<Fuse> {
     // The work limit was reached: groups are incomplete.
     if (WorkLimit::mustStop())
       return;
-    BuildCounts counts = buildFusions(block, groups);
-    numFusions += counts.fusions;
-    numFused += counts.ops;
+    buildFusions(block, groups);
   }
 };
 

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <string>
 
@@ -17,14 +18,16 @@ namespace tilewright::fuse {
 #define GEN_PASS_DECL
 #include "tilewright/transform/fuse/Passes.h.inc"
 
-/// Adds all passes of the phase; runs on a module.
-void buildFusePipeline(mlir::OpPassManager &passes, const FuseOptions &options = {});
+/// Adds all passes of the phase; runs on a module. `addTargetPasses` adds the passes of a target,
+/// which run on fusions before the phase is verified.
+void buildFusePipeline(mlir::OpPassManager &passes, const FuseOptions &options = {},
+                       llvm::function_ref<void(mlir::OpPassManager &)> addTargetPasses = nullptr);
 
 /// Returns a table of all kinds of fusions with count, ops and reason, followed by the ops that are
 /// not fused.
 std::string summarizeFusions(mlir::Operation *root);
 
-/// Registers the passes and the pipeline (`fuse`) by name.
+/// Registers the passes by name. The driver registers the pipeline, to which targets add passes.
 void registerFusePasses();
 
 } // namespace tilewright::fuse

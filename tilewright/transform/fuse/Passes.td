@@ -21,7 +21,6 @@ def SplitReducePass : Pass<"fuse-split-reduce", "::mlir::func::FuncOp"> {
   }];
   let options = [Option<"minElements", "min-elements", "int64_t", "FuseOptions().splitReduceElements",
                         "Minimum number of elements of a reduction that is split; 0 splits none">];
-  let statistics = [Statistic<"numSplit", "reduces-split", "Reductions split">];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
@@ -49,10 +48,6 @@ def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
     Option<"maxOps", "max-ops", "int64_t", "FuseOptions().maxOps", "Maximum number of ops in one fusion">,
     Option<"maxOperands", "max-operands", "int64_t", "FuseOptions().maxOperands",
            "Maximum total number of inputs and outputs of one fusion">];
-  let statistics = [
-    Statistic<"numFusions", "fusions", "Fusions created">,
-    Statistic<"numFused", "ops-fused", "Ops in fusions">,
-    Statistic<"numRefused", "joins-refused", "Joins refused">];
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
@@ -77,15 +72,17 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
     Input: the output of fuse-group. Output: the same form; unchanged unless `exec.target` is a GPU.
     Numerics: unchanged.
   }];
-  let statistics = [
-    Statistic<"numJoined", "products-joined", "Fusions merged with a matmul">,
-    Statistic<"numRefused", "products-refused", "Fusions next to a matmul that were not merged">];
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
 def VerifyFusedPass : Pass<"fuse-verify", "::mlir::func::FuncOp"> {
   let summary = "Fails with E2010 if a fusion contains an op that no kernel can, or an elementwise op is not fused";
-  let description = [{ Checks the output of the stage. }];
+  let description = [{
+    Checks the output of the stage, in one walk:
+    - Each op in a fusion is one that a kernel can compute: elementwise, a reduction, or a movement of elements; for a GPU, any op
+      that can be tiled.
+    - No elementwise op and no reduction is outside of a fusion.
+  }];
 }
 
 def PrintFusionsPass : Pass<"fuse-print", "::mlir::func::FuncOp"> {

@@ -1,6 +1,5 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
-#include "tilewright/transform/PipelineOptions.h"
 #include "tilewright/transform/fuse/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -13,7 +12,8 @@ namespace {
 #include "tilewright/transform/fuse/Passes.h.inc"
 } // namespace
 
-void buildFusePipeline(OpPassManager &passes, const FuseOptions &options) {
+void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
+                       llvm::function_ref<void(OpPassManager &)> addTargetPasses) {
   // The remaining private functions are decompositions of composites; they do not run.
   OpPassManager &functions = passes.nest<func::FuncOp>();
   SplitReducePassOptions splitting;
@@ -23,8 +23,10 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options) {
   fusing.maxOps = options.maxOps;
   fusing.maxOperands = options.maxOperands;
   functions.addPass(createFusePass(fusing));
-  functions.addPass(createVerifyFusedPass());
   functions.addPass(createFuseProductsPass());
+  if (addTargetPasses)
+    addTargetPasses(passes);
+  passes.nest<func::FuncOp>().addPass(createVerifyFusedPass());
 }
 
 void registerFusePasses() {
@@ -33,11 +35,6 @@ void registerFusePasses() {
   registerFuseProductsPass();
   registerVerifyFusedPass();
   registerPrintFusionsPass();
-  static PassPipelineRegistration<transform::fuse_pipeline> pipeline(
-      "fuse", "Groups ops into fusions, one kernel each",
-      [](OpPassManager &passes, const transform::fuse_pipeline &given) {
-        buildFusePipeline(passes, valuesOf(given));
-      });
 }
 
 } // namespace tilewright::fuse

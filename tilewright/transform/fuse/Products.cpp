@@ -294,8 +294,6 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
                           refusal ? "does not join" : "joins", producer.getName().str());
     if (refusal)
       remark << remark::reason("{0}", refusal);
-    numRefused += refusal ? 1 : 0;
-    numJoined += refusal ? 0 : 1;
   }
 };
 

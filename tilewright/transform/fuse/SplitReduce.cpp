@@ -112,10 +112,8 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
                      " partial results for each result, then to the results");
       found.push_back({reduce, rows});
     });
-    for (auto [reduce, rows] : found) {
+    for (auto [reduce, rows] : found)
       split(reduce, rows);
-      ++numSplit;
-    }
   }
 };
 

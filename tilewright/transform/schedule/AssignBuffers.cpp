@@ -113,7 +113,6 @@ struct AssignBuffers : impl::AssignBuffersPassBase<AssignBuffers> {
     Lifetimes lifetimes(function);
     BufferClasses classes(function, lifetimes);
     Places places(function, classes);
-    arenaBytes += places.arenaSize();
     TILEWRIGHT_LOG(getArgument(), function, "needs an arena of ", places.arenaSize(),
                    " bytes; number of temporary buffers: ", places.arenaBuffers().size() / 4);
 
@@ -131,9 +130,6 @@ struct AssignBuffers : impl::AssignBuffersPassBase<AssignBuffers> {
       for (Operation &op : block) {
         if (op.getNumResults() > 0)
           op.setAttr(exec::ExecDialect::slicesAttr, slicesOf(op.getResults()));
-        if (isa<exec::CopyOp>(op))
-          ++(places.sliceOf(op.getOperand(0)) == places.sliceOf(op.getResult(0)) ? numElided
-                                                                                 : numCopies);
         if (!isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op))
           continue;
         SmallVector<Attribute> regions;

@@ -19,6 +19,9 @@ inline constexpr llvm::StringLiteral arenaAttr = "exec.arena";
 /// Assigns memory to every value of a program of launches and library calls on tensors.
 void buildSchedulePipeline(mlir::OpPassManager &passes);
 
+/// Registers the passes and the pipeline (`schedule`) by name.
+void registerSchedulePasses();
+
 } // namespace tilewright::schedule
 
 #endif // TILEWRIGHT_TRANSFORM_SCHEDULE_PASSES_H

@@ -59,19 +59,14 @@ def AssignBuffersPass : Pass<"schedule-assign-buffers", "::mlir::func::FuncOp"> 
     Input: the output of schedule-insert-copies. Output: `exec.allocations` on the function,
     `exec.slices` on every op with results, `exec.argument_slices` on every op with regions.
   }];
-  let statistics = [
-    Statistic<"numCopies", "copies", "Copies that move bytes">,
-    Statistic<"numElided", "copies-elided", "Copies whose source and result share a buffer">,
-    Statistic<"arenaBytes", "arena-bytes", "Size of the arena">,
-  ];
 }
 
 def VerifyPlanPass : Pass<"schedule-verify", "::mlir::func::FuncOp"> {
   let summary = "Checks that every value is still in memory when it is read";
   let description = [{
     Simulates the plan, with a claimed parameter and its result in the same memory.
-    Fails with E2020 if an op reads overwritten memory, writes over its own operand,
-    or writes into read-only memory. Loops are simulated as if they ran more than once.
+    Fails with E2020 if a value has no slice of an allocation, or if an op reads
+    overwritten memory, writes over its own operand, or writes into read-only memory. Loops are simulated as if they ran more than once.
 
     Input: the output of schedule-assign-buffers. Output: the same function. Takes
     O(n log n) time in the number of ops, times the nesting depth of loops.

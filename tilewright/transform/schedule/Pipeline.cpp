@@ -1,5 +1,7 @@
 #include "tilewright/transform/schedule/Passes.h"
 
+#include "mlir/Pass/PassRegistry.h"
+
 using namespace mlir;
 
 namespace tilewright::schedule {
@@ -12,6 +14,12 @@ void buildSchedulePipeline(OpPassManager &passes) {
   functions.addPass(createInsertCopiesPass());
   functions.addPass(createAssignBuffersPass());
   functions.addPass(createVerifyPlanPass());
+}
+
+void registerSchedulePasses() {
+  registerTilewrightSchedulePasses();
+  static PassPipelineRegistration<> pipeline("schedule", "Assigns memory to every value",
+                                             buildSchedulePipeline);
 }
 
 } // namespace tilewright::schedule

@@ -23,6 +23,8 @@ public:
   LogicalResult run();
 
 private:
+  /// Fails unless every value that the host's plan computes has a slice of an allocation.
+  LogicalResult checkSlices();
   LogicalResult runBlock(Block &block);
   LogicalResult runOp(Operation &op);
   LogicalResult runCopy(exec::CopyOp copy);
@@ -251,7 +253,43 @@ LogicalResult PlanVerifier::runBlock(Block &block) {
   return success();
 }
 
+/// Whether each of `count` entries is a slice of one of `allocations`.
+static bool areSlices(Attribute entries, size_t count, size_t allocations) {
+  auto array = dyn_cast_or_null<ArrayAttr>(entries);
+  return array && array.size() == count && llvm::all_of(array, [&](Attribute entry) {
+           auto slice = dyn_cast<exec::SliceAttr>(entry);
+           return slice && slice.getAllocation() >= 0 &&
+                  static_cast<size_t>(slice.getAllocation()) < allocations;
+         });
+}
+
+LogicalResult PlanVerifier::checkSlices() {
+  const size_t allocations =
+      function->getAttrOfType<ArrayAttr>(exec::ExecDialect::allocationsAttr).size();
+  auto result = function->walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+    if (op->getNumResults() > 0 &&
+        !areSlices(op->getAttr(exec::ExecDialect::slicesAttr), op->getNumResults(), allocations))
+      return complain(op) << "needs a slice of an allocation for each of its "
+                          << op->getNumResults() << " results; this is a compiler bug";
+    // The bodies of other ops have no memory.
+    if (!isa<func::FuncOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op))
+      return WalkResult::skip();
+    auto regions = op->getAttrOfType<ArrayAttr>(exec::ExecDialect::argumentSlicesAttr);
+    for (Region &region : op->getRegions())
+      if (const unsigned count = region.getNumArguments();
+          count > 0 && (!regions || regions.size() != op->getNumRegions() ||
+                        !areSlices(regions[region.getRegionNumber()], count, allocations)))
+        return complain(op) << "needs a slice of an allocation for each of the " << count
+                            << " arguments of region " << region.getRegionNumber()
+                            << "; this is a compiler bug";
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult PlanVerifier::run() {
+  if (failed(checkSlices()))
+    return failure();
   auto allocations = function->getAttrOfType<ArrayAttr>(exec::ExecDialect::allocationsAttr);
   SmallVector<int64_t> parameters(function.getNumArguments(), -1);
   SmallVector<int64_t> results(function.getNumResults(), -1);
@@ -298,9 +336,18 @@ namespace {
 
 struct VerifyPlan : impl::VerifyPlanPassBase<VerifyPlan> {
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     func::FuncOp function = getOperation();
-    if (function->hasAttr(exec::ExecDialect::allocationsAttr) &&
-        failed(PlanVerifier(function).run()))
+    // Bodies of kernels and scalar functions have no plan.
+    if (function.isPrivate() || function.isExternal())
+      return;
+    if (!function->hasAttr(exec::ExecDialect::allocationsAttr)) {
+      function.emitError() << idOf(Error::planOverwritten) << " schedule: function @"
+                           << function.getSymName() << " has no "
+                           << exec::ExecDialect::allocationsAttr << "; this is a compiler bug";
+      return signalPassFailure();
+    }
+    if (failed(PlanVerifier(function).run()))
       signalPassFailure();
   }
 };

@@ -50,7 +50,6 @@ struct Canonicalize : impl::CanonicalizePassBase<Canonicalize> {
         .setListener(&watch);
     // Not converging is not an error: every intermediate state is correct.
     (void)transform::rewriteGreedily(getArgument(), getOperation(), std::move(patterns), config);
-    numRewrites += watch.rewrites();
     if (failed(watch.verdict()))
       signalPassFailure();
   }

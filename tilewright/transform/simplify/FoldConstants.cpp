@@ -1,4 +1,5 @@
 // Folds ops with constant operands by evaluating them.
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/Types.h"
@@ -13,13 +14,12 @@ namespace {
 /// Whether an op is excluded because it is compact already, has side effects or control flow, or
 /// depends on the rank or on other ranks.
 bool isNeverFolded(Operation *op) {
-  return isa<stablehlo::ConstantOp, stablehlo::IotaOp, stablehlo::BroadcastInDimOp,
+  return stablehlo::isCollective(op) ||
+         isa<stablehlo::ConstantOp, stablehlo::IotaOp, stablehlo::BroadcastInDimOp,
              stablehlo::BroadcastOp, stablehlo::OptimizationBarrierOp, stablehlo::CompositeOp,
              stablehlo::CustomCallOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp,
-             stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, stablehlo::AllReduceOp,
-             stablehlo::AllGatherOp, stablehlo::AllToAllOp, stablehlo::ReduceScatterOp,
-             stablehlo::CollectivePermuteOp, stablehlo::CollectiveBroadcastOp,
-             stablehlo::AsyncStartOp, stablehlo::AsyncDoneOp>(op);
+             stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, stablehlo::AsyncStartOp,
+             stablehlo::AsyncDoneOp>(op);
 }
 
 bool isElementwise(Operation *op) {

@@ -148,7 +148,6 @@ struct Inline : impl::InlinePassBase<Inline> {
          llvm::zip_equal(site.op->getResults(), body.getTerminator()->getOperands()))
       result.replaceAllUsesWith(mapping.lookupOrDefault(value));
     site.op->erase();
-    ++numInlined;
   }
 
   /// Erases private functions that no public function reaches.

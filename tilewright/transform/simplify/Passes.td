@@ -26,7 +26,6 @@ def InlinePass : Pass<"simplify-inline", "::mlir::ModuleOp"> {
     Option<"maxOps", "max-ops", "int64_t", "SimplifyOptions().maxOps", "Maximum number of ops after inlining">,
     ListOption<"keep", "keep", "std::string",
                "Composites that are not inlined because targets have their own code for them; default: chlo.erf and chlo.top_k">];
-  let statistics = [Statistic<"numInlined", "calls-inlined", "Calls and composites inlined">];
 }
 
 def CanonicalizePass : Pass<"simplify-canonicalize", "::mlir::func::FuncOp"> {
@@ -58,7 +57,6 @@ def CanonicalizePass : Pass<"simplify-canonicalize", "::mlir::func::FuncOp"> {
            "Maximum number of rewrites of one op and the ops derived from it">,
     Option<"checkProgress", "check-progress", "bool", "false",
            "Check after every rewrite that it decreased the measure of its rule; slow">];
-  let statistics = [Statistic<"numRewrites", "rewrites", "Number of rewrites">];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
@@ -77,7 +75,8 @@ def FinishPass : Pass<"simplify-finish", "::mlir::func::FuncOp"> {
 def VerifySimplifiedPass : Pass<"simplify-verify", "::mlir::func::FuncOp"> {
   let summary = "Fails with E2002 if an op remains that simplification should have replaced";
   let description = [{
-    Checks the output of the stage: no calls, tuples, legacy ops or tensors of dynamic shape.
+    Checks the output of the stage, in one walk: no calls, tuples, sharding ops, optimization barriers, legacy ops or
+    tensors of dynamic shape.
   }];
 }
 

@@ -82,7 +82,6 @@ LogicalResult RewriteWatch::apply(const RewritePattern &rule, Operation *op,
   }
   if (isStillThere)
     originOfOp[op] = origin;
-  ++total;
   const int64_t count = ++origins[origin].rewrites;
   if (count > maxRewrites - rulesKept)
     lastRules.push_back(rule.getDebugName());

@@ -32,8 +32,6 @@ public:
   /// Reports the error, if any (E2003).
   mlir::LogicalResult verdict() const;
 
-  int64_t rewrites() const { return total; }
-
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override;
   void notifyOperationErased(mlir::Operation *op) override;
 
@@ -55,7 +53,6 @@ private:
   mlir::Operation *root;
   const int64_t maxRewrites;
   const bool checksProgress;
-  int64_t total = 0;
   std::vector<Origin> origins;
   llvm::DenseMap<mlir::Operation *, size_t> originOfOp;
   /// The op that a rule is being applied to (null once it is erased), and its origin.

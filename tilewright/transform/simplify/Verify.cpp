@@ -1,4 +1,5 @@
 // simplify-verify: checks the output contract of the phase.
+#include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/simplify/Passes.h"
 
@@ -16,6 +17,8 @@ const char *complaintAbout(Operation *op) {
     return "is a call that should have been inlined";
   if (isa<stablehlo::TupleOp, stablehlo::GetTupleElementOp>(op))
     return "uses a tuple; only the results of a program may be tuples";
+  if (isa_and_present<sdy::SdyDialect>(op->getDialect()))
+    return "needs more devices than the program has";
   if (isa<stablehlo::OptimizationBarrierOp>(op))
     return "should have been removed";
   if (isa<stablehlo::EinsumOp, stablehlo::UnaryEinsumOp, stablehlo::DotOp, stablehlo::BroadcastOp,
@@ -32,7 +35,8 @@ const char *complaintAbout(Operation *op) {
 
 struct VerifySimplified : impl::VerifySimplifiedPassBase<VerifySimplified> {
   void runOnOperation() override {
-    auto result = getOperation().walk([&](Operation *op) {
+    markAllAnalysesPreserved();
+    auto result = getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (const char *complaint = complaintAbout(op)) {
         op->emitError() << idOf(Error::simplifyResidue) << " simplify: '" << op->getName() << "' "
                         << complaint;

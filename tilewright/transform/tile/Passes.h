@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace tilewright::tile {
 
@@ -12,6 +13,13 @@ namespace tilewright::tile {
 
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/tile/Passes.h.inc"
+
+/// Turns fusions into kernels on tiles. Adds all passes of the stage; runs on a module. For a GPU,
+/// solve::buildLayoutPipeline continues once the target has lowered everything else.
+void buildTilePipeline(mlir::OpPassManager &passes);
+
+/// Registers the passes and the pipeline (`tile`) by name.
+void registerTilePasses();
 
 } // namespace tilewright::tile
 

@@ -22,16 +22,22 @@ def TileFusionsPass : Pass<"tile-fusions", "::mlir::ModuleOp"> {
     reason.
     Numerics: reductions may be reordered; nothing else changes.
   }];
-  let statistics = [
-    Statistic<"numKernels", "kernels", "Kernels created">,
-    Statistic<"numSplit", "fusions-split", "Fusions that were split">
-  ];
   let dependentDialects = [
     "::tilewright::exec::ExecDialect", "::tilewright::tile::TileDialect",
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::complex::ComplexDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
+}
+
+def VerifyTiledPass : Pass<"tile-verify", "::mlir::ModuleOp"> {
+  let summary = "Fails with E2040 if a fusion is left, or a kernel is not one that targets compile";
+  let description = [{
+    Checks the output of the stage, in one walk:
+    - No fusions. An op that cannot become a kernel stands alone.
+    - Each launch names a `tile.kernel` with an argument for each operand and result, of the same number of elements.
+    - A kernel computes with ops of tile, affine, arith, complex, math, scf and tensor, on tiles of static shape without layouts.
+  }];
 }
 
 def TilePipelinePass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
@@ -59,7 +65,6 @@ def TilePipelinePass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
     kernels are unchanged; a missed remark has the reason.
     Numerics: unchanged; the sum over K still has the accumulator's type.
   }];
-  let statistics = [Statistic<"numKernels", "kernels", "Kernels with roles or channels">];
   let dependentDialects = [
     "::tilewright::sm::SmDialect", "::tilewright::tile::TileDialect", "::mlir::affine::AffineDialect",
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"

@@ -160,19 +160,14 @@ struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
       if (interpret::mustStopAt(fusion))
         return signalPassFailure();
       std::string reason;
-      if (tileFusion(fusion, symbols, capacities, reason)) {
-        ++numKernels;
+      if (tileFusion(fusion, symbols, capacities, reason))
         continue;
-      }
-      ++numSplit;
       TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "fusion '", fusion.getName(), "' is split: ", reason);
       remark::missed(fusion.getLoc(), remark::RemarkOpts::name("tile-fusion").category(DEBUG_TYPE))
           << remark::reason("fusion '{0}' is split: {1}", fusion.getName(), reason);
       for (exec::FusionOp single : fallApart(fusion)) {
-        if (tileFusion(single, symbols, capacities, reason)) {
-          ++numKernels;
+        if (tileFusion(single, symbols, capacities, reason))
           continue;
-        }
         TILEWRIGHT_LOG(DEBUG_TYPE, single, "'", single.getName(),
                        "' does not become a kernel: ", reason);
         remark::missed(single.getLoc(), remark::RemarkOpts::name("tile-op").category(DEBUG_TYPE))

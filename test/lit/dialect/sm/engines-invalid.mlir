@@ -162,3 +162,21 @@ func.func @register_rhs(%x: !x, %y: tensor<16x64xf16>) {
   %s = sm.mma wgmma %x, %y : !x, tensor<16x64xf16> -> tensor<64x64xf32>
   return
 }
+
+// -----
+
+!x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
+func.func @rank_of_memref(%m: memref<8xf16>, %i: index, %x: !x) {
+  // expected-error@below {{expects the memref to have at least the rank of the tile, 2, got 1}}
+  sm.copy tma %m[%i] to %x : memref<8xf16> to !x
+  return
+}
+
+// -----
+
+!x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
+func.func @rank_of_tile(%x: !x) {
+  // expected-error@below {{expects source and target to have the same rank, got 4x4 and 16}}
+  %r = sm.copy ld %x : !x -> tensor<16xf16, #sm.layout<[16 lane]>>
+  return
+}

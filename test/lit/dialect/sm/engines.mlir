@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s | FileCheck %s
+// RUN: tilewright-opt %s | tilewright-opt | FileCheck %s
 // RUN: tilewright-opt %s --mlir-print-op-generic | tilewright-opt | FileCheck %s
 
 #a = #sm.layout<[2 cta, 128 offset:64] [64 offset] xor [offset 6:3 to offset 3]>
@@ -90,8 +91,10 @@ sm.kernel @tensor_memory grid [1] inputs 0 warps 5 cluster [2, 1, 1] {
 // CHECK-LABEL: func @through_registers
 //       CHECK:   sm.copy tma %{{.*}} to %{{.*}} dims [0, 2] : memref<256x8x128xi8> to !sm.buffer
 //       CHECK:   sm.copy ld %{{.*}} : !sm.buffer<64x64xi8, shared, {{.*}}> -> tensor<64x64xi8
-func.func @through_registers(%m: memref<256x8x128xi8>, %i: index, %x: !side) {
+func.func @through_registers(%m: memref<256x8x128xi8>, %w: memref<64x64xi8>, %i: index, %x: !side) {
   sm.copy tma %m[%i, %i, %i] to %x dims [0, 2] : memref<256x8x128xi8> to !side
   %r = sm.copy ld %x : !side -> tensor<64x64xi8, #side>
+  // CHECK: sm.copy cp_async %{{.*}}[%{{.*}}, %{{.*}}] to %{{.*}}[%{{.*}}, %{{.*}}] transposed : memref<64x64xi8> to !sm.buffer
+  sm.copy cp_async %w[%i, %i] to %x[%i, %i] transposed : memref<64x64xi8> to !side
   return
 }

@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s | FileCheck %s
+// RUN: tilewright-opt %s | tilewright-opt | FileCheck %s
 // RUN: tilewright-opt %s --mlir-print-op-generic | tilewright-opt | FileCheck %s
 
 // CHECK-DAG: #[[ROWS:.*]] = #sm.layout<[4 reg:4, 4 warp] [32 lane, 4 reg]>

@@ -1,8 +1,6 @@
 // RUN: tilewright-opt %s | FileCheck %s
+// RUN: tilewright-opt %s | tilewright-opt | FileCheck %s
 // RUN: tilewright-opt %s --mlir-print-op-generic | tilewright-opt | FileCheck %s
-
-// CHECK-DAG: #[[TRANSPOSE:.*]] = affine_map<(d0, d1) -> (d1, d0)>
-// CHECK-DAG: #[[BROADCAST:.*]] = affine_map<(d0, d1) -> (d1)>
 
 /// The example of the manual.
 
@@ -45,10 +43,11 @@ tile.kernel @edges grid [2, 3] inputs 2 {
 // CHECK-LABEL: func @values
 func.func @values(%x: tensor<4x8xf32>, %y: tensor<8xf32>, %a: tensor<2x4x8xf16>,
                   %b: tensor<2x8x16xf16>, %c: tensor<2x4x16xf32>, %sa: tensor<2x4x2xf32>,
-                  %sb: tensor<2x2x16xf32>, %whole: memref<10x10xf32>, %o: index) {
-  // CHECK: tile.view %{{.*}} #[[TRANSPOSE]] : tensor<4x8xf32> -> tensor<8x4xf32>
+                  %sb: tensor<2x2x16xf32>, %square: tensor<4x4xf32>, %whole: memref<10x10xf32>, %o: index) {
+  // The map is printed in place: `%x #map` would be read as a result of %x.
+  // CHECK: tile.view %{{.*}} affine_map<(d0, d1) -> (d1, d0)> : tensor<4x8xf32> -> tensor<8x4xf32>
   %t = tile.view %x affine_map<(i, j) -> (j, i)> : tensor<4x8xf32> -> tensor<8x4xf32>
-  // CHECK: tile.view %{{.*}} #[[BROADCAST]]
+  // CHECK: tile.view %{{.*}} affine_map<(d0, d1) -> (d1)>
   %bc = tile.view %y affine_map<(i, j) -> (j)> : tensor<8xf32> -> tensor<4x8xf32>
   // CHECK: tile.map(%{{.*}}, %{{.*}}) : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xi1>) {
   %m:2 = tile.map(%x, %bc) : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xi1>) {
@@ -67,6 +66,8 @@ func.func @values(%x: tensor<4x8xf32>, %y: tensor<8xf32>, %a: tensor<2x4x8xf16>,
   // CHECK: tile.dot {{.*}} scaled(%{{.*}} : tensor<2x4x2xf32>, %{{.*}} : tensor<2x2x16xf32>)
   %e = tile.dot %a, %b, %c scaled(%sa : tensor<2x4x2xf32>, %sb : tensor<2x2x16xf32>)
       : tensor<2x4x8xf16>, tensor<2x8x16xf16> -> tensor<2x4x16xf32>
+  // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} tf32 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %f = tile.dot %square, %square, %square tf32 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   // CHECK: tile.scan %{{.*}} init %{{.*}} : f32 dim 1 reverse : tensor<4x8xf32> -> tensor<4x8xf32>
   %zero = arith.constant 0.0 : f32
   %scan = tile.scan %x init %zero : f32 dim 1 reverse : tensor<4x8xf32> -> tensor<4x8xf32> {

@@ -154,3 +154,30 @@ func.func @branches(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attr
   %s = exec.copy %r {exec.slices = [#second]} : tensor<16xf32>
   return %r, %s : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+// expected-error @below {{E2020 schedule: function @not_scheduled has no exec.allocations; this is a compiler bug}}
+func.func @not_scheduled(%x: tensor<16xf32>) -> tensor<16xf32> {
+  return %x : tensor<16xf32>
+}
+
+// -----
+
+#x = #exec.slice<allocation = 0, offset = 0, bytes = 64>
+#p = #exec.allocation<storage = "parameter", index = 0, bytes = 64, space = 0>
+func.func @no_slice(%x: tensor<16xf32>) attributes {exec.allocations = [#p], exec.argument_slices = [[#x]]} {
+  // expected-error @below {{E2020 schedule: 'exec.reverse' needs a slice of an allocation for each of its 1 results; this is a compiler bug}}
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+/// There is no allocation 7.
+#x = #exec.slice<allocation = 7, offset = 0, bytes = 64>
+#p = #exec.allocation<storage = "parameter", index = 0, bytes = 64, space = 0>
+// expected-error @below {{E2020 schedule: 'func.func' needs a slice of an allocation for each of the 1 arguments of region 0; this is a compiler bug}}
+func.func @no_argument_slice(%x: tensor<16xf32>) attributes {exec.allocations = [#p], exec.argument_slices = [[#x]]} {
+  return
+}

@@ -40,3 +40,16 @@ func.func @negative_dynamic(%n: tensor<1xi32>) -> tensor<?xi32> {
   %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
   return %0 : tensor<?xi32>
 }
+
+// -----
+
+/// A manual computation of two devices in a program for one.
+sdy.mesh @mesh = <["x"=2]>
+func.func @negative_more_devices(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{E2002 simplify: 'sdy.manual_computation' needs more devices than the program has}}
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%p: tensor<2xf32>) {
+    %1 = stablehlo.negate %p : tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

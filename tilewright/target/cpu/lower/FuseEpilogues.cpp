@@ -280,7 +280,6 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
     EpilogueBuilder epilogue(fusion, product, Matrix(dot), sumsOf(dot));
     func::FuncOp function = epilogue.build(name);
     if (!function) {
-      ++numRefused;
       remark::missed(fusion.getLoc(), opts)
           << remark::add("'{0}' is not an epilogue of its product", fusion.getName().str())
           << remark::reason("{0}", epilogue.problem);
@@ -289,7 +288,6 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
     remark::passed(fusion.getLoc(), opts)
         << remark::add("'{0}' becomes the epilogue of its product", fusion.getName().str())
         << remark::reason("{0}", "the product is not written to memory");
-    ++numFused;
     replace(fusion, dot, epilogue.inputs, shared(function, symbols, functions));
   }
 

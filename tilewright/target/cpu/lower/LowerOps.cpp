@@ -1,4 +1,5 @@
 #include "tilewright/dialect/elements/ScalarSemantics.h"
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/StopAt.h"
@@ -21,12 +22,6 @@ LogicalResult refuse(Operation *op, const Twine &why) {
 }
 
 namespace {
-
-bool isCollective(Operation *op) {
-  using namespace stablehlo;
-  return isa<AllGatherOp, AllReduceOp, AllToAllOp, ReduceScatterOp, CollectiveBroadcastOp,
-             CollectiveReduceOp, CollectivePermuteOp, CrossReplicaSumOp>(op);
-}
 
 /// Ops that are left to the schedule stage: memory and control flow.
 bool isKept(Operation *op) {
@@ -111,16 +106,12 @@ struct CpuLowerOps : impl::CpuLowerOpsPassBase<CpuLowerOps> {
     }
     if (isa<stablehlo::CustomCallOp>(op))
       return state.lowerCustomCall(op);
-    if (isCollective(op))
+    if (stablehlo::isCollective(op))
       return state.lowerCollective(op);
-    if (std::optional<LogicalResult> lowered = state.lowerToLibrary(op)) {
-      ++numLibrary;
+    if (std::optional<LogicalResult> lowered = state.lowerToLibrary(op))
       return *lowered;
-    }
-    if (elements::canExpress(op)) {
-      ++numKernels;
+    if (elements::canExpress(op))
       return state.lowerElementwise(op);
-    }
     return refuse(op, "has no kernel in the CPU runtime's library; "
                       "transform/simplify should have expanded it");
   }

@@ -275,7 +275,6 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
         makePipelinedKernel(*product, *choice);
       else
         makeRoleKernel(*product, *choice);
-      ++numKernels;
       for (const std::string &why : choice->reasons)
         remark::passed(loc, options)
             << llvm::formatv("{0}: {1}", name, why).str() << remark::metric("Kernel", name);

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace tilewright::solve {
 
@@ -16,6 +17,9 @@ namespace tilewright::solve {
 
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/tile/solve/Passes.h.inc"
+
+/// Maps the kernels of a GPU to threads: turns each `tile.kernel` into an `sm.kernel`.
+void buildLayoutPipeline(mlir::OpPassManager &passes);
 
 /// Statistics of a solve.
 struct SolveReport {

@@ -26,11 +26,6 @@ def SolveLayoutsPass : Pass<"tile-solve-layouts", "::mlir::ModuleOp"> {
     exclude each other. Numerics: reductions are reordered; nothing else changes.
   }];
   let options = [Option<"warps", "warps", "int64_t", "0", "Number of warps in a CTA; 0 chooses it by the largest tile">];
-  let statistics = [
-    Statistic<"numUnknowns", "unknowns", "Layouts chosen">,
-    Statistic<"numComponents", "components", "Independent sets of unknowns">,
-    Statistic<"numConverts", "converts", "Conversions inserted">
-  ];
   let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::sm::SmDialect"];
 }
 

@@ -128,9 +128,7 @@ struct SolveLayouts : solve::impl::SolveLayoutsPassBase<SolveLayouts> {
       std::optional<Certificate> certificate = solveLayouts(kernel, warps, report);
       if (!certificate)
         return signalPassFailure();
-      numUnknowns += report.unknowns;
-      numComponents += report.components;
-      rewriteKernel(kernel, *certificate).walk([&](sm::ConvertOp) { ++numConverts; });
+      rewriteKernel(kernel, *certificate);
     }
   }
 };

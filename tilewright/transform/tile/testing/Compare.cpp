@@ -27,7 +27,7 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
   if (std::string problem = program.prepare(mlirContext, text, seed, edges); !problem.empty())
     return problem;
   mlir::PassManager passes(&mlirContext);
-  passes.addPass(createTileFusionsPass());
+  buildTilePipeline(passes);
   if (mlir::failed(passes.run(*program.module)))
     return "the pass fails";
   std::string tiled;

@@ -1,0 +1,18 @@
+#ifndef TILEWRIGHT_TARGET_PASSES_TD
+#define TILEWRIGHT_TARGET_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyLoweredPass : Pass<"lower-verify", "::mlir::ModuleOp"> {
+  let summary = "Fails with E2101 or E2041 if something is left that is not a step or a kernel of the target";
+  let description = [{
+    Checks the output of the stage `lower`, for every target, in one walk:
+    - Each op of a public function is a step of the plan: an op of exec except fusions, a constant, control flow, a token, or a view of memory
+      (reshape, bitcast_convert). Any other op is reported with E2101.
+    - Each launch names a kernel in the form that the target compiles: `sm.kernel` for a GPU, else `tile.kernel`. No kernel has the other form (E2041).
+    - An `exec.collective_done` takes the results of the `exec.collective_start` of the same id in the same block, and no other op does (E2041).
+    The verifier of `sm.kernel` checks that every tile has a layout.
+  }];
+}
+
+#endif // TILEWRIGHT_TARGET_PASSES_TD
