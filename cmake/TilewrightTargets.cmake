@@ -21,13 +21,14 @@ if(NOT TILEWRIGHT_TORCH_PYTHON)
   set(TILEWRIGHT_TORCH_PYTHON "${setup_python}" CACHE FILEPATH "python with torch and triton; empty: no tests of torch programs")
 endif()
 
-# tilewright_library(NAME [NO_LLVM] [HOT] SOURCES … [DEPENDS …] [LINK …])
+# tilewright_library(NAME [NO_LLVM] [HOT] [PCH KIND] SOURCES … [DEPENDS …] [LINK …])
 #
 # NO_LLVM  belongs to the half that never sees an LLVM header. This is checked
 #          twice: the include path is not set, and test/repository reads it.
 # HOT      optimised in every preset.
+# PCH      the precompiled headers of the LLVM half; "ir" unless given.
 function(tilewright_library name)
-  cmake_parse_arguments(ARG "NO_LLVM;HOT" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "NO_LLVM;HOT" "PCH" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES}) # only if a program needs it
   tilewright_link(${name} PUBLIC ${ARG_LINK})
   if(ARG_DEPENDS)
@@ -37,7 +38,7 @@ function(tilewright_library name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Dev>:-O2>)
   endif()
   if(NOT ARG_NO_LLVM)
-    tilewright_use_llvm(${name})
+    tilewright_use_llvm(${name} ${ARG_PCH})
   else()
     tilewright_use_pch(${name} std)
   endif()
@@ -78,7 +79,7 @@ function(tilewright_dialect name)
   add_public_tablegen_target(Tilewright${name}IncGen)
 endfunction()
 
-# Uses the shared PCH of a kind (std, test, ir) that was made for this target's level of optimisation: the
+# Uses the shared PCH of a kind (std, test, ir, nvvm) that was made for this target's level of optimisation: the
 # compiler refuses one that was made for another.
 function(tilewright_use_pch name kind)
   if(NOT TILEWRIGHT_PCH)
@@ -94,10 +95,10 @@ function(tilewright_use_pch name kind)
   target_compile_options(${name} PRIVATE -fPIC)
 endfunction()
 
-# Headers and the shared PCH of the LLVM half.
+# Headers and a shared PCH of the LLVM half.
 function(tilewright_use_llvm name)
   target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-  tilewright_use_pch(${name} ir)
+  tilewright_use_pch(${name} ${ARGN} ir)
 endfunction()
 
 # Links our own targets as they are, and MLIR* or LLVM* components either as
@@ -254,11 +255,13 @@ if(TILEWRIGHT_PCH)
     HEADERS <gmock/gmock.h> <gtest/gtest.h> <random> ${standard_headers})
 endif()
 if(TILEWRIGHT_LLVM AND TILEWRIGHT_PCH)
-  tilewright_pch(ir HEADERS
-    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/IR/OpImplementation.h>
+  set(ir_headers <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/IR/OpImplementation.h>
     <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Interfaces/InferTypeOpInterface.h>
     <mlir/Bytecode/BytecodeOpInterface.h> <mlir/Pass/Pass.h> <mlir/Dialect/Func/IR/FuncOps.h>)
-  foreach(pch tilewright_pch_ir tilewright_pch_hot_ir)
+  tilewright_pch(ir HEADERS ${ir_headers})
+  # The nvvm dialect takes ten seconds to parse.
+  tilewright_pch(nvvm HEADERS ${ir_headers} <mlir/Dialect/LLVMIR/LLVMDialect.h> <mlir/Dialect/LLVMIR/NVVMDialect.h>)
+  foreach(pch tilewright_pch_ir tilewright_pch_hot_ir tilewright_pch_nvvm tilewright_pch_hot_nvvm)
     target_include_directories(${pch} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   endforeach()
 endif()
