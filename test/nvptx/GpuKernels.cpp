@@ -217,6 +217,10 @@ std::string compareWithEvaluator(std::string_view text, std::string_view chipNam
   }
   for (const Tensor &output : *expected)
     add(output);
+  const llvm::ArrayRef<int64_t> updates = kernel.getUpdates().value_or(llvm::ArrayRef<int64_t>());
+  for (size_t i = 0; i + 1 < updates.size(); i += 2)
+    buffers[inputs.size() + static_cast<size_t>(updates[i])] =
+        buffers[static_cast<size_t>(updates[i + 1])];
   if (std::string problem = gpu.run(info.name, buffers, comparison.completion, comparison.seed);
       !problem.empty())
     return problem;

@@ -1,4 +1,4 @@
-// Loads, stores and gathers: vectors, strides, padding, ragged shapes, grids.
+// Loads, stores, gathers and scatters: vectors, strides, padding, ragged shapes, grids.
 #include "test/nvptx/GpuKernels.h"
 
 #include "tilewright/dialect/sm/Layout.h"
@@ -222,6 +222,59 @@ TEST_P(Memory, LoopsAndBranchesCarryTiles) {
       }
       tile.store %splat, %count[%i] : tensor<1xi32, #sm.layout<[] copies [32 lane]>>, memref<5xi32>
     })");
+}
+
+TEST_P(Memory, WritesAWindowAndNothingElse) {
+  for (const char *type : {"f32", "i8", "bf16", "complex<f64>", "i1"})
+    for (int64_t width : {1, 5, 32})
+      expectEqual(concat("#l = #sm.layout<[2 warp, 4 reg:4] [8 lane, 4 reg] copies [4 lane:8]>\n",
+                         "sm.kernel @f grid [2] inputs 4 warps 2 updates [0, 3] {\n",
+                         "^bb0(%i: index, %x: memref<11x", width, "x", type,
+                         ">, %a: memref<i32>, %b: memref<i32>, %old: memref<20x40x", type,
+                         ">, %out: memref<20x40x", type, R"(>):
+      %z = arith.constant 0 : index
+      %o = affine.apply affine_map<(i) -> (i * 8)>(%i)
+      %ta = tile.load %a[] : memref<i32> -> tensor<i32, #sm.layout<copies [32 lane, 2 warp]>>
+      %sa = tensor.extract %ta[] : tensor<i32, #sm.layout<copies [32 lane, 2 warp]>>
+      %row = arith.index_cast %sa : i32 to index
+      %tb = tile.load %b[] : memref<i32> -> tensor<i32, #sm.layout<copies [32 lane, 2 warp]>>
+      %sb = tensor.extract %tb[] : tensor<i32, #sm.layout<copies [32 lane, 2 warp]>>
+      %column = arith.index_cast %sb : i32 to index
+      %t = tile.load %x[%o, %z] in_bounds [false, false] : memref<11x)",
+                         width, "x", type, "> -> tensor<8x32x", type,
+                         ", #l>\n      tile.store %t, %out[%o, %z] window [11, ", width,
+                         "] at [%row, %column] in_bounds [false, false] : tensor<8x32x", type,
+                         ", #l>, memref<20x40x", type, ">\n    }"),
+                  Comparison{.below = 8});
+}
+
+/// Rows go to the places that an input says, in the order 5 i + 3 (mod 16), so each at most once;
+/// places of 12 and more are outside.
+TEST_P(Memory, ScattersRowsAndDropsThoseOutside) {
+  for (const char *type : {"f32", "i8", "bf16", "complex<f64>", "i1"})
+    expectEqual(concat("#l = #sm.layout<[2 warp, 4 reg:4] [8 lane, 4 reg] copies [4 lane:8]>\n",
+                       "sm.kernel @f grid [2] inputs 2 warps 2 updates [0, 1] {\n",
+                       "^bb0(%i: index, %x: memref<16x32x", type, ">, %old: memref<12x32x", type,
+                       ">, %out: memref<12x32x", type, R"(>):
+      %z = arith.constant 0 : index
+      %o = affine.apply affine_map<(i) -> (i * 8)>(%i)
+      %t = tile.load %x[%o, %z] : memref<16x32x)",
+                       type, "> -> tensor<8x32x", type, R"(, #l>
+      %n = tile.iota %o dim 0 : tensor<8x32xindex, #l>
+      %r = tile.map(%n) : (tensor<8x32xindex, #l>) -> tensor<8x32xindex, #l> {
+      ^bb0(%a: index):
+        %c5 = arith.constant 5 : index
+        %c3 = arith.constant 3 : index
+        %c16 = arith.constant 16 : index
+        %m = arith.muli %a, %c5 : index
+        %s = arith.addi %m, %c3 : index
+        %q = arith.remui %s, %c16 : index
+        tile.yield %q : index
+      }
+      %c = tile.iota %z dim 1 : tensor<8x32xindex, #l>
+      tile.scatter %t, %out at (%r, %c) : tensor<8x32x)",
+                       type, ", #l>, memref<12x32x", type,
+                       ">, tensor<8x32xindex, #l>, tensor<8x32xindex, #l>\n    }"));
 }
 
 } // namespace

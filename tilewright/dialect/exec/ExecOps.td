@@ -64,12 +64,15 @@ def Exec_LaunchOp : Exec_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
     the kernel may then write result `r` over input `i`, because it reads each
     element before it writes the element at the same index.
 
+    With `in_place`, the pairs must share memory: the kernel writes only some elements of these
+    results, and the others keep the input's values (`updates` of `tile.kernel`).
+
     ```mlir
     %r = exec.launch @add_exp(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$inputs,
-                       OptionalAttr<DenseI64ArrayAttr>:$aliases);
+                       OptionalAttr<DenseI64ArrayAttr>:$aliases, UnitAttr:$in_place);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $results)

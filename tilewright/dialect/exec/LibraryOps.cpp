@@ -27,6 +27,11 @@ ArrayRef<int64_t> aliasesOf(Operation *op) {
   return aliases ? aliases.asArrayRef() : ArrayRef<int64_t>();
 }
 
+bool mustAlias(Operation *op) {
+  auto launch = dyn_cast<LaunchOp>(op);
+  return isa<CustomCallOp>(op) || (launch && launch.getInPlace());
+}
+
 LogicalResult detail::verifyLibraryCall(LibraryCallOpInterface call) {
   const size_t bodies = call.getBodiesAttr() ? call.getBodiesAttr().size() : 0;
   if (bodies != call.getBodyCount())

@@ -24,6 +24,10 @@ namespace tilewright::exec {
 /// may share memory. Empty for other ops.
 llvm::ArrayRef<int64_t> aliasesOf(mlir::Operation *op);
 
+/// Whether the values of each pair must share memory, because the op writes only a part of a
+/// result.
+bool mustAlias(mlir::Operation *op);
+
 } // namespace tilewright::exec
 
 #endif // TILEWRIGHT_DIALECT_EXEC_LIBRARYOPS_H

@@ -123,6 +123,23 @@ static IndexingRelation relationOf(stablehlo::DynamicSliceOp op) {
   return builder.take();
 }
 
+static IndexingRelation relationOf(stablehlo::DynamicUpdateSliceOp op) {
+  Builder builder(op, shapeOf(op.getUpdate()));
+  SmallVector<AffineExpr> index;
+  for (auto [i, sizes] :
+       llvm::enumerate(llvm::zip_equal(shapeOf(op.getOperand()), shapeOf(op.getUpdate())))) {
+    auto [whole, size] = sizes;
+    AffineExpr dim = builder.dim(static_cast<int64_t>(i));
+    index.push_back(
+        whole == size ? dim : dim + builder.position(static_cast<unsigned>(i + 2), whole - size));
+  }
+  builder.operand(index);
+  builder.elementwise(op.getUpdate());
+  for (size_t i = 0; i < op.getStartIndices().size(); ++i)
+    builder.operand({});
+  return builder.take();
+}
+
 static IndexingRelation relationOf(stablehlo::ReverseOp op) {
   Builder builder(op, shapeOf(op.getResult()));
   SmallVector<AffineExpr> index;
@@ -254,6 +271,47 @@ static FailureOr<IndexingRelation> relationOf(stablehlo::GatherOp op) {
   return builder.take();
 }
 
+bool isRowScatter(stablehlo::ScatterOp op) {
+  stablehlo::ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+  if (op.getInputs().size() != 1 || !op.getUniqueIndices())
+    return false;
+  ArrayRef<int64_t> indices = shapeOf(op.getScatterIndices()),
+                    updates = shapeOf(op.getUpdates().front()),
+                    input = shapeOf(op.getInputs().front());
+  Block &body = op.getUpdateComputation().front();
+  // A table of a single row would lose its row dimension, and with it the check of the index.
+  return input.size() == 2 && input[0] > 1 && updates.size() == 2 && updates[1] == input[1] &&
+         indices.size() == 1 && numbers.getIndexVectorDim() == 1 &&
+         numbers.getUpdateWindowDims() == ArrayRef<int64_t>(1) &&
+         numbers.getInsertedWindowDims() == ArrayRef<int64_t>(0) &&
+         numbers.getScatterDimsToOperandDims() == ArrayRef<int64_t>(0) &&
+         body.without_terminator().empty() &&
+         body.getTerminator()->getOperand(0) == body.getArgument(1);
+}
+
+Value updateOf(Operation *op) {
+  if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op))
+    return update.getUpdate();
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op); scatter && isRowScatter(scatter))
+    return scatter.getUpdates().front();
+  return {};
+}
+
+MutableArrayRef<OpOperand> readOperands(Operation *op) {
+  return op->getOpOperands().drop_front(updateOf(op) ? 1 : 0);
+}
+
+/// As for a gather, the table's map contains 0 where the index is computed.
+static FailureOr<IndexingRelation> relationOf(stablehlo::ScatterOp op) {
+  if (!isRowScatter(op))
+    return failure();
+  Builder builder(op, shapeOf(op.getUpdates().front()));
+  builder.operand({builder.constant(0), builder.dim(1)});
+  builder.operand({builder.dim(0)});
+  builder.elementwise(op.getUpdates().front());
+  return builder.take();
+}
+
 static bool hasStaticTensors(Operation *op) {
   auto isStatic = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -270,7 +328,7 @@ FailureOr<IndexingRelation> indexingRelation(Operation *op) {
       .Case<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp, stablehlo::ReshapeOp,
             stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp, stablehlo::PadOp,
             stablehlo::ConcatenateOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp,
-            stablehlo::GatherOp>(
+            stablehlo::DynamicUpdateSliceOp, stablehlo::GatherOp, stablehlo::ScatterOp>(
           [](auto op) -> FailureOr<IndexingRelation> { return relationOf(op); })
       .Case<stablehlo::ConstantOp, stablehlo::IotaOp>(
           [](Operation *op) -> FailureOr<IndexingRelation> {

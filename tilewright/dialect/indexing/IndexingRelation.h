@@ -41,6 +41,8 @@ struct Position {
 ///   reshape     (d0) -> (d0 floordiv 8, d0 mod 8)
 ///   pad         (d0) -> (d0 - low), with mayLeave
 ///   dynamic_slice  (d0)[s0] -> (d0 + s0), where s0 is operand 1
+///   dynamic_update_slice  the same for operand 0, which is written there, and (d0) -> (d0) for
+///                  operand 1, the update
 struct IndexingRelation {
   /// Sizes of the result's dimensions, followed by those of the reduced ones.
   llvm::SmallVector<int64_t> sizes;
@@ -62,6 +64,18 @@ mlir::FailureOr<IndexingRelation> indexingRelation(mlir::Operation *op);
 /// For a gather that takes whole rows of a table, the operand dimension that the indices select
 /// from; nullopt for other gathers.
 std::optional<int64_t> gatheredDimension(stablehlo::GatherOp op);
+
+/// For an op that writes a part of its first operand and leaves the rest unchanged
+/// (dynamic_update_slice, and a scatter of whole rows), the operand that it writes there; null for
+/// other ops. The domain of its relation has the shape of this operand, not of the result.
+mlir::Value updateOf(mlir::Operation *op);
+
+/// The operands that an op reads: all but the first of an op that updateOf() knows.
+llvm::MutableArrayRef<mlir::OpOperand> readOperands(mlir::Operation *op);
+
+/// Whether a scatter overwrites whole rows of a table, each at most once: the form that one kernel
+/// can compute without order. `transform` rewrites the others.
+bool isRowScatter(stablehlo::ScatterOp op);
 
 /// Whether `transform/tile` can tile a fusion of this op alone. If not, sets `reason` (unless null)
 /// to a predicate such as "has a dynamic shape".

@@ -65,7 +65,7 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
 
     Every tile in the body has a layout with the lanes, warps and CTAs of the kernel. No op moves
     elements between threads, except as listed:
-    - `map`, `gather` and the iteration arguments of `scf.for`: operands and results have the same layout;
+    - `map`, `gather`, `scatter` and the iteration arguments of `scf.for`: operands and results have the same layout;
     - `view`: each thread holds the elements of the source that it needs, in the same registers in all
       threads (`registersOfView`);
     - `reduce`, `scan`: the inputs have the same layout; the result of a reduction has the layout `Layout::reduce`;
@@ -81,11 +81,11 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$grid, I64Attr:$num_inputs, I64Attr:$warps,
                        OptionalAttr<DenseI64ArrayAttr>:$cluster, OptionalAttr<StrAttr>:$persistent,
-                       OptionalAttr<I64Attr>:$raster);
+                       OptionalAttr<I64Attr>:$raster, OptionalAttr<DenseI64ArrayAttr>:$updates);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `grid` $grid `inputs` $num_inputs `warps` $warps (`cluster` $cluster^)?
-    (`persistent` $persistent^)? (`raster` $raster^)? attr-dict-with-keyword $body
+    (`persistent` $persistent^)? (`raster` $raster^)? (`updates` $updates^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -22,7 +22,8 @@ LogicalResult KernelOp::verify() {
       raster && (static_cast<int64_t>(*raster) < 1 || getGrid().size() < 2))
     return emitOpError("expects a raster of at least 1 and a grid of rank at least 2, got raster ")
            << static_cast<int64_t>(*raster) << " and rank " << getGrid().size();
-  return tile::verifyKernelFrame(*this, getBlock(), getGrid(), getNumInputs());
+  return tile::verifyKernelFrame(*this, getBlock(), getGrid(), getNumInputs(),
+                                 getUpdates().value_or(ArrayRef<int64_t>()));
 }
 
 /// Checks one tile's layout against the kernel's warps and cluster. `lanes` is the number of lanes
@@ -155,6 +156,9 @@ LogicalResult KernelOp::verifyRegions() {
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       llvm::append_range(tiles, gather.getIndices());
       tiles.push_back(gather.getResult());
+    } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
+      llvm::append_range(tiles, scatter.getIndices());
+      tiles.push_back(scatter.getTile());
     } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
       local = verifyView(view);
     } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {

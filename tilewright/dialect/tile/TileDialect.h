@@ -20,9 +20,11 @@
 namespace tilewright::tile {
 
 /// Verifies the interface of a kernel in any dialect: the grid, and block arguments that are its
-/// coordinates followed by memrefs, the first `inputs` of which are read-only.
+/// coordinates followed by memrefs, the first `inputs` of which are read-only; `updates` as in
+/// tile.kernel.
 mlir::LogicalResult verifyKernelFrame(mlir::Operation *kernel, mlir::Block &block,
-                                      llvm::ArrayRef<int64_t> grid, uint64_t inputs);
+                                      llvm::ArrayRef<int64_t> grid, uint64_t inputs,
+                                      llvm::ArrayRef<int64_t> updates);
 
 } // namespace tilewright::tile
 

@@ -47,6 +47,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAlloc
     independent: they may run in any order and concurrently. Every element of an
     output is written, each by exactly one point.
 
+    `updates` has pairs `[output, input]`: such an output is in the memory of the input and
+    starts with its contents. The kernel writes some of its elements, each at most once, and
+    does not read the input.
+
     ```mlir
     tile.kernel @row_max grid [128] inputs 1 {
     ^bb0(%i: index, %x: memref<128x512xf32>, %out: memref<128xf32>):
@@ -62,9 +66,12 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAlloc
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$grid, I64Attr:$num_inputs);
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$grid, I64Attr:$num_inputs,
+                       OptionalAttr<DenseI64ArrayAttr>:$updates);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `grid` $grid `inputs` $num_inputs attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `grid` $grid `inputs` $num_inputs (`updates` $updates^)? attr-dict-with-keyword $body
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
@@ -113,20 +120,40 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSeg
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Writes a tile into a whole tensor.";
   let description = [{
     `target[offset + d * stride] = tile[d]`. If `in_bounds` is false for a dimension,
     elements outside of the target are dropped.
+
+    With a `window`, the tile is written into a part of the target that has the shape `window` and
+    begins at `origin`: `target[origin + offset + d * stride] = tile[d]`. Elements are then dropped where
+    `offset + d * stride` is outside of the window, which must be inside the target.
+
+    ```mlir
+    tile.store %t, %out[%i] window [5] at [%p] in_bounds [false] : tensor<4xf32>, memref<100xf32>
+    ```
   }];
   let arguments = (ins Tile_Tile:$tile, Tile_Whole:$target, Variadic<Index>:$offsets,
+                       Variadic<Index>:$origin, OptionalAttr<DenseI64ArrayAttr>:$window,
                        OptionalAttr<DenseI64ArrayAttr>:$strides,
                        OptionalAttr<DenseBoolArrayAttr>:$in_bounds);
   let assemblyFormat = [{
-    $tile `,` $target `[` $offsets `]` (`strides` $strides^)? (`in_bounds` $in_bounds^)?
-    attr-dict `:` type($tile) `,` type($target)
+    $tile `,` $target `[` $offsets `]` (`window` $window^ `at` `[` $origin `]`)? (`strides` $strides^)?
+    (`in_bounds` $in_bounds^)? attr-dict `:` type($tile) `,` type($target)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The shape that the elements must be inside of: of the window, or of the target.
+    ::llvm::ArrayRef<int64_t> getBounds() {
+      return getWindow().value_or(::llvm::cast<::mlir::MemRefType>(getTarget().getType()).getShape());
+    }
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$target, "::mlir::ValueRange":$offsets,
+                   "::mlir::DenseI64ArrayAttr":$strides, "::mlir::DenseBoolArrayAttr":$inBounds),
+              [{ build($_builder, $_state, tile, target, offsets, {}, {}, strides, inBounds); }]>
+  ];
 }
 
 def Tile_ViewOp : Tile_Op<"view", [Pure]> {
@@ -243,6 +270,20 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
     $source `at` `(` $indices `)` attr-dict `:` type($source) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes the elements of a tile to computed indices of a whole tensor.";
+  let description = [{
+    `target[index_0[d…], index_1[d…], …] = tile[d…]`, with one tile of indices (of type `index`) for each
+    dimension of the target, each of the tile's shape. Elements whose index is outside of the target are dropped. No
+    two elements may have the same index, in the whole grid. The target is an output that the kernel `updates`.
+  }];
+  let arguments = (ins Tile_Tile:$tile, Tile_Whole:$target, Variadic<Tile_Tile>:$indices);
+  let assemblyFormat = [{
+    $tile `,` $target `at` `(` $indices `)` attr-dict `:` type($tile) `,` type($target) `,` type($indices)
   }];
   let hasVerifier = 1;
 }

@@ -12,8 +12,32 @@ static RankedTensorType tileType(Value value) { return cast<RankedTensorType>(va
 
 //===- Kernel -------------------------------------------------------------===//
 
+static LogicalResult verifyUpdates(Operation *kernel, Block::BlockArgListType inputs,
+                                   Block::BlockArgListType outputs, ArrayRef<int64_t> updates) {
+  if (updates.size() % 2 != 0)
+    return kernel->emitOpError("expects pairs of an output and an input in 'updates', got ")
+           << updates.size() << " entries";
+  for (size_t i = 0; i < updates.size(); i += 2) {
+    const int64_t output = updates[i], input = updates[i + 1];
+    if (output < 0 || output >= static_cast<int64_t>(outputs.size()) || input < 0 ||
+        input >= static_cast<int64_t>(inputs.size()))
+      return kernel->emitOpError("updates output ")
+             << output << " in the memory of input " << input << ", but it has " << outputs.size()
+             << " outputs and " << inputs.size() << " inputs";
+    Value from = inputs[static_cast<size_t>(input)], to = outputs[static_cast<size_t>(output)];
+    if (from.getType() != to.getType())
+      return kernel->emitOpError("expects an updated output to have the type of its input, got ")
+             << to.getType() << " and " << from.getType();
+    if (!from.use_empty())
+      return kernel->emitOpError("reads input ")
+             << input << ", whose memory it writes as output " << output;
+  }
+  return success();
+}
+
 LogicalResult tilewright::tile::verifyKernelFrame(Operation *kernel, Block &block,
-                                                  ArrayRef<int64_t> grid, uint64_t inputs) {
+                                                  ArrayRef<int64_t> grid, uint64_t inputs,
+                                                  ArrayRef<int64_t> updates) {
   if (llvm::any_of(grid, [](int64_t size) { return size < 0; }))
     return kernel->emitOpError("expects grid sizes that are not negative, got [") << grid << "]";
   if (inputs > block.getNumArguments() || grid.size() + inputs > block.getNumArguments())
@@ -34,11 +58,13 @@ LogicalResult tilewright::tile::verifyKernelFrame(Operation *kernel, Block &bloc
   if (!cast<YieldOp>(block.getTerminator()).getValues().empty())
     return kernel->emitOpError(
         "must write its results with tile.store, but its tile.yield has values");
-  return success();
+  auto memory = block.getArguments().drop_front(grid.size());
+  return verifyUpdates(kernel, memory.take_front(inputs), memory.drop_front(inputs), updates);
 }
 
 LogicalResult KernelOp::verify() {
-  return verifyKernelFrame(*this, getBlock(), getGrid(), getNumInputs());
+  return verifyKernelFrame(*this, getBlock(), getGrid(), getNumInputs(),
+                           getUpdates().value_or(ArrayRef<int64_t>()));
 }
 
 //===- Load and store -----------------------------------------------------===//
@@ -80,8 +106,22 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
-  return verifyAccess(*this, cast<MemRefType>(getTarget().getType()), tileType(getTile()),
-                      getOffsets().size(), getStrides(), getInBounds());
+  auto target = cast<MemRefType>(getTarget().getType());
+  if (failed(verifyAccess(*this, target, tileType(getTile()), getOffsets().size(), getStrides(),
+                          getInBounds())))
+    return failure();
+  const std::optional<ArrayRef<int64_t>> window = getWindow();
+  const size_t rank = window ? static_cast<size_t>(target.getRank()) : 0;
+  if (getOrigin().size() != rank || (window && window->size() != rank))
+    return emitOpError("expects a window with one size and one origin for each of the ")
+           << target.getRank() << " dimensions, got " << (window ? window->size() : 0)
+           << " sizes and " << getOrigin().size() << " origins";
+  for (size_t dim = 0; dim < rank; ++dim)
+    if ((*window)[dim] > target.getDimSize(static_cast<unsigned>(dim)))
+      return emitOpError("has a window of size ")
+             << (*window)[dim] << " in dimension " << dim << ", but the target has size "
+             << target.getDimSize(static_cast<unsigned>(dim));
+  return success();
 }
 
 //===- View ---------------------------------------------------------------===//
@@ -292,5 +332,22 @@ LogicalResult GatherOp::verify() {
         !tileType(indices).getElementType().isIndex())
       return emitOpError("expects indices of type 'index' in the result's shape, got ")
              << indices.getType() << " for " << getType();
+  return success();
+}
+
+LogicalResult ScatterOp::verify() {
+  auto target = cast<MemRefType>(getTarget().getType());
+  RankedTensorType type = tileType(getTile());
+  if (target.getElementType() != type.getElementType())
+    return emitOpError("expects tile and target to have the same element type, got ")
+           << type.getElementType() << " and " << target.getElementType();
+  if (static_cast<int64_t>(getIndices().size()) != target.getRank())
+    return emitOpError("expects one tile of indices for each of the ")
+           << target.getRank() << " dimensions, got " << getIndices().size();
+  for (Value indices : getIndices())
+    if (tileType(indices).getShape() != type.getShape() ||
+        !tileType(indices).getElementType().isIndex())
+      return emitOpError("expects indices of type 'index' in the tile's shape, got ")
+             << indices.getType() << " for " << type;
   return success();
 }

@@ -63,6 +63,7 @@ private:
   Status evaluate(tile::DotOp op);
   Status evaluate(tile::IotaOp op);
   Status evaluate(tile::GatherOp op);
+  Status evaluate(tile::ScatterOp op);
   Status evaluate(scf::ForOp loop);
   Status evaluate(scf::IfOp branch);
   /// Assigns values simultaneously: reads all before writing any.
@@ -73,10 +74,12 @@ private:
   Result<Tensor *> define(Value value);
   Result<const ScalarFunction *> functionOf(Block &block);
 
-  /// The index in a tensor of shape `whole` of an element of a tile; nullopt if it is out of bounds
-  /// and the op allows that.
+  /// The index in a tensor or window of shape `bounds` of an element of a tile; nullopt if it is
+  /// out of bounds and the op allows that.
   template <typename Op>
-  Result<std::optional<int64_t>> locate(Op op, ArrayRef<int64_t> whole, ArrayRef<int64_t> index);
+  Result<std::optional<Index>> locate(Op op, ArrayRef<int64_t> bounds, ArrayRef<int64_t> index);
+  /// Writes one element of an output.
+  Status write(Value output, int64_t at, Scalar element);
 
   tile::KernelOp kernel;
   Context &context;
@@ -130,6 +133,15 @@ Result<std::vector<Tensor>> KernelRun::run(const std::vector<Tensor> &inputs) {
     TILEWRIGHT_ASSIGN(Tensor * memory, define(output));
     written[output].assign(static_cast<size_t>(memory->elementCount()), 0);
   }
+  llvm::SmallDenseSet<Value> updated;
+  for (size_t i = 0; i + 1 < kernel.getUpdates().value_or(ArrayRef<int64_t>()).size(); i += 2) {
+    Value output = kernel.getOutputs()[static_cast<size_t>((*kernel.getUpdates())[i])];
+    const Tensor &input =
+        tiles[kernel.getInputs()[static_cast<size_t>((*kernel.getUpdates())[i + 1])]];
+    for (int64_t k = 0; k < input.elementCount(); ++k)
+      tiles[output].set(k, input.at(k));
+    updated.insert(output);
+  }
 
   if (kernel.getPointCount() > 0) {
     Index point(kernel.getGrid().size(), 0);
@@ -142,7 +154,8 @@ Result<std::vector<Tensor>> KernelRun::run(const std::vector<Tensor> &inputs) {
 
   std::vector<Tensor> outputs;
   for (Value output : kernel.getOutputs()) {
-    if (!llvm::all_of(written[output], [](uint8_t count) { return count == 1; }))
+    if (!updated.contains(output) &&
+        !llvm::all_of(written[output], [](uint8_t count) { return count == 1; }))
       return Status(Code::internal, concat("kernel '", kernel.getSymName().str(),
                                            "' does not write all elements of an output"));
     outputs.push_back(std::move(tiles[output]));
@@ -203,7 +216,7 @@ Status KernelRun::evaluate(scf::ForOp loop) {
 Status KernelRun::runOp(mlir::Operation &op) {
   return llvm::TypeSwitch<mlir::Operation *, Status>(&op)
       .Case<tile::LoadOp, tile::StoreOp, tile::ViewOp, tile::MapOp, tile::ReduceOp, tile::ScanOp,
-            tile::DotOp, tile::IotaOp, tile::GatherOp, scf::ForOp, scf::IfOp>(
+            tile::DotOp, tile::IotaOp, tile::GatherOp, tile::ScatterOp, scf::ForOp, scf::IfOp>(
           [&](auto op) { return evaluate(op); })
       .Case<affine::AffineApplyOp>([&](affine::AffineApplyOp apply) -> Status {
         Index operands;
@@ -246,21 +259,21 @@ Status KernelRun::evaluateScalar(mlir::Operation &op) {
 //===- Memory -------------------------------------------------------------===//
 
 template <typename Op>
-Result<std::optional<int64_t>> KernelRun::locate(Op op, ArrayRef<int64_t> whole,
-                                                 ArrayRef<int64_t> index) {
+Result<std::optional<Index>> KernelRun::locate(Op op, ArrayRef<int64_t> bounds,
+                                               ArrayRef<int64_t> index) {
   Index at;
   for (auto [dim, position] : llvm::enumerate(index)) {
     const int64_t stride = op.getStrides() ? (*op.getStrides())[dim] : 1;
     at.push_back(scalars[op.getOffsets()[dim]].i + position * stride);
-    if (at.back() >= 0 && at.back() < whole[dim])
+    if (at.back() >= 0 && at.back() < bounds[dim])
       continue;
     if (!op.getInBounds() || (*op.getInBounds())[dim])
       return Status(Code::internal,
                     concat("index ", at.back(), " of dimension ", dim,
                            " is out of bounds, but the kernel marks it as in bounds"));
-    return std::optional<int64_t>();
+    return std::optional<Index>();
   }
-  return std::optional(flat(at, whole));
+  return std::optional(at);
 }
 
 Status KernelRun::evaluate(tile::LoadOp op) {
@@ -270,30 +283,41 @@ Status KernelRun::evaluate(tile::LoadOp op) {
   const Scalar padding = op.getPadding() ? scalars[op.getPadding()] : zeroOf(result->type());
   if (result->elementCount() == 0)
     return Status();
+  ArrayRef<int64_t> whole = shapeOf(op.getSource());
   Index index(shapeOf(op.getResult()).size(), 0);
   int64_t position = 0;
   do {
-    TILEWRIGHT_ASSIGN(std::optional<int64_t> at, locate(op, shapeOf(op.getSource()), index));
-    result->set(position++, at ? source.at(*at) : padding);
+    TILEWRIGHT_ASSIGN(std::optional<Index> at, locate(op, whole, index));
+    result->set(position++, at ? source.at(flat(*at, whole)) : padding);
   } while (next(index, shapeOf(op.getResult())));
+  return Status();
+}
+
+Status KernelRun::write(Value output, int64_t at, Scalar element) {
+  if (written[output][static_cast<size_t>(at)]++)
+    return Status(Code::internal, concat("element ", at, " of an output is written twice"));
+  tiles[output].set(at, element);
   return Status();
 }
 
 Status KernelRun::evaluate(tile::StoreOp op) {
   const Tensor &source = tiles[op.getTile()];
-  Tensor &target = tiles[op.getTarget()];
-  std::vector<uint8_t> &counts = written[op.getTarget()];
   if (source.elementCount() == 0)
     return Status();
+  ArrayRef<int64_t> whole = shapeOf(op.getTarget());
   Index index(shapeOf(op.getTile()).size(), 0);
   int64_t position = 0;
   do {
-    TILEWRIGHT_ASSIGN(std::optional<int64_t> at, locate(op, shapeOf(op.getTarget()), index));
-    if (at) {
-      if (counts[static_cast<size_t>(*at)]++)
-        return Status(Code::internal, concat("element ", *at, " of an output is written twice"));
-      target.set(*at, source.at(position));
+    TILEWRIGHT_ASSIGN(std::optional<Index> at, locate(op, op.getBounds(), index));
+    for (size_t dim = 0; at && dim < op.getOrigin().size(); ++dim) {
+      (*at)[dim] += scalars[op.getOrigin()[dim]].i;
+      if ((*at)[dim] < 0 || (*at)[dim] >= whole[dim])
+        return Status(Code::internal,
+                      concat("the window of a store leaves its target: index ", (*at)[dim],
+                             " in dimension ", dim, " of size ", whole[dim]));
     }
+    if (at)
+      TILEWRIGHT_TRY(write(op.getTarget(), flat(*at, whole), source.at(position)));
     ++position;
   } while (next(index, shapeOf(op.getTile())));
   return Status();
@@ -326,6 +350,21 @@ Status KernelRun::evaluate(tile::GatherOp op) {
                              " of size ", whole[dim]));
     }
     result->set(i, tiles[op.getSource()].at(flat(at, whole)));
+  }
+  return Status();
+}
+
+Status KernelRun::evaluate(tile::ScatterOp op) {
+  ArrayRef<int64_t> whole = shapeOf(op.getTarget());
+  for (int64_t i = 0; i < tiles[op.getTile()].elementCount(); ++i) {
+    Index at;
+    bool isInside = true;
+    for (auto [size, indices] : llvm::zip_equal(whole, op.getIndices())) {
+      at.push_back(tiles[indices].at(i).i);
+      isInside &= at.back() >= 0 && at.back() < size;
+    }
+    if (isInside)
+      TILEWRIGHT_TRY(write(op.getTarget(), flat(at, whole), tiles[op.getTile()].at(i)));
   }
   return Status();
 }
@@ -539,7 +578,7 @@ static OwningOpRef<tile::KernelOp> withoutLayouts(sm::KernelOp kernel) {
   OpBuilder builder(kernel.getContext());
   OwningOpRef<tile::KernelOp> plain =
       tile::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getGrid(),
-                             static_cast<int64_t>(kernel.getNumInputs()));
+                             static_cast<int64_t>(kernel.getNumInputs()), kernel.getUpdatesAttr());
   IRMapping mapping;
   kernel.getBody().cloneInto(&plain->getBody(), mapping);
   auto drop = [](Value value) {

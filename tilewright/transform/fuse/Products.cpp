@@ -30,26 +30,39 @@ bool isReduction(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ReduceOp>().empty();
 }
 
+/// Whether a fusion writes a part of an input in place.
+bool isUpdate(exec::FusionOp fusion) {
+  return llvm::any_of(bodyOf(fusion), [](Operation &op) { return indexing::updateOf(&op); });
+}
+
 /// Wraps one op in a fusion, together with its splat constants.
 exec::FusionOp wrap(Operation *op) {
   OpBuilder builder(op);
-  llvm::SmallSetVector<Value, 4> inputs;
-  for (Value operand : op->getOperands()) {
-    Operation *source = operand.getDefiningOp();
+  llvm::SmallSetVector<Value, 4> read;
+  for (OpOperand &operand : indexing::readOperands(op)) {
+    Operation *source = operand.get().getDefiningOp();
     if (!source || classify(source) != OpClass::splat)
-      inputs.insert(operand);
+      read.insert(operand.get());
   }
+  SmallVector<Value> inputs(read.getArrayRef());
+  // The memory that the op overwrites is an input of its own, even if the op also reads that value.
+  if (indexing::updateOf(op))
+    inputs.push_back(op->getOperand(0));
   auto fusion = exec::FusionOp::create(builder, op->getLoc(), op->getResultTypes(),
-                                       op->getName().stripDialect(), inputs.getArrayRef(),
+                                       op->getName().stripDialect(), inputs,
                                        builder.getStringAttr("an op by itself"));
   Block *block = builder.createBlock(&fusion.getBody());
   IRMapping mapping;
   for (Value input : inputs)
-    mapping.map(input, block->addArgument(input.getType(), input.getLoc()));
-  for (Value operand : op->getOperands())
-    if (!mapping.contains(operand))
-      mapping.map(operand, builder.clone(*operand.getDefiningOp())->getResult(0));
+    block->addArgument(input.getType(), input.getLoc());
+  for (auto [input, argument] : llvm::zip(read, block->getArguments()))
+    mapping.map(input, argument);
+  for (OpOperand &operand : indexing::readOperands(op))
+    if (!mapping.contains(operand.get()))
+      mapping.map(operand.get(), builder.clone(*operand.get().getDefiningOp())->getResult(0));
   Operation *inner = builder.clone(*op, mapping);
+  if (indexing::updateOf(op))
+    inner->setOperand(0, block->getArguments().back());
   exec::YieldOp::create(builder, op->getLoc(), inner->getResults());
   op->replaceAllUsesWith(fusion.getResults());
   op->erase();
@@ -95,10 +108,30 @@ const char *refusePrologue(exec::FusionOp producer, Operation *product) {
     return "its result has other readers";
   if (isReduction(producer) || isProduct(producer))
     return "it contains a reduction";
+  if (isUpdate(producer))
+    return "it writes a part of its result in place";
   // Each block of the matmul computes the prologue again, so it is computed once for every tile of
   // the other operand.
   if (llvm::any_of(bodyOf(producer), [](Operation &op) { return isExpensive(&op); }))
     return "an expensive op would be computed many times";
+  return nullptr;
+}
+
+/// Why a producer cannot join the op that writes its result into other memory; null if it can.
+const char *refuseUpdate(exec::FusionOp producer, exec::FusionOp update) {
+  if (producer->getNumResults() != 1 ||
+      !llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == update; }))
+    return "its result has other readers";
+  if (isProduct(producer))
+    return "it contains a product";
+  if (isUpdate(producer))
+    return "it writes in place too";
+  Value target = update.getInputs().back();
+  if (target.getDefiningOp() == producer)
+    return "its result is overwritten";
+  if (llvm::is_contained(producer.getInputs(), target) ||
+      llvm::count(update.getInputs(), target) != 1)
+    return "it reads the memory that is overwritten";
   return nullptr;
 }
 
@@ -229,15 +262,39 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
           op == getOperation() || isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op);
       return descends ? WalkResult::advance() : WalkResult::skip();
     });
-    SmallVector<exec::FusionOp> products;
+    SmallVector<exec::FusionOp> products, updates;
     for (Operation *op : alone) {
       const bool multiplies = isa<stablehlo::DotGeneralOp>(op);
+      const bool isInPlace = indexing::updateOf(op) != Value();
       exec::FusionOp fusion = wrap(op);
       if (multiplies)
         products.push_back(fusion);
+      if (isInPlace)
+        updates.push_back(fusion);
     }
     for (exec::FusionOp product : products)
       takeNeighbours(product);
+    for (exec::FusionOp update : updates)
+      takeProducers(update);
+  }
+
+  /// Lets the kernels that compute what an update writes, or where, write it themselves.
+  void takeProducers(exec::FusionOp update) {
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (Value input : update.getInputs()) {
+        auto producer = input.getDefiningOp<exec::FusionOp>();
+        if (!producer || producer->getBlock() != update->getBlock())
+          continue;
+        const char *refusal = refuseUpdate(producer, update);
+        say(update.getLoc(), producer, update, refusal);
+        if (refusal)
+          continue;
+        update = merge(producer, update, "a result written into a part of other memory");
+        grown = true;
+        break;
+      }
+    }
   }
 
   void takeNeighbours(exec::FusionOp product) {

@@ -1,4 +1,5 @@
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/LibraryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/schedule/BufferClasses.h"
@@ -103,11 +104,11 @@ static void copyIntoResults(func::FuncOp function, Operation *ret) {
   ParallelCopy(ret, held).emit();
 }
 
-/// Copies each input that a custom call aliases with a result, so that the two can always share a
-/// buffer. The handler may rely on that: it may write only a part of the result, or compare
-/// addresses.
-static void copyAliasedInputs(exec::CustomCallOp call) {
-  ArrayRef<int64_t> pairs = call.getAliases().value_or(ArrayRef<int64_t>());
+/// Copies each input that a custom call, or a launch that works in place, aliases with a result, so
+/// that the two can always share a buffer. The handler or kernel relies on that: it may write only
+/// a part of the result. A handler may also compare addresses.
+static void copyAliasedInputs(Operation *call) {
+  ArrayRef<int64_t> pairs = exec::aliasesOf(call);
   for (size_t i = 1; i < pairs.size(); i += 2) {
     TILEWRIGHT_LOG("schedule-insert-copies", call, "operand ", pairs[i], " is copied: result ",
                    pairs[i - 1], " is written to its memory");
@@ -129,8 +130,8 @@ struct InsertCopies : impl::InsertCopiesPassBase<InsertCopies> {
       else if (isa<stablehlo::IfOp, stablehlo::CaseOp>(op))
         for (Region &region : op->getRegions())
           copyOperands(region.front().getTerminator());
-      else if (auto call = dyn_cast<exec::CustomCallOp>(op))
-        copyAliasedInputs(call);
+      else if (exec::mustAlias(op))
+        copyAliasedInputs(op);
       else if (isa<func::ReturnOp>(op))
         copyIntoResults(function, op);
     });

@@ -25,8 +25,8 @@ def InsertCopiesPass : Pass<"schedule-insert-copies", "::mlir::func::FuncOp"> {
   let summary = "Inserts copies where control flow determines the buffer of a value";
   let description = [{
     The values that a loop carries, the results of a branch and the results of the
-    function are in fixed memory, and an input that a custom call aliases with a
-    result is in the memory of that result. This pass always inserts a copy into that
+    function are in fixed memory, and an input that a custom call or a launch `in_place`
+    aliases with a result is in the memory of that result. This pass always inserts a copy into that
     memory. schedule-assign-buffers then assigns the same buffer to the source and the
     result of most copies, so that these copies are free.
 
@@ -41,7 +41,7 @@ def InsertCopiesPass : Pass<"schedule-insert-copies", "::mlir::func::FuncOp"> {
 
     Input: the output of schedule-claim-donations: launches, library calls and control
     flow on tensors. Output: operands of loops, of region terminators and of the
-    function's return, and inputs in a custom call's `aliases`, are results of exec.copy.
+    function's return, and inputs that must share a result's memory, are results of exec.copy.
   }];
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }

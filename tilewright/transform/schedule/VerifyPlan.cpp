@@ -204,6 +204,12 @@ LogicalResult PlanVerifier::runStep(Operation &op) {
                                                                       operand.getOperandNumber())))
         return complain(&op) << "writes result " << result.getResultNumber() << " over operand "
                              << operand.getOperandNumber() << ", which it also reads";
+    for (OpOperand &operand : op.getOpOperands())
+      if (exec::mustAlias(&op) && range != rangeOf(operand.get()) &&
+          mayWorkInPlace(op, result.getResultNumber(), operand.getOperandNumber()))
+        return complain(&op) << "must write result " << result.getResultNumber() << " over operand "
+                             << operand.getOperandNumber()
+                             << ", but they are in different memory; this is a compiler bug";
     for (OpResult other : op.getResults().take_front(result.getResultNumber()))
       if (range.overlaps(rangeOf(other)))
         return complain(&op) << "writes results " << other.getResultNumber() << " and "

@@ -33,7 +33,7 @@ static bool sameBox(LoadOp load, StoreOp store) {
 
 /// Whether every target materializes the result of `op`. A target may recompute any other op at
 /// each use, so a load may be executed as late as its last use.
-static bool isRoot(Operation *op) { return isa<StoreOp, ReduceOp, ScanOp, DotOp>(op); }
+static bool isRoot(Operation *op) { return isa<StoreOp, ScatterOp, ReduceOp, ScanOp, DotOp>(op); }
 
 /// All ops that `op` transitively depends on.
 static llvm::SetVector<Operation *> ancestorsOf(Operation *op) {
@@ -160,6 +160,8 @@ Cost costPerPoint(KernelOp kernel) {
       cost.bytes += bytes(gather.getResult());
     else if (auto store = dyn_cast<StoreOp>(op))
       cost.bytes += bytes(store.getTile());
+    else if (auto scatter = dyn_cast<ScatterOp>(op))
+      cost.bytes += bytes(scatter.getTile());
     else if (auto map = dyn_cast<MapOp>(op))
       cost.flops += elements(map.getResult(0)) * flopsOf(map.getBody());
     else if (auto reduce = dyn_cast<ReduceOp>(op))

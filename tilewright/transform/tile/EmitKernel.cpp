@@ -1,6 +1,7 @@
 // Emits the kernel op, its tiles and its maps.
 #include "tilewright/transform/tile/EmitKernel.h"
 
+#include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/KernelEmitter.h"
 
@@ -97,6 +98,11 @@ Value KernelEmitter::load(const Node &node, unsigned number, const Box &box, boo
 }
 
 void KernelEmitter::store(ValueRef value, const Box &box, Value target) {
+  const Node &node = graph.node(value);
+  if (isa_and_nonnull<stablehlo::DynamicUpdateSliceOp>(node.op))
+    return storeWindow(node, box, target);
+  if (isa_and_nonnull<stablehlo::ScatterOp>(node.op))
+    return storeRows(node, box, target);
   Value tile = emitValue(value, box);
   SmallVector<Value> at;
   SmallVector<bool> inBounds;
@@ -259,11 +265,22 @@ KernelOp KernelEmitter::emit(StringRef name, SmallVectorImpl<int> &inputs) {
     inputs.push_back(node.input);
     arguments.push_back(MemRefType::get(node.shape(), elements::scalarType(node.elementTypes[0])));
   }
-  for (ValueRef output : graph.outputs)
-    arguments.push_back(MemRefType::get(graph.node(output).shape(),
-                                        elements::scalarType(graph.elementType(output))));
+  SmallVector<int64_t> updates;
+  for (auto [i, output] : llvm::enumerate(graph.outputs)) {
+    const Node *memory = &graph.node(output);
+    if (memory->op && indexing::updateOf(memory->op)) {
+      const unsigned target = memory->operands[0].source.node;
+      updates.push_back(static_cast<int64_t>(i));
+      updates.push_back(llvm::find(inputNodes, target) - inputNodes.begin());
+      memory = &graph.nodes[target];
+    }
+    arguments.push_back(
+        MemRefType::get(memory->shape(), elements::scalarType(graph.elementType(output))));
+  }
 
-  auto kernel = KernelOp::create(builder, loc, name, grid, static_cast<int64_t>(inputs.size()));
+  auto kernel = KernelOp::create(builder, loc, name, grid, static_cast<int64_t>(inputs.size()),
+                                 updates.empty() ? DenseI64ArrayAttr()
+                                                 : builder.getDenseI64ArrayAttr(updates));
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&kernel.getBody(), {}, arguments,
                                      SmallVector<Location>(arguments.size(), loc));

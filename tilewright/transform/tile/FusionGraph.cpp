@@ -38,6 +38,8 @@ public:
       auto gather = dyn_cast<stablehlo::GatherOp>(op);
       if (gather && !isa<BlockArgument>(gather.getOperand()))
         return fail("a gather reads from a value that the kernel computes, which is not in memory");
+      if (const char *refusal = refuseUpdate(op))
+        return fail("'" + op.getName().getStringRef().str() + "' " + refusal);
       addOp(op);
     }
     for (Operation &op : block.without_terminator())
@@ -62,6 +64,25 @@ private:
     return false;
   }
 
+  /// Why an op cannot overwrite a part of its operand in this kernel; null if it can, or does not.
+  const char *refuseUpdate(Operation &op) {
+    if (!indexing::updateOf(&op))
+      return nullptr;
+    Value target = op.getOperand(0);
+    for (; target.getDefiningOp<stablehlo::ReshapeOp>();
+         target = target.getDefiningOp()->getOperand(0))
+      if (!target.hasOneUse())
+        return "overwrites a value that the kernel also reads";
+    if (!isa<BlockArgument>(target))
+      return "overwrites a value that the kernel computes, which is not in memory";
+    if (!target.hasOneUse())
+      return "overwrites a value that the kernel also reads";
+    for (Operation *user = &op; user != block.getTerminator(); user = *user->user_begin())
+      if (!user->hasOneUse() || (user != &op && !isa<stablehlo::ReshapeOp>(user)))
+        return "has a result that the kernel also reads";
+    return nullptr;
+  }
+
   void addDims(Value value) {
     SmallVector<Dimensions::Id> ids;
     for (int64_t size : shapeOf(value))
@@ -73,7 +94,8 @@ private:
     for (Value result : op.getResults())
       addDims(result);
     indexing::IndexingRelation relation = *indexing::indexingRelation(&op);
-    SmallVector<Dimensions::Id> domain = dims[op.getResult(0)];
+    Value update = indexing::updateOf(&op);
+    SmallVector<Dimensions::Id> domain = dims[update ? update : op.getResult(0)];
     for (int64_t size : relation.reducedSizes())
       domain.push_back(dimensions.add(size));
     domains[&op] = std::move(domain);

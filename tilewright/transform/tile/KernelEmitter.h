@@ -54,6 +54,10 @@ private:
   /// undefined.
   mlir::Value load(const Node &node, unsigned number, const Box &box, bool zeros = false);
   void store(ValueRef value, const Box &box, mlir::Value target);
+  /// Stores the update of a dynamic_update_slice into its window.
+  void storeWindow(const Node &node, const Box &box, mlir::Value target);
+  /// Stores rows where the indices of a scatter say.
+  void storeRows(const Node &node, const Box &box, mlir::Value target);
 
   //===- Loops ------------------------------------------------------------===//
 
@@ -122,6 +126,8 @@ private:
   mlir::Value emitIota(const Node &node, const Box &box);
   mlir::Value emitPad(const Node &node, const Box &box);
   mlir::Value emitGather(const Node &node, const Box &box);
+  /// A tile of the indices that an access visits along dimension `dim` of a tile.
+  mlir::Value indices(const Access &access, mlir::RankedTensorType type, unsigned dim);
   mlir::Value emitConcatenate(const Node &node, const Box &box);
   mlir::Value emitElementwise(const Node &node, const Box &box);
   class Reduction;

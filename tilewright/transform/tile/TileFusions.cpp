@@ -39,6 +39,27 @@ static std::string symbolName(StringRef name) {
   return symbol;
 }
 
+/// States which results of a launch share memory with an input, and whether they must.
+static void setAliases(exec::LaunchOp launch, KernelOp kernel, const Capacities &capacities) {
+  if (std::optional<ArrayRef<int64_t>> updates = kernel.getUpdates()) {
+    launch.setAliases(updates);
+    launch.setInPlace(true);
+    return;
+  }
+  SmallVector<int64_t> aliases;
+  for (auto [result, input] : findAliases(kernel)) {
+    // Do not alias an input that is passed twice, because it is read in two ways. Never alias on a
+    // GPU, where no barrier separates a block's loads from its stores.
+    if (capacities.isGpu ||
+        llvm::count(launch.getInputs(), launch.getInputs()[static_cast<unsigned>(input)]) != 1)
+      continue;
+    aliases.push_back(result);
+    aliases.push_back(input);
+  }
+  if (!aliases.empty())
+    launch.setAliases(aliases);
+}
+
 /// Replaces the fusion by a launch of a new kernel. On failure, keeps the fusion and sets `reason`.
 static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capacities &capacities,
                        std::string &reason) {
@@ -65,18 +86,9 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
   for (int input : inputs)
     operands.push_back(fusion.getInputs()[static_cast<unsigned>(input)]);
   auto launch = exec::LaunchOp::create(builder, fusion.getLoc(), fusion.getResultTypes(),
-                                       kernel.getSymName(), operands, DenseI64ArrayAttr());
-  SmallVector<int64_t> aliases;
-  for (auto [result, input] : findAliases(kernel)) {
-    // Do not alias an input that is passed twice, because it is read in two ways. Never alias on a
-    // GPU, where no barrier separates a block's loads from its stores.
-    if (capacities.isGpu || llvm::count(operands, operands[static_cast<size_t>(input)]) != 1)
-      continue;
-    aliases.push_back(result);
-    aliases.push_back(input);
-  }
-  if (!aliases.empty())
-    launch.setAliases(aliases);
+                                       kernel.getSymName(), operands, DenseI64ArrayAttr(),
+                                       /*in_place=*/false);
+  setAliases(launch, kernel, capacities);
   const Cost cost = costPerPoint(kernel);
   launch->setDiscardableAttr(
       "exec.cost", builder.getDictionaryAttr(
@@ -104,9 +116,12 @@ static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
     if (isa<stablehlo::ConstantOp>(op) || !indexing::canTile(&op))
       continue;
     SmallVector<Value> inputs;
-    for (Value operand : copy->getOperands())
-      if (!llvm::is_contained(inputs, operand))
-        inputs.push_back(operand);
+    for (OpOperand &operand : indexing::readOperands(copy))
+      if (!llvm::is_contained(inputs, operand.get()))
+        inputs.push_back(operand.get());
+    const bool isUpdate = indexing::updateOf(copy) != Value();
+    if (isUpdate) // its memory is an input of its own
+      inputs.push_back(copy->getOperand(0));
     std::string name = op.getName().stripDialect().str();
     auto single = exec::FusionOp::create(builder, op.getLoc(), op.getResultTypes(), name, inputs,
                                          builder.getStringAttr("split from a fusion"));
@@ -116,10 +131,13 @@ static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
       auto constant = input.getDefiningOp<stablehlo::ConstantOp>();
       Value argument = block->addArgument(input.getType(), input.getLoc());
       auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
-      inside.map(input,
-                 dense && dense.isSplat() ? builder.clone(*constant)->getResult(0) : argument);
+      if (!inside.contains(input))
+        inside.map(input,
+                   dense && dense.isSplat() ? builder.clone(*constant)->getResult(0) : argument);
     }
     Operation *inner = builder.clone(*copy, inside);
+    if (isUpdate)
+      inner->setOperand(0, block->getArguments().back());
     exec::YieldOp::create(builder, op.getLoc(), inner->getResults());
     builder.setInsertionPoint(fusion);
     copy->replaceAllUsesWith(single.getResults());

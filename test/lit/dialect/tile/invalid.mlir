@@ -204,3 +204,73 @@ func.func @gather(%x: memref<4xf32>, %i: tensor<8xi32>) {
   %0 = tile.gather %x at (%i) : memref<4xf32>, tensor<8xi32> -> tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @scatter(%t: tensor<8xf32>, %x: memref<4x4xf32>, %i: tensor<8xindex>) {
+  // expected-error@below {{expects one tile of indices for each of the 2 dimensions, got 1}}
+  tile.scatter %t, %x at (%i) : tensor<8xf32>, memref<4x4xf32>, tensor<8xindex>
+  return
+}
+
+// -----
+
+func.func @scatter(%t: tensor<8xf32>, %x: memref<4xf32>, %i: tensor<4xindex>) {
+  // expected-error@below {{expects indices of type 'index' in the tile's shape, got 'tensor<4xindex>' for 'tensor<8xf32>'}}
+  tile.scatter %t, %x at (%i) : tensor<8xf32>, memref<4xf32>, tensor<4xindex>
+  return
+}
+
+// -----
+
+func.func @scatter(%t: tensor<8xf32>, %x: memref<4xi32>, %i: tensor<8xindex>) {
+  // expected-error@below {{expects tile and target to have the same element type, got 'f32' and 'i32'}}
+  tile.scatter %t, %x at (%i) : tensor<8xf32>, memref<4xi32>, tensor<8xindex>
+  return
+}
+
+// -----
+
+func.func @window(%t: tensor<2x2xf32>, %x: memref<4x4xf32>, %i: index) {
+  // expected-error@below {{expects a window with one size and one origin for each of the 2 dimensions, got 2 sizes and 1 origins}}
+  tile.store %t, %x[%i, %i] window [2, 2] at [%i] : tensor<2x2xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @window(%t: tensor<2x2xf32>, %x: memref<4x4xf32>, %i: index) {
+  // expected-error@below {{has a window of size 5 in dimension 1, but the target has size 4}}
+  tile.store %t, %x[%i, %i] window [2, 5] at [%i, %i] : tensor<2x2xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+// expected-error@below {{expects pairs of an output and an input in 'updates', got 1 entries}}
+tile.kernel @updates grid [1] inputs 1 updates [0] {
+^bb0(%i: index, %x: memref<4xf32>, %out: memref<4xf32>):
+}
+
+// -----
+
+// expected-error@below {{updates output 1 in the memory of input 0, but it has 1 outputs and 1 inputs}}
+tile.kernel @updates grid [1] inputs 1 updates [1, 0] {
+^bb0(%i: index, %x: memref<4xf32>, %out: memref<4xf32>):
+}
+
+// -----
+
+// expected-error@below {{expects an updated output to have the type of its input, got 'memref<2x2xf32>' and 'memref<4xf32>'}}
+tile.kernel @updates grid [1] inputs 1 updates [0, 0] {
+^bb0(%i: index, %x: memref<4xf32>, %out: memref<2x2xf32>):
+}
+
+// -----
+
+// expected-error@below {{reads input 0, whose memory it writes as output 0}}
+tile.kernel @updates grid [1] inputs 1 updates [0, 0] {
+^bb0(%i: index, %x: memref<4xf32>, %out: memref<4xf32>):
+  %t = tile.load %x[%i] : memref<4xf32> -> tensor<4xf32>
+  tile.store %t, %out[%i] : tensor<4xf32>, memref<4xf32>
+}

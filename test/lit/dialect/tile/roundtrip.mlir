@@ -82,5 +82,17 @@ func.func @values(%x: tensor<4x8xf32>, %y: tensor<8xf32>, %a: tensor<2x4x8xf16>,
   // CHECK: tile.gather %{{.*}} at(%{{.*}}, %{{.*}}) : memref<10x10xf32>, tensor<4x8xindex>, tensor<4x8xindex> -> tensor<4x8xf32>
   %g = tile.gather %whole at (%i, %j)
       : memref<10x10xf32>, tensor<4x8xindex>, tensor<4x8xindex> -> tensor<4x8xf32>
+  // CHECK: tile.scatter %{{.*}}, %{{.*}} at(%{{.*}}, %{{.*}}) : tensor<4x8xf32>, memref<10x10xf32>, tensor<4x8xindex>, tensor<4x8xindex>
+  tile.scatter %g, %whole at (%i, %j)
+      : tensor<4x8xf32>, memref<10x10xf32>, tensor<4x8xindex>, tensor<4x8xindex>
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] window [3, 7] at[%{{.*}}, %{{.*}}] in_bounds [false, false]
+  tile.store %g, %whole[%o, %o] window [3, 7] at [%o, %o] in_bounds [false, false] : tensor<4x8xf32>, memref<10x10xf32>
   return
+}
+
+// CHECK: tile.kernel @updates grid [1] inputs 2 updates [0, 1] {
+tile.kernel @updates grid [1] inputs 2 updates [0, 1] {
+^bb0(%i: index, %x: memref<4xf32>, %old: memref<8xf32>, %out: memref<8xf32>):
+  %t = tile.load %x[%i] : memref<4xf32> -> tensor<4xf32>
+  tile.store %t, %out[%i] window [4] at [%i] : tensor<4xf32>, memref<8xf32>
 }

@@ -92,6 +92,43 @@ sm.kernel @gather grid [1] inputs 2 warps 1 {
   tile.store %g, %out[%c0, %c0] : tensor<2x32xf32, #table>, memref<2x32xf32>
 }
 
+/// A window of 5 elements at a position that is read from memory: the position moves the address, and the check compares the index in the window.
+
+// CHECK-LABEL: llvm.func @window(
+//       CHECK:   %[[SIZE:.*]] = llvm.mlir.constant(5 : i32)
+//       CHECK:   llvm.load %arg1
+//       CHECK:   llvm.inline_asm {{.*}} "@$1 ld.global.b32
+//       CHECK:   %[[ON:.*]] = llvm.icmp "ult" %{{.*}}, %[[SIZE]]
+//       CHECK:   llvm.inline_asm {{.*}} "@$0 st.global.b32 [$1], $2;", {{.*}} %[[ON]],
+#line = #sm.layout<[32 lane]>
+#scalar = #sm.layout<copies [32 lane]>
+sm.kernel @window grid [1] inputs 3 warps 1 updates [0, 2] {
+^bb0(%i: index, %x: memref<5xf32>, %p: memref<index>, %old: memref<100xf32>, %out: memref<100xf32>):
+  %c0 = arith.constant 0 : index
+  %s = tile.load %p[] : memref<index> -> tensor<index, #scalar>
+  %at = tensor.extract %s[] : tensor<index, #scalar>
+  %t = tile.load %x[%c0] in_bounds [false] : memref<5xf32> -> tensor<32xf32, #line>
+  tile.store %t, %out[%c0] window [5] at [%at] in_bounds [false] : tensor<32xf32, #line>, memref<100xf32>
+}
+
+/// Elements whose index is not in memory are not stored: one unsigned comparison for each dimension.
+
+// CHECK-LABEL: llvm.func @scatter(
+//       CHECK:   %[[ROWS:.*]] = llvm.mlir.constant(20 : i64)
+//       CHECK:   %[[IN_ROWS:.*]] = llvm.icmp "ult" %{{.*}}, %[[ROWS]] : i64
+//       CHECK:   llvm.icmp "ult"
+//       CHECK:   %[[ON:.*]] = llvm.and %{{.*}}, %{{.*}} : i1
+//       CHECK:   llvm.inline_asm {{.*}} "@$0 st.global.b32 [$1], $2;", {{.*}} %[[ON]],
+#lanes = #sm.layout<[] [32 lane]>
+sm.kernel @scatter grid [1] inputs 3 warps 1 updates [0, 2] {
+^bb0(%i: index, %x: memref<1x32xf32>, %at: memref<1x32xindex>, %old: memref<20x32xf32>, %out: memref<20x32xf32>):
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0, %c0] : memref<1x32xf32> -> tensor<1x32xf32, #lanes>
+  %r = tile.load %at[%c0, %c0] : memref<1x32xindex> -> tensor<1x32xindex, #lanes>
+  %c = tile.iota %c0 dim 1 : tensor<1x32xindex, #lanes>
+  tile.scatter %t, %out at (%r, %c) : tensor<1x32xf32, #lanes>, memref<20x32xf32>, tensor<1x32xindex, #lanes>, tensor<1x32xindex, #lanes>
+}
+
 // -----
 
 /// A warp has 32 lanes.

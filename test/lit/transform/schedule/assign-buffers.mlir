@@ -147,3 +147,49 @@ func.func @custom_call_shares_memory(%x: tensor<16xf32>) -> (tensor<16xf32>, ten
   %b = exec.custom_call "second"(%a) {api_version = 4 : i32, config = {}, aliases = array<i64: 0, 0>} : (tensor<16xf32>) -> tensor<16xf32>
   return %a, %b : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+/// A launch that writes a part of its input in place: in a loop no copy moves bytes, because the state, the copy and
+/// the result are one buffer.
+
+// CHECK-LABEL: func @stack
+//       CHECK:   do {
+//       CHECK:     %[[C:.*]] = exec.copy %iterArg {exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>]}
+//       CHECK:     %[[R:.*]] = exec.launch @push(%{{.*}}, %[[C]]) {{.*}}exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>], in_place
+//       CHECK:     exec.copy %[[R]] {exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 64>]}
+tile.kernel @push grid [1] inputs 2 updates [0, 1] {
+^bb0(%i: index, %x: memref<4xf32>, %old: memref<16xf32>, %out: memref<16xf32>):
+  %t = tile.load %x[%i] : memref<4xf32> -> tensor<4xf32>
+  tile.store %t, %out[%i] window [4] at [%i] : tensor<4xf32>, memref<16xf32>
+}
+func.func @stack(%x: tensor<16xf32>, %y: tensor<4xf32>) -> tensor<16xf32> {
+  %r = stablehlo.while(%s = %x) : tensor<16xf32>
+  cond {
+    %p = exec.custom_call "compare"(%s) {api_version = 4 : i32, config = {}} : (tensor<16xf32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %n = exec.launch @push(%y, %s) {aliases = array<i64: 0, 1>, in_place} : (tensor<4xf32>, tensor<16xf32>) -> tensor<16xf32>
+    stablehlo.return %n : tensor<16xf32>
+  }
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+/// A value that is read again, or passed twice, is copied before a launch writes into it.
+
+// CHECK-LABEL: func @read_again
+//       CHECK:   %[[A:.*]] = exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = [[T:[0-9]+]], offset = [[O:[0-9]+]], bytes = 64>]
+//       CHECK:   %[[C:.*]] = exec.copy %[[A]] {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]}
+//       CHECK:   exec.launch @both(%[[A]], %[[C]]) {{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 64>]
+tile.kernel @both grid [1] inputs 2 updates [0, 1] {
+^bb0(%i: index, %x: memref<16xf32>, %old: memref<16xf32>, %out: memref<16xf32>):
+  %t = tile.load %x[%i] : memref<16xf32> -> tensor<4xf32>
+  tile.store %t, %out[%i] window [4] at [%i] : tensor<4xf32>, memref<16xf32>
+}
+func.func @read_again(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %n = exec.launch @both(%a, %a) {aliases = array<i64: 0, 1>, in_place} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %n : tensor<16xf32>
+}

@@ -24,8 +24,8 @@ static void addRowMajor(IndexForm &form, ArrayRef<int64_t> shape, ArrayRef<int64
 }
 
 template <typename Op>
-static void addOffsets(Op op, mlir::MemRefType whole, mlir::AffineMap map, ArrayRef<int64_t> sizes,
-                       auto &access) {
+static void addOffsets(Op op, mlir::MemRefType whole, ArrayRef<int64_t> bounds, mlir::AffineMap map,
+                       ArrayRef<int64_t> sizes, auto &access) {
   ArrayRef<int64_t> strides = op.getStrides().value_or(ArrayRef<int64_t>());
   ArrayRef<bool> inBounds = op.getInBounds().value_or(ArrayRef<bool>());
   addRowMajor(access.form, whole.getShape(), strides, map, sizes);
@@ -36,21 +36,26 @@ static void addOffsets(Op op, mlir::MemRefType whole, mlir::AffineMap map, Array
     row *= whole.getDimSize(dim);
     if (!inBounds.empty() && !inBounds[dim])
       access.checks.push_back({offset, strides.empty() ? 1 : strides[dim],
-                               IndexForm::of(map.getResult(dim), sizes), whole.getDimSize(dim)});
+                               IndexForm::of(map.getResult(dim), sizes), bounds[dim]});
   }
 }
 
 LoopEmitter::Access LoopEmitter::loadAccess(tile::LoadOp load, mlir::AffineMap map) {
   auto whole = cast<mlir::MemRefType>(load.getSource().getType());
   Access access{whole.getElementType(), IndexForm(sizes.size()), {}, {}};
-  addOffsets(load, whole, map, sizes, access);
+  addOffsets(load, whole, whole.getShape(), map, sizes, access);
   return access;
 }
 
 LoopEmitter::Access LoopEmitter::storeAccess(tile::StoreOp store, mlir::AffineMap map) {
   auto whole = cast<mlir::MemRefType>(store.getTarget().getType());
   Access access{whole.getElementType(), IndexForm(sizes.size()), {}, {}};
-  addOffsets(store, whole, map, sizes, access);
+  addOffsets(store, whole, store.getBounds(), map, sizes, access);
+  int64_t row = 1;
+  for (int64_t dim = int64_t(store.getOrigin().size()) - 1; dim >= 0; --dim) {
+    access.offsets.emplace_back(store.getOrigin()[dim], row);
+    row *= whole.getDimSize(dim);
+  }
   return access;
 }
 

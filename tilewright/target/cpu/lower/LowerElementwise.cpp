@@ -26,7 +26,8 @@ LogicalResult Lowering::lowerElementwise(Operation *op) {
   std::string name = ("op_" + op->getName().stripDialect()).str();
   auto kernel = tile::KernelOp::create(
       builder, loc, builder.getStringAttr(name), builder.getDenseI64ArrayAttr(points),
-      builder.getI64IntegerAttr(static_cast<int64_t>(op->getNumOperands())));
+      builder.getI64IntegerAttr(static_cast<int64_t>(op->getNumOperands())),
+      /*updates=*/DenseI64ArrayAttr());
   module.getBody()->getOperations().remove(kernel);
   symbols.insert(kernel);
   Block *block = builder.createBlock(&kernel.getBody());

@@ -223,6 +223,7 @@ void KernelLowering::lowerOp(mlir::Operation *op) {
       .Case([&](tile::LoadOp op) { memory.load(op); })
       .Case([&](tile::StoreOp op) { memory.store(op); })
       .Case([&](tile::GatherOp op) { memory.gather(op); })
+      .Case([&](tile::ScatterOp op) { memory.scatter(op); })
       .Case([&](tile::MapOp op) { maps.map(op); })
       .Case([&](tile::ViewOp op) { maps.view(op); })
       .Case([&](tile::IotaOp op) { maps.iota(op); })

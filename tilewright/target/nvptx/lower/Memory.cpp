@@ -5,12 +5,14 @@
 #include "tilewright/target/nvptx/lower/thread/MemoryAccess.h"
 
 #include <numeric>
+#include <set>
 
 using namespace llvm;
 
 namespace tilewright::nvptx {
 
-StridedView MemoryLowering::viewOf(Value whole, mlir::ValueRange offsets,
+StridedView MemoryLowering::viewOf(Value whole, mlir::ValueRange offsets, mlir::ValueRange origin,
+                                   ArrayRef<int64_t> bounds,
                                    std::optional<ArrayRef<int64_t>> strides,
                                    std::optional<ArrayRef<bool>> inBounds) {
   auto type = cast<mlir::MemRefType>(whole.getType());
@@ -20,18 +22,25 @@ StridedView MemoryLowering::viewOf(Value whole, mlir::ValueRange offsets,
       .base = kernel.memory.lookup(whole), .elementType = type.getElementType(), .strides = {}};
   view.isWide = type.getNumElements() * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
   Type word = view.isWide ? b.i64Type : b.i32Type;
+  auto advance = [&](mlir::Value by, size_t dim) {
+    const int64_t divisor = sm::divisorOf(by);
+    if (divisor == 0)
+      return;
+    Value part = b.mul(b.trunc(kernel.scalars.lookup(by).value, word), b.integer(word, steps[dim]));
+    view.offset = view.offset ? b.add(view.offset, part) : part;
+    view.divisor = std::gcd(view.divisor, divisor * steps[dim]);
+  };
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     const int64_t stride = strides ? (*strides)[dim] : 1;
     view.strides.push_back(steps[dim] * stride);
-    Value offset = kernel.scalars.lookup(offsets[dim]).value;
+    advance(offsets[dim], dim);
+    if (!origin.empty())
+      advance(origin[dim], dim);
     const int64_t divisor = sm::divisorOf(offsets[dim]);
-    if (divisor != 0) {
-      Value part = b.mul(b.trunc(offset, word), b.integer(word, steps[dim]));
-      view.offset = view.offset ? b.add(view.offset, part) : part;
-      view.divisor = std::gcd(view.divisor, divisor * steps[dim]);
-    }
     if (inBounds && !(*inBounds)[dim])
-      view.checks.push_back({dim, divisor == 0 ? nullptr : offset, divisor, stride, shape[dim]});
+      view.checks.push_back({dim,
+                             divisor == 0 ? nullptr : kernel.scalars.lookup(offsets[dim]).value,
+                             divisor, stride, bounds[dim]});
   }
   return view;
 }
@@ -122,16 +131,17 @@ void MemoryLowering::storeTile(const Tile &tile, const ThreadLayout &threads,
 
 void MemoryLowering::load(tile::LoadOp load) {
   auto type = cast<mlir::RankedTensorType>(load.getType());
-  StridedView view =
-      viewOf(load.getSource(), load.getOffsets(), load.getStrides(), load.getInBounds());
+  StridedView view = viewOf(load.getSource(), load.getOffsets(), /*origin=*/{},
+                            cast<mlir::MemRefType>(load.getSource().getType()).getShape(),
+                            load.getStrides(), load.getInBounds());
   Lanes outside = load.getPadding() ? kernel.scalars.lookup(load.getPadding()) : Lanes{};
   kernel.tiles[load.getResult()] = loadTile(kernel.threadsOf(type), view, type.getShape(), outside);
 }
 
 void MemoryLowering::store(tile::StoreOp store) {
   auto type = cast<mlir::RankedTensorType>(store.getTile().getType());
-  StridedView view =
-      viewOf(store.getTarget(), store.getOffsets(), store.getStrides(), store.getInBounds());
+  StridedView view = viewOf(store.getTarget(), store.getOffsets(), store.getOrigin(),
+                            store.getBounds(), store.getStrides(), store.getInBounds());
   storeTile(kernel.tiles[store.getTile()], kernel.threadsOf(type), view, type.getShape());
 }
 
@@ -170,6 +180,39 @@ void MemoryLowering::gather(tile::GatherOp gather) {
     result.back() = each == 2 ? Lanes{parts[0], parts[1]} : Lanes{b.decode(parts[0], element)};
   }
   kernel.tiles[gather.getResult()] = std::move(result);
+}
+
+void MemoryLowering::scatter(tile::ScatterOp scatter) {
+  auto type = cast<mlir::RankedTensorType>(scatter.getTile().getType());
+  auto whole = cast<mlir::MemRefType>(scatter.getTarget().getType());
+  const ThreadLayout &threads = kernel.threadsOf(type);
+  const SmallVector<int64_t> strides = rowMajor(whole.getShape());
+  Type element = whole.getElementType();
+  const int64_t bytes = lanes::storageBytes(element);
+  StridedView nowhere{};
+  std::set<std::vector<int64_t>> done; // an element that several registers hold is stored once
+  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
+    if (threads.isDead(reg, type.getShape()) || !done.insert(threads.constants(reg)).second)
+      continue;
+    Value isOn = isInside(b, threads, nowhere, type.getShape(), reg);
+    auto require = [&](Value condition) { isOn = isOn ? b.bitAnd(isOn, condition) : condition; };
+    if (threads.isFirst)
+      require(threads.isFirst);
+    Value offset = b.i64(0);
+    for (auto [indices, size, stride] :
+         zip_equal(scatter.getIndices(), whole.getShape(), strides)) {
+      Value index = kernel.tiles[indices][reg].value;
+      require(b.unsignedLess(index, b.i64(size))); // also rejects negative indices
+      offset = b.add(offset, b.mul(index, b.i64(stride * bytes)));
+    }
+    Lanes value = kernel.tiles[scatter.getTile()][reg];
+    SmallVector<Value, 2> parts;
+    if (value.imag)
+      parts = {value.value, value.imag};
+    else
+      parts = {b.encode(value.value, element)};
+    storeParts(b, parts, b.advance(kernel.memory.lookup(scatter.getTarget()), offset), isOn);
+  }
 }
 
 } // namespace tilewright::nvptx

@@ -1,4 +1,4 @@
-// Loads, stores and gathers of tiles.
+// Loads, stores, gathers and scatters of tiles.
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_MEMORY_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_MEMORY_H
 
@@ -18,6 +18,7 @@ public:
   void load(tile::LoadOp load);
   void store(tile::StoreOp store);
   void gather(tile::GatherOp gather);
+  void scatter(tile::ScatterOp scatter);
 
   Tile loadTile(const ThreadLayout &threads, const StridedView &view, llvm::ArrayRef<int64_t> shape,
                 Lanes outside);
@@ -27,9 +28,10 @@ public:
   void forgetThread() { threadOffsets.clear(); }
 
 private:
-  /// The view of a tile at `offsets` of a tensor.
-  StridedView viewOf(Value whole, mlir::ValueRange offsets,
-                     std::optional<llvm::ArrayRef<int64_t>> strides,
+  /// The view of a tile at `offsets` of a tensor, or of the part of it that begins at `origin`
+  /// (unless empty). Offsets must be inside `bounds` where `inBounds` does not say that they are.
+  StridedView viewOf(Value whole, mlir::ValueRange offsets, mlir::ValueRange origin,
+                     llvm::ArrayRef<int64_t> bounds, std::optional<llvm::ArrayRef<int64_t>> strides,
                      std::optional<llvm::ArrayRef<bool>> inBounds);
   Value addressOf(const ThreadLayout &threads, const StridedView &view, int64_t constant);
 

@@ -168,6 +168,10 @@ bool isScalar(Operation *op) {
 std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   Product product;
   product.kernel = kernel;
+  if (kernel.getUpdates()) {
+    reason = "it writes a part of an input in place";
+    return std::nullopt;
+  }
   auto loops = kernel.getBody().getOps<scf::ForOp>();
   if (std::distance(loops.begin(), loops.end()) != 1) {
     reason = "it does not have exactly one loop";

@@ -214,7 +214,8 @@ private:
     kernel = sm::KernelOp::create(
         b, loc, old.getSymNameAttr(), old.getGridAttr(), old.getNumInputsAttr(),
         b.getI64IntegerAttr(choice.plan.threads / 32), DenseI64ArrayAttr(), StringAttr(),
-        choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr());
+        choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr(),
+        old.getUpdatesAttr());
     Block *block = b.createBlock(&kernel.getBody());
     for (BlockArgument argument : old.getBlock().getArguments())
       scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));

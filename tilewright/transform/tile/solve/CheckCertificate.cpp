@@ -57,7 +57,7 @@ public:
           return certificate.values.contains(result);
         }))
       return "";
-    if (isa<tile::MapOp, tile::GatherOp, tile::ScanOp>(op))
+    if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::ScanOp>(op))
       return checkEqual(op);
     if (auto view = dyn_cast<tile::ViewOp>(op))
       return checkView(view);
@@ -109,7 +109,10 @@ private:
   }
 
   std::string checkEqual(Operation *op) const {
-    const Layout *first = value(op->getResult(0));
+    auto scatter = dyn_cast<tile::ScatterOp>(op);
+    const Layout *first = scatter ? use(scatter.getTileMutable()) : value(op->getResult(0));
+    if (!first)
+      return "has no layout";
     for (Value result : op->getResults())
       if (!value(result) || !value(result)->sameAs(*first))
         return "has results of different layouts";

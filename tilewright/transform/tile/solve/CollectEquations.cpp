@@ -78,8 +78,9 @@ struct Collector {
       define(load, add(op, load, false));
     } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
       use(store.getTileMutable(), add(op, store.getTile(), false));
-    } else if (isa<tile::MapOp, tile::GatherOp, tile::ScanOp>(op)) {
-      const unsigned slot = add(op, op->getResult(0), true);
+    } else if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::ScanOp>(op)) {
+      auto scatter = dyn_cast<tile::ScatterOp>(op);
+      const unsigned slot = add(op, scatter ? Value(scatter.getTile()) : op->getResult(0), true);
       for (OpOperand &operand : op->getOpOperands())
         if (tileType(operand.get()))
           use(operand, slot);

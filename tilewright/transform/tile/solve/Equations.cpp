@@ -60,7 +60,7 @@ void Equations::addCandidates() {
       propose(id, layout);
   };
   for (unsigned id = 0; id < unknowns.size(); ++id)
-    if (isa<tile::LoadOp, tile::StoreOp, tile::GatherOp>(unknowns[id].ops.front()))
+    if (isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp>(unknowns[id].ops.front()))
       seed(id);
   // Propagates layouts along each edge in both directions, so that a choice without conversions
   // exists. Returns whether a candidate was added. Ops are in dataflow order, so a few rounds reach
@@ -193,7 +193,7 @@ double Equations::costOf(const Unknown &unknown, size_t candidate) {
       own = reduceCost(pool[id], {static_cast<int64_t>(scan.getDim())},
                        2.0 * static_cast<double>(opsOf(scan.getCombiner())), unknown.elementBits,
                        machine);
-    else if (isa<tile::GatherOp>(op)) // one access per element
+    else if (isa<tile::GatherOp, tile::ScatterOp>(op)) // one access per element
       own = computeCost(pool[id], 32, unknown.elementBits, machine);
     else if (isa<tile::DotOp>(op))
       own = unknown.instructionCycles[candidate];

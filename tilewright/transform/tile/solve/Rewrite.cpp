@@ -19,11 +19,11 @@ public:
       : kernel(kernel), certificate(certificate), builder(kernel) {}
 
   sm::KernelOp run() {
-    auto result = sm::KernelOp::create(builder, kernel.getLoc(), kernel.getSymNameAttr(),
-                                       kernel.getGridAttr(), kernel.getNumInputsAttr(),
-                                       builder.getI64IntegerAttr(certificate.warps),
-                                       /*cluster=*/DenseI64ArrayAttr(),
-                                       /*persistent=*/StringAttr(), /*raster=*/IntegerAttr());
+    auto result = sm::KernelOp::create(
+        builder, kernel.getLoc(), kernel.getSymNameAttr(), kernel.getGridAttr(),
+        kernel.getNumInputsAttr(), builder.getI64IntegerAttr(certificate.warps),
+        /*cluster=*/DenseI64ArrayAttr(),
+        /*persistent=*/StringAttr(), /*raster=*/IntegerAttr(), kernel.getUpdatesAttr());
     for (NamedAttribute attribute : kernel->getDiscardableAttrs())
       if (attribute.getName() != "warps")
         result->setDiscardableAttr(attribute.getName(), attribute.getValue());

@@ -93,6 +93,7 @@ private:
   void transpose(const Value &x);
   void broadcast(const Value &x);
   void slice(const Value &x);
+  Value update(Value x);
   void dynamicSlice(const Value &x);
   void gather(const Value &x);
   void pad(const Value &x);
@@ -270,6 +271,25 @@ void Writer::dynamicSlice(const Value &x) {
   add(concat("stablehlo.dynamic_slice ", x.name, ", ", names, "sizes = ", list(shape), " : (",
              type(x), types, ") -> ", type(shape, x.element)),
       shape, x.element);
+}
+
+/// Writes a value into a window of another input; some positions are out of bounds.
+Value Writer::update(Value x) {
+  static const std::vector<std::string> elements = {"i32", "i64", "ui8"};
+  const std::string element = pick(elements);
+  Dims shape;
+  for (int64_t size : x.shape)
+    shape.push_back(below(2) ? size : size + below(6));
+  Value whole = input(shape, x.element);
+  std::string names, types;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    Value start = input({}, element);
+    names += concat(", ", start.name);
+    types += concat(", ", type(start));
+  }
+  return add(concat("stablehlo.dynamic_update_slice ", whole.name, ", ", x.name, names, " : (",
+                    type(whole), ", ", type(x), types, ") -> ", type(whole)),
+             shape, x.element);
 }
 
 /// Gathers rows of a table; some indices are out of bounds.
@@ -472,6 +492,9 @@ std::string Writer::write(int ops) {
   std::vector<Value> results = {values.back()};
   while (below(3) == 0)
     results.push_back(pick(values));
+  // The whole that is written into is an input that nothing else reads, so it comes last.
+  if (below(6) == 0)
+    results.push_back(update(values.back()));
 
   std::string arguments, outer, names, types, resultNames, resultTypes;
   for (const Value &value : inputs) {
