@@ -9,10 +9,11 @@
 // are verified before anything is measured.
 //
 // One thread: that thread's CPU time (CLOCK_THREAD_CPUTIME_ID), the minimum of all runs, so that
-// other load on the machine does not count. Two threads: the wall time of one thread divided by
-// that of two, each the minimum of all runs. Because wall times need two free cores, also twice the
-// CPU time of one thread divided by the total CPU time of two: the speedup on two free cores if the
-// work is split evenly.
+// other load on the machine does not count. Two threads: the speedup, which is the wall time of one
+// thread divided by that of two, each the minimum of all runs. Wall times are meaningful only on
+// two free cores, so the benchmark also prints an estimate of the speedup from CPU times: twice the
+// CPU time of one thread divided by the total CPU time of two, which assumes that the work is split
+// evenly.
 #include "bench/vgpu/HostLoops.h"
 #include "tilewright/support/text/Json.h"
 #include "tilewright/vgpu/check/Checker.h"

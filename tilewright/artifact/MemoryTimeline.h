@@ -17,8 +17,8 @@ namespace tilewright::artifact {
 ///   if (std::optional<MemoryTimeline> memory = MemoryTimeline::of(executable))
 ///     for (size_t holder : memory->aliveAt(memory->peakTime)) …
 ///
-/// Time counts the begins and ends of the plan's ops in execution order; a loop body counts once.
-/// The executable must outlive this.
+/// Time is measured in events: the start and the end of each op of the plan, in execution order. A
+/// loop body counts once. The executable must outlive this.
 struct MemoryTimeline {
   /// A range of the arena that one value occupies, or several values one after the other.
   struct Buffer {

@@ -35,7 +35,8 @@ bool awaitEvent(int descriptor, short events, Deadline deadline);
 /// wait.
 class Rendezvous {
 public:
-  /// `checkConnected` checks the peers that are connected.
+  /// `checkConnected` fails if a peer that has already connected has died or failed; it is called
+  /// between the steps of a wait.
   Rendezvous(const Membership &membership, KeyValueStore &store, Deadline deadline,
              std::function<Status()> checkConnected = {})
       : deadline(deadline), membership(membership), store(store),
@@ -64,7 +65,7 @@ private:
   const std::function<Status()> checkConnected;
 };
 
-/// E6032: a system call failed; errno has the reason.
+/// E6032: a system call failed; errno gives the reason.
 Status systemFailure(const std::string &what);
 /// E6032: these processes did not connect in time.
 Status connectTimedOut(const Membership &membership, const std::vector<int64_t> &processes);

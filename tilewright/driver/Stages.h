@@ -27,7 +27,7 @@ public:
   ~Stages();
 
   /// Builds and runs the passes of a stage.
-  ///  - compileStage: a pass failed; the message has its diagnostic and location.
+  ///  - compileStage: a pass failed; the message contains its diagnostic and location.
   ///  - compileDeadline, compileMemory: the work limit is reached.
   Status run(const char *stage, llvm::function_ref<void(mlir::OpPassManager &)> build);
 

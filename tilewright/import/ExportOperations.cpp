@@ -52,7 +52,8 @@ private:
 
   ExportEntries &entries;
   bytecode::Module &tables;
-  /// The exported id of each value; always the one with VHLO types.
+  /// The exported id of each value. A value that sdy ops use has a second id, with builtin types
+  /// (see cast()); this map holds the id with VHLO types.
   llvm::DenseMap<mlir::Value, ValueId> values;
   llvm::DenseMap<uint16_t, uint32_t> opNames;
   /// Whether the current failure already names the operation that caused it.

@@ -6,8 +6,8 @@
 
 namespace tilewright::interpret {
 
-/// Each function compares element by element and fails with Error::interpretCheck. The message has
-/// the index and both values of the first difference, and the number of differences.
+/// Each function compares element by element and fails with Error::interpretCheck. The message
+/// contains the index and both values of the first difference, and the number of differences.
 
 /// Equal as values: -0 equals +0, and NaN equals NaN, whatever its bits.
 Status expectEqual(const Tensor &actual, const Tensor &expected);

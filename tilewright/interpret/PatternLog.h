@@ -26,7 +26,8 @@ public:
 
 private:
   const std::string pass;
-  // Of the current attempt. Describe the op before the attempt, because a pattern may erase it.
+  // The state of the current attempt. `subject` describes the op; it is set before the attempt,
+  // because a pattern may erase the op.
   mlir::MLIRContext *context = nullptr;
   std::string subject, reason;
 };

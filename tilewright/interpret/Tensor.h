@@ -20,8 +20,8 @@ using numerics::Shape;
 ///   fill(result.mutableData());      // still the only owner
 ///   return result;                   // immutable from here on
 ///
-/// A Tensor may be a view of foreign memory (a mapped constant). Then its bytes need not be
-/// aligned, so elements are read with memcpy or loadScalar.
+/// A Tensor may be a view of memory that it does not own (a mapped constant). Then its bytes need
+/// not be aligned, so elements are read with memcpy or loadScalar.
 class Tensor {
 public:
   /// A scalar `false`.

@@ -23,8 +23,8 @@ double decode(ElementType type, uint64_t bits);
 /// below its smallest become its smallest.
 uint64_t encode(ElementType type, double value);
 
-/// Like encode(), but values beyond the largest finite one, including infinities, become the
-/// largest finite one with their sign. NaN is treated as by encode().
+/// Like encode(), but saturates: values whose magnitude exceeds the largest finite value, including
+/// infinities, become that value, with their sign. NaN is treated as by encode().
 uint64_t encodeSaturating(ElementType type, double value);
 
 /// The nearest value of a real type to an integer, rounded once.

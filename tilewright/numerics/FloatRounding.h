@@ -11,7 +11,7 @@
 
 namespace tilewright::numerics::detail {
 
-/// How a value beyond the largest finite one is rounded.
+/// How a value whose magnitude exceeds the largest finite value is rounded.
 enum class Beyond : uint8_t { asFormat, saturate };
 
 /// 2^exponent, for exponents of normal numbers.

@@ -38,8 +38,8 @@ struct Note {
   }
 };
 
-/// A rank of an epoch. A failure in a collective ends the epoch for all processes, including those
-/// that wait for something else.
+/// Wraps a rank's communicator in one epoch: if a collective fails, ends the epoch for all
+/// processes, including those that wait for something else.
 class EpochRank final : public collective::Communicator {
 public:
   EpochRank(std::shared_ptr<collective::membership::Group> group, uint64_t epoch, int64_t process,

@@ -1,4 +1,4 @@
-// ThreadPool: the threads of all parallel work.
+// ThreadPool: the threads that run parallel loops.
 #ifndef TILEWRIGHT_SUPPORT_THREADPOOL_H
 #define TILEWRIGHT_SUPPORT_THREADPOOL_H
 
@@ -23,7 +23,7 @@ namespace tilewright {
 /// workers join it when they are free.
 class ThreadPool {
 public:
-  /// `threads` counts the caller; at least 1.
+  /// `threads` includes the calling thread; at least 1.
   explicit ThreadPool(unsigned threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;

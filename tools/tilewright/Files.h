@@ -10,12 +10,13 @@
 
 namespace tilewright::tools {
 
-/// - fileUnreadable: the message has the operating system's reason.
+/// - fileUnreadable: the message contains the operating system's reason.
 Result<std::string> readFile(const std::string &path);
 
 /// Writes the concatenated pieces to a temporary file next to `path` and renames it, so that a
 /// reader never sees half a file.
-/// - fileUnwritable: the message has the operating system's reason; the temporary file is removed.
+/// - fileUnwritable: the message contains the operating system's reason; the temporary file is
+///   removed.
 Status writeFile(const std::string &path, std::initializer_list<std::span<const std::byte>> pieces);
 
 } // namespace tilewright::tools

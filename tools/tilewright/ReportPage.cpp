@@ -236,8 +236,8 @@ private:
       }
     out += "</table></div>";
     if (shown > maxRows)
-      out += concat("<p class=\"quiet\">", decisions.size() - maxRows,
-                    " more are in `tilewright explain fusion`.</p>");
+      out += concat("<p class=\"quiet\">`tilewright explain fusion` lists ",
+                    decisions.size() - maxRows, " more.</p>");
     out += "</details>\n";
   }
 

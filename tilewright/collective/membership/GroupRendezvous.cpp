@@ -151,7 +151,8 @@ private:
     }
     for (pollfd &each : listeners) {
       Descriptor socket(each.revents ? accept4(each.fd, nullptr, nullptr, SOCK_CLOEXEC) : -1);
-      // A foreign or silent connection delays all other connections by at most one second.
+      // A connection from outside the job, or one that sends nothing, delays all other connections
+      // by at most one second.
       Hello hello{magic};
       if (socket.get() < 0 || !receiveHello(socket.get(), hello, std::min(deadline, after(1s))) ||
           hello.secret != listener.secret())

@@ -49,7 +49,7 @@ public:
   void beat();
   void suspect(uint64_t epoch, size_t place, std::string evidence);
   void revoke(uint64_t epoch, const Reason &reason);
-  /// Leaves the job in good order.
+  /// Leaves the job after notifying the other members.
   void leave();
 
   /// Whether a process that connects with this epoch is admitted; otherwise it is fenced.

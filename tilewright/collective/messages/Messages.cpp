@@ -55,8 +55,8 @@ void Messages::end(Incoming &incoming) {
       if (incoming.expected->bytes == 0)
         count(incoming, 1);
     } else if (auto found = expectations.find(header.key); found != expectations.end()) {
-      // Either a receive was posted while the message arrived, or one was posted before that does
-      // not match the message.
+      // The message was not received into a posted buffer, but a receive for its key exists: it was
+      // posted while the message arrived, or it does not match the message.
       if (matchReceive(incoming, *found->second, header.bytes) && header.bytes == 0)
         count(incoming, 1);
     } else {
@@ -182,7 +182,7 @@ void Messages::fail(std::string text) {
 }
 
 /// Forwards the first failure that this process knows, once. That failure may have come from a
-/// peer: processes that later notice that this process is gone should learn the original reason.
+/// peer: processes that later notice that this process has ended should learn the original reason.
 void Messages::forwardFailure() {
   if (hasForwardedFailure.exchange(true))
     return;

@@ -9,9 +9,9 @@
 
 namespace tilewright::collective::mpi {
 
-/// The part that we use of MPI's standard ABI (MPI 5, chapter 20), with which one build runs with
-/// any site's MPI. Declared by hand, because few sites have its header. Handles are opaque pointers
-/// that are never dereferenced, and constants are numbers.
+/// The part of MPI's standard ABI (MPI 5, chapter 20) that we use. The ABI allows one build to run
+/// with the MPI library of any site. Declared here, because few sites have the header. Handles are
+/// opaque pointers that are never dereferenced, and constants are numbers.
 namespace abi {
 template <typename Tag> using Handle = Tag *;
 using Comm = Handle<struct CommTag>;
@@ -68,8 +68,9 @@ struct Library {
 
   /// Loads the library, which stays loaded, because a process can initialize and finalize MPI only
   /// once.
-  ///  - carrierUnavailable (E6060): the message has dlerror(), the name of the missing function, or
-  ///    the ABI version; also if this process has already loaded another MPI through this function.
+  ///  - carrierUnavailable (E6060): the message contains dlerror(), the name of the missing
+  ///    function, or the ABI version; also if this process has already loaded another MPI through
+  ///    this function.
   static Result<const Library *> load(const std::string &file);
 };
 

@@ -22,8 +22,8 @@ inline uint64_t monotonicNanoseconds() {
 /// is synchronized between all cores.
 bool hasEvenCounter();
 
-/// The clock of the entries: the TSC, which costs half as much as the system clock, if `isCounter`;
-/// otherwise the system clock.
+/// The timestamp of an entry: if `isCounter`, the TSC, which takes half as long to read as the
+/// system clock; otherwise the system clock.
 inline uint64_t ticksNow(bool isCounter) {
 #if defined(__x86_64__)
   if (isCounter)

@@ -79,7 +79,7 @@ Result<std::unique_ptr<JobView>> viewOf(const std::vector<std::string> &paths,
                                         const std::string &job, uint64_t newestEntries,
                                         std::vector<std::string> &notes);
 
-/// Formats the diagnosis for humans. `notes` are those of viewOf().
+/// Formats the diagnosis for humans. `notes` are the notes that viewOf() returned.
 std::string toText(const JobView &view, const Diagnosis &diagnosis,
                    const std::vector<std::string> &notes);
 /// Formats the same content as one JSON object.

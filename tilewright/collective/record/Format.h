@@ -17,7 +17,7 @@ inline constexpr size_t maxFailureBytes = 1024;
 inline constexpr uint64_t maxEntries = uint64_t(1) << 24;
 inline constexpr uint32_t maxRings = 1 << 16;
 
-/// One instant, as read from the clock of the entries (ticks) and from the system's clocks
+/// One instant, as read from the clock that timestamps entries (ticks) and from the system's clocks
 /// (nanoseconds).
 struct Moment {
   uint64_t ticks = 0;

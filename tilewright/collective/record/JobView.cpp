@@ -106,8 +106,8 @@ static bool isForAll(Kind kind) {
 }
 
 void JobView::alignHosts() {
-  // Bounds on the offset from host b's clock to host a's clock: b's end is not before a's begin,
-  // and a's end is not before b's begin.
+  // Bounds on the offset from host b's clock to host a's clock: b does not end before a begins, and
+  // a does not end before b begins.
   struct Range {
     int64_t least = std::numeric_limits<int64_t>::min() / 2,
             most = std::numeric_limits<int64_t>::max() / 2;

@@ -201,7 +201,7 @@ public:
   }
 
 private:
-  /// Records the begin of a collective and returns its entry. Empty if the rank does not
+  /// Records the start of a collective and returns its entry. Empty if the rank does not
   /// participate, or if the call is invalid, which the engine reports.
   std::optional<uint64_t> begin(const Call &call, State state) {
     const Recorder::CallSite *callSite = calls->find(call);

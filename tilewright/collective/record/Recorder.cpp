@@ -247,8 +247,8 @@ Track *Recorder::trackOf(int64_t rank) {
   return nullptr;
 }
 
-/// Adds a record to the table and returns its number among those of its kind, from one; zero if the
-/// table is full.
+/// Adds a record to the table. Returns its number among the records of the same kind, starting at
+/// one; zero if the table is full.
 uint32_t Recorder::add(std::unordered_map<std::string, uint32_t> &known, std::string record) {
   if (const auto found = known.find(record); found != known.end())
     return found->second;

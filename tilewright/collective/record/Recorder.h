@@ -25,7 +25,7 @@ public:
     std::atomic<uint64_t> spare = 0;
   };
 
-  /// Records the begin of a collective; returns the number of its entry.
+  /// Records the start of a collective; returns the number of its entry.
   uint64_t begin(uint32_t site, CliqueProgress &progress, uint32_t run, State state) {
     const uint64_t number = ring->next.load(std::memory_order_relaxed);
     if ((number & (refreshEvery - 1)) == refreshEvery - 1)
@@ -103,7 +103,7 @@ public:
     /// Whether the destructor removes the file if every collective succeeded.
     bool removesWhenWell = false;
   };
-  ///  - recorderFile (E6051): the file cannot be created; the message has the errno text.
+  ///  - recorderFile (E6051): the file cannot be created; the message contains the text of errno.
   static Result<std::shared_ptr<Recorder>> create(const Options &options);
   ~Recorder();
   Recorder(const Recorder &) = delete;

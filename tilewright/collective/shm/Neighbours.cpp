@@ -109,8 +109,8 @@ static Status endedMeanwhile(const Neighbours::Neighbour &neighbour, const Membe
                        ", pid ", neighbour.pid, ") ended while the job was connecting"));
 }
 
-/// Why a peer is gone. The peer may have connected to all processes and started already; then it
-/// has failed or completed.
+/// Why a peer has disconnected. If the peer had already connected to all processes, it may have
+/// started, and then failed or completed.
 static Status whyGone(const Neighbours::Neighbour &neighbour, const Membership &membership) {
   const auto &board = *reinterpret_cast<const ProcessBoard *>(neighbour.memory->base());
   if (board.hasFailed.load(std::memory_order_acquire))
@@ -172,7 +172,8 @@ Status Neighbours::acceptOne(int listener, const Membership &membership, const M
   Descriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   Hello hello;
   int pid = 0;
-  // A foreign or silent connection must not delay other connections for long.
+  // A connection from outside the job, or one that sends nothing, must not delay other connections
+  // for long.
   if (socket.get() < 0 || !isOurs(socket.get(), pid))
     return Status();
   std::optional<int> descriptor =

@@ -28,7 +28,7 @@ public:
   void fail(std::string text);
   /// Checks peers for failure: sets the engine's failure if a peer has died or failed.
   void pollPeers();
-  /// Whether the process of a rank has ended in good order.
+  /// Whether the process of a rank has announced that it is exiting.
   bool hasLeft(int64_t rank) const;
 
   void ring(ProcessBoard &board);

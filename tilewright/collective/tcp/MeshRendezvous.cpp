@@ -175,7 +175,8 @@ Status MeshRendezvous::acceptOne() {
   if (socket.get() < 0)
     return Status();
   prepare(socket.get());
-  // A foreign or silent connection delays all other connections by at most one second.
+  // A connection from outside the job, or one that sends nothing, delays all other connections by
+  // at most one second.
   Hello hello{magic};
   if (!receiveHello(socket.get(), hello, std::min(deadline, after(1s))) || hello.secret != secret)
     return Status();

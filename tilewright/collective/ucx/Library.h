@@ -38,7 +38,8 @@ struct Library {
 #undef TILEWRIGHT_UCX_POINTER
 
   /// Loads the library, which stays loaded, because UCX has its own threads and hooks.
-  ///  - carrierUnavailable (E6060): the message has dlerror() or the name of the missing function.
+  ///  - carrierUnavailable (E6060): the message contains dlerror() or the name of the missing
+  ///    function.
   static Result<const Library *> load(const std::string &file);
 };
 

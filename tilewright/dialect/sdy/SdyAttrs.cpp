@@ -245,7 +245,7 @@ LogicalResult OpShardingRuleAttr::verify(EmitError emitError, ArrayRef<int64_t> 
     return failure();
   used |= inResults;
   for (auto [factor, size] : llvm::enumerate(factorSizes)) {
-    // JAX writes a factor of size 0 for a dimension of size 0, such as matrices without rows.
+    // JAX writes a factor of size 0 for a dimension of size 0, as in a matrix without rows.
     if (size < 0)
       return emitError() << "the size of a factor must not be negative, got " << factorName(factor)
                          << "=" << size;

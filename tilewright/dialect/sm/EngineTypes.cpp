@@ -46,7 +46,7 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return failure();
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp, Axis::group})
     if (layout.getValue().extent(axis) != 1)
-      return emitError() << "a buffer must have a layout of memory, got a layout with axis "
+      return emitError() << "a buffer must have a memory layout, got a layout with axis "
                          << nameOf(axis);
   bool tensorAxes = layout.getValue().extent(Axis::tmemLane) > 1 ||
                     layout.getValue().extent(Axis::tmemColumn) > 1;

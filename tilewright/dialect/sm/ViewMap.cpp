@@ -124,7 +124,7 @@ std::optional<Layout> tilewright::sm::sourceLayout(const Layout &result, const V
       return std::nullopt;
     int64_t covered = 1;
     for (auto [i, piece] : llvm::enumerate(*pieces)) {
-      // The last piece may include indices that the layout covers beyond the tile.
+      // The last piece may include indices outside of the tile, which the layout also covers.
       const bool atEnd = piece.stride * piece.size >= map.resultShape[piece.dim];
       const bool toEnd = atEnd && i + 1 == pieces->size() && form.constant == 0;
       auto digits = ranges[piece.dim].take(piece.stride, piece.size, toEnd);

@@ -43,8 +43,9 @@ std::optional<Layout> sourceLayout(const Layout &result, const ViewMap &map);
 std::optional<Layout> resultLayout(const Layout &source, const ViewMap &map);
 
 /// For each register of the result, the source register of the same thread that holds its element,
-/// or -1 for registers outside of the tile. The view (or, with the identity, the conversion) is
-/// then free. nullopt if a thread lacks an element, or if threads hold it in different registers.
+/// or -1 for registers outside of the tile. With such a mapping the view only renames registers and
+/// is free; so is a conversion between two layouts, for which `map` is the identity. nullopt if a
+/// thread lacks an element, or if threads hold it in different registers.
 std::optional<llvm::SmallVector<int64_t>> registersOfView(const Layout &result,
                                                           const Layout &source, const ViewMap &map);
 

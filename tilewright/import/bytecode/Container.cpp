@@ -26,11 +26,10 @@ Result<NestedSection> readSection(Cursor &cursor) {
   TILEWRIGHT_TRY(cursor.byte(tag));
   TILEWRIGHT_TRY(cursor.varint(length));
   if ((tag & 0x7f) >= sectionCount)
-    return Status(Error::sectionMalformed,
-                  concat("at byte ", start, ", unknown section number ", tag & 0x7f,
-                         " (the maximum is ", sectionCount - 1,
-                         "); export the artifact for a StableHLO version up to ",
-                         newestVersion.toString()));
+    return Status(Error::sectionMalformed, concat("at byte ", start, ", unknown section number ",
+                                                  tag & 0x7f, " (the maximum is ", sectionCount - 1,
+                                                  "); export the artifact for StableHLO ",
+                                                  newestVersion.toString(), " or older"));
   if (tag & 0x80) {
     uint64_t alignment = 0;
     TILEWRIGHT_TRY(cursor.varint(alignment));
@@ -312,7 +311,8 @@ Status ContainerReader::readOpNames(Cursor &cursor) {
             concat("the artifact uses operation ", nameOf(dialect), ".", quoted(name),
                    row ? ", which its producer had not registered"
                        : concat(", which StableHLO ", newestVersion.toString(), " does not have"),
-                   "; serialize it for a version up to ", newestVersion.toString()));
+                   "; serialize the artifact for StableHLO ", newestVersion.toString(),
+                   " or older"));
       if (container.producer < row->since || container.producer > row->until)
         return Status(Error::opVersion,
                       concat("operation ", row->fullName(), " belongs to StableHLO ",

@@ -104,8 +104,8 @@ Status OperationReader::read() {
                   concat("the IR section has ", count, " operations ",
                          hasArguments ? "and block arguments " : "",
                          "at top level, expected one builtin.module; export the artifact again"));
-  // Reserve space for all operations at once, up to a bound: the remaining bytes limit their
-  // number.
+  // Reserve space for all operations at once. The remaining bytes are an upper bound on their
+  // number, capped so that a large file does not reserve too much.
   module.operations.reserve(
       std::min<size_t>(cursor().remaining() / minOperationBytes, size_t(1) << 16));
   TILEWRIGHT_TRY(readOp());

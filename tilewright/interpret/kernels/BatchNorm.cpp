@@ -11,8 +11,8 @@ static Status check(std::string_view op, const Tensor &operand, std::span<const 
                     const BatchNormParameters &parameters) {
   TILEWRIGHT_TRY(checkDims(op, "feature_index", Dims{parameters.featureIndex}, operand.rank()));
   if (!numerics::isReal(operand.type()))
-    return Status(Error::operandType,
-                  concat(op, ": elements must be real, got ", numerics::spelling(operand.type())));
+    return Status(Error::operandType, concat(op, ": elements must be floating-point, got ",
+                                             numerics::spelling(operand.type())));
   const int64_t features = operand.shape()[parameters.featureIndex];
   for (const Tensor &tensor : perFeature) {
     if (tensor.type() != operand.type())

@@ -119,15 +119,16 @@ Result<Tensor> contract(std::string_view op, const Tensor &lhs, const Tensor &rh
   if (algorithm) {
     if (arithmetic != Arithmetic::real && arithmetic != Arithmetic::wideReal)
       return Status(Error::dotAlgorithm,
-                    concat(op, ": an algorithm requires real operands and results, got ",
+                    concat(op, ": an algorithm requires floating-point operands and results, got ",
                            lhs.typeString(), " and ", rhs.typeString()));
     if (!isReal(algorithm->lhsPrecisionType) || !isReal(algorithm->rhsPrecisionType) ||
         !isReal(algorithm->accumulationType))
-      return Status(
-          Error::dotAlgorithm,
-          concat(op, ": the precision and accumulation types of an algorithm must be real, got ",
-                 spelling(algorithm->lhsPrecisionType), ", ", spelling(algorithm->rhsPrecisionType),
-                 " and ", spelling(algorithm->accumulationType)));
+      return Status(Error::dotAlgorithm, concat(op,
+                                                ": the precision and accumulation types of an "
+                                                "algorithm must be floating-point types, got ",
+                                                spelling(algorithm->lhsPrecisionType), ", ",
+                                                spelling(algorithm->rhsPrecisionType), " and ",
+                                                spelling(algorithm->accumulationType)));
     arithmetic = Arithmetic::wideReal;
   }
 

@@ -15,7 +15,7 @@ struct ConvolutionLayout {
 
 struct ConvolutionParameters {
   ConvolutionLayout input, kernel, output;
-  /// One per spatial dimension; the sizes are those of the kernel.
+  /// One entry per spatial dimension; its size is the kernel's size in that dimension.
   std::vector<WindowDimension> window;
   int64_t featureGroupCount = 1;
   int64_t batchGroupCount = 1;

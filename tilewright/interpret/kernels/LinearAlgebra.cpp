@@ -46,7 +46,7 @@ static Status checkElements(std::string_view op, ElementType type) {
   if (numerics::isReal(type) || isComplex(type))
     return Status();
   return Status(Error::operandType,
-                concat(op, ": elements must be real or complex, got ", spelling(type)));
+                concat(op, ": elements must be floating-point or complex, got ", spelling(type)));
 }
 
 /// - interpretShape: the last two dimensions do not exist or are not equal.

@@ -81,7 +81,7 @@ Result<Tensor> slice(const Tensor &operand, Indices start, Indices limit, Indice
     const int64_t extent = limit[dim] - start[dim];
     dims.push_back(extent / stride[dim] + (extent % stride[dim] != 0));
     source.offset += start[dim] * strides[dim];
-    // A stride beyond the size is never taken; clamp it, so that the product does not overflow.
+    // A stride larger than the size is never used; clamp it, so that the product does not overflow.
     source.strides.push_back(strides[dim] * std::min(stride[dim], std::max<int64_t>(size, 1)));
   }
   TILEWRIGHT_ASSIGN(Shape shape, Shape::create(dims));

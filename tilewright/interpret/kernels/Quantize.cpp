@@ -14,13 +14,11 @@ static Status check(std::string_view op, const Tensor &operand, ElementType expe
                     const QuantizedType &type) {
   if (!numerics::isInteger(type.storage) || !numerics::isReal(type.expressed) ||
       type.storageMin > type.storageMax)
-    return Status(
-        Error::operandType,
-        concat(
-            op,
-            ": the storage type must be an integer type and the expressed type a real type, got ",
-            spelling(type.storage), " in [", type.storageMin, ", ", type.storageMax, "] and ",
-            spelling(type.expressed)));
+    return Status(Error::operandType, concat(op,
+                                             ": the storage type must be an integer type and the "
+                                             "expressed type a floating-point type, got ",
+                                             spelling(type.storage), " in [", type.storageMin, ", ",
+                                             type.storageMax, "] and ", spelling(type.expressed)));
   if (operand.type() != expected)
     return Status(Error::operandType, concat(op, ": elements must be ", spelling(expected),
                                              ", got ", spelling(operand.type())));

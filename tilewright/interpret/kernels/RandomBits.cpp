@@ -147,9 +147,10 @@ Result<RandomBits> randomBits(RandomAlgorithm algorithm, const Tensor &state, El
                          " must be ", isThreeFry ? "2xui64" : "2xui64 or 3xui64", ", got ",
                          state.typeString()));
   if (!numerics::isInteger(type) && !numerics::isReal(type))
-    return Status(Error::operandType,
-                  concat("rng_bit_generator: the result must have integer or real elements, got ",
-                         spelling(type)));
+    return Status(
+        Error::operandType,
+        concat("rng_bit_generator: the result must have integer or floating-point elements, got ",
+               spelling(type)));
   TILEWRIGHT_TRY(context.countSteps(saturatingProduct({shape.elementCount(), 10})));
   RandomBits result;
   TILEWRIGHT_ASSIGN(result.bits, Tensor::allocate(type, shape, context));

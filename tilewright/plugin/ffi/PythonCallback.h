@@ -28,7 +28,8 @@ public:
   /// Acquires the GIL, so the caller must not hold a lock that Python code waits for.
   ///  - callbackInvalid (E8021): Python is not initialised in this process, the wheel is not
   ///    installed, or JAX did not pass the function.
-  ///  - callbackFailed (E8022): the function raised an exception; the message has its traceback.
+  ///  - callbackFailed (E8022): the function raised an exception; the message contains its
+  ///    traceback.
   Status run(std::span<const void *const> operands, std::span<void *const> results,
              const CallContext &context) const;
 

@@ -222,7 +222,8 @@ private:
     emit(Op::collectiveStart, step.operands, step.results).index = index;
     return Status();
   }
-  /// The call as every run makes it, without the pointers to the tensors and the name.
+  /// The part of a call that is the same in every run: everything except the pointers to the
+  /// tensors. The caller sets the name.
   Result<collective::Call> callOf(const CollectiveStartStep &step) {
     const std::span<const TensorType> operands = typesOf(step.operands),
                                       results = typesOf(step.results);

@@ -54,7 +54,8 @@ public:
   CudaQueue &peers() { return queues[3]; }
   Staging &staging() { return slots; }
   void drain();
-  /// Ends the threads. After this, only memory may be used.
+  /// Stops the threads of all queues. No work can be submitted after this; memory that was
+  /// allocated from the device stays valid.
   void stop();
 
   /// Like DriverApi::check; records a failure that makes the context unusable.
@@ -64,7 +65,7 @@ public:
   /// null for work other than programs, which cannot have caused the failure.
   Status fail(Status fatal, const std::string *program);
   /// Fails if the device is lost.
-  ///  - cudaLost (E5127): the message has the cause.
+  ///  - cudaLost (E5127): the message contains the cause.
   Status isUsable() const;
 
   /// Device memory from a separate pool, which `peers` can also access.

@@ -49,7 +49,7 @@ public:
   const std::string &library() const { return path; }
   int version() const { return driverVersion; } // 12030
 
-  /// The status of a call that returned `result`. The message has the call, CUDA's name and
+  /// The status of a call that returned `result`. The message contains the call, CUDA's name and
   /// description of the error, and what to do.
   Status check(CUresult result, const char *call) const;
   /// "CUDA_ERROR_LAUNCH_FAILED (719): a kernel failed"

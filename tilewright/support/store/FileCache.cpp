@@ -53,7 +53,7 @@ private:
 };
 } // namespace
 
-/// Whether all bytes were read or written; if not, errno has the reason.
+/// Whether all bytes were read or written; if not, errno gives the reason.
 template <typename Transfer, typename Byte>
 static bool transferAll(Transfer transfer, int file, Byte *bytes, size_t count) {
   while (count > 0) {

@@ -118,8 +118,8 @@ struct Double : Wide {
     return sign(result, x);
   }
   Value *cbrt(Value *x) {
-    // Scale subnormal and huge numbers, because Wide::cbrt() takes its initial guess from the
-    // exponent of a normal number, and doubles x.
+    // Scale subnormal and huge numbers: Wide::cbrt() takes its initial guess from the exponent,
+    // which only normal numbers have, and computes 2x, which must not overflow.
     Value *isSmall = less(abs(x), 0x1p-1022), *isLarge = more(abs(x), 0x1p1000);
     auto pick = [&](double small, double large) {
       return select(isSmall, c(x, small), select(isLarge, c(x, large), c(x, 1.0)));
@@ -270,7 +270,8 @@ Wide::Angle emitFarAngle(LaneBuilder &b, Value *x) {
   Value *high = ir.CreateOr(ir.CreateShl(aligned(0), 32), aligned(1));
   Value *turns = ir.CreateAdd(ir.CreateMul(mantissa, high),
                               ir.CreateLShr(ir.CreateMul(mantissa, aligned(2)), 32));
-  // Two bits are before the binary point. They give the nearest quadrant and a signed remainder.
+  // `turns` is a fixed-point number in units of π/2 with two integer bits. Round it to the nearest
+  // quadrant; the signed remainder is the reduced angle.
   Value *quadrant = ir.CreateLShr(ir.CreateAdd(turns, b.i64(int64_t(1) << 61)), 62);
   Value *rest = ir.CreateSub(turns, ir.CreateShl(quadrant, 62));
   Value *angle = ir.CreateFMul(ir.CreateSIToFP(rest, ir.getDoubleTy()),

@@ -20,8 +20,8 @@ namespace tilewright::lanes {
 
 namespace {
 
-/// One call of translate(). MLIR's translation gives its interfaces no state, so the thread that
-/// translates has it.
+/// The state of one call of translate(). MLIR calls the dialect interface without any user state,
+/// so the state is in a thread-local variable.
 struct Current {
   const Machine &machine;
   std::optional<LaneBuilder> builder = std::nullopt;
@@ -29,7 +29,8 @@ struct Current {
 };
 thread_local Current *current = nullptr;
 
-/// The registers of elements, read from and written to flat lists of values.
+/// Reads the registers of elements from a flat list of values: one value per element, two if it is
+/// complex.
 struct Registers {
   ArrayRef<Value *> flat;
   SmallVector<Lanes> take(mlir::TypeRange elements) {
@@ -44,8 +45,8 @@ struct Registers {
   }
 };
 
-/// The float of LLVM's type `type` that `value` represents: the operand of the conversion that made
-/// it, if there was one.
+/// Converts `value` to the narrower float type `type`, which represents it exactly. If `value` is
+/// the result of a conversion from that type, returns the operand of the conversion.
 Value *narrowFloat(LaneBuilder &b, Value *value, Type *type) {
   if (auto *wide = dyn_cast<FPExtInst>(value); wide && wide->getOperand(0)->getType() == type)
     return wide->getOperand(0);
@@ -71,7 +72,7 @@ public:
                                                         decode.getElement()));
     else if (auto encode = mlir::dyn_cast<lane::EncodeOp>(op))
       convertEncode(encode, b, translation);
-    // Scalar code may end in another block than it began in.
+    // Scalar code may end in a different block from the one where it began.
     builder.SetInsertPoint(b.ir.GetInsertBlock(), b.ir.GetInsertPoint());
     if (b.failure.isOk())
       return success();

@@ -24,8 +24,8 @@ const Chip *chipNamed(std::string_view name);
 /// all chips.
 lanes::Machine elementMachine();
 
-/// Sets the module's `exec.target`, which the stages read. `multiprocessors`, if not 0, replaces
-/// the chip's number.
+/// Sets the module's `exec.target`, which the stages read. If `multiprocessors` is not 0, it
+/// overrides the chip's number of multiprocessors.
 void attachTarget(mlir::ModuleOp module, const Chip &chip, int64_t multiprocessors = 0);
 
 /// The GPU that `exec.target` names, if any.

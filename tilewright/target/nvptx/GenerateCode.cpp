@@ -63,7 +63,7 @@ struct Unit {
   std::optional<Result<std::string>> ptx;
 };
 
-/// Text for a dump.
+/// The code as text, for a dump.
 template <typename Code> std::string textOf(const Code &code) {
   std::string text;
   raw_string_ostream(text) << code;

@@ -20,7 +20,7 @@ namespace tilewright::distribute {
 /// The ranks that a program is divided for.
 struct DistributeOptions {
   std::vector<numerics::MeshAxis> mesh; // if empty, the program's own
-  /// 0 for the module's mhlo.num_replicas and mhlo.num_partitions.
+  /// 0 means the number in the module's attributes mhlo.num_replicas and mhlo.num_partitions.
   int64_t replicas = 0, partitions = 0;
 };
 

@@ -24,7 +24,7 @@ inline constexpr llvm::StringLiteral meshAttr = "exec.mesh";
 Status chooseMesh(mlir::ModuleOp module, std::vector<MeshAxis> wanted, int64_t replicas,
                   int64_t partitions);
 
-/// The replicas and partitions of a program; 0 stands for the module's.
+/// The numbers of replicas and partitions of a program; 0 means the number in the module.
 interpret::RankGrid gridOf(mlir::ModuleOp module, int64_t replicas, int64_t partitions);
 
 /// The mesh that chooseMesh() stored; a single rank if it did not run.

@@ -93,7 +93,8 @@ private:
   AxisSet ofCollective(Operation *op) const {
     const AxisSet in = ofInputs(op);
     Result<interpret::RankGroups> groups = interpret::rankGroupsOf(op, grid);
-    // A permutation sends each rank another value; of a reduction to a root, only the root has it.
+    // A permutation gives each rank a different value, and a reduction to a root leaves the result
+    // on the root only.
     if (!groups.isOk() || isa<stablehlo::CollectivePermuteOp, stablehlo::CollectiveReduceOp>(op))
       return all;
     const GroupFacts facts = coordinates.factsOf(*groups);

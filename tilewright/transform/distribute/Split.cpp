@@ -80,7 +80,7 @@ public:
       finish(op, *plan.find(op));
     for (const Conversion &conversion : conversions)
       TILEWRIGHT_TRY(reshard(conversion));
-    // After resharding, because attributes depend on the new operand types.
+    // Adapt the attributes only after resharding, because they depend on the new operand types.
     for (Operation *op : sharded)
       fitAttributes(op);
     setSignature();

@@ -84,8 +84,8 @@ private:
     }
   }
 
-  /// Whether an op is cloned into the fusion. All floating ops are, except a reshape of a value in
-  /// memory: it only renames that memory and stays outside.
+  /// Whether an op is cloned into the fusion. All cloned ops (Node::floating) are, except a reshape
+  /// of a value in memory: it only renames that memory and stays outside.
   bool goesInside(Operation *op, const Content &content) {
     if (!groups.isFloating(op))
       return false;
@@ -134,8 +134,8 @@ private:
     return elements >= 1024 && (!large || bits(large) <= bits(op->getResult(0)));
   }
 
-  /// Finds the values that are needed outside of fusions, and the floating ops that must stay
-  /// outside.
+  /// Finds the values that are needed outside of fusions, and the cloned ops whose original must
+  /// stay outside because a value outside of fusions needs it.
   void findNeeded() {
     for (Content &content : contents)
       needed.insert(content.inputs.begin(), content.inputs.end());
@@ -169,7 +169,7 @@ private:
   }
 
   /// Whether an op in a nested region uses the value. Fusions in nested regions are built first, so
-  /// they have already cloned the floating ops that they need.
+  /// they already have copies of the ops that they need.
   bool isUsedFromElsewhere(Value value) {
     return llvm::any_of(value.getUsers(),
                         [&](Operation *user) { return user->getBlock() != &block; });

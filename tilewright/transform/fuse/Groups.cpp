@@ -15,8 +15,8 @@ using namespace mlir;
 
 namespace tilewright::fuse {
 
-/// The maximum number of ops that cloning a floating op may copy; a heavier op becomes a member of
-/// a group instead.
+/// The maximum number of ops that cloning one op may copy; a heavier op becomes a member of a group
+/// instead.
 static constexpr unsigned maxFloatingWeight = 24;
 
 static ArrayRef<int64_t> shapeOf(Value value) {
@@ -70,7 +70,7 @@ bool Groups::isFloating(Operation *op) const {
   auto found = index.find(op);
   if (found != index.end())
     return nodes[found->second].floating;
-  // Ops from an outer block float if recomputing them here is free.
+  // Clone ops of an outer block if recomputing them here is free.
   return isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp>(op) || classify(op) == OpClass::splat;
 }
 
@@ -98,13 +98,14 @@ void Groups::classifyNodes() {
         (isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp, stablehlo::SliceOp>(node.op) &&
          isGeneratedValue(node.op->getOperand(0))))
       generated.insert(node.op);
-    // These ops float regardless of their readers.
+    // These ops are cloned regardless of their readers.
     node.floating = node.opClass == OpClass::splat || node.opClass == OpClass::reshape ||
                     isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp, stablehlo::SliceOp,
                         stablehlo::DynamicSliceOp>(node.op);
     if (node.opClass == OpClass::other)
       node.floating = false;
-    // Conversions and generated values float unless the second loop finds that they must be stored.
+    // Conversions and generated values are cloned unless the second loop finds that they must be
+    // stored.
     if (node.opClass == OpClass::elementwise)
       node.floating = isa<stablehlo::ConvertOp>(node.op) || generated.contains(node.op);
     if (!node.floating)
@@ -242,7 +243,7 @@ void Groups::makeGroup(unsigned position) {
   group.expensive = isExpensive(node.op);
   group.operands = node.op->getNumOperands() + node.op->getNumResults();
   // Collect the values that the kernel needs before it starts: the parameters of the op and of the
-  // floating ops that it reads.
+  // cloned ops that it reads.
   SmallVector<Operation *> pending{node.op};
   DenseSet<Operation *> seen;
   while (!pending.empty()) {

@@ -41,15 +41,15 @@ struct Space {
 struct Node {
   mlir::Operation *op = nullptr;
   OpClass opClass = OpClass::other;
-  /// Whether it is cloned into each reader and does not belong to a group.
+  /// Whether it is a cloned op: every reader gets its own copy, and the op belongs to no group.
   bool floating = false;
-  /// The maximum number of ops that cloning it copies, including the floating ops that it reads.
+  /// The maximum number of ops that cloning it copies, including the cloned ops that it reads.
   unsigned weight = 1;
   Role role = Role::full;
   unsigned group = ~0u;
-  /// The nodes that it depends on, and those that depend on it, looking through floating ops.
+  /// The nodes that it depends on, and those that depend on it, looking through cloned ops.
   llvm::SmallVector<unsigned, 4> dependencies, followers;
-  /// The values in memory that it reads, looking through floating ops.
+  /// The values in memory that it reads, looking through cloned ops.
   llvm::SmallVector<mlir::Value, 3> sources;
   /// Its position in a topological order of all kernels, if it does not belong to a group.
   unsigned rank = 0;
@@ -60,7 +60,7 @@ struct Group {
   unsigned parent;               // itself, or the group that it was merged into
   std::vector<unsigned> members; // in program order once finished
   unsigned rank = 0;             // position in a topological order of all kernels
-  unsigned weight = 0;           // number of ops, including clones of floating ops
+  unsigned weight = 0;           // number of ops, including cloned ops
   bool expensive = false;
   int64_t operands = 0; // inputs and outputs (upper bound)
   /// Nodes whose results must be available before the kernel starts.
@@ -68,7 +68,7 @@ struct Group {
   unsigned joins = 0, siblings = 0;
 };
 
-/// How an op reads a value through floating ops.
+/// How an op reads a value through cloned ops.
 struct Access {
   enum Kind { same, broadcast, other } kind = same;
   mlir::Value source; // null if no memory is read
@@ -101,7 +101,7 @@ public:
   /// The group of an op of this block; ~0u if it has none.
   unsigned groupOf(mlir::Operation *op);
   unsigned find(unsigned group);
-  /// Finds the value in memory that `value` is computed from by floating ops.
+  /// Finds the value in memory from which cloned ops compute `value`.
   Access resolve(mlir::Value value) const;
 
   std::vector<Node> nodes;

@@ -181,7 +181,8 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
     return "it reduces, so a block would need all columns";
   if (reduces && shape.back() > maxColumns)
     return "it reduces, but a tile holds at most 256 columns";
-  // `touched` has the values with the product's shape, `rows` those with one element per row of it.
+  // `touched` contains the values that have the product's shape, `rows` the values that have one
+  // element per row of the product.
   llvm::DenseSet<Value> touched, rows;
   for (auto [argument, input] : llvm::zip_equal(bodyOf(reader).getArguments(), reader.getInputs()))
     if (input.getDefiningOp() == product)

@@ -63,7 +63,8 @@ BufferClasses::BufferClasses(func::FuncOp function, const Lifetimes &lifetimes)
         idOf(result);
   });
   joinForced(function);
-  // In-place ops have priority over copies. Both are joined in program order.
+  // Merge the buffers of in-place ops first: they have priority over copies. Each walk merges in
+  // program order.
   function.walk<WalkOrder::PreOrder>([&](Operation *op) { joinInPlace(op); });
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<exec::CopyOp>(op))

@@ -86,7 +86,8 @@ LogicalResult simplifyDivide(stablehlo::DivideOp op, PatternRewriter &rewriter) 
     return replaceBy(op, op.getLhs(), rewriter);
   auto divisor = dyn_cast_if_present<FloatAttr>(splatOf(op.getRhs()));
   if (!divisor || !isStatic(op.getRhs()))
-    return rewriter.notifyMatchFailure(op, "the divisor is not a static splat of floats");
+    return rewriter.notifyMatchFailure(op,
+                                       "the divisor is not a floating-point splat of static shape");
   // The inverse of a power of two is exact. If it is subnormal, hardware may flush it to zero.
   APFloat inverse(divisor.getValue().getSemantics());
   if (!divisor.getValue().getExactInverse(&inverse) || inverse.isDenormal())

@@ -32,7 +32,7 @@ LogicalResult dropAnnotation(stablehlo::CustomCallOp op, PatternRewriter &rewrit
     return success();
   }
   if (op.getResultTypes() != op.getOperandTypes())
-    return rewriter.notifyMatchFailure(op, "the results have other types than the operands");
+    return rewriter.notifyMatchFailure(op, "the result types differ from the operand types");
   rewriter.replaceOp(op, op.getOperands());
   return success();
 }
@@ -54,7 +54,8 @@ LogicalResult inlineManualComputation(sdy::ManualComputationOp op, PatternRewrit
   Operation *terminator = body.getTerminator();
   if (body.getArgumentTypes() != op.getOperandTypes() ||
       terminator->getOperandTypes() != op.getResultTypes())
-    return rewriter.notifyMatchFailure(op, "the shards have other types than the whole tensors");
+    return rewriter.notifyMatchFailure(
+        op, "the types of the shards differ from those of the whole tensors");
   SmallVector<Value> results(terminator->getOperands());
   rewriter.eraseOp(terminator);
   // A result may be an argument of the body.
@@ -99,7 +100,7 @@ LogicalResult finishAsync(stablehlo::AsyncDoneOp op, PatternRewriter &rewriter) 
   Block &body = start->getRegion(0).front();
   SmallVector<Value> results(body.getTerminator()->getOperands());
   if (TypeRange(ValueRange(results)) != op->getResultTypes())
-    return rewriter.notifyMatchFailure(op, "the results have other types than those of the body");
+    return rewriter.notifyMatchFailure(op, "the result types differ from those of the body");
   // Insert the op at the start, because its operands may be donated before the wait.
   IRMapping mapping;
   mapping.map(body.getArguments(), start->getOperands());

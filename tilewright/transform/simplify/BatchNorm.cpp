@@ -106,7 +106,7 @@ bool isExpandable(Operation *op) {
 
 LogicalResult expandInference(stablehlo::BatchNormInferenceOp op, PatternRewriter &rewriter) {
   if (!isExpandable(op))
-    return rewriter.notifyMatchFailure(op, "an operand is dynamic, empty or not of floats");
+    return rewriter.notifyMatchFailure(op, "an operand is dynamic, empty or not floating-point");
   Norm norm(op, op.getOperand(), op.getFeatureIndex(), op.getEpsilon(), rewriter);
   Value result = norm.normalized(norm.widened(op.getOperand()), norm.widened(op.getScale()),
                                  norm.widened(op.getOffset()), norm.widened(op.getMean()),
@@ -117,7 +117,7 @@ LogicalResult expandInference(stablehlo::BatchNormInferenceOp op, PatternRewrite
 
 LogicalResult expandTraining(stablehlo::BatchNormTrainingOp op, PatternRewriter &rewriter) {
   if (!isExpandable(op))
-    return rewriter.notifyMatchFailure(op, "an operand is dynamic, empty or not of floats");
+    return rewriter.notifyMatchFailure(op, "an operand is dynamic, empty or not floating-point");
   Norm norm(op, op.getOperand(), op.getFeatureIndex(), op.getEpsilon(), rewriter);
   Value x = norm.widened(op.getOperand());
   Value mean = norm.divide(norm.sum(x), norm.count());
@@ -131,7 +131,7 @@ LogicalResult expandTraining(stablehlo::BatchNormTrainingOp op, PatternRewriter 
 
 LogicalResult expandGrad(stablehlo::BatchNormGradOp op, PatternRewriter &rewriter) {
   if (!isExpandable(op))
-    return rewriter.notifyMatchFailure(op, "an operand is dynamic, empty or not of floats");
+    return rewriter.notifyMatchFailure(op, "an operand is dynamic, empty or not floating-point");
   Norm norm(op, op.getOperand(), op.getFeatureIndex(), op.getEpsilon(), rewriter);
   Value x = norm.widened(op.getOperand()), scale = norm.widened(op.getScale());
   Value mean = norm.widened(op.getMean()), variance = norm.widened(op.getVariance());

@@ -54,7 +54,7 @@ int kindOfNumber(mlir::Type element);
 /// Whether a bitcast changes the width of elements and one of the two widths is less than a byte.
 bool splitsBytes(stablehlo::BitcastConvertOp op);
 
-/// If `op` is JAX's argmax or argmin with a body in which the left one of two NaNs wins, the select
+/// If `op` is JAX's argmax or argmin with a body in which the left of two NaNs wins, the select
 /// that yields the index; otherwise null.
 stablehlo::SelectOp indexOfFirstNan(stablehlo::ReduceOp op);
 

@@ -287,7 +287,7 @@ stablehlo::SelectOp indexOfFirstNan(stablehlo::ReduceOp op) {
 
 namespace {
 
-/// JAX's argmax and argmin prefer the left one of two NaNs:
+/// JAX's argmax and argmin prefer the left of two NaNs:
 ///
 ///   wins  = value > best or value is NaN
 ///   value = select(wins, value, best)

@@ -47,7 +47,8 @@ template <typename Movement> struct SinkBelow : RewritePattern {
     Movement movement;
     for (Value operand : op->getOperands()) {
       if (!isStatic(operand) || typeOf(operand).getShape() != typeOf(op->getResult(0)).getShape())
-        return rewriter.notifyMatchFailure(op, "an operand has another shape than the result");
+        return rewriter.notifyMatchFailure(
+            op, "the shape of an operand differs from that of the result");
       if (splatOf(operand))
         continue;
       auto next = operand.getDefiningOp<Movement>();

@@ -75,8 +75,8 @@ static bool standTogether(StoreOp a, StoreOp b) {
 }
 
 /// Whether every use of a loaded tile happens before `store` writes, or in its loop nest at the
-/// same element. `seen` has the values already visited, because the number of paths to a value may
-/// be exponential.
+/// same element. `seen` contains the values already visited, because the number of paths to a value
+/// may be exponential.
 static bool usedInTime(Value tile, StoreOp store, const llvm::SetVector<Operation *> &ancestors,
                        llvm::DenseSet<Value> &seen) {
   if (!seen.insert(tile).second)

@@ -307,7 +307,8 @@ KernelOp KernelEmitter::emit(StringRef name, SmallVectorImpl<int> &inputs) {
       if (auto loop = tiling.storeLoops.find(access.main); loop != tiling.storeLoops.end())
         loops.push_back(access.main = loop->second);
       else if (tiling.tiles[main] == tiling.sizes[main])
-        // Represent a dimension with a single tile like one that a reduction reads entirely.
+        // If the dimension has a single tile, use the same form of access as for a dimension that a
+        // reduction reads entirely.
         access = Access{-1, tiling.sizes[main]};
     }
     llvm::sort(loops);

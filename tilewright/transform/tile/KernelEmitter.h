@@ -19,7 +19,8 @@ struct Operand {
   mlir::ElementsAttr constant;
 };
 
-/// Emits each value once for each box that is needed of it, starting from the outputs.
+/// Emits the values of a kernel, starting from the outputs: each value once for every distinct box
+/// of it that is read.
 class KernelEmitter {
 public:
   KernelEmitter(mlir::OpBuilder &builder, mlir::Location loc, const FusionGraph &graph,

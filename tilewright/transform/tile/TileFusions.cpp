@@ -112,7 +112,7 @@ static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
   SmallVector<exec::FusionOp> singles;
   for (Operation &op : body.without_terminator()) {
     Operation *copy = builder.clone(op, mapping);
-    // Keep constants and ops that cannot be tiled as they are.
+    // Do not wrap constants and ops that cannot be tiled.
     if (isa<stablehlo::ConstantOp>(op) || !indexing::canTile(&op))
       continue;
     SmallVector<Value> inputs;

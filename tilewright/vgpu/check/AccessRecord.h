@@ -51,8 +51,9 @@ struct AccessRecord {
       record.firstLane = static_cast<int8_t>(firstLane + static_cast<int>(distance >> laneShift));
     return record;
   }
-  /// The record as seen by the sector that begins at `base`, for a run of lanes that begins with
-  /// `lane` at `runAddress`.
+  /// The record to store in the sector at `base`, if this is the record of a run of lanes whose
+  /// first lane is `lane` and whose first address is `runAddress`: firstLane becomes the lane that
+  /// would access the sector's first byte.
   AccessRecord inSector(uint64_t base, uint64_t runAddress, uint32_t lane) const {
     AccessRecord record = *this;
     const auto distance = static_cast<int64_t>(base - runAddress);

@@ -1,11 +1,11 @@
 // A vector clock: the accesses that happen before a thread's next access.
 //
 // A warp counts epochs: an epoch ends whenever lanes of the warp execute a release. For each warp
-// of a group of resident blocks, the clock holds the epoch up to which all accesses of that warp
-// happen before. For some lanes of a warp it holds a later epoch, because often a single lane waits
-// and signals. Asynchronous copies are ordered by the phases of the mbarriers that they complete.
-// Warps of other groups are ordered only through flags in global memory. This is rare, so their
-// epochs are in a map.
+// of a group of resident blocks, the clock holds an epoch: all accesses of that warp up to this
+// epoch happen before the thread's next access. For some lanes of a warp it holds a later epoch,
+// because often a single lane waits and signals. Asynchronous copies are ordered by the phases of
+// the mbarriers that they complete. Warps of other groups are ordered only through flags in global
+// memory. This is rare, so their epochs are in a map.
 #ifndef TILEWRIGHT_VGPU_CHECK_CLOCK_H
 #define TILEWRIGHT_VGPU_CHECK_CLOCK_H
 
@@ -23,7 +23,8 @@ struct LaneEpoch {
   uint32_t epoch = 0;
 };
 
-/// Packs a warp of another group and one of its lanes (32: all lanes) into one number.
+/// The key in ForeignEpochs of a lane in another group of resident blocks; lane 32 means the whole
+/// warp.
 constexpr uint64_t foreignKey(uint64_t block, uint32_t warp, uint32_t lane) {
   return (block * 32 + warp) * 33 + lane;
 }
@@ -53,7 +54,8 @@ public:
   }
 
   void join(const Clock &other);
-  /// Records that the accesses of all lanes of `warp` up to `epoch` happen before.
+  /// Records that the accesses of all lanes of `warp` up to `epoch` happen before the thread's next
+  /// access.
   void learn(uint32_t warp, uint32_t epoch);
   void learnLanes(uint32_t warp, uint32_t mask, uint32_t epoch);
   void learnPhase(uint32_t slot, uint64_t phase);

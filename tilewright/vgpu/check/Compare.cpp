@@ -109,9 +109,10 @@ bool Detector::compareBytes(const Actor &actor, const AccessRecord &earlier,
 
 namespace {
 
-/// The warps of the actor's block all of whose accesses happen before the actor's access: a fast
-/// test that most earlier accesses pass. It does not consider proxy fences, which matter only for
-/// accesses by other proxies.
+/// A fast test for whether an earlier access by the same block happens before the actor's access:
+/// compares the epoch of the earlier access with the latest epoch of that warp that the actor
+/// knows. Most earlier accesses pass. The test ignores proxy fences, which matter only for accesses
+/// by other proxies.
 class KnownWarps {
 public:
   explicit KnownWarps(const Actor &actor)

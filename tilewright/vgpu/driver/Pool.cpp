@@ -285,8 +285,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, siz
     VGPU_NEED(map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
     VGPU_TRY(needDevice(map[i].location.id, device));
     if (device == &pool->device && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
-      return fail(CUDA_ERROR_INVALID_VALUE,
-                  "the access of a device to its own pool cannot be revoked");
+      return fail(CUDA_ERROR_INVALID_VALUE, "a device's access to its own pool cannot be revoked");
   }
   std::lock_guard lock(pool->mutex);
   for (size_t i = 0; i < count; ++i)

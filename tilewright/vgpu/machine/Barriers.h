@@ -25,7 +25,7 @@ void observeFence(Warp &warp, const Op *op, const std::byte *registers, uint32_t
 /// The function at the address in a register, if its signature matches the call; null after a
 /// fault.
 const DecodedFunction *functionAt(Warp &warp, const Op *op, const CallSite &site, uint64_t address);
-/// The address of a call's value for one lane; not for predicates.
+/// The address of one lane's copy of an argument or result of a call. Predicates are not supported.
 std::byte *addressOfValue(Warp &warp, const Frame *frame, const CallValue &value, int lane);
 /// Copies the values of a call from one frame to another for the lanes in `mask`.
 void passValues(Warp &warp, const Frame *from, const std::vector<CallValue> &sources, Frame *to,

@@ -15,8 +15,9 @@ namespace tilewright::vgpu::machine {
 
 using ptx::SpecialRegister;
 
-/// Scheduling of the fragments of a warp: the number of consecutive choices by lowest program
-/// counter, followed by the number of choices by age.
+/// Scheduling of a warp's fragments alternates between two phases: `choicesByAddress` times it
+/// chooses the fragment with the lowest program counter, then `choicesByAge` times it chooses by
+/// age.
 static constexpr uint32_t choicesByAddress = 256, choicesByAge = 64;
 
 static bool canRun(const Fragment &fragment) { return fragment.wait == Wait::none; }
@@ -64,9 +65,9 @@ bool chooseFragment(Warp &warp) {
   if (others.size() > 1)
     mergeFragments(others);
 
-  // Choose the deepest call, and in it the lowest program counter. In the phase by age, first
-  // choose the fragment that was parked earliest, then always the one that was parked last, which
-  // is the one that just ran.
+  // Choose the deepest call, and in it the lowest program counter. For the choices by age, first
+  // choose the fragment that was parked earliest, then always the fragment that was parked last,
+  // which is the one that just ran.
   const uint32_t choice = warp.choices++ % (choicesByAddress + choicesByAge);
   size_t chosen = others.size();
   for (size_t i = 0; i < others.size(); ++i) {

@@ -219,8 +219,8 @@ void completeBarrier(Block &block, unsigned number);
 void barrierAfterExit(Block &block);
 /// Reads a special register in every lane.
 void readSpecial(const Warp &warp, unsigned special, unsigned component, uint64_t (&lanes)[32]);
-/// The host address of an address of one lane, or null after a fault; `space` is the space of the
-/// instruction. `bytes` is a power of two, and also the required alignment.
+/// Translates the address that one lane accesses to a host address; null after a fault. `space` is
+/// the state space of the instruction. `bytes` is a power of two, and also the required alignment.
 std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
                    uint32_t bytes);
 /// Like resolve(), for a range of any length that is aligned to `unit` bytes.

@@ -344,7 +344,7 @@ struct Module {
   std::string_view name(StringId id) const { return strings[id]; }
   /// The kernel or function with this name that has a body, or null.
   const Function *findDefinition(std::string_view name) const;
-  /// The symbol that a symbol stands for: itself, unless it is an alias.
+  /// The target of an alias; any other symbol itself.
   uint32_t resolveAlias(uint32_t symbol) const {
     while (symbols[symbol].aliasOf != noIndex)
       symbol = symbols[symbol].aliasOf;

@@ -5,7 +5,7 @@ func.func private @space(!sm.buffer<4x4xf16, global, <[4 offset:4] [4 offset]>>)
 
 // -----
 
-// expected-error@below {{a buffer must have a layout of memory, got a layout with axis lane}}
+// expected-error@below {{a buffer must have a memory layout, got a layout with axis lane}}
 func.func private @registers(!sm.buffer<4x4xf16, shared, <[4 lane:4] [4 lane]>>)
 
 // -----

@@ -209,7 +209,7 @@ func.func @reduce_window_c14(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<f3
 
 // reduce_window_c15
 func.func @reduce_window_c15(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op results must have one element for each window, shape [4], got 'tensor<3xf32>'}}
+  // expected-error@below {{'stablehlo.reduce_window' op results must have shape [4], one element for each window, got 'tensor<3xf32>'}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -222,7 +222,7 @@ func.func @reduce_window_c15(%a: tensor<8xf32>, %b: tensor<f32>) {
 /// (8 - 1) * 2 + 1 + 1 = 16 wide, a window of 2 every 2.
 // reduce_window_c15
 func.func @reduce_window_c15_2(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op results must have one element for each window, shape [8], got 'tensor<4xf32>'}}
+  // expected-error@below {{'stablehlo.reduce_window' op results must have shape [8], one element for each window, got 'tensor<4xf32>'}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, base_dilations = array<i64: 2>, padding = dense<[[1, 0]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -235,7 +235,7 @@ func.func @reduce_window_c15_2(%a: tensor<8xf32>, %b: tensor<f32>) {
 /// Negative padding leaves nothing.
 // reduce_window_c15
 func.func @reduce_window_c15_3(%a: tensor<8xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'stablehlo.reduce_window' op results must have one element for each window, shape [0], got 'tensor<4xf32>'}}
+  // expected-error@below {{'stablehlo.reduce_window' op results must have shape [0], one element for each window, got 'tensor<4xf32>'}}
   %0 = "stablehlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, padding = dense<[[-9, 0]]> : tensor<1x2xi64>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     stablehlo.return %x0 : tensor<f32>
@@ -299,7 +299,7 @@ func.func @select_and_scatter_c1(%a: tensor<4xf32>, %b: tensor<2xf64>, %c: tenso
 
 // select_and_scatter_c2
 func.func @select_and_scatter_c2(%a: tensor<4xf32>, %b: tensor<3xf32>, %c: tensor<f32>) {
-  // expected-error@below {{'stablehlo.select_and_scatter' op source must have one element for each window, shape [2], got 'tensor<3xf32>'}}
+  // expected-error@below {{'stablehlo.select_and_scatter' op source must have shape [2], one element for each window, got 'tensor<3xf32>'}}
   %0 = "stablehlo.select_and_scatter"(%a, %b, %c) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%x0: tensor<f32>, %x1: tensor<f32>):
     %p = "stablehlo.compare"(%x0, %x1) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>

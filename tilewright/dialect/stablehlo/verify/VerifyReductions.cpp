@@ -186,8 +186,8 @@ LogicalResult ReduceWindowOp::verify() {
   if (failed(windows))
     return failure();
   if (!shapesAgree(shapeOf(getResultTypes().front()), *windows))
-    return emitOpError() << "results must have one element for each window, shape "
-                         << shapeText(*windows) << ", got " << getResultTypes().front();
+    return emitOpError() << "results must have shape " << shapeText(*windows)
+                         << ", one element for each window, got " << getResultTypes().front();
   return success();
 }
 
@@ -231,8 +231,8 @@ LogicalResult SelectAndScatterOp::verify() {
   if (failed(windows))
     return failure();
   if (!shapesAgree(source.getShape(), *windows))
-    return emitOpError() << "source must have one element for each window, shape "
-                         << shapeText(*windows) << ", got " << source;
+    return emitOpError() << "source must have shape " << shapeText(*windows)
+                         << ", one element for each window, got " << source;
   if (!shapesAgree(shapeOf(getResult().getType()), operand.getShape())) // select_and_scatter_c11
     return emitOpError() << "result must have the shape of the operand, "
                          << shapeText(operand.getShape()) << ", got " << getResult().getType();

@@ -143,7 +143,8 @@ void multiplyPanels(int64_t summed, const void *lhsPanel, const void *rhsPanel, 
                     int64_t stride, int64_t rows, int64_t columns, bool add) {
   const T *lhs = static_cast<const T *>(lhsPanel), *rhs = static_cast<const T *>(rhsPanel);
   T *sums = static_cast<T *>(sumsData);
-  // The last panel of a matrix may have few rows.
+  // The last panel of a matrix may be partial. If a quarter or half of the rows suffices, compute
+  // only these.
   constexpr int few = (rowCount + 2) / 4, half = (rowCount + 1) / 2;
   if (rows <= few)
     multiplyRowsOfPanel<T, length, rowCount, vectors, few>(summed, lhs, rhs, sums, stride, rows,

@@ -87,7 +87,8 @@ const KernelSet &avx512Bf16Kernels();
 const KernelSet &amxKernels();
 #endif
 
-/// The best kernel of a machine, or null. Types are those of panels and sums.
+/// The best kernel of a machine, or null. The types are the element types of the panels and of the
+/// sums.
 const PanelKernel *findPanelKernel(const CpuFeatures &features, ElementType lhs, ElementType rhs,
                                    ElementType sums);
 const DirectKernel *findDirectKernel(const CpuFeatures &features, ElementType sums);

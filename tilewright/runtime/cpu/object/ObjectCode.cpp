@@ -63,8 +63,9 @@ private:
   struct Symbol {
     const File *file = nullptr;
     const ElfSymbol *row = nullptr;
-    /// The symbol whose address this one has: itself, or for a global symbol the definition of its
-    /// name in any file, or one reference for all if no file defines it.
+    /// The symbol that determines this symbol's address. For a global symbol, the definition of the
+    /// same name in any file; if no file defines the name, one of the references, the same for all
+    /// of them. For a local symbol, the symbol itself.
     Symbol *definition = nullptr;
     // Of definitions only:
     uint64_t tableSlot = 0; // offset in the constants, plus 1
@@ -110,8 +111,8 @@ private:
   Status grow(Group group, uint64_t bytes, uint64_t alignment, uint64_t &offset) {
     offset = aligned(groupBytes[group], alignment);
     if (bytes > maxMappedBytes || offset > maxMappedBytes - bytes)
-      return Status(Error::objectMemory, concat("the object code needs more than ", maxMappedBytes,
-                                                " bytes, the limit; split the program"));
+      return Status(Error::objectMemory, concat("the object code exceeds the limit of ",
+                                                maxMappedBytes, " bytes; split the program"));
     groupBytes[group] = offset + bytes;
     return Status();
   }

@@ -29,9 +29,9 @@ using SymbolResolver = std::function<const void *(std::string_view name)>;
 /// Immutable after load, so it may be used from several threads.
 class ObjectCode {
 public:
-  /// A global symbol that one file defines is visible in all of them; a weak definition gives way
-  /// to another. `resolver` is called for symbols that no file defines and findRuntimeSymbol
-  /// (RuntimeSymbols.h) does not find.
+  /// A global symbol that one file defines is visible in all of them; any other definition
+  /// overrides a weak one. `resolver` is called for symbols that no file defines and
+  /// findRuntimeSymbol (RuntimeSymbols.h) does not find.
   ///  - objectFormat: see ElfView.
   ///  - objectMalformed: see ElfView; or two files define the same symbol.
   ///  - objectUnsupported: a section or relocation that compiled kernels do not have.

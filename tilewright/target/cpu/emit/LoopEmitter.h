@@ -17,7 +17,8 @@ public:
   /// Homes for stored roots; roots that are not listed get new homes.
   llvm::DenseMap<mlir::Value, KernelEmitter::Home> targets;
 
-  /// A bound that stores have on a dimension: index < size - offset. Unbounded if `offset` is null.
+  /// The condition under which a store is in bounds along a dimension: index < size - offset.
+  /// Always in bounds if `offset` is null.
   struct Bound {
     mlir::Value offset;
     int64_t size = 0;

@@ -63,7 +63,8 @@ public:
   EpilogueBuilder(exec::FusionOp fusion, BlockArgument product, Matrix matrix, Type sums)
       : fusion(fusion), product(product), matrix(matrix), sums(sums) {}
 
-  /// Inputs other than the product, in the order of the function's arguments after the sum.
+  /// The inputs of the epilogue other than the product. The function takes the sum first, then one
+  /// element of each of these, in this order.
   SmallVector<Value> inputs;
   std::string problem; // why there is no epilogue
 

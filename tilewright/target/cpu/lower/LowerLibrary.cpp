@@ -145,7 +145,7 @@ static LogicalResult lower(Lowering &, stablehlo::ConvolutionOp op) {
 //===- Reductions, scatter, sort ------------------------------------------===//
 
 namespace {
-/// The functions that a call binds: one for each of its regions for which there is no enumerator.
+/// The functions that a library call refers to: one for each region that is not a known operation.
 class Bodies {
 public:
   explicit Bodies(Lowering &state) : state(state) {}
@@ -249,7 +249,8 @@ LogicalResult lowerTopK(Operation *op, DictionaryAttr attributes) {
 }
 static LogicalResult lower(Lowering &, stablehlo::CompositeOp op) {
   if (op.getName() != "chlo.top_k")
-    return refuse(op, "named '" + op.getName() + "' should have been inlined by simplify");
+    return refuse(op, "of '" + op.getName() +
+                          "' has no library call; transform/simplify should have inlined it");
   return lowerTopK(op, op.getCompositeAttributesAttr());
 }
 

@@ -61,7 +61,7 @@ exec::DotGeneralOp createDot(mlir::OpBuilder &builder, mlir::Location loc, mlir:
                              stablehlo::DotGeneralOp dot, mlir::ValueRange epilogueInputs,
                              mlir::TypeAttr productType, mlir::ArrayAttr bodies);
 
-/// Lowers an op that stands for JAX's top_k, with these attributes.
+/// Lowers an op that represents JAX's top_k, with these attributes.
 mlir::LogicalResult lowerTopK(mlir::Operation *op, mlir::DictionaryAttr attributes);
 
 } // namespace tilewright::cpu

@@ -1,4 +1,4 @@
-// Loops and branches: carries scalars, tiles and buffers through blocks as phis.
+// Loops and branches: carries scalars, tiles and buffers through blocks as block arguments.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "mlir/IR/Matchers.h"
@@ -7,7 +7,7 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// Flattens scalars, tiles and buffers into a list of values, for the phis of a loop.
+/// Flattens scalars, tiles and buffers into a list of values, for the block arguments of a loop.
 struct ControlLowering::CarriedValues {
   ControlLowering &group;
 
@@ -133,7 +133,8 @@ void ControlLowering::branch(mlir::scf::IfOp branch) {
     all.lowerOps(region.front());
     if (!b.failure.isOk())
       return first;
-    // The other side may yield elements that no instruction computes any more.
+    // Complete the yielded tiles (wait for wgmma, unpack words): both sides must pass tiles in the
+    // same form, and the tiles of the other side may already be complete.
     for (Value value : region.front().getTerminator()->getOperands())
       all.complete(value);
     const SmallVector<Value> yielded =

@@ -205,7 +205,8 @@ void KernelLowering::completeOperands(mlir::Operation *op) {
   if (!isa<sm::MmaOp, mlir::scf::ForOp>(op))
     for (Value operand : op->getOperands())
       complete(operand);
-  // A tile that an op in a loop or branch completes would be complete only there.
+  // If an op inside a loop or branch completed a tile of an outer block, the tile would be complete
+  // only on that path. So complete such tiles before the loop or branch.
   if (isa<mlir::scf::ForOp, mlir::scf::IfOp>(op))
     op->walk([&](mlir::Operation *inner) {
       if (inner != op && !isa<sm::MmaOp, mlir::scf::ForOp>(inner))

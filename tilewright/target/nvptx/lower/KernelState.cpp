@@ -79,7 +79,7 @@ const ThreadLayout &KernelState::threadsOf(Type type) {
   ThreadLayout &threads = *known;
   if (!threads.layout.getFlips().empty())
     refuse(op, concat("has a tile in registers whose layout has flips, ", threads.layout.str(),
-                      "; only layouts of memory may have flips"));
+                      "; only memory layouts may have flips"));
   if (threads.layout.extent(Axis::lane) != Chip::warpSize)
     refuse(op, concat("has layouts for warps of ", threads.layout.extent(Axis::lane),
                       " lanes, but ", chip.name, " has ", Chip::warpSize));

@@ -43,7 +43,7 @@ struct KernelState {
   /// Whether a thread may still be reading shared memory that was written before the last barrier.
   bool mayBeRead = false;
 
-  /// Fails with E4051: the GPU target does not support the op, and why.
+  /// Reports E4051: the GPU target does not support the op; `why` is the reason.
   void refuse(mlir::Operation *op, std::string_view why);
 
   // --- Threads ---

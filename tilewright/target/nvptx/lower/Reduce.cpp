@@ -86,7 +86,7 @@ struct ReductionsLowering::Reduction {
   ThreadBuilder &b;
   mlir::Block &combiner;
   SmallVector<size_t> kept; // the dimensions that are not reduced
-  /// The result registers that have elements, and the part of their result that is known so far.
+  /// The result registers that hold elements, and the partial result of each.
   SmallVector<unsigned> alive;
   SmallVector<Partial> partials;
 
@@ -100,8 +100,8 @@ struct ReductionsLowering::Reduction {
         kept.push_back(dim);
   }
 
-  /// For each result register, the registers that contribute to it. nullopt, after a refusal, if
-  /// the layouts do not match.
+  /// For each result register, the registers that contribute to it. Refuses the op and returns
+  /// nullopt if the layouts do not match.
   std::optional<SmallVector<SmallVector<Partial>>> collectRegisters();
   void combineRegisters(ArrayRef<SmallVector<Partial>> members);
   void combineLanes();
@@ -129,8 +129,8 @@ std::optional<SmallVector<SmallVector<Partial>>> ReductionsLowering::Reduction::
       continue;
     auto result = resultAt.find(index);
     if (result == resultAt.end()) {
-      group.kernel.refuse(
-          op, "must have a result with the layout of its input without the reduced dimensions");
+      group.kernel.refuse(op, "must have a result whose layout is the input's layout with the "
+                              "reduced dimensions removed");
       return std::nullopt;
     }
     Partial partial = group.partialOf(op.getInputs(), threads, type.getShape(), reg);
@@ -161,8 +161,8 @@ void ReductionsLowering::Reduction::combineRegisters(ArrayRef<SmallVector<Partia
   }
 }
 
-/// Joins the values of two lanes whose ids differ in the bit `mask`, in both with the lower lane's
-/// value first, so that copies of a result are bitwise equal.
+/// Combines the values of two lanes whose ids differ in the bit `mask`. Both lanes pass the lower
+/// lane's value as the first operand, so that both get the same bits.
 Partial ReductionsLowering::Reduction::joinInLaneOrder(const Partial &mine, const Partial &other,
                                                        int64_t mask) {
   Value isUpper = b.notEqual(b.bitAnd(group.kernel.thread, b.i32(mask)), b.i32(0));

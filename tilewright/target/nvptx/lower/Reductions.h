@@ -20,11 +20,11 @@ private:
   struct Reduction;
   struct Scan;
   struct WarpExchange;
-  /// The elements that one register holds, of all inputs.
+  /// The elements that one register holds, one of each input.
   Partial partialOf(mlir::ValueRange inputs, const ThreadLayout &threads,
                     llvm::ArrayRef<int64_t> shape, unsigned reg);
-  /// Exchanges partials through shared memory: returns those of all warps that differ in
-  /// `warpDigits`.
+  /// Exchanges partials through shared memory: returns the partials of all warps whose ids differ
+  /// only in `warpDigits`.
   llvm::SmallVector<llvm::SmallVector<Partial>>
   exchangeWarps(llvm::ArrayRef<Partial> mine, llvm::ArrayRef<sm::IndexTerm> warpDigits,
                 llvm::ArrayRef<sm::IndexTerm> laneDigits, mlir::Operation *user);

@@ -1,5 +1,7 @@
-// Scans the index digit by digit, from the least significant. Each element has the prefix of its
-// block up to itself and the total of its block; each digit merges blocks into larger ones.
+// Scans along one dimension, whose index is a mixed-radix number: its digits select registers,
+// lanes and warps. Processes the digits from the least significant. Before each digit, elements
+// that differ only in the digits already processed form a block, and each element has the prefix of
+// its block up to itself and the total of its block. Processing the digit merges adjacent blocks.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/target/nvptx/lower/thread/Shuffle.h"
@@ -27,7 +29,8 @@ struct ReductionsLowering::Scan {
         threads(group.kernel.threadsOf(type)), b(group.b), reverse(op.getReverse()) {}
 
   void start();
-  /// Merges blocks along a digit of the index, by the axis that the digit is on.
+  /// Merge the blocks along a digit of the index, for digits that select registers, lanes and
+  /// warps.
   void mergeRegisters(const sm::IndexTerm &term);
   void mergeLanes(const sm::IndexTerm &term);
   void mergeWarps(const sm::IndexTerm &term);

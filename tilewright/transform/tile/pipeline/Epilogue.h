@@ -21,8 +21,8 @@ public:
   /// Explains why no such layouts exist; nullopt if they do.
   std::optional<std::string> problem() const { return failure; }
 
-  /// The store whose tile can be staged in shared memory; null if there is none or its tile has
-  /// another layout than the accumulator.
+  /// The store whose tile can be staged in shared memory; null if there is none, or if the layout
+  /// of its tile differs from the accumulator's.
   tile::StoreOp staged() const { return stagedStore; }
 
   /// Builds all stores and their operands at the insertion point. `scalars` maps all values that

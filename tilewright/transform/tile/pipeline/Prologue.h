@@ -14,8 +14,8 @@ struct RegisterRoute {
   sm::Engine engine = sm::Engine::ld;
   /// Whether the two rows that a thread has in an instruction are adjacent in the matrix. Matrix
   /// rows can be assigned to instruction rows in any order, as long as the accumulator uses the
-  /// same. With pairs of adjacent rows, bytes that are contiguous along M can be loaded two at a
-  /// time, the unit that `ldmatrix` moves.
+  /// same order. With pairs of adjacent rows, bytes that are contiguous along M can be loaded two
+  /// at a time, the unit that `ldmatrix` moves.
   bool pairsRows = false;
 };
 RegisterRoute routeOf(const Product &product);

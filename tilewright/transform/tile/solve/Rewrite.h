@@ -8,7 +8,7 @@
 namespace tilewright::solve {
 
 /// Replaces the kernel by an sm.kernel of the same name, in which tile types have layouts. If a use
-/// needs another layout than the value has, an `sm.convert` follows the value. Rematerialized
+/// needs a layout that differs from the value's, an `sm.convert` follows the value. Rematerialized
 /// values are cloned for each layout. The certificate must have been checked.
 sm::KernelOp rewriteKernel(tile::KernelOp kernel, const Certificate &certificate);
 

@@ -8,7 +8,7 @@ namespace tilewright::vgpu::driver {
 
 using namespace cuda_api;
 
-/// Parameters of a node of `type`, which are in `member`.
+/// The parameters of a node of type `type`: `value`, stored in the member `member` of the union.
 template <typename T>
 CUgraphNodeParams nodeParams(CUgraphNodeType type, T CUgraphNodeParams::*member, const T &value) {
   CUgraphNodeParams params{};

@@ -90,7 +90,7 @@ public:
 
   std::span<const std::unique_ptr<AsyncOperation>> pending() const { return waiting; }
 
-  /// The record of the mbarrier at `where`; `phase` is the phase in the mbarrier's bits.
+  /// The record of the mbarrier at `where`; `phase` is the phase that its 64 bits store.
   MbarrierRecord &recordOf(const std::byte *where, uint32_t phase);
   const MbarrierRecord *findRecord(const std::byte *where) const;
   void forgetRecord(const std::byte *where) { records.erase(where); }
@@ -99,7 +99,8 @@ private:
   bool run(AsyncOperation &operation, Part part);
   bool performAt(size_t index);
   size_t indexOf(AsyncId id) const;
-  /// The index of an operation that must be performed before the one at `index`, or `index`.
+  /// The index of an operation that must be performed before the operation at `index`; `index`
+  /// itself if there is none.
   size_t firstBefore(size_t index) const;
 
   Group &group;

@@ -78,8 +78,7 @@ Status Decoder::integer() {
   return emitOperands(operation, {.d = dBytes, .a = bytes, .b = bytes, .c = dBytes}, imm);
 }
 
-/// Sums and differences of numbers of several words. addc, subc and madc read the carry flag, .cc
-/// writes it.
+/// Multi-word addition and subtraction: addc, subc and madc read the carry flag, .cc writes it.
 Status Decoder::carry() {
   const Modifier type = instruction->type();
   const unsigned bytes = registerBytes(type);

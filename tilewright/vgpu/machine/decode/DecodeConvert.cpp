@@ -17,7 +17,7 @@ static bool isFloatType(Modifier type) {
 }
 
 namespace {
-/// A comparison of PTX in terms of those that the handlers compute.
+/// How a PTX comparison is expressed by the comparisons that the handlers implement.
 struct Comparison {
   Modifier word;
   unsigned base;          // 0 ==, 1 <, 2 <=, 3 neither operand is a NaN

@@ -56,8 +56,8 @@ enum class AtomicType : uint8_t {
   b128,
 };
 
-/// atom and red. The slots are those of the elements; `b` is the operand and `c` the compare value
-/// of cas.
+/// atom and red. `d` and `b` have a register slot for each element: `d` for the results, `b` for
+/// the operands. `c` is the slot of the compare value of cas.
 struct AtomicForm {
   AddressForm address;
   AtomicOperation operation = AtomicOperation::add;

@@ -14,7 +14,7 @@ static void narrowDouble(VGPU_ARGS) {
   put<float>(registers, op->d, m, canonical(castLanes<float>(get<double>(registers, op->a))));
   VGPU_NEXT;
 }
-/// imm: 0 to zero, 1 to nearest even, 2 down, 3 up.
+/// imm is the rounding mode: 0 toward zero, 1 to nearest even, 2 down, 3 up.
 static void toSigned32(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   Lanes<float> a = get<float>(registers, op->a);
@@ -69,8 +69,8 @@ static void convertAny(VGPU_ARGS) {
   VGPU_NEXT;
 }
 /// Converts two values into one register: a (upper half) and b, or the two halves of a if imm bit 0
-/// is set. From bits 8 and 16 on, imm holds the width in bits of a half of the destination and of
-/// the source.
+/// is set. imm also holds widths in bits: of one half of the destination in bits 8 to 15, of one
+/// half of the source in bits 16 to 23.
 static void convertPair(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   const auto &form = *static_cast<const ConversionForm *>(op->extra);

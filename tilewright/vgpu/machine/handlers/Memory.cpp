@@ -20,7 +20,8 @@ template <typename A> VGPU_INLINE A laneOf(const std::byte *registers, uint32_t 
   return value;
 }
 
-/// The slot of element `k` of a vector access. Loads also use the fields b and c.
+/// The register slot of element `k` of a vector access. The slots of up to four elements are in the
+/// fields d, b, c and e of a load, and in b, c, e and f of a store.
 template <bool isLoad> VGPU_INLINE uint32_t elementSlot(const Op *op, unsigned k) {
   if constexpr (isLoad)
     return k == 0 ? op->d : k == 1 ? op->b : k == 2 ? op->c : op->e;
@@ -177,8 +178,8 @@ VGPU_INLINE uint32_t outside(const ValidRange &range, Lanes<uint64_t> address, u
   return maskOf(address - range.begin > last) & m;
 }
 /// Whether all lanes of `m` access the same valid range: the cached range of the operation, or else
-/// the range that the first of them accesses, which is then cached. The slot of the cache is in f
-/// of loads and in d of stores.
+/// the range that the first of them accesses, which is then cached. `slot` is the cache slot: field
+/// f of a load, field d of a store.
 template <typename T, unsigned N>
 VGPU_INLINE bool isValid(Warp &warp, uint32_t slot, Lanes<uint64_t> address, uint64_t origin,
                          uint32_t m) {

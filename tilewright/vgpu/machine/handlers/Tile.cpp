@@ -203,7 +203,8 @@ static void packB(const float *from, bool isTransposed, unsigned n, unsigned k, 
   }
 }
 
-/// The columns of one parity in row l of B, repeated for each row of A that a vector holds.
+/// The four even or odd columns (`parity` 0 or 1) of row l of B, repeated for each row of A that a
+/// vector holds.
 VGPU_INLINE Doubles columnsOf(const double *b, unsigned l, unsigned parity) {
   const auto four = loadAs<Double4>(b + 8 * l + 4 * parity);
 #if defined(__AVX512F__)
@@ -213,7 +214,8 @@ VGPU_INLINE Doubles columnsOf(const double *b, unsigned l, unsigned parity) {
 #endif
 }
 
-/// The index of vector `i` of a column of A among the sums of one parity.
+/// The index in the octet's 128 sums of the product of vector `i` of a column of A and the columns
+/// of B of one parity.
 VGPU_INLINE unsigned sumIndex(unsigned i, unsigned parity) {
   const unsigned element = i * width; // 4 * row
   return 32 * (2 * (element / 32) + parity) + element % 32;

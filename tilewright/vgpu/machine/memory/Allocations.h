@@ -1,4 +1,4 @@
-// The ranges of host memory that are memory of the virtual GPU. The code that allocates memory
+// The ranges of host memory that serve as memory of the virtual GPU. The code that allocates memory
 // registers it here; the code that checks accesses looks it up here.
 #ifndef TILEWRIGHT_VGPU_MACHINE_MEMORY_ALLOCATIONS_H
 #define TILEWRIGHT_VGPU_MACHINE_MEMORY_ALLOCATIONS_H

@@ -87,8 +87,9 @@ private:
   static constexpr int lanes = 64 / sizeof(Real);
   using V = Vector<Real, lanes>;
 
-  /// Calls body(first, count, V or Real by value) for groups of lines, on threads of the pool: V
-  /// for a group with one line per lane, Real for a single line.
+  /// Calls body(first, count, number) for groups of lines, on threads of the pool. The type of
+  /// `number` tells how to process the group: V if each lane holds one line, Real for a single
+  /// line.
   template <typename Body>
   static void eachGroup(int64_t lines, int64_t length, ThreadPool &pool, Body &&body) {
     // Put one sequence in each vector lane, unless there are too few sequences or they exceed the

@@ -192,8 +192,8 @@ private:
     for (int64_t p = 0; p < pass.rest; ++p) {
       const Real *twiddleRe = pass.re.data() + p * (radix - 1);
       const Real *twiddleIm = pass.im.data() + p * (radix - 1);
-      // Elements q … of one sequence are adjacent, so the scalar version can process them as
-      // vectors.
+      // The elements that differ only in `q` are adjacent in memory. So even if V is a scalar,
+      // several of them can be processed as a vector W.
       auto one = [&]<typename W>(int64_t q, W *) TILEWRIGHT_LAMBDA {
         W re[radix], im[radix];
 #pragma clang loop unroll(full)

@@ -1,6 +1,5 @@
-// LAPACK's routines on batches of matrices. Operands and results are those of jaxlib's handlers of
-// the custom calls lapack_<letter><routine>_ffi. The kernels take row-major matrices and convert
-// them.
+// LAPACK's routines on batches of matrices. Operands and results are as in jaxlib's custom calls
+// lapack_<letter><routine>_ffi. The kernels take row-major matrices and convert them.
 #include "tilewright/runtime/cpu/library/lapack/Routines.h"
 
 namespace tilewright::runtime::cpu {

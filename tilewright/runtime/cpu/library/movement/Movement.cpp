@@ -111,7 +111,7 @@ KernelResult prepareSlice(const artifact::SliceCall &call, const LibrarySignatur
     const int64_t span = limit[dim] - start[dim];
     sizes[dim] = span / step[dim] + (span % step[dim] != 0);
     from += start[dim] * strides[dim];
-    // A stride beyond the dimension is never used, and multiplying it could overflow.
+    // A stride larger than the dimension is never used, and multiplying it could overflow.
     strides[dim] *= sizes[dim] > 1 ? step[dim] : 1;
   }
   TILEWRIGHT_TRY(reader.expectResult(0, types.operands[0].element, sizes));

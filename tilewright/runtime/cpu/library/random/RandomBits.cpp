@@ -320,7 +320,7 @@ KernelResult prepareRandomBits(const artifact::RngBitGeneratorCall &call,
   TILEWRIGHT_TRY(reader.expectResult(0, state.element, state.dims));
   const ElementType type = types.results[1].element;
   if (!numerics::isInteger(type) && !numerics::isReal(type))
-    return reader.failure("the result must have integer or real elements, got ",
+    return reader.failure("the result must have integer or floating-point elements, got ",
                           numerics::spelling(type));
   return makeKernel<RandomBitsKernel>(isThreeFry, words, type, shape);
 }
@@ -338,7 +338,7 @@ KernelResult prepareRandomNumbers(const artifact::RngCall &call, const LibrarySi
       types.operands[1].element != type || numerics::isComplex(type) ||
       (isNormal && !numerics::isReal(type)))
     return reader.failure("operands must be two scalars of the result's type, which must not be "
-                          "complex and must be real for NORMAL, got ",
+                          "complex and must be floating-point for NORMAL, got ",
                           typeString(types.operands[0]), ", ", typeString(types.operands[1]),
                           " and ", nameOf(call.rngDistribution));
   return makeKernel<RandomNumbersKernel>(type, shape.elementCount(), isNormal);

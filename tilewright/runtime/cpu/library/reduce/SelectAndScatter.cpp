@@ -208,8 +208,8 @@ static std::unique_ptr<Selection> selectionOf(ScalarOp op, ElementType type) {
   return operation ? std::make_unique<ScalarSelection>(type, operation) : nullptr;
 }
 
-/// Operands: operand, source, init. Bodies: those of `select` and `scatter` that are functions, in
-/// this order.
+/// Operands: operand, source, init. Bodies: `select`, then `scatter`; a body that is a known
+/// operation is omitted.
 KernelResult prepareSelectAndScatter(const artifact::SelectAndScatterCall &call,
                                      const LibrarySignature &types) {
   CallReader reader(call.name, types);
@@ -227,8 +227,9 @@ KernelResult prepareSelectAndScatter(const artifact::SelectAndScatterCall &call,
                              operand));
   TILEWRIGHT_ASSIGN(Shape source, reader.operandShape(1));
   if (types.operands[1].dims != positionsOf(window) || init.elementCount() != 1)
-    return reader.failure("source must have one element for each window position, shape ",
-                          listed(positionsOf(window)), ", got ", typeString(types.operands[1]));
+    return reader.failure("source must have shape ", listed(positionsOf(window)),
+                          ", one element for each window position, got ",
+                          typeString(types.operands[1]));
   TILEWRIGHT_TRY(reader.expectResult(0, types.results[0].element, operand.dims()));
   TILEWRIGHT_TRY(checkCombiner(reader, "scatter", call.scatter));
   const bool selects = call.select == Selector::function,

@@ -18,7 +18,7 @@ struct AsyncCopiesLowering::AsyncCopy {
   ThreadBuilder &b = group.b;
   sm::BufferType buffer = {};
   mlir::MemRefType memory = {};
-  /// The dimensions of the buffer that are contiguous in memory, and not.
+  /// The dimension of the buffer that is contiguous in memory, and the other dimension.
   size_t in = 1, out = 0;
   /// The two dimensions of memory that the copy spans; in all others it has a single index.
   std::array<size_t, 2> dims = {};

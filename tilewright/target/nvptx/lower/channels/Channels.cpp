@@ -86,7 +86,8 @@ void ChannelsLowering::waitForAll() {
     b.make<NVVM::ClusterWaitOp>(mlir::UnitAttr());
     return;
   }
-  // Not aligned: the first thread comes from another branch. The nvvm dialect has no op for it.
+  // Use barrier.sync without .aligned, because the first thread arrives from another branch. The
+  // nvvm dialect has no op for it.
   b.intrinsic({}, "llvm.nvvm.barrier.cta.sync.all", {b.i32(0)});
 }
 

@@ -12,7 +12,7 @@ void RolesLowering::role(sm::RoleOp role) {
   if (warps % groupWarps != 0 || kernel.firstWarp % groupWarps != 0)
     return kernel.refuse(role,
                          concat("must consist of whole warpgroups of ", groupWarps, " warps, got ",
-                                warps, " warps from warp ", kernel.firstWarp, " on"));
+                                warps, " warps, the first of which is warp ", kernel.firstWarp));
   Block *inside = b.newBlock(), *after = b.newBlock();
   Value whole = kernel.thread;
   const int64_t first = kernel.firstWarp * Chip::warpSize, threads = warps * Chip::warpSize;

@@ -7,7 +7,8 @@
 
 namespace tilewright::nvptx {
 
-/// Emits each role for its warps; in a persistent kernel, a loop over the points around it.
+/// Emits the code of each role, which only the role's warps run. In a persistent kernel, that code
+/// is inside a loop over the points of the grid.
 class RolesLowering : public OpGroup {
 public:
   explicit RolesLowering(KernelLowering &all) : OpGroup(all) {}

@@ -78,7 +78,8 @@ struct RegisterOperandLowering::Prologue {
     return source < 0 ? group.b.poison(view.getType().getElementType())
                       : emit(view.getSource(), unsigned(source));
   }
-  /// Emits the register in all results of a map; returns it in the result `value`.
+  /// Emits register `reg` of all results of a map and caches them; returns that of the result
+  /// `value`.
   Lanes emitMap(tile::MapOp map, Value value, unsigned reg);
 };
 

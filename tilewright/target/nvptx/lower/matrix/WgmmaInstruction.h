@@ -32,9 +32,10 @@ struct Kind {
 };
 std::optional<Kind> kindOf(Type element, Type sum);
 
-/// One instruction, which adds to block number `block` of the sums (operands from 0 on). `left` is
-/// its left operand, the right one is the descriptor in `c`. `order` has the modifiers for operands
-/// that are contiguous along M or N. If `accumulates` is false, the sums start at zero.
+/// The text of one instruction, which accumulates into block number `block` of the sums; the
+/// operands of the assembly begin with the sums. `left` is the left operand; the right operand is
+/// the descriptor in the register `c`. `order` contains the modifiers for operands that are
+/// contiguous along M or N. If `accumulates` is false, the sums start at zero.
 std::string instruction(const Kind &kind, int64_t columns, int64_t block, std::string_view left,
                         bool accumulates, std::string_view order);
 

@@ -81,7 +81,7 @@ static std::string braced(unsigned count, unsigned first) {
 static std::pair<Value, std::string> splitAddress(ThreadBuilder &b, Value address) {
   int64_t constant = 0;
   auto step = address.getDefiningOp<mlir::LLVM::GEPOp>();
-  // The address of a shared buffer is a constant as a whole.
+  // Do not split the address of a shared buffer: buffer and offset together are one constant.
   if (step && step.getElemType() == b.i8Type &&
       !step.getBase().getDefiningOp<mlir::LLVM::AddressOfOp>())
     if (APInt number;
