@@ -12,13 +12,15 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
   return %0 : tensor<2xf32>
 }}
 """
-CHOLESKY = """/// A factor of one element.
-// input: 1x1xf32=4
-// result: 1x1xf32=2
+# If both ends are equal, they are the only number between them.
+RNG = """/// A random number.
+// input: f32=4
+// result: 1xf32=4
 {directive}
-func.func @main(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {{
-  %0 = stablehlo.cholesky %x, lower = true : tensor<1x1xf32>
-  return %0 : tensor<1x1xf32>
+func.func @main(%x: tensor<f32>) -> tensor<1xf32> {{
+  %shape = stablehlo.constant dense<1> : tensor<1xi64>
+  %0 = stablehlo.rng %x, %x, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
 }}
 """
 
@@ -38,12 +40,12 @@ def test_a_correct_program_has_no_failures_and_a_wrong_result_is_reported(case, 
 
 
 def test_a_refused_program_is_reported_unless_the_file_names_the_error(case, tmp_path):
-    (message,) = exec_file.failures([case(CHOLESKY)], "vgpu:sm_80", tmp_path)
-    assert "case.mlir on vgpu:sm_80: E4070 target: 'stablehlo.cholesky' is not supported on the GPU yet" in message
-    named = case(CHOLESKY, directive="// refused on vgpu: E4070")
+    (message,) = exec_file.failures([case(RNG)], "vgpu:sm_80", tmp_path)
+    assert "case.mlir on vgpu:sm_80: E4070 target: 'stablehlo.rng' is not supported on the GPU yet" in message
+    named = case(RNG, directive="// refused on vgpu: E4070")
     assert list(exec_file.failures([named], "vgpu:sm_80", tmp_path)) == []
     assert list(exec_file.failures([named], "cpu", tmp_path)) == []
-    (message,) = exec_file.failures([case(CHOLESKY, directive="// refused on vgpu: E4071")], "vgpu:sm_80", tmp_path)
+    (message,) = exec_file.failures([case(RNG, directive="// refused on vgpu: E4071")], "vgpu:sm_80", tmp_path)
     assert "must be refused with E4071, but: E4070 target: " in message
 
 

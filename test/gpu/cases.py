@@ -1,4 +1,5 @@
-"""Hand-written programs for GPUs: products, softmax, norms and their gradients, reductions, transposes, elementwise functions.
+"""Hand-written programs for GPUs: products, softmax, norms and their gradients, reductions, transposes, elementwise functions, windows,
+random bits and Fourier transforms.
 
 Each is a function of arrays, with the class of its tolerance (test/jax/agreement.py) or a bound of its own. Products in
 tf32 round their factors, so the tolerance follows from the sum of the absolute products. For products with an epilogue of
@@ -365,7 +366,32 @@ def elementwise():
     yield GpuCase("clz", lax.clz, (numbers((90,), np.int32),), "exact")
 
 
+def expansions():
+    """Ops that a library would compute, as kernels: pooling and its gradient, random bits, transforms."""
+    def pool(x, combine, init, size, stride, padding="SAME"):
+        return lax.reduce_window(x, np.asarray(init, x.dtype), combine, (1, size, size, 1), (1, stride, stride, 1), padding)
+
+    image = numbers((2, 13, 13, 5))
+    yield GpuCase("max_pool", lambda x: pool(x, lax.max, -np.inf, 3, 2), (image,), "exact")
+    yield GpuCase("max_pool_bf16", lambda x: pool(x, lax.max, -np.inf, 2, 2), (numbers((2, 12, 12, 8), BF16),), "exact")
+    yield GpuCase("sum_pool", lambda x: pool(x, lax.add, 0, 5, 3, "VALID"), (image,), "reduction")
+    yield GpuCase("sum_pool_whole", lambda x: pool(x, lax.add, 0, 13, 1, "VALID"), (image,), "reduction")
+    yield GpuCase("max_pool_long", lambda x: lax.reduce_window(x, np.float32(-np.inf), lax.max, (100,), (1,), "SAME"), (numbers((300,)),), "exact")
+    yield GpuCase("window_dilated", lambda x: lax.reduce_window(x, np.int32(0), lax.add, (3, 2), (2, 1), ((2, 1), (0, 3)), (2, 3), (1, 2)), (numbers((9, 7), np.int32),), "exact")
+    # Each element of the gradient is a sum of up to four numbers.
+    yield GpuCase("max_pool_gradient", jax.grad(lambda x: (pool(x, lax.max, -np.inf, 3, 2) * 3).sum()), (image,), "exact")
+    yield GpuCase("max_pool_gradient_overlapping", jax.grad(lambda x: jnp.sin(pool(x, lax.max, -np.inf, 3, 1)).sum()), (image,), "reduction")
+    state = np.array([3, 5, 7], np.uint64)
+    for dtype in (np.uint8, np.uint32, np.uint64):
+        yield GpuCase(f"random_bits_{np.dtype(dtype).name}", lambda s, dtype=dtype: lax.rng_bit_generator(s, (5, 33), dtype), (state,), "exact")
+    for length in (16, 60, 144, 263):
+        yield GpuCase(f"fft_{length}", jnp.fft.fft, (numbers((3, length), np.complex64),), "fourier")
+    yield GpuCase("rfft2", jnp.fft.rfft2, (numbers((2, 12, 20)),), "fourier")
+    yield GpuCase("irfft", jnp.fft.irfft, (numbers((2, 33), np.complex64),), "fourier")
+    yield GpuCase("fft_f64", jnp.fft.ifft, (numbers((2, 100), np.complex128),), "fourier")
+
+
 def all_cases():
     global _random
     _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
-    return [*products(), *norms(), *reductions(), *movements(), *elementwise()]
+    return [*products(), *norms(), *reductions(), *movements(), *elementwise(), *expansions()]

@@ -60,6 +60,31 @@ def CanonicalizePass : Pass<"simplify-canonicalize", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
+def ExpandPass : Pass<"simplify-expand", "::mlir::func::FuncOp"> {
+  let summary = "For targets without a library, expands ops into ones that kernels can compute";
+  let description = [{
+    Before:
+      %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 3>}> ({ add })
+           : (tensor<10xf32>, tensor<f32>) -> tensor<8xf32>
+    After:
+      %0 = stablehlo.slice %x [0:8]
+      %1 = stablehlo.slice %x [1:9]
+      %2 = stablehlo.slice %x [2:10]
+      %3 = stablehlo.add %0, %1
+      %4 = stablehlo.add %3, %2
+      %y = stablehlo.add %zeros, %4
+
+    Expands reduce_window, select_and_scatter, rng_bit_generator, fft, cholesky and triangular_solve;
+    expand/README.md has the methods. An op whose body is not elementwise is left alone, and the log
+    says why.
+
+    Input: canonical StableHLO. Output: the same, without these ops; unchanged unless `exec.target`
+    is a GPU. Numerics: random bits, windows and selections are those of the ops; sums are taken in
+    another order, which the ops leave open; transforms and solvers round differently.
+  }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect", "::tilewright::exec::ExecDialect"];
+}
+
 def FinishPass : Pass<"simplify-finish", "::mlir::func::FuncOp"> {
   let summary = "Removes optimization barriers, and copies constants into scalar regions";
   let description = [{

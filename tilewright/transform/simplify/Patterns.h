@@ -54,6 +54,12 @@ int kindOfNumber(mlir::Type element);
 /// Whether a bitcast changes the width of elements and one of the two widths is less than a byte.
 bool splitsBytes(stablehlo::BitcastConvertOp op);
 
+/// The op of a body that combines its two arguments with a single commutative op: add, multiply,
+/// maximum, minimum, and, or, xor. Null for other bodies.
+mlir::Operation *commutativeCombiner(mlir::Region &body);
+/// Whether combining a value with `init` returns the value. A sum may turn -0 into 0.
+bool isIdentityOf(mlir::Operation *combiner, mlir::Value init);
+
 /// If `op` is JAX's argmax or argmin with a body in which the left of two NaNs wins, the select
 /// that yields the index; otherwise null.
 stablehlo::SelectOp indexOfFirstNan(stablehlo::ReduceOp op);

@@ -33,6 +33,8 @@ void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createCanonicalizePass(folding));
   functions.addPass(createCSEPass());
+  // Expand what constant folding and other rules have left. Expansions are simplified once more.
+  functions.addPass(createExpandPass());
   // Canonicalize again, because some identities apply only after CSE has merged equal values.
   functions.addPass(createCanonicalizePass(folding));
   functions.addPass(createCSEPass());
@@ -43,6 +45,7 @@ void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options
 void registerSimplifyPasses() {
   registerInlinePass();
   registerCanonicalizePass();
+  registerExpandPass();
   registerFinishPass();
   registerVerifySimplifiedPass();
   static PassPipelineRegistration<PipelineOptions> pipeline(

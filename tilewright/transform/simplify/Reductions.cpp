@@ -13,13 +13,11 @@
 using namespace mlir;
 
 namespace tilewright::simplify {
-namespace {
 
-/// The op of a body that combines its two arguments with a single commutative op; otherwise null.
-Operation *commutativeBody(stablehlo::ReduceOp op) {
-  if (op.getInputs().size() != 1)
+Operation *commutativeCombiner(Region &region) {
+  if (region.getNumArguments() != 2)
     return nullptr;
-  Block &body = op.getBody().front();
+  Block &body = region.front();
   Operation *inner = body.getTerminator()->getOperand(0).getDefiningOp();
   if (!inner || inner->getBlock() != &body || !llvm::hasNItems(body, 2) ||
       inner->getNumOperands() != 2)
@@ -33,6 +31,30 @@ Operation *commutativeBody(stablehlo::ReduceOp op) {
              ? inner
              : nullptr;
 }
+
+bool isIdentityOf(Operation *combiner, Value init) {
+  if (isa<stablehlo::AddOp, stablehlo::OrOp, stablehlo::XorOp>(combiner))
+    return isPositiveZero(init) || isNegativeZero(init);
+  if (isa<stablehlo::MultiplyOp>(combiner))
+    return isOne(init);
+  if (isa<stablehlo::AndOp>(combiner))
+    return isAllOnes(init);
+  const bool isMaximum = isa<stablehlo::MaximumOp>(combiner);
+  Attribute splat = splatOf(init);
+  if (auto number = dyn_cast_if_present<FloatAttr>(splat))
+    return number.getValue().isInfinity() && number.getValue().isNegative() == isMaximum;
+  auto number = dyn_cast_if_present<IntegerAttr>(splat);
+  if (!number)
+    return false;
+  const bool isUnsigned =
+      number.getType().isUnsignedInteger() || number.getValue().getBitWidth() == 1;
+  const APInt value = number.getValue();
+  if (isMaximum)
+    return isUnsigned ? value.isMinValue() : value.isMinSignedValue();
+  return isUnsigned ? value.isMaxValue() : value.isMaxSignedValue();
+}
+
+namespace {
 
 bool keepsElementTypes(stablehlo::ReduceOp op) {
   for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults()))
@@ -54,29 +76,8 @@ stablehlo::ReduceOp makeLike(stablehlo::ReduceOp op, ValueRange inputs, ArrayRef
 /// Whether the initial value is the identity of the combiner. Assumed for bodies other than a
 /// single commutative op, such as argmax.
 bool startsFromIdentity(stablehlo::ReduceOp op) {
-  Operation *body = commutativeBody(op);
-  if (!body)
-    return true;
-  Value init = op.getInitValues()[0];
-  if (isa<stablehlo::AddOp, stablehlo::OrOp, stablehlo::XorOp>(body))
-    return isPositiveZero(init) || isNegativeZero(init);
-  if (isa<stablehlo::MultiplyOp>(body))
-    return isOne(init);
-  if (isa<stablehlo::AndOp>(body))
-    return isAllOnes(init);
-  const bool isMaximum = isa<stablehlo::MaximumOp>(body);
-  Attribute splat = splatOf(init);
-  if (auto number = dyn_cast_if_present<FloatAttr>(splat))
-    return number.getValue().isInfinity() && number.getValue().isNegative() == isMaximum;
-  auto number = dyn_cast_if_present<IntegerAttr>(splat);
-  if (!number)
-    return false;
-  const bool isUnsigned =
-      number.getType().isUnsignedInteger() || number.getValue().getBitWidth() == 1;
-  const APInt value = number.getValue();
-  if (isMaximum)
-    return isUnsigned ? value.isMinValue() : value.isMinSignedValue();
-  return isUnsigned ? value.isMaxValue() : value.isMaxSignedValue();
+  Operation *combiner = commutativeCombiner(op.getBody());
+  return !combiner || isIdentityOf(combiner, op.getInitValues()[0]);
 }
 
 /// Removes reduced dimensions of size 1. The last one can be removed only if the initial value is
@@ -139,7 +140,7 @@ bool isIdempotent(Operation *body) {
 /// Merges nested reductions with the same combiner, if the inner one starts from the identity or
 /// combining its initial value again has no effect.
 LogicalResult reduceOfReduce(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
-  Operation *body = commutativeBody(op);
+  Operation *body = commutativeCombiner(op.getBody());
   if (!body || !keepsElementTypes(op))
     return rewriter.notifyMatchFailure(
         op,
@@ -147,7 +148,7 @@ LogicalResult reduceOfReduce(stablehlo::ReduceOp op, PatternRewriter &rewriter) 
   auto inner = op.getInputs()[0].getDefiningOp<stablehlo::ReduceOp>();
   if (!inner || !inner->hasOneUse() || !keepsElementTypes(inner))
     return rewriter.notifyMatchFailure(op, "the input is not a static reduction with a single use");
-  Operation *innerBody = commutativeBody(inner);
+  Operation *innerBody = commutativeCombiner(inner.getBody());
   if (!innerBody || innerBody->getName() != body->getName())
     return rewriter.notifyMatchFailure(op, "the inner reduction combines elements by another op");
   Attribute start = splatOf(op.getInitValues()[0]);
@@ -169,7 +170,7 @@ LogicalResult reduceOfReduce(stablehlo::ReduceOp op, PatternRewriter &rewriter) 
 
 /// Drops a transpose before a reduction if the kept dimensions stay in order.
 LogicalResult reduceOfTranspose(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
-  if (!commutativeBody(op) || !keepsElementTypes(op))
+  if (!commutativeCombiner(op.getBody()) || !keepsElementTypes(op))
     return rewriter.notifyMatchFailure(
         op,
         "the body is not a single commutative op, an element type changes, or a shape is dynamic");
@@ -196,7 +197,7 @@ LogicalResult reduceOfTranspose(stablehlo::ReduceOp op, PatternRewriter &rewrite
 /// Removes an idempotent reduction of broadcast elements: the result is the broadcast value,
 /// combined with the initial value.
 LogicalResult reduceOfBroadcast(stablehlo::ReduceOp op, PatternRewriter &rewriter) {
-  Operation *body = commutativeBody(op);
+  Operation *body = commutativeCombiner(op.getBody());
   if (!body || !keepsElementTypes(op) || !isIdempotent(body))
     return rewriter.notifyMatchFailure(
         op,

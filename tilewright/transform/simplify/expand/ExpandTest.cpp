@@ -1,0 +1,737 @@
+// Compares ops of random shapes and attributes with their expansions, both in the reference
+// interpreter.
+#include "tilewright/transform/simplify/Passes.h"
+
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/interpret/Evaluator.h"
+#include "tilewright/interpret/Types.h"
+#include "tilewright/support/Concat.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <limits>
+#include <random>
+
+using namespace tilewright;
+using interpret::ElementType;
+using interpret::RuntimeValues;
+using interpret::Tensor;
+using numerics::Scalar;
+
+namespace {
+
+using Random = std::mt19937_64;
+using Dims = std::vector<int64_t>;
+
+int64_t between(Random &random, int64_t low, int64_t high) {
+  return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+}
+template <typename T> const T &oneOf(Random &random, const std::vector<T> &list) {
+  return list[random() % list.size()];
+}
+
+/// Kinds of input elements.
+enum class Inputs { exact, special, dense };
+
+/// Numbers of which sums are exact in any order; with `special`, also NaN and infinities; with
+/// `dense`, all bits of integers and mantissas are random.
+Scalar randomScalar(ElementType type, Random &random, Inputs inputs) {
+  const int64_t number = between(random, -20, 20);
+  auto real = [&]() -> double {
+    if (inputs == Inputs::dense)
+      return std::ldexp(static_cast<double>(random()), -63) - 1;
+    if (inputs == Inputs::special && random() % 4 == 0)
+      return oneOf<double>(random, {std::nan(""), HUGE_VAL, -HUGE_VAL, -0.0});
+    return static_cast<double>(between(random, -20, 20)) / 4;
+  };
+  if (numerics::isReal(type))
+    return Scalar::ofReal(real());
+  if (numerics::isComplex(type))
+    return Scalar::ofComplex({real(), real()});
+  if (inputs == Inputs::dense && numerics::bitWidth(type) == 64)
+    return Scalar::ofUnsigned(random() % 4 == 0 ? ~uint64_t(0) - random() % 3 : random());
+  if (type == ElementType::pred)
+    return Scalar::ofUnsigned(number & 1);
+  return numerics::isSigned(type) ? Scalar::ofSigned(number % 8)
+                                  : Scalar::ofUnsigned(static_cast<uint64_t>(number + 20) % 16);
+}
+
+/// By how much an element may differ from the reference, given the reference.
+using Allowed = std::function<double(const Tensor &expected)>;
+
+bool isSame(ElementType type, const Scalar &a, const Scalar &b, double allowed) {
+  auto isClose = [&](double x, double y) {
+    if (std::isnan(x) || std::isnan(y))
+      return std::isnan(x) && std::isnan(y);
+    return x == y || std::fabs(x - y) <= allowed;
+  };
+  if (numerics::isComplex(type))
+    return isClose(a.r, b.r) && isClose(a.im, b.im);
+  return numerics::isReal(type) ? isClose(a.r, b.r) : a.u == b.u;
+}
+
+std::string compare(const Tensor &expected, const Tensor &actual, const Allowed &allowed) {
+  if (expected.typeString() != actual.typeString())
+    return concat(expected.typeString(), " became ", actual.typeString());
+  const double bound = allowed ? allowed(expected) : 0;
+  for (int64_t i = 0; i < expected.elementCount(); ++i)
+    if (!isSame(expected.type(), expected.at(i), actual.at(i), bound))
+      return concat("element ", i, ": ", interpret::toString(expected.type(), expected.at(i)),
+                    " became ", interpret::toString(actual.type(), actual.at(i)), ", allowed ",
+                    bound);
+  return "";
+}
+
+/// Runs the pass, or the whole phase if `simplifies`. The module must not keep an op of `name`.
+std::string expand(mlir::ModuleOp module, llvm::StringRef name, bool simplifies) {
+  mlir::PassManager passes(module.getContext());
+  if (simplifies)
+    simplify::buildSimplifyPipeline(passes);
+  else
+    passes.nest<mlir::func::FuncOp>().addPass(simplify::createExpandPass());
+  if (mlir::failed(passes.run(module)))
+    return "the pass failed";
+  std::string left;
+  module.walk([&](mlir::Operation *op) {
+    if (op->getName().getStringRef() == name)
+      left = "the op is not expanded";
+  });
+  return left;
+}
+
+/// Evaluates a function and its expansion on random inputs. Returns the difference, or "".
+std::string difference(llvm::StringRef name, const std::string &function, uint64_t seed,
+                       Inputs kind, const Allowed &allowed = {},
+                       const std::function<void(RuntimeValues &)> &prepare = {}) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, exec::ExecDialect>();
+  std::string complaints;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
+    complaints += found.str() + "\n";
+    return mlir::success();
+  });
+  const std::string text =
+      concat("module attributes {exec.target = #exec.target<gpu = <>>} {\n", function, "}\n");
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module)
+    return concat("does not parse: ", complaints, text);
+  Random random(seed);
+  interpret::Context limits;
+  RuntimeValues inputs;
+  for (mlir::Type type : module->lookupSymbol<mlir::func::FuncOp>("main").getArgumentTypes()) {
+    auto tensorType = llvm::cast<mlir::RankedTensorType>(type);
+    const ElementType element = *interpret::elementTypeOf(tensorType.getElementType());
+    Tensor tensor =
+        *Tensor::allocate(element, *numerics::Shape::create(tensorType.getShape()), limits);
+    for (int64_t i = 0; i < tensor.elementCount(); ++i)
+      tensor.set(i, randomScalar(element, random, kind));
+    inputs.emplace_back(std::move(tensor));
+  }
+  if (prepare)
+    prepare(inputs);
+  auto expected = interpret::evaluate(*module, "main", inputs, limits);
+  if (!expected.isOk())
+    return concat("before: ", std::move(expected).takeStatus().message(), "\n", text);
+  if (std::string problem = expand(*module, name, seed % 2 == 0); !problem.empty())
+    return concat(problem, "\n", complaints, text);
+  auto actual = interpret::evaluate(*module, "main", inputs, limits);
+  if (!actual.isOk())
+    return concat("after: ", std::move(actual).takeStatus().message(), "\n", text);
+  for (size_t i = 0; i < expected->size(); ++i)
+    if (std::string wrong = compare((*expected)[i].tensor(), (*actual)[i].tensor(), allowed);
+        !wrong.empty())
+      return concat("result ", i, ", ", wrong, "\n", text);
+  return "";
+}
+
+std::string list(const Dims &numbers) {
+  if (numbers.empty())
+    return "array<i64>";
+  return concat(
+      "array<i64: ",
+      llvm::join(llvm::map_range(numbers, [](int64_t number) { return std::to_string(number); }),
+                 ", "),
+      ">");
+}
+
+std::string tensorType(const Dims &dims, const std::string &element) {
+  std::string text = "tensor<";
+  for (int64_t dim : dims)
+    text += concat(dim, "x");
+  return concat(text, element, ">");
+}
+
+//===- Windows -------------------------------------------------------------===//
+
+/// A random window and the tensor under it.
+struct RandomWindow {
+  Dims input, size, stride, base, dilation, padding, result;
+
+  RandomWindow(Random &random, int64_t rank, bool dilates, int64_t longest) {
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      const bool isLong = longest > 0 && (dim == 0 || random() % 2 == 0);
+      input.push_back(isLong ? between(random, 1, longest) : between(random, 0, 7));
+      size.push_back(isLong ? between(random, 1, longest) : between(random, 1, 4));
+      stride.push_back(isLong && random() % 3 == 0 ? size.back() + between(random, 0, 2)
+                                                   : between(random, 1, 3));
+      base.push_back(dilates && random() % 3 == 0 ? between(random, 2, 3) : 1);
+      dilation.push_back(dilates && random() % 3 == 0 ? between(random, 2, 3) : 1);
+      for (int side = 0; side < 2; ++side)
+        padding.push_back(random() % 2   ? 0
+                          : isLong       ? between(random, 0, size.back() - 1)
+                          : random() % 4 ? between(random, 0, 3)
+                                         : -1);
+      const int64_t extent = input.back() == 0 ? 0 : (input.back() - 1) * base.back() + 1;
+      const int64_t padded = extent + padding[padding.size() - 2] + padding.back();
+      const int64_t window = (size.back() - 1) * dilation.back() + 1;
+      result.push_back(padded < window ? 0 : (padded - window) / stride.back() + 1);
+    }
+  }
+  bool isEmpty() const { return llvm::is_contained(result, 0); }
+  std::string pads() const {
+    std::string rows;
+    for (size_t i = 0; i < padding.size(); i += 2)
+      rows += concat(i ? ", [" : "[", padding[i], ", ", padding[i + 1], "]");
+    return concat("dense<", rows.empty() ? "" : "[", rows, rows.empty() ? "" : "]", "> : tensor<",
+                  padding.size() / 2, "x2xi64>");
+  }
+};
+
+std::string reduceWindow(const RandomWindow &window, const std::string &element,
+                         const std::string &init, const std::string &body) {
+  const std::string scalar = tensorType({}, element), input = tensorType(window.input, element);
+  const std::string result = tensorType(window.result, element);
+  return concat(
+      "func.func @main(%x: ", input, ", %given: ", scalar, ") -> ", result, " {\n", init,
+      "  %r = \"stablehlo.reduce_window\"(%x, %init) <{window_dimensions = ", list(window.size),
+      ", window_strides = ", list(window.stride), ", base_dilations = ", list(window.base),
+      ", window_dilations = ", list(window.dilation), ", padding = ", window.pads(),
+      "}> ({\n  ^bb0(%a: ", scalar, ", %b: ", scalar, "):\n", body,
+      "  stablehlo.return %v : ", scalar, "\n  }) : (", input, ", ", scalar, ") -> ", result,
+      "\n  return %r : ", result, "\n}\n");
+}
+
+/// An initial value: an argument, or a constant.
+std::string initOf(const std::string &element, const std::string &constant) {
+  const std::string scalar = tensorType({}, element);
+  if (constant.empty())
+    return concat("  %init = stablehlo.reshape %given : (", scalar, ") -> ", scalar, "\n");
+  return concat("  %init = stablehlo.constant dense<", constant, "> : ", scalar, "\n");
+}
+
+std::string binaryBody(const std::string &op, const std::string &element) {
+  return concat("    %v = stablehlo.", op, " %a, %b : ", tensorType({}, element), "\n");
+}
+
+/// A body that depends on the order and the grouping of its elements.
+std::string orderedBody(const std::string &element) {
+  const std::string type = tensorType({}, element);
+  return concat("    %three = stablehlo.constant dense<3> : ", type,
+                "\n    %t = stablehlo.multiply %a, %three : ", type,
+                "\n    %v = stablehlo.subtract %t, %b : ", type, "\n");
+}
+
+struct Monoid {
+  std::string op, element, identity;
+};
+const std::vector<Monoid> monoids = {
+    {"add", "i32", "0"},
+    {"add", "f32", "0.0"},
+    {"add", "bf16", "-0.0"},
+    {"multiply", "i64", "1"},
+    {"maximum", "f32", "0xFF800000"},
+    {"maximum", "i8", "-128"},
+    {"minimum", "ui32", "4294967295"},
+    {"minimum", "f64", "0x7FF0000000000000"},
+    {"and", "i1", "true"},
+    {"or", "i16", "0"},
+    {"add", "complex<f32>", "(0.0, 0.0)"},
+};
+
+} // namespace
+
+TEST(ExpandReduceWindow, FewTapsGiveTheSameBits) {
+  Random random(1);
+  int64_t compared = 0;
+  for (int draw = 0; draw < 1500; ++draw) {
+    RandomWindow window(random, between(random, 0, 3), /*dilates=*/true, /*longest=*/0);
+    const Monoid &monoid = oneOf(random, monoids);
+    const bool isIdentity = random() % 2 == 0;
+    const std::string text =
+        reduceWindow(window, monoid.element,
+                     initOf(monoid.element, isIdentity ? monoid.identity : std::string()),
+                     binaryBody(monoid.op, monoid.element));
+    const Inputs inputs =
+        monoid.op == "maximum" || monoid.op == "minimum" ? Inputs::special : Inputs::exact;
+    ASSERT_EQ(difference("stablehlo.reduce_window", text, random(), inputs), "");
+    compared += !window.isEmpty();
+  }
+  EXPECT_GT(compared, 700);
+}
+
+TEST(ExpandReduceWindow, UpTo32TapsAreCombinedInOrderAndTheInitialValueOnce) {
+  Random random(2);
+  for (int draw = 0; draw < 500; ++draw) {
+    RandomWindow window(random, between(random, 1, 2), /*dilates=*/true, /*longest=*/0);
+    ASSERT_EQ(difference("stablehlo.reduce_window",
+                         reduceWindow(window, "i32", initOf("i32", ""), orderedBody("i32")),
+                         random(), Inputs::exact),
+              "");
+  }
+}
+
+TEST(ExpandReduceWindow, LongWindowsTakeStepsOrReductions) {
+  Random random(3);
+  for (int draw = 0; draw < 300; ++draw) {
+    RandomWindow window(random, between(random, 1, 2), /*dilates=*/draw % 2 == 0, /*longest=*/90);
+    const Monoid &monoid = oneOf(random, monoids);
+    if (monoid.op == "multiply" || monoid.element == "bf16")
+      continue; // a long product overflows; a long sum rounds
+    const bool isIdentity = random() % 2 == 0;
+    const std::string text =
+        reduceWindow(window, monoid.element,
+                     initOf(monoid.element, isIdentity ? monoid.identity : std::string()),
+                     binaryBody(monoid.op, monoid.element));
+    ASSERT_EQ(difference("stablehlo.reduce_window", text, random(), Inputs::exact), "");
+  }
+}
+
+TEST(ExpandReduceWindow, PrefixSumsTakeLogarithmicallyManySteps) {
+  RandomWindow window(*std::make_unique<Random>(0), 1, false, 0);
+  for (int64_t n : {65, 100, 128, 1000}) {
+    window.input = window.size = window.result = {n};
+    window.stride = window.base = window.dilation = {1};
+    window.padding = {n - 1, 0};
+    for (const char *init : {"0", ""})
+      ASSERT_EQ(
+          difference("stablehlo.reduce_window",
+                     reduceWindow(window, "i32", initOf("i32", init), binaryBody("add", "i32")), 1,
+                     Inputs::exact),
+          "");
+  }
+}
+
+/// The index of the maximum, as jax.lax.argmax reduces it.
+TEST(ExpandReduceWindow, SeveralOperandsAreReducedTogether) {
+  for (int64_t size : {3, 70}) {
+    const int64_t n = 80, result = n - size + 3;
+    const std::string text =
+        concat("func.func @main(%x: tensor<", n, "xf32>, %i: tensor<", n, "xi32>) -> (tensor<",
+               result, "xf32>, tensor<", result, R"(xi32>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %r:2 = "stablehlo.reduce_window"(%x, %i, %low, %none) <{window_dimensions = array<i64: )",
+               size, R"(>, padding = dense<[[1, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %k: tensor<i32>, %b: tensor<f32>, %l: tensor<i32>):
+    %ge = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %v = stablehlo.select %ge, %a, %b : tensor<i1>, tensor<f32>
+    %j = stablehlo.select %ge, %k, %l : tensor<i1>, tensor<i32>
+    stablehlo.return %v, %j : tensor<f32>, tensor<i32>
+  }) : (tensor<)",
+               n, "xf32>, tensor<", n, "xi32>, tensor<f32>, tensor<i32>) -> (tensor<", result,
+               "xf32>, tensor<", result, "xi32>)\n  return %r#0, %r#1 : tensor<", result,
+               "xf32>, tensor<", result, "xi32>\n}\n");
+    for (uint64_t seed = 0; seed < 8; ++seed)
+      ASSERT_EQ(difference("stablehlo.reduce_window", text, seed, Inputs::exact), "");
+  }
+}
+
+static std::string selectAndScatter(const RandomWindow &window, const std::string &element,
+                                    const std::string &direction, const std::string &scatter) {
+  const std::string scalar = tensorType({}, element), input = tensorType(window.input, element);
+  const std::string source = tensorType(window.result, element);
+  return concat(
+      "func.func @main(%x: ", input, ", %s: ", source, ", %init: ", scalar, ") -> ", input,
+      " {\n  %r = \"stablehlo.select_and_scatter\"(%x, %s, %init) <{"
+      "window_dimensions = ",
+      list(window.size), ", window_strides = ", list(window.stride), ", padding = ", window.pads(),
+      "}> ({\n  ^bb0(%a: ", scalar, ", %b: ", scalar, "):\n    %v = stablehlo.compare ", direction,
+      ", %a, %b : (", scalar, ", ", scalar,
+      ") -> tensor<i1>\n    stablehlo.return %v : tensor<i1>\n  }, {\n  ^bb0(%a: ", scalar,
+      ", %b: ", scalar, "):\n", scatter, "    stablehlo.return %v : ", scalar, "\n  }) : (", input,
+      ", ", source, ", ", scalar, ") -> ", input, "\n  return %r : ", input, "\n}\n");
+}
+
+TEST(ExpandSelectAndScatter, EveryElementCollectsItsWindowsInOrder) {
+  Random random(4);
+  int64_t compared = 0;
+  for (int draw = 0; draw < 1000; ++draw) {
+    RandomWindow window(random, between(random, 0, 3), /*dilates=*/false, /*longest=*/0);
+    if (window.isEmpty())
+      continue;
+    ++compared;
+    const std::string direction = oneOf<std::string>(random, {"GE", "GT", "LE", "NE"});
+    // The body that depends on the order finds a wrong order of windows.
+    const bool isFloat = random() % 2 == 0;
+    const std::string text =
+        isFloat ? selectAndScatter(window, "f32", direction, binaryBody("add", "f32"))
+                : selectAndScatter(window, "i32", direction, orderedBody("i32"));
+    ASSERT_EQ(difference("stablehlo.select_and_scatter", text, random(),
+                         isFloat ? Inputs::special : Inputs::exact),
+              "");
+  }
+  EXPECT_GT(compared, 400);
+}
+
+TEST(ExpandSelectAndScatter, LargeWindowsTakeALoop) {
+  Random random(5);
+  for (int draw = 0; draw < 40; ++draw) {
+    RandomWindow window(random, between(random, 1, 2), /*dilates=*/false, /*longest=*/90);
+    if (!window.isEmpty())
+      ASSERT_EQ(difference("stablehlo.select_and_scatter",
+                           selectAndScatter(window, "i32", "GE", orderedBody("i32")), random(),
+                           Inputs::exact),
+                "");
+  }
+}
+
+//===- Random bits ---------------------------------------------------------===//
+
+TEST(ExpandRandomBits, BitsAndStatesAreThoseOfTheReference) {
+  Random random(6);
+  const std::vector<std::string> elements = {"ui64", "i64", "f64",  "ui32", "i32", "f32", "i16",
+                                             "ui16", "f16", "bf16", "ui8",  "i8",  "ui4", "i4"};
+  for (int draw = 0; draw < 400; ++draw) {
+    const std::string algorithm = oneOf<std::string>(random, {"DEFAULT", "THREE_FRY", "PHILOX"});
+    const int64_t words = algorithm != "THREE_FRY" && random() % 2 ? 3 : 2;
+    Dims shape;
+    for (int64_t dim = between(random, 0, 3); dim > 0; --dim)
+      shape.push_back(between(random, draw % 10 == 0 ? 0 : 1, 7));
+    const std::string state = concat("tensor<", words, "xui64>");
+    const std::string result = tensorType(shape, oneOf(random, elements));
+    const std::string text = concat(
+        "func.func @main(%s: ", state, ") -> (", state, ", ", result,
+        ") {\n  %r:2 = stablehlo.rng_bit_generator %s, algorithm = ", algorithm, " : (", state,
+        ") -> (", state, ", ", result, ")\n  return %r#0, %r#1 : ", state, ", ", result, "\n}\n");
+    ASSERT_EQ(difference("stablehlo.rng_bit_generator", text, random(), Inputs::dense), "");
+  }
+}
+
+//===- Transforms ----------------------------------------------------------===//
+
+/// Allows c * log2(n) roundings of the root mean square of the result, which is its norm.
+static Allowed roundingsOfNorm(int64_t elements, double epsilon) {
+  return [=](const Tensor &expected) {
+    double squares = 0;
+    for (int64_t i = 0; i < expected.elementCount(); ++i)
+      squares += expected.at(i).r * expected.at(i).r + expected.at(i).im * expected.at(i).im;
+    const double norm = std::sqrt(squares / std::max<double>(1, double(expected.elementCount())));
+    return 4 * std::log2(double(elements) + 1) * epsilon * norm;
+  };
+}
+
+static std::string checkFft(const std::string &kind, const Dims &batch, const Dims &lengths,
+                            bool isWide, uint64_t seed) {
+  const std::string real = isWide ? "f64" : "f32", complex = concat("complex<", real, ">");
+  Dims full = batch;
+  full.insert(full.end(), lengths.begin(), lengths.end());
+  Dims half = full;
+  half.back() = half.back() / 2 + 1;
+  const std::string input = kind == "RFFT"    ? tensorType(full, real)
+                            : kind == "IRFFT" ? tensorType(half, complex)
+                                              : tensorType(full, complex);
+  const std::string result = kind == "IRFFT"  ? tensorType(full, real)
+                             : kind == "RFFT" ? tensorType(half, complex)
+                                              : tensorType(full, complex);
+  std::string numbers;
+  int64_t elements = 1;
+  for (int64_t length : lengths) {
+    numbers += concat(numbers.empty() ? "" : ", ", length);
+    elements *= length;
+  }
+  const std::string text =
+      concat("func.func @main(%x: ", input, ") -> ", result,
+             " {\n  %r = stablehlo.fft %x, type = ", kind, ", length = [", numbers, "] : (", input,
+             ") -> ", result, "\n  return %r : ", result, "\n}\n");
+  const double epsilon =
+      isWide ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  return difference("stablehlo.fft", text, seed, Inputs::dense, roundingsOfNorm(elements, epsilon));
+}
+
+TEST(ExpandFft, EveryKindAndLengthIsWithinAFewRoundingsOfTheNorm) {
+  Random random(7);
+  const std::vector<std::string> kinds = {"FFT", "IFFT", "RFFT", "IRFFT"};
+  for (int64_t length = 1; length <= 130; ++length)
+    ASSERT_EQ(checkFft(oneOf(random, kinds), {2}, {length}, length % 2, random()), "");
+  // Composite, prime, with a large prime factor, and a product of primes above 64.
+  for (int64_t length : {144, 251, 257, 509, 514, 1000, 1024, 1021, 4096, 67 * 71, 5040, 8192})
+    for (const std::string &kind : kinds)
+      ASSERT_EQ(checkFft(kind, {}, {length}, random() % 2, random()), "");
+}
+
+TEST(ExpandFft, SeveralDimensionsAreTransformedTogether) {
+  Random random(8);
+  for (int draw = 0; draw < 100; ++draw) {
+    Dims batch, lengths;
+    for (int64_t dim = between(random, 0, 2); dim > 0; --dim)
+      batch.push_back(between(random, 1, 3));
+    for (int64_t dim = between(random, 1, 3); dim > 0; --dim)
+      lengths.push_back(between(random, 1, 12));
+    const std::string kind = oneOf<std::string>(random, {"FFT", "IFFT", "RFFT", "IRFFT"});
+    ASSERT_EQ(checkFft(kind, batch, lengths, draw % 2, random()), "");
+  }
+}
+
+//===- Linear algebra ------------------------------------------------------===//
+
+/// Makes the diagonal of the first input larger than the sum of the other elements of its row, so
+/// that the matrix is well conditioned.
+static void dominateDiagonal(RuntimeValues &inputs) {
+  interpret::Context limits;
+  Tensor a = *std::move(inputs[0]).takeTensor().intoSoleOwner(limits);
+  const int64_t n = a.shape()[a.rank() - 1];
+  for (int64_t i = 0; i < a.elementCount(); ++i) {
+    const int64_t row = i / n % n, column = i % n;
+    Scalar value = a.at(i);
+    value.r = row == column ? double(n) + 1 + std::fabs(value.r) : value.r;
+    value.im = row == column ? 0 : value.im;
+    a.set(i, value);
+  }
+  inputs[0] = std::move(a);
+}
+
+/// Allows the backward error of a factorization of a well-conditioned matrix: n roundings.
+static Allowed roundingsOfLargest(int64_t n, double epsilon) {
+  return [=](const Tensor &expected) {
+    double largest = 0;
+    for (int64_t i = 0; i < expected.elementCount(); ++i)
+      largest = std::max({largest, std::fabs(expected.at(i).r), std::fabs(expected.at(i).im)});
+    return 4 * double(n) * epsilon * largest;
+  };
+}
+
+static double epsilonOf(const std::string &element) {
+  return element == "bf16"                         ? 0x1p-7
+         : element.find("64") != std::string::npos ? std::numeric_limits<double>::epsilon()
+                                                   : std::numeric_limits<float>::epsilon();
+}
+
+TEST(ExpandLinearAlgebra, CholeskyFactorsMatricesOfAnySize) {
+  Random random(9);
+  for (int64_t n : {1, 2, 3, 5, 8, 17, 64, 65, 130}) {
+    for (const char *element : {"f32", "f64", "bf16", "complex<f32>", "complex<f64>"}) {
+      const Dims shape = n < 10 ? Dims{2, 3, n, n} : Dims{n, n};
+      const std::string type = tensorType(shape, element);
+      const std::string text =
+          concat("func.func @main(%a: ", type, ") -> ", type,
+                 " {\n  %r = stablehlo.cholesky %a, lower = ", random() % 2 ? "true" : "false",
+                 " : ", type, "\n  return %r : ", type, "\n}\n");
+      ASSERT_EQ(difference("stablehlo.cholesky", text, random(), Inputs::dense,
+                           roundingsOfLargest(n, epsilonOf(element)), dominateDiagonal),
+                "");
+    }
+  }
+}
+
+TEST(ExpandLinearAlgebra, TriangularSolveTakesEverySideAndTranspose) {
+  Random random(10);
+  for (int64_t n : {1, 2, 4, 7, 65, 130})
+    for (int draw = 0; draw < (n > 10 ? 8 : 40); ++draw) {
+      const std::string element =
+          oneOf<std::string>(random, {"f32", "f64", "complex<f32>", "complex<f64>"});
+      const bool isLeft = random() % 2;
+      const int64_t columns = between(random, 1, 5);
+      const Dims batch = random() % 2 ? Dims{2} : Dims{};
+      Dims aShape = batch, bShape = batch;
+      aShape.insert(aShape.end(), {n, n});
+      bShape.insert(bShape.end(), {isLeft ? n : columns, isLeft ? columns : n});
+      const std::string a = tensorType(aShape, element), b = tensorType(bShape, element);
+      auto flag = [&] { return random() % 2 ? "true" : "false"; };
+      const std::string text = concat(
+          "func.func @main(%a: ", a, ", %b: ", b, ") -> ", b,
+          " {\n  %r = \"stablehlo.triangular_solve\"(%a, %b) <{left_side = ",
+          isLeft ? "true" : "false", ", lower = ", flag(),
+          ", unit_diagonal = ", n > 10 ? "false" : flag(), ", transpose_a = #stablehlo<transpose ",
+          oneOf<std::string>(random, {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}), ">}> : (", a, ", ",
+          b, ") -> ", b, "\n  return %r : ", b, "\n}\n");
+      // A unit diagonal does not dominate, so errors grow with each of a few rows.
+      const double growth = n > 10 ? double(n) : std::ldexp(1.0, int(n) + 2);
+      ASSERT_EQ(difference("stablehlo.triangular_solve", text, random(), Inputs::dense,
+                           roundingsOfLargest(static_cast<int64_t>(growth), epsilonOf(element)),
+                           dominateDiagonal),
+                "");
+    }
+}
+
+//===- Factorizations that JAX calls by name -------------------------------===//
+
+namespace {
+
+using Complex = std::complex<double>;
+
+/// One matrix of a batch.
+struct Matrix {
+  int64_t rows, columns;
+  std::vector<Complex> data;
+
+  Matrix(int64_t rows, int64_t columns)
+      : rows(rows), columns(columns), data(static_cast<size_t>(rows * columns)) {}
+  /// The last two dimensions of a tensor, at place `which` of the others.
+  Matrix(const Tensor &tensor, int64_t which)
+      : Matrix(tensor.shape()[tensor.rank() - 2], tensor.shape()[tensor.rank() - 1]) {
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      const Scalar value = tensor.at(which * rows * columns + i);
+      data[static_cast<size_t>(i)] = {value.r, value.im};
+    }
+  }
+  Complex &at(int64_t row, int64_t column) {
+    return data[static_cast<size_t>(row * columns + column)];
+  }
+  Matrix operator*(Matrix other) {
+    Matrix product(rows, other.columns);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < other.columns; ++j)
+        for (int64_t k = 0; k < columns; ++k)
+          product.at(i, j) += at(i, k) * other.at(k, j);
+    return product;
+  }
+  double distanceTo(const Matrix &other) const {
+    double largest = 0;
+    for (size_t i = 0; i < data.size(); ++i)
+      largest = std::max(largest, std::abs(data[i] - other.data[i]));
+    return largest;
+  }
+};
+
+/// Expands and evaluates a program of custom calls on the given matrices.
+RuntimeValues evaluateExpansion(const std::string &function, const Tensor &input) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, exec::ExecDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      concat("module attributes {exec.target = #exec.target<gpu = <>>} {\n", function, "}\n"),
+      &context);
+  EXPECT_TRUE(module) << function;
+  EXPECT_EQ(expand(*module, "stablehlo.custom_call", /*simplifies=*/true), "");
+  auto results = interpret::evaluate(*module, "main", {input});
+  EXPECT_TRUE(results.isOk()) << std::move(results).takeStatus().message() << function;
+  return *results;
+}
+
+Tensor randomMatrices(const Dims &shape, const std::string &element, uint64_t seed) {
+  Random random(seed);
+  interpret::Context limits;
+  const ElementType type = element == "f32"   ? ElementType::f32
+                           : element == "f64" ? ElementType::f64
+                                              : ElementType::c64;
+  Tensor tensor = *Tensor::allocate(type, *numerics::Shape::create(shape), limits);
+  for (int64_t i = 0; i < tensor.elementCount(); ++i)
+    tensor.set(i, randomScalar(type, random, Inputs::dense));
+  return tensor;
+}
+
+} // namespace
+
+TEST(ExpandFactorization, LuTimesItsPermutationIsTheMatrix) {
+  for (const char *element : {"f32", "f64", "complex<f32>"})
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {5, 5}, {7, 3}, {3, 6}, {40, 40}}) {
+      const int64_t k = std::min(m, n);
+      const std::string a = tensorType({2, m, n}, element), p = tensorType({2, k}, "i32");
+      const std::string permutation = tensorType({2, m}, "i32");
+      const std::string text = concat(
+          "func.func @main(%a: ", a, ") -> (", a, ", ", permutation, ", tensor<2xi32>) {\n",
+          "  %r:3 = stablehlo.custom_call @cusolver_getrf_ffi(%a) {api_version = 4 : i32} : (", a,
+          ") -> (", a, ", ", p, ", tensor<2xi32>)\n  %one = stablehlo.constant dense<1> : ", p,
+          "\n  %p = stablehlo.subtract %r#1, %one : ", p,
+          "\n  %q = stablehlo.custom_call @cu_lu_pivots_to_permutation(%p) {api_version = 4 : "
+          "i32} : (",
+          p, ") -> ", permutation, "\n  return %r#0, %q, %r#2 : ", a, ", ", permutation,
+          ", tensor<2xi32>\n}\n");
+      const Tensor input = randomMatrices({2, m, n}, element, static_cast<uint64_t>(m * n));
+      RuntimeValues results = evaluateExpansion(text, input);
+      ASSERT_EQ(results.size(), 3u);
+      for (int64_t which = 0; which < 2; ++which) {
+        EXPECT_EQ(results[2].tensor().at(which).i, 0);
+        Matrix lu(results[0].tensor(), which), original(input, which);
+        Matrix lower(m, k), upper(k, n), permuted(m, n);
+        for (int64_t i = 0; i < m; ++i)
+          for (int64_t j = 0; j < n; ++j) {
+            if (j < k)
+              lower.at(i, j) = i == j ? 1 : i > j ? lu.at(i, j) : 0;
+            if (i < k)
+              upper.at(i, j) = i <= j ? lu.at(i, j) : 0;
+            permuted.at(i, j) = original.at(results[1].tensor().at(which * m + i).i, j);
+          }
+        // The largest element below the diagonal is 1 in modulus, or |re| + |im| <= √2.
+        for (int64_t i = 0; i < m; ++i)
+          for (int64_t j = 0; j < std::min(i, k); ++j)
+            EXPECT_LE(std::abs(lower.at(i, j)), 1.5);
+        EXPECT_LE((lower * upper).distanceTo(permuted), 8 * double(m) * epsilonOf(element))
+            << element << " " << m << "x" << n;
+      }
+    }
+}
+
+TEST(ExpandFactorization, QrIsTheMatrixAndItsColumnsAreOrthonormal) {
+  for (const char *element : {"f32", "f64", "complex<f32>"})
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {5, 5}, {7, 3}, {3, 6}, {40, 40}}) {
+      const int64_t k = std::min(m, n);
+      const std::string a = tensorType({2, m, n}, element), taus = tensorType({2, k}, element);
+      const std::string q = tensorType({2, m, k}, element);
+      const std::string text = concat(
+          "func.func @main(%a: ", a, ") -> (", a, ", ", q, ") {\n",
+          "  %r:2 = stablehlo.custom_call @cusolver_geqrf_ffi(%a) {api_version = 4 : i32} : (", a,
+          ") -> (", a, ", ", taus, ")\n  %v = stablehlo.slice %r#0 [0:2, 0:", m, ", 0:", k, "] : (",
+          a, ") -> ", q,
+          "\n  %q = stablehlo.custom_call @cusolver_orgqr_ffi(%v, %r#1) {api_version = 4 : i32} "
+          ": (",
+          q, ", ", taus, ") -> ", q, "\n  return %r#0, %q : ", a, ", ", q, "\n}\n");
+      const Tensor input = randomMatrices({2, m, n}, element, static_cast<uint64_t>(m + n));
+      RuntimeValues results = evaluateExpansion(text, input);
+      ASSERT_EQ(results.size(), 2u);
+      for (int64_t which = 0; which < 2; ++which) {
+        Matrix all(results[0].tensor(), which), columns(results[1].tensor(), which);
+        Matrix upper(k, n), adjoint(k, m), identity(k, k);
+        for (int64_t i = 0; i < k; ++i) {
+          identity.at(i, i) = 1;
+          for (int64_t j = i; j < n; ++j)
+            upper.at(i, j) = all.at(i, j);
+          for (int64_t j = 0; j < m; ++j)
+            adjoint.at(i, j) = std::conj(columns.at(j, i));
+        }
+        const double allowed = 16 * double(m) * epsilonOf(element);
+        EXPECT_LE((columns * upper).distanceTo(Matrix(input, which)), allowed)
+            << element << " " << m << "x" << n;
+        EXPECT_LE((adjoint * columns).distanceTo(identity), allowed);
+      }
+    }
+}
+
+TEST(ExpandFactorization, CholeskyReportsTheMinorThatIsNotPositive) {
+  const std::string text =
+      R"(func.func @main(%a: tensor<2x2x2xf32>) -> (tensor<2x2x2xf32>, tensor<2xi32>) {
+    %r:2 = stablehlo.custom_call @cusolver_potrf_ffi(%a) {api_version = 4 : i32, backend_config = {lower = true}}
+        : (tensor<2x2x2xf32>) -> (tensor<2x2x2xf32>, tensor<2xi32>)
+    return %r#0, %r#1 : tensor<2x2x2xf32>, tensor<2xi32>
+  }
+  )";
+  interpret::Context limits;
+  Tensor input = *Tensor::allocate(ElementType::f32, *numerics::Shape::create({2, 2, 2}), limits);
+  const double numbers[] = {4, 0, 2, 5, 1, 0, 2, 1}; // the second has a minor of -3
+  for (int64_t i = 0; i < 8; ++i)
+    input.set(i, Scalar::ofReal(numbers[i]));
+  RuntimeValues results = evaluateExpansion(text, input);
+  EXPECT_EQ(results[0].tensor().at(0).r, 2);
+  EXPECT_EQ(results[0].tensor().at(3).r, 2);
+  EXPECT_EQ(results[1].tensor().at(0).i, 0);
+  EXPECT_EQ(results[1].tensor().at(1).i, 2);
+}
+
+TEST(Expand, ATargetWithALibraryKeepsTheOps) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, exec::ExecDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+    func.func @main(%a: tensor<3x3xf32>) -> tensor<3x3xf32> {
+      %r = stablehlo.cholesky %a, lower = true : tensor<3x3xf32>
+      return %r : tensor<3x3xf32>
+    })",
+                                                        &context);
+  EXPECT_EQ(expand(*module, "stablehlo.cholesky", false), "the op is not expanded");
+}

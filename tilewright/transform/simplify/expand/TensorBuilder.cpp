@@ -1,0 +1,291 @@
+#include "tilewright/transform/simplify/expand/TensorBuilder.h"
+
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+
+Value TensorBuilder::integer(RankedTensorType type, uint64_t bits) {
+  const unsigned width = type.getElementType().getIntOrFloatBitWidth();
+  const APInt value = APInt(64, bits).zextOrTrunc(width);
+  return makeSplat(builder, location, type, IntegerAttr::get(type.getElementType(), value));
+}
+
+Value TensorBuilder::iota(RankedTensorType type, int64_t dim) {
+  return stablehlo::IotaOp::create(builder, location, type, static_cast<uint64_t>(dim));
+}
+
+Value TensorBuilder::constant(DenseElementsAttr value) {
+  return stablehlo::ConstantOp::create(builder, location, value);
+}
+
+Value TensorBuilder::both(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return binary<stablehlo::AndOp>(lhs, rhs);
+}
+
+Value TensorBuilder::compare(Value lhs, stablehlo::ComparisonDirection direction, Value rhs) {
+  return stablehlo::CompareOp::create(builder, location, typeOf(lhs).clone(builder.getI1Type()),
+                                      lhs, rhs, direction, nullptr);
+}
+
+Value TensorBuilder::compare(Value lhs, stablehlo::ComparisonDirection direction, int64_t rhs) {
+  return compare(lhs, direction, integer(typeOf(lhs), static_cast<uint64_t>(rhs)));
+}
+
+Value TensorBuilder::select(Value condition, Value onTrue, Value onFalse) {
+  return stablehlo::SelectOp::create(builder, location, onTrue.getType(), condition, onTrue,
+                                     onFalse);
+}
+
+Value TensorBuilder::convert(Value value, Type element) {
+  if (typeOf(value).getElementType() == element)
+    return value;
+  return stablehlo::ConvertOp::create(builder, location, typeOf(value).clone(element), value);
+}
+
+Value TensorBuilder::bitcast(Value value, Type element) {
+  if (typeOf(value).getElementType() == element)
+    return value;
+  return stablehlo::BitcastConvertOp::create(builder, location, typeOf(value).clone(element),
+                                             value);
+}
+
+Value TensorBuilder::real(Value value) {
+  auto type = cast<ComplexType>(typeOf(value).getElementType());
+  return stablehlo::RealOp::create(builder, location, typeOf(value).clone(type.getElementType()),
+                                   value);
+}
+
+Value TensorBuilder::imaginary(Value value) {
+  auto type = cast<ComplexType>(typeOf(value).getElementType());
+  return stablehlo::ImagOp::create(builder, location, typeOf(value).clone(type.getElementType()),
+                                   value);
+}
+
+Value TensorBuilder::complex(Value real, Value imaginary) {
+  RankedTensorType type = typeOf(real);
+  return stablehlo::ComplexOp::create(
+      builder, location, type.clone(ComplexType::get(type.getElementType())), real, imaginary);
+}
+
+Value TensorBuilder::negate(Value value) {
+  return stablehlo::NegateOp::create(builder, location, value.getType(), value);
+}
+
+Value TensorBuilder::conjugate(Value value) {
+  if (!isa<ComplexType>(typeOf(value).getElementType()))
+    return value;
+  return complex(real(value), negate(imaginary(value)));
+}
+
+Value TensorBuilder::reshape(Value value, Shape shape) {
+  return reshapeTo(builder, location, value,
+                   RankedTensorType::get(shape, typeOf(value).getElementType()));
+}
+
+Value TensorBuilder::broadcast(Value value, Shape shape, ArrayRef<int64_t> dims) {
+  RankedTensorType type = RankedTensorType::get(shape, typeOf(value).getElementType());
+  if (type == value.getType())
+    return value;
+  return stablehlo::BroadcastInDimOp::create(builder, location, type, value, dims);
+}
+
+Value TensorBuilder::transpose(Value value, ArrayRef<int64_t> permutation) {
+  if (llvm::is_sorted(permutation))
+    return value;
+  RankedTensorType type = typeOf(value);
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(type.getDimSize(static_cast<unsigned>(dim)));
+  return stablehlo::TransposeOp::create(
+      builder, location, RankedTensorType::get(shape, type.getElementType()), value, permutation);
+}
+
+Value TensorBuilder::slice(Value value, Shape starts, Shape sizes, Shape strides) {
+  RankedTensorType type = RankedTensorType::get(sizes, typeOf(value).getElementType());
+  if (type == value.getType())
+    return value;
+  SmallVector<int64_t> limits;
+  for (auto [start, size, stride] : llvm::zip_equal(starts, sizes, strides))
+    limits.push_back(size == 0 ? start : start + (size - 1) * stride + 1);
+  return stablehlo::SliceOp::create(builder, location, type, value, starts, limits, strides);
+}
+
+Value TensorBuilder::sliceAlong(Value value, int64_t dim, int64_t start, int64_t size,
+                                int64_t stride) {
+  SmallVector<int64_t> sizes(typeOf(value).getShape());
+  SmallVector<int64_t> starts(sizes.size(), 0), strides(sizes.size(), 1);
+  starts[static_cast<size_t>(dim)] = start;
+  sizes[static_cast<size_t>(dim)] = size;
+  strides[static_cast<size_t>(dim)] = stride;
+  return slice(value, starts, sizes, strides);
+}
+
+Value TensorBuilder::pad(Value value, Value padding, Shape low, Shape high, Shape interior) {
+  SmallVector<int64_t> shape;
+  bool isIdentity = true;
+  for (auto [size, before, after, between] :
+       llvm::zip_equal(typeOf(value).getShape(), low, high, interior)) {
+    shape.push_back(size + std::max<int64_t>(size - 1, 0) * between + before + after);
+    isIdentity &= before == 0 && after == 0 && (between == 0 || size <= 1);
+  }
+  if (isIdentity)
+    return value;
+  return stablehlo::PadOp::create(builder, location,
+                                  RankedTensorType::get(shape, typeOf(value).getElementType()),
+                                  value, padding, low, high, interior);
+}
+
+Value TensorBuilder::concatenate(ValueRange values, int64_t dim) {
+  RankedTensorType type = typeOf(values[0]);
+  SmallVector<int64_t> shape(type.getShape());
+  for (Value value : values.drop_front())
+    shape[static_cast<size_t>(dim)] += typeOf(value).getDimSize(static_cast<unsigned>(dim));
+  return stablehlo::ConcatenateOp::create(builder, location,
+                                          RankedTensorType::get(shape, type.getElementType()),
+                                          values, static_cast<uint64_t>(dim));
+}
+
+Value TensorBuilder::reverse(Value value, int64_t dim) {
+  return stablehlo::ReverseOp::create(builder, location, value.getType(), value,
+                                      ArrayRef<int64_t>{dim});
+}
+
+Value TensorBuilder::dynamicSlice(Value value, ValueRange starts, Shape sizes) {
+  return stablehlo::DynamicSliceOp::create(
+      builder, location, RankedTensorType::get(sizes, typeOf(value).getElementType()), value,
+      starts, sizes);
+}
+
+static Value makeDot(TensorBuilder &b, Value lhs, Value rhs, ArrayRef<int64_t> batch,
+                     ArrayRef<int64_t> shape) {
+  MLIRContext *context = b.builder.getContext();
+  auto numbers = stablehlo::DotDimensionNumbersAttr::get(
+      context, batch, batch, {typeOf(lhs).getRank() - 1}, {static_cast<int64_t>(batch.size())});
+  auto highest = stablehlo::PrecisionAttr::get(context, stablehlo::Precision::HIGHEST);
+  return stablehlo::DotGeneralOp::create(
+      b.builder, b.location, RankedTensorType::get(shape, typeOf(lhs).getElementType()), lhs, rhs,
+      numbers, b.builder.getArrayAttr({highest, highest}), nullptr);
+}
+
+Value TensorBuilder::dot(Value lhs, Value rhs) {
+  SmallVector<int64_t> shape(typeOf(lhs).getShape().drop_back());
+  llvm::append_range(shape, typeOf(rhs).getShape().drop_front());
+  return makeDot(*this, lhs, rhs, {}, shape);
+}
+
+Value TensorBuilder::batchedDot(Value lhs, Value rhs) {
+  SmallVector<int64_t> shape(typeOf(lhs).getShape().drop_back());
+  llvm::append_range(shape, typeOf(rhs).getShape().drop_front(2));
+  return makeDot(*this, lhs, rhs, {0}, shape);
+}
+
+Value TensorBuilder::sumOver(Value value, int64_t dim) {
+  RankedTensorType type = typeOf(value);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  auto reduce = stablehlo::ReduceOp::create(
+      builder, location, TypeRange{RankedTensorType::get(shape, type.getElementType())},
+      ValueRange{value}, ValueRange{number(scalar, 0)}, ArrayRef<int64_t>{dim});
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {location, location});
+  Value sum = add(body->getArgument(0), body->getArgument(1));
+  stablehlo::ReturnOp::create(builder, location, sum);
+  return reduce.getResult(0);
+}
+
+/// Whether an op is the identity on scalars.
+static bool isScalarIdentity(Operation &op) {
+  return isa<stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp, stablehlo::OptimizationBarrierOp>(
+      op);
+}
+
+std::string whyNotElementwise(Region &body) {
+  if (!body.hasOneBlock())
+    return "the body has several blocks";
+  auto isScalar = [](Value value) {
+    RankedTensorType type = typeOf(value);
+    return type && type.getRank() == 0 &&
+           isa<IntegerType, FloatType, ComplexType>(type.getElementType());
+  };
+  for (Operation &op : body.front()) {
+    const bool scalars = llvm::all_of(op.getOperands(), isScalar);
+    const bool known = isa<stablehlo::ConstantOp, stablehlo::SelectOp, stablehlo::ClampOp>(op) ||
+                       op.hasTrait<OpTrait::Elementwise>() ||
+                       op.hasTrait<OpTrait::IsTerminator>() || isScalarIdentity(op);
+    if (!scalars || !known || op.getNumRegions() != 0)
+      return ("the body has '" + op.getName().getStringRef() +
+              "', which is not an elementwise op on scalars")
+          .str();
+    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op); constant && !splatOf(constant))
+      return "the body has a constant that cannot be read";
+  }
+  return {};
+}
+
+SmallVector<Value> TensorBuilder::apply(Region &body, ValueRange arguments) {
+  const Shape shape = typeOf(arguments[0]).getShape();
+  auto spread = [&](Type scalar) {
+    return RankedTensorType::get(shape, cast<RankedTensorType>(scalar).getElementType());
+  };
+  IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  // A scalar from outside of the body is the same for all elements.
+  auto mapCaptured = [&](Operation &op) {
+    for (Value operand : op.getOperands())
+      if (!mapping.contains(operand))
+        mapping.map(operand, broadcast(operand, shape));
+  };
+  for (Operation &op : body.front().without_terminator()) {
+    mapCaptured(op);
+    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
+      mapping.map(constant.getResult(),
+                  makeSplat(builder, location, spread(constant.getType()), splatOf(constant)));
+      continue;
+    }
+    if (isScalarIdentity(op)) {
+      for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
+        mapping.map(result, mapping.lookup(operand));
+      continue;
+    }
+    for (Value result : builder.clone(op, mapping)->getResults())
+      result.setType(spread(result.getType()));
+  }
+  Operation *last = body.front().getTerminator();
+  mapCaptured(*last);
+  return llvm::map_to_vector(last->getOperands(),
+                             [&](Value value) -> Value { return mapping.lookup(value); });
+}
+
+SmallVector<Value> TensorBuilder::loop(int64_t count, ValueRange state, Iteration iteration) {
+  auto index = RankedTensorType::get({}, builder.getI32Type());
+  SmallVector<Value> operands = {integer(index, 0)};
+  llvm::append_range(operands, state);
+  SmallVector<Type> types = llvm::map_to_vector(operands, [](Value v) { return v.getType(); });
+  SmallVector<Location> locations(types.size(), location);
+  auto loop = stablehlo::WhileOp::create(builder, location, types, operands);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *condition = builder.createBlock(&loop.getCond(), {}, types, locations);
+  Value more = compare(condition->getArgument(0), stablehlo::ComparisonDirection::LT, count);
+  stablehlo::ReturnOp::create(builder, location, more);
+  Block *body = builder.createBlock(&loop.getBody(), {}, types, locations);
+  Value number = body->getArgument(0);
+  SmallVector<Value> next = iteration(number, ValueRange(body->getArguments()).drop_front());
+  next.insert(next.begin(), add(number, integer(index, 1)));
+  stablehlo::ReturnOp::create(builder, location, next);
+  return SmallVector<Value>(loop.getResults().drop_front());
+}
+
+} // namespace tilewright::simplify

@@ -1,0 +1,95 @@
+// TensorBuilder: short names for the StableHLO ops that expansions consist of.
+#ifndef TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_TENSORBUILDER_H
+#define TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_TENSORBUILDER_H
+
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/transform/simplify/Constants.h"
+
+namespace tilewright::simplify {
+
+/// Builds ops on tensors of static shape at one place of a program.
+///
+///   TensorBuilder b(rewriter, op.getLoc());
+///   Value twice = b.add(x, x);
+///
+/// All functions infer the type of the result. Functions that move data return their operand if
+/// nothing would move.
+class TensorBuilder {
+public:
+  TensorBuilder(mlir::OpBuilder &builder, mlir::Location location)
+      : builder(builder), location(location) {}
+
+  using Shape = llvm::ArrayRef<int64_t>;
+  using Value = mlir::Value;
+
+  // Constants.
+  Value number(mlir::RankedTensorType type, double number) {
+    return makeNumber(builder, location, type, number);
+  }
+  /// An integer constant from the low bits of `bits`.
+  Value integer(mlir::RankedTensorType type, uint64_t bits);
+  Value iota(mlir::RankedTensorType type, int64_t dim);
+  Value constant(mlir::DenseElementsAttr value);
+
+  // Elementwise ops.
+  template <typename Op> Value binary(Value lhs, Value rhs) {
+    return Op::create(builder, location, lhs.getType(), lhs, rhs);
+  }
+  Value add(Value lhs, Value rhs) { return binary<stablehlo::AddOp>(lhs, rhs); }
+  Value subtract(Value lhs, Value rhs) { return binary<stablehlo::SubtractOp>(lhs, rhs); }
+  Value multiply(Value lhs, Value rhs) { return binary<stablehlo::MultiplyOp>(lhs, rhs); }
+  /// The conjunction of two masks, of which null is one that is true everywhere.
+  Value both(Value lhs, Value rhs);
+  Value compare(Value lhs, stablehlo::ComparisonDirection direction, Value rhs);
+  /// Like compare(), with a constant on the right.
+  Value compare(Value lhs, stablehlo::ComparisonDirection direction, int64_t rhs);
+  Value select(Value condition, Value onTrue, Value onFalse);
+  Value convert(Value value, mlir::Type element);
+  Value bitcast(Value value, mlir::Type element);
+  Value real(Value value);
+  Value imaginary(Value value);
+  Value complex(Value real, Value imaginary);
+  Value negate(Value value);
+  /// The complex conjugate; of a real tensor, the tensor.
+  Value conjugate(Value value);
+
+  // Data movement.
+  Value reshape(Value value, Shape shape);
+  Value broadcast(Value value, Shape shape, llvm::ArrayRef<int64_t> dims = {});
+  Value transpose(Value value, llvm::ArrayRef<int64_t> permutation);
+  /// `sizes` elements from `starts` on, at distance `strides`.
+  Value slice(Value value, Shape starts, Shape sizes, Shape strides);
+  /// `size` elements along `dim`, from `start` on, at distance `stride`.
+  Value sliceAlong(Value value, int64_t dim, int64_t start, int64_t size, int64_t stride = 1);
+  Value pad(Value value, Value padding, Shape low, Shape high, Shape interior);
+  Value concatenate(mlir::ValueRange values, int64_t dim);
+  Value reverse(Value value, int64_t dim);
+  Value dynamicSlice(Value value, mlir::ValueRange starts, Shape sizes);
+
+  /// The product over the last dimension of `lhs` and the first of `rhs`, at the precision of the
+  /// element type.
+  Value dot(Value lhs, Value rhs);
+  /// Like dot(), for each index of the first dimension.
+  Value batchedDot(Value lhs, Value rhs);
+  /// The sum over a dimension.
+  Value sumOver(Value value, int64_t dim);
+
+  /// Applies a region over scalars to tensors of one shape, element by element. The region must
+  /// satisfy whyNotElementwise().
+  llvm::SmallVector<Value> apply(mlir::Region &body, mlir::ValueRange arguments);
+
+  /// A loop that computes the next state from the number of the iteration, an i32, and the state.
+  using Iteration =
+      llvm::function_ref<llvm::SmallVector<Value>(Value number, mlir::ValueRange state)>;
+  llvm::SmallVector<Value> loop(int64_t count, mlir::ValueRange state, Iteration iteration);
+
+  mlir::OpBuilder &builder;
+  const mlir::Location location;
+};
+
+/// Why a region over scalars cannot be applied to tensors; empty if it can.
+std::string whyNotElementwise(mlir::Region &body);
+
+} // namespace tilewright::simplify
+
+#endif // TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_TENSORBUILDER_H
