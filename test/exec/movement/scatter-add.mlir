@@ -3,7 +3,6 @@
 // input: 2x1xi32=3,0
 // input: 2xi32=10,20
 // result: 4xi32=21,2,3,14
-// refused on vgpu: E4070
 func.func @main(%a: tensor<4xi32>, %b: tensor<2x1xi32>, %c: tensor<2xi32>) -> tensor<4xi32> {
   %r = "stablehlo.scatter"(%a, %b, %c) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
   ^bb0(%x: tensor<i32>, %y: tensor<i32>):

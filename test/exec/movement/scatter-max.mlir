@@ -3,7 +3,6 @@
 // input: 4x1xi32=0,1,2,0
 // input: 4xf32=2,nan,9,-3
 // result: 3xf32=2,nan,nan
-// refused on vgpu: E4070
 func.func @main(%a: tensor<3xf32>, %b: tensor<4x1xi32>, %c: tensor<4xf32>) -> tensor<3xf32> {
   %r = "stablehlo.scatter"(%a, %b, %c) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):

@@ -5,6 +5,7 @@
 
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 
@@ -16,6 +17,7 @@ mlir::LogicalResult expandReduceWindow(stablehlo::ReduceWindowOp op, mlir::Rewri
 mlir::LogicalResult expandSelectAndScatter(stablehlo::SelectAndScatterOp op,
                                            mlir::RewriterBase &rewriter);
 mlir::LogicalResult expandRandomBits(stablehlo::RngBitGeneratorOp op, mlir::RewriterBase &rewriter);
+mlir::LogicalResult expandScatter(stablehlo::ScatterOp op, mlir::RewriterBase &rewriter);
 mlir::LogicalResult expandFft(stablehlo::FftOp op, mlir::RewriterBase &rewriter);
 mlir::LogicalResult expandCholesky(stablehlo::CholeskyOp op, mlir::RewriterBase &rewriter);
 mlir::LogicalResult expandTriangularSolve(stablehlo::TriangularSolveOp op,

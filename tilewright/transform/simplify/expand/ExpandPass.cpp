@@ -31,14 +31,13 @@ LogicalResult expand(Operation *op, RewriterBase &rewriter) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](stablehlo::ReduceWindowOp op) { return expandReduceWindow(op, rewriter); })
       .Case([&](stablehlo::SelectAndScatterOp op) { return expandSelectAndScatter(op, rewriter); })
+      .Case([&](stablehlo::ScatterOp op) { return expandScatter(op, rewriter); })
       .Case([&](stablehlo::RngBitGeneratorOp op) { return expandRandomBits(op, rewriter); })
       .Case([&](stablehlo::FftOp op) { return expandFft(op, rewriter); })
       .Case([&](stablehlo::CholeskyOp op) { return expandCholesky(op, rewriter); })
       .Case([&](stablehlo::TriangularSolveOp op) { return expandTriangularSolve(op, rewriter); })
       .Case([&](stablehlo::CustomCallOp op) { return expandFactorization(op, rewriter); })
-      .Default([&](Operation *op) {
-        return rewriter.notifyMatchFailure(op, "ops of this kind have no expansion");
-      });
+      .Default(failure());
 }
 
 struct Expand : impl::ExpandPassBase<Expand> {
@@ -51,7 +50,7 @@ struct Expand : impl::ExpandPassBase<Expand> {
     // Collect the ops first, because expansions add new ones.
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (isa<stablehlo::ReduceWindowOp, stablehlo::SelectAndScatterOp,
+      if (isa<stablehlo::ReduceWindowOp, stablehlo::SelectAndScatterOp, stablehlo::ScatterOp,
               stablehlo::RngBitGeneratorOp, stablehlo::FftOp, stablehlo::CholeskyOp,
               stablehlo::TriangularSolveOp, stablehlo::CustomCallOp>(op))
         found.push_back(op);

@@ -212,6 +212,43 @@ static bool isScalarIdentity(Operation &op) {
       op);
 }
 
+/// Fills the region of an op whose arguments are scalars of the given types.
+static void fill(OpBuilder &builder, Location location, Region &region, ArrayRef<Type> types,
+                 TensorBuilder::Body body) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(&region);
+  for (Type type : types)
+    block->addArgument(RankedTensorType::get({}, type), location);
+  stablehlo::ReturnOp::create(builder, location, body(block->getArguments()));
+}
+
+SmallVector<Value> TensorBuilder::reduce(ValueRange values, ValueRange inits,
+                                         ArrayRef<int64_t> dims, Body body) {
+  SmallVector<Type> types, scalars;
+  for (Value value : values) {
+    SmallVector<int64_t> shape;
+    for (auto [dim, size] : llvm::enumerate(typeOf(value).getShape()))
+      if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+        shape.push_back(size);
+    scalars.push_back(typeOf(value).getElementType());
+    types.push_back(RankedTensorType::get(shape, scalars.back()));
+  }
+  llvm::append_range(scalars, SmallVector<Type>(scalars));
+  auto op = stablehlo::ReduceOp::create(builder, location, types, values, inits, dims);
+  fill(builder, location, op.getBody(), scalars, body);
+  return SmallVector<Value>(op.getResults());
+}
+
+SmallVector<Value> TensorBuilder::sort(ValueRange values, int64_t dim, Body body) {
+  SmallVector<Type> scalars;
+  for (Value value : values)
+    scalars.append(2, typeOf(value).getElementType());
+  auto op = stablehlo::SortOp::create(builder, location, values.getTypes(), values,
+                                      static_cast<uint64_t>(dim), /*is_stable=*/true);
+  fill(builder, location, op.getComparator(), scalars, body);
+  return SmallVector<Value>(op.getResults());
+}
+
 std::string whyNotElementwise(Region &body) {
   if (!body.hasOneBlock())
     return "the body has several blocks";

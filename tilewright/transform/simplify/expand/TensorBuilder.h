@@ -78,6 +78,15 @@ public:
   /// satisfy whyNotElementwise().
   llvm::SmallVector<Value> apply(mlir::Region &body, mlir::ValueRange arguments);
 
+  /// Computes values from scalars, in the body of an op.
+  using Body = llvm::function_ref<llvm::SmallVector<Value>(mlir::ValueRange)>;
+  /// Reduces along `dims`. The body takes the accumulators, then an element of each value.
+  llvm::SmallVector<Value> reduce(mlir::ValueRange values, mlir::ValueRange inits,
+                                  llvm::ArrayRef<int64_t> dims, Body body);
+  /// Sorts along `dim`; equal elements keep their order. The body takes two elements of each value
+  /// and says whether the first ones come before.
+  llvm::SmallVector<Value> sort(mlir::ValueRange values, int64_t dim, Body body);
+
   /// A loop that computes the next state from the number of the iteration, an i32, and the state.
   using Iteration =
       llvm::function_ref<llvm::SmallVector<Value>(Value number, mlir::ValueRange state)>;

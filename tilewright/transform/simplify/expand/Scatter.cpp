@@ -1,0 +1,372 @@
+// Expands scatters into the form that one kernel can compute: rows of a table [R, C] that are
+// overwritten at unique indices. Everything before that is deterministic: either each row of the
+// table looks for its updates, or the updates are sorted by row and those of one row combined.
+#include "tilewright/dialect/indexing/IndexingRelation.h"
+#include "tilewright/transform/simplify/expand/Expand.h"
+#include "tilewright/transform/simplify/expand/TensorBuilder.h"
+
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+
+using namespace mlir;
+
+namespace tilewright::simplify {
+namespace {
+
+using enum stablehlo::ComparisonDirection;
+
+/// Below this number of comparisons of a row with an update, for all columns, looking for updates
+/// costs less than the kernels of a sort.
+constexpr int64_t maxLookups = int64_t(1) << 24;
+
+/// The positions of `dims` that are not in `without`.
+SmallVector<int64_t> remaining(int64_t rank, ArrayRef<int64_t> without) {
+  SmallVector<int64_t> dims;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(without, dim))
+      dims.push_back(dim);
+  return dims;
+}
+
+int64_t position(ArrayRef<int64_t> list, int64_t value) {
+  auto found = llvm::find(list, value);
+  return found == list.end() ? -1 : found - list.begin();
+}
+
+class Expansion {
+public:
+  Expansion(stablehlo::ScatterOp op, RewriterBase &rewriter)
+      : op(op), numbers(op.getScatterDimensionNumbers()), b(rewriter, op.getLoc()),
+        shape(typeOf(op.getInputs().front()).getShape()) {
+    chooseRows();
+  }
+
+  SmallVector<Value> run();
+
+private:
+  void chooseRows();
+  /// The operand's window in each dimension.
+  SmallVector<int64_t> windowSizes();
+  /// The first index of each window along an operand dimension, as i64; null for zeros.
+  Value startsAlong(int64_t dim, ArrayRef<int64_t> batch);
+  /// The row of the table that each row of the updates belongs to, negative for none: [N] of i64.
+  Value rowIndices();
+  Value updateRows(Value updates);
+
+  SmallVector<Value> combine(ValueRange tables, Value rows, ValueRange updates);
+  SmallVector<Value> lookUp(ValueRange tables, Value rows, ValueRange updates);
+  SmallVector<Value> lookUpLast(ValueRange tables, Value rows, ValueRange updates);
+  SmallVector<Value> sortFirst(ValueRange tables, Value rows, ValueRange updates);
+  /// Combines updates of which each row has at most one.
+  SmallVector<Value> writeUnique(ValueRange tables, Value rows, ValueRange updates);
+
+  Value gatherRows(Value table, Value rows);
+  Value scatterRows(Value table, Value rows, Value updates);
+  /// Moves rows down by `distance`; rows that move in have undefined values.
+  Value shifted(Value value, int64_t distance);
+
+  bool overwrites() {
+    Block &body = op.getUpdateComputation().front();
+    auto values = body.getTerminator()->getOperands();
+    return body.without_terminator().empty() &&
+           llvm::equal(values, body.getArguments().drop_front(op.getInputs().size()));
+  }
+  RankedTensorType vectorOf(int64_t size, Type element) {
+    return RankedTensorType::get({size}, element);
+  }
+  Type i64() { return b.builder.getI64Type(); }
+
+  stablehlo::ScatterOp op;
+  stablehlo::ScatterDimensionNumbersAttr numbers;
+  TensorBuilder b;
+  ArrayRef<int64_t> shape; // of an operand
+  SmallVector<int64_t> window;
+  size_t leading = 0;             // the dimensions before this one are the rows of the table
+  int64_t rows = 1, columns = 1;  // of the table
+  int64_t windows = 1, count = 1; // of the updates: windows, and rows
+};
+
+SmallVector<int64_t> Expansion::windowSizes() {
+  SmallVector<int64_t> sizes(shape.size(), 1);
+  ArrayRef<int64_t> update = typeOf(op.getUpdates().front()).getShape();
+  size_t next = 0;
+  for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
+    if (!llvm::is_contained(numbers.getInsertedWindowDims(), dim) &&
+        !llvm::is_contained(numbers.getInputBatchingDims(), dim))
+      sizes[static_cast<size_t>(dim)] =
+          update[static_cast<size_t>(numbers.getUpdateWindowDims()[next++])];
+  return sizes;
+}
+
+/// The last dimensions, as many as every window covers, are the columns.
+void Expansion::chooseRows() {
+  window = windowSizes();
+  leading = shape.size();
+  while (leading > 0 && window[leading - 1] == shape[leading - 1])
+    --leading;
+  auto product = [](ArrayRef<int64_t> sizes) {
+    int64_t result = 1;
+    for (int64_t size : sizes)
+      result *= size;
+    return result;
+  };
+  // The kernel needs at least two rows.
+  if (product(shape.take_front(leading)) < 2)
+    leading = shape.size();
+  rows = product(shape.take_front(leading));
+  columns = product(shape.drop_front(leading));
+  ArrayRef<int64_t> update = typeOf(op.getUpdates().front()).getShape();
+  for (int64_t dim : remaining(static_cast<int64_t>(update.size()), numbers.getUpdateWindowDims()))
+    windows *= update[static_cast<size_t>(dim)];
+  count = windows * product(ArrayRef(window).take_front(leading));
+}
+
+Value Expansion::startsAlong(int64_t dim, ArrayRef<int64_t> batch) {
+  const int64_t vector = numbers.getIndexVectorDim();
+  if (int64_t k = position(numbers.getScatterDimsToOperandDims(), dim); k >= 0) {
+    Value starts = op.getScatterIndices();
+    if (vector < typeOf(starts).getRank())
+      starts = b.sliceAlong(starts, vector, k, 1);
+    return b.convert(b.reshape(starts, batch), i64());
+  }
+  if (int64_t k = position(numbers.getInputBatchingDims(), dim); k >= 0) {
+    int64_t along = numbers.getScatterIndicesBatchingDims()[static_cast<size_t>(k)];
+    along -= along > vector ? 1 : 0;
+    return b.iota(RankedTensorType::get(batch, i64()), along);
+  }
+  return {};
+}
+
+Value Expansion::rowIndices() {
+  SmallVector<int64_t> batch(typeOf(op.getScatterIndices()).getShape());
+  if (numbers.getIndexVectorDim() < static_cast<int64_t>(batch.size()))
+    batch.erase(batch.begin() + numbers.getIndexVectorDim());
+  auto batchType = RankedTensorType::get(batch, i64());
+  Value row = b.integer(batchType, 0), inside;
+  SmallVector<int64_t> strides(leading, 1);
+  for (size_t dim = leading; dim-- > 1;)
+    strides[dim - 1] = strides[dim] * shape[dim];
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    Value starts = startsAlong(static_cast<int64_t>(dim), batch);
+    if (!starts)
+      continue;
+    // A window that is not inside is dropped as a whole.
+    inside = b.both(
+        inside, b.both(b.compare(starts, GE, 0), b.compare(starts, LE, shape[dim] - window[dim])));
+    if (dim < leading)
+      row =
+          b.add(row, b.multiply(starts, b.integer(batchType, static_cast<uint64_t>(strides[dim]))));
+  }
+  if (inside) // far enough below zero that no row of the window is in the table
+    row = b.select(inside, row, b.integer(batchType, static_cast<uint64_t>(-2 * rows)));
+  SmallVector<int64_t> all(batch), places;
+  for (size_t dim = 0; dim < batch.size(); ++dim)
+    places.push_back(static_cast<int64_t>(dim));
+  llvm::append_range(all, ArrayRef(window).take_front(leading));
+  auto allType = RankedTensorType::get(all, i64());
+  row = b.broadcast(row, all, places);
+  for (size_t dim = 0; dim < leading; ++dim)
+    if (window[dim] != 1)
+      row = b.add(row, b.multiply(b.iota(allType, static_cast<int64_t>(batch.size() + dim)),
+                                  b.integer(allType, static_cast<uint64_t>(strides[dim]))));
+  return b.reshape(row, {count});
+}
+
+/// The updates with the dimensions of the windows last, as rows.
+Value Expansion::updateRows(Value updates) {
+  SmallVector<int64_t> order = remaining(typeOf(updates).getRank(), numbers.getUpdateWindowDims());
+  llvm::append_range(order, numbers.getUpdateWindowDims());
+  return b.reshape(b.transpose(updates, order), {count, columns});
+}
+
+Value Expansion::gatherRows(Value table, Value at) {
+  auto dims = stablehlo::GatherDimensionNumbersAttr::get(
+      b.builder.getContext(), /*offset_dims=*/{1}, /*collapsed_slice_dims=*/{0},
+      /*operand_batching_dims=*/{}, /*start_indices_batching_dims=*/{}, /*start_index_map=*/{0},
+      /*index_vector_dim=*/1);
+  const int64_t width = typeOf(table).getDimSize(1);
+  auto type =
+      RankedTensorType::get({typeOf(at).getDimSize(0), width}, typeOf(table).getElementType());
+  return stablehlo::GatherOp::create(b.builder, b.location, type, table, at, dims,
+                                     ArrayRef<int64_t>{1, width}, /*indices_are_sorted=*/false);
+}
+
+Value Expansion::scatterRows(Value table, Value at, Value updates) {
+  auto dims = stablehlo::ScatterDimensionNumbersAttr::get(
+      b.builder.getContext(), /*update_window_dims=*/{1}, /*inserted_window_dims=*/{0},
+      /*input_batching_dims=*/{}, /*scatter_indices_batching_dims=*/{},
+      /*scatter_dims_to_operand_dims=*/{0}, /*index_vector_dim=*/1);
+  auto scatter = stablehlo::ScatterOp::create(
+      b.builder, b.location, TypeRange(table.getType()), ValueRange(table), at, ValueRange(updates),
+      dims, /*indices_are_sorted=*/false, /*unique_indices=*/true);
+  OpBuilder::InsertionGuard guard(b.builder);
+  Block *body = b.builder.createBlock(&scatter.getUpdateComputation());
+  auto scalar = RankedTensorType::get({}, typeOf(table).getElementType());
+  body->addArguments({scalar, scalar}, {b.location, b.location});
+  stablehlo::ReturnOp::create(b.builder, b.location, ValueRange(body->getArgument(1)));
+  return scatter.getResult(0);
+}
+
+SmallVector<Value> Expansion::writeUnique(ValueRange tables, Value at, ValueRange updates) {
+  SmallVector<Value> fresh(updates);
+  if (!overwrites()) {
+    SmallVector<Value> arguments;
+    for (Value table : tables)
+      arguments.push_back(gatherRows(table, at));
+    llvm::append_range(arguments, updates);
+    fresh = b.apply(op.getUpdateComputation(), arguments);
+  }
+  SmallVector<Value> results;
+  for (auto [table, update] : llvm::zip_equal(tables, fresh))
+    results.push_back(scatterRows(table, at, update));
+  return results;
+}
+
+/// For each row, the number of the last update that belongs to it: a maximum, in any order.
+SmallVector<Value> Expansion::lookUpLast(ValueRange tables, Value at, ValueRange updates) {
+  auto pairs = RankedTensorType::get({rows, count}, i64());
+  Value own = b.iota(pairs, 0), number = b.iota(pairs, 1);
+  Value none = b.integer(pairs, static_cast<uint64_t>(-1));
+  Value found = b.select(b.compare(b.broadcast(at, {rows, count}, {1}), EQ, own), number, none);
+  auto scalar = RankedTensorType::get({}, i64());
+  Value init = b.integer(scalar, static_cast<uint64_t>(-1));
+  Value last = b.reduce(ValueRange(found), ValueRange(init), {1}, [&](ValueRange v) {
+                  return SmallVector<Value>{b.binary<stablehlo::MaximumOp>(v[0], v[1])};
+                }).front();
+  Value isWritten = b.broadcast(b.compare(last, GE, 0), {rows, columns}, {0});
+  SmallVector<Value> results;
+  for (auto [table, update] : llvm::zip_equal(tables, updates))
+    results.push_back(b.select(isWritten, gatherRows(update, last), table));
+  return results;
+}
+
+/// Each row of the table combines the updates that belong to it, as a reduction over all updates in
+/// which the others take no part.
+SmallVector<Value> Expansion::lookUp(ValueRange tables, Value at, ValueRange updates) {
+  if (overwrites())
+    return lookUpLast(tables, at, updates);
+  const SmallVector<int64_t> all{rows, count, columns};
+  auto allType = RankedTensorType::get(all, i64());
+  Value isOwn = b.compare(b.broadcast(at, all, {1}), EQ, b.iota(allType, 0));
+  auto flag = RankedTensorType::get({}, b.builder.getI1Type());
+  SmallVector<Value> inputs{isOwn}, inits{b.integer(flag, 0)};
+  for (Value update : updates) {
+    inputs.push_back(b.broadcast(update, all, {1, 2}));
+    inits.push_back(b.number(RankedTensorType::get({}, typeOf(update).getElementType()), 0));
+  }
+  const size_t width = inputs.size();
+  SmallVector<Value> found = b.reduce(inputs, inits, {1}, [&](ValueRange v) {
+    ValueRange left = v.take_front(width), right = v.drop_front(width);
+    SmallVector<Value> arguments(left.drop_front());
+    llvm::append_range(arguments, right.drop_front());
+    SmallVector<Value> joined = b.apply(op.getUpdateComputation(), arguments);
+    Value hasBoth = b.both(left[0], right[0]);
+    SmallVector<Value> results{b.binary<stablehlo::OrOp>(left[0], right[0])};
+    for (size_t i = 1; i < width; ++i)
+      results.push_back(b.select(hasBoth, joined[i - 1], b.select(left[0], left[i], right[i])));
+    return results;
+  });
+  SmallVector<Value> arguments(tables);
+  llvm::append_range(arguments, ArrayRef(found).drop_front());
+  SmallVector<Value> joined = b.apply(op.getUpdateComputation(), arguments), results;
+  for (auto [table, fresh] : llvm::zip_equal(tables, joined))
+    results.push_back(b.select(found.front(), fresh, table));
+  return results;
+}
+
+Value Expansion::shifted(Value value, int64_t distance) {
+  RankedTensorType type = typeOf(value);
+  Value zero = b.number(RankedTensorType::get({}, type.getElementType()), 0);
+  SmallVector<int64_t> low(static_cast<size_t>(type.getRank()), 0), none = low, high = low;
+  low[0] = distance;
+  high[0] = -distance;
+  return b.pad(value, zero, low, high, none);
+}
+
+/// Sorts the updates by row, combines those of each row in steps of doubling distance, and writes
+/// the last of each row, which then has all of them.
+SmallVector<Value> Expansion::sortFirst(ValueRange tables, Value at, ValueRange updates) {
+  auto keyType = vectorOf(count, i64());
+  Value none = b.integer(keyType, static_cast<uint64_t>(rows));
+  Value isInside = b.both(b.compare(at, GE, 0), b.compare(at, LT, rows));
+  Value keys = b.select(isInside, at, none);
+  SmallVector<Value> sorted = b.sort({keys, b.iota(keyType, 0)}, 0, [&](ValueRange v) {
+    return SmallVector<Value>{b.compare(v[0], LT, v[1])};
+  });
+  keys = sorted[0];
+  SmallVector<Value> values;
+  for (Value update : updates)
+    values.push_back(gatherRows(update, sorted[1]));
+  auto isAt = [&](Value other) { return b.compare(keys, EQ, other); };
+  Value number = b.iota(keyType, 0);
+  if (!overwrites())
+    for (int64_t distance = 1; distance < count; distance *= 2) {
+      Value isSame = b.both(isAt(shifted(keys, distance)), b.compare(number, GE, distance));
+      SmallVector<Value> arguments;
+      for (Value value : values)
+        arguments.push_back(shifted(value, distance));
+      llvm::append_range(arguments, values);
+      SmallVector<Value> joined = b.apply(op.getUpdateComputation(), arguments);
+      for (auto [value, fresh] : llvm::zip_equal(values, joined))
+        value = b.select(b.broadcast(isSame, {count, columns}, {0}), fresh, value);
+    }
+  Value isLast = b.compare(number, EQ, count - 1);
+  isLast = b.binary<stablehlo::OrOp>(isLast, b.compare(keys, NE, shifted(keys, -1)));
+  return writeUnique(tables, b.select(isLast, keys, none), values);
+}
+
+SmallVector<Value> Expansion::combine(ValueRange tables, Value at, ValueRange updates) {
+  if (op.getUniqueIndices() || windows == 1)
+    return writeUnique(tables, at, updates);
+  // Saturates, because sizes are below 2^63 each.
+  const auto lookups = double(rows) * double(count) * double(columns);
+  return lookups <= double(maxLookups) ? lookUp(tables, at, updates)
+                                       : sortFirst(tables, at, updates);
+}
+
+SmallVector<Value> Expansion::run() {
+  SmallVector<Value> tables, updates;
+  for (auto [input, update, result] :
+       llvm::zip_equal(op.getInputs(), op.getUpdates(), op.getResults())) {
+    Type element = typeOf(result).getElementType();
+    tables.push_back(b.reshape(b.convert(input, element), {rows, columns}));
+    updates.push_back(updateRows(b.convert(update, element)));
+  }
+  // A table of one element gets a second row, which nothing is written to.
+  const bool isSingle = rows == 1;
+  if (isSingle)
+    for (Value &table : tables)
+      table = b.pad(table, b.number(RankedTensorType::get({}, typeOf(table).getElementType()), 0),
+                    {0, 0}, {1, 0}, {0, 0});
+  Value at = rowIndices();
+  rows += isSingle ? 1 : 0;
+  SmallVector<Value> results = combine(tables, at, updates);
+  for (auto [value, result] : llvm::zip_equal(results, op.getResults())) {
+    if (isSingle)
+      value = b.sliceAlong(value, 0, 0, 1);
+    value = b.reshape(value, typeOf(result).getShape());
+  }
+  return results;
+}
+
+} // namespace
+
+LogicalResult expandScatter(stablehlo::ScatterOp op, RewriterBase &rewriter) {
+  if (indexing::isRowScatter(op))
+    return rewriter.notifyMatchFailure(op, "a kernel can compute it as it is");
+  if (std::string why = whyNotElementwise(op.getUpdateComputation()); !why.empty())
+    return rewriter.notifyMatchFailure(op, why);
+  if (typeOf(op.getInputs().front()).getNumElements() == 0 ||
+      typeOf(op.getUpdates().front()).getNumElements() == 0) {
+    TensorBuilder b(rewriter, op.getLoc());
+    SmallVector<Value> unchanged;
+    for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults()))
+      unchanged.push_back(b.convert(input, typeOf(result).getElementType()));
+    rewriter.replaceOp(op, unchanged);
+    return success();
+  }
+  rewriter.replaceOp(op, Expansion(op, rewriter).run());
+  return success();
+}
+
+} // namespace tilewright::simplify
