@@ -100,8 +100,9 @@ static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
   SmallVector<exec::FusionOp> singles;
   for (Operation &op : body.without_terminator()) {
     Operation *copy = builder.clone(op, mapping);
-    // Keep constants and ops that cannot be tiled as they are.
-    if (isa<stablehlo::ConstantOp>(op) || !indexing::canTile(&op))
+    // Keep constants, reshapes (aliases of the same memory) and ops that cannot be tiled as they
+    // are.
+    if (isa<stablehlo::ConstantOp, stablehlo::ReshapeOp>(op) || !indexing::canTile(&op))
       continue;
     SmallVector<Value> inputs;
     for (Value operand : copy->getOperands())
