@@ -321,6 +321,59 @@ def movements():
     yield GpuCase("where", lambda x: jnp.where(x > 0, x, x.T.reshape(30, 44)), (x,), "exact")
 
 
+def gathers():
+    """Gathers of every form, concatenations of many tensors, and compositions of movements that no slice describes."""
+    rows = np.array([[3, 0, 96], [41, -1, 97], [200, 5, 96]], np.int32)  # some are out of bounds
+    for dtype in (np.int8, F16, BF16, F32, np.float64, np.complex64, np.bool_):
+        table = numbers((97, 40), dtype)
+        yield GpuCase(f"gather_rows_{np.dtype(dtype).name}", lambda t, i: jnp.take(t, i, axis=0, mode="clip"), (table, rows), "exact")
+    table = numbers((50, 513), BF16)
+    ids = _random.integers(0, 50, (300,))
+    for dtype in (np.int8, np.uint16, np.int64, np.uint64):
+        yield GpuCase(f"gather_embedding_{np.dtype(dtype).name}", lambda t, i: t[i].astype(jnp.float32) * 2, (table, ids.astype(dtype)), "exact")
+    x = numbers((6, 33, 20))
+    for axis in range(3):
+        count = (4, 50, 37)[axis]
+        shape = tuple(count if dim == axis else size for dim, size in enumerate(x.shape))
+        at = _random.integers(-x.shape[axis], x.shape[axis], shape).astype(np.int32)
+        yield GpuCase(f"take_along_axis_{axis}", lambda x, i, a=axis: jnp.take_along_axis(x, i, axis=a), (x, at), "exact")
+        yield GpuCase(f"take_{axis}", lambda x, i, a=axis: jnp.take(x, i, axis=a, fill_value=7), (x, at[:3, :2, 0]), "exact")
+    starts = _random.integers(-5, 40, (6, 2)).astype(np.int32)
+    yield GpuCase("gather_windows", lambda x, s: jax.vmap(lambda y, i: lax.dynamic_slice(y, (i[0], i[1]), (9, 7)))(x, s), (x, starts), "exact")
+    yield GpuCase("gather_points", lambda x, i, j: x[:, i, j], (x, rows[:, 0] % 33, rows[:, 1] % 20), "exact")
+    yield GpuCase("gather_of_computed", lambda x, i: jnp.tanh(jnp.square(x) + 1)[i], (x, rows[0] % 6), "elementary")
+    yield GpuCase("gather_computed_indices", lambda x, i: x[(i * 3 + 1) % 6] + 1, (x, ids.astype(np.int32)), "exact")
+    yield GpuCase("resize_nearest", lambda x: jax.image.resize(x, (6, 66, 50), "nearest"), (x,), "exact")
+    yield GpuCase("searched", lambda x, i: jnp.where(i[:, None] < 3, x[i % 6, 0], 0), (x, ids.astype(np.int32)), "exact")
+    for count in (9, 16, 17, 40, 100):
+        for axis in (0, 1):
+            parts = [numbers((5 + i % 3, 8) if axis == 0 else (8, i % 5), F32) for i in range(count)]
+            yield GpuCase(f"concatenate_{count}_along_{axis}", lambda *parts, a=axis: jnp.concatenate(parts, a), tuple(parts), "exact")
+    parts = [numbers((40, 64), BF16) for _ in range(24)]
+    yield GpuCase("stack_24", lambda *parts: jnp.stack(parts) * 2, tuple(parts), "exact")
+    i, j = np.int32(4), np.int8(100)
+    y = numbers((30, 44))
+
+    def slices(y, i, j):
+        once = lax.dynamic_slice(y, (i, j), (20, 30))
+        return lax.dynamic_slice(once, (j, i), (11, 17))
+
+    def padded(y, i):
+        wide = lax.pad(y[::-1], np.float32(3), ((1, -2, 2), (-1, 4, 1)))
+        return lax.pad(wide[::-1, ::-1], np.float32(5), ((-3, 1, 0), (2, 2, 3)))[3:, ::2]
+
+    def across(y, i):
+        flat = lax.pad(y, np.float32(3), ((1, 2, 0), (0, 1, 0))).reshape(-1)
+        return jnp.concatenate([flat, flat[::-1], flat[:100]]).reshape(5, -1)[:, ::-1].T
+
+    yield GpuCase("slice_of_slice", slices, (y, i, j), "exact")
+    yield GpuCase("pad_of_reverse_of_pad", padded, (y, i), "exact")
+    yield GpuCase("reshape_across_padding", across, (y, i), "exact")
+    yield GpuCase("slice_of_reshape_of_slice", lambda y, i, j: lax.dynamic_slice(slices(y, i, j).reshape(17, 11), (i, i), (9, 5)), (y, i, j), "exact")
+    yield GpuCase("pad_large_interior", lambda y, i: lax.pad(y[:3, :2], np.float32(0), ((0, 0, 300), (5, 5, 70))), (y, i), "exact")
+    yield GpuCase("transpose_rank_9", lambda y: y.reshape(2, 3, 5, 2, 2, 11, 1, 1, 1).transpose(8, 3, 1, 5, 7, 0, 2, 6, 4)[::-1, ::-1], (y,), "exact")
+
+
 UNARY = {
     "abs": lax.abs, "neg": lax.neg, "sign": lax.sign, "floor": lax.floor, "ceil": lax.ceil, "round": jnp.round, "exp": lax.exp,
     "expm1": lax.expm1, "exp2": lax.exp2, "tanh": lax.tanh, "logistic": lax.logistic, "sin": lax.sin, "cos": lax.cos,
@@ -394,4 +447,4 @@ def expansions():
 def all_cases():
     global _random
     _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
-    return [*products(), *norms(), *reductions(), *movements(), *elementwise(), *expansions()]
+    return [*products(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers()]

@@ -27,12 +27,11 @@ public:
   }
   AffineExpr constant(int64_t value) const { return getAffineConstantExpr(value, context); }
 
+  /// Adds the next operand.
   void operand(ArrayRef<AffineExpr> index, bool mayLeave = false,
                SmallVector<std::pair<AffineExpr, int64_t>> spread = {}) {
-    relation.operands.push_back(
-        {AffineMap::get(static_cast<unsigned>(relation.sizes.size()),
-                        static_cast<unsigned>(relation.positions.size()), index, context),
-         mayLeave, std::move(spread)});
+    relation.operands.push_back({static_cast<unsigned>(relation.operands.size()), mapTo(index),
+                                 mayLeave, std::move(spread)});
   }
   /// Adds an operand that is read at the result's own index, or a scalar.
   void elementwise(Value value) {
@@ -48,9 +47,21 @@ public:
     return getAffineSymbolExpr(static_cast<unsigned>(relation.positions.size() - 1), context);
   }
 
+  /// Adds an element of the gather's indices to the index along dimension `dim` of the operand.
+  void start(int64_t dim, ArrayRef<AffineExpr> index, int64_t limit) {
+    relation.starts.push_back(
+        {static_cast<unsigned>(dim), static_cast<unsigned>(relation.operands.size()), limit});
+    relation.operands.push_back({/*operand=*/1, mapTo(index)});
+  }
+
   IndexingRelation take() { return std::move(relation); }
 
 private:
+  AffineMap mapTo(ArrayRef<AffineExpr> index) const {
+    return AffineMap::get(static_cast<unsigned>(relation.sizes.size()),
+                          static_cast<unsigned>(relation.positions.size()), index, context);
+  }
+
   MLIRContext *context;
   IndexingRelation relation;
 };
@@ -230,44 +241,40 @@ static IndexingRelation relationOf(stablehlo::DotGeneralOp op) {
   return builder.take();
 }
 
-std::optional<int64_t> gatheredDimension(stablehlo::GatherOp op) {
+static IndexingRelation relationOf(stablehlo::GatherOp op) {
   stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
-  ArrayRef<int64_t> operand = shapeOf(op.getOperand()), indices = shapeOf(op.getStartIndices());
-  if (numbers.getStartIndexMap().size() != 1 || !numbers.getOperandBatchingDims().empty() ||
-      numbers.getCollapsedSliceDims() != numbers.getStartIndexMap())
-    return std::nullopt;
-  const int64_t dim = numbers.getStartIndexMap().front();
-  for (auto [i, size] : llvm::enumerate(op.getSliceSizes()))
-    if (static_cast<int64_t>(i) != dim && size != operand[i])
-      return std::nullopt;
-  const int64_t vector = numbers.getIndexVectorDim();
-  if (operand[static_cast<size_t>(dim)] < 1 ||
-      (vector < static_cast<int64_t>(indices.size()) && indices[static_cast<size_t>(vector)] != 1))
-    return std::nullopt;
-  return dim;
-}
-
-/// The operand's index in the gathered dimension depends on the values of the indices, so the map
-/// contains 0 there. The code that emits the op substitutes the computed index.
-static FailureOr<IndexingRelation> relationOf(stablehlo::GatherOp op) {
-  std::optional<int64_t> gathered = gatheredDimension(op);
-  if (!gathered)
-    return failure();
-  stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  ArrayRef<int64_t> operand = shapeOf(op.getOperand());
   Builder builder(op, shapeOf(op.getResult()));
-  SmallVector<AffineExpr> operand, indices;
+  // The batch dimensions of the result are the dimensions of the indices without the dimension of
+  // the index vectors, in order.
+  SmallVector<AffineExpr> batch;
+  for (size_t dim = 0; dim < shapeOf(op.getResult()).size(); ++dim)
+    if (!llvm::is_contained(numbers.getOffsetDims(), static_cast<int64_t>(dim)))
+      batch.push_back(builder.dim(static_cast<int64_t>(dim)));
+  const int64_t vector = numbers.getIndexVectorDim();
+
+  SmallVector<AffineExpr> index(operand.size(), builder.constant(0));
+  for (auto [dim, indicesDim] :
+       llvm::zip_equal(numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims()))
+    index[static_cast<size_t>(dim)] =
+        batch[static_cast<size_t>(indicesDim - (indicesDim > vector))];
   size_t offset = 0;
-  for (size_t i = 0; i < shapeOf(op.getOperand()).size(); ++i)
-    operand.push_back(static_cast<int64_t>(i) == *gathered
-                          ? builder.constant(0)
-                          : builder.dim(numbers.getOffsetDims()[offset++]));
-  for (int64_t dim = 0; dim < static_cast<int64_t>(shapeOf(op.getResult()).size()); ++dim)
-    if (!llvm::is_contained(numbers.getOffsetDims(), dim))
-      indices.push_back(builder.dim(dim));
-  if (indices.size() < shapeOf(op.getStartIndices()).size())
-    indices.insert(indices.begin() + numbers.getIndexVectorDim(), builder.constant(0));
-  builder.operand(operand);
-  builder.operand(indices);
+  for (size_t dim = 0; dim < operand.size(); ++dim)
+    if (!llvm::is_contained(numbers.getCollapsedSliceDims(), static_cast<int64_t>(dim)) &&
+        !llvm::is_contained(numbers.getOperandBatchingDims(), static_cast<int64_t>(dim)))
+      index[dim] = builder.dim(numbers.getOffsetDims()[offset++]);
+  builder.operand(index);
+
+  for (auto [component, dim] : llvm::enumerate(numbers.getStartIndexMap())) {
+    const auto at = static_cast<size_t>(dim);
+    // A slice of the whole dimension always starts at 0.
+    if (operand[at] == op.getSliceSizes()[at])
+      continue;
+    SmallVector<AffineExpr> place = batch;
+    if (place.size() < shapeOf(op.getStartIndices()).size())
+      place.insert(place.begin() + vector, builder.constant(static_cast<int64_t>(component)));
+    builder.start(dim, place, operand[at] - op.getSliceSizes()[at]);
+  }
   return builder.take();
 }
 

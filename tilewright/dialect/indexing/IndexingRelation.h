@@ -9,13 +9,14 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 
-#include <optional>
 #include <string>
 
 namespace tilewright::indexing {
 
 /// How the index into one operand depends on the iteration point.
 struct OperandRelation {
+  /// The operand's number. A gather reads its indices once for each component of an index vector.
+  unsigned operand;
   /// (result dimensions…, reduced dimensions…)[positions…] -> operand index.
   mlir::AffineMap map;
   /// Whether the index can be out of bounds or, if the map divides, between two elements. Such an
@@ -33,8 +34,17 @@ struct Position {
   int64_t limit;
 };
 
+/// For a gather: an element of the indices, clamped to [0, limit], is added to the index along one
+/// dimension of the operand.
+struct GatherStart {
+  unsigned dim;      // of the operand
+  unsigned relation; // the number of the OperandRelation that reads the element
+  int64_t limit;
+};
+
 /// An op as a loop nest over the dimensions of its result and its reduced dimensions. At each
-/// point, operand i is read at `operands[i].map`.
+/// point, its operands are read at the maps of `operands`: all ops but gather have one for each
+/// operand, in order.
 ///
 ///   transpose   (d0, d1) -> (d1, d0)
 ///   reduce      (d0, d1) -> (d0, d1), where d1 is reduced
@@ -43,12 +53,14 @@ struct Position {
 ///   dynamic_slice  (d0)[s0] -> (d0 + s0), where s0 is operand 1
 ///   dynamic_update_slice  the same for operand 0, which is written there, and (d0) -> (d0) for
 ///                  operand 1, the update
+///   gather      (d0, d1) -> (0, d1), with a start for dimension 0 that is read at (d0) -> (d0, 0)
 struct IndexingRelation {
   /// Sizes of the result's dimensions, followed by those of the reduced ones.
   llvm::SmallVector<int64_t> sizes;
   unsigned resultRank = 0;
   llvm::SmallVector<OperandRelation> operands;
   llvm::SmallVector<Position> positions;
+  llvm::SmallVector<GatherStart> starts;
 
   llvm::ArrayRef<int64_t> resultSizes() const {
     return llvm::ArrayRef(sizes).take_front(resultRank);
@@ -60,10 +72,6 @@ struct IndexingRelation {
 
 /// The indexing relation of an op, if it has one; all its results share it.
 mlir::FailureOr<IndexingRelation> indexingRelation(mlir::Operation *op);
-
-/// For a gather that takes whole rows of a table, the operand dimension that the indices select
-/// from; nullopt for other gathers.
-std::optional<int64_t> gatheredDimension(stablehlo::GatherOp op);
 
 /// For an op that writes a part of its first operand and leaves the rest unchanged
 /// (dynamic_update_slice, and a scatter of whole rows), the operand that it writes there; null for

@@ -102,6 +102,30 @@ TEST_F(IndexingRelationTest, PositionsAreSymbolsWithLimits) {
   EXPECT_EQ(indexingRelation(op)->positions[0].limit, 7);
 }
 
+TEST_F(IndexingRelationTest, GathersAddAStartForEachComponentOfAnIndexVector) {
+  // Dimension 0 is a batch, 1 is sliced by component 1, 2 is whole, 3 is collapsed by component 2.
+  // Component 0 would start a slice of the whole dimension 2, so it is not read.
+  mlir::Operation *op =
+      lastOp("%x: tensor<5x6x7x8xf32>, %i: tensor<4x3x5xi32>",
+             "%r = \"stablehlo.gather\"(%x, %i) <{dimension_numbers = #stablehlo.gather<"
+             "offset_dims = [0, 2], collapsed_slice_dims = [3], operand_batching_dims = [0], "
+             "start_indices_batching_dims = [2], start_index_map = [2, 1, 3], "
+             "index_vector_dim = 1>, slice_sizes = array<i64: 1, 2, 7, 1>, "
+             "indices_are_sorted = false}> : (tensor<5x6x7x8xf32>, tensor<4x3x5xi32>) -> "
+             "tensor<2x4x7x5xf32>");
+  EXPECT_THAT(mapsOf(op),
+              ElementsAre("(d0, d1, d2, d3) -> (d3, d0, d2, 0)", "(d0, d1, d2, d3) -> (d1, 1, d3)",
+                          "(d0, d1, d2, d3) -> (d1, 2, d3)"));
+  const IndexingRelation relation = *indexingRelation(op);
+  ASSERT_EQ(relation.starts.size(), 2u);
+  EXPECT_EQ(relation.starts[0].dim, 1u);
+  EXPECT_EQ(relation.starts[0].relation, 1u);
+  EXPECT_EQ(relation.starts[0].limit, 4);
+  EXPECT_EQ(relation.starts[1].dim, 3u);
+  EXPECT_EQ(relation.starts[1].limit, 7);
+  EXPECT_EQ(relation.operands[2].operand, 1u);
+}
+
 TEST_F(IndexingRelationTest, RefusalsSayWhy) {
   std::string reason;
   EXPECT_FALSE(

@@ -24,6 +24,25 @@ def SplitReducePass : Pass<"fuse-split-reduce", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
+def SplitConcatenatePass : Pass<"fuse-split-concatenate", "::mlir::func::FuncOp"> {
+  let summary = "On a GPU, builds a concatenation of more than 16 tensors from concatenations of at most 16";
+  let description = [{
+    A kernel that concatenates tests all its operands for every element. Up to 16 operands this
+    takes less time than the memory accesses; beyond, a second kernel is cheaper. Runs of the
+    smallest operands are concatenated first, so that large operands are moved once.
+
+    Before:
+      %r = stablehlo.concatenate %0, …, %19, dim = 0                    (20 operands)
+    After:
+      %a = stablehlo.concatenate %3, %4, %5, %6, %7, dim = 0            (the five smallest in a row)
+      %r = stablehlo.concatenate %0, %1, %2, %a, %8, …, %19, dim = 0
+
+    Input: simplified StableHLO. Output: the same; unchanged unless `exec.target` is a GPU.
+    Numerics: unchanged.
+  }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
 def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
   let summary = "Groups ops into `exec.fusion`, each of which becomes one kernel";
   let description = [{
@@ -52,7 +71,7 @@ def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
 }
 
 def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
-  let summary = "On a GPU, turns every op into a fusion and fuses matmuls with their prologues and epilogues";
+  let summary = "On a GPU, turns every op into a fusion and fuses matmuls and gathers with their prologues and epilogues";
   let description = [{
     GPU targets have no kernel library yet, so every op outside of a fusion becomes a fusion of its
     own. A matmul is fused with its prologue, which consists of cheap elementwise ops and data movement
@@ -60,7 +79,8 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
     transpose), and with its epilogue, which consists of elementwise ops and is the only reader of the
     matmul (bias, activation, residual, conversion). On a chip with `wgmma`, the epilogue may also
     reduce rows and use the results (a softmax), if the copy engine can load both operands and a row
-    has at most 256 columns, the width of a tile.
+    has at most 256 columns, the width of a tile. A gather is fused with the cheap ops that compute its
+    indices, and with an epilogue of elementwise ops.
 
     Before:
       %w = exec.fusion "convert"(%q) …

@@ -19,6 +19,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));
+  functions.addPass(createSplitConcatenatePass());
   FusePassOptions fusing;
   fusing.maxOps = options.maxOps;
   fusing.maxOperands = options.maxOperands;
@@ -31,6 +32,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
 
 void registerFusePasses() {
   registerSplitReducePass();
+  registerSplitConcatenatePass();
   registerFusePass();
   registerFuseProductsPass();
   registerVerifyFusedPass();

@@ -1,5 +1,5 @@
-// fuse-products: for GPUs, turns every op into a fusion (one kernel each) and fuses each matmul
-// with its prologue and epilogue.
+// fuse-products: for GPUs, turns every op into a fusion (one kernel each) and fuses each matmul and
+// each gather with its prologue and epilogue.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
@@ -33,6 +33,9 @@ bool isReduction(exec::FusionOp fusion) {
 /// Whether a fusion writes a part of an input in place.
 bool isUpdate(exec::FusionOp fusion) {
   return llvm::any_of(bodyOf(fusion), [](Operation &op) { return indexing::updateOf(&op); });
+}
+bool isGather(exec::FusionOp fusion) {
+  return !bodyOf(fusion).getOps<stablehlo::GatherOp>().empty();
 }
 
 /// Wraps one op in a fusion, together with its splat constants.
@@ -101,7 +104,7 @@ exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef
   return merged;
 }
 
-/// Why a producer cannot become a prologue of the matmul; null if it can.
+/// Why a producer cannot become a prologue of the matmul or gather; null if it can.
 const char *refusePrologue(exec::FusionOp producer, Operation *product) {
   if (producer->getNumResults() != 1 ||
       !llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == product; }))
@@ -110,6 +113,8 @@ const char *refusePrologue(exec::FusionOp producer, Operation *product) {
     return "it contains a reduction";
   if (isUpdate(producer))
     return "it writes a part of its result in place";
+  if (isGather(producer))
+    return "it contains a gather, whose elements no copy engine can load";
   // Each block of the matmul computes the prologue again, so it is computed once for every tile of
   // the other operand.
   if (llvm::any_of(bodyOf(producer), [](Operation &op) { return isExpensive(&op); }))
@@ -144,8 +149,7 @@ constexpr int64_t maxColumns = 256;
 bool canHaveRoles(exec::FusionOp product) {
   const exec::MatrixAttr matrix = exec::targetOf(product).getMatrix();
   auto dots = bodyOf(product).getOps<stablehlo::DotGeneralOp>();
-  if (!matrix || matrix.getUnit() != exec::MatrixUnit::wgmma ||
-      std::next(dots.begin()) != dots.end())
+  if (!matrix || matrix.getUnit() != exec::MatrixUnit::wgmma || !llvm::hasSingleElement(dots))
     return false;
   stablehlo::DotGeneralOp dot = *dots.begin();
   stablehlo::DotDimensionNumbersAttr dims = dot.getDotDimensionNumbers();
@@ -169,7 +173,7 @@ bool canHaveRoles(exec::FusionOp product) {
   return true;
 }
 
-/// Why a fusion cannot become an epilogue of the matmul; null if it can.
+/// Why a fusion cannot become an epilogue of the matmul or gather; null if it can.
 const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   if (reader->getBlock() != product->getBlock())
     return "it is in another block";
@@ -187,7 +191,7 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   for (auto [argument, input] : llvm::zip_equal(bodyOf(reader).getArguments(), reader.getInputs()))
     if (input.getDefiningOp() == product)
       touched.insert(argument);
-  const int64_t rowCount = ShapedType::getNumElements(shape.drop_back());
+  const int64_t rowCount = shape.empty() ? 1 : ShapedType::getNumElements(shape.drop_back());
   auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
   for (Operation &op : bodyOf(reader).without_terminator()) {
     const bool ofProduct =
@@ -247,6 +251,15 @@ bool isGrouping(stablehlo::ReshapeOp reshape) {
   return i == from.size() && j == to.size();
 }
 
+/// Whether a reshape only adds or removes dimensions of size 1.
+bool onlyChangesUnits(stablehlo::ReshapeOp reshape) {
+  SmallVector<int64_t> from(reshape.getOperand().getType().getShape()),
+      to(reshape.getType().getShape());
+  llvm::erase(from, 1);
+  llvm::erase(to, 1);
+  return from == to;
+}
+
 struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
   void runOnOperation() override {
     auto module = getOperation()->getParentOfType<ModuleOp>();
@@ -263,16 +276,21 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
           op == getOperation() || isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op);
       return descends ? WalkResult::advance() : WalkResult::skip();
     });
-    SmallVector<exec::FusionOp> products, updates;
+    SmallVector<exec::FusionOp> products, gathers, updates;
     for (Operation *op : alone) {
-      const bool multiplies = isa<stablehlo::DotGeneralOp>(op);
-      const bool isInPlace = indexing::updateOf(op) != Value();
+      const bool multiplies = isa<stablehlo::DotGeneralOp>(op),
+                 gathered = isa<stablehlo::GatherOp>(op),
+                 isInPlace = indexing::updateOf(op) != Value();
       exec::FusionOp fusion = wrap(op);
       if (multiplies)
         products.push_back(fusion);
-      if (isInPlace)
+      else if (gathered)
+        gathers.push_back(fusion);
+      else if (isInPlace)
         updates.push_back(fusion);
     }
+    for (exec::FusionOp gather : gathers)
+      takeReader(takeIndices(gather), "a gather with an epilogue");
     for (exec::FusionOp product : products)
       takeNeighbours(product);
     for (exec::FusionOp update : updates)
@@ -296,6 +314,31 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
         break;
       }
     }
+  }
+
+  /// Merges a gather with the ops that compute its indices, which only it reads. Its table must be
+  /// in memory.
+  exec::FusionOp takeIndices(exec::FusionOp gather) {
+    auto op = *bodyOf(gather).getOps<stablehlo::GatherOp>().begin();
+    auto argument = dyn_cast<BlockArgument>(op.getStartIndices());
+    if (!argument || op.getOperand() == op.getStartIndices())
+      return gather;
+    Value indices = gather.getInputs()[argument.getArgNumber()];
+    auto reshape = indices.getDefiningOp<stablehlo::ReshapeOp>();
+    Value computed = reshape ? reshape.getOperand() : indices;
+    auto producer = computed.getDefiningOp<exec::FusionOp>();
+    if (!producer || producer->getBlock() != gather->getBlock() ||
+        (reshape && !(reshape->hasOneUse() && onlyChangesUnits(reshape))))
+      return gather;
+    Operation *next = reshape ? reshape.getOperation() : gather.getOperation();
+    const char *refusal = refusePrologue(producer, next);
+    say(gather.getLoc(), producer, gather, refusal);
+    if (refusal)
+      return gather;
+    const StringRef reason = "a gather with its indices";
+    if (reshape)
+      producer = merge(producer, wrap(reshape), reason);
+    return merge(producer, gather, reason);
   }
 
   void takeNeighbours(exec::FusionOp product) {
@@ -324,7 +367,12 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
         break;
       }
     }
-    // A reader behind a reshape sees another shape, so it is not an epilogue.
+    takeReader(product, "a product with an epilogue");
+  }
+
+  /// Merges a fusion with its only reader. A reader behind a reshape sees another shape, so it is
+  /// not an epilogue.
+  void takeReader(exec::FusionOp product, StringRef reason) {
     if (product->getNumResults() != 1 || product->use_empty())
       return;
     Operation *user = *product->user_begin();
@@ -337,7 +385,7 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
             : "its result has other readers";
     say(reader.getLoc(), product, reader, refusal);
     if (!refusal)
-      merge(product, reader, "a product with an epilogue");
+      merge(product, reader, reason);
   }
 
   void say(Location loc, exec::FusionOp producer, exec::FusionOp consumer, const char *refusal) {

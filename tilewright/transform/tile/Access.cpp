@@ -145,14 +145,14 @@ OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain) {
       local.push_back(getAffineDimExpr(static_cast<unsigned>(dim), context) * access.scale +
                       access.constant);
     expr.walk([&](AffineExpr inner) {
-      found.isRefused |= isa<AffineSymbolExpr>(inner);
+      found.isImpossible |= isa<AffineSymbolExpr>(inner);
       auto dim = dyn_cast<AffineDimExpr>(inner);
       if (!dim)
         return;
       const Access &access = domain[dim.getPosition()];
       if (access.follows())
         found.needsWhole.insert(access.main);
-      found.isRefused |= access.divisor != 1 || access.position >= 0;
+      found.isImpossible |= access.divisor != 1 || access.position >= 0;
     });
     found.box.push_back({-1, size, 1, 0});
     found.view.push_back(expr.replaceDims(local));

@@ -54,18 +54,21 @@ Value KernelEmitter::position(int number) {
   OpBuilder::InsertionGuard guard(builder);
   hoist(0);
   const RunPosition &position = graph.positions[static_cast<size_t>(number)];
-  Type element = graph.elementType(position.value);
-  Type wide = builder.getI64Type();
-  Value start = elements::emitConversion(builder, loc, element, wide, scalar(position.value));
-  Value limit = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(position.limit));
+  return value = clamped(builder, graph.elementType(position.value), scalar(position.value),
+                         position.limit);
+}
+
+Value KernelEmitter::clamped(OpBuilder &at, Type element, Value value, int64_t limit) {
+  Value start = elements::emitConversion(at, loc, element, at.getI64Type(), value);
+  Value last = arith::ConstantOp::create(at, loc, at.getI64IntegerAttr(limit));
   if (element.isUnsignedInteger()) {
-    start = arith::MinUIOp::create(builder, loc, start, limit);
+    start = arith::MinUIOp::create(at, loc, start, last);
   } else {
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(0));
-    start = arith::MaxSIOp::create(builder, loc, start, zero);
-    start = arith::MinSIOp::create(builder, loc, start, limit);
+    Value zero = arith::ConstantOp::create(at, loc, at.getI64IntegerAttr(0));
+    start = arith::MaxSIOp::create(at, loc, start, zero);
+    start = arith::MinSIOp::create(at, loc, start, last);
   }
-  return value = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), start);
+  return arith::IndexCastOp::create(at, loc, at.getIndexType(), start);
 }
 
 Value KernelEmitter::view(Value tile, ArrayRef<AffineExpr> exprs, ArrayRef<int64_t> shape) {
@@ -167,30 +170,23 @@ SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, co
   if (!node.op)
     return {load(node, number, box)};
   loc = node.op->getLoc();
+  RankedTensorType type = tileType(box, node.elementTypes[0]);
+  const Reader reader = readerOf(node, box);
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(node.op)
       .Case<stablehlo::IotaOp>([&](auto) { return SmallVector<Value>{emitIota(node, box)}; })
       .Case<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp, stablehlo::ReshapeOp,
             stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp>(
-          [&](auto) { return SmallVector<Value>{operand(node.operands[0], box).tile}; })
-      .Case<stablehlo::PadOp>([&](auto) { return SmallVector<Value>{emitPad(node, box)}; })
-      .Case<stablehlo::ConcatenateOp>(
-          [&](auto) { return SmallVector<Value>{emitConcatenate(node, box)}; })
+          [&](auto) { return SmallVector<Value>{reader.operand(node.operands[0]).tile}; })
+      .Case<stablehlo::PadOp>(
+          [&](auto) { return SmallVector<Value>{tileOf(type, emitPad(node, type, reader))}; })
+      .Case<stablehlo::ConcatenateOp>([&](auto) {
+        return SmallVector<Value>{tileOf(type, emitConcatenate(node, type, reader))};
+      })
       .Case<stablehlo::GatherOp>([&](auto) { return SmallVector<Value>{emitGather(node, box)}; })
       .Case<stablehlo::ReduceOp>([&](auto) { return emitReduce(node, number, box); })
       .Case<stablehlo::DotGeneralOp>(
           [&](auto) { return SmallVector<Value>{emitDot(node, number, box)}; })
-      .Default([&](auto) { return SmallVector<Value>{emitElementwise(node, box)}; });
-}
-
-Operand KernelEmitter::operand(const Edge &edge, const Box &domain) {
-  if (ElementsAttr constant = graph.constantOf(edge.source))
-    return {{}, constant};
-  OperandBox source = operandBox(edge, graph.node(edge.source), domain);
-  Value tile = emitValue(edge.source, source.box);
-  SmallVector<int64_t> shape;
-  for (const Access &access : domain)
-    shape.push_back(tiling.tileSize(access));
-  return {view(tile, source.view, shape), {}};
+      .Default([&](auto) { return SmallVector<Value>{emitElementwise(node, type, reader)}; });
 }
 
 Value KernelEmitter::scalar(ValueRef value) {
@@ -199,42 +195,45 @@ Value KernelEmitter::scalar(ValueRef value) {
   return tensor::ExtractOp::create(builder, loc, emitValue(value, {}), ValueRange());
 }
 
-Value KernelEmitter::emitElementwise(const Node &node, const Box &box) {
+Value KernelEmitter::emitElementwise(const Node &node, RankedTensorType type,
+                                     const Reader &reader) {
   SmallVector<Operand> operands;
   for (const Edge &edge : node.operands)
-    operands.push_back(operand(edge, box));
-  return map(tileType(box, node.elementTypes[0]), operands,
-             [&](OpBuilder &inside, ValueRange elements) {
-               return elements::emitElement(inside, node.op, elements);
-             });
+    operands.push_back(reader.operand(edge));
+  return map(type, operands, [&](OpBuilder &inside, ValueRange elements) {
+    return elements::emitElement(inside, node.op, elements);
+  });
 }
 
 Value KernelEmitter::emitIota(const Node &node, const Box &box) {
   RankedTensorType type = tileType(box, node.elementTypes[0]);
-  Type counter = builder.getI64Type();
-  SmallVector<Operand> parts;
-  SmallVector<int64_t> strides;
+  SmallVector<Operand> counters;
   for (auto [dim, stride] : node.iotaStrides) {
     const Access &access = box[dim];
-    parts.push_back({IotaOp::create(builder, loc, type.clone(counter), offset(access), dim,
-                                    tiling.tileSize(access) == 1 ? 1 : access.scale),
-                     {}});
-    strides.push_back(stride);
+    counters.push_back(
+        {IotaOp::create(builder, loc, type.clone(builder.getI64Type()), offset(access), dim,
+                        tiling.tileSize(access) == 1 ? 1 : access.scale),
+         {}});
   }
-  if (parts.empty())
-    parts.push_back(
-        {{},
-         DenseElementsAttr::get(RankedTensorType::get({}, counter), builder.getI64IntegerAttr(0))});
-  return map(type, parts, [&](OpBuilder &inside, ValueRange counters) {
+  return emitIota(node, type, counters);
+}
+
+Value KernelEmitter::emitIota(const Node &node, RankedTensorType type, ArrayRef<Operand> counters) {
+  Type counter = builder.getI64Type();
+  return map(type, counters, [&](OpBuilder &inside, ValueRange values) {
     Value sum;
-    for (auto [i, value] : llvm::enumerate(counters)) {
+    for (auto [value, part] : llvm::zip_equal(values, node.iotaStrides)) {
       Value term = value;
-      if (i < strides.size() && strides[i] != 1)
+      if (term.getType().isIndex())
+        term = arith::IndexCastOp::create(inside, loc, counter, term);
+      if (part.second != 1)
         term = arith::MulIOp::create(
             inside, loc, term,
-            arith::ConstantOp::create(inside, loc, inside.getI64IntegerAttr(strides[i])));
+            arith::ConstantOp::create(inside, loc, inside.getI64IntegerAttr(part.second)));
       sum = sum ? Value(arith::AddIOp::create(inside, loc, sum, term)) : term;
     }
+    if (!sum)
+      sum = arith::ConstantOp::create(inside, loc, inside.getI64IntegerAttr(0));
     return elements::emitConversion(inside, loc, counter, node.elementTypes[0], sum);
   });
 }

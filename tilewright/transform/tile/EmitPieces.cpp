@@ -28,8 +28,8 @@ static unsigned dimOf(AffineExpr expr) {
   return found;
 }
 
-SmallVector<std::pair<Value, Bound>> KernelEmitter::leaving(const Edge &edge, const Box &domain) {
-  SmallVector<std::pair<Value, Bound>> indices;
+Leaving KernelEmitter::leaving(const Edge &edge, const Box &domain) {
+  Leaving indices;
   SmallVector<int64_t> shape;
   for (const Access &access : domain)
     shape.push_back(tiling.tileSize(access));
@@ -57,12 +57,10 @@ SmallVector<std::pair<Value, Bound>> KernelEmitter::leaving(const Edge &edge, co
   return indices;
 }
 
-Value KernelEmitter::chooseInside(const Edge &edge, const Box &domain, RankedTensorType type,
-                                  Operand otherwise) {
-  SmallVector<std::pair<Value, Bound>> indices = leaving(edge, domain);
-  Operand inside = operand(edge, domain);
+Value KernelEmitter::choose(RankedTensorType type, const Leaving &indices, Operand inside,
+                            Operand otherwise) {
   if (indices.empty())
-    return inside.tile ? inside.tile : splat(type, inside.constant);
+    return tileOf(type, inside);
   SmallVector<Operand> operands = {inside, otherwise};
   for (auto [tile, bound] : indices)
     operands.push_back({tile, {}});
@@ -86,67 +84,29 @@ Value KernelEmitter::chooseInside(const Edge &edge, const Box &domain, RankedTen
   });
 }
 
-Value KernelEmitter::emitPad(const Node &node, const Box &box) {
-  RankedTensorType type = tileType(box, node.elementTypes[0]);
+Operand KernelEmitter::emitPad(const Node &node, RankedTensorType type, const Reader &reader) {
   const Edge &edge = node.operands[0];
-  Operand padding = operand(node.operands[1], box);
+  Operand padding = reader.operand(node.operands[1]);
   if (graph.isEmpty(edge.source))
-    return padding.tile ? padding.tile : splat(type, padding.constant);
-  return chooseInside(edge, box, type, padding);
+    return padding;
+  const Leaving indices = reader.leaving(edge);
+  return {choose(type, indices, reader.operand(edge), padding), {}};
 }
 
-Value KernelEmitter::emitConcatenate(const Node &node, const Box &box) {
-  RankedTensorType type = tileType(box, node.elementTypes[0]);
+Operand KernelEmitter::emitConcatenate(const Node &node, RankedTensorType type,
+                                       const Reader &reader) {
   Operand rest;
   for (const Edge &edge : llvm::reverse(node.operands)) {
     if (graph.isEmpty(edge.source))
       continue;
-    if (!rest.tile && !rest.constant)
-      rest = operand(edge, box); // the operand for the remaining elements
-    else
-      rest = {chooseInside(edge, box, type, rest), {}};
-  }
-  return rest.tile ? rest.tile : splat(type, rest.constant);
-}
-
-Value KernelEmitter::emitGather(const Node &node, const Box &box) {
-  const Edge &table = node.operands[0];
-  const Node &memory = graph.node(table.source);
-  RankedTensorType type = tileType(box, node.elementTypes[0]);
-  RankedTensorType indexType = type.clone(builder.getIndexType());
-  // Clamps an index to [0, size), inside a map's region.
-  auto inside = [&](OpBuilder &region, Value at, int64_t size, bool isUnsigned) -> Value {
-    Value last =
-        arith::ConstantOp::create(region, loc, region.getIntegerAttr(at.getType(), size - 1));
-    if (isUnsigned)
-      return arith::MinUIOp::create(region, loc, at, last);
-    Value first = arith::ConstantOp::create(region, loc, region.getIntegerAttr(at.getType(), 0));
-    return arith::MinSIOp::create(region, loc, arith::MaxSIOp::create(region, loc, at, first),
-                                  last);
-  };
-  SmallVector<Value> indices;
-  for (auto [expr, size] : llvm::zip_equal(table.index, memory.shape())) {
-    if (isa<AffineConstantExpr>(expr)) {
-      Type element = graph.elementType(node.operands[1].source);
-      Operand rows = operand(node.operands[1], box);
-      indices.push_back(map(indexType, rows, [&, size](OpBuilder &region, ValueRange v) -> Value {
-        Type wide = region.getI64Type();
-        Value at = elements::emitConversion(region, loc, element, wide, v[0]);
-        at = inside(region, at, size, element.isUnsignedInteger());
-        return arith::IndexCastOp::create(region, loc, region.getIndexType(), at);
-      }));
+    if (!rest.tile && !rest.constant) {
+      rest = reader.operand(edge); // the operand for the remaining elements
       continue;
     }
-    const Access access = accessOf(expr, box);
-    Value at = IotaOp::create(builder, loc, indexType, offset(access), dimOf(expr),
-                              tiling.tileSize(access) == 1 ? 1 : access.scale);
-    if (!tiling.isInside(access, size, /*keptOnly=*/false))
-      at = map(indexType, Operand{at, {}}, [&, size](OpBuilder &region, ValueRange v) {
-        return inside(region, v[0], size, /*isUnsigned=*/false);
-      });
-    indices.push_back(at);
+    const Leaving indices = reader.leaving(edge);
+    rest = {choose(type, indices, reader.operand(edge), rest), {}};
   }
-  return GatherOp::create(builder, loc, type, memrefs[table.source.node], indices);
+  return rest;
 }
 
 } // namespace tilewright::tile

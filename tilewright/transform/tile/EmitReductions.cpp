@@ -96,12 +96,11 @@ SmallVector<Value> KernelEmitter::Reduction::inputs() {
     Type element = emitter.graph.elementType(edge.source);
     Value tile;
     if (inOrder) {
+      // Such an operand is never read at computed indices.
       tile = emitter.emitValue(edge.source,
                                operandBox(edge, emitter.graph.node(edge.source), domain).box);
     } else {
-      Operand source = emitter.operand(edge, domain);
-      tile = source.tile ? source.tile
-                         : emitter.splat(emitter.tileType(domain, element), source.constant);
+      tile = emitter.tileOf(emitter.tileType(domain, element), emitter.operand(node, edge, domain));
     }
     tiles.push_back(emitter.convertTile(tile, element, bodyTypes[i]));
   }

@@ -36,7 +36,7 @@ void KernelEmitter::storeWindow(const Node &node, const Box &box, Value target) 
     shape.push_back(tiling.tileSize(access));
     inBounds.push_back(tiling.isInside(access, size, /*keptOnly=*/false));
   }
-  Operand update = operand(node.operands[1], box);
+  Operand update = operand(node, node.operands[1], box);
   Value tile =
       update.tile ? update.tile : splat(tileType(box, node.elementTypes[0]), update.constant);
   tile = view(tile, domain, shape);
@@ -54,7 +54,7 @@ Value KernelEmitter::indices(const Access &access, RankedTensorType type, unsign
 
 void KernelEmitter::storeRows(const Node &node, const Box &box, Value target) {
   const Edge &edge = node.operands[0];
-  Operand update = operand(node.operands[2], box);
+  Operand update = operand(node, node.operands[2], box);
   RankedTensorType type = tileType(box, node.elementTypes[0]);
   Value tile = update.tile ? update.tile : splat(type, update.constant);
   RankedTensorType indexType = type.clone(builder.getIndexType());
@@ -65,11 +65,12 @@ void KernelEmitter::storeRows(const Node &node, const Box &box, Value target) {
       continue;
     }
     Type element = graph.elementType(node.operands[1].source);
-    at.push_back(map(
-        indexType, operand(node.operands[1], box), [&](OpBuilder &region, ValueRange v) -> Value {
-          Value wide = elements::emitConversion(region, loc, element, region.getI64Type(), v[0]);
-          return arith::IndexCastOp::create(region, loc, region.getIndexType(), wide);
-        }));
+    at.push_back(map(indexType, operand(node, node.operands[1], box),
+                     [&](OpBuilder &region, ValueRange v) -> Value {
+                       Value wide = elements::emitConversion(region, loc, element,
+                                                             region.getI64Type(), v[0]);
+                       return arith::IndexCastOp::create(region, loc, region.getIndexType(), wide);
+                     }));
   }
   // A tile may exceed the update: give these elements an index outside of the target.
   for (auto [dim, access] : llvm::enumerate(box)) {

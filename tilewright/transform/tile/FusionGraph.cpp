@@ -35,9 +35,6 @@ public:
       std::string why;
       if (!indexing::canTile(&op, &why))
         return fail("'" + op.getName().getStringRef().str() + "' " + why);
-      auto gather = dyn_cast<stablehlo::GatherOp>(op);
-      if (gather && !isa<BlockArgument>(gather.getOperand()))
-        return fail("a gather reads from a value that the kernel computes, which is not in memory");
       if (const char *refusal = refuseUpdate(op))
         return fail("'" + op.getName().getStringRef().str() + "' " + refusal);
       addOp(op);
@@ -119,8 +116,9 @@ private:
     for (Value result : op.getResults().drop_front())
       for (auto [a, b] : llvm::zip_equal(dims[op.getResult(0)], dims[result]))
         dimensions.unify(a, b);
-    for (auto [operand, relation] : llvm::zip_equal(op.getOperands(), relations[&op].operands)) {
-      for (auto [id, expr] : llvm::zip_equal(dims[operand], relation.map.getResults())) {
+    for (const indexing::OperandRelation &relation : relations[&op].operands) {
+      ArrayRef<Dimensions::Id> operand = dims[op.getOperand(relation.operand)];
+      for (auto [id, expr] : llvm::zip_equal(operand, relation.map.getResults())) {
         auto dim = dyn_cast<AffineDimExpr>(expr);
         if (dim && dimensions.sizeOf(domain[dim.getPosition()]) == dimensions.sizeOf(id)) {
           dimensions.unify(domain[dim.getPosition()], id);
@@ -172,6 +170,8 @@ private:
       node.elementTypes.push_back(elementOf(result));
     ArrayRef<Dimensions::Id> domain = domains[&op];
     const indexing::IndexingRelation &relation = relations[&op];
+    node.reduces =
+        !relation.reducedSizes().empty() || isa<stablehlo::ReduceOp, stablehlo::DotGeneralOp>(op);
     setDomain(node, domain, relation.resultRank);
 
     // Express the op's dimensions in terms of their factors.
@@ -200,8 +200,16 @@ private:
       symbols.push_back(
           getAffineSymbolExpr(static_cast<unsigned>(graph.positions.size() - 1), context));
     }
-    for (auto [operand, operandRelation] : llvm::zip_equal(op.getOperands(), relation.operands))
-      node.operands.push_back(edge(operand, operandRelation, forms, node, symbols));
+    for (const indexing::OperandRelation &operand : relation.operands)
+      node.operands.push_back(edge(op.getOperand(operand.operand), operand, forms, node, symbols));
+    // A dimension with a start is pinned, so it has one factor, or none if its size is 1.
+    for (const indexing::GatherStart &start : relation.starts) {
+      unsigned place = 0;
+      for (Dimensions::Id id : ArrayRef(dims[op.getOperand(0)]).take_front(start.dim))
+        place += static_cast<unsigned>(dimensions.leaves(id).size());
+      if (!dimensions.leaves(dims[op.getOperand(0)][start.dim]).empty())
+        node.starts.push_back({place, start.relation, start.limit});
+    }
     graph.nodes.push_back(std::move(node));
     for (Value result : op.getResults())
       values[result] = {static_cast<unsigned>(graph.nodes.size() - 1),
@@ -372,6 +380,9 @@ void FusionGraph::merge(Dimensions::Id major, Dimensions::Id minor) {
       for (auto [p, expr] : llvm::enumerate(edge.index))
         if (source[p] != minor)
           index.push_back(expr);
+      if (&edge == node.operands.begin())
+        for (Start &start : node.starts)
+          start.dim -= static_cast<unsigned>(llvm::count(source.take_front(start.dim), minor));
       edge.index = std::move(index);
     }
   for (Node &node : nodes) {

@@ -44,6 +44,14 @@ struct Edge {
   llvm::SmallVector<Bound> bounds;
 };
 
+/// For a gather: an element of the indices, clamped to [0, limit], is added to the index along one
+/// dimension of the table.
+struct Start {
+  unsigned dim;     // of the table
+  unsigned operand; // the number of the edge that reads the element
+  int64_t limit;
+};
+
 /// One op of the fusion, or an input.
 struct Node {
   mlir::Operation *op = nullptr; // null for an input
@@ -54,9 +62,14 @@ struct Node {
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<Dimensions::Id> classes;
   unsigned rank = 0;
+  /// Whether the op is a reduction or a product, even if it has no reduced dimensions, or all of
+  /// them have size 1 and are not in `sizes`.
+  bool reduces = false;
   llvm::SmallVector<Edge> operands;
   /// For an iota: an element is the sum of index * stride over these dimensions.
   llvm::SmallVector<std::pair<unsigned, int64_t>> iotaStrides;
+  /// For a gather, whose table is operand 0.
+  llvm::SmallVector<Start> starts;
 
   llvm::ArrayRef<int64_t> shape() const { return llvm::ArrayRef(sizes).take_front(rank); }
 };

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
+#include <functional>
 #include <map>
 
 namespace tilewright::tile {
@@ -17,6 +18,18 @@ namespace tilewright::tile {
 struct Operand {
   mlir::Value tile;
   mlir::ElementsAttr constant;
+};
+
+/// The bounds of an operand that indices may exceed, each with a tile of the indices to compare.
+using Leaving = llvm::SmallVector<std::pair<mlir::Value, Bound>>;
+
+/// How a node that is being emitted reads its operands: by boxes, or at computed indices. The tiles
+/// have the shape of the node's tile.
+struct Reader {
+  std::function<Operand(const Edge &)> operand;
+  std::function<Leaving(const Edge &)> leaving;
+  /// A tile with the values of an index expression, whose dimensions are those of the node.
+  std::function<mlir::Value(mlir::AffineExpr)> index;
 };
 
 /// Emits the values of a kernel, starting from the outputs: each value once for every distinct box
@@ -49,6 +62,8 @@ private:
   mlir::Value offset(const Access &access);
   /// A runtime position, read from memory and clamped to its limit.
   mlir::Value position(int number);
+  /// An element of an index tensor as an `index`, clamped to [0, limit].
+  mlir::Value clamped(mlir::OpBuilder &at, mlir::Type element, mlir::Value value, int64_t limit);
   mlir::Value view(mlir::Value tile, llvm::ArrayRef<mlir::AffineExpr> exprs,
                    llvm::ArrayRef<int64_t> shape);
   /// Loads a tile. With `zeros`, elements outside the source are zero; otherwise they are
@@ -105,6 +120,10 @@ private:
   mlir::Value map(mlir::RankedTensorType type, llvm::ArrayRef<Operand> operands, Body body);
   /// The zero of an element type.
   mlir::Value zero(mlir::OpBuilder &at, mlir::Type type);
+  /// An operand as a tile.
+  mlir::Value tileOf(mlir::RankedTensorType type, Operand operand) {
+    return operand.tile ? operand.tile : splat(type, operand.constant);
+  }
   mlir::Value splat(mlir::RankedTensorType type, mlir::ElementsAttr constant) {
     return map(type, Operand{{}, constant},
                [](mlir::OpBuilder &, mlir::ValueRange v) { return v[0]; });
@@ -114,23 +133,31 @@ private:
 
   mlir::Value emitValue(ValueRef value, const Box &box);
   llvm::SmallVector<mlir::Value> emitNode(const Node &node, unsigned number, const Box &box);
-  /// The operand as a tile over the user's domain.
-  Operand operand(const Edge &edge, const Box &domain);
-  /// The bounds that the domain may exceed, each with a tile of the indices to compare.
-  llvm::SmallVector<std::pair<mlir::Value, Bound>> leaving(const Edge &edge, const Box &domain);
-  /// Selects the operand where the index is inside its bounds, `otherwise` elsewhere.
-  mlir::Value chooseInside(const Edge &edge, const Box &domain, mlir::RankedTensorType type,
-                           Operand otherwise);
+  /// An operand of `user` as a tile over the user's domain.
+  Operand operand(const Node &user, const Edge &edge, const Box &domain);
+  /// Reads the operands of `node` by boxes; both must outlive the reader.
+  Reader readerOf(const Node &node, const Box &domain);
+  Leaving leaving(const Edge &edge, const Box &domain);
+  /// Selects `inside` where all indices are in bounds, `otherwise` elsewhere.
+  mlir::Value choose(mlir::RankedTensorType type, const Leaving &indices, Operand inside,
+                     Operand otherwise);
   /// A value of rank 0 as a scalar in the kernel's body.
   mlir::Value scalar(ValueRef value);
 
   mlir::Value emitIota(const Node &node, const Box &box);
-  mlir::Value emitPad(const Node &node, const Box &box);
+  /// An iota from tiles of indices along its dimensions, of type i64 or `index`.
+  mlir::Value emitIota(const Node &node, mlir::RankedTensorType type,
+                       llvm::ArrayRef<Operand> counters);
+  Operand emitPad(const Node &node, mlir::RankedTensorType type, const Reader &reader);
+  Operand emitConcatenate(const Node &node, mlir::RankedTensorType type, const Reader &reader);
+  mlir::Value emitElementwise(const Node &node, mlir::RankedTensorType type, const Reader &reader);
+  /// The indices of the table's elements, one tile for each dimension of the table.
+  llvm::SmallVector<mlir::Value> gatherIndices(const Node &node, mlir::RankedTensorType type,
+                                               const Reader &reader);
   mlir::Value emitGather(const Node &node, const Box &box);
   /// A tile of the indices that an access visits along dimension `dim` of a tile.
   mlir::Value indices(const Access &access, mlir::RankedTensorType type, unsigned dim);
-  mlir::Value emitConcatenate(const Node &node, const Box &box);
-  mlir::Value emitElementwise(const Node &node, const Box &box);
+  class Computed;
   class Reduction;
   class Matmul;
   llvm::SmallVector<mlir::Value> emitReduce(const Node &node, unsigned number, const Box &box);

@@ -41,6 +41,7 @@ public:
     const size_t known = whole.size();
     isLegal = true;
     seen.clear();
+    seenComputed.clear();
     owners.clear();
     tiling.sizes.truncate(static_cast<size_t>(tiling.gridRank));
     tiling.tiles.truncate(static_cast<size_t>(tiling.gridRank));
@@ -151,6 +152,10 @@ private:
       planReduction(node, value.node, box);
     const Box domain = tiling.domainBox(node, value.node, box);
     for (const Edge &edge : node.operands) {
+      if (tiling.computed.contains(&edge)) {
+        visitComputed(edge.source);
+        continue;
+      }
       OperandBox source = operandBox(edge, graph.node(edge.source), domain);
       for (int main : source.needsWhole)
         if (main >= tiling.gridRank)
@@ -168,11 +173,23 @@ private:
     }
   }
 
+  /// What is read at computed indices has no box, and so no loops, except for scalars that it uses.
+  void visitComputed(ValueRef value) {
+    const Node &node = graph.nodes[value.node];
+    if (node.rank == 0)
+      return visit(value, {});
+    if (!seenComputed.insert(value.node).second || graph.constantOf(value))
+      return;
+    for (const Edge &edge : node.operands)
+      visitComputed(edge.source);
+  }
+
   const FusionGraph &graph;
   const Capacities &capacities;
   Tiling &tiling;
   std::vector<Dim> owners; // of each loop
   std::set<std::pair<unsigned, Box>> seen;
+  std::set<unsigned> seenComputed;
   bool isLegal = true;
 };
 

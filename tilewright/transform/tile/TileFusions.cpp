@@ -112,8 +112,8 @@ static SmallVector<exec::FusionOp> fallApart(exec::FusionOp fusion) {
   SmallVector<exec::FusionOp> singles;
   for (Operation &op : body.without_terminator()) {
     Operation *copy = builder.clone(op, mapping);
-    // Do not wrap constants and ops that cannot be tiled.
-    if (isa<stablehlo::ConstantOp>(op) || !indexing::canTile(&op))
+    // Do not wrap constants, reshapes (aliases of the same memory) and ops that cannot be tiled.
+    if (isa<stablehlo::ConstantOp, stablehlo::ReshapeOp>(op) || !indexing::canTile(&op))
       continue;
     SmallVector<Value> inputs;
     for (OpOperand &operand : indexing::readOperands(copy))

@@ -20,8 +20,12 @@ static std::string withTarget(std::string text, const std::string &target) {
   return text.replace(begin, text.find('}', begin) - begin, target);
 }
 
-/// Compares random fusions; `target` returns the target for a seed.
-static void compareRandomFusions(const std::function<std::string(uint64_t)> &target) {
+using Generate = std::string (*)(uint64_t seed, int ops);
+
+/// Compares random fusions; `target` returns the target for a seed. At least `leastWhole` percent
+/// of them must become one kernel.
+static void compareRandomFusions(const std::function<std::string(uint64_t)> &target,
+                                 Generate generate = randomFusion, int leastWhole = 90) {
   const char *first = std::getenv("TILEWRIGHT_TEST_SEED");
   const char *count = std::getenv("TILEWRIGHT_TEST_COUNT");
   const uint64_t begin = first ? std::strtoull(first, nullptr, 10) : 0;
@@ -29,7 +33,7 @@ static void compareRandomFusions(const std::function<std::string(uint64_t)> &tar
   int failures = 0, whole = 0;
   comparisonCounts() = {};
   for (uint64_t seed = begin; seed < end && failures < 3; ++seed) {
-    std::string text = randomFusion(seed, 1 + static_cast<int>(seed % 14));
+    std::string text = generate(seed, 1 + static_cast<int>(seed % 14));
     if (target)
       text = withTarget(text, target(seed));
     int kernels = 0;
@@ -41,7 +45,7 @@ static void compareRandomFusions(const std::function<std::string(uint64_t)> &tar
     ++failures;
   }
   // A fusion that was split is correct too, but tests less.
-  EXPECT_GE(whole, static_cast<int>(end - begin) * 9 / 10);
+  EXPECT_GE(whole, static_cast<int>(end - begin) * leastWhole / 100);
   const interpret::Compared &compared = comparisonCounts().compared;
   const int64_t elements = compared.exact + compared.bounded + compared.unknown;
   ::testing::Test::RecordProperty("whole", whole);
@@ -59,13 +63,19 @@ static void compareRandomFusions(const std::function<std::string(uint64_t)> &tar
 
 TEST(TileFusions, RandomFusionsKeepTheirMeaning) { compareRandomFusions(nullptr); }
 
-TEST(TileFusions, RandomFusionsInLoopsKeepTheirMeaning) {
-  // A GPU whose blocks hold very few elements, so that everything is done in loops.
-  compareRandomFusions([](uint64_t seed) {
-    return concat("#exec.target<units = ", 1 + seed % 7,
-                  ", tile_elements = ", int64_t(1) << (seed % 9), ", gpu = <>, matrix = <types = [",
-                  seed % 2 ? "f16, i32, f8E4M3FN" : "", "]>>");
-  });
+/// A GPU whose blocks hold very few elements, so that everything is done in loops.
+static std::string smallGpu(uint64_t seed) {
+  return concat("#exec.target<units = ", 1 + seed % 7,
+                ", tile_elements = ", int64_t(1) << (seed % 9), ", gpu = <>, matrix = <types = [",
+                seed % 2 ? "f16, i32, f8E4M3FN" : "", "]>>");
+}
+
+TEST(TileFusions, RandomFusionsInLoopsKeepTheirMeaning) { compareRandomFusions(smallGpu); }
+
+TEST(TileFusions, RandomMovementIsOneKernel) { compareRandomFusions(nullptr, randomMovement, 100); }
+
+TEST(TileFusions, RandomMovementInLoopsIsOneKernel) {
+  compareRandomFusions(smallGpu, randomMovement, 100);
 }
 
 namespace {

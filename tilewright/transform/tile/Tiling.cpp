@@ -29,12 +29,14 @@ bool readsDim(const Edge &edge, unsigned dim) {
 }
 
 namespace {
-/// Propagates boxes from the outputs to the inputs and collects constraints on the tiles.
+/// Propagates boxes from the outputs to the inputs and collects constraints on the tiles, and the
+/// operands that no box describes.
 class Walker {
 public:
   Walker(const FusionGraph &graph, const Capacities &capacities, ArrayRef<int64_t> mainSizes,
-         Needs &needs)
-      : graph(graph), capacities(capacities), mainSizes(mainSizes), needs(needs) {}
+         Needs &needs, std::set<const Edge *> &computed)
+      : graph(graph), capacities(capacities), mainSizes(mainSizes), needs(needs),
+        computed(computed) {}
 
   void visit(ValueRef value, const Box &box) {
     if (!seen.insert({value.node, box}).second || graph.constantOf(value))
@@ -61,34 +63,114 @@ public:
         if (llvm::none_of(box, [&](const Access &access) { return access.main == main; }))
           needs.whole.insert(main);
     }
-    for (const Edge &edge : node.operands) {
-      OperandBox source = operandBox(edge, graph.node(edge.source), domain);
-      needs.whole.insert(source.needsWhole.begin(), source.needsWhole.end());
-      needs.isRefused |= source.isRefused;
-      for (const Access &access : source.box)
-        if (access.follows() && access.divisor != 1) {
-          int64_t &multiple = needs.multiples.try_emplace(access.main, 1).first->second;
-          multiple = std::lcm(multiple, access.divisor);
-        }
-      checkView(domain, source.box, source.view);
-      visit(edge.source, source.box);
-    }
+    for (const Edge &edge : node.operands)
+      visitOperand(node, edge, domain);
   }
 
-  /// Checks that a view stays inside its source tile, even for elements that the pad or
-  /// concatenation using the view ignores.
-  void checkView(const Box &domain, const Box &source, ArrayRef<AffineExpr> view) {
+  void visitOperand(const Node &node, const Edge &edge, const Box &domain) {
+    OperandBox source = operandBox(edge, graph.node(edge.source), domain);
+    const bool hasBox = !source.isImpossible && !leavesTile(domain, source);
+    // The table of a gather is read at computed indices in any case. The box only says along which
+    // dimension memory is contiguous.
+    if (isa<stablehlo::GatherOp>(node.op) && &edge == node.operands.begin()) {
+      needs.isRefused |= !canCompute(edge.source);
+      computed.insert(&edge);
+      visitComputed(edge.source);
+      if (hasBox && source.needsWhole.empty() && !graph.node(edge.source).op)
+        visit(edge.source, source.box);
+      return;
+    }
+    if (computed.contains(&edge) || !hasBox || isTooLarge(edge, source)) {
+      if (!isa<stablehlo::DotGeneralOp>(node.op) && canCompute(edge.source)) {
+        computed.insert(&edge);
+        return visitComputed(edge.source);
+      }
+      if (!hasBox) {
+        needs.isRefused = true;
+        return;
+      }
+    }
+    needs.whole.insert(source.needsWhole.begin(), source.needsWhole.end());
+    for (const Access &access : source.box)
+      if (access.follows() && access.divisor != 1) {
+        int64_t &multiple = needs.multiples.try_emplace(access.main, 1).first->second;
+        multiple = std::lcm(multiple, access.divisor);
+      }
+    visit(edge.source, source.box);
+  }
+
+  /// Whether the view of an operand may leave its tile. It must not, even for elements that the pad
+  /// or concatenation using the view ignores.
+  bool leavesTile(const Box &domain, const OperandBox &source) const {
     SmallVector<std::optional<int64_t>> lowest(domain.size(), 0), highest;
     for (const Access &access : domain)
       highest.push_back(sizeOf(access) - 1);
     const auto rank = static_cast<unsigned>(domain.size());
-    for (auto [access, expr] : llvm::zip_equal(source, view)) {
+    for (auto [access, expr] : llvm::zip_equal(source.box, source.view)) {
       if (access.follows() || isa<AffineDimExpr, AffineConstantExpr>(expr))
         continue;
       auto low = getBoundForAffineExpr(expr, rank, 0, lowest, highest, false);
       auto high = getBoundForAffineExpr(expr, rank, 0, lowest, highest, true);
-      needs.leavesView |= !low || !high || *low < 0 || *high >= access.size;
+      if (!low || !high || *low < 0 || *high >= access.size)
+        return true;
     }
+    return false;
+  }
+
+  /// Whether a point could not hold the smallest legal tile if the operand was read by boxes.
+  bool isTooLarge(const Edge &edge, const OperandBox &source) const {
+    auto divides = [](AffineExpr expr) {
+      bool found = false;
+      expr.walk([&](AffineExpr part) {
+        found |=
+            part.getKind() == AffineExprKind::FloorDiv || part.getKind() == AffineExprKind::Mod;
+      });
+      return found;
+    };
+    if (capacities.tileElements == 0 ||
+        (source.needsWhole.empty() && llvm::none_of(edge.index, divides)))
+      return false;
+    std::map<int, int64_t> smallest = needs.multiples;
+    for (const Access &access : source.box)
+      if (access.follows())
+        smallest[access.main] =
+            std::lcm(std::max<int64_t>(smallest[access.main], 1), access.divisor);
+    for (int main : needs.whole)
+      smallest[main] = mainSizes[static_cast<size_t>(main)];
+    for (int main : source.needsWhole)
+      smallest[main] = mainSizes[static_cast<size_t>(main)];
+    int64_t volume = 1;
+    for (auto [main, size] : smallest)
+      volume *= std::clamp<int64_t>(size, 1, capacities.tileElements + 1);
+    return volume > capacities.tileElements;
+  }
+
+  /// Whether single elements of a value can be computed at any index: it contains no reduction,
+  /// except of scalars.
+  bool canCompute(ValueRef value) {
+    const Node &node = graph.nodes[value.node];
+    if (!node.op || node.rank == 0 || graph.constantOf(value))
+      return true;
+    auto [found, isNew] = computable.try_emplace(value.node, false);
+    if (!isNew)
+      return found->second;
+    const bool can = !node.reduces && llvm::all_of(node.operands, [&](const Edge &edge) {
+      return canCompute(edge.source);
+    });
+    return computable[value.node] = can;
+  }
+
+  /// Visits a value whose elements are computed one by one, so that it has no box.
+  void visitComputed(ValueRef value) {
+    const Node &node = graph.nodes[value.node];
+    if (node.rank == 0)
+      return visit(value, {});
+    if (!seenComputed.insert(value.node).second || graph.constantOf(value))
+      return;
+    for (Type type : node.elementTypes)
+      needs.elementBytes = std::max(needs.elementBytes, bytesOf(type));
+    for (const Edge &edge : node.operands)
+      visitComputed(edge.source);
   }
 
   /// How the copy engine would load one operand of a matmul.
@@ -121,7 +203,8 @@ public:
     // exponential.
     for (int steps = 0; !open.empty(); ++steps) {
       WorkItem item = open.pop_back_val();
-      if (steps > 64 || item.node->sizes.size() > item.node->rank)
+      if (steps > 64 || item.node->sizes.size() > item.node->rank ||
+          isa_and_nonnull<stablehlo::GatherOp>(item.node->op))
         return {};
       if (!item.node->op) {
         if (dimsOf(item.index) != all)
@@ -204,7 +287,10 @@ private:
   const Capacities &capacities;
   ArrayRef<int64_t> mainSizes;
   Needs &needs;
+  std::set<const Edge *> &computed;
   std::set<std::pair<unsigned, Box>> seen;
+  std::set<unsigned> seenComputed;
+  std::map<unsigned, bool> computable; // by node
 };
 } // namespace
 
@@ -229,7 +315,7 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   tiling.sizes.assign(domain.shape().begin(), domain.shape().end());
 
   Needs needs;
-  Walker walker(graph, capacities, tiling.sizes, needs);
+  Walker walker(graph, capacities, tiling.sizes, needs, tiling.computed);
   for (ValueRef output : graph.outputs) {
     const Node &node = graph.node(output);
     Box box;
@@ -264,15 +350,11 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
     walker.addContiguous(box, walker.volumeOf(box));
   }
   if (needs.isRefused) {
-    reason = "an index depends on two positions that are known only at run time";
+    reason = "the result of a reduction or product is read at indices that no box describes";
     return std::nullopt;
   }
   for (const RunPosition &position : graph.positions)
     tiling.positionLimits.push_back(position.limit);
-  if (needs.leavesView) {
-    reason = "a reshape cuts across dimensions that are padded or concatenated";
-    return std::nullopt;
-  }
   tiling.gridRank = static_cast<int>(tiling.sizes.size());
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;

@@ -81,9 +81,9 @@ struct OperandBox {
   Box box;
   llvm::SmallVector<mlir::AffineExpr> view;
   std::set<int> needsWhole;
-  /// Whether an index depends on two runtime positions, or on one in a way that an offset cannot
-  /// express.
-  bool isRefused = false;
+  /// Whether no box has the elements: an index depends on two runtime positions, or on one in a way
+  /// that an offset cannot express, or divides an index that is scaled or divided already.
+  bool isImpossible = false;
 };
 OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
 
@@ -100,9 +100,7 @@ struct Needs {
   /// Dimensions along which memory accesses are contiguous, with the number of elements accessed.
   std::map<int, int64_t> contiguous;
   bool hasReduction = false;
-  /// Whether a view may index outside its source tile.
-  bool leavesView = false;
-  /// See OperandBox::isRefused.
+  /// Whether an operand must be read at computed indices, but contains a reduction.
   bool isRefused = false;
   /// The number that tiles of a dimension must be a multiple of.
   std::map<int, int64_t> multiples;
@@ -136,6 +134,10 @@ public:
   int gridRank = 0;
   /// The box of each output.
   std::vector<Box> outputs;
+
+  /// The operands that are read at computed indices, element by element, because no box has the
+  /// elements that a tile needs, or only a box that is too large.
+  std::set<const Edge *> computed;
 
   /// The dimensions that a node reduces in a loop. Maps (node, dimension of its domain) to an index
   /// into `sizes`.

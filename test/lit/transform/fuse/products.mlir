@@ -111,3 +111,34 @@ func.func @negative_odd_rows(%x: tensor<64x33xf16>, %w: tensor<33x64xf16>) -> te
   return %s : tensor<64xf32>
 }
 }
+
+// -----
+
+module attributes {exec.target = #exec.target<gpu = <>>} {
+// A gather computes its indices and continues with its elements; the added dimension of index vectors is no obstacle.
+// CHECK-LABEL: @embedding
+// CHECK-NEXT: 1 x compare_add_select_reshape_gather_convert_multiply: {{.*}} a gather with an epilogue
+func.func @embedding(%t: tensor<50x64xbf16>, %i: tensor<7xi32>, %n: tensor<7xi32>, %s: tensor<7x64xf32>) -> tensor<7x64xf32> {
+  %z = stablehlo.constant dense<0> : tensor<7xi32>
+  %c = stablehlo.compare LT, %i, %z, SIGNED : (tensor<7xi32>, tensor<7xi32>) -> tensor<7xi1>
+  %a = stablehlo.add %i, %n : tensor<7xi32>
+  %w = stablehlo.select %c, %a, %i : tensor<7xi1>, tensor<7xi32>
+  %v = stablehlo.reshape %w : (tensor<7xi32>) -> tensor<7x1xi32>
+  %g = "stablehlo.gather"(%t, %v) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>, indices_are_sorted = false}> : (tensor<50x64xbf16>, tensor<7x1xi32>) -> tensor<7x64xbf16>
+  %f = stablehlo.convert %g : (tensor<7x64xbf16>) -> tensor<7x64xf32>
+  %m = stablehlo.multiply %f, %s : tensor<7x64xf32>
+  return %m : tensor<7x64xf32>
+}
+
+// The table stays in memory, and the copy engine of a product cannot gather.
+// CHECK-LABEL: @negative_table
+// CHECK-DAG: 1 x tanh
+// CHECK-DAG: 1 x gather: 1 op an op by itself
+// CHECK-DAG: 1 x dot_general: 1 op an op by itself
+func.func @negative_table(%x: tensor<50x64xbf16>, %i: tensor<7x1xi32>, %w: tensor<64x16xbf16>) -> tensor<7x16xf32> {
+  %t = stablehlo.tanh %x : tensor<50x64xbf16>
+  %g = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>, indices_are_sorted = false}> : (tensor<50x64xbf16>, tensor<7x1xi32>) -> tensor<7x64xbf16>
+  %d = stablehlo.dot_general %g, %w, contracting_dims = [1] x [0] : (tensor<7x64xbf16>, tensor<64x16xbf16>) -> tensor<7x16xf32>
+  return %d : tensor<7x16xf32>
+}
+}

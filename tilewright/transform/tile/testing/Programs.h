@@ -30,6 +30,10 @@ ComparisonCounts &comparisonCounts();
 /// A module whose @main is one fusion of about `ops` random ops. A pure function of the seed.
 std::string randomFusion(uint64_t seed, int ops);
 
+/// Like randomFusion(), but only data movement, with a few elementwise ops in between: slices of
+/// slices, padding of what is reversed, gathers of every form. Some tensors are empty.
+std::string randomMovement(uint64_t seed, int ops);
+
 /// Evaluates @main of the module on inputs that are generated from `seed`, tiles its fusions, and
 /// runs the result: in the reference interpreter, or compiled. Returns the difference, or "". With
 /// `edges` the inputs are edge values, and a program without a kernel counts as a difference.

@@ -18,12 +18,18 @@ struct Value {
   std::string element;
 };
 
+/// Types of indices.
+const std::vector<std::string> indexElements = {"i32", "i64",  "ui8",  "i8",
+                                                "i16", "ui16", "ui32", "ui64"};
+
 /// Writes one fusion op by op. Each step uses existing values and adds a new one.
 class Writer {
 public:
   Writer(uint64_t seed) : random(seed) {}
 
   std::string write(int ops);
+  /// Only data movement, with a few elementwise ops in between; some tensors are empty.
+  std::string writeMovement(int ops);
 
 private:
   int64_t below(int64_t limit) {
@@ -96,6 +102,15 @@ private:
   Value update(Value x);
   void dynamicSlice(const Value &x);
   void gather(const Value &x);
+  void addStep(const Value &x);
+  void addMovement(const Value &x);
+  /// A value, late ones more often than early ones, so that chains grow.
+  Value pickLate() {
+    const auto last = static_cast<int64_t>(values.size()) - 1;
+    return values[static_cast<size_t>(last - std::min(below(last + 1), below(last + 1)))];
+  }
+  /// The module, with the last value and some others as results.
+  std::string finish();
   void pad(const Value &x);
   void concatenate(const Value &x);
   void reverse(const Value &x);
@@ -107,6 +122,7 @@ private:
   std::string body;
   std::vector<Value> values, inputs;
   int count = 0;
+  bool mayBeEmpty = false;
 };
 
 } // namespace
@@ -205,6 +221,8 @@ void Writer::reshape(const Value &x) {
     if (below(6) == 0)
       shape.push_back(1);
   }
+  if (rest == 0)
+    shape = {1 + below(3), 0, 1 + below(3)};
   if (shape.size() > 5)
     return;
   add(concat("stablehlo.reshape ", x.name, " : (", type(x), ") -> ", type(shape, x.element)), shape,
@@ -246,8 +264,8 @@ void Writer::slice(const Value &x) {
   std::string ranges;
   Dims shape;
   for (int64_t size : x.shape) {
-    const int64_t start = below(2) ? 0 : below(size),
-                  limit = below(2) ? size : start + 1 + below(size - start);
+    const int64_t start = below(2) || size == 0 ? 0 : below(size),
+                  limit = below(2) || size == 0 ? size : start + 1 + below(size - start);
     const int64_t stride = below(3) ? 1 : 1 + below(3);
     shape.push_back((limit - start + stride - 1) / stride);
     ranges += concat(ranges.empty() ? "" : ", ", start, ":", limit, ":", stride);
@@ -258,12 +276,11 @@ void Writer::slice(const Value &x) {
 }
 
 void Writer::dynamicSlice(const Value &x) {
-  static const std::vector<std::string> elements = {"i32", "i64", "ui8"};
-  const std::string element = pick(elements);
+  const std::string element = pick(indexElements);
   std::string names, types;
   Dims shape;
   for (int64_t size : x.shape) {
-    shape.push_back(below(2) ? size : 1 + below(size));
+    shape.push_back(below(2) || size == 0 ? size : 1 + below(size));
     Value start = input({}, element);
     names += concat(start.name, ", ");
     types += concat(", ", type(start));
@@ -292,29 +309,67 @@ Value Writer::update(Value x) {
              shape, x.element);
 }
 
-/// Gathers rows of a table; some indices are out of bounds.
+/// Gathers of every form; some indices are out of bounds.
 void Writer::gather(const Value &x) {
-  static const std::vector<std::string> elements = {"i32", "i64", "ui8"};
-  if (x.shape.empty())
+  if (x.shape.empty() || volume(x.shape) == 0)
     return;
-  const int64_t dim = below(static_cast<int64_t>(x.shape.size())), count = 1 + below(40);
-  Value table = input(x.shape, x.element), at = input({count, 1}, pick(elements));
-  Dims shape = {count}, sizes = x.shape;
-  std::string offsets;
-  for (size_t i = 0; i < x.shape.size(); ++i) {
-    if (static_cast<int64_t>(i) == dim)
+  const Value table = below(2) ? input(x.shape, x.element) : x;
+  const std::string element = pick(indexElements);
+  Dims slices = x.shape, collapsed, batching, map, window, batchSizes;
+  for (size_t dim = 0; dim < x.shape.size(); ++dim) {
+    const auto number = static_cast<int64_t>(dim);
+    const int64_t role = below(4);
+    if (role == 0) {
+      batching.push_back(number);
+      batchSizes.push_back(x.shape[dim]);
+      slices[dim] = 1;
       continue;
-    offsets += concat(offsets.empty() ? "" : ", ", shape.size());
-    shape.push_back(x.shape[i]);
+    }
+    if (role == 1) {
+      collapsed.push_back(number);
+      slices[dim] = 1;
+    } else {
+      slices[dim] = below(2) ? x.shape[dim] : 1 + below(x.shape[dim]);
+      window.push_back(slices[dim]);
+    }
+    if (below(3))
+      map.push_back(number);
   }
-  sizes[static_cast<size_t>(dim)] = 1;
-  std::string list;
-  for (int64_t size : sizes)
-    list += concat(list.empty() ? "" : ", ", size);
+  std::shuffle(map.begin(), map.end(), random);
+  // The indices: batching dimensions and others in any order, with the index vectors in between.
+  Dims indices = batchSizes, places;
+  for (int64_t more = below(3); more > 0; --more)
+    indices.push_back(1 + below(9));
+  for (size_t i = 0; i < indices.size(); ++i)
+    places.push_back(static_cast<int64_t>(i));
+  std::shuffle(places.begin(), places.end(), random);
+  Dims sizes(indices.size()), indicesBatching;
+  for (size_t i = 0; i < indices.size(); ++i)
+    sizes[static_cast<size_t>(places[i])] = indices[i];
+  const bool isImplicit = map.size() == 1 && below(2);
+  const int64_t vector = isImplicit ? static_cast<int64_t>(sizes.size())
+                                    : below(static_cast<int64_t>(sizes.size()) + 1);
+  for (size_t i = 0; i < batching.size(); ++i)
+    indicesBatching.push_back(places[i] + (!isImplicit && places[i] >= vector));
+  // The result: batch dimensions with the window's dimensions in between.
+  Dims shape = sizes, offsets;
+  for (int64_t size : window) {
+    const int64_t first = offsets.empty() ? 0 : offsets.back() + 1;
+    offsets.push_back(first + below(static_cast<int64_t>(shape.size()) - first + 1));
+    shape.insert(shape.begin() + offsets.back(), size);
+  }
+  if (volume(shape) > 20000)
+    return;
+  if (!isImplicit)
+    sizes.insert(sizes.begin() + vector, static_cast<int64_t>(map.size()));
+  const Value at = input(sizes, element);
+  const std::string sliceList = list(slices);
   add(concat("\"stablehlo.gather\"(", table.name, ", ", at.name,
-             ") <{dimension_numbers = #stablehlo.gather<offset_dims = [", offsets,
-             "], collapsed_slice_dims = [", dim, "], start_index_map = [", dim,
-             "], index_vector_dim = 1>, slice_sizes = array<i64: ", list,
+             ") <{dimension_numbers = #stablehlo.gather<offset_dims = ", list(offsets),
+             ", collapsed_slice_dims = ", list(collapsed), ", operand_batching_dims = ",
+             list(batching), ", start_indices_batching_dims = ", list(indicesBatching),
+             ", start_index_map = ", list(map), ", index_vector_dim = ", vector,
+             ">, slice_sizes = array<i64: ", sliceList.substr(1, sliceList.size() - 2),
              ">, indices_are_sorted = false}> : (", type(table), ", ", type(at), ") -> ",
              type(shape, x.element)),
       shape, x.element);
@@ -328,8 +383,11 @@ void Writer::pad(const Value &x) {
     low.push_back(below(2) ? 0 : below(4) - 1);
     high.push_back(below(2) ? 0 : below(4) - 1);
     interior.push_back(below(4) ? 0 : 1 + below(3));
-    shape.push_back(size + low.back() + high.back() + (size - 1) * interior.back());
-    if (shape.back() < 1 || volume(shape) > 20000)
+    shape.push_back(size + low.back() + high.back() +
+                    std::max<int64_t>(size - 1, 0) * interior.back());
+    // Few tensors are empty, because everything that follows them is.
+    if (shape.back() < 0 || (shape.back() == 0 && (!mayBeEmpty || below(4))) ||
+        volume(shape) > 20000)
       return;
   }
   Value value = below(2) ? input({}, x.element)
@@ -348,8 +406,10 @@ void Writer::concatenate(const Value &x) {
     return;
   const int64_t dim = below(static_cast<int64_t>(x.shape.size()));
   std::vector<Value> pieces = {x, like(x)};
-  if (below(3) == 0)
+  for (int64_t more = below(3) ? 0 : 1 + below(below(4) ? 1 : 10); more > 0; --more)
     pieces.push_back(like(x));
+  if (volume(x.shape) * static_cast<int64_t>(pieces.size()) > 20000)
+    return;
   std::string names, types;
   Dims shape = x.shape;
   shape[static_cast<size_t>(dim)] *= static_cast<int64_t>(pieces.size());
@@ -438,57 +498,94 @@ void Writer::dot(const Value &x) {
       shape, x.element);
 }
 
+void Writer::addStep(const Value &x) {
+  switch (below(16)) {
+  case 0:
+  case 1:
+    return unary(x);
+  case 2:
+  case 3:
+  case 4:
+    return binary(x);
+  case 5:
+    return chooseOp(x);
+  case 6:
+    return convert(x);
+  case 7:
+  case 8:
+    return reshape(x);
+  case 9:
+    return transpose(x);
+  case 10:
+    return broadcast(x);
+  case 11:
+    return below(3) ? slice(x) : dynamicSlice(x);
+  case 12:
+    return pad(x);
+  case 13:
+    return below(2) ? concatenate(x) : below(2) ? reverse(x) : gather(x);
+  case 14:
+    return reduce(x);
+  case 15:
+    return below(2) ? iota() : dot(x);
+  }
+}
+
+void Writer::addMovement(const Value &x) {
+  switch (below(16)) {
+  case 0:
+    return below(2) ? unary(x) : binary(x);
+  case 1:
+    return below(2) ? convert(x) : broadcast(x);
+  case 2:
+  case 3:
+  case 4:
+    return reshape(x);
+  case 5:
+  case 6:
+    return transpose(x);
+  case 7:
+    return slice(x);
+  case 8:
+  case 9:
+    return dynamicSlice(x);
+  case 10:
+  case 11:
+    return pad(x);
+  case 12:
+    return concatenate(x);
+  case 13:
+  case 14:
+    return reverse(x);
+  case 15:
+    return gather(x);
+  }
+}
+
 std::string Writer::write(int ops) {
   static const std::vector<std::string> elements = {"f32",  "f32",  "f32", "i32", "i64",
                                                     "ui64", "bf16", "ui8", "i1",  "complex<f32>"};
   input(randomShape(), pick(elements));
-  for (int i = 0; i < ops; ++i) {
-    // Prefer late values to early ones, so that chains grow.
-    const auto last = static_cast<int64_t>(values.size()) - 1;
-    const Value x = values[static_cast<size_t>(last - std::min(below(last + 1), below(last + 1)))];
-    switch (below(16)) {
-    case 0:
-    case 1:
-      unary(x);
-      break;
-    case 2:
-    case 3:
-    case 4:
-      binary(x);
-      break;
-    case 5:
-      chooseOp(x);
-      break;
-    case 6:
-      convert(x);
-      break;
-    case 7:
-    case 8:
-      reshape(x);
-      break;
-    case 9:
-      transpose(x);
-      break;
-    case 10:
-      broadcast(x);
-      break;
-    case 11:
-      below(3) ? slice(x) : dynamicSlice(x);
-      break;
-    case 12:
-      pad(x);
-      break;
-    case 13:
-      below(2) ? concatenate(x) : below(2) ? reverse(x) : gather(x);
-      break;
-    case 14:
-      reduce(x);
-      break;
-    case 15:
-      below(2) ? iota() : dot(x);
-      break;
-    }
-  }
+  for (int i = 0; i < ops; ++i)
+    addStep(pickLate());
+  return finish();
+}
+
+std::string Writer::writeMovement(int ops) {
+  static const std::vector<std::string> elements = {"f32", "i32", "f64", "bf16",
+                                                    "i8",  "i1",  "ui16"};
+  mayBeEmpty = true;
+  Dims shape = randomShape();
+  // Some tensors of high rank.
+  while (below(8) == 0 && shape.size() < 9)
+    shape.push_back(1 + below(3));
+  input(volume(shape) > 4000 ? Dims{5, 7, 3} : shape, pick(elements));
+  for (int i = 0; i < ops; ++i)
+    addMovement(pickLate());
+  return finish();
+}
+
+std::string Writer::finish() {
   std::vector<Value> results = {values.back()};
   while (below(3) == 0)
     results.push_back(pick(values));
@@ -524,5 +621,7 @@ std::string Writer::write(int ops) {
 }
 
 std::string randomFusion(uint64_t seed, int ops) { return Writer(seed).write(ops); }
+
+std::string randomMovement(uint64_t seed, int ops) { return Writer(seed).writeMovement(ops); }
 
 } // namespace tilewright::tile

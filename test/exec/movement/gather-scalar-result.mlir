@@ -1,0 +1,8 @@
+/// One element, whose indices are a vector.
+// input: 3x4xi32=0,1,2,3,4,5,6,7,8,9,10,11
+// input: 2xi32=2,1
+// result: i32=9
+func.func @main(%a: tensor<3x4xi32>, %b: tensor<2xi32>) -> tensor<i32> {
+  %r = "stablehlo.gather"(%a, %b) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0, 1], operand_batching_dims = [], start_indices_batching_dims = [], start_index_map = [0, 1], index_vector_dim = 0>, slice_sizes = array<i64: 1, 1>, indices_are_sorted = false}> : (tensor<3x4xi32>, tensor<2xi32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
