@@ -31,6 +31,8 @@ class GpuCase:
     absolute: np.ndarray | None = None
     # Results are also compared with bounds that follow from every sum of the program.
     bounded: bool = False
+    # The platform for which JAX lowers the program.
+    platform: str = "cpu"
 
 
 _random = np.random.default_rng(7)
@@ -53,14 +55,14 @@ def _result(dtype):
     return np.int32 if dtype.kind == "i" else F32
 
 
-def product(name, lhs, rhs, contract, batch=((), ()), after=None, before=None, more=(), result=None, units=None):
+def product(name, lhs, rhs, contract, batch=((), ()), after=None, before=None, more=(), result=None, units=None, precision=None):
     """lhs · rhs with the prologue `before` and the epilogue `after`."""
     result = np.dtype(result or _result(lhs.dtype))
 
     def function(a, b, *rest):
         if before:
             a, b = before(a, b)
-        d = lax.dot_general(a, b, (contract, batch), preferred_element_type=result)
+        d = lax.dot_general(a, b, (contract, batch), precision=precision, preferred_element_type=result)
         return after(d, *rest) if after else d
 
     if units is None:
@@ -165,6 +167,50 @@ def products():
                        after=lambda d, s: d * s.astype(jnp.float32), more=(scale,), result=F32)  # fmt: skip
         yield case
     yield from dequantised()
+
+
+def precisions():
+    """Products whose precision or algorithm the program names. The evaluator computes algorithms of several products as they
+    are defined, and everything else exactly.
+
+    In units of 2^-24 of the terms: the sum takes 64, as elsewhere. The second part of an operand is at most 2^-8 of it for bf16 and
+    2^-11 for tf32, the third 2^-16. Products of 3 parts omit three products of that size squared, of 6 parts two of 2^-24. Products
+    with few rows, columns or terms are not split, and exact.
+    """
+    algorithms = lax.DotAlgorithmPreset
+    named = {
+        "high": (lax.Precision.HIGH, F32, 64 + 3 * 2.0**8), "highest": (lax.Precision.HIGHEST, F32, 64 + 2.0),
+        "bf16_x3": (algorithms.BF16_BF16_F32_X3, F32, 64 + 3 * 2.0**8), "bf16_x6": (algorithms.BF16_BF16_F32_X6, F32, 64 + 2.0),
+        "bf16_x9": (algorithms.BF16_BF16_F32_X9, F32, 64.0), "tf32_x3": (algorithms.TF32_TF32_F32_X3, F32, 64 + 3 * 2.0**2),
+        "f32": (algorithms.F32_F32_F32, F32, 64.0), "tf32": (algorithms.TF32_TF32_F32, F32, 2.0**15),
+        "bf16": (algorithms.BF16_BF16_F32, BF16, 64.0), "bf16_of_f32": (algorithms.BF16_BF16_F32, F32, 64.0),
+        "f16": (algorithms.F16_F16_F32, F16, 64.0), "f64": (algorithms.F64_F64_F64, np.dtype(np.float64), 64.0),
+        "any_f8": (algorithms.ANY_F8_ANY_F8_F32, E4M3, 64.0), "any_f8_fast": (algorithms.ANY_F8_ANY_F8_F32_FAST_ACCUM, E5M2, 64.0),
+    }  # fmt: skip
+    sizes = {"nn": (64, 80, 64), "nt": (100, 72, 200), "tn": (33, 65, 97), "tt": (16, 16, 16), "nn_short": (40, 8, 300), "nt_flat": (64, 64, 7)}
+    for name, (precision, dtype, units) in named.items():
+        for transposes, (m, n, k) in sizes.items():
+            a = numbers((m, k) if transposes[0] == "n" else (k, m), dtype)
+            b = numbers((k, n) if transposes[1] == "n" else (n, k), dtype)
+            contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+            result = np.float64 if dtype == np.float64 else F32
+            case = product(f"precision_{name}_{transposes}", a, b, contract, result=result, units=units, precision=precision)
+            yield dataclasses.replace(case, platform="cuda")
+    # Exponents far apart, batches, two contracted dimensions, and an epilogue.
+    for name in ("high", "highest", "bf16_x9"):
+        precision, _, units = named[name]
+        scale = np.exp2(_random.integers(-30, 31, (64, 96))).astype(F32)
+        a, b = numbers((64, 96)) * scale, numbers((96, 40)) * np.float32(2.0**-20)
+        yield dataclasses.replace(product(f"precision_{name}_range", a, b, ((1,), (0,)), units=units, precision=precision), platform="cuda")
+        a, b = numbers((3, 40, 64)), numbers((3, 64, 24))
+        case = product(f"precision_{name}_batched", a, b, ((2,), (1,)), ((0,), (0,)), units=units, precision=precision)
+        yield dataclasses.replace(case, platform="cuda")
+        a, b = numbers((6, 20, 7)), numbers((7, 6, 33))
+        yield dataclasses.replace(product(f"precision_{name}_two", a, b, ((0, 2), (1, 0)), units=units, precision=precision), platform="cuda")
+        bias = numbers((33,))
+        case = product(f"precision_{name}_bias", numbers((130, 70)), numbers((70, 33)), ((1,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0),
+                       more=(bias,), units=units, precision=precision)  # fmt: skip
+        yield dataclasses.replace(case, absolute=case.absolute + 2, platform="cuda")
 
 
 def dequantised():
@@ -447,4 +493,4 @@ def expansions():
 def all_cases():
     global _random
     _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
-    return [*products(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers()]
+    return [*products(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions()]

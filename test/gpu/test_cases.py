@@ -29,7 +29,7 @@ CHUNK = 40
 def artifact_of(case):
     with jax.enable_x64(True):
         arguments = [np.asarray(a) for a in case.arguments]
-        exported = export.export(jax.jit(case.function, keep_unused=True), platforms=["cpu"])(*arguments)
+        exported = export.export(jax.jit(case.function, keep_unused=True), platforms=[case.platform])(*arguments)
         shapes = jax.eval_shape(case.function, *arguments)
     like = [np.zeros(s.shape, s.dtype) for s in jax.tree.leaves(shapes)]
     return artifacts.Case(case.name, case.op_class, 1, exported.mlir_module_serialized, arguments, like)

@@ -98,3 +98,38 @@ def test_weights_of_a_skinny_product_are_read_once(tmp_path):
     print(f"{read} bytes read, {weights} of weights")
     # The rest is the rows, once for each tile of at least 64 columns.
     assert weights + rows <= read <= weights + rows * (n // 64) * 4
+
+
+NAMED = {
+    "HIGH": (3, "precision = [HIGH, HIGH]"),
+    "HIGHEST": (6, "precision = [HIGHEST, HIGHEST]"),
+    "X9": (9, "algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, "
+              "rhs_component_count = 1, num_primitive_operations = 9, allow_imprecise_accumulation = false>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("named", NAMED)
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+def test_a_product_of_parts_has_the_instructions_of_its_products(chip, named, tmp_path):
+    """f32 of high precision is one product of bf16: for each product of the definition, the multiply-adds of a plain one. Its kernel executes the
+    same instructions as a plain product of that depth, so the loop is the same."""
+    products, words = NAMED[named]
+    m, n, k = 128, 128, 128
+
+    def counted(name, program, inputs):
+        (tmp_path / f"{name}.mlir").write_text(program)
+        test_quality.tool("run", tmp_path / f"{name}.mlir", *(f"--input={i}" for i in inputs), f"--output={tmp_path}/o", f"--target=vgpu:{chip}",
+                          TILEWRIGHT_VGPU_CHECK="count", TILEWRIGHT_VGPU_COUNTS=str(tmp_path / name))  # fmt: skip
+        totals = [json.loads(file.read_text())["total"] for file in (tmp_path / name).glob("*.counts.json")]
+        (kernel,) = [total for total in totals if total["multiply_adds"]]
+        return kernel, len(totals)
+
+    plain, _ = counted("plain", *gemm(m, n, k, "bf16"))
+    deep, _ = counted("deep", *gemm(m, n, products * k, "bf16"))
+    program, inputs = gemm(m, n, k, "f32")
+    parts, kernels = counted("parts", program.replace("contracting_dims = [1] x [1]", f"contracting_dims = [1] x [1], {words}"), inputs)
+    assert kernels == 3, "the parts of each operand, and one product"
+    assert parts["multiply_adds"] == {kind: products * count for kind, count in plain["multiply_adds"].items()}
+    assert sum(plain["multiply_adds"].values()) == m * n * k
+    print(f"{parts['by_class']['matrix']} matrix instructions, {plain['by_class']['matrix']} in the plain product")
+    assert parts["by_class"] == deep["by_class"]

@@ -395,9 +395,13 @@ static std::string whyNot(Operation *op) {
   if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
     if (!isScalarRegion(reduce.getBody()))
       return "has a body that is not a function of scalars";
-  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op))
-    if (dot.getAlgorithm() || cast<RankedTensorType>(dot.getType()).getElementType().isInteger(1))
-      return "is a dot of predicates, or specifies an algorithm";
+  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
+    if (cast<RankedTensorType>(dot.getType()).getElementType().isInteger(1))
+      return "is a dot of predicates";
+    // `simplify` and `fuse` express the algorithms that they know by types and precisions.
+    if (dot.getAlgorithm())
+      return "specifies an algorithm that is not supported";
+  }
   return {};
 }
 

@@ -21,8 +21,12 @@ using ComponentPair = std::pair<int64_t, int64_t>;
 /// get smaller as the sum of the component numbers grows.
 ///  - dotAlgorithm: `primitiveOperations` includes only some of the products of equal size.
 static Result<std::vector<ComponentPair>> componentPairs(const DotAlgorithm &algorithm) {
-  const int64_t lhs = algorithm.lhsComponentCount, rhs = algorithm.rhsComponentCount;
+  int64_t lhs = algorithm.lhsComponentCount, rhs = algorithm.rhsComponentCount;
   constexpr int64_t most = 8;
+  // StableHLO's list of algorithms and JAX leave the counts of X3, X6 and X9 at 1.
+  const int64_t products = algorithm.primitiveOperations;
+  if (lhs == 1 && rhs == 1 && (products == 3 || products == 6 || products == 9))
+    lhs = rhs = products == 3 ? 2 : 3;
   if (lhs < 1 || rhs < 1 || lhs > most || rhs > most)
     return Status(Error::dotAlgorithm, concat("dot_general: an algorithm must have 1 to ", most,
                                               " components per operand, got ", lhs, " and ", rhs));
@@ -43,16 +47,20 @@ static Result<std::vector<ComponentPair>> componentPairs(const DotAlgorithm &alg
 }
 
 /// Component `number` of every element: the remainder after the earlier components, rounded to
-/// `type`. A value that is not finite is its own first component.
+/// `type`. A finite value of more than one component has finite components. A value that is not
+/// finite takes part in the product of the first components only (`isFirstPair`), because an
+/// infinity times a component that is zero would be NaN.
 static void takeComponent(const double *values, int64_t count, ElementType type, int64_t number,
-                          double *component) {
+                          bool isOnlyPair, bool isFirstPair, double *component) {
   for (int64_t i = 0; i < count; ++i) {
     double rest = values[i], part = 0;
+    const bool isWhole = isOnlyPair || !std::isfinite(rest);
     for (int64_t n = 0; n <= number; ++n) {
-      part = numerics::decode(type, numerics::encode(type, rest));
-      rest = std::isfinite(part) ? rest - part : 0;
+      part = numerics::decode(type, isWhole ? numerics::encode(type, rest)
+                                            : numerics::encodeSaturating(type, rest));
+      rest -= part;
     }
-    component[i] = part;
+    component[i] = std::isfinite(values[i]) || isFirstPair ? part : 0;
   }
 }
 
@@ -93,11 +101,13 @@ static Status multiplyComponents(const Packed &packed, const DotAlgorithm &algor
   const int64_t lhsCount = packed.lhs.elementCount(), rhsCount = packed.rhs.elementCount();
   TILEWRIGHT_ASSIGN(auto lhs, Scratch<double>::allocate(lhsCount, context));
   TILEWRIGHT_ASSIGN(auto rhs, Scratch<double>::allocate(rhsCount, context));
+  const bool isOnly = pairs.size() == 1;
   for (auto [lhsNumber, rhsNumber] : pairs) {
+    const bool isFirst = lhsNumber == 0 && rhsNumber == 0;
     takeComponent(elements<double>(packed.lhs), lhsCount, algorithm.lhsPrecisionType, lhsNumber,
-                  lhs.data());
+                  isOnly, isFirst, lhs.data());
     takeComponent(elements<double>(packed.rhs), rhsCount, algorithm.rhsPrecisionType, rhsNumber,
-                  rhs.data());
+                  isOnly, isFirst, rhs.data());
     multiply(lhs.data(), rhs.data(), packed, sums);
   }
   return Status();

@@ -5,6 +5,8 @@
 #include "tilewright/support/testing/Slowness.h"
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 using namespace tilewright;
 using namespace tilewright::interpret;
@@ -151,6 +153,43 @@ TEST(DotGeneral, AlgorithmRoundsOperandsAndAccumulator) {
   DotAlgorithm bf16x6{ElementType::bf16, ElementType::bf16, ElementType::f32, 3, 3, 6};
   EXPECT_NEAR(valuesOf(*dotGeneral(third, seventh, dims, ElementType::f32, context, bf16x6))[0],
               1.0 / 21, 1e-8);
+}
+
+TEST(DotGeneral, AlgorithmsOfSeveralProductsMayLeaveTheComponentsAtOne) {
+  Context context;
+  const DotDimensions dims{{}, {}, {0}, {0}};
+  Tensor third = tensorOf(ElementType::f32, {1}, {1.0 / 3}),
+         seventh = tensorOf(ElementType::f32, {1}, {1.0 / 7});
+  for (auto [products, components] : {std::pair(3, 2), {6, 3}, {9, 3}}) {
+    DotAlgorithm spelled{ElementType::bf16, ElementType::bf16, ElementType::f32,
+                         components,        components,        products};
+    DotAlgorithm listed{ElementType::bf16, ElementType::bf16, ElementType::f32, 1, 1, products};
+    EXPECT_EQ(valuesOf(*dotGeneral(third, seventh, dims, ElementType::f32, context, spelled)),
+              valuesOf(*dotGeneral(third, seventh, dims, ElementType::f32, context, listed)));
+  }
+}
+
+TEST(DotGeneral, ComponentsKeepInfinitiesNanAndTheLargestNumbers) {
+  Context context;
+  const DotDimensions dims{{}, {}, {0}, {0}};
+  auto product = [&](double lhs, double rhs, int64_t products) {
+    DotAlgorithm algorithm{ElementType::bf16, ElementType::bf16, ElementType::f32, 1, 1, products};
+    return valuesOf(*dotGeneral(tensorOf(ElementType::f32, {1}, {lhs}),
+                                tensorOf(ElementType::f32, {1}, {rhs}), dims, ElementType::f32,
+                                context, algorithm))[0];
+  };
+  const double infinity = std::numeric_limits<double>::infinity(),
+               largest = std::numeric_limits<float>::max();
+  for (int64_t products : {3, 6, 9}) {
+    EXPECT_EQ(product(infinity, 1, products), infinity);
+    EXPECT_EQ(product(-infinity, infinity, products), -infinity);
+    EXPECT_TRUE(std::isnan(product(infinity, 0, products)));
+    EXPECT_TRUE(std::isnan(product(std::nan(""), 1, products)));
+    EXPECT_NEAR(product(largest, 1, products), largest, largest / (1 << 16));
+  }
+  EXPECT_EQ(product(largest, 1, 6), largest);
+  // One product rounds its operands, and the largest f32 is larger than the largest bf16.
+  EXPECT_EQ(product(largest, 1, 1), infinity);
 }
 
 TEST(DotGeneral, UnknownAlgorithmsAreRefused) {

@@ -41,8 +41,10 @@ static exec::MatrixAttr matrixOf(MLIRContext *context, const Chip &chip) {
   SmallVector<StringRef> names;
   StringRef(chip.matrixTypes).split(names, ' ');
   SmallVector<Attribute> types;
+  // Only those that `lower/matrix` emits instructions for; stages convert the others.
   for (StringRef name : names)
-    types.push_back(TypeAttr::get(parseType(name, context)));
+    if (Type type = parseType(name, context); type.getIntOrFloatBitWidth() >= 8)
+      types.push_back(TypeAttr::get(type));
   return exec::MatrixAttr::get(context, matrixUnitOf(chip.matrix), ArrayAttr::get(context, types),
                                chip.rates->movesRegisters, chip.rates->tensorColumns);
 }

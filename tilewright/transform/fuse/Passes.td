@@ -3,6 +3,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitProductsPass : Pass<"fuse-split-products", "::mlir::func::FuncOp"> {
+  let summary = "Replaces a product of f32 of high precision by one product of the operands' parts";
+  let description = [{
+    A number x is the sum of parts of a narrow type, for example of three bf16: high = bf16(x), middle = bf16(x - high),
+    low = bf16(x - high - middle). A product of f32 is then a sum of products of parts, for which the target has matrix
+    instructions. The parts become as many copies of the contracted dimension as the sum has products, so that one product
+    of the ordinary kind computes all of them.
+
+    Before:
+      %d = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST]
+           : (tensor<MxKxf32>, tensor<KxNxf32>) -> tensor<MxNxf32>
+    After:
+      %a = low, middle, high, middle, high, high of %x   : tensor<Mx6xKxbf16>, reshaped to tensor<M x 6K x bf16>
+      %b = high, middle, low, high, middle, high of %y   : tensor<6xKxNxbf16>, reshaped to tensor<6K x N x bf16>
+      %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : … -> tensor<MxNxf32>
+
+    HIGH and the algorithm bf16_bf16_f32_X3 have 3 products, HIGHEST and X6 have 6, X9 has 9; the parts of
+    tf32_tf32_f32_X3 are of tf32. The product keeps its operands, and computes with f32, if the target has no matrix
+    instructions for the parts, or if the product has fewer than 16 rows, columns or terms.
+
+    Input: simplified StableHLO. Output: no dot_general has an algorithm, except those that nothing here computes.
+    Numerics: 3 products omit up to 3 * 2^-16 of each term of the sum, 6 products 2^-23, 9 products nothing, in addition
+    to the rounding of the sum; docs/design/split-products.md explains the bounds.
+  }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
 def SplitReducePass : Pass<"fuse-split-reduce", "::mlir::func::FuncOp"> {
   let summary = "Splits a large reduction to few elements into two levels, so that threads can share it";
   let description = [{

@@ -16,6 +16,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
                        llvm::function_ref<void(OpPassManager &)> addTargetPasses) {
   // The remaining private functions are decompositions of composites; they do not run.
   OpPassManager &functions = passes.nest<func::FuncOp>();
+  functions.addPass(createSplitProductsPass());
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));
@@ -31,6 +32,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
 }
 
 void registerFusePasses() {
+  registerSplitProductsPass();
   registerSplitReducePass();
   registerSplitConcatenatePass();
   registerFusePass();

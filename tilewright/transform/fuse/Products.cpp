@@ -104,6 +104,11 @@ exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef
   return merged;
 }
 
+/// The maximum number of elementwise ops of a prologue. For each step of the depth, a tile of 128 x
+/// 128 needs 16 cycles of the tensor cores (1024 products per cycle), and each op on its 256
+/// operand elements takes 2 cycles of 128 lanes. More ops would take longer than the product.
+constexpr int64_t maxPrologueOps = 8;
+
 /// Why a producer cannot become a prologue of the matmul or gather; null if it can.
 const char *refusePrologue(exec::FusionOp producer, Operation *product) {
   if (producer->getNumResults() != 1 ||
@@ -119,6 +124,10 @@ const char *refusePrologue(exec::FusionOp producer, Operation *product) {
   // the other operand.
   if (llvm::any_of(bodyOf(producer), [](Operation &op) { return isExpensive(&op); }))
     return "an expensive op would be computed many times";
+  if (llvm::count_if(bodyOf(producer), [](Operation &op) {
+        return classify(&op) == OpClass::elementwise;
+      }) > maxPrologueOps)
+    return "its many ops would take longer than the product";
   return nullptr;
 }
 

@@ -15,6 +15,7 @@ void addAllPatterns(RewritePatternSet &patterns, interpret::OpEvaluator &evaluat
                     int64_t maxFoldElements, int64_t maxFoldSteps) {
   addFoldPatterns(patterns, evaluator, maxFoldElements, maxFoldSteps);
   addAlgebraPatterns(patterns);
+  addAlgorithmPatterns(patterns);
   addAnnotationPatterns(patterns);
   addBatchNormPatterns(patterns);
   addControlFlowPatterns(patterns);

@@ -73,22 +73,28 @@ bool isLegacy(Operation *op) {
       .Default(false);
 }
 
-/// Whether an op has a form that a rule rewrites once: a select or clamp with a scalar operand, a
-/// bitcast that splits bytes, a matmul whose result has another kind of element type than its
-/// operands, or an argmax that depends on the order of its elements.
-bool isIrregular(Operation *op) {
+/// How often rules may rewrite an op because of its form. A rule rewrites once a select or clamp
+/// with a scalar operand, a bitcast that splits bytes, a matmul whose result has another kind of
+/// element type than its operands, a matmul of predicates, a matmul whose types can express its
+/// algorithm, and an argmax that depends on the order of its elements.
+int64_t irregularities(Operation *op) {
   if (op->getNumOperands() == 0 || op->getNumResults() == 0 || !typeOf(op->getOperand(0)) ||
       !typeOf(op->getResult(0)))
-    return false;
+    return 0;
   if (auto bitcast = dyn_cast<stablehlo::BitcastConvertOp>(op))
     return splitsBytes(bitcast);
-  if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))
-    return kindOfNumber(typeOf(op->getOperand(0)).getElementType()) !=
-           kindOfNumber(typeOf(op->getResult(0)).getElementType());
+  if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op)) {
+    auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
+    if (kindOfNumber(typeOf(op->getOperand(0)).getElementType()) ==
+        kindOfNumber(typeOf(op->getResult(0)).getElementType()))
+      return dot && (hasUnspelledAlgorithm(dot) || multipliesPredicates(dot));
+    // Once the kinds are the same, the types may be able to express the algorithm.
+    return dot && dot.getAlgorithm() ? 2 : 1;
+  }
   if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
     return indexOfFirstNan(reduce) != nullptr;
   if (!isa<stablehlo::SelectOp, stablehlo::ClampOp>(op))
-    return false;
+    return 0;
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     return typeOf(operand) && typeOf(operand).getRank() != typeOf(op->getResult(0)).getRank();
   });
@@ -237,8 +243,7 @@ private:
       at(Quantity::operandDepth) += positionOf(operand).depth;
     if (op->hasTrait<OpTrait::IsTerminator>())
       return;
-    if (isIrregular(op))
-      ++at(Quantity::irregular);
+    at(Quantity::irregular) += irregularities(op);
     if (isCommutative(op) && splatOf(op->getOperand(0)) && !splatOf(op->getOperand(1)))
       ++at(Quantity::constantsLeft);
     if (isa<stablehlo::ConcatenateOp>(op))

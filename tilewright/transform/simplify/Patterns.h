@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TRANSFORM_SIMPLIFY_PATTERNS_H
 
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/interpret/evaluate/OpEvaluator.h"
@@ -13,6 +14,7 @@
 namespace tilewright::simplify {
 
 void addAlgebraPatterns(mlir::RewritePatternSet &patterns);
+void addAlgorithmPatterns(mlir::RewritePatternSet &patterns);
 void addAnnotationPatterns(mlir::RewritePatternSet &patterns);
 void addBatchNormPatterns(mlir::RewritePatternSet &patterns);
 void addControlFlowPatterns(mlir::RewritePatternSet &patterns);
@@ -50,6 +52,12 @@ void addPattern(mlir::RewritePatternSet &patterns, llvm::StringLiteral name,
 
 /// 0 to 3 for booleans, integers, floats and complex numbers; -1 for other element types.
 int kindOfNumber(mlir::Type element);
+
+/// Whether the operands and the result of a matmul are predicates, of static shape.
+bool multipliesPredicates(stablehlo::DotGeneralOp op);
+
+/// Whether a matmul has an algorithm of one product that its element types do not express yet.
+bool hasUnspelledAlgorithm(stablehlo::DotGeneralOp op);
 
 /// Whether a bitcast changes the width of elements and one of the two widths is less than a byte.
 bool splitsBytes(stablehlo::BitcastConvertOp op);

@@ -54,6 +54,24 @@ template <typename Op> LogicalResult sumInOneKind(Op op, PatternRewriter &rewrit
   return success();
 }
 
+/// Counts the pairs of a matmul of predicates: a sum of predicates is whether one of them is true.
+LogicalResult countPredicates(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
+  if (!multipliesPredicates(op))
+    return rewriter.notifyMatchFailure(op, "it is not a matmul of predicates");
+  auto convert = [&](Value value) -> Value {
+    return stablehlo::ConvertOp::create(rewriter, op.getLoc(),
+                                        typeOf(value).clone(rewriter.getI8Type()), value);
+  };
+  RankedTensorType counts = op.getType().clone(rewriter.getI32Type());
+  Value sums = stablehlo::DotGeneralOp::create(
+      rewriter, op.getLoc(), counts, convert(op.getLhs()), convert(op.getRhs()),
+      op.getDotDimensionNumbers(), op.getPrecisionConfigAttr(), stablehlo::DotAlgorithmAttr());
+  rewriter.replaceOpWithNewOp<stablehlo::CompareOp>(
+      op, op.getType(), sums, makeNumber(rewriter, op.getLoc(), counts, 0),
+      stablehlo::ComparisonDirection::NE, stablehlo::ComparisonTypeAttr());
+  return success();
+}
+
 /// Folds a transpose of an operand by renumbering its dimensions.
 LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
   DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
@@ -97,9 +115,9 @@ LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter 
 /// Folds a transpose of the result that only exchanges the operands' dimensions: (a b)' = b' a'.
 LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &rewriter) {
   auto dot = op.getOperand().getDefiningOp<stablehlo::DotGeneralOp>();
-  if (!dot || !dot->hasOneUse() || !isStatic(dot) || dot.getAlgorithm())
-    return rewriter.notifyMatchFailure(
-        op, "the operand is not a static dot_general with a single use and without an algorithm");
+  if (!dot || !dot->hasOneUse() || !isStatic(dot))
+    return rewriter.notifyMatchFailure(op,
+                                       "the operand is not a static dot_general with a single use");
   if (typeOf(dot.getLhs()).getElementType() != typeOf(dot.getRhs()).getElementType())
     return rewriter.notifyMatchFailure(
         op, "the operands of the dot_general have different element types");
@@ -123,13 +141,20 @@ LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &r
   ArrayAttr precision = dot.getPrecisionConfigAttr();
   if (precision && precision.size() == 2)
     precision = rewriter.getArrayAttr({precision[1], precision[0]});
+  stablehlo::DotAlgorithmAttr algorithm = dot.getAlgorithmAttr();
+  if (algorithm)
+    algorithm = stablehlo::DotAlgorithmAttr::get(
+        op.getContext(), algorithm.getRhsPrecisionType(), algorithm.getLhsPrecisionType(),
+        algorithm.getAccumulationType(), algorithm.getRhsComponentCount(),
+        algorithm.getLhsComponentCount(), algorithm.getNumPrimitiveOperations(),
+        algorithm.getAllowImpreciseAccumulation());
   rewriter.setInsertionPoint(dot);
   auto swapped = stablehlo::DotGeneralOp::create(
       rewriter, dot.getLoc(), op.getType(), dot.getRhs(), dot.getLhs(),
       DotDimensionNumbersAttr::get(
           op.getContext(), numbers.getRhsBatchingDimensions(), numbers.getLhsBatchingDimensions(),
           numbers.getRhsContractingDimensions(), numbers.getLhsContractingDimensions()),
-      precision, nullptr);
+      precision, algorithm);
   rewriter.replaceOp(op, swapped);
   return success();
 }
@@ -230,6 +255,12 @@ LogicalResult contractNothing(stablehlo::DotGeneralOp op, PatternRewriter &rewri
 
 } // namespace
 
+bool multipliesPredicates(stablehlo::DotGeneralOp op) {
+  return llvm::all_of(ArrayRef<Value>{op.getLhs(), op.getRhs(), op.getResult()}, [](Value value) {
+    return typeOf(value) && typeOf(value).getElementType().isInteger(1) && isStatic(value);
+  });
+}
+
 int kindOfNumber(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return integer.getWidth() == 1 ? 0 : 1;
@@ -239,6 +270,7 @@ int kindOfNumber(Type element) {
 void addProductPatterns(RewritePatternSet &patterns) {
   addPattern<stablehlo::DotGeneralOp>(patterns, "sumInOneKind", sumInOneKind);
   addPattern<stablehlo::ConvolutionOp>(patterns, "sumInOneKind", sumInOneKind);
+  addPattern<stablehlo::DotGeneralOp>(patterns, "countPredicates", countPredicates);
   addPattern<stablehlo::DotGeneralOp>(patterns, "foldTransposedOperand", foldTransposedOperand);
   addPattern<stablehlo::TransposeOp>(patterns, "foldTransposedResult", foldTransposedResult);
   addPattern<stablehlo::DotGeneralOp>(patterns, "expandDegenerate", expandDegenerate);

@@ -1,5 +1,4 @@
 // Describes the legal tile sizes and chooses among them.
-#include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/Tiling.h"
 #include "tilewright/transform/tile/pipeline/TargetMachine.h"
 
@@ -30,34 +29,6 @@ Capacities Capacities::of(exec::TargetAttr target) {
     capacities.l1Bytes = cpu.getL1Bytes();
   }
   return capacities;
-}
-
-static bool hasDefaultPrecision(stablehlo::DotGeneralOp dot) {
-  ArrayAttr precision = dot.getPrecisionConfigAttr();
-  return !precision || llvm::all_of(precision, [](Attribute attribute) {
-    return cast<stablehlo::PrecisionAttr>(attribute).getValue() == stablehlo::Precision::DEFAULT;
-  });
-}
-
-std::optional<MatrixTypes> Capacities::matrixFor(const Node &dot, const FusionGraph &graph) const {
-  Type left = graph.elementType(dot.operands[0].source);
-  Type right = graph.elementType(dot.operands[1].source);
-  auto isTaken = [&](Type type) { return matrix && matrix.takes(type); };
-  auto isEight = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
-  // Rounding f32 to tf32 loses bits, which is allowed only for the default precision.
-  if (left.isF32() && right.isF32()) {
-    if (isTaken(FloatTF32Type::get(left.getContext())) &&
-        hasDefaultPrecision(cast<stablehlo::DotGeneralOp>(dot.op)))
-      return MatrixTypes{left, right, /*isTf32=*/true};
-    return std::nullopt;
-  }
-  if (isTaken(left) && isTaken(right) && (left == right || (isEight(left) && isEight(right))))
-    return MatrixTypes{left, right};
-  // f16 represents every value of these f8 types exactly.
-  Type half = Float16Type::get(left.getContext());
-  if (isEight(left) && isEight(right) && isTaken(half))
-    return MatrixTypes{half, half};
-  return std::nullopt;
 }
 
 /// The number that tiles of this dimension must be a multiple of.

@@ -125,8 +125,9 @@ KernelEmitter::Matmul::Matmul(KernelEmitter &emitter, const Node &node, unsigned
     role.sizes.push_back(tiling.tileSize(domain[dim]));
     role.size *= role.sizes.back();
   }
-  // Accumulate floats in at least f32. Matrix instructions accumulate integers in 32 bits.
-  sum = isa<FloatType>(result) && !result.isF64() ? Type(Float32Type::get(context)) : result;
+  sum = sumTypeOf(emitter.graph.elementType(lhs.source), emitter.graph.elementType(rhs.source),
+                  result);
+  // Matrix instructions accumulate integers in 32 bits.
   if (matrix && isa<IntegerType>(result))
     sum = IntegerType::get(context, 32);
   leavesDepth = llvm::any_of(loops, [&](int loop) {

@@ -21,6 +21,11 @@ struct MatrixTypes {
   bool isTf32 = false;
 };
 
+/// The element type of a product's sums, which are rounded to `result` once: f64 if one of the
+/// types is f64, f32 for other floats, and the same for complex numbers. Integers are summed modulo
+/// the result's range.
+mlir::Type sumTypeOf(mlir::Type left, mlir::Type right, mlir::Type result);
+
 /// Properties of the target, read from the module. The defaults do not describe a particular
 /// machine.
 struct Capacities {
@@ -38,8 +43,8 @@ struct Capacities {
   exec::MatrixAttr matrix;
   /// The machine of the cost model, if its rates are known.
   std::optional<pipeline::Machine> machine;
-  /// The operand types with which matrix instructions can compute a dot_general; nullopt if they
-  /// cannot.
+  /// The operand types with which matrix instructions can compute a dot_general: its own types, or
+  /// types that hold every value of them; nullopt if there are none.
   std::optional<MatrixTypes> matrixFor(const Node &dot, const FusionGraph &graph) const;
 
   static Capacities of(exec::TargetAttr target);

@@ -17,13 +17,16 @@ void *newHandle() {
   return reinterpret_cast<void *>(next.fetch_add(1) << 4);
 }
 
-// The data of A100 SXM 80 GB, RTX 3090, RTX 4090 and H100 SXM, from their data sheets.
+// The data of A100 SXM 80 GB, RTX 3090, Jetson AGX Orin 64 GB, RTX 4090 and H100 SXM, from their
+// data sheets.
 static const Board *boardOf(const machine::Chip &chip) {
   static constexpr uint64_t gigabyte = uint64_t(1) << 30;
   static constexpr Board a100{
       "Tilewright virtual A100", 80 * gigabyte, 1410000, 1593000, 5120, 40 << 20, 2, true};
   static constexpr Board rtx3090{
       "Tilewright virtual RTX 3090", 24 * gigabyte, 1695000, 9751000, 384, 6 << 20, 64, false};
+  static constexpr Board orin{
+      "Tilewright virtual Orin", 64 * gigabyte, 1300000, 3200000, 256, 4 << 20, 64, false};
   static constexpr Board rtx4090{
       "Tilewright virtual RTX 4090", 24 * gigabyte, 2520000, 10501000, 384, 72 << 20, 64, false};
   static constexpr Board h100{
@@ -33,6 +36,8 @@ static const Board *boardOf(const machine::Chip &chip) {
     return &a100;
   case 86:
     return &rtx3090;
+  case 87:
+    return &orin;
   case 89:
     return &rtx4090;
   default:

@@ -13,7 +13,7 @@ namespace tilewright::vgpu::driver {
 
 static constexpr Setting table[] = {
     {"TILEWRIGHT_VGPU_CHIP", "chip", "NAME,…",
-     "sm_80, sm_86, sm_89, sm_90 or sm_90a (default); a list sets the chip of each device"},
+     "sm_80, sm_86, sm_87, sm_89, sm_90 or sm_90a (default); a list sets the chip of each device"},
     {"TILEWRIGHT_VGPU_DEVICES", "devices", "N", "number of devices (default 1)"},
     {"TILEWRIGHT_VGPU_THREADS", "threads", "N", "host threads for one launch (default: all)"},
     {"TILEWRIGHT_VGPU_MEMORY", "memory", "BYTES",

@@ -34,7 +34,7 @@ typedef struct tilewright_vgpu_config {
   uint64_t seed;         /* not 0: warps run in a random order that it decides */
 } tilewright_vgpu_config;
 
-/* Loads PTX text for a chip: "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a". NULL on
+/* Loads PTX text for a chip: "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a". NULL on
  * failure; then *error, if error is not NULL, is a text to free. */
 tilewright_vgpu_module *tilewright_vgpu_load(const char *text, const char *chip, char **error);
 void tilewright_vgpu_unload(tilewright_vgpu_module *module);

@@ -1,0 +1,8 @@
+/// f16 operands, accumulated in f32.
+// input: 3x4xf16=5,1,5,-4,-6,3,-4,3,-5,0,5,-4
+// input: 4x5xf16=-2,1,-6,-1,4,7,-5,5,-3,-2,5,-5,-4,-2,2,6,-4,-3,6,8
+// result: 3x5xf32=-2,-9,-33,-42,-4,31,-13,58,23,-14,11,-14,22,-29,-42
+func.func @main(%a: tensor<3x4xf16>, %b: tensor<4x5xf16>) -> tensor<3x5xf32> {
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = f16, rhs_precision_type = f16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<3x4xf16>, tensor<4x5xf16>) -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
