@@ -41,6 +41,9 @@ struct Position {
 ///   reshape     (d0) -> (d0 floordiv 8, d0 mod 8)
 ///   pad         (d0) -> (d0 - low), with mayLeave
 ///   dynamic_slice  (d0)[s0] -> (d0 + s0), where s0 is operand 1
+///   convolution (d0, d1) -> (d0 * stride + d1 * dilation - low), where d1 is reduced, with
+///   mayLeave:
+///               an element outside is zero
 struct IndexingRelation {
   /// Sizes of the result's dimensions, followed by those of the reduced ones.
   llvm::SmallVector<int64_t> sizes;

@@ -23,8 +23,11 @@ namespace {
 
 Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
 
+bool isConvolution(exec::FusionOp fusion) {
+  return !bodyOf(fusion).getOps<stablehlo::ConvolutionOp>().empty();
+}
 bool isProduct(exec::FusionOp fusion) {
-  return !bodyOf(fusion).getOps<stablehlo::DotGeneralOp>().empty();
+  return !bodyOf(fusion).getOps<stablehlo::DotGeneralOp>().empty() || isConvolution(fusion);
 }
 bool isReduction(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ReduceOp>().empty();
@@ -111,7 +114,7 @@ constexpr int64_t maxColumns = 256;
 bool canHaveRoles(exec::FusionOp product) {
   const exec::MatrixAttr matrix = exec::targetOf(product).getMatrix();
   auto dots = bodyOf(product).getOps<stablehlo::DotGeneralOp>();
-  if (!matrix || matrix.getUnit() != exec::MatrixUnit::wgmma ||
+  if (dots.empty() || !matrix || matrix.getUnit() != exec::MatrixUnit::wgmma ||
       std::next(dots.begin()) != dots.end())
     return false;
   stablehlo::DotGeneralOp dot = *dots.begin();
@@ -231,7 +234,7 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     });
     SmallVector<exec::FusionOp> products;
     for (Operation *op : alone) {
-      const bool multiplies = isa<stablehlo::DotGeneralOp>(op);
+      const bool multiplies = isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op);
       exec::FusionOp fusion = wrap(op);
       if (multiplies)
         products.push_back(fusion);
@@ -241,7 +244,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
   }
 
   void takeNeighbours(exec::FusionOp product) {
-    for (bool grown = true; grown;) {
+    // A convolution has no prologue: it would be computed again for each tap.
+    for (bool grown = !isConvolution(product); grown;) {
       grown = false;
       for (Value input : product.getInputs()) {
         // Fuse a reshape between the producer and the matmul too.

@@ -88,6 +88,32 @@ private:
     return dyn_cast<BlockArgument>(value);
   }
 
+  /// Splits the dimensions of a convolution with groups that contain the group: `group * size +
+  /// index`. Returns the dimension of lhs that was split, or -1.
+  int64_t splitGroups(stablehlo::ConvolutionOp op) {
+    const bool ofFeatures = op.getFeatureGroupCount() > 1;
+    const auto groups =
+        static_cast<int64_t>(std::max(op.getFeatureGroupCount(), op.getBatchGroupCount()));
+    if (groups == 1)
+      return -1;
+    auto numbers = op.getDimensionNumbers();
+    const int64_t lhsDim =
+        ofFeatures ? numbers.getInputFeatureDimension() : numbers.getInputBatchDimension();
+    const Dimensions::Id lhs = dims[op.getLhs()][static_cast<size_t>(lhsDim)];
+    const Dimensions::Id output =
+        dims[op.getResult()][static_cast<size_t>(numbers.getOutputFeatureDimension())];
+    const Dimensions::Id group = dimensions.add(groups);
+    const Dimensions::Id inOutput = dimensions.add(dimensions.sizeOf(output) / groups);
+    // The index within the group is an input feature of the kernel, or a batch of the result.
+    const Dimensions::Id inLhs =
+        ofFeatures
+            ? dims[op.getRhs()][static_cast<size_t>(numbers.getKernelInputFeatureDimension())]
+            : dims[op.getResult()][static_cast<size_t>(numbers.getOutputBatchDimension())];
+    const bool isSplit = dimensions.unifyLists(output, {group, inOutput}) &&
+                         dimensions.unifyLists(lhs, {group, inLhs});
+    return isSplit ? lhsDim : -1;
+  }
+
   /// Unifies two dimensions if an index is a plain dimension of the same size; pins the dimensions
   /// of all other indices.
   void relate(Operation &op) {
@@ -97,15 +123,24 @@ private:
     for (Value result : op.getResults().drop_front())
       for (auto [a, b] : llvm::zip_equal(dims[op.getResult(0)], dims[result]))
         dimensions.unify(a, b);
-    for (auto [operand, relation] : llvm::zip_equal(op.getOperands(), relations[&op].operands)) {
-      for (auto [id, expr] : llvm::zip_equal(dims[operand], relation.map.getResults())) {
+    auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op);
+    const int64_t grouped = convolution ? splitGroups(convolution) : -1;
+    for (auto [number, relation] : llvm::enumerate(relations[&op].operands)) {
+      Value operand = op.getOperand(static_cast<unsigned>(number));
+      for (auto [i, id, expr] : llvm::enumerate(dims[operand], relation.map.getResults())) {
+        if (number == 0 && static_cast<int64_t>(i) == grouped)
+          continue;
         auto dim = dyn_cast<AffineDimExpr>(expr);
         if (dim && dimensions.sizeOf(domain[dim.getPosition()]) == dimensions.sizeOf(id)) {
           dimensions.unify(domain[dim.getPosition()], id);
           continue;
         }
-        if (isa<AffineConstantExpr>(expr) && dimensions.sizeOf(id) == 1)
+        auto constant = dyn_cast<AffineConstantExpr>(expr);
+        if (constant && constant.getValue() == 0 && dimensions.sizeOf(id) == 1)
           continue;
+        // A convolution reads zeros next to a single element.
+        if (convolution && dimensions.sizeOf(id) == 1)
+          dimensions.keep(id);
         dimensions.pin(id);
         expr.walk([&](AffineExpr inner) {
           if (auto dim = dyn_cast<AffineDimExpr>(inner))
@@ -180,10 +215,37 @@ private:
     }
     for (auto [operand, operandRelation] : llvm::zip_equal(op.getOperands(), relation.operands))
       node.operands.push_back(edge(operand, operandRelation, forms, node, symbols));
+    if (isa<stablehlo::ConvolutionOp>(op))
+      setUnits(node);
     graph.nodes.push_back(std::move(node));
     for (Value result : op.getResults())
       values[result] = {static_cast<unsigned>(graph.nodes.size() - 1),
                         cast<OpResult>(result).getResultNumber()};
+  }
+
+  static SmallVector<LinearForm> dimsOf(const Node &node) {
+    SmallVector<LinearForm> forms;
+    for (size_t dim = 0; dim < node.sizes.size(); ++dim)
+      forms.push_back(LinearForm::dim(node.sizes.size(), dim));
+    return forms;
+  }
+
+  /// Finds indices that add two dimensions of a convolution. The smaller one gets tiles of one
+  /// element.
+  static void setUnits(Node &node) {
+    for (AffineExpr expr : node.operands[0].index) {
+      if (!linearForm(expr, dimsOf(node), node.sizes))
+        continue;
+      SmallVector<unsigned> added;
+      for (unsigned dim = 0; dim < node.sizes.size(); ++dim)
+        if (expr.isFunctionOfDim(dim))
+          added.push_back(dim);
+      if (added.size() == 2)
+        node.units.push_back(node.sizes[added[1]] <= node.sizes[added[0]] ? added[1] : added[0]);
+    }
+    llvm::sort(node.units);
+    for (Edge &edge : node.operands)
+      edge.units = node.units;
   }
 
   Edge edge(Value operand, const indexing::OperandRelation &relation, ArrayRef<LinearForm> forms,
@@ -207,7 +269,8 @@ private:
       if (relation.mayLeave) {
         auto [dividend, step] =
             relation.spread.empty() ? std::pair(expr, int64_t(1)) : relation.spread[dim];
-        edge.bounds.push_back(bound(dividend, step, size));
+        if (!form || step != 1 || !form->isWithin(size, node.sizes))
+          edge.bounds.push_back(bound(dividend, step, size));
       }
       SmallVector<Dimensions::Id> leaves = dimensions.leaves(id);
       SmallVector<AffineExpr> index(leaves.size());
@@ -372,7 +435,11 @@ void FusionGraph::merge(Dimensions::Id major, Dimensions::Id minor) {
         expr = renamed(expr, position);
       for (Bound &bound : edge.bounds)
         bound.index = renamed(bound.index, position);
+      for (unsigned &dim : edge.units)
+        dim = position[dim];
     }
+    for (unsigned &dim : node.units)
+      dim = position[dim];
     for (auto &[dim, stride] : node.iotaStrides)
       dim = position[dim];
     node.sizes = std::move(sizes);

@@ -42,6 +42,8 @@ struct Edge {
   llvm::SmallVector<mlir::AffineExpr> index;
   /// Conditions under which the result element comes from this operand.
   llvm::SmallVector<Bound> bounds;
+  /// The user's `units`.
+  llvm::SmallVector<unsigned> units;
 };
 
 /// One op of the fusion, or an input.
@@ -57,6 +59,10 @@ struct Node {
   llvm::SmallVector<Edge> operands;
   /// For an iota: an element is the sum of index * stride over these dimensions.
   llvm::SmallVector<std::pair<unsigned, int64_t>> iotaStrides;
+  /// Dimensions of the domain whose tiles have one element, so that an index can add them to
+  /// another dimension: a convolution reads its input at position * stride + tap * dilation. Either
+  /// the tap or the position is in this list.
+  llvm::SmallVector<unsigned> units;
 
   llvm::ArrayRef<int64_t> shape() const { return llvm::ArrayRef(sizes).take_front(rank); }
 };

@@ -30,6 +30,11 @@ ComparisonCounts &comparisonCounts();
 /// A module whose @main is one fusion of about `ops` random ops. A pure function of the seed.
 std::string randomFusion(uint64_t seed, int ops);
 
+/// A module whose @main is a fusion of one convolution, sometimes with an op before or after it.
+std::string randomConvolution(uint64_t seed);
+/// A module whose @main is a convolution of a dilated input, not in a fusion.
+std::string randomDilatedConvolution(uint64_t seed);
+
 /// Evaluates @main of the module on inputs that are generated from `seed`, tiles its fusions, and
 /// runs the result: in the reference interpreter, or compiled. Returns the difference, or "". With
 /// `edges` the inputs are edge values, and a program without a kernel counts as a difference.
