@@ -33,6 +33,7 @@ void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createCanonicalizePass(folding));
   functions.addPass(createCSEPass());
+  functions.addPass(createConvolutionsPass());
   // Canonicalize again, because some identities apply only after CSE has merged equal values.
   functions.addPass(createCanonicalizePass(folding));
   functions.addPass(createCSEPass());
@@ -43,6 +44,7 @@ void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options
 void registerSimplifyPasses() {
   registerInlinePass();
   registerCanonicalizePass();
+  registerConvolutionsPass();
   registerFinishPass();
   registerVerifySimplifiedPass();
   static PassPipelineRegistration<PipelineOptions> pipeline(
