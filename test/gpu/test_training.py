@@ -65,8 +65,8 @@ def test_convolutions_on_the_virtual_gpu(chip, tmp_path):
     assert len(ours) == len(theirs) == 6 and theirs[-1] < theirs[0] / 2
     apart = numpy.max(numpy.abs(ours - theirs) / numpy.abs(theirs))
     print(f"{chip}: losses at most {apart:.1e} apart, relatively")
-    # Sums of f32 in another order, through 6 steps; a step multiplies the error by about the loss's curvature.
-    assert apart <= 1e-4
+    # Sums of f32 in another order, and divisions by small roots: 3e-7 was measured.
+    assert apart <= 1e-5
     assert not report.exists() or "no findings" in report.read_text(), report.read_text()[:2000]
 
 
