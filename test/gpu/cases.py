@@ -277,6 +277,91 @@ def dequantised():
                   (x, numbers((320, 64), BF16), numbers((200,), BF16)), "contraction", 64.0, np.full((200, 64), 320.0))  # fmt: skip
 
 
+NHWC, NCHW = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
+
+
+def convolution(name, lhs, rhs, after=None, more=(), result=None, units=None, gradients=False, stride=(1, 1), pad=((1, 1), (1, 1)),
+                inner=None, outer=None, groups=1, batch_groups=1, layout=NHWC):  # fmt: skip
+    """The convolution, or with `gradients` those of its input and of its weights, with an epilogue."""
+    result = np.dtype(result or _result(lhs.dtype))
+
+    def convolve(a, b, dtype=result):
+        return lax.conv_general_dilated(a, b, stride, pad, lhs_dilation=inner, rhs_dilation=outer, dimension_numbers=layout,
+                                        feature_group_count=groups, batch_group_count=batch_groups, preferred_element_type=dtype)  # fmt: skip
+
+    if units is None:
+        units = 2.0**15 if lhs.dtype == F32 else 64.0
+    magnitudes = [jnp.asarray(np.abs(x.astype(np.float64)), jnp.float32) for x in (lhs, rhs)]
+    if not gradients:
+        absolute = np.asarray(convolve(*magnitudes, dtype=F32), np.float64)
+        return GpuCase(name, lambda a, b, *rest: after(convolve(a, b), *rest) if after else convolve(a, b),
+                       (lhs, rhs, *more), "contraction", units, absolute)  # fmt: skip
+    cotangent = numbers(jax.eval_shape(convolve, lhs, rhs).shape, lhs.dtype)
+    plain = lambda a, b: convolve(a, b, None)  # noqa: E731
+    sums = jax.vjp(plain, *magnitudes)[1](jnp.asarray(np.abs(cotangent.astype(np.float64)), jnp.float32))
+    return [GpuCase(f"{name}_{of}", lambda c, a, b, i=i: jax.vjp(plain, a, b)[1](c)[i], (cotangent, lhs, rhs), "contraction",
+                    units if lhs.dtype == F32 else 2.0 ** (13 if lhs.dtype == F16 else 16), np.asarray(sums[i], np.float64))
+            for i, of in enumerate(("input", "weights"))]  # fmt: skip
+
+
+def residual_block(x, first, second, shortcut, scale, shift):
+    """The loss of a block of ResNet that halves the image, and all its gradients."""
+
+    def convolve(a, b, stride):
+        return lax.conv_general_dilated(a, b, (stride, stride), "SAME", dimension_numbers=NHWC, precision=lax.Precision.HIGHEST)
+
+    def norm(a):
+        mean, variance = jnp.mean(a, (0, 1, 2)), jnp.var(a, (0, 1, 2))
+        return (a - mean) * lax.rsqrt(variance + 1e-3) * scale + shift
+
+    def loss(x, first, second, shortcut):
+        inner = jax.nn.relu(norm(convolve(x, first, 2)))
+        return jnp.mean(jax.nn.relu(norm(convolve(inner, second, 1)) + convolve(x, shortcut, 2)) ** 2)
+
+    return jax.value_and_grad(loss, (0, 1, 2, 3))(x, first, second, shortcut)
+
+
+def convolutions():
+    for name, (left, right) in TYPES.items():
+        if left == right:
+            yield convolution(f"conv_{name}", numbers((2, 9, 11, 32), left), numbers((3, 3, 32, 24), right))
+            yield convolution(f"conv_{name}_strided", numbers((1, 15, 13, 16), left), numbers((3, 3, 16, 40), right), stride=(2, 2))
+    for name in ("f16", "tf32"):
+        dtype = TYPES[name][0]
+        x, w = numbers((2, 14, 14, 64), dtype), numbers((3, 3, 64, 64), dtype)
+        yield convolution(f"conv_{name}_square", x, w)
+        yield convolution(f"conv_{name}_wide", numbers((1, 5, 70, 64), dtype), numbers((3, 3, 64, 80), dtype))
+        yield convolution(f"conv_{name}_one", x, numbers((1, 1, 64, 32), dtype), pad=((0, 0), (0, 0)))
+        yield convolution(f"conv_{name}_stem", numbers((1, 20, 18, 3), dtype), numbers((7, 7, 3, 16), dtype), stride=(2, 2), pad=((3, 3), (3, 3)))
+        yield convolution(f"conv_{name}_odd_channels", numbers((1, 7, 9, 13), dtype), numbers((3, 3, 13, 5), dtype))
+        yield convolution(f"conv_{name}_one_channel", numbers((1, 9, 9, 1), dtype), numbers((3, 3, 1, 8), dtype))
+        yield convolution(f"conv_{name}_one_output", numbers((2, 9, 9, 24), dtype), numbers((3, 3, 24, 1), dtype))
+        yield convolution(f"conv_{name}_dilated", x, numbers((3, 3, 64, 16), dtype), pad=((2, 1), (0, 3)), outer=(2, 3))
+        yield convolution(f"conv_{name}_transposed", numbers((1, 6, 5, 16), dtype), numbers((3, 4, 16, 24), dtype), pad=((1, 2), (2, 1)), inner=(2, 3))
+        yield convolution(f"conv_{name}_cropped", x, numbers((3, 3, 64, 16), dtype), pad=((-2, 1), (3, -1)))
+        yield convolution(f"conv_{name}_groups", x, numbers((3, 3, 16, 64), dtype), groups=4)
+        yield convolution(f"conv_{name}_batch_groups", numbers((4, 9, 9, 16), dtype), numbers((3, 3, 16, 24), dtype), batch_groups=2)
+        yield convolution(f"conv_{name}_depthwise", x, numbers((3, 3, 1, 64), dtype), groups=64)
+        yield convolution(f"conv_{name}_depthwise_twice", x, numbers((3, 3, 1, 128), dtype), groups=64, stride=(2, 1))
+        yield convolution(f"conv_{name}_nchw", numbers((2, 24, 10, 12), dtype), numbers((40, 24, 3, 3), dtype), layout=NCHW)
+        case = convolution(f"conv_{name}_bias_relu", x, w, after=lambda d, c: jnp.maximum(d + c, 0), more=(numbers((64,)),))
+        yield dataclasses.replace(case, absolute=case.absolute + 2)
+        yield from convolution(f"conv_{name}_gradient", x, w, gradients=True)
+        yield from convolution(f"conv_{name}_gradient_strided", x, w, gradients=True, stride=(2, 2))
+        yield from convolution(f"conv_{name}_gradient_groups", numbers((2, 8, 8, 32), dtype), numbers((3, 3, 8, 64), dtype), groups=4, gradients=True)
+        yield from convolution(f"conv_{name}_gradient_depthwise", numbers((2, 8, 8, 32), dtype), numbers((3, 3, 1, 32), dtype), groups=32,
+                               gradients=True)  # fmt: skip
+        yield convolution(f"conv_{name}_line", numbers((3, 50, 32), dtype), numbers((5, 32, 16), dtype), stride=(1,), pad=((4, 0),), layout=("NWC", "WIO", "NWC"))
+        yield convolution(f"conv_{name}_volume", numbers((1, 5, 6, 7, 16), dtype), numbers((3, 2, 3, 16, 8), dtype), stride=(1, 2, 1),
+                          pad=((1, 1), (0, 0), (2, 0)), layout=("NDHWC", "DHWIO", "NDHWC"))  # fmt: skip
+    yield GpuCase("conv_residual_block", residual_block, (numbers((2, 8, 8, 8)), numbers((3, 3, 8, 16)), numbers((3, 3, 16, 16)), numbers((1, 1, 8, 16)),
+                  numbers((16,), low=0.5, high=1.5), numbers((16,))), "bounded", bounded=True)  # fmt: skip
+    for dtype in (np.int32, np.float64, np.complex64):
+        x, w = numbers((2, 6, 7, 5), dtype), numbers((3, 2, 5, 9), dtype)
+        yield GpuCase(f"conv_{np.dtype(dtype).name}", lambda a, b: lax.conv_general_dilated(a, b, (1, 2), ((1, 0), (2, 1)), dimension_numbers=NHWC,
+                      precision=lax.Precision.HIGHEST), (x, w), "contraction")  # fmt: skip
+
+
 def norms():
     def softmax(x):
         return jax.nn.softmax(x, axis=-1)
@@ -493,4 +578,4 @@ def expansions():
 def all_cases():
     global _random
     _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
-    return [*products(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions()]
+    return [*products(), *convolutions(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions()]

@@ -55,6 +55,21 @@ def test_adam_on_the_virtual_gpu(chip, tmp_path):
     assert not report.exists() or "no findings" in report.read_text(), report.read_text()[:2000]
 
 
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+def test_convolutions_on_the_virtual_gpu(chip, tmp_path):
+    report = tmp_path / "report.txt"
+    _, ours = run("tilewright,cpu", "residual.py", TILEWRIGHT_LIBRARY=str(LIBRARY), TILEWRIGHT_TARGET=f"vgpu:{chip}",
+                  TILEWRIGHT_VGPU_CHECK="all", TILEWRIGHT_VGPU_REPORT=str(report))  # fmt: skip
+    _, theirs = run("cpu", "residual.py")
+    ours, theirs = ours["loss"], theirs["loss"]
+    assert len(ours) == len(theirs) == 6 and theirs[-1] < theirs[0] / 2
+    apart = numpy.max(numpy.abs(ours - theirs) / numpy.abs(theirs))
+    print(f"{chip}: losses at most {apart:.1e} apart, relatively")
+    # Sums of f32 in another order, and divisions by small roots: 3e-7 was measured.
+    assert apart <= 1e-5
+    assert not report.exists() or "no findings" in report.read_text(), report.read_text()[:2000]
+
+
 @functools.cache
 def on_jaxlib(dtype):
     return run("cpu", "half_precision.py", (dtype,))[1]["loss"]

@@ -241,6 +241,108 @@ static IndexingRelation relationOf(stablehlo::DotGeneralOp op) {
   return builder.take();
 }
 
+/// One value for each spatial dimension; 1 or false if the attribute is absent.
+template <typename T> static T valueAt(std::optional<ArrayRef<T>> values, size_t i, T otherwise) {
+  return values ? (*values)[i] : otherwise;
+}
+
+/// Whether a convolution places its input's elements at a distance greater than 1.
+static bool dilatesInput(stablehlo::ConvolutionOp op) {
+  ArrayRef<int64_t> spatial = op.getDimensionNumbers().getInputSpatialDimensions();
+  for (auto [i, dim] : llvm::enumerate(spatial))
+    if (valueAt<int64_t>(op.getLhsDilation(), i, 1) != 1 &&
+        shapeOf(op.getLhs())[static_cast<size_t>(dim)] > 1)
+      return true;
+  return false;
+}
+
+namespace {
+/// The dimensions of the sum of a convolution: the window's, and the input features of a group, in
+/// an order such that the last one is the best to tile. A window that has at most as many taps as
+/// positions is iterated tap by tap, so it comes first; otherwise it is like a contracted dimension
+/// (the gradient of the weights).
+struct ConvolutionSum {
+  static constexpr int64_t features = -1; // instead of a spatial dimension
+  SmallVector<int64_t> order;             // spatial dimensions, or `features`
+  SmallVector<int64_t> sizes;
+
+  explicit ConvolutionSum(stablehlo::ConvolutionOp op) {
+    auto numbers = op.getDimensionNumbers();
+    ArrayRef<int64_t> kernel = shapeOf(op.getRhs()), result = shapeOf(op.getResult());
+    struct Part {
+      bool isContracted;
+      int64_t size, dim;
+    };
+    SmallVector<Part> parts;
+    for (auto [i, dims] : llvm::enumerate(llvm::zip_equal(numbers.getKernelSpatialDimensions(),
+                                                          numbers.getOutputSpatialDimensions()))) {
+      auto [window, output] = dims;
+      const int64_t taps = kernel[static_cast<size_t>(window)];
+      const int64_t positions = result[static_cast<size_t>(output)];
+      parts.push_back({positions == 1 || taps > positions, taps, static_cast<int64_t>(i)});
+    }
+    parts.push_back(
+        {true, kernel[static_cast<size_t>(numbers.getKernelInputFeatureDimension())], features});
+    llvm::stable_sort(parts, [](const Part &a, const Part &b) {
+      return std::pair(a.isContracted, a.isContracted ? a.size : 0) <
+             std::pair(b.isContracted, b.isContracted ? b.size : 0);
+    });
+    for (const Part &part : parts) {
+      order.push_back(part.dim);
+      sizes.push_back(part.size);
+    }
+  }
+};
+} // namespace
+
+static FailureOr<IndexingRelation> relationOf(stablehlo::ConvolutionOp op) {
+  if (dilatesInput(op))
+    return failure();
+  auto numbers = op.getDimensionNumbers();
+  ArrayRef<int64_t> lhs = shapeOf(op.getLhs()), rhs = shapeOf(op.getRhs()),
+                    result = shapeOf(op.getResult());
+  const ConvolutionSum sum(op);
+  Builder builder(op, result, sum.sizes);
+  auto reduced = [&](int64_t dim) {
+    return builder.dim(static_cast<int64_t>(result.size()) +
+                       (llvm::find(sum.order, dim) - sum.order.begin()));
+  };
+  AffineExpr batch = builder.dim(numbers.getOutputBatchDimension());
+  AffineExpr output = builder.dim(numbers.getOutputFeatureDimension());
+  AffineExpr input = reduced(ConvolutionSum::features);
+  // Group g has the output features from g * outputs on.
+  const auto featureGroups = static_cast<int64_t>(op.getFeatureGroupCount());
+  const auto batchGroups = static_cast<int64_t>(op.getBatchGroupCount());
+  const int64_t groups = std::max(featureGroups, batchGroups);
+  const int64_t outputs = result[static_cast<size_t>(numbers.getOutputFeatureDimension())] / groups;
+  AffineExpr group = outputs > 0 ? output.floorDiv(outputs) : builder.constant(0);
+  SmallVector<AffineExpr> left(lhs.size()), right(rhs.size());
+  const auto lhsBatch = static_cast<size_t>(numbers.getInputBatchDimension());
+  const auto lhsFeature = static_cast<size_t>(numbers.getInputFeatureDimension());
+  left[lhsBatch] = batchGroups == 1 ? batch : group * (lhs[lhsBatch] / groups) + batch;
+  left[lhsFeature] = featureGroups == 1 ? input : group * (lhs[lhsFeature] / groups) + input;
+  right[static_cast<size_t>(numbers.getKernelInputFeatureDimension())] = input;
+  right[static_cast<size_t>(numbers.getKernelOutputFeatureDimension())] = output;
+  for (size_t i = 0; i < numbers.getInputSpatialDimensions().size(); ++i) {
+    const auto window = static_cast<size_t>(numbers.getKernelSpatialDimensions()[i]);
+    const int64_t low = op.getPadding() ? op.getPadding()->getValues<int64_t>()[2 * i] : 0;
+    // Dimensions of one position or tap do not occur in the index, so that a kernel of one element
+    // reads its input like a matmul.
+    const int64_t place = numbers.getOutputSpatialDimensions()[i];
+    AffineExpr tap = rhs[window] == 1 ? builder.constant(0) : reduced(static_cast<int64_t>(i));
+    AffineExpr position =
+        result[static_cast<size_t>(place)] == 1 ? builder.constant(0) : builder.dim(place);
+    left[static_cast<size_t>(numbers.getInputSpatialDimensions()[i])] =
+        position * valueAt<int64_t>(op.getWindowStrides(), i, 1) +
+        tap * valueAt<int64_t>(op.getRhsDilation(), i, 1) - low;
+    right[window] =
+        valueAt<bool>(op.getWindowReversal(), i, false) ? tap * -1 + (rhs[window] - 1) : tap;
+  }
+  builder.operand(left, /*mayLeave=*/true);
+  builder.operand(right);
+  return builder.take();
+}
+
 static IndexingRelation relationOf(stablehlo::GatherOp op) {
   stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
   ArrayRef<int64_t> operand = shapeOf(op.getOperand());
@@ -335,7 +437,8 @@ FailureOr<IndexingRelation> indexingRelation(Operation *op) {
       .Case<stablehlo::BroadcastInDimOp, stablehlo::TransposeOp, stablehlo::ReshapeOp,
             stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::ReverseOp, stablehlo::PadOp,
             stablehlo::ConcatenateOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp,
-            stablehlo::DynamicUpdateSliceOp, stablehlo::GatherOp, stablehlo::ScatterOp>(
+            stablehlo::ConvolutionOp, stablehlo::DynamicUpdateSliceOp, stablehlo::GatherOp,
+            stablehlo::ScatterOp>(
           [](auto op) -> FailureOr<IndexingRelation> { return relationOf(op); })
       .Case<stablehlo::ConstantOp, stablehlo::IotaOp>(
           [](Operation *op) -> FailureOr<IndexingRelation> {
@@ -385,6 +488,9 @@ static std::string whyNot(Operation *op) {
   if (!llvm::all_of(op->getOperandTypes(), hasScalar) ||
       !llvm::all_of(op->getResultTypes(), hasScalar))
     return "has elements that are not plain scalars";
+  auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op);
+  if (convolution && dilatesInput(convolution))
+    return "dilates its input, which must be expanded before";
   if (failed(indexingRelation(op)))
     return "has no indexing relation, or is not defined for single elements of its types";
   if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
@@ -402,6 +508,8 @@ static std::string whyNot(Operation *op) {
     if (dot.getAlgorithm())
       return "specifies an algorithm that is not supported";
   }
+  if (convolution && cast<RankedTensorType>(convolution.getType()).getElementType().isInteger(1))
+    return "is a convolution of predicates";
   return {};
 }
 

@@ -54,6 +54,9 @@ struct GatherStart {
 ///   dynamic_update_slice  the same for operand 0, which is written there, and (d0) -> (d0) for
 ///                  operand 1, the update
 ///   gather      (d0, d1) -> (0, d1), with a start for dimension 0 that is read at (d0) -> (d0, 0)
+///   convolution (d0, d1) -> (d0 * stride + d1 * dilation - low), where d1 is reduced, with
+///   mayLeave:
+///               an element outside is zero
 struct IndexingRelation {
   /// Sizes of the result's dimensions, followed by those of the reduced ones.
   llvm::SmallVector<int64_t> sizes;

@@ -1,6 +1,7 @@
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/support/Concat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -81,6 +82,34 @@ TEST_F(IndexingRelationTest, DotsHaveBatchThenLhsThenRhs) {
                             "contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<5x4x2xf32>) "
                             "-> tensor<2x3x5xf32>")),
               ElementsAre("(d0, d1, d2, d3) -> (d0, d1, d3)", "(d0, d1, d2, d3) -> (d2, d3, d0)"));
+}
+
+TEST_F(IndexingRelationTest, ConvolutionsAddTheTapToThePosition) {
+  auto convolution = [&](std::string_view types, std::string_view window, int groups) {
+    return lastOp(concat("%x: tensor<2x9x6xf32>, %w: ", types.substr(0, types.find(' '))),
+                  concat("%r = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->"
+                         "[b, 0, f], window = {",
+                         window, "} {batch_group_count = 1 : i64, feature_group_count = ", groups,
+                         " : i64} : (tensor<2x9x6xf32>, ", types.substr(0, types.find(' ')),
+                         ") -> ", types.substr(types.find(' ') + 1)));
+  };
+  // The taps come before the features, which are tiled.
+  mlir::Operation *op = convolution("tensor<3x6x4xf32> tensor<2x4x4xf32>",
+                                    "stride = [2], pad = [[1, 1]], rhs_dilate = [2]", 1);
+  EXPECT_THAT(mapsOf(op), ElementsAre("(d0, d1, d2, d3, d4) -> (d0, d1 * 2 + d3 * 2 - 1, d4)",
+                                      "(d0, d1, d2, d3, d4) -> (d3, d4, d2)"));
+  EXPECT_TRUE(indexingRelation(op)->operands[0].mayLeave);
+  // A window with more taps than positions is tiled; it has more taps than there are features.
+  op = convolution("tensor<8x6x4xf32> tensor<2x2x4xf32>", "reverse = [true]", 1);
+  EXPECT_THAT(mapsOf(op), ElementsAre("(d0, d1, d2, d3, d4) -> (d0, d1 + d4, d3)",
+                                      "(d0, d1, d2, d3, d4) -> (-d4 + 7, d3, d2)"));
+  // Groups follow from the output feature.
+  op = convolution("tensor<1x3x4xf32> tensor<2x9x4xf32>", "", 2);
+  EXPECT_EQ(mapsOf(op)[0], "(d0, d1, d2, d3, d4) -> (d0, d1, (d2 floordiv 2) * 3 + d4)");
+  std::string reason;
+  EXPECT_FALSE(
+      canTile(convolution("tensor<1x6x4xf32> tensor<2x17x4xf32>", "lhs_dilate = [2]", 1), &reason));
+  EXPECT_THAT(reason, HasSubstr("dilates its input"));
 }
 
 TEST_F(IndexingRelationTest, WhatMayLeaveSaysSo) {

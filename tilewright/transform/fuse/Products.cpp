@@ -23,8 +23,11 @@ namespace {
 
 Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
 
+bool isConvolution(exec::FusionOp fusion) {
+  return !bodyOf(fusion).getOps<stablehlo::ConvolutionOp>().empty();
+}
 bool isProduct(exec::FusionOp fusion) {
-  return !bodyOf(fusion).getOps<stablehlo::DotGeneralOp>().empty();
+  return !bodyOf(fusion).getOps<stablehlo::DotGeneralOp>().empty() || isConvolution(fusion);
 }
 bool isReduction(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ReduceOp>().empty();
@@ -287,7 +290,7 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     });
     SmallVector<exec::FusionOp> products, gathers, updates;
     for (Operation *op : alone) {
-      const bool multiplies = isa<stablehlo::DotGeneralOp>(op),
+      const bool multiplies = isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op),
                  gathered = isa<stablehlo::GatherOp>(op),
                  isInPlace = indexing::updateOf(op) != Value();
       exec::FusionOp fusion = wrap(op);
@@ -351,7 +354,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
   }
 
   void takeNeighbours(exec::FusionOp product) {
-    for (bool grown = true; grown;) {
+    // A convolution has no prologue: it would be computed again for each tap.
+    for (bool grown = !isConvolution(product); grown;) {
       grown = false;
       for (Value input : product.getInputs()) {
         // Fuse a reshape between the producer and the matmul too.

@@ -85,6 +85,31 @@ def ExpandPass : Pass<"simplify-expand", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect", "::tilewright::exec::ExecDialect"];
 }
 
+def ConvolutionsPass : Pass<"simplify-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "For targets without a library, splits convolutions of dilated inputs into phases";
+  let description = [{
+    The gradient of a convolution with stride 2 is a convolution whose input has a zero between two
+    elements. Positions with the same remainder by 2 (a phase) use every second tap, and no zeros:
+
+    Before:
+      %y = stablehlo.convolution(%x, %w) window = {pad = [[2, 2]], lhs_dilate = [2]}
+           : (tensor<1x8x4xf32>, tensor<3x4x4xf32>) -> tensor<1x17x4xf32>
+    After:
+      %w0 = stablehlo.slice %w [0:3:2, …]                       (taps 0 and 2)
+      %w1 = stablehlo.slice %w [1:2, …]                         (tap 1)
+      %y0 = stablehlo.convolution(%x, %w0) window = {pad = [[1, 1]]} -> tensor<1x9x4xf32>
+      %y1 = stablehlo.convolution(%x, %w1) window = {pad = [[0, 1]]} -> tensor<1x9x4xf32>
+      %y = %y0 and %y1 in turn: reshape, concatenate, reshape, slice
+
+    With more than 64 phases, a pad writes the zeros into memory instead.
+
+    Input: canonical StableHLO. Output: no convolution has an lhs_dilation, unless its type is
+    quantized or its shape dynamic; unchanged unless `exec.target` is a GPU.
+    Numerics: unchanged; products with the zeros between elements are skipped, as in the evaluator.
+  }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect", "::tilewright::exec::ExecDialect"];
+}
+
 def FinishPass : Pass<"simplify-finish", "::mlir::func::FuncOp"> {
   let summary = "Removes optimization barriers, and copies constants into scalar regions";
   let description = [{

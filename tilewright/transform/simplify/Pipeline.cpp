@@ -33,6 +33,7 @@ void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createCanonicalizePass(folding));
   functions.addPass(createCSEPass());
+  functions.addPass(createConvolutionsPass());
   // Expand what constant folding and other rules have left. Expansions are simplified once more.
   functions.addPass(createExpandPass());
   // Canonicalize again, because some identities apply only after CSE has merged equal values.
@@ -45,6 +46,7 @@ void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options
 void registerSimplifyPasses() {
   registerInlinePass();
   registerCanonicalizePass();
+  registerConvolutionsPass();
   registerExpandPass();
   registerFinishPass();
   registerVerifySimplifiedPass();

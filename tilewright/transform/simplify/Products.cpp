@@ -253,6 +253,16 @@ LogicalResult contractNothing(stablehlo::DotGeneralOp op, PatternRewriter &rewri
   return success();
 }
 
+/// Replaces a convolution that multiplies no elements by zero.
+LogicalResult convolveNothing(stablehlo::ConvolutionOp op, PatternRewriter &rewriter) {
+  if (!isStatic(op.getLhs()) || !isStatic(op.getRhs()) || !isStatic(op) ||
+      (typeOf(op.getLhs()).getNumElements() != 0 && typeOf(op.getRhs()).getNumElements() != 0) ||
+      !isa<IntegerType, FloatType, ComplexType>(typeOf(op).getElementType()))
+    return rewriter.notifyMatchFailure(op, "it multiplies elements, or a shape is dynamic");
+  rewriter.replaceOp(op, makeNumber(rewriter, op.getLoc(), typeOf(op), 0));
+  return success();
+}
+
 } // namespace
 
 bool multipliesPredicates(stablehlo::DotGeneralOp op) {
@@ -275,6 +285,7 @@ void addProductPatterns(RewritePatternSet &patterns) {
   addPattern<stablehlo::TransposeOp>(patterns, "foldTransposedResult", foldTransposedResult);
   addPattern<stablehlo::DotGeneralOp>(patterns, "expandDegenerate", expandDegenerate);
   addPattern<stablehlo::DotGeneralOp>(patterns, "contractNothing", contractNothing);
+  addPattern<stablehlo::ConvolutionOp>(patterns, "convolveNothing", convolveNothing);
 }
 
 } // namespace tilewright::simplify

@@ -48,6 +48,11 @@ static PresburgerSet legalTiles(ArrayRef<int64_t> sizes, const Needs &needs) {
     IntegerPolyhedron whole(space);
     whole.addBound(presburger::BoundType::EQ, var, std::max<int64_t>(sizes[dim], 1));
     PresburgerSet options(whole);
+    if (needs.units.contains(static_cast<int>(dim))) {
+      IntegerPolyhedron one(space);
+      one.addBound(presburger::BoundType::EQ, var, 1);
+      legal = legal.intersect(PresburgerSet(one));
+    }
     if (!needs.whole.contains(static_cast<int>(dim))) {
       IntegerPolyhedron part(space);
       part.addBound(presburger::BoundType::LB, var, 1);
@@ -104,7 +109,7 @@ static std::pair<SmallVector<size_t>, int64_t> openDims(ArrayRef<int64_t> sizes,
   SmallVector<size_t> open;
   int64_t volume = 1;
   for (auto [dim, size] : llvm::enumerate(sizes)) {
-    if (needs.whole.contains(static_cast<int>(dim)))
+    if (needs.whole.contains(static_cast<int>(dim)) || needs.units.contains(static_cast<int>(dim)))
       continue;
     open.push_back(dim);
     volume *= size;
@@ -184,8 +189,8 @@ static int64_t productTile(int64_t size, int64_t wanted) {
 }
 
 /// Chooses the feasible tile with the lowest cost in the cost model of the pipeline planner.
-bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int row, int column,
-                          int64_t blocks) {
+bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int row,
+                          int64_t rowCount, int column, int64_t blocks) {
   if (!needs.product || !capacities.machine)
     return false;
   // If the copy engine cannot load the operands, the kernel keeps them in registers and uses
@@ -199,7 +204,7 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
       ofWarps ? pipeline::withWarpProducts(*capacities.machine) : *capacities.machine;
   const auto at = [&](int dim) { return static_cast<size_t>(dim); };
   pipeline::Gemm gemm;
-  gemm.m = sizes[at(row)];
+  gemm.m = rowCount;
   gemm.n = sizes[at(column)];
   gemm.k = needs.product->depth;
   gemm.batch = std::max<int64_t>(1, blocks / std::max<int64_t>(1, gemm.m * gemm.n));
@@ -235,31 +240,81 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   return true;
 }
 
+/// Divides the rows of a tile among dimensions such that the tiles have the fewest elements outside
+/// of the dimensions; among equal ones, takes the one with the longest rows of the last dimension.
+static SmallVector<int64_t> divideRows(ArrayRef<int64_t> sizes, int64_t count) {
+  if (sizes.empty())
+    return {};
+  SmallVector<int64_t> best;
+  int64_t fewest = -1;
+  const auto limit = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(sizes.back())));
+  for (int64_t tile = std::min(count, limit); tile >= 1; tile /= 2) {
+    SmallVector<int64_t> tiles = divideRows(sizes.drop_back(), count / tile);
+    tiles.push_back(tile);
+    int64_t covered = 1;
+    for (auto [part, size] : llvm::zip_equal(tiles, sizes))
+      covered *= static_cast<int64_t>(llvm::alignTo(size, part));
+    // A tile that the other dimensions cannot fill has fewer rows, so there are more of them.
+    int64_t rows = 1;
+    for (int64_t part : tiles)
+      rows *= part;
+    covered = covered / rows * count;
+    if (fewest >= 0 && covered >= fewest)
+      continue;
+    fewest = covered;
+    best = tiles;
+  }
+  return best;
+}
+
+void Tiling::spreadRows(ArrayRef<int> dims, int64_t count) {
+  SmallVector<int64_t> dimSizes;
+  for (int dim : dims)
+    dimSizes.push_back(sizes[static_cast<size_t>(dim)]);
+  const auto wanted = static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(count)));
+  int64_t rows = 1;
+  for (auto [dim, tile] : llvm::zip_equal(dims, divideRows(dimSizes, wanted)))
+    rows *= tiles[static_cast<size_t>(dim)] = tile;
+  // Matrix instructions have at least 16 rows, even if the matrix has fewer.
+  tiles[static_cast<size_t>(dims.back())] *= std::max<int64_t>(1, 16 / rows);
+}
+
 void Tiling::chooseForProduct(const Needs &needs, const Capacities &capacities) {
   // Tile the last row dimension and the last column dimension; all others become grid dimensions.
   int row = -1, column = -1;
-  int64_t blocks = 1;
+  int64_t blocks = 1, allRows = 1;
+  SmallVector<int> rowDims;
   for (int dim = 0; dim < static_cast<int>(sizes.size()); ++dim) {
     const auto at = static_cast<size_t>(dim);
     if (needs.whole.contains(dim))
       continue;
     tiles[at] = multipleOf(needs, at);
-    if (needs.rows.contains(dim) && multipleOf(needs, at) == 1)
+    if (needs.rows.contains(dim) && multipleOf(needs, at) == 1) {
       row = dim;
-    else if (needs.columns.contains(dim) && multipleOf(needs, at) == 1)
+      rowDims.push_back(dim);
+      allRows *= sizes[at];
+    } else if (needs.columns.contains(dim) && multipleOf(needs, at) == 1) {
       column = dim;
+    }
     blocks *= (sizes[at] + tiles[at] - 1) / tiles[at];
   }
-  if (row >= 0 && column >= 0 && chooseByCost(needs, capacities, row, column, blocks))
+  const bool spreads = needs.product && needs.product->spreadsRows && rowDims.size() > 1;
+  const int64_t rowCount = spreads || row < 0 ? allRows : sizes[static_cast<size_t>(row)];
+  if (row >= 0 && column >= 0 && chooseByCost(needs, capacities, row, rowCount, column, blocks)) {
+    if (spreads)
+      spreadRows(rowDims, tiles[static_cast<size_t>(row)]);
     return;
+  }
   const int64_t largest = needs.product ? 128 : 16;
-  int64_t rows = row < 0 ? 1 : productTile(sizes[static_cast<size_t>(row)], largest);
+  int64_t rows = row < 0 ? 1 : productTile(rowCount, largest);
   int64_t columns = column < 0 ? 1 : productTile(sizes[static_cast<size_t>(column)], largest);
   // Shrink the tiles until every multiprocessor has a block.
   while (blocks / (rows * columns) < capacities.cores && std::max(rows, columns) > 64)
     (rows > columns ? rows : columns) /= 2;
   if (row >= 0)
     tiles[static_cast<size_t>(row)] = rows;
+  if (spreads)
+    spreadRows(rowDims, rows);
   if (column >= 0)
     tiles[static_cast<size_t>(column)] = columns;
 }
@@ -298,6 +353,8 @@ bool Tiling::choose(const Needs &needs, const Capacities &capacities, std::strin
   tiles.assign(sizes.begin(), sizes.end());
   for (int64_t &tile : tiles)
     tile = std::max<int64_t>(tile, 1);
+  for (int dim : needs.units)
+    tiles[static_cast<size_t>(dim)] = 1;
   if (capacities.isGpu)
     chooseForGpu(needs, capacities);
   else

@@ -6,7 +6,7 @@ namespace tilewright::tile {
 
 Dimensions::Id Dimensions::add(int64_t size) {
   const auto id = static_cast<Id>(factors.size());
-  factors.push_back({size, id, false, {}});
+  factors.push_back({size, id, false, false, {}});
   return id;
 }
 
@@ -33,6 +33,7 @@ bool Dimensions::unify(Id a, Id b) {
   if (factors[b].pinned && !factors[a].parts.empty())
     return false;
   factors[a].pinned |= factors[b].pinned;
+  factors[a].kept |= factors[b].kept;
   factors[b].parent = a;
   return true;
 }
@@ -74,7 +75,7 @@ bool Dimensions::unifyLists(llvm::ArrayRef<Id> a, llvm::ArrayRef<Id> b) {
 void Dimensions::collect(Id id, llvm::SmallVectorImpl<Id> &leaves) {
   id = find(id);
   if (factors[id].parts.empty()) {
-    if (factors[id].size != 1)
+    if (factors[id].size != 1 || factors[id].kept)
       leaves.push_back(id);
     return;
   }

@@ -32,7 +32,10 @@ public:
   /// Forbids splitting the dimension, because an op shifts, slices or reverses it.
   void pin(Id id) { factors[find(id)].pinned = true; }
 
-  /// The factors larger than 1 that the dimension consists of, from major to minor.
+  /// Keeps the dimension even if its size is 1, because an op may read it out of bounds.
+  void keep(Id id) { factors[find(id)].kept = true; }
+
+  /// The factors larger than 1, or kept, that the dimension consists of, from major to minor.
   llvm::SmallVector<Id> leaves(Id id);
   int64_t sizeOf(Id id) { return factors[find(id)].size; }
   bool isPinned(Id id) { return factors[find(id)].pinned; }
@@ -42,6 +45,7 @@ private:
     int64_t size;
     Id parent;
     bool pinned = false;
+    bool kept = false;
     llvm::SmallVector<Id, 2> parts; // from major to minor; empty for a leaf
   };
 

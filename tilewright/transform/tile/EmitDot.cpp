@@ -1,4 +1,4 @@
-// Matmuls.
+// Matmuls and convolutions.
 #include "tilewright/transform/tile/KernelEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,6 +71,26 @@ Value KernelEmitter::multiply(Value left, Value right, Value sums) {
   return binary(sums, reduce.getResult(0), /*isSum=*/true);
 }
 
+Value KernelEmitter::zeroOutside(Value tile, const Node &node, const Box &box) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  SmallVector<PartialLoop> partial;
+  for (auto [dim, access, size] : llvm::enumerate(box, node.shape()))
+    if (!tiling.isInside(access, size, /*keptOnly=*/false))
+      partial.push_back(
+          {IotaOp::create(builder, loc, type.clone(builder.getIndexType()), offset(access), dim,
+                          tiling.tileSize(access) == 1 ? 1 : access.scale),
+           size});
+  if (partial.empty())
+    return tile;
+  SmallVector<Operand> operands = {{tile, {}}};
+  for (const PartialLoop &index : partial)
+    operands.push_back({index.index, {}});
+  return map(type, operands, [&](OpBuilder &inside, ValueRange v) -> Value {
+    return arith::SelectOp::create(inside, loc, allInside(inside, partial, v.drop_front()), v[0],
+                                   zero(inside, type.getElementType()));
+  });
+}
+
 /// One matmul. The rows, columns and contraction dimensions of its domain are each flattened into
 /// one dimension; batch dimensions are kept.
 class KernelEmitter::Matmul {
@@ -99,6 +119,7 @@ private:
   Value convert(Value tile, Type element, bool isLeft);
   SmallVector<AffineExpr> domainIndices(const Role &first, const Role &second) const;
   Value zeroBeyondDepth(Value tile, size_t depthDim);
+  bool endsWithMemory(const Edge &edge) const;
 
   KernelEmitter &emitter;
   MLIRContext *context;
@@ -109,6 +130,8 @@ private:
   const std::optional<MatrixTypes> matrix;
   Type result, sum; // element types
   bool leavesDepth; // the last iteration may exceed the contraction dimension
+  /// The contraction dimensions that it may exceed, with their sizes.
+  SmallVector<std::pair<AffineExpr, int64_t>> partialDims;
 };
 
 KernelEmitter::Matmul::Matmul(KernelEmitter &emitter, const Node &node, unsigned number,
@@ -130,8 +153,22 @@ KernelEmitter::Matmul::Matmul(KernelEmitter &emitter, const Node &node, unsigned
   // Matrix instructions accumulate integers in 32 bits.
   if (matrix && isa<IntegerType>(result))
     sum = IntegerType::get(context, 32);
-  leavesDepth = llvm::any_of(loops, [&](int loop) {
-    return tiling.sizes[static_cast<size_t>(loop)] % tiling.tiles[static_cast<size_t>(loop)] != 0;
+  for (size_t dim : depth.dims)
+    if (llvm::is_contained(loops, domain[dim].main) &&
+        node.sizes[dim] % tiling.tiles[static_cast<size_t>(domain[dim].main)] != 0)
+      partialDims.push_back(
+          {getAffineDimExpr(static_cast<unsigned>(dim), context), node.sizes[dim]});
+  leavesDepth = !partialDims.empty();
+}
+
+/// Whether elements of an operand in memory that exceed the contraction dimension are outside its
+/// memory. This is not so for the input of a convolution, which a window may leave earlier or
+/// later.
+bool KernelEmitter::Matmul::endsWithMemory(const Edge &edge) const {
+  return llvm::all_of(partialDims, [&](const auto &partial) {
+    return llvm::any_of(
+        llvm::zip_equal(edge.index, emitter.graph.node(edge.source).shape()),
+        [&](auto index) { return index == std::tuple(partial.first, partial.second); });
   });
 }
 
@@ -180,16 +217,19 @@ Value KernelEmitter::Matmul::zeroBeyondDepth(Value tile, size_t depthDim) {
 Value KernelEmitter::Matmul::side(const Edge &edge, const Role &first, const Role &second) {
   const Node &from = emitter.graph.node(edge.source);
   OperandBox source = operandBox(edge, from, domain);
-  const bool isLoad = !from.op && leavesDepth;
+  const bool isPadded = !edge.bounds.empty();
+  const bool isLoad = !from.op && (leavesDepth || isPadded);
   Value tile = isLoad ? emitter.load(from, edge.source.node, source.box, /*zeros=*/true)
                       : emitter.emitValue(edge.source, source.box);
+  if (!isLoad && isPadded)
+    tile = emitter.zeroOutside(tile, from, source.box);
   tile = convert(tile, emitter.graph.elementType(edge.source), &edge == &lhs);
   const SmallVector<int64_t> shape = shapeOf(first, second);
   const SmallVector<AffineExpr> local = domainIndices(first, second);
   for (AffineExpr &expr : source.view)
     expr = simplifyAffineExpr(expr.replaceDims(local), static_cast<unsigned>(shape.size()), 0);
   tile = emitter.view(tile, source.view, shape);
-  if (isLoad || !leavesDepth)
+  if (!leavesDepth || (isLoad && endsWithMemory(edge)))
     return tile;
   return zeroBeyondDepth(tile, batch.dims.size() + (&first == &depth ? 0 : 1));
 }

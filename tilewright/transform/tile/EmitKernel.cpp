@@ -18,25 +18,35 @@ namespace tilewright::tile {
 //===- Tiles --------------------------------------------------------------===//
 
 Value KernelEmitter::offset(const Access &access) {
-  Value coordinate = access.follows() ? coordinates[static_cast<size_t>(access.main)] : Value();
-  if (!coordinate && access.position < 0)
+  auto coordinateOf = [&](int dim) {
+    return dim >= 0 ? coordinates[static_cast<size_t>(dim)] : Value();
+  };
+  Value coordinate = coordinateOf(access.main), unit = coordinateOf(access.unit);
+  if (!coordinate && !unit && access.position < 0)
     return index(access.constant);
   Value &value = offsets[access];
   if (value)
     return value;
-  // Emit an offset that depends on a loop at the top of the loop's body, where the induction
-  // variable is available.
+  // Emit an offset that depends on a loop at the top of the innermost such loop's body, where the
+  // induction variables are available.
   OpBuilder top = this->top;
-  if (tiling.isLoop(access))
-    for (Scope &scope : scopes)
-      if (llvm::is_contained(scope.loops, access.main) && scope.top)
-        top.setInsertionPoint(scope.top);
-  AffineExpr expr = getAffineDimExpr(0, context) * tiling.pointStride(access) + access.constant;
+  for (Scope &scope : scopes)
+    if (scope.top && llvm::any_of(scope.loops, [&](int loop) { return access.dependsOn(loop); }))
+      top.setInsertionPoint(scope.top);
+  AffineExpr expr = getAffineConstantExpr(access.constant, context);
+  SmallVector<Value> terms;
+  for (auto [term, stride] :
+       {std::pair(coordinate, tiling.pointStride(access)), std::pair(unit, access.unitScale)})
+    if (term) {
+      expr = expr + getAffineDimExpr(static_cast<unsigned>(terms.size()), context) * stride;
+      terms.push_back(term);
+    }
   Value still =
-      !coordinate ? index(access.constant)
+      terms.empty() ? index(access.constant)
       : expr == getAffineDimExpr(0, context)
-          ? coordinate
-          : affine::AffineApplyOp::create(top, loc, AffineMap::get(1, 0, expr), coordinate);
+          ? terms.front()
+          : affine::AffineApplyOp::create(
+                top, loc, AffineMap::get(static_cast<unsigned>(terms.size()), 0, expr), terms);
   if (access.position < 0)
     return value = still;
   OpBuilder::InsertionGuard guard(builder);
@@ -184,7 +194,7 @@ SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, co
       })
       .Case<stablehlo::GatherOp>([&](auto) { return SmallVector<Value>{emitGather(node, box)}; })
       .Case<stablehlo::ReduceOp>([&](auto) { return emitReduce(node, number, box); })
-      .Case<stablehlo::DotGeneralOp>(
+      .Case<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(
           [&](auto) { return SmallVector<Value>{emitDot(node, number, box)}; })
       .Default([&](auto) { return SmallVector<Value>{emitElementwise(node, type, reader)}; });
 }

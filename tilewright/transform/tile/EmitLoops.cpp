@@ -13,7 +13,7 @@ namespace tilewright::tile {
 size_t KernelEmitter::depthOf(const Box &box) const {
   for (size_t depth = scopes.size(); depth > 0; --depth)
     for (int loop : scopes[depth - 1].loops)
-      if (llvm::any_of(box, [&](const Access &access) { return access.main == loop; }))
+      if (llvm::any_of(box, [&](const Access &access) { return access.dependsOn(loop); }))
         return depth;
   return 0;
 }
@@ -42,7 +42,7 @@ SmallVector<int> KernelEmitter::loopsOf(const Node &node, unsigned number) const
 
 void KernelEmitter::close(Scope &&scope) {
   auto isInside = [&](const Access &access) {
-    return llvm::is_contained(scope.loops, access.main);
+    return llvm::any_of(scope.loops, [&](int loop) { return access.dependsOn(loop); });
   };
   std::erase_if(values,
                 [&](const auto &entry) { return llvm::any_of(entry.first.second, isInside); });

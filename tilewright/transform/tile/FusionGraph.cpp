@@ -107,6 +107,32 @@ private:
     return dyn_cast<BlockArgument>(value);
   }
 
+  /// Splits the dimensions of a convolution with groups that contain the group: `group * size +
+  /// index`. Returns the dimension of lhs that was split, or -1.
+  int64_t splitGroups(stablehlo::ConvolutionOp op) {
+    const bool ofFeatures = op.getFeatureGroupCount() > 1;
+    const auto groups =
+        static_cast<int64_t>(std::max(op.getFeatureGroupCount(), op.getBatchGroupCount()));
+    if (groups == 1)
+      return -1;
+    auto numbers = op.getDimensionNumbers();
+    const int64_t lhsDim =
+        ofFeatures ? numbers.getInputFeatureDimension() : numbers.getInputBatchDimension();
+    const Dimensions::Id lhs = dims[op.getLhs()][static_cast<size_t>(lhsDim)];
+    const Dimensions::Id output =
+        dims[op.getResult()][static_cast<size_t>(numbers.getOutputFeatureDimension())];
+    const Dimensions::Id group = dimensions.add(groups);
+    const Dimensions::Id inOutput = dimensions.add(dimensions.sizeOf(output) / groups);
+    // The index within the group is an input feature of the kernel, or a batch of the result.
+    const Dimensions::Id inLhs =
+        ofFeatures
+            ? dims[op.getRhs()][static_cast<size_t>(numbers.getKernelInputFeatureDimension())]
+            : dims[op.getResult()][static_cast<size_t>(numbers.getOutputBatchDimension())];
+    const bool isSplit = dimensions.unifyLists(output, {group, inOutput}) &&
+                         dimensions.unifyLists(lhs, {group, inLhs});
+    return isSplit ? lhsDim : -1;
+  }
+
   /// Unifies two dimensions if an index is a plain dimension of the same size; pins the dimensions
   /// of all other indices.
   void relate(Operation &op) {
@@ -116,16 +142,24 @@ private:
     for (Value result : op.getResults().drop_front())
       for (auto [a, b] : llvm::zip_equal(dims[op.getResult(0)], dims[result]))
         dimensions.unify(a, b);
+    auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op);
+    const int64_t grouped = convolution ? splitGroups(convolution) : -1;
     for (const indexing::OperandRelation &relation : relations[&op].operands) {
       ArrayRef<Dimensions::Id> operand = dims[op.getOperand(relation.operand)];
-      for (auto [id, expr] : llvm::zip_equal(operand, relation.map.getResults())) {
+      for (auto [i, id, expr] : llvm::enumerate(operand, relation.map.getResults())) {
+        if (relation.operand == 0 && static_cast<int64_t>(i) == grouped)
+          continue;
         auto dim = dyn_cast<AffineDimExpr>(expr);
         if (dim && dimensions.sizeOf(domain[dim.getPosition()]) == dimensions.sizeOf(id)) {
           dimensions.unify(domain[dim.getPosition()], id);
           continue;
         }
-        if (isa<AffineConstantExpr>(expr) && dimensions.sizeOf(id) == 1)
+        auto constant = dyn_cast<AffineConstantExpr>(expr);
+        if (constant && constant.getValue() == 0 && dimensions.sizeOf(id) == 1)
           continue;
+        // A convolution reads zeros next to a single element.
+        if (convolution && dimensions.sizeOf(id) == 1)
+          dimensions.keep(id);
         dimensions.pin(id);
         expr.walk([&](AffineExpr inner) {
           if (auto dim = dyn_cast<AffineDimExpr>(inner))
@@ -170,8 +204,8 @@ private:
       node.elementTypes.push_back(elementOf(result));
     ArrayRef<Dimensions::Id> domain = domains[&op];
     const indexing::IndexingRelation &relation = relations[&op];
-    node.reduces =
-        !relation.reducedSizes().empty() || isa<stablehlo::ReduceOp, stablehlo::DotGeneralOp>(op);
+    node.reduces = !relation.reducedSizes().empty() ||
+                   isa<stablehlo::ReduceOp, stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op);
     setDomain(node, domain, relation.resultRank);
 
     // Express the op's dimensions in terms of their factors.
@@ -210,10 +244,37 @@ private:
       if (!dimensions.leaves(dims[op.getOperand(0)][start.dim]).empty())
         node.starts.push_back({place, start.relation, start.limit});
     }
+    if (isa<stablehlo::ConvolutionOp>(op))
+      setUnits(node);
     graph.nodes.push_back(std::move(node));
     for (Value result : op.getResults())
       values[result] = {static_cast<unsigned>(graph.nodes.size() - 1),
                         cast<OpResult>(result).getResultNumber()};
+  }
+
+  static SmallVector<LinearForm> dimsOf(const Node &node) {
+    SmallVector<LinearForm> forms;
+    for (size_t dim = 0; dim < node.sizes.size(); ++dim)
+      forms.push_back(LinearForm::dim(node.sizes.size(), dim));
+    return forms;
+  }
+
+  /// Finds indices that add two dimensions of a convolution. The smaller one gets tiles of one
+  /// element.
+  static void setUnits(Node &node) {
+    for (AffineExpr expr : node.operands[0].index) {
+      if (!linearForm(expr, dimsOf(node), node.sizes))
+        continue;
+      SmallVector<unsigned> added;
+      for (unsigned dim = 0; dim < node.sizes.size(); ++dim)
+        if (expr.isFunctionOfDim(dim))
+          added.push_back(dim);
+      if (added.size() == 2)
+        node.units.push_back(node.sizes[added[1]] <= node.sizes[added[0]] ? added[1] : added[0]);
+    }
+    llvm::sort(node.units);
+    for (Edge &edge : node.operands)
+      edge.units = node.units;
   }
 
   Edge edge(Value operand, const indexing::OperandRelation &relation, ArrayRef<LinearForm> forms,
@@ -237,7 +298,8 @@ private:
       if (relation.mayLeave) {
         auto [dividend, step] =
             relation.spread.empty() ? std::pair(expr, int64_t(1)) : relation.spread[dim];
-        edge.bounds.push_back(bound(dividend, step, size));
+        if (!form || step != 1 || !form->isWithin(size, node.sizes))
+          edge.bounds.push_back(bound(dividend, step, size));
       }
       SmallVector<Dimensions::Id> leaves = dimensions.leaves(id);
       SmallVector<AffineExpr> index(leaves.size());
@@ -405,7 +467,11 @@ void FusionGraph::merge(Dimensions::Id major, Dimensions::Id minor) {
         expr = renamed(expr, position);
       for (Bound &bound : edge.bounds)
         bound.index = renamed(bound.index, position);
+      for (unsigned &dim : edge.units)
+        dim = position[dim];
     }
+    for (unsigned &dim : node.units)
+      dim = position[dim];
     for (auto &[dim, stride] : node.iotaStrides)
       dim = position[dim];
     node.sizes = std::move(sizes);

@@ -42,6 +42,8 @@ struct Edge {
   llvm::SmallVector<mlir::AffineExpr> index;
   /// Conditions under which the result element comes from this operand.
   llvm::SmallVector<Bound> bounds;
+  /// The user's `units`.
+  llvm::SmallVector<unsigned> units;
 };
 
 /// For a gather: an element of the indices, clamped to [0, limit], is added to the index along one
@@ -70,6 +72,10 @@ struct Node {
   llvm::SmallVector<std::pair<unsigned, int64_t>> iotaStrides;
   /// For a gather, whose table is operand 0.
   llvm::SmallVector<Start> starts;
+  /// Dimensions of the domain whose tiles have one element, so that an index can add them to
+  /// another dimension: a convolution reads its input at position * stride + tap * dilation. Either
+  /// the tap or the position is in this list.
+  llvm::SmallVector<unsigned> units;
 
   llvm::ArrayRef<int64_t> shape() const { return llvm::ArrayRef(sizes).take_front(rank); }
 };

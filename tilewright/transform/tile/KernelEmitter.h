@@ -162,6 +162,8 @@ private:
   class Matmul;
   llvm::SmallVector<mlir::Value> emitReduce(const Node &node, unsigned number, const Box &box);
   mlir::Value emitDot(const Node &node, unsigned number, const Box &box);
+  /// Replaces the elements of a tile of `node` that are outside its bounds by zero.
+  mlir::Value zeroOutside(mlir::Value tile, const Node &node, const Box &box);
   mlir::Value multiply(mlir::Value left, mlir::Value right, mlir::Value sums);
   mlir::Value convertTile(mlir::Value tile, mlir::Type from, mlir::Type to);
 

@@ -1,5 +1,7 @@
 #include "tilewright/transform/tile/LinearForm.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace mlir;
 
 namespace tilewright::tile {
@@ -43,6 +45,13 @@ std::optional<std::pair<LinearForm, LinearForm>> LinearForm::divide(int64_t divi
   if (lowest < 0 || highest >= divisor)
     return std::nullopt;
   return std::make_pair(quotient, rest);
+}
+
+bool LinearForm::isWithin(int64_t size, ArrayRef<int64_t> sizes) const {
+  int64_t lowest = constant, highest = constant;
+  for (auto [coefficient, extent] : llvm::zip_equal(coefficients, sizes))
+    (coefficient < 0 ? lowest : highest) += coefficient * (extent - 1);
+  return lowest >= 0 && highest < size;
 }
 
 AffineExpr LinearForm::toExpr(MLIRContext *context) const {

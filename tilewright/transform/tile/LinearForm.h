@@ -31,6 +31,9 @@ struct LinearForm {
   std::optional<std::pair<LinearForm, LinearForm>> divide(int64_t divisor,
                                                           llvm::ArrayRef<int64_t> sizes) const;
 
+  /// Whether all values on the box are in [0, size).
+  bool isWithin(int64_t size, llvm::ArrayRef<int64_t> sizes) const;
+
   mlir::AffineExpr toExpr(mlir::MLIRContext *context) const;
 };
 

@@ -1,4 +1,4 @@
-// Chooses the types in which matrix instructions compute a dot_general.
+// Chooses the types in which matrix instructions compute a dot_general or a convolution.
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/Tiling.h"
 
@@ -42,8 +42,11 @@ static bool holds(Type wide, Type narrow) {
          lowestBit(small) >= lowestBit(large);
 }
 
-static bool hasDefaultPrecision(stablehlo::DotGeneralOp dot) {
-  ArrayAttr precision = dot.getPrecisionConfigAttr();
+static bool hasDefaultPrecision(Operation *product) {
+  auto convolution = dyn_cast<stablehlo::ConvolutionOp>(product);
+  ArrayAttr precision = convolution
+                            ? convolution.getPrecisionConfigAttr()
+                            : cast<stablehlo::DotGeneralOp>(product).getPrecisionConfigAttr();
   return !precision || llvm::all_of(precision, [](Attribute attribute) {
     return cast<stablehlo::PrecisionAttr>(attribute).getValue() == stablehlo::Precision::DEFAULT;
   });
@@ -63,7 +66,7 @@ static bool hasSums(Type multiplied, Type sum, int64_t depth) {
 }
 
 std::optional<MatrixTypes> Capacities::matrixFor(const Node &dot, const FusionGraph &graph) const {
-  if (!matrix)
+  if (!matrix || !isMatmul(dot))
     return std::nullopt;
   Type left = graph.elementType(dot.operands[0].source);
   Type right = graph.elementType(dot.operands[1].source);
@@ -89,8 +92,7 @@ std::optional<MatrixTypes> Capacities::matrixFor(const Node &dot, const FusionGr
     const bool isTf32 = isa<FloatTF32Type>(type);
     // Rounding f32 to tf32 loses bits, which is allowed only for the default precision.
     auto fits = [&](Type element) {
-      return holds(type, element) || (isTf32 && element.isF32() &&
-                                      hasDefaultPrecision(cast<stablehlo::DotGeneralOp>(dot.op)));
+      return holds(type, element) || (isTf32 && element.isF32() && hasDefaultPrecision(dot.op));
     };
     if (fits(left) && fits(right))
       return isTf32 ? MatrixTypes{single, single, /*isTf32=*/true} : MatrixTypes{type, type};

@@ -110,7 +110,7 @@ private:
 
   /// Adds the loops of a node that reduces, given its result's box.
   void planReduction(const Node &node, unsigned number, const Box &box) {
-    auto product = dyn_cast<stablehlo::DotGeneralOp>(node.op);
+    const bool product = isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(node.op);
     std::optional<MatrixTypes> matrix;
     if (product)
       matrix = capacities.matrixFor(node, graph);
@@ -124,9 +124,10 @@ private:
     for (auto dim = static_cast<unsigned>(node.sizes.size()); dim-- > node.rank;) {
       const Dim owner{number, dim};
       const int64_t size = node.sizes[dim];
-      int64_t tile = tileFor(owner, size, budget);
+      const bool isUnit = llvm::is_contained(node.units, dim);
+      int64_t tile = isUnit ? 1 : tileFor(owner, size, budget);
       // A matrix instruction needs at least 32 bytes of depth.
-      if (matrix && !whole.contains(owner) && dim + 1 == node.sizes.size())
+      if (matrix && !whole.contains(owner) && !isUnit && dim + 1 == node.sizes.size())
         tile = std::min(budget, std::max(held(size), budget / 4));
       auto found = tiling.reductionLoops.find({number, dim});
       if (found != tiling.reductionLoops.end()) {
@@ -195,20 +196,23 @@ private:
 
 } // namespace
 
-void Tiling::planLoops(const FusionGraph &graph, const Capacities &capacities) {
+bool Tiling::planLoops(const FusionGraph &graph, const Capacities &capacities) {
+  const bool hasUnits =
+      llvm::any_of(graph.nodes, [](const Node &node) { return !node.units.empty(); });
   if (capacities.tileElements == 0)
-    return;
+    return !hasUnits;
   LoopPlanner planner(graph, capacities, *this);
   // Each failed attempt marks a dimension as indivisible or increases the multiple of its tile.
   for (int attempt = 0; attempt < 16; ++attempt)
     if (planner.plan())
-      return;
+      return true;
   // Too many constraints: use no loops, and let the target report an error if it cannot hold the
   // tiles.
   sizes.truncate(static_cast<size_t>(gridRank));
   tiles.truncate(static_cast<size_t>(gridRank));
   reductionLoops.clear();
   storeLoops.clear();
+  return !hasUnits;
 }
 
 } // namespace tilewright::tile

@@ -28,6 +28,21 @@ bool readsDim(const Edge &edge, unsigned dim) {
   return llvm::any_of(edge.index, [&](AffineExpr expr) { return expr.isFunctionOfDim(dim); });
 }
 
+bool isMatmul(const Node &node) {
+  if (!isa<stablehlo::ConvolutionOp>(node.op))
+    return true;
+  bool hasRows = false, hasColumns = false, hasDepth = false;
+  for (unsigned dim = 0; dim < node.sizes.size(); ++dim) {
+    if (llvm::is_contained(node.units, dim))
+      continue;
+    const bool left = readsDim(node.operands[0], dim), right = readsDim(node.operands[1], dim);
+    hasDepth |= dim >= node.rank;
+    hasRows |= dim < node.rank && left && !right;
+    hasColumns |= dim < node.rank && right && !left;
+  }
+  return hasRows && hasColumns && hasDepth;
+}
+
 namespace {
 /// Propagates boxes from the outputs to the inputs and collects constraints on the tiles, and the
 /// operands that no box describes.
@@ -45,7 +60,7 @@ public:
     Box domain = domainBox(node, box);
     const int64_t volume = volumeOf(domain);
     // A matmul reuses each element many times, so its tiles are larger.
-    const bool isDot = isa_and_nonnull<stablehlo::DotGeneralOp>(node.op);
+    const bool isDot = isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(node.op);
     needs.elements = std::max(needs.elements, isDot ? volumeOf(box) * 4 : volume);
     for (Type type : node.elementTypes)
       needs.elementBytes = std::max(needs.elementBytes, bytesOf(type));
@@ -55,6 +70,9 @@ public:
     }
     if (isDot)
       addProduct(node, domain);
+    for (unsigned dim : node.units)
+      if (dim < node.rank && box[dim].follows())
+        needs.units.insert(box[dim].main);
     if (node.sizes.size() > node.rank) {
       needs.hasReduction = true;
       // If a grid dimension does not appear in the reduction's box, every point along it would
@@ -81,7 +99,8 @@ public:
       return;
     }
     if (computed.contains(&edge) || !hasBox || isTooLarge(edge, source)) {
-      if (!isa<stablehlo::DotGeneralOp>(node.op) && canCompute(edge.source)) {
+      if (!isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(node.op) &&
+          canCompute(edge.source)) {
         computed.insert(&edge);
         return visitComputed(edge.source);
       }
@@ -251,10 +270,15 @@ public:
       needs.product->leftHasPrologue = left.hasPrologue;
       needs.product->rightHasPrologue = right.hasPrologue;
       needs.product->prologueBits = left.hasPrologue ? left.bits : right.bits;
+      needs.product->spreadsRows = isa<stablehlo::ConvolutionOp>(node.op);
     }
+    // A depthwise convolution multiplies elements, like an elementwise op.
+    if (!isMatmul(node))
+      return;
     for (unsigned dim = 0; dim < node.rank; ++dim) {
       const Access &access = domain[dim];
-      if (!access.follows() || access.scale != 1 || access.divisor != 1)
+      if (!access.follows() || access.scale != 1 || access.divisor != 1 ||
+          llvm::is_contained(node.units, dim))
         continue;
       const bool left = readsDim(node.operands[0], dim), right = readsDim(node.operands[1], dim);
       if (left && !right)
@@ -364,30 +388,35 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   if (capacities.machine && capacities.machine->matrixUnit == exec::MatrixUnit::wgmma &&
       needs.product && needs.product->canCopy && capacities.tileElements)
     held.tileElements = std::max<int64_t>(held.tileElements, 128 * 256);
-  tiling.planLoops(graph, held);
+  if (!tiling.planLoops(graph, held)) {
+    reason = "the window of a convolution cannot become a loop";
+    return std::nullopt;
+  }
   return tiling;
 }
 
 bool Tiling::isInside(const Access &access, int64_t size, bool keptOnly) const {
   // Tests whether the polyhedron of out-of-bounds indices is empty. Its variables are the point of
-  // the grid, the element of the tile and the runtime position.
+  // the grid, the element of the tile, the runtime position and the unit dimension's coordinate.
   const auto main = static_cast<size_t>(std::max(access.main, 0));
   const int64_t tile = tileSize(access), count = access.follows() ? points(access.main) : 1;
   const int64_t limit =
       access.position >= 0 ? positionLimits[static_cast<size_t>(access.position)] : 0;
+  const int64_t lastUnit = access.unit >= 0 ? sizes[static_cast<size_t>(access.unit)] - 1 : 0;
   for (const bool low : {true, false}) {
-    IntegerPolyhedron outside(PresburgerSpace::getSetSpace(3)); // point, element, position
-    for (auto [var, bound] : llvm::enumerate(std::array{count - 1, tile - 1, limit})) {
+    IntegerPolyhedron outside(PresburgerSpace::getSetSpace(4)); // point, element, position, unit
+    for (auto [var, bound] : llvm::enumerate(std::array{count - 1, tile - 1, limit, lastUnit})) {
       outside.addBound(presburger::BoundType::LB, static_cast<unsigned>(var), 0);
       outside.addBound(presburger::BoundType::UB, static_cast<unsigned>(var), bound);
     }
     if (access.follows() && keptOnly && access.divisor == 1)
-      outside.addInequality({-tile, -1, 0, sizes[main] - 1});
-    const int64_t a = pointStride(access), b = access.scale, c = access.positionScale;
+      outside.addInequality({-tile, -1, 0, 0, sizes[main] - 1});
+    const int64_t a = pointStride(access), b = access.scale, c = access.positionScale,
+                  d = access.unitScale;
     if (low)
-      outside.addInequality({-a, -b, -c, -1 - access.constant});
+      outside.addInequality({-a, -b, -c, -d, -1 - access.constant});
     else
-      outside.addInequality({a, b, c, access.constant - size});
+      outside.addInequality({a, b, c, d, access.constant - size});
     if (!outside.isIntegerEmpty())
       return false;
   }

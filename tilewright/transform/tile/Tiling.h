@@ -43,9 +43,9 @@ struct Capacities {
   exec::MatrixAttr matrix;
   /// The machine of the cost model, if its rates are known.
   std::optional<pipeline::Machine> machine;
-  /// The operand types with which matrix instructions can compute a dot_general: its own types, or
-  /// types that hold every value of them; nullopt if there are none.
-  std::optional<MatrixTypes> matrixFor(const Node &dot, const FusionGraph &graph) const;
+  /// The operand types with which matrix instructions can compute a dot_general or a convolution:
+  /// its own types, or types that hold every value of them; nullopt if there are none.
+  std::optional<MatrixTypes> matrixFor(const Node &product, const FusionGraph &graph) const;
 
   static Capacities of(exec::TargetAttr target);
 };
@@ -55,7 +55,8 @@ struct Capacities {
 ///   whole      constant + scale * l, for l in [0, size)
 /// The default is a single index. With a `divisor`, m is replaced by floor((m + phase) / divisor),
 /// and tiles must be multiples of the divisor. If `position` is not -1, that runtime position times
-/// `positionScale` is added to every index.
+/// `positionScale` is added to every index. If `unit` is not -1, the coordinate along that
+/// dimension, whose tiles have one element, times `unitScale` is added.
 struct Access {
   int main = -1; // a dimension of the grid's domain, or -1
   int64_t size = 1;
@@ -65,17 +66,22 @@ struct Access {
   int64_t phase = 0;
   int position = -1;
   int64_t positionScale = 0;
+  int unit = -1; // a dimension of the grid's domain, or a loop
+  int64_t unitScale = 0;
 
   bool follows() const { return main >= 0; }
+  bool dependsOn(int dim) const { return dim >= 0 && (main == dim || unit == dim); }
   auto key() const {
-    return std::make_tuple(main, size, scale, constant, divisor, phase, position, positionScale);
+    return std::make_tuple(main, size, scale, constant, divisor, phase, position, positionScale,
+                           unit, unitScale);
   }
   bool operator<(const Access &other) const { return key() < other.key(); }
   bool operator==(const Access &other) const { return key() == other.key(); }
 };
 using Box = std::vector<Access>;
 
-/// The box of a node's whole domain, given the box of its results. Reduced dimensions are untiled.
+/// The box of a node's whole domain, given the box of its results. Reduced dimensions are untiled,
+/// but `units` are at their first index.
 Box domainBox(const Node &node, const Box &result);
 
 /// The elements of an operand that a user reads, given the box of the user's domain: the image of
@@ -86,14 +92,19 @@ struct OperandBox {
   Box box;
   llvm::SmallVector<mlir::AffineExpr> view;
   std::set<int> needsWhole;
-  /// Whether no box has the elements: an index depends on two runtime positions, or on one in a way
-  /// that an offset cannot express, or divides an index that is scaled or divided already.
+  /// Whether no box has the elements: an index depends on two runtime positions or two unit
+  /// dimensions, or on one in a way that an offset cannot express, or divides an index that is
+  /// scaled or divided already.
   bool isImpossible = false;
 };
 OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
 
 /// Whether the indices at which an operand is read depend on dimension `dim` of the domain.
 bool readsDim(const Edge &edge, unsigned dim);
+
+/// Whether a product (dot_general or convolution) has rows, columns and a depth that can be tiled.
+/// A depthwise convolution does not.
+bool isMatmul(const Node &node);
 
 /// Constraints that are collected by propagating boxes from the outputs to the inputs.
 struct Needs {
@@ -109,6 +120,8 @@ struct Needs {
   bool isRefused = false;
   /// The number that tiles of a dimension must be a multiple of.
   std::map<int, int64_t> multiples;
+  /// Dimensions whose tiles must have one element.
+  std::set<int> units;
   /// The dimensions along the rows and along the columns of a matmul.
   std::set<int> rows, columns;
   /// The matmul, if matrix instructions can compute it: depth, types, and whether the copy engine
@@ -122,6 +135,9 @@ struct Needs {
     /// operand goes through registers; if it is the right one, the product is computed transposed.
     bool leftHasPrologue = false, rightHasPrologue = false;
     int64_t prologueBits = 0;
+    /// Whether a tile should have rows along several dimensions: the positions of a convolution,
+    /// whose dimensions are often smaller than a tile.
+    bool spreadsRows = false;
   };
   std::optional<Product> product;
 };
@@ -186,10 +202,13 @@ private:
   void chooseForCpu(const Needs &needs, const Capacities &capacities);
   void chooseForGpu(const Needs &needs, const Capacities &capacities);
   void chooseForProduct(const Needs &needs, const Capacities &capacities);
-  bool chooseByCost(const Needs &needs, const Capacities &capacities, int row, int column,
-                    int64_t blocks);
-  /// Adds loop dimensions for tiles that are too large to be held at once.
-  void planLoops(const FusionGraph &graph, const Capacities &capacities);
+  bool chooseByCost(const Needs &needs, const Capacities &capacities, int row, int64_t rowCount,
+                    int column, int64_t blocks);
+  /// Divides `count` rows of a tile among dimensions.
+  void spreadRows(llvm::ArrayRef<int> dims, int64_t count);
+  /// Adds loop dimensions for tiles that are too large to be held at once, and for reduced unit
+  /// dimensions. Returns false if unit dimensions cannot become loops.
+  bool planLoops(const FusionGraph &graph, const Capacities &capacities);
 };
 
 } // namespace tilewright::tile

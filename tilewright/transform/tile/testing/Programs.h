@@ -33,6 +33,10 @@ std::string randomFusion(uint64_t seed, int ops);
 /// Like randomFusion(), but only data movement, with a few elementwise ops in between: slices of
 /// slices, padding of what is reversed, gathers of every form. Some tensors are empty.
 std::string randomMovement(uint64_t seed, int ops);
+/// A module whose @main is a fusion of one convolution, sometimes with an op before or after it.
+std::string randomConvolution(uint64_t seed);
+/// A module whose @main is a convolution of a dilated input, not in a fusion.
+std::string randomDilatedConvolution(uint64_t seed);
 
 /// Evaluates @main of the module on inputs that are generated from `seed`, tiles its fusions, and
 /// runs the result: in the reference interpreter, or compiled. Returns the difference, or "". With

@@ -1,0 +1,8 @@
+/// A window that is larger than the result, as in the gradient of weights: what is beyond the window must not be multiplied.
+// input: 1x1x6xf32=1,2,3,4,5,inf
+// input: 1x1x5xf32=1,1,1,1,1
+// result: 1x1x2xf32=15,inf
+func.func @main(%a: tensor<1x1x6xf32>, %b: tensor<1x1x5xf32>) -> tensor<1x1x2xf32> {
+  %r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x6xf32>, tensor<1x1x5xf32>) -> tensor<1x1x2xf32>
+  return %r : tensor<1x1x2xf32>
+}
