@@ -565,9 +565,10 @@ def expansions():
     # Each element of the gradient is a sum of up to four numbers.
     yield GpuCase("max_pool_gradient", jax.grad(lambda x: (pool(x, lax.max, -np.inf, 3, 2) * 3).sum()), (image,), "exact")
     yield GpuCase("max_pool_gradient_overlapping", jax.grad(lambda x: jnp.sin(pool(x, lax.max, -np.inf, 3, 1)).sum()), (image,), "reduction")
-    state = np.array([3, 5, 7], np.uint64)
-    for dtype in (np.uint8, np.uint32, np.uint64):
-        yield GpuCase(f"random_bits_{np.dtype(dtype).name}", lambda s, dtype=dtype: lax.rng_bit_generator(s, (5, 33), dtype), (state,), "exact")
+    wide, narrow = np.array([3, 5], np.uint64), np.array([3, 5, 7, 11], np.uint32)
+    for state, dtype in ((wide, np.uint64), (wide, np.uint32), (narrow, np.uint32), (narrow, np.uint8)):
+        name = f"random_bits_{np.dtype(dtype).name}_state_{state.dtype.name}"
+        yield GpuCase(name, lambda s, dtype=dtype: lax.rng_bit_generator(s, (5, 33), dtype), (state,), "exact")
     for length in (16, 60, 144, 263):
         yield GpuCase(f"fft_{length}", jnp.fft.fft, (numbers((3, length), np.complex64),), "fourier")
     yield GpuCase("rfft2", jnp.fft.rfft2, (numbers((2, 12, 20)),), "fourier")

@@ -74,8 +74,8 @@ def ExpandPass : Pass<"simplify-expand", "::mlir::func::FuncOp"> {
       %4 = stablehlo.add %3, %2
       %y = stablehlo.add %zeros, %4
 
-    Expands reduce_window, select_and_scatter, rng_bit_generator, fft, cholesky and triangular_solve;
-    expand/README.md has the methods. An op whose body is not elementwise is left alone, and the log
+    Expands reduce_window, select_and_scatter, rng_bit_generator, fft, cholesky, triangular_solve, and
+    the custom calls by which JAX factors matrices; expand/README.md has the methods. An op whose body is not elementwise is left alone, and the log
     says why.
 
     Input: canonical StableHLO. Output: the same, without these ops; unchanged unless `exec.target`

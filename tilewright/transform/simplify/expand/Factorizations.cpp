@@ -319,7 +319,10 @@ LogicalResult expandFactorization(stablehlo::CustomCallOp op, RewriterBase &rewr
   for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
     if (!isStatic(value) || typeOf(value).getNumElements() == 0)
       return rewriter.notifyMatchFailure(op, "a shape is dynamic or empty");
+  // JAX writes the dictionary as a discardable attribute.
   auto config = dyn_cast_if_present<DictionaryAttr>(op.getBackendConfigAttr());
+  if (!config)
+    config = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
   auto lower = config ? config.getAs<BoolAttr>("lower") : BoolAttr();
   if (name == "potrf" && !lower)
     return rewriter.notifyMatchFailure(op, "it does not say which triangle is factored");
