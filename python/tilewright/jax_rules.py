@@ -2,7 +2,8 @@
 
 This plugin has no XLA compiler to call back from. custom_partitioning is
 compiled from the function itself. For inspect_array_sharding and HLO
-transformations the user gets a warning that they do not run.
+transformations the user gets a warning that they do not run. ragged_dot is lowered
+as for other compilers that have their own code for it.
 """
 
 import warnings
@@ -19,6 +20,7 @@ def install() -> None:
     _compile_custom_partitioning()
     _announce_inspections()
     _announce_hlo_transformations()
+    _keep_ragged_dots()
 
 
 def _is_ours(client) -> bool:
@@ -40,6 +42,13 @@ def _devices_of(context) -> tuple:
     if isinstance(axes, sharding_impls.SPMDAxisContext):
         return axes.mesh._flat_devices_tuple
     return ()
+
+
+def _is_for_one_device(context) -> bool:
+    from jax._src import sharding_impls
+
+    axes = context.axis_context
+    return isinstance(axes, sharding_impls.ShardingContext) and axes.num_devices == 1
 
 
 def _compile_custom_partitioning() -> None:
@@ -110,3 +119,32 @@ def _announce_hlo_transformations() -> None:
 
     if theirs is not None:
         xla_transform._xla = Registrations()
+
+
+def _keep_ragged_dots() -> None:
+    """Lowers ragged_dot to chlo.ragged_dot, whose groups the compiler sees, as JAX does for GPUs and TPUs.
+
+    JAX's lowering for `cpu` multiplies every row by the weights of every group. Programs for several
+    devices keep it, because it is made of ops that can be sharded.
+    """
+    from jax._src.interpreters import mlir
+    from jax._src.lax import lax
+
+    if not hasattr(lax, "_ragged_dot_general_lower"):  # another JAX
+        return
+    theirs = mlir.lower_fun(lax._ragged_dot_general_impl, multiple_results=False)
+
+    def can_serialize(numbers, rank) -> bool:
+        """jaxlib cannot serialize rows, or contracted dimensions, besides the ragged one."""
+        (contracted, _), (batching, _) = numbers.dot_dimension_numbers
+        ragged = numbers.lhs_ragged_dimensions[0]
+        return ragged in batching or (len(contracted) if ragged in contracted else rank - len(contracted) - len(batching)) == 1
+
+    def lower(ctx, *values, precision, **parameters):
+        has_op = not isinstance(precision, (lax.DotAlgorithm, lax.DotAlgorithmPreset))
+        has_op = has_op and can_serialize(parameters["ragged_dot_dimension_numbers"], ctx.avals_in[0].ndim)
+        if not has_op or not _is_for_one_device(ctx.module_context) or not _is_for_us(ctx.module_context):
+            return theirs(ctx, *values, precision=precision, **parameters)
+        return lax._ragged_dot_general_lower(ctx, *values, precision=precision, **parameters, platform="gpu")
+
+    mlir.register_lowering(lax.ragged_dot_general_p, lower, platform="cpu")

@@ -391,6 +391,20 @@ def test_custom_partitioning_gives_the_function():
     np.testing.assert_array_equal(jax.jit(twice)(x), x * 2)
 
 
+def test_ragged_dot_is_lowered_to_its_op():
+    """JAX's lowering for `cpu` multiplies every row by every group; its ops can be sharded, so several devices keep it."""
+    x, w, sizes = np.arange(24, dtype=np.float32).reshape(6, 4), np.arange(36, dtype=np.float32).reshape(3, 4, 3), np.array([1, 0, 4], np.int32)
+    product = jax.jit(lax.ragged_dot)
+    assert "chlo.ragged_dot" in product.lower(x, w, sizes).as_text()
+    assert "chlo.ragged_dot" not in product.lower(*jax.device_put((x, w, sizes), jax.devices("cpu")[0])).as_text()
+    assert "chlo.ragged_dot" not in product.lower(jax.device_put(x, sharded("x")), w, sizes).as_text()
+    expected = np.concatenate([x[:1] @ w[0], x[1:5] @ w[2], np.zeros((1, 3), np.float32)])
+    np.testing.assert_array_equal(product(x, w, sizes), expected)
+    np.testing.assert_array_equal(product(jax.device_put(x, sharded("x")), w, sizes), expected)
+    weights = jax.jit(jax.grad(lambda w: lax.ragged_dot(x, w, sizes).sum()))(w)
+    np.testing.assert_array_equal(weights, [np.outer(rows.sum(0), np.ones(3)) for rows in (x[:1], x[:0], x[1:5])])
+
+
 def test_a_program_with_an_inspection_runs():
     def program(x):
         jax.debug.inspect_array_sharding(x, callback=lambda sharding: None)

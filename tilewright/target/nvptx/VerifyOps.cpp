@@ -14,6 +14,16 @@ namespace tilewright::nvptx {
 
 namespace {
 
+/// The name of an op, with that of its composite or custom call.
+std::string nameOf(Operation *op) {
+  std::string name = "'" + op->getName().getStringRef().str() + "'";
+  if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
+    name += " \"" + composite.getName().str() + "\"";
+  if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+    name += " @" + call.getCallTargetName().str();
+  return name;
+}
+
 struct NvptxVerifyOps : impl::NvptxVerifyOpsPassBase<NvptxVerifyOps> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
@@ -31,8 +41,8 @@ struct NvptxVerifyOps : impl::NvptxVerifyOpsPassBase<NvptxVerifyOps> {
                 op->hasTrait<OpTrait::IsTerminator>())
               return WalkResult::advance();
             InFlightDiagnostic diagnostic = op->emitError()
-                                            << idOf(Error::gpuOp) << " target: '" << op->getName()
-                                            << "' is not supported on the GPU yet";
+                                            << idOf(Error::gpuOp) << " target: " << nameOf(op)
+                                            << " is not supported on the GPU yet";
             // Add the workaround only to the first error, because it is the same for all.
             if (std::exchange(isFirst, false))
               diagnostic.attachNote()

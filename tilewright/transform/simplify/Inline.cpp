@@ -4,6 +4,7 @@
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/simplify/ApproxTopK.h"
 #include "tilewright/transform/simplify/Passes.h"
+#include "tilewright/transform/simplify/RaggedDot.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -37,6 +38,8 @@ struct Inline : impl::InlinePassBase<Inline> {
     for (const std::string &name : keep)
       kept.insert(name);
     makeTopKExact(module);
+    if (!kept.contains("chlo.ragged_dot"))
+      expandRaggedDots(module);
     dropControlDependencies(module);
     SymbolTable symbols(module);
 
