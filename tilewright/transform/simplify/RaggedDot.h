@@ -17,9 +17,9 @@ namespace tilewright::simplify {
 ///
 /// If the ragged dimension is contracted, each tile contributes a partial sum to its group, and the
 /// partial sums of a group are added in order. If it is a batching dimension, groups have no
-/// effect. The first group may have a NaN among its weights without affecting the others, which is
-/// not true of the decomposition. A composite that is not of the form that JAX generates is inlined
-/// instead.
+/// effect. An infinity or a NaN of one group does not affect the others; in the decomposition it
+/// does, because it is multiplied by zero. Negative sizes count as zero. A composite that does not
+/// have the form that JAX generates is inlined instead.
 void expandRaggedDots(mlir::ModuleOp module);
 
 } // namespace tilewright::simplify
