@@ -93,3 +93,13 @@ def test_products_of_all_types(chip, use, tmp_path):
         if not np.array_equal(got.astype(np.complex128), expected):
             wrong.append(f"{left} x {right} -> {result}")
     assert not wrong, f"{len(wrong)} of {len(chosen)} products are wrong: {', '.join(wrong)}"
+
+
+@pytest.mark.parametrize("chip", [name for name, use, *_ in CHIPS if use == "both"])
+def test_reductions(chip, tmp_path):
+    """Each chip of the virtual GPU also runs a reduction and what follows it: a softmax of equal numbers."""
+    text, inputs = test_quality.softmax(rows=8, columns=256)
+    (tmp_path / "program.mlir").write_text(text)
+    test_quality.tool("run", tmp_path / "program.mlir", *(f"--input={i}" for i in inputs), f"--output={tmp_path}/o", f"--target=vgpu:{chip}",
+                      TILEWRIGHT_VGPU_CHECK="all")  # fmt: skip
+    assert np.array_equal(np.load(tmp_path / "o0.npy"), np.full((8, 256), 1 / 256, np.float32))

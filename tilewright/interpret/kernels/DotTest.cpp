@@ -185,11 +185,13 @@ TEST(DotGeneral, ComponentsKeepInfinitiesNanAndTheLargestNumbers) {
     EXPECT_EQ(product(-infinity, infinity, products), -infinity);
     EXPECT_TRUE(std::isnan(product(infinity, 0, products)));
     EXPECT_TRUE(std::isnan(product(std::nan(""), 1, products)));
-    EXPECT_NEAR(product(largest, 1, products), largest, largest / (1 << 16));
+    // Closer to infinity than to the largest bf16.
+    EXPECT_EQ(product(0x1.fffp127, 1, products), 0x1.fffp127);
   }
   EXPECT_EQ(product(largest, 1, 6), largest);
-  // One product rounds its operands, and the largest f32 is larger than the largest bf16.
+  // One and two components have fewer bits than an f32, and round the largest one up.
   EXPECT_EQ(product(largest, 1, 1), infinity);
+  EXPECT_EQ(product(largest, 1, 3), infinity);
 }
 
 TEST(DotGeneral, UnknownAlgorithmsAreRefused) {
