@@ -19,6 +19,8 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));
+  // After reductions are split, because the sums of split products are not split again.
+  functions.addPass(createSplitProductPass());
   FusePassOptions fusing;
   fusing.maxOps = options.maxOps;
   fusing.maxOperands = options.maxOperands;
@@ -31,6 +33,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
 
 void registerFusePasses() {
   registerSplitReducePass();
+  registerSplitProductPass();
   registerFusePass();
   registerFuseProductsPass();
   registerVerifyFusedPass();
