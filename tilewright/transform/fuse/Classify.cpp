@@ -21,6 +21,15 @@ bool hasEffects(Operation *op) {
          !op->hasTrait<OpTrait::IsTerminator>();
 }
 
+bool canMultiplyAsTf32(stablehlo::DotGeneralOp dot, exec::MatrixAttr matrix) {
+  ArrayAttr precision = dot.getPrecisionConfigAttr();
+  return matrix.takes(FloatTF32Type::get(dot.getContext())) &&
+         (!precision || llvm::all_of(precision, [](Attribute attribute) {
+           return cast<stablehlo::PrecisionAttr>(attribute).getValue() ==
+                  stablehlo::Precision::DEFAULT;
+         }));
+}
+
 int64_t elementsOf(Type type) { return cast<RankedTensorType>(type).getNumElements(); }
 
 /// Whether a type is a tensor of static shape with integer, float or complex elements.

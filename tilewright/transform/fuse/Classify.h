@@ -2,6 +2,9 @@
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_CLASSIFY_H
 #define TILEWRIGHT_TRANSFORM_FUSE_CLASSIFY_H
 
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -38,6 +41,10 @@ bool isParameter(mlir::OpOperand &operand);
 /// Whether an op must keep its order relative to other ops with effects. Fusions and composites
 /// never do, because they are pure.
 bool hasEffects(mlir::Operation *op);
+
+/// Whether matrix instructions may multiply the f32 operands of a matmul as tf32: its precision is
+/// the default, and the chip has such instructions.
+bool canMultiplyAsTf32(stablehlo::DotGeneralOp dot, exec::MatrixAttr matrix);
 
 /// The number of elements of a tensor type.
 int64_t elementsOf(mlir::Type type);

@@ -67,6 +67,33 @@ def SplitConcatenatePass : Pass<"fuse-split-concatenate", "::mlir::func::FuncOp"
     Input: simplified StableHLO. Output: the same; unchanged unless `exec.target` is a GPU.
     Numerics: unchanged.
   }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect", "::tilewright::exec::ExecDialect"];
+}
+
+def SplitKPass : Pass<"fuse-split-k", "::mlir::func::FuncOp"> {
+  let summary = "On a GPU, splits a matmul with few tiles and a long contraction along K";
+  let description = [{
+    Before:
+      %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1]
+           : (tensor<128x16384xbf16>, tensor<128x16384xbf16>) -> tensor<128x128xbf16>
+    After:
+      %x = stablehlo.reshape %a : (tensor<128x16384xbf16>) -> tensor<128x32x512xbf16>
+      %y = stablehlo.reshape %b : (tensor<128x16384xbf16>) -> tensor<128x32x512xbf16>
+      %p = stablehlo.dot_general %x, %y, batching_dims = [1] x [1], contracting_dims = [2] x [2]
+           : (…) -> tensor<32x128x128xf32>
+      %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0]
+      %d = stablehlo.convert %s : (tensor<128x128xf32>) -> tensor<128x128xbf16>
+
+    The pieces are a batch, so they are more points of one kernel's grid. The sum is a kernel of its
+    own and takes the ops that read the product. The split pays if the cost model (ProductCost.h) says
+    that it takes at most 80 % of the cycles; README.md has the rule. A matmul that would gain but whose K
+    has no suitable divisor, or whose operands are computed in its kernel in a way that a split
+    would spoil, is reported as a missed remark.
+
+    Input: simplified StableHLO. Output: the same; unchanged unless `exec.target` is a GPU with `rates`.
+    Numerics: the order of the sum changes. Partial sums are f32 (or i32, exact), and are added in a
+    fixed order: two runs give the same bits.
+  }];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 

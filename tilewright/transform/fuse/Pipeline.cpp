@@ -21,6 +21,8 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));
   functions.addPass(createSplitConcatenatePass());
+  // After reductions are split, because the sums of split products are not split again.
+  functions.addPass(createSplitKPass());
   FusePassOptions fusing;
   fusing.maxOps = options.maxOps;
   fusing.maxOperands = options.maxOperands;
@@ -35,6 +37,7 @@ void registerFusePasses() {
   registerSplitProductsPass();
   registerSplitReducePass();
   registerSplitConcatenatePass();
+  registerSplitKPass();
   registerFusePass();
   registerFuseProductsPass();
   registerVerifyFusedPass();

@@ -1,0 +1,101 @@
+#include "tilewright/transform/fuse/ProductCost.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright::fuse {
+namespace {
+
+/// Cycles from the end of a kernel to the first load of the next one that waits for it. Estimated:
+/// about 1.7 µs at the clocks of the rates.
+constexpr double launchCycles = 3000;
+/// The minimum ratio of the costs before and after.
+constexpr double leastGain = 1.25;
+/// The largest tile of a multiprocessor, in elements, and its largest side.
+constexpr int64_t largestTile = 128 * 256, longestSide = 256;
+/// The bits of a partial sum.
+constexpr int64_t sumBits = 32;
+/// Bytes per cycle that a multiprocessor can take from L2 if no other one does.
+constexpr double portBytes = 64;
+/// The side of a tile with which a product is limited by the tensor cores and not by loads.
+constexpr int64_t largeSide = 128;
+
+/// A tile of a product, and how many there are of it along each side.
+struct Tile {
+  int64_t m, n, rows, columns;
+};
+
+int64_t divideUp(int64_t size, int64_t part) {
+  return int64_t(llvm::divideCeil(uint64_t(size), uint64_t(part)));
+}
+
+/// Bytes that a multiprocessor loads for one step along K. Two in a cluster share the larger side
+/// that has more than one tile on the other.
+double bytesPerStep(const ProductSizes &sizes, const Tile &tile, bool hasClusters) {
+  const double lhs = double(tile.m * sizes.lhsBits) / 8, rhs = double(tile.n * sizes.rhsBits) / 8;
+  const double shared = std::max(tile.rows > 1 ? rhs : 0, tile.columns > 1 ? lhs : 0);
+  return lhs + rhs - (hasClusters ? shared / 2 : 0);
+}
+
+} // namespace
+
+SplitCost costOfPieces(const ProductSizes &sizes, exec::TargetAttr target, int64_t pieces) {
+  const exec::RatesAttr rates = target.getRates();
+  const auto units = double(target.getUnits());
+  const double share = std::min(portBytes, double(rates.getL2BytesPerCycle()) / units);
+  // Instructions of a warpgroup have 64 rows, those of a warp 16.
+  const bool hasRoles = target.getMatrix().getUnit() == exec::MatrixUnit::wgmma;
+  SplitCost best{.pieces = pieces};
+  for (int64_t m = hasRoles ? 64 : 16; m <= longestSide; m *= 2)
+    for (int64_t n = 16; n <= longestSide && m * n <= largestTile; n *= 2) {
+      const Tile tile{m, n, divideUp(sizes.m, m), divideUp(sizes.n, n)};
+      const int64_t tiles = sizes.batch * pieces * tile.rows * tile.columns;
+      const double perStep =
+          std::max(double(m * n) / double(sizes.rate),
+                   bytesPerStep(sizes, tile, hasRoles && rates.getCluster() > 1) / share);
+      const double cycles =
+          std::ceil(double(tiles) / units) * double(sizes.k) / double(pieces) * perStep;
+      if (best.tiles == 0 || cycles < best.cycles)
+        best = {pieces, tiles, cycles};
+    }
+  const bool isSplit = pieces > 1;
+  const double resultBytes = double(sizes.batch) * double(sizes.m) * double(sizes.n) *
+                             double(isSplit ? sumBits * pieces : sizes.resultBits) / 8;
+  const double operandBytes = double(sizes.batch) * double(sizes.k) *
+                              double(sizes.m * sizes.lhsBits + sizes.n * sizes.rhsBits) / 8;
+  best.cycles =
+      std::max(best.cycles, (operandBytes + resultBytes) / double(rates.getMemoryBytesPerCycle())) +
+      double(rates.getCopyLatency());
+  if (!isSplit)
+    return best;
+  // The second kernel finds the partial sums in L2 if they fit into half of it.
+  const bool inL2 = resultBytes <= double(rates.getL2Bytes()) / 2;
+  best.cycles +=
+      launchCycles + double(rates.getCopyLatency()) +
+      resultBytes / double(inL2 ? rates.getL2BytesPerCycle() : rates.getMemoryBytesPerCycle());
+  return best;
+}
+
+SplitCost bestSplit(const ProductSizes &sizes, exec::TargetAttr target, int64_t granule) {
+  SplitCost best = costOfPieces(sizes, target, 1);
+  // More pieces would need more than one wave even if their tiles were large.
+  const int64_t largeTiles =
+      sizes.batch * divideUp(sizes.m, largeSide) * divideUp(sizes.n, largeSide);
+  const int64_t maxPieces = std::min(target.getUnits() / largeTiles, sizes.k);
+  for (int64_t pieces = 2; pieces <= maxPieces; ++pieces) {
+    if (granule && (sizes.k % pieces != 0 || sizes.k / pieces % granule != 0))
+      continue;
+    SplitCost cost = costOfPieces(sizes, target, pieces);
+    if (cost.cycles < best.cycles)
+      best = cost;
+  }
+  return best;
+}
+
+bool isWorthSplitting(const SplitCost &whole, const SplitCost &split) {
+  return split.pieces > 1 && split.cycles * leastGain <= whole.cycles;
+}
+
+} // namespace tilewright::fuse
