@@ -210,6 +210,15 @@ def precisions():
         case = product(f"precision_{name}_bias", numbers((130, 70)), numbers((70, 33)), ((1,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0),
                        more=(bias,), units=units, precision=precision)  # fmt: skip
         yield dataclasses.replace(case, absolute=case.absolute + 2, platform="cuda")
+    # JAX names the algorithm bf16_bf16_f32 here.
+    q, k, v = (numbers((2, 32, 2, 16), BF16) for _ in range(3))
+
+    def attention(q, k, v):
+        return jax.nn.dot_product_attention(q, k, v, is_causal=True)
+
+    yield GpuCase("precision_attention", attention, (q, k, v), "bounded", bounded=True, platform="cuda")
+    yield GpuCase("precision_attention_gradient", lambda c, *a: jax.vjp(attention, *a)[1](c), (numbers(q.shape, BF16), q, k, v), "bounded",
+                  bounded=True, platform="cuda")  # fmt: skip
 
 
 def dequantised():
