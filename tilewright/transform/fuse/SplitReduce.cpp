@@ -21,11 +21,25 @@ constexpr int64_t enoughRows = 64;
 /// The maximum number of rows of the first level, and the minimum number of elements per row.
 constexpr int64_t maxRows = 1024, shortestRow = 512;
 
-/// The largest divisor of `count` within the limits on rows and their length; 1 if there is none.
-int64_t rowsFor(int64_t count) {
-  int64_t best = 1;
+/// Whether a row of `length` elements is some last dimensions as a whole and a part of the one
+/// before them. A kernel can tile such rows; a reshape across dimensions would leave all of them
+/// untiled.
+bool isRegular(ArrayRef<int64_t> sizes, int64_t length) {
+  while (!sizes.empty() && length % sizes.back() == 0) {
+    length /= sizes.back();
+    sizes = sizes.drop_back();
+  }
+  return sizes.empty() ? length == 1 : sizes.back() % length == 0;
+}
+
+/// The largest number of rows within the limits, into which dimensions of these sizes can be
+/// divided; 1 if there is none.
+int64_t rowsFor(ArrayRef<int64_t> sizes) {
+  int64_t count = 1, best = 1;
+  for (int64_t size : sizes)
+    count *= size;
   for (int64_t rows = 2; rows <= std::min(maxRows, count / shortestRow); ++rows)
-    if (count % rows == 0)
+    if (count % rows == 0 && isRegular(sizes, count / rows))
       best = rows;
   return best;
 }
@@ -89,7 +103,7 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
       auto type = dyn_cast<RankedTensorType>(reduce.getInputs()[0].getType());
       auto result = dyn_cast<RankedTensorType>(reduce.getResult(0).getType());
       if (!type || !type.hasStaticShape() || type.getNumElements() < minElements ||
-          result.getNumElements() >= enoughRows) {
+          result.getNumElements() >= enoughRows || reduce.getDimensions().empty()) {
         TILEWRIGHT_LOG(getArgument(), reduce, "is not split: it reduces ",
                        reduce.getInputs()[0].getType(), " to ", reduce.getResult(0).getType(),
                        ", but a split needs ", minElements.getValue(), " elements and fewer than ",
@@ -98,8 +112,9 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
       }
       SmallVector<int64_t> dims(reduce.getDimensions());
       llvm::sort(dims);
-      const int64_t rows = rowsFor(type.getNumElements() / result.getNumElements());
       const bool neighbours = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
+      const int64_t rows = rowsFor(
+          type.getShape().slice(static_cast<size_t>(dims.front()), neighbours ? dims.size() : 1));
       if (rows == 1 || !neighbours) {
         const char *why = neighbours ? "the number of elements has no suitable divisor"
                                      : "the reduced dimensions are not adjacent";

@@ -12,6 +12,16 @@ func.func @to_a_scalar(%x: tensor<1048576xf32>) -> tensor<f32> {
   return %r : tensor<f32>
 }
 
+/// Rows end where dimensions end, or divide one: 192 rows of 512 would be more, but cut across the last two.
+
+// CHECK-LABEL: func @rows_of_dimensions
+//       CHECK:   stablehlo.reshape %arg0 : (tensor<2x128x384xf32>) -> tensor<128x768xf32>
+func.func @rows_of_dimensions(%x: tensor<2x128x384xf32>) -> tensor<f32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<2x128x384xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
 /// Enough results for every thread, a small tensor, and a prime number stay as they are.
 
 // CHECK-LABEL: func @negative
