@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[2]
 LIBRARY = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", ROOT / "build/dev")) / "lib/libtilewright_pjrt.so"
 SCRIPT = str(HERE / "run_model.py")
-# What the wheel's entry point does.
+# Does the work of the wheel's entry point.
 START = f"""
 import runpy, sys
 sys.path[:0] = [{str(ROOT / "python")!r}, {str(HERE)!r}]
