@@ -62,6 +62,8 @@ struct Group {
   unsigned rank = 0;             // position in a topological order of all kernels
   unsigned weight = 0;           // number of ops, including cloned ops
   bool expensive = false;
+  /// How often an internal op is computed for each point, at most.
+  int64_t copies = 1;
   int64_t operands = 0; // inputs and outputs (upper bound)
   /// Nodes whose results must be available before the kernel starts.
   llvm::SmallVector<unsigned, 2> parameters;
@@ -123,9 +125,12 @@ private:
     const char *reason = "";
     Space space;
     Role producers = Role::full, consumers = Role::full;
+    int64_t copies = 1; // Group::copies after the join
   };
   Plan plan(unsigned producer, unsigned consumer, const Access &access);
   Plan planInternal(unsigned producer, unsigned consumer);
+  /// The number of different places at which an op reads a value, for each of its own elements.
+  int64_t placesRead(unsigned producer, unsigned consumer);
   /// Why a read between the two groups is impossible within one kernel; null if all are possible.
   const char *refuseEdges(unsigned producers, unsigned consumers, const Plan &plan);
   const char *refuseEdge(const Node &from, Role fromRole, const Node &to, Role toRole,

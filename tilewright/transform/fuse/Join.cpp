@@ -19,6 +19,9 @@ static constexpr int64_t maxSpreadElements = 4096;
 static constexpr int64_t parallelElements = 65536;
 /// The maximum number of units that one search for a cycle visits before it gives up.
 static constexpr unsigned maxVisited = 512;
+/// The maximum number of times that an op is computed for each element of a kernel, because it is
+/// read at several places. A chain of n ops that each read two places would be computed 2^n times.
+static constexpr int64_t maxCopies = 4;
 /// The maximum number of readers of one value that are considered.
 static constexpr unsigned maxReaders = 64;
 
@@ -60,13 +63,28 @@ Groups::Plan Groups::planInternal(unsigned producer, unsigned consumer) {
   plan.space = to.space;
   plan.producers = Role::internal;
   plan.reason = "read by only one op, which computes it inline";
+  plan.copies = from.copies * placesRead(producer, consumer);
   if (from.space.reduces)
     plan.refusal = "a reduction would be computed more than once";
   else if (isa<stablehlo::ConcatenateOp, stablehlo::PadOp>(nodes[consumer].op) && from.expensive)
     plan.refusal = "an expensive op would be computed for elements that are not used";
   else if (!isOnlyReadBy(from, consumer))
     plan.refusal = "other ops also read its result, in another order";
+  else if (plan.copies > maxCopies)
+    plan.refusal = "an op would be computed more than four times for each element";
   return plan;
+}
+
+int64_t Groups::placesRead(unsigned producer, unsigned consumer) {
+  // A movement reads one place for each of its elements: concatenated slices do not overlap.
+  if (nodes[consumer].opClass == OpClass::movement)
+    return 1;
+  llvm::SmallDenseSet<Value> places;
+  for (Value operand : nodes[consumer].op->getOperands())
+    if (Value source = resolve(operand).source;
+        source && source.getDefiningOp() == nodes[producer].op)
+      places.insert(operand);
+  return std::max<int64_t>(1, static_cast<int64_t>(places.size()));
 }
 
 Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &access) {
@@ -367,6 +385,7 @@ unsigned Groups::merge(unsigned into, unsigned from, const Plan &plan, bool from
   kept.parameters.append(gone.parameters.begin(), gone.parameters.end());
   kept.weight += gone.weight;
   kept.expensive |= gone.expensive;
+  kept.copies = std::max({kept.copies, gone.copies, plan.copies});
   kept.operands += gone.operands;
   kept.joins += gone.joins + 1;
   kept.siblings += gone.siblings;

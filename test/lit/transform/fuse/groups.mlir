@@ -203,3 +203,29 @@ func.func @negative_scalars_apart(%x: tensor<f32>, %a: tensor<4xf32>) -> tensor<
   %5 = stablehlo.multiply %4, %x : tensor<f32>
   return %5 : tensor<f32>
 }
+
+// -----
+
+/// Each sum reads the one before at two places. A kernel computes three of them, so that the first
+/// is computed four times for each element, not eight.
+
+// CHECK-LABEL: func @doubling
+//       CHECK:   %[[A:.*]] = exec.fusion "add"(%arg0)
+//   CHECK-NOT:   exec.fusion
+// CHECK-COUNT-3: stablehlo.add
+//       CHECK:   exec.fusion "add"(%[[A]])
+func.func @doubling(%x: tensor<100xf32>) -> tensor<85xf32> {
+  %0 = stablehlo.slice %x [0:99] : (tensor<100xf32>) -> tensor<99xf32>
+  %1 = stablehlo.slice %x [1:100] : (tensor<100xf32>) -> tensor<99xf32>
+  %2 = stablehlo.add %0, %1 : tensor<99xf32>
+  %3 = stablehlo.slice %2 [0:97] : (tensor<99xf32>) -> tensor<97xf32>
+  %4 = stablehlo.slice %2 [2:99] : (tensor<99xf32>) -> tensor<97xf32>
+  %5 = stablehlo.add %3, %4 : tensor<97xf32>
+  %6 = stablehlo.slice %5 [0:93] : (tensor<97xf32>) -> tensor<93xf32>
+  %7 = stablehlo.slice %5 [4:97] : (tensor<97xf32>) -> tensor<93xf32>
+  %8 = stablehlo.add %6, %7 : tensor<93xf32>
+  %9 = stablehlo.slice %8 [0:85] : (tensor<93xf32>) -> tensor<85xf32>
+  %10 = stablehlo.slice %8 [8:93] : (tensor<93xf32>) -> tensor<85xf32>
+  %11 = stablehlo.add %9, %10 : tensor<85xf32>
+  return %11 : tensor<85xf32>
+}

@@ -51,8 +51,8 @@ public:
           Value diagonal = b.reshape(elementAt(chosen, j), {batch, 1});
           diagonal = b.select(b.compare(diagonal, EQ, zeros({batch, 1})),
                               b.number(typeOf(diagonal), 1), diagonal);
-          Value lower = b.binary<stablehlo::DivideOp>(
-              columnAt(swapped, j), b.broadcast(diagonal, {batch, shape[1]}, {0, 1}));
+          Value lower =
+              b.divide(columnAt(swapped, j), b.broadcast(diagonal, {batch, shape[1]}, {0, 1}));
           Value below = isIndex(shape, 1, GT, j);
           Value factors = b.broadcast(lower, shape, {0, 1});
           Value rest = b.subtract(swapped, b.multiply(factors, row));
@@ -261,7 +261,7 @@ private:
     Value unit =
         b.broadcast(b.select(isZero, b.number(typeOf(largest), 1), largest), type.getShape(), {0});
     auto square = [&](Value part) {
-      Value scaled = b.binary<stablehlo::DivideOp>(part, unit);
+      Value scaled = b.divide(part, unit);
       return b.multiply(scaled, scaled);
     };
     Value squares =
@@ -286,16 +286,16 @@ private:
     Value beta = b.select(isNegative, length, b.negate(length));
     // An idle reflector is the identity; 1 avoids a division by zero.
     Value divisor = b.select(isIdle, b.number(type, 1), beta);
-    Value tau = b.binary<stablehlo::DivideOp>(b.subtract(beta, real), divisor);
+    Value tau = b.divide(b.subtract(beta, real), divisor);
     tau = b.select(isIdle, b.number(type, 0), tau);
     beta = b.select(isIdle, real, beta);
     if (isComplex()) {
-      Value imaginary = b.binary<stablehlo::DivideOp>(b.negate(b.imaginary(alpha)), divisor);
+      Value imaginary = b.divide(b.negate(b.imaginary(alpha)), divisor);
       tau = b.complex(tau, b.select(isIdle, b.number(type, 0), imaginary));
       beta = b.complex(beta, b.number(type, 0));
     }
     Value scale = b.select(isIdle, b.number(elements({shape[0]}), 1), b.subtract(alpha, beta));
-    Value vector = b.binary<stablehlo::DivideOp>(tail, b.broadcast(scale, shape, {0}));
+    Value vector = b.divide(tail, b.broadcast(scale, shape, {0}));
     return {put(vector, j, b.number(elements({shape[0]}), 1)), tau, beta};
   }
 

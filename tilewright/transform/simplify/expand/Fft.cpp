@@ -299,8 +299,7 @@ private:
 
   void divide(int64_t length) {
     values = onBoth(values, [&](Value value) {
-      return b.binary<stablehlo::DivideOp>(value,
-                                           b.number(typeOf(value), static_cast<double>(length)));
+      return b.divide(value, b.number(typeOf(value), static_cast<double>(length)));
     });
   }
 

@@ -127,7 +127,7 @@ private:
               [&, batch = batch, n = n](Value j, ValueRange state) {
                 Value before = state[0], diagonal = squareRoot(diagonalAt(before, j));
                 Value spread = b.broadcast(diagonal, {batch, n}, {0});
-                Value column = b.binary<stablehlo::DivideOp>(columnAt(before, j), spread);
+                Value column = b.divide(columnAt(before, j), spread);
                 column = b.select(compareIndex({batch, n}, 1, EQ, j), spread, column);
                 Value down = b.broadcast(column, shape, {0, 1});
                 Value across = b.conjugate(b.broadcast(column, shape, {0, 2}));
@@ -143,19 +143,18 @@ private:
     auto [batch, n] = sizesOf(a);
     const int64_t columns = shape[2];
     return b
-        .loop(
-            n, rhs,
-            [&, batch = batch](Value j, ValueRange state) {
-              Value row =
-                  b.reshape(b.dynamicSlice(state[0], {index(0), j, index(0)}, {batch, 1, columns}),
-                            {batch, columns});
-              Value pivot = b.broadcast(diagonalAt(a, j), {batch, columns}, {0});
-              Value solved = b.broadcast(b.binary<stablehlo::DivideOp>(row, pivot), shape, {0, 2});
-              Value product = b.multiply(b.broadcast(columnAt(a, j), shape, {0, 1}), solved);
-              Value next =
-                  b.select(compareIndex(shape, 1, GT, j), b.subtract(state[0], product), state[0]);
-              return SmallVector<Value>{b.select(compareIndex(shape, 1, EQ, j), solved, next)};
-            })
+        .loop(n, rhs,
+              [&, batch = batch](Value j, ValueRange state) {
+                Value row = b.reshape(
+                    b.dynamicSlice(state[0], {index(0), j, index(0)}, {batch, 1, columns}),
+                    {batch, columns});
+                Value pivot = b.broadcast(diagonalAt(a, j), {batch, columns}, {0});
+                Value solved = b.broadcast(b.divide(row, pivot), shape, {0, 2});
+                Value product = b.multiply(b.broadcast(columnAt(a, j), shape, {0, 1}), solved);
+                Value next = b.select(compareIndex(shape, 1, GT, j), b.subtract(state[0], product),
+                                      state[0]);
+                return SmallVector<Value>{b.select(compareIndex(shape, 1, EQ, j), solved, next)};
+              })
         .front();
   }
 
@@ -167,16 +166,25 @@ private:
     return solveByRows(a, identity);
   }
 
-  /// Adds rows and columns of the identity matrix.
+  /// Adds rows and columns of the identity matrix. The masks see blocks, as those of
+  /// diagonalBlocks(), so that one kernel can compute both.
   Value extended(Value a, int64_t padded) {
     element = typeOf(a).getElementType();
     auto [batch, n] = sizesOf(a);
-    const int64_t more = padded - n;
+    const int64_t more = padded - n, blocks = padded / blockSize;
+    if (more == 0)
+      return a;
     Value larger = b.pad(a, zero(), {0, 0, 0}, {0, more, more}, {0, 0, 0});
-    RankedTensorType type = typeOf(larger);
-    Value isNew = b.both(compareRowToColumn(type.getShape(), EQ),
-                         compareIndex(type.getShape(), 1, GE, index(n)));
-    return b.select(isNew, b.number(type, 1), larger);
+    const int64_t apart[] = {batch, blocks, blockSize, blocks, blockSize};
+    auto number = RankedTensorType::get(apart, b.builder.getI32Type());
+    auto sameIndex = [&](int64_t dim, int64_t other) {
+      return b.compare(b.iota(number, dim), EQ, b.iota(number, other));
+    };
+    Value isNew = b.both(sameIndex(1, 3), sameIndex(2, 4));
+    isNew = b.both(isNew, b.compare(b.iota(number, 1), EQ, blocks - 1));
+    isNew = b.both(isNew, b.compare(b.iota(number, 2), GE, blockSize - more));
+    Value all = b.reshape(larger, apart);
+    return b.reshape(b.select(isNew, b.number(typeOf(all), 1), all), {batch, padded, padded});
   }
 
   /// The blocks on the diagonal: [batch * blocks, 64, 64].

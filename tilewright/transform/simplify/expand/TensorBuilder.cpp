@@ -28,6 +28,23 @@ Value TensorBuilder::constant(DenseElementsAttr value) {
   return stablehlo::ConstantOp::create(builder, location, value);
 }
 
+Value TensorBuilder::divide(Value lhs, Value rhs) {
+  if (!isa<ComplexType>(typeOf(lhs).getElementType()))
+    return binary<stablehlo::DivideOp>(lhs, rhs);
+  // lhs * conj(rhs) / |rhs|², where rhs is scaled such that its square does not overflow.
+  auto size = [&](Value part) -> Value {
+    return stablehlo::AbsOp::create(builder, location, part.getType(), part);
+  };
+  Value re = real(rhs), im = imaginary(rhs);
+  Value scale = binary<stablehlo::MaximumOp>(size(re), size(im));
+  re = binary<stablehlo::DivideOp>(re, scale);
+  im = binary<stablehlo::DivideOp>(im, scale);
+  Value square = multiply(add(multiply(re, re), multiply(im, im)), scale);
+  Value product = multiply(lhs, complex(re, negate(im)));
+  return complex(binary<stablehlo::DivideOp>(real(product), square),
+                 binary<stablehlo::DivideOp>(imaginary(product), square));
+}
+
 Value TensorBuilder::both(Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;

@@ -38,6 +38,9 @@ public:
   Value add(Value lhs, Value rhs) { return binary<stablehlo::AddOp>(lhs, rhs); }
   Value subtract(Value lhs, Value rhs) { return binary<stablehlo::SubtractOp>(lhs, rhs); }
   Value multiply(Value lhs, Value rhs) { return binary<stablehlo::MultiplyOp>(lhs, rhs); }
+  /// The quotient. Complex numbers are divided by arithmetic on their parts: kernels on GPUs have
+  /// no division of complex numbers with f64 parts.
+  Value divide(Value lhs, Value rhs);
   /// The conjunction of two masks, of which null is one that is true everywhere.
   Value both(Value lhs, Value rhs);
   Value compare(Value lhs, stablehlo::ComparisonDirection direction, Value rhs);
