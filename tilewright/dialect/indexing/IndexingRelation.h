@@ -4,6 +4,7 @@
 #define TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H
 
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Operation.h"
@@ -62,6 +63,19 @@ mlir::FailureOr<IndexingRelation> indexingRelation(mlir::Operation *op);
 /// For a gather that takes whole rows of a table, the operand dimension that the indices select
 /// from; nullopt for other gathers.
 std::optional<int64_t> gatheredDimension(stablehlo::GatherOp op);
+
+/// A scan along one dimension, from the first element to the last or back.
+struct ScanDimension {
+  int64_t dim;
+  bool isReverse;
+};
+/// The scan that a reduce_window computes if its window reaches from the first element, or to the
+/// last, in one dimension; nullopt for other windows.
+std::optional<ScanDimension> scannedDimension(stablehlo::ReduceWindowOp op);
+
+/// Whether the op reads whole rows for each element of a result (sort, scan). It has no indexing
+/// relation and needs kernels of its own.
+bool isRowOp(mlir::Operation *op);
 
 /// Whether `transform/tile` can tile a fusion of this op alone. If not, sets `reason` (unless null)
 /// to a predicate such as "has a dynamic shape".

@@ -19,6 +19,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));
+  functions.addPass(createFuseRowsPass());
   FusePassOptions fusing;
   fusing.maxOps = options.maxOps;
   fusing.maxOperands = options.maxOperands;
@@ -33,6 +34,7 @@ void registerFusePasses() {
   registerSplitReducePass();
   registerFusePass();
   registerFuseProductsPass();
+  registerFuseRowsPass();
   registerVerifyFusedPass();
   registerPrintFusionsPass();
 }

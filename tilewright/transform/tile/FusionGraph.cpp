@@ -35,6 +35,9 @@ public:
       std::string why;
       if (!indexing::canTile(&op, &why))
         return fail("'" + op.getName().getStringRef().str() + "' " + why);
+      if (indexing::isRowOp(&op))
+        return fail("'" + op.getName().getStringRef().str() +
+                    "' needs whole rows, so it has kernels of its own");
       auto gather = dyn_cast<stablehlo::GatherOp>(op);
       if (gather && !isa<BlockArgument>(gather.getOperand()))
         return fail("a gather reads from a value that the kernel computes, which is not in memory");
