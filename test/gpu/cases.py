@@ -585,7 +585,66 @@ def expansions():
     yield GpuCase("fft_f64", jnp.fft.ifft, (numbers((2, 100), np.complex128),), "fourier")
 
 
+def sorts():
+    """Sorts of rows that a block holds, and of longer ones; few different keys, so that many are equal."""
+    for n in (1, 2, 3, 31, 1000, 8192, 8193, 30000, 100000):
+        x = numbers((n,), np.int32)
+        yield GpuCase(f"argsort_{n}", lambda x: jnp.argsort(x, stable=True), (x,), "exact")
+    for dtype in (np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64, F16, BF16, np.float64, np.bool_, np.complex64):
+        x = numbers((5, 300), dtype)
+        yield GpuCase(f"sort_rows_{np.dtype(dtype).name}", lambda x: jnp.sort(x, axis=1), (x,), "exact")
+        yield GpuCase(f"sort_columns_{np.dtype(dtype).name}", lambda x: jnp.sort(x, axis=0), (x,), "exact")
+    for shape, axis in (((7, 50, 9), 0), ((7, 50, 9), 1), ((7, 50, 9), 2), ((1500, 4), 0), ((2, 9000, 3), 1), ((300, 3), 1), ((3, 9000), 1)):
+        x = numbers(shape, np.int32)
+        name = "x".join(map(str, shape))
+        yield GpuCase(f"argsort_{name}_axis_{axis}", lambda x, a=axis: jnp.argsort(x, axis=a, stable=True), (x,), "exact")
+        yield GpuCase(f"sort_{name}_axis_{axis}", lambda x, a=axis: jnp.sort(x, axis=a, descending=True), (x,), "exact")
+    special = np.array([np.nan, 0.0, -0.0, np.inf, -np.inf, 1.0, -1.0, 1e-40], np.float32)
+    for n in (40, 9000):
+        x = special[_random.integers(0, len(special), n)]
+        yield GpuCase(f"sort_special_{n}", lambda x: (jnp.sort(x), jnp.argsort(x, stable=True)), (x,), "exact")
+        yield GpuCase(f"sort_special_descending_{n}", lambda x: jnp.argsort(x, stable=True, descending=True), (x,), "exact")
+        keys = numbers((2, n), np.int8), numbers((2, n), np.float64), numbers((2, n), BF16), numbers((2, n), np.complex64)
+        yield GpuCase(f"sort_two_keys_{n}", lambda *k: lax.sort(k, dimension=1, num_keys=2), keys, "exact")
+        yield GpuCase(f"sort_last_operand_alone_{n}", lambda *k: lax.sort(k, dimension=1, num_keys=1)[3], keys, "exact")
+        yield GpuCase(f"sort_after_exp_{n}", lambda x: jnp.sort(jnp.abs(x) + 1) * 2, (numbers((n,)),), "exact")
+    for (rows, n), k in (((4, 1000), 5), ((2, 50000), 40), ((1, 40000), 5000), ((5, 7), 7), ((3, 8192), 1)):
+        for dtype in (np.float32, np.int32, BF16):
+            x = numbers((rows, n), dtype)
+            yield GpuCase(f"top_{k}_of_{rows}x{n}_{np.dtype(dtype).name}", lambda x, k=k: lax.top_k(x, k), (x,), "exact")
+
+
+def scans():
+    """Windows that reach back to the first element, or on to the last. Sums of small integers are exact in f32."""
+
+    def prefix(function, init, axis, reverse):
+        def run(x):
+            n = x.shape[axis]
+            window = [n if i == axis else 1 for i in range(x.ndim)]
+            padding = [((0, n - 1) if reverse else (n - 1, 0)) if i == axis else (0, 0) for i in range(x.ndim)]
+            return lax.reduce_window(x, np.asarray(init, x.dtype), function, window, [1] * x.ndim, padding)
+
+        return run
+
+    whole = lambda shape, dtype: numbers(shape, np.int32).astype(dtype)
+    # The evaluator's time is quadratic in the length.
+    shapes = [((1,), 0), ((2,), 0), ((100,), 0), ((4096,), 0), ((4097,), 0), ((2, 5000), 1), ((300, 33), 1), ((4200, 3), 0),
+              ((2, 4100, 2), 1), ((7, 50, 9), 0), ((7, 50, 9), 1)]  # fmt: skip
+    for shape, axis in shapes:
+        name = "x".join(map(str, shape))
+        for reverse in (False, True):
+            case = f"{name}_axis_{axis}" + ("_reverse" if reverse else "")
+            yield GpuCase(f"cumsum_{case}", prefix(lax.add, 0, axis, reverse), (whole(shape, F32),), "exact")
+            if shape[axis] < 1000:
+                yield GpuCase(f"cumsum_i8_{case}", prefix(lax.add, 0, axis, reverse), (numbers(shape, np.int8),), "exact")
+                yield GpuCase(f"cummax_{case}", prefix(lax.max, -np.inf, axis, reverse), (numbers(shape, BF16),), "exact")
+    signs = np.where(_random.integers(0, 2, (4500, 2)) == 1, 1.0, -1.0)
+    yield GpuCase("cumprod_f64", prefix(lax.mul, 1, 0, False), (signs,), "exact")
+    yield GpuCase("cumprod_complex", prefix(lax.mul, 1, 0, True), ((signs * 1j).astype(np.complex64),), "exact")
+    yield GpuCase("cummin_special", prefix(lax.min, np.inf, 0, False), (np.array([3, -0.0, 0.0, np.nan, -1], F32),), "exact")
+
+
 def all_cases():
     global _random
     _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
-    return [*products(), *convolutions(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions()]
+    return [*products(), *convolutions(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions(), *sorts(), *scans()]

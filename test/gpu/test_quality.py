@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/tilewright"
@@ -73,6 +74,70 @@ def test_memory_is_used_well(name, tmp_path):
         # TMA loads both operands, each byte of a tile once: 32 bytes to a sector.
         size, copied = map(int, re.search(r"asynchronous +(\d+) bytes of global memory in (\d+) sectors", counts).groups())
         assert size == 32 * copied, counts
+
+
+def moved_bytes(program, inputs, folder):
+    """The bytes of global memory that all kernels of a program read and write."""
+    (folder / "program.mlir").write_text(program)
+    counts = tool("run", folder / "program.mlir", *(f"--input={i}" for i in inputs), f"--output={folder}/o", "--target=vgpu:sm_90a",
+                  TILEWRIGHT_VGPU_CHECK="count")  # fmt: skip
+    return 32 * sum(map(int, re.findall(r"(\d+) sectors, ideally", counts)))
+
+
+def test_a_running_sum_reads_and_writes_each_element_once(tmp_path):
+    rows, columns = 8, 65536
+    x = f"tensor<{rows}x{columns}xf32>"
+    program = f"""func.func @main(%x: {x}) -> {x} {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %zero) <{{window_dimensions = array<i64: 1, {columns}>, padding = dense<[[0, 0], [{columns - 1}, 0]]> : tensor<2x2xi64>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }}) : ({x}, tensor<f32>) -> {x}
+  return %r : {x}
+}}
+"""
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).integers(-9, 10, (rows, columns)).astype(np.float32))
+    moved = moved_bytes(program, [tmp_path / "x.npy"], tmp_path)
+    assert moved <= 2.2 * 4 * rows * columns, moved / (4 * rows * columns)
+    assert np.array_equal(np.load(tmp_path / "o0.npy"), np.cumsum(np.load(tmp_path / "x.npy"), axis=1))
+
+
+def test_few_long_rows_are_scanned_by_all_multiprocessors(tmp_path):
+    n = 200000
+    x = f"tensor<{n}xi32>"
+    program = f"""func.func @main(%x: {x}) -> {x} {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r = "stablehlo.reduce_window"(%x, %zero) <{{window_dimensions = array<i64: {n}>, padding = dense<[[0, {n - 1}]]> : tensor<1x2xi64>}}> ({{
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }}) : ({x}, tensor<i32>) -> {x}
+  return %r : {x}
+}}
+"""
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).integers(-9, 10, n).astype(np.int32))
+    moved = moved_bytes(program, [tmp_path / "x.npy"], tmp_path)
+    assert moved <= 3.1 * 4 * n, moved / (4 * n)
+    assert np.array_equal(np.load(tmp_path / "o0.npy"), np.cumsum(np.load(tmp_path / "x.npy")[::-1])[::-1])
+
+
+def test_a_long_sort_moves_its_keys_once_for_each_level_of_merges(tmp_path):
+    n, levels = 1 << 17, 4
+    x = f"tensor<{n}xui32>"
+    program = f"""func.func @main(%x: {x}) -> {x} {{
+  %r = "stablehlo.sort"(%x) <{{dimension = 0 : i64, is_stable = false}}> ({{
+  ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
+    %l = stablehlo.compare LT, %a, %b, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }}) : ({x}) -> {x}
+  return %r : {x}
+}}
+"""
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).integers(0, 1 << 32, n).astype(np.uint32))
+    moved = moved_bytes(program, [tmp_path / "x.npy"], tmp_path)
+    assert moved <= 1.1 * 2 * (1 + levels) * 4 * n, moved / (4 * n)
+    assert np.array_equal(np.load(tmp_path / "o0.npy"), np.sort(np.load(tmp_path / "x.npy")))
 
 
 @pytest.mark.parametrize("name", AMPERE)

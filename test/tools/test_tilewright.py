@@ -248,24 +248,20 @@ def test_limits_come_from_the_environment_too(add):
     assert "interpret.max-steps" in result.stderr
 
 
-SORT = """
-func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = false}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %l = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    stablehlo.return %l : tensor<i1>
-  }) : (tensor<8xf32>) -> tensor<8xf32>
-  return %s : tensor<8xf32>
+FFT = """
+func.func @main(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
+  %r = stablehlo.fft %x, type = FFT, length = [8] : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+  return %r : tensor<8xcomplex<f32>>
 }
 """
 
 
 def test_an_op_without_a_gpu_kernel_is_named_with_its_page_and_a_way_out(tmp_path):
-    program = tmp_path / "sort.mlir"
-    program.write_text(SORT)
+    program = tmp_path / "fft.mlir"
+    program.write_text(FFT)
     result = tilewright("compile", program, "--target=sm_90a")
     assert result.returncode == 6
-    assert result.stderr.startswith("E4070 target: 'stablehlo.sort' is not supported on the GPU yet\n")
+    assert result.stderr.startswith("E4070 target: 'stablehlo.fft' is not supported on the GPU yet\n")
     assert f"{program}:3:" in result.stderr and "jax.device_put(x, jax.devices('cpu')[0])" in result.stderr
     assert "more: tilewright explain E4070" in result.stderr and "' failed: " not in result.stderr
     assert "jax.device_put" in tilewright("explain", "E4070").stdout

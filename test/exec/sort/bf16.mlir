@@ -1,7 +1,6 @@
 /// bf16 in descending order.
 // input: 5xbf16=1,-1,3,0.5,256
 // result: 5xbf16=256,3,1,0.5,-1
-// refused on vgpu: E4070
 func.func @main(%a: tensor<5xbf16>) -> tensor<5xbf16> {
   %r = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):

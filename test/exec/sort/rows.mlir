@@ -1,7 +1,6 @@
 /// Each row by itself.
 // input: 2x4xi32=4,3,2,1,5,7,6,8
 // result: 2x4xi32=1,2,3,4,5,6,7,8
-// refused on vgpu: E4070
 func.func @main(%a: tensor<2x4xi32>) -> tensor<2x4xi32> {
   %r = "stablehlo.sort"(%a) <{dimension = 1 : i64, is_stable = true}> ({
   ^bb0(%x: tensor<i32>, %y: tensor<i32>):

@@ -3,7 +3,6 @@
 // input: 6xf32=3,9,1,8,2,7
 // result: 6xi32=1,1,1,2,2,2
 // result: 6xf32=7,8,9,1,2,3
-// refused on vgpu: E4070
 func.func @main(%a: tensor<6xi32>, %b: tensor<6xf32>) -> (tensor<6xi32>, tensor<6xf32>) {
   %r0, %r1 = "stablehlo.sort"(%a, %b) <{dimension = 0 : i64, is_stable = false}> ({
   ^bb0(%x: tensor<i32>, %y: tensor<i32>, %p: tensor<f32>, %q: tensor<f32>):

@@ -479,6 +479,54 @@ static bool isScalarRegion(Region &region) {
   return true;
 }
 
+std::optional<ScanDimension> scannedDimension(stablehlo::ReduceWindowOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getInputs().front());
+  auto areOnes = [](std::optional<ArrayRef<int64_t>> values) {
+    return !values || llvm::all_of(*values, [](int64_t value) { return value == 1; });
+  };
+  if (!areOnes(op.getWindowStrides()) || !areOnes(op.getBaseDilations()) ||
+      !areOnes(op.getWindowDilations()))
+    return std::nullopt;
+  SmallVector<int64_t> padding(2 * shape.size(), 0);
+  if (DenseIntElementsAttr edges = op.getPaddingAttr())
+    padding.assign(edges.value_begin<int64_t>(), edges.value_end<int64_t>());
+  std::optional<ScanDimension> found;
+  for (auto [dim, window] : llvm::enumerate(op.getWindowDimensions())) {
+    const int64_t low = padding[2 * dim], high = padding[2 * dim + 1];
+    const bool isScan = window == shape[dim] && low + high == window - 1 && (low == 0 || high == 0);
+    // A window of one element is a scan too, if the dimension has no more.
+    if (isScan && (!found || window > 1) && !(found && shape[found->dim] > 1))
+      found = {static_cast<int64_t>(dim), low == 0 && window > 1};
+    else if (window != 1 || low != 0 || high != 0)
+      return std::nullopt;
+  }
+  return found;
+}
+
+bool isRowOp(Operation *op) {
+  if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
+    return scannedDimension(window).has_value();
+  return isa<stablehlo::SortOp>(op);
+}
+
+/// Why a sort or a scan cannot be tiled; empty if it can.
+static std::string whyNotRows(Operation *op) {
+  if (llvm::is_contained(shapeOf(op->getOperand(0)), 0))
+    return "has no elements";
+  if (auto sort = dyn_cast<stablehlo::SortOp>(op)) {
+    if (shapeOf(op->getOperand(0)).empty())
+      return "sorts a scalar";
+    return isScalarRegion(sort.getComparator())
+               ? ""
+               : "has a comparator that is not a function of scalars";
+  }
+  auto window = cast<stablehlo::ReduceWindowOp>(op);
+  for (Value init : window.getInitValues())
+    if (!init.getDefiningOp<stablehlo::ConstantOp>())
+      return "is a scan whose initial value is not a constant";
+  return isScalarRegion(window.getBody()) ? "" : "has a body that is not a function of scalars";
+}
+
 static std::string whyNot(Operation *op) {
   if (!hasStaticTensors(op))
     return "has a type that is not a tensor of static shape";
@@ -488,6 +536,8 @@ static std::string whyNot(Operation *op) {
   if (!llvm::all_of(op->getOperandTypes(), hasScalar) ||
       !llvm::all_of(op->getResultTypes(), hasScalar))
     return "has elements that are not plain scalars";
+  if (isRowOp(op))
+    return whyNotRows(op);
   auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op);
   if (convolution && dilatesInput(convolution))
     return "dilates its input, which must be expanded before";

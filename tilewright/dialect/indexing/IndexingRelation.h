@@ -4,6 +4,7 @@
 #define TILEWRIGHT_DIALECT_INDEXING_INDEXINGRELATION_H
 
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Operation.h"
@@ -87,6 +88,19 @@ llvm::MutableArrayRef<mlir::OpOperand> readOperands(mlir::Operation *op);
 /// Whether a scatter overwrites whole rows of a table, each at most once: the form that one kernel
 /// can compute without order. `transform` rewrites the others.
 bool isRowScatter(stablehlo::ScatterOp op);
+
+/// A scan along one dimension, from the first element to the last or back.
+struct ScanDimension {
+  int64_t dim;
+  bool isReverse;
+};
+/// The scan that a reduce_window computes if its window reaches from the first element, or to the
+/// last, in one dimension; nullopt for other windows.
+std::optional<ScanDimension> scannedDimension(stablehlo::ReduceWindowOp op);
+
+/// Whether the op reads whole rows for each element of a result (sort, scan). It has no indexing
+/// relation and needs kernels of its own.
+bool isRowOp(mlir::Operation *op);
 
 /// Whether `transform/tile` can tile a fusion of this op alone. If not, sets `reason` (unless null)
 /// to a predicate such as "has a dynamic shape".

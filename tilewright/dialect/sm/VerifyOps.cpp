@@ -1,6 +1,8 @@
 // Verifiers and folders of the sm ops.
 #include "tilewright/dialect/sm/SmDialect.h"
 
+#include "tilewright/dialect/tile/SortOps.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -153,6 +155,9 @@ LogicalResult KernelOp::verifyRegions() {
     } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
       llvm::append_range(tiles, scan.getInputs());
       llvm::append_range(tiles, scan.getResults());
+    } else if (auto sort = dyn_cast<tile::SortOp>(op)) {
+      llvm::append_range(tiles, sort.getInputs());
+      llvm::append_range(tiles, sort.getResults());
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       llvm::append_range(tiles, gather.getIndices());
       tiles.push_back(gather.getResult());
@@ -167,8 +172,8 @@ LogicalResult KernelOp::verifyRegions() {
     if (failed(local) || failed(verifyOneLayout(op, tiles)))
       return WalkResult::interrupt();
     // Regions over scalars do not contain tiles.
-    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp>(op) ? WalkResult::skip()
-                                                              : WalkResult::advance();
+    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp, tile::SortOp>(op) ? WalkResult::skip()
+                                                                            : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

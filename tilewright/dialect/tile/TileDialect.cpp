@@ -1,5 +1,7 @@
 #include "tilewright/dialect/tile/TileDialect.h"
 
+#include "tilewright/dialect/tile/SortOps.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -16,6 +18,8 @@ static ParseResult parseInlineMap(OpAsmParser &parser, AffineMapAttr &map) {
 
 #define GET_OP_CLASSES
 #include "tilewright/dialect/tile/TileOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "tilewright/dialect/tile/SortOps.cpp.inc"
 
 namespace tilewright::tile {
 
@@ -23,6 +27,9 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tilewright/dialect/tile/TileOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "tilewright/dialect/tile/SortOps.cpp.inc"
       >();
 }
 

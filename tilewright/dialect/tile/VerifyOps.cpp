@@ -1,6 +1,8 @@
 // Verifiers and folders of the tile ops.
 #include "tilewright/dialect/tile/TileDialect.h"
 
+#include "tilewright/dialect/tile/SortOps.h"
+
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -260,6 +262,36 @@ LogicalResult ScanOp::verify() {
   if (tileType(getResults().front()).getShape() != input.getShape())
     return emitOpError("expects results with the inputs' shape, got ")
            << getResults().front().getType() << " for inputs of type " << input;
+  return success();
+}
+
+LogicalResult SortOp::verify() {
+  if (getInputs().empty() || getInputs().size() != getResults().size())
+    return emitOpError("expects at least one input, and a result for each, got ")
+           << getInputs().size() << " inputs and " << getResults().size() << " results";
+  RankedTensorType first = tileType(getInputs().front());
+  if (getDim() >= static_cast<uint64_t>(first.getRank()))
+    return emitOpError("expects a dimension in [0, ") << first.getRank() << "), got " << getDim();
+  SmallVector<Type> elements;
+  for (auto [input, result] : llvm::zip_equal(getInputs(), getResults())) {
+    RankedTensorType type = tileType(input), sorted = tileType(result);
+    if (type.getShape() != first.getShape() || sorted.getShape() != first.getShape() ||
+        type.getElementType() != sorted.getElementType())
+      return emitOpError("expects inputs and results of the same shape, each result with its "
+                         "input's element type, got ")
+             << type << " and " << sorted << " beside " << first;
+    elements.append(2, type.getElementType());
+  }
+  Block &comparator = getComparator().front();
+  if (comparator.getArgumentTypes() != TypeRange(elements))
+    return emitOpError("expects a region with two elements of each input as arguments, got ")
+           << comparator.getArgumentTypes();
+  Operation *yield = comparator.getTerminator();
+  if (yield->getNumOperands() != 1 || !yield->getOperand(0).getType().isInteger(1))
+    return emitOpError("expects a region that yields an i1, got ") << yield->getOperandTypes();
+  const int64_t size = first.getDimSize(static_cast<unsigned>(getDim()));
+  if (getMerge() && !llvm::isPowerOf2_64(static_cast<uint64_t>(size)))
+    return emitOpError("merges along a dimension whose size must be a power of two, got ") << size;
   return success();
 }
 

@@ -1,9 +1,11 @@
 #include "tilewright/interpret/evaluate/EvaluateTile.h"
+#include "tilewright/dialect/tile/SortOps.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/interpret/Evaluation.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/interpret/evaluate/TileScalars.h"
+#include "tilewright/interpret/kernels/Sort.h"
 #include "tilewright/support/Concat.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -60,6 +62,7 @@ private:
   Status evaluate(tile::MapOp op);
   Status evaluate(tile::ReduceOp op);
   Status evaluate(tile::ScanOp op);
+  Status evaluate(tile::SortOp op);
   Status evaluate(tile::DotOp op);
   Status evaluate(tile::IotaOp op);
   Status evaluate(tile::GatherOp op);
@@ -216,8 +219,8 @@ Status KernelRun::evaluate(scf::ForOp loop) {
 Status KernelRun::runOp(mlir::Operation &op) {
   return llvm::TypeSwitch<mlir::Operation *, Status>(&op)
       .Case<tile::LoadOp, tile::StoreOp, tile::ViewOp, tile::MapOp, tile::ReduceOp, tile::ScanOp,
-            tile::DotOp, tile::IotaOp, tile::GatherOp, tile::ScatterOp, scf::ForOp, scf::IfOp>(
-          [&](auto op) { return evaluate(op); })
+            tile::SortOp, tile::DotOp, tile::IotaOp, tile::GatherOp, tile::ScatterOp, scf::ForOp,
+            scf::IfOp>([&](auto op) { return evaluate(op); })
       .Case<affine::AffineApplyOp>([&](affine::AffineApplyOp apply) -> Status {
         Index operands;
         for (Value operand : apply.getMapOperands())
@@ -471,6 +474,24 @@ Status KernelRun::evaluate(tile::ScanOp op) {
         tiles[op.getResult(static_cast<unsigned>(k))].set(position, state[k]);
     }
   } while (next(index, lines));
+  return Status();
+}
+
+Status KernelRun::evaluate(tile::SortOp op) {
+  TILEWRIGHT_ASSIGN(const ScalarFunction *comparator, functionOf(op.getComparator().front()));
+  const int64_t size = shapeOf(op.getInputs().front())[op.getDim()];
+  const int64_t count = op.getCount() ? scalars[op.getCount()].i : size;
+  const int64_t middle = op.getMerge() ? scalars[op.getMerge()].i : 0;
+  if (count < 0 || count > size || middle < 0 || middle > count)
+    return Status(Code::internal,
+                  concat("a sort of ", size, " elements has count ", count, " and merge ", middle));
+  std::vector<Tensor> inputs;
+  for (Value input : op.getInputs())
+    inputs.push_back(tiles[input]);
+  TILEWRIGHT_ASSIGN(std::vector<Tensor> sorted,
+                    sort(inputs, static_cast<int64_t>(op.getDim()), *comparator, context, count));
+  for (auto [result, tensor] : llvm::zip_equal(op.getResults(), sorted))
+    tiles[result] = std::move(tensor);
   return Status();
 }
 

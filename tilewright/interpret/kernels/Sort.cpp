@@ -103,7 +103,8 @@ private:
 } // namespace
 
 Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimension,
-                                 const ScalarFunction &comparator, Context &context) {
+                                 const ScalarFunction &comparator, Context &context,
+                                 std::optional<int64_t> count) {
   TILEWRIGHT_TRY(checkOperands(inputs, comparator));
   const Shape &shape = inputs[0].shape();
   const int64_t dim = dimension < 0 ? dimension + shape.rank() : dimension;
@@ -111,8 +112,8 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   if (shape.rank() == 0 && (dimension == 0 || dimension == -1))
     return std::vector<Tensor>(inputs.begin(), inputs.end());
   TILEWRIGHT_TRY(checkDims("sort", "dimension", Dims{dim}, shape.rank()));
-  const int64_t length = shape[dim];
-  if (shape.elementCount() == 0 || length == 1)
+  const int64_t whole = shape[dim], length = std::clamp<int64_t>(count.value_or(whole), 0, whole);
+  if (length == 0 || shape.elementCount() == 0 || length == 1)
     return std::vector<Tensor>(inputs.begin(), inputs.end());
   const int64_t levels = std::bit_width(static_cast<uint64_t>(length - 1));
   TILEWRIGHT_TRY(context.countSteps(
@@ -147,6 +148,8 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
         std::memcpy(to + j * stride * bytes,
                     from + sorter.sorted()[static_cast<size_t>(j)] * stride * bytes,
                     static_cast<size_t>(bytes));
+      for (int64_t j = length; j < whole; ++j)
+        std::memcpy(to + j * stride * bytes, from + j * stride * bytes, static_cast<size_t>(bytes));
     }
   }
   return results;

@@ -124,6 +124,28 @@ def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
+def FuseRowsPass : Pass<"fuse-rows", "::mlir::func::FuncOp"> {
+  let summary = "On a GPU, turns each sort into a fusion, with the slices that keep its first elements";
+  let description = [{
+    A sort has kernels of its own. They need not read indices along the sorted dimension, nor write results
+    without readers. If all readers keep only the first elements (a top-k), the kernels write no others.
+
+    Before:
+      %i = stablehlo.iota dim = 0
+      %s:2 = "stablehlo.sort"(%x, %i) …
+      %k = stablehlo.slice %s#1 [0:8]
+    After:
+      %k = exec.fusion "sort"(%x) {
+      ^bb0(%a):  the iota, the sort, the slice  }
+
+    A long sort along another dimension than the last gets transposes around it.
+
+    Input: simplified StableHLO. Output: the same, with fusions; unchanged unless `exec.target` is a GPU. Must
+    come before `fuse-group`, which copies slices into their readers. Numerics: unchanged.
+  }];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
+}
+
 def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
   let summary = "On a GPU, turns every op into a fusion and fuses matmuls and gathers with their prologues and epilogues";
   let description = [{

@@ -23,6 +23,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   functions.addPass(createSplitConcatenatePass());
   // After reductions are split, because the sums of split products are not split again.
   functions.addPass(createSplitKPass());
+  functions.addPass(createFuseRowsPass());
   FusePassOptions fusing;
   fusing.maxOps = options.maxOps;
   fusing.maxOperands = options.maxOperands;
@@ -40,6 +41,7 @@ void registerFusePasses() {
   registerSplitKPass();
   registerFusePass();
   registerFuseProductsPass();
+  registerFuseRowsPass();
   registerVerifyFusedPass();
   registerPrintFusionsPass();
 }

@@ -26,7 +26,7 @@ def InlinePass : Pass<"simplify-inline", "::mlir::ModuleOp"> {
   let options = [
     Option<"maxOps", "max-ops", "int64_t", "SimplifyOptions().maxOps", "Maximum number of ops after inlining">,
     ListOption<"keep", "keep", "std::string",
-               "Composites that are not inlined because targets have their own code for them; default: chlo.erf and chlo.top_k">];
+               "Composites that are not inlined because targets have their own code for them; default: chlo.erf, and chlo.top_k except on GPUs">];
 }
 
 def CanonicalizePass : Pass<"simplify-canonicalize", "::mlir::func::FuncOp"> {

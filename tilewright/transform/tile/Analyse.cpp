@@ -1,10 +1,12 @@
 // Facts that the host needs about a kernel: which inputs it may overwrite, and its cost.
+#include "tilewright/dialect/tile/SortOps.h"
 #include "tilewright/transform/tile/EmitKernel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -33,7 +35,9 @@ static bool sameBox(LoadOp load, StoreOp store) {
 
 /// Whether every target materializes the result of `op`. A target may recompute any other op at
 /// each use, so a load may be executed as late as its last use.
-static bool isRoot(Operation *op) { return isa<StoreOp, ScatterOp, ReduceOp, ScanOp, DotOp>(op); }
+static bool isRoot(Operation *op) {
+  return isa<StoreOp, ScatterOp, ReduceOp, ScanOp, SortOp, DotOp>(op);
+}
 
 /// All ops that `op` transitively depends on.
 static llvm::SetVector<Operation *> ancestorsOf(Operation *op) {
@@ -168,7 +172,15 @@ Cost costPerPoint(KernelOp kernel) {
       cost.flops += elements(reduce.getInputs().front()) * flopsOf(reduce.getCombiner());
     else if (auto scan = dyn_cast<ScanOp>(op))
       cost.flops += elements(scan.getInputs().front()) * flopsOf(scan.getCombiner());
-    else if (auto dot = dyn_cast<DotOp>(op))
+    else if (auto sort = dyn_cast<SortOp>(op)) {
+      // A bitonic network has about log2(n)^2 / 2 stages, a merge log2(n); each compares half as
+      // many pairs as there are elements.
+      const auto size = static_cast<uint64_t>(
+          cast<RankedTensorType>(sort.getInputs().front().getType()).getShape()[sort.getDim()]);
+      const int64_t levels = llvm::Log2_64_Ceil(std::max<uint64_t>(size, 1));
+      cost.flops += elements(sort.getInputs().front()) * flopsOf(sort.getComparator()) *
+                    (sort.getMerge() ? levels : levels * (levels + 1) / 2) / 2;
+    } else if (auto dot = dyn_cast<DotOp>(op))
       cost.flops += 2 * elements(dot.getResult()) *
                     cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
     total.flops += iterations * cost.flops;

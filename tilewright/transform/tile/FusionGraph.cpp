@@ -35,6 +35,9 @@ public:
       std::string why;
       if (!indexing::canTile(&op, &why))
         return fail("'" + op.getName().getStringRef().str() + "' " + why);
+      if (indexing::isRowOp(&op))
+        return fail("'" + op.getName().getStringRef().str() +
+                    "' needs whole rows, so it has kernels of its own");
       if (const char *refusal = refuseUpdate(op))
         return fail("'" + op.getName().getStringRef().str() + "' " + refusal);
       addOp(op);

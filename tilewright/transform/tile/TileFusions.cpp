@@ -7,6 +7,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/tile/EmitKernel.h"
 #include "tilewright/transform/tile/Passes.h"
+#include "tilewright/transform/tile/RowKernels.h"
 #include "tilewright/transform/tile/Tiling.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -60,6 +61,45 @@ static void setAliases(exec::LaunchOp launch, KernelOp kernel, const Capacities 
     launch.setAliases(aliases);
 }
 
+/// Inserts the kernel into the module and makes a launch of it.
+static exec::LaunchOp makeLaunch(OpBuilder &builder, Location loc, SymbolTable &symbols,
+                                 KernelOp kernel, ValueRange operands, TypeRange results) {
+  symbols.insert(kernel);
+  mergeMaps(kernel);
+  auto launch = exec::LaunchOp::create(builder, loc, results, kernel.getSymName(), operands,
+                                       DenseI64ArrayAttr(),
+                                       /*in_place=*/false);
+  const Cost cost = costPerPoint(kernel);
+  launch->setDiscardableAttr(
+      "exec.cost", builder.getDictionaryAttr(
+                       {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(cost.bytes)),
+                        builder.getNamedAttr("flops", builder.getI64IntegerAttr(cost.flops))}));
+  return launch;
+}
+
+/// Replaces a fusion of a sort or a scan by launches of one or more kernels.
+static bool tileRows(exec::FusionOp fusion, SymbolTable &symbols, const Capacities &capacities,
+                     std::string &reason) {
+  OpBuilder builder(fusion);
+  int64_t kernels = 0;
+  auto launch = [&](KernelOp kernel, ValueRange operands, TypeRange results) -> ValueRange {
+    ++kernels;
+    return makeLaunch(builder, fusion.getLoc(), symbols, kernel, operands, results).getResults();
+  };
+  std::optional<SmallVector<Value>> made =
+      emitRowKernels(fusion, symbolName(fusion.getName()), capacities, launch, reason);
+  if (!made)
+    return false;
+  for (auto [result, value] : llvm::zip_equal(fusion.getResults(), *made)) {
+    // Kernels may view memory in other shapes, so the launch can have the fusion's types.
+    value.setType(result.getType());
+    result.replaceAllUsesWith(value);
+  }
+  TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernels for whole rows: ", kernels);
+  fusion.erase();
+  return true;
+}
+
 /// Replaces the fusion by a launch of a new kernel. On failure, keeps the fusion and sets `reason`.
 static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capacities &capacities,
                        std::string &reason) {
@@ -67,6 +107,8 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
     reason = "it has no results";
     return false;
   }
+  if (hasRowOp(fusion))
+    return tileRows(fusion, symbols, capacities, reason);
   std::optional<FusionGraph> graph = FusionGraph::create(fusion, reason);
   if (!graph)
     return false;
@@ -78,22 +120,13 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
   SmallVector<int> inputs;
   KernelOp kernel = emitKernel(builder, fusion.getLoc(), symbolName(fusion.getName()), *graph,
                                *tiling, capacities, inputs);
-  symbols.insert(kernel);
-  mergeMaps(kernel);
-
   builder.setInsertionPoint(fusion);
   SmallVector<Value> operands;
   for (int input : inputs)
     operands.push_back(fusion.getInputs()[static_cast<unsigned>(input)]);
-  auto launch = exec::LaunchOp::create(builder, fusion.getLoc(), fusion.getResultTypes(),
-                                       kernel.getSymName(), operands, DenseI64ArrayAttr(),
-                                       /*in_place=*/false);
+  exec::LaunchOp launch =
+      makeLaunch(builder, fusion.getLoc(), symbols, kernel, operands, fusion.getResultTypes());
   setAliases(launch, kernel, capacities);
-  const Cost cost = costPerPoint(kernel);
-  launch->setDiscardableAttr(
-      "exec.cost", builder.getDictionaryAttr(
-                       {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(cost.bytes)),
-                        builder.getNamedAttr("flops", builder.getI64IntegerAttr(cost.flops))}));
   TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(), "' with tiles ",
                  listed(tiling->tiles), " of ", listed(tiling->sizes),
                  "; dimensions in the grid: ", tiling->gridRank);

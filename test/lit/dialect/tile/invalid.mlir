@@ -167,6 +167,77 @@ func.func @scan(%x: tensor<4x8xf32>, %zero: f32) {
 
 // -----
 
+func.func @sort_dimension(%x: tensor<4x8xf32>) {
+  // expected-error@below {{expects a dimension in [0, 2), got 2}}
+  %0 = tile.sort %x dim 2 : tensor<4x8xf32> -> tensor<4x8xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %l = arith.cmpf olt, %a, %b : f32
+    tile.yield %l : i1
+  }
+  return
+}
+
+// -----
+
+func.func @sort_results(%x: tensor<4x8xf32>) {
+  // expected-error@below {{expects at least one input, and a result for each, got 1 inputs and 2 results}}
+  %0:2 = tile.sort %x dim 1 : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %l = arith.cmpf olt, %a, %b : f32
+    tile.yield %l : i1
+  }
+  return
+}
+
+// -----
+
+func.func @sort_types(%x: tensor<4x8xf32>) {
+  // expected-error@below {{expects inputs and results of the same shape, each result with its input's element type, got 'tensor<4x8xf32>' and 'tensor<4x8xf16>' beside 'tensor<4x8xf32>'}}
+  %0 = tile.sort %x dim 1 : tensor<4x8xf32> -> tensor<4x8xf16> {
+  ^bb0(%a: f32, %b: f32):
+    %l = arith.cmpf olt, %a, %b : f32
+    tile.yield %l : i1
+  }
+  return
+}
+
+// -----
+
+func.func @sort_arguments(%x: tensor<4x8xf32>, %i: tensor<4x8xi32>) {
+  // expected-error@below {{expects a region with two elements of each input as arguments, got 'f32', 'i32', 'f32', 'i32'}}
+  %0:2 = tile.sort %x, %i dim 1 : tensor<4x8xf32>, tensor<4x8xi32> -> tensor<4x8xf32>, tensor<4x8xi32> {
+  ^bb0(%a: f32, %j: i32, %b: f32, %k: i32):
+    %l = arith.cmpf olt, %a, %b : f32
+    tile.yield %l : i1
+  }
+  return
+}
+
+// -----
+
+func.func @sort_yield(%x: tensor<4x8xf32>) {
+  // expected-error@below {{expects a region that yields an i1, got 'f32'}}
+  %0 = tile.sort %x dim 1 : tensor<4x8xf32> -> tensor<4x8xf32> {
+  ^bb0(%a: f32, %b: f32):
+    tile.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+func.func @sort_merge(%x: tensor<4x12xf32>, %m: index) {
+  // expected-error@below {{merges along a dimension whose size must be a power of two, got 12}}
+  %0 = tile.sort %x merge %m dim 1 : tensor<4x12xf32> -> tensor<4x12xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %l = arith.cmpf olt, %a, %b : f32
+    tile.yield %l : i1
+  }
+  return
+}
+
+// -----
+
 func.func @dot(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %c: tensor<4x8xf32>) {
   // expected-error@below {{contracts lhs dimension 1 with rhs dimension 0, which must be equal, got 8 and 4}}
   %0 = tile.dot %a, %b, %c : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>

@@ -75,6 +75,18 @@ func.func @values(%x: tensor<4x8xf32>, %y: tensor<8xf32>, %a: tensor<2x4x8xf16>,
     %s = arith.addf %p, %q : f32
     tile.yield %s : f32
   }
+  // CHECK: tile.sort %{{.*}}, %{{.*}} count %{{.*}} merge %{{.*}} dim 1 : tensor<4x8xf32>, tensor<4x8xi1> -> tensor<4x8xf32>, tensor<4x8xi1> {
+  %sorted:2 = tile.sort %m#0, %m#1 count %o merge %o dim 1 : tensor<4x8xf32>, tensor<4x8xi1> -> tensor<4x8xf32>, tensor<4x8xi1> {
+  ^bb0(%p: f32, %q: f32, %u: i1, %v: i1):
+    %l = arith.cmpf olt, %p, %q : f32
+    tile.yield %l : i1
+  }
+  // CHECK: tile.sort %{{.*}} dim 0 : tensor<4x8xf32> -> tensor<4x8xf32> {
+  %alone = tile.sort %x dim 0 : tensor<4x8xf32> -> tensor<4x8xf32> {
+  ^bb0(%p: f32, %q: f32):
+    %l = arith.cmpf olt, %p, %q : f32
+    tile.yield %l : i1
+  }
   // CHECK: tile.iota %{{.*}} dim 1 stride 2 : tensor<4x8xindex>
   %i = tile.iota %o dim 1 stride 2 : tensor<4x8xindex>
   // CHECK: tile.iota %{{.*}} dim 0 : tensor<4x8xindex>

@@ -1,6 +1,7 @@
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/lower/Sort.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -230,6 +231,7 @@ void KernelLowering::lowerOp(mlir::Operation *op) {
       .Case([&](tile::IotaOp op) { maps.iota(op); })
       .Case([&](tile::ReduceOp op) { reductions.reduce(op); })
       .Case([&](tile::ScanOp op) { reductions.scan(op); })
+      .Case([&](tile::SortOp op) { SortLowering(*this).sort(op); })
       .Case([&](tile::DotOp op) { mmaSync.dot(op); })
       .Case([&](sm::ConvertOp op) { conversions.convert(op); })
       .Case([&](sm::ChannelOp) {})

@@ -1,5 +1,6 @@
 // The certificate checker: checks each op independently, from first principles. Contains no search,
 // candidates or costs.
+#include "tilewright/dialect/tile/SortOps.h"
 #include "tilewright/transform/tile/solve/Certificate.h"
 
 #include "tilewright/dialect/sm/SmDialect.h"
@@ -57,7 +58,7 @@ public:
           return certificate.values.contains(result);
         }))
       return "";
-    if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::ScanOp>(op))
+    if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::ScanOp, tile::SortOp>(op))
       return checkEqual(op);
     if (auto view = dyn_cast<tile::ViewOp>(op))
       return checkView(view);
@@ -299,8 +300,8 @@ std::string solve::checkCertificate(tile::KernelOp kernel, const Certificate &ce
       return WalkResult::interrupt();
     }
     // Regions over scalars contain no tiles.
-    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp>(op) ? WalkResult::skip()
-                                                              : WalkResult::advance();
+    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp, tile::SortOp>(op) ? WalkResult::skip()
+                                                                            : WalkResult::advance();
   });
   return problem;
 }

@@ -1,4 +1,5 @@
 // Turns a kernel into unknowns: finds ops that share a layout, and edges between the others.
+#include "tilewright/dialect/tile/SortOps.h"
 #include "tilewright/transform/tile/solve/Candidates.h"
 #include "tilewright/transform/tile/solve/Equations.h"
 #include "tilewright/transform/tile/solve/Work.h"
@@ -78,7 +79,7 @@ struct Collector {
       define(load, add(op, load, false));
     } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
       use(store.getTileMutable(), add(op, store.getTile(), false));
-    } else if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::ScanOp>(op)) {
+    } else if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::ScanOp, tile::SortOp>(op)) {
       auto scatter = dyn_cast<tile::ScatterOp>(op);
       const unsigned slot = add(op, scatter ? Value(scatter.getTile()) : op->getResult(0), true);
       for (OpOperand &operand : op->getOpOperands())

@@ -205,3 +205,32 @@ double solve::reduceCost(const Layout &input, ArrayRef<int64_t> dims, double ops
     cycles += barrierCycles + kept * all * (1 + warps) / issuedPerCycle;
   return cycles;
 }
+
+double solve::sortCost(const Layout &layout, ArrayRef<int64_t> shape, int64_t dim, double ops,
+                       int64_t elementBits, const Machine &machine) {
+  double elements = 1;
+  for (int64_t size : shape)
+    elements *= static_cast<double>(std::max<int64_t>(size, 1));
+  const double levels = llvm::Log2_64_Ceil(static_cast<uint64_t>(std::max<int64_t>(shape[dim], 1)));
+  const double network =
+      levels * (levels + 1) / 2 *
+      (elements / 2 * (2 * ops + 16) / (static_cast<double>(machine.lanes) * issuedPerCycle) +
+       barrierCycles);
+  // The lines of 128 bytes that the lanes of a warp touch with their first element.
+  const SmallVector<sm::IndexForm> forms = layout.indexForms();
+  std::set<int64_t> lines;
+  for (int64_t lane = 0; lane < layout.extent(Axis::lane); ++lane) {
+    int64_t position = 0;
+    for (int64_t each = 0; each < layout.rank(); ++each) {
+      int64_t index = forms[each].registers[0];
+      for (const sm::IndexTerm &term : forms[each].terms)
+        if (term.axis == Axis::lane)
+          index += lane / term.stride % term.size * term.weight;
+      position = position * shape[each] + index;
+    }
+    lines.insert(position * std::max<int64_t>(elementBits / 8, 1) / 128);
+  }
+  return network + computeCost(layout, 4, elementBits, machine) +
+         2 * static_cast<double>(layout.extent(Axis::reg) * machine.warps) *
+             static_cast<double>(lines.size());
+}

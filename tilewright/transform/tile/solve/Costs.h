@@ -50,6 +50,11 @@ double computeCost(const sm::Layout &layout, double ops, int64_t elementBits,
 double reduceCost(const sm::Layout &input, llvm::ArrayRef<int64_t> dims, double ops,
                   int64_t elementBits, const Machine &machine);
 
+/// The cost of sorting along `dim` in shared memory, with `ops` instructions for each comparison.
+/// The layout matters only for how threads write and read their elements, one by one.
+double sortCost(const sm::Layout &layout, llvm::ArrayRef<int64_t> shape, int64_t dim, double ops,
+                int64_t elementBits, const Machine &machine);
+
 } // namespace tilewright::solve
 
 #endif // TILEWRIGHT_TRANSFORM_TILE_SOLVE_COSTS_H

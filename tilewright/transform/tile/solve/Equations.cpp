@@ -1,5 +1,6 @@
 // The candidates of each unknown, and their costs.
 #include "tilewright/transform/tile/solve/Equations.h"
+#include "tilewright/dialect/tile/SortOps.h"
 
 #include "tilewright/transform/tile/solve/Candidates.h"
 #include "tilewright/transform/tile/solve/Work.h"
@@ -193,6 +194,10 @@ double Equations::costOf(const Unknown &unknown, size_t candidate) {
       own = reduceCost(pool[id], {static_cast<int64_t>(scan.getDim())},
                        2.0 * static_cast<double>(opsOf(scan.getCombiner())), unknown.elementBits,
                        machine);
+    else if (auto sort = dyn_cast<tile::SortOp>(op))
+      own =
+          sortCost(pool[id], unknown.shape, static_cast<int64_t>(sort.getDim()),
+                   static_cast<double>(opsOf(sort.getComparator())), unknown.elementBits, machine);
     else if (isa<tile::GatherOp, tile::ScatterOp>(op)) // one access per element
       own = computeCost(pool[id], 32, unknown.elementBits, machine);
     else if (isa<tile::DotOp>(op))

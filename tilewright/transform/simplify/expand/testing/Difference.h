@@ -87,7 +87,8 @@ inline std::string compare(const Tensor &expected, const Tensor &actual, const A
   return "";
 }
 
-/// Runs the pass, or the whole phase if `simplifies`. The module must not keep an op of `name`.
+/// Runs the pass, or the whole phase if `simplifies`. The module must not keep an op of `name`
+/// that no kernel can compute.
 inline std::string expand(mlir::ModuleOp module, llvm::StringRef name, bool simplifies) {
   mlir::PassManager passes(module.getContext());
   if (simplifies)
@@ -98,8 +99,7 @@ inline std::string expand(mlir::ModuleOp module, llvm::StringRef name, bool simp
     return "the pass failed";
   std::string left;
   module.walk([&](mlir::Operation *op) {
-    auto scatter = llvm::dyn_cast<stablehlo::ScatterOp>(op);
-    if (op->getName().getStringRef() == name && !(scatter && indexing::isRowScatter(scatter)))
+    if (op->getName().getStringRef() == name && !indexing::canTile(op))
       left = "the op is not expanded";
   });
   return left;

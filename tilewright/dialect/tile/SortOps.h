@@ -1,0 +1,10 @@
+// tile.sort. Apart from the other ops, because few files need it.
+#ifndef TILEWRIGHT_DIALECT_TILE_SORTOPS_H
+#define TILEWRIGHT_DIALECT_TILE_SORTOPS_H
+
+#include "tilewright/dialect/tile/TileDialect.h"
+
+#define GET_OP_CLASSES
+#include "tilewright/dialect/tile/SortOps.h.inc"
+
+#endif // TILEWRIGHT_DIALECT_TILE_SORTOPS_H

@@ -1,0 +1,114 @@
+// Kernels over whole rows: sorts and scans. One row may need several kernels, so they are built
+// directly and not from a FusionGraph.
+#ifndef TILEWRIGHT_TRANSFORM_TILE_ROWKERNELS_H
+#define TILEWRIGHT_TRANSFORM_TILE_ROWKERNELS_H
+
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/transform/tile/Tiling.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace tilewright::tile {
+
+/// A tensor as rows: `length` elements along the dimension of interest, `before` and `after` are
+/// the products of the sizes before and after it.
+struct Rows {
+  int64_t before = 1, length = 1, after = 1;
+
+  Rows() = default;
+  Rows(llvm::ArrayRef<int64_t> shape, int64_t dim);
+  /// The shape of memory with other rows of length `along`; without the last dimension if it is 1.
+  llvm::SmallVector<int64_t> shape(int64_t along) const;
+};
+
+/// A tensor that a row kernel reads or writes: its element type, as in StableHLO, and the length of
+/// its rows.
+struct RowTensor {
+  mlir::Type element;
+  int64_t length;
+};
+
+/// One kernel under construction. A point of its grid handles a tile of rows and one chunk of them.
+class RowKernel {
+public:
+  /// `tile` is the number of rows before, elements of a row and rows after that a point holds.
+  RowKernel(mlir::MLIRContext *context, mlir::Location loc, llvm::StringRef name, const Rows &rows,
+            std::array<int64_t, 3> tile, int64_t chunks, llvm::ArrayRef<RowTensor> inputs,
+            llvm::ArrayRef<RowTensor> outputs);
+
+  KernelOp kernel;
+  mlir::OpBuilder builder; // in the kernel's body
+  mlir::Location loc;
+  mlir::Value chunk; // the point's coordinate along the row
+
+  mlir::Value input(size_t number) { return kernel.getInputs()[number]; }
+  mlir::Value output(size_t number) { return kernel.getOutputs()[number]; }
+  mlir::Value index(int64_t value);
+  /// The value of an affine expression of d0, which is `operand`.
+  mlir::Value apply(mlir::AffineExpr expr, mlir::Value operand);
+  mlir::AffineExpr d0() { return builder.getAffineDimExpr(0); }
+
+  /// The shape of a tile with `along` elements of a row.
+  llvm::SmallVector<int64_t> shape(int64_t along) const;
+  mlir::RankedTensorType type(int64_t along, mlir::Type element) const {
+    return mlir::RankedTensorType::get(shape(along), element);
+  }
+  /// Loads and stores tiles at offset `at` of their rows. `isInside`: all these elements of the row
+  /// exist.
+  mlir::Value load(mlir::Value memory, mlir::Value at, int64_t along, bool isInside);
+  void store(mlir::Value tile, mlir::Value memory, mlir::Value at, bool isInside);
+  /// Reads the elements at the given indices of the row.
+  mlir::Value gather(mlir::Value memory, mlir::Value indices);
+  /// `offset` plus the index along the row.
+  mlir::Value iota(mlir::Type element, mlir::Value offset, int64_t along);
+  /// One element of the memory's rows, as a scalar; the tile has one row.
+  mlir::Value loadScalar(mlir::Value memory, mlir::Value at);
+  /// The element of a tile of one row, as a scalar.
+  mlir::Value extract(mlir::Value tile, int64_t position);
+
+  using Body =
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)>;
+  /// Computes tiles of the given element types from tiles of the same shape.
+  llvm::SmallVector<mlir::Value> map(mlir::ValueRange tiles, llvm::ArrayRef<mlir::Type> elements,
+                                     Body body);
+
+private:
+  llvm::SmallVector<mlir::Value> offsets(mlir::Value at);
+  llvm::SmallVector<bool> inBounds(bool isInside) const;
+
+  const Rows rows;
+  const std::array<int64_t, 3> tile;
+  llvm::SmallVector<mlir::Value> firstRow; // before and after
+};
+
+/// Makes a launch of a kernel and returns its results.
+using MakeLaunch = llvm::function_ref<mlir::ValueRange(KernelOp kernel, mlir::ValueRange operands,
+                                                       mlir::TypeRange results)>;
+
+/// Whether the fusion contains a sort or a scan.
+bool hasRowOp(exec::FusionOp fusion);
+
+/// Emits the kernels of a fusion of one sort, its iotas and the slices of its results, or of one
+/// scan, and returns what replaces the fusion's results. On failure returns nullopt, before
+/// anything was emitted, and sets `reason`.
+std::optional<llvm::SmallVector<mlir::Value>>
+emitRowKernels(exec::FusionOp fusion, llvm::StringRef name, const Capacities &capacities,
+               MakeLaunch launch, std::string &reason);
+
+std::optional<llvm::SmallVector<mlir::Value>> emitSort(exec::FusionOp fusion, stablehlo::SortOp op,
+                                                       llvm::StringRef name,
+                                                       const Capacities &capacities,
+                                                       MakeLaunch launch, std::string &reason);
+std::optional<llvm::SmallVector<mlir::Value>>
+emitScan(exec::FusionOp fusion, stablehlo::ReduceWindowOp op, llvm::StringRef name,
+         const Capacities &capacities, MakeLaunch launch, std::string &reason);
+
+} // namespace tilewright::tile
+
+#endif // TILEWRIGHT_TRANSFORM_TILE_ROWKERNELS_H
