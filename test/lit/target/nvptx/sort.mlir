@@ -14,8 +14,7 @@
 //       CHECK:   %[[IS_FIRST:.*]] = llvm.icmp "eq" %[[ABOVE]], %[[LEVEL]]
 //       CHECK:   %[[MASK:.*]] = llvm.select %[[IS_FIRST]], %{{.*}}, %[[DISTANCE]]
 //       CHECK:   %[[HIGH:.*]] = llvm.xor %[[LOW:.*]], %[[MASK]] : i32
-//       CHECK:   lane.map(%[[B:.*]], %[[A:.*]], %{{.*}}, %{{.*}}) : (i32, i32, f32, f32) -> i1
-//       CHECK:   lane.map(%[[A]], %[[B]], %{{.*}}, %{{.*}}) : (i32, i32, f32, f32) -> i1
+//       CHECK:   lane.map(%[[B:[^,]*]], %[[A:[^,]*]], %{{[^,]*}}, %{{[^,]*}}, %[[A]], %[[B]], {{.*}} -> (i1, i1)
 //       CHECK:   @$0 st.shared.b32
 //       CHECK:   nvvm.barrier
 //       CHECK:   llvm.cond_br %{{.*}}, ^[[AFTER:.*]], ^[[STAGE]](%{{.*}}, %{{.*}} : i32, i32)

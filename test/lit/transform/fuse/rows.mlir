@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: func @argsort(
 //  CHECK-SAME:   %[[X:.*]]: tensor<8xf32>
-//       CHECK:   %[[ORDER:.*]] = exec.fusion "sort"(%[[X]]) : (tensor<8xf32>) -> tensor<8xi32>
+//       CHECK:   %[[ORDER:.*]] = exec.fusion "sort"(%[[X]]) {{.*}} : (tensor<8xf32>) -> tensor<8xi32>
 //       CHECK:   ^bb0(%[[A:.*]]: tensor<8xf32>):
 //       CHECK:     %[[I:.*]] = stablehlo.iota dim = 0 : tensor<8xi32>
 //       CHECK:     %[[S:.*]]:2 = "stablehlo.sort"(%[[A]], %[[I]])
@@ -27,7 +27,7 @@ func.func @argsort(%x: tensor<8xf32>) -> tensor<8xi32> {
 /// If all readers keep the first three elements, the fusion computes no others.
 
 // CHECK-LABEL: func @top(
-//       CHECK:   %[[TOP:.*]]:2 = exec.fusion "sort"(%{{.*}}, %{{.*}}) : (tensor<4x8xf32>, tensor<4x8xi32>) -> (tensor<4x3xf32>, tensor<4x3xi32>)
+//       CHECK:   %[[TOP:.*]]:2 = exec.fusion "sort"(%{{.*}}, %{{.*}}) {{.*}} : (tensor<4x8xf32>, tensor<4x8xi32>) -> (tensor<4x3xf32>, tensor<4x3xi32>)
 //       CHECK:     %[[S:.*]]:2 = "stablehlo.sort"
 //       CHECK:     stablehlo.slice %[[S]]#0 [0:4, 0:3]
 //       CHECK:     stablehlo.slice %[[S]]#1 [0:4, 0:3]
@@ -51,7 +51,7 @@ func.func @top(%x: tensor<4x8xf32>, %y: tensor<4x8xi32>) -> (tensor<4x3xf32>, te
 /// Another reader needs all elements, so the slice stays outside.
 
 // CHECK-LABEL: func @negative_top(
-//       CHECK:   %[[S:.*]] = exec.fusion "sort"(%{{.*}}) : (tensor<8xf32>) -> tensor<8xf32>
+//       CHECK:   %[[S:.*]] = exec.fusion "sort"(%{{.*}}) {{.*}} : (tensor<8xf32>) -> tensor<8xf32>
 //       CHECK:   stablehlo.slice %[[S]] [0:3]
 module attributes {exec.target = #exec.target<gpu = <>>} {
 func.func @negative_top(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<3xf32>) {
@@ -71,7 +71,7 @@ func.func @negative_top(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<3xf32>) {
 
 // CHECK-LABEL: func @columns(
 //       CHECK:   %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [0, 2, 1] : (tensor<2x2000x3xf32>) -> tensor<2x3x2000xf32>
-//       CHECK:   %[[S:.*]] = exec.fusion "sort"(%[[T]]) : (tensor<2x3x2000xf32>) -> tensor<2x3x5xi32>
+//       CHECK:   %[[S:.*]] = exec.fusion "sort"(%[[T]]) {{.*}} : (tensor<2x3x2000xf32>) -> tensor<2x3x5xi32>
 //       CHECK:     stablehlo.iota dim = 2 : tensor<2x3x2000xi32>
 //       CHECK:     dimension = 2
 //       CHECK:   %[[B:.*]] = stablehlo.transpose %[[S]], dims = [0, 2, 1] : (tensor<2x3x5xi32>) -> tensor<2x5x3xi32>

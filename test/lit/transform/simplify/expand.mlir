@@ -45,9 +45,12 @@ func.func @unknown_initial_value(%x: tensor<4xi32>, %init: tensor<i32>) -> tenso
 
 // -----
 
-/// 1,000 = 512 + 256 + 128 + 64 + 32 + 8: nine steps of doubling, five that join, and the initial value.
+/// A prefix sum stays, because a kernel computes it. A window of 1,000 = 512 + 256 + 128 + 64 + 32 + 8 elements: nine steps of
+/// doubling, five that join, and the initial value.
 
 // CHECK-LABEL: func @prefix_sum
+//       CHECK:   "stablehlo.reduce_window"
+// CHECK-LABEL: func @long_window
 // CHECK-COUNT-15: stablehlo.add %{{.*}} : tensor<{{[0-9]+}}xf32>
 //   CHECK-NOT:   stablehlo.add
 //       CHECK:   return
@@ -59,6 +62,15 @@ func.func @prefix_sum(%x: tensor<1000xf32>) -> tensor<1000xf32> {
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
   }) : (tensor<1000xf32>, tensor<f32>) -> tensor<1000xf32>
+  return %r : tensor<1000xf32>
+}
+func.func @long_window(%x: tensor<1999xf32>) -> tensor<1000xf32> {
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 1000>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1999xf32>, tensor<f32>) -> tensor<1000xf32>
   return %r : tensor<1000xf32>
 }
 }

@@ -4,6 +4,7 @@
 /// written.
 
 #gpu = #exec.target<units = 4, tile_elements = 8192, gpu = <shared_bytes = 232448>>
+//       CHECK: exec.launch @sort(%{{.*}}) {{.*}} : (tensor<100x200xf32>) -> (tensor<100x5xf32>, tensor<100x5xi32>)
 // CHECK-LABEL: tile.kernel @sort grid [13, 1] inputs 1
 //       CHECK: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<100x200xf32>, %[[KEYS:.*]]: memref<100x5xf32>, %[[ORDER:.*]]: memref<100x5xi32>):
 //       CHECK:   %[[T:.*]] = tile.load %[[X]]{{.*}} in_bounds [false, true] : memref<100x200xf32> -> tensor<8x200xf32>
@@ -11,7 +12,6 @@
 //       CHECK:   %[[S:.*]]:2 = tile.sort %[[T]], %[[I]] dim 1 : tensor<8x200xf32>, tensor<8x200xi32>
 //       CHECK:   tile.store %[[S]]#0, %[[KEYS]]{{.*}} in_bounds [false, false]
 //       CHECK:   tile.store %[[S]]#1, %[[ORDER]]
-//       CHECK: exec.launch @sort(%{{.*}}) {{.*}} : (tensor<100x200xf32>) -> (tensor<100x5xf32>, tensor<100x5xi32>)
 module attributes {exec.target = #gpu} {
 func.func @main(%x: tensor<100x200xf32>) -> (tensor<100x5xf32>, tensor<100x5xi32>) {
   %r:2 = exec.fusion "sort" (%x) : (tensor<100x200xf32>) -> (tensor<100x5xf32>, tensor<100x5xi32>) {
