@@ -1,5 +1,6 @@
 // simplify-expand: expands ops that only a library can compute.
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/simplify/Passes.h"
@@ -58,6 +59,10 @@ struct Expand : impl::ExpandPassBase<Expand> {
     Reasons reasons;
     IRRewriter rewriter(&getContext(), &reasons);
     for (Operation *op : found) {
+      if (indexing::canTile(op)) {
+        TILEWRIGHT_LOG(getArgument(), op, "is not expanded: kernels can compute the op itself");
+        continue;
+      }
       reasons.last.clear();
       if (failed(expand(op, rewriter)))
         TILEWRIGHT_LOG(getArgument(), op, "is not expanded: ", reasons.last);

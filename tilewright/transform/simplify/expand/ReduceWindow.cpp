@@ -1,5 +1,4 @@
 // Expands reduce_window: into elementwise ops on slices (taps), reductions, or log-step doubling.
-#include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/transform/simplify/Patterns.h"
@@ -271,8 +270,6 @@ private:
 LogicalResult expandReduceWindow(stablehlo::ReduceWindowOp op, RewriterBase &rewriter) {
   if (!llvm::all_of(op->getOperands(), isStatic) || !llvm::all_of(op->getResults(), isStatic))
     return rewriter.notifyMatchFailure(op, "a shape is dynamic");
-  if (indexing::canTile(op))
-    return rewriter.notifyMatchFailure(op, "a kernel can compute it, as a scan");
   if (std::string why = whyNotElementwise(op.getBody()); !why.empty())
     return rewriter.notifyMatchFailure(op, why);
   rewriter.replaceOp(op, Expansion(op, rewriter).run());

@@ -1,7 +1,6 @@
 // Expands scatters into the form that one kernel can compute: rows of a table [R, C] that are
 // overwritten at unique indices. Everything before that is deterministic: either each row of the
 // table looks for its updates, or the updates are sorted by row and those of one row combined.
-#include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/transform/simplify/expand/Expand.h"
 #include "tilewright/transform/simplify/expand/TensorBuilder.h"
 
@@ -352,8 +351,6 @@ SmallVector<Value> Expansion::run() {
 } // namespace
 
 LogicalResult expandScatter(stablehlo::ScatterOp op, RewriterBase &rewriter) {
-  if (indexing::isRowScatter(op))
-    return rewriter.notifyMatchFailure(op, "a kernel can compute it as it is");
   if (std::string why = whyNotElementwise(op.getUpdateComputation()); !why.empty())
     return rewriter.notifyMatchFailure(op, why);
   if (typeOf(op.getInputs().front()).getNumElements() == 0 ||
