@@ -247,7 +247,8 @@ static SmallVector<int64_t> divideRows(ArrayRef<int64_t> sizes, int64_t count) {
     return {};
   SmallVector<int64_t> best;
   int64_t fewest = -1;
-  const auto limit = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(sizes.back())));
+  const auto limit = static_cast<int64_t>(
+      llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(sizes.back(), 1))));
   for (int64_t tile = std::min(count, limit); tile >= 1; tile /= 2) {
     SmallVector<int64_t> tiles = divideRows(sizes.drop_back(), count / tile);
     tiles.push_back(tile);

@@ -35,4 +35,21 @@ TEST(Convolution, RandomConvolutionsKeepTheirMeaning) {
     ADD_FAILURE() << "not compiled: " << name << ", " << times << " times";
 }
 
+TEST(Convolution, AWindowWithoutPositionsHasAnEmptyResult) {
+  const std::string target = "#exec.target<units = 4, tile_elements = 4096, gpu = <>, "
+                             "matrix = <types = [f16]>>";
+  const std::string lhs = "tensor<2x2x8x16xf16>", rhs = "tensor<3x3x16x8xf16>",
+                    result = "tensor<2x0x6x8xf32>";
+  const std::string text =
+      concat("module attributes {exec.target = ", target, "} {\nfunc.func @main(%a: ", lhs,
+             ", %b: ", rhs, ") -> ", result, " {\n%r = exec.fusion \"f\" (%a, %b) : (", lhs, ", ",
+             rhs, ") -> ", result, " {\n^bb0(%0: ", lhs, ", %1: ", rhs,
+             "):\n%c = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, "
+             "0, 1, f], "
+             "window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (",
+             lhs, ", ", rhs, ") -> ", result, "\nexec.yield %c : ", result,
+             "\n}\nreturn %r : ", result, "\n}\n}\n");
+  EXPECT_EQ(compareWithTiled(text, 1), "") << text;
+}
+
 } // namespace tilewright::tile
