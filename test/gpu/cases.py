@@ -130,7 +130,7 @@ def products():
                 case = dataclasses.replace(case, absolute=case.absolute + 2)
             yield case
     # Several tiles, ragged, with rows that TMA accepts; with --processors 2 there are more tiles than run at once.
-    for name, transposes in [("f16", "nn"), ("f16", "nt"), ("f16", "tn"), ("f16", "tt"), ("bf16", "nt"), ("e4m3", "nt"), ("s8", "nt")]:
+    for name, transposes in [("f16", "nn"), ("f16", "nt"), ("f16", "tn"), ("f16", "tt"), ("bf16", "nt"), ("tf32", "nt"), ("tf32", "nn"), ("e4m3", "nt"), ("s8", "nt")]:
         left, right = TYPES[name]
         m, n, k = 264, 200, 144
         a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
@@ -145,6 +145,22 @@ def products():
     case = product("gemm_tiles_batched_bias", a, b, ((2,), (1,)), ((0,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16),
                    more=(bias,), units=2.0**13)  # fmt: skip
     yield dataclasses.replace(case, absolute=case.absolute + 2)
+    # Few tiles and a long contraction: the product is split along K, and a second kernel sums the parts and has the epilogue.
+    for name, transposes, (m, n, k) in [("bf16", "nt", (33, 40, 8192)), ("f16", "nn", (65, 24, 8192)), ("f16", "tn", (24, 40, 8192)), ("f16", "nt", (1, 40, 9216)),
+                                        ("tf32", "nt", (17, 72, 8192)), ("tf32", "nn", (17, 72, 8192)), ("e4m3", "nt", (24, 56, 16384)), ("s8", "nt", (40, 40, 16384))]:  # fmt: skip
+        left, right = TYPES[name]
+        a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
+        b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
+        contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+        yield product(f"gemm_split_{name}_{transposes}_{m}x{n}x{k}", a, b, contract)
+    a, b, bias = numbers((40, 8192), BF16), numbers((48, 8192), BF16), numbers((48,))
+    case = product("gemm_split_bias", a, b, ((1,), (1,)), after=lambda d, c: jnp.maximum(d + c, 0), more=(bias,))
+    yield dataclasses.replace(case, absolute=case.absolute + 2)
+    yield product("gemm_split_narrow", a, b, ((1,), (1,)), result=BF16, units=2.0**16)
+    a, b = numbers((2, 24, 8192), F16), numbers((8192, 2, 32), F16)
+    yield product("gemm_split_batched", a, b, ((2,), (0,)), ((0,), (1,)))
+    a, b = numbers((24, 8192), BF16), numbers((8192, 64), I8)
+    yield product("gemm_split_prologue", a, b, plain, before=lambda x, y: (x, y.astype(jnp.bfloat16)))
     # The kernel of the product also reduces its rows and continues with the result.
     a, b = numbers((264, 144), F16), numbers((144, 200), F16)
     rows = {"sum": lambda x: x.sum(axis=1), "max": lambda x: x.max(axis=1)}
@@ -155,6 +171,8 @@ def products():
     for name, after in {"softmax": lambda d: jax.nn.softmax(d, axis=1), "softmax_half": lambda d: jax.nn.softmax(d, axis=1).astype(jnp.float16)}.items():
         case = product(f"gemm_rows_{name}", a, b, plain, after=after)
         yield dataclasses.replace(case, op_class="bounded", product_units=0.0, absolute=None, bounded=True)
+    case = product("gemm_rows_softmax_tf32", numbers((136, 80)), numbers((120, 80)), ((1,), (1,)), after=lambda d: jax.nn.softmax(d, axis=1))
+    yield dataclasses.replace(case, op_class="bounded", product_units=0.0, absolute=None, bounded=True)
     a, b = numbers((3, 72, 80), BF16), numbers((3, 256, 80), BF16)
     case = product("gemm_rows_batched", a, b, ((2,), (2,)), ((0,), (0,)), after=lambda d: jnp.sum(jnp.maximum(d, 0), axis=2))
     yield dataclasses.replace(case, absolute=case.absolute.sum(axis=2))

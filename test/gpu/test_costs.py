@@ -5,8 +5,10 @@ virtual GPU counts them in the same kernels. Nothing is timed; the counts are ex
 """
 
 import json
+import math
 import re
 
+import numpy as np
 import pytest
 import test_quality
 
@@ -133,3 +135,42 @@ def test_a_product_of_parts_has_the_instructions_of_its_products(chip, named, tm
     assert sum(plain["multiply_adds"].values()) == m * n * k
     print(f"{parts['by_class']['matrix']} matrix instructions, {plain['by_class']['matrix']} in the plain product")
     assert parts["by_class"] == deep["by_class"]
+
+
+# Chip, m, n, k: products whose tiles occupy few multiprocessors.
+FEW_TILES = {"hopper, square": ("sm_90a", 128, 128, 16384), "hopper, wide": ("sm_90a", 64, 512, 8192),
+             "ampere, square": ("sm_80", 128, 128, 16384), "ampere, wide": ("sm_80", 64, 512, 8192)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FEW_TILES)
+def test_a_product_with_few_tiles_is_split_along_k(name, tmp_path):
+    """The pieces occupy the chip, each byte of partial sums is written and read once, and two runs give the same bits."""
+    chip, m, n, k = FEW_TILES[name]
+    program, _ = gemm(m, n, k, "f16", "f16")
+    (tmp_path / "program.mlir").write_text(program)
+    random = np.random.default_rng(3)
+    for side, rows in ("a", m), ("b", n):
+        np.save(tmp_path / f"{side}.npy", random.uniform(-1, 1, (rows, k)).astype(np.float16))
+    said = test_quality.tool("explain", "fusion", tmp_path / "program.mlir", f"--target={chip}")
+    whole, units, pieces, _, after, before = number(
+        r"has ([\d,]+) tiles for ([\d,]+) multiprocessors and is split along K: ([\d,]+) pieces have ([\d,]+) tiles and take about ([\d,]+) "
+        r"cycles instead of ([\d,]+)", said)  # fmt: skip
+    assert 1.25 * after <= before
+
+    results = []
+    for order in "eager", "seed:5":
+        test_quality.tool("run", tmp_path / "program.mlir", f"--input={tmp_path}/a.npy", f"--input={tmp_path}/b.npy", f"--output={tmp_path}/{order}",
+                          f"--target=vgpu:{chip}", TILEWRIGHT_VGPU_CHECK="count", TILEWRIGHT_VGPU_ORDER=order,
+                          TILEWRIGHT_VGPU_COUNTS=str(tmp_path / f"counts-{order}"))  # fmt: skip
+        results.append(b"".join(file.read_bytes() for file in sorted(tmp_path.glob(f"{order}*.npy"))))
+    assert results[0] and results[0] == results[1]
+
+    reports = [json.loads(file.read_text()) for file in (tmp_path / "counts-eager").glob("*.counts.json")]
+    (product,) = [r for r in reports if r["total"]["multiply_adds"]]
+    (total,) = [r for r in reports if not r["total"]["multiply_adds"]]
+    blocks = math.prod(product["grid"])
+    print(f"{name}: {pieces} pieces, {blocks} blocks on {units} multiprocessors instead of {whole}")
+    assert sum(product["total"]["multiply_adds"].values()) >= m * n * k
+    assert units / 2 <= blocks <= 2 * units, said
+    assert product["total"]["global_write_bytes"] == 4 * pieces * m * n == total["total"]["global_read_bytes"]
+    assert total["total"]["global_write_bytes"] == 2 * m * n

@@ -46,7 +46,7 @@ def softmax(rows=256, columns=1024, name="main"):
 
 PROGRAMS = {"gemm f16": gemm("f16"), "gemm bf16": gemm("bf16"), "gemm e4m3": gemm("f8E4M3FN"), "gemm to f32": gemm("f16", "f32"),
             "gemm bf16 e4m3": mixed("f8E4M3FN"), "gemm bf16 e4m3 rows": mixed("f8E4M3FN", "nt"), "gemm bf16 e4m3 half": mixed("f8E4M3FN", "nt", "bf16", 512),
-            "gemm bf16 i4": mixed("i4", size=512), "softmax": softmax()}  # fmt: skip
+            "gemm bf16 i4": mixed("i4", size=512), "gemm tf32": gemm("f32", "f32"), "softmax": softmax()}  # fmt: skip
 # On few multiprocessors a product is a persistent kernel, and TMA stores its narrow result.
 FEW = {"gemm f16 on 4": gemm("f16"), "gemm e4m3 to bf16 on 4": gemm("f8E4M3FN", "bf16"), "gemm to f32 on 4": gemm("f16", "f32")}
 # Products on a chip without TMA: operands by cp.async, fragments by ldmatrix, and f32 along N word by word.
@@ -169,6 +169,18 @@ def test_engines_are_those_of_the_best_kernels(tmp_path):
                         "stmatrix.sync", "global.shared::cta.bulk_group"):
         assert instruction in ptx, instruction
     assert "f32x2" not in ptx
+
+
+def test_tf32_goes_to_the_best_instructions_if_both_sides_are_contiguous_along_k(tmp_path):
+    for contract, instructions in (1, ("wgmma.mma_async", "tf32.tf32", "cp.async.bulk.tensor.2d")), (0, ("mma.sync", "cvt.rna.tf32.f32", "cp.async.cg")):
+        (tmp_path / "gemm.mlir").write_text(gemm("f32", "f32", contract=contract)[0])
+        tool("compile", tmp_path / "gemm.mlir", "--target=sm_90a", f"--output={tmp_path}/gemm.twx", f"--code={tmp_path}/gemm")
+        ptx = (tmp_path / "gemm.ptx").read_text()
+        for instruction in instructions:
+            assert instruction in ptx, instruction
+        said = tool("explain", "kernels", tmp_path / "gemm.mlir", "--target=sm_90a", "--details")
+        assert ("it has no roles: matrix instructions of tf32 need both operands contiguous along K" in said) == (contract == 0), said
+        assert ("cvt.rna.tf32" in ptx) == (contract == 0)
 
 
 def test_a_side_that_is_computed_goes_to_the_best_instructions_through_registers(tmp_path):

@@ -93,10 +93,10 @@ std::string program(const Shape &s) {
                    "x", s.element, "> -> tensor<", s.tileK, "x", s.tileN, "x", s.element, ">\n");
     y = "%y1";
   }
-  text +=
-      concat("    %p = tile.dot ", x, ", ", y, ", %acc : tensor<", s.tileM, "x", s.tileK, "x",
-             s.element, ">, tensor<", s.tileK, "x", s.tileN, "x", s.element, "> -> tensor<", tile,
-             "x", sumType, ">\n    scf.yield %p : tensor<", tile, "x", sumType, ">\n  }\n");
+  text += concat("    %p = tile.dot ", x, ", ", y, ", %acc ", s.element == "f32" ? "tf32 " : "",
+                 ": tensor<", s.tileM, "x", s.tileK, "x", s.element, ">, tensor<", s.tileK, "x",
+                 s.tileN, "x", s.element, "> -> tensor<", tile, "x", sumType,
+                 ">\n    scf.yield %p : tensor<", tile, "x", sumType, ">\n  }\n");
   std::string value = "%sum";
   if (s.epilogue == "bias") {
     text += concat(
@@ -160,6 +160,59 @@ TEST(Products, RaggedSizes) {
 }
 
 TEST(Products, OfBfloat) { EXPECT_EQ(run({64, 64, 128, 64, 64, 64, "bf16", "bf16"}), ""); }
+
+/// Instructions that multiply f32 as tf32, with factors that the copy engine rounds: exact factors
+/// in every order of completion, ragged and in clusters.
+TEST(Products, OfTf32) {
+  Comparison engines;
+  engines.change = [](std::string text) {
+    EXPECT_NE(text.find("k8.f32.tf32.tf32"), std::string::npos);
+    EXPECT_EQ(text.find("mma.sync"), std::string::npos);
+    return text;
+  };
+  for (int completion : {1, 2}) {
+    EXPECT_EQ(run({64, 64, 224, 64, 64, 32, "f32", "f32", false, true}, completion, 3, engines),
+              "");
+    EXPECT_EQ(run({72, 136, 100, 64, 128, 32, "f32", "f32", false, true}, completion, 5, engines),
+              "");
+    EXPECT_EQ(run({256, 128, 160, 128, 128, 32, "f32", "f32", false, true, "bias"}, completion, 7,
+                  engines),
+              "");
+    EXPECT_EQ(run({128, 128, 160, 64, 64, 32, "f32", "f16", false, true}, completion, 9, engines),
+              "");
+  }
+  EXPECT_EQ(run({8, 8, 8, 16, 16, 8, "f32", "f32", false, true}, 1, 1, engines), "")
+      << "a depth below a line";
+}
+
+/// Factors that tf32 does not represent: the copy engine rounds them to nearest, as the evaluator
+/// does, and the instruction by itself would truncate. Multiples of 0.0123 are not ties, whose
+/// direction is open. Without the copies' rounding the sums of 224 products differ.
+TEST(Products, OfTf32AreRounded) {
+  Shape shape{64, 64, 224, 64, 64, 32, "f32", "f32", false, true};
+  Comparison rounded;
+  rounded.range = 1;
+  rounded.step = 0.0123;
+  rounded.tolerance = 1e-4;
+  EXPECT_EQ(compareWithEvaluator(program(shape), "sm_90a", rounded), "");
+}
+
+/// Operands that are not contiguous along K are rounded in registers, for mma.sync.
+TEST(Products, OfTf32InOtherOrders) {
+  Comparison engines;
+  engines.change = [](std::string text) {
+    EXPECT_NE(text.find("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), std::string::npos);
+    EXPECT_EQ(text.find("wgmma"), std::string::npos);
+    return text;
+  };
+  for (bool lhs : {false, true})
+    for (bool rhs : {false, true})
+      if (lhs || !rhs)
+        EXPECT_EQ(run({64, 128, 128, 64, 64, 32, "f32", "f32", lhs, rhs}, 2, 3, engines), "")
+            << lhs << rhs;
+  EXPECT_EQ(run({64, 64, 66, 64, 64, 32, "f32", "f32", false, true}, 2, 3, engines), "")
+      << "rows of 264 bytes";
+}
 
 TEST(Products, WithBiasAndHalfResult) {
   EXPECT_EQ(run({72, 72, 72, 64, 64, 64, "f16", "f16", false, false, "bias"}), "");

@@ -47,10 +47,11 @@ std::string VirtualGpu::run(const std::string &name, const std::vector<void *> &
     std::vector<uint64_t> dims(map.dims.begin(), map.dims.end());
     std::vector<uint64_t> strides(map.byteStrides.begin(), map.byteStrides.end());
     std::vector<uint32_t> box(map.box.begin(), map.box.end()), ones(map.dims.size(), 1);
-    // Values of CUtensorMapDataType: only the size of elements matters here.
+    // Values of CUtensorMapDataType: only the size of elements matters here, and that tf32 rounds.
     const uint32_t element = map.elementType.isF16()    ? 6
                              : map.elementType.isBF16() ? 9
                              : map.elementType.isF32()  ? 7
+                             : map.elementType.isTF32() ? 11
                                                         : 0;
     if (tilewright_vgpu_encode_tensor_map(
             maps.back()->data, element, static_cast<uint32_t>(dims.size()),

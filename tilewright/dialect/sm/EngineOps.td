@@ -128,16 +128,17 @@ def Sm_CopyOp : Sm_Op<"copy", [AttrSizedOperandSegments]> {
     ```
     Offsets are those of the tile in a memref, or of a part of a buffer. Elements outside of a memref are
     read as zero and not written. With `transposed`, the buffer's two dimensions are the last two dimensions of the
-    memref, swapped. If a memref has more dimensions than the buffer, the copy uses a single index in each of the leading
+    memref, swapped. With `tf32`, f32 elements are rounded on the way to the nearest value with 10 bits of mantissa, ties either
+    way; only the copy engine does this, and only while it loads. If a memref has more dimensions than the buffer, the copy uses a single index in each of the leading
     dimensions, or in each dimension that is not in `dims`. A buffer that is replicated on the `cta` axis is written in all
     CTAs that hold a copy.
   }];
   let arguments = (ins Sm_EngineAttr:$engine, Sm_Place:$source, Variadic<Index>:$source_offsets,
                        Optional<AnyTypeOf<[AnyMemRef, Sm_BufferType]>>:$target, Variadic<Index>:$target_offsets,
-                       UnitAttr:$transposed, OptionalAttr<DenseI64ArrayAttr>:$dims);
+                       UnitAttr:$transposed, OptionalAttr<DenseI64ArrayAttr>:$dims, UnitAttr:$tf32);
   let results = (outs Optional<Sm_Tile>:$result);
   let assemblyFormat = [{
-    $engine $source (`[` $source_offsets^ `]`)? (`to` $target^ (`[` $target_offsets^ `]`)?)? (`transposed` $transposed^)? (`dims` $dims^)? attr-dict
+    $engine $source (`[` $source_offsets^ `]`)? (`to` $target^ (`[` $target_offsets^ `]`)?)? (`transposed` $transposed^)? (`tf32` $tf32^)? (`dims` $dims^)? attr-dict
     `:` type($source) (`to` type($target)^)? (`->` type($result)^)?
   }];
   let hasVerifier = 1;
@@ -148,7 +149,9 @@ def Sm_MmaOp : Sm_Op<"mma", [AttrSizedOperandSegments]> {
   let description = [{
     `result[m, n] = acc[m, n] + sum over k of lhs[m, k] * rhs[k, n]`. Operands are buffers or tiles. Either the
     accumulator and the result are tiles (zero if no accumulator is given), and uses of the result wait for it; or the
-    sum is accumulated in the buffer `into`, which is treated as zero if `zero` is true.
+    sum is accumulated in the buffer `into`, which is treated as zero if `zero` is true. Operands of f32 are multiplied as
+    tf32: `mma_sync` rounds them in registers, and `wgmma` ignores all but the upper 19 bits of a word, so copies to its
+    buffers must have rounded them (`sm.copy … tf32`).
 
     ```mlir
     %s = sm.mma wgmma %x, %y, %acc : !sm.buffer<…>, !sm.buffer<…> -> tensor<128x256xf32, #acc>

@@ -87,6 +87,10 @@ LogicalResult CopyOp::verify() {
   if (getTransposed() && (rank != 2 || (!fromMemory && !toMemory)))
     return emitOpError("can transpose only a matrix that is copied from or to a memref, got ")
            << text(source.shape) << " and " << text(target.shape);
+  if (getTf32() && (getEngine() != Engine::tma || !fromMemory || !source.element.isF32()))
+    return emitOpError("can round to tf32 only f32 elements that the copy engine loads from a "
+                       "memref, got a copy by ")
+           << stringifyEngine(getEngine()) << " of " << from;
   if (std::optional<ArrayRef<int64_t>> dims = getDims()) {
     const auto memoryRank = static_cast<int64_t>(other);
     if ((!fromMemory && !toMemory) || dims->size() != rank || !llvm::is_sorted(*dims) ||

@@ -167,8 +167,9 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>, AttrSiz
     Products and sums are computed in the accumulator's element type, in any order.
     With scales, element `k` of lhs is multiplied by `lhs_scale[b…, m, k / block]`, and
     of rhs by `rhs_scale[b…, k / block, n]`, where `block` follows from the shapes.
-    With `tf32`, f32 elements are first rounded to 10 bits of mantissa, ties away from zero, as
-    matrix instructions of GPUs require.
+    With `tf32`, f32 elements are first rounded to the nearest value with 10 bits of mantissa, as
+    matrix instructions of GPUs require. Ties are rounded either way: threads round them away from
+    zero (as the evaluator does), the copy engine to even.
   }];
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc,
                        Optional<Tile_Tile>:$lhs_scale, Optional<Tile_Tile>:$rhs_scale, UnitAttr:$tf32);

@@ -495,7 +495,7 @@ Status KernelRun::evaluate(tile::SortOp op) {
   return Status();
 }
 
-/// Rounds to ten mantissa bits, ties away from zero.
+/// Rounds to ten mantissa bits, ties away from zero (`tile.dot` allows either direction).
 static float roundToTf32(float value) {
   if (!std::isfinite(value))
     return value;

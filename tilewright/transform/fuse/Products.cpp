@@ -173,8 +173,10 @@ bool canHaveRoles(exec::FusionOp product) {
         {dot.getRhs(), dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions()}}) {
     auto type = cast<RankedTensorType>(operand.getType());
     const int64_t rank = type.getRank(), bits = type.getElementTypeBitWidth();
+    const bool isTf32 = type.getElementType().isF32() && canMultiplyAsTf32(dot, matrix);
+    // Instructions read 8-bit and 32-bit elements only along K.
     const bool isTaken = type.getElementType().isF16() || type.getElementType().isBF16() ||
-                         (bits == 8 && contracting[0] == rank - 1);
+                         ((bits == 8 || isTf32) && contracting[0] == rank - 1);
     if (!isa<BlockArgument>(operand) || !isTaken || contracting[0] < rank - 2 ||
         int64_t(batch.size()) != rank - 2 || type.getShape().back() * bits / 8 % 16 != 0)
       return false;

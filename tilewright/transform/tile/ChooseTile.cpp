@@ -194,10 +194,11 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   if (!needs.product || !capacities.machine)
     return false;
   // If the copy engine cannot load the operands, the kernel keeps them in registers and uses
-  // warp-level instructions (mma.sync). These also multiply tf32 on every chip, and all types on
-  // chips for which `tile-pipeline` does not build warp-specialized kernels yet (tcgen05).
-  const bool ofWarps =
-      needs.product->types.isTf32 || capacities.machine->matrixUnit != exec::MatrixUnit::wgmma;
+  // warp-level instructions (mma.sync). These also multiply tf32 that the copy engine cannot round,
+  // and all types on chips for which `tile-pipeline` does not build warp-specialized kernels yet
+  // (tcgen05).
+  const bool ofWarps = (needs.product->types.isTf32 && !needs.product->canCopy) ||
+                       capacities.machine->matrixUnit != exec::MatrixUnit::wgmma;
   if (!ofWarps && !needs.product->canCopy)
     return false;
   const pipeline::Machine machine =

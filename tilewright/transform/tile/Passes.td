@@ -53,7 +53,7 @@ def TilePipelinePass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
       sm.kernel { %c = sm.channel depth 4
         sm.role "load" { scf.for { acquire; copy tma; copy tma; publish } }
         sm.role "math" { take; mma; scf.for { take; mma; free }; free; map; store } }
-    After, if the matrix instructions read registers (mma.sync, and tf32 on all chips):
+    After, if the matrix instructions read registers (mma.sync; also tf32 that copies cannot round):
       sm.kernel { %c = sm.channel depth 3
         acquire; copy cp_async; publish; acquire; copy cp_async; publish; take; copy ldmatrix
         scf.for { acquire; copy cp_async; publish; copy ldmatrix; mma; …; free; take; copy ldmatrix; mma }

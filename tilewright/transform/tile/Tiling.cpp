@@ -263,10 +263,14 @@ public:
       const OperandLoad left = findOperandLoad(node.operands[0], types->left);
       const OperandLoad right = findOperandLoad(node.operands[1], types->right);
       const int kept = right.hasPrologue ? left.inner : right.inner;
-      needs.product = {depth, *types,
-                       left.inner >= 0 && right.inner >= 0 && !types->isTf32 &&
-                           !(left.hasPrologue && right.hasPrologue),
-                       kept >= 0 && kept < static_cast<int>(node.rank)};
+      const int rank = static_cast<int>(node.rank);
+      bool canCopy =
+          left.inner >= 0 && right.inner >= 0 && !(left.hasPrologue && right.hasPrologue);
+      // Only a copy rounds operands to tf32, and instructions require both contiguous along K.
+      if (types->isTf32)
+        canCopy &=
+            left.inner >= rank && right.inner >= rank && !left.hasPrologue && !right.hasPrologue;
+      needs.product = {depth, *types, canCopy, kept >= 0 && kept < rank};
       needs.product->leftHasPrologue = left.hasPrologue;
       needs.product->rightHasPrologue = right.hasPrologue;
       needs.product->prologueBits = left.hasPrologue ? left.bits : right.bits;

@@ -125,7 +125,8 @@ struct Needs {
   /// The dimensions along the rows and along the columns of a matmul.
   std::set<int> rows, columns;
   /// The matmul, if matrix instructions can compute it: depth, types, and whether the copy engine
-  /// can load its operands, for which the size of a row must be a multiple of 16 bytes.
+  /// can load its operands, for which the size of a row must be a multiple of 16 bytes and operands
+  /// of tf32 must be contiguous along K.
   struct Product {
     int64_t depth;
     MatrixTypes types;

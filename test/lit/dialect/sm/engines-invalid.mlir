@@ -180,3 +180,30 @@ func.func @rank_of_tile(%x: !x) {
   %r = sm.copy ld %x : !x -> tensor<16xf16, #sm.layout<[16 lane]>>
   return
 }
+
+// -----
+
+!x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
+func.func @rounds_half(%m: memref<8x8xf16>, %i: index, %x: !x) {
+  // expected-error@below {{can round to tf32 only f32 elements that the copy engine loads from a memref, got a copy by tma of 'memref<8x8xf16>'}}
+  sm.copy tma %m[%i, %i] to %x tf32 : memref<8x8xf16> to !x
+  return
+}
+
+// -----
+
+!x = !sm.buffer<4x4xf32, shared, <[4 offset:4] [4 offset]>>
+func.func @rounds_in_threads(%m: memref<8x8xf32>, %i: index, %x: !x) {
+  // expected-error@below {{can round to tf32 only f32 elements that the copy engine loads from a memref, got a copy by cp_async of 'memref<8x8xf32>'}}
+  sm.copy cp_async %m[%i, %i] to %x tf32 : memref<8x8xf32> to !x
+  return
+}
+
+// -----
+
+!x = !sm.buffer<4x4xf32, shared, <[4 offset:4] [4 offset]>>
+func.func @rounds_a_store(%m: memref<8x8xf32>, %i: index, %x: !x) {
+  // expected-error@below {{can round to tf32 only f32 elements that the copy engine loads from a memref, got a copy by tma of '!sm.buffer<}}
+  sm.copy tma %x to %m[%i, %i] tf32 : !x to memref<8x8xf32>
+  return
+}

@@ -98,3 +98,15 @@ func.func @through_registers(%m: memref<256x8x128xi8>, %w: memref<64x64xi8>, %i:
   sm.copy cp_async %w[%i, %i] to %x[%i, %i] transposed : memref<64x64xi8> to !side
   return
 }
+
+/// A copy that rounds f32 to tf32, also through a transposition and single indices.
+
+!rounded = !sm.buffer<64x32xf32, shared, <[64 offset:32] [32 offset] xor [offset 5:3 to offset 2]>>
+// CHECK-LABEL: func @rounds
+//       CHECK:   sm.copy tma %{{.*}} to %{{.*}} tf32 : memref<128x64xf32> to !sm.buffer
+//       CHECK:   sm.copy tma %{{.*}} to %{{.*}} transposed tf32 dims [0, 2] : memref<64x8x128xf32> to !sm.buffer
+func.func @rounds(%a: memref<128x64xf32>, %b: memref<64x8x128xf32>, %i: index, %x: !rounded) {
+  sm.copy tma %a[%i, %i] to %x tf32 : memref<128x64xf32> to !rounded
+  sm.copy tma %b[%i, %i, %i] to %x transposed tf32 dims [0, 2] : memref<64x8x128xf32> to !rounded
+  return
+}

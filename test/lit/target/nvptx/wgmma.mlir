@@ -74,12 +74,46 @@ sm.kernel @in_flight grid [1] inputs 2 warps 8 {
 
 // -----
 
-// ERROR: E4051 target: while compiling kernel type: 'sm.mma' at {{.*}} multiplies types that wgmma does not support
+/// f32 is multiplied as tf32: eight columns of the left side, 32 bytes, for each instruction, and no order, because both operands
+/// must be contiguous along K.
+
+// CHECK-LABEL: llvm.func @tf32(
+//       CHECK:   llvm.inline_asm {{.*}}wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {$0, $1, $2, $3}, a, c, off, 1, 1;
+//  CHECK-SAME:     add.u32 al, $4, 2;
+//  CHECK-SAME:     wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {$0, $1, $2, $3}, a, c, on, 1, 1;
+//  CHECK-SAME:     add.u32 al, $4, 6;
+//  CHECK-SAME:     wgmma.commit_group.sync.aligned;
 !x = !sm.buffer<64x32xf32, shared, <[64 offset:32] [32 offset] xor [offset 5:3 to offset 2]>>
 !y = !sm.buffer<32x8xf32, shared, <[32 offset] [8 offset:32] xor [offset 5:3 to offset 2]>>
 !in = !sm.channel<!x, !y>
 #acc = #sm.layout<[4 warp, 2 reg:2, 8 lane:4] [4 lane, 2 reg]>
-sm.kernel @type grid [1] inputs 2 warps 8 {
+sm.kernel @tf32 grid [1] inputs 2 warps 8 {
+^bb0(%i: index, %a: memref<64x32xf32>, %b: memref<8x32xf32>, %out: memref<64x8xf32>):
+  %c0 = arith.constant 0 : index
+  %in = sm.channel depth 1 : !in
+  sm.role "load" warps 4 registers 40 {
+    %slot:2 = sm.acquire %in : !in
+    sm.copy tma %a[%c0, %c0] to %slot#0 tf32 : memref<64x32xf32> to !x
+    sm.copy tma %b[%c0, %c0] to %slot#1 transposed tf32 : memref<8x32xf32> to !y
+    sm.publish %in : !in
+  }
+  sm.role "math" warps 4 registers 232 {
+    %x:2 = sm.take %in : !in
+    %sum = sm.mma wgmma %x#0, %x#1 : !x, !y -> tensor<64x8xf32, #acc>
+    sm.free %in : !in
+    tile.store %sum, %out[%c0, %c0] : tensor<64x8xf32, #acc>, memref<64x8xf32>
+  }
+}
+
+// -----
+
+/// The instruction would truncate words that no copy has rounded.
+// ERROR: E4051 target: while compiling kernel unrounded: 'sm.mma' at {{.*}} multiplies f32 that no copy has rounded to tf32
+!x = !sm.buffer<64x32xf32, shared, <[64 offset:32] [32 offset] xor [offset 5:3 to offset 2]>>
+!y = !sm.buffer<32x8xf32, shared, <[32 offset] [8 offset:32] xor [offset 5:3 to offset 2]>>
+!in = !sm.channel<!x, !y>
+#acc = #sm.layout<[4 warp, 2 reg:2, 8 lane:4] [4 lane, 2 reg]>
+sm.kernel @unrounded grid [1] inputs 2 warps 8 {
 ^bb0(%i: index, %a: memref<64x32xf32>, %b: memref<8x32xf32>, %out: memref<64x8xf32>):
   %c0 = arith.constant 0 : index
   %in = sm.channel depth 1 : !in
@@ -92,6 +126,30 @@ sm.kernel @type grid [1] inputs 2 warps 8 {
   sm.role "math" warps 4 registers 232 {
     %x:2 = sm.take %in : !in
     %sum = sm.mma wgmma %x#0, %x#1 : !x, !y -> tensor<64x8xf32, #acc>
+    sm.free %in : !in
+  }
+}
+
+// -----
+
+// ERROR: E4051 target: while compiling kernel type: 'sm.mma' at {{.*}} multiplies types that wgmma does not support
+!x = !sm.buffer<64x64xf16, shared, <[64 offset:64] [64 offset] xor [offset 6:3 to offset 3]>>
+!y = !sm.buffer<64x8xf16, shared, <[64 offset] [8 offset:64] xor [offset 6:3 to offset 3]>>
+!in = !sm.channel<!x, !y>
+#acc = #sm.layout<[4 warp, 2 reg:2, 8 lane:4] [4 lane, 2 reg]>
+sm.kernel @type grid [1] inputs 2 warps 8 {
+^bb0(%i: index, %a: memref<64x64xf16>, %b: memref<8x64xf16>, %out: memref<64x8xf16>):
+  %c0 = arith.constant 0 : index
+  %in = sm.channel depth 1 : !in
+  sm.role "load" warps 4 registers 40 {
+    %slot:2 = sm.acquire %in : !in
+    sm.copy tma %a[%c0, %c0] to %slot#0 : memref<64x64xf16> to !x
+    sm.copy tma %b[%c0, %c0] to %slot#1 transposed : memref<8x64xf16> to !y
+    sm.publish %in : !in
+  }
+  sm.role "math" warps 4 registers 232 {
+    %x:2 = sm.take %in : !in
+    %sum = sm.mma wgmma %x#0, %x#1 : !x, !y -> tensor<64x8xf16, #acc>
     sm.free %in : !in
   }
 }

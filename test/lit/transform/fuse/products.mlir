@@ -66,7 +66,7 @@ func.func @alone(%x: tensor<64x32xf16>) -> tensor<32x64xf16> {
 // -----
 
 // A kernel with roles has whole rows of up to 256 columns in a tile: what reduces them and goes on with them is in it.
-#hopper = #exec.target<gpu = <>, matrix = <unit = wgmma>>
+#hopper = #exec.target<gpu = <>, matrix = <unit = wgmma, types = [tf32]>>
 module attributes {exec.target = #hopper} {
 // CHECK-LABEL: @rows
 // CHECK-NEXT: 1 x dot_general_{{.*}} a product with an epilogue
@@ -80,6 +80,24 @@ func.func @rows(%x: tensor<64x32xf16>, %w: tensor<32x256xf16>) -> tensor<64x256x
   return %r : tensor<64x256xf32>
 }
 
+// Rows of tf32 too, if both operands are contiguous along K.
+// CHECK-LABEL: @rows_of_tf32
+// CHECK-NEXT: 1 x dot_general_{{.*}} a product with an epilogue
+func.func @rows_of_tf32(%x: tensor<64x32xf32>, %w: tensor<256x32xf32>) -> tensor<64xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<256x32xf32>) -> tensor<64x256xf32>
+  %s = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  return %s : tensor<64xf32>
+}
+// CHECK-LABEL: @negative_precise_rows
+// CHECK-DAG: 1 x dot_general: 1 op an op by itself
+// CHECK-DAG: 1 x reduce
+func.func @negative_precise_rows(%x: tensor<64x32xf32>, %w: tensor<256x32xf32>) -> tensor<64xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1], precision = [HIGHEST, DEFAULT] : (tensor<64x32xf32>, tensor<256x32xf32>) -> tensor<64x256xf32>
+  %s = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  return %s : tensor<64xf32>
+}
 // More columns than a tile has, a sum of columns, and rows that the copy engine does not take.
 // CHECK-LABEL: @negative_long_rows
 // CHECK-DAG: 1 x dot_general: 1 op an op by itself

@@ -164,7 +164,7 @@ tile.kernel @bytes_along_n grid [1] inputs 2 {
 #hopper = #exec.target<chip = "sm_90a", units = 132, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
   rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2>>
 
-/// f32 is rounded to tf32 on its way to the instruction, which neither a copy engine nor wgmma does.
+/// Copies of f32 could round to tf32, but wgmma reads 32-bit operands only along K, and the rhs is contiguous along N.
 
 // CHECK-LABEL: sm.kernel @tf32_on_hopper
 //   CHECK-NOT:   sm.role

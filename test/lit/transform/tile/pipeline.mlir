@@ -343,3 +343,41 @@ tile.kernel @negative_both_computed grid [8, 8] inputs 2 {
   tile.store %sum, %d[%m, %n] : tensor<128x128xf32>, memref<1024x1024xf32>
 }
 }
+
+// -----
+
+#hopper = #exec.target<chip = "sm_90a", units = 132, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, registers_move = true>,
+  rates = <f16 = 2048, tf32 = 1024, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 1>>
+
+/// Copies of f32 round to tf32. A line of 128 bytes has 32 elements, and both operands are contiguous along K.
+
+// CHECK-DAG: #[[ROWS:.*]] = #sm.layout<[16 offset:256, 8 offset:32] [32 offset] xor [offset 5:3 to offset 2]>
+// CHECK-DAG: #[[COLUMNS:.*]] = #sm.layout<[32 offset] [16 offset:256, 8 offset:32] xor [offset 5:3 to offset 2]>
+// CHECK-LABEL: sm.kernel @tf32
+//       CHECK:   sm.channel depth {{.*}} : <<128x32xf32, shared, #[[ROWS]]>, <32x128xf32, shared, #[[COLUMNS]]>>
+//       CHECK:   sm.copy {{ ?}}tma %{{.*}} to %{{.*}} tf32 : memref<1024x512xf32>
+//       CHECK:   sm.copy {{ ?}}tma %{{.*}} to %{{.*}} transposed tf32 : memref<1024x512xf32>
+//       CHECK:   sm.mma wgmma
+module attributes {exec.target = #hopper} {
+tile.kernel @tf32 grid [8, 8] inputs 2 {
+^bb0(%i: index, %j: index, %a: memref<1024x512xf32>, %b: memref<1024x512xf32>, %d: memref<1024x1024xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
+  %n = affine.apply affine_map<(d0) -> (d0 * 128)>(%j)
+  %zero = tile.map() : () -> tensor<128x128xf32> {
+    %cst = arith.constant 0.0 : f32
+    tile.yield %cst : f32
+  }
+  %sum = scf.for %s = %c0 to %c16 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
+    %k = affine.apply affine_map<(d0) -> (d0 * 32)>(%s)
+    %x = tile.load %a[%m, %k] : memref<1024x512xf32> -> tensor<128x32xf32>
+    %y = tile.load %b[%n, %k] : memref<1024x512xf32> -> tensor<128x32xf32>
+    %t = tile.view %y affine_map<(r, c) -> (c, r)> : tensor<128x32xf32> -> tensor<32x128xf32>
+    %p = tile.dot %x, %t, %acc tf32 : tensor<128x32xf32>, tensor<32x128xf32> -> tensor<128x128xf32>
+    scf.yield %p : tensor<128x128xf32>
+  }
+  tile.store %sum, %d[%m, %n] : tensor<128x128xf32>, memref<1024x1024xf32>
+}
+}

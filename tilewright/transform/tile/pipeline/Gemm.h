@@ -32,8 +32,8 @@ struct Machine {
   int64_t cluster = 1;
 };
 
-/// The machine if products use mma.sync, which all chips have. tf32 products need it, because their
-/// operands are rounded in registers.
+/// The machine if products use mma.sync, which all chips have. tf32 products need it if an operand
+/// is not contiguous along K or has a prologue, because it is then rounded in registers.
 Machine withWarpProducts(Machine machine);
 
 /// A matmul of `m`×`k` and `k`×`n`, `batch` times.

@@ -117,6 +117,12 @@ std::optional<std::string> whyNoRoles(const Product &product, const Gemm &gemm) 
     return llvm::formatv("its tile has depth {0}, but a line of 128 bytes has {1} elements",
                          product.k, line)
         .str();
+  // Registers could be rounded too, but not the other operand, which stays in shared memory.
+  tile::DotOp dot = product.dot;
+  if (dot.getTf32() && product.lhs.hasPrologue)
+    return llvm::formatv("the copy engine rounds operands to tf32, but its {0} has a prologue",
+                         product.isSwapped ? "rhs" : "lhs")
+        .str();
   // Matrix instructions for 16-bit elements accept both orders; all others require lines along K.
   if (product.rhs.bits != 16 &&
       ((product.lhs.transposed && !product.lhs.hasPrologue) || !product.rhs.transposed))
@@ -197,12 +203,8 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
 }
 
 /// Chooses how to divide the tile among the CTAs of a cluster, with the plan.
-std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
-                                 std::string &reason) {
-  Gemm gemm = gemmOf(product);
-  tile::DotOp dot = product.dot;
-  if (machine.matrixUnit != MatrixUnit::wgmma || dot.getTf32())
-    return choosePipelined(product, gemm, withWarpProducts(machine), reason);
+std::optional<GemmChoice> chooseRoles(const Product &product, const Gemm &gemm,
+                                      const Machine &machine, std::string &reason) {
   if (std::optional<std::string> problem = whyNoRoles(product, gemm)) {
     reason = *problem;
     return std::nullopt;
@@ -232,6 +234,25 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
   if (!best)
     reason = first;
   return best;
+}
+
+/// Chooses the form of the kernel and its plan.
+std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
+                                 std::string &reason) {
+  Gemm gemm = gemmOf(product);
+  tile::DotOp dot = product.dot;
+  if (machine.matrixUnit != MatrixUnit::wgmma)
+    return choosePipelined(product, gemm, withWarpProducts(machine), reason);
+  std::optional<GemmChoice> roles = chooseRoles(product, gemm, machine, reason);
+  if (roles || !dot.getTf32())
+    return roles;
+  // Without roles, the operands are rounded to tf32 in registers, and may be in any order.
+  const std::string why = reason;
+  std::optional<GemmChoice> pipelined =
+      choosePipelined(product, gemm, withWarpProducts(machine), reason);
+  if (pipelined)
+    pipelined->reasons.push_back("it has no roles: " + why);
+  return pipelined;
 }
 
 struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {

@@ -206,7 +206,8 @@ private:
         offsets.push_back(inside.lookup(offset));
       sm::CopyOp::create(b, operand.load.getLoc(), Type(), sm::Engine::tma,
                          inside.lookup(operand.load.getSource()), offsets, slot.getResult(buffer),
-                         ValueRange(), operand.transposed, copiedDims(b, operand));
+                         ValueRange(), operand.transposed, copiedDims(b, operand),
+                         product.dot.getTf32());
     }
     sm::PublishOp::create(b, loc, channel);
   }

@@ -123,8 +123,9 @@ std::optional<TmaLowering::CopyPlan> TmaLowering::planCopy(sm::CopyOp copy) {
   TensorMapInfo map;
   map.argument =
       cast<mlir::BlockArgument>(whole).getArgNumber() - int64_t(kernel.op.getGrid().size());
-  map.elementType = buffer.getElementType();
-  if (map.elementType.getIntOrFloatBitWidth() < 8)
+  map.elementType =
+      copy.getTf32() ? mlir::FloatTF32Type::get(copy.getContext()) : buffer.getElementType();
+  if (buffer.getElementType().getIntOrFloatBitWidth() < 8)
     map.elementType = mlir::IntegerType::get(map.elementType.getContext(), 8);
   map.swizzleBytes = plan.lineBytes = line * bytes;
   int64_t stride = bytes;

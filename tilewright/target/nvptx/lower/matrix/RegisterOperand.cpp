@@ -172,6 +172,10 @@ RegisterOperandLowering::RegisterProduct::find(RegisterOperandLowering &group, s
   std::optional<wgmma::OperandWalk> walk = wgmma::walkOf(rhs, 1);
   if (!kind || element != rhs.getElementType())
     return no("multiplies types that wgmma does not support");
+  if (element.isF32())
+    return no(
+        "has a left operand of f32 in registers, which is not supported: only the copy engine "
+        "rounds operands of wgmma to tf32");
   if (!walk || (!kind->hasOrder && !walk->kInner))
     return no(concat("has a right operand that wgmma does not support: ",
                      rhs.getLayout().getValue().str()));

@@ -14,6 +14,22 @@ using sm::Axis;
 
 using namespace wgmma;
 
+/// Whether every copy to the slots that `buffer` is taken from rounds to tf32. The instruction
+/// itself ignores the low bits of a word, so without the copy's rounding it would truncate.
+static bool isRoundedToTf32(Value buffer) {
+  auto take = buffer.getDefiningOp<sm::TakeOp>();
+  if (!take)
+    return false;
+  const unsigned number = cast<mlir::OpResult>(buffer).getResultNumber();
+  return all_of(take.getChannel().getUsers(), [&](mlir::Operation *user) {
+    auto acquire = dyn_cast<sm::AcquireOp>(user);
+    return !acquire || all_of(acquire.getResult(number).getUsers(), [](mlir::Operation *writer) {
+      auto copy = dyn_cast<sm::CopyOp>(writer);
+      return copy && copy.getTf32();
+    });
+  });
+}
+
 void WgmmaLowering::mma(sm::MmaOp mma) {
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
@@ -25,6 +41,9 @@ void WgmmaLowering::mma(sm::MmaOp mma) {
   std::optional<OperandWalk> a = walkOf(lhs, 0), c = walkOf(rhs, 1);
   if (!kind || lhs.getElementType() != rhs.getElementType())
     return kernel.refuse(mma, "multiplies types that wgmma does not support");
+  if (lhs.getElementType().isF32() &&
+      !(isRoundedToTf32(mma.getLhs()) && isRoundedToTf32(mma.getRhs())))
+    return kernel.refuse(mma, "multiplies f32 that no copy has rounded to tf32");
   if (!a || !c || (!kind->hasOrder && (!a->kInner || !c->kInner)))
     return kernel.refuse(
         mma, concat("has operands that wgmma does not support: ", lhs.getLayout().getValue().str(),

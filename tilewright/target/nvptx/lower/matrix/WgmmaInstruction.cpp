@@ -39,6 +39,8 @@ std::optional<Kind> kindOf(Type element, Type sum) {
     return Kind{"f32.f16.f16", 16, true, true};
   if (element.isBF16() && sum.isF32())
     return Kind{"f32.bf16.bf16", 16, true, true};
+  if (element.isF32() && sum.isF32())
+    return Kind{"f32.tf32.tf32", 8, false, true};
   if (isa<mlir::Float8E4M3FNType>(element) && sum.isF32())
     return Kind{"f32.e4m3.e4m3", 32, false, true};
   if (isa<mlir::Float8E5M2Type>(element) && sum.isF32())
