@@ -107,8 +107,12 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
     reason = "it has no results";
     return false;
   }
-  if (hasRowOp(fusion))
-    return tileRows(fusion, symbols, capacities, reason);
+  if (hasRowOp(fusion)) {
+    if (capacities.isGpu)
+      return tileRows(fusion, symbols, capacities, reason);
+    reason = "sorts and scans have kernels only on GPUs";
+    return false;
+  }
   std::optional<FusionGraph> graph = FusionGraph::create(fusion, reason);
   if (!graph)
     return false;
