@@ -176,10 +176,29 @@ Value KernelEmitter::emitValue(ValueRef value, const Box &box) {
   return found->second[value.result];
 }
 
+SmallVector<Value> KernelEmitter::emitEmptySum(const Node &node, const Box &box) {
+  SmallVector<Value> results;
+  auto reduce = dyn_cast<stablehlo::ReduceOp>(node.op);
+  for (auto [i, element] : llvm::enumerate(node.elementTypes)) {
+    RankedTensorType type = tileType(box, element);
+    if (!reduce) {
+      results.push_back(map(type, {}, [&](OpBuilder &inside, ValueRange) {
+        return zero(inside, type.getElementType());
+      }));
+      continue;
+    }
+    Operand init = operand(node, node.operands[reduce.getInputs().size() + i], box);
+    results.push_back(init.tile ? init.tile : splat(type, init.constant));
+  }
+  return results;
+}
+
 SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, const Box &box) {
   if (!node.op)
     return {load(node, number, box)};
   loc = node.op->getLoc();
+  if (llvm::is_contained(llvm::drop_begin(node.sizes, node.rank), 0))
+    return emitEmptySum(node, box);
   RankedTensorType type = tileType(box, node.elementTypes[0]);
   const Reader reader = readerOf(node, box);
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(node.op)

@@ -133,6 +133,8 @@ private:
 
   mlir::Value emitValue(ValueRef value, const Box &box);
   llvm::SmallVector<mlir::Value> emitNode(const Node &node, unsigned number, const Box &box);
+  /// A reduction or product over a dimension of size 0: the initial values.
+  llvm::SmallVector<mlir::Value> emitEmptySum(const Node &node, const Box &box);
   /// An operand of `user` as a tile over the user's domain.
   Operand operand(const Node &user, const Edge &edge, const Box &domain);
   /// Reads the operands of `node` by boxes; both must outlive the reader.

@@ -301,7 +301,7 @@ TEST(ObjectCode, MemoryIsLimited) {
   header.e_shnum = 0;
   std::memcpy(bytes.data(), &header, sizeof header);
   bytes.insert(bytes.end(), table.begin(), table.end());
-  expectFailure(bytes, Error::objectMemory, "needs more than 1073741824 bytes");
+  expectFailure(bytes, Error::objectMemory, "exceeds the limit of 1073741824 bytes");
 }
 
 /// For any bytes, loading returns an object or an error. Nothing is called.
