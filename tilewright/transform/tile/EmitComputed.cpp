@@ -68,7 +68,7 @@ private:
   KernelEmitter &emitter;
   OpBuilder &builder;
   const SmallVector<int64_t> shape;
-  /// What has been emitted, so that a value with several readers is emitted once.
+  /// The values that are emitted already, so that one with several readers is emitted once.
   std::map<std::pair<unsigned, std::vector<const void *>>, Operand> known;
 };
 

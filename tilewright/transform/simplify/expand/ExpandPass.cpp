@@ -38,7 +38,9 @@ LogicalResult expand(Operation *op, RewriterBase &rewriter) {
       .Case([&](stablehlo::CholeskyOp op) { return expandCholesky(op, rewriter); })
       .Case([&](stablehlo::TriangularSolveOp op) { return expandTriangularSolve(op, rewriter); })
       .Case([&](stablehlo::CustomCallOp op) { return expandFactorization(op, rewriter); })
-      .Default(failure());
+      .Default([&](Operation *op) {
+        return rewriter.notifyMatchFailure(op, "there is no expansion of this op");
+      });
 }
 
 struct Expand : impl::ExpandPassBase<Expand> {

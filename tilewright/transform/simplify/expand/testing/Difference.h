@@ -35,7 +35,7 @@ template <typename T> const T &oneOf(Random &random, const std::vector<T> &list)
   return list[random() % list.size()];
 }
 
-/// What the elements of inputs are.
+/// The kinds of elements that inputs have.
 enum class Inputs { exact, special, dense };
 
 /// Numbers of which sums are exact in any order; with `special`, also NaN and infinities; with
