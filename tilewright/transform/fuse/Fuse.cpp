@@ -4,7 +4,6 @@
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/interpret/Types.h"
-#include "tilewright/support/WorkLimit.h"
 #include "tilewright/transform/fuse/Build.h"
 #include "tilewright/transform/fuse/Passes.h"
 
@@ -77,7 +76,7 @@ struct Fuse : impl::FusePassBase<Fuse> {
     decided = &groups;
     groups.run();
     // The work limit was reached: groups are incomplete.
-    if (WorkLimit::mustStop())
+    if (interpret::mustStopAt(block.getParentOp()))
       return;
     buildFusions(block, groups);
   }
