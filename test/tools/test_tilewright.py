@@ -248,20 +248,22 @@ def test_limits_come_from_the_environment_too(add):
     assert "interpret.max-steps" in result.stderr
 
 
-FFT = """
-func.func @main(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
-  %r = stablehlo.fft %x, type = FFT, length = [8] : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
-  return %r : tensor<8xcomplex<f32>>
+# A generator with a hidden state.
+RNG = """
+func.func @main(%x: tensor<f32>) -> tensor<1xf32> {
+  %shape = stablehlo.constant dense<1> : tensor<1xi64>
+  %r = stablehlo.rng %x, %x, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<1xf32>
+  return %r : tensor<1xf32>
 }
 """
 
 
 def test_an_op_without_a_gpu_kernel_is_named_with_its_page_and_a_way_out(tmp_path):
-    program = tmp_path / "fft.mlir"
-    program.write_text(FFT)
+    program = tmp_path / "rng.mlir"
+    program.write_text(RNG)
     result = tilewright("compile", program, "--target=sm_90a")
     assert result.returncode == 6
-    assert result.stderr.startswith("E4070 target: 'stablehlo.fft' is not supported on the GPU yet\n")
-    assert f"{program}:3:" in result.stderr and "jax.device_put(x, jax.devices('cpu')[0])" in result.stderr
+    assert result.stderr.startswith("E4070 target: 'stablehlo.rng' is not supported on the GPU yet\n")
+    assert f"{program}:4:" in result.stderr and "jax.device_put(x, jax.devices('cpu')[0])" in result.stderr
     assert "more: tilewright explain E4070" in result.stderr and "' failed: " not in result.stderr
     assert "jax.device_put" in tilewright("explain", "E4070").stdout
