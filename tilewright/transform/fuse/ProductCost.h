@@ -18,7 +18,8 @@ struct ProductSizes {
 struct SplitCost {
   /// The parts into which K is divided; 1 leaves it whole.
   int64_t pieces = 1;
-  /// The tiles of all parts, which run at once if there are no more than multiprocessors.
+  /// The number of tiles of all parts. If it is at most the number of multiprocessors, they run at
+  /// once.
   int64_t tiles = 0;
   double cycles = 0;
 };

@@ -311,22 +311,28 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
       takeProducers(update);
   }
 
+  /// Merges a fusion with the one that computes an input, unless `refuse` gives a reason. Returns
+  /// whether it did.
+  bool takeProducer(exec::FusionOp &consumer, Value input, StringRef reason,
+                    llvm::function_ref<const char *(exec::FusionOp)> refuse) {
+    auto producer = input.getDefiningOp<exec::FusionOp>();
+    if (!producer || producer->getBlock() != consumer->getBlock())
+      return false;
+    const char *refusal = refuse(producer);
+    say(consumer.getLoc(), producer, consumer, refusal);
+    if (!refusal)
+      consumer = merge(producer, consumer, reason);
+    return !refusal;
+  }
+
   /// Lets the kernels that compute what an update writes, or where, write it themselves.
   void takeProducers(exec::FusionOp update) {
-    for (bool grown = true; grown;) {
-      grown = false;
-      for (Value input : update.getInputs()) {
-        auto producer = input.getDefiningOp<exec::FusionOp>();
-        if (!producer || producer->getBlock() != update->getBlock())
-          continue;
-        const char *refusal = refuseUpdate(producer, update);
-        say(update.getLoc(), producer, update, refusal);
-        if (refusal)
-          continue;
-        update = merge(producer, update, "a result written into a part of other memory");
-        grown = true;
-        break;
-      }
+    auto refuse = [&](exec::FusionOp producer) { return refuseUpdate(producer, update); };
+    auto take = [&](Value input) {
+      return takeProducer(update, input, "a result written into a part of other memory", refuse);
+    };
+    // Each merge gives the fusion other inputs.
+    while (llvm::any_of(update.getInputs(), take)) {
     }
   }
 
@@ -370,16 +376,12 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
           grown = true;
           break;
         }
-        auto producer = input.getDefiningOp<exec::FusionOp>();
-        if (!producer || producer->getBlock() != product->getBlock())
-          continue;
-        const char *refusal = refusePrologue(producer, product);
-        say(product.getLoc(), producer, product, refusal);
-        if (refusal)
-          continue;
-        product = merge(producer, product, "a product with a prologue");
-        grown = true;
-        break;
+        grown =
+            takeProducer(product, input, "a product with a prologue", [&](exec::FusionOp producer) {
+              return refusePrologue(producer, product);
+            });
+        if (grown)
+          break;
       }
     }
     takeReader(product, "a product with an epilogue");

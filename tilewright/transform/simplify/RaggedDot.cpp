@@ -9,7 +9,7 @@
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
-#include "tilewright/transform/simplify/Constants.h"
+#include "tilewright/transform/simplify/expand/TensorBuilder.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -149,107 +149,48 @@ const char *readRaggedDot(stablehlo::CompositeOp op, RaggedDot &dot) {
   return nullptr;
 }
 
-/// Builds the ops of an expansion at the position of a composite.
-class Emitter {
+/// Adds the functions that only these expansions need to TensorBuilder.
+class Emitter : public TensorBuilder {
 public:
-  Emitter(Operation *op) : builder(op), loc(op->getLoc()) {}
+  using TensorBuilder::TensorBuilder;
 
-  template <typename Op> Value binary(Value a, Value b) {
-    return Op::create(builder, loc, a.getType(), a, b);
-  }
+  using TensorBuilder::dot, TensorBuilder::iota, TensorBuilder::number;
   Value number(Dims shape, Type element, int64_t value) {
-    return makeNumber(builder, loc, RankedTensorType::get(shape, element),
-                      static_cast<double>(value));
+    return number(RankedTensorType::get(shape, element), static_cast<double>(value));
   }
   Value numberLike(Value like, int64_t value) {
-    return makeNumber(builder, loc, typeOf(like), static_cast<double>(value));
+    return number(typeOf(like), static_cast<double>(value));
   }
   Value iota(Dims shape, Type element, int64_t dim) {
-    return stablehlo::IotaOp::create(builder, loc, RankedTensorType::get(shape, element),
-                                     static_cast<uint64_t>(dim));
+    return iota(RankedTensorType::get(shape, element), dim);
   }
-  Value compare(Value a, Value b, stablehlo::ComparisonDirection direction) {
-    return stablehlo::CompareOp::create(
-        builder, loc, typeOf(a).clone(builder.getI1Type()), a, b, direction,
-        stablehlo::ComparisonTypeAttr::get(builder.getContext(),
-                                           stablehlo::ComparisonType::SIGNED));
-  }
-  Value isLess(Value a, Value b) { return compare(a, b, stablehlo::ComparisonDirection::LT); }
-  Value isEqual(Value a, Value b) { return compare(a, b, stablehlo::ComparisonDirection::EQ); }
+  Value isLess(Value a, Value b) { return compare(a, stablehlo::ComparisonDirection::LT, b); }
+  Value isEqual(Value a, Value b) { return compare(a, stablehlo::ComparisonDirection::EQ, b); }
   /// The value where the mask holds, and zero elsewhere.
-  Value keep(Value mask, Value value) {
-    return stablehlo::SelectOp::create(builder, loc, value.getType(), mask, value,
-                                       numberLike(value, 0));
-  }
-  Value convert(Value value, Type element) {
-    RankedTensorType type = typeOf(value);
-    return type.getElementType() == element
-               ? value
-               : Value(stablehlo::ConvertOp::create(builder, loc, type.clone(element), value));
-  }
-  Value reshape(Value value, Dims shape) {
-    return reshapeTo(builder, loc, value,
-                     RankedTensorType::get(shape, typeOf(value).getElementType()));
-  }
-  /// Broadcasts a value whose dimensions become the given ones of the shape.
-  Value spread(Value value, Dims shape, Dims dims) {
-    return stablehlo::BroadcastInDimOp::create(
-        builder, loc, RankedTensorType::get(shape, typeOf(value).getElementType()), value, dims);
-  }
+  Value keep(Value mask, Value value) { return select(mask, value, numberLike(value, 0)); }
   /// Permutes the dimensions into the order of the lists, and merges those of each list into one.
   Value arrange(Value value, ArrayRef<Dims> lists) {
-    Dims permutation, shape, merged;
+    Dims permutation, merged;
     for (const Dims &dims : lists) {
       llvm::append_range(permutation, dims);
       merged.push_back(sizeOf(value, dims));
     }
-    shape = shapeOf(value, permutation);
-    auto type = RankedTensorType::get(shape, typeOf(value).getElementType());
-    if (!llvm::is_sorted(permutation))
-      value = stablehlo::TransposeOp::create(builder, loc, type, value, permutation);
-    return reshape(value, merged);
+    return reshape(transpose(value, permutation), merged);
   }
   Value sumOver(Value value, int64_t dim) {
-    Dims shape(typeOf(value).getShape());
-    shape.erase(shape.begin() + dim);
-    Type element = typeOf(value).getElementType();
-    auto scalar = RankedTensorType::get({}, element);
-    auto reduce = stablehlo::ReduceOp::create(
-        builder, loc, TypeRange{RankedTensorType::get(shape, element)}, ValueRange{value},
-        ValueRange{number({}, element, 0)}, ArrayRef<int64_t>{dim});
-    OpBuilder::InsertionGuard guard(builder);
-    Block *body = builder.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {loc, loc});
-    stablehlo::ReturnOp::create(
-        builder, loc, binary<stablehlo::AddOp>(body->getArgument(0), body->getArgument(1)));
-    return reduce.getResult(0);
-  }
-  /// The rows of a table at the given indices: the dimensions of the indices, then those of a row.
-  Value gatherRows(Value table, Value indices) {
-    Dims shape(typeOf(indices).getShape()), row(typeOf(table).getShape()), offsets;
-    const auto rank = static_cast<int64_t>(shape.size());
-    row[0] = 1;
-    for (size_t dim = 1; dim < row.size(); ++dim) {
-      offsets.push_back(static_cast<int64_t>(shape.size()));
-      shape.push_back(row[dim]);
-    }
-    auto numbers = stablehlo::GatherDimensionNumbersAttr::get(
-        builder.getContext(), offsets, /*collapsedSliceDims=*/{0}, /*operandBatchingDims=*/{},
-        /*startIndicesBatchingDims=*/{}, /*startIndexMap=*/{0}, /*indexVectorDim=*/rank);
-    return stablehlo::GatherOp::create(builder, loc,
-                                       RankedTensorType::get(shape, typeOf(table).getElementType()),
-                                       table, indices, numbers, row);
+    Value zero = number({}, typeOf(value).getElementType(), 0);
+    return reduce(value, zero, dim,
+                  [&](ValueRange v) { return SmallVector<Value>{add(v[0], v[1])}; })
+        .front();
   }
   /// A product with the given batching and contracting dimensions.
   Value dot(Value lhs, Value rhs, RankedTensorType type, Dims lhsBatching, Dims rhsBatching,
             Dims lhsContracting, Dims rhsContracting, ArrayAttr precision) {
     auto numbers = stablehlo::DotDimensionNumbersAttr::get(
         builder.getContext(), lhsBatching, rhsBatching, lhsContracting, rhsContracting);
-    return stablehlo::DotGeneralOp::create(builder, loc, type, lhs, rhs, numbers, precision,
+    return stablehlo::DotGeneralOp::create(builder, location, type, lhs, rhs, numbers, precision,
                                            nullptr);
   }
-
-  OpBuilder builder;
-  Location loc;
 };
 
 /// How many rows a tile has. Besides its rows, a tile costs a constant, in units of rows: loading
@@ -274,27 +215,24 @@ struct Tiles {
     const Dims shape{matrices, count, groups};
     Value at = emit.iota(shape, index, 1);
     Value inside = emit.binary<stablehlo::AndOp>(
-        emit.compare(emit.spread(begin, shape, {0, 2}), at, stablehlo::ComparisonDirection::LE),
-        emit.isLess(at, emit.spread(end, shape, {0, 2})));
-    return emit.sumOver(emit.keep(inside, emit.spread(value, shape, {0, 2})), 2);
+        emit.compare(emit.broadcast(begin, shape, {0, 2}), stablehlo::ComparisonDirection::LE, at),
+        emit.isLess(at, emit.broadcast(end, shape, {0, 2})));
+    return emit.sumOver(emit.keep(inside, emit.broadcast(value, shape, {0, 2})), 2);
   }
   Value pickForTiles(Value value) const { return pick(tileBegin, tileEnd, value, count); }
   /// Adds `step` times the number of the matrix to positions of dimensions [matrix, ...].
   Value ofMatrix(Value positions, int64_t step) const {
     Dims shape(typeOf(positions).getShape());
-    Value base = emit.binary<stablehlo::MultiplyOp>(emit.iota(shape, index, 0),
-                                                    emit.number(shape, index, step));
-    return matrices == 1 ? positions : emit.binary<stablehlo::AddOp>(positions, base);
+    Value base = emit.multiply(emit.iota(shape, index, 0), emit.number(shape, index, step));
+    return matrices == 1 ? positions : emit.add(positions, base);
   }
   /// The row of its matrix at each place of each tile: [matrix, tile, place].
   Value rowsOfTiles() const {
     const Dims shape{matrices, count, rows};
-    Value first = emit.binary<stablehlo::AddOp>(
-        pickForTiles(shift),
-        emit.binary<stablehlo::MultiplyOp>(emit.iota({matrices, count}, index, 1),
-                                           emit.number({matrices, count}, index, rows)));
-    return emit.binary<stablehlo::AddOp>(emit.spread(first, shape, {0, 1}),
-                                         emit.iota(shape, index, 2));
+    Value first =
+        emit.add(pickForTiles(shift), emit.multiply(emit.iota({matrices, count}, index, 1),
+                                                    emit.number({matrices, count}, index, rows)));
+    return emit.add(emit.broadcast(first, shape, {0, 1}), emit.iota(shape, index, 2));
   }
 
   Emitter &emit;
@@ -326,26 +264,24 @@ Tiles::Tiles(Emitter &emit, const RaggedDot &dot, int64_t matrices, int64_t leng
     sizes = emit.binary<stablehlo::MinimumOp>(sizes, emit.numberLike(sizes, length));
   sizes = emit.convert(sizes, index);
   sizes =
-      typeOf(sizes).getRank() == 1 ? emit.spread(sizes, shape, {1}) : emit.reshape(sizes, shape);
+      typeOf(sizes).getRank() == 1 ? emit.broadcast(sizes, shape, {1}) : emit.reshape(sizes, shape);
 
   // The sum of the values of the groups before each group, and with its own.
   auto sums = [&](Value values) {
     const Dims square{matrices, groups, groups};
     Value other = emit.iota(square, index, 2), own = emit.iota(square, index, 1);
     Value before =
-        emit.sumOver(emit.keep(emit.isLess(other, own), emit.spread(values, square, {0, 2})), 2);
-    return std::pair(before, emit.binary<stablehlo::AddOp>(before, values));
+        emit.sumOver(emit.keep(emit.isLess(other, own), emit.broadcast(values, square, {0, 2})), 2);
+    return std::pair(before, emit.add(before, values));
   };
   Value most = emit.number(shape, index, length);
   std::tie(begin, end) = sums(sizes);
   begin = emit.binary<stablehlo::MinimumOp>(begin, most);
   end = emit.binary<stablehlo::MinimumOp>(end, most);
   Value tileRows = emit.number(shape, index, rows);
-  Value padded = emit.binary<stablehlo::AddOp>(emit.binary<stablehlo::SubtractOp>(end, begin),
-                                               emit.number(shape, index, rows - 1));
+  Value padded = emit.add(emit.subtract(end, begin), emit.number(shape, index, rows - 1));
   std::tie(tileBegin, tileEnd) = sums(emit.binary<stablehlo::DivideOp>(padded, tileRows));
-  shift = emit.binary<stablehlo::SubtractOp>(
-      begin, emit.binary<stablehlo::MultiplyOp>(tileBegin, tileRows));
+  shift = emit.subtract(begin, emit.multiply(tileBegin, tileRows));
 }
 
 /// The rows of lhs are ragged: each tile of them is multiplied by the weights of its group.
@@ -370,15 +306,15 @@ Value expandRows(Emitter &emit, const RaggedDot &dot) {
 
   // Row r of a group is at r - shift among the places of its matrix.
   const Dims all{matrices, length}, flat{matrices * length};
-  Value place = emit.binary<stablehlo::SubtractOp>(
-      emit.iota(all, tiles.index, 1), tiles.pick(tiles.begin, tiles.end, tiles.shift, length));
+  Value place = emit.subtract(emit.iota(all, tiles.index, 1),
+                              tiles.pick(tiles.begin, tiles.end, tiles.shift, length));
   place = emit.reshape(tiles.ofMatrix(place, count * rows), flat);
   Value result = emit.gatherRows(emit.reshape(product, {matrices * count * rows, columns}), place);
   // A row that is in no group is zero.
   Value ones = emit.number({matrices, tiles.groups}, tiles.index, 1);
   Value found = tiles.pick(tiles.begin, tiles.end, ones, length);
   Value isInGroup = emit.isEqual(found, emit.numberLike(found, 1));
-  isInGroup = emit.spread(emit.reshape(isInGroup, flat), {matrices * length, columns}, {0});
+  isInGroup = emit.broadcast(emit.reshape(isInGroup, flat), {matrices * length, columns}, {0});
   return emit.reshape(emit.keep(isInGroup, result), Dims(dot.result.getShape()));
 }
 
@@ -402,14 +338,14 @@ Value expandContraction(Emitter &emit, const RaggedDot &dot) {
   const int64_t count = tiles.count, rows = tiles.rows, groups = tiles.groups;
 
   Value from = tiles.rowsOfTiles();
-  Value limit = emit.spread(tiles.pickForTiles(tiles.end), {matrices, count, rows}, {0, 1});
+  Value limit = emit.broadcast(tiles.pickForTiles(tiles.end), {matrices, count, rows}, {0, 1});
   Value isInGroup = emit.reshape(emit.isLess(from, limit), {matrices * count, rows});
   from = emit.reshape(tiles.ofMatrix(from, length), {matrices * count, rows});
   auto side = [&](Value value, Dims table, const Dims &contracting, const Dims &free) {
     table.push_back(contracting[0]);
     Value rowsOf = emit.gatherRows(emit.arrange(value, {table, free}), from);
     // Both sides: zero times an infinity of another group would be NaN.
-    return emit.keep(emit.spread(isInGroup, Dims(typeOf(rowsOf).getShape()), {0, 1}), rowsOf);
+    return emit.keep(emit.broadcast(isInGroup, Dims(typeOf(rowsOf).getShape()), {0, 1}), rowsOf);
   };
   Value lhs = side(dot.lhs, dot.lhsBatching, dot.lhsContracting, dot.lhsFree);
   Value rhs = side(dot.rhs, dot.rhsBatching, dot.rhsContracting, dot.rhsFree);
@@ -420,10 +356,11 @@ Value expandContraction(Emitter &emit, const RaggedDot &dot) {
   // The partial sums of each group, in the order of its tiles.
   const Dims shape{groups, matrices, count, lhsSize * rhsSize}, marks{groups, matrices, count};
   Value own = tiles.pickForTiles(emit.iota({matrices, groups}, tiles.index, 1));
-  Value isOwn = emit.isEqual(emit.iota(marks, tiles.index, 0), emit.spread(own, marks, {1, 2}));
+  Value isOwn = emit.isEqual(emit.iota(marks, tiles.index, 0), emit.broadcast(own, marks, {1, 2}));
   partial = emit.reshape(partial, {matrices, count, lhsSize * rhsSize});
   Value result = emit.sumOver(
-      emit.keep(emit.spread(isOwn, shape, {0, 1, 2}), emit.spread(partial, shape, {1, 2, 3})), 2);
+      emit.keep(emit.broadcast(isOwn, shape, {0, 1, 2}), emit.broadcast(partial, shape, {1, 2, 3})),
+      2);
   return emit.reshape(emit.convert(result, dot.result.getElementType()),
                       Dims(dot.result.getShape()));
 }
@@ -457,7 +394,8 @@ void expandRaggedDots(ModuleOp module) {
           << remark::reason("{0}", refusal);
       continue;
     }
-    Emitter emit(op);
+    OpBuilder builder(op);
+    Emitter emit(builder, op.getLoc());
     op->getResult(0).replaceAllUsesWith(expand(emit, dot));
     op.erase();
   }

@@ -79,9 +79,7 @@ SmallVector<Value> KernelEmitter::Computed::coordinates(const Node &node, const 
     if (!readsDim(edge, static_cast<unsigned>(dim)))
       continue;
     RankedTensorType type = typeOf(builder.getIndexType());
-    Value tile = IotaOp::create(builder, emitter.loc, type, emitter.offset(access),
-                                static_cast<int64_t>(dim),
-                                emitter.tiling.tileSize(access) == 1 ? 1 : access.scale);
+    Value tile = emitter.indices(access, type, static_cast<unsigned>(dim));
     if (!emitter.tiling.isInside(access, size, /*keptOnly=*/false))
       tile =
           emitter.map(type, Operand{tile, {}}, [&, size = size](OpBuilder &region, ValueRange v) {

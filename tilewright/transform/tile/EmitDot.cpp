@@ -77,9 +77,7 @@ Value KernelEmitter::zeroOutside(Value tile, const Node &node, const Box &box) {
   for (auto [dim, access, size] : llvm::enumerate(box, node.shape()))
     if (!tiling.isInside(access, size, /*keptOnly=*/false))
       partial.push_back(
-          {IotaOp::create(builder, loc, type.clone(builder.getIndexType()), offset(access), dim,
-                          tiling.tileSize(access) == 1 ? 1 : access.scale),
-           size});
+          {indices(access, type.clone(builder.getIndexType()), static_cast<unsigned>(dim)), size});
   if (partial.empty())
     return tile;
   SmallVector<Operand> operands = {{tile, {}}};

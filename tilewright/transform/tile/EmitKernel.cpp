@@ -234,16 +234,16 @@ Value KernelEmitter::emitElementwise(const Node &node, RankedTensorType type,
   });
 }
 
+Value KernelEmitter::indices(const Access &access, RankedTensorType type, unsigned dim) {
+  return IotaOp::create(builder, loc, type, offset(access), dim,
+                        tiling.tileSize(access) == 1 ? 1 : access.scale);
+}
+
 Value KernelEmitter::emitIota(const Node &node, const Box &box) {
   RankedTensorType type = tileType(box, node.elementTypes[0]);
   SmallVector<Operand> counters;
-  for (auto [dim, stride] : node.iotaStrides) {
-    const Access &access = box[dim];
-    counters.push_back(
-        {IotaOp::create(builder, loc, type.clone(builder.getI64Type()), offset(access), dim,
-                        tiling.tileSize(access) == 1 ? 1 : access.scale),
-         {}});
-  }
+  for (auto [dim, stride] : node.iotaStrides)
+    counters.push_back({indices(box[dim], type.clone(builder.getI64Type()), dim), {}});
   return emitIota(node, type, counters);
 }
 

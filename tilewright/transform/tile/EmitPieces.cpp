@@ -29,7 +29,7 @@ static unsigned dimOf(AffineExpr expr) {
 }
 
 Leaving KernelEmitter::leaving(const Edge &edge, const Box &domain) {
-  Leaving indices;
+  Leaving found;
   SmallVector<int64_t> shape;
   for (const Access &access : domain)
     shape.push_back(tiling.tileSize(access));
@@ -47,14 +47,12 @@ Leaving KernelEmitter::leaving(const Edge &edge, const Box &domain) {
       builder.createBlock(&op.getBody());
       Value constant = arith::ConstantIndexOp::create(builder, loc, access.constant);
       YieldOp::create(builder, loc, constant);
-      indices.push_back({op.getResult(0), bound});
+      found.push_back({op.getResult(0), bound});
       continue;
     }
-    indices.push_back({IotaOp::create(builder, loc, type, offset(access), dimOf(bound.index),
-                                      tiling.tileSize(access) == 1 ? 1 : access.scale),
-                       bound});
+    found.push_back({indices(access, type, dimOf(bound.index)), bound});
   }
-  return indices;
+  return found;
 }
 
 Value KernelEmitter::choose(RankedTensorType type, const Leaving &indices, Operand inside,

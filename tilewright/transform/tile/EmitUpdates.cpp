@@ -47,11 +47,6 @@ void KernelEmitter::storeWindow(const Node &node, const Box &box, Value target) 
                       : builder.getDenseBoolArrayAttr(inBounds));
 }
 
-Value KernelEmitter::indices(const Access &access, RankedTensorType type, unsigned dim) {
-  return IotaOp::create(builder, loc, type, offset(access), dim,
-                        tiling.tileSize(access) == 1 ? 1 : access.scale);
-}
-
 void KernelEmitter::storeRows(const Node &node, const Box &box, Value target) {
   const Edge &edge = node.operands[0];
   Operand update = operand(node, node.operands[2], box);

@@ -39,7 +39,7 @@ LogicalResult expand(Operation *op, RewriterBase &rewriter) {
       .Case([&](stablehlo::TriangularSolveOp op) { return expandTriangularSolve(op, rewriter); })
       .Case([&](stablehlo::CustomCallOp op) { return expandFactorization(op, rewriter); })
       .Default([&](Operation *op) {
-        return rewriter.notifyMatchFailure(op, "there is no expansion of this op");
+        return rewriter.notifyMatchFailure(op, "this op has no expansion");
       });
 }
 

@@ -1,6 +1,7 @@
 // Expands scatters into the form that one kernel can compute: rows of a table [R, C] that are
 // overwritten at unique indices. Everything before that is deterministic: either each row of the
 // table looks for its updates, or the updates are sorted by row and those of one row combined.
+#include "tilewright/numerics/Dims.h"
 #include "tilewright/transform/simplify/expand/Expand.h"
 #include "tilewright/transform/simplify/expand/TensorBuilder.h"
 
@@ -17,15 +18,6 @@ using enum stablehlo::ComparisonDirection;
 /// Below this number of comparisons of a row with an update, for all columns, looking for updates
 /// costs less than the kernels of a sort.
 constexpr int64_t maxLookups = int64_t(1) << 24;
-
-/// The positions of `dims` that are not in `without`.
-SmallVector<int64_t> remaining(int64_t rank, ArrayRef<int64_t> without) {
-  SmallVector<int64_t> dims;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    if (!llvm::is_contained(without, dim))
-      dims.push_back(dim);
-  return dims;
-}
 
 int64_t position(ArrayRef<int64_t> list, int64_t value) {
   auto found = llvm::find(list, value);
@@ -59,7 +51,6 @@ private:
   /// Combines updates of which each row has at most one.
   SmallVector<Value> writeUnique(ValueRange tables, Value rows, ValueRange updates);
 
-  Value gatherRows(Value table, Value rows);
   Value scatterRows(Value table, Value rows, Value updates);
   /// Moves rows down by `distance`; rows that move in have undefined values.
   Value shifted(Value value, int64_t distance);
@@ -115,7 +106,8 @@ void Expansion::chooseRows() {
   rows = product(shape.take_front(leading));
   columns = product(shape.drop_front(leading));
   ArrayRef<int64_t> update = typeOf(op.getUpdates().front()).getShape();
-  for (int64_t dim : remaining(static_cast<int64_t>(update.size()), numbers.getUpdateWindowDims()))
+  for (int64_t dim :
+       numerics::remaining(static_cast<int64_t>(update.size()), numbers.getUpdateWindowDims()))
     windows *= update[static_cast<size_t>(dim)];
   count = windows * product(ArrayRef(window).take_front(leading));
 }
@@ -173,21 +165,10 @@ Value Expansion::rowIndices() {
 
 /// The updates with the dimensions of the windows last, as rows.
 Value Expansion::updateRows(Value updates) {
-  SmallVector<int64_t> order = remaining(typeOf(updates).getRank(), numbers.getUpdateWindowDims());
+  numerics::Dims order =
+      numerics::remaining(typeOf(updates).getRank(), numbers.getUpdateWindowDims());
   llvm::append_range(order, numbers.getUpdateWindowDims());
   return b.reshape(b.transpose(updates, order), {count, columns});
-}
-
-Value Expansion::gatherRows(Value table, Value at) {
-  auto dims = stablehlo::GatherDimensionNumbersAttr::get(
-      b.builder.getContext(), /*offset_dims=*/{1}, /*collapsed_slice_dims=*/{0},
-      /*operand_batching_dims=*/{}, /*start_indices_batching_dims=*/{}, /*start_index_map=*/{0},
-      /*index_vector_dim=*/1);
-  const int64_t width = typeOf(table).getDimSize(1);
-  auto type =
-      RankedTensorType::get({typeOf(at).getDimSize(0), width}, typeOf(table).getElementType());
-  return stablehlo::GatherOp::create(b.builder, b.location, type, table, at, dims,
-                                     ArrayRef<int64_t>{1, width}, /*indices_are_sorted=*/false);
 }
 
 Value Expansion::scatterRows(Value table, Value at, Value updates) {
@@ -211,7 +192,7 @@ SmallVector<Value> Expansion::writeUnique(ValueRange tables, Value at, ValueRang
   if (!overwrites()) {
     SmallVector<Value> arguments;
     for (Value table : tables)
-      arguments.push_back(gatherRows(table, at));
+      arguments.push_back(b.gatherRows(table, at));
     llvm::append_range(arguments, updates);
     fresh = b.apply(op.getUpdateComputation(), arguments);
   }
@@ -235,7 +216,7 @@ SmallVector<Value> Expansion::lookUpLast(ValueRange tables, Value at, ValueRange
   Value isWritten = b.broadcast(b.compare(last, GE, 0), {rows, columns}, {0});
   SmallVector<Value> results;
   for (auto [table, update] : llvm::zip_equal(tables, updates))
-    results.push_back(b.select(isWritten, gatherRows(update, last), table));
+    results.push_back(b.select(isWritten, b.gatherRows(update, last), table));
   return results;
 }
 
@@ -295,7 +276,7 @@ SmallVector<Value> Expansion::sortFirst(ValueRange tables, Value at, ValueRange 
   keys = sorted[0];
   SmallVector<Value> values;
   for (Value update : updates)
-    values.push_back(gatherRows(update, sorted[1]));
+    values.push_back(b.gatherRows(update, sorted[1]));
   auto isAt = [&](Value other) { return b.compare(keys, EQ, other); };
   Value number = b.iota(keyType, 0);
   if (!overwrites())

@@ -113,7 +113,7 @@ Value TensorBuilder::reshape(Value value, Shape shape) {
 
 Value TensorBuilder::broadcast(Value value, Shape shape, ArrayRef<int64_t> dims) {
   RankedTensorType type = RankedTensorType::get(shape, typeOf(value).getElementType());
-  if (type == value.getType())
+  if (type == value.getType() && llvm::is_sorted(dims))
     return value;
   return stablehlo::BroadcastInDimOp::create(builder, location, type, value, dims);
 }
@@ -227,6 +227,21 @@ Value TensorBuilder::sumOver(Value value, int64_t dim) {
 static bool isScalarIdentity(Operation &op) {
   return isa<stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp, stablehlo::OptimizationBarrierOp>(
       op);
+}
+
+Value TensorBuilder::gatherRows(Value table, Value indices) {
+  SmallVector<int64_t> shape(typeOf(indices).getShape()), row(typeOf(table).getShape()), offsets;
+  const int64_t vectorDim = typeOf(indices).getRank();
+  row[0] = 1;
+  for (int64_t size : ArrayRef(row).drop_front()) {
+    offsets.push_back(static_cast<int64_t>(shape.size()));
+    shape.push_back(size);
+  }
+  auto numbers = stablehlo::GatherDimensionNumbersAttr::get(
+      builder.getContext(), offsets, /*collapsed_slice_dims=*/{0}, /*operand_batching_dims=*/{},
+      /*start_indices_batching_dims=*/{}, /*start_index_map=*/{0}, vectorDim);
+  auto type = RankedTensorType::get(shape, typeOf(table).getElementType());
+  return stablehlo::GatherOp::create(builder, location, type, table, indices, numbers, row);
 }
 
 /// Fills the region of an op whose arguments are scalars of the given types.

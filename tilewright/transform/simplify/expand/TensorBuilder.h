@@ -68,6 +68,8 @@ public:
   Value concatenate(mlir::ValueRange values, int64_t dim);
   Value reverse(Value value, int64_t dim);
   Value dynamicSlice(Value value, mlir::ValueRange starts, Shape sizes);
+  /// The rows of a table at the given indices: the dimensions of the indices, then those of a row.
+  Value gatherRows(Value table, Value indices);
 
   /// The product over the last dimension of `lhs` and the first of `rhs`, at the precision of the
   /// element type.
