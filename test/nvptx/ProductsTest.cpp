@@ -264,14 +264,14 @@ TEST(PersistentProducts, APhaseThatDoesNotGoOnIsNoticed) {
     // Repeats the initial stores to phase and slot variables, which are in the entry block, at the
     // start of each tile: after the phi that takes the number of the role's first point, a
     // quotient.
-    const std::regex quotient("(%[0-9]+) = udiv i32 %[0-9]+, 1\n");
+    const std::regex quotient("(%[0-9]+) = udiv i32 %[0-9]+, 1(, !dbg ![0-9]+)?\n");
     auto found = std::sregex_iterator(text.begin(), text.end(), quotient);
     std::advance(found, role);
     const std::string first = (*found)[1];
     const std::regex phi(" = phi i32 [^\n]*" + first + ",[^\n]*\n");
     std::smatch point;
     EXPECT_TRUE(std::regex_search(text, point, phi)) << text;
-    const std::regex initial("  store i32 [01], ptr %[0-9]+, align 4\n");
+    const std::regex initial("  store i32 [01], ptr %[0-9]+, align 4(, !dbg ![0-9]+)?\n");
     const std::string entry = text.substr(0, text.find("  br "));
     std::string again;
     for (auto store = std::sregex_iterator(entry.begin(), entry.end(), initial);

@@ -9,6 +9,7 @@
 
 using namespace tilewright;
 using namespace tilewright::nvptx;
+using testing::HasSubstr;
 
 namespace {
 
@@ -207,6 +208,37 @@ TEST_P(Scan, SumsUpToEachElement) {
           "  tile.store %s, %out[%o, %z] : tensor<12x100xi32, #l>, memref<24x100xi32>\n}\n");
       EXPECT_EQ(compareWithEvaluator(text, chip, {}), "") << spread.name << "\n" << text;
     }
+}
+
+/// A report on a kernel names the line of the user's program: here of the sum whose barrier
+/// is missing.
+TEST(Report, NamesTheLineOfTheProgram) {
+  Comparison broken;
+  broken.change = [](std::string text) {
+    const std::string barrier = "call void @llvm.nvvm.barrier";
+    const size_t at = text.find(barrier, text.find("define"));
+    EXPECT_NE(at, std::string::npos) << text;
+    return text.erase(at, text.find('\n', at) - at);
+  };
+  EXPECT_THAT(compareWithEvaluator(R"(
+#l = #sm.layout<[8 warp, 32 lane]>
+#r = #sm.layout<copies [8 warp, 32 lane]>
+sm.kernel @f grid [2] inputs 1 warps 8 {
+^bb0(%i: index, %x: memref<512xf32>, %out: memref<2xf32>):
+  %o = affine.apply affine_map<(i) -> (i * 256)>(%i) loc("model.py":3:1)
+  %t = tile.load %x[%o] : memref<512xf32> -> tensor<256xf32, #l> loc("model.py":4:1)
+  %n = arith.constant 0.0 : f32
+  %s = tile.reduce %t init %n : f32 dims [0] : tensor<256xf32, #l> -> tensor<f32, #r> {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.addf %a, %b : f32 loc("model.py":7:5)
+    tile.yield %v : f32
+  } loc("model.py":7:5)
+  %w = tile.view %s affine_map<(i) -> ()> : tensor<f32, #r> -> tensor<1xf32, #sm.layout<[] copies [8 warp, 32 lane]>>
+  tile.store %w, %out[%i] : tensor<1xf32, #sm.layout<[] copies [8 warp, 32 lane]>>, memref<2xf32> loc("model.py":9:1)
+}
+)",
+                                   "sm_90a", broken),
+              HasSubstr("model.py:7"));
 }
 
 } // namespace

@@ -66,6 +66,8 @@ public:
     if (failure.isOk())
       failure = std::move(status);
   }
+  /// The line of a location, for the instructions of an op; empty: instructions have no lines.
+  std::function<llvm::DILocation *(mlir::Location)> lineOf;
   /// The op being emitted, for error messages; null between ops.
   mlir::Operation *current = nullptr;
   /// Fails with the machine's error code; the message has the current op, its type, its line, and

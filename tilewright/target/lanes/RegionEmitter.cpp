@@ -24,6 +24,8 @@ static const OpTable &opTable() {
 Results emitOp(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> operands, unsigned lanes) {
   if (OpEmitter emitter = opTable().lookup(op->getName().getTypeID())) {
     b.current = op;
+    if (b.lineOf)
+      b.ir.SetCurrentDebugLocation(b.lineOf(op->getLoc()));
     Results results = emitter(b, op, operands, lanes);
     b.current = nullptr;
     return results;

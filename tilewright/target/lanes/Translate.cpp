@@ -2,12 +2,14 @@
 
 #include "tilewright/dialect/lane/LaneDialect.h"
 #include "tilewright/target/lanes/RegionEmitter.h"
+#include "tilewright/target/lanes/SourceLines.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/TargetParser/Triple.h"
@@ -26,6 +28,16 @@ struct Current {
   const Machine &machine;
   std::optional<LaneBuilder> builder = std::nullopt;
   std::string function = {};
+  /// The lines of the function being translated.
+  mlir::LLVM::LLVMFuncOp owner = nullptr;
+  std::optional<SourceLines> lines = std::nullopt;
+
+  void enter(mlir::LLVM::LLVMFuncOp function) {
+    if (owner == function)
+      return;
+    owner = function;
+    lines.emplace(function);
+  }
 };
 thread_local Current *current = nullptr;
 
@@ -65,6 +77,8 @@ public:
       current->builder.emplace(*translation.getLLVMModule(), current->machine);
     LaneBuilder &b = *current->builder;
     b.ir.SetInsertPoint(builder.GetInsertBlock(), builder.GetInsertPoint());
+    // Not that of the instruction at the insertion point, which SetInsertPoint() takes.
+    b.ir.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
     if (auto map = mlir::dyn_cast<lane::MapOp>(op))
       convertMap(map, b, translation);
     else if (auto decode = mlir::dyn_cast<lane::DecodeOp>(op))
@@ -99,6 +113,11 @@ private:
   static void convertMap(lane::MapOp map, LaneBuilder &b,
                          mlir::LLVM::ModuleTranslation &translation) {
     mlir::Block &block = map.getBody().front();
+    current->enter(map->getParentOfType<mlir::LLVM::LLVMFuncOp>());
+    b.lineOf = [&translation, scope = b.ir.GetInsertBlock()->getParent()->getSubprogram()](
+                   mlir::Location location) -> DILocation * {
+      return scope ? translation.translateLoc((*current->lines)(location), scope) : nullptr;
+    };
     const SmallVector<Value *> inputs = translation.lookupValues(map.getInputs());
     Registers registers{inputs};
     unsigned result = 0;

@@ -2,6 +2,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 #include "tilewright/support/WorkLimit.h"
+#include "tilewright/target/lanes/SourceLines.h"
 #include "tilewright/target/lanes/Translate.h"
 #include "tilewright/target/nvptx/Codegen.h"
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
@@ -132,6 +133,7 @@ Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
       mlir::LLVM::LLVMDialect::getDataLayoutAttrName(),
       attributes.getStringAttr(unit->machine->createDataLayout().getStringRepresentation()));
   TILEWRIGHT_ASSIGN(result.kernels, lowerKernels(module, chip, *lowered));
+  lanes::attachSourceLines(*lowered);
   if (options.dumpLevel == "nvvm")
     options.dump(textOf(lowered->getOperation()[0]));
   TILEWRIGHT_TRY(translateKernels(*lowered, result.kernels, *unit));

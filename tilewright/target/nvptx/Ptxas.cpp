@@ -209,12 +209,16 @@ Result<Assembled> Ptxas::assemble(std::string_view ptx, const Chip &chip,
                          ", which requires ptxas ", leastFor(chip.ptxVersion) / 100, ".",
                          leastFor(chip.ptxVersion) % 100, " or later"));
   // Forbids contraction; only explicit fma instructions are fused.
-  const std::string flags[] = {concat("-arch=", chip.name), "-v", "--fmad=false"};
+  // The virtual GPU reads lines from the PTX; in the machine code they would more than double its
+  // size.
+  const std::string flags[] = {concat("-arch=", chip.name), "-v", "--fmad=false",
+                               "--suppress-debug-info"};
   std::string key;
   if (cache) {
     SHA256 hash;
-    for (std::string_view part : {ptx, std::string_view(version()), std::string_view(flags[0]),
-                                  std::string_view(flags[1]), std::string_view(flags[2])}) {
+    for (std::string_view part :
+         {ptx, std::string_view(version()), std::string_view(flags[0]), std::string_view(flags[1]),
+          std::string_view(flags[2]), std::string_view(flags[3])}) {
       hash.update(StringRef(part.data(), part.size()));
       hash.update(StringRef("\0", 1));
     }
@@ -228,7 +232,8 @@ Result<Assembled> Ptxas::assemble(std::string_view ptx, const Chip &chip,
   if (!source.write(StringRef(ptx.data(), ptx.size())))
     return Status(Error::ptxasRefused, concat("cannot write the temporary file '",
                                               source.path().str(), "'; check the free disk space"));
-  Ran ran = run(where, {flags[0], flags[1], flags[2], "-o", binary.path(), source.path()});
+  Ran ran =
+      run(where, {flags[0], flags[1], flags[2], flags[3], "-o", binary.path(), source.path()});
   made.log = ran.output;
   if (WorkLimit::mustStop())
     return WorkLimit::stopAt(concat("ptxas for ", chip.name));

@@ -225,10 +225,6 @@ private:
     SmallVector<Type> types;
     for (Value output : content.outputs)
       types.push_back(output.getType());
-    SmallVector<Location> locations;
-    for (unsigned member : content.members)
-      locations.push_back(groups.nodes[member].op->getLoc());
-    // A fused location of hundreds of ops is less useful than the location of the last op.
     Location location = last->getLoc();
     auto fusion = exec::FusionOp::create(
         builder, location, types, builder.getStringAttr(nameOf(content)),

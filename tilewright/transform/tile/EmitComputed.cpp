@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -161,7 +162,7 @@ Operand KernelEmitter::Computed::emit(const Node &node, unsigned number, ArrayRe
   RankedTensorType type = typeOf(elements::scalarType(node.elementTypes[0]));
   if (!node.op)
     return {GatherOp::create(builder, emitter.loc, type, emitter.memrefs[number], indices), {}};
-  emitter.loc = node.op->getLoc();
+  llvm::SaveAndRestore here(emitter.loc, node.op->getLoc());
   const Reader reader{[&](const Edge &edge) { return operand(node, edge, indices); },
                       [&](const Edge &edge) { return leaving(edge, indices); },
                       [&](AffineExpr expr) { return index(expr, indices); }};

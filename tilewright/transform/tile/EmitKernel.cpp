@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -112,6 +113,7 @@ Value KernelEmitter::load(const Node &node, unsigned number, const Box &box, boo
 
 void KernelEmitter::store(ValueRef value, const Box &box, Value target) {
   const Node &node = graph.node(value);
+  llvm::SaveAndRestore here(loc, node.op ? node.op->getLoc() : loc);
   if (isa_and_nonnull<stablehlo::DynamicUpdateSliceOp>(node.op))
     return storeWindow(node, box, target);
   if (isa_and_nonnull<stablehlo::ScatterOp>(node.op))
@@ -196,7 +198,8 @@ SmallVector<Value> KernelEmitter::emitEmptySum(const Node &node, const Box &box)
 SmallVector<Value> KernelEmitter::emitNode(const Node &node, unsigned number, const Box &box) {
   if (!node.op)
     return {load(node, number, box)};
-  loc = node.op->getLoc();
+  // Emitting the operands changes `loc`, and restores it.
+  llvm::SaveAndRestore here(loc, node.op->getLoc());
   if (llvm::is_contained(llvm::drop_begin(node.sizes, node.rank), 0))
     return emitEmptySum(node, box);
   RankedTensorType type = tileType(box, node.elementTypes[0]);

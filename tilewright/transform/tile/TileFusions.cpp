@@ -100,6 +100,16 @@ static bool tileRows(exec::FusionOp fusion, SymbolTable &symbols, const Capaciti
   return true;
 }
 
+/// Gives the fusion the locations of all of its ops, which its kernel and launch take over:
+/// messages name the first, profiles show all.
+static void fuseLocations(exec::FusionOp fusion) {
+  SmallVector<Location> locations{fusion.getLoc()};
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    if (!op.hasTrait<OpTrait::ConstantLike>())
+      locations.push_back(op.getLoc());
+  fusion->setLoc(FusedLoc::get(fusion.getContext(), locations));
+}
+
 /// Replaces the fusion by a launch of a new kernel. On failure, keeps the fusion and sets `reason`.
 static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capacities &capacities,
                        std::string &reason) {
@@ -107,6 +117,7 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
     reason = "it has no results";
     return false;
   }
+  fuseLocations(fusion);
   if (hasRowOp(fusion)) {
     if (capacities.isGpu)
       return tileRows(fusion, symbols, capacities, reason);

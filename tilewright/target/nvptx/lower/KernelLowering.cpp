@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace llvm;
 
@@ -17,6 +18,7 @@ namespace LLVM = mlir::LLVM;
 // --- The function ---
 
 void KernelLowering::lower(KernelInfo &info) {
+  SaveAndRestore here(b.location, kernel.op.getLoc());
   info.threads = int64_t(kernel.op.getWarps()) * Chip::warpSize;
   if (info.threads > Chip::threadsPerBlock)
     return b.fail(Status(Error::gpuBudget,
@@ -220,6 +222,7 @@ void KernelLowering::completeOperands(mlir::Operation *op) {
 void KernelLowering::lowerOp(mlir::Operation *op) {
   if (registerOperand.isDeferred(op))
     return;
+  SaveAndRestore here(b.location, op->getLoc());
   completeOperands(op);
   TypeSwitch<mlir::Operation *>(op)
       .Case([&](tile::LoadOp op) { memory.load(op); })

@@ -18,7 +18,8 @@ unsigned bitsOf(Type type) {
 ThreadBuilder::ThreadBuilder(ModuleOp module)
     : op(module.getContext()), module(module), i1Type(op.getI1Type()), i8Type(op.getI8Type()),
       i16Type(op.getI16Type()), i32Type(op.getI32Type()), i64Type(op.getI64Type()),
-      f16Type(op.getF16Type()), bf16Type(op.getBF16Type()), f32Type(op.getF32Type()) {}
+      f16Type(op.getF16Type()), bf16Type(op.getBF16Type()), f32Type(op.getF32Type()),
+      location(op.getUnknownLoc()) {}
 
 // --- Functions and blocks ---
 
@@ -27,7 +28,7 @@ LLVM::LLVMFuncOp ThreadBuilder::beginKernel(StringRef name, ArrayRef<Type> param
   constants.clear();
   poisons.clear();
   function = LLVM::LLVMFuncOp::create(
-      op, location(), name,
+      op, location, name,
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(op.getContext()), parameters));
   Block *entry = function.addEntryBlock(op);
   Block *body = newBlock();
@@ -41,7 +42,7 @@ Block *ThreadBuilder::newBlock(ArrayRef<Type> arguments) {
   auto *made = new Block;
   function.getBody().push_back(made);
   for (Type type : arguments)
-    made->addArgument(type, location());
+    made->addArgument(type, location);
   return made;
 }
 
@@ -50,15 +51,15 @@ void ThreadBuilder::moveToEntry() {
 }
 
 void ThreadBuilder::branch(Block *to, ArrayRef<Value> arguments) {
-  LLVM::BrOp::create(op, location(), arguments, to);
+  LLVM::BrOp::create(op, location, arguments, to);
 }
 
 void ThreadBuilder::branchIf(Value condition, Block *then, Block *otherwise,
                              ArrayRef<Value> thenArguments, ArrayRef<Value> elseArguments) {
-  LLVM::CondBrOp::create(op, location(), condition, then, thenArguments, otherwise, elseArguments);
+  LLVM::CondBrOp::create(op, location, condition, then, thenArguments, otherwise, elseArguments);
 }
 
-void ThreadBuilder::ret() { LLVM::ReturnOp::create(op, location(), ValueRange()); }
+void ThreadBuilder::ret() { LLVM::ReturnOp::create(op, location, ValueRange()); }
 
 // --- Types ---
 
@@ -91,7 +92,7 @@ template <typename Make> Value ThreadBuilder::atStart(Make make) {
 Value ThreadBuilder::constant(TypedAttr value) {
   Value &known = constants[value];
   if (!known)
-    known = atStart([&] { return LLVM::ConstantOp::create(op, location(), value).getResult(); });
+    known = atStart([&] { return LLVM::ConstantOp::create(op, location, value).getResult(); });
   return known;
 }
 
@@ -112,7 +113,7 @@ Value ThreadBuilder::zero(Type type) {
 Value ThreadBuilder::poisonOf(Type type) {
   Value &known = poisons[type];
   if (!known)
-    known = atStart([&] { return LLVM::PoisonOp::create(op, location(), type).getResult(); });
+    known = atStart([&] { return LLVM::PoisonOp::create(op, location, type).getResult(); });
   return known;
 }
 
@@ -124,15 +125,15 @@ Lanes ThreadBuilder::poison(Type element) {
 // --- Integers ---
 
 template <typename Op> Value ThreadBuilder::binary(Value a, Value b) {
-  return Op::create(op, location(), a, b);
+  return Op::create(op, location, a, b);
 }
 
 Value ThreadBuilder::add(Value a, Value b, IntegerOverflowFlags flags) {
-  return LLVM::AddOp::create(op, location(), a, b, flags);
+  return LLVM::AddOp::create(op, location, a, b, flags);
 }
 Value ThreadBuilder::sub(Value a, Value b) { return binary<LLVM::SubOp>(a, b); }
 Value ThreadBuilder::mul(Value a, Value b, IntegerOverflowFlags flags) {
-  return LLVM::MulOp::create(op, location(), a, b, flags);
+  return LLVM::MulOp::create(op, location, a, b, flags);
 }
 Value ThreadBuilder::udiv(Value a, Value b) { return binary<LLVM::UDivOp>(a, b); }
 Value ThreadBuilder::urem(Value a, Value b) { return binary<LLVM::URemOp>(a, b); }
@@ -145,11 +146,11 @@ Value ThreadBuilder::shl(Value a, Value count) { return binary<LLVM::ShlOp>(a, c
 Value ThreadBuilder::lshr(Value a, Value count) { return binary<LLVM::LShrOp>(a, count); }
 
 Value ThreadBuilder::compare(LLVM::ICmpPredicate predicate, Value a, Value b) {
-  return LLVM::ICmpOp::create(op, location(), predicate, a, b);
+  return LLVM::ICmpOp::create(op, location, predicate, a, b);
 }
 
 Value ThreadBuilder::select(Value condition, Value a, Value b) {
-  return LLVM::SelectOp::create(op, location(), condition, a, b);
+  return LLVM::SelectOp::create(op, location, condition, a, b);
 }
 
 Lanes ThreadBuilder::select(Value condition, Lanes a, Lanes b) {
@@ -160,14 +161,14 @@ Lanes ThreadBuilder::select(Value condition, Lanes a, Lanes b) {
 // --- Conversions ---
 
 template <typename Op> Value ThreadBuilder::convert(Value value, Type type) {
-  return value.getType() == type ? value : Op::create(op, location(), type, value).getResult();
+  return value.getType() == type ? value : Op::create(op, location, type, value).getResult();
 }
 
 Value ThreadBuilder::trunc(Value value, Type type) { return convert<LLVM::TruncOp>(value, type); }
 Value ThreadBuilder::zext(Value value, Type type, bool isNonNegative) {
   return value.getType() == type
              ? value
-             : LLVM::ZExtOp::create(op, location(), type, value, isNonNegative).getResult();
+             : LLVM::ZExtOp::create(op, location, type, value, isNonNegative).getResult();
 }
 Value ThreadBuilder::sext(Value value, Type type) { return convert<LLVM::SExtOp>(value, type); }
 Value ThreadBuilder::zextOrTrunc(Value value, Type type) {
@@ -191,13 +192,13 @@ Value ThreadBuilder::sharedPointer(Value address, unsigned space) {
 // --- Aggregates ---
 
 Value ThreadBuilder::extractValue(Value aggregate, unsigned index) {
-  return LLVM::ExtractValueOp::create(op, location(), aggregate, int64_t(index));
+  return LLVM::ExtractValueOp::create(op, location, aggregate, int64_t(index));
 }
 Value ThreadBuilder::extractElement(Value vector, unsigned index) {
-  return LLVM::ExtractElementOp::create(op, location(), vector, i64(index));
+  return LLVM::ExtractElementOp::create(op, location, vector, i64(index));
 }
 Value ThreadBuilder::insertElement(Value vector, Value element, unsigned index) {
-  return LLVM::InsertElementOp::create(op, location(), vector, element, i64(index));
+  return LLVM::InsertElementOp::create(op, location, vector, element, i64(index));
 }
 
 // --- Memory ---
@@ -208,27 +209,27 @@ Value ThreadBuilder::advance(Value pointer, Value bytes) {
 
 Value ThreadBuilder::advance(Value pointer, int64_t bytes, bool isInBounds) {
   return LLVM::GEPOp::create(
-      op, location(), pointer.getType(), i8Type, pointer, ArrayRef<Value>{i64(bytes)},
+      op, location, pointer.getType(), i8Type, pointer, ArrayRef<Value>{i64(bytes)},
       isInBounds ? LLVM::GEPNoWrapFlags::inbounds : LLVM::GEPNoWrapFlags::none);
 }
 
 Value ThreadBuilder::elementOf(Value pointer, Type element, Value index) {
-  return LLVM::GEPOp::create(op, location(), pointer.getType(), element, pointer,
+  return LLVM::GEPOp::create(op, location, pointer.getType(), element, pointer,
                              ArrayRef<Value>{index});
 }
 
 Value ThreadBuilder::load(Type type, Value pointer, unsigned alignment) {
-  return LLVM::LoadOp::create(op, location(), type, pointer, alignment);
+  return LLVM::LoadOp::create(op, location, type, pointer, alignment);
 }
 
 void ThreadBuilder::store(Value value, Value pointer, unsigned alignment) {
-  LLVM::StoreOp::create(op, location(), value, pointer, alignment);
+  LLVM::StoreOp::create(op, location, value, pointer, alignment);
 }
 
 Value ThreadBuilder::variable(Type type) {
   OpBuilder::InsertionGuard guard(op);
   moveToEntry();
-  return LLVM::AllocaOp::create(op, location(), pointerIn(0), type, i32(1));
+  return LLVM::AllocaOp::create(op, location, pointerIn(0), type, i32(1));
 }
 
 // --- Instructions ---
@@ -236,15 +237,15 @@ Value ThreadBuilder::variable(Type type) {
 Value ThreadBuilder::intrinsic(Type type, StringRef name, ArrayRef<Value> operands) {
   StringAttr symbol = op.getStringAttr(name);
   if (type)
-    return LLVM::CallIntrinsicOp::create(op, location(), type, symbol, operands).getResult(0);
-  LLVM::CallIntrinsicOp::create(op, location(), symbol, operands);
+    return LLVM::CallIntrinsicOp::create(op, location, type, symbol, operands).getResult(0);
+  LLVM::CallIntrinsicOp::create(op, location, symbol, operands);
   return nullptr;
 }
 
 LLVM::InlineAsmOp ThreadBuilder::makeAssembly(Type type, StringRef text, StringRef constraints,
                                               ArrayRef<Value> operands, bool hasEffects) {
   return LLVM::InlineAsmOp::create(
-      op, location(), type ? TypeRange(type) : TypeRange(), operands, text, constraints, hasEffects,
+      op, location, type ? TypeRange(type) : TypeRange(), operands, text, constraints, hasEffects,
       /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(op.getContext(), LLVM::AsmDialect::AD_ATT),
       /*operand_attrs=*/nullptr);
@@ -285,18 +286,18 @@ Value ThreadBuilder::decode(Value stored, Type element) {
   Type type = computeType(element);
   if (stored.getType() == type && element == type)
     return stored;
-  return lane::DecodeOp::create(op, location(), type, stored, element);
+  return lane::DecodeOp::create(op, location, type, stored, element);
 }
 
 Value ThreadBuilder::encode(Value value, Type element) {
   Type type = storageType(element);
   if (value.getType() == type && element == type)
     return value;
-  return lane::EncodeOp::create(op, location(), type, value, element);
+  return lane::EncodeOp::create(op, location, type, value, element);
 }
 
 Value ThreadBuilder::narrow(Value value, Type type) {
-  return lane::EncodeOp::create(op, location(), type, value, type);
+  return lane::EncodeOp::create(op, location, type, value, type);
 }
 
 static void flatten(ArrayRef<Lanes> elements, SmallVectorImpl<Value> &flat) {
@@ -317,7 +318,7 @@ ThreadBuilder::applyEach(Block &body, ArrayRef<SmallVector<Lanes>> applications)
   for (size_t i = 0; i < applications.size(); ++i)
     for (Type element : end->getOperandTypes())
       types.append(lane::registersOf(element), computeType(element));
-  auto map = lane::MapOp::create(op, location(), types, operands);
+  auto map = lane::MapOp::create(op, location, types, operands);
   {
     OpBuilder::InsertionGuard guard(op);
     Block *block = op.createBlock(&map.getBody());
@@ -329,7 +330,7 @@ ThreadBuilder::applyEach(Block &body, ArrayRef<SmallVector<Lanes>> applications)
     SmallVector<Value> yielded;
     for (Value value : end->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
-    lane::YieldOp::create(op, location(), yielded);
+    lane::YieldOp::create(op, location, yielded);
   }
   SmallVector<SmallVector<Lanes, 2>> results(applications.size());
   unsigned at = 0;
@@ -360,7 +361,7 @@ SmallVector<Lanes, 2> ThreadBuilder::applyOp(Operation *scalar, ArrayRef<Lanes> 
   op.setInsertionPointToStart(&body);
   Operation *copy = op.clone(*scalar);
   copy->setOperands(arguments);
-  lane::YieldOp::create(op, location(), copy->getResults());
+  lane::YieldOp::create(op, location, copy->getResults());
   op.restoreInsertionPoint(here);
   SmallVector<Lanes, 2> results = apply(body, operands);
   return results;

@@ -47,6 +47,9 @@ public:
   mlir::ModuleOp module;
   const Type i1Type, i8Type, i16Type, i32Type, i64Type, f16Type, bf16Type, f32Type;
 
+  /// Where in the program the ops come from that are built now.
+  mlir::Location location;
+
   /// The first failure. After a failure, the code is discarded.
   Status failure;
   void fail(Status status) {
@@ -151,7 +154,7 @@ public:
   // --- Instructions ---
   /// Makes an op of the nvvm dialect.
   template <typename Op, typename... Args> Op make(Args &&...args) {
-    return Op::create(op, location(), std::forward<Args>(args)...);
+    return Op::create(op, location, std::forward<Args>(args)...);
   }
   /// Calls one of LLVM's intrinsics that the nvvm dialect has no op for. A null `type` is void.
   Value intrinsic(Type type, llvm::StringRef name, llvm::ArrayRef<Value> operands);
@@ -185,7 +188,6 @@ public:
   Value affine(mlir::AffineExpr expr, llvm::ArrayRef<Value> dims, llvm::ArrayRef<Value> symbols);
 
 private:
-  mlir::Location location() { return op.getUnknownLoc(); }
   template <typename Op> Value binary(Value a, Value b);
   template <typename Op> Value convert(Value value, Type type);
   llvm::DenseMap<mlir::Attribute, Value> constants;
