@@ -662,7 +662,16 @@ def scans():
     yield GpuCase("cummin_special", prefix(lax.min, np.inf, 0, False), (np.array([3, -0.0, 0.0, np.nan, -1], F32),), "exact")
 
 
+def grouped_heads():
+    """Attention whose heads share keys: grids of more dimensions than a launch has, for one of the products with clusters."""
+    for name in ("bf16", "tf32"):
+        dtype = TYPES[name][0]
+        keys, queries = numbers((2, 128, 2, 32), dtype), numbers((2, 128, 2, 2, 32), dtype)
+        yield product(f"gemm_grouped_keys_{name}", queries, keys, ((4,), (3,)), ((0, 2), (0, 2)))
+        yield product(f"gemm_grouped_values_{name}", keys, numbers((2, 2, 2, 128, 128), dtype), ((1,), (4,)), ((0, 2), (1, 2)))
+
+
 def all_cases():
     global _random
     _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
-    return [*products(), *convolutions(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions(), *sorts(), *scans()]
+    return [*products(), *convolutions(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions(), *sorts(), *scans(), *grouped_heads()]

@@ -104,19 +104,21 @@ void KernelLowering::lowerCoordinates(KernelInfo &info) {
     isDirect &= grid[i] <= maxElsewhere;
   isDirect &= grid.empty() || grid.back() * cluster[0] <= maxAlongX;
   const int64_t count = kernel.op.getPointCount();
-  const bool hasOrder = kernel.op.getPersistent() || kernel.op.getRaster().value_or(1) > 1;
-  if ((cluster[0] > 1 && !hasOrder && (!isDirect || grid.empty())) ||
-      (hasOrder && 2 * count * cluster[0] > maxAlongX))
-    return kernel.refuse(kernel.op,
-                         "has a grid that the hardware cannot launch directly, which is not "
-                         "supported with a cluster, persistence or a raster");
+  // These count their points along x: the order is not that of the hardware, or the grid has more
+  // dimensions than the hardware and a point is a cluster.
+  const bool isCounted = kernel.op.getPersistent() || kernel.op.getRaster().value_or(1) > 1 ||
+                         (cluster[0] > 1 && (!isDirect || grid.empty()));
+  if (isCounted && 2 * count * cluster[0] > maxAlongX)
+    return kernel.refuse(kernel.op, concat("has a grid of ", count,
+                                           " points, which is too many with a cluster, persistence "
+                                           "or a raster"));
   if (kernel.op.getPersistent()) {
     // Each role computes its own coordinates.
     clusters = std::max<int64_t>(1, std::min(count, multiprocessors / cluster[0]));
     info.grid[0] = clusters * cluster[0];
     return;
   }
-  if (hasOrder) {
+  if (isCounted) {
     info.grid[0] = count * cluster[0];
     Value point = b.make<NVVM::BlockIdXOp>(b.i32Type);
     return lowerCoordinatesOf(b.udiv(point, b.i32(cluster[0])));
