@@ -9,7 +9,19 @@ Tests of JAX 0.10.2 from a checkout, against the plugin and against jaxlib's CPU
 `test/jax/upstream/run.py` writes this page; its first lines say how. Files that ask for several CPU devices ran with 8.
 Where fewer tests ran than a file has, they were taken at even distances in the order of their names. Each test's last run
 counts; what had passed was not repeated after later changes. Files that load `hypothesis_test_util`, which JAX's wheel lacks,
-get a replacement from `worker.py`.
+get a replacement from `worker.py`. [Another page](jax-tests-gpu.md) has the virtual GPU.
+"""
+HEAD_OF_TARGET = """# JAX's own tests on {target}
+
+Tests of JAX 0.10.2 from a checkout, with `TILEWRIGHT_TARGET={target}`, and with jaxlib's CPU backend. The plugin calls its platform `cpu`, so JAX
+lowers as for CPUs and expects the accuracy of CPUs. Products of f32 have the precision of tf32 by default on this
+target. `test/jax/upstream/run.py` writes this page:
+
+    git clone --branch jax-v0.10.2 https://github.com/jax-ml/jax CHECKOUT
+    python test/jax/upstream/run.py CHECKOUT --target {target} --jaxlib failed --most 60 --checked 8 \\
+        --files {files} --results gpu.json --page docs/reference/jax-tests-gpu.md
+
+The tests were taken at even distances in the order of their names. [The page for CPUs](jax-tests.md) has every file.
 """
 COLUMNS = ("tests", "ran", "there", "here", "failed", "skipped", "ended", "both")
 
@@ -26,6 +38,15 @@ def failures(results):
         for name, (outcome, message) in sorted(ours.items()):
             if outcome != "passed" and outcome_there(results, file, name) == "passed":
                 yield file, name, outcome, message
+
+
+def checked(results):
+    """What the run with all checks of the virtual GPU showed."""
+    outcomes = collections.Counter(outcome for known in results.get("checked", {}).values() for outcome, _ in known.values())
+    if not outcomes:
+        return []
+    return ["", f"{outcomes.total()} of the tests that pass here ran again with `TILEWRIGHT_VGPU_CHECK=all`, which makes every report of the virtual GPU a failure: "
+            f"{outcomes['passed']} pass."]  # fmt: skip
 
 
 def text(results, cause):
@@ -45,7 +66,9 @@ def text(results, cause):
         totals += row
         rows.append((file, row))
     share = totals["here"] / max(totals["there"], 1)
-    lines = [HEAD, f"**{totals['here']} of the {totals['there']} tests that pass with jaxlib pass here: {share:.2%}.** "
+    files = " ".join(file for file, _ in rows)
+    head = HEAD_OF_TARGET.format(target=results["target"], files=files) if "target" in results else HEAD
+    lines = [head, f"**{totals['here']} of the {totals['there']} tests that pass with jaxlib pass here: {share:.2%}.** "
              f"Of {len(results['files'])} files {len(rows)} ran, and of their {totals['tests']} tests {totals['ran']}."]  # fmt: skip
     if assumed:
         lines += ["", f"jaxlib ran what did not pass here; the {assumed} tests that pass here and were not run with jaxlib count "
@@ -56,10 +79,11 @@ def text(results, cause):
               "|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for file, row in [*rows, ("**all**", totals)]:
         lines.append(f"| {file} | " + " | ".join(str(row[column]) for column in COLUMNS) + " |")
+    lines += checked(results)
     unread = sorted(file for file, names in results["names"].items() if not names)
     if unread:
         lines += ["", "Not loaded by jaxlib's CPU backend either: " + ", ".join(unread) + "."]
-    missing = sorted(set(results["files"]) - {file for file, _ in rows} - set(unread))
+    missing = [] if "target" in results else sorted(set(results["files"]) - {file for file, _ in rows} - set(unread))
     if missing:
         lines += ["", f"Not run, {len(missing)} of {len(results['files'])} files: " + ", ".join(missing) + "."]
     groups = collections.defaultdict(list)

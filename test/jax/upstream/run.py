@@ -3,17 +3,20 @@
     git clone --branch jax-v0.10.2 https://github.com/jax-ml/jax CHECKOUT
     python test/jax/upstream/run.py CHECKOUT --every 5 --results results.json --page docs/reference/jax-tests.md
     python test/jax/upstream/run.py CHECKOUT --files shard_map_test pmap_test --results results.json
+    python test/jax/upstream/run.py CHECKOUT --target vgpu:sm_90a --checked 8 --files lax_test fft_test --most 60 --results gpu.json --page docs/reference/jax-tests-gpu.md
 
 Runs the tests of CHECKOUT/tests/*.py (or of --files) for both backends, in processes (worker.py) that are replaced
 when a test ends them or does not end. Files that ask for several CPU devices get 8. Prints passed, failed, skipped,
 died and hung for each file and backend, and the failures that jaxlib's CPU backend does not have, grouped by what they
-say. Exits with 0 if at least --wanted of what passes on jaxlib's CPU backend passes here and no process died or hung.
+say. Exits with 0 if at least --wanted of what passes on jaxlib's CPU backend passes here, no process died or hung, and
+no test failed with the checks of --checked.
 
 --results keeps what is known: a second run repeats only what did not pass (--again all: all of ours; --again
 NAME: tests whose name contains it). --every N takes every Nth test, in the order of their names, of files with more
 than --large tests, and --most N at most N of a file. --shard K/N takes every Nth file. --jaxlib needed asks jaxlib only
 about the tests that do not pass here: half the time, and a test that passes here alone then counts as passing with
-both. --page writes the table and the failures as Markdown (page.py), from all that is known. The checkout stays where
+both. --target names the machine that the plugin compiles for (TILEWRIGHT_TARGET), --checked N repeats up to N tests of
+each file that pass here, with all checks of the virtual GPU: a report fails the test. --page writes the table and the failures as Markdown (page.py), from all that is known. The checkout stays where
 it is: nothing of it is committed.
 """
 import argparse
@@ -33,7 +36,7 @@ import time
 import page
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-BACKENDS = {"tilewright": "tilewright,cpu", "jaxlib": "cpu"}
+BACKENDS = {"tilewright": "tilewright,cpu", "jaxlib": "cpu", "checked": "tilewright,cpu"}
 START_SECONDS = 300
 # A worker is replaced after this many tests: JAX keeps everything it has compiled.
 TESTS_A_WORKER = 300
@@ -52,8 +55,12 @@ def variables(backend, arguments, devices):
     kept |= {"JAX_PLATFORMS": BACKENDS[backend], "JAX_SKIP_SLOW_TESTS": "true", "PYTHONDONTWRITEBYTECODE": "1"}
     if devices:
         # With several devices, the name `cpu` must mean this plugin, too: tests look it up.
-        kept["JAX_PLATFORMS"] = backend if backend == "tilewright" else "cpu"
+        kept["JAX_PLATFORMS"] = "cpu" if backend == "jaxlib" else "tilewright"
         kept["JAX_NUM_CPU_DEVICES"] = str(devices)
+    if arguments.target:
+        kept["TILEWRIGHT_TARGET"] = arguments.target
+    if backend == "checked":
+        kept["TILEWRIGHT_VGPU_CHECK"] = "all"
     kept["TILEWRIGHT_LIBRARY"] = str(arguments.library.resolve())
     kept["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), kept.get("PYTHONPATH", "")])
     return kept
@@ -109,7 +116,7 @@ class Worker:
 
 def names_in(tests, file, arguments):
     """The file's tests, and the workers that can run them with the plugin: none or one."""
-    for backend in BACKENDS:
+    for backend in ("tilewright", "jaxlib"):
         worker = Worker(tests, file, variables(backend, arguments, devices_for(tests, file, arguments)))
         names = worker.answer(START_SECONDS)
         if isinstance(names, list):
@@ -178,6 +185,24 @@ def selected_again(known, name, again):
     return known[name][0] not in ("passed", "skipped") or again == "all" or (again != "" and again in name)
 
 
+def tests_to_run(results, file, backend, names, arguments):
+    """Those of `names` that this backend must run, given what is known."""
+    known, ours = results[backend][file], results["tilewright"][file]
+    if backend == "tilewright":
+        return [name for name in names if selected_again(known, name, arguments.again)]
+    if backend == "checked":
+        passing = [name for name in names if ours[name][0] == "passed"]
+        chosen = passing[:: -(-len(passing) // arguments.checked)] if passing and arguments.checked else []
+        return [name for name in chosen if selected_again(known, name, "")]
+    # A test that failed with jaxlib once does not count against us, so it need not run there again.
+    wanted = {
+        "all": ("passed", "failed", "skipped", "died", "hung"),
+        "needed": ("failed", "skipped", "died", "hung"),
+        "failed": ("failed", "died", "hung"),
+    }[arguments.jaxlib]
+    return [name for name in names if name not in known and ours[name][0] in wanted]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=pathlib.Path)
@@ -187,6 +212,8 @@ def main():
     parser.add_argument("--large", type=int, default=500, help="tests that make a file a large one")
     parser.add_argument("--most", type=int, help="tests of one file, evenly spaced in the order of their names")
     parser.add_argument("--jaxlib", choices=["all", "needed", "failed"], default="all", help="needed: what does not pass here; failed: and is not skipped")
+    parser.add_argument("--target", help="what the plugin compiles for, for example vgpu:sm_90a (default: this machine)")
+    parser.add_argument("--checked", type=int, default=0, help="tests of each file to repeat with all checks of the virtual GPU")
     parser.add_argument("--devices", type=int, help="CPU devices of either backend (default: 8 where a file asks for some)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--test-seconds", type=int, default=120, help="after which one test counts as hung")
@@ -209,6 +236,8 @@ def main():
 
     groups, both, theirs_alone, ended_badly = collections.defaultdict(list), 0, 0, 0
     every_name = results.setdefault("names", {})
+    if arguments.target:
+        results["target"] = arguments.target
     results["files"] = sorted(path.stem for path in tests.glob("*_test.py"))
     for file in files[shard - 1 :: shards]:
         if not (tests / f"{file}.py").exists():
@@ -227,21 +256,14 @@ def main():
         for backend in BACKENDS:
             started = time.monotonic()
             known = results.setdefault(backend, {}).setdefault(file, {})
-            again = arguments.again if backend == "tilewright" else ""
-            todo = [name for name in names if selected_again(known, name, again)]
-            if backend == "jaxlib":
-                # A test that failed with jaxlib once does not count against us, so it need not run there again.
-                todo = [name for name in todo if name not in known]
-                if arguments.jaxlib != "all":
-                    wanted = {"needed": ("failed", "skipped", "died", "hung"), "failed": ("failed", "died", "hung")}[arguments.jaxlib]
-                    todo = [name for name in todo if results["tilewright"][file][name][0] in wanted]
+            todo = tests_to_run(results, file, backend, names, arguments)
             count = 0
 
             def note(name, outcome, message, known=known, backend=backend):
                 nonlocal count
                 known[name] = [outcome, message]
                 count += 1
-                if outcome not in ("passed", "skipped") and backend == "tilewright":
+                if outcome not in ("passed", "skipped") and backend != "jaxlib":
                     print(f"  {outcome}: {name}: {cause(message)}", flush=True)
                 if count % 20 == 0:
                     keep()
@@ -256,6 +278,7 @@ def main():
                 + f" {time.monotonic() - started:5.0f} s", flush=True)
         ours, theirs = results["tilewright"][file], results["jaxlib"][file]
         ended_badly += sum(ours[name][0] in ("died", "hung") for name in names)
+        ended_badly += sum(outcome != "passed" for outcome, _ in results["checked"][file].values())
         for name in names:
             if theirs.get(name, ours[name])[0] == "passed":
                 if ours[name][0] == "passed":
