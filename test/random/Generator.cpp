@@ -446,6 +446,15 @@ llvm::ArrayRef<Generator::Rule> Generator::rules() {
       {&Generator::barrier, 1, {}},
       {&Generator::tuple, 1, {}},
       {&Generator::randomBits, 1, {}},
+      {&Generator::gatherAny, 2, {F::outOfBounds, F::emptyShapes}, false},
+      {&Generator::scatterAny, 3, {F::outOfBounds, F::emptyShapes}, false},
+      {&Generator::updateLoop, 1, {F::controlFlow, F::donation}, false},
+      {&Generator::topK, 1, {F::nanTies}, false},
+      {&Generator::wideProduct, 1, {F::products}, false},
+      {&Generator::raggedDot, 1, {F::products}, false},
+      {&Generator::longRow, 1, {}, false},
+      {&Generator::prefixes, 2, {F::nanTies}, false},
+      {&Generator::sortByKeys, 2, {F::nanTies}, false},
   };
   return all;
 }
@@ -458,6 +467,8 @@ Generator::Generator(MLIRContext &context, uint64_t seed, const Wishes &wishes)
 void Generator::randomOp() {
   int64_t total = 0;
   auto weightOf = [&](const Rule &rule) {
+    if (wishes.forJaxlib && !rule.isForJaxlib)
+      return 0;
     return rule.weight * (llvm::is_contained(rule.favours, flavour) ? 6 : 1);
   };
   for (const Rule &rule : rules())

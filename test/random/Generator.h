@@ -4,6 +4,7 @@
 
 #include "test/random/Draw.h"
 #include "test/random/Program.h"
+#include "tilewright/dialect/stablehlo/StablehloOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -46,6 +47,8 @@ private:
     void (Generator::*write)();
     int weight;
     std::initializer_list<Flavour> favours;
+    /// Whether jaxlib's programs have it: README.md lists what they leave out.
+    bool isForJaxlib = true;
   };
   static llvm::ArrayRef<Rule> rules();
 
@@ -148,6 +151,22 @@ private:
   void scatter();
   void indexSelect();
   void shapeByValue();
+  // --- Indexing.cpp ---
+  /// The dimensions of a gather or scatter.
+  struct Windows {
+    Dims batching, indexed, dropped, kept; // dimensions of the operand
+    Dims sizes;                            // of a window, for each dimension of the operand
+    Dims indices, indexBatching;           // the shape of the indices, their batching dimensions
+    int64_t vectorDim = 0;
+    Dims result, windowDims; // the shape of the gather's result, and the window in it
+  };
+  Windows drawWindows(Value x);
+  Value drawIndices(const Windows &windows);
+  Value combineUpdate(Value old, Value update, bool isAlone);
+  void gatherAny();
+  void scatterAny();
+  void updateLoop();
+  void topK();
   // --- Reductions.cpp ---
   void reduce();
   void argReduce();
@@ -160,10 +179,22 @@ private:
   bool isProduct(Type operand, Type result);
   void dotGeneral();
   void einsum();
+  Dims drawLayout(Dims &dims);
   void convolution();
   void linearAlgebra();
   void fourier();
   void batchNorm();
+  // --- Large.cpp ---
+  stablehlo::DotAlgorithmAttr drawAlgorithm();
+  void wideProduct();
+  void sumOver(Value x, int64_t dim);
+  void raggedDot();
+  Value selectedProducts(mlir::ValueRange arguments, TensorType type);
+  void longRow();
+  void prefixes();
+  void prefix(Value x, int64_t dim);
+  void sortByKeys();
+  void sortBy(Value x, int64_t dim);
   // --- ControlFlow.cpp ---
   void branch();
   void switchCase();

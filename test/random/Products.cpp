@@ -7,6 +7,7 @@
 #include "mlir/IR/Verifier.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using tilewright::interpret::Tensor;
@@ -138,11 +139,28 @@ void Generator::einsum() {
       attribute("einsum_config", builder.getStringAttr("ab,bc->ac")));
 }
 
+/// Permutes the dimensions at random, in place; returns the new position of each.
+Dims Generator::drawLayout(Dims &dims) {
+  Dims places(dims.size()), order;
+  std::iota(places.begin(), places.end(), 0);
+  if (wishes.forJaxlib || draw.oneIn(2))
+    return places;
+  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i)
+    order.insert(order.begin() + draw.below(i + 1), i);
+  const Dims before = dims;
+  for (size_t i = 0; i < order.size(); ++i) {
+    dims[i] = before[static_cast<size_t>(order[i])];
+    places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  return places;
+}
+
 void Generator::convolution() {
   // [batch, spatial…, feature] by [spatial…, in, out]; other layouts by permutation.
-  const int64_t spatial = draw.number(has(Flavour::emptyShapes) ? 0 : 1, 2);
+  const int64_t spatial =
+      !wishes.forJaxlib && draw.oneIn(6) ? 3 : draw.number(has(Flavour::emptyShapes) ? 0 : 1, 2);
   Type element = draw.pick(elements);
-  if (isPred(element) || isComplex(element) ||
+  if (isPred(element) || (isComplex(element) && wishes.forJaxlib) ||
       (wishes.forJaxlib && isInt(element) && widthOf(element) < 32))
     element = builder.getF32Type();
   const int64_t groups = draw.oneIn(3) ? 2 : 1, batchGroups = groups == 1 && draw.oneIn(5) ? 2 : 1;
@@ -182,12 +200,17 @@ void Generator::convolution() {
   if (isInt(element) && widthOf(element) == 8 && !isUnsigned(element) && !wishes.forJaxlib &&
       draw.oneIn(3) && isProduct(element, builder.getF32Type()))
     summed = builder.getF32Type();
-  Dims spatialDims, kernelDims;
-  for (int64_t i = 0; i < spatial; ++i)
-    spatialDims.push_back(i + 1), kernelDims.push_back(i);
-  auto numbers = stablehlo::ConvDimensionNumbersAttr::get(&context, 0, spatial + 1, spatialDims,
-                                                          spatial, spatial + 1, kernelDims, 0,
-                                                          spatial + 1, spatialDims);
+  const Dims imageDims = drawLayout(image), kernelDims = drawLayout(kernel),
+             resultDims = drawLayout(result);
+  auto spatialOf = [&](const Dims &places, int64_t first) {
+    return ArrayRef<int64_t>(places).slice(static_cast<size_t>(first),
+                                           static_cast<size_t>(spatial));
+  };
+  const size_t last = static_cast<size_t>(spatial) + 1;
+  auto numbers = stablehlo::ConvDimensionNumbersAttr::get(
+      &context, imageDims[0], imageDims[last], spatialOf(imageDims, 1), kernelDims[last - 1],
+      kernelDims[last], spatialOf(kernelDims, 0), resultDims[0], resultDims[last],
+      spatialOf(resultDims, 1));
   Value x = of(tensor(image, element)), y = of(tensor(kernel, element));
   llvm::SmallVector<NamedAttribute> attributes = {
       list("window_strides", strides),
@@ -197,6 +220,12 @@ void Generator::convolution() {
       attribute("dimension_numbers", numbers),
       number("feature_group_count", groups),
       number("batch_group_count", batchGroups)};
+  if (!wishes.forJaxlib && element.isF32() && draw.oneIn(3)) {
+    auto precision = stablehlo::PrecisionAttr::get(
+        &context, draw.oneOf({stablehlo::Precision::HIGH, stablehlo::Precision::HIGHEST}));
+    attributes.push_back(
+        attribute("precision_config", builder.getArrayAttr({precision, precision})));
+  }
   if (!wishes.forJaxlib && draw.oneIn(8) && spatial > 0) {
     auto type = RankedTensorType::get({spatial, 2}, builder.getI64Type());
     Value amounts =
@@ -213,9 +242,15 @@ void Generator::convolution() {
 /// A matrix of small integers with powers of two on its diagonal, and the matrix of which it is the
 /// Cholesky factor.
 void Generator::linearAlgebra() {
-  const int64_t n = draw.number(has(Flavour::emptyShapes) ? 0 : 1, 5), batch = draw.number(1, 2);
+  // Large ones have a band, so that the inverse stays small.
+  const bool isLarge = !wishes.forJaxlib && draw.oneIn(5);
+  const int64_t n = isLarge ? draw.oneOf<int64_t>({17, 33, 40})
+                            : draw.number(has(Flavour::emptyShapes) ? 0 : 1, 5),
+                batch = draw.number(1, 2);
   const bool batched = draw.oneIn(2);
-  Type element = named(draw.oneOf<const char *>({"f32", "f32", "f64", "complex<f32>"}));
+  Type element = named(!wishes.forJaxlib && draw.oneIn(8)
+                           ? "complex<f64>"
+                           : draw.oneOf<const char *>({"f32", "f32", "f64", "complex<f32>"}));
   const interpret::ElementType kind = *interpret::elementTypeOf(element);
   auto dims = [&](int64_t rows, int64_t columns) {
     return batched ? Dims{batch, rows, columns} : Dims{rows, columns};
@@ -227,7 +262,7 @@ void Generator::linearAlgebra() {
     const auto i = static_cast<int64_t>(at) / n % n, j = static_cast<int64_t>(at) % n;
     l[at] =
         i == j ? std::complex<double>(static_cast<double>(int64_t(1) << draw.below(3)))
-        : i > j
+        : i > j && (!isLarge || i - j < 3)
             ? std::complex<double>(static_cast<double>(draw.number(-2, 2)),
                                    isComplex(element) ? static_cast<double>(draw.number(-1, 1)) : 0)
             : 0;
@@ -252,15 +287,26 @@ void Generator::linearAlgebra() {
   const bool left = draw.oneIn(2);
   auto right = tensor(left ? dims(n, others) : dims(others, n), element);
   Value b = fresh(right, Numbers::small);
+  // An upper triangle, and in both cases the other triangle, which must not be read.
+  const bool isUpper = !wishes.forJaxlib && draw.oneIn(2), hasOther = isUpper || !wishes.forJaxlib;
+  const int64_t square = std::max<int64_t>(n * n, 1);
+  for (size_t at = 0; hasOther && at < l.size(); ++at) {
+    const int64_t block = static_cast<int64_t>(at) / square * square,
+                  i = static_cast<int64_t>(at) / n % n, j = static_cast<int64_t>(at) % n;
+    const int64_t from = isUpper ? block + j * n + i : static_cast<int64_t>(at);
+    factor.set(static_cast<int64_t>(at), (isUpper ? i > j : i < j)
+                                             ? Scalar::ofComplex(draw.oneIn(2) ? 3 : NAN)
+                                             : Scalar::ofComplex(l[static_cast<size_t>(from)]));
+  }
   auto turned = draw.oneOf({stablehlo::Transpose::NO_TRANSPOSE, stablehlo::Transpose::TRANSPOSE,
                             stablehlo::Transpose::ADJOINT});
   add("stablehlo.triangular_solve", right, {fresh(type, factor), b},
-      {flag("left_side", left), flag("lower", true), flag("unit_diagonal", draw.oneIn(3)),
+      {flag("left_side", left), flag("lower", !isUpper), flag("unit_diagonal", draw.oneIn(3)),
        attribute("transpose_a", stablehlo::TransposeAttr::get(&context, turned))});
 }
 
 void Generator::fourier() {
-  const int64_t n = draw.oneOf<int64_t>({1, 2, 3, 4, 5, 8, 7, 16});
+  Dims length = {draw.oneOf<int64_t>({1, 2, 3, 4, 5, 8, 7, 16})};
   const bool wide = draw.oneIn(3);
   Type real = wide ? builder.getF64Type() : static_cast<Type>(builder.getF32Type()),
        twofold = ComplexType::get(real);
@@ -268,11 +314,19 @@ void Generator::fourier() {
   auto how = draw.oneOf({stablehlo::FftType::FFT, stablehlo::FftType::IFFT,
                          stablehlo::FftType::RFFT, stablehlo::FftType::IRFFT});
   const bool fromReal = how == stablehlo::FftType::RFFT, toReal = how == stablehlo::FftType::IRFFT;
-  auto from = tensor({rows, toReal ? n / 2 + 1 : n}, fromReal ? real : twofold);
-  auto to = tensor({rows, fromReal ? n / 2 + 1 : n}, toReal ? real : twofold);
-  Value x = fresh(from, Numbers::small);
-  add("stablehlo.fft", to, x,
-      {attribute("fft_type", stablehlo::FftTypeAttr::get(&context, how)), list("fft_length", {n})});
+  if (!wishes.forJaxlib && draw.oneIn(4))
+    length = {draw.oneOf<int64_t>({13, 17, 32, 60, 97})};
+  else if (!wishes.forJaxlib)
+    for (int64_t more = draw.below(3); more-- > 0;)
+      length.push_back(draw.number(1, 6));
+  Dims in = {rows}, out = {rows};
+  in.append(length), out.append(length);
+  if (toReal || fromReal)
+    (toReal ? in : out).back() = length.back() / 2 + 1;
+  Value x = fresh(tensor(in, fromReal ? real : twofold), Numbers::small);
+  add("stablehlo.fft", tensor(out, toReal ? real : twofold), x,
+      {attribute("fft_type", stablehlo::FftTypeAttr::get(&context, how)),
+       list("fft_length", length)});
 }
 
 void Generator::batchNorm() {

@@ -1,6 +1,6 @@
 // random-programs: makes random programs and compares their compiled results with the evaluator.
 //
-//   random-programs compare  [--first=N] [--count=N] [--jobs=N] [--keep=DIR]
+//   random-programs compare  [--target=CHIP] [--first=N] [--count=N] [--jobs=N] [--keep=DIR]
 //   random-programs mutate   [--first=N] [--count=N] [--jobs=N] [--seconds=S]
 //   random-programs coverage [--count=N]
 //   random-programs print SEED [--jaxlib]
@@ -40,20 +40,21 @@ using tools::Verdict;
 namespace {
 
 struct Arguments {
-  std::string command, folder, keep;
+  std::string command, folder, keep, target;
   uint64_t first = 0, count = 100, seed = 0;
   int jobs = 2, ops = 12;
   double seconds = 20;
   bool forJaxlib = false, donates = true;
 };
 
-/// Rejections with an error id that do not count as failures. Every line is a limitation of the CPU
+/// Rejections with an error id that do not count as failures. Every line is a limitation of a
 /// target that README.md names.
 struct Refusal {
   Error error;
   const char *words; // part of the message
 };
-constexpr std::array<Refusal, 0> refusals = {};
+constexpr std::array<Refusal, 1> refusals = {
+    {{Error::gpuScalarOp, "of this type is not implemented for targets without"}}};
 
 bool isListed(const Verdict &verdict) {
   return std::ranges::any_of(refusals, [&](const Refusal &refusal) {
@@ -102,7 +103,8 @@ std::string compareOne(AgainstEvaluator &judge, uint64_t seed, const Arguments &
     std::ofstream(stem + ".mlir") << textOf(*program.module);
     Status status = writeInputs(stem, program);
     // A command that reduces the program, ready to be pasted.
-    verdict.what += concat("\n  tilewright-reduce ", stem, ".mlir --against=evaluator");
+    verdict.what += concat("\n  tilewright-reduce ", stem, ".mlir --against=evaluator",
+                           arguments.target.empty() ? "" : " --target=" + arguments.target);
     for (size_t i = 0; i < program.inputs.size() && status.isOk(); ++i)
       verdict.what += concat(" --input=", stem, ".in", i, ".npy");
     if (!status.isOk())
@@ -114,7 +116,7 @@ std::string compareOne(AgainstEvaluator &judge, uint64_t seed, const Arguments &
 }
 
 int compareAll(const Arguments &arguments) {
-  int64_t kinds[5] = {}, runs = 0, died = 0, hung = 0, unlisted = 0;
+  int64_t kinds[6] = {}, runs = 0, died = 0, hung = 0, unlisted = 0;
   interpret::Compared compared;
   std::map<std::string, int64_t> refusedBy;
   auto report = [&](const Outcome &outcome) {
@@ -139,18 +141,21 @@ int compareAll(const Arguments &arguments) {
       unlisted += ran == 0;
       return;
     }
-    static constexpr const char *names[] = {"agrees", "differs", "is refused", "fails",
-                                            "is not judged"};
+    static constexpr const char *names[] = {"agrees", "differs",       "is refused",
+                                            "fails",  "is not judged", "is reported"};
     std::string rest((std::istreambuf_iterator<char>(words)), {});
     std::cout << "program " << outcome.job << " (" << flavour << ") " << names[kind] << ":" << what
-              << (rest.empty() ? "" : " " + rest.substr(0, 400)) << std::endl;
+              << (rest.empty() ? "" : " " + rest.substr(0, 1500)) << std::endl;
   };
   auto start = [&]() -> std::function<std::string(uint64_t)> {
     Options options;
     options.interpret.maxSteps = int64_t(1) << 26;
+    options.compile.target = arguments.target;
     auto made = AgainstEvaluator::create(options);
-    if (!made.isOk())
+    if (!made.isOk()) {
+      std::cerr << std::move(made).takeStatus().toString() << std::endl;
       std::abort();
+    }
     auto judge = std::shared_ptr<AgainstEvaluator>(std::move(*made));
     judge->donates = arguments.donates;
     return [judge, &arguments](uint64_t seed) { return compareOne(*judge, seed, arguments); };
@@ -159,8 +164,8 @@ int compareAll(const Arguments &arguments) {
               report);
   std::cout << kinds[0] << " of " << arguments.count << " programs agree with the evaluator in "
             << runs << " runs; " << kinds[1] << " differ, " << kinds[2] << " are refused (and "
-            << unlisted << " as listed), " << kinds[3] << " fail, " << kinds[4]
-            << " cannot be judged, " << died << " die, " << hung
+            << unlisted << " as listed), " << kinds[3] << " fail, " << kinds[5] << " are reported, "
+            << kinds[4] << " cannot be judged, " << died << " die, " << hung
             << " hang\nelements compared: " << compared.exact << " exactly, " << compared.bounded
             << " within the bound of their terms, " << compared.unknown << " not known\n";
   const int64_t known = compared.exact + compared.bounded;
@@ -365,6 +370,8 @@ int main(int argc, char **argv) {
       arguments.seconds = std::atof(v);
     else if (const char *v = value("--keep="))
       arguments.keep = v;
+    else if (const char *v = value("--target="))
+      arguments.target = v;
     else if (text == "--undonated")
       arguments.donates = false;
     else if (text == "--jaxlib")
@@ -390,7 +397,7 @@ int main(int argc, char **argv) {
     return exportAll(arguments);
   std::fprintf(stderr,
                "usage: random-programs compare|mutate|coverage|print SEED|export FOLDER "
-               "[--first=N] [--count=N] "
+               "[--target=CHIP] [--first=N] [--count=N] "
                "[--jobs=N] [--ops=N] [--seconds=S] [--keep=DIR] [--jaxlib] [--undonated]\n");
   return 2;
 }

@@ -134,8 +134,11 @@ void Generator::selectAndScatter() {
   for (int64_t size : dimsOf(x)) {
     window.push_back(draw.number(1, std::min<int64_t>(3, std::max<int64_t>(size, 1))));
     strides.push_back(draw.number(1, 2));
-    edges.push_back(0), edges.push_back(0);
-    shape.push_back(size < window.back() ? 0 : (size - window.back()) / strides.back() + 1);
+    const bool isPadded = !wishes.forJaxlib && draw.oneIn(3);
+    const int64_t low = isPadded ? draw.below(window.back()) : 0,
+                  high = isPadded ? draw.below(window.back()) : 0, padded = size + low + high;
+    edges.push_back(low), edges.push_back(high);
+    shape.push_back(padded < window.back() ? 0 : (padded - window.back()) / strides.back() + 1);
   }
   Value source = of(tensor(shape, element)),
         start = constant(tensor({}, element), Numbers::nothing);

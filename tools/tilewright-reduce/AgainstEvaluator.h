@@ -7,11 +7,14 @@
 #include "tilewright/runtime/Client.h"
 #include "tilewright/support/Options.h"
 
+#include "tools/tilewright-reduce/VirtualGpuFindings.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tilewright::tools {
 
@@ -23,6 +26,7 @@ struct Verdict {
     refused,  // the compiler rejects the program with an error code
     failed,   // a run failed, or wrote where it must not
     unjudged, // the evaluator cannot run the program
+    reported, // a check of the virtual GPU has findings
   };
   Kind kind = Kind::agrees;
   std::optional<Error> error; // set for refused and failed
@@ -32,12 +36,15 @@ struct Verdict {
 };
 
 /// Compiles the program with and without constant folding. Runs each on one and on two threads,
-/// with and without donated inputs, twice each. Not thread-safe.
+/// with and without donated inputs, twice each. On a GPU (`compile.target`) there is one client,
+/// and the second of two runs must give the same bits as the first; on a virtual one the checks are
+/// on, and their findings are failures. Not thread-safe.
 ///
 ///   TILEWRIGHT_ASSIGN(auto judge, AgainstEvaluator::create());
 ///   Verdict verdict = judge->check(module, inputs);
 class AgainstEvaluator {
 public:
+  ///  - errors of runtime::cuda::createClient
   static Result<std::unique_ptr<AgainstEvaluator>> create(const Options &options = {});
 
   /// If false, inputs are never donated.
@@ -49,14 +56,27 @@ public:
 private:
   Verdict checkWay(mlir::ModuleOp module, const interpret::RuntimeValues &inputs,
                    const std::vector<interpret::Bounded> &expected, bool folds);
-  /// Runs the program once; returns a description of the mismatch, or "".
+  /// Runs a program in all ways on one client and adds the comparison to `verdict`. `name` is the
+  /// client's.
+  void runWays(runtime::LoadedExecutable &program, const std::string &name,
+               const interpret::RuntimeValues &inputs,
+               const std::vector<interpret::Bounded> &expected, Verdict &verdict);
+  /// Runs the program once; returns a description of the mismatch, or "". If `bits` is empty, sets
+  /// it to the bytes of the results, otherwise the results must equal it.
   Result<std::string> runOnce(runtime::LoadedExecutable &program,
                               const interpret::RuntimeValues &inputs,
                               const std::vector<interpret::Bounded> &expected, bool given,
-                              interpret::Compared &compared);
+                              std::string *bits, interpret::Compared &compared);
+
+  struct NamedClient {
+    std::string name;
+    std::unique_ptr<runtime::Client> client;
+  };
 
   Options options;
-  std::unique_ptr<runtime::Client> clients[2]; // with one thread and with two
+  bool isGpu = false;
+  std::vector<NamedClient> clients;
+  std::unique_ptr<VirtualGpuFindings> findings; // of a virtual GPU
 };
 
 } // namespace tilewright::tools

@@ -24,12 +24,14 @@ using namespace tilewright::tools;
 namespace {
 
 constexpr Flag flags[] = {
+    targetFlag,
     {"test", "COMMAND",
      "a shell command; {} is the program, {inputs} its inputs as flags of tilewright run. "
      "It must exit with 0 if the program is still interesting"},
     {"against", "evaluator",
      "a program is interesting if it fails as FILE does: a result too far from the evaluator's, a "
-     "refusal with the same code, a crash, a compilation that does not end"},
+     "refusal with the same code, a crash, a compilation that does not end, a finding of the "
+     "virtual GPU (--target=vgpu:sm_90a)"},
     {"input", "FILE.npy|VALUES",
      "an argument of the program, in order; may be repeated. Without any, the tool chooses "
      "numbers"},
@@ -56,6 +58,8 @@ std::string failureOf(const Subject &subject, const Options &options, double sec
       return "differs";
     case Verdict::Kind::refused:
       return concat("refused", verdict.error ? " with " + idOf(*verdict.error) : "");
+    case Verdict::Kind::reported:
+      return "reported";
     case Verdict::Kind::failed:
       return concat("failed", verdict.error ? " with " + idOf(*verdict.error) : "");
     }
@@ -162,14 +166,14 @@ Status run(const CommandLine &line) {
   ReduceSettings settings;
   settings.isInteresting = [&](const Subject &candidate) {
     ++tried;
-    return command.empty() ? failureOf(candidate, line.options(), seconds) == wanted
+    return command.empty() ? failureOf(candidate, optionsOf(line), seconds) == wanted
                            : passesTest(candidate, command, scratch);
   };
   settings.progress = [&](const Subject &now, const std::string &what) {
     std::cerr << now.ops() << " ops, " << now.elements() << " elements: without " << what << "\n";
   };
   if (command.empty())
-    wanted = failureOf(subject, line.options(), seconds);
+    wanted = failureOf(subject, optionsOf(line), seconds);
   if (command.empty() ? wanted.empty() : !settings.isInteresting(subject))
     return Status(
         Error::reduceNothing,
@@ -188,8 +192,11 @@ Status run(const CommandLine &line) {
             << " ops are left after " << tried << " programs";
   if (!wanted.empty())
     std::cout << "; each step " << (wanted == "differs" ? "differs from the evaluator" : wanted);
-  std::cout << "\n// tilewright run " << output << " --on=cpu" << (inputs.empty() ? "" : " ")
-            << inputs << "\n";
+  std::cout << "\n// tilewright run " << output
+            << (optionsOf(line).compile.target.empty()
+                    ? " --on=cpu"
+                    : " --target=" + optionsOf(line).compile.target)
+            << (inputs.empty() ? "" : " ") << inputs << "\n";
   return {};
 }
 

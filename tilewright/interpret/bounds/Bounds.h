@@ -29,11 +29,14 @@ struct Allowance {
   /// The padding of a convolution may be skipped instead of multiplied by zero, which differs if
   /// the kernel has infinities.
   bool skipsPadding = false;
-  /// Factors of f32 products may be rounded to tf32, as tensor cores do.
+  /// Tensor cores multiply f32: factors of products at the default precision may be rounded to
+  /// tf32, and products at a higher precision may omit what docs/design/split-products.md lists.
   bool roundsToTf32 = false;
 
   /// The allowance for kernels of this compiler: no contraction, no flushing.
   static Allowance ours() { return {}; }
+  /// The same for GPUs.
+  static Allowance tensorCores() { return {false, false, 0, false, true}; }
   /// The allowance for XLA's CPU compiler, as jaxlib configures it.
   static Allowance xla() { return {true, true, 16, true}; }
 };

@@ -90,10 +90,11 @@ TEST(FaultBounds, HaveTheSumsOfEveryOrder) {
     }
 }
 
-std::string productText(const std::string &name) {
+std::string productText(const std::string &name, const std::string &precision = "") {
   return concat("func.func @main(%a: tensor<4x200x", name, ">, %b: tensor<200x3x", name,
                 ">) -> tensor<4x3xf32> {\n  %r = stablehlo.dot_general %a, %b, ",
-                "contracting_dims = [1] x [0] : (tensor<4x200x", name, ">, tensor<200x3x", name,
+                "contracting_dims = [1] x [0]", precision, " : (tensor<4x200x", name,
+                ">, tensor<200x3x", name,
                 ">) -> tensor<4x3xf32>\n  return %r : tensor<4x3xf32>\n}\n");
 }
 
@@ -132,6 +133,48 @@ TEST(FaultBounds, ADroppedTermAZeroAndAWrongElementAreOutside) {
                 named.isTf32 ? " as tf32" : "", static_cast<long long>(missed),
                 static_cast<long long>(12 * k));
   }
+}
+
+/// The sum of products of factors rounded to `type`, at [0, 0].
+double firstProduct(const std::vector<double> &a, const std::vector<double> &b, ElementType type) {
+  double sum = 0;
+  for (size_t i = 0; i < 200; ++i)
+    sum += roundedTo(type, a[i]) * roundedTo(type, b[3 * i]);
+  return sum;
+}
+
+TEST(FaultBounds, FactorsAtAHigherPrecisionAreNotRounded) {
+  const std::vector<double> a = numbers(ElementType::f32, 4 * 200, 1),
+                            b = numbers(ElementType::f32, 200 * 3, 2);
+  auto product = [&](const std::string &precision) {
+    return boundsOf(productText("f32", precision),
+                    {tensor(ElementType::f32, {4, 200}, a), tensor(ElementType::f32, {200, 3}, b)},
+                    Allowance::tensorCores());
+  };
+  const double exact = firstProduct(a, b, ElementType::f64),
+               tf32 = firstProduct(a, b, ElementType::tf32),
+               bf16 = firstProduct(a, b, ElementType::bf16);
+  const Bounded usual = product(""), high = product(", precision = [HIGH, HIGH]"),
+                highest = product(", precision = [HIGHEST, HIGHEST]");
+  for (const Bounded *each : {&usual, &high, &highest}) {
+    EXPECT_TRUE(contains(*each, 0, exact));
+    EXPECT_FALSE(contains(*each, 0, bf16));
+  }
+  EXPECT_TRUE(contains(usual, 0, tf32));
+  EXPECT_LT(highest.bounds[0], high.bounds[0] / 2);
+  EXPECT_LT(high.bounds[0], usual.bounds[0] / 4);
+}
+
+TEST(FaultBounds, AnAlgorithmOfSeveralProductsMayBeMorePrecise) {
+  const std::vector<double> a = numbers(ElementType::f32, 4 * 200, 1),
+                            b = numbers(ElementType::f32, 200 * 3, 2);
+  const Bounded three = boundsOf(
+      productText("f32", ", algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, "
+                         "accumulation_type = f32, lhs_component_count = 2, rhs_component_count = "
+                         "2, num_primitive_operations = 3, allow_imprecise_accumulation = false>"),
+      {tensor(ElementType::f32, {4, 200}, a), tensor(ElementType::f32, {200, 3}, b)});
+  EXPECT_TRUE(contains(three, 0, firstProduct(a, b, ElementType::f64)));
+  EXPECT_FALSE(contains(three, 0, firstProduct(a, b, ElementType::bf16)));
 }
 
 TEST(FaultBounds, FactorsThatTf32HoldsLoseNothing) {

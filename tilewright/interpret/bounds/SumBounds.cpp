@@ -207,16 +207,66 @@ Status BoundsEvaluator::setSelectAndScatter(Operation *op, const Operands &opera
   return {};
 }
 
-/// Adds the error of rounding the factors to tf32 to their bounds.
-static void addRoundingToTf32(Bounded &factors) {
+/// How a target with tensor cores may multiply f32.
+struct SingleProducts {
+  /// Factors are rounded to tf32.
+  bool isTf32 = false;
+  /// The program names this way, so that the evaluator computes in it. Ties may be rounded
+  /// differently, and targets without such instructions are more precise.
+  bool isNamed = false;
+  /// Factors are split into parts. Omits this fraction of each term, and parts below the smallest
+  /// number of their type.
+  bool isSplit = false;
+  double omitted = 0;
+};
+
+/// docs/design/split-products.md has the fractions.
+static SingleProducts singleProductsOf(Operation *op) {
+  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op))
+    if (stablehlo::DotAlgorithmAttr algorithm = dot.getAlgorithmAttr()) {
+      const bool isTf32 = isa<FloatTF32Type>(algorithm.getLhsPrecisionType());
+      switch (algorithm.getNumPrimitiveOperations()) {
+      case 1:
+        return {.isTf32 = isTf32, .isNamed = true};
+      case 3:
+        return {.isNamed = true, .isSplit = true, .omitted = isTf32 ? 3 * 0x1p-22 : 3 * 0x1p-16};
+      case 6:
+        return {.isNamed = true, .isSplit = true, .omitted = 0x1p-23};
+      default:
+        return {.isNamed = true, .isSplit = true};
+      }
+    }
+  auto strictest = stablehlo::Precision::DEFAULT;
+  if (auto config = op->getAttrOfType<ArrayAttr>("precision_config"))
+    for (auto entry : config.getAsRange<stablehlo::PrecisionAttr>())
+      strictest = std::max(strictest, entry.getValue());
+  if (strictest == stablehlo::Precision::DEFAULT)
+    return {.isTf32 = true};
+  return {.isSplit = true,
+          .omitted = strictest == stablehlo::Precision::HIGH ? 3 * 0x1p-16 : 0x1p-23};
+}
+
+/// Adds the error of rounding or splitting f32 factors to their bounds.
+static void addSingleRounding(Bounded &factors, const SingleProducts &how) {
   if (factors.tensor().type() != ElementType::f32)
     return;
   for (size_t i = 0; i < factors.bounds.size(); ++i) {
     const double value = factors.tensor().at(static_cast<int64_t>(i)).r;
+    if (!std::isfinite(value))
+      continue;
+    // Two parts have at least the precision of tf32, so what overflows in tf32 may overflow there.
     const double rounded =
         numerics::decode(ElementType::tf32, numerics::encode(ElementType::tf32, value));
-    if (std::isfinite(rounded))
-      factors.bounds[i] += std::fabs(rounded - value) * (1 + 0x1p-20);
+    if ((how.isTf32 || how.isSplit) && !std::isfinite(rounded))
+      factors.bounds[i] = unknown;
+    else if (how.isTf32)
+      factors.bounds[i] += std::fabs(rounded - value) * (how.isNamed ? 2 : 1) * (1 + 0x1p-20);
+    else if (how.isSplit && numerics::decode(ElementType::bf16,
+                                             numerics::encode(ElementType::bf16, value)) != value)
+      // Half for each factor: a factor that is its own first part causes no error. The parts of
+      // small numbers are multiples of 2^-133, the smallest bf16.
+      factors.bounds[i] +=
+          how.omitted / 2 * std::fabs(value) + (std::fabs(value) < 0x1p-100 ? 0x1p-133 : 0.0);
   }
 }
 
@@ -312,9 +362,10 @@ Status BoundsEvaluator::setProduct(Operation *op, const Operands &operands, Resu
     return {};
   }
   Bounded left = operands[0], right = operands[1];
-  if (allowance.roundsToTf32) {
-    addRoundingToTf32(left);
-    addRoundingToTf32(right);
+  const SingleProducts how = singleProductsOf(op);
+  if (allowance.roundsToTf32 || (how.isNamed && how.isSplit)) {
+    addSingleRounding(left, how);
+    addSingleRounding(right, how);
   }
   if (isOpenBetween(op, right, allowance.skipsPadding)) {
     bounds.assign(bounds.size(), unknown);

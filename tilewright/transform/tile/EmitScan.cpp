@@ -83,12 +83,15 @@ bool ScanEmitter::plan(std::string &reason) {
     return false;
   }
   for (Value input : op.getInputs()) {
-    auto argument = dyn_cast<BlockArgument>(input);
-    if (!argument) {
-      reason = "it scans a value that is not an input";
+    // Fusions have their own copies of constants; a kernel reads them from memory.
+    if (auto argument = dyn_cast<BlockArgument>(input)) {
+      operands.values.push_back(fusion.getInputs()[argument.getArgNumber()]);
+    } else if (auto constant = input.getDefiningOp<stablehlo::ConstantOp>()) {
+      operands.values.push_back(OpBuilder(fusion).clone(*constant)->getResult(0));
+    } else {
+      reason = "it scans a value that is neither an input nor a constant";
       return false;
     }
-    operands.values.push_back(fusion.getInputs()[argument.getArgNumber()]);
     operands.types.push_back(cast<RankedTensorType>(input.getType()).getElementType());
   }
   for (Value init : op.getInitValues())

@@ -96,6 +96,30 @@ func.func @main(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
 
 // -----
 
+/// A constant that is scanned is copied out of the fusion, because the kernel reads it from memory.
+
+#gpu = #exec.target<units = 4, tile_elements = 8192, gpu = <shared_bytes = 232448>>
+// CHECK-LABEL: func.func @scan_of_a_constant
+//       CHECK:   %[[THREES:.*]] = stablehlo.constant dense<3> : tensor<2x17xi32>
+//       CHECK:   exec.launch @scan(%[[THREES]]) {{.*}} : (tensor<2x17xi32>) -> tensor<2x17xi32>
+module attributes {exec.target = #gpu} {
+func.func @scan_of_a_constant() -> tensor<2x17xi32> {
+  %r = exec.fusion "scan" () : () -> tensor<2x17xi32> {
+    %a = stablehlo.constant dense<3> : tensor<2x17xi32>
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %s = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 17>, padding = dense<[[0, 0], [0, 16]]> : tensor<2x2xi64>}> ({
+    ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+      %0 = stablehlo.xor %p, %q : tensor<i32>
+      stablehlo.return %0 : tensor<i32>
+    }) : (tensor<2x17xi32>, tensor<i32>) -> tensor<2x17xi32>
+    exec.yield %s : tensor<2x17xi32>
+  }
+  return %r : tensor<2x17xi32>
+}
+}
+
+// -----
+
 /// A window that is no scan is not tiled, nor is a scan with an initial value that only the program's input has.
 
 // CHECK-LABEL: func @main

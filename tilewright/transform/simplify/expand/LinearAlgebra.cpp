@@ -264,12 +264,13 @@ LogicalResult expandCholesky(stablehlo::CholeskyOp op, RewriterBase &rewriter) {
   TensorBuilder &b = matrices.b;
   const Type element = typeOf(op.getA()).getElementType();
   Value a = flattened(b, b.convert(op.getA(), wideTypeOf(op.getA())));
-  // The upper factor is the adjoint of the lower one.
+  // A = U' U with the adjoint U' means that the transpose of U is the lower factor of the transpose
+  // of A. Taking adjoints instead would turn zeros of the lower triangle into -0.
   if (!op.getLower())
-    a = matrices.adjoint(a);
+    a = b.transpose(a, {0, 2, 1});
   Value result = matrices.factor(a);
   if (!op.getLower())
-    result = matrices.adjoint(result);
+    result = b.transpose(result, {0, 2, 1});
   rewriter.replaceOp(op, b.convert(b.reshape(result, typeOf(op.getResult()).getShape()), element));
   return success();
 }

@@ -1,9 +1,10 @@
 // Expands scatters into the form that one kernel can compute: rows of a table [R, C] that are
 // overwritten at unique indices. Everything before that is deterministic: either each row of the
-// table looks for its updates, or the updates are sorted by row and those of one row combined.
+// table looks for its updates, or the updates are sorted by row and those of one row combined, or,
+// if the body is not associative, written one after the other.
 #include "tilewright/numerics/Dims.h"
 #include "tilewright/transform/simplify/expand/Expand.h"
-#include "tilewright/transform/simplify/expand/TensorBuilder.h"
+#include "tilewright/transform/simplify/expand/ScatterBody.h"
 
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
@@ -48,6 +49,13 @@ private:
   SmallVector<Value> lookUp(ValueRange tables, Value rows, ValueRange updates);
   SmallVector<Value> lookUpLast(ValueRange tables, Value rows, ValueRange updates);
   SmallVector<Value> sortFirst(ValueRange tables, Value rows, ValueRange updates);
+  SmallVector<Value> writeInOrder(ValueRange tables, Value rows, ValueRange updates);
+  /// The updates in the order of their rows, and in their own order for each row.
+  struct Sorted {
+    Value keys; // the rows; the number of rows for updates that have none
+    SmallVector<Value> updates;
+  };
+  Sorted sortByRow(Value rows, ValueRange updates);
   /// Combines updates of which each row has at most one.
   SmallVector<Value> writeUnique(ValueRange tables, Value rows, ValueRange updates);
 
@@ -55,11 +63,14 @@ private:
   /// Moves rows down by `distance`; rows that move in have undefined values.
   Value shifted(Value value, int64_t distance);
 
-  bool overwrites() {
-    Block &body = op.getUpdateComputation().front();
-    auto values = body.getTerminator()->getOperands();
-    return body.without_terminator().empty() &&
-           llvm::equal(values, body.getArguments().drop_front(op.getInputs().size()));
+  bool overwrites() { return body && body->replacesAll(); }
+  /// Combines elements of the table, or earlier updates, with later ones.
+  SmallVector<Value> join(ValueRange earlier, ValueRange later) {
+    if (body)
+      return body->join(b, earlier, later);
+    SmallVector<Value> arguments(earlier);
+    llvm::append_range(arguments, later);
+    return b.apply(op.getUpdateComputation(), arguments);
   }
   RankedTensorType vectorOf(int64_t size, Type element) {
     return RankedTensorType::get({size}, element);
@@ -69,6 +80,8 @@ private:
   stablehlo::ScatterOp op;
   stablehlo::ScatterDimensionNumbersAttr numbers;
   TensorBuilder b;
+  /// The form of the body, if it is associative and the updates are its numbers.
+  std::optional<ScatterBody> body;
   ArrayRef<int64_t> shape; // of an operand
   SmallVector<int64_t> window;
   size_t leading = 0;             // the dimensions before this one are the rows of the table
@@ -190,11 +203,10 @@ Value Expansion::scatterRows(Value table, Value at, Value updates) {
 SmallVector<Value> Expansion::writeUnique(ValueRange tables, Value at, ValueRange updates) {
   SmallVector<Value> fresh(updates);
   if (!overwrites()) {
-    SmallVector<Value> arguments;
+    SmallVector<Value> old;
     for (Value table : tables)
-      arguments.push_back(b.gatherRows(table, at));
-    llvm::append_range(arguments, updates);
-    fresh = b.apply(op.getUpdateComputation(), arguments);
+      old.push_back(b.gatherRows(table, at));
+    fresh = join(old, updates);
   }
   SmallVector<Value> results;
   for (auto [table, update] : llvm::zip_equal(tables, fresh))
@@ -237,18 +249,14 @@ SmallVector<Value> Expansion::lookUp(ValueRange tables, Value at, ValueRange upd
   const size_t width = inputs.size();
   SmallVector<Value> found = b.reduce(inputs, inits, {1}, [&](ValueRange v) {
     ValueRange left = v.take_front(width), right = v.drop_front(width);
-    SmallVector<Value> arguments(left.drop_front());
-    llvm::append_range(arguments, right.drop_front());
-    SmallVector<Value> joined = b.apply(op.getUpdateComputation(), arguments);
+    SmallVector<Value> joined = join(left.drop_front(), right.drop_front());
     Value hasBoth = b.both(left[0], right[0]);
     SmallVector<Value> results{b.binary<stablehlo::OrOp>(left[0], right[0])};
     for (size_t i = 1; i < width; ++i)
       results.push_back(b.select(hasBoth, joined[i - 1], b.select(left[0], left[i], right[i])));
     return results;
   });
-  SmallVector<Value> arguments(tables);
-  llvm::append_range(arguments, ArrayRef(found).drop_front());
-  SmallVector<Value> joined = b.apply(op.getUpdateComputation(), arguments), results;
+  SmallVector<Value> joined = join(tables, ArrayRef(found).drop_front()), results;
   for (auto [table, fresh] : llvm::zip_equal(tables, joined))
     results.push_back(b.select(found.front(), fresh, table));
   return results;
@@ -263,31 +271,33 @@ Value Expansion::shifted(Value value, int64_t distance) {
   return b.pad(value, zero, low, high, none);
 }
 
-/// Sorts the updates by row, combines those of each row in steps of doubling distance, and writes
-/// the last of each row, which then has all of them.
-SmallVector<Value> Expansion::sortFirst(ValueRange tables, Value at, ValueRange updates) {
+Expansion::Sorted Expansion::sortByRow(Value at, ValueRange updates) {
   auto keyType = vectorOf(count, i64());
   Value none = b.integer(keyType, static_cast<uint64_t>(rows));
   Value isInside = b.both(b.compare(at, GE, 0), b.compare(at, LT, rows));
-  Value keys = b.select(isInside, at, none);
-  SmallVector<Value> sorted = b.sort({keys, b.iota(keyType, 0)}, 0, [&](ValueRange v) {
-    return SmallVector<Value>{b.compare(v[0], LT, v[1])};
-  });
-  keys = sorted[0];
-  SmallVector<Value> values;
+  SmallVector<Value> sorted =
+      b.sort({b.select(isInside, at, none), b.iota(keyType, 0)}, 0,
+             [&](ValueRange v) { return SmallVector<Value>{b.compare(v[0], LT, v[1])}; });
+  Sorted result{sorted[0], {}};
   for (Value update : updates)
-    values.push_back(b.gatherRows(update, sorted[1]));
-  auto isAt = [&](Value other) { return b.compare(keys, EQ, other); };
-  Value number = b.iota(keyType, 0);
+    result.updates.push_back(b.gatherRows(update, sorted[1]));
+  return result;
+}
+
+/// Sorts the updates by row, combines those of each row in steps of doubling distance, and writes
+/// the last of each row, which then has all of them.
+SmallVector<Value> Expansion::sortFirst(ValueRange tables, Value at, ValueRange updates) {
+  auto [keys, values] = sortByRow(at, updates);
+  auto keyType = vectorOf(count, i64());
+  Value number = b.iota(keyType, 0), none = b.integer(keyType, static_cast<uint64_t>(rows));
   if (!overwrites())
     for (int64_t distance = 1; distance < count; distance *= 2) {
-      Value isSame = b.both(isAt(shifted(keys, distance)), b.compare(number, GE, distance));
-      SmallVector<Value> arguments;
+      Value isSame =
+          b.both(b.compare(keys, EQ, shifted(keys, distance)), b.compare(number, GE, distance));
+      SmallVector<Value> earlier;
       for (Value value : values)
-        arguments.push_back(shifted(value, distance));
-      llvm::append_range(arguments, values);
-      SmallVector<Value> joined = b.apply(op.getUpdateComputation(), arguments);
-      for (auto [value, fresh] : llvm::zip_equal(values, joined))
+        earlier.push_back(shifted(value, distance));
+      for (auto [value, fresh] : llvm::zip_equal(values, join(earlier, values)))
         value = b.select(b.broadcast(isSame, {count, columns}, {0}), fresh, value);
     }
   Value isLast = b.compare(number, EQ, count - 1);
@@ -295,13 +305,48 @@ SmallVector<Value> Expansion::sortFirst(ValueRange tables, Value at, ValueRange 
   return writeUnique(tables, b.select(isLast, keys, none), values);
 }
 
+/// Writes the first update of each row, then the second one of each row that has it, and so on: as
+/// many steps as the row with the most updates has. For bodies such as (a, b) -> negate(a), which
+/// JAX's `at[].apply` has.
+SmallVector<Value> Expansion::writeInOrder(ValueRange tables, Value at, ValueRange updates) {
+  auto [keys, values] = sortByRow(at, updates);
+  auto keyType = vectorOf(count, i64());
+  Value number = b.iota(keyType, 0), none = b.integer(keyType, static_cast<uint64_t>(rows));
+  // The number of an update among those of its row: its distance from the first of them.
+  Value isFirst =
+      b.binary<stablehlo::OrOp>(b.compare(number, EQ, 0), b.compare(keys, NE, shifted(keys, 1)));
+  Value first = b.select(isFirst, number, b.integer(keyType, 0));
+  for (int64_t distance = 1; distance < count; distance *= 2)
+    first = b.binary<stablehlo::MaximumOp>(first, shifted(first, distance));
+  Value turn = b.select(b.compare(keys, LT, rows), b.subtract(number, first),
+                        b.integer(keyType, static_cast<uint64_t>(-1)));
+  auto scalar = RankedTensorType::get({}, i64());
+  Value last = b.reduce(ValueRange(turn), b.integer(scalar, static_cast<uint64_t>(-1)), {0},
+                        [&](ValueRange v) {
+                          return SmallVector<Value>{b.binary<stablehlo::MaximumOp>(v[0], v[1])};
+                        })
+                   .front();
+  Value steps = b.convert(b.add(last, b.integer(scalar, 1)), b.builder.getI32Type());
+  return b.loop(steps, tables, [&](Value step, ValueRange state) {
+    Value isNow = b.compare(turn, EQ, b.broadcast(b.convert(step, i64()), {count}));
+    return writeUnique(state, b.select(isNow, keys, none), values);
+  });
+}
+
 SmallVector<Value> Expansion::combine(ValueRange tables, Value at, ValueRange updates) {
   if (op.getUniqueIndices() || windows == 1)
     return writeUnique(tables, at, updates);
+  body = ScatterBody::of(op.getUpdateComputation(), tables.size());
+  if (!body)
+    return writeInOrder(tables, at, updates);
+  const SmallVector<Value> numbers = body->numbersFrom(b, updates);
+  // A reduction has no order, which matters if some operands are replaced and others are not.
+  if (body->replacesSome() && !body->replacesAll())
+    return sortFirst(tables, at, numbers);
   // Saturates, because sizes are below 2^63 each.
   const auto lookups = double(rows) * double(count) * double(columns);
-  return lookups <= double(maxLookups) ? lookUp(tables, at, updates)
-                                       : sortFirst(tables, at, updates);
+  return lookups <= double(maxLookups) ? lookUp(tables, at, numbers)
+                                       : sortFirst(tables, at, numbers);
 }
 
 SmallVector<Value> Expansion::run() {

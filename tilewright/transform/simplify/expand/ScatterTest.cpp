@@ -83,6 +83,26 @@ std::string scatterBody(Random &random, const std::string &element) {
   if (element == "complex<f32>")
     names = {"add", ""};
   const std::string name = oneOf(random, names);
+  const std::string type = concat("tensor<", element, ">");
+  // Bodies that are not associative, and one whose updates are computed first.
+  if (element == "i32" || element == "i64" || element == "f64")
+    switch (random() % 6) {
+    case 0:
+      return concat("%s = stablehlo.subtract %a, %b : ", type,
+                    "\n    stablehlo.return %s : ", type);
+    case 1:
+      return concat("%s = stablehlo.negate %a : ", type, "\n    stablehlo.return %s : ", type);
+    case 2:
+      return concat("%t = stablehlo.add %a, %a : ", type,
+                    "\n    %s = stablehlo.add %t, %b : ", type,
+                    "\n    stablehlo.return %s : ", type);
+    case 3:
+      return concat("%t = stablehlo.add %b, %b : ", type,
+                    "\n    %s = stablehlo.add %t, %a : ", type,
+                    "\n    stablehlo.return %s : ", type);
+    default:
+      break;
+    }
   if (name.empty())
     return concat("stablehlo.return %b : tensor<", element, ">");
   return concat("%s = stablehlo.", name, " %a, %b : tensor<", element,

@@ -339,6 +339,19 @@ SmallVector<Value> TensorBuilder::apply(Region &body, ValueRange arguments) {
 }
 
 SmallVector<Value> TensorBuilder::loop(int64_t count, ValueRange state, Iteration iteration) {
+  return loop(
+      [&](Value number) { return compare(number, stablehlo::ComparisonDirection::LT, count); },
+      state, iteration);
+}
+
+SmallVector<Value> TensorBuilder::loop(Value count, ValueRange state, Iteration iteration) {
+  return loop(
+      [&](Value number) { return compare(number, stablehlo::ComparisonDirection::LT, count); },
+      state, iteration);
+}
+
+SmallVector<Value> TensorBuilder::loop(llvm::function_ref<Value(Value)> hasMore, ValueRange state,
+                                       Iteration iteration) {
   auto index = RankedTensorType::get({}, builder.getI32Type());
   SmallVector<Value> operands = {integer(index, 0)};
   llvm::append_range(operands, state);
@@ -347,8 +360,7 @@ SmallVector<Value> TensorBuilder::loop(int64_t count, ValueRange state, Iteratio
   auto loop = stablehlo::WhileOp::create(builder, location, types, operands);
   OpBuilder::InsertionGuard guard(builder);
   Block *condition = builder.createBlock(&loop.getCond(), {}, types, locations);
-  Value more = compare(condition->getArgument(0), stablehlo::ComparisonDirection::LT, count);
-  stablehlo::ReturnOp::create(builder, location, more);
+  stablehlo::ReturnOp::create(builder, location, hasMore(condition->getArgument(0)));
   Block *body = builder.createBlock(&loop.getBody(), {}, types, locations);
   Value number = body->getArgument(0);
   SmallVector<Value> next = iteration(number, ValueRange(body->getArguments()).drop_front());

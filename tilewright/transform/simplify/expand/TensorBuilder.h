@@ -96,9 +96,15 @@ public:
   using Iteration =
       llvm::function_ref<llvm::SmallVector<Value>(Value number, mlir::ValueRange state)>;
   llvm::SmallVector<Value> loop(int64_t count, mlir::ValueRange state, Iteration iteration);
+  /// The same, with a number of iterations that is computed: an i32 scalar.
+  llvm::SmallVector<Value> loop(Value count, mlir::ValueRange state, Iteration iteration);
 
   mlir::OpBuilder &builder;
   const mlir::Location location;
+
+private:
+  llvm::SmallVector<Value> loop(llvm::function_ref<Value(Value number)> hasMore,
+                                mlir::ValueRange state, Iteration iteration);
 };
 
 /// Why a region over scalars cannot be applied to tensors; empty if it can.
