@@ -206,6 +206,7 @@ struct Step {
   StepAction action;
   std::string name;     // shown in timelines: "fusion.3 softmax"
   std::string location; // the user's source file and line
+  std::string source;   // the lines and ops of the user's program that it computes, for profiles
   bool operator==(const Step &) const = default;
 };
 struct Block {

@@ -168,6 +168,7 @@ template <typename A> void fields(A &a, Field<A, Step> &step) {
   a.alternative(step.action);
   a.text(step.name);
   a.text(step.location);
+  a.text(step.source);
 }
 template <typename A> void fields(A &a, Field<A, Block> &block) { a.list(block.steps, "steps"); }
 

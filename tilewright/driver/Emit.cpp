@@ -8,6 +8,7 @@
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/driver/EmitAttributes.h"
 #include "tilewright/driver/EmitLibrary.h"
+#include "tilewright/driver/Sources.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/schedule/Lifetimes.h"
@@ -328,6 +329,7 @@ Status Emitter::emitBranch(Operation &op, artifact::Step &step) {
 Status Emitter::emitOp(Operation &op, artifact::Block &into) {
   artifact::Step step;
   step.location = interpret::sourceLocation(op.getLoc());
+  step.source = sourcesOf(op.getLoc());
   if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
     return emitConstant(constant);
   if (auto copy = dyn_cast<exec::CopyOp>(op)) {

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <thread>
 #include <unistd.h>
+#include <unordered_set>
 #include <vector>
 
 namespace tilewright::trace {
@@ -30,7 +31,24 @@ struct Record {
   const char *category; // null: a counter
   int64_t begin;
   int64_t value; // nanoseconds of a span, value of a counter
-  size_t name, nameSize;
+  const std::string *name, *source;
+};
+
+/// Texts that are kept once, because most events of a thread repeat the ones before.
+class Texts {
+public:
+  /// Valid until clear().
+  const std::string *of(std::string_view text) {
+    auto found = all.find(text);
+    return &*(found != all.end() ? found : all.emplace(text).first);
+  }
+  void clear() { all.clear(); }
+
+private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_set<std::string, Hash, std::equal_to<>> all;
 };
 
 /// The events of one thread. Another thread takes its lock only to read the events.
@@ -39,7 +57,7 @@ struct Log {
   int number = 0;
   std::string threadName;
   std::vector<Record> records;
-  std::string names;
+  Texts texts;
   size_t dropped = 0;
 };
 
@@ -68,15 +86,15 @@ Log &log() {
   return *mine;
 }
 
-void append(const char *category, std::string_view name, int64_t begin, int64_t value) {
+void append(const char *category, std::string_view name, int64_t begin, int64_t value,
+            std::string_view source = {}) {
   Log &mine = log();
   std::lock_guard lock(mine.mutex);
   if (mine.records.size() >= maxRecords) {
     ++mine.dropped;
     return;
   }
-  mine.records.push_back({category, begin, value, mine.names.size(), name.size()});
-  mine.names += name;
+  mine.records.push_back({category, begin, value, mine.texts.of(name), mine.texts.of(source)});
 }
 
 std::string nameOf(const Log &log) {
@@ -99,11 +117,14 @@ void writeName(JsonWriter &json, std::string_view what, int64_t thread, std::str
 }
 
 void writeRecord(JsonWriter &json, const Log &log, const Record &record, int64_t zero) {
-  openEvent(json, std::string_view(log.names).substr(record.name, record.nameSize), log.number);
+  openEvent(json, *record.name, log.number);
   json.key("ts").microseconds(std::max<int64_t>(record.begin - zero, 0));
   if (record.category) {
     json.key("ph").text("X").key("cat").text(record.category);
-    json.key("dur").microseconds(record.value).close('}');
+    json.key("dur").microseconds(record.value);
+    if (!record.source->empty())
+      json.key("args").open('{').key("source").text(*record.source).close('}');
+    json.close('}');
   } else {
     json.key("ph").text("C").key("args").open('{').key("value").number(record.value);
     json.close('}').close('}');
@@ -124,7 +145,7 @@ void start() {
   for (const std::shared_ptr<Log> &one : all.logs) {
     std::lock_guard logLock(one->mutex);
     one->records.clear();
-    one->names.clear();
+    one->texts.clear();
     one->dropped = 0;
   }
   all.zero = now();
@@ -139,8 +160,9 @@ void nameThread(std::string_view name) {
   mine.threadName = name;
 }
 
-void span(const char *category, std::string_view name, int64_t begin, int64_t end) {
-  append(category, name, begin, end - begin);
+void span(const char *category, std::string_view name, int64_t begin, int64_t end,
+          std::string_view source) {
+  append(category, name, begin, end - begin, source);
 }
 
 void counter(const char *name, int64_t value) {
@@ -163,8 +185,8 @@ std::vector<ThreadEvents> eventsSince(int64_t since) {
     ThreadEvents thread{one->number, nameOf(*one), {}};
     for (const Record &record : one->records)
       if (record.begin >= since)
-        thread.events.push_back({record.category, one->names.substr(record.name, record.nameSize),
-                                 record.begin, record.value});
+        thread.events.push_back(
+            {record.category, *record.name, record.begin, record.value, *record.source});
     if (!thread.events.empty())
       threads.push_back(std::move(thread));
   }

@@ -37,8 +37,10 @@ void stop();
 int64_t now();
 
 /// Records a span between two times of now(). `category` selects its colour and must have static
-/// lifetime ("kernel", "library", "compile", "copy"); `name` is copied.
-void span(const char *category, std::string_view name, int64_t begin, int64_t end);
+/// lifetime ("kernel", "library", "compile", "copy"); `name` is copied. `source` says what in the
+/// user's program it is, or is empty.
+void span(const char *category, std::string_view name, int64_t begin, int64_t end,
+          std::string_view source = {});
 
 /// The name of the innermost open Span of the calling thread, for work that it passes to other
 /// threads. Empty while off. Valid as long as that span.
@@ -47,12 +49,12 @@ inline std::string_view currentName() { return isOn() ? detail::current : std::s
 /// Names the calling thread in timelines. Has an effect even while recording is off.
 void nameThread(std::string_view name);
 
-/// Records the time from construction to destruction, as span() does. `name` must outlive the
-/// object.
+/// Records the time from construction to destruction, as span() does. `name` and `source` must
+/// outlive the object.
 class Span {
 public:
-  Span(const char *category, std::string_view name)
-      : category(isOn() ? category : nullptr), name(name) {
+  Span(const char *category, std::string_view name, std::string_view source = {})
+      : category(isOn() ? category : nullptr), name(name), source(source) {
     if (this->category) {
       outer = std::exchange(detail::current, name);
       begin = now();
@@ -60,7 +62,7 @@ public:
   }
   ~Span() {
     if (category) {
-      span(category, name, begin, now());
+      span(category, name, begin, now(), source);
       detail::current = outer;
     }
   }
@@ -69,7 +71,7 @@ public:
 
 private:
   const char *category; // null: tracing was off when the span began
-  std::string_view name, outer;
+  std::string_view name, source, outer;
   int64_t begin = 0;
 };
 
@@ -87,6 +89,7 @@ struct Event {
   std::string name;
   int64_t begin; // on the clock of now()
   int64_t value; // nanoseconds of a span, value of a counter
+  std::string source = {};
 };
 struct ThreadEvents {
   int number;

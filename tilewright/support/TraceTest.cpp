@@ -26,7 +26,7 @@ TEST(Trace, WritesSpansCountersAndThreadNames) {
   trace::start();
   std::thread other([] {
     trace::nameThread("cpu:0 \"queue\"");
-    trace::Span span("kernel", "fusion.3 softmax");
+    trace::Span span("kernel", "fusion.3 softmax", "model.py:3 exp");
     trace::counter("bytes in use", 4096);
   });
   other.join();
@@ -36,6 +36,7 @@ TEST(Trace, WritesSpansCountersAndThreadNames) {
 
   EXPECT_THAT(json, HasSubstr("\"name\":\"fusion.3 softmax\""));
   EXPECT_THAT(json, HasSubstr("\"ph\":\"X\",\"cat\":\"kernel\""));
+  EXPECT_THAT(json, HasSubstr("\"args\":{\"source\":\"model.py:3 exp\"}"));
   EXPECT_THAT(json, HasSubstr("\"ph\":\"C\",\"args\":{\"value\":4096}"));
   EXPECT_THAT(json, HasSubstr("cpu:0 \\\"queue\\\""));
 }

@@ -41,8 +41,18 @@ def run(arguments, platform, timeout=3600, **variables):
 
 
 @functools.cache
-def on_jaxlib(name, dtype, steps):
-    return run([name, dtype, steps], "cpu")
+def on_jaxlib(name, dtype, steps, *seed):
+    return run([name, dtype, steps, *seed], "cpu")
+
+
+def spread(name, dtype, steps, kind):
+    """How far runs of jaxlib are from each other when their weights differ by a few roundings.
+
+    A step that is right in every digit can still lead away from jaxlib's: a unit of a ReLU that is within a rounding of 0 is on in one
+    run and off in the other, and in bf16 every weight is rounded again after each step.
+    """
+    exact = on_jaxlib(name, dtype, steps)["values"]
+    return max(difference(on_jaxlib(name, dtype, steps, seed)["values"], exact, kind) for seed in range(1, 9))
 
 
 def on_gpu(name, dtype, steps, chip, **variables):

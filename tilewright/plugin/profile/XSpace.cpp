@@ -57,7 +57,7 @@ std::string toXSpace(std::span<const trace::ThreadEvents> threads, int64_t toUni
   constexpr int64_t picoseconds = 1000; // per nanosecond
   ProtoWriter whole;
   Names events, stats;
-  const int64_t category = stats.of("category");
+  const int64_t category = stats.of("category"), source = stats.of("source");
   // Viewers recognise this prefix and show the plane unchanged.
   whole.bytes(plane::name, "/device:CUSTOM:Tilewright");
   for (const trace::ThreadEvents &thread : threads) {
@@ -74,13 +74,19 @@ std::string toXSpace(std::span<const trace::ThreadEvents> threads, int64_t toUni
     for (const trace::Event &span : thread.events) {
       if (!span.category)
         continue;
-      ProtoWriter written, kind;
-      kind.integer(stat::metadata, category);
-      kind.integer(stat::reference, stats.of(span.category));
+      auto statOf = [&](int64_t name, const std::string &value) {
+        ProtoWriter stat;
+        stat.integer(stat::metadata, name);
+        stat.integer(stat::reference, stats.of(value));
+        return std::move(stat).take();
+      };
+      ProtoWriter written;
       written.integer(event::metadata, events.of(span.name));
       written.integer(event::offset, (span.begin - first) * picoseconds);
       written.integer(event::duration, span.value * picoseconds);
-      written.bytes(event::stats, std::move(kind).take());
+      written.bytes(event::stats, statOf(category, span.category));
+      if (!span.source.empty())
+        written.bytes(event::stats, statOf(source, span.source));
       one.bytes(line::events, std::move(written).take());
     }
     whole.bytes(plane::lines, std::move(one).take());

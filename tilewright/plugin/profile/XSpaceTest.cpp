@@ -23,7 +23,7 @@ std::vector<ProtoField> fieldsOf(std::string_view bytes, uint32_t number) {
 TEST(XSpace, HasALineForEachThreadAndAnEventForEachSpan) {
   const trace::ThreadEvents threads[] = {{3,
                                           "worker 1",
-                                          {{"kernel", "fusion_1", 500, 20},
+                                          {{"kernel", "fusion_1", 500, 20, "model.py:3 exp"},
                                            {"kernel", "fusion_0", 100, 50},
                                            {nullptr, "bytes", 1, 2}}},
                                          {4, "silent", {{nullptr, "bytes", 1, 2}}}};
@@ -41,6 +41,8 @@ TEST(XSpace, HasALineForEachThreadAndAnEventForEachSpan) {
   EXPECT_EQ(fieldsOf(events[0].bytes, 2)[0].integer, 400'000u) << "picoseconds into the line";
   EXPECT_EQ(fieldsOf(events[0].bytes, 3)[0].integer, 20'000u);
   EXPECT_EQ(fieldsOf(planes[0].bytes, 4).size(), 2u) << "names of events";
+  EXPECT_EQ(fieldsOf(events[0].bytes, 4).size(), 2u) << "category and source";
+  EXPECT_EQ(fieldsOf(events[1].bytes, 4).size(), 1u) << "no source";
 }
 
 } // namespace

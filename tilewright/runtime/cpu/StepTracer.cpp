@@ -34,7 +34,7 @@ int64_t LiveTemporaries::during(const artifact::Step &step) const {
 void StepTracer::begin(const artifact::Step &step) {
   if (int64_t now = live.during(step); now >= 0 && now != std::exchange(shown, now))
     trace::counter("live temporaries", now);
-  spans.push_back(std::make_unique<trace::Span>(categoryOf(step), step.name));
+  spans.push_back(std::make_unique<trace::Span>(categoryOf(step), step.name, step.source));
 }
 
 } // namespace tilewright::runtime::cpu
