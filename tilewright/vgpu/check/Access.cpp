@@ -23,18 +23,19 @@ void Detector::access(const MemoryEvent &event) {
       return;
     operation->usesAsyncProxy = operation->usesAsyncProxy || event.proxy == Proxy::async;
     if (operation->group == GroupKind::copy) {
-      for (const auto &[mask, knowledge] : operation->issued)
+      for (const auto &[mask, knowledge] : *operation->issued)
         if (mask & event.mask)
           accessBy({*warp.block, warp, knowledge.get(), operation, mask}, event, mask & event.mask);
-    } else if (!operation->issued.empty()) {
+    } else {
       accessBy(
-          {*warp.block, warp, operation->issued.front().second.get(), operation, operation->mask},
+          {*warp.block, warp, operation->issued->front().second.get(), operation, operation->mask},
           event, event.mask);
     }
     return;
   }
   if (event.order != Order::weak) {
     flags(event, warp);
+    warp.lastIssue = {};
     warp.block->log.closeGates();
   } else if (logRead(event, warp)) {
     return;
@@ -50,8 +51,13 @@ void Detector::access(const MemoryEvent &event) {
                cohort.mask & event.mask);
 }
 
-/// Joins lanes that access consecutive addresses, or the same address, into one run.
 void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t mask) {
+  if (const uint32_t rest = accessRanges(actor, event, mask))
+    accessLanes(actor, event, rest);
+}
+
+/// Joins lanes that access consecutive addresses, or the same address, into one run.
+void Detector::accessLanes(const Actor &actor, const MemoryEvent &event, uint32_t mask) {
   const uint64_t bytes = event.bytes;
   const bool isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
   const bool joins = std::has_single_bit(bytes) && bytes <= 16 && !isLaneless;
@@ -115,7 +121,7 @@ void Detector::accessBy(const Actor &actor, const MemoryEvent &event, uint32_t m
   }
 }
 
-void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run &run) {
+AccessRecord Detector::recordOf(const Actor &actor, const MemoryEvent &event) const {
   AccessRecord record;
   record.block = actor.block.linear;
   record.warp = static_cast<uint8_t>(actor.warp.index);
@@ -129,10 +135,15 @@ void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run
   record.isStrong = event.order != Order::weak;
   record.scope = static_cast<uint8_t>(event.scope) & 7;
   record.isLaneless = actor.operation && actor.operation->group != GroupKind::copy;
-  record.laneShift = run.shift & 7;
-  record.isMany = run.isMany;
   record.hasValues = event.values != nullptr && event.kind == AccessKind::write;
   record.event = group.accesses & 3;
+  return record;
+}
+
+void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run &run) {
+  AccessRecord record = recordOf(actor, event);
+  record.laneShift = run.shift & 7;
+  record.isMany = run.isMany;
   current = &event;
   currentRun = &run;
   const uint64_t window = run.address & machine::windowMask;
@@ -150,19 +161,23 @@ void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run
     compareLanes(actor, record);
 }
 
+/// Notes that an operation accesses the shared memory of `block`.
+void Detector::touchShared(const Actor &actor, const BlockState &block) {
+  std::vector<uint32_t> &touched = const_cast<AsyncState *>(actor.operation)->sharedOf;
+  if (std::find(touched.begin(), touched.end(), block.indexInGroup) == touched.end())
+    touched.push_back(block.indexInGroup);
+}
+
 void Detector::accessShared(const Actor &actor, const AccessRecord &record, const Run &run) {
   const auto offset = static_cast<uint32_t>(run.address & machine::sharedOffsetMask);
   const auto rank = static_cast<uint32_t>(run.address >> machine::sharedOffsetBits & 0xff);
   BlockState *block = rank == 0 ? &actor.block : group.blockAt(actor.block, rank - 1);
-  if (!block || offset + run.length > uint64_t(block->sectorCount) * Sector::bytes)
+  if (!block || offset + run.length > block->shared.bytes())
     return; // the machine reports the access itself
-  if (actor.operation) {
-    std::vector<uint32_t> &touched = const_cast<AsyncState *>(actor.operation)->sharedOf;
-    if (std::find(touched.begin(), touched.end(), block->indexInGroup) == touched.end())
-      touched.push_back(block->indexInGroup);
-  } else if (block != &actor.block) {
+  if (actor.operation)
+    touchShared(actor, *block);
+  else if (block != &actor.block)
     block->remote[actor.warp.groupIndex] = record.inSector(0, 0, run.lane);
-  }
   if (record.accessKind() != AccessKind::read)
     beforeSharedWrite(actor, *block, record);
   const uint64_t flat = run.address - offset;
@@ -178,7 +193,7 @@ void Detector::accessShared(const Actor &actor, const AccessRecord &record, cons
       at = next;
       continue;
     }
-    if (block->liveMbarriers[index])
+    if (block->shared.hasMbarrier(index))
       checkMbarrierBytes(*block, here, base, mask);
     if (record.accessKind() != AccessKind::write && (mask & ~sector.initialised) != 0 &&
         options.uninit) {
@@ -192,8 +207,12 @@ void Detector::accessShared(const Actor &actor, const AccessRecord &record, cons
     heldBytes = held && block->sharedBytes > base ? block->sharedBytes - base : 0;
     if (options.races)
       checkSector(actor, sector, here, mask, flat + base);
-    if (record.accessKind() != AccessKind::read)
+    if (record.accessKind() != AccessKind::read) {
       sector.initialised |= mask;
+      if (options.races && record.accessKind() == AccessKind::write && record.laneShift >= 4)
+        block->shared.pageOf(index).joinAfter(here, index % SharedPage::sectorCount,
+                                              isMatrix(actor));
+    }
     at = next;
   }
 }

@@ -71,9 +71,7 @@ void Checker::groupBegin(const Group &group) {
     block.cluster = static_cast<uint32_t>(group.blocks[i - from.rank].linear);
     block.memory = from.shared;
     block.sharedBytes = group.grid->sharedBytes;
-    block.sectorCount = (group.grid->sharedBytes + Sector::bytes - 1) / Sector::bytes;
-    block.shared = std::make_unique<Sector[]>(block.sectorCount);
-    block.liveMbarriers.assign(block.sectorCount, 0);
+    block.shared.resize(group.grid->sharedBytes);
     block.warps = std::vector<WarpState>(from.warps.size());
     block.log.start(block.warps.size());
     state->byLinear[block.linear] = block.indexInGroup;

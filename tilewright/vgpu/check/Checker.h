@@ -30,6 +30,9 @@ struct Options {
   /// asynchronous copy then needs a fence after the initialisation of its mbarrier; a
   /// happens-before order is not enough.
   bool strict = false;
+  /// Checks accesses in chunks of 16 bytes by page (SharedShadow.h), which is faster and finds the
+  /// same. Tests turn it off to compare.
+  bool byPages = true;
   size_t limit = 100; // maximum number of findings to describe
   ReportFormat format = ReportFormat::text;
   std::string path; // where the report goes; empty: stderr

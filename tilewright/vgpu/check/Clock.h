@@ -47,6 +47,15 @@ public:
         return true;
     return false;
   }
+  /// Whether the clock covers `epoch` for all of the lanes in `mask`.
+  bool knowsAllOf(uint32_t warp, uint32_t mask, uint32_t epoch) const {
+    if (warp < warps.size() && warps[warp] >= epoch)
+      return true;
+    for (const LaneEpoch &known : lanes)
+      if (known.warp == warp && known.epoch >= epoch)
+        mask &= ~known.mask;
+    return mask == 0;
+  }
   bool knowsForeign(uint64_t block, uint32_t warp, uint32_t lane, uint32_t epoch) const;
   /// Whether the clock covers the end of phase `phase` of the mbarrier with number `slot`.
   bool knowsPhase(uint32_t slot, uint64_t phase) const {

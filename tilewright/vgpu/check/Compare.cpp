@@ -135,8 +135,9 @@ struct NewAccess {
   const AccessRecord &now;
   const uint32_t mask;
   const bool isForeignReader; // see Detector::isReadOfMany()
-  bool isThere = false;       // the list already has an entry for the access
-  // The number of readers in other blocks that read the same bytes, and the last one in the list.
+  const LaunchState &launch;
+  bool isThere = false; // the list already has an entry for the access
+  // The number of readers in other groups that read the same bytes, and the last one in the list.
   uint32_t foreignReaders = 0, lastForeign = 0;
 
   static constexpr uint32_t maxForeignReaders = 2;
@@ -165,8 +166,8 @@ struct NewAccess {
       isThere = true;
     } else if (earlier.sameActor(now) && earlier.isMany && overlap == mask) {
       isThere = true; // already recorded as read by several lanes
-    } else if (isForeignReader && earlier.block != now.block && earlier.op == 0 &&
-               !earlier.isStrong && entry.mask == mask) {
+    } else if (isForeignReader && !earlier.isStrong && entry.mask == mask &&
+               launch.areInTwoGroups(earlier.block, now.block)) {
       ++foreignReaders;
       lastForeign = index;
     }
@@ -201,7 +202,7 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const AccessRecor
                            uint32_t mask, uint64_t address) {
   const KnownWarps known(actor);
   const bool isRead = now.isRead(), isGeneric = now.accessProxy() == Proxy::generic;
-  NewAccess added{now, mask, isReadOfMany(now)};
+  NewAccess added{now, mask, isReadOfMany(now), launch};
   for (uint32_t i = 0; i < sector.size();) {
     SectorAccess &entry = sector[i];
     const AccessRecord &earlier = entry.record;

@@ -26,6 +26,9 @@ struct LaunchState {
   };
   std::vector<Range> ranges;
 
+  /// Whether the blocks with these linear numbers belong to different groups of a launch that has
+  /// several: to different clusters.
+  bool areInTwoGroups(uint32_t block, uint32_t other) const;
   uint32_t instructionOf(const machine::Op *op) const;
   const machine::Op *opAt(uint32_t instruction) const;
   /// The key by which findings are grouped: the source line, if it is known, because a compiler
@@ -78,10 +81,29 @@ private:
     bool isMany;
   };
   void accessBy(const Actor &actor, const machine::MemoryEvent &event, uint32_t mask);
+  void accessLanes(const Actor &actor, const machine::MemoryEvent &event, uint32_t mask);
+  /// The record of an access, without lanes.
+  AccessRecord recordOf(const Actor &actor, const machine::MemoryEvent &event) const;
   void accessRun(const Actor &actor, const machine::MemoryEvent &event, const Run &run);
   void accessShared(const Actor &actor, const AccessRecord &record, const Run &run);
   void checkMbarrierBytes(BlockState &block, const AccessRecord &record, uint32_t offset,
                           uint32_t mask);
+
+  static void touchShared(const Actor &actor, const BlockState &block);
+  static bool isMatrix(const Actor &actor) {
+    return actor.operation && actor.operation->group == machine::GroupKind::matrix;
+  }
+
+  // Ranges.cpp
+
+  /// Checks the lanes of an event that access shared memory in chunks of 16 bytes and whose order
+  /// with all earlier accesses is plain. Returns the other lanes.
+  uint32_t accessRanges(const Actor &actor, const machine::MemoryEvent &event, uint32_t mask);
+  struct Piece;
+  bool collectPieces(const machine::MemoryEvent &event, uint32_t mask, bool isLaneless,
+                     uint64_t limit, std::vector<Piece> &pieces) const;
+  bool checkPiece(const Actor &actor, SharedPage &page, RangeAccess &access);
+  bool isBeforeRange(const Actor &actor, RangeAccess &earlier, const RangeAccess &now);
 
   // GlobalAccess.cpp
   void accessGlobal(const Actor &actor, const AccessRecord &record, const Run &run);
@@ -98,11 +120,13 @@ private:
                    uint64_t address);
   bool compareBytes(const Actor &actor, const AccessRecord &earlier, const AccessRecord &now,
                     uint32_t overlap, uint64_t address);
-  /// Memory that many blocks read is rarely written. If a block does write it, the write is
-  /// unordered with all readers, unless flags order the blocks. So while the launch has no flags,
-  /// it is enough to remember some of the readers.
+  /// Memory that many blocks read, or that their asynchronous copies read, is rarely written. If a
+  /// block does write it, the write is unordered with all readers in other groups, unless flags
+  /// order the groups. So while the launch has no flags, it is enough to remember some of the
+  /// readers.
   bool isReadOfMany(const AccessRecord &record) const {
-    return record.isRead() && record.op == 0 && !record.isStrong && group.blocks.size() == 1 &&
+    return record.isRead() && !record.isStrong &&
+           (group.blocks.size() == 1 || launch.hasOtherGroups.load(std::memory_order_relaxed)) &&
            launch.flagCount.load(std::memory_order_relaxed) == 0;
   }
   /// Whether a write stores the same values as an earlier write, in the bytes `mask` of a sector.
@@ -167,6 +191,8 @@ private:
   void clusterLeave(const machine::SyncEvent &event, WarpState &warp);
   void reportUnfencedWgmma(const machine::SyncEvent &event, const WarpState &warp);
   AsyncState *operationOf(machine::AsyncId id);
+  static std::shared_ptr<const IssuedKnowledge> issuedKnowledge(const machine::SyncEvent &event,
+                                                                WarpState &warp);
   void issue(const machine::SyncEvent &event, WarpState &warp);
   void waitForOperations(const machine::SyncEvent &event, const WarpState &warp);
 

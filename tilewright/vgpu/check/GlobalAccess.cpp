@@ -67,9 +67,9 @@ void Detector::reportBounds(const AccessRecord &record, const Run &run, uint64_t
 /// Copies the bytes that the run stores in [begin, end).
 void Detector::copyStored(uint64_t begin, uint64_t end, std::byte *to) const {
   const machine::StoredValues &values = *current->values;
-  const bool isOneElement = !values.rows && current->bytes == values.elementBytes &&
-                            values.elementBytes == values.registerBytes && values.elementBytes <= 8;
-  if (isOneElement && currentRun->shift != 5) {
+  const uint32_t size = values.elementBytes;
+  if (!values.rows && current->bytes == size && size == values.registerBytes && size <= 8 &&
+      currentRun->shift != 5) {
     // Lanes with consecutive addresses also have consecutive elements in the register.
     std::memcpy(to,
                 values.registers + values.slots[0] +
@@ -77,22 +77,32 @@ void Detector::copyStored(uint64_t begin, uint64_t end, std::byte *to) const {
                 end - begin);
     return;
   }
-  for (uint64_t at = begin; at < end; ++at)
+  for (uint64_t at = begin; at < end;) {
+    const uint64_t distance = at - currentRun->address;
+    const bool isOneLane = currentRun->shift == 5;
+    const uint64_t offset = isOneLane ? distance : distance & (current->bytes - 1);
+    if (!values.rows && size <= 8 && offset % size == 0 && end - at >= size) {
+      const uint64_t lane = currentRun->lane + (isOneLane ? 0 : distance >> currentRun->shift);
+      std::memcpy(to + (at - begin),
+                  values.registers + values.slots[offset / size] + lane * values.registerBytes,
+                  size);
+      at += size;
+      continue;
+    }
     to[at - begin] = storedAt(at);
+    ++at;
+  }
 }
 
 /// See Page::settled.
-static bool isReadByTwoBlocks(Sector &sector) {
-  auto counts = [](const SectorAccess &entry) {
-    return entry.record.op == 0 && !entry.record.isStrong;
-  };
-  uint32_t byTwo = 0; // bytes that two blocks read
+static bool isReadByTwoGroups(Sector &sector, const LaunchState &launch) {
+  uint32_t byTwo = 0; // bytes that blocks of two groups read
   for (uint32_t i = 0; i < sector.size(); ++i) {
     if (!sector[i].record.isRead())
       return false;
     for (uint32_t j = 0; j < i && byTwo != ~0u; ++j)
-      if (sector[i].record.block != sector[j].record.block && counts(sector[i]) &&
-          counts(sector[j]))
+      if (!sector[i].record.isStrong && !sector[j].record.isStrong &&
+          launch.areInTwoGroups(sector[i].record.block, sector[j].record.block))
         byTwo |= sector[i].mask & sector[j].mask;
   }
   return byTwo == ~0u;
@@ -170,7 +180,9 @@ void Detector::accessGlobal(const Actor &actor, const AccessRecord &record, cons
     return;
   const Allocation *allocation = nullptr;
   if (options.bounds || options.uninit) {
-    allocation = launch.allocations->find(begin);
+    allocation = group.allocation;
+    if (!allocation || !allocation->holds(begin, end))
+      allocation = group.allocation = launch.allocations->find(begin);
     if (allocation ? !allocation->holds(begin, end) : begin < Page::bytes) {
       if (options.bounds)
         reportBounds(record, run, begin, allocation);
@@ -203,6 +215,15 @@ void Detector::accessGlobal(const Actor &actor, const AccessRecord &record, cons
     }
     const uint64_t next = std::min(base + Sector::bytes, end);
     const uint32_t mask = byteMask(at - base, next - base);
+    // Fast path: enough other blocks read the sector.
+    if (isPlainRead && options.races) {
+      page.open(at);
+      if (page->isSettled(launch.id, index) &&
+          (!isTracked || allocation->isWritten(base < allocation->begin ? at : base, mask))) {
+        at = next;
+        continue;
+      }
+    }
     const AccessRecord here = record.inSector(base, run.address, run.lane);
     if (isTracked) {
       std::atomic<uint32_t> &written = allocation->wordOf(base < allocation->begin ? at : base);
@@ -225,7 +246,7 @@ void Detector::accessGlobal(const Actor &actor, const AccessRecord &record, cons
         checkSector(actor, sector, here, mask, base);
         if (record.hasValues)
           copyStored(at, next, page->values.get() + at % Page::bytes);
-        page->setSettled(index, sector.size() > 1 && isReadByTwoBlocks(sector));
+        page->setSettled(index, sector.size() > 1 && isReadByTwoGroups(sector, launch));
       }
     }
     at = next;

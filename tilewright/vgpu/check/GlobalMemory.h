@@ -27,6 +27,10 @@ struct Allocation {
   std::atomic<uint32_t> &wordOf(uint64_t address) const {
     return initialised[address / Sector::bytes - begin / Sector::bytes];
   }
+  /// Whether the bytes `mask` of the sector that contains `address` were written.
+  bool isWritten(uint64_t address, uint32_t mask) const {
+    return (mask & ~wordOf(address).load(std::memory_order_relaxed)) == 0;
+  }
 };
 
 /// An immutable snapshot of the allocations, which a launch can search without a lock.
@@ -47,9 +51,9 @@ struct Page {
   static constexpr uint32_t sectorCount = bytes / Sector::bytes;
   std::atomic_flag lock = ATOMIC_FLAG_INIT;
   std::atomic<uint64_t> launch = 0; // whose accesses these are; changed with the lock held
-  /// Sectors that no thread has written and in which two blocks have read every byte. Any writer
-  /// then conflicts with one of the two, so more readers need not be remembered. Changed with the
-  /// lock held, read without it.
+  /// Sectors that no thread has written and of which blocks of two groups have read every byte.
+  /// Any writer then conflicts with one of the two, so more readers need not be remembered. Changed
+  /// with the lock held, read without it.
   std::atomic<uint64_t> settled[sectorCount / 64] = {};
   /// Most memory is accessed only once in a launch, by consecutive lanes or by a copy. If one
   /// access covers a whole line, the page records it in `lines` only; the line's sectors become

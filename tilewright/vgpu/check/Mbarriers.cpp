@@ -50,7 +50,7 @@ void Detector::checkInitKnown(const MbarrierUse &use) {
                (!isAsync || isInited || knowledge.fenced.knows(initWarp, initLane, init.epoch));
   };
   if (operation) {
-    for (const auto &[mask, knowledge] : operation->issued)
+    for (const auto &[mask, knowledge] : *operation->issued)
       look(*knowledge, mask, 0);
   } else {
     for (const Cohort &cohort : warp.cohorts)
@@ -87,7 +87,7 @@ void Detector::initMbarrier(const MbarrierUse &use) {
   if (options.races) {
     AccessRecord write = now;
     write.kind = static_cast<uint8_t>(AccessKind::write) & 3;
-    block.liveMbarriers[sector] = 0;
+    block.shared.setMbarrier(sector, false);
     for (const Cohort &cohort : warp.cohorts)
       if (cohort.mask & event.mask)
         checkSector({*warp.block, warp, &cohort.knowledge, nullptr, cohort.mask},
@@ -100,7 +100,7 @@ void Detector::initMbarrier(const MbarrierUse &use) {
   state.isLive = true;
   state.count = event.count;
   state.init = now;
-  block.liveMbarriers[sector] = 1;
+  block.shared.setMbarrier(sector, true);
 }
 
 /// Reports the use of an mbarrier that is not live, and then treats it as live, so that it is
@@ -198,7 +198,7 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
   const auto offset = static_cast<uint32_t>(event.object & machine::sharedOffsetMask);
   const auto rank = static_cast<uint32_t>(event.object >> machine::sharedOffsetBits & 0xff);
   BlockState *block = rank == 0 ? warp.block : group.blockAt(*warp.block, rank - 1);
-  if (!block || offset / Sector::bytes >= block->sectorCount)
+  if (!block || offset >= block->shared.bytes())
     return;
   MbarrierState &state = block->mbarriers[offset];
   block->log.closeGates();

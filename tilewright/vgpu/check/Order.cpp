@@ -19,6 +19,20 @@ BlockState *GroupState::blockAt(const BlockState &from, uint32_t rank) {
   return index < blocks.size() ? &blocks[index] : nullptr;
 }
 
+bool LaunchState::areInTwoGroups(uint32_t block, uint32_t other) const {
+  if (block == other)
+    return false;
+  const machine::Dim3 &shape = grid->cluster;
+  if (machine::volume(shape) <= 1)
+    return true;
+  for (size_t i = 0, size = 0; i < 3; ++i, block /= size, other /= size) {
+    size = grid->grid[i];
+    if (block % size / shape[i] != other % size / shape[i])
+      return true;
+  }
+  return false;
+}
+
 /// Whether `clock`, which belongs to `actor`, covers `earlier`. `nowLanes` are the lanes that make
 /// the current access; an operation that all of them have waited for counts as covered. 0 disables
 /// this rule.

@@ -33,8 +33,7 @@ static bool covers(const Clock &clock, const BlockState &block,
 static bool isInitialised(BlockState &block, uint32_t end) {
   uint32_t &below = block.log.initialisedBelow;
   if (end > below) // extend as far as possible: the machine compares with `below`, too
-    while (below / Sector::bytes < block.sectorCount &&
-           block.shared[below / Sector::bytes].initialised == ~0u)
+    while (below < block.shared.bytes() && block.shared.isInitialised(below / Sector::bytes))
       below += Sector::bytes;
   return end <= below;
 }

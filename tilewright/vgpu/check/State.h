@@ -4,6 +4,7 @@
 
 #include "tilewright/vgpu/check/AccessRecord.h"
 #include "tilewright/vgpu/check/Clock.h"
+#include "tilewright/vgpu/check/SharedShadow.h"
 #include "tilewright/vgpu/machine/Warp.h"
 #include "tilewright/vgpu/machine/memory/SharedReads.h"
 
@@ -17,6 +18,7 @@
 
 namespace tilewright::vgpu::check {
 
+struct Allocation;
 struct BlockState;
 struct Page;
 struct WarpState;
@@ -68,6 +70,9 @@ struct Cohort {
   std::vector<Published> unacquired;
 };
 
+/// The knowledge of the lanes that issued an operation, at that time, by cohort.
+using IssuedKnowledge = std::vector<std::pair<uint32_t, SharedKnowledge>>;
+
 /// A warp. Its lanes form one cohort until they synchronise with different threads.
 struct WarpState {
   BlockState *block = nullptr;
@@ -76,6 +81,14 @@ struct WarpState {
   uint32_t allLanes = 0;
   uint32_t epoch = 1;
   std::vector<Cohort> cohorts;
+  /// The knowledge of the last operation that these lanes issued: the next one shares it, unless an
+  /// event comes between that changes what they know.
+  struct LastIssue {
+    uint32_t mask = 0;
+    bool isCopy = false;
+    std::shared_ptr<const IssuedKnowledge> knowledge;
+  };
+  LastIssue lastIssue;
 };
 
 /// A generation of bar.sync or barrier.cluster.
@@ -127,7 +140,7 @@ struct AsyncState {
   uint32_t epoch = 0; // of the warp, at the time of issue
   uint32_t instruction = 0;
   machine::GroupKind group = machine::GroupKind::none;
-  std::vector<std::pair<uint32_t, SharedKnowledge>> issued; // knowledge of the issuing lanes
+  std::shared_ptr<const IssuedKnowledge> issued;
   std::vector<CompletionMark> completions;
   std::vector<machine::AsyncId> after; // cp.async.mbarrier.arrive: the copies that it waits for
   bool usesAsyncProxy = false, writesGlobal = false;
@@ -184,9 +197,7 @@ struct BlockState {
   uint32_t sharedBytes = 0;
   const std::byte *memory = nullptr;
   std::vector<WarpState> warps;
-  std::unique_ptr<Sector[]> shared;
-  uint32_t sectorCount = 0;
-  std::vector<uint8_t> liveMbarriers; // by sector
+  SharedShadow shared;
   ReadLog log;
   /// The last access by each warp of other blocks to this block's shared memory.
   std::unordered_map<uint32_t, AccessRecord> remote;
@@ -220,6 +231,7 @@ struct GroupState {
     Page *page = nullptr;
   };
   std::array<KnownPage, 64> pages;
+  const Allocation *allocation = nullptr; // the one that was looked up last
   machine::ValidRange range; // the range of the last hit, if the launch checks addresses
 
   WarpState &warpOf(const machine::Warp &warp);

@@ -234,6 +234,10 @@ void Detector::reportUnfencedWgmma(const SyncEvent &event, const WarpState &warp
 void Detector::synchronise(const SyncEvent &event) {
   WarpState &warp = group.warpOf(event.warp);
   warp.block->log.closeGates();
+  // These events do not change what the warp's own lanes know.
+  if (event.kind != SyncKind::asyncIssue && event.kind != SyncKind::asyncCommit &&
+      event.kind != SyncKind::asyncWait && event.kind != SyncKind::wgmmaFence)
+    warp.lastIssue = {};
   switch (event.kind) {
   case SyncKind::fence:
     fence(event, warp);
@@ -303,6 +307,32 @@ AsyncState *Detector::operationOf(machine::AsyncId id) {
   return found == group.operations.end() ? nullptr : found->second.get();
 }
 
+/// The knowledge of the lanes that issue an operation.
+std::shared_ptr<const IssuedKnowledge> Detector::issuedKnowledge(const SyncEvent &event,
+                                                                 WarpState &warp) {
+  WarpState::LastIssue &last = warp.lastIssue;
+  const bool isCopy = event.group == GroupKind::copy;
+  if (last.knowledge && last.mask == event.mask && last.isCopy == isCopy)
+    return last.knowledge;
+  auto issued = std::make_shared<IssuedKnowledge>();
+  if (isCopy) {
+    for (const Cohort &cohort : warp.cohorts)
+      if (cohort.mask & event.mask)
+        issued->emplace_back(cohort.mask & event.mask,
+                             std::make_shared<Knowledge>(cohort.knowledge));
+  } else {
+    auto knowledge = std::make_shared<Knowledge>();
+    for (const Cohort &cohort : warp.cohorts)
+      if (const uint32_t lanes = cohort.mask & event.mask) {
+        knowledge->join(cohort.knowledge);
+        publishOwn(warp, lanes, 0, cohort.own, *knowledge);
+      }
+    issued->emplace_back(event.mask, std::move(knowledge));
+  }
+  last = {event.mask, isCopy, std::move(issued)};
+  return last.knowledge;
+}
+
 void Detector::issue(const SyncEvent &event, WarpState &warp) {
   auto operation = std::make_unique<AsyncState>();
   operation->id = event.async;
@@ -312,20 +342,7 @@ void Detector::issue(const SyncEvent &event, WarpState &warp) {
   operation->instruction = launch.instructionOf(event.op);
   operation->group = event.group;
   operation->after.assign(event.operations.begin(), event.operations.end());
-  if (event.group == GroupKind::copy) {
-    for (const Cohort &cohort : warp.cohorts)
-      if (cohort.mask & event.mask)
-        operation->issued.emplace_back(cohort.mask & event.mask,
-                                       std::make_shared<Knowledge>(cohort.knowledge));
-  } else {
-    auto knowledge = std::make_shared<Knowledge>();
-    for (const Cohort &cohort : warp.cohorts)
-      if (const uint32_t lanes = cohort.mask & event.mask) {
-        knowledge->join(cohort.knowledge);
-        publishOwn(warp, lanes, 0, cohort.own, *knowledge);
-      }
-    operation->issued.emplace_back(event.mask, std::move(knowledge));
-  }
+  operation->issued = issuedKnowledge(event, warp);
   group.operations[static_cast<uint32_t>(event.async)] = std::move(operation);
   endEpoch(warp);
 }

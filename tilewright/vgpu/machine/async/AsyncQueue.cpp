@@ -325,8 +325,7 @@ After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t mask, uint32_t ac
 
 // Registers of wgmma.
 
-MatrixRegister &AsyncGroups::at(const std::byte *frame, uint32_t slot) {
-  std::vector<MatrixRegister> &list = registers[frame];
+MatrixRegister &AsyncGroups::at(std::vector<MatrixRegister> &list, uint32_t slot) {
   if (list.size() <= slot / 64)
     list.resize(slot / 64 + 1);
   return list[slot / 64];
@@ -336,8 +335,9 @@ void reportMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers,
   const auto &form = *static_cast<const RegisterAccessForm *>(op->extra);
   AsyncGroups &groups = groupsOf(warp);
   Observer *observer = warp.block->group->grid->observer;
+  std::vector<MatrixRegister> &list = groups.registers[registers];
   for (uint32_t slot : form.slots) {
-    MatrixRegister &reg = groups.at(registers, slot);
+    MatrixRegister &reg = AsyncGroups::at(list, slot);
     reg.touched = groups.fences + 1;
     if (groups.isInFlight(reg.writer))
       observer->accessInFlight(warp, op, mask, slot, reg.writer);
@@ -365,12 +365,16 @@ void checkMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, 
   };
   // Consecutive wgmma may accumulate into the same registers without a wait if the shape is the
   // same.
+  const Op *same = op; // the last op that was found to have the same shape
   auto isSameShape = [&](const Op *other) {
     const auto &before = *static_cast<const MatrixForm *>(other->extra);
-    return before.n == form.n && before.dType == form.dType && before.d == form.d;
+    if (other != same && before.n == form.n && before.dType == form.dType && before.d == form.d)
+      same = other;
+    return other == same;
   };
+  std::vector<MatrixRegister> &list = groups.registers[registers];
   for (uint32_t slot : form.d) {
-    MatrixRegister &reg = groups.at(registers, slot);
+    MatrixRegister &reg = AsyncGroups::at(list, slot);
     checkFence(slot, reg);
     if (groups.isInFlight(reg.writer) && !isSameShape(reg.op))
       observer->accessInFlight(warp, op, mask, slot, reg.writer);
@@ -380,7 +384,7 @@ void checkMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, 
     reg.op = op;
   }
   for (uint32_t slot : form.a) {
-    MatrixRegister &reg = groups.at(registers, slot);
+    MatrixRegister &reg = AsyncGroups::at(list, slot);
     checkFence(slot, reg);
     if (groups.isInFlight(reg.writer))
       observer->accessInFlight(warp, op, mask, slot, reg.writer);

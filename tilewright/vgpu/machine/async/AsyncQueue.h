@@ -141,7 +141,8 @@ struct AsyncGroups {
   /// Indexed by frame, then by slot / 64.
   std::unordered_map<const std::byte *, std::vector<MatrixRegister>> registers;
 
-  MatrixRegister &at(const std::byte *frame, uint32_t slot);
+  /// The register at `slot`, in the list of its frame.
+  static MatrixRegister &at(std::vector<MatrixRegister> &list, uint32_t slot);
   bool isInFlight(AsyncId matrix) const { return matrix > lastMatrixWaited; }
 };
 
@@ -157,6 +158,8 @@ After issueCopies(Warp &warp, const Op *op, uint32_t active, GroupKind kind, boo
                   PerformCopy perform, Gather gather) {
   std::vector<CopyRequest> requests;
   const bool isLater = warp.block->group->async != nullptr;
+  if (isLater)
+    requests.reserve(static_cast<size_t>(__builtin_popcount(active)));
   for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
     CopyRequest request;
     request.lane = static_cast<uint32_t>(__builtin_ctz(rest));

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace tilewright::vgpu::machine {
 
@@ -19,29 +20,28 @@ static void observeChunks(Warp &warp, const Op *op, AsyncId id, std::span<const 
   if (!teller)
     return;
   // A bitmap with one bit for each 16 bytes, so that the ranges are sorted and merged.
-  constexpr uint32_t chunks = (1u << sharedOffsetBits) / 16;
   static thread_local std::vector<uint64_t> used;
-  uint32_t low = chunks, high = 0;
+  uint32_t low = ~0u, high = 0;
   for (uint32_t offset : offsets) {
-    low = std::min(low, offset / 16);
-    high = std::max(high, offset / 16);
+    low = std::min(low, offset);
+    high = std::max(high, offset);
   }
-  used.resize(std::max<size_t>(used.size(), high / 64 + 1));
+  if (offsets.empty())
+    return;
+  used.resize(std::max<size_t>(used.size(), high / 1024 + 1));
   for (uint32_t offset : offsets)
     used[offset / 1024] |= uint64_t(1) << (offset / 16 % 64);
-  auto isUsed = [&](uint32_t chunk) { return used[chunk / 64] >> (chunk % 64) & 1; };
-  for (uint32_t chunk = low; chunk <= high;) {
-    if (!isUsed(chunk)) {
-      ++chunk;
-      continue;
+  for (uint32_t index = low / 1024; index <= high / 1024; ++index) {
+    // 128 bytes are 8 bits.
+    for (uint64_t rest = std::exchange(used[index], 0); rest != 0;) {
+      const auto chunk = static_cast<uint32_t>(std::countr_zero(rest));
+      const auto length =
+          std::min(static_cast<uint32_t>(std::countr_one(rest >> chunk)), 8 - chunk % 8);
+      rest &= ~(((uint64_t(1) << length) - 1) << chunk);
+      teller.range(flatAddress(warp, Space::shared, uint64_t(index) * 1024 + chunk * 16),
+                   length * 16);
     }
-    uint32_t end = chunk + 1;
-    while (end <= high && end % 8 != 0 && isUsed(end))
-      ++end;
-    teller.range(flatAddress(warp, Space::shared, uint64_t(chunk) * 16), (end - chunk) * 16);
-    chunk = end;
   }
-  std::fill(used.begin() + low / 64, used.begin() + high / 64 + 1, 0);
 }
 
 /// Computes the offsets of the chunks of `rows` rows, starting at row `first`, in the order in
