@@ -19,8 +19,8 @@ import runpy, sys
 sys.path[:0] = [{str(ROOT / "python")!r}, {str(HERE)!r}]
 from tilewright import jax_plugin
 jax_plugin.initialize()
-sys.argv = [{SCRIPT!r}, *sys.argv[1:]]
-runpy.run_path({SCRIPT!r}, run_name="__main__")
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
@@ -28,11 +28,11 @@ class Failed(Exception):
     """The end of what a process printed before it failed."""
 
 
-def run(arguments, platform, timeout=3600, **variables):
+def run(arguments, platform, timeout=3600, script=SCRIPT, **variables):
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_", "XLA_"))}
     # jaxlib rounds each op to its type, as this compiler does.
     kept |= {"JAX_PLATFORMS": platform, "XLA_FLAGS": "--xla_allow_excess_precision=false"} | variables
-    start = [SCRIPT] if platform == "cpu" else ["-c", START]
+    start = [script] if platform == "cpu" else ["-c", START, script]
     ended = subprocess.run([sys.executable, *start, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, env=kept)
     if ended.returncode:
         raise Failed(ended.stderr[-4000:])

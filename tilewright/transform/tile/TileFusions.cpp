@@ -17,7 +17,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Remarks.h"
+
+#include <map>
 
 #define DEBUG_TYPE "tile-fusions"
 
@@ -61,11 +64,14 @@ static void setAliases(exec::LaunchOp launch, KernelOp kernel, const Capacities 
     launch.setAliases(aliases);
 }
 
-/// Inserts the kernel into the module and makes a launch of it.
-static exec::LaunchOp makeLaunch(OpBuilder &builder, Location loc, SymbolTable &symbols,
-                                 KernelOp kernel, ValueRange operands, TypeRange results) {
+static void insertKernel(SymbolTable &symbols, KernelOp kernel) {
   symbols.insert(kernel);
   mergeMaps(kernel);
+}
+
+/// Makes a launch of a kernel of the module.
+static exec::LaunchOp makeLaunch(OpBuilder &builder, Location loc, KernelOp kernel,
+                                 ValueRange operands, TypeRange results) {
   auto launch = exec::LaunchOp::create(builder, loc, results, kernel.getSymName(), operands,
                                        DenseI64ArrayAttr(),
                                        /*in_place=*/false);
@@ -84,7 +90,8 @@ static bool tileRows(exec::FusionOp fusion, SymbolTable &symbols, const Capaciti
   int64_t kernels = 0;
   auto launch = [&](KernelOp kernel, ValueRange operands, TypeRange results) -> ValueRange {
     ++kernels;
-    return makeLaunch(builder, fusion.getLoc(), symbols, kernel, operands, results).getResults();
+    insertKernel(symbols, kernel);
+    return makeLaunch(builder, fusion.getLoc(), kernel, operands, results).getResults();
   };
   std::optional<SmallVector<Value>> made =
       emitRowKernels(fusion, symbolName(fusion.getName()), capacities, launch, reason);
@@ -110,9 +117,81 @@ static void fuseLocations(exec::FusionOp fusion) {
   fusion->setLoc(FusedLoc::get(fusion.getContext(), locations));
 }
 
-/// Replaces the fusion by a launch of a new kernel. On failure, keeps the fusion and sets `reason`.
-static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capacities &capacities,
-                       std::string &reason) {
+namespace {
+/// The kernels of fusions, so that equal fusions share one: the layers of a model are mostly equal,
+/// and compiling a kernel costs much more than comparing two fusions.
+class KnownKernels {
+public:
+  struct Known {
+    exec::FusionOp fusion;
+    KernelOp kernel;
+    SmallVector<int> inputs; // of the fusion, in the order of the kernel's
+  };
+
+  /// The kernel of a fusion that is equal except for its location, or null.
+  const Known *find(exec::FusionOp fusion) const {
+    auto [begin, end] = all.equal_range(hash(fusion));
+    for (const auto &[key, known] : llvm::make_range(begin, end))
+      if (isEqual(known.fusion, fusion))
+        return &known;
+    return nullptr;
+  }
+  /// Remembers the kernel of a fusion, which must exist until eraseFusions().
+  const Known *add(exec::FusionOp fusion, KernelOp kernel, ArrayRef<int> inputs) {
+    return &all.emplace(hash(fusion), Known{fusion, kernel, SmallVector<int>(inputs)})->second;
+  }
+  void eraseFusions() {
+    for (auto &[key, known] : all)
+      known.fusion.erase();
+    all.clear();
+  }
+
+private:
+  static llvm::hash_code hash(exec::FusionOp fusion) {
+    llvm::hash_code code = llvm::hash_value(fusion.getName());
+    for (Operation &op : fusion.getBody().front())
+      code = llvm::hash_combine(
+          code, OperationEquivalence::computeHash(&op, OperationEquivalence::ignoreHashValue,
+                                                  OperationEquivalence::ignoreHashValue,
+                                                  OperationEquivalence::IgnoreLocations));
+    return code;
+  }
+  static bool isEqual(exec::FusionOp a, exec::FusionOp b) {
+    return a.getName() == b.getName() && a->getOperandTypes() == b->getOperandTypes() &&
+           a->getResultTypes() == b->getResultTypes() &&
+           OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
+                                                      OperationEquivalence::IgnoreLocations);
+  }
+
+  std::multimap<size_t, Known> all;
+};
+} // namespace
+
+/// Makes the kernel of a fusion. On failure, returns null and sets `reason`.
+static const KnownKernels::Known *makeKernel(exec::FusionOp fusion, SymbolTable &symbols,
+                                             KnownKernels &kernels, const Capacities &capacities,
+                                             std::string &reason) {
+  std::optional<FusionGraph> graph = FusionGraph::create(fusion, reason);
+  if (!graph)
+    return nullptr;
+  std::optional<Tiling> tiling = Tiling::create(*graph, capacities, reason);
+  if (!tiling)
+    return nullptr;
+  OpBuilder builder(fusion.getContext());
+  SmallVector<int> inputs;
+  KernelOp kernel = emitKernel(builder, fusion.getLoc(), symbolName(fusion.getName()), *graph,
+                               *tiling, capacities, inputs);
+  insertKernel(symbols, kernel);
+  TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(), "' with tiles ",
+                 listed(tiling->tiles), " of ", listed(tiling->sizes),
+                 "; dimensions in the grid: ", tiling->gridRank);
+  return kernels.add(fusion, kernel, inputs);
+}
+
+/// Replaces the fusion by a launch of its kernel, which is made if no equal fusion has one. On
+/// failure, keeps the fusion and sets `reason`.
+static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, KnownKernels &kernels,
+                       const Capacities &capacities, std::string &reason) {
   if (fusion.getNumResults() == 0) {
     reason = "it has no results";
     return false;
@@ -124,29 +203,21 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, const Capaci
     reason = "sorts and scans have kernels only on GPUs";
     return false;
   }
-  std::optional<FusionGraph> graph = FusionGraph::create(fusion, reason);
-  if (!graph)
+  const KnownKernels::Known *known = kernels.find(fusion);
+  if (!known)
+    known = makeKernel(fusion, symbols, kernels, capacities, reason);
+  if (!known)
     return false;
-  std::optional<Tiling> tiling = Tiling::create(*graph, capacities, reason);
-  if (!tiling)
-    return false;
-
-  OpBuilder builder(fusion.getContext());
-  SmallVector<int> inputs;
-  KernelOp kernel = emitKernel(builder, fusion.getLoc(), symbolName(fusion.getName()), *graph,
-                               *tiling, capacities, inputs);
-  builder.setInsertionPoint(fusion);
+  OpBuilder builder(fusion);
   SmallVector<Value> operands;
-  for (int input : inputs)
+  for (int input : known->inputs)
     operands.push_back(fusion.getInputs()[static_cast<unsigned>(input)]);
   exec::LaunchOp launch =
-      makeLaunch(builder, fusion.getLoc(), symbols, kernel, operands, fusion.getResultTypes());
-  setAliases(launch, kernel, capacities);
-  TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(), "' with tiles ",
-                 listed(tiling->tiles), " of ", listed(tiling->sizes),
-                 "; dimensions in the grid: ", tiling->gridRank);
+      makeLaunch(builder, fusion.getLoc(), known->kernel, operands, fusion.getResultTypes());
+  setAliases(launch, known->kernel, capacities);
   fusion.replaceAllUsesWith(launch.getResults());
-  fusion.erase();
+  if (known->fusion != fusion)
+    fusion.erase();
   return true;
 }
 
@@ -219,6 +290,7 @@ struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
   void runOnOperation() override {
     const Capacities capacities = Capacities::of(exec::targetOf(getOperation()));
     SymbolTable symbols(getOperation());
+    KnownKernels kernels;
     // Collect the fusions first, because splitting one creates new ones.
     SmallVector<exec::FusionOp> fusions;
     getOperation().walk([&](exec::FusionOp fusion) { fusions.push_back(fusion); });
@@ -226,13 +298,13 @@ struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
       if (interpret::mustStopAt(fusion))
         return signalPassFailure();
       std::string reason;
-      if (tileFusion(fusion, symbols, capacities, reason))
+      if (tileFusion(fusion, symbols, kernels, capacities, reason))
         continue;
       TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "fusion '", fusion.getName(), "' is split: ", reason);
       remark::missed(fusion.getLoc(), remark::RemarkOpts::name("tile-fusion").category(DEBUG_TYPE))
           << remark::reason("fusion '{0}' is split: {1}", fusion.getName(), reason);
       for (exec::FusionOp single : fallApart(fusion)) {
-        if (tileFusion(single, symbols, capacities, reason))
+        if (tileFusion(single, symbols, kernels, capacities, reason))
           continue;
         TILEWRIGHT_LOG(DEBUG_TYPE, single, "'", single.getName(),
                        "' does not become a kernel: ", reason);
@@ -241,6 +313,7 @@ struct TileFusionsPass : impl::TileFusionsPassBase<TileFusionsPass> {
         unwrap(single);
       }
     }
+    kernels.eraseFusions();
   }
 };
 } // namespace

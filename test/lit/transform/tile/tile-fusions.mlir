@@ -251,3 +251,43 @@ func.func @main(%x: tensor<500xf32>) -> tensor<999xf32> {
   return %r : tensor<999xf32>
 }
 }
+
+// -----
+
+/// Fusions that differ only in their locations share a kernel; a result may overwrite an input in one launch and not in
+/// another. A different constant needs a kernel of its own.
+
+// CHECK-LABEL: func @layers
+//       CHECK:   %[[FIRST:.*]] = exec.launch @multiply(%{{.*}}, %[[X:.*]]) {aliases
+//       CHECK:   %[[SECOND:.*]] = exec.launch @multiply(%[[FIRST]], %[[FIRST]]) {exec.cost
+//       CHECK:   exec.launch @multiply_0(%[[SECOND]], %[[X]])
+//       CHECK: tile.kernel @multiply grid
+//   CHECK-NOT: tile.kernel
+//       CHECK: tile.kernel @multiply_0 grid
+//   CHECK-NOT: tile.kernel
+module attributes {exec.target = #exec.target<units = 2, cpu = <vector_bytes = 32, l1_bytes = 32768>>} {
+func.func @layers(%w: tensor<64xf32>, %x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = exec.fusion "multiply" (%w, %x) {reason = "first"} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>):
+    %two = stablehlo.constant dense<2.0> : tensor<64xf32>
+    %c = stablehlo.multiply %a, %b : tensor<64xf32>
+    %d = stablehlo.multiply %c, %two : tensor<64xf32>
+    exec.yield %d : tensor<64xf32>
+  }
+  %1 = exec.fusion "multiply" (%0, %0) {reason = "second"} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>):
+    %two = stablehlo.constant dense<2.0> : tensor<64xf32>
+    %c = stablehlo.multiply %a, %b : tensor<64xf32>
+    %d = stablehlo.multiply %c, %two : tensor<64xf32>
+    exec.yield %d : tensor<64xf32>
+  }
+  %2 = exec.fusion "multiply" (%1, %x) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>):
+    %three = stablehlo.constant dense<3.0> : tensor<64xf32>
+    %c = stablehlo.multiply %a, %b : tensor<64xf32>
+    %d = stablehlo.multiply %c, %three : tensor<64xf32>
+    exec.yield %d : tensor<64xf32>
+  }
+  return %2 : tensor<64xf32>
+}
+}
