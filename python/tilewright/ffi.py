@@ -1,7 +1,8 @@
 """Passes handlers of custom calls that are registered with JAX to the library.
 
 jax.ffi.register_ffi_target(platform="cpu") and jaxlib's own linear algebra register
-handlers with JAX's CPU client. This module also registers them with the plugin.
+handlers with JAX's CPU client, and register_ffi_target(platform="CUDA") with JAX's CUDA plugin,
+if there is one. This module also registers them with this plugin.
 """
 
 import ctypes
@@ -29,6 +30,8 @@ class _RegisterArgs(ctypes.Structure):
         ("prepare", ctypes.c_void_p),
         ("initialize", ctypes.c_void_p),
         ("execute", ctypes.c_void_p),
+        ("platform", ctypes.c_char_p),
+        ("platform_size", ctypes.c_size_t),
     ]
 
 
@@ -68,7 +71,7 @@ class _Errors:
 
 
 def share_handlers(c_api) -> None:
-    """Registers the handlers that JAX has for `cpu` with the plugin, also those that are added later."""
+    """Registers the handlers that JAX has for `cpu` and `CUDA` with the plugin, also those that are added later."""
     from jaxlib import xla_client
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -91,6 +94,7 @@ def share_handlers(c_api) -> None:
         args = _RegisterArgs(
             ctypes.sizeof(_RegisterArgs), text, len(text),
             *(address(stages.get(stage)) for stage in ("instantiate", "prepare", "initialize", "execute")),
+            platform.encode(), len(platform),
         )  # fmt: skip
         if error := extension.register(args):
             raise RuntimeError(errors.take(error))
@@ -100,6 +104,7 @@ def share_handlers(c_api) -> None:
         if isinstance(function, dict) and "python_cpu_callback" not in target or target.startswith("xla_buffer"):
             register(target, function)
     _forward(xla_client, register)
+    _forward_cuda(xla_client, register)
 
 
 def _forward(xla_client, register) -> None:
@@ -113,6 +118,32 @@ def _forward(xla_client, register) -> None:
     xla_client.register_custom_call_handler("cpu", both)
     if present is None:
         xla_client.register_custom_type_handler("cpu", xla_client._xla.register_custom_type)
+
+
+def _forward_cuda(xla_client, register) -> None:
+    """Receives what is registered for `CUDA`, and passes it on to JAX's CUDA plugin, whose handler may come earlier or later."""
+    theirs, seen = [], []
+
+    def both(*arguments):
+        seen.append(arguments)
+        for handler in theirs:
+            handler(*arguments)
+        register(*arguments)
+
+    with xla_client._custom_callback_lock:
+        if (present := xla_client._custom_callback_handler.pop("CUDA", None)) is not None:
+            theirs.append(present)
+    register_handler = xla_client.register_custom_call_handler
+    register_handler("CUDA", both)
+
+    def add_handler(platform, handler):
+        if xla_client.xla_platform_names.get(platform, platform) != "CUDA" or theirs:
+            return register_handler(platform, handler)
+        theirs.append(handler)
+        for arguments in seen:
+            handler(*arguments)
+
+    xla_client.register_custom_call_handler = add_handler
 
 
 def _find(api: int) -> _CustomCallExtension:

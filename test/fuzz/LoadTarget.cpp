@@ -16,6 +16,10 @@ namespace tilewright::fuzz {
 
 using namespace artifact;
 using namespace runtime::cpu;
+using runtime::CustomCall;
+using runtime::CustomCallResolver;
+using runtime::CustomCallRun;
+using runtime::CustomCallSite;
 
 static void require(bool holds, const char *what, const std::string &detail = {}) {
   if (holds)

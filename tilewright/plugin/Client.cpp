@@ -32,11 +32,14 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
                  clientOptions.processCount,
                  " processes; use CPUs (option compile.target), or the GPUs of a single process"));
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
-    TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(clientOptions, driver));
+    TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(
+                                           clientOptions, driver,
+                                           std::make_shared<ffi::Resolver>(ffi::Platform::cuda)));
     target = runtime::cuda::targetFor(target, *client->runtime);
   } else {
     TILEWRIGHT_ASSIGN(client->runtime,
-                      runtime::cpu::createClient(clientOptions, std::make_shared<ffi::Resolver>()));
+                      runtime::cpu::createClient(
+                          clientOptions, std::make_shared<ffi::Resolver>(ffi::Platform::host)));
   }
   client->version = concat(platformVersion(), " on ", machineOf(*client));
   client->topology = describeDevices(client->runtime->devices());

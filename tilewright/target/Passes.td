@@ -3,6 +3,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerCustomCallsPass : Pass<"lower-custom-calls", "::mlir::ModuleOp"> {
+  let summary = "Makes custom calls steps of the plan";
+  let description = [{
+    For targets that compute no custom call themselves. The runtime finds the handlers by name when it loads the program. Calls that
+    stand for an op of another dialect (`mhlo.topk`) stay: no handler computes them.
+
+    Before:  %y = stablehlo.custom_call @scale(%x) {api_version = 4 : i32, backend_config = {by = 2 : i64}} : …
+    After:   %y = exec.custom_call "scale"(%x) {api_version = 4 : i32, config = {by = 2 : i64}} : …
+  }];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
+}
+
 def VerifyLoweredPass : Pass<"lower-verify", "::mlir::ModuleOp"> {
   let summary = "Fails with E2101 or E2041 if something is left that is not a step or a kernel of the target";
   let description = [{

@@ -15,9 +15,9 @@ using namespace tilewright::interpret;
 namespace tilewright::tools {
 namespace {
 
-using runtime::cpu::CustomCall;
-using runtime::cpu::CustomCallRun;
-using runtime::cpu::CustomCallSite;
+using runtime::CustomCall;
+using runtime::CustomCallRun;
+using runtime::CustomCallSite;
 
 using Check = Status (*)(const Tensor &actual, const Tensor &expected);
 
@@ -51,7 +51,7 @@ private:
   Shape shape;
 };
 
-class Checks : public runtime::cpu::CustomCallResolver {
+class Checks : public runtime::CustomCallResolver {
 public:
   Result<std::unique_ptr<CustomCall>> prepare(const CustomCallSite &site) override {
     for (const NamedCheck &known : checks) {

@@ -183,6 +183,7 @@ Status Call::run(std::span<const void *const> operands, std::span<void *const> r
   context.pool = given.pool;
   context.runId = given.runId;
   context.deviceOrdinal = given.deviceOrdinal;
+  context.queue = given.queue;
   context.states[XLA_FFI_ExecutionStage_INSTANTIATE] = instantiated;
   struct Stage {
     XLA_FFI_Handler *handler;

@@ -54,6 +54,7 @@ struct CallContext {
   ThreadPool *pool = nullptr;
   int64_t runId = 0;
   int32_t deviceOrdinal = 0;
+  runtime::DeviceQueue *queue = nullptr; // null if the pointers are of host memory
 };
 
 /// Created once when a program is loaded. run() is called for each run of the program, possibly by

@@ -18,6 +18,8 @@ struct TILEWRIGHT_Register_Custom_Call_Args {
   void *prepare;
   void *initialize;
   void *execute;
+  const char *platform; // as JAX names it: "Host" or "CUDA"; null means "Host"
+  size_t platform_size;
 };
 
 struct TILEWRIGHT_CustomCall_Extension {

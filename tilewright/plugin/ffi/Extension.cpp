@@ -23,12 +23,21 @@ PJRT_Error *FFI_UserData_Add(PJRT_FFI_UserData_Add_Args *args) {
   return nullptr;
 }
 
+/// Accepts and drops handlers for platforms that this plugin has no devices of.
+PJRT_Error *addHandlers(std::string_view name, std::string_view platform,
+                        const XLA_FFI_Handler_Bundle &bundle) {
+  std::optional<ffi::Platform> known = ffi::platformNamed(platform);
+  return known ? toError(ffi::Registry::global().addHandlers(name, *known, bundle)) : nullptr;
+}
+
 PJRT_Error *FFI_Register_Handler(PJRT_FFI_Register_Handler_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, handler);
   XLA_FFI_Handler_Bundle bundle = {};
   bundle.execute = reinterpret_cast<XLA_FFI_Handler *>(args->handler);
-  return toError(ffi::Registry::global().addHandlers(
-      textOf(args->target_name, args->target_name_size), bundle));
+  std::string_view platform =
+      textOf(take(args, &PJRT_FFI_Register_Handler_Args::platform_name),
+             take(args, &PJRT_FFI_Register_Handler_Args::platform_name_size));
+  return addHandlers(textOf(args->target_name, args->target_name_size), platform, bundle);
 }
 
 PJRT_Error *Register_Custom_Call(TILEWRIGHT_Register_Custom_Call_Args *args) {
@@ -36,8 +45,10 @@ PJRT_Error *Register_Custom_Call(TILEWRIGHT_Register_Custom_Call_Args *args) {
   auto handler = [](void *address) { return reinterpret_cast<XLA_FFI_Handler *>(address); };
   XLA_FFI_Handler_Bundle bundle = {handler(args->instantiate), handler(args->prepare),
                                    handler(args->initialize), handler(args->execute)};
-  return toError(ffi::Registry::global().addHandlers(
-      textOf(args->target_name, args->target_name_size), bundle));
+  std::string_view platform =
+      textOf(take(args, &TILEWRIGHT_Register_Custom_Call_Args::platform),
+             take(args, &TILEWRIGHT_Register_Custom_Call_Args::platform_size));
+  return addHandlers(textOf(args->target_name, args->target_name_size), platform, bundle);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -57,7 +58,10 @@ void getMessage(XLA_FFI_Error_GetMessage_Args *args) { args->message = args->err
 void destroyError(XLA_FFI_Error_Destroy_Args *args) { XLA_FFI_Error::destroy(args->error); }
 
 XLA_FFI_Error *registerHandler(XLA_FFI_Handler_Register_Args *args) {
-  return fail(Registry::global().addHandlers(textOf(args->name), args->bundle));
+  std::optional<Platform> platform = platformNamed(textOf(args->platform));
+  return platform
+             ? fail(Registry::global().addHandlers(textOf(args->name), *platform, args->bundle))
+             : nullptr; // this plugin has no devices of that platform
 }
 XLA_FFI_Error *registerType(XLA_FFI_Type_Register_Args *args) {
   return fail(Registry::global().addType(textOf(args->name), args->type_id->type_id,
@@ -65,8 +69,11 @@ XLA_FFI_Error *registerType(XLA_FFI_Type_Register_Args *args) {
 }
 
 XLA_FFI_Error *getStream(XLA_FFI_Stream_Get_Args *args) {
-  args->stream = nullptr;
-  return fail(Code::unimplemented, "a CPU device has no stream");
+  runtime::DeviceQueue *queue = args->ctx ? args->ctx->queue : nullptr;
+  args->stream = queue ? queue->stream() : nullptr;
+  return queue ? nullptr
+               : fail(Code::unimplemented, "a CPU device has no stream, nor has a handler that is "
+                                           "registered for the platform 'cpu'");
 }
 
 XLA_FFI_Error *getUserData(XLA_FFI_ExecutionContext_Get_Args *args) {
@@ -100,6 +107,11 @@ XLA_FFI_Error *getState(XLA_FFI_State_Get_Args *args) {
 }
 
 XLA_FFI_Error *allocate(XLA_FFI_DeviceMemory_Allocate_Args *args) {
+  if (runtime::DeviceQueue *queue = args->ctx ? args->ctx->queue : nullptr) {
+    Result<std::byte *> block = queue->allocate(args->size);
+    args->data = block.isOk() ? *block : nullptr;
+    return block.isOk() ? nullptr : fail(std::move(block).takeStatus());
+  }
   size_t alignment = std::max<size_t>(args->alignment, 64);
   size_t size = (args->size + alignment - 1) / alignment * alignment;
   args->data = std::aligned_alloc(alignment, std::max(size, alignment));
@@ -108,7 +120,9 @@ XLA_FFI_Error *allocate(XLA_FFI_DeviceMemory_Allocate_Args *args) {
                                                            " bytes that a handler requested"));
 }
 XLA_FFI_Error *release(XLA_FFI_DeviceMemory_Free_Args *args) {
-  std::free(args->data);
+  // Device memory stays until the run has ended: work that uses it may only be queued.
+  if (!args->ctx || !args->ctx->queue)
+    std::free(args->data);
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_PLUGIN_FFI_FUNCTIONS_H
 
 #include "tilewright/plugin/ffi/UserData.h"
+#include "tilewright/runtime/CustomCall.h"
 #include "tilewright/support/Status.h"
 #include "tilewright/support/ThreadPool.h"
 
@@ -28,6 +29,7 @@ struct XLA_FFI_ExecutionContext {
   tilewright::ThreadPool *pool = nullptr;
   int64_t runId = 0;
   int32_t deviceOrdinal = 0;
+  tilewright::runtime::DeviceQueue *queue = nullptr; // null for a handler that works on the host
 };
 
 namespace tilewright::plugin::ffi {

@@ -103,7 +103,9 @@ PyObject *describeAll(const std::vector<TensorType> &types, std::span<const Poin
 
 bool isPythonCallback(std::string_view target) {
   return target == "xla_ffi_python_cpu_callback" ||
-         target == "xla_ffi_partitioned_python_cpu_callback";
+         target == "xla_ffi_partitioned_python_cpu_callback" ||
+         target == "xla_ffi_python_gpu_callback" ||
+         target == "xla_ffi_partitioned_python_gpu_callback";
 }
 
 Result<PythonCallback> PythonCallback::create(const std::vector<artifact::Attribute> &attributes,

@@ -12,7 +12,8 @@
 
 namespace tilewright::plugin::ffi {
 
-/// "xla_ffi_python_cpu_callback" and its partitioned variant.
+/// "xla_ffi_python_cpu_callback", its partitioned variant, and what JAX calls them in programs that
+/// are lowered for CUDA.
 bool isPythonCallback(std::string_view target);
 
 /// A Python function that JAX passes with each run: number `index` of a list of callables. jaxlib

@@ -39,12 +39,21 @@ bool equal(const XLA_FFI_Handler_Bundle &a, const XLA_FFI_Handler_Bundle &b) {
 
 } // namespace
 
+std::optional<Platform> platformNamed(std::string_view name) {
+  if (name.empty() || name == "Host" || name == "HOST" || name == "cpu")
+    return Platform::host;
+  if (name == "CUDA" || name == "cuda" || name == "gpu")
+    return Platform::cuda;
+  return std::nullopt;
+}
+
 Registry &Registry::global() {
   static Registry *registry = new Registry; // not destroyed: handlers may run at exit
   return *registry;
 }
 
-Status Registry::addHandlers(std::string_view name, const XLA_FFI_Handler_Bundle &bundle) {
+Status Registry::addHandlers(std::string_view name, Platform platform,
+                             const XLA_FFI_Handler_Bundle &bundle) {
   if (name.empty() || !bundle.execute)
     return Status(Error::handlerInvalid,
                   concat("the handler of '", name, "' has no stage 'execute'"));
@@ -53,17 +62,20 @@ Status Registry::addHandlers(std::string_view name, const XLA_FFI_Handler_Bundle
     if (stage)
       TILEWRIGHT_TRY(checkVersion(name, stage));
   std::lock_guard lock(mutex);
-  auto [entry, isNew] = handlers.try_emplace(std::string(name), bundle);
+  auto [entry, isNew] =
+      handlers[static_cast<size_t>(platform)].try_emplace(std::string(name), bundle);
   if (!isNew && !equal(entry->second, bundle))
     return Status(Error::handlerInvalid,
                   concat("'", name, "' is already registered with another handler"));
   return Status();
 }
 
-std::optional<XLA_FFI_Handler_Bundle> Registry::find(std::string_view name) const {
+std::optional<XLA_FFI_Handler_Bundle> Registry::find(std::string_view name,
+                                                     Platform platform) const {
   std::lock_guard lock(mutex);
-  auto found = handlers.find(name);
-  return found == handlers.end() ? std::nullopt : std::optional(found->second);
+  const auto &known = handlers[static_cast<size_t>(platform)];
+  auto found = known.find(name);
+  return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
 Status Registry::addType(std::string_view name, int64_t &id, void (*deleter)(void *)) {

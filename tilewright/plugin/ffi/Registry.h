@@ -15,6 +15,16 @@
 
 namespace tilewright::plugin::ffi {
 
+/// The memory that a handler works on.
+enum class Platform {
+  host, // registered with JAX for "cpu" ("Host" in XLA)
+  cuda  // for "CUDA": pointers are of device memory, and the handler gets the stream
+};
+
+/// The platform of a name that handlers are registered for; nullopt if no device of ours calls such
+/// handlers. An empty name is the host's.
+std::optional<Platform> platformNamed(std::string_view name);
+
 /// The process has a single registry: handlers are registered before any client exists and serve
 /// all clients. Thread-safe; registrations are permanent.
 class Registry {
@@ -24,9 +34,10 @@ public:
   /// Queries the FFI version that the handlers were built for and registers them. Registering the
   /// same handlers again succeeds.
   ///  - handlerInvalid (E8020): the bundle has no execute stage, the FFI version differs, or other
-  ///    handlers are registered under the name.
-  Status addHandlers(std::string_view name, const XLA_FFI_Handler_Bundle &bundle);
-  std::optional<XLA_FFI_Handler_Bundle> find(std::string_view name) const;
+  ///    handlers are registered under the name for the same platform.
+  Status addHandlers(std::string_view name, Platform platform,
+                     const XLA_FFI_Handler_Bundle &bundle);
+  std::optional<XLA_FFI_Handler_Bundle> find(std::string_view name, Platform platform) const;
 
   /// Assigns an id to a type, or returns its existing id. `id` 0 requests a new one.
   ///  - handlerInvalid (E8020): the name already has a different id.
@@ -40,9 +51,10 @@ private:
     void (*deleter)(void *) = nullptr;
   };
   mutable std::mutex mutex;
-  std::map<std::string, XLA_FFI_Handler_Bundle, std::less<>> handlers; // guarded by mutex
-  std::map<std::string, Type, std::less<>> types;                      // guarded by mutex
-  int64_t nextType = 1;                                                // guarded by mutex
+  // guarded by mutex:
+  std::map<std::string, XLA_FFI_Handler_Bundle, std::less<>> handlers[2]; // by platform
+  std::map<std::string, Type, std::less<>> types;
+  int64_t nextType = 1;
 };
 
 } // namespace tilewright::plugin::ffi

@@ -11,14 +11,13 @@
 namespace tilewright::plugin::ffi {
 namespace {
 
-using runtime::cpu::CustomCall;
-using runtime::cpu::CustomCallRun;
-using runtime::cpu::CustomCallSite;
+using runtime::CustomCall;
+using runtime::CustomCallRun;
+using runtime::CustomCallSite;
 
-CallContext contextOf(const runtime::cpu::RunContext &run) {
-  auto *device = static_cast<const runtime::Device *>(run.device);
+CallContext contextOf(const CustomCallRun &run) {
   return {static_cast<const UserData *>(run.userContext), &run.pool, run.runId,
-          device ? device->localId() : 0};
+          run.device ? run.device->localId() : 0, run.queue};
 }
 
 /// Reinterprets pointers to bytes as untyped pointers.
@@ -31,20 +30,23 @@ std::span<void *const> untyped(std::span<std::byte *const> pointers) {
 
 class HandlerCall final : public CustomCall {
 public:
-  explicit HandlerCall(std::unique_ptr<Call> call) : call(std::move(call)) {}
+  HandlerCall(std::unique_ptr<Call> call, Platform platform)
+      : call(std::move(call)), platform(platform) {}
+  bool takesDeviceMemory() const override { return platform != Platform::host; }
   Status run(const CustomCallRun &run) const override {
-    return call->run(untyped(run.operands), untyped(run.results), contextOf(run.context));
+    return call->run(untyped(run.operands), untyped(run.results), contextOf(run));
   }
 
 private:
   const std::unique_ptr<Call> call;
+  const Platform platform;
 };
 
 class CallbackCall final : public CustomCall {
 public:
   explicit CallbackCall(PythonCallback callback) : callback(std::move(callback)) {}
   Status run(const CustomCallRun &run) const override {
-    return callback.run(untyped(run.operands), untyped(run.results), contextOf(run.context));
+    return callback.run(untyped(run.operands), untyped(run.results), contextOf(run));
   }
 
 private:
@@ -63,16 +65,25 @@ Result<std::unique_ptr<CustomCall>> Resolver::prepare(const CustomCallSite &site
         PythonCallback::create(site.step->attributes, std::move(operands), std::move(results)));
     return std::unique_ptr<CustomCall>(std::make_unique<CallbackCall>(std::move(callback)));
   }
-  std::optional<XLA_FFI_Handler_Bundle> handlers = Registry::global().find(target);
+  Platform platform = devices;
+  std::optional<XLA_FFI_Handler_Bundle> handlers = Registry::global().find(target, platform);
+  if (!handlers && platform != Platform::host) {
+    platform = Platform::host;
+    handlers = Registry::global().find(target, platform);
+  }
   if (!handlers)
     return Status(Error::customCallUnknown,
                   concat("the custom call '", target,
                          "' is not registered; call jax.ffi.register_ffi_target('", target,
-                         "', …, platform='cpu') before the program is compiled"));
+                         "', …, platform='cpu')",
+                         devices == Platform::cuda ? ", or with platform='CUDA' for a handler that "
+                                                     "works on the GPU's memory,"
+                                                   : "",
+                         " before the program is compiled"));
   TILEWRIGHT_ASSIGN(std::unique_ptr<Call> call,
                     Call::create(target, *handlers, site.step->attributes, std::move(operands),
                                  std::move(results)));
-  return std::unique_ptr<CustomCall>(std::make_unique<HandlerCall>(std::move(call)));
+  return std::unique_ptr<CustomCall>(std::make_unique<HandlerCall>(std::move(call), platform));
 }
 
 } // namespace tilewright::plugin::ffi

@@ -171,7 +171,8 @@ private:
   Status runRare(const Instruction &at) {
     switch (at.op) {
     case Op::customCall:
-      return plan.customCalls[at.index]->run({operandsOf(at), resultsOf(at), context});
+      return plan.customCalls[at.index]->run({operandsOf(at), resultsOf(at), context.pool,
+                                              context.runId, context.device, context.userContext});
     case Op::collectiveStart:
       ++underWay;
       return context.collectives->start(plan.collectives[at.index], operandsOf(at), resultsOf(at));

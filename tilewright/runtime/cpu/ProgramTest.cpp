@@ -281,9 +281,14 @@ TEST(Program, KnowsItsRank) {
 
 namespace {
 
+using runtime::CustomCall;
+using runtime::CustomCallResolver;
+using runtime::CustomCallRun;
+using runtime::CustomCallSite;
+
 struct DoubleCall : CustomCall {
   Status run(const CustomCallRun &run) const override {
-    if (!run.context.userContext)
+    if (!run.userContext)
       return Status(Code::failedPrecondition, "no context");
     *reinterpret_cast<float *>(run.results[0]) =
         2 * *reinterpret_cast<const float *>(run.operands[0]);

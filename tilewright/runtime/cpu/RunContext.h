@@ -4,6 +4,7 @@
 
 #include "tilewright/artifact/Executable.h"
 #include "tilewright/collective/Communicator.h"
+#include "tilewright/runtime/CustomCall.h"
 #include "tilewright/runtime/cpu/library/Library.h"
 #include "tilewright/support/Status.h"
 #include "tilewright/support/ThreadPool.h"
@@ -17,8 +18,6 @@
 #include <string_view>
 
 namespace tilewright::runtime::cpu {
-
-struct RunContext;
 
 /// Called before and after every step, on the thread that runs the program. The steps of a loop or
 /// branch are nested in it. A run that fails does not call end() for the enclosing loops.
@@ -59,33 +58,6 @@ public:
   virtual void abandon() = 0;
 };
 
-/// A custom call of the plan. Lives as long as the program.
-struct CustomCallSite {
-  const artifact::CustomCallStep *step = nullptr;
-  std::span<const TensorType> operands, results;
-};
-
-struct CustomCallRun {
-  std::span<const std::byte *const> operands;
-  std::span<std::byte *const> results;
-  RunContext &context;
-};
-
-/// A handler bound to one call. Concurrent runs of the program call it concurrently.
-class CustomCall {
-public:
-  virtual ~CustomCall() = default;
-  virtual Status run(const CustomCallRun &run) const = 0;
-};
-
-/// Finds handlers when a program is loaded.
-class CustomCallResolver {
-public:
-  virtual ~CustomCallResolver() = default;
-  /// Null if no handler has this name. Fails if the handler rejects its configuration.
-  virtual Result<std::unique_ptr<CustomCall>> prepare(const CustomCallSite &site) = 0;
-};
-
 /// The environment of one run. The caller owns everything in it.
 struct RunContext {
   ThreadPool &pool;
@@ -99,7 +71,8 @@ struct RunContext {
   const std::atomic<bool> *cancel = nullptr;
   /// Values that custom-call handlers read; the program itself does not use them.
   int64_t runId = 0;
-  void *device = nullptr, *userContext = nullptr;
+  const Device *device = nullptr;
+  void *userContext = nullptr;
 };
 
 } // namespace tilewright::runtime::cpu

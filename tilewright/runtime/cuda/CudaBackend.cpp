@@ -13,8 +13,9 @@ namespace {
 
 class CudaBackend final : public Backend {
 public:
-  explicit CudaBackend(std::vector<std::shared_ptr<CudaDevice>> devices)
-      : gpus(std::move(devices)) {}
+  CudaBackend(std::vector<std::shared_ptr<CudaDevice>> devices,
+              std::shared_ptr<CustomCallResolver> customCalls)
+      : gpus(std::move(devices)), customCalls(std::move(customCalls)) {}
   ~CudaBackend() override {
     for (const std::shared_ptr<CudaDevice> &gpu : gpus)
       gpu->stop();
@@ -94,7 +95,7 @@ public:
     std::vector<ProgramDevice> used;
     for (Device *device : devices)
       used.push_back({device, gpus[static_cast<size_t>(device->localId())]});
-    return loadProgram(std::move(executable), used, pool);
+    return loadProgram(std::move(executable), used, customCalls.get(), pool);
   }
 
 private:
@@ -106,6 +107,7 @@ private:
   }
 
   const std::vector<std::shared_ptr<CudaDevice>> gpus; // by local id
+  const std::shared_ptr<CustomCallResolver> customCalls;
   std::vector<std::unique_ptr<RawMemory>> prepared;
 };
 
@@ -125,7 +127,8 @@ std::string targetFor(std::string_view target, const Client &client) {
 }
 
 Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
-                                             const DriverOptions &driver) {
+                                             const DriverOptions &driver,
+                                             std::shared_ptr<CustomCallResolver> customCalls) {
   TILEWRIGHT_ASSIGN(std::shared_ptr<const DriverApi> api, findDriver(driver));
   int count = 0;
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDeviceGetCount, &count));
@@ -148,7 +151,7 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     gpus.push_back(std::move(gpu));
   }
   TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
-  auto backend = std::make_unique<CudaBackend>(std::move(gpus));
+  auto backend = std::make_unique<CudaBackend>(std::move(gpus), std::move(customCalls));
   TILEWRIGHT_TRY(backend->prepareMemory());
   return Client::create(options, std::move(backend));
 }

@@ -3,7 +3,9 @@
 #define TILEWRIGHT_RUNTIME_CUDA_CUDABACKEND_H
 
 #include "tilewright/runtime/Client.h"
+#include "tilewright/runtime/CustomCall.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +36,14 @@ Result<DriverOptions> driverOptionsOf(std::string_view target);
 std::string targetFor(std::string_view target, const Client &client);
 
 /// Creates a client with these GPUs. Uses all of `options.runtime` except `devices`, `prefault` and
-/// `tune`.
+/// `tune`. `customCalls` finds the handlers of custom calls when a program is loaded; without it, a
+/// program with custom calls cannot be loaded.
 ///  - cudaLibrary (E5120), cudaFunction (E5121): there is no usable driver.
 ///  - cudaDevices (E5123): a requested device does not exist, or there are no devices.
 ///  - cudaCall (E5122)
-Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
-                                             const DriverOptions &driver = {});
+Result<std::unique_ptr<Client>>
+createClient(const ClientOptions &options, const DriverOptions &driver = {},
+             std::shared_ptr<CustomCallResolver> customCalls = nullptr);
 
 } // namespace tilewright::runtime::cuda
 

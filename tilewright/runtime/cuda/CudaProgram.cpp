@@ -1,5 +1,6 @@
 #include "tilewright/runtime/cuda/CudaProgram.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
+#include "tilewright/runtime/cuda/CudaCall.h"
 #include "tilewright/runtime/cuda/CudaModule.h"
 #include "tilewright/runtime/cuda/Transfer.h"
 #include "tilewright/support/Concat.h"
@@ -23,8 +24,6 @@ std::string describe(const artifact::Step &step) {
 std::string unsupported(const Executable &executable, const artifact::Step &step) {
   if (const auto *library = std::get_if<artifact::LibraryStep>(&step.action))
     return concat("the library kernel '", nameOf(executable.libraries[library->library].call), "'");
-  if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action))
-    return concat("the custom call '", call->target, "'");
   if (const auto *collective = std::get_if<artifact::CollectiveStartStep>(&step.action))
     return concat("the collective '", nameOf(collective->kind), "'");
   return "";
@@ -42,12 +41,15 @@ Status checkSteps(const Executable &executable) {
   return Status();
 }
 
+/// The custom calls of a program, by step.
+using Calls = std::map<const artifact::CustomCallStep *, std::unique_ptr<CudaCall>>;
+
 /// A program on one device. Not thread-safe: only the thread that runs the current task of the
 /// device's stream uses it.
 class Instance {
 public:
-  Instance(const Executable &executable, const ProgramDevice &place)
-      : executable(executable), place(place), gpu(*place.gpu) {}
+  Instance(const Executable &executable, const Calls &calls, const ProgramDevice &place)
+      : executable(executable), calls(calls), place(place), gpu(*place.gpu) {}
 
   Status load(ThreadPool &pool) {
     TILEWRIGHT_TRY(gpu.isUsable());
@@ -77,11 +79,14 @@ public:
     CudaQueue &queue = gpu.programs();
     queue.awaitRoom();
     const ContextScope scope(gpu);
-    findAddresses(run);
-    Status status = submit(0);
+    CudaRun state(gpu, run);
+    findAddresses(state);
+    Status status = submit(state, 0);
     Result<Event> done = queue.record(activity);
-    if (status.isOk() && done.isOk())
+    if (status.isOk() && done.isOk()) {
+      state.keepUntil(*done);
       return *std::move(done); // the event reports the failure of a program that has already failed
+    }
     // The caller may free memory when this returns, so wait for all submitted work.
     if (status.isOk())
       status = std::move(done).takeStatus();
@@ -94,12 +99,16 @@ public:
     return status;
   }
 
-  bool isStraight() const { return !hasControlFlow; }
+  /// Whether a run only submits commands: the host reads no predicates and calls no handlers.
+  bool isStraight() const { return !hasControlFlow && calls.empty(); }
 
 private:
-  /// A part of a block: either commands, or a loop or branch, whose predicate the host has to read.
+  /// A part of a block: either commands, or a call of a handler, or a loop or branch, whose
+  /// predicate the host has to read. A call is not a host node of a graph: CUDA forbids such a node
+  /// to call the driver, which a handler may do, and a node cannot fail.
   struct Segment {
     std::unique_ptr<CommandBuffer> commands;
+    const CudaCall *call = nullptr;
     const artifact::WhileStep *loop = nullptr;
     const artifact::BranchStep *branch = nullptr;
   };
@@ -118,6 +127,8 @@ private:
       } else if (const auto *copy = std::get_if<artifact::CopyStep>(&step.action)) {
         if (copy->to.bytes > 0 && copy->from != copy->to)
           commands().add(Command(*copy));
+      } else if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action)) {
+        segments.emplace_back().call = calls.at(call).get();
       } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
         segments.emplace_back().loop = loop;
         hasControlFlow = true;
@@ -128,9 +139,10 @@ private:
     }
   }
 
-  void findAddresses(const ProgramRun &run) {
-    addresses.resize(executable.allocations.size());
-    for (size_t i = 0; i < addresses.size(); ++i) {
+  void findAddresses(CudaRun &state) const {
+    const ProgramRun &run = state.run;
+    state.addresses.resize(executable.allocations.size());
+    for (size_t i = 0; i < state.addresses.size(); ++i) {
       const artifact::Allocation &allocation = executable.allocations[i];
       const std::byte *start = nullptr;
       switch (allocation.storage) {
@@ -147,57 +159,60 @@ private:
         start = run.arenas[allocation.space] + allocation.index;
         break;
       }
-      addresses[i] = addressOf(start);
+      state.addresses[i] = addressOf(start);
     }
   }
 
-  Status submit(Index block) {
+  Status submit(CudaRun &run, Index block) {
     for (const Segment &segment : blocks[block]) {
       if (segment.commands)
-        TILEWRIGHT_TRY(segment.commands->submit(addresses));
+        TILEWRIGHT_TRY(segment.commands->submit(run.addresses));
+      else if (segment.call)
+        TILEWRIGHT_TRY(segment.call->submit(run));
       else if (segment.loop)
-        TILEWRIGHT_TRY(submit(*segment.loop));
+        TILEWRIGHT_TRY(submit(run, *segment.loop));
       else
-        TILEWRIGHT_TRY(submit(*segment.branch));
+        TILEWRIGHT_TRY(submit(run, *segment.branch));
     }
     return Status();
   }
 
-  Status submit(const artifact::WhileStep &loop) {
+  Status submit(CudaRun &run, const artifact::WhileStep &loop) {
     for (int64_t round = 0; loop.tripCount < 0 || round < loop.tripCount; ++round) {
       if (loop.tripCount < 0) {
-        TILEWRIGHT_TRY(submit(loop.condition));
-        TILEWRIGHT_TRY(readBack(loop.predicate, 1));
+        TILEWRIGHT_TRY(submit(run, loop.condition));
+        TILEWRIGHT_TRY(readBack(run, loop.predicate, 1));
         if (*answer.data() == std::byte(0))
           return Status();
       }
-      TILEWRIGHT_TRY(submit(loop.body));
+      TILEWRIGHT_TRY(submit(run, loop.body));
     }
     return Status();
   }
 
-  Status submit(const artifact::BranchStep &branch) {
-    TILEWRIGHT_TRY(readBack(branch.selector, branch.isPredicate ? 1 : 4));
+  Status submit(CudaRun &run, const artifact::BranchStep &branch) {
+    TILEWRIGHT_TRY(readBack(run, branch.selector, branch.isPredicate ? 1 : 4));
     if (branch.isPredicate)
-      return submit(branch.blocks[*answer.data() == std::byte(0) ? 1 : 0]);
+      return submit(run, branch.blocks[*answer.data() == std::byte(0) ? 1 : 0]);
     int32_t choice = 0;
     std::memcpy(&choice, answer.data(), sizeof choice);
     const auto count = static_cast<int32_t>(branch.blocks.size());
     if (choice < 0 || choice >= count)
       choice = count - 1;
-    return submit(branch.blocks[static_cast<size_t>(choice)]);
+    return submit(run, branch.blocks[static_cast<size_t>(choice)]);
   }
 
   /// Waits for the submitted work and copies the first bytes of a slice to `answer`.
-  Status readBack(const Slice &slice, size_t bytes) {
+  Status readBack(const CudaRun &run, const Slice &slice, size_t bytes) {
     const CUstream stream = gpu.programs().stream();
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(
         gpu, cuMemcpyAsync, addressOf(answer.data()),
-        addresses[slice.allocation] + static_cast<CUdeviceptr>(slice.offset), bytes, stream));
+        run.addresses[slice.allocation] + static_cast<CUdeviceptr>(slice.offset), bytes, stream));
     return TILEWRIGHT_CUDA(gpu, cuStreamSynchronize, stream);
   }
 
   const Executable &executable;
+  const Calls &calls;
   const ProgramDevice place;
   CudaDevice &gpu;
   Allocator::Block constants, answer;
@@ -205,7 +220,6 @@ private:
   std::vector<std::vector<Segment>> blocks;
   bool hasControlFlow = false;
   std::shared_ptr<const std::string> activity;
-  std::vector<CUdeviceptr> addresses; // of the current run
 };
 
 class CudaProgram final : public DeviceProgram {
@@ -213,10 +227,16 @@ public:
   explicit CudaProgram(std::shared_ptr<const Executable> executable)
       : executable(std::move(executable)) {}
 
-  Status load(std::span<const ProgramDevice> devices, ThreadPool &pool) {
+  Status load(std::span<const ProgramDevice> devices, CustomCallResolver *customCalls,
+              ThreadPool &pool) {
     TILEWRIGHT_TRY(checkSteps(*executable));
+    for (const artifact::Block &block : executable->blocks)
+      for (const artifact::Step &step : block.steps)
+        if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action)) {
+          TILEWRIGHT_ASSIGN(calls[call], CudaCall::prepare(*executable, step, customCalls));
+        }
     for (const ProgramDevice &device : devices) {
-      auto instance = std::make_unique<Instance>(*executable, device);
+      auto instance = std::make_unique<Instance>(*executable, calls, device);
       if (Status status = instance->load(pool); !status.isOk())
         return std::move(status).during(
             concat("loading '", executable->name, "' on ", device.gpu->text()));
@@ -226,7 +246,7 @@ public:
   }
 
   Result<Event> run(const ProgramRun &run) override { return instances.at(run.device)->run(run); }
-  /// Submitting commands to a device takes microseconds, unless the host has to read predicates.
+  /// Submitting commands to a device takes microseconds.
   int64_t estimatedNanoseconds() const override {
     return !instances.empty() && instances.begin()->second->isStraight() ? 1 : 0;
   }
@@ -236,6 +256,7 @@ public:
 
 private:
   const std::shared_ptr<const Executable> executable;
+  Calls calls;
   std::map<const Device *, std::unique_ptr<Instance>> instances;
 };
 
@@ -243,9 +264,10 @@ private:
 
 Result<std::unique_ptr<DeviceProgram>> loadProgram(std::shared_ptr<const Executable> executable,
                                                    std::span<const ProgramDevice> devices,
+                                                   CustomCallResolver *customCalls,
                                                    ThreadPool &pool) {
   auto program = std::make_unique<CudaProgram>(std::move(executable));
-  TILEWRIGHT_TRY(program->load(devices, pool));
+  TILEWRIGHT_TRY(program->load(devices, customCalls, pool));
   return std::unique_ptr<DeviceProgram>(std::move(program));
 }
 

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_RUNTIME_CUDA_CUDAPROGRAM_H
 
 #include "tilewright/runtime/Backend.h"
+#include "tilewright/runtime/CustomCall.h"
 #include "tilewright/runtime/cuda/CudaDevice.h"
 
 #include <memory>
@@ -23,10 +24,12 @@ struct ProgramDevice {
 ///  - cudaCode (E5128), kernelMissing (E5031): the code does not match the plan.
 ///  - cudaLimit (E5125): a kernel needs more threads, shared memory or blocks in a cluster than the
 ///    device has.
+///  - customCallUnknown (E5034): `customCalls` is null or does not know a custom call.
 ///  - outOfMemory (E5050), cudaCall (E5122), cudaLost (E5127)
 Result<std::unique_ptr<DeviceProgram>>
 loadProgram(std::shared_ptr<const artifact::Executable> executable,
-            std::span<const ProgramDevice> devices, ThreadPool &pool);
+            std::span<const ProgramDevice> devices, CustomCallResolver *customCalls,
+            ThreadPool &pool);
 
 } // namespace tilewright::runtime::cuda
 

@@ -4,6 +4,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/TargetName.h"
 #include "tilewright/support/store/FileCache.h"
+#include "tilewright/target/Passes.h"
 #include "tilewright/target/nvptx/Chip.h"
 #include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/target/nvptx/Passes.h"
@@ -62,6 +63,7 @@ public:
   }
   bool isGpu() const override { return true; }
   void addLowerPasses(OpPassManager &passes) const override {
+    passes.addPass(target::createLowerCustomCallsPass());
     passes.addPass(createNvptxVerifyOpsPass());
   }
 

@@ -32,26 +32,26 @@ struct NvptxVerifyOps : impl::NvptxVerifyOpsPassBase<NvptxVerifyOps> {
       // A private function is only the decomposition of a composite and is never called.
       if (function.isPrivate())
         continue;
-      function.walk<WalkOrder::PreOrder>(
-          [&](Operation *op) {
-            if (!isa_and_present<stablehlo::StablehloDialect>(op->getDialect()) ||
-                isa<stablehlo::ConstantOp, stablehlo::ReshapeOp, stablehlo::BitcastConvertOp,
-                    stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp,
-                    stablehlo::OptimizationBarrierOp>(op) ||
-                op->hasTrait<OpTrait::IsTerminator>())
-              return WalkResult::advance();
-            InFlightDiagnostic diagnostic = op->emitError()
-                                            << idOf(Error::gpuOp) << " target: " << nameOf(op)
-                                            << " is not supported on the GPU yet";
-            // Add the workaround only to the first error, because it is the same for all.
-            if (std::exchange(isFirst, false))
-              diagnostic.attachNote()
-                  << "from JAX, compute this part on the CPU: with JAX_PLATFORMS=tilewright,cpu, "
-                     "jax.device_put(x, jax.devices('cpu')[0]); or compile all of it for the CPU, "
-                     "without TILEWRIGHT_TARGET and compile.target";
-            signalPassFailure();
-            return WalkResult::skip();
-          });
+      function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (!isa_and_present<stablehlo::StablehloDialect>(op->getDialect()) ||
+            isa<stablehlo::ConstantOp, stablehlo::ReshapeOp, stablehlo::BitcastConvertOp,
+                stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp,
+                stablehlo::OptimizationBarrierOp, stablehlo::CreateTokenOp, stablehlo::AfterAllOp>(
+                op) ||
+            op->hasTrait<OpTrait::IsTerminator>())
+          return WalkResult::advance();
+        InFlightDiagnostic diagnostic = op->emitError()
+                                        << idOf(Error::gpuOp) << " target: " << nameOf(op)
+                                        << " is not supported on the GPU yet";
+        // Add the workaround only to the first error, because it is the same for all.
+        if (std::exchange(isFirst, false))
+          diagnostic.attachNote()
+              << "from JAX, compute this part on the CPU: with JAX_PLATFORMS=tilewright,cpu, "
+                 "jax.device_put(x, jax.devices('cpu')[0]); or compile all of it for the CPU, "
+                 "without TILEWRIGHT_TARGET and compile.target";
+        signalPassFailure();
+        return WalkResult::skip();
+      });
     }
   }
 };

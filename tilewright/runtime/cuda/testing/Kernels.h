@@ -234,8 +234,9 @@ inline const std::string &testChip() {
 }
 
 /// Has little memory, so that tests can run out of it.
-inline Result<std::unique_ptr<Client>> testClient(const RuntimeOptions &options,
-                                                  std::vector<int> devices = {}) {
+inline Result<std::unique_ptr<Client>>
+testClient(const RuntimeOptions &options, std::vector<int> devices = {},
+           std::shared_ptr<CustomCallResolver> customCalls = nullptr) {
   setenv("TILEWRIGHT_VGPU_MEMORY", "256M", 0);
   setenv("TILEWRIGHT_VGPU_THREADS", "2", 0);
   ClientOptions client;
@@ -243,7 +244,7 @@ inline Result<std::unique_ptr<Client>> testClient(const RuntimeOptions &options,
   DriverOptions driver;
   driver.virtualChip = testChip();
   driver.devices = std::move(devices);
-  return createClient(client, driver);
+  return createClient(client, driver, std::move(customCalls));
 }
 
 } // namespace tilewright::runtime::cuda
