@@ -121,29 +121,37 @@ def _forward(xla_client, register) -> None:
 
 
 def _forward_cuda(xla_client, register) -> None:
-    """Receives what is registered for `CUDA`, and passes it on to JAX's CUDA plugin, whose handler may come earlier or later."""
-    theirs, seen = [], []
+    """Receives what is registered for `CUDA`, and passes it on to JAX's CUDA plugin, whose handlers may come earlier or later."""
 
-    def both(*arguments):
-        seen.append(arguments)
-        for handler in theirs:
-            handler(*arguments)
-        register(*arguments)
+    def receive(handlers, name, ours):
+        theirs, seen = [], []
 
-    with xla_client._custom_callback_lock:
-        if (present := xla_client._custom_callback_handler.pop("CUDA", None)) is not None:
+        def both(*arguments):
+            seen.append(arguments)
+            for handler in theirs:
+                handler(*arguments)
+            ours(bool(theirs), *arguments)
+
+        if (present := handlers.pop("CUDA", None)) is not None:
             theirs.append(present)
-    register_handler = xla_client.register_custom_call_handler
-    register_handler("CUDA", both)
+        add = getattr(xla_client, name)
+        add("CUDA", both)
 
-    def add_handler(platform, handler):
-        if xla_client.xla_platform_names.get(platform, platform) != "CUDA" or theirs:
-            return register_handler(platform, handler)
-        theirs.append(handler)
-        for arguments in seen:
-            handler(*arguments)
+        def add_later(platform, handler):
+            if xla_client.xla_platform_names.get(platform, platform) != "CUDA" or theirs:
+                return add(platform, handler)
+            theirs.append(handler)
+            for arguments in seen:
+                handler(*arguments)
 
-    xla_client.register_custom_call_handler = add_handler
+        setattr(xla_client, name, add_later)
+
+    def register_type(is_registered, *arguments):
+        if not is_registered:  # a type has one id in a process
+            xla_client._xla.register_custom_type(*arguments)
+
+    receive(xla_client._custom_type_id_handler, "register_custom_type_handler", register_type)
+    receive(xla_client._custom_callback_handler, "register_custom_call_handler", lambda _, *arguments: register(*arguments))
 
 
 def _find(api: int) -> _CustomCallExtension:

@@ -1,6 +1,7 @@
 #include "tilewright/driver/Emit.h"
 
 #include "tilewright/artifact/MemoryTimeline.h"
+#include "tilewright/dialect/exec/CallLayouts.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloTypes.h"
@@ -258,8 +259,8 @@ Status Emitter::emitCustomCall(exec::CustomCallOp call, artifact::Step &step) {
   } else if (auto text = dyn_cast<StringAttr>(call.getConfig())) {
     action.opaque = text.str();
   }
-  // These attributes are for plugin/ffi/Call.h, which transposes the buffers to these layouts and
-  // does not pass the attributes on to the handler.
+  // These attributes are for plugin/ffi/Call.h, which transposes the buffers to these layouts,
+  // unless they have them, and does not pass the attributes on to the handler.
   for (StringRef layouts : {"operand_layouts", "result_layouts"})
     if (auto orders = call->getAttrOfType<DenseI64ArrayAttr>(layouts)) {
       artifact::Elements elements;
@@ -267,6 +268,8 @@ Status Emitter::emitCustomCall(exec::CustomCallOp call, artifact::Step &step) {
       elements.bytes.assign(bytes, bytes + orders.size() * sizeof(int64_t));
       action.attributes.push_back({("tilewright." + layouts).str(), std::move(elements)});
     }
+  if (call->hasAttr(exec::transposedAttr))
+    action.attributes.push_back({"tilewright.transposed", std::string()});
   action.operands = operandsWithTokens(call.getInputs());
   action.results = operandsWithTokens(call.getResults());
   step.name = action.target;

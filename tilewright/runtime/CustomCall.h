@@ -21,7 +21,7 @@ struct CustomCallSite {
   std::span<const artifact::TensorType> operands, results;
 };
 
-/// What a device gives to a handler that queues work on it.
+/// The stream and the memory of a device, for a handler that queues work on it.
 class DeviceQueue {
 public:
   virtual ~DeviceQueue() = default;

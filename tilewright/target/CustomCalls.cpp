@@ -1,5 +1,6 @@
 #include "tilewright/target/CustomCalls.h"
 
+#include "tilewright/dialect/exec/CallLayouts.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/support/Errors.h"
 #include "tilewright/target/Passes.h"
@@ -92,6 +93,8 @@ std::string lowerCustomCall(stablehlo::CustomCallOp call) {
     made->setAttr("result_layouts", builder.getDenseI64ArrayAttr(
                                         layoutsOf(call.getResultLayouts(), call.getResults())));
   }
+  if (call->hasAttr(exec::transposedAttr))
+    made->setAttr(exec::transposedAttr, builder.getUnitAttr());
   call->replaceAllUsesWith(made);
   call->erase();
   return "";
@@ -100,7 +103,7 @@ std::string lowerCustomCall(stablehlo::CustomCallOp call) {
 namespace {
 
 /// Whether the name is that of an op of another dialect, written as a call. Only a target's own
-/// library or kernels compute it; nobody registers a handler for it.
+/// library or kernels compute it; it has no handler.
 bool isForeignOp(StringRef target) { return target.starts_with("mhlo.") || target == "TopK"; }
 
 struct LowerCustomCalls : impl::LowerCustomCallsPassBase<LowerCustomCalls> {

@@ -92,6 +92,10 @@ Call::describeBuffers(std::vector<TensorType> types,
       orders.resize(value->bytes.size() / sizeof(int64_t));
       std::memcpy(orders.data(), value->bytes.data(), orders.size() * sizeof(int64_t));
     }
+  const bool isTransposed =
+      std::any_of(attributes.begin(), attributes.end(), [](const artifact::Attribute &attribute) {
+        return attribute.name == transposedBuffers;
+      });
   std::vector<HandlerBuffer> buffers;
   size_t next = 0;
   for (TensorType &type : types) {
@@ -111,7 +115,12 @@ Call::describeBuffers(std::vector<TensorType> types,
         return Status(
             Error::handlerInvalid,
             "each layout of a custom call must be a permutation of the buffer's dimensions");
-      if (buffer.order == sorted)
+      if (isTransposed) {
+        std::vector<int64_t> dims = buffer.type.dims;
+        for (size_t i = 0; i < rank; ++i)
+          buffer.type.dims[static_cast<size_t>(buffer.order[rank - 1 - i])] = dims[i];
+      }
+      if (isTransposed || buffer.order == sorted)
         buffer.order.clear();
     }
     buffers.push_back(std::move(buffer));
@@ -136,7 +145,8 @@ Result<std::unique_ptr<Call>> Call::create(std::string target,
                     describeBuffers(std::move(results), attributes, resultLayouts));
   std::vector<artifact::Attribute> given;
   for (const artifact::Attribute &attribute : attributes)
-    if (attribute.name != operandLayouts && attribute.name != resultLayouts)
+    if (attribute.name != operandLayouts && attribute.name != resultLayouts &&
+        attribute.name != transposedBuffers)
       given.push_back(attribute);
   std::unique_ptr<Call> call(
       new Call(std::move(target), handlers, given, std::move(inputs), std::move(outputs)));

@@ -130,6 +130,31 @@ TEST(FfiCall, BringsBuffersIntoTheOrderThatTheHandlerWants) {
   EXPECT_EQ(status.error(), Error::handlerInvalid);
 }
 
+/// The plan's types then have the physical order of dimensions, and nothing is copied.
+TEST(FfiCall, TakesTransposedBuffersAsTheyAre) {
+  static std::vector<int64_t> dims;
+  auto keep = [](XLA_FFI_CallFrame *frame) -> XLA_FFI_Error * {
+    auto *in = static_cast<XLA_FFI_Buffer *>(frame->args.args[0]);
+    auto *out = static_cast<XLA_FFI_Buffer *>(frame->rets.rets[0]);
+    dims.assign(in->dims, in->dims + in->rank);
+    dims.insert(dims.end(), out->dims, out->dims + out->rank);
+    std::memcpy(out->data, in->data, 96);
+    return frame->attrs.size == 0 ? nullptr : fail(frame, "has attributes");
+  };
+  Result<std::unique_ptr<Call>> call = make(keep, {ElementType::f32, {2, 3, 4}},
+                                            {list(std::string(operandLayouts), {1, 0, 2}),
+                                             list(std::string(resultLayouts), {0, 1, 2}),
+                                             {std::string(transposedBuffers), std::string()}});
+  ASSERT_TRUE(call.isOk());
+  float in[24], out[24] = {};
+  for (int i = 0; i < 24; ++i)
+    in[i] = static_cast<float>(i);
+  ASSERT_TRUE(run(**call, in, out).isOk());
+  EXPECT_EQ(0, std::memcmp(in, out, sizeof in));
+  // From the major to the minor dimension: 2, 0, 1 of the operand and 2, 1, 0 of the result.
+  EXPECT_THAT(dims, ElementsAre(3, 4, 2, 4, 3, 2));
+}
+
 TEST(FfiCall, PacksFourBits) {
   static std::vector<uint8_t> given;
   auto keep = [](XLA_FFI_CallFrame *frame) -> XLA_FFI_Error * {

@@ -21,8 +21,8 @@ enum class Platform {
   cuda  // for "CUDA": pointers are of device memory, and the handler gets the stream
 };
 
-/// The platform of a name that handlers are registered for; nullopt if no device of ours calls such
-/// handlers. An empty name is the host's.
+/// The platform of a name that handlers are registered for; nullopt if this plugin has no such
+/// devices. An empty name is the host's.
 std::optional<Platform> platformNamed(std::string_view name);
 
 /// The process has a single registry: handlers are registered before any client exists and serve

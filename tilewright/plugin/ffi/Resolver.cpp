@@ -6,6 +6,7 @@
 #include "tilewright/runtime/Device.h"
 #include "tilewright/support/Concat.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace tilewright::plugin::ffi {
@@ -26,6 +27,10 @@ std::span<const void *const> untyped(std::span<const std::byte *const> pointers)
 }
 std::span<void *const> untyped(std::span<std::byte *const> pointers) {
   return {reinterpret_cast<void *const *>(pointers.data()), pointers.size()};
+}
+
+bool isNarrow(const artifact::TensorType &type) {
+  return numerics::bitWidth(type.element) < 8 && type.element != numerics::ElementType::pred;
 }
 
 class HandlerCall final : public CustomCall {
@@ -65,20 +70,22 @@ Result<std::unique_ptr<CustomCall>> Resolver::prepare(const CustomCallSite &site
         PythonCallback::create(site.step->attributes, std::move(operands), std::move(results)));
     return std::unique_ptr<CustomCall>(std::make_unique<CallbackCall>(std::move(callback)));
   }
-  Platform platform = devices;
+  // Handlers expect elements below 8 bits in another form, which only the host can produce.
+  const bool canUseDevice = devices != Platform::host &&
+                            !std::any_of(operands.begin(), operands.end(), isNarrow) &&
+                            !std::any_of(results.begin(), results.end(), isNarrow);
+  Platform platform = canUseDevice ? devices : Platform::host;
   std::optional<XLA_FFI_Handler_Bundle> handlers = Registry::global().find(target, platform);
-  if (!handlers && platform != Platform::host) {
-    platform = Platform::host;
-    handlers = Registry::global().find(target, platform);
-  }
+  if (!handlers && platform != Platform::host)
+    handlers = Registry::global().find(target, platform = Platform::host);
   if (!handlers)
     return Status(Error::customCallUnknown,
                   concat("the custom call '", target,
                          "' is not registered; call jax.ffi.register_ffi_target('", target,
                          "', …, platform='cpu')",
-                         devices == Platform::cuda ? ", or with platform='CUDA' for a handler that "
-                                                     "works on the GPU's memory,"
-                                                   : "",
+                         canUseDevice ? ", or with platform='CUDA' for a handler that works on the "
+                                        "GPU's memory,"
+                                      : "",
                          " before the program is compiled"));
   TILEWRIGHT_ASSIGN(std::unique_ptr<Call> call,
                     Call::create(target, *handlers, site.step->attributes, std::move(operands),

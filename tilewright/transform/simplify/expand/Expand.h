@@ -27,6 +27,10 @@ mlir::LogicalResult expandTriangularSolve(stablehlo::TriangularSolveOp op,
 /// GPUs.
 mlir::LogicalResult expandFactorization(stablehlo::CustomCallOp op, mlir::RewriterBase &rewriter);
 
+/// Transposes the operands and results of a custom call whose handler asks for other layouts than
+/// row-major.
+mlir::LogicalResult transposeCallBuffers(stablehlo::CustomCallOp op, mlir::RewriterBase &rewriter);
+
 } // namespace tilewright::simplify
 
 #endif // TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_EXPAND_H

@@ -37,7 +37,11 @@ LogicalResult expand(Operation *op, RewriterBase &rewriter) {
       .Case([&](stablehlo::FftOp op) { return expandFft(op, rewriter); })
       .Case([&](stablehlo::CholeskyOp op) { return expandCholesky(op, rewriter); })
       .Case([&](stablehlo::TriangularSolveOp op) { return expandTriangularSolve(op, rewriter); })
-      .Case([&](stablehlo::CustomCallOp op) { return expandFactorization(op, rewriter); })
+      .Case([&](stablehlo::CustomCallOp op) {
+        if (succeeded(expandFactorization(op, rewriter)))
+          return success();
+        return transposeCallBuffers(op, rewriter);
+      })
       .Default([&](Operation *op) {
         return rewriter.notifyMatchFailure(op, "this op has no expansion");
       });
