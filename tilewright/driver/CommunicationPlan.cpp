@@ -1,6 +1,7 @@
 #include "tilewright/driver/CommunicationPlan.h"
 
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/plan/Verify.h"
@@ -68,7 +69,7 @@ private:
     guard.arm = arm;
     guard.position = here;
     guard.arms = op.getNumRegions();
-    guard.location = interpret::sourceLocation(op.getLoc());
+    guard.location = source::placeOf(op.getLoc());
     const distribute::ControlFacts facts = distribute::factsOf(&op, plan.mesh);
     guard.varies = facts.varies;
     if (auto count = op.getAttrOfType<IntegerAttr>("exec.trip_count"); isLoop && count) {
@@ -90,7 +91,7 @@ private:
     site.start = here;
     site.done = here;
     site.name = concat(nameOf(site.kind), ".", start.getId());
-    site.location = interpret::sourceLocation(start.getLoc());
+    site.location = source::placeOf(start.getLoc());
     site.reduction = collective.getReduction();
     int64_t all = 0;
     for (ValueRange values : {ValueRange(start.getInputs()), ValueRange(start.getResults())})

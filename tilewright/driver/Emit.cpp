@@ -3,13 +3,13 @@
 #include "tilewright/artifact/MemoryTimeline.h"
 #include "tilewright/dialect/exec/CallLayouts.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloTypes.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/driver/EmitAttributes.h"
 #include "tilewright/driver/EmitLibrary.h"
-#include "tilewright/driver/Sources.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/schedule/Lifetimes.h"
@@ -331,8 +331,8 @@ Status Emitter::emitBranch(Operation &op, artifact::Step &step) {
 
 Status Emitter::emitOp(Operation &op, artifact::Block &into) {
   artifact::Step step;
-  step.location = interpret::sourceLocation(op.getLoc());
-  step.source = sourcesOf(op.getLoc());
+  step.location = source::placeOf(op.getLoc());
+  step.source = source::opsOf(op.getLoc());
   if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
     return emitConstant(constant);
   if (auto copy = dyn_cast<exec::CopyOp>(op)) {

@@ -1,5 +1,6 @@
 #include "tilewright/driver/Remarks.h"
 
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 
@@ -20,7 +21,7 @@ public:
     kept.isMissed = made.getRemarkType() == llvm::remarks::Type::Missed;
     // The name of a pass, such as "tile-fusions", begins with its stage.
     kept.stage = made.getCategoryName().split('-').first.str();
-    kept.place = interpret::sourceLocation(made.getLocation());
+    kept.place = source::placeOf(made.getLocation());
     for (const remark::detail::Remark::Arg &arg : made.getArgs()) {
       std::string *field = arg.key == "Remark"       ? &kept.text
                            : arg.key == "Reason"     ? &kept.reason

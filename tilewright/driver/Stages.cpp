@@ -1,5 +1,6 @@
 #include "tilewright/driver/Stages.h"
 
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
@@ -46,7 +47,7 @@ private:
 Stages::Stages(ModuleOp module, const CompileRequest &request, int count)
     : module(module), request(request), limit(WorkLimit::current()), count(count),
       handler(module.getContext(), [this](Diagnostic &diagnostic) {
-        std::string place = interpret::sourceLocation(diagnostic.getLocation());
+        std::string place = source::placeOf(diagnostic.getLocation());
         std::string text = diagnostic.str();
         for (Diagnostic &note : diagnostic.getNotes())
           text += concat("\n  note: ", note.str());

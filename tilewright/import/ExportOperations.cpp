@@ -1,9 +1,9 @@
 #include "tilewright/import/ExportOperations.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/dialect/stablehlo/StablehloTypes.h"
 #include "tilewright/import/AttributeRules.h"
-#include "tilewright/import/SourceTrail.h"
 #include "tilewright/support/Concat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -102,7 +102,7 @@ Status OperationWriter::write(mlir::Operation *op) {
   if (status.isOk() || !status.error() || isBlamed)
     return status;
   isBlamed = true;
-  std::string source = sourceOf(op->getLoc());
+  std::string source = source::placeAndNameOf(op->getLoc());
   return Status(*status.error(),
                 concat("operation '", view(op->getName().getStringRef()), "'",
                        source.empty() ? "" : " at ", source, ": ", status.message()));

@@ -1,6 +1,6 @@
 #include "tilewright/import/ModuleBuilder.h"
 
-#include "tilewright/import/SourceTrail.h"
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/WorkLimit.h"
 
@@ -20,7 +20,7 @@ ModuleBuilder::ModuleBuilder(EntryBuilder &entries, const ImportOptions &options
 Status ModuleBuilder::at(OpId id, Status failure) {
   std::string source;
   if (Result<mlir::Location> location = entries.location(operation(id).location); location.isOk())
-    source = sourceOf(*location);
+    source = source::placeAndNameOf(*location);
   std::string message = concat("operation ", id, " (", tables.rowOf(operation(id)).fullName(), ")",
                                source.empty() ? "" : " at ", source, ": ", failure.message());
   if (failure.error())

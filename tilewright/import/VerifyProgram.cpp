@@ -1,9 +1,9 @@
 #include "tilewright/import/VerifyProgram.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
-#include "tilewright/import/SourceTrail.h"
 #include "tilewright/support/Concat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -47,7 +47,7 @@ private:
     if (!text.empty())
       text += "\n";
     text += shortened(found.str());
-    if (std::string source = sourceOf(found.getLocation()); !source.empty())
+    if (std::string source = source::placeAndNameOf(found.getLocation()); !source.empty())
       text += "\n  at " + source;
     for (mlir::Diagnostic &note : found.getNotes())
       text += "\n  note: " + shortened(note.str());
@@ -113,7 +113,7 @@ Status cycle(const Functions &functions, llvm::ArrayRef<size_t> path, size_t aga
 }
 
 Status refuseForeign(mlir::Operation *op) {
-  const std::string place = sourceOf(op->getLoc());
+  const std::string place = source::placeAndNameOf(op->getLoc());
   return Status(Error::programInvalid,
                 concat("'", op->getName().getStringRef().str(), "'",
                        place.empty() ? "" : concat(" at ", place),

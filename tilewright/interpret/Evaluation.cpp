@@ -1,5 +1,6 @@
 #include "tilewright/interpret/Evaluation.h"
 
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 
@@ -99,7 +100,7 @@ Result<RuntimeValues> Evaluation::run(mlir::Region &region, RuntimeValues argume
     if (failurePlaced)
       return status;
     failurePlaced = true;
-    const std::string source = sourceLocation(planned.op->getLoc());
+    const std::string source = source::placeOf(planned.op->getLoc());
     return std::move(status).during(concat("evaluating '",
                                            planned.op->getName().getStringRef().str(), "'",
                                            source.empty() ? "" : " at ", source));

@@ -1,5 +1,6 @@
 #include "tilewright/interpret/Plan.h"
 
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 
@@ -88,7 +89,7 @@ Status FunctionPlan::addBlock(mlir::Block &block) {
     if (!handler)
       return Status(Error::interpretOp,
                     concat("'", op.getName().getStringRef().str(), "' at ",
-                           sourceLocation(op.getLoc()), " is not supported by the evaluator"));
+                           source::placeOf(op.getLoc()), " is not supported by the evaluator"));
     PlannedOp planned{&op,
                       handler,
                       std::move(operands),

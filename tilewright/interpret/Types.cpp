@@ -1,5 +1,6 @@
 #include "tilewright/interpret/Types.h"
 
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/interpret/StopAt.h"
 
 #include "tilewright/support/Concat.h"
@@ -202,21 +203,8 @@ std::vector<int64_t> integersOf(mlir::ElementsAttr attribute) {
   return values;
 }
 
-std::string sourceLocation(mlir::Location location) {
-  // Call sites and fusions contain several locations; the first in walk order is the innermost.
-  std::string source;
-  location->walk([&](mlir::Location inner) {
-    if (auto file = llvm::dyn_cast<mlir::FileLineColLoc>(inner)) {
-      source = concat(file.getFilename().str(), ":", file.getLine(), ":", file.getColumn());
-      return mlir::WalkResult::interrupt();
-    }
-    return mlir::WalkResult::advance();
-  });
-  return source;
-}
-
 std::string describe(mlir::Operation *op) {
-  const std::string source = sourceLocation(op->getLoc());
+  const std::string source = source::placeOf(op->getLoc());
   return concat("'", op->getName().getStringRef().str(), "'", source.empty() ? "" : " at ", source);
 }
 

@@ -33,9 +33,6 @@ Result<Tensor> constantTensor(mlir::ElementsAttr attribute, Context &context);
 /// The integers of a constant, in order.
 std::vector<int64_t> integersOf(mlir::ElementsAttr attribute);
 
-/// "step.mlir:7:10", the innermost source location, or "" if there is none.
-std::string sourceLocation(mlir::Location location);
-
 } // namespace tilewright::interpret
 
 #endif // TILEWRIGHT_INTERPRET_TYPES_H

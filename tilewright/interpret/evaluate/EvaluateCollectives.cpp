@@ -1,4 +1,5 @@
 // Collective ops.
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/interpret/Evaluation.h"
@@ -13,7 +14,7 @@
 namespace tilewright::interpret {
 
 static std::string whereOf(mlir::Operation *op) {
-  const std::string source = sourceLocation(op->getLoc());
+  const std::string source = source::placeOf(op->getLoc());
   return concat("'", op->getName().getStringRef().str(), "'", source.empty() ? "" : " at ", source);
 }
 

@@ -1,6 +1,7 @@
 #include "tilewright/target/lanes/SourceLines.h"
 
 #include "tilewright/dialect/lane/LaneDialect.h"
+#include "tilewright/dialect/source/Source.h"
 
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/Support/Path.h"
@@ -8,10 +9,6 @@
 using namespace mlir;
 
 namespace tilewright::lanes {
-
-static FileLineColLoc lineOf(Location location) {
-  return location->findInstanceOf<FileLineColLoc>();
-}
 
 static LLVM::DIFileAttr fileOf(FileLineColLoc line) {
   StringRef path = line.getFilename().getValue();
@@ -28,7 +25,7 @@ Location SourceLines::operator()(Location location) {
   auto [found, isNew] = known.try_emplace(location, UnknownLoc::get(location.getContext()));
   if (!isNew || !function)
     return found->second;
-  if (FileLineColLoc line = lineOf(location)) {
+  if (FileLineColLoc line = source::lineOf(location)) {
     auto scope = LLVM::DILexicalBlockFileAttr::get(function, fileOf(line), /*discriminator=*/0);
     found->second = FusedLoc::get(location.getContext(), {line}, scope);
   }
@@ -37,10 +34,10 @@ Location SourceLines::operator()(Location location) {
 
 /// The first line of the ops of a function; null if none has one.
 static FileLineColLoc firstLine(LLVM::LLVMFuncOp function) {
-  FileLineColLoc first = lineOf(function.getLoc());
+  FileLineColLoc first = source::lineOf(function.getLoc());
   function.walk([&](Operation *op) {
     if (!first)
-      first = lineOf(op->getLoc());
+      first = source::lineOf(op->getLoc());
     return first ? WalkResult::interrupt() : WalkResult::advance();
   });
   return first;

@@ -1,5 +1,6 @@
 // fuse-group: the pass.
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
@@ -41,7 +42,7 @@ void say(Groups &groups, Operation *producer, Operation *consumer, bool joined, 
          << remark::reason("{0}", reason.str())
          << remark::metric("Consumer", describe(groups, consumer))
          << remark::metric("Producer", describe(groups, producer))
-         << remark::metric("ProducerAt", interpret::sourceLocation(producer->getLoc()));
+         << remark::metric("ProducerAt", source::placeOf(producer->getLoc()));
 }
 
 struct Fuse : impl::FusePassBase<Fuse> {

@@ -1,4 +1,5 @@
 // Explains contradictions and choices in sentences.
+#include "tilewright/dialect/source/Source.h"
 #include "tilewright/transform/tile/solve/Equations.h"
 #include "tilewright/transform/tile/solve/Work.h"
 
@@ -13,8 +14,7 @@ static std::string describe(Operation *op) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << "'" << op->getName() << "'";
-  Location location = op->getLoc();
-  if (auto line = location->findInstanceOf<FileLineColLoc>())
+  if (FileLineColLoc line = source::lineOf(op->getLoc()))
     out << " at " << line.getFilename().getValue() << ":" << line.getLine();
   return text;
 }
