@@ -172,6 +172,8 @@ bool canHaveRoles(exec::FusionOp product) {
                    dims.getLhsContractingDimensions()),
         {dot.getRhs(), dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions()}}) {
     auto type = cast<RankedTensorType>(operand.getType());
+    if (!type.getElementType().isIntOrFloat()) // matrix units have no complex products
+      return false;
     const int64_t rank = type.getRank(), bits = type.getElementTypeBitWidth();
     const bool isTf32 = type.getElementType().isF32() && canMultiplyAsTf32(dot, matrix);
     // Instructions read 8-bit and 32-bit elements only along K.

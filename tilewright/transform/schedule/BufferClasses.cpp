@@ -16,6 +16,12 @@ namespace tilewright::schedule {
 
 static constexpr llvm::StringLiteral passName = "schedule-assign-buffers";
 
+/// Whether elements take whole bytes by their type, not only in our buffers.
+static bool hasWholeBytes(Value value) {
+  const Type element = cast<ShapedType>(value.getType()).getElementType();
+  return isa<ComplexType>(element) || element.getIntOrFloatBitWidth() >= 8;
+}
+
 bool isAlias(Operation *op) {
   if (isa<stablehlo::ReshapeOp, exec::CollectiveDoneOp>(op))
     return true;
@@ -23,8 +29,7 @@ bool isAlias(Operation *op) {
   // only if no byte moves.
   if (isa<stablehlo::BitcastConvertOp>(op))
     return bytesOf(op->getOperand(0).getType()) == bytesOf(op->getResult(0).getType()) &&
-           cast<ShapedType>(op->getOperand(0).getType()).getElementTypeBitWidth() >= 8 &&
-           cast<ShapedType>(op->getResult(0).getType()).getElementTypeBitWidth() >= 8;
+           hasWholeBytes(op->getOperand(0)) && hasWholeBytes(op->getResult(0));
   return false;
 }
 
