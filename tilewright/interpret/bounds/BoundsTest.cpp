@@ -174,6 +174,22 @@ TEST_F(Bounds, ANanThatWasComputedMayHaveAnyBits) {
   EXPECT_EQ(result.bounds, (std::vector<double>{unknown, 0}));
 }
 
+TEST_F(Bounds, ComplexProductsThatUnderflowAreNotKnown) {
+  // The products of parts are rounded to multiples of the smallest number, or once after their sum.
+  const Bounded result = run(R"(
+    func.func @main(%x: tensor<3xf64>, %y: tensor<3xf64>) -> tensor<3xcomplex<f64>> {
+      %0 = stablehlo.complex %x, %x : tensor<3xcomplex<f64>>
+      %1 = stablehlo.complex %y, %y : tensor<3xcomplex<f64>>
+      %2 = stablehlo.multiply %0, %1 : tensor<3xcomplex<f64>>
+      return %2 : tensor<3xcomplex<f64>>
+    })",
+                             {reals({1.5e-323, 2, 0}, {3}, ElementType::f64),
+                              reals({1.875, 3, 5}, {3}, ElementType::f64)});
+  EXPECT_EQ(result.bounds[0], unknown);
+  EXPECT_LT(result.bounds[1], 1e-12);
+  EXPECT_EQ(result.bounds[2], 0);
+}
+
 TEST_F(Bounds, TheFactorsOfAMatrixHaveTheBoundsOfTheirAnalysis) {
   const Bounded result = run(R"(
     func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
