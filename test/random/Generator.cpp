@@ -451,6 +451,7 @@ llvm::ArrayRef<Generator::Rule> Generator::rules() {
       {&Generator::updateLoop, 1, {F::controlFlow, F::donation}, false},
       {&Generator::topK, 1, {F::nanTies}, false},
       {&Generator::wideProduct, 1, {F::products}, false},
+      {&Generator::attention, 1, {F::products}, false},
       {&Generator::raggedDot, 1, {F::products}, false},
       {&Generator::longRow, 1, {}, false},
       {&Generator::prefixes, 2, {F::nanTies}, false},

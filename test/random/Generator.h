@@ -188,6 +188,7 @@ private:
   stablehlo::DotAlgorithmAttr drawAlgorithm();
   void wideProduct();
   void sumOver(Value x, int64_t dim);
+  void attention();
   void raggedDot();
   Value selectedProducts(mlir::ValueRange arguments, TensorType type);
   void longRow();

@@ -101,6 +101,56 @@ void Generator::sumOver(Value x, int64_t dim) {
       list("dimensions", {dim}), {[&](Block &block) { body(block, element, op); }});
 }
 
+/// Attention: two products with a softmax of the rows between them.
+void Generator::attention() {
+  static constexpr int64_t extents[] = {1, 7, 16, 33, 64, 100};
+  const int64_t rows = draw.pick(extents), columns = draw.pick(extents),
+                depths = draw.oneOf<int64_t>({4, 16, 20, 64});
+  if (rows * columns * depths > 120000)
+    return;
+  Type element = named(draw.oneOf<const char *>({"f16", "bf16", "f32"})),
+       single = builder.getF32Type();
+  auto logits = tensor({rows, columns}, single), sums = tensor({rows}, single);
+  auto product = [&](Value x, Value y, TensorType type, int64_t contracted) {
+    auto numbers = stablehlo::DotDimensionNumbersAttr::get(&context, {}, {}, {1}, {contracted});
+    return add("stablehlo.dot_general", type, {x, y}, attribute("dot_dimension_numbers", numbers));
+  };
+  auto spread = [&](Value row) {
+    return add("stablehlo.broadcast_in_dim", logits, row, list("broadcast_dimensions", {0}));
+  };
+  auto reduced = [&](Value x, llvm::StringRef op) {
+    const interpret::ElementType type = interpret::ElementType::f32;
+    interpret::Context spending;
+    Value start = constant(
+        tensor({}, single),
+        *interpret::Tensor::scalar(
+            type, op == "stablehlo.add" ? numerics::zeroOf(type) : numerics::lowestOf(type),
+            spending));
+    return add("stablehlo.reduce", sums, {x, start}, list("dimensions", {1}),
+               {[&](Block &block) { body(block, single, op); }});
+  };
+  Value scores = product(fresh(tensor({rows, depths}, element), Numbers::small),
+                         fresh(tensor({columns, depths}, element), Numbers::small), logits, 1);
+  if (draw.oneIn(2)) { // a mask
+    Value allowed = fresh(tensor({rows, columns}, builder.getI1Type()));
+    interpret::Context spending;
+    Value low =
+        constant(logits, *interpret::Tensor::filled(interpret::ElementType::f32,
+                                                    *numerics::Shape::create(logits.getShape()),
+                                                    numerics::Scalar::ofReal(-1e9), spending));
+    scores = add("stablehlo.select", logits, {allowed, scores, low});
+  }
+  Value largest = spread(reduced(scores, "stablehlo.maximum"));
+  Value powers =
+      add("stablehlo.exponential", logits, add("stablehlo.subtract", logits, {scores, largest}));
+  Value weights =
+      add("stablehlo.divide", logits, {powers, spread(reduced(powers, "stablehlo.add"))});
+  if (!element.isF32())
+    weights = add("stablehlo.convert", tensor({rows, columns}, element), weights);
+  product(weights, fresh(tensor({columns, depths}, element), Numbers::small),
+          tensor({rows, depths}, single), 0);
+}
+
 /// JAX's ragged_dot: each group of rows is multiplied by its own matrix. The decomposition computes
 /// all products and selects.
 void Generator::raggedDot() {

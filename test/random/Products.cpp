@@ -164,7 +164,12 @@ void Generator::convolution() {
       (wishes.forJaxlib && isInt(element) && widthOf(element) < 32))
     element = builder.getF32Type();
   const int64_t groups = draw.oneIn(3) ? 2 : 1, batchGroups = groups == 1 && draw.oneIn(5) ? 2 : 1;
-  const int64_t in = draw.number(1, 3), out = draw.number(1, 3) * groups * batchGroups;
+  // Wide ones fill the tiles of matrix instructions.
+  const bool isWide = !wishes.forJaxlib && draw.oneIn(4);
+  auto features = [&] {
+    return isWide ? draw.oneOf<int64_t>({5, 8, 16, 24, 32, 40}) : draw.number(1, 3);
+  };
+  const int64_t in = features(), out = features() * groups * batchGroups;
   Dims image, kernel, result, strides, lhsDilation, rhsDilation, edges;
   llvm::SmallVector<bool> reversed;
   const int64_t batch = draw.number(1, 3) * batchGroups;
@@ -188,6 +193,8 @@ void Generator::convolution() {
       return;
     result.push_back(padded < reach ? 0 : (padded - reach) / strides.back() + 1);
   }
+  if (volume(result) * volume(kernel) * in * out > 300000)
+    return;
   image.push_back(in * groups);
   kernel.push_back(in);
   kernel.push_back(out);

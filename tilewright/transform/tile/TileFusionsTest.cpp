@@ -229,6 +229,31 @@ TEST(TileFusions, InteriorPaddingKeepsItsGaps) {
   }
 }
 
+TEST(TileFusions, StridedSlicesOfInteriorPaddingStayInside) {
+  // Strides that hit only elements, only gaps, or both, also behind the last element.
+  struct Cut {
+    int low, high, interior, start, stride;
+  };
+  for (const Cut &cut : {Cut{1, 2, 1, 1, 2}, Cut{1, 2, 1, 0, 2}, Cut{1, 2, 1, 0, 3},
+                         Cut{3, 5, 2, 0, 6}, Cut{3, 5, 2, 0, 3}, Cut{-1, 9, 1, 1, 4}}) {
+    const int size = 7, padded = size + (size - 1) * cut.interior + cut.low + cut.high,
+              count = (padded - cut.start + cut.stride - 1) / cut.stride;
+    const std::string from = concat("tensor<", size, "xf32>"),
+                      whole = concat("tensor<", padded, "xf32>"),
+                      to = concat("tensor<", count, "xf32>");
+    const std::string text =
+        concat("func.func @main(%x: ", from, ", %p: tensor<f32>) -> ", to,
+               " {\n%r = exec.fusion \"f\" (%x, %p) : (", from, ", tensor<f32>) -> ", to,
+               " {\n^bb0(%a: ", from, ", %i: tensor<f32>):\n%n = stablehlo.negate %a : ", from,
+               "\n%v = stablehlo.pad %n, %i, low = [", cut.low, "], high = [", cut.high,
+               "], interior = [", cut.interior, "] : (", from, ", tensor<f32>) -> ", whole,
+               "\n%s = stablehlo.slice %v [", cut.start, ":", padded, ":", cut.stride, "] : (",
+               whole, ") -> ", to, "\n%t = stablehlo.add %s, %s : ", to, "\nexec.yield %t : ", to,
+               "\n}\nreturn %r : ", to, "\n}");
+    EXPECT_EQ(compareWithTiled(text, 3), "") << text;
+  }
+}
+
 TEST(TileFusions, ProgramsOfJaxKeepTheirMeaning) {
   const char *folder = std::getenv("TILEWRIGHT_TEST_FOLDER");
   int checked = 0;

@@ -126,7 +126,8 @@ public:
       highest.push_back(sizeOf(access) - 1);
     const auto rank = static_cast<unsigned>(domain.size());
     for (auto [access, expr] : llvm::zip_equal(source.box, source.view)) {
-      if (access.follows() || isa<AffineDimExpr, AffineConstantExpr>(expr))
+      // A dimension as it is can leave the tile, too, if the tile is the operand's whole dimension.
+      if (access.follows() || isa<AffineConstantExpr>(expr))
         continue;
       auto low = getBoundForAffineExpr(expr, rank, 0, lowest, highest, false);
       auto high = getBoundForAffineExpr(expr, rank, 0, lowest, highest, true);
