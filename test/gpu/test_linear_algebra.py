@@ -1,4 +1,4 @@
-"""Factorizations as JAX writes them for GPUs, calls of a vendor's library by name, run on the virtual GPU with every check on.
+"""Factorizations as JAX writes them, calls of a vendor's library or of LAPACK by name, run on the virtual GPU with every check on.
 
 The evaluator does not know these calls, so NumPy multiplies the factors: their product must be the matrix.
 """
@@ -17,9 +17,9 @@ from jax import export  # noqa: E402
 from jax import numpy as jnp  # noqa: E402
 
 
-def run(tmp_path, chip, function, *arguments):
-    """The results of a function that is lowered for CUDA and run on a virtual chip."""
-    exported = export.export(jax.jit(function), platforms=["cuda"], disabled_checks=[export.DisabledSafetyCheck.platform(),
+def run(tmp_path, chip, function, *arguments, platform="cuda"):
+    """The results of a function that is lowered for a platform and run on a virtual chip. The plugin gets what is lowered for `cpu`."""
+    exported = export.export(jax.jit(function), platforms=[platform], disabled_checks=[export.DisabledSafetyCheck.platform(),
         *map(export.DisabledSafetyCheck.custom_call, TARGETS)])(*arguments)  # fmt: skip
     like = [np.zeros(s.shape, s.dtype) for s in jax.tree.leaves(jax.eval_shape(function, *arguments))]
     report = tmp_path / "report.txt"
@@ -31,7 +31,7 @@ def run(tmp_path, chip, function, *arguments):
     return results
 
 
-TARGETS = [*(f"cusolver_{name}_ffi" for name in ("potrf", "getrf", "geqrf", "orgqr")), "cu_lu_pivots_to_permutation"]
+TARGETS = [*(f"cusolver_{name}_ffi" for name in ("potrf", "getrf", "geqrf", "orgqr", "syevd", "gesvdj")), "cu_lu_pivots_to_permutation"]
 
 
 def matrices(*shape):
@@ -81,3 +81,25 @@ def test_cholesky_of_a_matrix_that_is_not_positive_is_nan(tmp_path, pytestconfig
     a = np.array([[[1, 0], [0, 1]], [[1, 2], [2, 1]]], np.float32)
     (factor,) = run(tmp_path, pytestconfig.getoption("--chip"), lambda x: jax.lax.linalg.cholesky(x, symmetrize_input=False), a)
     assert (factor[0] == np.eye(2)).all() and np.isnan(factor[1][np.tril_indices(2)]).all()
+
+
+@pytest.mark.parametrize("platform", ["cuda", "cpu"])
+def test_eigh(tmp_path, pytestconfig, platform):
+    a = matrices(2, 7, 7)
+    a += np.swapaxes(a, -1, -2)
+    values, vectors = run(tmp_path, pytestconfig.getoption("--chip"), lambda x: tuple(jnp.linalg.eigh(x)), a, platform=platform)
+    close(vectors * values[:, None] @ np.swapaxes(vectors, -1, -2), a)
+    close(np.swapaxes(vectors, -1, -2) @ vectors, np.broadcast_to(np.eye(7), a.shape))
+    assert (np.diff(values) >= 0).all()
+
+
+@pytest.mark.parametrize("shape,platform", [((2, 5, 3), "cuda"), ((4, 6), "cpu")], ids=str)
+def test_svd(tmp_path, pytestconfig, shape, platform):
+    a = matrices(*shape).astype(np.complex64) + 1j * matrices(*shape)
+    left, values, right = run(tmp_path, pytestconfig.getoption("--chip"), lambda x: tuple(jnp.linalg.svd(x)), a, platform=platform)
+    k = min(shape[-2:])
+    close(left[..., :k] * values[..., None, :] @ right[..., :k, :], a)
+    for vectors in (left, np.conj(np.swapaxes(right, -1, -2))):
+        n = vectors.shape[-1]
+        close(np.conj(np.swapaxes(vectors, -1, -2)) @ vectors, np.broadcast_to(np.eye(n), (*shape[:-2], n, n)))
+    assert (np.diff(values) <= 0).all()

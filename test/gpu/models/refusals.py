@@ -6,15 +6,7 @@ refused any more. `python test/gpu/models/report.py --steps 0` prints what it mu
 
 
 # By model, then by platform of the lowering (lowering.py). Both chips refuse the same ops.
-REFUSED = {
-    "linear_algebra": {
-        "cuda": {"cusolver_gesvdj_ffi": 1, "cusolver_syevd_ffi": 1},
-        "cpu": {
-            "lapack_sgeqrf_ffi": 1, "lapack_sgesdd_ffi": 1, "lapack_sgetrf_ffi": 1, "lapack_sorgqr_ffi": 1, "lapack_spotrf_ffi": 1,
-            "lapack_ssyevd_ffi": 1, "lapack_strsm_ffi": 3,
-        },  # fmt: skip
-    },
-}
+REFUSED = {}
 
 
 def of(name, platform):

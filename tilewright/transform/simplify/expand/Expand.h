@@ -23,9 +23,8 @@ mlir::LogicalResult expandCholesky(stablehlo::CholeskyOp op, mlir::RewriterBase 
 mlir::LogicalResult expandTriangularSolve(stablehlo::TriangularSolveOp op,
                                           mlir::RewriterBase &rewriter);
 
-/// Expands a call of potrf, getrf, geqrf, orgqr or lu_pivots_to_permutation, as JAX writes it for
-/// GPUs.
-mlir::LogicalResult expandFactorization(stablehlo::CustomCallOp op, mlir::RewriterBase &rewriter);
+/// Expands a call of a routine of LAPACK, as JAX writes it for CPUs or GPUs.
+mlir::LogicalResult expandRoutineCall(stablehlo::CustomCallOp op, mlir::RewriterBase &rewriter);
 
 /// Transposes the operands and results of a custom call whose handler asks for other layouts than
 /// row-major.

@@ -38,7 +38,7 @@ LogicalResult expand(Operation *op, RewriterBase &rewriter) {
       .Case([&](stablehlo::CholeskyOp op) { return expandCholesky(op, rewriter); })
       .Case([&](stablehlo::TriangularSolveOp op) { return expandTriangularSolve(op, rewriter); })
       .Case([&](stablehlo::CustomCallOp op) {
-        if (succeeded(expandFactorization(op, rewriter)))
+        if (succeeded(expandRoutineCall(op, rewriter)))
           return success();
         return transposeCallBuffers(op, rewriter);
       })

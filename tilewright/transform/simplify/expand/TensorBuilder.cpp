@@ -340,18 +340,31 @@ SmallVector<Value> TensorBuilder::apply(Region &body, ValueRange arguments) {
 
 SmallVector<Value> TensorBuilder::loop(int64_t count, ValueRange state, Iteration iteration) {
   return loop(
-      [&](Value number) { return compare(number, stablehlo::ComparisonDirection::LT, count); },
+      [&](Value number, ValueRange) {
+        return compare(number, stablehlo::ComparisonDirection::LT, count);
+      },
       state, iteration);
 }
 
 SmallVector<Value> TensorBuilder::loop(Value count, ValueRange state, Iteration iteration) {
   return loop(
-      [&](Value number) { return compare(number, stablehlo::ComparisonDirection::LT, count); },
+      [&](Value number, ValueRange) {
+        return compare(number, stablehlo::ComparisonDirection::LT, count);
+      },
       state, iteration);
 }
 
-SmallVector<Value> TensorBuilder::loop(llvm::function_ref<Value(Value)> hasMore, ValueRange state,
-                                       Iteration iteration) {
+SmallVector<Value> TensorBuilder::loopWhile(int64_t maxCount, ValueRange state,
+                                            Iteration iteration) {
+  return loop(
+      [&](Value number, ValueRange state) {
+        return both(compare(number, stablehlo::ComparisonDirection::LT, maxCount), state[0]);
+      },
+      state, iteration);
+}
+
+SmallVector<Value> TensorBuilder::loop(llvm::function_ref<Value(Value, ValueRange)> hasMore,
+                                       ValueRange state, Iteration iteration) {
   auto index = RankedTensorType::get({}, builder.getI32Type());
   SmallVector<Value> operands = {integer(index, 0)};
   llvm::append_range(operands, state);
@@ -360,7 +373,9 @@ SmallVector<Value> TensorBuilder::loop(llvm::function_ref<Value(Value)> hasMore,
   auto loop = stablehlo::WhileOp::create(builder, location, types, operands);
   OpBuilder::InsertionGuard guard(builder);
   Block *condition = builder.createBlock(&loop.getCond(), {}, types, locations);
-  stablehlo::ReturnOp::create(builder, location, hasMore(condition->getArgument(0)));
+  Value more =
+      hasMore(condition->getArgument(0), ValueRange(condition->getArguments()).drop_front());
+  stablehlo::ReturnOp::create(builder, location, more);
   Block *body = builder.createBlock(&loop.getBody(), {}, types, locations);
   Value number = body->getArgument(0);
   SmallVector<Value> next = iteration(number, ValueRange(body->getArguments()).drop_front());

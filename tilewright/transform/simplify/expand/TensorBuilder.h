@@ -98,13 +98,17 @@ public:
   llvm::SmallVector<Value> loop(int64_t count, mlir::ValueRange state, Iteration iteration);
   /// The same, with a number of iterations that is computed: an i32 scalar.
   llvm::SmallVector<Value> loop(Value count, mlir::ValueRange state, Iteration iteration);
+  /// Like loop(), where the loop ends earlier if the first value of the state, an i1, is false.
+  llvm::SmallVector<Value> loopWhile(int64_t maxCount, mlir::ValueRange state, Iteration iteration);
 
   mlir::OpBuilder &builder;
   const mlir::Location location;
 
 private:
-  llvm::SmallVector<Value> loop(llvm::function_ref<Value(Value number)> hasMore,
-                                mlir::ValueRange state, Iteration iteration);
+  /// Goes on while `hasMore` holds for the number of the iteration and the state.
+  llvm::SmallVector<Value>
+  loop(llvm::function_ref<Value(Value number, mlir::ValueRange state)> hasMore,
+       mlir::ValueRange state, Iteration iteration);
 };
 
 /// Why a region over scalars cannot be applied to tensors; empty if it can.

@@ -1,0 +1,96 @@
+// MatrixBuilder: what the algorithms of linear algebra have in common.
+#ifndef TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_MATRIXBUILDER_H
+#define TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_MATRIXBUILDER_H
+
+#include "tilewright/transform/simplify/expand/TensorBuilder.h"
+
+namespace tilewright::simplify {
+
+/// Builds ops on batches of matrices, [batch, rows, columns], and of vectors, [batch, elements],
+/// with elements of one type. Indices and numbers of steps are i32 scalars.
+class MatrixBuilder : public TensorBuilder {
+public:
+  MatrixBuilder(mlir::OpBuilder &builder, mlir::Location location, mlir::Type element)
+      : TensorBuilder(builder, location), element(element) {}
+
+  using Direction = stablehlo::ComparisonDirection;
+
+  // Types and constants.
+  bool isComplex() const { return llvm::isa<mlir::ComplexType>(element); }
+  /// The type of absolute values.
+  mlir::FloatType realType() const;
+  mlir::RankedTensorType numbers(Shape shape) {
+    return mlir::RankedTensorType::get(shape, builder.getI32Type());
+  }
+  mlir::RankedTensorType elements(Shape shape) {
+    return mlir::RankedTensorType::get(shape, element);
+  }
+  mlir::RankedTensorType reals(Shape shape) {
+    return mlir::RankedTensorType::get(shape, realType());
+  }
+  Value zeros(Shape shape) { return number(elements(shape), 0); }
+  Value index(int64_t number) { return integer(numbers({}), static_cast<uint64_t>(number)); }
+  Value plusOne(Value value) { return add(value, integer(typeOf(value), 1)); }
+  Value identity(Shape shape);
+
+  // Parts of matrices and vectors.
+  /// [batch, …] of a tensor whose last `kept` dimensions are not batch dimensions.
+  Value flattened(Value value, size_t kept);
+  Value columnAt(Value a, Value j);
+  Value rowAt(Value a, Value j);
+  /// Element j of each vector: [batch].
+  Value elementAt(Value vector, Value j);
+  /// The vectors with element j replaced.
+  Value put(Value vector, Value j, Value value);
+  Value diagonalOf(Value a);
+  Value adjoint(Value a) { return conjugate(transpose(a, {0, 2, 1})); }
+  /// A value for each index of dimension `dim`, spread over matrices.
+  Value spread(Value vector, Shape shape, int64_t dim) {
+    return broadcast(vector, shape, {0, dim});
+  }
+  /// The rows of each matrix in the order that `order`, [batch, rows], gives.
+  Value rowsInOrder(Value a, Value order);
+
+  // Masks.
+  Value isIndex(Shape shape, int64_t dim, Direction direction, Value number);
+  /// Like isIndex(), with a number for each member of the batch.
+  Value isIndexOfEach(Shape shape, int64_t dim, Value each);
+  Value isDiagonal(Shape shape);
+  Value either(Value lhs, Value rhs) { return binary<stablehlo::OrOp>(lhs, rhs); }
+
+  // Absolute values.
+  Value absolute(Value value);
+  Value squareRoot(Value value);
+  /// |x|, or |Re x| + |Im x|, by which LAPACK compares complex numbers.
+  Value magnitude(Value value);
+  /// |x|², which can overflow.
+  Value squareOf(Value value);
+  /// A real number times an element.
+  Value scaled(Value real, Value value);
+  /// Converts real numbers to elements.
+  Value fromReal(Value real);
+  Value realPart(Value value) { return isComplex() ? real(value) : value; }
+
+  // Reductions.
+  Value largestOver(Value value, llvm::ArrayRef<int64_t> dims);
+  Value anyOf(Value mask, llvm::ArrayRef<int64_t> dims);
+  /// The norms along dimension 1, without overflow.
+  Value norm(Value value);
+
+  /// I - tau * v * vᴴ.
+  struct Reflector {
+    Value vector; // 1 at j, zeros before
+    Value tau;
+    Value beta; // what the column has at j after the reflection
+  };
+  /// The reflector whose adjoint clears a column below element j.
+  Reflector reflector(Value column, Value j);
+  /// a - tau * v * (vᴴ a).
+  Value reflected(Value a, Value vector, Value tau);
+
+  const mlir::Type element;
+};
+
+} // namespace tilewright::simplify
+
+#endif // TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_MATRIXBUILDER_H
