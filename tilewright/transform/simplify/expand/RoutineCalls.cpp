@@ -255,13 +255,15 @@ LogicalResult Call::expand() {
   for (auto [value, result] : llvm::zip_equal(values, op->getResults()))
     value = b.reshape(value, typeOf(result).getShape());
   rewriter.replaceOp(op, values);
-  // Ops of the dialect that need an expansion of their own.
-  if (!isa_and_present<stablehlo::CholeskyOp, stablehlo::TriangularSolveOp>(made))
-    return success();
-  rewriter.setInsertionPoint(made);
-  if (auto cholesky = dyn_cast<stablehlo::CholeskyOp>(made))
-    return expandCholesky(cholesky, rewriter);
-  return expandTriangularSolve(cast<stablehlo::TriangularSolveOp>(made), rewriter);
+  // The call is replaced, whether or not these ops of the dialect are expanded, too.
+  if (auto cholesky = dyn_cast_if_present<stablehlo::CholeskyOp>(made)) {
+    rewriter.setInsertionPoint(cholesky);
+    (void)expandCholesky(cholesky, rewriter);
+  } else if (auto solve = dyn_cast_if_present<stablehlo::TriangularSolveOp>(made)) {
+    rewriter.setInsertionPoint(solve);
+    (void)expandTriangularSolve(solve, rewriter);
+  }
+  return success();
 }
 
 } // namespace
