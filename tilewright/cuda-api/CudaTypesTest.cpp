@@ -485,6 +485,18 @@ SAME_MEMBER(CUDA_MEM_ALLOC_NODE_PARAMS, dptr);
 SAME_SIZE(CUDA_MEM_FREE_NODE_PARAMS);
 SAME_MEMBER(CUDA_MEM_FREE_NODE_PARAMS, dptr);
 
+SAME(CU_GRAPH_COND_TYPE_IF);
+SAME(CU_GRAPH_COND_TYPE_WHILE);
+SAME(CU_GRAPH_COND_TYPE_SWITCH);
+SAME(CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
+SAME_SIZE(CUgraphConditionalHandle);
+SAME_SIZE(CUDA_CONDITIONAL_NODE_PARAMS);
+SAME_MEMBER(CUDA_CONDITIONAL_NODE_PARAMS, handle);
+SAME_MEMBER(CUDA_CONDITIONAL_NODE_PARAMS, type);
+SAME_MEMBER(CUDA_CONDITIONAL_NODE_PARAMS, size);
+SAME_MEMBER(CUDA_CONDITIONAL_NODE_PARAMS, phGraph_out);
+SAME_MEMBER(CUDA_CONDITIONAL_NODE_PARAMS, ctx);
+
 SAME_SIZE(CUgraphNodeParams);
 SAME_MEMBER(CUgraphNodeParams, type);
 
@@ -516,6 +528,7 @@ SAME_MEMBER(CUgraphNodeParams, graph);
 SAME_MEMBER(CUgraphNodeParams, eventWait);
 SAME_MEMBER(CUgraphNodeParams, alloc);
 SAME_MEMBER(CUgraphNodeParams, free);
+SAME_MEMBER(CUgraphNodeParams, conditional);
 
 TEST(CudaTypes, AreThoseOfTheInstalledCuda) {
   for (size_t i = 0; i < std::size(ourHostFlags); ++i)
@@ -525,6 +538,7 @@ TEST(CudaTypes, AreThoseOfTheInstalledCuda) {
   EXPECT_EQ(ours::launchParamBufferPointer, CU_LAUNCH_PARAM_BUFFER_POINTER);
   EXPECT_EQ(ours::launchParamBufferSize, CU_LAUNCH_PARAM_BUFFER_SIZE);
   EXPECT_EQ(ours::launchParamEnd, CU_LAUNCH_PARAM_END);
+  EXPECT_EQ(ours::conditionalAssignDefault, unsigned(CU_GRAPH_COND_ASSIGN_DEFAULT));
   EXPECT_EQ(ours::deviceCpu, int(CU_DEVICE_CPU));
   EXPECT_EQ(ours::deviceInvalid, int(CU_DEVICE_INVALID));
 }

@@ -93,6 +93,20 @@ struct CUDA_MEM_ALLOC_NODE_PARAMS {
 struct CUDA_MEM_FREE_NODE_PARAMS {
   CUdeviceptr dptr;
 };
+using CUgraphConditionalHandle = uint64_t;
+inline constexpr unsigned conditionalAssignDefault = 1; // CU_GRAPH_COND_ASSIGN_DEFAULT
+enum CUgraphConditionalNodeType : int {
+  CU_GRAPH_COND_TYPE_IF = 0,
+  CU_GRAPH_COND_TYPE_WHILE = 1,
+  CU_GRAPH_COND_TYPE_SWITCH = 2,
+};
+struct CUDA_CONDITIONAL_NODE_PARAMS {
+  CUgraphConditionalHandle handle;
+  CUgraphConditionalNodeType type;
+  unsigned size;
+  CUgraph *phGraph_out;
+  CUcontext ctx;
+};
 struct CUgraphNodeParams {
   CUgraphNodeType type;
   int reserved0[3];
@@ -107,6 +121,7 @@ struct CUgraphNodeParams {
     CUDA_EVENT_NODE_PARAMS eventRecord;
     CUDA_MEM_ALLOC_NODE_PARAMS alloc;
     CUDA_MEM_FREE_NODE_PARAMS free;
+    CUDA_CONDITIONAL_NODE_PARAMS conditional;
   };
   long long reserved2;
 };
@@ -122,6 +137,7 @@ enum CUgraphInstantiateResult : int {
   CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2,
   CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED = 3,
   CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED = 4,
+  CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED = 5,
 };
 enum CUgraphInstantiate_flags : int {
   CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH = 1,

@@ -1,10 +1,12 @@
 #include "tilewright/runtime/cuda/CudaProgram.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
+#include "tilewright/runtime/cuda/Conditions.h"
 #include "tilewright/runtime/cuda/CudaCall.h"
 #include "tilewright/runtime/cuda/CudaModule.h"
 #include "tilewright/runtime/cuda/Transfer.h"
 #include "tilewright/support/Concat.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -64,10 +66,10 @@ public:
                             executable.constants.size(), pool)
                          .await());
     }
+    TILEWRIGHT_TRY(loadConditions(name));
     blocks.resize(executable.blocks.size());
-    for (size_t i = 0; i < blocks.size(); ++i)
-      plan(executable.blocks[i], blocks[i]);
-    if (!hasControlFlow)
+    plan(0);
+    if (!hasHostControlFlow)
       return Status();
     TILEWRIGHT_ASSIGN(answer, place.device->memoryOfKind(pinnedHostKind)
                                   ->allocate(sizeof(int32_t), {"predicate", nullptr, name}));
@@ -100,12 +102,13 @@ public:
   }
 
   /// Whether a run only submits commands: the host reads no predicates and calls no handlers.
-  bool isStraight() const { return !hasControlFlow && calls.empty(); }
+  bool isStraight() const { return !hasHostControlFlow && calls.empty(); }
 
 private:
-  /// A part of a block: either commands, or a call of a handler, or a loop or branch, whose
-  /// predicate the host has to read. A call is not a host node of a graph: CUDA forbids such a node
-  /// to call the driver, which a handler may do, and a node cannot fail.
+  /// A part of a block: either commands, or a call of a handler, or a loop or branch that the
+  /// device cannot run by itself: the host has to read its predicate. A call is not a host node of
+  /// a graph: CUDA forbids such a node to call the driver, which a handler may do, and a node
+  /// cannot fail.
   struct Segment {
     std::unique_ptr<CommandBuffer> commands;
     const CudaCall *call = nullptr;
@@ -113,30 +116,135 @@ private:
     const artifact::BranchStep *branch = nullptr;
   };
 
-  void plan(const artifact::Block &block, std::vector<Segment> &segments) {
-    auto commands = [&]() -> CommandBuffer & {
-      if (segments.empty() || !segments.back().commands)
-        segments.emplace_back().commands = std::make_unique<CommandBuffer>(gpu);
-      return *segments.back().commands;
-    };
-    for (const artifact::Step &step : block.steps) {
-      if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action)) {
-        const artifact::Kernel &kernel = executable.kernels[launch->kernel];
-        if (kernel.grid > 0)
-          commands().add(Command(*kernel.gpu, module->function(launch->kernel), launch->buffers));
-      } else if (const auto *copy = std::get_if<artifact::CopyStep>(&step.action)) {
-        if (copy->to.bytes > 0 && copy->from != copy->to)
-          commands().add(Command(*copy));
-      } else if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action)) {
-        segments.emplace_back().call = calls.at(call).get();
-      } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
-        segments.emplace_back().loop = loop;
-        hasControlFlow = true;
+  /// Loads what the loops and branches of the program need to run on the device, if the driver can
+  /// do that.
+  Status loadConditions(const std::shared_ptr<const std::string> &name) {
+    size_t loops = 0, branches = 0;
+    for (const artifact::Block &block : executable.blocks)
+      for (const artifact::Step &step : block.steps) {
+        loops += std::holds_alternative<artifact::WhileStep>(step.action);
+        branches += std::holds_alternative<artifact::BranchStep>(step.action);
+      }
+    if (loops + branches == 0)
+      return Status();
+    TILEWRIGHT_ASSIGN(conditions, Conditions::load(gpu));
+    if (conditions && loops > 0) {
+      TILEWRIGHT_ASSIGN(counters, place.device->defaultMemory().allocate(
+                                      loops * sizeof(uint64_t), {"counters", nullptr, name}));
+    }
+    return Status();
+  }
+
+  /// Whether the device runs the block by itself: launches and copies, and loops and branches of
+  /// such blocks.
+  bool isForDevice(Index block) const {
+    for (const artifact::Step &step : executable.blocks[block].steps) {
+      if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
+        if (!isForDevice(*loop))
+          return false;
       } else if (const auto *branch = std::get_if<artifact::BranchStep>(&step.action)) {
-        segments.emplace_back().branch = branch;
-        hasControlFlow = true;
+        if (!isForDevice(*branch))
+          return false;
+      } else if (!std::holds_alternative<artifact::LaunchStep>(step.action) &&
+                 !std::holds_alternative<artifact::CopyStep>(step.action)) {
+        return false;
       }
     }
+    return true;
+  }
+  bool isForDevice(const artifact::WhileStep &loop) const {
+    return conditions && isForDevice(loop.body) &&
+           (loop.tripCount >= 0 || isForDevice(loop.condition));
+  }
+  bool isForDevice(const artifact::BranchStep &branch) const {
+    return conditions && std::all_of(branch.blocks.begin(), branch.blocks.end(),
+                                     [&](Index block) { return isForDevice(block); });
+  }
+
+  void plan(Index block) {
+    std::vector<Segment> &segments = blocks[block];
+    auto commands = [&]() -> CommandList & {
+      if (segments.empty() || !segments.back().commands)
+        segments.emplace_back().commands = std::make_unique<CommandBuffer>(gpu);
+      return segments.back().commands->list();
+    };
+    for (const artifact::Step &step : executable.blocks[block].steps) {
+      if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action)) {
+        segments.emplace_back().call = calls.at(call).get();
+      } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action);
+                 loop && !isForDevice(*loop)) {
+        segments.emplace_back().loop = loop;
+        hasHostControlFlow = true;
+        plan(loop->body);
+        if (loop->tripCount < 0)
+          plan(loop->condition);
+      } else if (const auto *branch = std::get_if<artifact::BranchStep>(&step.action);
+                 branch && !isForDevice(*branch)) {
+        segments.emplace_back().branch = branch;
+        hasHostControlFlow = true;
+        for (Index inner : branch->blocks)
+          plan(inner);
+      } else {
+        add(step, commands());
+      }
+    }
+  }
+
+  void add(Index block, CommandList &list) {
+    for (const artifact::Step &step : executable.blocks[block].steps)
+      add(step, list);
+  }
+  /// Adds a step that the device runs by itself.
+  void add(const artifact::Step &step, CommandList &list) {
+    if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action)) {
+      const artifact::Kernel &kernel = executable.kernels[launch->kernel];
+      if (kernel.grid > 0)
+        list.add(Command(*kernel.gpu, module->function(launch->kernel), launch->buffers));
+    } else if (const auto *copy = std::get_if<artifact::CopyStep>(&step.action)) {
+      if (copy->to.bytes > 0 && copy->from != copy->to)
+        list.add(Command(*copy));
+    } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
+      add(*loop, list);
+    } else if (const auto *branch = std::get_if<artifact::BranchStep>(&step.action)) {
+      add(*branch, list);
+    }
+  }
+  void add(const artifact::WhileStep &loop, CommandList &list) {
+    if (loop.tripCount == 0)
+      return;
+    CommandList::Conditional node{CU_GRAPH_COND_TYPE_WHILE, nullptr,
+                                  std::make_unique<CommandList>()};
+    if (loop.tripCount > 0) {
+      // A loop that stands twice in a graph, in the condition of another, has one counter.
+      const size_t number = counterOf.try_emplace(&loop, counterOf.size()).first->second;
+      const CUdeviceptr counter = addressOf(counters.data()) + sizeof(uint64_t) * number;
+      node.set = std::make_unique<Command>(conditions->start(counter));
+      add(loop.body, *node.body);
+      node.setAgain =
+          &node.body->add(conditions->setUntil(counter, static_cast<uint64_t>(loop.tripCount)));
+    } else {
+      add(loop.condition, list);
+      node.set = std::make_unique<Command>(conditions->setIf(loop.predicate));
+      add(loop.body, *node.body);
+      add(loop.condition, *node.body);
+      node.setAgain = &node.body->add(conditions->setIf(loop.predicate));
+    }
+    std::vector<CommandList::Conditional> nodes;
+    nodes.push_back(std::move(node));
+    list.add(std::move(nodes));
+  }
+  void add(const artifact::BranchStep &branch, CommandList &list) {
+    std::vector<CommandList::Conditional> nodes;
+    for (size_t i = 0; i < branch.blocks.size(); ++i) {
+      auto body = std::make_unique<CommandList>();
+      add(branch.blocks[i], *body);
+      if (!body->isEmpty())
+        nodes.push_back({CU_GRAPH_COND_TYPE_IF,
+                         std::make_unique<Command>(conditions->setBranch(
+                             branch.selector, branch.isPredicate, i, branch.blocks.size())),
+                         std::move(body)});
+    }
+    list.add(std::move(nodes));
   }
 
   void findAddresses(CudaRun &state) const {
@@ -204,6 +312,7 @@ private:
 
   /// Waits for the submitted work and copies the first bytes of a slice to `answer`.
   Status readBack(const CudaRun &run, const Slice &slice, size_t bytes) {
+    ++CommandBuffer::predicatesRead;
     const CUstream stream = gpu.programs().stream();
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(
         gpu, cuMemcpyAsync, addressOf(answer.data()),
@@ -215,10 +324,12 @@ private:
   const Calls &calls;
   const ProgramDevice place;
   CudaDevice &gpu;
-  Allocator::Block constants, answer;
+  Allocator::Block constants, answer, counters;
+  std::unique_ptr<Conditions> conditions; // null if the device cannot decide what runs
+  std::map<const artifact::WhileStep *, size_t> counterOf; // of counted loops on the device
   std::unique_ptr<CudaModule> module;
   std::vector<std::vector<Segment>> blocks;
-  bool hasControlFlow = false;
+  bool hasHostControlFlow = false;
   std::shared_ptr<const std::string> activity;
 };
 

@@ -6,6 +6,7 @@
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Pool.h"
 #include "tilewright/vgpu/driver/graph/Capture.h"
+#include "tilewright/vgpu/driver/graph/Conditional.h"
 #include "tilewright/vgpu/driver/graph/Graph.h"
 #include "tilewright/vgpu/driver/module/Module.h"
 #include "tilewright/vgpu/driver/observe/Observe.h"
@@ -145,6 +146,10 @@ static void run(Context &, const AllocateWork &work) { startUse(work.asked.dptr,
 static void run(Context &, const FreeWork &work) { endUse(work.address); }
 static void run(Context &context, const GraphWork &work) { performGraph(context, *work.graph); }
 
+static void run(Context &context, const ConditionalWork &work) {
+  performConditional(context, work);
+}
+
 static bool isReached(uint64_t now, const ValueWork &work) {
   switch (work.flags) {
   case CU_STREAM_WAIT_VALUE_GEQ:
@@ -198,7 +203,7 @@ CUgraphNodeType nodeTypeOf(const Work &work) {
       CU_GRAPH_NODE_TYPE_KERNEL,     CU_GRAPH_NODE_TYPE_MEMCPY,       CU_GRAPH_NODE_TYPE_MEMSET,
       CU_GRAPH_NODE_TYPE_HOST,       CU_GRAPH_NODE_TYPE_GRAPH,        CU_GRAPH_NODE_TYPE_EMPTY,
       CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
-      CU_GRAPH_NODE_TYPE_MEM_FREE,
+      CU_GRAPH_NODE_TYPE_MEM_FREE,   CU_GRAPH_NODE_TYPE_CONDITIONAL,
   };
   return types[work.index()];
 }

@@ -13,6 +13,8 @@
 
 namespace tilewright::vgpu::driver {
 
+class Conditional;
+
 using namespace cuda_api;
 
 /// The attributes of a launch or of a kernel node, as a program sets them.
@@ -74,6 +76,13 @@ struct FreeWork {
 struct GraphWork {
   std::shared_ptr<Graph> graph;
 };
+/// Runs a body if a value is not 0, as long as it is not 0, or the body of its number.
+struct ConditionalWork {
+  std::shared_ptr<Conditional> conditional;
+  CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
+  std::vector<std::shared_ptr<Graph>> bodies;
+  std::shared_ptr<std::vector<CUgraph>> handles; // of the bodies, as the program gets them
+};
 /// cuStreamWaitValue and cuStreamWriteValue.
 struct ValueWork {
   CUdeviceptr address = 0;
@@ -82,8 +91,9 @@ struct ValueWork {
   bool is64 = false, waits = false;
 };
 
-using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, GraphWork, EmptyWork, WaitWork,
-                          RecordWork, AllocateWork, FreeWork, CallbackWork, ValueWork>;
+using Work =
+    std::variant<KernelWork, CopyWork, FillWork, HostWork, GraphWork, EmptyWork, WaitWork,
+                 RecordWork, AllocateWork, FreeWork, ConditionalWork, CallbackWork, ValueWork>;
 
 CUgraphNodeType nodeTypeOf(const Work &work);
 

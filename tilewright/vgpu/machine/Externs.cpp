@@ -12,6 +12,8 @@
 
 namespace tilewright::vgpu::machine {
 
+std::atomic<ConditionalSetter *> conditionalSetter = nullptr;
+
 std::optional<Extern> externOf(std::string_view name) {
   if (name == "vprintf")
     return Extern::vprintf;
@@ -21,6 +23,8 @@ std::optional<Extern> externOf(std::string_view name) {
     return Extern::malloc;
   if (name == "free")
     return Extern::free;
+  if (name == "cudaGraphSetConditional")
+    return Extern::setConditional;
   return std::nullopt;
 }
 
@@ -32,6 +36,8 @@ ExternSignature signatureOf(Extern which) {
     return {5, 0};
   case Extern::malloc:
     return {1, 1};
+  case Extern::setConditional:
+    return {2, 0};
   default:
     return {1, 0};
   }
@@ -338,6 +344,24 @@ After runExtern(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active
     case Extern::malloc:
       call.giveBack(DeviceHeap::instance().take(call.argument(0)));
       break;
+    case Extern::setConditional: {
+      ConditionalSetter *set = conditionalSetter;
+      const uint64_t handle = call.argument(0);
+      if (rest != active) {
+        fault(warp, op, Error::vgpuFault,
+              concat(describeThread(warp, lane),
+                     " and another thread call "
+                     "cudaGraphSetConditional at the same time, which is undefined"));
+        return After::stop;
+      }
+      if (!set || !set(handle, static_cast<uint32_t>(call.argument(1)))) {
+        fault(warp, op, Error::vgpuFault,
+              concat(describeThread(warp, lane), " sets the condition ", handle,
+                     ", which no graph has"));
+        return After::stop;
+      }
+      break;
+    }
     case Extern::free: {
       const uint64_t address = call.argument(0);
       if (address != 0 && !DeviceHeap::instance().give(address)) {

@@ -5,12 +5,13 @@
 
 #include "tilewright/vgpu/machine/External.h"
 
+#include <atomic>
 #include <optional>
 #include <string_view>
 
 namespace tilewright::vgpu::machine {
 
-enum class Extern : uint8_t { vprintf, assertFail, malloc, free };
+enum class Extern : uint8_t { vprintf, assertFail, malloc, free, setConditional };
 
 /// The system call with this name, if there is one.
 std::optional<Extern> externOf(std::string_view name);
@@ -27,6 +28,11 @@ struct ExternForm {
 };
 /// Executes the call for one lane after the other, in the order of their numbers.
 After runExtern(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+
+/// Sets the value behind the handle of a graph's conditional node; false if there is none. A driver
+/// that has such nodes sets this before its first launch that can call it.
+using ConditionalSetter = bool(uint64_t handle, uint32_t value);
+extern std::atomic<ConditionalSetter *> conditionalSetter;
 
 /// The size of the heap for malloc in kernels: the default of cudaLimitMallocHeapSize. When the
 /// heap is exhausted, malloc returns null.

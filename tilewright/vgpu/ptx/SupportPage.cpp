@@ -82,7 +82,7 @@ std::string supportPage() {
       "`setmaxnreg`, `griddepcontrol` | no effect that a program sees |\n"
       "| `nanosleep` | the warp yields to other warps |\n"
       "| `call` of functions without a body | `vprintf`, `__assertfail`, `malloc` and `free` "
-      "(8 MB) |\n";
+      "(8 MB), `cudaGraphSetConditional` |\n";
   page += "\n## Refused\n\nA module that holds one of these is refused, with the line.\n\n"
           "| instruction | why |\n|---|---|\n";
   for (auto [opcode, reason] : refusedInstructions())

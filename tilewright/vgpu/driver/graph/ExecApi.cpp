@@ -2,6 +2,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/graph/Capture.h"
+#include "tilewright/vgpu/driver/graph/Conditional.h"
 #include "tilewright/vgpu/driver/graph/Graph.h"
 #include "tilewright/vgpu/driver/graph/NodeParams.h"
 
@@ -35,10 +36,16 @@ static CUresult instantiate(CUgraphExec *result, CUgraph handle, uint64_t flags,
     return fail(CUDA_ERROR_INVALID_VALUE,
                 "the dependencies between the nodes of the graph are cyclic");
   }
+  VGPU_TRY(checkConditionals(*graph, outcome, errorNode));
+  if (hasConditional(*graph) && Driver::get().execs.find(graph->executable)) {
+    outcome = CUDA_GRAPH_INSTANTIATE_ERROR;
+    return fail(CUDA_ERROR_NOT_SUPPORTED,
+                "a graph with conditional nodes has only one executable graph at a time");
+  }
   auto exec = std::make_shared<GraphExec>();
   exec->graph = graph->clone(false);
   exec->flags = flags;
-  *result = static_cast<CUgraphExec>(Driver::get().execs.add(exec));
+  *result = static_cast<CUgraphExec>(graph->executable = Driver::get().execs.add(exec));
   outcome = CUDA_GRAPH_INSTANTIATE_SUCCESS;
   return CUDA_SUCCESS;
 }
@@ -85,7 +92,8 @@ static CUgraphExecUpdateResult update(Graph &to, Graph &from, GraphNode *&errorN
     if (edgesOf(to, *to.nodes[i]) != edgesOf(from, *from.nodes[i]))
       return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     Work tried = to.nodes[i]->work;
-    if (!std::holds_alternative<GraphWork>(tried))
+    if (!std::holds_alternative<GraphWork>(tried) &&
+        !std::holds_alternative<ConditionalWork>(tried))
       if (CUgraphExecUpdateResult result = replaceWork(tried, from.nodes[i]->work))
         return result;
   }
@@ -225,6 +233,8 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
     GraphWork work;
     {
       std::lock_guard lock(exec->graph->mutex);
+      if (hasConditional(*exec->graph))
+        return fail(CUDA_ERROR_NOT_SUPPORTED, "a graph with conditional nodes cannot be captured");
       work.graph = exec->graph->clone(true);
     }
     return submit(stream, std::move(work));
@@ -238,6 +248,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   }
   std::shared_ptr<Fence> fence = stream->enqueue([exec, steps, context = stream->context] {
     std::lock_guard lock(exec->launching);
+    startConditionals(*steps);
     for (const Work &step : *steps)
       perform(*context, step);
   });

@@ -5,6 +5,7 @@
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Launch.h"
 #include "tilewright/vgpu/driver/Pool.h"
+#include "tilewright/vgpu/driver/graph/Conditional.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -12,9 +13,11 @@
 namespace tilewright::vgpu::driver {
 
 Graph::~Graph() {
-  for (const std::shared_ptr<GraphNode> &node : nodes)
+  for (const std::shared_ptr<GraphNode> &node : nodes) {
     if (node->handle)
       Driver::get().nodes.take(node->handle);
+    dropBodies(node->work);
+  }
 }
 
 GraphNode *Graph::add(Work work, std::vector<GraphNode *> dependencies) {
@@ -34,6 +37,7 @@ void Graph::remove(GraphNode *node) {
   for (const std::shared_ptr<GraphNode> &other : nodes)
     std::erase(other->dependencies, node);
   Driver::get().nodes.take(node->handle);
+  dropBodies(node->work);
   std::erase_if(nodes, [&](const std::shared_ptr<GraphNode> &one) { return one.get() == node; });
 }
 
@@ -68,6 +72,11 @@ std::shared_ptr<Graph> Graph::clone(bool hasHandles) {
     if (auto *child = std::get_if<GraphWork>(&made->work)) {
       std::lock_guard lock(child->graph->mutex);
       child->graph = child->graph->clone(hasHandles);
+    } else if (auto *conditional = std::get_if<ConditionalWork>(&made->work)) {
+      for (std::shared_ptr<Graph> &body : conditional->bodies) {
+        std::lock_guard lock(body->mutex);
+        body = body->clone(hasHandles);
+      }
     }
     if (hasHandles)
       Driver::get().nodes.add(made);
@@ -84,6 +93,11 @@ GraphNode *Graph::cloneOf(const void *handle) const {
   for (const std::shared_ptr<GraphNode> &node : nodes)
     if (node->clonedFrom == handle)
       return node.get();
+  for (const std::shared_ptr<GraphNode> &node : nodes)
+    if (const auto *conditional = std::get_if<ConditionalWork>(&node->work))
+      for (const std::shared_ptr<Graph> &body : conditional->bodies)
+        if (GraphNode *found = body->cloneOf(handle))
+          return found;
   return nullptr;
 }
 
@@ -96,6 +110,12 @@ void Graph::flatten(std::vector<Work> &steps) const {
       child->graph->flatten(steps);
     } else {
       steps.push_back(node->work);
+      // A copy, because later changes of the graph must not affect this run.
+      if (auto *conditional = std::get_if<ConditionalWork>(&steps.back()))
+        for (std::shared_ptr<Graph> &body : conditional->bodies) {
+          std::lock_guard lock(body->mutex);
+          body = body->clone(false);
+        }
     }
   }
 }
@@ -177,6 +197,8 @@ CUresult makeWork(const CUgraphNodeParams &params, Work &work) {
     std::shared_ptr<Graph> child;
     VGPU_TRY(needGraph(params.graph.graph, child));
     std::lock_guard lock(child->mutex);
+    if (hasConditional(*child))
+      return fail(CUDA_ERROR_NOT_SUPPORTED, "a graph with conditional nodes cannot be a child");
     work = GraphWork{child->clone(true)};
     return CUDA_SUCCESS;
   }
@@ -224,6 +246,17 @@ CUresult makeWork(const CUgraphNodeParams &params, Work &work) {
   }
 }
 
+/// Replaces the work of all nodes of a child graph or of a body.
+static CUgraphExecUpdateResult replaceNodes(Graph &mine, Graph &other) {
+  std::scoped_lock lock(mine.mutex, other.mutex);
+  if (mine.nodes.size() != other.nodes.size())
+    return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+  for (size_t i = 0; i < mine.nodes.size(); ++i)
+    if (auto result = replaceWork(mine.nodes[i]->work, other.nodes[i]->work))
+      return result;
+  return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
 CUgraphExecUpdateResult replaceWork(Work &to, const Work &from) {
   if (to.index() != from.index())
     return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
@@ -238,12 +271,14 @@ CUgraphExecUpdateResult replaceWork(Work &to, const Work &from) {
     if (release->address != std::get<FreeWork>(from).address)
       return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
   } else if (auto *child = std::get_if<GraphWork>(&to)) {
-    Graph &mine = *child->graph, &other = *std::get<GraphWork>(from).graph;
-    std::scoped_lock lock(mine.mutex, other.mutex);
-    if (mine.nodes.size() != other.nodes.size())
-      return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-    for (size_t i = 0; i < mine.nodes.size(); ++i)
-      if (auto result = replaceWork(mine.nodes[i]->work, other.nodes[i]->work))
+    return replaceNodes(*child->graph, *std::get<GraphWork>(from).graph);
+  } else if (auto *conditional = std::get_if<ConditionalWork>(&to)) {
+    const auto &other = std::get<ConditionalWork>(from);
+    if (conditional->conditional != other.conditional || conditional->type != other.type ||
+        conditional->bodies.size() != other.bodies.size())
+      return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    for (size_t i = 0; i < other.bodies.size(); ++i)
+      if (auto result = replaceNodes(*conditional->bodies[i], *other.bodies[i]))
         return result;
     return CU_GRAPH_EXEC_UPDATE_SUCCESS;
   }

@@ -26,6 +26,10 @@ public:
 
   std::mutex mutex;
   std::vector<std::shared_ptr<GraphNode>> nodes; // guarded by mutex; in the order of adding
+  std::vector<std::shared_ptr<Conditional>> conditionals; // guarded by mutex; of this graph
+  bool isBody = false;                                    // of a conditional node, which owns it
+  std::weak_ptr<Graph> parent;                            // of a body: the graph of its node
+  void *executable = nullptr; // guarded by mutex; handle of the last instantiation
 
   // The caller of the functions below holds the mutex.
 
@@ -37,7 +41,8 @@ public:
   std::vector<GraphNode *> sorted() const;
   /// A deep copy, including child graphs. Each node records the node that it was copied from.
   std::shared_ptr<Graph> clone(bool hasHandles);
-  /// The node that is a copy of the node with that handle; null if there is none.
+  /// The node that is a copy of the node with that handle, here or in the body of a conditional
+  /// node; null if there is none.
   GraphNode *cloneOf(const void *handle) const;
   /// Appends the work of the whole graph to `steps`, in topological order.
   void flatten(std::vector<Work> &steps) const;
@@ -80,7 +85,7 @@ CUresult needNodes(Graph &graph, const CUgraphNode *handles, size_t count,
 /// edge is a full dependency.
 CUresult checkEdges(const CUgraphEdgeData *edges, size_t count);
 
-/// Converts a node's parameters to work.
+/// Converts a node's parameters to work. Conditional nodes are made by makeConditional().
 CUresult makeWork(const CUgraphNodeParams &params, Work &work);
 /// Replaces `to` by `from` if that is allowed in an executable graph; otherwise returns the reason.
 CUgraphExecUpdateResult replaceWork(Work &to, const Work &from);

@@ -1,6 +1,7 @@
 // cuGraph*: graphs, their nodes and the edges between them. NodeApi.cpp has the nodes' parameters.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/graph/Conditional.h"
 #include "tilewright/vgpu/driver/graph/Graph.h"
 #include "tilewright/vgpu/driver/module/Module.h"
 
@@ -67,8 +68,9 @@ static CUresult changeDependencies(CUgraph handle, const CUgraphNode *from, cons
 
 /// Writes the graph in the DOT language.
 static void print(const Graph &graph, std::ostream &out) {
-  static constexpr const char *names[] = {"kernel", "memcpy", "memset", "host", "graph", "empty",
-                                          "wait",   "record", "",       "",     "alloc", "free"};
+  static constexpr const char *names[] = {"kernel", "memcpy", "memset", "host",       "graph",
+                                          "empty",  "wait",   "record", "",           "",
+                                          "alloc",  "free",   "",       "conditional"};
   out << "digraph graph_1 {\n";
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const GraphNode &node = *graph.nodes[i];
@@ -92,6 +94,9 @@ CUresult cuGraphCreate(CUgraph *graph, unsigned flags) {
 }
 
 CUresult cuGraphDestroy(CUgraph handle) {
+  if (const std::shared_ptr<Graph> graph = Driver::get().graphs.find(handle);
+      graph && graph->isBody)
+    return fail(CUDA_ERROR_INVALID_VALUE, "the graph belongs to a conditional node");
   return Driver::get().graphs.take(handle)
              ? CUDA_SUCCESS
              : fail(CUDA_ERROR_INVALID_VALUE, "invalid or destroyed graph");
@@ -104,6 +109,8 @@ CUresult cuGraphClone(CUgraph *result, CUgraph originalGraph) {
       if (isMemoryNode(*node))
         return fail(CUDA_ERROR_NOT_SUPPORTED,
                     "graphs with memory allocation nodes cannot be cloned");
+    if (hasConditional(graph))
+      return fail(CUDA_ERROR_NOT_SUPPORTED, "graphs with conditional nodes cannot be cloned");
     *result = static_cast<CUgraph>(Driver::get().graphs.add(graph.clone(true)));
     return CUDA_SUCCESS;
   });

@@ -429,7 +429,7 @@ TEST_F(GraphTest, GenericNodesOfAnyType) {
   EXPECT_CUDA(cuda().cuGraphExecNodeSetParams(exec, second, &params));
   run(exec);
   EXPECT_EQ(value(), 13);
-  params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  params.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
   EXPECT_EQ(cuda().cuGraphAddNode(&first, graph, nullptr, 0, &params), CUDA_ERROR_NOT_SUPPORTED);
   const std::string path = ::testing::TempDir() + "vgpu-graph-test.dot";
   EXPECT_CUDA(cuda().cuGraphDebugDotPrint(graph, path.c_str(), 0));

@@ -1,6 +1,7 @@
 // cuGraphAdd*Node, cuGraph*Node{Get,Set}*: nodes of each type, their parameters and attributes.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/graph/Conditional.h"
 #include "tilewright/vgpu/driver/graph/Graph.h"
 #include "tilewright/vgpu/driver/graph/NodeParams.h"
 #include "tilewright/vgpu/driver/module/Module.h"
@@ -16,7 +17,11 @@ static CUresult addNode(CUgraphNode *result, CUgraph handle, const CUgraphNode *
   std::shared_ptr<Graph> graph;
   VGPU_TRY(needGraph(handle, graph));
   Work work;
-  VGPU_TRY(makeWork(params, work));
+  if (params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    VGPU_TRY(makeConditional(graph, params.conditional, work.emplace<ConditionalWork>()));
+  } else {
+    VGPU_TRY(makeWork(params, work));
+  }
   if (const auto *allocation = std::get_if<AllocateWork>(&work))
     params.alloc.dptr = allocation->asked.dptr;
   std::lock_guard lock(graph->mutex);

@@ -1,0 +1,57 @@
+// Command: one launch or copy of a plan.
+#ifndef TILEWRIGHT_RUNTIME_CUDA_COMMAND_H
+#define TILEWRIGHT_RUNTIME_CUDA_COMMAND_H
+
+#include "tilewright/artifact/Executable.h"
+#include "tilewright/runtime/cuda/CudaDevice.h"
+
+#include <span>
+#include <vector>
+
+namespace tilewright::runtime::cuda {
+
+/// The addresses of a plan's allocations in a run.
+using Addresses = std::span<const CUdeviceptr>;
+
+/// One launch or copy, with the argument values of its latest run.
+class Command {
+public:
+  /// A launch with pointers to `buffers`, the tensor maps, and `values`.
+  Command(const artifact::GpuLaunch &launch, CUfunction function,
+          std::span<const artifact::Slice> buffers, std::vector<uint64_t> values = {});
+  explicit Command(const artifact::CopyStep &copy) : copy(&copy) {}
+
+  /// Computes the argument values of this run. Returns whether they differ from the previous ones.
+  Result<bool> update(CudaDevice &device, Addresses addresses);
+  Status submit(CudaDevice &device, CUstream stream);
+  /// Adds a node to the graph after the node `before`; null if this is the first.
+  Status addTo(CudaDevice &device, CUgraph graph, CUgraphNode before);
+  /// Updates the node of an instantiated graph with the values of this run.
+  Status renew(CudaDevice &device, CUgraphExec graph);
+  CUgraphNode graphNode() const { return node; }
+  /// Sets the last of the values: the handle of the conditional node that this launch decides.
+  void setHandle(uint64_t handle) { values.back() = handle; }
+
+private:
+  Status encode(CudaDevice &device, size_t map);
+  CUDA_KERNEL_NODE_PARAMS_v2 nodeParameters();
+  CUDA_MEMCPY3D copyParameters() const;
+  /// Whether this copies memory to itself, which happens if a result takes over the memory of a
+  /// donated parameter.
+  bool isNothing() const { return copy && pointers[0] == pointers[1]; }
+
+  const artifact::GpuLaunch *launch = nullptr; // either this or `copy`; inside the executable
+  const artifact::CopyStep *copy = nullptr;
+  CUfunction function = nullptr;
+  std::vector<artifact::Slice> buffers;
+  std::vector<CUdeviceptr> pointers; // of buffers; for a copy: to, from
+  std::vector<CUtensorMap> maps;
+  std::vector<uint64_t> values;
+  std::vector<void *> parameters; // pointers into `pointers`, `maps` and `values`
+  CUgraphNode node = nullptr;
+  bool isEnabled = true; // whether the node is enabled in the graph
+};
+
+} // namespace tilewright::runtime::cuda
+
+#endif // TILEWRIGHT_RUNTIME_CUDA_COMMAND_H
