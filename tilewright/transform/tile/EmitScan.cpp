@@ -83,12 +83,8 @@ bool ScanEmitter::plan(std::string &reason) {
     return false;
   }
   for (Value input : op.getInputs()) {
-    // Fusions have their own copies of constants; a kernel reads them from memory.
-    if (auto argument = dyn_cast<BlockArgument>(input)) {
-      operands.values.push_back(fusion.getInputs()[argument.getArgNumber()]);
-    } else if (auto constant = input.getDefiningOp<stablehlo::ConstantOp>()) {
-      operands.values.push_back(OpBuilder(fusion).clone(*constant)->getResult(0));
-    } else {
+    operands.values.push_back(operandOutside(fusion, input));
+    if (!operands.values.back()) {
       reason = "it scans a value that is neither an input nor a constant";
       return false;
     }

@@ -100,16 +100,15 @@ bool SortEmitter::planOperands(std::string &reason) {
   for (auto [number, operand] : llvm::enumerate(op.getInputs())) {
     all.push_back(static_cast<unsigned>(number));
     elements.push_back(cast<RankedTensorType>(operand.getType()).getElementType());
-    if (auto argument = dyn_cast<BlockArgument>(operand)) {
-      values.push_back(fusion.getInputs()[argument.getArgNumber()]);
-    } else {
+    values.push_back(operandOutside(fusion, operand));
+    if (!values.back()) {
       auto iota = operand.getDefiningOp<stablehlo::IotaOp>();
       if (!iota || !elements.back().isInteger() ||
           static_cast<int64_t>(iota.getIotaDimension()) != dim) {
-        reason = "it sorts a value that is neither an input nor the indices along the dimension";
+        reason = "it sorts a value that is neither an input, nor a constant, nor the indices along "
+                 "the dimension";
         return false;
       }
-      values.push_back({});
     }
     const auto at = static_cast<unsigned>(2 * number);
     if (!comparator.getArgument(at).use_empty() || !comparator.getArgument(at + 1).use_empty())

@@ -150,6 +150,14 @@ static Operation *rowOpOf(exec::FusionOp fusion) {
 
 bool hasRowOp(exec::FusionOp fusion) { return rowOpOf(fusion) != nullptr; }
 
+Value operandOutside(exec::FusionOp fusion, Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return fusion.getInputs()[argument.getArgNumber()];
+  if (auto constant = value.getDefiningOp<stablehlo::ConstantOp>())
+    return OpBuilder(fusion).clone(*constant)->getResult(0);
+  return {};
+}
+
 std::optional<SmallVector<Value>> emitRowKernels(exec::FusionOp fusion, StringRef name,
                                                  const Capacities &capacities, MakeLaunch launch,
                                                  std::string &reason) {

@@ -101,6 +101,10 @@ std::optional<llvm::SmallVector<mlir::Value>>
 emitRowKernels(exec::FusionOp fusion, llvm::StringRef name, const Capacities &capacities,
                MakeLaunch launch, std::string &reason);
 
+/// The memory that a row kernel reads for a value in the fusion: an input, or a copy of a constant
+/// before the fusion. Null if the fusion computes the value.
+mlir::Value operandOutside(exec::FusionOp fusion, mlir::Value value);
+
 std::optional<llvm::SmallVector<mlir::Value>> emitSort(exec::FusionOp fusion, stablehlo::SortOp op,
                                                        llvm::StringRef name,
                                                        const Capacities &capacities,

@@ -96,14 +96,16 @@ func.func @main(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
 
 // -----
 
-/// A constant that is scanned is copied out of the fusion, because the kernel reads it from memory.
+/// A constant that is scanned or sorted is copied out of the fusion, because the kernel reads it from memory.
 
 #gpu = #exec.target<units = 4, tile_elements = 8192, gpu = <shared_bytes = 232448>>
 // CHECK-LABEL: func.func @scan_of_a_constant
 //       CHECK:   %[[THREES:.*]] = stablehlo.constant dense<3> : tensor<2x17xi32>
 //       CHECK:   exec.launch @scan(%[[THREES]]) {{.*}} : (tensor<2x17xi32>) -> tensor<2x17xi32>
+//       CHECK:   %[[FIVES:.*]] = stablehlo.constant dense<5.000000e+00> : tensor<9xf64>
+//       CHECK:   exec.launch @sort(%[[FIVES]]) {{.*}} : (tensor<9xf64>) -> tensor<9xf64>
 module attributes {exec.target = #gpu} {
-func.func @scan_of_a_constant() -> tensor<2x17xi32> {
+func.func @scan_of_a_constant() -> (tensor<2x17xi32>, tensor<9xf64>) {
   %r = exec.fusion "scan" () : () -> tensor<2x17xi32> {
     %a = stablehlo.constant dense<3> : tensor<2x17xi32>
     %z = stablehlo.constant dense<0> : tensor<i32>
@@ -114,7 +116,16 @@ func.func @scan_of_a_constant() -> tensor<2x17xi32> {
     }) : (tensor<2x17xi32>, tensor<i32>) -> tensor<2x17xi32>
     exec.yield %s : tensor<2x17xi32>
   }
-  return %r : tensor<2x17xi32>
+  %t = exec.fusion "sort" () : () -> tensor<9xf64> {
+    %a = stablehlo.constant dense<5.0> : tensor<9xf64>
+    %s = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%p: tensor<f64>, %q: tensor<f64>):
+      %0 = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+      stablehlo.return %0 : tensor<i1>
+    }) : (tensor<9xf64>) -> tensor<9xf64>
+    exec.yield %s : tensor<9xf64>
+  }
+  return %r, %t : tensor<2x17xi32>, tensor<9xf64>
 }
 }
 
