@@ -48,12 +48,15 @@ def lines_of(counts):
 
 
 def test_counts_are_by_line_of_the_script(tmp_path):
-    counts = tmp_path / "counts"
-    run(tmp_path, TILEWRIGHT_TARGET="vgpu:sm_90a", TILEWRIGHT_VGPU_CHECK="count", TILEWRIGHT_VGPU_COUNTS=str(counts))
+    counts, trace = tmp_path / "counts", tmp_path / "trace.json"
+    settings = {"TILEWRIGHT_VGPU_CHECK": "count", "TILEWRIGHT_VGPU_COUNTS": str(counts), "TILEWRIGHT_TRACE_FILE": str(trace)}
+    run(tmp_path, TILEWRIGHT_TARGET="vgpu:sm_90a", **settings)
     (product,) = counts.glob("*-dot_general.counts.txt")
     assert lines_of(product) == {DOT}
     (rest,) = counts.glob("*tanh*.counts.txt")
     assert lines_of(rest) == {TANH, SUM}
+    compiled = {event["name"] for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "compile"}
+    assert "dot_general" in compiled  # a span for each kernel, with its name
 
 
 def test_a_timeline_names_the_lines_and_ops_of_a_kernel(tmp_path):

@@ -84,7 +84,8 @@ static Result<std::vector<KernelInfo>> lowerKernels(mlir::ModuleOp module, const
     KernelInfo info;
     info.name = kernel.getSymName().str();
     info.symbol = symbolFor(info.name, taken);
-    trace::Span span("compile", info.name);
+    // Not info.name, which moves before the span ends.
+    trace::Span span("compile", std::string_view(kernel.getSymName()));
     KernelLowering(builder, kernel, chip, multiprocessorsOf(module, chip)).lower(info);
     TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", info.name)));
     infos.push_back(std::move(info));
