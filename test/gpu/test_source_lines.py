@@ -55,8 +55,10 @@ def test_counts_are_by_line_of_the_script(tmp_path):
     assert lines_of(product) == {DOT}
     (rest,) = counts.glob("*tanh*.counts.txt")
     assert lines_of(rest) == {TANH, SUM}
-    compiled = {event["name"] for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "compile"}
-    assert "dot_general" in compiled  # a span for each kernel, with its name
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert [event for event in events if event.get("cat") == "compile" and event["name"] == "dot_general"]
+    (ran,) = [event for event in events if event.get("cat") == "kernel" and event["name"] == "dot_general"]
+    assert ran["args"]["source"] == f"{tmp_path / 'script.py'}:{DOT} jit(f)/dot_general"
 
 
 def test_a_timeline_names_the_lines_and_ops_of_a_kernel(tmp_path):

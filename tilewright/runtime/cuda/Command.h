@@ -29,6 +29,9 @@ public:
   /// Updates the node of an instantiated graph with the values of this run.
   Status renew(CudaDevice &device, CUgraphExec graph);
   CUgraphNode graphNode() const { return node; }
+  bool isLaunch() const { return launch != nullptr; }
+  /// The step, for timelines; null if the command is not a step of the program.
+  const artifact::Step *step = nullptr;
   /// Sets the last of the values: the handle of the conditional node that this launch decides.
   void setHandle(uint64_t handle) { values.back() = handle; }
 

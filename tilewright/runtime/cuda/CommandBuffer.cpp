@@ -1,5 +1,8 @@
 #include "tilewright/runtime/cuda/CommandBuffer.h"
 
+#include "tilewright/runtime/cuda/Stopwatch.h"
+#include "tilewright/support/Trace.h"
+
 namespace tilewright::runtime::cuda {
 
 static std::atomic<int64_t> graphsBuilt = 0, graphLaunches = 0, nodesRenewed = 0,
@@ -29,6 +32,35 @@ Status CommandBuffer::build() {
 }
 
 Status CommandBuffer::submit(Addresses addresses) {
+  return trace::isOn() ? submitTimed(addresses) : submitAtOnce(addresses);
+}
+
+/// A graph is one event for the driver, so commands are submitted one by one. Loops and branches on
+/// the device stay a graph, which is a single span.
+Status CommandBuffer::submitTimed(Addresses addresses) {
+  const CUstream stream = device.programs().stream();
+  const std::vector<Command *> all = commands.straight();
+  // The commands take new values here, which the graph would never get.
+  if (executable && !all.empty())
+    device.api().cuGraphExecDestroy(std::exchange(executable, nullptr));
+  Stopwatch watch(device, stream);
+  TILEWRIGHT_TRY(watch.start());
+  for (Command *command : all) {
+    TILEWRIGHT_ASSIGN([[maybe_unused]] bool isChanged, command->update(device, addresses));
+    TILEWRIGHT_TRY(command->submit(device, stream));
+    const artifact::Step *step = command->step;
+    TILEWRIGHT_TRY(watch.lap(command->isLaunch() ? "kernel" : "copy",
+                             step ? std::string_view(step->name) : "command",
+                             step ? std::string_view(step->source) : ""));
+  }
+  if (all.empty() && !commands.isEmpty()) {
+    TILEWRIGHT_TRY(submitAtOnce(addresses));
+    TILEWRIGHT_TRY(watch.lap("control", "loops and branches on the device", ""));
+  }
+  return watch.finish();
+}
+
+Status CommandBuffer::submitAtOnce(Addresses addresses) {
   const CUstream stream = device.programs().stream();
   if (Command *command = commands.single()) {
     TILEWRIGHT_ASSIGN([[maybe_unused]] bool isChanged, command->update(device, addresses));

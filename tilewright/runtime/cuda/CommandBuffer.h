@@ -21,6 +21,7 @@ public:
   CommandBuffer &operator=(const CommandBuffer &) = delete;
 
   CommandList &list() { return commands; }
+  /// While a timeline is recorded, waits for the commands and records when each of them ran.
   Status submit(Addresses addresses);
 
   /// Counters over all command buffers of the process, for tests.
@@ -33,6 +34,8 @@ public:
 
 private:
   Status build();
+  Status submitAtOnce(Addresses addresses);
+  Status submitTimed(Addresses addresses);
 
   CudaDevice &device;
   CommandList commands;

@@ -14,6 +14,16 @@ void CommandList::add(std::vector<Conditional> nodes) {
 
 Command *CommandList::single() { return items.size() == 1 ? items[0].command.get() : nullptr; }
 
+std::vector<Command *> CommandList::straight() {
+  std::vector<Command *> all;
+  for (Item &item : items) {
+    if (!item.command)
+      return {};
+    all.push_back(item.command.get());
+  }
+  return all;
+}
+
 Status CommandList::update(CudaDevice &device, Addresses addresses,
                            std::vector<Command *> &changed) {
   auto updateOne = [&](Command &command) -> Status {

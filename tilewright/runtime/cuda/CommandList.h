@@ -30,6 +30,8 @@ public:
   bool isEmpty() const { return items.empty(); }
   /// The command if there is nothing else, else null.
   Command *single();
+  /// All commands; nothing if there are loops or branches.
+  std::vector<Command *> straight();
 
   /// Computes the argument values of this run and appends the commands whose values changed.
   Status update(CudaDevice &device, Addresses addresses, std::vector<Command *> &changed);

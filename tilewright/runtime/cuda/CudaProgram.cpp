@@ -199,10 +199,11 @@ private:
     if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action)) {
       const artifact::Kernel &kernel = executable.kernels[launch->kernel];
       if (kernel.grid > 0)
-        list.add(Command(*kernel.gpu, module->function(launch->kernel), launch->buffers));
+        list.add(Command(*kernel.gpu, module->function(launch->kernel), launch->buffers)).step =
+            &step;
     } else if (const auto *copy = std::get_if<artifact::CopyStep>(&step.action)) {
       if (copy->to.bytes > 0 && copy->from != copy->to)
-        list.add(Command(*copy));
+        list.add(Command(*copy)).step = &step;
     } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
       add(*loop, list);
     } else if (const auto *branch = std::get_if<artifact::BranchStep>(&step.action)) {

@@ -3,6 +3,7 @@
 #include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
 #include "tilewright/runtime/cuda/testing/Kernels.h"
+#include "tilewright/support/Trace.h"
 
 #include <numeric>
 
@@ -185,6 +186,32 @@ TEST_F(CudaProgramTest, SeveralStepsAreOneGraphThatIsUpdatedInPlace) {
   // steps with temporaries if those moved.
   EXPECT_GE(after.nodesRenewed - before.nodesRenewed, runs - 1);
   EXPECT_LE(after.nodesRenewed - before.nodesRenewed, (runs - 1) * (steps + 1));
+}
+
+/// While a timeline is recorded, steps run one by one; before and after, they are a graph with the
+/// addresses of its run.
+TEST_F(CudaProgramTest, ATimelineHasASpanForEachStep) {
+  constexpr int steps = 4;
+  auto program = load(chain(steps));
+  auto x = buffer(1);
+  std::vector<Execution> kept; // so that each run has other addresses
+  size_t spans = 0;
+  for (bool isTraced : {false, true, false}) {
+    if (isTraced)
+      trace::start();
+    kept.push_back(*execute(*program, {x.get()}));
+    EXPECT_THAT(read(*kept.back().results[0][0]), Each(1 + steps));
+    trace::stop();
+    if (!isTraced)
+      continue;
+    for (const trace::ThreadEvents &thread : trace::eventsSince(0))
+      for (const trace::Event &event : thread.events)
+        if (event.category && std::string_view(event.category) == "kernel") {
+          ++spans;
+          EXPECT_GE(event.value, 0);
+        }
+  }
+  EXPECT_EQ(spans, size_t(steps));
 }
 
 TEST_F(CudaProgramTest, OneStepIsLaunchedAsItIs) {
