@@ -1,4 +1,5 @@
 // A CUDA driver that forwards to the one that COUNTED_DRIVER names, and counts two of its functions.
+// It lacks the function that HIDDEN_FUNCTION names, as an older driver does.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,6 +33,9 @@ int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t
                         int *status) {
   int (*get)(const char *, void **, int, uint64_t, int *) =
       (int (*)(const char *, void **, int, uint64_t, int *))find("cuGetProcAddress_v2");
+  const char *hidden = getenv("HIDDEN_FUNCTION");
+  if (hidden && !strcmp(name, hidden))
+    return 500; // CUDA_ERROR_NOT_FOUND
   const int result = get(name, function, version, flags, status);
   if (result || !*function)
     return result;
