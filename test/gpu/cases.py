@@ -348,6 +348,29 @@ def residual_block(x, first, second, shortcut, scale, shift):
     return jax.value_and_grad(loss, (0, 1, 2, 3))(x, first, second, shortcut)
 
 
+def copied_convolutions():
+    """Operands that copy engines load: rows of multiples of 16 bytes. The rows of a tile, or its depth, are pixels of several images."""
+    x, w = numbers((2, 16, 16, 64), BF16), numbers((3, 3, 64, 64), BF16)
+    relu = lambda d, c: jnp.maximum(d + c, 0)  # noqa: E731
+    yield convolution("conv_copied_square", x, w)
+    yield convolution("conv_copied_strided", x, w, stride=(2, 3))
+    yield convolution("conv_copied_dilated", x, w, pad=((2, 1), (0, 3)), outer=(2, 3))
+    yield convolution("conv_copied_groups", numbers((2, 8, 8, 128), F16), numbers((3, 3, 64, 128), F16), groups=2)
+    yield convolution("conv_copied_half_line", numbers((2, 8, 8, 32), F16), numbers((3, 3, 32, 64), F16))
+    yield convolution("conv_copied_partial_line", numbers((3, 9, 11, 72), BF16), numbers((3, 3, 72, 40), BF16))
+    yield convolution("conv_copied_one_image", numbers((1, 4, 4, 64), BF16), w)
+    yield convolution("conv_copied_line", numbers((3, 50, 64), BF16), numbers((5, 64, 16), BF16), stride=(2,), pad=((4, 0),), layout=("NWC", "WIO", "NWC"))
+    yield convolution("conv_copied_volume", numbers((1, 5, 6, 7, 64), BF16), numbers((3, 2, 3, 64, 8), BF16), stride=(1, 2, 1),
+                      pad=((1, 1), (0, 1), (2, 0)), layout=("NDHWC", "DHWIO", "NDHWC"))  # fmt: skip
+    yield convolution("conv_copied_images_last", x, w, layout=("NHWC", "HWIO", "HWNC"))
+    # The last epilogue stores a narrow result through shared memory, if there are more tiles than multiprocessors.
+    yield convolution("conv_copied_bias_relu", numbers((8, 16, 16, 64), BF16), w, after=lambda d, c: relu(d, c).astype(BF16), more=(numbers((64,)),), units=2.0**16)
+    yield from convolution("conv_copied_gradient", x, w, gradients=True)
+    yield from convolution("conv_copied_gradient_strided", x, w, gradients=True, stride=(2, 2))
+    yield from convolution("conv_copied_gradient_fourteen", numbers((8, 14, 14, 64), BF16), w, gradients=True)
+    yield from convolution("conv_copied_gradient_seven", numbers((20, 7, 7, 64), F16), numbers((3, 3, 64, 64), F16), gradients=True)
+
+
 def convolutions():
     for name, (left, right) in TYPES.items():
         if left == right:
@@ -381,6 +404,7 @@ def convolutions():
         yield convolution(f"conv_{name}_line", numbers((3, 50, 32), dtype), numbers((5, 32, 16), dtype), stride=(1,), pad=((4, 0),), layout=("NWC", "WIO", "NWC"))
         yield convolution(f"conv_{name}_volume", numbers((1, 5, 6, 7, 16), dtype), numbers((3, 2, 3, 16, 8), dtype), stride=(1, 2, 1),
                           pad=((1, 1), (0, 0), (2, 0)), layout=("NDHWC", "DHWIO", "NDHWC"))  # fmt: skip
+    yield from copied_convolutions()
     yield GpuCase("conv_residual_block", residual_block, (numbers((2, 8, 8, 8)), numbers((3, 3, 8, 16)), numbers((3, 3, 16, 16)), numbers((1, 1, 8, 16)),
                   numbers((16,), low=0.5, high=1.5), numbers((16,))), "bounded", bounded=True)  # fmt: skip
     for dtype in (np.int32, np.float64, np.complex64):

@@ -46,7 +46,8 @@ std::string VirtualGpu::run(const std::string &name, const std::vector<void *> &
     maps.push_back(std::make_unique<tile::GuardedMemory>(128));
     std::vector<uint64_t> dims(map.dims.begin(), map.dims.end());
     std::vector<uint64_t> strides(map.byteStrides.begin(), map.byteStrides.end());
-    std::vector<uint32_t> box(map.box.begin(), map.box.end()), ones(map.dims.size(), 1);
+    std::vector<uint32_t> box(map.box.begin(), map.box.end()),
+        steps(map.elementStrides.begin(), map.elementStrides.end());
     // Values of CUtensorMapDataType: only the size of elements matters here, and that tf32 rounds.
     const uint32_t element = map.elementType.isF16()    ? 6
                              : map.elementType.isBF16() ? 9
@@ -56,7 +57,7 @@ std::string VirtualGpu::run(const std::string &name, const std::vector<void *> &
     if (tilewright_vgpu_encode_tensor_map(
             maps.back()->data, element, static_cast<uint32_t>(dims.size()),
             buffers[static_cast<size_t>(map.argument)], dims.data(), strides.data(), box.data(),
-            ones.data(), /*swizzle=*/map.swizzleBytes == 64 ? 2 : 3, 0, &error) != 0)
+            steps.data(), /*swizzle=*/map.swizzleBytes == 64 ? 2 : 3, 0, &error) != 0)
       return concat("a tensor map of ", kernel.symbol, ": ", take(error));
     arguments.push_back(maps.back()->data);
   }

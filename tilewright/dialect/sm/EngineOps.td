@@ -132,16 +132,42 @@ def Sm_CopyOp : Sm_Op<"copy", [AttrSizedOperandSegments]> {
     way; only the copy engine does this, and only while it loads. If a memref has more dimensions than the buffer, the copy uses a single index in each of the leading
     dimensions, or in each dimension that is not in `dims`. A buffer that is replicated on the `cta` axis is written in all
     CTAs that hold a copy.
+
+    With `box`, the rows of the buffer go through several dimensions of memory: row `r` is the row-major index `r` into all sizes of `box` but
+    the last, along the dimensions `dims`, every `strides`-th element of each (1 if absent). The last of `dims` is the contiguous one, along which the
+    columns go. The sizes are those of the buffer's layout. So 128 rows are 8x8 positions of two images, every second one in
+    each direction:
+    ```mlir
+    sm.copy tma %x[%n, %h, %w, %c] to %b dims [0, 1, 2, 3] box [2, 8, 8, 64] strides [1, 2, 2, 1] : memref<16x56x56x256xf16> to !sm.buffer<128x64xf16, …>
+    ```
   }];
   let arguments = (ins Sm_EngineAttr:$engine, Sm_Place:$source, Variadic<Index>:$source_offsets,
                        Optional<AnyTypeOf<[AnyMemRef, Sm_BufferType]>>:$target, Variadic<Index>:$target_offsets,
-                       UnitAttr:$transposed, OptionalAttr<DenseI64ArrayAttr>:$dims, UnitAttr:$tf32);
+                       UnitAttr:$transposed, OptionalAttr<DenseI64ArrayAttr>:$dims, OptionalAttr<DenseI64ArrayAttr>:$box,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides, UnitAttr:$tf32);
   let results = (outs Optional<Sm_Tile>:$result);
   let assemblyFormat = [{
-    $engine $source (`[` $source_offsets^ `]`)? (`to` $target^ (`[` $target_offsets^ `]`)?)? (`transposed` $transposed^)? (`tf32` $tf32^)? (`dims` $dims^)? attr-dict
+    $engine $source (`[` $source_offsets^ `]`)? (`to` $target^ (`[` $target_offsets^ `]`)?)? (`transposed` $transposed^)? (`tf32` $tf32^)? (`dims` $dims^)? (`box` $box^)? (`strides` $strides^)? attr-dict
     `:` type($source) (`to` type($target)^)? (`->` type($result)^)?
   }];
   let hasVerifier = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::tilewright::sm::Engine":$engine, "::mlir::Value":$source,
+                   "::mlir::ValueRange":$sourceOffsets, "::mlir::Value":$target, "::mlir::ValueRange":$targetOffsets,
+                   "bool":$transposed, "::mlir::DenseI64ArrayAttr":$dims, CArg<"bool", "false">:$tf32),
+              [{
+                build($_builder, $_state, result, engine, source, sourceOffsets, target, targetOffsets, transposed, dims,
+                      ::mlir::DenseI64ArrayAttr(), ::mlir::DenseI64ArrayAttr(), tf32);
+              }]>
+  ];
+  let extraClassDeclaration = [{
+    /// A dimension of memory along which a copied buffer has rows: `size` of them, every `stride`-th element.
+    struct RowDim {
+      int64_t dim, size, stride;
+    };
+    /// The dimensions of the rows, outermost first, of a copy between a memref and a buffer of rank 2.
+    ::llvm::SmallVector<RowDim> getRowDims();
+  }];
 }
 
 def Sm_MmaOp : Sm_Op<"mma", [AttrSizedOperandSegments]> {

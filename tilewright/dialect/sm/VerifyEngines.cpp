@@ -51,6 +51,49 @@ LogicalResult RoleOp::verify() {
   return success();
 }
 
+SmallVector<CopyOp::RowDim> CopyOp::getRowDims() {
+  const bool fromMemory = isa<MemRefType>(getSource().getType());
+  Value memory = fromMemory ? getSource() : getTarget();
+  auto buffer = cast<BufferType>((fromMemory ? getTarget() : getSource()).getType());
+  const int64_t rank = cast<MemRefType>(memory.getType()).getRank();
+  if (!getBox())
+    return {{getDims() ? getDims()->front() : rank - 2,
+             buffer.getLayout().getValue().cover(getTransposed() ? 1 : 0), 1}};
+  SmallVector<RowDim> rows;
+  for (auto [i, dim] : llvm::enumerate(getDims()->drop_back()))
+    rows.push_back({dim, (*getBox())[i], getStrides() ? (*getStrides())[i] : 1});
+  return rows;
+}
+
+/// Checks the dimensions of memory that a copy of a matrix spans with a box.
+static LogicalResult verifyBox(CopyOp copy, BufferType buffer, int64_t memoryRank) {
+  const ArrayRef<int64_t> box = *copy.getBox();
+  const ArrayRef<int64_t> dims = copy.getDims().value_or(ArrayRef<int64_t>());
+  llvm::SmallDenseSet<int64_t> distinct(dims.begin(), dims.end());
+  if (dims.size() < 2 || dims.size() != box.size() || distinct.size() != dims.size() ||
+      llvm::any_of(dims, [&](int64_t dim) { return dim < 0 || dim >= memoryRank; }))
+    return copy.emitOpError("expects a box of distinct dimensions of a memref of rank ")
+           << memoryRank << ", got dimensions " << text(dims) << " and sizes " << text(box);
+  const ArrayRef<int64_t> strides = copy.getStrides().value_or(ArrayRef<int64_t>());
+  if (copy.getStrides() && (strides.size() != dims.size() || strides.back() != 1 ||
+                            llvm::any_of(strides, [](int64_t stride) { return stride < 1; })))
+    return copy.emitOpError("expects a positive stride for each dimension of the box, and 1 along "
+                            "the columns, got ")
+           << text(strides);
+  if (!buffer || buffer.getShape().size() != 2)
+    return copy.emitOpError("can copy a box only between a memref and a matrix in a buffer");
+  int64_t rows = 1;
+  for (int64_t size : box.drop_back())
+    rows *= size;
+  const Layout &layout = buffer.getLayout().getValue();
+  const int64_t outer = copy.getTransposed() ? 1 : 0;
+  if (rows != layout.cover(outer) || box.back() != layout.cover(1 - outer))
+    return copy.emitOpError("expects a box of the ")
+           << layout.cover(outer) << " rows and " << layout.cover(1 - outer)
+           << " columns of its buffer's layout, got " << text(box);
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   Type from = getSource().getType();
   if (bool(getTarget()) == bool(getResult()))
@@ -91,6 +134,14 @@ LogicalResult CopyOp::verify() {
     return emitOpError("can round to tf32 only f32 elements that the copy engine loads from a "
                        "memref, got a copy by ")
            << stringifyEngine(getEngine()) << " of " << from;
+  if (getStrides() && !getBox())
+    return emitOpError("expects a box for its strides");
+  if (getBox()) {
+    if (!fromMemory && !toMemory)
+      return emitOpError("can copy a box only between a memref and a matrix in a buffer");
+    return verifyBox(*this, dyn_cast<BufferType>(fromMemory ? to : from),
+                     static_cast<int64_t>(other));
+  }
   if (std::optional<ArrayRef<int64_t>> dims = getDims()) {
     const auto memoryRank = static_cast<int64_t>(other);
     if ((!fromMemory && !toMemory) || dims->size() != rank || !llvm::is_sorted(*dims) ||

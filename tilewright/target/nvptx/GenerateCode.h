@@ -22,11 +22,12 @@ struct CodegenOptions {
 };
 
 /// A tensor map (TMA descriptor) with swizzled lines of `swizzleBytes` (64 or 128). Dimension 0 is
-/// contiguous; out-of-bounds elements read as zero.
+/// contiguous; out-of-bounds elements read as zero. A box takes every `elementStrides`-th element,
+/// so it has `box / elementStrides` of them.
 struct TensorMapInfo {
   int64_t argument = 0; // of the kernel's memrefs
   mlir::Type elementType;
-  std::vector<int64_t> dims, byteStrides, box;
+  std::vector<int64_t> dims, byteStrides, box, elementStrides;
   int64_t swizzleBytes = 128;
   bool operator==(const TensorMapInfo &) const = default;
 };

@@ -27,7 +27,7 @@ artifact::TensorMap tensorMapOf(const TensorMapInfo &info) {
   map.dims = info.dims;
   map.byteStrides = info.byteStrides;
   map.box = info.box;
-  map.elementStrides.assign(info.dims.size(), 1);
+  map.elementStrides = info.elementStrides;
   map.swizzle = info.swizzleBytes == 64 ? artifact::TensorMap::Swizzle::bytes64
                                         : artifact::TensorMap::Swizzle::bytes128;
   map.promotion = artifact::TensorMap::L2Promotion::bytes256;

@@ -108,6 +108,62 @@ private:
     return volume;
   }
 
+  /// Whether an operand in memory is zero beyond the end of a contracted dimension: memory ends
+  /// there, too.
+  bool endsWithMemory(const Edge &edge, const Node &node, unsigned dim) const {
+    return llvm::all_of(llvm::zip_equal(edge.index, graph.node(edge.source).shape()),
+                        [&](auto index) {
+                          auto [expr, size] = index;
+                          return !expr.isFunctionOfDim(dim) ||
+                                 (isa<AffineDimExpr>(expr) && size == node.sizes[dim]);
+                        });
+  }
+
+  /// Divides the depth of a matmul's tile among several contracted dimensions: the pixels of a
+  /// convolution's gradient, whose rows are often shorter than a tile. Takes powers of two with the
+  /// fewest iterations. Only a dimension beyond which both operands are zero may have a partial
+  /// tile, so that no element must be masked. Empty if there are no such tiles.
+  SmallVector<int64_t> spreadDepth(const Node &node, unsigned number, int64_t budget) const {
+    const size_t count = node.sizes.size() - node.rank;
+    SmallVector<unsigned> open;
+    for (unsigned dim = node.rank; dim < node.sizes.size(); ++dim)
+      if (!llvm::is_contained(node.units, dim))
+        open.push_back(dim);
+    if (!isa<stablehlo::ConvolutionOp>(node.op) || open.size() < 2 ||
+        llvm::any_of(open, [&](unsigned dim) { return whole.contains({number, dim}); }) ||
+        llvm::any_of(node.operands,
+                     [&](const Edge &edge) { return graph.node(edge.source).op != nullptr; }))
+      return {};
+    SmallVector<int64_t> tiles(count, 1), best;
+    int64_t fewest = 0, depthOfBest = 0;
+    // From the last dimension to the first, the largest tiles first.
+    auto divide = [&](auto &self, size_t left, int64_t depth, int64_t iterations) -> void {
+      if (left == 0) {
+        // A matrix instruction needs at least 32 bytes of depth, a quarter of the budget.
+        if (depth >= budget / 4 && (best.empty() || iterations < fewest ||
+                                    (iterations == fewest && depth < depthOfBest))) {
+          best = tiles;
+          fewest = iterations;
+          depthOfBest = depth;
+        }
+        return;
+      }
+      const unsigned dim = open[left - 1];
+      const int64_t size = node.sizes[dim];
+      const bool mayBePartial = llvm::all_of(
+          node.operands, [&](const Edge &edge) { return endsWithMemory(edge, node, dim); });
+      for (int64_t tile = budget / depth; tile >= 1; tile /= 2)
+        if (mayBePartial || size % tile == 0) {
+          tiles[dim - node.rank] = tile;
+          self(self, left - 1, depth * tile,
+               iterations * static_cast<int64_t>(
+                                llvm::divideCeil(static_cast<uint64_t>(size), uint64_t(tile))));
+        }
+    };
+    divide(divide, open.size(), 1, 1);
+    return best;
+  }
+
   /// Adds the loops of a node that reduces, given its result's box.
   void planReduction(const Node &node, unsigned number, const Box &box) {
     const bool product = isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(node.op);
@@ -121,6 +177,8 @@ private:
       budget = matrix ? 1024 / std::max<int64_t>(4, matrix->left.getIntOrFloatBitWidth())
                       : std::clamp<int64_t>(budget, 1, 8);
     }
+    const SmallVector<int64_t> spread =
+        matrix ? spreadDepth(node, number, budget) : SmallVector<int64_t>();
     for (auto dim = static_cast<unsigned>(node.sizes.size()); dim-- > node.rank;) {
       const Dim owner{number, dim};
       const int64_t size = node.sizes[dim];
@@ -129,6 +187,8 @@ private:
       // A matrix instruction needs at least 32 bytes of depth.
       if (matrix && !whole.contains(owner) && !isUnit && dim + 1 == node.sizes.size())
         tile = std::min(budget, std::max(held(size), budget / 4));
+      if (!spread.empty())
+        tile = spread[dim - node.rank];
       auto found = tiling.reductionLoops.find({number, dim});
       if (found != tiling.reductionLoops.end()) {
         // This loop was already planned for another box of the same node; use the smaller tile.
@@ -137,8 +197,8 @@ private:
       } else if (tile != size) {
         tiling.reductionLoops[{number, dim}] = add(owner, size, tile);
       }
-      // A matmul tile has one contraction dimension, so all other contraction dimensions get tile
-      // size 1.
+      // Otherwise a matmul tile has one contraction dimension, so all other contraction dimensions
+      // get tile size 1.
       budget = product ? 1 : std::max<int64_t>(1, budget / held(tile));
     }
   }

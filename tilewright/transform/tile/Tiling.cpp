@@ -387,12 +387,19 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   tiling.gridRank = static_cast<int>(tiling.sizes.size());
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;
-  // If the copy engine loads the operands of a wgmma product, a whole warpgroup holds the
-  // accumulator in registers: a tile of up to 128x256, which its epilogue can hold as well.
+  // If copies load the operands of a product, its warps hold the accumulator in registers: a tile
+  // of up to 128x256 in each CTA of a cluster, which its epilogue can hold as well. A product of
+  // one iteration has no loop and is not pipelined.
   Capacities held = capacities;
-  if (capacities.machine && capacities.machine->matrixUnit == exec::MatrixUnit::wgmma &&
-      needs.product && needs.product->canCopy && capacities.tileElements)
-    held.tileElements = std::max<int64_t>(held.tileElements, 128 * 256);
+  if (capacities.machine && needs.product && needs.product->canCopy && capacities.tileElements) {
+    const pipeline::Machine &machine = *capacities.machine;
+    const bool usesWgmma = machine.matrixUnit == exec::MatrixUnit::wgmma;
+    const bool hasLoop =
+        needs.product->depth * needs.product->types.left.getIntOrFloatBitWidth() > 1024;
+    if (usesWgmma || hasLoop)
+      held.tileElements = std::max<int64_t>(
+          held.tileElements, 128 * 256 * (usesWgmma && hasLoop ? machine.cluster : 1));
+  }
   if (!tiling.planLoops(graph, held)) {
     reason = "the window of a convolution cannot become a loop";
     return std::nullopt;

@@ -207,3 +207,39 @@ func.func @rounds_a_store(%m: memref<8x8xf32>, %i: index, %x: !x) {
   sm.copy tma %x to %m[%i, %i] tf32 : !x to memref<8x8xf32>
   return
 }
+
+// -----
+
+!x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
+func.func @box_of_one_dimension_twice(%m: memref<8x2x8xf16>, %i: index, %x: !x) {
+  // expected-error@below {{expects a box of distinct dimensions of a memref of rank 3, got dimensions 0x0x2 and sizes 2x2x4}}
+  sm.copy tma %m[%i, %i, %i] to %x dims [0, 0, 2] box [2, 2, 4] : memref<8x2x8xf16> to !x
+  return
+}
+
+// -----
+
+!x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
+func.func @box_of_other_rows(%m: memref<8x2x8xf16>, %i: index, %x: !x) {
+  // expected-error@below {{expects a box of the 4 rows and 4 columns of its buffer's layout, got 4x2x4}}
+  sm.copy tma %m[%i, %i, %i] to %x dims [0, 1, 2] box [4, 2, 4] : memref<8x2x8xf16> to !x
+  return
+}
+
+// -----
+
+!x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
+func.func @stride_along_columns(%m: memref<8x2x8xf16>, %i: index, %x: !x) {
+  // expected-error@below {{expects a positive stride for each dimension of the box, and 1 along the columns, got 1x1x2}}
+  sm.copy tma %m[%i, %i, %i] to %x dims [0, 1, 2] box [2, 2, 4] strides [1, 1, 2] : memref<8x2x8xf16> to !x
+  return
+}
+
+// -----
+
+!x = !sm.buffer<4x4xf16, shared, <[4 offset:4] [4 offset]>>
+func.func @strides_without_box(%m: memref<8x8xf16>, %i: index, %x: !x) {
+  // expected-error@below {{expects a box for its strides}}
+  sm.copy tma %m[%i, %i] to %x strides [2, 1] : memref<8x8xf16> to !x
+  return
+}

@@ -110,3 +110,17 @@ func.func @rounds(%a: memref<128x64xf32>, %b: memref<64x8x128xf32>, %i: index, %
   sm.copy tma %b[%i, %i, %i] to %x transposed tf32 dims [0, 2] : memref<64x8x128xf32> to !rounded
   return
 }
+
+/// Rows through several dimensions of memory, in the order of the rows, with strides.
+
+!pixels = !sm.buffer<128x64xf16, shared, <[128 offset:64] [64 offset] xor [offset 6:3 to offset 3]>>
+// CHECK-LABEL: func @boxes
+//       CHECK:   sm.copy tma %{{.*}} to %{{.*}} dims [0, 1, 2, 3] box [2, 8, 8, 64] strides [1, 2, 2, 1] : memref<16x56x56x256xf16> to !sm.buffer
+//       CHECK:   sm.copy cp_async %{{.*}} to %{{.*}} dims [2, 0, 3] box [8, 16, 64] : memref<16x56x56x256xf16> to !sm.buffer
+//       CHECK:   sm.copy tma %{{.*}} to %{{.*}} dims [0, 1, 2, 3] box [2, 8, 8, 64] : !sm.buffer<{{.*}}> to memref<16x56x56x256xf16>
+func.func @boxes(%m: memref<16x56x56x256xf16>, %i: index, %x: !pixels) {
+  sm.copy tma %m[%i, %i, %i, %i] to %x dims [0, 1, 2, 3] box [2, 8, 8, 64] strides [1, 2, 2, 1] : memref<16x56x56x256xf16> to !pixels
+  sm.copy cp_async %m[%i, %i, %i, %i] to %x dims [2, 0, 3] box [8, 16, 64] : memref<16x56x56x256xf16> to !pixels
+  sm.copy tma %x to %m[%i, %i, %i, %i] dims [0, 1, 2, 3] box [2, 8, 8, 64] : !pixels to memref<16x56x56x256xf16>
+  return
+}

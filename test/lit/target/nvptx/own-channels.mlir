@@ -74,6 +74,38 @@ sm.kernel @pieces grid [2] inputs 1 warps 1 {
   sm.free %in : !sm.channel<!small>
 }
 
+/// Rows through two dimensions of memory: 32 threads copy 4 rows of 8 pieces in a round. The upper bits of a thread's row are its line, the lower one its column, of which the
+/// copy takes every second. Each dimension that the copy may leave is checked.
+
+// CHECK-LABEL: llvm.func @boxes(
+//   CHECK-DAG:   %[[ONE:.*]] = llvm.mlir.constant(1 : i32)
+//   CHECK-DAG:   %[[TWO:.*]] = llvm.mlir.constant(2 : i32)
+//   CHECK-DAG:   %[[THREE:.*]] = llvm.mlir.constant(3 : i32)
+//   CHECK-DAG:   %[[NINE:.*]] = llvm.mlir.constant(9 : i32)
+//       CHECK:   %[[ROW:.*]] = llvm.lshr %{{.*}}, %[[THREE]]
+//       CHECK:   %[[LINE:.*]] = llvm.lshr %[[ROW]], %[[ONE]]
+//       CHECK:   %[[COLUMN:.*]] = llvm.and %[[ROW]], %[[ONE]]
+//       CHECK:   llvm.icmp "ult" %{{.*}}, %[[NINE]]
+//       CHECK:   %[[AT:.*]] = llvm.mul %[[COLUMN]], %[[TWO]]
+//       CHECK:   llvm.icmp "ult"
+//       CHECK:   nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
+//       CHECK:   nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
+//   CHECK-NOT:   nvvm.cp.async.shared.global
+//       CHECK:   llvm.return
+!lines = !sm.buffer<8x64xf16, shared, <[8 offset:64] [64 offset]>>
+sm.kernel @boxes grid [3] inputs 1 warps 1 {
+^bb0(%i: index, %x: memref<9x10x64xf16>, %out: memref<12x10xf16>):
+  %c0 = arith.constant 0 : index
+  %line = affine.apply affine_map<(i) -> (i * 4 - 1)>(%i)
+  %column = affine.apply affine_map<(i) -> (i * 4 - 1)>(%i)
+  %in = sm.channel depth 1 : !sm.channel<!lines>
+  %slot = sm.acquire %in : !sm.channel<!lines>
+  sm.copy cp_async %x[%line, %column, %c0] to %slot dims [0, 1, 2] box [4, 2, 64] strides [1, 2, 1] : memref<9x10x64xf16> to !lines
+  sm.publish %in : !sm.channel<!lines>
+  %full = sm.take %in : !sm.channel<!lines>
+  sm.free %in : !sm.channel<!lines>
+}
+
 // -----
 
 // ERROR: E4051 target: while compiling kernel no_free_slot: 'sm.acquire' at {{.*}} waits for a free slot, but its own threads hold all 1 slots; free one first

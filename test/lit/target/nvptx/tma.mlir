@@ -101,6 +101,42 @@ sm.kernel @multicast grid [4] inputs 2 warps 8 cluster [2, 1, 1] {
   }
 }
 
+/// Rows that go through three dimensions of memory are one box of four dimensions. Where the order of the rows is not that of memory (rows of `b` are 4
+/// columns of 16 images each), the tensor map has the dimensions in the order of the rows. In a cluster of 2, each CTA copies one of the two
+/// images of `a`, with every second pixel, and its half of the columns of `b`, in steps of 2.
+
+// CHECK-LABEL: llvm.func @pixels(
+//   CHECK-DAG:   %[[ONE:.*]] = llvm.mlir.constant(1 : i32)
+//   CHECK-DAG:   %[[TWO:.*]] = llvm.mlir.constant(2 : i32)
+//       CHECK:   %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
+//       CHECK:   nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg3, %{{.*}}, box[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] :
+//       CHECK:   %[[STEP:.*]] = llvm.mul %{{.*}}, %[[TWO]]
+//       CHECK:   %[[COLUMN:.*]] = llvm.add %{{.*}}, %[[STEP]]
+//       CHECK:   nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg4, %{{.*}}, box[%{{.*}}, %{{.*}}, %[[COLUMN]], %{{.*}}] multicast_mask
+!images = !sm.buffer<128x64xf16, shared, <[2 cta, 64 offset:64] [64 offset] xor [offset 6:3 to offset 3]>>
+!columns = !sm.buffer<64x64xf16, shared, <[64 offset:64] [64 offset] copies [2 cta] xor [offset 6:3 to offset 3]>>
+!boxes = !sm.channel<!images, !columns>
+#rows = #sm.layout<[2 cta, 4 warp, 2 reg:2, 8 lane:4] [8 reg:4, 4 lane, 2 reg]>
+sm.kernel @pixels grid [4] inputs 2 warps 8 cluster [2, 1, 1] {
+^bb0(%i: index, %a: memref<8x16x16x64xf16>, %b: memref<16x8x8x64xf16>, %out: memref<512x64xf32>):
+  %c0 = arith.constant 0 : index
+  %n = affine.apply affine_map<(i) -> (i * 2)>(%i)
+  %o = affine.apply affine_map<(i) -> (i * 128)>(%i)
+  %in = sm.channel depth 1 : !boxes
+  sm.role "load" warps 4 registers 40 {
+    %slot:2 = sm.acquire %in : !boxes
+    sm.copy tma %a[%n, %c0, %c0, %c0] to %slot#0 dims [0, 1, 2, 3] box [2, 8, 8, 64] strides [1, 2, 2, 1] : memref<8x16x16x64xf16> to !images
+    sm.copy tma %b[%c0, %c0, %i, %c0] to %slot#1 dims [2, 0, 3] box [4, 16, 64] : memref<16x8x8x64xf16> to !columns
+    sm.publish %in : !boxes
+  }
+  sm.role "math" warps 4 registers 232 {
+    %full:2 = sm.take %in : !boxes
+    %sum = sm.mma wgmma %full#0, %full#1 : !images, !columns -> tensor<128x64xf32, #rows>
+    sm.free %in : !boxes
+    tile.store %sum, %out[%o, %c0] : tensor<128x64xf32, #rows>, memref<512x64xf32>
+  }
+}
+
 // -----
 
 // ERROR: E4051 target: while compiling kernel no_swizzle: 'sm.copy' at {{.*}} must have a buffer of swizzled lines of 128 or 64 bytes in 1 CTAs, got [64 offset:64] [64 offset]
@@ -113,6 +149,26 @@ sm.kernel @no_swizzle grid [1] inputs 1 warps 8 {
   sm.role "load" warps 4 registers 40 {
     %slot = sm.acquire %in : !in
     sm.copy tma %a[%c0, %c0] to %slot : memref<64x64xf16> to !x
+    sm.publish %in : !in
+  }
+  sm.role "math" warps 4 registers 232 {
+    %full = sm.take %in : !in
+    sm.free %in : !in
+  }
+}
+
+// -----
+
+// ERROR: E4051 target: while compiling kernel large_stride: 'sm.copy' at {{.*}} has 8 rows with a stride of 9, but a TMA box spans at most 256 and a stride is at most 8 (1 in stores)
+!x = !sm.buffer<64x64xf16, shared, <[64 offset:64] [64 offset] xor [offset 6:3 to offset 3]>>
+!in = !sm.channel<!x>
+sm.kernel @large_stride grid [1] inputs 1 warps 8 {
+^bb0(%i: index, %a: memref<80x80x64xf16>, %out: memref<64x64xf32>):
+  %c0 = arith.constant 0 : index
+  %in = sm.channel depth 1 : !in
+  sm.role "load" warps 4 registers 40 {
+    %slot = sm.acquire %in : !in
+    sm.copy tma %a[%c0, %c0, %c0] to %slot dims [0, 1, 2] box [8, 8, 64] strides [9, 1, 1] : memref<80x80x64xf16> to !x
     sm.publish %in : !in
   }
   sm.role "math" warps 4 registers 232 {

@@ -72,6 +72,36 @@ sm.kernel @in_flight grid [1] inputs 2 warps 8 {
   }
 }
 
+/// A depth of 24 elements in lines of 64: the copy fills the rest of a line with zeros, so two instructions multiply all of it.
+
+// CHECK-LABEL: llvm.func @half_lines(
+//       CHECK:   llvm.inline_asm {{.*}}wgmma.fence.sync.aligned;
+//  CHECK-SAME:     add.u32 al, $4, 0;
+//  CHECK-SAME:     add.u32 al, $4, 2;
+//   CHECK-NOT:     add.u32 al, $4, 4;
+//  CHECK-SAME:     wgmma.commit_group.sync.aligned;
+!short_x = !sm.buffer<64x24xf16, shared, <[64 offset:64] [64 offset] xor [offset 6:3 to offset 3]>>
+!short_y = !sm.buffer<24x8xf16, shared, <[64 offset] [8 offset:64] xor [offset 6:3 to offset 3]>>
+!short = !sm.channel<!short_x, !short_y>
+#short_acc = #sm.layout<[4 warp, 2 reg:2, 8 lane:4] [4 lane, 2 reg]>
+sm.kernel @half_lines grid [1] inputs 2 warps 8 {
+^bb0(%i: index, %a: memref<64x24xf16>, %b: memref<8x24xf16>, %out: memref<64x8xf32>):
+  %c0 = arith.constant 0 : index
+  %in = sm.channel depth 1 : !short
+  sm.role "load" warps 4 registers 40 {
+    %slot:2 = sm.acquire %in : !short
+    sm.copy tma %a[%c0, %c0] to %slot#0 : memref<64x24xf16> to !short_x
+    sm.copy tma %b[%c0, %c0] to %slot#1 transposed : memref<8x24xf16> to !short_y
+    sm.publish %in : !short
+  }
+  sm.role "math" warps 4 registers 232 {
+    %full:2 = sm.take %in : !short
+    %sum = sm.mma wgmma %full#0, %full#1 : !short_x, !short_y -> tensor<64x8xf32, #short_acc>
+    sm.free %in : !short
+    tile.store %sum, %out[%c0, %c0] : tensor<64x8xf32, #short_acc>, memref<64x8xf32>
+  }
+}
+
 // -----
 
 /// f32 is multiplied as tf32: eight columns of the left side, 32 bytes, for each instruction, and no order, because both operands

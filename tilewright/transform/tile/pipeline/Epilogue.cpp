@@ -10,6 +10,32 @@ namespace tilewright::pipeline {
 
 using sm::Layout;
 
+/// A tile whose last dimension is the columns as a matrix: all other dimensions are the rows.
+static AffineMap matrixOfTile(RankedTensorType type) {
+  MLIRContext *context = type.getContext();
+  SmallVector<AffineExpr> at;
+  int64_t stride = type.getNumElements() / type.getShape().back(), rows = stride;
+  for (int64_t size : type.getShape().drop_back()) {
+    stride /= size;
+    AffineExpr index = getAffineDimExpr(0, context).floorDiv(stride);
+    if (size == 1)
+      index = getAffineConstantExpr(0, context);
+    else if (stride * size != rows)
+      index = index % size;
+    at.push_back(index);
+  }
+  at.push_back(getAffineDimExpr(1, context));
+  return AffineMap::get(2, 0, at, context);
+}
+
+static std::optional<Layout> matrixLayout(Type tile, const Layout &layout) {
+  auto type = cast<RankedTensorType>(tile);
+  const int64_t columns = type.getShape().back();
+  std::optional<sm::ViewMap> map = sm::viewMapOf(
+      matrixOfTile(type), {type.getNumElements() / columns, columns}, type.getShape());
+  return map ? sm::resultLayout(layout, *map) : std::nullopt;
+}
+
 Epilogue::Epilogue(const Product &product, const Layout &accumulator) : product(product) {
   scf::ForOp loop = product.loop;
   layouts[loop.getResult(0)] = accumulator;
@@ -32,9 +58,9 @@ Epilogue::Epilogue(const Product &product, const Layout &accumulator) : product(
   }
   std::string reason;
   if (tile::StoreOp store = findStoreToStage(product, reason); store && !failure) {
-    // Ignore leading dimensions of size 1 before the two dimensions of the matrix.
-    SmallVector<Layout::Digits> dims(layouts.find(store.getTile())->second.getDims());
-    if (Layout(ArrayRef(dims).take_back(2)).sameAs(accumulator))
+    std::optional<Layout> matrix =
+        matrixLayout(store.getTile().getType(), layouts.find(store.getTile())->second);
+    if (matrix && matrix->sameAs(accumulator))
       stagedStore = store;
   }
 }
@@ -63,8 +89,7 @@ tile::StoreOp findStoreToStage(const Product &product, std::string &reason) {
       reason = llvm::formatv("it has {0} dimensions, but the copy engine supports at most 5",
                              memory.getRank())
                    .str();
-    else if (shape.take_back(2) != ArrayRef<int64_t>({product.m, product.n}) ||
-             llvm::any_of(shape.drop_back(2), [](int64_t size) { return size != 1; }))
+    else if (shape.back() != product.n || type.getNumElements() != product.m * product.n)
       reason = "its tile does not have the product's shape";
     else if (store.getStrides() &&
              llvm::any_of(*store.getStrides(), [](int64_t stride) { return stride != 1; }))
@@ -216,20 +241,25 @@ static Layout storeLayout(const Layout &layout, RankedTensorType type) {
   return Layout(dims, layout.getCopies(), layout.getFlips()).canonical();
 }
 
-/// Stores registers to a slot of the channel, and copies the slot to global memory.
+/// Stores registers to a slot of the channel, and copies the slot to global memory. As a matrix,
+/// the tile has the accumulator's layout.
 static void buildStaged(OpBuilder &b, tile::StoreOp store, Value tile, Value channel,
-                        IRMapping &scalars) {
+                        const Layout &accumulator, IRMapping &scalars) {
   Location loc = store.getLoc();
   auto type = cast<RankedTensorType>(tile.getType());
-  if (int64_t units = type.getRank() - 2) {
-    SmallVector<AffineExpr> at(units, b.getAffineConstantExpr(0));
-    at.append({b.getAffineDimExpr(0), b.getAffineDimExpr(1)});
-    Layout layout = sm::layoutOf(type).getValue();
-    SmallVector<Layout::Digits> dims(layout.getDims());
-    Layout matrix(ArrayRef(dims).take_back(2), layout.getCopies(), layout.getFlips());
-    auto flat = RankedTensorType::get(type.getShape().take_back(2), type.getElementType());
-    tile = tile::ViewOp::create(b, loc, sm::withLayout(flat, matrix), tile,
-                                AffineMap::get(2, 0, at, b.getContext()));
+  // The dimensions of memory along which the tile has rows.
+  SmallVector<int64_t> dims, box;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    if (size != 1 || int64_t(dim) == type.getRank() - 1) {
+      dims.push_back(int64_t(dim));
+      box.push_back(size);
+    }
+  if (type.getRank() > 2) {
+    const int64_t columns = type.getShape().back();
+    auto flat =
+        RankedTensorType::get({type.getNumElements() / columns, columns}, type.getElementType());
+    tile =
+        tile::ViewOp::create(b, loc, sm::withLayout(flat, accumulator), tile, matrixOfTile(type));
   }
   SmallVector<Value> offsets;
   for (Value offset : store.getOffsets())
@@ -239,8 +269,12 @@ static void buildStaged(OpBuilder &b, tile::StoreOp store, Value tile, Value cha
                      ValueRange(), false, DenseI64ArrayAttr());
   sm::PublishOp::create(b, loc, channel);
   auto full = sm::TakeOp::create(b, loc, channel);
+  const bool isBox = dims.size() > 2 || (dims.size() == 2 && dims.front() != type.getRank() - 2);
   sm::CopyOp::create(b, loc, Type(), sm::Engine::tma, full.getResult(0), ValueRange(),
-                     scalars.lookup(store.getTarget()), offsets, false, DenseI64ArrayAttr());
+                     scalars.lookup(store.getTarget()), offsets, false,
+                     isBox ? b.getDenseI64ArrayAttr(dims) : DenseI64ArrayAttr(),
+                     isBox ? b.getDenseI64ArrayAttr(box) : DenseI64ArrayAttr(), DenseI64ArrayAttr(),
+                     /*tf32=*/false);
   sm::FreeOp::create(b, loc, channel);
 }
 
@@ -252,7 +286,7 @@ void Epilogue::build(OpBuilder &b, Value accumulator, IRMapping &scalars, Value 
       IRMapping operands = scalars;
       Value tile = buildValue(b, store.getTile(), scalars);
       if (channel && store == stagedStore) {
-        buildStaged(b, store, tile, channel, scalars);
+        buildStaged(b, store, tile, channel, layouts.find(loop.getResult(0))->second, scalars);
         continue;
       }
       auto type = cast<RankedTensorType>(tile.getType());

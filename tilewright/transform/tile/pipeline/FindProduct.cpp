@@ -63,33 +63,72 @@ Loads loadsOf(Value tile) {
   return loads;
 }
 
-/// The two dimensions of a load's tile that correspond to the operand's last two, in the operand's
-/// order; all other dimensions have size 1. Returns nullopt if the load is not the operand's matrix
-/// but, for example, a scale.
-std::optional<std::pair<unsigned, unsigned>> matrixDims(const TracedTile &traced,
-                                                        ArrayRef<int64_t> sizes) {
+/// An index of a tile as a digit of an index of the matrix: (index / stride) % size.
+struct MatrixDigit {
+  unsigned dim; // of the tile
+  unsigned of;  // the dimension of the matrix
+  int64_t stride = 1, size;
+  bool isLimited = false; // has the remainder, so it need not be the first digit
+};
+
+std::optional<MatrixDigit> digitOf(AffineExpr expr, unsigned dim, int64_t size) {
+  MatrixDigit digit{.dim = dim, .of = 0, .size = size};
+  auto constantOf = [](AffineExpr value) {
+    auto constant = dyn_cast<AffineConstantExpr>(value);
+    return constant ? constant.getValue() : 0;
+  };
+  if (auto rest = dyn_cast<AffineBinaryOpExpr>(expr);
+      rest && rest.getKind() == AffineExprKind::Mod && constantOf(rest.getRHS()) == size) {
+    digit.isLimited = true;
+    expr = rest.getLHS();
+  }
+  if (auto quotient = dyn_cast<AffineBinaryOpExpr>(expr);
+      quotient && quotient.getKind() == AffineExprKind::FloorDiv &&
+      constantOf(quotient.getRHS()) > 0) {
+    digit.stride = constantOf(quotient.getRHS());
+    expr = quotient.getLHS();
+  }
+  auto position = dyn_cast<AffineDimExpr>(expr);
+  if (!position)
+    return std::nullopt;
+  digit.of = position.getPosition();
+  return digit;
+}
+
+/// Whether digits, the outermost first, are all of an index of `size` values.
+bool areDigitsOf(ArrayRef<MatrixDigit> digits, int64_t size) {
+  int64_t stride = 1;
+  for (const MatrixDigit &digit : llvm::reverse(digits)) {
+    if (digit.stride != stride || (!digit.isLimited && &digit != digits.begin()))
+      return false;
+    stride *= digit.size;
+  }
+  return !digits.empty() && stride == size;
+}
+
+/// The dimensions of a load's tile that correspond to the operand's last two, in the operand's
+/// order, as digits of those, the outermost first; all other dimensions have size 1. Returns
+/// nullopt if the load is not the operand's matrix but, for example, a scale.
+using MatrixDims = std::array<SmallVector<MatrixDigit>, 2>;
+std::optional<MatrixDims> matrixDims(const TracedTile &traced, ArrayRef<int64_t> sizes) {
   auto shape = cast<RankedTensorType>(traced.value.getType()).getShape();
-  std::optional<unsigned> at[2];
+  const size_t leading = sizes.size() - 2;
+  MatrixDims at;
   for (auto [dim, expr] : llvm::enumerate(traced.map.getResults())) {
     if (shape[dim] == 1)
       continue;
-    // If the tile has a single group, the index within the group (k mod group size) is the index
-    // itself.
-    AffineExpr index = expr;
-    if (auto rest = dyn_cast<AffineBinaryOpExpr>(expr);
-        rest && rest.getKind() == AffineExprKind::Mod &&
-        cast<AffineConstantExpr>(rest.getRHS()).getValue() == shape[dim])
-      index = rest.getLHS();
-    auto position = dyn_cast<AffineDimExpr>(index);
-    const size_t leading = sizes.size() - 2;
-    if (!position || position.getPosition() < leading ||
-        shape[dim] != sizes[position.getPosition()] || at[position.getPosition() - leading])
+    std::optional<MatrixDigit> digit = digitOf(expr, static_cast<unsigned>(dim), shape[dim]);
+    if (!digit || digit->of < leading)
       return std::nullopt;
-    at[position.getPosition() - leading] = static_cast<unsigned>(dim);
+    at[digit->of - leading].push_back(*digit);
   }
-  if (!at[0] || !at[1])
-    return std::nullopt;
-  return std::pair(*at[0], *at[1]);
+  for (auto [digits, size] : llvm::zip_equal(at, sizes.drop_front(leading))) {
+    llvm::sort(digits,
+               [](const MatrixDigit &a, const MatrixDigit &b) { return a.stride > b.stride; });
+    if (!areDigitsOf(digits, size))
+      return std::nullopt;
+  }
+  return at;
 }
 
 /// Finds an operand that is loaded as one tile, possibly transposed, possibly with maps as a
@@ -105,9 +144,9 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
     return no(loads.problem);
   Operand operand;
   operand.tile = tile;
-  std::pair<unsigned, unsigned> dims;
+  MatrixDims dims;
   for (const TracedTile &traced : loads.found) {
-    std::optional<std::pair<unsigned, unsigned>> found = matrixDims(traced, sizes);
+    std::optional<MatrixDims> found = matrixDims(traced, sizes);
     auto load = traced.value.getDefiningOp<tile::LoadOp>();
     if (!found || load->getParentOp() != loop)
       continue;
@@ -122,14 +161,26 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
   tile::LoadOp load = operand.load;
   auto type = cast<RankedTensorType>(load.getType());
   auto memory = cast<MemRefType>(load.getSource().getType());
-  operand.transposed = dims.first > dims.second;
-  operand.outerDim = std::min(dims.first, dims.second);
-  operand.innerDim = std::max(dims.first, dims.second);
-  if (operand.innerDim != memory.getRank() - 1)
+  // The matrix is contiguous along the index that has the last dimension of memory.
+  operand.transposed = dims[0].back().dim == memory.getRank() - 1;
+  const SmallVector<MatrixDigit> &inner = dims[operand.transposed ? 0 : 1],
+                                 &outer = dims[operand.transposed ? 1 : 0];
+  operand.innerDim = inner.back().dim;
+  if (operand.innerDim != memory.getRank() - 1 || inner.size() != 1)
     return no("is not loaded along the contiguous dimension of memory");
-  if (load.getStrides() &&
-      llvm::any_of(*load.getStrides(), [](int64_t stride) { return stride != 1; }))
-    return no("is loaded with strides");
+  auto strideOf = [&](int64_t dim) {
+    return load.getStrides() ? (*load.getStrides())[static_cast<size_t>(dim)] : 1;
+  };
+  for (const MatrixDigit &digit : outer) {
+    operand.outerDims.push_back(digit.dim);
+    operand.outerSizes.push_back(digit.size);
+    operand.outerStrides.push_back(strideOf(digit.dim));
+  }
+  if (strideOf(operand.innerDim) != 1 ||
+      llvm::any_of(operand.outerStrides, [](int64_t stride) { return stride < 1; }))
+    return no("is loaded with strides along the contiguous dimension of memory or backwards");
+  if (operand.hasPrologue && (outer.size() > 1 || operand.outerStrides[0] != 1))
+    return no("has a prologue and is loaded with strides or along several dimensions of memory");
   if (Value padding = load.getPadding();
       padding && !matchPattern(padding, m_AnyZeroFloat()) && !matchPattern(padding, m_Zero()))
     return no("is padded with something other than zero");
@@ -239,11 +290,34 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   return product;
 }
 
-DenseI64ArrayAttr copiedDims(OpBuilder &b, Operand operand) {
-  const int64_t rank = cast<MemRefType>(operand.load.getSource().getType()).getRank();
-  if (operand.outerDim == rank - 2)
-    return {};
-  return b.getDenseI64ArrayAttr({operand.outerDim, operand.innerDim});
+void copyOperand(OpBuilder &b, sm::Engine engine, Operand operand, Value buffer,
+                 const IRMapping &at, bool tf32) {
+  tile::LoadOp load = operand.load;
+  SmallVector<Value> offsets;
+  for (Value offset : load.getOffsets())
+    offsets.push_back(at.lookup(offset));
+  SmallVector<int64_t> dims = operand.outerDims, box = operand.outerSizes,
+                       strides = operand.outerStrides;
+  dims.push_back(operand.innerDim);
+  DenseI64ArrayAttr dimsAttr, boxAttr, stridesAttr;
+  if (operand.outerDims.size() > 1 || operand.outerStrides[0] != 1) {
+    const sm::Layout &layout = cast<sm::BufferType>(buffer.getType()).getLayout().getValue();
+    const int64_t outer = operand.transposed ? 1 : 0;
+    // The layout may have more rows than the tile. They are copied too, but nothing reads them.
+    int64_t rows = 1;
+    for (int64_t size : box)
+      rows *= size;
+    box.front() *= layout.cover(outer) / rows;
+    box.push_back(layout.cover(1 - outer));
+    strides.push_back(1);
+    boxAttr = b.getDenseI64ArrayAttr(box);
+    if (llvm::any_of(strides, [](int64_t stride) { return stride != 1; }))
+      stridesAttr = b.getDenseI64ArrayAttr(strides);
+  }
+  if (boxAttr || dims.front() != operand.innerDim - 1)
+    dimsAttr = b.getDenseI64ArrayAttr(dims);
+  sm::CopyOp::create(b, load.getLoc(), Type(), engine, at.lookup(load.getSource()), offsets, buffer,
+                     ValueRange(), operand.transposed, dimsAttr, boxAttr, stridesAttr, tf32);
 }
 
 void enterIteration(OpBuilder &b, const Product &product, Value number, IRMapping &scalars) {

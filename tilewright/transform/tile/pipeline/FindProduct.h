@@ -3,6 +3,7 @@
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_FINDPRODUCT_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_FINDPRODUCT_H
 
+#include "tilewright/dialect/sm/SmDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,9 +18,13 @@ struct Operand {
   tile::LoadOp load;
   /// Whether memory is [k, m] for the left operand, or [n, k] for the right one.
   bool transposed = false;
-  /// The dimensions of memory that the tile spans; `innerDim` is contiguous. The tile has size 1 in
-  /// all other dimensions.
-  int64_t outerDim = 0, innerDim = 0;
+  /// The dimensions of memory that the tile spans; `innerDim` is contiguous, and `outerDims` are
+  /// the digits of the other index of the matrix, the outermost first: more than one for positions
+  /// of images. The tile has size 1 in all other dimensions.
+  llvm::SmallVector<int64_t> outerDims;
+  int64_t innerDim = 0;
+  /// The size of the tile along each of `outerDims`, and its stride in memory.
+  llvm::SmallVector<int64_t> outerSizes, outerStrides;
   /// The width of an element in memory, in bits.
   int64_t bits = 0;
   /// The operand of the dot: the load or a view of it or, with a prologue, the result of the maps.
@@ -50,8 +55,9 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason);
 void enterIteration(mlir::OpBuilder &b, const Product &product, mlir::Value number,
                     mlir::IRMapping &scalars);
 
-/// The dimensions of memory that a copy of the operand spans; null if they are the last two.
-mlir::DenseI64ArrayAttr copiedDims(mlir::OpBuilder &b, Operand operand);
+/// Copies the operand's tile to `buffer`. `at` maps the scalars of the load.
+void copyOperand(mlir::OpBuilder &b, sm::Engine engine, Operand operand, mlir::Value buffer,
+                 const mlir::IRMapping &at, bool tf32 = false);
 
 /// Whether an op computes scalars from scalars.
 bool isScalar(mlir::Operation *op);

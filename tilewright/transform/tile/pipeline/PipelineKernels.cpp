@@ -1,4 +1,5 @@
 // The pass `tile-pipeline`: finds matmul kernels, plans their software pipelines and rewrites them.
+#include "tilewright/dialect/sm/IndexFacts.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/tile/Passes.h"
@@ -11,6 +12,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -26,21 +28,29 @@ namespace tilewright::tile {
 namespace tilewright::pipeline {
 namespace {
 
-/// The grid coordinate that an index is computed from; nullopt if there is none or more than one.
-std::optional<unsigned> coordinateOf(Value index, tile::KernelOp kernel) {
-  std::optional<unsigned> found;
+/// The grid coordinates that an index is computed from. `inLoop` is set if it also depends on the
+/// loop's iteration.
+llvm::SmallSetVector<unsigned, 4> coordinatesOf(Value index, tile::KernelOp kernel, bool &inLoop) {
+  llvm::SmallSetVector<unsigned, 4> found;
   SmallVector<Value> open{index};
   while (!open.empty()) {
     Value value = open.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument.getOwner() != &kernel.getBlock() || (found && *found != argument.getArgNumber()))
-        return std::nullopt;
-      found = argument.getArgNumber();
-    } else {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument)
       llvm::append_range(open, value.getDefiningOp()->getOperands());
-    }
+    else if (argument.getOwner() == &kernel.getBlock())
+      found.insert(argument.getArgNumber());
+    else
+      inLoop = true;
   }
   return found;
+}
+
+/// The grid coordinate that an index is computed from; nullopt if there is none or more than one.
+std::optional<unsigned> coordinateOf(Value index, tile::KernelOp kernel) {
+  bool inLoop = false;
+  llvm::SmallSetVector<unsigned, 4> found = coordinatesOf(index, kernel, inLoop);
+  return found.size() == 1 && !inLoop ? std::optional(found[0]) : std::nullopt;
 }
 
 /// Which of the product's rows and columns is the last grid coordinate; `fixed` if these two are
@@ -50,8 +60,10 @@ Gemm::Order orderOf(const Product &product) {
   auto coordinate = [&](const Operand &operand, bool isLhs) {
     tile::LoadOp load = operand.load;
     const bool isOuter = isLhs != operand.transposed;
-    return coordinateOf(load.getOffsets()[size_t(isOuter ? operand.outerDim : operand.innerDim)],
-                        kernel);
+    if (isOuter && operand.outerDims.size() > 1)
+      return std::optional<unsigned>();
+    return coordinateOf(
+        load.getOffsets()[size_t(isOuter ? operand.outerDims.front() : operand.innerDim)], kernel);
   };
   std::optional<unsigned> row = coordinate(product.lhs, true),
                           column = coordinate(product.rhs, false);
@@ -63,20 +75,36 @@ Gemm::Order orderOf(const Product &product) {
   return Gemm::Order::fixed;
 }
 
+/// The size of the whole matrix along one index of an operand: the contiguous one, or the other.
+int64_t wholeSize(const Product &product, const Operand &operand, bool isInner) {
+  tile::LoadOp load = operand.load;
+  tile::KernelOp kernel = product.kernel;
+  ArrayRef<int64_t> shape = cast<MemRefType>(load.getSource().getType()).getShape();
+  if (isInner)
+    return shape[size_t(operand.innerDim)];
+  if (operand.outerDims.size() == 1)
+    return llvm::divideCeil(shape[size_t(operand.outerDims[0])], operand.outerStrides[0]);
+  // Positions of images: windows overlap in memory, so count the tiles of the grid.
+  int64_t size = 1;
+  llvm::SmallSetVector<unsigned, 4> coordinates;
+  for (auto [dim, tile] : llvm::zip_equal(operand.outerDims, operand.outerSizes)) {
+    bool inLoop = false;
+    coordinates.insert_range(coordinatesOf(load.getOffsets()[size_t(dim)], kernel, inLoop));
+    size *= tile;
+  }
+  for (unsigned coordinate : coordinates)
+    size *= kernel.getGrid()[coordinate];
+  return size;
+}
+
 /// The product as the cost model needs it, with the sizes of the whole matrices.
 Gemm gemmOf(const Product &product) {
-  auto sizesOf = [](const Operand &operand) {
-    tile::LoadOp load = operand.load;
-    ArrayRef<int64_t> shape = cast<MemRefType>(load.getSource().getType()).getShape();
-    int64_t first = shape[size_t(operand.outerDim)], second = shape[size_t(operand.innerDim)];
-    return operand.transposed ? std::pair(second, first) : std::pair(first, second);
-  };
   Gemm gemm;
-  gemm.m = sizesOf(product.lhs).first;
+  gemm.m = wholeSize(product, product.lhs, product.lhs.transposed);
   // Compute the depth from the loop, because a grouped contraction has more than one dimension in
   // memory.
   gemm.k = product.iterations * product.k;
-  gemm.n = sizesOf(product.rhs).second;
+  gemm.n = wholeSize(product, product.rhs, !product.rhs.transposed);
   tile::KernelOp kernel = product.kernel;
   int64_t tiles = llvm::divideCeil(gemm.m, product.m) * llvm::divideCeil(gemm.n, product.n);
   gemm.batch = std::max<int64_t>(1, kernel.getPointCount() / std::max<int64_t>(tiles, 1));
@@ -99,8 +127,29 @@ Gemm gemmOf(const Product &product) {
 /// shared memory, in such lines.
 int64_t lineElements(const Product &product) { return 128 * 8 / product.rhs.bits; }
 
+/// The depth of the kernel's tile: a line of 128 bytes, or less if no operand has its lines along
+/// K.
+int64_t depthOf(const Product &product) {
+  const bool areRows = product.lhs.transposed && !product.rhs.transposed &&
+                       product.rhs.bits == 16 && !product.lhs.hasPrologue;
+  const int64_t line = lineElements(product);
+  return areRows && product.k < line && product.k % 16 == 0 ? product.k : line;
+}
+
+/// Whether an operand has only zeros beyond the first `depth` elements of every tile along K,
+/// because memory ends there.
+bool endsWithin(int64_t depth, const Operand &operand, bool kIsOuter) {
+  if (kIsOuter && operand.outerDims.size() != 1)
+    return false;
+  tile::LoadOp load = operand.load;
+  const auto dim = size_t(kIsOuter ? operand.outerDims[0] : operand.innerDim);
+  std::optional<sm::IndexRange> offset = sm::rangeOf(load.getOffsets()[dim]);
+  return offset && offset->least >= 0 &&
+         cast<MemRefType>(load.getSource().getType()).getShape()[dim] <= offset->least + depth;
+}
+
 /// Why warp-specialized kernels cannot copy or multiply the operands; nullopt if they can.
-std::optional<std::string> whyNoRoles(const Product &product, const Gemm &gemm) {
+std::optional<std::string> whyNoRoles(const Product &product) {
   for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
     int64_t rowBytes =
         cast<MemRefType>(operand.load.getSource().getType()).getShape().back() * operand.bits / 8;
@@ -110,12 +159,29 @@ std::optional<std::string> whyNoRoles(const Product &product, const Gemm &gemm) 
                  "16",
                  side, rowBytes)
           .str();
+    // The accumulator has at least 64 rows, and copies have as many, along the outermost dimension.
+    const bool isRows = operand.load == product.lhs.load && !operand.transposed;
+    const int64_t more =
+        isRows ? int64_t(llvm::divideCeil(64, std::min<int64_t>(64, product.m))) : 1;
+    for (auto [size, stride] : llvm::zip_equal(operand.outerSizes, operand.outerStrides))
+      if (stride > 8 || (stride > 1 && size * more * stride > 256))
+        return llvm::formatv("its {0} has {1} rows in memory with a stride of {2}, but a box of "
+                             "the copy engine spans at most 256 elements, and a stride at most 8",
+                             side, size, stride)
+            .str();
   }
   const int64_t line = lineElements(product);
-  if (product.k != line && !(product.k < line && product.iterations == 1 && gemm.k <= product.k &&
-                             !product.lhs.hasPrologue))
+  if (product.k != depthOf(product) &&
+      !(product.k < line && !product.lhs.hasPrologue &&
+        endsWithin(product.k, product.lhs, product.lhs.transposed) &&
+        endsWithin(product.k, product.rhs, !product.rhs.transposed)))
     return llvm::formatv("its tile has depth {0}, but a line of 128 bytes has {1} elements",
                          product.k, line)
+        .str();
+  // LLVM would let other code use a register of constant zeros while the instruction reads it.
+  if (product.lhs.hasPrologue && endsWithin(product.k - 16, product.lhs, product.lhs.transposed))
+    return llvm::formatv("the prologue of its {0} computes only zeros for a part of each tile",
+                         product.isSwapped ? "rhs" : "lhs")
         .str();
   // Registers could be rounded too, but not the other operand, which stays in shared memory.
   tile::DotOp dot = product.dot;
@@ -145,7 +211,7 @@ std::optional<GemmChoice> divideTile(const Product &product, int64_t clusterM, i
   GemmChoice choice;
   choice.m = int64_t(llvm::alignTo(product.m, clusterM * rowStep)) / clusterM;
   choice.n = int64_t(llvm::alignTo(product.n, clusterN * columnStep)) / clusterN;
-  choice.k = line;
+  choice.k = depthOf(product);
   choice.clusterM = clusterM;
   choice.clusterN = clusterN;
   return choice;
@@ -179,6 +245,8 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
             .str();
     return std::nullopt;
   }
+  // The kernel multiplies the zeros beyond the depth of a short tile, too.
+  gemm.k = product.iterations * choice.k;
   std::string whyDirect;
   gemm.canStage = canStage(product, choice, whyDirect);
   std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason);
@@ -205,7 +273,7 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
 /// Chooses how to divide the tile among the CTAs of a cluster, with the plan.
 std::optional<GemmChoice> chooseRoles(const Product &product, const Gemm &gemm,
                                       const Machine &machine, std::string &reason) {
-  if (std::optional<std::string> problem = whyNoRoles(product, gemm)) {
+  if (std::optional<std::string> problem = whyNoRoles(product)) {
     reason = *problem;
     return std::nullopt;
   }

@@ -232,15 +232,8 @@ private:
     IRMapping inside = scalars;
     enterIteration(b, product, step, inside);
     auto slot = sm::AcquireOp::create(b, loc, channel);
-    for (bool isLhs : {true, false}) {
-      tile::LoadOp load = operand(isLhs).load;
-      SmallVector<Value> offsets;
-      for (Value offset : load.getOffsets())
-        offsets.push_back(inside.lookup(offset));
-      sm::CopyOp::create(b, load.getLoc(), Type(), sm::Engine::cp_async,
-                         inside.lookup(load.getSource()), offsets, slot.getResult(isLhs ? 0 : 1),
-                         ValueRange(), operand(isLhs).transposed, copiedDims(b, operand(isLhs)));
-    }
+    for (bool isLhs : {true, false})
+      copyOperand(b, sm::Engine::cp_async, operand(isLhs), slot.getResult(isLhs ? 0 : 1), inside);
     sm::PublishOp::create(b, loc, channel);
   }
 

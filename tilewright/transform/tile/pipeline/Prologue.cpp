@@ -191,7 +191,7 @@ Value Prologue::build(OpBuilder &b, Value buffer, ValueRange loaded, const IRMap
           .getResult();
   // The buffer has the two dimensions of the matrix; the load has all dimensions of memory.
   const auto rank = static_cast<unsigned>(cast<RankedTensorType>(load.getType()).getRank());
-  AffineExpr first = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.outerDim)),
+  AffineExpr first = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.outerDims.front())),
              second = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.innerDim));
   if (product.lhs.transposed)
     std::swap(first, second);

@@ -199,16 +199,9 @@ private:
     IRMapping inside = scalars;
     enterIteration(b, product, loop.getInductionVar(), inside);
     auto slot = sm::AcquireOp::create(b, loc, channel);
-    for (auto [operand, isLhs, buffer] :
-         {std::tuple(product.lhs, true, 0), {product.rhs, false, 1}}) {
-      SmallVector<Value> offsets;
-      for (Value offset : operand.load.getOffsets())
-        offsets.push_back(inside.lookup(offset));
-      sm::CopyOp::create(b, operand.load.getLoc(), Type(), sm::Engine::tma,
-                         inside.lookup(operand.load.getSource()), offsets, slot.getResult(buffer),
-                         ValueRange(), operand.transposed, copiedDims(b, operand),
-                         product.dot.getTf32());
-    }
+    for (auto [operand, buffer] : {std::pair(product.lhs, 0), {product.rhs, 1}})
+      copyOperand(b, sm::Engine::tma, operand, slot.getResult(buffer), inside,
+                  product.dot.getTf32());
     sm::PublishOp::create(b, loc, channel);
   }
 

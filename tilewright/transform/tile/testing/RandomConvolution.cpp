@@ -62,7 +62,7 @@ private:
   }
   void addSpatial(int64_t number, int64_t rank, bool dilatesInput);
   Side side(const std::string &first, int64_t firstSize, const std::string &second,
-            int64_t secondSize, const Dims &spatial);
+            int64_t secondSize, const Dims &spatial, const std::string &last);
   static std::string list(const Dims &dims) {
     std::string text;
     for (int64_t dim : dims)
@@ -98,13 +98,16 @@ void ConvolutionWriter::addSpatial(int64_t number, int64_t rank, bool dilatesInp
   reversal += concat(number ? ", " : "", below(4) ? "false" : "true");
 }
 
+/// Dimensions in any order, but `last` last unless it is empty.
 Side ConvolutionWriter::side(const std::string &first, int64_t firstSize, const std::string &second,
-                             int64_t secondSize, const Dims &spatial) {
+                             int64_t secondSize, const Dims &spatial, const std::string &last) {
   std::vector<std::pair<std::string, int64_t>> dims = {{first, firstSize}, {second, secondSize}};
   for (size_t i = 0; i < spatial.size(); ++i)
     dims.emplace_back(std::to_string(i), spatial[i]);
   for (size_t i = dims.size(); i > 1; --i)
     std::swap(dims[i - 1], dims[static_cast<size_t>(below(static_cast<int64_t>(i)))]);
+  std::stable_partition(dims.begin(), dims.end(),
+                        [&](const auto &dim) { return dim.first != last; });
   Side made;
   for (const auto &[role, size] : dims) {
     made.roles.push_back(role);
@@ -121,16 +124,34 @@ std::string ConvolutionWriter::write(bool dilatesInput, bool inFusion) {
   if (below(3) == 0)
     (below(2) ? featureGroups : batchGroups) = 1 + below(4);
   const bool isWide = below(8) == 0;
-  const int64_t batch = batchGroups * (1 + below(3));
-  const int64_t inputs = below(3) ? 1 + below(isWide ? 40 : 6) : 1;
-  const int64_t outputs = featureGroups * batchGroups * (below(3) ? 1 + below(isWide ? 40 : 6) : 1);
-  const Side lhs = side("b", batch, "f", inputs * featureGroups, input);
-  const Side rhs = side("i", inputs, "o", outputs, window);
-  const Side out = side("b", batch / batchGroups, "f", outputs, result);
+  int64_t batch = batchGroups * (1 + below(3));
+  int64_t inputs = below(3) ? 1 + below(isWide ? 40 : 6) : 1;
+  int64_t outputs = featureGroups * batchGroups * (below(3) ? 1 + below(isWide ? 40 : 6) : 1);
+  const Types *used = &types[static_cast<size_t>(below(types.size()))];
+  // Every fourth can be loaded by copies: contiguous along a dimension of the product, in multiples
+  // of 16 bytes.
+  const char *lastOfInput = "", *lastOfWindow = "", *lastOfResult = "";
+  if (rank <= 2 && below(4) == 0) {
+    used = &types[static_cast<size_t>(2 + below(4))];
+    inputs = 8 * (1 + below(9));
+    outputs = featureGroups * batchGroups * 8 * (1 + below(9));
+    lastOfInput = "f";
+    lastOfWindow = below(3) ? "o" : "i";
+    lastOfResult = below(4) ? "f" : "";
+    if (below(3) == 0) {
+      // The gradient of the weights contracts the batch.
+      std::swap(batch, inputs);
+      batch *= batchGroups;
+      lastOfInput = "b";
+      lastOfWindow = "o";
+    }
+  }
+  const Side lhs = side("b", batch, "f", inputs * featureGroups, input, lastOfInput);
+  const Side rhs = side("i", inputs, "o", outputs, window, lastOfWindow);
+  const Side out = side("b", batch / batchGroups, "f", outputs, result, lastOfResult);
 
-  const Types &used = types[static_cast<size_t>(below(types.size()))];
-  const std::string left = lhs.type(used.operands), right = rhs.type(used.operands),
-                    made = out.type(used.result);
+  const std::string left = lhs.type(used->operands), right = rhs.type(used->operands),
+                    made = out.type(used->result);
   std::string attributes;
   if (rank > 0) {
     attributes = concat("stride = ", list(strides), ", pad = [", padding,
@@ -143,9 +164,9 @@ std::string ConvolutionWriter::write(bool dilatesInput, bool inFusion) {
   std::string body;
   if (hasPrologue)
     body += concat("%one = stablehlo.constant dense<",
-                   used.operands[0] == 'c'                     ? "(1.0, 0.0)"
-                   : std::string(used.operands).find('i') <= 1 ? "1"
-                                                               : "1.0",
+                   used->operands[0] == 'c'                     ? "(1.0, 0.0)"
+                   : std::string(used->operands).find('i') <= 1 ? "1"
+                                                                : "1.0",
                    "> : ", left, "\n%moved = stablehlo.add %0, %one : ", left, "\n");
   body += concat("%c = stablehlo.convolution(", hasPrologue ? "%moved" : "%0",
                  ", %1) dim_numbers = ", lhs.layout(), "x", rhs.layout(), "->", out.layout(),

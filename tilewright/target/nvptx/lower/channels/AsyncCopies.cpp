@@ -20,16 +20,20 @@ struct AsyncCopiesLowering::AsyncCopy {
   mlir::MemRefType memory = {};
   /// The dimension of the buffer that is contiguous in memory, and the other dimension.
   size_t in = 1, out = 0;
-  /// The two dimensions of memory that the copy spans; in all others it has a single index.
-  std::array<size_t, 2> dims = {};
-  int64_t bytes = 0;              // of an element
-  int64_t outerBytes = 0;         // between indices of the outer dimension of memory
-  int64_t piece = 0;              // bytes of a piece
-  int64_t perRow = 0, pieces = 0; // pieces of a row, and of the copy
+  /// The dimensions of memory along which the copy has rows, the outermost first, and the
+  /// contiguous one; in all others it has a single index.
+  SmallVector<sm::CopyOp::RowDim> rows = {};
+  size_t innerDim = 0;
+  int64_t bytes = 0;                    // of an element
+  SmallVector<int64_t> rowBytesOf = {}; // between rows along each of `rows`
+  int64_t piece = 0;                    // bytes of a piece
+  int64_t perRow = 0, pieces = 0;       // pieces of a row, and of the copy
   int64_t threads = 0;
   Type word = nullptr; // of offsets in memory
   /// The thread's position in each round, in elements, and the address of its first piece.
-  Value innerOfThread = nullptr, outerOfThread = nullptr, source = nullptr;
+  Value innerOfThread = nullptr, source = nullptr;
+  /// The thread's element along each of `rows`; null if it is 0 for all threads.
+  SmallVector<Value> rowOfThread = {};
 
   /// Each returns false after it has refused the copy.
   bool findOperands();
@@ -59,6 +63,14 @@ struct AsyncCopiesLowering::AsyncCopy {
         return false;
     return true;
   }
+  /// The index of a row along `rows[i]`, in rows. Sizes are powers of two, so the index of a sum of
+  /// rows with different bits is the sum of their indices.
+  int64_t rowIndex(int64_t row, size_t i) const {
+    for (const sm::CopyOp::RowDim &inner : ArrayRef(rows).drop_front(i + 1))
+      row /= inner.size;
+    return row % rows[i].size;
+  }
+  Value rowIndexOfThread(Value row, size_t i);
   Value number(int64_t value) const { return b.integer(word, value); }
   Value offsetOf(size_t dim) {
     Value offset = group.kernel.scalars.lookup(copy.getSourceOffsets()[dim]).value;
@@ -89,21 +101,23 @@ bool AsyncCopiesLowering::AsyncCopy::findDims() {
   in = copy.getTransposed() ? 0 : 1;
   out = 1 - in;
   const size_t rank = memory.getShape().size();
-  dims = {rank - 2, rank - 1};
-  if (std::optional<ArrayRef<int64_t>> named = copy.getDims())
-    dims = {size_t((*named)[0]), size_t((*named)[1])};
-  if (dims[1] != rank - 1)
+  innerDim = rank - 1;
+  if (copy.getDims() && copy.getDims()->back() != int64_t(innerDim))
     return refuse("must copy along the contiguous dimension of memory");
+  rows = copy.getRowDims();
   bytes = int64_t(memory.getElementTypeBitWidth() / 8);
-  outerBytes = bytes;
-  for (size_t dim = dims[0] + 1; dim < rank; ++dim)
-    outerBytes *= memory.getShape()[dim];
+  for (const sm::CopyOp::RowDim &row : rows) {
+    int64_t stride = bytes * row.stride;
+    for (size_t dim = size_t(row.dim) + 1; dim < rank; ++dim)
+      stride *= memory.getShape()[dim];
+    rowBytesOf.push_back(stride);
+  }
   return true;
 }
 
 bool AsyncCopiesLowering::AsyncCopy::findPieces() {
   const int64_t rowBytes = memory.getShape().back() * bytes;
-  const int64_t start = sm::divisorOf(copy.getSourceOffsets()[dims[1]]) * bytes;
+  const int64_t start = sm::divisorOf(copy.getSourceOffsets()[innerDim]) * bytes;
   piece = std::min<int64_t>(16, layout().cover(int64_t(in)) * bytes);
   while (piece >= 4 && (rowBytes % piece != 0 || start % piece != 0 || !isContiguous(piece)))
     piece /= 2;
@@ -132,17 +146,38 @@ Value AsyncCopiesLowering::AsyncCopy::emitUniformOffset() {
   return uniform;
 }
 
+/// The index along `rows[i]` of a thread's row; null if it is 0 for all threads.
+Value AsyncCopiesLowering::AsyncCopy::rowIndexOfThread(Value row, size_t i) {
+  int64_t below = 1;
+  for (const sm::CopyOp::RowDim &inner : ArrayRef(rows).drop_front(i + 1))
+    below *= inner.size;
+  if (rows.size() > 1 && (below * perRow >= threads || rows[i].size == 1))
+    return nullptr;
+  return group.kernel.once([&]() -> Value {
+    Value index = below > 1 ? b.lshr(row, b.i32(Log2_64(uint64_t(below)))) : row;
+    return i > 0 ? b.bitAnd(index, b.i32(rows[i].size - 1)) : index;
+  });
+}
+
 void AsyncCopiesLowering::AsyncCopy::emitAddresses() {
   const bool isWide = memory.getNumElements() * bytes > 0x7FFFFFFF;
   word = isWide ? b.i64Type : b.i32Type;
   Value thread = group.kernel.thread;
   innerOfThread = group.kernel.once(
       [&]() -> Value { return b.mul(b.bitAnd(thread, b.i32(perRow - 1)), b.i32(piece / bytes)); });
-  outerOfThread = group.kernel.once(
+  Value outerOfThread = group.kernel.once(
       [&]() -> Value { return b.lshr(thread, b.i32(Log2_64(uint64_t(perRow)))); });
+  for (size_t i = 0; i < rows.size(); ++i)
+    rowOfThread.push_back(rowIndexOfThread(outerOfThread, i));
   Value from = group.kernel.once([&]() -> Value {
-    Value row = b.mul(b.zextOrTrunc(outerOfThread, word), number(outerBytes));
-    return b.add(row, b.mul(b.zextOrTrunc(innerOfThread, word), number(bytes)));
+    Value all = nullptr;
+    for (auto [row, stride] : zip_equal(rowOfThread, rowBytesOf))
+      if (row) {
+        Value part = b.mul(b.zextOrTrunc(row, word), number(stride));
+        all = all ? b.add(all, part) : part;
+      }
+    Value inner = b.mul(b.zextOrTrunc(innerOfThread, word), number(bytes));
+    return all ? b.add(all, inner) : inner;
   });
   if (Value uniform = emitUniformOffset())
     from = b.add(uniform, from);
@@ -167,7 +202,9 @@ Value AsyncCopiesLowering::AsyncCopy::isInside(size_t dim, Value index, int64_t 
 void AsyncCopiesLowering::AsyncCopy::emitPiece(ArrayRef<int64_t> index, SplitOffset to, Value isOn,
                                                Value inside) {
   Value target = b.add(group.kernel.buffers[copy.getTarget()].address, to.varying);
-  const int64_t from = index[out] * outerBytes + index[in] * bytes;
+  int64_t from = index[in] * bytes;
+  for (size_t i = 0; i < rows.size(); ++i)
+    from += rowIndex(index[out], i) * rowBytesOf[i];
   // A piece that is out of bounds reads no bytes; cp.async fills the rest with zeros.
   Value size = inside ? b.select(inside, b.i32(piece), b.i32(0)) : Value();
   // 16-byte copies bypass L1 (.cg), because the data is not read from there.
@@ -194,12 +231,19 @@ void AsyncCopiesLowering::AsyncCopy::emitPieces() {
     ofBits.push_back(bit < pieces ? byteOf(buffer, indexOfPiece(bit)) : 0);
   auto both = [&](Value left, Value right) { return left ? b.bitAnd(left, right) : right; };
   Value common = nullptr;
+  auto isRow = [&](size_t dim) {
+    return any_of(rows, [&](const auto &row) { return size_t(row.dim) == dim; });
+  };
   for (size_t dim = 0; dim < memory.getShape().size(); ++dim)
-    if (dim != dims[0] && dim != dims[1] && mayBeOutside(dim, 1))
+    if (dim != innerDim && !isRow(dim) && mayBeOutside(dim, 1))
       common = both(common, isInside(dim, nullptr, 0));
-  const bool checksInner = mayBeOutside(dims[1], layout().cover(int64_t(in))),
-             checksOuter = mayBeOutside(dims[0], layout().cover(int64_t(out)));
+  const bool checksInner = mayBeOutside(innerDim, layout().cover(int64_t(in)));
+  SmallVector<bool> checksRow;
+  for (const sm::CopyOp::RowDim &row : rows)
+    checksRow.push_back(mayBeOutside(size_t(row.dim), (row.size - 1) * row.stride + 1));
   std::map<int64_t, Value> innerInside;
+  // By the number in `rows` and the constant part of the index.
+  std::map<std::pair<size_t, int64_t>, Value> rowInside;
   Value isOn =
       pieces < threads ? b.unsignedLess(group.kernel.thread, group.b.i32(pieces)) : nullptr;
   for (int64_t first = 0; first < pieces; first += threads) {
@@ -208,11 +252,22 @@ void AsyncCopiesLowering::AsyncCopy::emitPieces() {
     if (checksInner) {
       Value &known = innerInside[index[in]];
       if (!known)
-        known = isInside(dims[1], innerOfThread, index[in]);
+        known = isInside(innerDim, innerOfThread, index[in]);
       inside = both(inside, known);
     }
-    if (checksOuter)
-      inside = both(inside, isInside(dims[0], outerOfThread, index[out]));
+    for (auto [i, row] : enumerate(rows)) {
+      if (!checksRow[i])
+        continue;
+      const int64_t constant = rowIndex(index[out], i);
+      Value &known = rowInside[{i, constant}];
+      if (!known) {
+        Value at = rowOfThread[i];
+        if (at && row.stride != 1)
+          at = b.mul(at, b.i32(row.stride));
+        known = isInside(size_t(row.dim), at, constant * row.stride);
+      }
+      inside = both(inside, known);
+    }
     emitPiece(index, group.kernel.offsetOfThread(ofBits, byteOf(buffer, index)), isOn, inside);
   }
 }

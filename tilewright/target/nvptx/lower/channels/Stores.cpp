@@ -104,13 +104,7 @@ void StoresLowering::byFirstThread(const Twine &instruction, const Twine &constr
 }
 
 void StoresLowering::store(sm::CopyOp copy, const TmaLowering::CopyPlan &plan) {
-  SmallVector<Value> at;
-  for (Value offset : reverse(copy.getTargetOffsets()))
-    at.push_back(b.trunc(kernel.scalars.lookup(offset).value, b.i32Type));
-  if (plan.innerPerCta)
-    at[0] = b.add(at[0], b.mul(kernel.ctaRank(), b.i32(plan.innerPerCta)));
-  if (plan.outerPerCta)
-    at[plan.outer] = b.add(at[plan.outer], b.mul(kernel.ctaRank(), b.i32(plan.outerPerCta)));
+  SmallVector<Value> at = all.tma.coordinates(plan, copy.getTargetOffsets());
   std::string coordinates, constraints = "l";
   for (size_t i = 0; i < at.size(); ++i) {
     coordinates += concat(i ? ", $" : "$", 1 + i);

@@ -72,6 +72,58 @@ std::optional<TmaLowering::Lines> TmaLowering::linesOf(sm::BufferType buffer, si
                outer->ctas > 1 ? outer->perCta() : 0};
 }
 
+/// Divides the rows of a copy among the CTAs that copy them, along the outermost dimension, and
+/// orders the dimensions of memory such that the boxes' rows are in the buffer's order. `rows` are
+/// then those of one box. Returns false after it has refused the copy.
+bool TmaLowering::planRows(sm::CopyOp copy, const Lines &lines, CopyPlan &plan,
+                           SmallVectorImpl<sm::CopyOp::RowDim> &rows) {
+  auto no = [&](std::string_view why) {
+    kernel.refuse(copy, why);
+    return false;
+  };
+  const bool isStore = isa<sm::BufferType>(copy.getSource().getType());
+  mlir::Value whole = isStore ? copy.getTarget() : copy.getSource();
+  auto buffer = cast<sm::BufferType>((isStore ? copy.getSource() : copy.getTarget()).getType());
+  const auto rank = size_t(cast<mlir::MemRefType>(whole.getType()).getRank());
+  const sm::Layout &layout = buffer.getLayout().getValue();
+  const int64_t copies = layout.copyCount(Axis::cta);
+  if (isStore && copies > 1)
+    return no(concat("stores a buffer that ", copies,
+                     " CTAs hold copies of, which is not supported: ", layout.str()));
+  if (lines.rows % copies != 0)
+    return no(concat("cannot be multicast: its ", lines.rows, " rows are not divisible by the ",
+                     copies, " CTAs that hold a copy: ", layout.str()));
+  plan.isMulticast = copies > 1;
+  plan.boxRows = lines.rows / copies;
+  int64_t total = 1;
+  for (const sm::CopyOp::RowDim &row : rows)
+    total *= row.size;
+  const int64_t parts = total / plan.boxRows;
+  auto *first = find_if(rows, [](const auto &row) { return row.size > 1; });
+  if (first == rows.end())
+    first = rows.begin();
+  if (first->size % parts != 0)
+    return no(concat("divides ", first->size, " rows of dimension ", first->dim, " among ", parts,
+                     " CTAs"));
+  first->size /= parts;
+  for (const sm::CopyOp::RowDim &row : rows)
+    if (row.size * row.stride > 256 || row.stride > 8 || (isStore && row.stride > 1))
+      return no(
+          concat("has ", row.size, " rows with a stride of ", row.stride,
+                 ", but a TMA box spans at most 256 and a stride is at most 8 (1 in stores)"));
+  plan.order.push_back(rank - 1);
+  if (!is_sorted(rows, [](const auto &a, const auto &b) { return a.dim < b.dim; }))
+    for (const sm::CopyOp::RowDim &row : reverse(rows))
+      plan.order.push_back(size_t(row.dim));
+  for (size_t dim = rank - 1; dim-- > 0;)
+    if (!is_contained(plan.order, dim))
+      plan.order.push_back(dim);
+  plan.outer = size_t(find(plan.order, size_t(first->dim)) - plan.order.begin());
+  plan.outerPerCta = lines.outerPerCta ? first->size * first->stride : 0;
+  plan.multicastStep = plan.isMulticast ? first->size * first->stride : 0;
+  return true;
+}
+
 std::optional<TmaLowering::CopyPlan> TmaLowering::planCopy(sm::CopyOp copy) {
   auto no = [&](std::string_view why) -> std::optional<CopyPlan> {
     kernel.refuse(copy, why);
@@ -92,7 +144,6 @@ std::optional<TmaLowering::CopyPlan> TmaLowering::planCopy(sm::CopyOp copy) {
   const sm::Layout &layout = buffer.getLayout().getValue();
   const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
   const size_t rank = memoryType.getShape().size();
-  const auto outerDim = size_t(copy.getDims() ? (*copy.getDims())[0] : int64_t(rank) - 2);
   if (copy.getDims() && copy.getDims()->back() != int64_t(rank) - 1)
     return no("must copy along the contiguous dimension of memory");
   // Find the lines along the dimension that is contiguous in memory.
@@ -102,23 +153,13 @@ std::optional<TmaLowering::CopyPlan> TmaLowering::planCopy(sm::CopyOp copy) {
                      kernel.clusterSize(), " CTAs, got ", layout.str()));
   const int64_t line = lines->line;
   CopyPlan plan;
-  const int64_t copies = layout.copyCount(Axis::cta);
-  if (isStore && copies > 1)
-    return no(concat("stores a buffer that ", copies,
-                     " CTAs hold copies of, which is not supported: ", layout.str()));
-  if (lines->rows % copies != 0)
-    return no(concat("cannot be multicast: its ", lines->rows, " rows are not divisible by the ",
-                     copies, " CTAs that hold a copy: ", layout.str()));
-  plan.isMulticast = copies > 1;
-  plan.boxRows = lines->rows / copies;
-  if (plan.boxRows > 256)
-    return no(concat("has ", plan.boxRows, " rows, but a TMA box has at most 256"));
+  SmallVector<sm::CopyOp::RowDim> rows = copy.getRowDims();
+  if (!planRows(copy, *lines, plan, rows))
+    return std::nullopt;
   plan.boxes = lines->columns / line;
   plan.boxBytes = lines->stride;
   plan.line = line;
-  plan.outer = rank - 1 - outerDim;
   plan.innerPerCta = lines->innerPerCta;
-  plan.outerPerCta = lines->outerPerCta;
   // In the tensor map, dimension 0 is the contiguous one.
   TensorMapInfo map;
   map.argument =
@@ -128,13 +169,17 @@ std::optional<TmaLowering::CopyPlan> TmaLowering::planCopy(sm::CopyOp copy) {
   if (buffer.getElementType().getIntOrFloatBitWidth() < 8)
     map.elementType = mlir::IntegerType::get(map.elementType.getContext(), 8);
   map.swizzleBytes = plan.lineBytes = line * bytes;
-  int64_t stride = bytes;
-  for (size_t dim = rank; dim-- > 0;) {
+  SmallVector<int64_t> byteStrides(rank, bytes);
+  for (size_t dim = rank - 1; dim-- > 0;)
+    byteStrides[dim] = byteStrides[dim + 1] * memoryType.getShape()[dim + 1];
+  for (auto [i, dim] : enumerate(plan.order)) {
+    const auto *row = find_if(rows, [&](const auto &other) { return size_t(other.dim) == dim; });
+    const bool isRow = row != rows.end();
     map.dims.push_back(memoryType.getShape()[dim]);
-    map.box.push_back(dim == rank - 1 ? line : dim == outerDim ? plan.boxRows : 1);
-    if (dim + 1 < rank)
-      map.byteStrides.push_back(stride);
-    stride *= memoryType.getShape()[dim];
+    map.elementStrides.push_back(isRow ? row->stride : 1);
+    map.box.push_back(i == 0 ? line : isRow ? row->size * row->stride : 1);
+    if (i > 0)
+      map.byteStrides.push_back(byteStrides[dim]);
   }
   auto found = llvm::find(tensorMaps, map);
   plan.map = size_t(found - tensorMaps.begin());
@@ -157,6 +202,18 @@ Value TmaLowering::tensorMapOf(const CopyPlan &plan) {
       unsigned(kernel.op.getBlock().getNumArguments() - kernel.op.getGrid().size() + plan.map));
 }
 
+SmallVector<Value> TmaLowering::coordinates(const CopyPlan &plan, mlir::ValueRange offsets) {
+  // In 32 bits, as TMA requires.
+  SmallVector<Value> at;
+  for (size_t dim : plan.order)
+    at.push_back(b.trunc(kernel.scalars.lookup(offsets[dim]).value, b.i32Type));
+  if (plan.innerPerCta)
+    at[0] = b.add(at[0], b.mul(kernel.ctaRank(), b.i32(plan.innerPerCta)));
+  if (plan.outerPerCta)
+    at[plan.outer] = b.add(at[plan.outer], b.mul(kernel.ctaRank(), b.i32(plan.outerPerCta)));
+  return at;
+}
+
 void TmaLowering::copy(sm::CopyOp copy) {
   auto found = copyPlans.find(copy);
   if (found == copyPlans.end())
@@ -165,20 +222,15 @@ void TmaLowering::copy(sm::CopyOp copy) {
   if (isa<sm::BufferType>(copy.getSource().getType()))
     return all.stores.store(copy, plan);
   SlotBuffer target = kernel.buffers[copy.getTarget()];
-  // Coordinates with the contiguous dimension first, in 32 bits as TMA requires.
-  SmallVector<Value> at;
-  for (Value offset : reverse(copy.getSourceOffsets()))
-    at.push_back(b.trunc(kernel.scalars.lookup(offset).value, b.i32Type));
-  Value rank = kernel.clusterSize() > 1 ? kernel.ctaRank() : nullptr;
-  if (plan.innerPerCta)
-    at[0] = b.add(at[0], b.mul(rank, b.i32(plan.innerPerCta)));
-  if (plan.outerPerCta)
-    at[plan.outer] = b.add(at[plan.outer], b.mul(rank, b.i32(plan.outerPerCta)));
+  SmallVector<Value> at = coordinates(plan, copy.getSourceOffsets());
   Value address = target.address;
   if (plan.isMulticast) {
     // Each CTA multicasts its share of the rows to the whole cluster.
-    Value rows = b.mul(rank, b.i32(plan.boxRows));
-    at[plan.outer] = b.add(at[plan.outer], rows);
+    Value rows = b.mul(kernel.ctaRank(), b.i32(plan.boxRows));
+    Value step = plan.multicastStep == plan.boxRows
+                     ? rows
+                     : b.mul(kernel.ctaRank(), b.i32(plan.multicastStep));
+    at[plan.outer] = b.add(at[plan.outer], step);
     address = b.add(address, b.mul(rows, b.i32(plan.lineBytes)));
   }
   Value map = tensorMapOf(plan), barrier = b.sharedPointer(target.barrier);

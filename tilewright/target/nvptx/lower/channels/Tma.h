@@ -20,11 +20,16 @@ public:
   void copy(sm::CopyOp copy);
   llvm::ArrayRef<TensorMapInfo> maps() const { return tensorMaps; }
 
-  /// A copy as TMA boxes: `boxes` boxes of `line` elements by `boxRows` rows.
+  /// A copy as TMA boxes: `boxes` boxes of `line` elements by `boxRows` rows, which may go through
+  /// several dimensions of memory.
   struct CopyPlan {
     size_t map = 0;
     int64_t boxes = 1, boxBytes = 0, boxRows = 0, line = 0, lineBytes = 128;
-    size_t outer = 1; // coordinate of the rows, counted from the contiguous dimension
+    /// The dimension of memory of each coordinate. The first is the contiguous one.
+    llvm::SmallVector<size_t> order;
+    size_t outer = 1; // the coordinate that differs between the CTAs' parts of the rows
+    /// Distance along that coordinate between the boxes of adjacent CTAs of a multicast copy.
+    int64_t multicastStep = 0;
     /// Distance in memory, in elements, between the parts of adjacent CTAs of the cluster; 0 if all
     /// CTAs copy the same part.
     int64_t innerPerCta = 0, outerPerCta = 0;
@@ -39,9 +44,13 @@ public:
   /// `inner` is the dimension along the lines.
   std::optional<Lines> linesOf(sm::BufferType buffer, size_t inner);
   Value tensorMapOf(const CopyPlan &plan);
+  /// The coordinates of a copy at these offsets in memory, for the CTA's own part.
+  llvm::SmallVector<Value> coordinates(const CopyPlan &plan, mlir::ValueRange offsets);
 
 private:
   std::optional<CopyPlan> planCopy(sm::CopyOp copy);
+  bool planRows(sm::CopyOp copy, const Lines &lines, CopyPlan &plan,
+                llvm::SmallVectorImpl<sm::CopyOp::RowDim> &rows);
 
   std::vector<TensorMapInfo> tensorMaps;
   llvm::DenseMap<mlir::Operation *, CopyPlan> copyPlans;

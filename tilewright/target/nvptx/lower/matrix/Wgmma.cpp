@@ -53,9 +53,10 @@ void WgmmaLowering::mma(sm::MmaOp mma) {
   const int64_t rows = layout.cover(0) / clusterDigit(layout, 0) / groups,
                 columns = layout.cover(1) / clusterDigit(layout, 1);
   const int64_t blocks = rows / 64, perBlock = columns / 2;
-  const int64_t depth = lhs.getLayout().getValue().cover(1);
+  // Lines may be longer than the depth: what follows is zero and need not be multiplied.
+  const auto depth = int64_t(alignTo(uint64_t(lhs.getShape()[1]), uint64_t(kind->depth)));
   if (rows % 64 != 0 || columns % 8 != 0 || columns > 256 || registers != blocks * perBlock ||
-      depth % kind->depth != 0 || kernel.currentRole == sm::RoleOp() ||
+      depth > lhs.getLayout().getValue().cover(1) || kernel.currentRole == sm::RoleOp() ||
       int64_t(kernel.currentRole.getWarps()) != 4 * groups)
     return kernel.refuse(
         mma, concat("has an accumulator layout that wgmma does not support: ", layout.str()));
