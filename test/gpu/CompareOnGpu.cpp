@@ -18,30 +18,9 @@
 
 namespace tilewright::tile {
 
-// Functions without code for GPUs so far: docs/reference/gpu-support.md has the table. All others
-// must compile.
 const std::vector<std::string> &knownRefusals() {
-  static const std::vector<std::string> known = {"'math.sin' of f64",
-                                                 "'math.cos' of f64",
-                                                 "'math.tan' of f64",
-                                                 "'math.powf' of f64",
-                                                 "'math.atan2' of f64",
-                                                 "'complex.pow' of",
-                                                 "'complex.atan2' of",
-                                                 "'complex.tanh' of",
-                                                 "'complex.tan' of",
-                                                 "'complex.log1p' of",
-                                                 "'complex.expm1' of",
-                                                 "'complex.exp' of complex<f64>",
-                                                 "'complex.log' of complex<f64>",
-                                                 "'complex.sqrt' of complex<f64>",
-                                                 "'complex.rsqrt' of complex<f64>",
-                                                 "'complex.sin' of complex<f64>",
-                                                 "'complex.cos' of complex<f64>",
-                                                 "'complex.sign' of complex<f64>",
-                                                 "'complex.div' of complex<f64>",
-                                                 "'complex.abs' of complex<f64>"};
-  return known;
+  static const std::vector<std::string> none;
+  return none;
 }
 
 std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges, int *kernelCount) {
@@ -88,14 +67,8 @@ std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges,
   if (edges && solved.find("exec.launch") == std::string::npos)
     return "no kernel";
   auto code = nvptx::generateCode(module, *chip);
-  if (!code.isOk()) {
-    const Status status = std::move(code).takeStatus();
-    if (status.error() == Error::gpuScalarOp)
-      for (const std::string &name : knownRefusals())
-        if (status.message().find(name) != std::string::npos)
-          return concat("refused: ", name);
-    return concat(status.message(), "\n", solved);
-  }
+  if (!code.isOk())
+    return concat(std::move(code).takeStatus().message(), "\n", solved);
   nvptx::VirtualGpu gpu;
   if (std::string problem = gpu.load(*code, name); !problem.empty())
     return concat(problem, " on ", name, "\n", solved);

@@ -133,11 +133,17 @@ template <typename T> void expectWithin(const Case &wanted) {
 }
 
 TEST(Alone, FunctionsOfDoubleStayWithinTheirBounds) {
-  const Case cases[] = {{"exp", emitExp, expl, 1.0},       {"exp2", emitExp2, exp2l, 1.1},
-                        {"expm1", emitExpm1, expm1l, 1.8}, {"log", emitLog, logl, 0.9},
-                        {"log2", emitLog2, log2l, 2.0},    {"log10", emitLog10, log10l, 2.0},
-                        {"log1p", emitLog1p, log1pl, 1.5}, {"tanh", emitTanh, tanhl, 2.5},
-                        {"cbrt", emitCbrt, cbrtl, 0.7}};
+  const Case cases[] = {{"exp", emitExp, expl, 1.0},        {"exp2", emitExp2, exp2l, 1.1},
+                        {"expm1", emitExpm1, expm1l, 1.8},  {"log", emitLog, logl, 0.9},
+                        {"log2", emitLog2, log2l, 2.0},     {"log10", emitLog10, log10l, 2.0},
+                        {"log1p", emitLog1p, log1pl, 1.5},  {"tanh", emitTanh, tanhl, 2.5},
+                        {"cbrt", emitCbrt, cbrtl, 0.7},     {"sin", emitSin, sinl, 0.51},
+                        {"cos", emitCos, cosl, 0.51},       {"tan", emitTan, tanl, 0.51},
+                        {"atan", emitAtan, atanl, 0.51},    {"asin", emitAsin, asinl, 0.51},
+                        {"acos", emitAcos, acosl, 0.51},    {"sinh", emitSinh, sinhl, 0.51},
+                        {"cosh", emitCosh, coshl, 0.51},    {"asinh", emitAsinh, asinhl, 0.51},
+                        {"acosh", emitAcosh, acoshl, 0.51}, {"atanh", emitAtanh, atanhl, 0.51},
+                        {"erf", emitErf, erfl, 1.0},        {"erfc", emitErfc, erfcl, 1.5}};
   for (const Case &wanted : cases)
     expectWithin<double>(wanted);
 }
@@ -174,13 +180,47 @@ TEST(Alone, RemaindersAreExact) {
   expectRemainders<double>();
 }
 
-TEST(Alone, WhatHasNoInstructionsIsRefused) {
-  llvm::LLVMContext context;
-  llvm::Module module("refused", context);
-  LaneBuilder b(module, alone);
-  emitErf(b, {llvm::ConstantFP::get(b.ir.getDoubleTy(), 1.0)});
-  EXPECT_EQ(b.failure.error(), Error::cpuScalarOp);
-  EXPECT_THAT(b.failure.toString(), testing::HasSubstr("'erf' of this type"));
+/// Two operands that are unrelated, near each other, and small integers.
+std::pair<std::vector<double>, std::vector<double>> operandPairs() {
+  std::vector<double> x = numbers<double>(samples, 9), y = numbers<double>(samples, 10);
+  std::mt19937_64 random(4);
+  std::shuffle(y.begin(), y.end(), random);
+  for (size_t i = 0; i < x.size(); i += 3)
+    y[i] = double(int(random() % 41) - 20) / double(1 << random() % 3);
+  for (size_t i = 1; i < x.size(); i += 5)
+    x[i] = 1 + double(int(random() % 2001) - 1000) / 1024.0;
+  return {std::move(x), std::move(y)};
+}
+
+TEST(Alone, FunctionsOfTwoDoublesStayWithinTheirBounds) {
+  const auto [x, y] = operandPairs();
+  const std::tuple<const char *, MathFunction *, long double (*)(long double, long double)>
+      cases[] = {{"pow", emitPow, powl}, {"atan2", emitAtan2, atan2l}};
+  for (const auto &[name, function, exact] : cases) {
+    std::vector<double> out = Compiled<double>(function, true)(x, y);
+    double worst = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      // StableHLO's power of NaN is NaN except for the exponent 0, as the C library's.
+      const double error = ulps<double>(out[i], exact(x[i], y[i]));
+      if (error > worst) {
+        worst = error;
+        std::printf("%s(%.17g, %.17g): %.4f ulps\n", name, x[i], y[i], worst);
+      }
+    }
+    EXPECT_LE(worst, 0.75) << name; // subnormal results are rounded twice
+  }
+}
+
+/// Angles of every magnitude, including the one of f64 that is nearest to a multiple of π/2.
+TEST(Alone, FarAnglesOfDoubleAreReduced) {
+  std::mt19937_64 random(3);
+  std::vector<double> x = {6381956970095103.0 * 0x1p797, 0x1p1023, -0x1.fffffffffffffp1023,
+                           1048577.0, 5.319372648326541e255};
+  for (int i = 0; i < 100000; ++i)
+    x.push_back(std::ldexp(double(random() >> 11), int(random() % 1000) - 33));
+  std::vector<double> out = Compiled<double>(emitCos)(x);
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_LE(ulps<double>(out[i], cosl(x[i])), 0.51) << x[i];
 }
 
 } // namespace

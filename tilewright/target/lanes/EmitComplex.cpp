@@ -22,7 +22,7 @@ template <typename Op, const char *name> void addCall(OpTable &table) {
   add<Op>(table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
     mlir::Type operand = op->getOperand(0).getType(), result = op->getResult(0).getType();
     return {b.machine.hasLibrary ? b.scalarCall(name, operand, result, x)
-                                 : emitComplexAlone(b, name, operand, result, x)};
+                                 : emitComplexAlone(b, name, operand, x)};
   });
 }
 

@@ -1,5 +1,5 @@
 // Functions of complex<f32> for machines without a scalar table. They compute in f64, where squares
-// neither overflow nor underflow, and round once.
+// neither overflow nor underflow, and round once. Others are in EmitComplexPair.cpp.
 #include "tilewright/target/lanes/MathWide.h"
 #include "tilewright/target/lanes/RegionEmitter.h"
 
@@ -128,8 +128,7 @@ struct Complex : Wide {
 
 } // namespace
 
-Lanes emitComplexAlone(LaneBuilder &b, StringRef name, mlir::Type operand, mlir::Type result,
-                       ArrayRef<Lanes> x) {
+Lanes emitComplexAlone(LaneBuilder &b, StringRef name, mlir::Type operand, ArrayRef<Lanes> x) {
   Complex w{{b}};
   const bool isSingle = mlir::cast<mlir::ComplexType>(operand).getElementType().isF32();
   auto number = [&](Lanes value) -> Complex::Number {
@@ -162,12 +161,7 @@ Lanes emitComplexAlone(LaneBuilder &b, StringRef name, mlir::Type operand, mlir:
     if (name == "cosine")
       return rounded(w.cosine(z, x[0].value));
   }
-  Value *poison =
-      b.refuse(b.computeType(result), ("'" + name +
-                                       "' of this type is not implemented for targets without the "
-                                       "runtime's scalar table; run it on the CPU")
-                                          .str());
-  return {poison, b.isComplex(result) ? poison : nullptr};
+  return emitComplexByPairs(b, name, isSingle, x);
 }
 
 } // namespace tilewright::lanes

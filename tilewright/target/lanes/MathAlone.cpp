@@ -1,5 +1,5 @@
 // Functions of the C library for machines without one: a single lane, no tables in memory.
-#include "tilewright/target/lanes/MathWide.h"
+#include "tilewright/target/lanes/MathPair.h"
 
 using namespace llvm;
 
@@ -174,6 +174,8 @@ Value *emitAlone(LaneBuilder &b, StringRef name, ArrayRef<Value *> x) {
       return d.tanh(x[0]);
     if (name == "cbrt")
       return d.cbrt(x[0]);
+    if (Value *result = emitByPairs(b, name, x))
+      return result;
   }
   return b.refuse(x[0]->getType(), ("'" + name +
                                     "' of this type is not implemented for targets without a C "

@@ -180,9 +180,12 @@ struct Wide {
   }
 
   Value *pow(Value *x, Value *y) {
-    Value *size = abs(x);
-    Value *result = exp(mul(y, log(size)));
     // The clamp in exp() preserves the NaN of 0 · inf; it affects only infinities.
+    return powerEdges(x, y, exp(mul(y, log(abs(x)))));
+  }
+  /// x^y from |x|^y: the sign, and what infinities, zeros and NaN give.
+  Value *powerEdges(Value *x, Value *y, Value *result) {
+    Value *size = abs(x);
     Value *whole = b.intrinsic(llvm::Intrinsic::trunc, {y});
     Value *isWhole = ir.CreateFCmpOEQ(whole, y);
     Value *half = mul(y, c(y, 0.5));

@@ -33,10 +33,13 @@ int64_t costOf(mlir::Block &block);
 llvm::Value *emitAffine(LaneBuilder &builder, mlir::AffineExpr expr,
                         llvm::ArrayRef<llvm::Value *> dims, llvm::ArrayRef<llvm::Value *> symbols);
 
-/// Emits a function of complex numbers for one lane on a machine without the scalar table; rejects
-/// functions without an implementation. Names are those of numerics/scalar/Operations.def.
+/// Emits a function of complex numbers for one lane on a machine without the scalar table. Names
+/// are those of numerics/scalar/Operations.def.
 Lanes emitComplexAlone(LaneBuilder &builder, llvm::StringRef name, mlir::Type operand,
-                       mlir::Type result, llvm::ArrayRef<Lanes> x);
+                       llvm::ArrayRef<Lanes> x);
+/// Any of these functions, computed by pairs of f64 (MathPair.h).
+Lanes emitComplexByPairs(LaneBuilder &builder, llvm::StringRef name, bool isSingle,
+                         llvm::ArrayRef<Lanes> x);
 
 /// An attribute as a constant of one element.
 Lanes emitConstant(LaneBuilder &builder, mlir::Attribute attribute, mlir::Type type);

@@ -6,11 +6,14 @@ the coefficients rounded as they are used. Run with numpy: python coefficients.p
 """
 
 import math
+from decimal import Decimal, getcontext
 
 import numpy as np
 from scipy import special
 
 Long = np.longdouble
+getcontext().prec = 50
+SQRT_PI = Decimal("3.14159265358979323846264338327950288419716939937510582").sqrt()
 
 
 def interpolate(function, low, high, degree):
@@ -75,6 +78,30 @@ def log_ratio(z):  # (log((1 + s) / (1 - s)) - 2 s) / s^3 with z = s^2
 def erfc_scaled(t):  # (1 + 2 x) e^(x^2) erfc(x) with x = 3.75 (1 + t) / (1 - t)
     x = 3.75 * (1 + t) / (1 - t)
     return ((1 + 2 * x) * special.erfcx(x.astype(np.float64))).astype(Long)
+
+
+def erfc_exactly(x):  # e^(x^2) erfc(x) of a decimal
+    if x > 3:  # the continued fraction, from its end
+        below = x
+        for k in range(400, 0, -1):
+            below = x + Decimal(k) / 2 / below
+        return 1 / (below * SQRT_PI)
+    term = total = x
+    k = 1
+    while term > total * Decimal(10) ** -45:
+        term *= 2 * x * x / (2 * k + 1)
+        total += term
+        k += 1
+    return (x * x).exp() - 2 / SQRT_PI * total
+
+
+def erfc_scaled_exactly(t):  # erfc_scaled, with the digits that f64 needs
+    def one(value):
+        part = Decimal(np.format_float_positional(value, unique=True))
+        x = Decimal("3.75") * (1 + part) / (1 - part)
+        return Long(str((1 + 2 * x) * erfc_exactly(x)))
+
+    return np.array([one(value) for value in t], dtype=Long)
 
 
 def exp_slope(x):  # (e^x - 1) / x
@@ -142,6 +169,9 @@ limit = ((root - 1) / (root + 1)) ** 2 * 1.0001
 emit("logRatio", "(log((1 + s) / (1 - s)) - 2 s) / s^3 over s^2 for (1 + s) / (1 - s) <= sqrt(2)", log_ratio, 0, limit, 6, False)
 last = (11 - 3.75) / (11 + 3.75)
 emit("erfcScaled", "(1 + 2 x) e^(x^2) erfc(x) over (x - 3.75) / (x + 3.75) for 0 <= x <= 11", erfc_scaled, -1, last, 14, False)
+last = (28 - 3.75) / (28 + 3.75)
+emit("erfcScaledDouble", "erfcScaled for 0 <= x <= 28", erfc_scaled_exactly, -1, last, 25, False)
+emit("erfSlopeDouble", "erf(x) / x - 1 over x^2 for |x| <= 0.75", erf_slope, 0, 0.75**2, 11, False)
 emit("logTailSingle", "(log(1 + x) - x + x^2 / 2) / x^3 for sqrt(1/2) <= 1 + x <= sqrt(2)", log_tail, 1 / root - 1, root - 1, 7, True)
 emit("logSlope", "log(1 + x) / x for sqrt(1/2) <= 1 + x <= sqrt(2)", log_slope, 1 / root - 1, root - 1, 14, False)
 emit("tanhTailSingle", "(tanh(x) - x) / x^3 over x^2 for |x| <= 0.625", tanh_tail, 0, 0.625**2, 4, True)

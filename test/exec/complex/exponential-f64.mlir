@@ -1,0 +1,8 @@
+/// Powers of e of complex<f64>.
+// input: 6xcomplex<f64>=1+2i,-3+0.5i,0.25-1i,0.001+0.002i,-0.7-0.7i,12+30i
+// result: 6xcomplex<f64>=-1.1312043837568135+2.4717266720048188i,0.04369226300728118+0.02386919206778745i,0.6937618934296856-1.0804701318986034i,1.0009984981663753+0.00200199966566635i,0.37980938992515384-0.319909035924728i,25105.162552532678-160806.88089461342i
+// within: 2 ulps
+func.func @main(%a: tensor<6xcomplex<f64>>) -> tensor<6xcomplex<f64>> {
+  %r = stablehlo.exponential %a : tensor<6xcomplex<f64>>
+  return %r : tensor<6xcomplex<f64>>
+}

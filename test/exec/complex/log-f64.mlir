@@ -1,0 +1,8 @@
+/// Logarithms of complex<f64>.
+// input: 6xcomplex<f64>=1+2i,-3+0.5i,0.25-1i,0.001+0.002i,-0.7-0.7i,12+30i
+// result: 6xcomplex<f64>=0.8047189562170501+1.1071487177940904i,1.112311775762167+2.976443976175166i,0.03031231090821742-1.3258176636680326i,-6.103036322765087+1.1071487177940904i,-0.010101353658759788-2.356194490192345i,3.475407384221292+1.1902899496825317i
+// within: 2 ulps
+func.func @main(%a: tensor<6xcomplex<f64>>) -> tensor<6xcomplex<f64>> {
+  %r = stablehlo.log %a : tensor<6xcomplex<f64>>
+  return %r : tensor<6xcomplex<f64>>
+}

@@ -1,0 +1,8 @@
+/// Sines of complex<f64>.
+// input: 6xcomplex<f64>=1+2i,-3+0.5i,0.25-1i,0.001+0.002i,-0.7-0.7i,12+30i
+// result: 6xcomplex<f64>=3.165778513216168+1.9596010414216058i,-0.15913058529844-0.5158804424525267i,0.38176425850227397-1.138667034530656i,0.001000001833333675+0.0020000003333330166i,-0.8086020738999985-0.580196817753313i,-2867036424673.029+4508911940256.784i
+// within: 2 ulps
+func.func @main(%a: tensor<6xcomplex<f64>>) -> tensor<6xcomplex<f64>> {
+  %r = stablehlo.sine %a : tensor<6xcomplex<f64>>
+  return %r : tensor<6xcomplex<f64>>
+}

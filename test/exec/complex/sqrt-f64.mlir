@@ -1,0 +1,8 @@
+/// Square roots of complex<f64>.
+// input: 6xcomplex<f64>=1+2i,-3+0.5i,0.25-1i,0.001+0.002i,-0.7-0.7i,12+30i
+// result: 6xcomplex<f64>=1.272019649514069+0.7861513777574233i,0.14384238796180673+1.738013415533538i,0.8002425902201205-0.6248105338438266i,0.04022479320953552+0.02486028939392892i,0.38075549481338183-0.9192250795265451i,4.70696233481887+3.1867686488672993i
+// within: 2 ulps
+func.func @main(%a: tensor<6xcomplex<f64>>) -> tensor<6xcomplex<f64>> {
+  %r = stablehlo.sqrt %a : tensor<6xcomplex<f64>>
+  return %r : tensor<6xcomplex<f64>>
+}

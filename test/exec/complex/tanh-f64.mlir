@@ -1,0 +1,8 @@
+/// Hyperbolic tangents of complex<f64>.
+// input: 6xcomplex<f64>=1+2i,-3+0.5i,0.25-1i,0.001+0.002i,-0.7-0.7i,12+30i
+// result: 6xcomplex<f64>=1.16673625724092-0.24345820118572525i,-0.997316365283202+0.0041604265928938304i,0.7324112324640306-1.2780380902237092i,0.0010000036666721333+0.0020000006666616i,-0.8205134733552442-0.42460439176962855i,1.0000000000719098-2.3014022105377845e-11i
+// within: 2 ulps
+func.func @main(%a: tensor<6xcomplex<f64>>) -> tensor<6xcomplex<f64>> {
+  %r = stablehlo.tanh %a : tensor<6xcomplex<f64>>
+  return %r : tensor<6xcomplex<f64>>
+}
