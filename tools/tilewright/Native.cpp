@@ -1,11 +1,11 @@
 #include "tools/tilewright/Native.h"
 
-#include "tilewright/interpret/Checks.h"
 #include "tilewright/runtime/candidates/Candidates.h"
 #include "tilewright/runtime/cpu/Program.h"
 #include "tilewright/runtime/cpu/StepTracer.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
+#include "tools/tilewright/Checks.h"
 
 #include <cstring>
 #include <optional>
@@ -18,22 +18,6 @@ namespace {
 using runtime::CustomCall;
 using runtime::CustomCallRun;
 using runtime::CustomCallSite;
-
-using Check = Status (*)(const Tensor &actual, const Tensor &expected);
-
-struct NamedCheck {
-  std::string_view target;
-  Check check;
-};
-
-/// The checks of interpret::CustomCalls::standard(), with the same names and tolerances.
-constexpr NamedCheck checks[] = {
-    {"check.expect_eq", expectEqual},
-    {"check.expect_close",
-     [](const Tensor &actual, const Tensor &expected) { return expectClose(actual, expected, 3); }},
-    {"check.expect_almost_eq", [](const Tensor &actual, const Tensor &expected) {
-       return expectAlmostEqual(actual, expected, 0.001);
-     }}};
 
 class CheckCall : public CustomCall {
 public:
@@ -54,17 +38,15 @@ private:
 class Checks : public runtime::CustomCallResolver {
 public:
   Result<std::unique_ptr<CustomCall>> prepare(const CustomCallSite &site) override {
-    for (const NamedCheck &known : checks) {
-      if (known.target != site.step->target)
-        continue;
-      if (site.operands.size() != 2 || site.operands[0] != site.operands[1])
-        return Status(Error::interpretCheck,
-                      concat(known.target, " expects two tensors of the same type"));
-      TILEWRIGHT_ASSIGN(Shape shape, Shape::create(site.operands[0].dims));
-      return std::unique_ptr<CustomCall>(
-          std::make_unique<CheckCall>(known.check, site.operands[0].element, std::move(shape)));
-    }
-    return std::unique_ptr<CustomCall>();
+    Check check = checkNamed(site.step->target);
+    if (!check)
+      return std::unique_ptr<CustomCall>();
+    if (site.operands.size() != 2 || site.operands[0] != site.operands[1])
+      return Status(Error::interpretCheck,
+                    concat(site.step->target, " expects two tensors of the same type"));
+    TILEWRIGHT_ASSIGN(Shape shape, Shape::create(site.operands[0].dims));
+    return std::unique_ptr<CustomCall>(
+        std::make_unique<CheckCall>(check, site.operands[0].element, std::move(shape)));
   }
 };
 

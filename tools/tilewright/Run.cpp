@@ -5,6 +5,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Progress.h"
 #include "tilewright/support/TargetName.h"
+#include "tools/tilewright/Checks.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
@@ -279,11 +280,16 @@ Status runJob(const Job &job, const Settings &settings) {
   if (settings.compiles) {
     TILEWRIGHT_TRY(markDonated(function, settings.donated));
     const Donate donate = settings.donated.empty() ? Donate::nothing : Donate::whatIsMarked;
+    // A CPU's program calls its checks; a GPU's returns what they compare.
+    std::vector<Check> checks;
+    if (TargetName::of(settings.options.compile.target).isGpu())
+      checks = checksAsResults(function);
     TILEWRIGHT_ASSIGN(artifact::Executable executable,
                       settings.machines->compile(*module, job.program));
     TILEWRIGHT_ASSIGN(
         RuntimeValues outputs,
         settings.machines->run(std::move(executable), inputs[0], job.program, donate));
+    TILEWRIGHT_TRY(judge(checks, outputs));
     return giveOutputs(job, outputs, "");
   }
   Progress progress("evaluating " + job.program, [context] {
