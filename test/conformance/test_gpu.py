@@ -1,5 +1,6 @@
 """Every self-checking artifact is compiled for a GPU and passes there, except those whose data is wrong and those that
-gpu-differs.txt names. Without constant folding, so that every op of an artifact is in a kernel.
+gpu-differs.txt names. Without constant folding, so that every op of an artifact is in a kernel. Of what differs, every
+element is as near to the evaluator's as the terms of its sum require.
 
     pytest test/conformance/test_gpu.py -s [--chip sm_80] [--every 20] [--shard 2/4]
 
@@ -10,12 +11,18 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 DATA = pathlib.Path(os.environ["TILEWRIGHT_CONFORMANCE_DIR"]) / "stablehlo"
 TOOL = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "bin/tilewright"
 FOLDER = pathlib.Path(__file__).parent
+
+sys.path.insert(0, str(FOLDER.parent / "gpu"))
+import bounds  # noqa: E402
+
 # The id with which a check fails; every other error means that the artifact is not compiled or does not run.
 CHECK = "E3006"
 
@@ -71,6 +78,38 @@ def test_artifacts_that_judge_themselves(tmp_path, pytestconfig):
     # An artifact that passes now must leave the list.
     assert sorted(failed) == sorted(set(listed("gpu-differs.txt")) & set(right)), "\n" + table(failed)
     assert all(found[name] for name in wrong & set(names)), "wrong data passes its check"
+
+
+def loaded(file):
+    values = np.load(file)
+    if values.dtype == np.dtype("V2"):  # bf16
+        return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return values
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the conformance data is not on this machine")
+def test_what_differs_is_within_bounds(tmp_path, pytestconfig):
+    """Factors of f32 may be rounded to tf32, and sums may be added in any order."""
+    names = listed("gpu-differs.txt")
+    for what, command in {
+        "gpu": [TOOL, "run", f"--target=vgpu:{pytestconfig.getoption('chip')}", "--simplify.max-fold-elements=0", "--batch=LIST"],
+        "exact": [TOOL, "run", "--on=evaluator", "--batch=LIST"],
+        "within": [bounds.TOOL, "LIST", "tf32"],
+    }.items():
+        batch = tmp_path / f"{what}.list"
+        batch.write_text("".join(f"{DATA / name}.mlirbc -> {tmp_path / name}.{what}\n" for name in names))
+        subprocess.run([str(word).replace("LIST", str(batch)) for word in command], capture_output=True, timeout=600)
+    wrong, unknown = {}, set()
+    for name in names:
+        actual, expected = (loaded(tmp_path / f"{name}.{what}0.npy") for what in ("gpu", "exact"))
+        within = np.load(tmp_path / f"{name}.within0.bound.npy")
+        if not np.all(np.isfinite(within)):
+            unknown.add(name)
+        if words := bounds.difference(actual, expected, within):
+            wrong[name] = words
+    assert not wrong
+    # There are no bounds for sums of complex numbers, and for scans of another body than a sum.
+    assert unknown == {"cumlogsumexp_float16_8_9", "cumsum_complex64_8_9"}
 
 
 CHECKED = """

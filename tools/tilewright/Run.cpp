@@ -289,8 +289,9 @@ Status runJob(const Job &job, const Settings &settings) {
     TILEWRIGHT_ASSIGN(
         RuntimeValues outputs,
         settings.machines->run(std::move(executable), inputs[0], job.program, donate));
-    TILEWRIGHT_TRY(judge(checks, outputs));
-    return giveOutputs(job, outputs, "");
+    Status verdict = judge(checks, outputs);
+    TILEWRIGHT_TRY(giveOutputs(job, outputs, ""));
+    return verdict;
   }
   Progress progress("evaluating " + job.program, [context] {
     return concat(context.steps(), " scalar operations, ", context.liveBytes() >> 20, " MiB alive");

@@ -92,7 +92,7 @@ bool canExpress(Operation *op) {
   if (isa<stablehlo::ConvertOp, stablehlo::SelectOp>(op))
     return true;
   if (isa<stablehlo::ReducePrecisionOp>(op))
-    return operand.isF16() || operand.isBF16() || operand.isF32() || operand.isF64();
+    return kindOf(operand) == Kind::real;
   if (isa<stablehlo::BitcastConvertOp>(op))
     return hasPlainBits(operand) && hasPlainBits(result) &&
            operand.getIntOrFloatBitWidth() == result.getIntOrFloatBitWidth();

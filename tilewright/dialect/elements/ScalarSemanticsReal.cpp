@@ -1,5 +1,6 @@
 // Reals: f32 and f64. Narrower types are widened before and rounded after.
 #include "tilewright/dialect/elements/Emitter.h"
+#include "tilewright/numerics/FloatFormat.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -129,37 +130,45 @@ Value emitCompare(Emitter &emit, StringRef direction, Kind kind, bool totalOrder
   return emit.compare(predicate, a, b);
 }
 
+/// The same steps on the bits of the format as numerics/scalar takes.
 Value emitReducePrecision(Emitter &emit, unsigned exponentBits, unsigned mantissaBits,
                           Value value) {
   auto type = cast<FloatType>(value.getType());
-  const unsigned width = type.getWidth(), mantissa = type.getFPMantissaWidth() - 1,
-                 exponent = width - 1 - mantissa;
-  Type integer = emit.builder.getIntegerType(width);
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  const numerics::FloatFormat format = numerics::formatOf(*numerics::elementTypeNamed(name));
+  Type integer = emit.builder.getIntegerType(type.getWidth());
   auto constant = [&](uint64_t bits) {
-    return emit.integer(integer, llvm::APInt(64, bits).trunc(width));
+    return emit.integer(integer, llvm::APInt(64, bits).trunc(type.getWidth()));
   };
-  const uint64_t signBit = uint64_t(1) << (width - 1);
-  const uint64_t infinity = ((uint64_t(1) << exponent) - 1) << mantissa;
+  const uint64_t beyond = format.hasInfinity ? format.infinity() : format.maxFinite();
 
   Value bits = emit.make<arith::BitcastOp>(integer, value);
-  Value sign = emit.make<arith::AndIOp>(bits, constant(signBit));
-  Value magnitude = emit.make<arith::AndIOp>(bits, constant(signBit - 1));
-  if (mantissaBits < mantissa) {
-    const unsigned dropped = mantissa - mantissaBits;
+  Value sign = emit.make<arith::AndIOp>(bits, constant(format.signBit()));
+  Value magnitude = emit.make<arith::AndIOp>(bits, constant(format.magnitudeMask()));
+  if (mantissaBits < format.mantissaBits) {
+    const unsigned dropped = format.mantissaBits - mantissaBits;
     const uint64_t last = uint64_t(1) << dropped;
     Value odd = emit.make<arith::AndIOp>(
         Value(emit.make<arith::ShRUIOp>(magnitude, constant(dropped))), constant(1));
     Value bias = emit.make<arith::AddIOp>(odd, constant((last >> 1) - 1));
     magnitude = emit.make<arith::AddIOp>(magnitude, bias);
     magnitude = emit.make<arith::AndIOp>(magnitude, constant(~(last - 1)));
+    // A format without infinity has numbers or NaN there, or the carry reaches the sign.
+    if (!format.hasInfinity)
+      magnitude = emit.make<arith::MinUIOp>(magnitude, constant(beyond));
   }
-  if (exponentBits < exponent) {
-    const uint64_t bias = (uint64_t(1) << (exponent - 1)) - 1;
+  if (exponentBits < format.exponentBits) {
+    const uint64_t bias = (uint64_t(1) << (format.exponentBits - 1)) - 1;
     const uint64_t reducedBias = (uint64_t(1) << (exponentBits - 1)) - 1;
-    Value field = emit.make<arith::ShRUIOp>(magnitude, constant(mantissa));
+    Value field = emit.make<arith::ShRUIOp>(magnitude, constant(format.mantissaBits));
     Value above = emit.compare(arith::CmpIPredicate::ugt, field, constant(bias + reducedBias));
     Value below = emit.compare(arith::CmpIPredicate::ule, field, constant(bias - reducedBias));
-    magnitude = emit.select(above, constant(infinity), emit.select(below, constant(0), magnitude));
+    magnitude = emit.select(above, constant(beyond), emit.select(below, constant(0), magnitude));
+  }
+  if (format.zero == numerics::ZeroEncoding::plusOnly) {
+    Value isZero = emit.compare(arith::CmpIPredicate::eq, magnitude, constant(0));
+    sign = emit.select(isZero, constant(0), sign);
   }
   Value rounded =
       emit.make<arith::BitcastOp>(type, Value(emit.make<arith::OrIOp>(sign, magnitude)));

@@ -94,6 +94,19 @@ TEST(Real, ReducePrecisionRoundsOverflowsAndFlushes) {
   EXPECT_TRUE(std::isnan(reduce(quietNan, 2, 0)));
 }
 
+TEST(Real, ReducePrecisionStaysInFormatsWithoutInfinityOrMinusZero) {
+  auto reduce = [](T type, double value, uint64_t exponent, uint64_t mantissa) {
+    return apply(ScalarOp::reducePrecision, type, Scalar::ofReal(value),
+                 Scalar::ofUnsigned(exponent), Scalar::ofUnsigned(mantissa))
+        .r;
+  };
+  EXPECT_EQ(reduce(T::f8E4M3FN, 448, 4, 1), 448); // rounding up would be NaN, or carry to the sign
+  EXPECT_EQ(reduce(T::f8E4M3FN, -448, 3, 3), -448); // the largest number for an overflow
+  EXPECT_EQ(reduce(T::f4E2M1FN, 6, 2, 0), 6);
+  EXPECT_EQ(reduce(T::f8E4M3FNUZ, -0x1p-9, 2, 3), 0); // -0 would be NaN
+  EXPECT_EQ(reduce(T::f8E5M2, 57344, 5, 1), infinite);
+}
+
 TEST(Integer, WrapsAtItsWidth) {
   EXPECT_EQ(integer(ScalarOp::add, T::i8, 127, 1), -128);
   EXPECT_EQ(integer(ScalarOp::multiply, T::ui4, 5, 5), 9);

@@ -65,13 +65,16 @@ static Scalar reducePrecision(const Scalar &a, const Scalar &b, const Scalar &c)
   if (a.r != a.r)
     return a;
   const uint64_t bits = numerics::detail::encodeFrom<type>(a.r) >> format.paddingBits;
-  const uint64_t sign = bits & format.signBit();
+  uint64_t sign = bits & format.signBit();
   uint64_t magnitude = bits & format.magnitudeMask();
   if (mantissaBits < format.mantissaBits) {
     const unsigned dropped = format.mantissaBits - static_cast<unsigned>(mantissaBits);
     const uint64_t last = uint64_t(1) << dropped;
     magnitude += (last >> 1) - 1 + ((magnitude >> dropped) & 1);
     magnitude &= ~(last - 1);
+    // A format without infinity has numbers or NaN there, or the carry reaches the sign.
+    if (!format.hasInfinity)
+      magnitude = std::min(magnitude, format.maxFinite());
   }
   if (exponentBits < format.exponentBits) {
     const uint64_t bias = (uint64_t(1) << (format.exponentBits - 1)) - 1;
@@ -82,6 +85,8 @@ static Scalar reducePrecision(const Scalar &a, const Scalar &b, const Scalar &c)
     else if (exponent <= bias - reducedBias)
       magnitude = 0;
   }
+  if (magnitude == 0 && format.zero == ZeroEncoding::plusOnly)
+    sign = 0;
   return Scalar::ofReal(numerics::detail::decodeAs<type>((sign | magnitude) << format.paddingBits));
 }
 

@@ -68,9 +68,8 @@ struct Complex : Pairs {
     Pair below = squareOfSize(under);
     Number above = turnedBack(over1, under);
     // |under| is at least 1/2 unless y is subnormal, so the quotient stays in range until the end.
-    auto back = [&](Pair part) {
-      return scaledBy(scaledBy(over(part, below), right.in), left.out);
-    };
+    Value *shifted = shiftOf(ir.CreateSub(left.exponent, right.exponent));
+    auto back = [&](Pair part) { return scaled(over(part, below), shifted); };
     Number plain = {back(above.re), back(above.im)};
     Value *like = below.hi, *one = c(like, 1.0), *none = c(like, 0.0);
     auto boxed = [&](Number z) -> Number {
@@ -173,7 +172,7 @@ struct Complex : Pairs {
   Number sine(Number z) {
     Turn t = turn(z.re);
     Hyperbolic h = hyperbolic(z.im);
-    Pair re = scaled(times(Pairs::sine(t), h.cosh), h.shifted);
+    Pair re = timesScaled(Pairs::sine(t), h.cosh, h.shifted);
     Pair im = scaled(times(Pairs::cosine(t), h.sinh), h.shifted);
     im = pick(isLost(z), of(abs(z.im.hi)), im);
     return {keepZero(re, z.re.hi), keepZero(im, Pairs::cosine(t), z.im.hi)};
@@ -183,7 +182,7 @@ struct Complex : Pairs {
     Turn t = turn(z.re);
     Hyperbolic h = hyperbolic(z.im);
     Pair flat = keepZero(Pairs::sine(t), z.re.hi);
-    Pair im = negative(scaled(times(flat, h.sinh), h.shifted));
+    Pair im = negative(timesScaled(flat, h.sinh, h.shifted));
     Value *isZero = either(equal(z.re.hi, 0.0), equal(z.im.hi, 0.0));
     Value *none =
         ir.CreateFNeg(mul(Wide::sign(c(im.hi, 0.0), flat.hi), Wide::sign(c(im.hi, 1.0), z.im.hi)));
@@ -260,7 +259,9 @@ struct Complex : Pairs {
   /// digits; the arctangent of y / x does not, and gives the same angle up to a multiple of π.
   Number angle(Number y, Number x) {
     Value *like = x.re.hi;
-    Number turned = {minus(x.re, y.im), plus(x.im, y.re)};
+    // By a multiplication, which gives zeros the signs that decide on the side of a branch cut.
+    Number iy = multiply({zero(like), constant(like, 1.0)}, y);
+    Number turned = {plus(x.re, iy.re), plus(x.im, iy.im)};
     Number xx = multiply(x, x), yy = multiply(y, y);
     Number logarithm = log(divide(turned, root({plus(xx.re, yy.re), plus(xx.im, yy.im)})));
     Number result = {logarithm.im, negative(logarithm.re)};

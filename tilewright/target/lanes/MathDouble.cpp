@@ -27,7 +27,12 @@ struct Functions : Pairs {
     return powerEdges(x, y, scaled(mantissa(p).hi, p.shifted));
   }
 
-  Value *angle(Value *y, Value *x) { return atan2(of(y), of(x)).hi; }
+  Value *angle(Value *y, Value *x) {
+    // A small angle is a ratio, which one division rounds once, also if it is subnormal.
+    Value *isFlat =
+        both(ir.CreateFCmpOLT(abs(y), mul(abs(x), c(x, 0x1p-35))), ir.CreateNot(isMinus(x)));
+    return select(isFlat, div(y, x), atan2(of(y), of(x)).hi);
+  }
   /// √((1 - x) (1 + x)), whose factors are exact.
   Pair besides(Value *x) {
     return root(times(sum(c(x, 1.0), ir.CreateFNeg(x)), sum(c(x, 1.0), x)));

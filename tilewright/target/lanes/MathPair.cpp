@@ -1,5 +1,7 @@
 #include "tilewright/target/lanes/MathPair.h"
 
+#include <bit>
+
 using namespace llvm;
 
 namespace tilewright::lanes {
@@ -12,7 +14,12 @@ Pairs::Scale Pairs::scaleOf(Value *size) {
   field = b.intrinsic(Intrinsic::umin, {field, b.integer(field, 2045)});
   field = b.intrinsic(Intrinsic::umax, {field, b.integer(field, 1)});
   auto power = [&](Value *exponent) { return b.asFloat(ir.CreateShl(exponent, 52)); };
-  return {power(ir.CreateSub(b.integer(field, 2046), field)), power(field)};
+  return {power(ir.CreateSub(b.integer(field, 2046), field)), power(field),
+          ir.CreateSub(field, b.integer(field, 1023))};
+}
+
+Value *Pairs::shiftOf(Value *n) {
+  return b.asFloat(ir.CreateAdd(ir.getInt64(std::bit_cast<uint64_t>(magic)), n));
 }
 
 Value *Pairs::scaled(Value *x, Value *shifted) {
@@ -85,7 +92,7 @@ Pair Pairs::log(Pair x) {
   Value *away = ir.CreateSub(raw, b.integer(raw, 0x3FE6A09E667F3BCD));
   Value *whole = ir.CreateAShr(away, b.integer(raw, 52));
   Value *n = ir.CreateSIToFP(whole, x.hi->getType());
-  Pair near = scaled(inside, b.asFloat(ir.CreateSub(b.bits(c(n, magic)), whole)));
+  Pair near = scaled(inside, shiftOf(ir.CreateNeg(whole)));
   Pair result = logNear(plus(near, c(n, -1.0)));
   result = withPowers(*this, select(isSmall, sub(n, c(n, 100.0)), n), result);
   result = pick(equal(x.hi, HUGE_VAL), x, result);
@@ -242,6 +249,8 @@ Pairs::Hyperbolic Pairs::hyperbolic(Pair x) {
   // For n = 0, e^|x| - e^-|x| would cancel; rest + rest / (1 + rest) does not.
   Pair near = plus(p.rest, over(p.rest, rise));
   Pair sinh = scaledBy(pick(equal(p.n, 0.0), near, minus(rise, low)), 0.5);
+  // Products of tiny numbers underflow; their sinh is x.
+  sinh = pick(less(abs(x.hi), 0x1p-500), size(x), sinh);
   return {p.shifted, negativeIf(isMinus(x.hi), sinh), cosh};
 }
 

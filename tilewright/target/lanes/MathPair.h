@@ -40,9 +40,9 @@ struct Pairs : Wide {
 
   // --- Arithmetic ---
   Pair clean(Value *hi, Value *lo) { return {hi, select(isFinite(hi), lo, c(hi, 0.0))}; }
-  /// The exact sum, if |x| ≥ |y|.
+  /// The exact sum, if |x| ≥ |y|. Keeps a minus zero.
   Pair quickSum(Value *x, Value *y) {
-    Value *sum = add(x, y);
+    Value *sum = select(equal(y, 0.0), x, add(x, y));
     return clean(sum, sub(y, sub(sum, x)));
   }
   /// The exact sum.
@@ -78,14 +78,19 @@ struct Pairs : Wide {
   /// x · factor for a power of two.
   Pair scaledBy(Pair x, Value *factor) { return clean(mul(x.hi, factor), mul(x.lo, factor)); }
   Pair scaledBy(Pair x, double factor) { return scaledBy(x, c(x.hi, factor)); }
-  Pair over(Pair x, Pair y) {
+  /// The remainder of a tiny number would be subnormal, and lose digits, so tiny numbers are
+  /// scaled.
+  Pair over(Pair whole, Pair y) {
+    Value *isTiny = less(abs(whole.hi), 0x1p-800);
+    Pair x = scaledBy(whole, select(isTiny, c(y.hi, 0x1p200), c(y.hi, 1.0)));
     Value *first = div(x.hi, y.hi);
     Pair covered = product(first, y.hi);
     Value *rest =
         add(sub(sub(x.hi, covered.hi), covered.lo), fma(first, ir.CreateFNeg(y.lo), x.lo));
     // The quotient of an infinity or by zero has no remainder.
     Value *second = select(isFinite(first), div(rest, y.hi), c(first, 0.0));
-    return quickSum(first, select(isFinite(second), second, c(first, 0.0)));
+    Pair result = quickSum(first, select(isFinite(second), second, c(first, 0.0)));
+    return scaledBy(result, select(isTiny, c(y.hi, 0x1p-200), c(y.hi, 1.0)));
   }
   Pair square(Pair x) { return times(x, x); }
   Pair root(Pair x) {
@@ -108,11 +113,13 @@ struct Pairs : Wide {
   /// A power of two with which `size`, the larger part of a number, is between 1/2 and 4, or, if it
   /// is subnormal, below 1; and its inverse. Both are normal.
   struct Scale {
-    Value *in, *out;
+    Value *in, *out, *exponent; // out is 2^exponent
   };
   Scale scaleOf(Value *size);
-  /// value · 2^n, where n is an integer of up to ±2000 in the low bits of `shifted`.
+  /// value · 2^n, where n is an integer of up to ±2044 in the low bits of `shifted`.
   Value *scaled(Value *x, Value *shifted);
+  /// An integer as scaled() takes it.
+  Value *shiftOf(Value *n);
   Pair scaled(Pair x, Value *shifted) {
     return clean(scaled(x.hi, shifted), scaled(x.lo, shifted));
   }
@@ -141,6 +148,13 @@ struct Pairs : Wide {
   Pair sin(const Turn &t, int64_t quarter);
   Pair sine(const Turn &t) { return sin(t, 0); }
   Pair cosine(const Turn &t) { return sin(t, 1); }
+  /// x y 2^n, where x may be so small that its product with y loses digits.
+  Pair timesScaled(Pair x, Pair y, Value *shifted) {
+    Value *isTiny = less(abs(x.hi), 0x1p-800);
+    Pair inside = scaledBy(x, select(isTiny, c(x.hi, 0x1p200), c(x.hi, 1.0)));
+    return scaledBy(scaled(times(inside, y), shifted),
+                    select(isTiny, c(x.hi, 0x1p-200), c(x.hi, 1.0)));
+  }
   /// sinh and cosh as numbers that must be multiplied by 2^n.
   struct Hyperbolic {
     Value *shifted;

@@ -150,7 +150,8 @@ TEST(TileFusions, BitsAndPrecisionKeepTheirMeaning) {
                                                                                  {"ui8", "i8"},
                                                                                  {"i64", "f64"}})
     checkOp(oneOp("bitcast_convert", "", from, to, 1), checked, nullptr);
-  for (const std::string type : {"f16", "bf16", "f32", "f64"})
+  for (const std::string type :
+       {"f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f4E2M1FN"})
     for (const auto &[exponent, mantissa] :
          std::vector<std::pair<int, int>>{{8, 7}, {5, 10}, {4, 3}, {11, 52}, {2, 1}, {8, 23}})
       checkOp(oneOp("reduce_precision",
@@ -158,7 +159,7 @@ TEST(TileFusions, BitsAndPrecisionKeepTheirMeaning) {
                            " : i32}>"),
                     type, type, 1),
               checked, nullptr);
-  EXPECT_EQ(checked, 2 * (8 + 24));
+  EXPECT_EQ(checked, 2 * (8 + 48));
 }
 
 TEST(TileFusions, EveryConversionKeepsItsMeaning) {
