@@ -34,7 +34,7 @@ std::vector<Check> checksAsResults(mlir::func::FuncOp function) {
        llvm::make_early_inc_range(function.getBody().getOps<stablehlo::CustomCallOp>())) {
     const llvm::StringRef target = call.getCallTargetName();
     Check check = checkNamed({target.data(), target.size()});
-    // What compares other things than two tensors of one type is left for the compiler to reject.
+    // The compiler rejects a check that does not compare two tensors of one type.
     if (!check || call->getNumOperands() != 2 || call->getNumResults() != 0 ||
         call->getOperand(0).getType() != call->getOperand(1).getType())
       continue;
