@@ -102,8 +102,10 @@ LogicalResult Call::factor() {
       return refuse("it does not say which triangle is factored");
     auto cholesky = stablehlo::CholeskyOp::create(
         rewriter, op.getLoc(), op->getOperand(0).getType(), op->getOperand(0), *isLower);
+    // The root of a pivot that is not positive is NaN or zero.
     values = {cholesky, firstOnDiagonal(b, b.flattened(cholesky, 2), [&](Value value) {
-                return b.compare(value, NE, value); // NaN
+                return b.either(b.compare(value, NE, value),
+                                b.compare(value, EQ, b.number(typeOf(value), 0)));
               })};
   }
   return success();

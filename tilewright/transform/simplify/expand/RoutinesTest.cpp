@@ -118,22 +118,23 @@ TEST(ExpandRoutines, QrIsTheMatrixAndItsColumnsAreOrthonormal) {
 
 TEST(ExpandRoutines, CholeskyReportsTheMinorThatIsNotPositive) {
   const std::string text =
-      R"(func.func @main(%a: tensor<2x2x2xf32>) -> (tensor<2x2x2xf32>, tensor<2xi32>) {
+      R"(func.func @main(%a: tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3xi32>) {
     %r:2 = stablehlo.custom_call @cusolver_potrf_ffi(%a) {api_version = 4 : i32, backend_config = {lower = true}}
-        : (tensor<2x2x2xf32>) -> (tensor<2x2x2xf32>, tensor<2xi32>)
-    return %r#0, %r#1 : tensor<2x2x2xf32>, tensor<2xi32>
+        : (tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3xi32>)
+    return %r#0, %r#1 : tensor<3x2x2xf32>, tensor<3xi32>
   }
   )";
   interpret::Context limits;
-  Tensor input = *Tensor::allocate(ElementType::f32, *numerics::Shape::create({2, 2, 2}), limits);
-  const double numbers[] = {4, 0, 2, 5, 1, 0, 2, 1}; // the second has a minor of -3
-  for (int64_t i = 0; i < 8; ++i)
+  Tensor input = *Tensor::allocate(ElementType::f32, *numerics::Shape::create({3, 2, 2}), limits);
+  const double numbers[] = {4, 0, 2, 5, 1, 0, 2, 1, 1, 1, 1, 1}; // the last minors: 16, -3, 0
+  for (int64_t i = 0; i < 12; ++i)
     input.set(i, Scalar::ofReal(numbers[i]));
   RuntimeValues results = evaluateExpansion(text, {input});
   EXPECT_EQ(results[0].tensor().at(0).r, 2);
   EXPECT_EQ(results[0].tensor().at(3).r, 2);
   EXPECT_EQ(results[1].tensor().at(0).i, 0);
   EXPECT_EQ(results[1].tensor().at(1).i, 2);
+  EXPECT_EQ(results[1].tensor().at(2).i, 2);
 }
 
 TEST(ExpandRoutines, PivotedQrTakesTheLongestColumnFirst) {
