@@ -83,6 +83,9 @@ struct Workload {
   std::function<void(ThreadPool *, Observer *)> kernel;
   std::function<void()> host;
   std::function<void()> verify; // checks what the kernel wrote
+  // For matrix products: the number of multiply-adds, and the kernel in other arithmetic.
+  double products = 0;
+  std::function<void(Arithmetic)> multiply = {};
 };
 
 /// The minimum of several runs, in seconds.
@@ -97,6 +100,7 @@ struct Row {
   double host, off, told, on; // one thread, milliseconds
   double wallRatio, cpuRatio; // two threads, checks off
   double wallRatioOn, cpuRatioOn;
+  double exactRate, fastRate; // products per second in 1e9, one thread, checks off; 0: none
 };
 
 static Row measure(const Workload &work, int runs) {
@@ -112,7 +116,7 @@ static Row measure(const Workload &work, int runs) {
   work.verify();
   work.kernel(nullptr, nullptr);
   work.verify();
-  Least host, off, told, on, wallOne[2], wallTwo[2], cpuTwo[2];
+  Least host, off, told, on, fast, wallOne[2], wallTwo[2], cpuTwo[2];
   auto timed = [](clockid_t clock, const std::function<void()> &body) {
     const double begin = secondsOf(clock);
     body();
@@ -132,10 +136,14 @@ static Row measure(const Workload &work, int runs) {
       wallTwo[isChecked].add(secondsOf(CLOCK_MONOTONIC) - begin);
     }
     told.add(timed(CLOCK_THREAD_CPUTIME_ID, [&] { work.kernel(nullptr, &deaf); }));
+    if (work.multiply)
+      fast.add(timed(CLOCK_THREAD_CPUTIME_ID, [&] { work.multiply(Arithmetic::fast); }));
   }
   if (!checker.report().isEmpty())
     giveUp(work.name + ": the checker reports\n" + checker.report().text());
-  Row row{work.name, {work.prototype[0], work.prototype[1]}, 0, 0, 0, 0, 0, 0, 0, 0};
+  Row row{work.name, {work.prototype[0], work.prototype[1]}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  row.exactRate = 1e-9 * work.products / off.value;
+  row.fastRate = 1e-9 * work.products / fast.value;
   row.host = 1e3 * host.value, row.off = 1e3 * off.value, row.told = 1e3 * told.value;
   row.on = 1e3 * on.value;
   row.wallRatio = wallOne[0].value / wallTwo[0].value;
@@ -310,6 +318,16 @@ static Workload gemm() {
             if (std::memcmp(data->c.data(), data->wanted.data(), 4 * data->c.size()) != 0)
               giveUp("the GEMM is not rounded once for each instruction");
             std::fill(data->c.begin(), data->c.end(), -1.0f);
+          },
+          double(n) * n * n,
+          [data](Arithmetic arithmetic) {
+            float *c = data->c.data();
+            run(*data->module, "gemm",
+                {.grid = {n / 128, n / 64, 1},
+                 .block = {128, 1, 1},
+                 .dynamicSharedBytes = 2 * (8192 + 16384),
+                 .arithmetic = arithmetic},
+                data->mapA, data->mapB, c, n, n);
           }};
 }
 
@@ -324,6 +342,12 @@ static void print(const std::vector<Row> &rows) {
   for (const Row &row : rows)
     std::printf("%-34s %11.2f %8.2f %11.2f %8.2f\n", row.name.c_str(), row.wallRatio, row.cpuRatio,
                 row.wallRatioOn, row.cpuRatioOn);
+  for (const Row &row : rows)
+    if (row.exactRate != 0)
+      std::printf("%-34s checks on %.2f times off; 1e9 products per second: exact %.1f, fast %.1f "
+                  "(%.2f times as fast)\n",
+                  row.name.c_str(), row.on / row.off, row.exactRate, row.fastRate,
+                  row.fastRate / row.exactRate);
 }
 
 static void writeJson(const std::string &path, const std::vector<Row> &rows) {

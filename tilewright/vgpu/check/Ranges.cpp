@@ -46,20 +46,24 @@ bool Detector::collectPieces(const MemoryEvent &event, uint32_t mask, bool isLan
     const uint64_t offset = event.addresses[lane] & machine::sharedOffsetMask;
     if (offset % SharedPage::chunkBytes != 0 || offset + event.bytes > limit)
       return false;
+    if (!isLaneless) {
+      const auto chunk = static_cast<uint32_t>(offset / SharedPage::chunkBytes);
+      RangeAccess &access = pieceOf(chunk / SharedPage::chunkCount);
+      const uint64_t bit = uint64_t(1) << chunk % SharedPage::chunkCount;
+      if ((access.chunks & bit) != 0)
+        return false;
+      access.chunks |= bit;
+      access.lanes[chunk % SharedPage::chunkCount] = static_cast<int8_t>(lane);
+      access.laneMask |= 1u << lane;
+      continue;
+    }
     const auto end = static_cast<uint32_t>(offset) + event.bytes;
     for (auto at = static_cast<uint32_t>(offset); at < end;) {
       const uint32_t page = at / SharedPage::bytes, base = page * SharedPage::bytes;
       const uint32_t next = std::min(base + SharedPage::bytes, end);
       RangeAccess &access = pieceOf(page);
       const uint32_t first = (at - base) / SharedPage::chunkBytes;
-      const uint64_t chunks = chunkMask(first, (next - base) / SharedPage::chunkBytes);
-      if ((access.chunks & chunks) != 0 && !isLaneless)
-        return false;
-      access.chunks |= chunks;
-      if (!isLaneless) {
-        access.lanes[first] = static_cast<int8_t>(lane);
-        access.laneMask |= 1u << lane;
-      }
+      access.chunks |= chunkMask(first, (next - base) / SharedPage::chunkBytes);
       at = next;
     }
   }

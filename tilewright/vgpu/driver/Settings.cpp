@@ -18,8 +18,8 @@ static constexpr Setting table[] = {
     {"TILEWRIGHT_VGPU_THREADS", "threads", "N", "host threads for one launch (default: all)"},
     {"TILEWRIGHT_VGPU_MEMORY", "memory", "BYTES",
      "memory of a device, such as 512M or 8G (default: the card's, or the host's if that is less)"},
-    {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper",
-     "arithmetic of tensor cores (default exact)"},
+    {"TILEWRIGHT_VGPU_ARITHMETIC", "arithmetic", "exact|hopper|fast",
+     "arithmetic of tensor cores (default exact); fast: sums in f32, if bits do not matter"},
     {"TILEWRIGHT_VGPU_CHECK", "check", "NAME,…",
      "what to check or count while kernels run, see below (default nothing)"},
     {"TILEWRIGHT_VGPU_REPORT", "report", "FILE",
@@ -136,10 +136,12 @@ Result<Settings> Settings::fromEnvironment() {
   TILEWRIGHT_ASSIGN(settings.memoryBytes,
                     number("TILEWRIGHT_VGPU_MEMORY", 0, 1 << 20, uint64_t(1) << 46, true));
   const std::string arithmetic = valueOf("TILEWRIGHT_VGPU_ARITHMETIC").value_or("exact");
-  if (arithmetic != "exact" && arithmetic != "hopper")
-    return refuse("TILEWRIGHT_VGPU_ARITHMETIC", arithmetic, "exact or hopper");
-  settings.arithmetic =
-      arithmetic == "exact" ? machine::Arithmetic::exact : machine::Arithmetic::hopper;
+  if (arithmetic == "hopper")
+    settings.arithmetic = machine::Arithmetic::hopper;
+  else if (arithmetic == "fast")
+    settings.arithmetic = machine::Arithmetic::fast;
+  else if (arithmetic != "exact")
+    return refuse("TILEWRIGHT_VGPU_ARITHMETIC", arithmetic, "exact, hopper or fast");
   TILEWRIGHT_ASSIGN(const bool async, flag("TILEWRIGHT_VGPU_ASYNC", false));
   settings.defaultStreamWaits = !async;
   TILEWRIGHT_ASSIGN(settings.stickyErrors, flag("TILEWRIGHT_VGPU_STICKY", true));

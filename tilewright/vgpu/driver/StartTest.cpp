@@ -52,6 +52,22 @@ TEST(ExportsDeathTest, ACheckThatDoesNotExistIsRefused) {
       ::testing::ExitedWithCode(CUDA_ERROR_INVALID_VALUE), "E7203.*spelling");
 }
 
+TEST(ExportsDeathTest, TheArithmeticOfTensorCoresIsChosenByName) {
+  for (const char *name : {"exact", "hopper", "fast"})
+    ASSERT_EXIT(
+        {
+          setenv("TILEWRIGHT_VGPU_ARITHMETIC", name, 1);
+          std::exit(cuda().cuInit(0));
+        },
+        ::testing::ExitedWithCode(CUDA_SUCCESS), "");
+  ASSERT_EXIT(
+      {
+        setenv("TILEWRIGHT_VGPU_ARITHMETIC", "quick", 1);
+        std::exit(cuda().cuInit(0));
+      },
+      ::testing::ExitedWithCode(CUDA_ERROR_INVALID_VALUE), "E7203.*quick.*exact, hopper or fast");
+}
+
 TEST_F(StartTest, ProcAddressGivesTheVersionThatWasAskedFor) {
   void *function = nullptr;
   CUdriverProcAddressQueryResult result{};

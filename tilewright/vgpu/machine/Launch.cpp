@@ -401,7 +401,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   grid.completion = config.completion;
   grid.seed = config.seed;
   grid.maxSteps = config.maxSteps;
-  grid.exactTensor = config.arithmetic == Arithmetic::exact;
+  grid.arithmetic = config.arithmetic;
   grid.id = nextGrid.fetch_add(1, std::memory_order_relaxed);
   TILEWRIGHT_TRY(checkSizes(module.chip(), *program, grid, wanted));
   TILEWRIGHT_TRY(bindArguments(*program, arguments, grid));

@@ -6,7 +6,7 @@
 #include "tilewright/support/ThreadPool.h"
 #include "tilewright/vgpu/machine/LoadedModule.h"
 #include "tilewright/vgpu/machine/Observer.h"
-#include "tilewright/vgpu/machine/async/Completion.h"
+#include "tilewright/vgpu/machine/Warp.h"
 
 #include <array>
 #include <atomic>
@@ -14,11 +14,6 @@
 #include <span>
 
 namespace tilewright::vgpu::machine {
-
-/// How tensor-core instructions accumulate. Products are exact in both modes. `exact` rounds the
-/// sum once. `hopper` aligns all terms to the largest one and truncates them, as measured on that
-/// chip.
-enum class Arithmetic : uint8_t { exact, hopper };
 
 struct LaunchConfig {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};

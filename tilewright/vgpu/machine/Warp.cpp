@@ -205,16 +205,6 @@ uint64_t Group::nextRandom() {
   return z ^ (z >> 31);
 }
 
-uint64_t flatAddress(const Warp &warp, Space space, uint64_t address) {
-  if (space == Space::local)
-    return address | localWindow;
-  if (space == Space::shared)
-    address = (address & 0xffffffffu) | sharedWindow;
-  if ((address & windowMask) == sharedWindow && (address & 0xff000000u) == 0)
-    address |= uint64_t(warp.block->rank + 1) << sharedOffsetBits;
-  return address;
-}
-
 std::byte *resolve(Warp &warp, const Op *op, Space space, uint64_t address, uint32_t lane,
                    uint32_t bytes) {
   if (space == Space::generic) {

@@ -141,6 +141,11 @@ struct ClusterBarrier {
   uint32_t arrived = 0;
 };
 
+/// How tensor-core instructions accumulate. `exact` rounds the exact sum once. `hopper` aligns all
+/// terms to the largest one and truncates them, as measured on that chip. `fast` adds one product
+/// after the other in f32, for long runs whose bits are not judged; sums of integers are exact.
+enum class Arithmetic : uint8_t { exact, hopper, fast };
+
 /// The state of a launch that its blocks share.
 struct Grid {
   const Program *program = nullptr;
@@ -151,7 +156,7 @@ struct Grid {
   std::vector<std::byte> parameters;
   Observer *observer = nullptr;
   uint64_t id = 0;
-  bool exactTensor = true; // the arithmetic mode of matrix instructions
+  Arithmetic arithmetic = Arithmetic::exact;
   bool isCooperative = false;
   alignas(64) std::array<std::byte, 256> workspace{}; // for the barrier of a cooperative grid
   bool isTracked = false; // asynchronous operations are objects (see AsyncQueue.h)
@@ -235,8 +240,17 @@ bool findRange(Warp &warp, uint32_t slot, uint64_t address);
 /// Reports to the observer which of the registers in Op::extra a wgmma in flight uses.
 void reportMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask);
 /// The address in the form that observers expect: shared memory addresses contain the rank of their
-/// block.
-uint64_t flatAddress(const Warp &warp, Space space, uint64_t address);
+/// block. Always inline, so that no copy is left that was compiled for another instruction set.
+[[gnu::always_inline]] inline uint64_t flatAddress(const Warp &warp, Space space,
+                                                   uint64_t address) {
+  if (space == Space::local)
+    return address | localWindow;
+  if (space == Space::shared)
+    address = (address & 0xffffffffu) | sharedWindow;
+  if ((address & windowMask) == sharedWindow && (address & 0xff000000u) == 0)
+    address |= uint64_t(warp.block->rank + 1) << sharedOffsetBits;
+  return address;
+}
 
 } // namespace tilewright::vgpu::machine
 

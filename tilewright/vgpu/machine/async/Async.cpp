@@ -63,6 +63,10 @@ static bool performCpAsync(Warp &warp, const Op *op, std::span<const CopyRequest
           resolve(warp, op, form.from.space, request.from, request.lane, form.bytes);
       if (!from)
         return false;
+      if (request.sourceBytes == 16) {
+        std::memcpy(to, from, 16); // inlined, because the size is constant
+        continue;
+      }
       std::memcpy(staged, from, request.sourceBytes);
     }
     std::memcpy(to, staged, form.bytes);
@@ -70,8 +74,53 @@ static bool performCpAsync(Warp &warp, const Op *op, std::span<const CopyRequest
   return true;
 }
 
+/// Copies 16 bytes for each lane at once, from global to shared memory. Returns the lanes that are
+/// left: from the first one whose addresses are not plain.
+static uint32_t copyPlainly(Warp &warp, const Op *op, const std::byte *registers, uint32_t active) {
+  const auto &form = *static_cast<const CopyForm *>(op->extra);
+  if (active == ~0u) {
+    // Look all addresses up together.
+    uint64_t to[32], from[32], wrong = 0, highest = 0, low = ~uint64_t(0), high = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      to[lane] = laneAddress(form.to, registers, lane);
+      from[lane] = laneAddress(form.from, registers, lane);
+      wrong |= (to[lane] | from[lane]) & 15;
+      highest = std::max(highest, to[lane]);
+      low = std::min(low, from[lane]);
+      high = std::max(high, from[lane]);
+    }
+    constexpr uint32_t slot = validRangeSlots - 1; // as resolveGlobal()
+    const uint64_t bytes = high - low + 16;
+    if (wrong == 0 && highest + 16 <= warp.sharedBytes &&
+        (warp.ranges[slot].holds(low, bytes) ||
+         (findRange(warp, slot, low) && warp.ranges[slot].holds(low, bytes)))) {
+      for (unsigned lane = 0; lane < 32; ++lane)
+        std::memcpy(warp.shared + to[lane], reinterpret_cast<const std::byte *>(from[lane]), 16);
+      return 0;
+    }
+  }
+  for (; active != 0; active &= active - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(active));
+    const uint64_t to = laneAddress(form.to, registers, lane);
+    const uint64_t from = laneAddress(form.from, registers, lane);
+    if (to % 16 != 0 || to + 16 > warp.sharedBytes || from % 16 != 0 || (from & windowMask) != 0)
+      return active;
+    const std::byte *source = resolveGlobal(warp, op, from, lane, 16);
+    if (!source)
+      return active;
+    std::memcpy(warp.shared + to, source, 16);
+  }
+  return 0;
+}
+
 After runCpAsync(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
+  if (!warp.block->group->async && form.bytes == 16 && !form.hasSourceSize &&
+      !form.sizeIsPredicate && form.to.space == Space::shared) {
+    active = copyPlainly(warp, op, registers, active);
+    if (active == 0)
+      return After::next;
+  }
   auto gather = [&](unsigned lane, CopyRequest &request) {
     request.to = laneAddress(form.to, registers, lane);
     request.from = laneAddress(form.from, registers, lane);

@@ -399,16 +399,6 @@ AccessTeller::AccessTeller(Warp &warp, const Op *op, AccessKind kind, Proxy prox
     : observer(warp.block->group->grid->observer), warp(warp), op(op), kind(kind), proxy(proxy),
       id(id), order(order), scope(scope) {}
 
-void AccessTeller::put(uint32_t index, uint64_t address, uint32_t length, const std::byte *row) {
-  if (mask != 0 && (length != bytes || mask >> index & 1))
-    flush();
-  bytes = length;
-  hasRows = row && (mask == 0 || hasRows);
-  mask |= 1u << index;
-  addresses[index] = address;
-  rows[index] = row;
-}
-
 void AccessTeller::flush() {
   if (mask == 0)
     return;

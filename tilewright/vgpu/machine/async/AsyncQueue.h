@@ -223,7 +223,15 @@ public:
   void flush();
 
 private:
-  void put(uint32_t index, uint64_t address, uint32_t length, const std::byte *row);
+  void put(uint32_t index, uint64_t address, uint32_t length, const std::byte *row) {
+    if (mask != 0 && (length != bytes || mask >> index & 1))
+      flush();
+    bytes = length;
+    hasRows = row && (mask == 0 || hasRows);
+    mask |= 1u << index;
+    addresses[index] = address;
+    rows[index] = row;
+  }
 
   Observer *observer;
   Warp &warp;

@@ -95,7 +95,7 @@ TEST(Matrices, LdmatrixFeedsMma) {
   std::vector<float> d(16 * 8);
   const uint16_t *pa = a.data(), *pb = b.data();
   float *pd = d.data();
-  for (Arithmetic arithmetic : {Arithmetic::exact, Arithmetic::hopper}) {
+  for (Arithmetic arithmetic : {Arithmetic::exact, Arithmetic::hopper, Arithmetic::fast}) {
     Status status = run(*module, "k", {.block = {32, 1, 1}, .arithmetic = arithmetic}, pa, pb, pd);
     ASSERT_TRUE(status.isOk()) << status.toString();
     for (int row = 0; row < 16; ++row)
@@ -103,7 +103,7 @@ TEST(Matrices, LdmatrixFeedsMma) {
         double sum = 1;
         for (int k = 0; k < 16; ++k)
           sum += half(a[row * 16 + k]) * half(b[k * 8 + column]);
-        // These sums need few bits, so both profiles are exact.
+        // These sums need few bits, so all profiles are exact.
         ASSERT_EQ(d[row * 8 + column], float(sum)) << row << ' ' << column;
       }
   }
@@ -195,9 +195,9 @@ AGAIN:
   const uint16_t *pa = aligned(a), *pb = aligned(b);
   const auto mapA = mapOf(pa), mapB = mapOf(pb);
   float *pd = d.data();
-  for (const LaunchConfig &order :
-       ordersOf({.block = {128, 1, 1}, .dynamicSharedBytes = 16384 + 64})) {
+  for (LaunchConfig order : ordersOf({.block = {128, 1, 1}, .dynamicSharedBytes = 16384 + 64})) {
     std::fill(d.begin(), d.end(), 0.0f);
+    order.arithmetic = order.seed % 2 ? Arithmetic::fast : Arithmetic::exact;
     Status status = run(*module, "k", order, mapA, mapB, pd);
     ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
     for (int row = 0; row < 64; ++row)
@@ -249,12 +249,15 @@ TEST(Hopper, MultipliesMatricesInStages) {
         sum += half(pa[row * k + i]) * half(pb[column * k + i]);
       expected[row * n + column] = float(sum);
     }
-  for (const LaunchConfig &order : ordersOf(config)) {
-    std::fill(c.begin(), c.end(), 0.0f);
-    Status status = run(*module, "gemm", order, mapA, mapB, pc, n, k);
-    ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
-    ASSERT_EQ(c, expected) << describeOrder(order);
-  }
+  // These sums need few bits, so a fast product is exact, too.
+  for (Arithmetic arithmetic : {Arithmetic::exact, Arithmetic::fast})
+    for (LaunchConfig order : ordersOf(config)) {
+      order.arithmetic = arithmetic;
+      std::fill(c.begin(), c.end(), 0.0f);
+      Status status = run(*module, "gemm", order, mapA, mapB, pc, n, k);
+      ASSERT_TRUE(status.isOk()) << status.toString() << describeOrder(order);
+      ASSERT_EQ(c, expected) << describeOrder(order);
+    }
 }
 
 /// Loads fill the part of a box outside the tensor with zeros, and stores skip it.

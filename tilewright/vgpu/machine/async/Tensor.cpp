@@ -46,10 +46,14 @@ static void fillRow(const TensorMap &map, std::byte *to, uint32_t bytes) {
     std::memcpy(to + i, &nan, size);
 }
 
+static bool roundsLoads(const TensorMap &map) {
+  return map.element == TensorElement::tf32 || map.element == TensorElement::tf32Ftz;
+}
+
 /// Rounds f32 to the 10 mantissa bits of tf32, to nearest even; only loads do this. We assume that
 /// .ftz flushes before rounding.
 static void roundRow(const TensorMap &map, std::byte *row, uint32_t bytes) {
-  if (map.element != TensorElement::tf32 && map.element != TensorElement::tf32Ftz)
+  if (!roundsLoads(map))
     return;
   for (uint32_t i = 0; i < bytes; i += 4) {
     uint32_t bits;
@@ -120,14 +124,16 @@ static bool copyBox(const Issuer &issuer, const CopyForm &form, const Box &box, 
     const uint64_t address = box.rowAddress(r);
     const uint32_t place = offset + r * bytes;
     // Swizzles permute chunks of 16 bytes.
-    auto moveChunks = [&](bool toShared) {
+    auto moveChunks = [&](bool toShared, const std::byte *source) {
       for (uint32_t i = 0; i < bytes; i += 16) {
         std::byte *chunk = shared + swizzled(map.swizzle, place + i);
         const uint32_t length = std::min(16u, bytes - i);
-        if (toShared)
-          std::memcpy(chunk, row + i, length);
+        std::byte *to = toShared ? chunk : row + i;
+        const std::byte *from = toShared ? source + i : chunk;
+        if (length == 16)
+          std::memcpy(to, from, 16); // inlined, because the size is constant
         else
-          std::memcpy(row + i, chunk, length);
+          std::memcpy(to, from, length);
       }
     };
     // The columns of the row that are inside the tensor.
@@ -139,7 +145,7 @@ static bool copyBox(const Issuer &issuer, const CopyForm &form, const Box &box, 
       if (!address || begin >= end)
         continue;
       if (part != Part::writes)
-        moveChunks(false);
+        moveChunks(false, nullptr);
       if (part == Part::reads)
         continue;
       for (int64_t i = begin; i < end;) {
@@ -161,7 +167,15 @@ static bool copyBox(const Issuer &issuer, const CopyForm &form, const Box &box, 
       }
       continue;
     }
-    if (!address || begin > 0 || end < int64_t(columns))
+    const bool isWhole = address && begin == 0 && end == int64_t(columns) && step == 1;
+    if (isWhole && !roundsLoads(map)) {
+      const std::byte *from = issuer.memoryAt(address + static_cast<uint64_t>(first) * size, bytes);
+      if (!from)
+        return false;
+      moveChunks(true, from);
+      continue;
+    }
+    if (!isWhole)
       fillRow(map, row, bytes);
     for (int64_t i = begin; address && i < end;) {
       const int64_t run = step == 1 ? end - i : 1;
@@ -174,7 +188,7 @@ static bool copyBox(const Issuer &issuer, const CopyForm &form, const Box &box, 
       i += run;
     }
     roundRow(map, row, bytes);
-    moveChunks(true);
+    moveChunks(true, row);
   }
   return true;
 }

@@ -1,6 +1,6 @@
 #include "tilewright/vgpu/machine/matrix/TileKernels.h"
 
-#include "tilewright/vgpu/machine/handlers/Lanes.h"
+#include "tilewright/vgpu/machine/handlers/Vectors.h"
 
 namespace tilewright::vgpu::machine::VGPU_ISA {
 
@@ -19,15 +19,6 @@ typedef float Float8 __attribute__((ext_vector_type(8)));
 typedef uint32_t Word8 __attribute__((ext_vector_type(8)));
 typedef uint16_t Short8 __attribute__((ext_vector_type(8)));
 typedef _Float16 Half8 __attribute__((ext_vector_type(8)));
-
-template <typename V, typename T> VGPU_INLINE V loadAs(const T *from) {
-  V value;
-  std::memcpy(&value, from, sizeof(V));
-  return value;
-}
-template <typename V, typename T> VGPU_INLINE void storeAs(T *to, V value) {
-  std::memcpy(to, &value, sizeof(V));
-}
 
 static void widen(TileElement element, const float *table, const std::byte *base,
                   const uint32_t *offsets, unsigned chunks, float *to) {
@@ -99,8 +90,11 @@ struct Extents {
   }
 };
 
-static void packA(const float *from, bool isTransposed, unsigned k, float sign, double *panel,
-                  TileExtent *extent) {
+/// T is double or float. Only panels of doubles need an extent.
+template <typename T>
+VGPU_INLINE void packPanelA(const float *from, bool isTransposed, unsigned k, float sign, T *panel,
+                            TileExtent *extent) {
+  typedef T Eight __attribute__((ext_vector_type(8)));
   Extents extents;
   if (isTransposed || k % 8 != 0) {
     const size_t rowStep = isTransposed ? 1 : k, step = isTransposed ? 16 : 1;
@@ -108,22 +102,25 @@ static void packA(const float *from, bool isTransposed, unsigned k, float sign, 
       for (unsigned t = 0; t < 8; ++t) {
         const float even = sign * from[2 * t * rowStep + l * step],
                     odd = sign * from[(2 * t + 1) * rowStep + l * step];
-        extents.add(Float8{even, odd, even, odd, even, odd, even, odd});
-        const double e = even, o = odd;
-        storeAs(panel + 64 * l + 8 * t, Double8{e, e, e, e, o, o, o, o});
+        if (extent)
+          extents.add(Float8{even, odd, even, odd, even, odd, even, odd});
+        const T e = even, o = odd;
+        storeAs(panel + 64 * l + 8 * t, Eight{e, e, e, e, o, o, o, o});
       }
-    extents.into(*extent);
+    if (extent)
+      extents.into(*extent);
     return;
   }
   for (unsigned t = 0; t < 8; ++t)
     for (unsigned l = 0; l < k; l += 8) {
       const Float8 even = sign * loadAs<Float8>(from + size_t(2 * t) * k + l),
                    odd = sign * loadAs<Float8>(from + size_t(2 * t + 1) * k + l);
-      extents.add(even);
-      extents.add(odd);
-      const Double8 e = __builtin_convertvector(even, Double8),
-                    o = __builtin_convertvector(odd, Double8);
-      double *to = panel + 64 * l + 8 * t;
+      if (extent) {
+        extents.add(even);
+        extents.add(odd);
+      }
+      const Eight e = __builtin_convertvector(even, Eight), o = __builtin_convertvector(odd, Eight);
+      T *to = panel + 64 * l + 8 * t;
 #define VGPU_SPREAD(i)                                                                             \
   storeAs(to + 64 * i, __builtin_shufflevector(e, o, i, i, i, i, 8 + i, 8 + i, 8 + i, 8 + i))
       VGPU_SPREAD(0);
@@ -136,7 +133,15 @@ static void packA(const float *from, bool isTransposed, unsigned k, float sign, 
       VGPU_SPREAD(7);
 #undef VGPU_SPREAD
     }
-  extents.into(*extent);
+  if (extent)
+    extents.into(*extent);
+}
+static void packA(const float *from, bool isTransposed, unsigned k, float sign, double *panel,
+                  TileExtent *extent) {
+  packPanelA(from, isTransposed, k, sign, panel, extent);
+}
+static void packAFast(const float *from, bool isTransposed, unsigned k, float sign, float *panel) {
+  packPanelA(from, isTransposed, k, sign, panel, nullptr);
 }
 
 VGPU_INLINE Float8 interleaveLow(Float8 a, Float8 b) {
@@ -151,27 +156,30 @@ VGPU_INLINE Float8 pairsLow(Float8 a, Float8 b) {
 VGPU_INLINE Float8 pairsHigh(Float8 a, Float8 b) {
   return __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
 }
-VGPU_INLINE void storeHalves(double *to, unsigned row, Float8 a, Float8 b) {
+template <typename T> VGPU_INLINE void storeHalves(T *to, unsigned row, Float8 a, Float8 b) {
+  typedef T Eight __attribute__((ext_vector_type(8)));
   // The lower halves belong to row `row`, the upper halves to row + 4.
-  storeAs(to + 8 * row, __builtin_convertvector(
-                            __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11), Double8));
+  storeAs(to + 8 * row,
+          __builtin_convertvector(__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11), Eight));
   storeAs(
       to + 8 * (row + 4),
-      __builtin_convertvector(__builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15), Double8));
+      __builtin_convertvector(__builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15), Eight));
 }
 
-static void packB(const float *from, bool isTransposed, unsigned n, unsigned k, double *panels,
-                  TileExtent *extents) {
+template <typename T>
+VGPU_INLINE void packPanelsB(const float *from, bool isTransposed, unsigned n, unsigned k,
+                             T *panels, TileExtent *extents) {
+  typedef T Eight __attribute__((ext_vector_type(8)));
   for (unsigned octet = 0; octet < n / 8; ++octet) {
     Extents collected;
-    double *to = panels + size_t(octet) * 8 * k;
+    T *to = panels + size_t(octet) * 8 * k;
     if (isTransposed) {
       for (unsigned l = 0; l < k; ++l) {
         const auto row = loadAs<Float8>(from + size_t(l) * n + 8 * octet);
-        collected.add(row);
-        storeAs(to + 8 * l,
-                __builtin_convertvector(__builtin_shufflevector(row, row, 0, 2, 4, 6, 1, 3, 5, 7),
-                                        Double8));
+        if (extents)
+          collected.add(row);
+        storeAs(to + 8 * l, __builtin_convertvector(
+                                __builtin_shufflevector(row, row, 0, 2, 4, 6, 1, 3, 5, 7), Eight));
       }
     } else if (k % 8 == 0) {
       for (unsigned l = 0; l < k; l += 8) {
@@ -179,7 +187,8 @@ static void packB(const float *from, bool isTransposed, unsigned n, unsigned k, 
         for (unsigned i = 0; i < 8; ++i) {
           const unsigned column = i < 4 ? 2 * i : 2 * (i - 4) + 1;
           c[i] = loadAs<Float8>(from + size_t(8 * octet + column) * k + l);
-          collected.add(c[i]);
+          if (extents)
+            collected.add(c[i]);
         }
         const Float8 a0 = interleaveLow(c[0], c[1]), a1 = interleaveHigh(c[0], c[1]),
                      a2 = interleaveLow(c[2], c[3]), a3 = interleaveHigh(c[2], c[3]),
@@ -195,12 +204,21 @@ static void packB(const float *from, bool isTransposed, unsigned n, unsigned k, 
         Float8 row;
         for (unsigned i = 0; i < 8; ++i)
           row[i] = from[size_t(8 * octet + (i < 4 ? 2 * i : 2 * (i - 4) + 1)) * k + l];
-        collected.add(row);
-        storeAs(to + 8 * l, __builtin_convertvector(row, Double8));
+        if (extents)
+          collected.add(row);
+        storeAs(to + 8 * l, __builtin_convertvector(row, Eight));
       }
     }
-    collected.into(extents[octet]);
+    if (extents)
+      collected.into(extents[octet]);
   }
+}
+static void packB(const float *from, bool isTransposed, unsigned n, unsigned k, double *panels,
+                  TileExtent *extents) {
+  packPanelsB(from, isTransposed, n, k, panels, extents);
+}
+static void packBFast(const float *from, bool isTransposed, unsigned n, unsigned k, float *panels) {
+  packPanelsB(from, isTransposed, n, k, panels, nullptr);
 }
 
 /// The four even or odd columns (`parity` 0 or 1) of row l of B, repeated for each row of A that a
@@ -315,7 +333,90 @@ static void accumulate(const double *a, const double *b, unsigned k, bool adds,
     }
 }
 
+// Products in f32.
+
+#if defined(__AVX512F__)
+static constexpr unsigned floatWidth = 16, vectorsAtOnce = 4, octetsAtOnce = 2;
+#else
+static constexpr unsigned floatWidth = 8, vectorsAtOnce = 4, octetsAtOnce = 1;
+#endif
+typedef float Floats __attribute__((ext_vector_type(floatWidth)));
+typedef float Float4 __attribute__((ext_vector_type(4)));
+
+/// Like columnsOf(), for floats.
+VGPU_INLINE Floats fastColumnsOf(const float *b, unsigned l, unsigned parity) {
+  const auto four = loadAs<Float4>(b + 8 * l + 4 * parity);
+#if defined(__AVX512F__)
+  return __builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+#else
+  return __builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3);
+#endif
+}
+
+/// Adds the products of `count` octets, as many as fit into host registers.
+template <unsigned count>
+VGPU_INLINE void accumulateOctets(const float *a, const float *b, unsigned k, bool adds,
+                                  float *const *registers) {
+  for (unsigned first = 0; first < 64 / floatWidth; first += vectorsAtOnce) {
+    Floats sums[count][vectorsAtOnce][2];
+    // Where in the registers the sums of vector i are; see sumIndex().
+    auto placeOf = [&](unsigned octet, unsigned i, unsigned parity) {
+      const unsigned element = (first + i) * floatWidth;
+      return registers[4 * octet + 2 * (element / 32) + parity] + element % 32;
+    };
+#pragma clang loop unroll(full)
+    for (unsigned octet = 0; octet < count; ++octet)
+#pragma clang loop unroll(full)
+      for (unsigned i = 0; i < vectorsAtOnce; ++i)
+#pragma clang loop unroll(full)
+        for (unsigned parity = 0; parity < 2; ++parity)
+          sums[octet][i][parity] = adds ? loadAs<Floats>(placeOf(octet, i, parity)) : Floats(0);
+    for (unsigned l = 0; l < k; ++l) {
+      Floats columns[count][2];
+#pragma clang loop unroll(full)
+      for (unsigned octet = 0; octet < count; ++octet)
+#pragma clang loop unroll(full)
+        for (unsigned parity = 0; parity < 2; ++parity)
+          columns[octet][parity] = fastColumnsOf(b + size_t(octet) * 8 * k, l, parity);
+#pragma clang loop unroll(full)
+      for (unsigned i = 0; i < vectorsAtOnce; ++i) {
+        const auto row = loadAs<Floats>(a + 64 * l + (first + i) * floatWidth);
+#pragma clang loop unroll(full)
+        for (unsigned octet = 0; octet < count; ++octet)
+#pragma clang loop unroll(full)
+          for (unsigned parity = 0; parity < 2; ++parity)
+            sums[octet][i][parity] =
+                __builtin_elementwise_fma(row, columns[octet][parity], sums[octet][i][parity]);
+      }
+    }
+#pragma clang loop unroll(full)
+    for (unsigned octet = 0; octet < count; ++octet)
+#pragma clang loop unroll(full)
+      for (unsigned i = 0; i < vectorsAtOnce; ++i)
+#pragma clang loop unroll(full)
+        for (unsigned parity = 0; parity < 2; ++parity) {
+          const Floats sum = sums[octet][i][parity];
+          storeAs(placeOf(octet, i, parity),
+                  sum == sum ? sum : Floats(std::bit_cast<float>(0x7fffffffu)));
+        }
+  }
+}
+
+static void accumulateFast(const float *a, const float *b, unsigned k, unsigned octets, bool adds,
+                           float *const *registers) {
+  unsigned octet = 0;
+  for (; octet + octetsAtOnce <= octets; octet += octetsAtOnce)
+    accumulateOctets<octetsAtOnce>(a, b + size_t(octet) * 8 * k, k, adds, registers + 4 * octet);
+  for (; octet < octets; ++octet)
+    accumulateOctets<1>(a, b + size_t(octet) * 8 * k, k, adds, registers + 4 * octet);
+}
+
+// In Fragments.cpp.
+void multiplyFragments(const FragmentOperand &a, const FragmentOperand &b, const std::byte *base,
+                       const float *const *c, float *const *d);
+
 extern const TileKernels tileKernelTable = {
-    widen, packA, packB, multiply, multiplyCarefully, roundToOdd, accumulate};
+    widen,      packA,     packB,     multiply,       multiplyCarefully, roundToOdd,
+    accumulate, packAFast, packBFast, accumulateFast, multiplyFragments};
 
 } // namespace tilewright::vgpu::machine::VGPU_ISA

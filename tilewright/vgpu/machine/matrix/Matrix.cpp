@@ -152,19 +152,52 @@ static void observeMove(Warp &warp, const Op *op, const std::byte *registers,
           stored ? reinterpret_cast<const std::byte *>(&stored[lane / 8][lane % 8 * 8]) : nullptr);
 }
 
+/// words[4 * g + q] = rows 2 * q and 2 * q + 1 of column g.
+static void transpose(const uint16_t (&matrix)[8][8], uint32_t (&words)[32]) {
+  typedef uint16_t Row __attribute__((ext_vector_type(8)));
+  typedef uint32_t Four __attribute__((ext_vector_type(4)));
+  auto rowAt = [&](unsigned i) {
+    Row row;
+    std::memcpy(&row, matrix[i], sizeof(row));
+    return row;
+  };
+  for (unsigned half = 0; half < 2; ++half) {
+    // Four columns of each pair of rows, then four by four transposed.
+    Four pairs[4];
+    for (unsigned q = 0; q < 4; ++q) {
+      const Row even = rowAt(2 * q), odd = rowAt(2 * q + 1);
+      pairs[q] =
+          std::bit_cast<Four>(half ? __builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15)
+                                   : __builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11));
+    }
+    const Four a = __builtin_shufflevector(pairs[0], pairs[1], 0, 4, 1, 5),
+               b = __builtin_shufflevector(pairs[2], pairs[3], 0, 4, 1, 5),
+               c = __builtin_shufflevector(pairs[0], pairs[1], 2, 6, 3, 7),
+               d = __builtin_shufflevector(pairs[2], pairs[3], 2, 6, 3, 7);
+    const Four columns[4] = {
+        __builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
+        __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
+    std::memcpy(words + 16 * half, columns, sizeof(columns));
+  }
+}
+
 After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
   const auto &form = *static_cast<const MatrixMoveForm *>(op->extra);
   const unsigned rows = 8 * static_cast<unsigned>(form.slots.size());
   // Read all rows first: the destination may be the address register.
   alignas(64) uint16_t matrices[4][8][8];
   observeMove(warp, op, registers, form, AccessKind::read);
+  // Fast path: most rows are aligned and in the block's own memory.
+  uint64_t addresses[32], highest = 0, wrong = form.address.space == Space::shared ? 0 : 1;
   for (unsigned i = 0; i < rows; ++i) {
-    const uint64_t address = rowAddress(registers, form.address, i);
-    // Fast path: most rows are aligned and in the block's own memory.
-    const bool isPlain = form.address.space == Space::shared && address % 16 == 0 &&
-                         address + 16 <= warp.sharedBytes;
+    addresses[i] = rowAddress(registers, form.address, i);
+    wrong |= addresses[i] % 16;
+    highest = std::max(highest, addresses[i]);
+  }
+  const bool isPlain = wrong == 0 && highest + 16 <= warp.sharedBytes;
+  for (unsigned i = 0; i < rows; ++i) {
     const std::byte *from =
-        isPlain ? warp.shared + address : rowOf(warp, op, registers, form.address, i);
+        isPlain ? warp.shared + addresses[i] : rowOf(warp, op, registers, form.address, i);
     if (!from)
       return After::stop;
     std::memcpy(matrices[i / 8][i % 8], from, 16);
@@ -172,9 +205,7 @@ After runLdmatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
   for (unsigned i = 0; i < form.slots.size(); ++i) {
     alignas(64) uint32_t words[32];
     if (form.transposed)
-      for (unsigned lane = 0; lane < 32; ++lane)
-        words[lane] = matrices[i][2 * (lane % 4)][lane / 4] |
-                      uint32_t(matrices[i][2 * (lane % 4) + 1][lane / 4]) << 16;
+      transpose(matrices[i], words);
     else
       std::memcpy(words, matrices[i], sizeof(words));
     if (active == ~0u)
@@ -246,13 +277,19 @@ static void sumElements(unsigned octet, const double *start, double *results, Su
     results[i] = sumOf(i % 32 / 4 + 8 * (i / 64), 8 * octet + 2 * (i % 4) + i / 32 % 2, start[i]);
 }
 
-void accumulateProduct(TileProduct &product, const MatrixForm &form, bool isExact, bool adds,
-                       std::byte *registers, std::span<const uint32_t> c,
+bool isFastProduct(const MatrixForm &form, Arithmetic arithmetic) {
+  // The number of bits that differ is not a product.
+  return arithmetic == Arithmetic::fast && !form.isXor;
+}
+
+void accumulateProduct(TileProduct &product, const MatrixForm &form, Arithmetic arithmetic,
+                       bool adds, std::byte *registers, std::span<const uint32_t> c,
                        std::span<const uint32_t> d) {
   const unsigned cPer = form.cType == Modifier::f16 ? 2 : 1;
   const unsigned dPer = form.dType == Modifier::f16 ? 2 : 1;
   const bool isFloat = form.dType == Modifier::f32 || form.dType == Modifier::f16;
-  if (form.dType == Modifier::f32 && form.cType == Modifier::f32 && isExact &&
+  const bool isTruncated = isFloat && arithmetic == Arithmetic::hopper;
+  if (form.dType == Modifier::f32 && form.cType == Modifier::f32 && !isTruncated &&
       (c.data() == d.data() || !adds)) {
     float *accumulators[128];
     for (size_t i = 0; i < d.size(); ++i)
@@ -276,7 +313,7 @@ void accumulateProduct(TileProduct &product, const MatrixForm &form, bool isExac
           sum += product.a(row, l) != product.b(l, column);
         return sum;
       });
-    else if (isFloat && !isExact)
+    else if (isTruncated)
       sumElements(octet, start, results, [&](unsigned row, unsigned column, double sum) {
         double products[256];
         for (unsigned l = 0; l < form.k; ++l)
@@ -323,15 +360,40 @@ static void multiplyF64(const MatrixForm &form, std::byte *registers) {
                   std::bit_cast<uint64_t>(sums[lane / 4 + 8 * (v >> 1)][2 * (lane % 4) + (v & 1)]));
 }
 
+/// Computes a fast product without moving the fragments. Returns false if it must be computed like
+/// the others.
+static bool multiplyFast(const MatrixForm &form, std::byte *registers) {
+  if (form.m != 16 || form.dType != Modifier::f32 || form.cType != Modifier::f32 ||
+      ptx::bitsOf(form.aType) < 8)
+    return false;
+  const float *c[4];
+  float *d[4];
+  for (unsigned i = 0; i < 4; ++i) {
+    c[i] = reinterpret_cast<const float *>(registers + form.c[i]);
+    d[i] = reinterpret_cast<float *>(registers + form.d[i]);
+  }
+  auto operandOf = [](Modifier type, const std::vector<uint32_t> &slots) {
+    return FragmentOperand{tileElementOf(type), elementTable(type), slots.data(),
+                           static_cast<unsigned>(slots.size())};
+  };
+  static const TileKernels &kernels = tileKernels();
+  kernels.multiplyFragments(operandOf(form.aType, form.a), operandOf(form.bType, form.b), registers,
+                            c, d);
+  return true;
+}
+
 After runMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
   if (form.dType == Modifier::f64) {
     multiplyF64(form, registers);
     return After::next;
   }
+  const Arithmetic arithmetic = warp.block->group->grid->arithmetic;
+  if (isFastProduct(form, arithmetic) && multiplyFast(form, registers))
+    return After::next;
   static thread_local std::vector<uint32_t> offsets;
   TileProduct &product = threadProduct();
-  product.begin(form.aType, form.bType, form.n, form.k);
+  product.begin(form.aType, form.bType, form.n, form.k, isFastProduct(form, arithmetic));
   locateFragmentA(form.a, form.m == 16, offsets);
   product.readA(registers, offsets, false, false);
   offsets.clear();
@@ -339,20 +401,19 @@ After runMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t)
     for (uint32_t slot : form.b)
       offsets.push_back(slot + 16 * column);
   product.readB(registers, offsets, false);
-  const bool isExact = warp.block->group->grid->exactTensor;
   if (form.dType == Modifier::f32 && form.cType == Modifier::f32 && form.m == 16) {
     // D may use the registers of C in a different order, so accumulate in a copy.
     alignas(64) float sums[4][32];
     for (unsigned i = 0; i < 4; ++i)
       std::memcpy(sums[i], registers + form.c[i], sizeof(sums[i]));
     static constexpr uint32_t slots[4] = {0, 128, 256, 384};
-    accumulateProduct(product, form, isExact, true, reinterpret_cast<std::byte *>(sums), slots,
+    accumulateProduct(product, form, arithmetic, true, reinterpret_cast<std::byte *>(sums), slots,
                       slots);
     for (unsigned i = 0; i < 4; ++i)
       std::memcpy(registers + form.d[i], sums[i], sizeof(sums[i]));
     return After::next;
   }
-  accumulateProduct(product, form, isExact, true, registers, form.c, form.d);
+  accumulateProduct(product, form, arithmetic, true, registers, form.c, form.d);
   return After::next;
 }
 

@@ -47,6 +47,7 @@ After runWgmma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 struct WgmmaIssue {
   uint64_t aDescriptor = 0, bDescriptor = 0;
   bool adds = false;
+  uint64_t number = 0; // of the warp's wgmma, from 1
   /// Copies of the registers of A, followed by sparse metadata, 128 bytes per register. Null: read
   /// them from the frame.
   const std::byte *a = nullptr;
@@ -69,10 +70,12 @@ const float *elementTable(ptx::Modifier type);
 
 /// The offsets of the chunks of A if its fragments are in registers, for TileProduct::readA.
 void locateFragmentA(std::span<const uint32_t> slots, bool isTall, std::vector<uint32_t> &offsets);
+/// Whether an instruction computes a fast product in this arithmetic.
+bool isFastProduct(const MatrixForm &form, Arithmetic arithmetic);
 /// Computes the product, adds C if `adds`, and rounds to D; `c` and `d` are the slots of the
 /// fragments.
-void accumulateProduct(TileProduct &product, const MatrixForm &form, bool isExact, bool adds,
-                       std::byte *registers, std::span<const uint32_t> c,
+void accumulateProduct(TileProduct &product, const MatrixForm &form, Arithmetic arithmetic,
+                       bool adds, std::byte *registers, std::span<const uint32_t> c,
                        std::span<const uint32_t> d);
 
 /// Sums as Hopper's tensor cores do: products are exact, all terms are truncated at 2^-fraction of

@@ -25,18 +25,23 @@ struct MatrixDescriptor {
   }
   /// The address of element (row, k); `bytes` is the size of an element.
   uint32_t addressOf(uint32_t row, uint32_t k, uint32_t bytes, bool isTransposed) const {
+    return swizzled(unswizzled(row, k, bytes, isTransposed));
+  }
+  /// The address before swizzling: `start`, a distance that depends on the row, and one that
+  /// depends on k.
+  uint32_t unswizzled(uint32_t row, uint32_t k, uint32_t bytes, bool isTransposed) const {
     const uint32_t per = 16 / bytes;
     if (!isTransposed) {
       const uint32_t chunk = k / per, rest = (k % per) * bytes;
       if (swizzle == 0)
         return start + row / 8 * stride + row % 8 * 16 + chunk * leading + rest;
-      return swizzled(start + row / 8 * stride + row % 8 * span() + chunk * 16 + rest);
+      return start + row / 8 * stride + row % 8 * span() + chunk * 16 + rest;
     }
     const uint32_t chunk = row / per, rest = (row % per) * bytes, wide = span() / 16;
     if (swizzle == 0)
       return start + chunk * stride + k % 8 * 16 + k / 8 * leading + rest;
-    return swizzled(start + chunk / wide * leading + chunk % wide * 16 + k % 8 * span() +
-                    k / 8 * stride + rest);
+    return start + chunk / wide * leading + chunk % wide * 16 + k % 8 * span() + k / 8 * stride +
+           rest;
   }
 };
 

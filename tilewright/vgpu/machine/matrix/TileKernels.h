@@ -17,6 +17,14 @@ struct TileExtent {
   uint32_t largest = 0, smallest = ~0u;
 };
 
+/// The registers of a fragment of A or B.
+struct FragmentOperand {
+  TileElement element = TileElement::f16;
+  const float *table = nullptr;
+  const uint32_t *slots = nullptr;
+  unsigned count = 0;
+};
+
 /// One warp computes 16 rows, eight columns (an octet) at a time. The 128 sums of an octet are in
 /// the order of the accumulator registers: with g = lane / 4 and q = lane % 4,
 /// element 32 * (2 * h + p) + lane is row g + 8 * h, column 2 * q + p. The panels have the same
@@ -48,6 +56,19 @@ struct TileKernels {
   /// rounding. Only for factors whose products have an exact sum in f64.
   void (*accumulate)(const double *a, const double *b, unsigned k, bool adds,
                      float *const *registers);
+
+  // Products in f32, for Arithmetic::fast. Each sum is a chain of fused multiply-adds, from C and
+  // the first column of A to the last. The panels have the same order, as floats.
+  void (*packAFast)(const float *from, bool isTransposed, unsigned k, float sign, float *panel);
+  void (*packBFast)(const float *from, bool isTransposed, unsigned n, unsigned k, float *panels);
+  /// Adds the products of all octets to their f32 registers, or overwrites the registers.
+  void (*accumulateFast)(const float *a, const float *b, unsigned k, unsigned octets, bool adds,
+                         float *const *registers);
+  /// d = a * b + c for 16 rows and one octet whose fragments are in registers, which are located by
+  /// their offsets from `base`; the tables are those of widen(). Only for elements of at least 8
+  /// bits.
+  void (*multiplyFragments)(const FragmentOperand &a, const FragmentOperand &b,
+                            const std::byte *base, const float *const *c, float *const *d);
 };
 
 /// The kernels for this host. The kernels for all hosts give bitwise equal results.

@@ -45,14 +45,16 @@ static ElementFacts factsOf(Modifier type) {
   }
 }
 
+TileElement tileElementOf(Modifier type) { return factsOf(type).element; }
+
 static constexpr std::align_val_t line{64};
 void TileProduct::Free::operator()(void *memory) const { ::operator delete(memory, line); }
 template <typename T> static T *allocate(size_t count) {
   return static_cast<T *>(::operator new(count * sizeof(T), line));
 }
 
-void TileProduct::begin(Modifier newA, Modifier newB, unsigned newN, unsigned newK) {
-  aType = newA, bType = newB, n = newN, k = newK;
+void TileProduct::begin(Modifier newA, Modifier newB, unsigned newN, unsigned newK, bool fast) {
+  aType = newA, bType = newB, n = newN, k = newK, isFast = fast;
   const size_t needed = size_t(std::max(n, 16u)) * k;
   if (needed <= capacity)
     return;
@@ -64,19 +66,32 @@ void TileProduct::begin(Modifier newA, Modifier newB, unsigned newN, unsigned ne
   bExtents = std::make_unique<TileExtent[]>(needed / 8);
 }
 
+/// A fast product uses the memory of the panels for floats.
+static float *floatsOf(double *panel) { return reinterpret_cast<float *>(panel); }
+
 void TileProduct::readA(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed,
                         bool isNegated) {
   const auto chunks = static_cast<unsigned>(offsets.size());
   kernels.widen(factsOf(aType).element, elementTable(aType), base, offsets.data(), chunks,
                 staged.get());
   std::fill(staged.get() + size_t(chunks) * perChunk(aType), staged.get() + size_t(16) * k, 0.0f);
-  kernels.packA(staged.get(), isTransposed, k, isNegated ? -1.0f : 1.0f, aPanel.get(), &aExtent);
+  const float sign = isNegated ? -1.0f : 1.0f;
+  if (isFast)
+    kernels.packAFast(staged.get(), isTransposed, k, sign, floatsOf(aPanel.get()));
+  else
+    kernels.packA(staged.get(), isTransposed, k, sign, aPanel.get(), &aExtent);
 }
-void TileProduct::readB(const std::byte *base, std::span<const uint32_t> offsets,
-                        bool isTransposed) {
+void TileProduct::readB(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed,
+                        float *packed) {
   kernels.widen(factsOf(bType).element, elementTable(bType), base, offsets.data(),
                 static_cast<unsigned>(offsets.size()), staged.get());
-  kernels.packB(staged.get(), isTransposed, n, k, bPanels.get(), bExtents.get());
+  if (isFast) {
+    float *panels = packed ? packed : floatsOf(bPanels.get());
+    kernels.packBFast(staged.get(), isTransposed, n, k, panels);
+    fastB = panels;
+  } else {
+    kernels.packB(staged.get(), isTransposed, n, k, bPanels.get(), bExtents.get());
+  }
 }
 
 /// The exponent e such that every element is a multiple of 2^e.
@@ -176,6 +191,15 @@ double TileProduct::exactSum(unsigned octet, unsigned element, double start) con
 }
 
 void TileProduct::sums(unsigned octet, const double *start, double *results) {
+  if (isFast) {
+    alignas(64) float products[128];
+    float *const registers[4] = {products, products + 32, products + 64, products + 96};
+    kernels.accumulateFast(floatsOf(aPanel.get()), fastB + size_t(octet) * 8 * k, k, 1, false,
+                           registers);
+    for (unsigned i = 0; i < 128; ++i)
+      results[i] = start[i] + double(products[i]);
+    return;
+  }
   const double *panel = bPanels.get() + size_t(octet) * 8 * k;
   alignas(64) double high[128];
   if (isExact(octet)) {
@@ -197,6 +221,10 @@ void TileProduct::sums(unsigned octet, const double *start, double *results) {
 }
 
 void TileProduct::accumulate(float *const *registers, bool adds) {
+  if (isFast) {
+    kernels.accumulateFast(floatsOf(aPanel.get()), fastB, k, n / 8, adds, registers);
+    return;
+  }
   for (unsigned octet = 0; octet < n / 8; ++octet, registers += 4) {
     if (isExact(octet)) {
       kernels.accumulate(aPanel.get(), bPanels.get() + size_t(octet) * 8 * k, k, adds, registers);

@@ -39,8 +39,9 @@ public:
   /// Tests pass kernels for other instruction sets.
   explicit TileProduct(const TileKernels &kernels = tileKernels()) : kernels(kernels) {}
 
-  /// Starts a product. k must be a power of two. f64 is not supported.
-  void begin(ptx::Modifier aType, ptx::Modifier bType, unsigned n, unsigned k);
+  /// Starts a product. k must be a power of two. f64 is not supported. With `isFast`, sums are
+  /// those of Arithmetic::fast, which are not exact.
+  void begin(ptx::Modifier aType, ptx::Modifier bType, unsigned n, unsigned k, bool isFast = false);
 
   /// The number of elements in 16 bytes.
   static unsigned perChunk(ptx::Modifier type) { return 128 / ptx::bitsOf(type); }
@@ -50,8 +51,11 @@ public:
   void readA(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed,
              bool isNegated);
   /// Reads B from chunks of 16 bytes, in the order of columns, or of rows if the matrix is
-  /// transposed.
-  void readB(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed);
+  /// transposed. A fast product can leave the n * k floats that it makes of them in `packed`, so
+  /// that other products with the same B can share them.
+  void readB(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed,
+             float *packed = nullptr);
+  void shareB(const float *packed) { fastB = packed; }
 
   /// Adds the product to `registers`, or overwrites them if `adds` is false. Each register holds 32
   /// f32 (one per lane); every eight columns use four registers.
@@ -60,7 +64,7 @@ public:
   /// them to D's type.
   void sums(unsigned octet, const double *start, double *results);
 
-  /// The elements of A and B, for other arithmetic.
+  /// The elements of A and B, for other arithmetic; not of a fast product.
   double a(unsigned row, unsigned l) const { return aPanel.get()[64 * l + 4 * row]; }
   double b(unsigned l, unsigned column) const {
     return bPanels.get()[size_t(column / 8) * 8 * k + 8 * l + 4 * (column % 2) + column % 8 / 2];
@@ -74,15 +78,19 @@ private:
   const TileKernels &kernels;
   ptx::Modifier aType{}, bType{};
   unsigned n = 0, k = 0;
+  bool isFast = false;
   size_t capacity = 0; // elements of B
   struct Free {
     void operator()(void *memory) const;
   };
   std::unique_ptr<float, Free> staged;
-  std::unique_ptr<double, Free> aPanel, bPanels;
+  std::unique_ptr<double, Free> aPanel, bPanels; // of a fast product: floats
+  const float *fastB = nullptr;
   std::unique_ptr<TileExtent[]> bExtents;
   TileExtent aExtent;
 };
+
+TileElement tileElementOf(ptx::Modifier type);
 
 /// The instance of this thread.
 TileProduct &threadProduct();

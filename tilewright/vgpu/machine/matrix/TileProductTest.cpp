@@ -175,6 +175,83 @@ TEST_P(TileProducts, RoundOnceForEveryInstructionSet) {
   EXPECT_EQ(checked, 3u * 20 * 16 * n);
 }
 
+/// A chain of k fused multiply-adds, in every instruction set the same one, also if the fragments
+/// stay in registers.
+TEST_P(TileProducts, FastSumsAreWithinTheErrorOfTheirTerms) {
+  const auto [type, k] = GetParam();
+  const unsigned size = ptx::bitsOf(type) / 8, perChunk = 16 / size;
+  std::vector<uint32_t> offsetsA, offsetsB;
+  for (unsigned offset = 0; offset < 16 * k * size; offset += 16)
+    offsetsA.push_back(offset);
+  for (unsigned offset = 0; offset < n * k * size; offset += 16)
+    offsetsB.push_back(offset);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::byte> a(16 * k * size), b(n * k * size);
+    fill(a, Range::near), fill(b, Range::near);
+    std::vector<float> starts(16 * n), first;
+    for (float &one : starts)
+      one = start(Range::near);
+    // The same matrices as registers of mma: 128 bytes each, first A, then B by octet.
+    const unsigned chunks = k / perChunk;
+    std::vector<std::byte> fragments(size_t(128) * (2 * chunks + n / 8 * chunks));
+    std::vector<uint32_t> slots;
+    for (size_t r = 0; r < fragments.size() / 128; ++r) {
+      slots.push_back(static_cast<uint32_t>(128 * r));
+      const bool isA = r < 2 * chunks;
+      const size_t rest = r - 2 * chunks, chunk = isA ? r / 2 : rest % chunks;
+      for (size_t line = 0; line < 8; ++line) {
+        const size_t row = line + 8 * (isA ? r % 2 : rest / chunks);
+        std::memcpy(&fragments[128 * r + 16 * line], &(isA ? a : b)[(row * chunks + chunk) * 16],
+                    16);
+      }
+    }
+    for (const char *set : {"v4", "v3", "portable"}) {
+      const TileKernels *kernels = tileKernelsFor(set);
+      if (!kernels)
+        continue;
+      TileProduct product(*kernels);
+      product.begin(type, type, n, k, /*isFast=*/true);
+      product.readA(a.data(), offsetsA, false, false);
+      product.readB(b.data(), offsetsB, false);
+      std::vector<float> sums = starts, direct = starts;
+      std::vector<float *> registers, directRegisters;
+      for (unsigned r = 0; r < n / 2; ++r) {
+        registers.push_back(&sums[32 * r]);
+        directRegisters.push_back(&direct[32 * r]);
+      }
+      product.accumulate(registers.data(), true);
+      if (first.empty())
+        first = sums;
+      ASSERT_EQ(std::memcmp(first.data(), sums.data(), 4 * sums.size()), 0) << set;
+      for (unsigned octet = 0; octet < n / 8; ++octet)
+        kernels->multiplyFragments(
+            {tileElementOf(type), elementTable(type), slots.data(), 2 * chunks},
+            {tileElementOf(type), elementTable(type), &slots[2 * chunks + octet * chunks], chunks},
+            fragments.data(), directRegisters.data() + 4 * octet,
+            directRegisters.data() + 4 * octet);
+      ASSERT_EQ(std::memcmp(first.data(), direct.data(), 4 * direct.size()), 0) << set;
+    }
+    for (unsigned i = 0; i < first.size(); ++i) {
+      const unsigned row = i % 32 / 4 + 8 * (i / 64 % 2);
+      const unsigned column = 8 * (i / 128) + 2 * (i % 4) + i / 32 % 2;
+      auto valueAt = [&](const std::vector<std::byte> &bytes, unsigned index) {
+        uint32_t bits = 0;
+        std::memcpy(&bits, &bytes[size_t(index) * size], size);
+        return elementValue(type, bits);
+      };
+      long double sum = starts[i], magnitude = std::abs(starts[i]);
+      for (unsigned l = 0; l < k; ++l) {
+        const double term = valueAt(a, row * k + l) * valueAt(b, column * k + l);
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      // Each of k additions rounds a partial sum, whose magnitude is at most that of its terms.
+      ASSERT_LE(std::abs(first[i] - sum), (k + 1) * std::ldexp(1.0L, -24) * magnitude)
+          << "row " << row << " column " << column;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, TileProducts,
                          testing::Values(Case{Modifier::f16, 16}, Case{Modifier::f16, 8},
                                          Case{Modifier::bf16, 16}, Case{Modifier::tf32, 8},
@@ -224,21 +301,23 @@ TEST(TileProduct, InfinitiesAndNaNsStayInTheirRowAndColumn) {
     offsetsA.push_back(offset);
   for (unsigned offset = 0; offset < 256; offset += 16)
     offsetsB.push_back(offset);
-  float sums[4][32] = {};
-  float *registers[] = {sums[0], sums[1], sums[2], sums[3]};
-  TileProduct product;
-  product.begin(Modifier::f16, Modifier::f16, 8, 16);
-  product.readA(reinterpret_cast<const std::byte *>(a.data()), offsetsA, false, false);
-  product.readB(reinterpret_cast<const std::byte *>(b.data()), offsetsB, false);
-  product.accumulate(registers, true);
-  auto at = [&](unsigned row, unsigned column) {
-    return sums[2 * (row / 8) + column % 2][4 * (row % 8) + column / 2];
-  };
-  EXPECT_EQ(at(0, 0), 16.0f);
-  EXPECT_EQ(at(0, 2), 15.0f);
-  EXPECT_EQ(at(3, 0), INFINITY);
-  EXPECT_EQ(std::bit_cast<uint32_t>(at(3, 2)), 0x7fffffffu);
-  EXPECT_EQ(at(7, 4), static_cast<float>(65504.0 * 65504.0 + 14.0));
+  for (bool isFast : {false, true}) {
+    float sums[4][32] = {};
+    float *registers[] = {sums[0], sums[1], sums[2], sums[3]};
+    TileProduct product;
+    product.begin(Modifier::f16, Modifier::f16, 8, 16, isFast);
+    product.readA(reinterpret_cast<const std::byte *>(a.data()), offsetsA, false, false);
+    product.readB(reinterpret_cast<const std::byte *>(b.data()), offsetsB, false);
+    product.accumulate(registers, true);
+    auto at = [&](unsigned row, unsigned column) {
+      return sums[2 * (row / 8) + column % 2][4 * (row % 8) + column / 2];
+    };
+    EXPECT_EQ(at(0, 0), 16.0f);
+    EXPECT_EQ(at(0, 2), 15.0f);
+    EXPECT_EQ(at(3, 0), INFINITY);
+    EXPECT_EQ(std::bit_cast<uint32_t>(at(3, 2)), 0x7fffffffu);
+    EXPECT_EQ(at(7, 4), static_cast<float>(65504.0 * 65504.0 + 14.0));
+  }
 }
 
 TEST(TileProduct, AZeroIsNegativeOnlyIfEveryTermIs) {
@@ -327,20 +406,22 @@ TEST(TileProduct, IntegersAreExact) {
       offsetsA.push_back(offset);
     for (unsigned offset = 0; offset < b.size(); offset += 16)
       offsetsB.push_back(offset);
-    TileProduct product;
-    product.begin(type, type, 8, k);
-    product.readA(reinterpret_cast<const std::byte *>(a.data()), offsetsA, false, false);
-    product.readB(reinterpret_cast<const std::byte *>(b.data()), offsetsB, false);
-    double start[128], results[128];
-    for (double &one : start)
-      one = static_cast<int32_t>(random());
-    product.sums(0, start, results);
-    for (unsigned i = 0; i < 128; ++i) {
-      double sum = start[i];
-      for (unsigned l = 0; l < k; ++l)
-        sum +=
-            at(a, (i % 32 / 4 + 8 * (i / 64)) * k + l) * at(b, (2 * (i % 4) + i / 32 % 2) * k + l);
-      ASSERT_EQ(results[i], sum) << ptx::spellingOf(type) << " element " << i;
+    for (bool isFast : {false, true}) {
+      TileProduct product;
+      product.begin(type, type, 8, k, isFast);
+      product.readA(reinterpret_cast<const std::byte *>(a.data()), offsetsA, false, false);
+      product.readB(reinterpret_cast<const std::byte *>(b.data()), offsetsB, false);
+      double start[128], results[128];
+      for (double &one : start)
+        one = static_cast<int32_t>(random());
+      product.sums(0, start, results);
+      for (unsigned i = 0; i < 128; ++i) {
+        double sum = start[i];
+        for (unsigned l = 0; l < k; ++l)
+          sum += at(a, (i % 32 / 4 + 8 * (i / 64)) * k + l) *
+                 at(b, (2 * (i % 4) + i / 32 % 2) * k + l);
+        ASSERT_EQ(results[i], sum) << ptx::spellingOf(type) << " element " << i;
+      }
     }
   }
 }

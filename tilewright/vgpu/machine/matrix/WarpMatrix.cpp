@@ -14,7 +14,7 @@ void multiplyMatrices(Warp &warp, const MatrixForm &form, unsigned m, const doub
                       const double *b, double *sums) {
   const unsigned n = form.n, k = form.k;
   const bool isFloat = form.dType == Modifier::f32 || form.dType == Modifier::f16;
-  if (isFloat && !warp.block->group->grid->exactTensor) {
+  if (isFloat && warp.block->group->grid->arithmetic == Arithmetic::hopper) {
     std::vector<double> products(k);
     for (unsigned i = 0; i < m; ++i)
       for (unsigned j = 0; j < n; ++j) {

@@ -7,7 +7,9 @@
 #include "tilewright/vgpu/machine/matrix/MatrixDescriptor.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <memory>
 #include <utility>
 
 namespace tilewright::vgpu::machine {
@@ -59,9 +61,17 @@ static bool locateMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type,
   const uint32_t per = TileProduct::perChunk(type), bytes = std::max(elementBits / 8, 1u);
   offsets.clear();
   if (isTransposed) {
-    for (unsigned l = 0; l < k; ++l)
-      for (unsigned r = 0; r < rows; r += per)
-        offsets.push_back(descriptor.addressOf(first + r, l, bytes, true));
+    // Along a row of the matrix only these distances differ.
+    const unsigned chunks = rows / per;
+    uint32_t distances[64]; // 256 columns have 64 chunks at most
+    for (unsigned c = 0; c < chunks; ++c)
+      distances[c] = descriptor.unswizzled(first + c * per, 0, bytes, true) - descriptor.start;
+    offsets.resize(size_t(k) * chunks);
+    for (unsigned l = 0; l < k; ++l) {
+      const uint32_t row = descriptor.unswizzled(0, l, bytes, true);
+      for (unsigned c = 0; c < chunks; ++c)
+        offsets[l * chunks + c] = descriptor.swizzled(row + distances[c]);
+    }
   } else {
     // The pattern repeats every eight rows, unless their stride changes the address bits that the
     // swizzle uses.
@@ -106,12 +116,54 @@ WgmmaIssue issueWgmma(const MatrixForm &form, const std::byte *registers, uint32
   return issue;
 }
 
+namespace {
+/// Matrices B that the first warp of a warpgroup has packed, for the other three, which run later.
+/// All four warps' wgmma with the same number are one instruction, and B cannot change before each
+/// of them has read it.
+class PackedMatrices {
+public:
+  struct Key {
+    uint64_t grid, block;
+    uint32_t warpgroup;
+    uint64_t number, descriptor;
+    const Op *op;
+    bool operator==(const Key &) const = default;
+  };
+
+  /// The matrix of a key; null if it is not here.
+  const float *find(const Key &key) const {
+    for (const Entry &entry : entries)
+      if (entry.key == key)
+        return entry.packed.data();
+    return nullptr;
+  }
+  /// Memory for the matrix of a new key.
+  float *add(const Key &key, size_t elements) {
+    Entry &entry = entries[next++ % entries.size()];
+    entry.key = key;
+    entry.packed.resize(elements);
+    return entry.packed.data();
+  }
+
+private:
+  struct Entry {
+    Key key{};
+    std::vector<float> packed;
+  };
+  // As many as a warp issues before it waits for the others.
+  std::array<Entry, 16> entries;
+  size_t next = 0;
+};
+} // namespace
+
 bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIssue &issue,
                   AsyncId id) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
   static thread_local std::vector<uint32_t> offsets;
   TileProduct &product = threadProduct();
-  product.begin(form.aType, form.bType, form.n, form.k);
+  const Grid &grid = *warp.block->group->grid;
+  const bool isFast = isFastProduct(form, grid.arithmetic);
+  product.begin(form.aType, form.bType, form.n, form.k, isFast);
   // The product of two negated factors is not negated.
   const bool isNegated = form.negatesA != form.negatesB;
   if (form.aIsDescriptor) {
@@ -124,19 +176,32 @@ bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIss
     locateFragmentA(issue.a ? std::span(copied, form.a.size()) : std::span(form.a), true, offsets);
     product.readA(issue.a ? issue.a : registers, offsets, false, isNegated);
   }
-  if (!locateMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k,
-                    id, offsets))
-    return false;
-  product.readB(warp.shared, offsets, form.transposesB);
-  accumulateProduct(product, form, warp.block->group->grid->exactTensor, issue.adds, registers,
-                    form.d, form.d);
+  // On the heap: a library that is loaded late has little memory for thread-local variables.
+  static thread_local std::unique_ptr<PackedMatrices> others;
+  // An observer must see each warp read B.
+  const bool isShared = isFast && !grid.observer;
+  const PackedMatrices::Key key{grid.id,      warp.block->linear, warp.index / 4,
+                                issue.number, issue.bDescriptor,  op};
+  if (isShared && !others)
+    others = std::make_unique<PackedMatrices>();
+  const float *packed = isShared ? others->find(key) : nullptr;
+  if (packed) {
+    product.shareB(packed);
+  } else {
+    if (!locateMatrix(warp, op, issue.bDescriptor, form.bType, form.transposesB, 0, form.n, form.k,
+                      id, offsets))
+      return false;
+    product.readB(warp.shared, offsets, form.transposesB,
+                  isShared ? others->add(key, size_t(form.n) * form.k) : nullptr);
+  }
+  accumulateProduct(product, form, grid.arithmetic, issue.adds, registers, form.d, form.d);
   return true;
 }
 
 After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
                   const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform) {
-  const WgmmaIssue issue = issueWgmma(form, registers, active);
-  ++warp.matricesIssued;
+  WgmmaIssue issue = issueWgmma(form, registers, active);
+  issue.number = ++warp.matricesIssued;
   AsyncQueue *queue = warp.block->group->async.get();
   if (!queue)
     return perform(warp, op, registers, issue, 0) ? After::next : After::stop;
