@@ -18,7 +18,7 @@ lowers as for CPUs and expects the accuracy of CPUs. Products of f32 have the pr
 target. `test/jax/upstream/run.py` writes this page, from all that its --results file knows:
 
     git clone --branch jax-v0.10.2 https://github.com/jax-ml/jax CHECKOUT
-    python test/jax/upstream/run.py CHECKOUT --target {target} --jaxlib failed --most 170 --checked 8 \\
+    python test/jax/upstream/run.py CHECKOUT --target {target} --jaxlib needed --most 170 --checked 8 \\
         --files {files} --results gpu.json --page docs/reference/jax-tests-gpu.md
 
 The tests were taken at even distances in the order of their names; each test's last run counts, and what had passed was not repeated
@@ -46,7 +46,7 @@ def checked(results):
     outcomes = collections.Counter(outcome for known in results.get("checked", {}).values() for outcome, _ in known.values())
     if not outcomes:
         return []
-    return ["", f"{outcomes.total()} of the tests that pass here ran again with `TILEWRIGHT_VGPU_CHECK=all`, which makes every report of the virtual GPU a failure: "
+    return ["", f"{outcomes.total()} of the tests that pass here ran again with `TILEWRIGHT_VGPU_CHECK=all`, where every finding of the virtual GPU counts as a failure: "
             f"{outcomes['passed']} pass."]  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def variables(backend, arguments, devices):
     if arguments.target:
         kept["TILEWRIGHT_TARGET"] = arguments.target
     if backend == "checked":
-        kept["TILEWRIGHT_VGPU_CHECK"] = "all"
+        kept |= {"TILEWRIGHT_VGPU_CHECK": "all", "TILEWRIGHT_VGPU_REPORT": tempfile.mktemp(prefix="findings-", suffix=".txt")}
     kept["TILEWRIGHT_LIBRARY"] = str(arguments.library.resolve())
     kept["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), kept.get("PYTHONPATH", "")])
     return kept
