@@ -164,6 +164,17 @@ LogicalResult KernelOp::verifyRegions() {
     } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
       llvm::append_range(tiles, scatter.getIndices());
       tiles.push_back(scatter.getTile());
+    } else if (auto update = dyn_cast<tile::UpdateOp>(op)) {
+      llvm::append_range(tiles, update.getIndices());
+      tiles.push_back(update.getTile());
+    } else if (auto carry = dyn_cast<tile::CarryOp>(op)) {
+      tiles = {carry.getInput(), carry.getResult()};
+    } else if (auto bucket = dyn_cast<tile::BucketOp>(op)) {
+      tiles.push_back(bucket.getDigits());
+      llvm::append_range(tiles, bucket.getInputs());
+      llvm::append_range(tiles, bucket.getResults());
+    } else if (auto take = dyn_cast<tile::TakeOp>(op)) {
+      tiles = {take.getIndices(), take.getResult()};
     } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
       local = verifyView(view);
     } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
@@ -172,8 +183,10 @@ LogicalResult KernelOp::verifyRegions() {
     if (failed(local) || failed(verifyOneLayout(op, tiles)))
       return WalkResult::interrupt();
     // Regions over scalars do not contain tiles.
-    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp, tile::SortOp>(op) ? WalkResult::skip()
-                                                                            : WalkResult::advance();
+    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp, tile::SortOp, tile::UpdateOp,
+               tile::CarryOp>(op)
+               ? WalkResult::skip()
+               : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

@@ -1,4 +1,5 @@
-// tile.sort. Apart from the other ops, because few files need it.
+// tile.sort, and the ops of which radix sorts, scans and scatters consist. Apart from the other
+// ops, because few files need them.
 #ifndef TILEWRIGHT_DIALECT_TILE_SORTOPS_H
 #define TILEWRIGHT_DIALECT_TILE_SORTOPS_H
 

@@ -383,3 +383,87 @@ LogicalResult ScatterOp::verify() {
              << indices.getType() << " for " << type;
   return success();
 }
+
+//===- Update, carry, bucket, take ----------------------------------------===//
+
+LogicalResult UpdateOp::verify() {
+  auto target = cast<MemRefType>(getTarget().getType());
+  RankedTensorType type = tileType(getTile());
+  Type element = type.getElementType();
+  if (target.getElementType() != element)
+    return emitOpError("expects tile and target to have the same element type, got ")
+           << element << " and " << target.getElementType();
+  if (static_cast<int64_t>(getIndices().size()) != target.getRank())
+    return emitOpError("expects one tile of indices for each of the ")
+           << target.getRank() << " dimensions, got " << getIndices().size();
+  for (Value indices : getIndices())
+    if (tileType(indices).getShape() != type.getShape() ||
+        !tileType(indices).getElementType().isIndex())
+      return emitOpError("expects indices of type 'index' in the tile's shape, got ")
+             << indices.getType() << " for " << type;
+  if (getAtomic() && !element.isInteger(32) && !element.isInteger(64))
+    return emitOpError("can be atomic only for integers of 32 or 64 bits, got ") << element;
+  if (getAtomic() && !llvm::hasNItems(getCombiner().front(), 2))
+    return emitOpError("expects a single op in the combiner of an atomic update");
+  return verifyBody(*this, getCombiner().front(), {element, element}, {element});
+}
+
+LogicalResult CarryOp::verify() {
+  RankedTensorType type = tileType(getInput());
+  Type element = type.getElementType();
+  auto integer = dyn_cast<IntegerType>(element);
+  RankedTensorType result = tileType(getResult());
+  if (result.getShape() != type.getShape() || result.getElementType() != element ||
+      getInit().getType() != element)
+    return emitOpError("expects a result of the input's type and an init of its element type, got ")
+           << type << ", " << getResult().getType() << " and " << getInit().getType();
+  if (!integer || (getNarrow() ? integer.getWidth() != 32 : integer.getWidth() > 64))
+    return emitOpError("expects integers of up to 64 bits, of 32 bits if narrow, got ") << element;
+  if (getEpoch() > 6)
+    return emitOpError("expects an epoch of at most 6, got ") << getEpoch();
+  auto state = cast<MemRefType>(getState().getType());
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  const int64_t words = header + type.getNumElements() * wordsOf(integer.getWidth()) *
+                                     (kernel ? kernel.getPointCount() : 0);
+  if (state.getRank() != 1 || !state.getElementType().isInteger(getNarrow() ? 32 : 64) ||
+      state.getDimSize(0) < words)
+    return emitOpError("expects a state of at least ")
+           << words << " words of " << (getNarrow() ? 32 : 64) << " bits, got " << state;
+  return verifyBody(*this, getCombiner().front(), {element, element}, {element});
+}
+
+/// Whether a tile has elements only along its last dimension.
+static bool isRow(RankedTensorType type) {
+  return type.getRank() > 0 && type.getNumElements() == type.getShape().back();
+}
+
+LogicalResult BucketOp::verify() {
+  RankedTensorType digits = tileType(getDigits()), starts = tileType(getStarts());
+  if (!isRow(digits) || !isRow(starts) || !digits.getElementType().isInteger(32) ||
+      !starts.getElementType().isInteger(32))
+    return emitOpError("expects digits and starts of i32 in one row, got ")
+           << digits << " and " << starts;
+  if (getInputs().size() != getResults().size())
+    return emitOpError("expects a result for each input, got ")
+           << getInputs().size() << " inputs and " << getResults().size() << " results";
+  for (auto [input, result] : llvm::zip_equal(getInputs(), getResults()))
+    if (tileType(input).getElementType() != tileType(result).getElementType() ||
+        tileType(input).getShape() != digits.getShape() ||
+        tileType(result).getShape() != digits.getShape())
+      return emitOpError("expects inputs and results of the same type, in the shape of the digits, "
+                         "got ")
+             << input.getType() << " and " << result.getType() << " beside " << digits;
+  return success();
+}
+
+LogicalResult TakeOp::verify() {
+  RankedTensorType source = tileType(getSource()), indices = tileType(getIndices());
+  RankedTensorType result = tileType(getResult());
+  if (!isRow(source) || !indices.getElementType().isInteger(32) ||
+      result.getShape() != indices.getShape() || result.getElementType() != source.getElementType())
+    return emitOpError(
+               "expects a source with one row, indices of i32, and a result in their shape, "
+               "got ")
+           << source << ", " << indices << " and " << getResult().getType();
+  return success();
+}

@@ -67,6 +67,10 @@ private:
   Status evaluate(tile::IotaOp op);
   Status evaluate(tile::GatherOp op);
   Status evaluate(tile::ScatterOp op);
+  Status evaluate(tile::UpdateOp op);
+  Status evaluate(tile::CarryOp op);
+  Status evaluate(tile::BucketOp op);
+  Status evaluate(tile::TakeOp op);
   Status evaluate(scf::ForOp loop);
   Status evaluate(scf::IfOp branch);
   /// Assigns values simultaneously: reads all before writing any.
@@ -89,6 +93,7 @@ private:
   DenseMap<Value, Tensor> tiles; // tiles, and memory
   DenseMap<Value, Scalar> scalars;
   DenseMap<Value, std::vector<uint8_t>> written;
+  std::vector<Scalar> carried; // by the kernel's tile.carry, from the points before
   DenseMap<Block *, std::unique_ptr<ScalarFunction>> functions;
   DenseMap<mlir::Operation *, std::unique_ptr<ScalarFunction>> singles;
 };
@@ -219,8 +224,9 @@ Status KernelRun::evaluate(scf::ForOp loop) {
 Status KernelRun::runOp(mlir::Operation &op) {
   return llvm::TypeSwitch<mlir::Operation *, Status>(&op)
       .Case<tile::LoadOp, tile::StoreOp, tile::ViewOp, tile::MapOp, tile::ReduceOp, tile::ScanOp,
-            tile::SortOp, tile::DotOp, tile::IotaOp, tile::GatherOp, tile::ScatterOp, scf::ForOp,
-            scf::IfOp>([&](auto op) { return evaluate(op); })
+            tile::SortOp, tile::DotOp, tile::IotaOp, tile::GatherOp, tile::ScatterOp,
+            tile::UpdateOp, tile::CarryOp, tile::BucketOp, tile::TakeOp, scf::ForOp, scf::IfOp>(
+          [&](auto op) { return evaluate(op); })
       .Case<affine::AffineApplyOp>([&](affine::AffineApplyOp apply) -> Status {
         Index operands;
         for (Value operand : apply.getMapOperands())
@@ -368,6 +374,89 @@ Status KernelRun::evaluate(tile::ScatterOp op) {
     }
     if (isInside)
       TILEWRIGHT_TRY(write(op.getTarget(), flat(at, whole), tiles[op.getTile()].at(i)));
+  }
+  return Status();
+}
+
+Status KernelRun::evaluate(tile::UpdateOp op) {
+  TILEWRIGHT_ASSIGN(const ScalarFunction *function, functionOf(op.getCombiner().front()));
+  ArrayRef<int64_t> whole = shapeOf(op.getTarget());
+  ScalarCall call(*function);
+  for (int64_t i = 0; i < tiles[op.getTile()].elementCount(); ++i) {
+    Index at;
+    bool isInside = true;
+    for (auto [size, indices] : llvm::zip_equal(whole, op.getIndices())) {
+      at.push_back(tiles[indices].at(i).i);
+      isInside &= at.back() >= 0 && at.back() < size;
+    }
+    if (!isInside)
+      continue;
+    const int64_t place = flat(at, whole);
+    const Scalar arguments[] = {tiles[op.getTarget()].at(place), tiles[op.getTile()].at(i)};
+    Scalar combined;
+    TILEWRIGHT_TRY(call(arguments, &combined));
+    if (op.getAtomic())
+      tiles[op.getTarget()].set(place, combined);
+    else
+      TILEWRIGHT_TRY(write(op.getTarget(), place, combined));
+  }
+  return Status();
+}
+
+Status KernelRun::evaluate(tile::CarryOp op) {
+  TILEWRIGHT_ASSIGN(const ScalarFunction *function, functionOf(op.getCombiner().front()));
+  TILEWRIGHT_ASSIGN(Tensor * result, define(op.getResult()));
+  const int64_t count = result->elementCount();
+  // Points run in order, so what is carried from the last point is all that came before.
+  if (scalars[kernel.getCoordinates().back()].i == 0)
+    carried.assign(static_cast<size_t>(count), scalars[op.getInit()]);
+  ScalarCall call(*function);
+  for (int64_t i = 0; i < count; ++i) {
+    Scalar &sum = carried[static_cast<size_t>(i)];
+    result->set(i, sum);
+    const Scalar arguments[] = {sum, tiles[op.getInput()].at(i)};
+    TILEWRIGHT_TRY(call(arguments, &sum));
+  }
+  return Status();
+}
+
+Status KernelRun::evaluate(tile::BucketOp op) {
+  const Tensor digits = tiles[op.getDigits()];
+  const int64_t size = digits.elementCount(), bins = shapeOf(op.getStarts()).back();
+  const int64_t count = op.getCount() ? scalars[op.getCount()].i : size;
+  if (count < 0 || count > size)
+    return Status(Code::internal, concat("buckets of ", size, " elements have count ", count));
+  std::vector<int64_t> next(static_cast<size_t>(bins) + 1, 0), places(static_cast<size_t>(size));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t digit = digits.at(i).i;
+    if (digit < 0 || digit >= bins)
+      return Status(Code::internal, concat("digit ", digit, " has none of the ", bins, " buckets"));
+    ++next[static_cast<size_t>(digit) + 1];
+  }
+  TILEWRIGHT_ASSIGN(Tensor * starts, define(op.getStarts()));
+  for (int64_t bin = 0; bin < bins; ++bin) {
+    next[static_cast<size_t>(bin) + 1] += next[static_cast<size_t>(bin)];
+    starts->set(bin, Scalar::ofSigned(next[static_cast<size_t>(bin)]));
+  }
+  for (int64_t i = 0; i < size; ++i)
+    places[static_cast<size_t>(i)] = i < count ? next[static_cast<size_t>(digits.at(i).i)]++ : i;
+  for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults())) {
+    TILEWRIGHT_ASSIGN(Tensor * moved, define(result));
+    for (int64_t i = 0; i < size; ++i)
+      moved->set(places[static_cast<size_t>(i)], tiles[input].at(i));
+  }
+  return Status();
+}
+
+Status KernelRun::evaluate(tile::TakeOp op) {
+  TILEWRIGHT_ASSIGN(Tensor * result, define(op.getResult()));
+  const Tensor source = tiles[op.getSource()];
+  for (int64_t i = 0; i < result->elementCount(); ++i) {
+    const int64_t at = tiles[op.getIndices()].at(i).i;
+    if (at < 0 || at >= source.elementCount())
+      return Status(Code::internal,
+                    concat("index ", at, " is outside of a tile of ", source.elementCount()));
+    result->set(i, source.at(at));
   }
   return Status();
 }

@@ -36,7 +36,8 @@ static bool sameBox(LoadOp load, StoreOp store) {
 /// Whether every target materializes the result of `op`. A target may recompute any other op at
 /// each use, so a load may be executed as late as its last use.
 static bool isRoot(Operation *op) {
-  return isa<StoreOp, ScatterOp, ReduceOp, ScanOp, SortOp, DotOp>(op);
+  return isa<StoreOp, ScatterOp, UpdateOp, ReduceOp, ScanOp, SortOp, CarryOp, BucketOp, TakeOp,
+             DotOp>(op);
 }
 
 /// All ops that `op` transitively depends on.
@@ -166,6 +167,12 @@ Cost costPerPoint(KernelOp kernel) {
       cost.bytes += bytes(store.getTile());
     else if (auto scatter = dyn_cast<ScatterOp>(op))
       cost.bytes += bytes(scatter.getTile());
+    else if (auto update = dyn_cast<UpdateOp>(op)) // reads and writes
+      cost.bytes += 2 * bytes(update.getTile());
+    else if (auto carry = dyn_cast<CarryOp>(op)) // a word is written twice, and a few are read
+      cost.bytes += 4 * bytes(carry.getInput());
+    else if (auto bucket = dyn_cast<BucketOp>(op))
+      cost.flops += 16 * elements(bucket.getDigits());
     else if (auto map = dyn_cast<MapOp>(op))
       cost.flops += elements(map.getResult(0)) * flopsOf(map.getBody());
     else if (auto reduce = dyn_cast<ReduceOp>(op))

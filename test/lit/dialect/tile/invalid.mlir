@@ -345,3 +345,98 @@ tile.kernel @updates grid [1] inputs 1 updates [0, 0] {
   %t = tile.load %x[%i] : memref<4xf32> -> tensor<4xf32>
   tile.store %t, %out[%i] : tensor<4xf32>, memref<4xf32>
 }
+
+// -----
+
+func.func @update_atomic(%x: tensor<4xf32>, %m: memref<4xf32>, %i: tensor<4xindex>) {
+  // expected-error@below {{can be atomic only for integers of 32 or 64 bits, got 'f32'}}
+  tile.update %x, %m at (%i) atomic : tensor<4xf32>, memref<4xf32>, tensor<4xindex> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tile.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @update_combiner(%x: tensor<4xi32>, %m: memref<4xi32>, %i: tensor<4xindex>) {
+  // expected-error@below {{expects a single op in the combiner of an atomic update}}
+  tile.update %x, %m at (%i) atomic : tensor<4xi32>, memref<4xi32>, tensor<4xindex> {
+  ^bb0(%a: i32, %b: i32):
+    %s = arith.addi %a, %b : i32
+    %t = arith.addi %s, %b : i32
+    tile.yield %t : i32
+  }
+  return
+}
+
+// -----
+
+func.func @update_indices(%x: tensor<4xi32>, %m: memref<4x4xi32>, %i: tensor<4xindex>) {
+  // expected-error@below {{expects one tile of indices for each of the 2 dimensions, got 1}}
+  tile.update %x, %m at (%i) : tensor<4xi32>, memref<4x4xi32>, tensor<4xindex> {
+  ^bb0(%a: i32, %b: i32):
+    tile.yield %b : i32
+  }
+  return
+}
+
+// -----
+
+tile.kernel @carry_state grid [2] inputs 1 updates [0, 0] {
+^bb0(%p: index, %old: memref<33xi64>, %state: memref<33xi64>):
+  %zero = arith.constant 0 : i32
+  %t = tile.iota %p dim 0 : tensor<1xi32>
+  // expected-error@below {{expects a state of at least 34 words of 64 bits, got 'memref<33xi64>'}}
+  %c = tile.carry %t, %state init %zero : tensor<1xi32>, memref<33xi64>, i32 -> tensor<1xi32> {
+  ^bb0(%a: i32, %b: i32):
+    tile.yield %b : i32
+  }
+}
+
+// -----
+
+func.func @carry_floats(%x: tensor<1xf32>, %m: memref<40xi64>, %z: f32) {
+  // expected-error@below {{expects integers of up to 64 bits, of 32 bits if narrow, got 'f32'}}
+  %c = tile.carry %x, %m init %z : tensor<1xf32>, memref<40xi64>, f32 -> tensor<1xf32> {
+  ^bb0(%a: f32, %b: f32):
+    tile.yield %b : f32
+  }
+  return
+}
+
+// -----
+
+func.func @carry_epoch(%x: tensor<1xi32>, %m: memref<40xi64>, %z: i32) {
+  // expected-error@below {{expects an epoch of at most 6, got 7}}
+  %c = tile.carry %x, %m init %z epoch 7 : tensor<1xi32>, memref<40xi64>, i32 -> tensor<1xi32> {
+  ^bb0(%a: i32, %b: i32):
+    tile.yield %b : i32
+  }
+  return
+}
+
+// -----
+
+func.func @bucket_digits(%x: tensor<2x4xi32>) {
+  // expected-error@below {{expects digits and starts of i32 in one row, got 'tensor<2x4xi32>' and 'tensor<1x4xi32>'}}
+  %s:2 = tile.bucket %x by %x : (tensor<2x4xi32>), tensor<2x4xi32> -> (tensor<2x4xi32>), tensor<1x4xi32>
+  return
+}
+
+// -----
+
+func.func @bucket_types(%x: tensor<1x4xi32>) {
+  // expected-error@below {{expects inputs and results of the same type, in the shape of the digits, got 'tensor<1x4xi32>' and 'tensor<1x5xi32>' beside 'tensor<1x4xi32>'}}
+  %s:2 = tile.bucket %x by %x : (tensor<1x4xi32>), tensor<1x4xi32> -> (tensor<1x5xi32>), tensor<1x4xi32>
+  return
+}
+
+// -----
+
+func.func @take_indices(%x: tensor<1x4xi32>, %i: tensor<8xi64>) {
+  // expected-error@below {{expects a source with one row, indices of i32, and a result in their shape, got 'tensor<1x4xi32>', 'tensor<8xi64>' and 'tensor<8xi32>'}}
+  %t = tile.take %x at %i : tensor<1x4xi32>, tensor<8xi64> -> tensor<8xi32>
+  return
+}

@@ -97,6 +97,13 @@ func.func @values(%x: tensor<4x8xf32>, %y: tensor<8xf32>, %a: tensor<2x4x8xf16>,
   // CHECK: tile.scatter %{{.*}}, %{{.*}} at(%{{.*}}, %{{.*}}) : tensor<4x8xf32>, memref<10x10xf32>, tensor<4x8xindex>, tensor<4x8xindex>
   tile.scatter %g, %whole at (%i, %j)
       : tensor<4x8xf32>, memref<10x10xf32>, tensor<4x8xindex>, tensor<4x8xindex>
+  // CHECK: tile.update %{{.*}}, %{{.*}} at(%{{.*}}, %{{.*}}) : tensor<4x8xf32>, memref<10x10xf32>, tensor<4x8xindex>, tensor<4x8xindex> {
+  tile.update %g, %whole at (%i, %j)
+      : tensor<4x8xf32>, memref<10x10xf32>, tensor<4x8xindex>, tensor<4x8xindex> {
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    tile.yield %s : f32
+  }
   // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] window [3, 7] at[%{{.*}}, %{{.*}}] in_bounds [false, false]
   tile.store %g, %whole[%o, %o] window [3, 7] at [%o, %o] in_bounds [false, false] : tensor<4x8xf32>, memref<10x10xf32>
   return
@@ -107,4 +114,29 @@ tile.kernel @updates grid [1] inputs 2 updates [0, 1] {
 ^bb0(%i: index, %x: memref<4xf32>, %old: memref<8xf32>, %out: memref<8xf32>):
   %t = tile.load %x[%i] : memref<4xf32> -> tensor<4xf32>
   tile.store %t, %out[%i] window [4] at [%i] : tensor<4xf32>, memref<8xf32>
+}
+
+// CHECK: tile.kernel @order grid [2] inputs 1 updates [0, 0] {
+tile.kernel @order grid [2] inputs 1 updates [0, 0] {
+^bb0(%p: index, %old: memref<40xi32>, %state: memref<40xi32>):
+  %zero = arith.constant 0 : i32
+  %d = tile.iota %p dim 1 : tensor<1x4xi32>
+  // CHECK: tile.bucket %{{.*}} by %{{.*}} count %{{.*}} : (tensor<1x4xi32>), tensor<1x4xi32> -> (tensor<1x4xi32>), tensor<1x4xi32>
+  %m:2 = tile.bucket %d by %d count %p : (tensor<1x4xi32>), tensor<1x4xi32> -> (tensor<1x4xi32>), tensor<1x4xi32>
+  // CHECK: tile.take %{{.*}} at %{{.*}} : tensor<1x4xi32>, tensor<1x4xi32> -> tensor<1x4xi32>
+  %t = tile.take %m#0 at %d : tensor<1x4xi32>, tensor<1x4xi32> -> tensor<1x4xi32>
+  // CHECK: tile.carry %{{.*}}, %{{.*}} init %{{.*}} epoch 2 narrow : tensor<1x4xi32>, memref<40xi32>, i32 -> tensor<1x4xi32> {
+  %c = tile.carry %t, %state init %zero epoch 2 narrow : tensor<1x4xi32>, memref<40xi32>, i32 -> tensor<1x4xi32> {
+  ^bb0(%x: i32, %y: i32):
+    %s = arith.addi %x, %y : i32
+    tile.yield %s : i32
+  }
+  %i = tile.iota %p dim 0 : tensor<4xindex>
+  %v = tile.iota %p dim 0 : tensor<4xi32>
+  // CHECK: tile.update %{{.*}}, %{{.*}} at(%{{.*}}) atomic : tensor<4xi32>, memref<40xi32>, tensor<4xindex> {
+  tile.update %v, %state at (%i) atomic : tensor<4xi32>, memref<40xi32>, tensor<4xindex> {
+  ^bb0(%x: i32, %y: i32):
+    %s = arith.addi %x, %y : i32
+    tile.yield %s : i32
+  }
 }

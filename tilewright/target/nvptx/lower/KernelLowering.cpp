@@ -2,6 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/lower/Sort.h"
+#include "tilewright/target/nvptx/lower/order/Order.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -112,6 +113,14 @@ void KernelLowering::lowerCoordinates(KernelInfo &info) {
     return kernel.refuse(kernel.op, concat("has a grid of ", count,
                                            " points, which is too many with a cluster, persistence "
                                            "or a raster"));
+  auto carries = kernel.op.getBody().getOps<tile::CarryOp>();
+  if (!carries.empty()) {
+    if (isCounted || cluster[0] > 1 || count > maxAlongX)
+      return kernel.refuse(*carries.begin(), "is in a kernel with a cluster, persistence, a raster "
+                                             "or too many points");
+    info.grid[0] = count;
+    return lowerCoordinatesOf(OrderLowering(*this).ticket(*carries.begin()));
+  }
   if (kernel.op.getPersistent()) {
     // Each role computes its own coordinates.
     clusters = std::max<int64_t>(1, std::min(count, multiprocessors / cluster[0]));
@@ -231,12 +240,16 @@ void KernelLowering::lowerOp(mlir::Operation *op) {
       .Case([&](tile::StoreOp op) { memory.store(op); })
       .Case([&](tile::GatherOp op) { memory.gather(op); })
       .Case([&](tile::ScatterOp op) { memory.scatter(op); })
+      .Case([&](tile::UpdateOp op) { memory.update(op); })
       .Case([&](tile::MapOp op) { maps.map(op); })
       .Case([&](tile::ViewOp op) { maps.view(op); })
       .Case([&](tile::IotaOp op) { maps.iota(op); })
       .Case([&](tile::ReduceOp op) { reductions.reduce(op); })
       .Case([&](tile::ScanOp op) { reductions.scan(op); })
       .Case([&](tile::SortOp op) { SortLowering(*this).sort(op); })
+      .Case([&](tile::CarryOp op) { OrderLowering(*this).carry(op); })
+      .Case([&](tile::BucketOp op) { OrderLowering(*this).bucket(op); })
+      .Case([&](tile::TakeOp op) { OrderLowering(*this).take(op); })
       .Case([&](tile::DotOp op) { mmaSync.dot(op); })
       .Case([&](sm::ConvertOp op) { conversions.convert(op); })
       .Case([&](sm::ChannelOp) {})

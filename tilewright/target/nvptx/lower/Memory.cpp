@@ -2,7 +2,11 @@
 // provably aligned addresses, and predicates for elements that may be out of bounds.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
+#include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/lower/thread/MemoryAccess.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <numeric>
 #include <set>
@@ -182,15 +186,15 @@ void MemoryLowering::gather(tile::GatherOp gather) {
   kernel.tiles[gather.getResult()] = std::move(result);
 }
 
-void MemoryLowering::scatter(tile::ScatterOp scatter) {
-  auto type = cast<mlir::RankedTensorType>(scatter.getTile().getType());
-  auto whole = cast<mlir::MemRefType>(scatter.getTarget().getType());
+void MemoryLowering::forEachPlace(mlir::RankedTensorType type, Value whole,
+                                  mlir::ValueRange indices,
+                                  function_ref<void(unsigned, Value, Value)> visit) {
+  auto memory = cast<mlir::MemRefType>(whole.getType());
   const ThreadLayout &threads = kernel.threadsOf(type);
-  const SmallVector<int64_t> strides = rowMajor(whole.getShape());
-  Type element = whole.getElementType();
-  const int64_t bytes = lanes::storageBytes(element);
+  const SmallVector<int64_t> strides = rowMajor(memory.getShape());
+  const int64_t bytes = lanes::storageBytes(memory.getElementType());
   StridedView nowhere{};
-  std::set<std::vector<int64_t>> done; // an element that several registers hold is stored once
+  std::set<std::vector<int64_t>> done; // an element that several registers hold is written once
   for (unsigned reg = 0; reg < threads.registers(); ++reg) {
     if (threads.isDead(reg, type.getShape()) || !done.insert(threads.constants(reg)).second)
       continue;
@@ -199,20 +203,78 @@ void MemoryLowering::scatter(tile::ScatterOp scatter) {
     if (threads.isFirst)
       require(threads.isFirst);
     Value offset = b.i64(0);
-    for (auto [indices, size, stride] :
-         zip_equal(scatter.getIndices(), whole.getShape(), strides)) {
-      Value index = kernel.tiles[indices][reg].value;
+    for (auto [each, size, stride] : zip_equal(indices, memory.getShape(), strides)) {
+      Value index = kernel.tiles[each][reg].value;
       require(b.unsignedLess(index, b.i64(size))); // also rejects negative indices
       offset = b.add(offset, b.mul(index, b.i64(stride * bytes)));
     }
-    Lanes value = kernel.tiles[scatter.getTile()][reg];
-    SmallVector<Value, 2> parts;
-    if (value.imag)
-      parts = {value.value, value.imag};
-    else
-      parts = {b.encode(value.value, element)};
-    storeParts(b, parts, b.advance(kernel.memory.lookup(scatter.getTarget()), offset), isOn);
+    visit(reg, b.advance(kernel.memory.lookup(whole), offset), isOn);
   }
+}
+
+void MemoryLowering::scatter(tile::ScatterOp scatter) {
+  auto type = cast<mlir::RankedTensorType>(scatter.getTile().getType());
+  forEachPlace(type, scatter.getTarget(), scatter.getIndices(),
+               [&](unsigned reg, Value address, Value isOn) {
+                 Lanes value = kernel.tiles[scatter.getTile()][reg];
+                 SmallVector<Value, 2> parts;
+                 if (value.imag)
+                   parts = {value.value, value.imag};
+                 else
+                   parts = {b.encode(value.value, type.getElementType())};
+                 storeParts(b, parts, address, isOn);
+               });
+}
+
+/// The instruction that combines integers in memory, without its type: `red.relaxed.gpu.global.add`
+/// and the letter of the type.
+static std::pair<std::string_view, char> reductionOf(mlir::Operation &op) {
+  return TypeSwitch<mlir::Operation *, std::pair<std::string_view, char>>(&op)
+      .Case([](mlir::arith::AddIOp) { return std::pair("add", 'u'); })
+      .Case([](mlir::arith::AndIOp) { return std::pair("and", 'b'); })
+      .Case([](mlir::arith::OrIOp) { return std::pair("or", 'b'); })
+      .Case([](mlir::arith::XOrIOp) { return std::pair("xor", 'b'); })
+      .Case([](mlir::arith::MinSIOp) { return std::pair("min", 's'); })
+      .Case([](mlir::arith::MaxSIOp) { return std::pair("max", 's'); })
+      .Case([](mlir::arith::MinUIOp) { return std::pair("min", 'u'); })
+      .Case([](mlir::arith::MaxUIOp) { return std::pair("max", 'u'); })
+      .Default([](mlir::Operation *) { return std::pair("", ' '); });
+}
+
+void MemoryLowering::update(tile::UpdateOp update) {
+  auto type = cast<mlir::RankedTensorType>(update.getTile().getType());
+  Type element = type.getElementType();
+  Block &combiner = update.getCombiner().front();
+  if (update.getAtomic()) {
+    auto [name, letter] = reductionOf(combiner.front());
+    if (name.empty())
+      return kernel.refuse(update, "combines by an op for which there is no atomic instruction");
+    const std::string text = concat("@$0 red.relaxed.gpu.global.", name, ".",
+                                    std::string(1, letter), bitsOf(element), " [$1], $2;");
+    forEachPlace(type, update.getTarget(), update.getIndices(),
+                 [&](unsigned reg, Value address, Value isOn) {
+                   b.plainAssembly({}, text,
+                                   bitsOf(element) == 64 ? "b,l,l,~{memory}" : "b,l,r,~{memory}",
+                                   {isOn, b.ptrToInt(address, b.i64Type),
+                                    kernel.tiles[update.getTile()][reg].value});
+                 });
+    return;
+  }
+  Type stored = b.storageType(element);
+  const SmallVector<Value, 2> zero(b.isComplex(element) ? 2 : 1, b.zero(stored));
+  forEachPlace(
+      type, update.getTarget(), update.getIndices(), [&](unsigned reg, Value address, Value isOn) {
+        SmallVector<Value> parts = loadParts(b, stored, unsigned(zero.size()), address, isOn, zero);
+        Lanes old =
+            parts.size() == 2 ? Lanes{parts[0], parts[1]} : Lanes{b.decode(parts[0], element)};
+        Lanes sum = b.apply(combiner, {old, kernel.tiles[update.getTile()][reg]}).front();
+        SmallVector<Value, 2> next;
+        if (sum.imag)
+          next = {sum.value, sum.imag};
+        else
+          next = {b.encode(sum.value, element)};
+        storeParts(b, next, address, isOn);
+      });
 }
 
 } // namespace tilewright::nvptx

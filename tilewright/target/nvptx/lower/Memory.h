@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_MEMORY_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_MEMORY_H
 
-#include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/dialect/tile/SortOps.h"
 #include "tilewright/target/nvptx/lower/OpGroup.h"
 #include "tilewright/target/nvptx/lower/thread/StridedView.h"
 
@@ -19,6 +19,7 @@ public:
   void store(tile::StoreOp store);
   void gather(tile::GatherOp gather);
   void scatter(tile::ScatterOp scatter);
+  void update(tile::UpdateOp update);
 
   Tile loadTile(const ThreadLayout &threads, const StridedView &view, llvm::ArrayRef<int64_t> shape,
                 Lanes outside);
@@ -34,6 +35,10 @@ private:
                      llvm::ArrayRef<int64_t> bounds, std::optional<llvm::ArrayRef<int64_t>> strides,
                      std::optional<llvm::ArrayRef<bool>> inBounds);
   Value addressOf(const ThreadLayout &threads, const StridedView &view, int64_t constant);
+  /// Calls `visit` with each register of a tile that this thread writes to `whole`, its address
+  /// there, and the condition (or null) under which its index is inside.
+  void forEachPlace(mlir::RankedTensorType type, Value whole, mlir::ValueRange indices,
+                    llvm::function_ref<void(unsigned reg, Value address, Value isOn)> visit);
 
   std::map<std::pair<const ThreadLayout *, std::vector<int64_t>>, Value> threadOffsets;
 };

@@ -58,8 +58,13 @@ public:
           return certificate.values.contains(result);
         }))
       return "";
-    if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::ScanOp, tile::SortOp>(op))
+    if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::UpdateOp, tile::ScanOp,
+            tile::SortOp, tile::CarryOp>(op))
       return checkEqual(op);
+    if (auto bucket = dyn_cast<tile::BucketOp>(op))
+      return checkBucket(bucket);
+    if (auto take = dyn_cast<tile::TakeOp>(op))
+      return checkTake(take);
     if (auto view = dyn_cast<tile::ViewOp>(op))
       return checkView(view);
     if (auto reduce = dyn_cast<tile::ReduceOp>(op))
@@ -110,8 +115,9 @@ private:
   }
 
   std::string checkEqual(Operation *op) const {
-    auto scatter = dyn_cast<tile::ScatterOp>(op);
-    const Layout *first = scatter ? use(scatter.getTileMutable()) : value(op->getResult(0));
+    // Operand 0 of an op without results is the tile that it writes.
+    const Layout *first =
+        op->getNumResults() == 0 ? use(op->getOpOperand(0)) : value(op->getResult(0));
     if (!first)
       return "has no layout";
     for (Value result : op->getResults())
@@ -121,6 +127,28 @@ private:
       if (tileType(operand.get()) && (!use(operand) || !use(operand)->sameAs(*first)))
         return "reads a tile in a layout that differs from its result";
     return "";
+  }
+
+  std::string checkBucket(tile::BucketOp bucket) const {
+    const Layout *first = use(bucket.getDigitsMutable());
+    if (!first || !value(bucket.getStarts()))
+      return "has no layout";
+    for (OpOperand &input : bucket.getInputsMutable())
+      if (!use(input) || !use(input)->sameAs(*first))
+        return "reads a tile in a layout that differs from the digits'";
+    for (Value result : bucket.getResults())
+      if (!value(result) || !value(result)->sameAs(*first))
+        return "has a result in a layout that differs from the digits'";
+    return "";
+  }
+
+  std::string checkTake(tile::TakeOp take) const {
+    const Layout *indices = use(take.getIndicesMutable());
+    if (!indices || !use(take.getSourceMutable()) || !value(take.getResult()))
+      return "has no layout";
+    return value(take.getResult())->sameAs(*indices)
+               ? ""
+               : "has a result in a layout that differs from the indices'";
   }
 
   std::string checkView(tile::ViewOp view) {
@@ -300,8 +328,10 @@ std::string solve::checkCertificate(tile::KernelOp kernel, const Certificate &ce
       return WalkResult::interrupt();
     }
     // Regions over scalars contain no tiles.
-    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp, tile::SortOp>(op) ? WalkResult::skip()
-                                                                            : WalkResult::advance();
+    return isa<tile::MapOp, tile::ReduceOp, tile::ScanOp, tile::SortOp, tile::UpdateOp,
+               tile::CarryOp>(op)
+               ? WalkResult::skip()
+               : WalkResult::advance();
   });
   return problem;
 }

@@ -79,14 +79,29 @@ struct Collector {
       define(load, add(op, load, false));
     } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
       use(store.getTileMutable(), add(op, store.getTile(), false));
-    } else if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::ScanOp, tile::SortOp>(op)) {
-      auto scatter = dyn_cast<tile::ScatterOp>(op);
-      const unsigned slot = add(op, scatter ? Value(scatter.getTile()) : op->getResult(0), true);
+    } else if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::UpdateOp, tile::ScanOp,
+                   tile::SortOp, tile::CarryOp>(op)) {
+      // Operand 0 of an op without results is the tile that it writes.
+      const unsigned slot =
+          add(op, op->getNumResults() == 0 ? op->getOperand(0) : op->getResult(0), true);
       for (OpOperand &operand : op->getOpOperands())
         if (tileType(operand.get()))
           use(operand, slot);
       for (Value result : op->getResults())
         define(result, slot);
+    } else if (auto bucket = dyn_cast<tile::BucketOp>(op)) {
+      const unsigned slot = add(op, bucket.getDigits(), true);
+      use(bucket.getDigitsMutable(), slot);
+      for (OpOperand &operand : bucket.getInputsMutable())
+        use(operand, slot);
+      for (Value result : bucket.getResults())
+        define(result, slot);
+      define(bucket.getStarts(), add(op, bucket.getStarts(), true));
+    } else if (auto take = dyn_cast<tile::TakeOp>(op)) {
+      const unsigned slot = add(op, take.getResult(), true);
+      use(take.getIndicesMutable(), slot);
+      define(take.getResult(), slot);
+      use(take.getSourceMutable(), add(op, take.getSource(), true));
     } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
       std::optional<sm::ViewMap> map = sm::viewMapOf(view.getMap(), view.getType().getShape(),
                                                      tileType(view.getSource()).getShape());

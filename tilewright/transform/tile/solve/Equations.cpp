@@ -61,7 +61,8 @@ void Equations::addCandidates() {
       propose(id, layout);
   };
   for (unsigned id = 0; id < unknowns.size(); ++id)
-    if (isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp>(unknowns[id].ops.front()))
+    if (isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::UpdateOp>(
+            unknowns[id].ops.front()))
       seed(id);
   // Propagates layouts along each edge in both directions, so that a choice without conversions
   // exists. Returns whether a candidate was added. Ops are in dataflow order, so a few rounds reach
@@ -177,6 +178,20 @@ double Equations::accessCycles(unsigned layout, Operation *op) {
   return entry->second;
 }
 
+/// The cost of accesses at computed indices, one for each element. Neighbours along the last
+/// dimension are assumed to be neighbours in memory, as in whole rows.
+double Equations::elementAccessCycles(unsigned layout, Operation *op) {
+  RankedTensorType type = tileType(op->getNumResults() == 0 ? op->getOperand(0) : op->getResult(0));
+  // Rows of an odd length rule out vectors.
+  SmallVector<int64_t> whole(type.getShape());
+  if (!whole.empty())
+    whole.back() |= 1;
+  const int64_t bits = bitsOf(type.getElementType());
+  return computeCost(pool[layout], 8, bits, machine) +
+         accessCost(pool[layout], type.getShape(), whole, {}, bits, op->getNumResults() == 0,
+                    machine);
+}
+
 double Equations::costOf(const Unknown &unknown, size_t candidate) {
   const unsigned id = unknown.candidates[candidate];
   double cycles = 0;
@@ -198,7 +213,9 @@ double Equations::costOf(const Unknown &unknown, size_t candidate) {
       own =
           sortCost(pool[id], unknown.shape, static_cast<int64_t>(sort.getDim()),
                    static_cast<double>(opsOf(sort.getComparator())), unknown.elementBits, machine);
-    else if (isa<tile::GatherOp, tile::ScatterOp>(op)) // one access per element
+    else if (isa<tile::GatherOp, tile::ScatterOp, tile::UpdateOp, tile::CarryOp>(op))
+      own = elementAccessCycles(id, op);
+    else if (isa<tile::TakeOp, tile::BucketOp>(op)) // a few accesses per element
       own = computeCost(pool[id], 32, unknown.elementBits, machine);
     else if (isa<tile::DotOp>(op))
       own = unknown.instructionCycles[candidate];

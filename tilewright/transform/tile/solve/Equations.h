@@ -95,6 +95,7 @@ private:
   std::optional<unsigned> reduced(unsigned layout, llvm::ArrayRef<int64_t> dims);
   double convertCycles(unsigned from, unsigned to, mlir::RankedTensorType type);
   double accessCycles(unsigned layout, mlir::Operation *op);
+  double elementAccessCycles(unsigned layout, mlir::Operation *op);
   double costOf(const Unknown &unknown, size_t candidate);
 
   Machine machine;
