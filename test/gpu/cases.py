@@ -627,6 +627,28 @@ def expansions():
     yield GpuCase("fft_f64", jnp.fft.ifft, (numbers((2, 100), np.complex128),), "fourier")
 
 
+def scatters():
+    """Integers are combined by atomic instructions. Floats are sorted by row first; sums of small integers are exact in f32."""
+    for dtype in (np.int32, np.uint32, np.int64, np.int8, F32, BF16):
+        table, index = numbers((300, 70), np.int32).astype(dtype), _random.integers(-5, 305, 2000)
+        updates = numbers((2000, 70), np.int32).astype(dtype)
+        name = np.dtype(dtype).name
+        # bf16 would round: in any other order than the evaluator's, too.
+        combine = "max" if dtype == BF16 else "add"
+        run = lambda t, i, u, c=combine: getattr(t.at[i], c)(u, mode="drop")
+        yield GpuCase(f"scatter_{combine}_{name}", run, (table, index.astype(np.int32), updates), "exact")
+    table, index = numbers((50_000,), np.int32), _random.integers(0, 50_000, 3000)
+    for combine in ("min", "max", "multiply", "set"):
+        run = lambda t, i, u, c=combine: getattr(t.at[i], c)(u)
+        index = np.unique(index) if combine == "set" else index
+        yield GpuCase(f"scatter_{combine}_elements", run, (table, index.astype(np.int32), numbers(index.shape, np.int32)), "exact")
+    # Rows whose updates fill several chunks, and chunks of a single row.
+    index = np.sort(np.concatenate([np.full(900, 7), np.full(333, 9), _random.integers(0, 4000, 1000)])).astype(np.int32)
+    for columns in (1, 65):
+        arguments = numbers((4000, columns), np.int32).astype(F32), index, numbers((len(index), columns), np.int32).astype(F32)
+        yield GpuCase(f"scatter_long_segments_{columns}", lambda t, i, u: t.at[i].add(u, indices_are_sorted=True), arguments, "exact")
+
+
 def sorts():
     """Sorts of rows that a block holds, and of longer ones; few different keys, so that many are equal."""
     for n in (1, 2, 3, 31, 1000, 8192, 8193, 30000, 100000):
@@ -650,6 +672,13 @@ def sorts():
         yield GpuCase(f"sort_two_keys_{n}", lambda *k: lax.sort(k, dimension=1, num_keys=2), keys, "exact")
         yield GpuCase(f"sort_last_operand_alone_{n}", lambda *k: lax.sort(k, dimension=1, num_keys=1)[3], keys, "exact")
         yield GpuCase(f"sort_after_exp_{n}", lambda x: jnp.sort(jnp.abs(x) + 1) * 2, (numbers((n,)),), "exact")
+    # Long enough for a radix sort.
+    for dtype, n in ((np.uint32, 70_000), (F16, 20_000), (np.int16, 16_385)):
+        yield GpuCase(f"sort_long_{np.dtype(dtype).name}", lambda x: jnp.sort(x), (numbers((n,), dtype),), "exact")
+    x = special[_random.integers(0, len(special), 70_000)]
+    yield GpuCase("sort_long_special", lambda x: (jnp.sort(x), jnp.argsort(x, stable=True, descending=True)), (x,), "exact")
+    keys = numbers((2, 20_001), np.int8), numbers((2, 20_001), np.float64), numbers((2, 20_001), np.int16)
+    yield GpuCase("sort_long_payloads", lambda *k: lax.sort(k, num_keys=1), keys, "exact")
     for (rows, n), k in (((4, 1000), 5), ((2, 50000), 40), ((1, 40000), 5000), ((5, 7), 7), ((3, 8192), 1)):
         for dtype in (np.float32, np.int32, BF16):
             x = numbers((rows, n), dtype)
@@ -698,4 +727,4 @@ def grouped_heads():
 def all_cases():
     global _random
     _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
-    return [*products(), *convolutions(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions(), *sorts(), *scans(), *grouped_heads()]
+    return [*products(), *convolutions(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions(), *scatters(), *sorts(), *scans(), *grouped_heads()]

@@ -380,22 +380,71 @@ static IndexingRelation relationOf(stablehlo::GatherOp op) {
   return builder.take();
 }
 
-bool isRowScatter(stablehlo::ScatterOp op) {
+bool isRowGather(stablehlo::GatherOp op) {
+  auto numbers = op.getDimensionNumbers();
+  auto operand = cast<RankedTensorType>(op.getOperand().getType());
+  return operand.getRank() == 2 && shapeOf(op.getStartIndices()).size() == 1 &&
+         numbers.getIndexVectorDim() == 1 && numbers.getOffsetDims() == ArrayRef<int64_t>(1) &&
+         numbers.getCollapsedSliceDims() == ArrayRef<int64_t>(0) &&
+         numbers.getStartIndexMap() == ArrayRef<int64_t>(0) &&
+         op.getSliceSizes() == ArrayRef<int64_t>({1, operand.getDimSize(1)});
+}
+
+/// Whether a scatter is one of whole rows of a table, with an index for each row of the updates.
+static bool hasRowForm(stablehlo::ScatterOp op) {
   stablehlo::ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
-  if (op.getInputs().size() != 1 || !op.getUniqueIndices())
+  if (op.getInputs().size() != 1)
     return false;
   ArrayRef<int64_t> indices = shapeOf(op.getScatterIndices()),
                     updates = shapeOf(op.getUpdates().front()),
                     input = shapeOf(op.getInputs().front());
-  Block &body = op.getUpdateComputation().front();
   // A table of a single row would lose its row dimension, and with it the check of the index.
   return input.size() == 2 && input[0] > 1 && updates.size() == 2 && updates[1] == input[1] &&
          indices.size() == 1 && numbers.getIndexVectorDim() == 1 &&
          numbers.getUpdateWindowDims() == ArrayRef<int64_t>(1) &&
          numbers.getInsertedWindowDims() == ArrayRef<int64_t>(0) &&
-         numbers.getScatterDimsToOperandDims() == ArrayRef<int64_t>(0) &&
-         body.without_terminator().empty() &&
+         numbers.getScatterDimsToOperandDims() == ArrayRef<int64_t>(0);
+}
+
+/// Whether the body of a scatter is one of the given ops on both of its arguments.
+template <typename... Ops> static bool isOneOp(Block &body) {
+  if (!llvm::hasNItems(body, 2) || body.getNumArguments() != 2)
+    return false;
+  Operation &inner = body.front();
+  return isa<Ops...>(inner) && body.getTerminator()->getOperand(0) == inner.getResult(0) &&
+         inner.getOperand(0) != inner.getOperand(1) &&
+         llvm::all_of(inner.getOperands(), llvm::IsaPred<BlockArgument>);
+}
+
+static bool overwrites(Block &body) {
+  return body.without_terminator().empty() &&
          body.getTerminator()->getOperand(0) == body.getArgument(1);
+}
+
+bool combinesAnyOrder(stablehlo::ScatterOp op) {
+  auto element = cast<RankedTensorType>(op.getInputs().front().getType()).getElementType();
+  return op.getInputs().size() == 1 && (element.isInteger(32) || element.isInteger(64)) &&
+         op.getResultTypes().front() == op.getInputs().front().getType() &&
+         cast<RankedTensorType>(op.getUpdates().front().getType()).getElementType() == element &&
+         isOneOp<stablehlo::AddOp, stablehlo::MinimumOp, stablehlo::MaximumOp, stablehlo::AndOp,
+                 stablehlo::OrOp, stablehlo::XorOp>(op.getUpdateComputation().front());
+}
+
+bool isRowScatter(stablehlo::ScatterOp op) {
+  return hasRowForm(op) &&
+         ((overwrites(op.getUpdateComputation().front()) && op.getUniqueIndices()) ||
+          combinesAnyOrder(op));
+}
+
+bool isSortedScatter(stablehlo::ScatterOp op) {
+  Block &body = op.getUpdateComputation().front();
+  return hasRowForm(op) && !isRowScatter(op) && op.getIndicesAreSorted() &&
+         op.getResultTypes().front() == op.getInputs().front().getType() &&
+         cast<RankedTensorType>(op.getUpdates().front().getType()).getElementType() ==
+             cast<RankedTensorType>(op.getInputs().front().getType()).getElementType() &&
+         (overwrites(body) ||
+          isOneOp<stablehlo::AddOp, stablehlo::MultiplyOp, stablehlo::MinimumOp,
+                  stablehlo::MaximumOp, stablehlo::AndOp, stablehlo::OrOp, stablehlo::XorOp>(body));
 }
 
 Value updateOf(Operation *op) {
@@ -506,10 +555,12 @@ std::optional<ScanDimension> scannedDimension(stablehlo::ReduceWindowOp op) {
 bool isRowOp(Operation *op) {
   if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
     return scannedDimension(window).has_value();
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+    return isSortedScatter(scatter);
   return isa<stablehlo::SortOp>(op);
 }
 
-/// Why a sort or a scan cannot be tiled; empty if it can.
+/// Why a sort, a scan or a scatter of sorted rows cannot be tiled; empty if it can.
 static std::string whyNotRows(Operation *op) {
   if (llvm::is_contained(shapeOf(op->getOperand(0)), 0))
     return "has no elements";
@@ -519,6 +570,13 @@ static std::string whyNotRows(Operation *op) {
     return isScalarRegion(sort.getComparator())
                ? ""
                : "has a comparator that is not a function of scalars";
+  }
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op)) {
+    if (llvm::is_contained(shapeOf(scatter.getUpdates().front()), 0))
+      return "has no updates";
+    return isScalarRegion(scatter.getUpdateComputation())
+               ? ""
+               : "has a body that is not a function of scalars";
   }
   auto window = cast<stablehlo::ReduceWindowOp>(op);
   for (Value init : window.getInitValues())

@@ -85,9 +85,20 @@ mlir::Value updateOf(mlir::Operation *op);
 /// The operands that an op reads: all but the first of an op that updateOf() knows.
 llvm::MutableArrayRef<mlir::OpOperand> readOperands(mlir::Operation *op);
 
-/// Whether a scatter overwrites whole rows of a table, each at most once: the form that one kernel
-/// can compute without order. `transform` rewrites the others.
+/// Whether a gather reads whole rows of a table, at the indices of a vector.
+bool isRowGather(stablehlo::GatherOp op);
+
+/// Whether a scatter writes whole rows of a table without order, so that one kernel can compute it:
+/// it overwrites each at most once, or combines them as combinesAnyOrder() says.
 bool isRowScatter(stablehlo::ScatterOp op);
+
+/// Whether a scatter combines integers of 32 or 64 bits by one op that atomic instructions have,
+/// and whose result does not depend on the order.
+bool combinesAnyOrder(stablehlo::ScatterOp op);
+
+/// Whether a scatter combines whole rows of a table, in any way, with updates that are sorted by
+/// row. Kernels for segments of equal rows compute it. `transform` rewrites all other scatters.
+bool isSortedScatter(stablehlo::ScatterOp op);
 
 /// A scan along one dimension, from the first element to the last or back.
 struct ScanDimension {
@@ -98,8 +109,8 @@ struct ScanDimension {
 /// last, in one dimension; nullopt for other windows.
 std::optional<ScanDimension> scannedDimension(stablehlo::ReduceWindowOp op);
 
-/// Whether the op reads whole rows for each element of a result (sort, scan). It has no indexing
-/// relation and needs kernels of its own.
+/// Whether the op reads whole rows for each element of a result (sort, scan, scatter of sorted
+/// rows). It has no indexing relation and needs kernels of its own.
 bool isRowOp(mlir::Operation *op);
 
 /// Whether `transform/tile` can tile a fusion of this op alone. If not, sets `reason` (unless null)

@@ -1,6 +1,7 @@
-// fuse-rows: for GPUs, turns sorts and scans into fusions of their own.
+// fuse-rows: for GPUs, turns sorts and scatters of sorted rows into fusions of their own.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
+#include "tilewright/dialect/indexing/SplatTable.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/fuse/Classify.h"
@@ -203,6 +204,49 @@ void SortFusion::build() {
   op.erase();
 }
 
+/// Makes a fusion of a scatter of sorted rows, with the gather that sorted them, if nothing else
+/// reads its result.
+static void fuseSegments(stablehlo::ScatterOp op) {
+  OpBuilder builder(op);
+  auto gather = op.getUpdates().front().getDefiningOp<stablehlo::GatherOp>();
+  if (gather && (!gather->hasOneUse() || !indexing::isRowGather(gather)))
+    gather = {};
+  SmallVector<Value> inputs = {op.getInputs().front(), op.getScatterIndices()};
+  if (gather)
+    inputs.append({gather.getOperand(), gather.getStartIndices()});
+  else
+    inputs.push_back(op.getUpdates().front());
+  auto fusion =
+      exec::FusionOp::create(builder, op.getLoc(), op.getResultTypes(), "scatter", inputs,
+                             builder.getStringAttr(gather ? "a scatter of rows that are sorted"
+                                                          : "a scatter of sorted rows by itself"));
+  Block *block = builder.createBlock(&fusion.getBody());
+  for (Value input : inputs)
+    block->addArgument(input.getType(), input.getLoc());
+  Value updates = block->getArgument(2);
+  if (gather) {
+    IRMapping mapping;
+    mapping.map(gather.getOperand(), block->getArgument(2));
+    Operation *inner = builder.clone(*gather, mapping);
+    inner->setOperand(1, block->getArgument(3));
+    updates = inner->getResult(0);
+  }
+  // Each operand has an argument of its own, even where two are the same value.
+  Operation *inner = builder.clone(*op);
+  inner->setOperands({block->getArgument(0), block->getArgument(1), updates});
+  Value table = op.getInputs().front();
+  if (auto broadcast = table.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    table = broadcast.getOperand();
+  if (auto constant = table.getDefiningOp<stablehlo::ConstantOp>())
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()); dense && dense.isSplat())
+      inner->setDiscardableAttr(indexing::splatTable, dense);
+  exec::YieldOp::create(builder, op.getLoc(), inner->getResults());
+  op.replaceAllUsesWith(fusion.getResults());
+  op.erase();
+  if (gather)
+    gather.erase();
+}
+
 namespace {
 
 struct FuseRows : impl::FuseRowsPassBase<FuseRows> {
@@ -210,9 +254,13 @@ struct FuseRows : impl::FuseRowsPassBase<FuseRows> {
     if (!exec::targetOf(getOperation()).isGpu() || getOperation().isPrivate())
       return;
     SmallVector<stablehlo::SortOp> sorts;
+    SmallVector<stablehlo::ScatterOp> scatters;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       auto sort = dyn_cast<stablehlo::SortOp>(op);
       std::string reason;
+      if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op);
+          scatter && indexing::isSortedScatter(scatter) && indexing::canTile(scatter))
+        scatters.push_back(scatter);
       if (sort && indexing::canTile(sort, &reason))
         sorts.push_back(sort);
       else if (sort)
@@ -223,6 +271,8 @@ struct FuseRows : impl::FuseRowsPassBase<FuseRows> {
     });
     for (stablehlo::SortOp sort : sorts)
       SortFusion(sort).build();
+    for (stablehlo::ScatterOp scatter : scatters)
+      fuseSegments(scatter);
   }
 };
 

@@ -1,12 +1,15 @@
 // Scans: a reduce_window whose window reaches back to the first element of its row. A block reads
 // its rows once and writes them once, chunk by chunk, with the prefix of the chunks before. If
 // there are few long rows, the chunks run on all multiprocessors instead: a first kernel reduces
-// them, a second one scans these totals, a third one scans the chunks. The order is fixed in all
-// cases.
+// them, a second one scans these totals, a third one scans the chunks. Of integers one kernel does
+// all that: a chunk waits for the total of those before it (tile.carry). The order is fixed in all
+// cases but the last, where it does not matter.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/dialect/tile/SortOps.h"
 #include "tilewright/transform/tile/RowKernels.h"
+#include "tilewright/transform/tile/rows/RadixSort.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -58,6 +61,7 @@ private:
   SmallVector<Value> scanInLoop(const Operands &from);
   SmallVector<Value> scanColumns(const Operands &from);
   SmallVector<Value> scanByTotals(const Operands &from);
+  SmallVector<Value> scanByCarry(const Operands &from);
   SmallVector<Value> launchKernel(RowKernel &kernel, ArrayRef<Value> operands, int64_t length);
 
   exec::FusionOp fusion;
@@ -352,6 +356,44 @@ SmallVector<Value> ScanEmitter::scanByTotals(const Operands &from) {
   return launchKernel(kernel, values, from.length);
 }
 
+/// Each chunk by a block of its own, which gets the total of the chunks before. Requires one
+/// operand of integers, and that the initial value can be combined in each chunk.
+SmallVector<Value> ScanEmitter::scanByCarry(const Operands &from) {
+  MLIRContext *context = fusion.getContext();
+  const int64_t chunks = divideUp(from.length, capacity);
+  Type element = elements::scalarType(results.front()), wide = IntegerType::get(context, 64);
+  const int64_t words =
+      CarryOp::header + rows.before * chunks * CarryOp::wordsOf(element.getIntOrFloatBitWidth());
+  Value state = launchZeros(context, op.getLoc(), name + "_state", wide, words, launch);
+  RowKernel kernel(context, op.getLoc(), name, rows, {1, capacity, 1}, chunks,
+                   tensors(from.types, from.length), tensors(results, from.length));
+  auto memory = MemRefType::get({words}, wide);
+  kernel.addState(memory);
+  const bool isInside = from.length % capacity == 0;
+  Value at = startOf(kernel, from, kernel.chunk, capacity);
+  SmallVector<Value> tiles = load(kernel, from, at, capacity, isInside);
+  SmallVector<Value> inits = initialValues(kernel);
+  Value scanned = scan(kernel, tiles, inits, from.isReverse).getResult(0);
+  Value last =
+      kernel.iota(kernel.builder.getI32Type(), kernel.index(from.isReverse ? 0 : capacity - 1), 1);
+  Value total = TakeOp::create(kernel.builder, kernel.loc, kernel.type(1, element), scanned, last);
+  auto carry = CarryOp::create(kernel.builder, kernel.loc, total.getType(), total, kernel.output(1),
+                               inits.front(), /*epoch=*/0, /*narrow=*/false);
+  fillCombiner(kernel, carry);
+  AffineMap first = AffineMap::get(
+      2, 0, {kernel.builder.getAffineDimExpr(0), kernel.builder.getAffineConstantExpr(0)}, context);
+  Value before = ViewOp::create(kernel.builder, kernel.loc, kernel.type(capacity, element),
+                                carry.getResult(), first);
+  Value sums = kernel.map({before, scanned}, element,
+                          [&](OpBuilder &inside, ValueRange v) { return combine(inside, v); })[0];
+  kernel.store(sums, kernel.output(0), at, isInside);
+  SmallVector<Value> values = from.values;
+  values.push_back(state);
+  const SmallVector<Type> types = {RankedTensorType::get(rows.shape(from.length), results.front()),
+                                   state.getType()};
+  return {launch(kernel.kernel, values, types).front()};
+}
+
 SmallVector<Value> ScanEmitter::run() {
   if (operands.length <= capacity)
     return scanWhole(operands);
@@ -362,7 +404,8 @@ SmallVector<Value> ScanEmitter::run() {
   // again.
   if (rows.after == 1 && canRepeat && rows.before * 16 <= capacities.cores &&
       operands.length > 32 * capacity)
-    return scanByTotals(operands);
+    return results.size() == 1 && results.front().isInteger() ? scanByCarry(operands)
+                                                              : scanByTotals(operands);
   return scanInLoop(operands);
 }
 

@@ -2,12 +2,14 @@
 // chunks, which are then merged in pairs: a first kernel finds where each chunk of a result begins
 // in the two parts that are merged (merge path), a second one reads these elements and merges them.
 // If only the first elements of the rows are wanted, each chunk keeps only as many, until one chunk
-// is left.
+// is left. Long rows of numbers are sorted digit by digit instead (RadixSort), where that moves
+// fewer bytes.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/dialect/tile/SortOps.h"
 #include "tilewright/transform/tile/RowKernels.h"
+#include "tilewright/transform/tile/rows/RadixSort.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -52,6 +54,8 @@ private:
   /// Merges pairs of sorted parts of `run` elements, of which the first `kept` are wanted.
   void mergeRuns(int64_t run, int64_t kept, ArrayRef<unsigned> outputs);
   Value findSplits(int64_t run, int64_t chunks);
+  /// The plan of a radix sort, if it costs less than merges.
+  std::optional<RadixSort> planRadix() const;
   SortOp emitSort(RowKernel &kernel, ValueRange tiles, Value count, Value middle);
   Value less(OpBuilder &inside, ArrayRef<Value> first, ArrayRef<Value> second,
              ArrayRef<unsigned> numbers);
@@ -434,6 +438,23 @@ void SortEmitter::mergeRuns(int64_t run, int64_t keptOfRow, ArrayRef<unsigned> o
     values[number] = value;
 }
 
+std::optional<RadixSort> SortEmitter::planRadix() const {
+  const exec::GpuAttr gpu = exec::targetOf(fusion).getGpu();
+  const int64_t shared = gpu ? gpu.getSharedBytes() : int64_t(48) << 10;
+  std::optional<RadixSort> radix = RadixSort::plan(op, rows, {values, elements}, capacity, shared);
+  if (!radix)
+    return std::nullopt;
+  double bits = 0;
+  for (Type element : elements)
+    bits += static_cast<double>(bitsOf(element));
+  // The chunks once, and each level of merges, whose reads begin anywhere.
+  const auto levels = static_cast<double>(
+      llvm::Log2_64_Ceil(static_cast<uint64_t>(divideUp(rows.length, capacity))));
+  const double merges = (2 + 2.35 * levels) * bits / 8 * static_cast<double>(rows.before) *
+                        static_cast<double>(rows.length);
+  return radix->bytes() < merges ? std::move(radix) : std::nullopt;
+}
+
 SmallVector<Value> SortEmitter::run() {
   // A result that the fusion has twice is written once.
   llvm::SmallSetVector<unsigned, 4> wanted(results.begin(), results.end());
@@ -446,6 +467,10 @@ SmallVector<Value> SortEmitter::run() {
   }
   if (rows.length <= capacity) {
     sortChunks(rows.length, kept, wanted.getArrayRef());
+  } else if (std::optional<RadixSort> radix = planRadix()) {
+    SmallVector<Value> made = radix->emit(name, capacities, kept, wanted.getArrayRef(), launch);
+    for (auto [number, value] : llvm::zip_equal(wanted, made))
+      values[number] = value;
   } else {
     sortChunks(rows.length, capacity, all);
     for (int64_t run = capacity; run < rows.length; run *= 2) {

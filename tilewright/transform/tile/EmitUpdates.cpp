@@ -1,6 +1,9 @@
 // Results of which a kernel writes only a part: windows at runtime positions, and rows at computed
 // indices.
+#include "tilewright/dialect/elements/ScalarSemantics.h"
+#include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/dialect/tile/SortOps.h"
 #include "tilewright/transform/tile/KernelEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -82,7 +85,18 @@ void KernelEmitter::storeRows(const Node &node, const Box &box, Value target) {
       return arith::SelectOp::create(region, loc, fits, v[0], nowhere);
     });
   }
-  ScatterOp::create(builder, loc, tile, target, at);
+  auto scatter = cast<stablehlo::ScatterOp>(node.op);
+  if (!indexing::combinesAnyOrder(scatter)) {
+    ScatterOp::create(builder, loc, tile, target, at);
+    return;
+  }
+  auto combined = UpdateOp::create(builder, loc, tile, target, at, /*atomic=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  Type element = type.getElementType();
+  Block *block = builder.createBlock(&combined.getCombiner(), {}, {element, element}, {loc, loc});
+  YieldOp::create(builder, loc,
+                  *elements::emitRegion(builder, scatter.getUpdateComputation(),
+                                        SmallVector<Value>(block->getArguments())));
 }
 
 } // namespace tilewright::tile

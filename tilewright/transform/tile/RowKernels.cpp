@@ -41,9 +41,12 @@ RowKernel::RowKernel(MLIRContext *context, Location loc, StringRef name, const R
     grid.push_back(points(rows.after, tile[2]));
   SmallVector<Type> arguments(grid.size(), builder.getIndexType());
   for (ArrayRef<RowTensor> tensors : {inputs, outputs})
-    for (const RowTensor &tensor : tensors)
-      arguments.push_back(
-          MemRefType::get(rows.shape(tensor.length), elements::scalarType(tensor.element)));
+    for (const RowTensor &tensor : tensors) {
+      SmallVector<int64_t> shape = rows.shape(tensor.length);
+      if (tensor.after >= 0 && rows.after != 1)
+        shape.back() = tensor.after;
+      arguments.push_back(MemRefType::get(shape, elements::scalarType(tensor.element)));
+    }
   kernel = KernelOp::create(builder, loc, name, grid, static_cast<int64_t>(inputs.size()),
                             /*updates=*/DenseI64ArrayAttr());
   Block *block = builder.createBlock(&kernel.getBody(), {}, arguments,
@@ -51,8 +54,26 @@ RowKernel::RowKernel(MLIRContext *context, Location loc, StringRef name, const R
   builder.setInsertionPoint(YieldOp::create(builder, loc));
   chunk = block->getArgument(1);
   firstRow.push_back(apply(d0() * tile[0], block->getArgument(0)));
-  if (rows.after != 1)
-    firstRow.push_back(apply(d0() * tile[2], block->getArgument(2)));
+  if (rows.after != 1) {
+    columns = block->getArgument(2);
+    firstRow.push_back(apply(d0() * tile[2], columns));
+  }
+}
+
+void RowKernel::update(int64_t output, int64_t input) {
+  SmallVector<int64_t> updates(kernel.getUpdates().value_or(ArrayRef<int64_t>()));
+  updates.append({output, input});
+  kernel.setUpdates(updates);
+}
+
+void RowKernel::addState(MemRefType type) {
+  const auto inputs = static_cast<int64_t>(kernel.getNumInputs());
+  const auto outputs = static_cast<int64_t>(kernel.getOutputs().size());
+  kernel.getBlock().insertArgument(
+      static_cast<unsigned>(static_cast<int64_t>(kernel.getGrid().size()) + inputs), type, loc);
+  kernel.getBlock().addArgument(type, loc);
+  kernel.setNumInputs(static_cast<uint64_t>(inputs + 1));
+  update(outputs, inputs);
 }
 
 Value RowKernel::index(int64_t value) {
@@ -140,7 +161,7 @@ SmallVector<Value> RowKernel::map(ValueRange tiles, ArrayRef<Type> elements, Bod
 
 //===- Fusions ------------------------------------------------------------===//
 
-/// The sort or scan of a fusion; null if it has none.
+/// The sort, scan or scatter of sorted rows of a fusion; null if it has none.
 static Operation *rowOpOf(exec::FusionOp fusion) {
   for (Operation &op : fusion.getBody().front())
     if (indexing::isRowOp(&op))
@@ -164,6 +185,8 @@ std::optional<SmallVector<Value>> emitRowKernels(exec::FusionOp fusion, StringRe
   Operation *op = rowOpOf(fusion);
   if (auto sort = dyn_cast<stablehlo::SortOp>(op))
     return emitSort(fusion, sort, name, capacities, launch, reason);
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+    return emitSegments(fusion, scatter, name, capacities, launch, reason);
   return emitScan(fusion, cast<stablehlo::ReduceWindowOp>(op), name, capacities, launch, reason);
 }
 

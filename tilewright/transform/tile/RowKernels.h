@@ -1,9 +1,10 @@
-// Kernels over whole rows: sorts and scans. One row may need several kernels, so they are built
-// directly and not from a FusionGraph.
+// Kernels over whole rows: sorts, scans and sums of segments. One row may need several kernels, so
+// they are built directly and not from a FusionGraph.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_ROWKERNELS_H
 #define TILEWRIGHT_TRANSFORM_TILE_ROWKERNELS_H
 
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/transform/tile/Tiling.h"
@@ -32,6 +33,7 @@ struct Rows {
 struct RowTensor {
   mlir::Type element;
   int64_t length;
+  int64_t after = -1; // rows after, if not as many as the kernel has
 };
 
 /// One kernel under construction. A point of its grid handles a tile of rows and one chunk of them.
@@ -46,6 +48,14 @@ public:
   mlir::OpBuilder builder; // in the kernel's body
   mlir::Location loc;
   mlir::Value chunk; // the point's coordinate along the row
+
+  /// The point's coordinate among the rows after; null if they are one.
+  mlir::Value columns;
+  /// Writes an output in the memory of an input.
+  void update(int64_t output, int64_t input);
+
+  /// Adds memory of any type as the last input and, in its place, the last output.
+  void addState(mlir::MemRefType type);
 
   mlir::Value input(size_t number) { return kernel.getInputs()[number]; }
   mlir::Value output(size_t number) { return kernel.getOutputs()[number]; }
@@ -91,12 +101,12 @@ private:
 using MakeLaunch = llvm::function_ref<mlir::ValueRange(KernelOp kernel, mlir::ValueRange operands,
                                                        mlir::TypeRange results)>;
 
-/// Whether the fusion contains a sort or a scan.
+/// Whether the fusion contains a sort, a scan or a scatter of sorted rows.
 bool hasRowOp(exec::FusionOp fusion);
 
-/// Emits the kernels of a fusion of one sort, its iotas and the slices of its results, or of one
-/// scan, and returns what replaces the fusion's results. On failure returns nullopt, before
-/// anything was emitted, and sets `reason`.
+/// Emits the kernels of a fusion of one sort, its iotas and the slices of its results, of one scan,
+/// or of one scatter of sorted rows and the gather of its updates, and returns what replaces the
+/// fusion's results. On failure returns nullopt, before anything was emitted, and sets `reason`.
 std::optional<llvm::SmallVector<mlir::Value>>
 emitRowKernels(exec::FusionOp fusion, llvm::StringRef name, const Capacities &capacities,
                MakeLaunch launch, std::string &reason);
@@ -112,6 +122,9 @@ std::optional<llvm::SmallVector<mlir::Value>> emitSort(exec::FusionOp fusion, st
 std::optional<llvm::SmallVector<mlir::Value>>
 emitScan(exec::FusionOp fusion, stablehlo::ReduceWindowOp op, llvm::StringRef name,
          const Capacities &capacities, MakeLaunch launch, std::string &reason);
+std::optional<llvm::SmallVector<mlir::Value>>
+emitSegments(exec::FusionOp fusion, stablehlo::ScatterOp op, llvm::StringRef name,
+             const Capacities &capacities, MakeLaunch launch, std::string &reason);
 
 } // namespace tilewright::tile
 

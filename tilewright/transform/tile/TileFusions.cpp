@@ -83,7 +83,8 @@ static exec::LaunchOp makeLaunch(OpBuilder &builder, Location loc, KernelOp kern
   return launch;
 }
 
-/// Replaces a fusion of a sort or a scan by launches of one or more kernels.
+/// Replaces a fusion of a sort, a scan or a scatter of sorted rows by launches of one or more
+/// kernels.
 static bool tileRows(exec::FusionOp fusion, SymbolTable &symbols, const Capacities &capacities,
                      std::string &reason) {
   OpBuilder builder(fusion);
@@ -91,7 +92,10 @@ static bool tileRows(exec::FusionOp fusion, SymbolTable &symbols, const Capaciti
   auto launch = [&](KernelOp kernel, ValueRange operands, TypeRange results) -> ValueRange {
     ++kernels;
     insertKernel(symbols, kernel);
-    return makeLaunch(builder, fusion.getLoc(), kernel, operands, results).getResults();
+    exec::LaunchOp made = makeLaunch(builder, fusion.getLoc(), kernel, operands, results);
+    if (kernel.getUpdates())
+      setAliases(made, kernel, capacities);
+    return made.getResults();
   };
   std::optional<SmallVector<Value>> made =
       emitRowKernels(fusion, symbolName(fusion.getName()), capacities, launch, reason);

@@ -29,15 +29,15 @@ func.func @looks_up(%t: tensor<512x64xf32>, %i: tensor<32x1xi32>, %u: tensor<32x
   return %r : tensor<512x64xf32>
 }
 
-/// Many updates: they are sorted by row, combined in steps of doubling distance, and the last of each row is written.
+/// Many updates: they are sorted by row, and stay a scatter, of sorted rows.
 // CHECK-LABEL: func @sorts
 //       CHECK:   %[[SORTED:.*]]:2 = "stablehlo.sort"
 //  CHECK-SAME:     is_stable = true
-//       CHECK:   "stablehlo.gather"(%{{.*}}, %[[SORTED]]#1)
-//       CHECK:   stablehlo.pad
-//       CHECK:   "stablehlo.gather"(%arg0,
-//       CHECK:   "stablehlo.scatter"(%arg0,
-//  CHECK-SAME:     unique_indices = true
+//       CHECK:   %[[ROWS:.*]] = "stablehlo.gather"(%arg2, %[[SORTED]]#1)
+//       CHECK:   "stablehlo.scatter"(%arg0, %[[SORTED]]#0, %[[ROWS]])
+//  CHECK-SAME:     indices_are_sorted = true
+//  CHECK-SAME:     unique_indices = false
+//       CHECK:     stablehlo.add
 func.func @sorts(%t: tensor<50000x64xf32>, %i: tensor<4096x1xi32>, %u: tensor<4096x64xf32>) -> tensor<50000x64xf32> {
   %r = "stablehlo.scatter"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %c: tensor<f32>):
@@ -45,6 +45,22 @@ func.func @sorts(%t: tensor<50000x64xf32>, %i: tensor<4096x1xi32>, %u: tensor<40
     stablehlo.return %s : tensor<f32>
   }) : (tensor<50000x64xf32>, tensor<4096x1xi32>, tensor<4096x64xf32>) -> tensor<50000x64xf32>
   return %r : tensor<50000x64xf32>
+}
+
+/// Integers are combined in any order, so they need not be sorted.
+// CHECK-LABEL: func @integers
+//   CHECK-NOT:   stablehlo.sort
+//       CHECK:   "stablehlo.scatter"(%arg0, %{{.*}}, %arg2)
+//  CHECK-SAME:     indices_are_sorted = false
+//  CHECK-SAME:     unique_indices = false
+//       CHECK:     stablehlo.maximum
+func.func @integers(%t: tensor<50000x64xi32>, %i: tensor<4096x1xi32>, %u: tensor<4096x64xi32>) -> tensor<50000x64xi32> {
+  %r = "stablehlo.scatter"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %c: tensor<i32>):
+    %s = stablehlo.maximum %c, %a : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<50000x64xi32>, tensor<4096x1xi32>, tensor<4096x64xi32>) -> tensor<50000x64xi32>
+  return %r : tensor<50000x64xi32>
 }
 
 /// The vmapped update of one element: unique, so it is written directly; a window outside is dropped as a whole.

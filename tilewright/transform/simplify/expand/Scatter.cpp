@@ -1,13 +1,16 @@
-// Expands scatters into the form that one kernel can compute: rows of a table [R, C] that are
-// overwritten at unique indices. Everything before that is deterministic: either each row of the
-// table looks for its updates, or the updates are sorted by row and those of one row combined, or,
-// if the body is not associative, written one after the other.
+// Expands scatters into the forms that kernels can compute, on rows of a table [R, C]: rows that
+// are overwritten at unique indices, integers that are combined in any order, and updates that are
+// sorted by row. All are deterministic. A small table looks for the updates of each row instead. If
+// the body is not associative, the updates are written one after the other.
 #include "tilewright/numerics/Dims.h"
 #include "tilewright/transform/simplify/expand/Expand.h"
 #include "tilewright/transform/simplify/expand/ScatterBody.h"
 
+#include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -59,7 +62,12 @@ private:
   /// Combines updates of which each row has at most one.
   SmallVector<Value> writeUnique(ValueRange tables, Value rows, ValueRange updates);
 
-  Value scatterRows(Value table, Value rows, Value updates);
+  SmallVector<Value> sortSegments(Value table, Value rows, Value updates);
+
+  /// How rows of the table are written: each overwritten at most once; or by the scatter's own
+  /// body, any number of times in any order, or with updates that are sorted by row.
+  enum class Form { unique, anyOrder, sorted };
+  Value scatterRows(Value table, Value rows, Value updates, Form form);
   /// Moves rows down by `distance`; rows that move in have undefined values.
   Value shifted(Value value, int64_t distance);
 
@@ -184,19 +192,27 @@ Value Expansion::updateRows(Value updates) {
   return b.reshape(b.transpose(updates, order), {count, columns});
 }
 
-Value Expansion::scatterRows(Value table, Value at, Value updates) {
+Value Expansion::scatterRows(Value table, Value at, Value updates, Form form) {
   auto dims = stablehlo::ScatterDimensionNumbersAttr::get(
       b.builder.getContext(), /*update_window_dims=*/{1}, /*inserted_window_dims=*/{0},
       /*input_batching_dims=*/{}, /*scatter_indices_batching_dims=*/{},
       /*scatter_dims_to_operand_dims=*/{0}, /*index_vector_dim=*/1);
-  auto scatter = stablehlo::ScatterOp::create(
-      b.builder, b.location, TypeRange(table.getType()), ValueRange(table), at, ValueRange(updates),
-      dims, /*indices_are_sorted=*/false, /*unique_indices=*/true);
+  auto scatter = stablehlo::ScatterOp::create(b.builder, b.location, TypeRange(table.getType()),
+                                              ValueRange(table), at, ValueRange(updates), dims,
+                                              /*indices_are_sorted=*/form == Form::sorted,
+                                              /*unique_indices=*/form == Form::unique);
+  if (form == Form::anyOrder) {
+    IRMapping mapping;
+    op.getUpdateComputation().cloneInto(&scatter.getUpdateComputation(), mapping);
+    return scatter.getResult(0);
+  }
   OpBuilder::InsertionGuard guard(b.builder);
-  Block *body = b.builder.createBlock(&scatter.getUpdateComputation());
+  Block *block = b.builder.createBlock(&scatter.getUpdateComputation());
   auto scalar = RankedTensorType::get({}, typeOf(table).getElementType());
-  body->addArguments({scalar, scalar}, {b.location, b.location});
-  stablehlo::ReturnOp::create(b.builder, b.location, ValueRange(body->getArgument(1)));
+  block->addArguments({scalar, scalar}, {b.location, b.location});
+  Value old = block->getArgument(0), update = block->getArgument(1);
+  stablehlo::ReturnOp::create(
+      b.builder, b.location, form == Form::sorted ? join(old, update) : SmallVector<Value>{update});
   return scatter.getResult(0);
 }
 
@@ -210,7 +226,7 @@ SmallVector<Value> Expansion::writeUnique(ValueRange tables, Value at, ValueRang
   }
   SmallVector<Value> results;
   for (auto [table, update] : llvm::zip_equal(tables, fresh))
-    results.push_back(scatterRows(table, at, update));
+    results.push_back(scatterRows(table, at, update, Form::unique));
   return results;
 }
 
@@ -333,7 +349,22 @@ SmallVector<Value> Expansion::writeInOrder(ValueRange tables, Value at, ValueRan
   });
 }
 
+/// Sorts the updates by row. The kernels of a scatter of sorted rows combine those of each row.
+SmallVector<Value> Expansion::sortSegments(Value table, Value at, Value updates) {
+  const bool isNarrow = std::max(rows + 1, count) <= INT32_MAX;
+  auto keyType = vectorOf(count, isNarrow ? b.builder.getI32Type() : i64());
+  Value isInside = b.both(b.compare(at, GE, 0), b.compare(at, LT, rows));
+  Value none = b.integer(vectorOf(count, i64()), static_cast<uint64_t>(rows));
+  Value keys = b.convert(b.select(isInside, at, none), keyType.getElementType());
+  SmallVector<Value> sorted = b.sort({keys, b.iota(keyType, 0)}, 0, [&](ValueRange v) {
+    return SmallVector<Value>{b.compare(v[0], LT, v[1])};
+  });
+  return {scatterRows(table, sorted[0], b.gatherRows(updates, sorted[1]), Form::sorted)};
+}
+
 SmallVector<Value> Expansion::combine(ValueRange tables, Value at, ValueRange updates) {
+  if (indexing::combinesAnyOrder(op))
+    return {scatterRows(tables[0], at, updates[0], Form::anyOrder)};
   if (op.getUniqueIndices() || windows == 1)
     return writeUnique(tables, at, updates);
   body = ScatterBody::of(op.getUpdateComputation(), tables.size());
@@ -345,8 +376,10 @@ SmallVector<Value> Expansion::combine(ValueRange tables, Value at, ValueRange up
     return sortFirst(tables, at, numbers);
   // Saturates, because sizes are below 2^63 each.
   const auto lookups = double(rows) * double(count) * double(columns);
-  return lookups <= double(maxLookups) ? lookUp(tables, at, numbers)
-                                       : sortFirst(tables, at, numbers);
+  if (lookups <= double(maxLookups))
+    return lookUp(tables, at, numbers);
+  return tables.size() == 1 ? sortSegments(tables[0], at, numbers[0])
+                            : sortFirst(tables, at, numbers);
 }
 
 SmallVector<Value> Expansion::run() {
