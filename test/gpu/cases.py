@@ -643,9 +643,9 @@ def scatters():
         index = np.unique(index) if combine == "set" else index
         yield GpuCase(f"scatter_{combine}_elements", run, (table, index.astype(np.int32), numbers(index.shape, np.int32)), "exact")
     # Rows whose updates fill several chunks, and chunks of a single row.
-    index = np.sort(np.concatenate([np.full(900, 7), np.full(333, 9), _random.integers(0, 4000, 1000)])).astype(np.int32)
+    index = np.sort(np.concatenate([np.full(900, 7), np.full(333, 9), _random.integers(0, 10_000, 1000)])).astype(np.int32)
     for columns in (1, 65):
-        arguments = numbers((4000, columns), np.int32).astype(F32), index, numbers((len(index), columns), np.int32).astype(F32)
+        arguments = numbers((10_000, columns), np.int32).astype(F32), index, numbers((len(index), columns), np.int32).astype(F32)
         yield GpuCase(f"scatter_long_segments_{columns}", lambda t, i, u: t.at[i].add(u, indices_are_sorted=True), arguments, "exact")
 
 
