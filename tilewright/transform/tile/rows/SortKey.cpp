@@ -66,9 +66,13 @@ std::optional<SortKey> SortKey::of(stablehlo::SortOp op) {
   Block &block = key.copy->getComparator().front();
   block.getTerminator()->setOperand(
       0, mapping.lookup(mirror.readsLeft ? compare.getLhs() : compare.getRhs()));
-  for (Operation &dead : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (dead.use_empty())
-      dead.erase();
+  // What only the right side and the comparison needed.
+  SmallVector<Operation *> ops;
+  for (Operation &each : block.without_terminator())
+    ops.push_back(&each);
+  for (Operation *each : llvm::reverse(ops))
+    if (each->use_empty())
+      each->erase();
   return key;
 }
 
