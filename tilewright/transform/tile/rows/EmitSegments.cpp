@@ -290,7 +290,9 @@ SegmentEmitter::Chunk SegmentEmitter::combine(RowKernel &kernel, const Updates &
         for (int64_t bit = 0; bit < 4; ++bit) {
           Value place = arith::ConstantIntOp::create(inside, loc, bit, 32);
           Value low = arith::ShRUIOp::create(inside, loc, v[0], place);
-          bits.push_back(arith::TruncIOp::create(inside, loc, flag, low));
+          Value one = arith::ConstantIntOp::create(inside, loc, 1, 32);
+          bits.push_back(arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::eq,
+                                               arith::AndIOp::create(inside, loc, low, one), one));
         }
         return bits;
       });
