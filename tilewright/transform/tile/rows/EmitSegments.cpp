@@ -1,8 +1,8 @@
 // Scatters of rows whose updates are sorted by row. The updates of one row of the table are a
 // segment. A block of threads combines those of a chunk of updates in order, and writes the rows
-// whose segments are inside the chunk. What it has of the segments that continue in other chunks,
-// its head and its tail, are the updates of a next step, until all are in one chunk. The chunks do
-// not depend on timing, so neither do the roundings.
+// whose segments are inside the chunk. The sums of its head and its tail, which continue in other
+// chunks, are the updates of a next step, until all are in one chunk. The chunks do not depend on
+// timing, so neither do the roundings.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/indexing/SplatTable.h"

@@ -66,7 +66,7 @@ std::optional<SortKey> SortKey::of(stablehlo::SortOp op) {
   Block &block = key.copy->getComparator().front();
   block.getTerminator()->setOperand(
       0, mapping.lookup(mirror.readsLeft ? compare.getLhs() : compare.getRhs()));
-  // What only the right side and the comparison needed.
+  // Erase the ops that only the right side and the comparison needed.
   SmallVector<Operation *> ops;
   for (Operation &each : block.without_terminator())
     ops.push_back(&each);
