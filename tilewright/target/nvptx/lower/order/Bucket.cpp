@@ -150,9 +150,11 @@ void OrderLowering::Buckets::sumUp() {
     Value bin = b.add(safe, b.i32(k)), running = base;
     storeParts(b, {base}, at(starts, bin, 4), isOn);
     for (int64_t w = 0; w < warps; ++w) {
-      Value address = counterOf(b.i32(w), bin), own = loadCount(address);
+      // Threads without bins must not read those of the first thread, which it writes here.
+      Value address = counterOf(b.i32(w), bin);
+      Value own = loadParts(b, b.i16Type, 1, address, isOn, {b.zero(b.i16Type)})[0];
       storeCount(running, address, isOn);
-      running = b.add(running, own);
+      running = b.add(running, b.zext(own, b.i32Type));
     }
     base = b.add(base, totals[size_t(k)]);
   }
