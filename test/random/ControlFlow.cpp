@@ -80,18 +80,19 @@ void Generator::loop() {
           [&](Block &block) { nested(block, others, static_cast<int>(draw.number(1, 4))); });
 }
 
+mlir::Value Generator::integer(mlir::RankedTensorType type, int64_t value) {
+  auto number = builder.getIntegerAttr(type.getElementType(), value);
+  return create("stablehlo.constant", type, {},
+                attribute("value", DenseElementsAttr::get(type, number)))
+      ->getResult(0);
+}
+
 /// for i in [0, 5): x = x + i, with only constants: the first candidate for folding and peeling.
 void Generator::constantLoop() {
   if (depth >= 2)
     return;
   auto counter = tensor({}, named(draw.oneOf<const char *>({"i32", "i64", "ui32", "i8"})));
-  auto number = [&](int64_t value) {
-    return create("stablehlo.constant", counter, {},
-                  attribute("value",
-                            DenseElementsAttr::get(
-                                counter, builder.getIntegerAttr(counter.getElementType(), value))))
-        ->getResult(0);
-  };
+  auto number = [&](int64_t value) { return integer(counter, value); };
   Value start = number(draw.below(3)), limit = number(draw.number(0, 8)),
         step = number(draw.number(1, 3));
   Value carried = draw.oneIn(2)

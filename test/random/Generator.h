@@ -102,6 +102,11 @@ private:
   /// The same for an op with one result, which becomes available to rules.
   Value add(llvm::StringRef name, Type result, mlir::ValueRange operands,
             llvm::ArrayRef<Named> attributes = {}, llvm::ArrayRef<Build> regions = {});
+  /// A constant of a scalar type of integers.
+  mlir::Value integer(mlir::RankedTensorType type, int64_t value);
+  /// A scatter of one tensor, with operand, indices and updates. It combines by `op`, or replaces
+  /// if `op` is empty.
+  void addScatter(mlir::ValueRange operands, mlir::Attribute numbers, llvm::StringRef op);
   Named list(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   Named number(llvm::StringRef name, int64_t value, unsigned bits = 64);
   Named flag(llvm::StringRef name, bool value);

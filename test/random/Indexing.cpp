@@ -166,13 +166,7 @@ void Generator::updateLoop() {
   row[0] = 1;
   Type element = elementOf(rows);
   auto counter = tensor({}, draw.oneIn(2) ? builder.getI32Type() : builder.getI64Type());
-  auto number = [&](int64_t value) {
-    return create("stablehlo.constant", counter, {},
-                  attribute("value",
-                            DenseElementsAttr::get(
-                                counter, builder.getIntegerAttr(counter.getElementType(), value))))
-        ->getResult(0);
-  };
+  auto number = [&](int64_t value) { return integer(counter, value); };
   // One iteration more than there are rows: the last start index is clamped.
   const int64_t count = dims[0] + (draw.oneIn(4) ? 1 : 0);
   Value carried = of(tensor(row, element)), stack = like(rows), start = number(0),

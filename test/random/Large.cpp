@@ -284,15 +284,7 @@ void Generator::longRow() {
     auto numbers = stablehlo::ScatterDimensionNumbersAttr::get(&context, {1}, {0}, {}, {}, {0}, 1);
     const llvm::StringRef op = combiner(element);
     const bool replaces = draw.oneIn(3);
-    add("stablehlo.scatter", typeOf(x), {x, indices, updates},
-        {attribute("scatter_dimension_numbers", numbers), flag("indices_are_sorted", false),
-         flag("unique_indices", false)},
-        {[&](Block &block) {
-          if (!replaces)
-            return body(block, element, op);
-          block.addArgument(tensor({}, element), loc);
-          returns(block, block.addArgument(tensor({}, element), loc));
-        }});
+    addScatter({x, indices, updates}, numbers, replaces ? "" : op);
   }
   }
 }

@@ -279,11 +279,16 @@ void Generator::scatter() {
   // another order, so it gets at most one window.
   const bool replaces = draw.oneIn(3) && (count <= 1 || !wishes.forJaxlib);
   const llvm::StringRef op = combiner(element);
-  add("stablehlo.scatter", typeOf(x), {x, indices, updates},
+  addScatter({x, indices, updates}, numbers, replaces ? "" : op);
+}
+
+void Generator::addScatter(mlir::ValueRange operands, mlir::Attribute numbers, llvm::StringRef op) {
+  Type element = elementOf(operands[0]);
+  add("stablehlo.scatter", operands[0].getType(), operands,
       {attribute("scatter_dimension_numbers", numbers), flag("indices_are_sorted", false),
        flag("unique_indices", false)},
       {[&](Block &block) {
-        if (!replaces)
+        if (!op.empty())
           return body(block, element, op);
         block.addArgument(tensor({}, element), loc);
         returns(block, block.addArgument(tensor({}, element), loc));

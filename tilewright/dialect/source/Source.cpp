@@ -16,16 +16,17 @@ struct First {
   StringAttr name;     // null: none before the line
 };
 
-/// Walks depth first, a callee before its caller, until `visit` returns false for a location. Uses
-/// an explicit stack, because MLIR's walk recurses, and a bound, because fused locations that share
-/// parts may expand exponentially.
-template <typename Visit> void walk(Location location, Visit visit) {
+/// Walks depth first, a callee before its caller. Uses an explicit stack, because MLIR's walk
+/// recurses, and a bound, because fused locations that share parts may expand exponentially.
+First firstOf(Location location) {
+  First first;
   SmallVector<Location> open{location};
-  for (int visited = 0; !open.empty() && visited < 10'000; ++visited) {
+  for (int visited = 0; !open.empty() && !first.line && visited < 10'000; ++visited) {
     Location here = open.pop_back_val();
-    if (!visit(here))
-      return;
+    first.line = dyn_cast<FileLineColLoc>(here);
     if (auto named = dyn_cast<NameLoc>(here)) {
+      if (!first.name)
+        first.name = named.getName();
       open.push_back(named.getChildLoc());
     } else if (auto call = dyn_cast<CallSiteLoc>(here)) {
       open.push_back(call.getCaller());
@@ -35,16 +36,6 @@ template <typename Visit> void walk(Location location, Visit visit) {
         open.push_back(part);
     }
   }
-}
-
-First firstOf(Location location) {
-  First first;
-  walk(location, [&](Location here) {
-    if (auto named = dyn_cast<NameLoc>(here); named && !first.name)
-      first.name = named.getName();
-    first.line = dyn_cast<FileLineColLoc>(here);
-    return !first.line;
-  });
   return first;
 }
 

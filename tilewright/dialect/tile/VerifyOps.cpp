@@ -351,56 +351,46 @@ LogicalResult IotaOp::verify() {
   return success();
 }
 
+/// Indices of each element of a tile in a memory of several dimensions. `whose` names the tile.
+static LogicalResult verifyIndices(Operation *op, ValueRange all, MemRefType memory,
+                                   RankedTensorType type, StringRef whose) {
+  if (static_cast<int64_t>(all.size()) != memory.getRank())
+    return op->emitOpError("expects one tile of indices for each of the ")
+           << memory.getRank() << " dimensions, got " << all.size();
+  for (Value indices : all)
+    if (tileType(indices).getShape() != type.getShape() ||
+        !tileType(indices).getElementType().isIndex())
+      return op->emitOpError("expects indices of type 'index' in the ")
+             << whose << "'s shape, got " << indices.getType() << " for " << type;
+  return success();
+}
+
 LogicalResult GatherOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   if (source.getElementType() != getType().getElementType())
     return emitOpError("expects source and result to have the same element type, got ")
            << source.getElementType() << " and " << getType().getElementType();
-  if (static_cast<int64_t>(getIndices().size()) != source.getRank())
-    return emitOpError("expects one tile of indices for each of the ")
-           << source.getRank() << " dimensions, got " << getIndices().size();
-  for (Value indices : getIndices())
-    if (tileType(indices).getShape() != getType().getShape() ||
-        !tileType(indices).getElementType().isIndex())
-      return emitOpError("expects indices of type 'index' in the result's shape, got ")
-             << indices.getType() << " for " << getType();
-  return success();
+  return verifyIndices(*this, getIndices(), source, getType(), "result");
 }
 
-LogicalResult ScatterOp::verify() {
-  auto target = cast<MemRefType>(getTarget().getType());
-  RankedTensorType type = tileType(getTile());
+/// Elements of a tile that are written to memory at computed indices.
+template <typename Op> static LogicalResult verifyScattered(Op op) {
+  auto target = cast<MemRefType>(op.getTarget().getType());
+  RankedTensorType type = tileType(op.getTile());
   if (target.getElementType() != type.getElementType())
-    return emitOpError("expects tile and target to have the same element type, got ")
+    return op.emitOpError("expects tile and target to have the same element type, got ")
            << type.getElementType() << " and " << target.getElementType();
-  if (static_cast<int64_t>(getIndices().size()) != target.getRank())
-    return emitOpError("expects one tile of indices for each of the ")
-           << target.getRank() << " dimensions, got " << getIndices().size();
-  for (Value indices : getIndices())
-    if (tileType(indices).getShape() != type.getShape() ||
-        !tileType(indices).getElementType().isIndex())
-      return emitOpError("expects indices of type 'index' in the tile's shape, got ")
-             << indices.getType() << " for " << type;
-  return success();
+  return verifyIndices(op, op.getIndices(), target, type, "tile");
 }
+
+LogicalResult ScatterOp::verify() { return verifyScattered(*this); }
 
 //===- Update, carry, bucket, take ----------------------------------------===//
 
 LogicalResult UpdateOp::verify() {
-  auto target = cast<MemRefType>(getTarget().getType());
-  RankedTensorType type = tileType(getTile());
-  Type element = type.getElementType();
-  if (target.getElementType() != element)
-    return emitOpError("expects tile and target to have the same element type, got ")
-           << element << " and " << target.getElementType();
-  if (static_cast<int64_t>(getIndices().size()) != target.getRank())
-    return emitOpError("expects one tile of indices for each of the ")
-           << target.getRank() << " dimensions, got " << getIndices().size();
-  for (Value indices : getIndices())
-    if (tileType(indices).getShape() != type.getShape() ||
-        !tileType(indices).getElementType().isIndex())
-      return emitOpError("expects indices of type 'index' in the tile's shape, got ")
-             << indices.getType() << " for " << type;
+  if (failed(verifyScattered(*this)))
+    return failure();
+  Type element = tileType(getTile()).getElementType();
   if (getAtomic() && !element.isInteger(32) && !element.isInteger(64))
     return emitOpError("can be atomic only for integers of 32 or 64 bits, got ") << element;
   if (getAtomic() && !llvm::hasNItems(getCombiner().front(), 2))

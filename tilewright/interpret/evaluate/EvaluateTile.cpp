@@ -56,6 +56,9 @@ private:
   Status runBlock(Block &block);
   Status runOp(mlir::Operation &op);
 
+  /// Where element `i` of a tile goes that is written at computed indices; nothing if outside.
+  template <typename Op> std::optional<int64_t> placeOf(Op op, int64_t i);
+
   Status evaluate(tile::LoadOp op);
   Status evaluate(tile::StoreOp op);
   Status evaluate(tile::ViewOp op);
@@ -363,42 +366,38 @@ Status KernelRun::evaluate(tile::GatherOp op) {
   return Status();
 }
 
-Status KernelRun::evaluate(tile::ScatterOp op) {
+template <typename Op> std::optional<int64_t> KernelRun::placeOf(Op op, int64_t i) {
   ArrayRef<int64_t> whole = shapeOf(op.getTarget());
-  for (int64_t i = 0; i < tiles[op.getTile()].elementCount(); ++i) {
-    Index at;
-    bool isInside = true;
-    for (auto [size, indices] : llvm::zip_equal(whole, op.getIndices())) {
-      at.push_back(tiles[indices].at(i).i);
-      isInside &= at.back() >= 0 && at.back() < size;
-    }
-    if (isInside)
-      TILEWRIGHT_TRY(write(op.getTarget(), flat(at, whole), tiles[op.getTile()].at(i)));
+  Index at;
+  for (auto [size, indices] : llvm::zip_equal(whole, op.getIndices())) {
+    at.push_back(tiles[indices].at(i).i);
+    if (at.back() < 0 || at.back() >= size)
+      return std::nullopt;
   }
+  return flat(at, whole);
+}
+
+Status KernelRun::evaluate(tile::ScatterOp op) {
+  for (int64_t i = 0; i < tiles[op.getTile()].elementCount(); ++i)
+    if (std::optional<int64_t> place = placeOf(op, i))
+      TILEWRIGHT_TRY(write(op.getTarget(), *place, tiles[op.getTile()].at(i)));
   return Status();
 }
 
 Status KernelRun::evaluate(tile::UpdateOp op) {
   TILEWRIGHT_ASSIGN(const ScalarFunction *function, functionOf(op.getCombiner().front()));
-  ArrayRef<int64_t> whole = shapeOf(op.getTarget());
   ScalarCall call(*function);
   for (int64_t i = 0; i < tiles[op.getTile()].elementCount(); ++i) {
-    Index at;
-    bool isInside = true;
-    for (auto [size, indices] : llvm::zip_equal(whole, op.getIndices())) {
-      at.push_back(tiles[indices].at(i).i);
-      isInside &= at.back() >= 0 && at.back() < size;
-    }
-    if (!isInside)
+    const std::optional<int64_t> place = placeOf(op, i);
+    if (!place)
       continue;
-    const int64_t place = flat(at, whole);
-    const Scalar arguments[] = {tiles[op.getTarget()].at(place), tiles[op.getTile()].at(i)};
+    const Scalar arguments[] = {tiles[op.getTarget()].at(*place), tiles[op.getTile()].at(i)};
     Scalar combined;
     TILEWRIGHT_TRY(call(arguments, &combined));
     if (op.getAtomic())
-      tiles[op.getTarget()].set(place, combined);
+      tiles[op.getTarget()].set(*place, combined);
     else
-      TILEWRIGHT_TRY(write(op.getTarget(), place, combined));
+      TILEWRIGHT_TRY(write(op.getTarget(), *place, combined));
   }
   return Status();
 }

@@ -113,6 +113,10 @@ protected:
     return client && client->devices().size() >= static_cast<size_t>(devices);
   }
   Memory &pinned(size_t index = 0) { return *device(index).memoryOfKind(pinnedHostKind); }
+  static TensorType integer() { return {ElementType::i32, {1}}; }
+  std::unique_ptr<Buffer> integer(int32_t value) {
+    return *Buffer::fromHost({&value, integer(), {}}, memory());
+  }
 
   std::shared_ptr<LoadedExecutable> load(const Program &program) {
     return load(program, *client->defaultAssignment(program.executable.replicas,

@@ -13,13 +13,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class RunConformance : public Fixture {
-protected:
-  static TensorType integer() { return {ElementType::i32, {1}}; }
-  std::unique_ptr<Buffer> integer(int32_t value) {
-    return *Buffer::fromHost({&value, integer(), {}}, memory());
-  }
-};
+class RunConformance : public Fixture {};
 
 TEST_F(RunConformance, AProgramComputes) {
   makeClient();

@@ -20,10 +20,6 @@ using ::testing::ElementsAre;
 class CudaLoopTest : public Fixture {
 protected:
   void SetUp() override { makeClient(); }
-  static TensorType integer() { return {ElementType::i32, {1}}; }
-  std::unique_ptr<Buffer> integer(int32_t value) {
-    return *Buffer::fromHost({&value, integer(), {}}, memory());
-  }
   /// Counts from the first parameter to the second; adds the number of rounds to the third.
   static Program counting() {
     Program p("count");

@@ -1,13 +1,10 @@
 // Runs the functions for machines without a C library on this machine, and compares them with the C
 // library's functions of long double. README.md states the bounds that are tested here.
 #include "tilewright/target/lanes/MathFunctions.h"
+#include "tilewright/target/lanes/testing/CompiledLoop.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/Support/TargetSelect.h"
 
 #include <bit>
 #include <cmath>
@@ -18,50 +15,26 @@ using namespace tilewright::lanes;
 
 namespace {
 
-constexpr Machine alone = {.hasFma = true, .hasHalf = true, .refusal = Error::cpuScalarOp};
-
 /// One function of two operands, of which it may ignore one, over arrays.
 template <typename T> class Compiled {
 public:
-  explicit Compiled(MathFunction function, bool isBinary = false) {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = std::make_unique<llvm::Module>("alone", *context);
-    LaneBuilder b(*module, alone);
-    llvm::Type *pointer = b.ir.getPtrTy();
-    auto *type = llvm::FunctionType::get(b.ir.getVoidTy(),
-                                         {pointer, pointer, pointer, b.ir.getInt64Ty()}, false);
-    auto *body =
-        llvm::Function::Create(type, llvm::Function::ExternalLinkage, "apply", module.get());
-    b.ir.SetInsertPoint(llvm::BasicBlock::Create(*context, "", body));
-    llvm::Type *element = sizeof(T) == 4 ? b.ir.getFloatTy() : b.ir.getDoubleTy();
-    b.loop(body->getArg(3), [&](llvm::Value *i) {
-      auto at = [&](unsigned list) { return b.ir.CreateGEP(element, body->getArg(list), i); };
-      llvm::SmallVector<llvm::Value *, 2> operands = {b.ir.CreateLoad(element, at(0))};
-      if (isBinary)
-        operands.push_back(b.ir.CreateLoad(element, at(1)));
-      b.ir.CreateStore(function(b, operands), at(2));
-    });
-    b.ir.CreateRetVoid();
-    EXPECT_TRUE(b.failure.isOk()) << b.failure.toString();
-    EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
-    for (llvm::Function &f : *module)
-      EXPECT_TRUE(!f.isDeclaration() || f.isIntrinsic()) << f.getName().str() << " is called";
-    jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-    llvm::cantFail(
-        jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
-    apply = llvm::cantFail(jit->lookup("apply")).toPtr<decltype(apply)>();
-  }
+  explicit Compiled(MathFunction function, bool isBinary = false)
+      : loop([&](LaneBuilder &b, llvm::Function *body, llvm::Value *i) {
+          llvm::Type *element = sizeof(T) == 4 ? b.ir.getFloatTy() : b.ir.getDoubleTy();
+          auto at = [&](unsigned list) { return b.ir.CreateGEP(element, body->getArg(list), i); };
+          llvm::SmallVector<llvm::Value *, 2> operands = {b.ir.CreateLoad(element, at(0))};
+          if (isBinary)
+            operands.push_back(b.ir.CreateLoad(element, at(1)));
+          b.ir.CreateStore(function(b, operands), at(2));
+        }) {}
   std::vector<T> operator()(const std::vector<T> &x, const std::vector<T> &y = {}) {
     std::vector<T> out(x.size());
-    apply(x.data(), y.data(), out.data(), int64_t(x.size()));
+    loop(x.data(), y.data(), out.data(), x.size());
     return out;
   }
 
 private:
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  void (*apply)(const T *, const T *, T *, int64_t) = nullptr;
+  CompiledLoop loop;
 };
 
 template <typename T> double ulps(T result, long double exact) {

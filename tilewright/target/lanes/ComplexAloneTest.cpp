@@ -2,12 +2,9 @@
 // compares them with numerics/scalar, which computes in long double.
 #include "tilewright/numerics/scalar/Operations.h"
 #include "tilewright/target/lanes/RegionEmitter.h"
+#include "tilewright/target/lanes/testing/CompiledLoop.h"
 
 #include "gtest/gtest.h"
-
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/Support/TargetSelect.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -24,62 +21,38 @@ using numerics::ScalarOp;
 
 namespace {
 
-constexpr Machine alone = {.hasFma = true, .hasHalf = true, .refusal = Error::cpuScalarOp};
-
 /// One function over arrays of complex numbers.
 template <typename T> class Compiled {
 public:
-  explicit Compiled(ScalarOp op) {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = std::make_unique<llvm::Module>("alone", *context);
-    LaneBuilder b(*module, alone);
-    llvm::Type *pointer = b.ir.getPtrTy();
-    auto *type = llvm::FunctionType::get(b.ir.getVoidTy(),
-                                         {pointer, pointer, pointer, b.ir.getInt64Ty()}, false);
-    auto *body =
-        llvm::Function::Create(type, llvm::Function::ExternalLinkage, "apply", module.get());
-    b.ir.SetInsertPoint(llvm::BasicBlock::Create(*context, "", body));
-    llvm::Type *real = sizeof(T) == 4 ? b.ir.getFloatTy() : b.ir.getDoubleTy();
-    mlir::MLIRContext types;
-    mlir::Type part = sizeof(T) == 4 ? mlir::Type(mlir::Float32Type::get(&types))
-                                     : mlir::Type(mlir::Float64Type::get(&types));
-    b.loop(body->getArg(3), [&](llvm::Value *i) {
-      auto at = [&](unsigned list, int64_t component) {
-        llvm::Value *index = b.ir.CreateAdd(b.ir.CreateShl(i, 1), b.i64(component));
-        return b.ir.CreateGEP(real, body->getArg(list), index);
-      };
-      llvm::SmallVector<Lanes, 2> operands;
-      for (unsigned list = 0; list < numerics::arityOf(op); ++list)
-        operands.push_back(
-            {b.ir.CreateLoad(real, at(list, 0)), b.ir.CreateLoad(real, at(list, 1))});
-      std::string_view name = numerics::nameOf(op);
-      Lanes result =
-          emitComplexAlone(b, {name.data(), name.size()}, mlir::ComplexType::get(part), operands);
-      b.ir.CreateStore(result.value, at(2, 0));
-      b.ir.CreateStore(result.imag ? result.imag : b.real(result.value, 0.0), at(2, 1));
-    });
-    b.ir.CreateRetVoid();
-    EXPECT_TRUE(b.failure.isOk()) << b.failure.toString();
-    EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
-    for (llvm::Function &f : *module)
-      EXPECT_TRUE(!f.isDeclaration() || f.isIntrinsic()) << f.getName().str() << " is called";
-    jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-    llvm::cantFail(
-        jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
-    apply = llvm::cantFail(jit->lookup("apply")).template toPtr<decltype(apply)>();
-  }
+  explicit Compiled(ScalarOp op)
+      : loop([&](LaneBuilder &b, llvm::Function *body, llvm::Value *i) {
+          llvm::Type *real = sizeof(T) == 4 ? b.ir.getFloatTy() : b.ir.getDoubleTy();
+          mlir::MLIRContext types;
+          mlir::Type part = sizeof(T) == 4 ? mlir::Type(mlir::Float32Type::get(&types))
+                                           : mlir::Type(mlir::Float64Type::get(&types));
+          auto at = [&](unsigned list, int64_t component) {
+            llvm::Value *index = b.ir.CreateAdd(b.ir.CreateShl(i, 1), b.i64(component));
+            return b.ir.CreateGEP(real, body->getArg(list), index);
+          };
+          llvm::SmallVector<Lanes, 2> operands;
+          for (unsigned list = 0; list < numerics::arityOf(op); ++list)
+            operands.push_back(
+                {b.ir.CreateLoad(real, at(list, 0)), b.ir.CreateLoad(real, at(list, 1))});
+          std::string_view name = numerics::nameOf(op);
+          Lanes result = emitComplexAlone(b, {name.data(), name.size()},
+                                          mlir::ComplexType::get(part), operands);
+          b.ir.CreateStore(result.value, at(2, 0));
+          b.ir.CreateStore(result.imag ? result.imag : b.real(result.value, 0.0), at(2, 1));
+        }) {}
   using Numbers = std::vector<std::complex<T>>;
   Numbers operator()(const Numbers &x, const Numbers &y) {
     Numbers out(x.size());
-    apply(x.data(), y.data(), out.data(), int64_t(x.size()));
+    loop(x.data(), y.data(), out.data(), x.size());
     return out;
   }
 
 private:
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  void (*apply)(const void *, const void *, void *, int64_t) = nullptr;
+  CompiledLoop loop;
 };
 
 template <typename T> T ulpOf(T value) {

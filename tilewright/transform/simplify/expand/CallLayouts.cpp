@@ -55,8 +55,9 @@ LogicalResult transposeCallBuffers(stablehlo::CustomCallOp op, RewriterBase &rew
     types.push_back(order.empty() ? result.getType() : permuted(result.getType(), order));
   }
   if (isRowMajor)
-    return rewriter.notifyMatchFailure(op, "it is no known factorization, and a handler takes its "
-                                           "row-major buffers as they are");
+    return rewriter.notifyMatchFailure(op,
+                                       "it is not a known factorization, and a handler takes its "
+                                       "row-major buffers as they are");
   auto call = cast<stablehlo::CustomCallOp>(
       rewriter.create(op.getLoc(), op->getName().getIdentifier(), inputs, types, op->getAttrs()));
   call->setAttr(exec::transposedAttr, rewriter.getUnitAttr());
