@@ -85,6 +85,16 @@ int64_t countOf(const Axes &axes) {
   return shards;
 }
 
+void append(Axes &axes, const AxisRef &axis) {
+  if (axis.size == 1)
+    return;
+  if (!axes.empty() && axes.back().axis == axis.axis &&
+      axes.back().preSize * axes.back().size == axis.preSize)
+    axes.back().size *= axis.size;
+  else
+    axes.push_back(axis);
+}
+
 std::string toString(const Axes &axes, const MeshCoordinates &mesh) {
   std::string text = "{";
   for (const AxisRef &axis : axes) {
@@ -191,13 +201,7 @@ Result<Sharding> ShardBuilder::shardingOf(sdy::TensorShardingAttr attr,
       TILEWRIGHT_ASSIGN(AxisRef ref,
                         factor ? mesh->mesh().axis(name, factor.getPreSize(), factor.getSize())
                                : mesh->mesh().axis(name));
-      if (ref.size == 1)
-        continue;
-      if (!axes.empty() && axes.back().axis == ref.axis &&
-          axes.back().preSize * axes.back().size == ref.preSize)
-        axes.back().size *= ref.size;
-      else
-        axes.push_back(ref);
+      append(axes, ref);
     }
     return axes;
   };

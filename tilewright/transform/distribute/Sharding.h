@@ -23,6 +23,8 @@ using Axes = std::vector<numerics::AxisRef>; // outermost first
 /// Whether the two share a part of some mesh axis.
 bool overlap(const Axes &one, const Axes &other);
 int64_t countOf(const Axes &axes);
+/// Adds an axis inside the others. Adjacent sub-axes of an axis are merged.
+void append(Axes &axes, const numerics::AxisRef &axis);
 /// "{data, model:(2)4}", as sdy writes them.
 std::string toString(const Axes &axes, const numerics::MeshCoordinates &mesh);
 

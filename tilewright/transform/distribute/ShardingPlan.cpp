@@ -12,52 +12,8 @@ namespace tilewright::distribute {
 
 using numerics::AxisRef;
 using numerics::MeshCoordinates;
-using OpPlan = ShardingPlan::OpPlan;
 
 static constexpr llvm::StringLiteral passName = "distribute-split";
-
-bool OpPlan::isSharded() const {
-  return llvm::any_of(loops, [](const Axes &axes) { return !axes.empty(); });
-}
-
-Axes OpPlan::combinedAxes() const {
-  Axes all;
-  for (int loop : rule.combined) {
-    const Axes &axes = loops[static_cast<size_t>(loop)];
-    all.insert(all.end(), axes.begin(), axes.end());
-  }
-  return all;
-}
-
-Sharding OpPlan::shardingOf(ArrayRef<int> dims) const {
-  Sharding sharding{mesh, std::vector<Axes>(dims.size()), {}};
-  if (mesh)
-    for (auto [axes, loop] : llvm::zip_equal(sharding.dims, dims))
-      if (loop != ShardingRule::replicated)
-        axes = loops[static_cast<size_t>(loop)];
-  return sharding;
-}
-
-/// Whether every dimension of `loop` is divisible by `count`; otherwise describes a dimension that
-/// is not.
-static bool isDivisible(Operation *op, const ShardingRule &rule, int loop, int64_t count,
-                        std::string *indivisible) {
-  auto check = [&](const auto &dimsOfAll, auto values) {
-    for (auto [dims, value] : llvm::zip_equal(dimsOfAll, values))
-      for (auto [dim, at] : llvm::enumerate(dims)) {
-        if (at != loop)
-          continue;
-        const int64_t size = cast<RankedTensorType>(value.getType()).getShape()[dim];
-        if (size % count == 0)
-          continue;
-        if (indivisible)
-          *indivisible = concat("a dimension of size ", size, " is not divisible by ", count);
-        return false;
-      }
-    return true;
-  };
-  return check(rule.operands, op->getOperands()) && check(rule.results, op->getResults());
-}
 
 const Sharding &ShardingPlan::shardingOf(Value value) const {
   static const Sharding replicated;
@@ -325,7 +281,7 @@ void ShardingPlan::forwardByRule(Operation *op) {
   OpPlan &plan = entry->second;
   const ShardingRule &rule = plan.rule;
   plan.mesh = nullptr;
-  plan.loops.assign(static_cast<size_t>(rule.loops), {});
+  plan.loops.assign(rule.loops.size(), {});
   plan.indivisible.clear();
 
   SmallVector<unsigned> bySize;
@@ -349,25 +305,27 @@ void ShardingPlan::forwardByRule(Operation *op) {
       const Sharding &sharding = shardingOf(op->getOperand(i));
       if (sharding.mesh != plan.mesh)
         continue;
-      for (auto [dim, at] : llvm::enumerate(rule.operands[i])) {
-        const Axes &axes = sharding.along(dim);
+      for (auto [dim, numbers] : llvm::enumerate(rule.operands[i])) {
+        const auto *at = llvm::find(numbers, loop);
+        if (at == numbers.end())
+          continue;
+        Axes axes = axesPerLoop(rule, numbers, sharding.along(dim),
+                                &plan.indivisible)[static_cast<size_t>(at - numbers.begin())];
         // If one sharding is a prefix of the other, take the longer: more shards, and slicing
         // further is free.
-        if (at == loop && axes.size() > chosen.size() &&
+        if (axes.size() > chosen.size() &&
             chosen == Axes(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(chosen.size())))
-          chosen = axes;
+          chosen = std::move(axes);
       }
     }
-    while (!chosen.empty() &&
-           (llvm::any_of(plan.loops, [&](const Axes &other) { return overlap(other, chosen); }) ||
-            !isDivisible(op, rule, loop, countOf(chosen), &plan.indivisible)))
+    while (!chosen.empty() && !plan.canSplit(op, loop, chosen, &plan.indivisible))
       chosen.pop_back();
     plan.loops[static_cast<size_t>(loop)] = std::move(chosen);
   };
-  for (bool isCombined : {false, true})
-    for (int loop = 0; loop < rule.loops; ++loop)
-      if (rule.isCombined(loop) == isCombined)
-        assign(loop);
+  for (LoopKind kind : {LoopKind::pass, LoopKind::reduced})
+    for (auto [number, loop] : llvm::enumerate(rule.loops))
+      if (loop.kind == kind)
+        assign(static_cast<int>(number));
   setResults(op, plan);
 }
 
@@ -479,7 +437,7 @@ int64_t ShardingPlan::communicationsIn(Operation *around) const {
   around->walk([&](Operation *op) {
     if (op == around)
       return;
-    if (const OpPlan *plan = find(op); plan && !plan->combinedAxes().empty())
+    if (const OpPlan *plan = find(op); plan && !plan->reducedAxes().empty())
       ++count;
     for (OpOperand &use : op->getOpOperands())
       if (!wanted(use).refines(shardingOf(use.get())))
@@ -542,30 +500,28 @@ void ShardingPlan::refine(Operation *op) {
     if (!all->refines(now) || (finer.mesh && finer.mesh != all->mesh))
       return keep("its readers do not want a finer sharding on the same mesh");
     finer.mesh = all->mesh;
-    for (auto [dim, loop] : llvm::enumerate(dims)) {
-      const Axes &axes = all->along(dim);
-      if (axes.empty())
-        continue;
-      if (loop == ShardingRule::replicated)
-        return keep("its rule does not shard a dimension that its readers want sharded");
-      Axes &into = finer.loops[static_cast<size_t>(loop)];
-      // Two results with a dimension in the same loop must want the same sharding of it.
-      if (into != axes && into != plan.loops[static_cast<size_t>(loop)])
-        return keep("its readers want different shardings of its results");
-      into = axes;
-    }
+    for (auto [dim, numbers] : llvm::enumerate(dims))
+      for (auto [loop, axes] :
+           llvm::zip_equal(numbers, axesPerLoop(plan.rule, numbers, all->along(dim)))) {
+        if (axes.empty())
+          continue;
+        Axes &into = finer.loops[static_cast<size_t>(loop)];
+        // Two results with a dimension in the same loop must want the same sharding of it.
+        if (into != axes && into != plan.axesOf(loop))
+          return keep("its readers want different shardings of its results");
+        into = axes;
+      }
+    if (!(finer.shardingOf(dims) == *all))
+      return keep("its rule does not shard a dimension that its readers want sharded");
     changes = true;
   }
   if (!changes)
     return;
-  for (int loop = 0; loop < plan.rule.loops; ++loop) {
-    const Axes &axes = finer.loops[static_cast<size_t>(loop)];
-    if (!isDivisible(op, plan.rule, loop, countOf(axes), nullptr))
-      return keep("a dimension is not divisible by the number of shards");
-    for (int other = 0; other < loop; ++other)
-      if (overlap(axes, finer.loops[static_cast<size_t>(other)]))
-        return keep("the same axis would shard two of its dimensions");
-  }
+  for (auto [loop, axes] : llvm::enumerate(finer.loops))
+    if (!axes.empty() && (plan.rule.loops[loop].kind == LoopKind::whole ||
+                          plan.rule.loops[loop].kind == LoopKind::shifted ||
+                          !finer.canSplit(op, static_cast<int>(loop), axes, nullptr)))
+      return keep("its rule or its sizes do not allow that");
   for (auto [operand, dims] : llvm::zip_equal(op->getOperands(), plan.rule.operands))
     if (!finer.shardingOf(dims).refines(shardingOf(operand)))
       return keep("an operand would have to be gathered");
@@ -576,6 +532,11 @@ void ShardingPlan::refine(Operation *op) {
 }
 
 //===- Remarks ------------------------------------------------------------===//
+
+/// Whether a dimension can be sharded at all.
+static bool canSplit(const ShardingRule &rule, const ShardingRule::Dim &dim) {
+  return !dim.empty() && rule.loop(dim[0]).kind != LoopKind::whole;
+}
 
 void ShardingPlan::remark(int64_t devices) const {
   if (!main->getContext()->getRemarkEngine() && !interpret::PassLog::isOn())
@@ -603,7 +564,7 @@ void ShardingPlan::remark(int64_t devices) const {
       reason = concat(which, " is unreduced");
     else if (!plan)
       reason += ", and the op has no sharding rule";
-    else if (plan->rule.operands[operand.getOperandNumber()][dim] == ShardingRule::replicated)
+    else if (!canSplit(plan->rule, plan->rule.operands[operand.getOperandNumber()][dim]))
       reason += concat(", which it ", plan->rule.why.str());
     else if (!plan->indivisible.empty())
       reason += concat(", and ", plan->indivisible);
@@ -625,12 +586,12 @@ void ShardingPlan::remark(int64_t devices) const {
         !(op->hasTrait<OpTrait::IsTerminator>() ||
           isa<stablehlo::WhileOp, sdy::ManualComputationOp, sdy::ShardingConstraintOp>(op));
     if (const OpPlan *plan = find(op); plan && op->getNumResults() > 0) {
-      const Axes combined = plan->combinedAxes();
+      const Axes reduced = plan->reducedAxes();
       TILEWRIGHT_LOG(passName, op, "result 0 has the sharding '",
                      shardingOf(op->getResult(0)).toString(), "'",
                      plan->mesh ? "" : ": no operand or reader is sharded",
-                     combined.empty() ? "" : " after an all-reduce along ",
-                     combined.empty() ? "" : toString(combined, *plan->mesh));
+                     reduced.empty() ? "" : " after an all-reduce along ",
+                     reduced.empty() ? "" : toString(reduced, *plan->mesh));
     }
     for (OpOperand &operand : op->getOpOperands())
       if (isComputed && !wanted(operand).refines(shardingOf(operand.get()))) {

@@ -3,8 +3,8 @@
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGPLAN_H
 
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/transform/distribute/OpPlan.h"
 #include "tilewright/transform/distribute/Sharding.h"
-#include "tilewright/transform/distribute/ShardingRules.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -30,18 +30,7 @@ inline constexpr llvm::StringLiteral groupAttribute = "tilewright.sharding_group
 /// plan of the same form.
 class ShardingPlan {
 public:
-  /// How an op is partitioned.
-  struct OpPlan {
-    ShardingRule rule;
-    std::shared_ptr<const numerics::MeshCoordinates> mesh;
-    std::vector<Axes> loops; // the axes that shard each loop
-    std::string indivisible; // describes a dimension that is not divisible, if any
-
-    bool isSharded() const;
-    /// The axes of all loops whose partial results must be combined.
-    Axes combinedAxes() const;
-    Sharding shardingOf(llvm::ArrayRef<int> dims) const;
-  };
+  using OpPlan = distribute::OpPlan;
 
   /// - planOp (E2101): the sharding of a parameter, a result or a manual computation cannot be
   ///   followed.

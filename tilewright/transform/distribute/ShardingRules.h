@@ -3,7 +3,6 @@
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGRULES_H
 
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -11,26 +10,47 @@
 
 namespace tilewright::distribute {
 
+/// The communication that devices need to split a loop (Shardy's name in parentheses).
+enum class LoopKind {
+  pass,    ///< nothing: each computes its shard (passThrough)
+  reduced, ///< each computes a partial result, which `Loop::combine` reduces (reduction)
+  shifted, ///< each needs elements of its neighbours' shards (permutation)
+  whole,   ///< not possible: each needs the whole dimension (needReplication)
+};
+
+struct Loop {
+  int64_t size; // number of iterations
+  LoopKind kind = LoopKind::pass;
+  llvm::StringRef combine; // of a reduced loop: the op that combines two partial results
+  bool blocked = false;    // shardings do not propagate along it, but an op may keep one
+};
+
 /// An op as a loop nest. A matmul of [m, k] and [k, n] has three loops: m and n run over the
-/// result, k is summed. Devices that split a loop need shards of the operands that have a dimension
-/// in it, and compute shards of the results. If the results have no dimension in the loop, the
-/// devices compute partial results, which `combine` reduces.
+/// result, k is reduced. Devices that split a loop need shards of the operands that have a
+/// dimension in it, and compute shards of the results.
 ///
-/// All dimensions of a loop have the same number of shards, but need not have the same size: for a
-/// reshape of [640] to [64, 10], the dimensions of size 640 and 64 belong to the same loop.
+/// A dimension is a list of loops, outermost first: a reshape of [640] to [64, 10] has loops of 64
+/// and 10, and its operand's dimension has both. A loop can be split only if all loops before it in
+/// a dimension are split completely, because shards are contiguous. If the product of the loops'
+/// sizes is less than the dimension's size, the innermost part of the dimension is in no loop; it
+/// cannot be split, so a dimension without loops is replicated. Along shifted and whole loops, the
+/// sizes of dimensions may differ from the loop's.
 ///
 /// Pure data: decisions are left to ShardingPlan or another partitioner.
 struct ShardingRule {
-  /// A dimension that cannot be sharded.
-  static constexpr int replicated = -1;
+  using Dim = llvm::SmallVector<int, 1>; // numbers of loops
+  using Dims = llvm::SmallVector<Dim, 4>;
 
-  llvm::SmallVector<llvm::SmallVector<int>> operands, results; // the loop of each dimension
-  int loops = 0;
-  llvm::SmallVector<int, 1> combined; // loops that are not in the result
-  llvm::StringRef combine;            // "stablehlo.add", if there are such loops
+  llvm::SmallVector<Dims> operands, results;
+  llvm::SmallVector<Loop> loops;
   llvm::StringRef why; // what the op does with dimensions that it cannot shard: "sorts"
 
-  bool isCombined(int loop) const { return llvm::is_contained(combined, loop); }
+  /// Adds a loop and returns its number.
+  int add(int64_t size, LoopKind kind = LoopKind::pass, llvm::StringRef combine = {}) {
+    loops.push_back({size, kind, combine});
+    return static_cast<int>(loops.size()) - 1;
+  }
+  const Loop &loop(int number) const { return loops[static_cast<size_t>(number)]; }
 };
 
 /// Whether each result of an op equals its operand under any sharding: barriers, and annotation
@@ -39,9 +59,6 @@ bool passesOn(mlir::Operation *op);
 
 /// nullopt if the op must be computed on replicated operands.
 std::optional<ShardingRule> shardingRuleOf(mlir::Operation *op);
-
-/// Adapts the attributes of an op to the types of its operands and results, which are now shards.
-void fitAttributes(mlir::Operation *op);
 
 } // namespace tilewright::distribute
 

@@ -1,13 +1,10 @@
 #include "tilewright/transform/distribute/Split.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
-#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
-#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
-#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
+#include "tilewright/transform/distribute/local/Local.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
@@ -80,9 +77,9 @@ public:
       finish(op, *plan.find(op));
     for (const Conversion &conversion : conversions)
       TILEWRIGHT_TRY(reshard(conversion));
-    // Adapt the attributes only after resharding, because they depend on the new operand types.
+    // Only after resharding, because it depends on the new operand types.
     for (Operation *op : sharded)
-      fitAttributes(op);
+      TILEWRIGHT_TRY(computeLocally(op, *plan.find(op), shards));
     setSignature();
     for (Operation *op : passing)
       inlineBody(op);
@@ -137,42 +134,25 @@ private:
     Operation *op = use.get().getDefiningOp();
     const ShardingPlan::OpPlan *made = op ? plan.find(op) : nullptr;
     if (!made || to.unreduced.empty() || !use.get().hasOneUse() ||
-        made->rule.combine != "stablehlo.add" || made->combinedAxes() != to.unreduced)
+        made->combine() != "stablehlo.add" || made->reducedAxes() != to.unreduced)
       return false;
     Sharding terms{to.mesh, from.dims, to.unreduced};
     terms.dims.resize(to.dims.size());
     return made->mesh == to.mesh && terms == to;
   }
 
-  /// Emits the ops that an op needs besides new types: the offset of an iota's shard, or the
-  /// all-reduce of partial terms.
+  /// Emits the all-reduce of partial results.
   void finish(Operation *op, const ShardingPlan::OpPlan &how) {
     if (op->getNumResults() == 0)
       return;
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
     Value result = op->getResult(0);
-    if (auto iota = dyn_cast<stablehlo::IotaOp>(op)) {
-      const auto dim = static_cast<size_t>(iota.getIotaDimension());
-      const Sharding &sharding = plan.shardingOf(result);
-      if (sharding.along(dim).empty())
-        return;
-      auto type = cast<RankedTensorType>(result.getType());
-      Value start = shards.shardOffset(builder, op->getLoc(), sharding, dim,
-                                       type.getDimSize(static_cast<unsigned>(dim)));
-      start = stablehlo::ConvertOp::create(builder, op->getLoc(),
-                                           RankedTensorType::get({}, type.getElementType()), start);
-      start = stablehlo::BroadcastInDimOp::create(builder, op->getLoc(), type, start,
-                                                  builder.getDenseI64ArrayAttr({}));
-      auto sum = stablehlo::AddOp::create(builder, op->getLoc(), type, result, start);
-      result.replaceAllUsesExcept(sum, sum);
-      return;
-    }
-    const Axes axes = how.combinedAxes();
+    const Axes axes = how.reducedAxes();
     if (axes.empty() || open.contains(op))
       return;
     Value combined =
-        shards.allReduce(builder, op->getLoc(), result, *how.mesh, axes, how.rule.combine);
+        shards.allReduce(builder, op->getLoc(), result, *how.mesh, axes, how.combine());
     result.replaceAllUsesExcept(combined, combined.getDefiningOp());
   }
 

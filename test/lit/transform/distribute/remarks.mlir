@@ -23,9 +23,9 @@ module @sorted attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-/// 6 rows of 4 are no 4 pieces of 8.
+/// 4 shards of 24 elements are not rows of 4, but 2 shards are.
 
-//      REMARK: Missed{{.*}}Reason="its operand is sharded along dimension 0, and a dimension of size 6 is not divisible by 4"{{.*}}"stablehlo.reshape is replicated on each of 4 devices"
+//      REMARK: Passed{{.*}}Reason="its operand is sharded along dimension 0, and a dimension of size 6 is not divisible by 4"{{.*}}"stablehlo.reshape gathers its operand"
 // CHECK-LABEL: module @uneven
 module @uneven attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>

@@ -329,3 +329,41 @@ module @whole_call attributes {mhlo.num_partitions = 4 : i32} {
     return %0, %1 : tensor<8x4x4xf32>, tensor<8x4x4xf32>
   }
 }
+
+// -----
+
+/// A reshape shards each factor that both shapes have: an axis that splits several factors of a
+/// merged dimension is split into sub-axes, and joined again.
+
+// CHECK-LABEL: module @factors
+//   CHECK-NOT:   all_gather
+//       CHECK:   stablehlo.reshape %{{.*}} : (tensor<1x1x3xf32>) -> tensor<3xf32>
+//       CHECK:   stablehlo.reshape %{{.*}} : (tensor<3xf32>) -> tensor<1x1x3xf32>
+//       CHECK:   stablehlo.transpose %{{.*}} -> tensor<3x1x1xf32>
+module @factors attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @mesh = <["a"=2, "b"=4]>
+  func.func public @main(%x: tensor<4x2x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {"a"}, {}]>})
+      -> (tensor<3x4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"b"}, {"a"}]>}) {
+    %0 = stablehlo.reshape %x : (tensor<4x2x3xf32>) -> tensor<24xf32>
+    %1 = stablehlo.reshape %0 : (tensor<24xf32>) -> tensor<4x2x3xf32>
+    %2 = stablehlo.transpose %1, dims = [2, 0, 1] : (tensor<4x2x3xf32>) -> tensor<3x4x2xf32>
+    return %2 : tensor<3x4x2xf32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @sub_axes
+//   CHECK-NOT:   all_gather
+//       CHECK:   stablehlo.reshape %{{.*}} : (tensor<6xf32>) -> tensor<1x2x3xf32>
+//       CHECK:   stablehlo.reshape %{{.*}} : (tensor<1x2x3xf32>) -> tensor<6xf32>
+module @sub_axes attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  func.func public @main(%x: tensor<24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>})
+      -> (tensor<24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %0 = stablehlo.reshape %x : (tensor<24xf32>) -> tensor<2x4x3xf32>
+    %1 = stablehlo.negate %0 : tensor<2x4x3xf32>
+    %2 = stablehlo.reshape %1 : (tensor<2x4x3xf32>) -> tensor<24xf32>
+    return %2 : tensor<24xf32>
+  }
+}

@@ -1,0 +1,95 @@
+#include "tilewright/transform/distribute/local/Local.h"
+
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/transform/distribute/rules/Rules.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace tilewright::distribute {
+
+/// Clones the decomposition for the shard: every tensor of the global shape gets the shard's shape.
+static void fitDecomposition(stablehlo::CompositeOp op) {
+  func::FuncOp global =
+      SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getDecompositionAttr());
+  ArrayRef<int64_t> from = shapeOf(global.getArgument(0)), to = shapeOf(op.getResult(0));
+  if (from == to)
+    return;
+  func::FuncOp shard = global.clone();
+  auto fit = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getShape() == from)
+      value.setType(type.clone(to));
+  };
+  fit(shard.getArgument(0));
+  for (Operation &inner : shard.front().without_terminator()) {
+    llvm::for_each(inner.getResults(), fit);
+    fitAttributes(&inner);
+  }
+  shard.setType(FunctionType::get(op->getContext(), op->getOperandTypes(), op->getResultTypes()));
+  SymbolTable symbols(op->getParentOfType<ModuleOp>());
+  op.setDecomposition(symbols.insert(shard).getValue());
+}
+
+void fitAttributes(Operation *op) {
+  Builder builder(op->getContext());
+  if (auto slice = dyn_cast<stablehlo::SliceOp>(op)) {
+    // A sharded dimension is not sliced, so the limit is the size of the shard.
+    SmallVector<int64_t> limits(slice.getLimitIndices());
+    for (auto [dim, limit] : llvm::enumerate(limits))
+      if (slice.getStartIndices()[dim] == 0 && slice.getStrides()[dim] == 1)
+        limit = shapeOf(slice.getResult())[dim];
+    slice.setLimitIndices(limits);
+  } else if (auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op)) {
+    slice.setSliceSizes(shapeOf(slice.getResult()));
+  } else if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
+    SmallVector<int64_t> sizes(gather.getSliceSizes());
+    for (auto [size, operand] : llvm::zip_equal(sizes, shapeOf(gather.getOperand())))
+      size = std::min(size, operand);
+    gather.setSliceSizes(sizes);
+  } else if (auto composite = dyn_cast<stablehlo::CompositeOp>(op)) {
+    fitDecomposition(composite);
+  } else if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
+    auto type = cast<RankedTensorType>(constant.getType());
+    constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type));
+  }
+}
+
+/// Adds the offset of the shard to an iota along a sharded dimension.
+static Status computeIota(stablehlo::IotaOp op, const OpPlan &plan, ShardBuilder &shards) {
+  const auto dim = static_cast<size_t>(op.getIotaDimension());
+  const Sharding sharding = plan.shardingOf(plan.rule.results[0]);
+  if (sharding.along(dim).empty())
+    return Status();
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  auto type = cast<RankedTensorType>(op.getType());
+  Value start = shards.shardOffset(builder, op->getLoc(), sharding, dim,
+                                   type.getDimSize(static_cast<unsigned>(dim)));
+  start = stablehlo::ConvertOp::create(builder, op->getLoc(),
+                                       RankedTensorType::get({}, type.getElementType()), start);
+  start = stablehlo::BroadcastInDimOp::create(builder, op->getLoc(), type, start,
+                                              builder.getDenseI64ArrayAttr({}));
+  auto sum = stablehlo::AddOp::create(builder, op->getLoc(), type, op.getResult(), start);
+  op.getResult().replaceAllUsesExcept(sum, sum);
+  return Status();
+}
+
+Status computeLocally(Operation *op, const OpPlan &plan, ShardBuilder &shards) {
+  return llvm::TypeSwitch<Operation *, Status>(op)
+      .Case([&](stablehlo::IotaOp op) { return computeIota(op, plan, shards); })
+      .Default([](Operation *op) {
+        fitAttributes(op);
+        return Status();
+      });
+}
+
+} // namespace tilewright::distribute

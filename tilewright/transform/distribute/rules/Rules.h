@@ -1,0 +1,75 @@
+// Rules: what the functions that make sharding rules share. Each file of this folder has the rules
+// of one group of ops; shardingRuleOf() in ShardingRules.cpp chooses among them.
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RULES_RULES_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RULES_RULES_H
+
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/transform/distribute/ShardingRules.h"
+
+namespace tilewright::distribute {
+
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+/// A tensor of static shape without encoding or quantization.
+bool isPlainTensor(mlir::Type type);
+
+/// A rule without loops.
+ShardingRule emptyRule(mlir::Operation *op);
+/// One loop for each dimension of the first result; operands of the same rank share the loops.
+ShardingRule elementwiseRule(mlir::Operation *op);
+/// The elementwise rule, but loops of dimensions for which `keeps` returns false are whole.
+ShardingRule keepingRule(mlir::Operation *op, llvm::StringRef why,
+                         llvm::function_ref<bool(int64_t)> keeps);
+
+/// The op of a region that combines two scalars with a single commutative, associative op;
+/// otherwise empty.
+llvm::StringRef combinerOf(mlir::Region &region);
+/// Whether combining with `value` any number of times changes nothing.
+bool isNeutral(mlir::Value value, llvm::StringRef combine);
+
+// Movement.cpp
+ShardingRule bitcastRule(stablehlo::BitcastConvertOp op);
+ShardingRule broadcastRule(stablehlo::BroadcastInDimOp op);
+ShardingRule reshapeRule(stablehlo::ReshapeOp op);
+ShardingRule transposeRule(stablehlo::TransposeOp op);
+ShardingRule reverseRule(stablehlo::ReverseOp op);
+ShardingRule concatenateRule(stablehlo::ConcatenateOp op);
+ShardingRule sliceRule(stablehlo::SliceOp op);
+ShardingRule padRule(stablehlo::PadOp op);
+
+// Products.cpp
+ShardingRule dotRule(stablehlo::DotOp op);
+ShardingRule dotGeneralRule(stablehlo::DotGeneralOp op);
+ShardingRule convolutionRule(stablehlo::ConvolutionOp op);
+/// cholesky and triangular_solve.
+ShardingRule solveRule(mlir::Operation *op);
+ShardingRule fftRule(stablehlo::FftOp op);
+
+// Reductions.cpp
+ShardingRule reduceRule(stablehlo::ReduceOp op);
+ShardingRule reduceWindowRule(stablehlo::ReduceWindowOp op);
+ShardingRule selectAndScatterRule(stablehlo::SelectAndScatterOp op);
+ShardingRule sortRule(stablehlo::SortOp op);
+
+// Indexing.cpp
+ShardingRule dynamicSliceRule(stablehlo::DynamicSliceOp op);
+ShardingRule dynamicUpdateRule(stablehlo::DynamicUpdateSliceOp op);
+ShardingRule gatherRule(stablehlo::GatherOp op);
+ShardingRule scatterRule(stablehlo::ScatterOp op);
+
+// Calls.cpp
+std::optional<ShardingRule> compositeRule(stablehlo::CompositeOp op);
+/// A callback that every device calls with its own shards (`jax.debug.print(partitioned=True)`).
+/// Operands of the same shape are sharded alike.
+std::optional<ShardingRule> callbackRule(mlir::Operation *op);
+/// A custom call that is batched over its leading dimensions, as in JAX's linear algebra. JAX
+/// annotates the number of batch dimensions.
+std::optional<ShardingRule> batchedCallRule(mlir::Operation *op);
+
+} // namespace tilewright::distribute
+
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_RULES_RULES_H
