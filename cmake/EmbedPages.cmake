@@ -1,7 +1,7 @@
-# cmake -DFOLDER=docs/errors -DOUTPUT=ErrorPages.inc -P EmbedPages.cmake
+# cmake -DPAGES=docs/errors/E*.md -DOUTPUT=ErrorPages.inc -P EmbedPages.cmake
 #
-# Writes each page E1234.md of a folder as a row of C++: {"E1234", R"page(…)page"},
-file(GLOB pages "${FOLDER}/E*.md")
+# Writes each file that matches, such as E1234.md, as a row of C++: {"E1234", R"page(…)page"},
+file(GLOB pages "${PAGES}")
 list(SORT pages)
 set(rows "")
 foreach(page IN LISTS pages)
