@@ -4,6 +4,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/text/Suggest.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
