@@ -255,6 +255,35 @@ struct CUmemAccessDesc {
   CUmemLocation location;
   CUmemAccess_flags flags;
 };
+
+// Virtual memory management.
+using CUmemGenericAllocationHandle = unsigned long long;
+struct CUmemAllocationProp {
+  CUmemAllocationType type;
+  CUmemAllocationHandleType requestedHandleTypes;
+  CUmemLocation location;
+  void *win32HandleMetaData;
+  struct {
+    unsigned char compressionType;
+    unsigned char gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+};
+enum CUmemAllocationGranularity_flags : int {
+  CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+  CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1,
+};
+enum CUmulticastGranularity_flags : int {
+  CU_MULTICAST_GRANULARITY_MINIMUM = 0,
+  CU_MULTICAST_GRANULARITY_RECOMMENDED = 1,
+};
+struct CUmulticastObjectProp {
+  unsigned numDevices;
+  size_t size;
+  unsigned long long handleTypes;
+  unsigned long long flags;
+};
 enum CUmemPool_attribute : int {
   CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
   CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC = 2,

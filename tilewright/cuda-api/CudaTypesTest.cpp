@@ -286,6 +286,21 @@ SAME_SIZE(CUmemAccessDesc);
 SAME_MEMBER(CUmemAccessDesc, location);
 SAME_MEMBER(CUmemAccessDesc, flags);
 
+SAME_SIZE(CUmemAllocationProp);
+SAME_MEMBER(CUmemAllocationProp, type);
+SAME_MEMBER(CUmemAllocationProp, requestedHandleTypes);
+SAME_MEMBER(CUmemAllocationProp, location);
+SAME_MEMBER(CUmemAllocationProp, win32HandleMetaData);
+SAME_MEMBER(CUmemAllocationProp, allocFlags.compressionType);
+SAME_MEMBER(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
+SAME_MEMBER(CUmemAllocationProp, allocFlags.usage);
+
+SAME_SIZE(CUmulticastObjectProp);
+SAME_MEMBER(CUmulticastObjectProp, numDevices);
+SAME_MEMBER(CUmulticastObjectProp, size);
+SAME_MEMBER(CUmulticastObjectProp, handleTypes);
+SAME_MEMBER(CUmulticastObjectProp, flags);
+
 SAME_SIZE(CUDA_MEMCPY2D);
 SAME_MEMBER(CUDA_MEMCPY2D, srcXInBytes);
 SAME_MEMBER(CUDA_MEMCPY2D, srcY);

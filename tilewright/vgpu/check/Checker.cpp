@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 namespace tilewright::vgpu::check {
 
@@ -122,7 +123,21 @@ GroupState &Checker::groupOf(const machine::Warp &warp) {
 
 void Checker::access(const machine::MemoryEvent &event) {
   GroupState &group = groupOf(event.warp);
-  Detector(settings, found, global, *current.launch, group).access(event);
+  Detector detector(settings, found, global, *current.launch, group);
+  machine::ValidMemory *valid = current.launch->grid->validMemory.get();
+  if (!valid || !valid->hasHomes()) [[likely]]
+    return detector.access(event);
+  // Memory may be mapped at several addresses: compare accesses by its home.
+  uint64_t addresses[32] = {};
+  for (uint32_t rest = event.mask; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const uint64_t address = event.addresses[lane];
+    addresses[lane] = (address & machine::windowMask) == 0 ? valid->home(address) : address;
+  }
+  machine::MemoryEvent atHome{event.warp, event.op,    event.mask,  addresses,   event.bytes,
+                              event.kind, event.proxy, event.order, event.scope, event.async};
+  atHome.values = event.values;
+  detector.access(atHome);
 }
 
 machine::SharedReads *Checker::sharedReads(const machine::Block &block) {

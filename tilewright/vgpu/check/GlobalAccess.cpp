@@ -23,14 +23,14 @@ bool Detector::clipToValid(const AccessRecord &record, uint64_t &begin, uint64_t
   if (range.holds(begin, end - begin)) [[likely]]
     return true;
   machine::ValidMemory &valid = *launch.grid->validMemory;
-  range = valid.find(begin);
+  range = valid.findHome(begin);
   if (range.holds(begin, end - begin))
     return true;
   const uint64_t runAddress = begin;
   uint64_t wrong = begin;
   if (range.bytes != 0) {
     end = wrong = range.begin + range.bytes;
-  } else if (const machine::ValidRange behind = valid.find(end - 1); behind.bytes != 0) {
+  } else if (const machine::ValidRange behind = valid.findHome(end - 1); behind.bytes != 0) {
     begin = behind.begin;
     range = behind;
   } else {
@@ -40,7 +40,8 @@ bool Detector::clipToValid(const AccessRecord &record, uint64_t &begin, uint64_t
     const AccessRecord here =
         record.inSector(wrong / Sector::bytes * Sector::bytes, runAddress, currentRun->lane);
     reportSimple(FindingKind::bounds, here, static_cast<uint32_t>(wrong % Sector::bytes),
-                 concat("access of ", current->bytes, " bytes ", machine::describeInvalid(wrong)),
+                 concat("access of ", current->bytes, " bytes ",
+                        machine::describeInvalid(wrong, valid.accessor())),
                  wrong, boundsFix);
   }
   return begin < end;

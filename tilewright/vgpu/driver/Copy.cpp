@@ -68,6 +68,17 @@ static bool spanOf(size_t width, size_t height, size_t depth, size_t pitch, size
          !__builtin_add_overflow(bytes, width, &bytes);
 }
 
+/// The number of bytes from `address` to the end of its allocation; to the end of the last of
+/// several mappings that lie side by side.
+static uint64_t bytesFrom(const OwnedMemory &memory, uint64_t address) {
+  uint64_t end = memory.begin + memory.bytes;
+  if (memory.kind == AllocationKind::mapped)
+    for (auto next = ownedAt(end); next && next->kind == AllocationKind::mapped;
+         next = ownedAt(end))
+      end = next->begin + next->bytes;
+  return end - address;
+}
+
 /// Whether a copy or fill may access the memory. Device memory must lie in one live allocation.
 /// Host memory is checked only inside the arena, where it must lie in a live allocation, too.
 static CUresult checkMemory(CUmemorytype type, const std::byte *begin, uint64_t bytes) {
@@ -75,15 +86,16 @@ static CUresult checkMemory(CUmemorytype type, const std::byte *begin, uint64_t 
   if (Driver::get().settings.usesHostMemory)
     return CUDA_SUCCESS;
   const std::optional<OwnedMemory> memory = ownedAt(address);
-  if (memory && bytes <= memory->begin + memory->bytes - address)
+  if (memory && bytes <= bytesFrom(*memory, address))
     return CUDA_SUCCESS;
   const bool isHosts =
       memory ? memory->kind == AllocationKind::registered : type != CU_MEMORYTYPE_DEVICE;
   if (isHosts && type != CU_MEMORYTYPE_DEVICE && !arena().holds(address))
     return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_INVALID_VALUE,
-              concat("the access of ", bytes, " bytes at ", begin, " ",
-                     machine::describeInvalid(memory ? memory->begin + memory->bytes : address)));
+  return fail(
+      CUDA_ERROR_INVALID_VALUE,
+      concat("the access of ", bytes, " bytes at ", begin, " ",
+             machine::describeInvalid(memory ? address + bytesFrom(*memory, address) : address)));
 }
 
 CUresult checkCopy(const CopyWork &work) {

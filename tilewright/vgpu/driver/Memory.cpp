@@ -47,15 +47,31 @@ static Device *payer(AllocationKind kind, Device *device) {
 }
 
 void addOwned(OwnedMemory memory) {
-  // Memory that the host can write without a call counts as initialised.
-  if (memory.kind != AllocationKind::registered && memory.kind != AllocationKind::variable)
+  // Memory that the host can write without a call counts as initialised. Checkers know mapped
+  // memory by its home, since its creation.
+  if (memory.kind != AllocationKind::registered && memory.kind != AllocationKind::variable &&
+      memory.kind != AllocationKind::mapped)
     tellAllocated(memory.begin, memory.bytes,
                   memory.kind != AllocationKind::device && memory.kind != AllocationKind::pool);
-  machine::allocations().add(memory.begin, memory.bytes, memory.kind,
-                             memory.device ? memory.device->ordinal : -1);
+  machine::allocations().add({.begin = memory.begin,
+                              .end = memory.begin + memory.bytes,
+                              .kind = memory.kind,
+                              .device = memory.device ? memory.device->ordinal : -1,
+                              .sharedWith = memory.sharedWith,
+                              .home = memory.home});
   Owned &all = owned();
   std::lock_guard lock(all.mutex);
   all.byBegin[memory.begin] = std::move(memory);
+}
+
+void sharePool(const MemoryPool &pool, uint64_t sharedWith) {
+  Owned &all = owned();
+  std::lock_guard lock(all.mutex);
+  for (auto &[begin, memory] : all.byBegin)
+    if (memory.pool.get() == &pool) {
+      memory.sharedWith = sharedWith;
+      machine::allocations().share(begin, sharedWith);
+    }
 }
 
 std::optional<OwnedMemory> takeOwned(uint64_t begin) {

@@ -19,9 +19,10 @@ struct OwnedMemory {
   Device *device = nullptr;
   std::weak_ptr<Context> context;
   unsigned flags = 0;
-  std::shared_ptr<MemoryPool> pool; // of stream-ordered memory
-  bool isOfGraph = false;           // reserved for an allocation node, whose graph may run again
-  bool inUse = true;                // false: graph memory before the first use or after a free
+  uint64_t sharedWith = 0, home = 0; // see machine::Allocation
+  std::shared_ptr<MemoryPool> pool;  // of stream-ordered memory
+  bool isOfGraph = false;            // reserved for an allocation node, whose graph may run again
+  bool inUse = true;                 // false: graph memory before the first use or after a free
   // Set by cuMemAdvise and cuMemPrefetchAsync; -2 means no location.
   bool readMostly = false;
   int preferred = -2, prefetched = -2;
@@ -38,6 +39,8 @@ std::optional<OwnedMemory> ownedAt(uint64_t address);
 /// Calls `change`, with the lock held, for the range that contains `address`, if there is one.
 void changeOwned(uint64_t address, const std::function<void(OwnedMemory &)> &change);
 void releaseMemoryOf(const Context &context);
+/// Changes which devices may access the memory of a pool.
+void sharePool(const MemoryPool &pool, uint64_t sharedWith);
 
 void addOwned(OwnedMemory owned);
 std::optional<OwnedMemory> takeOwned(uint64_t begin);

@@ -10,6 +10,16 @@
 
 namespace tilewright::vgpu::driver {
 
+/// The other devices that may access the memory of a pool, one bit for each. The caller holds the
+/// lock.
+static uint64_t devicesWithAccess(const MemoryPool &pool) {
+  uint64_t devices = 0;
+  for (const auto &[ordinal, flags] : pool.access)
+    if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+      devices |= uint64_t(1) << ordinal;
+  return devices;
+}
+
 static constexpr size_t granule = 512;
 static size_t rounded(size_t bytes) { return (bytes + granule - 1) / granule * granule; }
 
@@ -67,6 +77,10 @@ CUresult allocateFrom(const std::shared_ptr<MemoryPool> &pool, Context &context,
   entry.pool = pool;
   entry.isOfGraph = isOfGraph;
   entry.inUse = !isOfGraph;
+  {
+    std::lock_guard lock(pool->mutex);
+    entry.sharedWith = devicesWithAccess(*pool);
+  }
   addOwned(std::move(entry));
   return CUDA_SUCCESS;
 }
@@ -290,6 +304,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, siz
   std::lock_guard lock(pool->mutex);
   for (size_t i = 0; i < count; ++i)
     pool->access[map[i].location.id] = map[i].flags;
+  sharePool(*pool, devicesWithAccess(*pool));
   return CUDA_SUCCESS;
 }
 

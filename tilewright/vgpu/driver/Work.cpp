@@ -35,6 +35,16 @@ static CUresult resultOf(const Status &status) {
   }
 }
 
+/// The device of a context, and the devices of the contexts that it has peer access to.
+static machine::Accessor accessorOf(Context &context) {
+  machine::Accessor accessor{context.device.ordinal, 0};
+  std::lock_guard lock(context.mutex);
+  for (void *handle : context.peers)
+    if (const std::shared_ptr<Context> peer = Driver::get().contexts.find(handle))
+      accessor.peers |= uint64_t(1) << peer->device.ordinal;
+  return accessor;
+}
+
 static void run(Context &context, const KernelWork &work) {
   static std::atomic<uint64_t> launches = 0;
   Driver &driver = Driver::get();
@@ -51,6 +61,7 @@ static void run(Context &context, const KernelWork &work) {
   config.seed = driver.settings.seed;
   config.catchesFaults = true;
   config.checksAddresses = !driver.settings.usesHostMemory;
+  config.accessor = accessorOf(context);
   config.suppressesInvalid = areBoundsChecked();
   config.timeLimit = driver.settings.timeLimit;
   const InterruptScope interrupts;

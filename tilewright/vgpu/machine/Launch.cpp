@@ -406,7 +406,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   TILEWRIGHT_TRY(checkSizes(module.chip(), *program, grid, wanted));
   TILEWRIGHT_TRY(bindArguments(*program, arguments, grid));
   if (config.checksAddresses)
-    grid.validMemory = std::make_unique<ValidMemory>(ownRanges(module, grid));
+    grid.validMemory = std::make_unique<ValidMemory>(ownRanges(module, grid), config.accessor);
   grid.suppressesInvalid = config.suppressesInvalid;
 
   grid.isCooperative = config.cooperative;

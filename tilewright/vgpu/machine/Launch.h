@@ -32,6 +32,7 @@ struct LaunchConfig {
   /// Restricts kernels to live allocations (see Allocations.h); otherwise they can access all host
   /// memory.
   bool checksAddresses = false;
+  Accessor accessor = {}; // with checksAddresses: the device whose memory the kernel uses
   /// With checksAddresses: invalid accesses have no effect, and the launch continues to its end and
   /// then fails, so that an observer sees all of them.
   bool suppressesInvalid = false;

@@ -294,9 +294,11 @@ std::byte *resolveGlobal(Warp &warp, const Op *op, uint64_t address, uint32_t la
       (findRange(warp, slot, address) && warp.ranges[slot].holds(address, bytes))) [[likely]]
     return reinterpret_cast<std::byte *>(address);
   Grid &grid = *warp.block->group->grid;
-  const std::string what = concat(
-      "access of ", bytes, " bytes at ", hexNumber(address), ' ',
-      grid.validMemory ? describeInvalid(address) : "is near the null address", ", by lane ", lane);
+  const std::string what =
+      concat("access of ", bytes, " bytes at ", hexNumber(address), ' ',
+             grid.validMemory ? describeInvalid(address, grid.validMemory->accessor())
+                              : std::string("is near the null address"),
+             ", by lane ", lane);
   if (!grid.suppressesInvalid) {
     fault(warp, op, Error::vgpuAccess, what);
     return nullptr;

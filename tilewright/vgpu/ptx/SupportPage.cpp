@@ -72,8 +72,9 @@ std::string supportPage() {
       page += concat("| `", syntaxOf(row), "` | ", reason, " |\n");
   page +=
       "\n## Executed with a restriction\n\n| instruction | how |\n|---|---|\n"
-      "| `multimem.*` | a multicast address has one member, this device: `ld_reduce` returns the "
-      "value there |\n"
+      "| `multimem.*` | members are combined in the order in which their devices joined the team; "
+      "a "
+      "GPU may take another order |\n"
       "| `fma.oob` | the NaN that means out of bounds is 0x7fff, as tensor copies fill; PTX does "
       "not say its bits |\n"
       "| `wmma.*` | fragments have a layout of this machine, as PTX allows; `ldmatrix` does not "

@@ -365,6 +365,7 @@ TEST_F(ModuleTest, LibrariesAreOnAllDevices) {
   EXPECT_CUDA(launch(reinterpret_cast<CUfunction>(addOne), nullptr, 1, data, 1));
   CUcontext other = nullptr;
   EXPECT_CUDA(cuda().cuCtxCreate_v2(&other, 0, 1));
+  EXPECT_CUDA(cuda().cuCtxEnablePeerAccess(context, 0));
   EXPECT_CUDA(launch(reinterpret_cast<CUfunction>(addOne), nullptr, 1, data, 1));
   CUdeviceptr there = 0, here = 0;
   size_t bytes = 0;

@@ -3,6 +3,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Checker.h"
 #include "tilewright/vgpu/driver/Settings.h"
+#include "tilewright/vgpu/machine/memory/Allocations.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -115,8 +116,21 @@ std::string checkReportJson() {
 }
 
 void tellWritten(const void *begin, uint64_t bytes) {
-  if (check::Checker *checker = processChecker())
-    checker->memory().written(reinterpret_cast<uint64_t>(begin), bytes);
+  check::Checker *checker = processChecker();
+  if (!checker)
+    return;
+  auto address = reinterpret_cast<uint64_t>(begin);
+  const std::shared_ptr<const machine::AllocationTable> table = machine::allocations().snapshot();
+  while (table->hasHomes() && bytes != 0) {
+    // Adjacent mappings have different homes.
+    const machine::Allocation *found = table->find(address);
+    const uint64_t here = found ? std::min(bytes, found->end - address) : bytes;
+    checker->memory().written(table->home(address), here);
+    address += here;
+    bytes -= here;
+  }
+  if (bytes != 0)
+    checker->memory().written(address, bytes);
 }
 
 } // namespace tilewright::vgpu::driver

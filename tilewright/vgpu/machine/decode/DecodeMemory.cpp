@@ -1,4 +1,5 @@
 #include "tilewright/vgpu/machine/decode/Decoder.h"
+#include "tilewright/vgpu/machine/memory/Multimem.h"
 #include "tilewright/vgpu/machine/memory/Spaces.h"
 #include "tilewright/vgpu/machine/memory/ValidMemory.h"
 
@@ -395,17 +396,43 @@ Status Decoder::atomic() {
   return Status();
 }
 
-/// A multicast address has one member for each device that was added to its multicast object. The
-/// virtual GPU has only this device, at the same address, so a reduction over the members is a
-/// plain load.
 Status Decoder::multimem() {
   const std::string_view opcode = ptx::rowOf(*instruction).opcode;
-  if (opcode == "multimem.ld_reduce")
-    return load();
-  if (opcode == "multimem.st")
-    return store();
-  handler = Handler::red;
-  return atomic();
+  const Modifier type = instruction->type();
+  const std::optional<AtomicType> elementType = atomicTypeOf(type);
+  const bool isStore = opcode == "multimem.st";
+  const std::optional<AtomicOperation> operation =
+      isStore ? AtomicOperation::exchange : atomicOperationOf(*instruction);
+  if (!elementType || !operation)
+    return unsupported("");
+  MultimemForm multimem;
+  multimem.head.function = runMultimem;
+  multimem.accumulatesInFloat = instruction->has(Modifier::accF32);
+  multimem.order = orderOf(*instruction);
+  multimem.scope = scopeOf(*instruction);
+  AtomicForm &form = multimem.form;
+  form.type = *elementType;
+  form.operation = *operation;
+  form.bytes = static_cast<uint8_t>(registerBytes(type));
+  form.count = static_cast<uint8_t>(instruction->vectorLength());
+  if (opcode == "multimem.ld_reduce") {
+    const std::span<const Operand> parts = partsOf(operands[0]);
+    form.address = address(operands[1], Space::global);
+    for (size_t k = 0; k < parts.size(); ++k)
+      form.d[k] = write(parts[k], form.bytes);
+  } else {
+    multimem.kind = isStore ? AccessKind::write : AccessKind::atomic;
+    form.address = address(operands[0], Space::global);
+    const std::span<const Operand> parts = partsOf(operands[1]);
+    for (size_t k = 0; k < parts.size(); ++k)
+      form.b[k] = read(parts[k], type);
+  }
+  // A reduction without order and scope is relaxed with system scope.
+  if (multimem.kind == AccessKind::atomic && multimem.order == Order::weak)
+    multimem.order = Order::relaxed;
+  if (multimem.order != Order::weak && multimem.scope == Scope::none)
+    multimem.scope = Scope::sys;
+  return emitExternal(own<MultimemForm>(multimem));
 }
 
 Status Decoder::addressConversion() {

@@ -68,6 +68,8 @@ struct AtomicForm {
   uint32_t d[8] = {}, b[8] = {}, c = 0;
 };
 
+/// The value that an atomic operation other than cas stores.
+uint64_t combine(const AtomicForm &form, uint64_t old, uint64_t operand);
 /// Performs one atomic operation on host memory and returns the old value. 128-bit operations use
 /// atomicApply128.
 uint64_t atomicApply(const AtomicForm &form, void *where, uint64_t operand, uint64_t comparand);

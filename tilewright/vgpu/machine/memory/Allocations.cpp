@@ -8,6 +8,16 @@ static bool holds(const Allocation &allocation, uint64_t address) {
   return allocation.begin <= address && address < allocation.end;
 }
 
+AllocationTable::AllocationTable(std::vector<Allocation> all)
+    : sorted(std::move(all)),
+      withHomes(std::any_of(sorted.begin(), sorted.end(),
+                            [](const Allocation &one) { return one.home != 0; })) {}
+
+uint64_t AllocationTable::home(uint64_t address) const {
+  const Allocation *found = withHomes ? find(address) : nullptr;
+  return found && found->home ? found->home + (address - found->begin) : address;
+}
+
 const Allocation *AllocationTable::before(uint64_t address) const {
   auto next = std::upper_bound(sorted.begin(), sorted.end(), address,
                                [](uint64_t a, const Allocation &b) { return a < b.begin; });
@@ -25,12 +35,38 @@ const Allocation *AllocationTable::find(uint64_t address) const {
   return found && holds(*found, address) ? found : nullptr;
 }
 
-uint64_t Allocations::add(uint64_t begin, uint64_t bytes, AllocationKind kind, int device) {
+bool Accessor::mayAccess(const Allocation &allocation) const {
+  if (device < 0)
+    return true;
+  const uint64_t bit = uint64_t(1) << device;
+  switch (allocation.kind) {
+  case AllocationKind::managed:
+  case AllocationKind::host:
+  case AllocationKind::registered:
+    return true;
+  case AllocationKind::mapped:
+    return (allocation.sharedWith & bit) != 0;
+  case AllocationKind::home:
+    return false;
+  default:
+    return allocation.device < 0 || allocation.device == device ||
+           (allocation.sharedWith & bit) != 0 || (peers >> allocation.device & 1) != 0;
+  }
+}
+
+uint64_t Allocations::add(Allocation allocation) {
   std::lock_guard lock(mutex);
   current.reset();
-  const uint64_t id = nextId++;
-  byBegin[begin] = {begin, begin + bytes, id, kind, device};
-  return id;
+  allocation.id = nextId++;
+  byBegin[allocation.begin] = allocation;
+  return allocation.id;
+}
+
+void Allocations::share(uint64_t begin, uint64_t sharedWith) {
+  std::lock_guard lock(mutex);
+  current.reset();
+  if (auto found = byBegin.find(begin); found != byBegin.end())
+    found->second.sharedWith = sharedWith;
 }
 
 std::optional<Allocation> Allocations::remove(uint64_t begin) {

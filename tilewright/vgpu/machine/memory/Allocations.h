@@ -20,6 +20,8 @@ enum class AllocationKind : uint8_t {
   registered, // of the host, registered by the program
   variable,   // of a module's variables
   heap,       // of malloc() in kernels
+  mapped,     // of a device, mapped by cuMemMap
+  home,       // the same memory where observers know it, at an address that programs do not see
 };
 
 /// A range [begin, end) of addresses.
@@ -28,14 +30,27 @@ struct Allocation {
   uint64_t id = 0; // never reused, which distinguishes freed memory from new memory
   AllocationKind kind = AllocationKind::device;
   int device = 0;
+  /// The devices that the program gave access to this memory in particular, one bit for each
+  /// ordinal. Only these may access mapped memory.
+  uint64_t sharedWith = 0;
+  /// The address by which observers know the memory, if it is mapped at several; 0: its own.
+  uint64_t home = 0;
 
   uint64_t bytes() const { return end - begin; }
+};
+
+/// The device that accesses memory, and the devices whose memory it may access as a peer.
+struct Accessor {
+  int device = -1; // -1: may access everything
+  uint64_t peers = 0;
+
+  bool mayAccess(const Allocation &allocation) const;
 };
 
 /// A sorted snapshot of all allocations; searched without a lock.
 class AllocationTable {
 public:
-  explicit AllocationTable(std::vector<Allocation> sorted) : sorted(std::move(sorted)) {}
+  explicit AllocationTable(std::vector<Allocation> sorted);
 
   /// The allocation that contains `address`, or null.
   const Allocation *find(uint64_t address) const;
@@ -45,9 +60,15 @@ public:
   /// The first allocation that begins after `address`, or null.
   const Allocation *after(uint64_t address) const;
   const std::vector<Allocation> &all() const { return sorted; }
+  /// Whether any memory has a home, so that home() may change an address.
+  bool hasHomes() const { return withHomes; }
+  /// The address by which observers know the byte at `address`: the same for all addresses at which
+  /// it is mapped.
+  uint64_t home(uint64_t address) const;
 
 private:
   std::vector<Allocation> sorted;
+  bool withHomes = false;
 };
 
 /// The allocations of a process. Thread-safe.
@@ -56,8 +77,13 @@ private:
 ///   const Allocation *hit = table->find(address);   // null: plain memory of the host
 class Allocations {
 public:
-  /// Adds an allocation and returns its id. Ranges must not overlap.
-  uint64_t add(uint64_t begin, uint64_t bytes, AllocationKind kind, int device);
+  /// Adds an allocation and returns its id, which is chosen here. Ranges must not overlap.
+  uint64_t add(Allocation allocation);
+  uint64_t add(uint64_t begin, uint64_t bytes, AllocationKind kind, int device) {
+    return add(Allocation{.begin = begin, .end = begin + bytes, .kind = kind, .device = device});
+  }
+  /// Changes which devices may access the allocation that begins at `begin`.
+  void share(uint64_t begin, uint64_t sharedWith);
   /// Removes and returns the allocation that begins at `begin`; nullopt if there is none.
   std::optional<Allocation> remove(uint64_t begin);
   std::optional<Allocation> find(uint64_t address) const;

@@ -54,7 +54,7 @@ static uint64_t combineHalf(AtomicOperation operation, Modifier type, uint64_t o
   return convert(form, std::bit_cast<uint32_t>(result));
 }
 
-static uint64_t combine(const AtomicForm &form, uint64_t old, uint64_t operand) {
+uint64_t combine(const AtomicForm &form, uint64_t old, uint64_t operand) {
   const AtomicOperation operation = form.operation;
   if (operation == AtomicOperation::exchange)
     return operand;

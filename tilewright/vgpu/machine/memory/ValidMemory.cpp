@@ -1,14 +1,30 @@
 #include "tilewright/vgpu/machine/memory/ValidMemory.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/memory/Multicast.h"
 
 namespace tilewright::vgpu::machine {
 
-ValidMemory::ValidMemory(std::vector<ValidRange> own)
-    : own(std::move(own)), table(allocations().snapshot()) {}
+ValidMemory::ValidMemory(std::vector<ValidRange> own, Accessor accessor)
+    : own(std::move(own)), by(accessor), table(allocations().snapshot()) {}
 
-static ValidRange asRange(const Allocation &allocation) {
-  return {allocation.begin, allocation.bytes()};
+/// The valid range around `address`. Mappings that lie side by side are one range, because programs
+/// grow arrays by mapping more memory behind them.
+static ValidRange rangeAt(const AllocationTable &table, uint64_t address, const Accessor &by) {
+  const Allocation *found = table.find(address);
+  if (!found || !by.mayAccess(*found))
+    return {};
+  uint64_t begin = found->begin, end = found->end;
+  if (found->kind == AllocationKind::mapped) {
+    auto joins = [&](const Allocation *one) {
+      return one && one->kind == AllocationKind::mapped && by.mayAccess(*one);
+    };
+    for (const Allocation *one = table.find(end); joins(one); one = table.find(end))
+      end = one->end;
+    for (const Allocation *one = table.find(begin - 1); joins(one); one = table.find(begin - 1))
+      begin = one->begin;
+  }
+  return {begin, end - begin};
 }
 
 ValidRange ValidMemory::find(uint64_t address) {
@@ -16,14 +32,33 @@ ValidRange ValidMemory::find(uint64_t address) {
     if (range.holds(address, 1))
       return range;
   std::lock_guard lock(mutex);
-  if (const Allocation *found = table->find(address))
-    return asRange(*found);
+  if (const ValidRange found = rangeAt(*table, address, by); found.bytes != 0)
+    return found;
   std::shared_ptr<const AllocationTable> now = allocations().snapshot();
   if (now == table)
     return {};
   table = std::move(now);
-  const Allocation *found = table->find(address);
-  return found ? asRange(*found) : ValidRange{};
+  return rangeAt(*table, address, by);
+}
+
+uint64_t ValidMemory::home(uint64_t address) {
+  std::lock_guard lock(mutex);
+  return table->home(address);
+}
+
+ValidRange ValidMemory::findHome(uint64_t address) {
+  {
+    std::lock_guard lock(mutex);
+    if (const Allocation *found = table->hasHomes() ? table->find(address) : nullptr;
+        found && found->kind == AllocationKind::home)
+      return {found->begin, found->bytes()};
+  }
+  return find(address);
+}
+
+bool ValidMemory::hasHomes() {
+  std::lock_guard lock(mutex);
+  return table->hasHomes();
 }
 
 static std::string_view nameOf(AllocationKind kind) {
@@ -42,6 +77,9 @@ static std::string_view nameOf(AllocationKind kind) {
     return "a variable of a module";
   case AllocationKind::heap:
     return "the heap of kernels";
+  case AllocationKind::mapped:
+  case AllocationKind::home:
+    return "mapped device memory";
   }
   return "memory";
 }
@@ -50,13 +88,20 @@ static std::string bytesOf(const Allocation &one) {
   return concat(one.bytes(), " bytes of ", nameOf(one.kind));
 }
 
-std::string describeInvalid(uint64_t address) {
+std::string describeInvalid(uint64_t address, const Accessor &by) {
   // An allocation that is farther away is unrelated to the access.
   constexpr uint64_t near = uint64_t(1) << 24;
   if (address < 4096)
     return "is near the null address";
+  if (multicasts().find(address))
+    return "is in the mapping of a multicast object, which only multimem instructions may access";
   const std::shared_ptr<const AllocationTable> table = allocations().snapshot();
   const Allocation *before = table->before(address), *after = table->after(address);
+  if (const Allocation *found = table->find(address); found && !by.mayAccess(*found))
+    return concat("is in memory of device ", found->device, ", to which device ", by.device,
+                  " has no access; ",
+                  found->kind == AllocationKind::mapped ? "call cuMemSetAccess for this device"
+                                                        : "call cuCtxEnablePeerAccess");
   if (before && address < before->end)
     return concat("begins ", before->end - address, " bytes before the end of an allocation of ",
                   bytesOf(*before), " and extends past it");

@@ -34,21 +34,28 @@ inline constexpr ValidRange allOfMemory{4096, (uint64_t(1) << 56) - 4096};
 /// parameters, the workspace of its grid barrier). Thread-safe.
 class ValidMemory {
 public:
-  explicit ValidMemory(std::vector<ValidRange> own);
+  ValidMemory(std::vector<ValidRange> own, Accessor accessor);
 
-  /// The range that contains `address`; empty if there is none. Also finds memory that was
-  /// allocated after the launch began.
+  /// The range that contains `address`; empty if there is none that the device may access. Also
+  /// finds memory that was allocated after the launch began.
   ValidRange find(uint64_t address);
+  const Accessor &accessor() const { return by; }
+  /// See AllocationTable::home().
+  uint64_t home(uint64_t address);
+  bool hasHomes();
+  /// Like find(), for an address that home() gave.
+  ValidRange findHome(uint64_t address);
 
 private:
   std::vector<ValidRange> own;
+  const Accessor by;
   std::mutex mutex;
   std::shared_ptr<const AllocationTable> table; // guarded by mutex
 };
 
 /// Why an access at `address` is invalid, in terms of the nearest allocation: "is out of bounds: 24
 /// bytes past the end of an allocation of 1000 bytes of device memory", "is a use after free: …".
-std::string describeInvalid(uint64_t address);
+std::string describeInvalid(uint64_t address, const Accessor &by = {});
 
 } // namespace tilewright::vgpu::machine
 

@@ -201,7 +201,7 @@ TEST(ValidMemory, VariablesParametersAndTheHeapAreValid) {
 }
 
 TEST(ValidMemory, MemoryThatIsAllocatedWhileAKernelRunsIsFound) {
-  ValidMemory valid({});
+  ValidMemory valid({}, {});
   std::vector<std::byte> bytes(64);
   const auto begin = reinterpret_cast<uint64_t>(bytes.data());
   EXPECT_EQ(valid.find(begin).bytes, 0u);
