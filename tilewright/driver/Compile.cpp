@@ -131,6 +131,7 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run(
       "fuse", [&](OpPassManager &passes) { buildFuse(passes, &target, request.options.fuse); }));
+  markWork(module);
   TILEWRIGHT_TRY(stages.run("tile", tile::buildTilePipeline));
   TILEWRIGHT_TRY(stages.run("lower", [&](OpPassManager &passes) { buildLower(passes, target); }));
   // Schedule before generating code, because the code generator dismantles kernels.

@@ -1,6 +1,8 @@
 #include "tilewright/driver/Costs.h"
 
 #include "tilewright/artifact/Statistics.h"
+#include "tilewright/artifact/StepCosts.h"
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
@@ -8,6 +10,7 @@
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -154,33 +157,10 @@ CostsByOp ofBlock(Block &block) {
   return costs;
 }
 
-/// Bytes that a step reads and writes, without the steps nested in it.
-double bytesOf(const artifact::Step &step) {
-  using namespace artifact;
-  double sum = 0;
-  auto addAll = [&](const auto &operands) {
-    for (const Operand &operand : operands)
-      sum += static_cast<double>(operand.slice.bytes);
-  };
-  if (auto *launch = std::get_if<LaunchStep>(&step.action)) {
-    for (const Slice &slice : launch->buffers)
-      sum += static_cast<double>(slice.bytes);
-  } else if (auto *library = std::get_if<LibraryStep>(&step.action)) {
-    addAll(library->operands), addAll(library->results);
-  } else if (auto *call = std::get_if<CustomCallStep>(&step.action)) {
-    addAll(call->operands), addAll(call->results);
-  } else if (auto *collective = std::get_if<CollectiveStartStep>(&step.action)) {
-    addAll(collective->operands), addAll(collective->results);
-  } else if (auto *copy = std::get_if<CopyStep>(&step.action)) {
-    sum += static_cast<double>(copy->from.bytes + copy->to.bytes);
-  }
-  return sum;
-}
-
 double bytesOf(const artifact::Executable &executable, artifact::Index block) {
   double sum = 0;
   for (const artifact::Step &step : executable.blocks[block].steps) {
-    sum += bytesOf(step);
+    sum += static_cast<double>(artifact::bytesOf(step));
     if (auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
       double turns = loop->tripCount >= 0 ? static_cast<double>(loop->tripCount) : 1;
       sum += turns * (bytesOf(executable, loop->condition) + bytesOf(executable, loop->body));
@@ -195,6 +175,64 @@ double bytesOf(const artifact::Executable &executable, artifact::Index block) {
 }
 
 } // namespace
+
+/// The largest product of a fusion.
+static void addProduct(stablehlo::DotGeneralOp dot, artifact::StepCost &cost) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType()),
+       rhs = cast<RankedTensorType>(dot.getRhs().getType());
+  auto numbers = dot.getDotDimensionNumbers();
+  auto sizeOf = [](RankedTensorType type, ArrayRef<int64_t> dims) {
+    int64_t size = 1;
+    for (int64_t dim : dims)
+      size *= type.getDimSize(dim);
+    return size;
+  };
+  const int64_t batch = sizeOf(lhs, numbers.getLhsBatchingDimensions()),
+                k = sizeOf(lhs, numbers.getLhsContractingDimensions());
+  // Products have no operands of size 0: simplify removes them.
+  const int64_t shared = std::max<int64_t>(batch * k, 1);
+  const int64_t m = lhs.getNumElements() / shared, n = rhs.getNumElements() / shared;
+  cost.kind = artifact::StepCost::Class::product;
+  if (batch * m * n * k <= cost.batch * cost.m * cost.n * cost.k)
+    return;
+  cost.batch = batch, cost.m = m, cost.n = n, cost.k = k;
+  if (auto element = interpret::elementTypeOf(lhs.getElementType()))
+    cost.element = *element;
+}
+
+void markWork(ModuleOp module) {
+  Builder builder(module.getContext());
+  module.walk([&](exec::FusionOp fusion) {
+    artifact::StepCost cost;
+    Arithmetic sum;
+    for (const auto &[name, one] : ofBlock(fusion.getBody().front()))
+      sum.flops += one.flops, sum.transcendentals += one.transcendentals;
+    fusion.walk([&](stablehlo::DotGeneralOp dot) { addProduct(dot, cost); });
+    const int64_t values[] = {static_cast<int64_t>(sum.flops),
+                              static_cast<int64_t>(sum.transcendentals),
+                              cost.batch,
+                              cost.m,
+                              cost.n,
+                              cost.k,
+                              static_cast<int64_t>(cost.element)};
+    fusion->setDiscardableAttr("exec.work", builder.getDenseI64ArrayAttr(values));
+  });
+}
+
+artifact::StepCost costOf(const artifact::Executable &executable, const artifact::Step &step,
+                          Operation *op) {
+  artifact::StepCost cost = artifact::costOf(executable, step);
+  auto work = op->getAttrOfType<DenseI64ArrayAttr>("exec.work");
+  if (!work || work.size() != 7)
+    return cost;
+  ArrayRef<int64_t> values = work.asArrayRef();
+  cost.flops = values[0], cost.transcendentals = values[1];
+  cost.batch = values[2], cost.m = values[3], cost.n = values[4], cost.k = values[5];
+  cost.element = static_cast<numerics::ElementType>(values[6]);
+  if (cost.m > 0)
+    cost.kind = artifact::StepCost::Class::product;
+  return cost;
+}
 
 CostsByOp countArithmetic(ModuleOp module) {
   auto function = module.lookupSymbol<func::FuncOp>("main");

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_DRIVER_COSTS_H
 #define TILEWRIGHT_DRIVER_COSTS_H
 
-#include "tilewright/artifact/Executable.h"
+#include "tilewright/artifact/StepCosts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -30,6 +30,14 @@ CostsByOp countArithmetic(mlir::ModuleOp module);
 /// of dot_general" and so on for each kind of op. Bytes are those of the plan: every step reads its
 /// operands and writes its results once.
 void addCosts(artifact::Executable &executable, const CostsByOp &costs);
+
+/// Records the arithmetic of each fusion in its attribute "exec.work", which the launch of its
+/// kernel keeps: later stages replace the ops from which it is counted.
+void markWork(mlir::ModuleOp module);
+
+/// The cost of a step that was emitted from `op`.
+artifact::StepCost costOf(const artifact::Executable &executable, const artifact::Step &step,
+                          mlir::Operation *op);
 
 } // namespace tilewright::driver
 

@@ -50,6 +50,32 @@ TEST_F(Costs, AProductCountsTwoForEachTerm) {
   EXPECT_EQ(artifact::statistic(made, "bytes accessed"), 4 * (8 * 16 + 16 * 32 + 8 * 32));
 }
 
+TEST_F(Costs, EveryStepHasItsCost) {
+  artifact::Executable made = compileText(R"(
+    func.func @main(%x: tensor<8x16xf32>, %y: tensor<16x32xf32>, %z: tensor<64xf32>) -> (tensor<8x32xf32>, tensor<64xf32>) {
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+          : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      %1 = stablehlo.exponential %z : tensor<64xf32>
+      %2 = stablehlo.add %1, %z : tensor<64xf32>
+      return %0, %2 : tensor<8x32xf32>, tensor<64xf32>
+    })");
+  const artifact::StepCosts costs = artifact::stepCostsOf(made);
+  ASSERT_EQ(costs.size(), made.blocks.size());
+  int64_t products = 0, flops = 0, transcendentals = 0;
+  for (const artifact::StepCost &cost : costs[0]) {
+    if (cost.kind == artifact::StepCost::Class::product) {
+      ++products;
+      EXPECT_EQ(cost.batch * cost.m * cost.n * cost.k, 8 * 16 * 32);
+      EXPECT_EQ(cost.k, 16);
+      EXPECT_EQ(cost.element, numerics::ElementType::f32);
+    }
+    flops += cost.flops, transcendentals += cost.transcendentals;
+  }
+  EXPECT_EQ(products, 1);
+  EXPECT_EQ(flops, 2 * 8 * 16 * 32 + 64);
+  EXPECT_EQ(transcendentals, 64);
+}
+
 TEST_F(Costs, AReductionCountsWhatItFoldsAndALoopItsTurns) {
   artifact::Executable made = compileText(R"(
     func.func @main(%x: tensor<64xf32>) -> (tensor<f32>, tensor<64xf32>) {

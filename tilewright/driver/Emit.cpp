@@ -8,6 +8,7 @@
 #include "tilewright/dialect/stablehlo/StablehloTypes.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/driver/Costs.h"
 #include "tilewright/driver/EmitAttributes.h"
 #include "tilewright/driver/EmitLibrary.h"
 #include "tilewright/interpret/Types.h"
@@ -42,6 +43,7 @@ private:
   Result<artifact::Index> emitBlock(Block &block);
   Status emitOp(Operation &op, artifact::Block &into);
   void emitMemoryTimeline(func::FuncOp function);
+  void emitStepCosts();
   Status emitLoop(stablehlo::WhileOp loop, artifact::Step &step);
   Status emitBranch(Operation &op, artifact::Step &step);
   void emitLaunch(exec::LaunchOp launch, artifact::Step &step);
@@ -405,6 +407,7 @@ Result<artifact::Executable> Emitter::run() {
   assert(main == 0 && "the program is the first block");
   (void)main;
   emitMemoryTimeline(function);
+  emitStepCosts();
   return std::move(out);
 }
 
@@ -419,6 +422,14 @@ void Emitter::emitMemoryTimeline(func::FuncOp function) {
     for (Operation *op : ops)
       into.push_back(lifetimes.beginOf(op));
   artifact::addMemoryTimeline(out, times, arena.asArrayRef());
+}
+
+void Emitter::emitStepCosts() {
+  artifact::StepCosts costs(out.blocks.size());
+  for (size_t block = 0; block < out.blocks.size(); ++block)
+    for (auto [step, op] : llvm::zip_equal(out.blocks[block].steps, sources[block]))
+      costs[block].push_back(costOf(out, step, op));
+  artifact::addStepCosts(out, costs);
 }
 
 Result<artifact::Executable> emitExecutable(ModuleOp module,

@@ -82,16 +82,23 @@ GroupShape shapeOf(const Cluster &cluster, std::span<const int64_t> members) {
   return shape;
 }
 
-GroupShape shapeAlong(const Cluster &cluster, int64_t ranks, int64_t stride) {
+GroupShape shapeAlong(const Cluster &cluster, std::span<const StridedAxis> axes) {
   GroupShape shape;
   int64_t covered = 1; // members in one domain of the level below
   for (const FabricLevel &level : cluster.levels) {
-    const int64_t fit = std::clamp<int64_t>(level.ranks / stride, 1, ranks);
+    int64_t fit = 1;
+    for (const StridedAxis &axis : axes)
+      fit *= std::clamp<int64_t>(level.ranks / axis.stride, 1, axis.size);
     const int64_t count = std::max<int64_t>((fit + covered - 1) / covered, 1);
     shape.counts.push_back(count);
     covered *= count;
   }
   return shape;
+}
+
+GroupShape shapeAlong(const Cluster &cluster, int64_t ranks, int64_t stride) {
+  const StridedAxis axis{ranks, stride};
+  return shapeAlong(cluster, {&axis, 1});
 }
 
 double wholeBytes(CollectiveKind kind, double operandBytes, int64_t ranks) {

@@ -30,7 +30,13 @@ struct GroupShape {
 /// The shape of a group of ranks. Where domains hold different numbers of members, the shape is
 /// that of the fullest, and covers at least the members.
 GroupShape shapeOf(const Cluster &cluster, std::span<const int64_t> members);
-/// The shape of ranks 0, stride, 2 stride, …, as an axis of a row-major mesh has them.
+/// The shape of a group along some axes of a row-major mesh, each with its size and the distance
+/// between neighbours.
+struct StridedAxis {
+  int64_t size, stride;
+};
+GroupShape shapeAlong(const Cluster &cluster, std::span<const StridedAxis> axes);
+/// The shape of ranks 0, stride, 2 stride, …
 GroupShape shapeAlong(const Cluster &cluster, int64_t ranks, int64_t stride);
 
 /// The bytes of the whole tensor: the operand of all_reduce, reduce_scatter, all_to_all, permute

@@ -24,6 +24,13 @@ TEST(Price, ShapesFollowTheLevels) {
   EXPECT_EQ(shapeAlong(h100, 64, 1), shapeOf(h100, all));
   EXPECT_EQ(shapeAlong(h100, 8, 8), shapeOf(h100, everyEighth));
   EXPECT_EQ(shapeAlong(h100, 4, 4).counts, (std::vector<int64_t>{2, 2}));
+  // Ranks of a 4 x 4 x 4 mesh that differ along the first and the last axis.
+  const StridedAxis outerAndInner[] = {{4, 16}, {4, 1}};
+  std::vector<int64_t> members;
+  for (int64_t outer = 0; outer < 4; ++outer)
+    for (int64_t inner = 0; inner < 4; ++inner)
+      members.push_back(outer * 16 + inner);
+  EXPECT_EQ(shapeAlong(h100, outerAndInner), shapeOf(h100, members));
   EXPECT_EQ(shapeAlong(h100, 1, 1).counts, (std::vector<int64_t>{1, 1}));
 }
 

@@ -69,17 +69,20 @@ static void insertKernel(SymbolTable &symbols, KernelOp kernel) {
   mergeMaps(kernel);
 }
 
-/// Makes a launch of a kernel of the module.
-static exec::LaunchOp makeLaunch(OpBuilder &builder, Location loc, KernelOp kernel,
+/// Makes a launch of a kernel of the module, for a fusion.
+static exec::LaunchOp makeLaunch(OpBuilder &builder, exec::FusionOp fusion, KernelOp kernel,
                                  ValueRange operands, TypeRange results) {
-  auto launch = exec::LaunchOp::create(builder, loc, results, kernel.getSymName(), operands,
-                                       DenseI64ArrayAttr(),
+  auto launch = exec::LaunchOp::create(builder, fusion.getLoc(), results, kernel.getSymName(),
+                                       operands, DenseI64ArrayAttr(),
                                        /*in_place=*/false);
   const Cost cost = costPerPoint(kernel);
   launch->setDiscardableAttr(
       "exec.cost", builder.getDictionaryAttr(
                        {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(cost.bytes)),
                         builder.getNamedAttr("flops", builder.getI64IntegerAttr(cost.flops))}));
+  // The driver records the arithmetic of the fusion's ops for the executable's step costs.
+  if (Attribute work = fusion->getDiscardableAttr("exec.work"))
+    launch->setDiscardableAttr("exec.work", work);
   return launch;
 }
 
@@ -92,7 +95,7 @@ static bool tileRows(exec::FusionOp fusion, SymbolTable &symbols, const Capaciti
   auto launch = [&](KernelOp kernel, ValueRange operands, TypeRange results) -> ValueRange {
     ++kernels;
     insertKernel(symbols, kernel);
-    exec::LaunchOp made = makeLaunch(builder, fusion.getLoc(), kernel, operands, results);
+    exec::LaunchOp made = makeLaunch(builder, fusion, kernel, operands, results);
     if (kernel.getUpdates())
       setAliases(made, kernel, capacities);
     return made.getResults();
@@ -217,7 +220,7 @@ static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, KnownKernels
   for (int input : known->inputs)
     operands.push_back(fusion.getInputs()[static_cast<unsigned>(input)]);
   exec::LaunchOp launch =
-      makeLaunch(builder, fusion.getLoc(), known->kernel, operands, fusion.getResultTypes());
+      makeLaunch(builder, fusion, known->kernel, operands, fusion.getResultTypes());
   setAliases(launch, known->kernel, capacities);
   fusion.replaceAllUsesWith(launch.getResults());
   if (known->fusion != fusion)
