@@ -95,6 +95,20 @@ void append(Axes &axes, const AxisRef &axis) {
     axes.push_back(axis);
 }
 
+Axes merged(const Axes &axes) {
+  Axes merged;
+  for (const AxisRef &axis : axes)
+    append(merged, axis);
+  return merged;
+}
+
+Axes ordered(Axes axes) {
+  llvm::sort(axes, [](const AxisRef &one, const AxisRef &other) {
+    return std::pair(one.axis, one.preSize) < std::pair(other.axis, other.preSize);
+  });
+  return merged(axes);
+}
+
 std::string toString(const Axes &axes, const MeshCoordinates &mesh) {
   std::string text = "{";
   for (const AxisRef &axis : axes) {
@@ -129,10 +143,17 @@ const Axes &Sharding::along(size_t dim) const {
 
 int64_t Sharding::count(size_t dim) const { return countOf(along(dim)); }
 
+int64_t Sharding::padded(size_t dim, int64_t size) const {
+  return llvm::divideCeil(static_cast<uint64_t>(size), static_cast<uint64_t>(count(dim))) *
+         count(dim);
+}
+
 bool Sharding::operator==(const Sharding &other) const {
   if (isReplicated() || other.isReplicated())
     return isReplicated() == other.isReplicated();
-  return mesh == other.mesh && dims == other.dims && unreduced == other.unreduced;
+  return mesh == other.mesh && dims == other.dims &&
+         ordered(unreduced) == ordered(other.unreduced) &&
+         (unreduced.empty() || combine == other.combine);
 }
 
 Sharding Sharding::commonWith(const Sharding &other) const {

@@ -25,6 +25,10 @@ bool overlap(const Axes &one, const Axes &other);
 int64_t countOf(const Axes &axes);
 /// Adds an axis inside the others. Adjacent sub-axes of an axis are merged.
 void append(Axes &axes, const numerics::AxisRef &axis);
+/// The same axes, with adjacent sub-axes merged and axes of size 1 omitted.
+Axes merged(const Axes &axes);
+/// merged(), in the order of the mesh's axes; for axes whose order has no meaning.
+Axes ordered(Axes axes);
 /// "{data, model:(2)4}", as sdy writes them.
 std::string toString(const Axes &axes, const numerics::MeshCoordinates &mesh);
 
@@ -34,12 +38,16 @@ std::string toString(const Axes &axes, const numerics::MeshCoordinates &mesh);
 struct Sharding {
   std::shared_ptr<const numerics::MeshCoordinates> mesh; // null: replicated
   std::vector<Axes> dims;                                // empty: replicated
-  Axes unreduced; // the tensor is the sum over the devices along these
+  Axes unreduced;                            // the devices along these hold terms of the tensor
+  llvm::StringRef combine = "stablehlo.add"; // the op that combines the terms
 
   bool isReplicated() const;
   /// Whether any dimension is sharded.
   bool isSharded() const;
   int64_t count(size_t dim) const;
+  /// The size of a dimension of `size` elements with the padding at its end that makes shards
+  /// equal.
+  int64_t padded(size_t dim, int64_t size) const;
   /// The axes of a dimension; none if the tensor is replicated.
   const Axes &along(size_t dim) const;
 

@@ -1,0 +1,469 @@
+#include "tilewright/transform/distribute/ReshardSearch.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <queue>
+#include <tuple>
+
+namespace tilewright::distribute {
+namespace {
+
+using Ids = std::vector<uint8_t>;
+using Lists = std::vector<Ids>;
+
+/// A search gives up after it has visited this many placements.
+constexpr size_t maxVisited = 2000;
+/// With more factors, a search tries only steps that bring factors to their places in the target.
+constexpr size_t maxTried = 4;
+
+/// What is minimised, the most important first: elements sent by one device (in units that make
+/// all of them integers), exchanges that send, steps and the factors that they move.
+struct Price {
+  int64_t wire = 0;
+  int sends = 0, steps = 0;
+  auto operator<=>(const Price &) const = default;
+  Price operator+(const Price &other) const {
+    return {wire + other.wire, sends + other.sends, steps + other.steps};
+  }
+};
+
+/// Shortest path by A*.
+class Search {
+public:
+  explicit Search(const ReshardProblem &problem) : problem(problem) {
+    for (int64_t size : problem.sizes)
+      unit *= size;
+    targets.resize(problem.sizes.size(), {-1, 0});
+    for (size_t dim = 0; dim < problem.to.dims.size(); ++dim)
+      for (size_t at = 0; at < problem.to.dims[dim].size(); ++at)
+        targets[problem.to.dims[dim][at]] = {static_cast<int>(dim), at};
+  }
+
+  std::vector<ReshardStep> run() {
+    const std::vector<ReshardStep> direct = throughReplicated();
+    Price bound;
+    for (const ReshardStep &step : direct)
+      bound = bound + priceOf(step);
+    reach(-1, {ExchangeKind::slice, problem.from, {}, 0}, Price(), bound);
+    size_t visited = 0;
+    while (!queue.empty()) {
+      const Entry entry = queue.top();
+      queue.pop();
+      const auto index = static_cast<size_t>(entry.node);
+      if (nodes[index].price != best.lookup(keyOf(nodes[index].step.to)))
+        continue; // a cheaper path was found since
+      if (nodes[index].step.to == problem.to)
+        return pathTo(entry.node);
+      if (++visited > maxVisited)
+        break;
+      const Placement at = nodes[index].step.to;
+      const Price soFar = nodes[index].price;
+      forEachStep(at, [&](ReshardStep step) {
+        const Price price = soFar + priceOf(step);
+        reach(entry.node, std::move(step), price, bound);
+      });
+    }
+    return direct;
+  }
+
+private:
+  struct Node {
+    ReshardStep step;
+    Price price;
+    int parent;
+  };
+  struct Entry {
+    Price estimate; // of the whole path
+    int node;
+    bool operator<(const Entry &other) const { // the top of the queue is the largest
+      return std::tie(estimate, node) > std::tie(other.estimate, other.node);
+    }
+  };
+  using Visit = llvm::function_ref<void(ReshardStep)>;
+
+  Price priceOf(const ReshardStep &step) const {
+    const bool sends = step.kind != ExchangeKind::slice && step.kind != ExchangeKind::open;
+    return {std::llround(step.wireElements * static_cast<double>(unit)), sends,
+            1 + static_cast<int>(step.group.size())};
+  }
+
+  static std::string keyOf(const Placement &placement) {
+    std::string key;
+    for (const Ids &list : placement.dims) {
+      key.append(list.begin(), list.end());
+      key.push_back('\xff');
+    }
+    key.append(placement.unreduced.begin(), placement.unreduced.end());
+    return key;
+  }
+
+  void reach(int parent, ReshardStep step, const Price &price, const Price &bound) {
+    Price estimate = price;
+    estimate.wire += missing(step.to);
+    if (estimate > bound)
+      return;
+    auto [found, isNew] = best.try_emplace(keyOf(step.to), price);
+    if (!isNew && found->second <= price)
+      return;
+    found->second = price;
+    queue.push({estimate, static_cast<int>(nodes.size())});
+    nodes.push_back({std::move(step), price, parent});
+  }
+
+  std::vector<ReshardStep> pathTo(int last) const {
+    std::vector<ReshardStep> path;
+    for (int at = last; nodes[static_cast<size_t>(at)].parent >= 0;
+         at = nodes[static_cast<size_t>(at)].parent)
+      path.push_back(nodes[static_cast<size_t>(at)].step);
+    std::reverse(path.begin(), path.end());
+    // Slices are found one factor at a time.
+    std::vector<ReshardStep> merged;
+    for (ReshardStep &step : path) {
+      if (!merged.empty() && merged.back().kind == step.kind && step.wireElements == 0 &&
+          (step.kind == ExchangeKind::slice || step.kind == ExchangeKind::open)) {
+        merged.back().to = std::move(step.to);
+        merged.back().group.insert(merged.back().group.end(), step.group.begin(), step.group.end());
+      } else {
+        merged.push_back(std::move(step));
+      }
+    }
+    return merged;
+  }
+
+  int64_t countOf(const Ids &ids) const {
+    int64_t count = 1;
+    for (uint8_t id : ids)
+      count *= problem.sizes[id];
+    return count;
+  }
+  int64_t shardsOf(size_t dim, const Ids &list) const {
+    return problem.dims[dim].shards * countOf(list);
+  }
+  int64_t paddedOf(size_t dim, const Ids &list) const {
+    const int64_t shards = shardsOf(dim, list);
+    return llvm::divideCeil(static_cast<uint64_t>(problem.dims[dim].size),
+                            static_cast<uint64_t>(shards)) *
+           shards;
+  }
+  /// The number of elements that one device holds.
+  int64_t elementsOf(const Placement &placement) const {
+    int64_t elements = 1;
+    for (size_t dim = 0; dim < placement.dims.size(); ++dim)
+      elements *= paddedOf(dim, placement.dims[dim]) / shardsOf(dim, placement.dims[dim]);
+    return elements;
+  }
+
+  /// Whether the shards of a dimension may change in this way: new shards have the borders of the
+  /// old, or the dimension is whole before or after. A dimension is padded only as one of the two
+  /// shardings pads it.
+  bool canChange(size_t dim, const Ids &before, const Ids &after) const {
+    if (before == after)
+      return true;
+    const int64_t size = problem.dims[dim].size, shards = shardsOf(dim, after);
+    return (size % shards == 0 || shards == shardsOf(dim, problem.from.dims[dim]) ||
+            shards == shardsOf(dim, problem.to.dims[dim])) &&
+           (paddedOf(dim, before) == paddedOf(dim, after) || shards == 1 ||
+            shardsOf(dim, before) == 1);
+  }
+  bool canChange(const Lists &before, const Lists &after) const {
+    for (size_t dim = 0; dim < before.size(); ++dim)
+      if (!canChange(dim, before[dim], after[dim]))
+        return false;
+    return true;
+  }
+
+  /// A lower bound for the wire from here: what the worst placed device lacks of its target shard.
+  int64_t missing(const Placement &at) const {
+    if (!problem.to.unreduced.empty())
+      return 0; // the terms of some devices may be zero
+    const int64_t wanted = elementsOf(problem.to) * unit;
+    if (!at.unreduced.empty())
+      return wanted;
+    int64_t present = wanted;
+    for (size_t dim = 0; dim < at.dims.size(); ++dim) {
+      const Ids &here = at.dims[dim], &there = problem.to.dims[dim];
+      size_t shared = 0;
+      while (shared < here.size() && shared < there.size() && here[shared] == there[shared])
+        ++shared;
+      if (shared == here.size())
+        continue;
+      if (shared < there.size())
+        return wanted; // some device holds nothing of its target shard
+      for (size_t i = shared; i < here.size(); ++i)
+        present /= problem.sizes[here[i]];
+    }
+    return wanted - present;
+  }
+
+  Ids freeIn(const Placement &placement) const {
+    std::vector<bool> isUsed(problem.sizes.size());
+    for (const Ids &list : placement.dims)
+      for (uint8_t id : list)
+        isUsed[id] = true;
+    for (uint8_t id : placement.unreduced)
+      isUsed[id] = true;
+    Ids free;
+    for (size_t id = 0; id < isUsed.size(); ++id)
+      if (!isUsed[id])
+        free.push_back(static_cast<uint8_t>(id));
+    return free;
+  }
+
+  static void openAlong(Placement &placement, uint8_t id) {
+    placement.unreduced.insert(llvm::lower_bound(placement.unreduced, id), id);
+  }
+
+  void forEachStep(const Placement &at, Visit visit) const {
+    forEachLocal(at, visit);
+    forEachGather(at, visit);
+    forEachReduction(at, visit);
+    forEachPermute(at, visit);
+  }
+
+  void forEachLocal(const Placement &at, Visit visit) const {
+    auto isWanted = [&](uint8_t id) { return llvm::is_contained(problem.to.unreduced, id); };
+    for (uint8_t id : freeIn(at)) {
+      for (size_t dim = 0; dim < at.dims.size(); ++dim) {
+        Placement next = at;
+        next.dims[dim].push_back(id);
+        if (mayPlace(id, dim, at.dims[dim], at.dims[dim].size()) &&
+            canChange(dim, at.dims[dim], next.dims[dim]))
+          visit({ExchangeKind::slice, std::move(next), {id}, 0});
+      }
+      if (isWanted(id)) {
+        Placement next = at;
+        openAlong(next, id);
+        visit({ExchangeKind::open, std::move(next), {id}, 0});
+      }
+    }
+    // A shard is a term of the whole: zero outside of the shard.
+    for (size_t dim = 0; dim < at.dims.size(); ++dim)
+      if (!at.dims[dim].empty() && isWanted(at.dims[dim].back())) {
+        Placement next = at;
+        const uint8_t id = at.dims[dim].back();
+        next.dims[dim].pop_back();
+        openAlong(next, id);
+        if (canChange(dim, at.dims[dim], next.dims[dim]))
+          visit({ExchangeKind::open, std::move(next), {id}, 0});
+      }
+  }
+
+  /// Whether a factor may be placed in `list` of a dimension, at the place `at`.
+  bool mayPlace(uint8_t id, size_t dim, const Ids &list, size_t at) const {
+    if (problem.sizes.size() <= maxTried)
+      return true;
+    auto isBefore = [&](uint8_t one, uint8_t other) {
+      return targets[one].first == static_cast<int>(dim) && targets[one] < targets[other];
+    };
+    return targets[id].first == static_cast<int>(dim) && (at == 0 || isBefore(list[at - 1], id)) &&
+           (at == list.size() || isBefore(id, list[at]));
+  }
+
+  /// Visits all ways to append `ids` to the dimensions with `mayGain`, in every order.
+  void forEachAppended(const Lists &lists, const Ids &ids, llvm::function_ref<bool(size_t)> mayGain,
+                       llvm::function_ref<void(const Lists &)> visit) const {
+    Lists appended = lists;
+    std::function<void(size_t)> place = [&](size_t next) {
+      if (next == ids.size())
+        return visit(appended);
+      for (size_t dim = 0; dim < lists.size(); ++dim) {
+        if (!mayGain(dim))
+          continue;
+        for (size_t at = lists[dim].size(); at <= appended[dim].size(); ++at) {
+          if (!mayPlace(ids[next], dim, appended[dim], at))
+            continue;
+          appended[dim].insert(appended[dim].begin() + static_cast<std::ptrdiff_t>(at), ids[next]);
+          place(next + 1);
+          appended[dim].erase(appended[dim].begin() + static_cast<std::ptrdiff_t>(at));
+        }
+      }
+    };
+    place(0);
+  }
+
+  /// All-gathers and all-to-alls: the last factors of some dimensions leave them.
+  void forEachGather(const Placement &at, Visit visit) const {
+    const int64_t elements = elementsOf(at);
+    std::vector<size_t> leaving(at.dims.size(), 0);
+    for (;;) {
+      size_t dim = 0;
+      while (dim < leaving.size() && leaving[dim] == at.dims[dim].size())
+        leaving[dim++] = 0;
+      if (dim == leaving.size())
+        return;
+      ++leaving[dim];
+
+      Placement next = at;
+      Ids group;
+      for (size_t d = 0; d < leaving.size(); ++d) {
+        auto begin = next.dims[d].end() - static_cast<std::ptrdiff_t>(leaving[d]);
+        group.insert(group.end(), begin, next.dims[d].end());
+        next.dims[d].erase(begin, next.dims[d].end());
+      }
+      if (!canChange(at.dims, next.dims))
+        continue;
+      const auto others = static_cast<double>(countOf(group) - 1);
+      visit({ExchangeKind::allGather, next, group, static_cast<double>(elements) * others});
+      forEachAppended(
+          next.dims, group, [&](size_t d) { return leaving[d] == 0; },
+          [&](const Lists &lists) {
+            if (canChange(at.dims, lists))
+              visit({ExchangeKind::allToAll,
+                     {lists, at.unreduced},
+                     group,
+                     static_cast<double>(paddedElements(at, lists)) * others / (others + 1)});
+          });
+    }
+  }
+
+  /// The elements that one device holds after it has padded whole dimensions for new shards.
+  int64_t paddedElements(const Placement &at, const Lists &next) const {
+    int64_t elements = elementsOf(at);
+    for (size_t dim = 0; dim < next.size(); ++dim)
+      if (problem.dims[dim].size > 0 && shardsOf(dim, at.dims[dim]) == 1)
+        elements = elements / problem.dims[dim].size * paddedOf(dim, next[dim]);
+    return elements;
+  }
+
+  /// All-reduces and reduce-scatters of some of the unreduced factors. Even one that the target
+  /// wants unreduced may be reduced and opened again, if that makes the terms smaller.
+  void forEachReduction(const Placement &at, Visit visit) const {
+    for (uint32_t chosen = 1; chosen < 1U << at.unreduced.size(); ++chosen) {
+      Ids group;
+      for (size_t i = 0; i < at.unreduced.size(); ++i)
+        if (chosen >> i & 1)
+          group.push_back(at.unreduced[i]);
+      Placement next = at;
+      llvm::erase_if(next.unreduced, [&](uint8_t id) { return llvm::is_contained(group, id); });
+      const auto members = static_cast<double>(countOf(group));
+      const double share = (members - 1) / members;
+      visit(
+          {ExchangeKind::allReduce, next, group, 2 * static_cast<double>(elementsOf(at)) * share});
+      forEachAppended(
+          at.dims, group, [](size_t) { return true; },
+          [&](const Lists &lists) {
+            if (canChange(at.dims, lists))
+              visit({ExchangeKind::reduceScatter,
+                     {lists, next.unreduced},
+                     group,
+                     static_cast<double>(paddedElements(at, lists)) * share});
+          });
+    }
+  }
+
+  /// Other factors of the same product in every dimension.
+  void forEachPermute(const Placement &at, Visit visit) const {
+    Placement next;
+    std::vector<bool> isUsed(problem.sizes.size());
+    const auto elements = static_cast<double>(elementsOf(at));
+    // Fills dimension after dimension, then the unreduced factors in ascending order.
+    std::function<void(size_t, int64_t)> fill = [&](size_t dim, int64_t rest) {
+      const bool isOpen = dim == at.dims.size();
+      if (rest == 1 && isOpen) {
+        if (!(next == at))
+          visit({ExchangeKind::permute, next, movedBetween(at, next), elements});
+        return;
+      }
+      if (rest == 1) {
+        const bool isLast = dim + 1 == at.dims.size();
+        if (!isLast)
+          next.dims.emplace_back();
+        fill(dim + 1, countOf(isLast ? at.unreduced : at.dims[dim + 1]));
+        if (!isLast)
+          next.dims.pop_back();
+        return;
+      }
+      Ids &list = isOpen ? next.unreduced : next.dims[dim];
+      for (size_t id = 0; id < isUsed.size(); ++id) {
+        if (isUsed[id] || rest % problem.sizes[id] != 0 ||
+            (!isOpen && !mayPlace(static_cast<uint8_t>(id), dim, list, list.size())) ||
+            (isOpen && !list.empty() && list.back() > id))
+          continue;
+        isUsed[id] = true;
+        (isOpen ? next.unreduced : next.dims[dim]).push_back(static_cast<uint8_t>(id));
+        fill(dim, rest / problem.sizes[id]);
+        (isOpen ? next.unreduced : next.dims[dim]).pop_back();
+        isUsed[id] = false;
+      }
+    };
+    if (at.dims.empty())
+      return fill(0, countOf(at.unreduced));
+    next.dims.emplace_back();
+    fill(0, countOf(at.dims[0]));
+  }
+
+  /// The factors whose places differ.
+  Ids movedBetween(const Placement &one, const Placement &two) const {
+    auto placeOf = [](const Placement &in, uint8_t id) {
+      for (size_t dim = 0; dim < in.dims.size(); ++dim)
+        for (size_t i = 0; i < in.dims[dim].size(); ++i)
+          if (in.dims[dim][i] == id)
+            return std::pair(dim + 2, i);
+      return std::pair<size_t, size_t>(llvm::is_contained(in.unreduced, id), 0);
+    };
+    Ids moved;
+    for (size_t id = 0; id < problem.sizes.size(); ++id)
+      if (placeOf(one, static_cast<uint8_t>(id)) != placeOf(two, static_cast<uint8_t>(id)))
+        moved.push_back(static_cast<uint8_t>(id));
+    return moved;
+  }
+
+  /// The path that always exists: reduce, gather, then slice.
+  std::vector<ReshardStep> throughReplicated() const {
+    std::vector<ReshardStep> path;
+    Placement at = problem.from;
+    Ids group;
+    for (uint8_t id : at.unreduced)
+      if (!llvm::is_contained(problem.to.unreduced, id))
+        group.push_back(id);
+    if (!group.empty()) {
+      const auto members = static_cast<double>(countOf(group));
+      const double sent = 2 * static_cast<double>(elementsOf(at)) * (members - 1) / members;
+      llvm::erase_if(at.unreduced, [&](uint8_t id) { return llvm::is_contained(group, id); });
+      path.push_back({ExchangeKind::allReduce, at, group, sent});
+    }
+    group.clear();
+    const auto elements = static_cast<double>(elementsOf(at));
+    for (Ids &list : at.dims) {
+      group.insert(group.end(), list.begin(), list.end());
+      list.clear();
+    }
+    if (!group.empty())
+      path.push_back(
+          {ExchangeKind::allGather, at, group, elements * static_cast<double>(countOf(group) - 1)});
+    if (at.unreduced != problem.to.unreduced) {
+      group.clear();
+      for (uint8_t id : problem.to.unreduced)
+        if (!llvm::is_contained(at.unreduced, id))
+          group.push_back(id);
+      at.unreduced = problem.to.unreduced;
+      path.push_back({ExchangeKind::open, at, group, 0});
+    }
+    group.clear();
+    for (const Ids &list : problem.to.dims)
+      group.insert(group.end(), list.begin(), list.end());
+    if (!group.empty())
+      path.push_back({ExchangeKind::slice, problem.to, group, 0});
+    return path;
+  }
+
+  const ReshardProblem &problem;
+  int64_t unit = 1;
+  std::vector<std::pair<int, size_t>> targets; // of each factor: its dimension or -1, its place
+  std::vector<Node> nodes;
+  std::priority_queue<Entry> queue;
+  llvm::StringMap<Price> best;
+};
+
+} // namespace
+
+std::vector<ReshardStep> findReshard(const ReshardProblem &problem) {
+  return Search(problem).run();
+}
+
+} // namespace tilewright::distribute

@@ -1,0 +1,44 @@
+// ReshardSearch: the shortest path between two placements of mesh factors on a tensor's dimensions.
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARDSEARCH_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARDSEARCH_H
+
+#include "tilewright/transform/distribute/Reshard.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilewright::distribute {
+
+/// Where the factors of a mesh are, by number: a list of them divides each dimension, outermost
+/// first; along some of them the tensor is unreduced; along the others it is replicated.
+struct Placement {
+  std::vector<std::vector<uint8_t>> dims;
+  std::vector<uint8_t> unreduced; // sorted
+  bool operator==(const Placement &) const = default;
+};
+
+struct ReshardProblem {
+  struct Dimension {
+    int64_t size;       // of the global tensor
+    int64_t shards = 1; // by axes that both shardings share and that are in no placement
+  };
+
+  Placement from, to;
+  std::vector<Dimension> dims;
+  std::vector<int64_t> sizes; // of each factor
+};
+
+struct ReshardStep {
+  ExchangeKind kind;
+  Placement to;
+  std::vector<uint8_t> group; // the factors along which devices communicate
+  double wireElements = 0;    // sent by one device
+};
+
+/// The cheapest path, as planReshard() describes it. A search that grows too large ends with the
+/// path through the replicated tensor.
+std::vector<ReshardStep> findReshard(const ReshardProblem &problem);
+
+} // namespace tilewright::distribute
+
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARDSEARCH_H
