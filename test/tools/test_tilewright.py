@@ -88,7 +88,7 @@ def test_one_option_is_described():
 
 
 def test_each_command_explains_itself():
-    for command in ("compile", "run", "print", "options", "explain", "report", "comm", "verify-comm"):
+    for command in ("compile", "run", "print", "options", "explain", "report", "comm", "verify-comm", "predict"):
         result = tilewright(command, "--help")
         assert result.returncode == 0
         assert f"usage: tilewright {command}" in result.stdout

@@ -33,6 +33,7 @@ extern const Command explainCommand;
 extern const Command verifyCommCommand;
 extern const Command commCommand;
 extern const Command reportCommand;
+extern const Command predictCommand;
 
 /// The flag of commands that compile or run; main() writes the trace.
 inline constexpr Flag traceFlag{
