@@ -143,6 +143,10 @@ Type Generator::drawElement() {
   static constexpr const char *twofold[] = {"complex<f32>", "complex<f32>", "complex<f64>", "f32",
                                             "f64"};
   static constexpr const char *ordered[] = {"f32", "f32", "f64", "bf16", "f16", "i32"};
+  static constexpr const char *packed[] = {"i4",  "ui4",      "i4",       "i2",
+                                           "ui2", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN"};
+  if (wishes.narrow && !draw.oneIn(4))
+    return named(draw.pick(packed));
   switch (flavour) {
   case Flavour::subByte:
     return named(draw.oneIn(5) ? draw.pick(usual) : draw.pick(small));

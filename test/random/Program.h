@@ -37,6 +37,8 @@ struct Wishes {
   int ops = 12;
   /// Only what jaxlib defines as we do: README.md lists what is left out.
   bool forJaxlib = false;
+  /// Most tensors have elements of 2, 4 or 6 bits, which are packed in memory.
+  bool narrow = false;
 };
 
 struct RandomProgram {

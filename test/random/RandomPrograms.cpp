@@ -1,9 +1,9 @@
 // random-programs: makes random programs and compares their compiled results with the evaluator.
 //
-//   random-programs compare  [--target=CHIP] [--first=N] [--count=N] [--jobs=N] [--keep=DIR]
-//   random-programs mutate   [--first=N] [--count=N] [--jobs=N] [--seconds=S]
+//   random-programs compare  [--target=CHIP] [--narrow] [--first=N] [--count=N] [--jobs=N]
+//   [--keep=DIR] random-programs mutate   [--first=N] [--count=N] [--jobs=N] [--seconds=S]
 //   random-programs coverage [--count=N]
-//   random-programs print SEED [--jaxlib]
+//   random-programs print SEED [--jaxlib] [--narrow]
 //   random-programs export FOLDER [--first=N] [--count=N]
 #include "test/random/Mutate.h"
 #include "test/random/Program.h"
@@ -44,7 +44,7 @@ struct Arguments {
   uint64_t first = 0, count = 100, seed = 0;
   int jobs = 2, ops = 12;
   double seconds = 20;
-  bool forJaxlib = false, donates = true;
+  bool forJaxlib = false, donates = true, narrow = false;
 };
 
 /// Rejections with an error id that do not count as failures. Every line is a limitation of a
@@ -89,7 +89,8 @@ std::string textOf(mlir::ModuleOp module) {
 /// The record that a child sends to its parent: kind, counts, text.
 std::string compareOne(AgainstEvaluator &judge, uint64_t seed, const Arguments &arguments) {
   Context mlir;
-  RandomProgram program = randomProgram(mlir.context, seed, {arguments.ops, false});
+  RandomProgram program =
+      randomProgram(mlir.context, seed, {arguments.ops, false, arguments.narrow});
   mlir::ScopedDiagnosticHandler quiet(&mlir.context,
                                       [](mlir::Diagnostic &) { return mlir::success(); });
   Verdict verdict = judge.check(*program.module, program.inputs);
@@ -177,7 +178,8 @@ int compareAll(const Arguments &arguments) {
 
 std::string mutateOne(uint64_t seed, const Arguments &arguments) {
   Context mlir;
-  RandomProgram program = randomProgram(mlir.context, seed / 8, {arguments.ops, false});
+  RandomProgram program =
+      randomProgram(mlir.context, seed / 8, {arguments.ops, false, arguments.narrow});
   mlir::ScopedDiagnosticHandler quiet(&mlir.context,
                                       [](mlir::Diagnostic &) { return mlir::success(); });
   Draw draw(seed ^ 0xABCDEF);
@@ -296,8 +298,8 @@ int coverage(const Arguments &arguments) {
 
 int print(const Arguments &arguments) {
   Context mlir;
-  RandomProgram program =
-      randomProgram(mlir.context, arguments.seed, {arguments.ops, arguments.forJaxlib});
+  RandomProgram program = randomProgram(mlir.context, arguments.seed,
+                                        {arguments.ops, arguments.forJaxlib, arguments.narrow});
   std::cout << "// " << nameOf(program.flavour) << "\n" << textOf(*program.module);
   for (const interpret::RuntimeValue &input : program.inputs)
     std::cout << "// " << input.tensor().typeString() << " = " << input.tensor().toString(64)
@@ -373,6 +375,8 @@ int main(int argc, char **argv) {
       arguments.target = v;
     else if (text == "--undonated")
       arguments.donates = false;
+    else if (text == "--narrow")
+      arguments.narrow = true;
     else if (text == "--jaxlib")
       arguments.forJaxlib = true;
     else
@@ -394,9 +398,10 @@ int main(int argc, char **argv) {
     return print(arguments);
   if (arguments.command == "export" && plain.size() > 1)
     return exportAll(arguments);
-  std::fprintf(stderr,
-               "usage: random-programs compare|mutate|coverage|print SEED|export FOLDER "
-               "[--target=CHIP] [--first=N] [--count=N] "
-               "[--jobs=N] [--ops=N] [--seconds=S] [--keep=DIR] [--jaxlib] [--undonated]\n");
+  std::fprintf(
+      stderr,
+      "usage: random-programs compare|mutate|coverage|print SEED|export FOLDER "
+      "[--target=CHIP] [--first=N] [--count=N] "
+      "[--jobs=N] [--ops=N] [--seconds=S] [--keep=DIR] [--jaxlib] [--narrow] [--undonated]\n");
   return 2;
 }

@@ -2,6 +2,7 @@
 
 #include "tilewright/artifact/CheckGpu.h"
 #include "tilewright/artifact/CheckSteps.h"
+#include "tilewright/numerics/PackedElements.h"
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/support/Concat.h"
 
@@ -32,13 +33,20 @@ Status checkAttributes(std::span<const Attribute> attributes, std::string_view o
   return Status();
 }
 
-static Result<int64_t> byteCountOf(const TensorType &type, std::string_view owner, size_t number) {
+static Result<numerics::Shape> shapeOf(const TensorType &type, std::string_view owner,
+                                       size_t number) {
   Result<numerics::Shape> shape = numerics::Shape::create(type.dims);
   if (!shape.isOk())
     return Status(Error::executableType,
                   concat(owner, " ", number, " of the executable has an invalid shape: ",
                          std::move(shape).takeStatus().message(), "; compile the program again"));
-  return shape->byteCount(type.element);
+  return shape;
+}
+
+/// The bytes of a parameter or result, which are packed if its element type is.
+static Result<int64_t> arrayBytesOf(const TensorType &type, std::string_view owner, size_t number) {
+  TILEWRIGHT_ASSIGN(numerics::Shape shape, shapeOf(type, owner, number));
+  return numerics::arrayBytes(type.element, shape.elementCount());
 }
 
 namespace {
@@ -51,8 +59,8 @@ public:
   Status check() {
     TILEWRIGHT_TRY(checkSignature());
     for (size_t i = 0; i < executable.types.size(); ++i) {
-      TILEWRIGHT_ASSIGN(int64_t bytes, byteCountOf(executable.types[i], "type", i));
-      typeBytes.push_back(bytes);
+      TILEWRIGHT_ASSIGN(numerics::Shape shape, shapeOf(executable.types[i], "type", i));
+      typeBytes.push_back(shape.byteCount(executable.types[i].element));
     }
     TILEWRIGHT_TRY(checkAllocations());
     TILEWRIGHT_TRY(checkCode());
@@ -81,7 +89,7 @@ private:
                        executable.partitions, " partitions; each must be from 1 to ", most);
     for (size_t i = 0; i < executable.parameters.size(); ++i) {
       const Parameter &parameter = executable.parameters[i];
-      TILEWRIGHT_ASSIGN(int64_t bytes, byteCountOf(parameter.type, "parameter", i));
+      TILEWRIGHT_ASSIGN(int64_t bytes, arrayBytesOf(parameter.type, "parameter", i));
       parameterBytes.push_back(bytes);
       if (!isKnownMemory(parameter.memoryKind))
         return signature("parameter ", i, " has unknown memory kind '", parameter.memoryKind, "'");
@@ -89,7 +97,7 @@ private:
     std::vector<bool> isTaken(executable.parameters.size());
     for (size_t i = 0; i < executable.results.size(); ++i) {
       const ResultInfo &result = executable.results[i];
-      TILEWRIGHT_ASSIGN(int64_t bytes, byteCountOf(result.type, "result", i));
+      TILEWRIGHT_ASSIGN(int64_t bytes, arrayBytesOf(result.type, "result", i));
       resultBytes.push_back(bytes);
       if (!isKnownMemory(result.memoryKind))
         return signature("result ", i, " has unknown memory kind '", result.memoryKind, "'");

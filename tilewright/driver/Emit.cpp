@@ -152,6 +152,11 @@ Status Emitter::emitSignature(func::FuncOp function) {
     StringAttr text = attributes ? attributes.getAs<StringAttr>("exec.sharding") : nullptr;
     return text ? text.str() : "";
   };
+  // Packed arrays are bytes in the plan; the signature has the type that the caller knows.
+  auto arrayType = [](DictionaryAttr attributes, Type type) -> artifact::TensorType {
+    TypeAttr array = attributes ? attributes.getAs<TypeAttr>("exec.array_type") : nullptr;
+    return tensorTypeOf(array ? array.getValue() : type);
+  };
   auto refuse = [&](StringRef what, unsigned number, Type type) {
     std::string text;
     llvm::raw_string_ostream(text) << type;
@@ -164,7 +169,7 @@ Status Emitter::emitSignature(func::FuncOp function) {
     if (!isa<RankedTensorType, stablehlo::TokenType>(type))
       return refuse("parameter", i, type);
     DictionaryAttr attributes = function.getArgAttrDict(i);
-    artifact::Parameter parameter{tensorTypeOf(type), memoryKind(attributes)};
+    artifact::Parameter parameter{arrayType(attributes, type), memoryKind(attributes)};
     parameter.sharding = sharding(attributes);
     if (attributes && attributes.get("tf.aliasing_output"))
       parameter.donation = artifact::Donation::must;
@@ -178,7 +183,7 @@ Status Emitter::emitSignature(func::FuncOp function) {
     if (!isa<RankedTensorType, stablehlo::TokenType>(type))
       return refuse("result", i, type);
     DictionaryAttr attributes = function.getResultAttrDict(i);
-    artifact::ResultInfo result{tensorTypeOf(type), memoryKind(attributes)};
+    artifact::ResultInfo result{arrayType(attributes, type), memoryKind(attributes)};
     result.sharding = sharding(attributes);
     if (auto claim = attributes ? attributes.getAs<IntegerAttr>("exec.alias_of") : nullptr)
       result.aliasOf = static_cast<artifact::Index>(claim.getInt());

@@ -1,4 +1,5 @@
 // PJRT_AsyncHostToDeviceTransferManager: buffers whose bytes arrive in chunks.
+#include "tilewright/numerics/PackedElements.h"
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
@@ -6,6 +7,8 @@
 #include "tilewright/plugin/Types.h"
 #include "tilewright/runtime/Backend.h"
 #include "tilewright/support/Concat.h"
+
+#include <cstring>
 
 /// The caller may retrieve a buffer before its bytes have arrived; the last chunk completes the
 /// buffer's definition event.
@@ -15,8 +18,11 @@ struct PJRT_AsyncHostToDeviceTransferManager {
     tilewright::runtime::Promise promise;
     std::byte *data = nullptr;
     const tilewright::runtime::Memory *memory = nullptr;
-    size_t bytes = 0;
+    size_t bytes = 0; // that the caller sends
     bool isDone = false;
+    /// Of a packed type, whose elements arrive one in each byte: what has arrived.
+    std::vector<std::byte> elements;
+    tilewright::numerics::ElementType element{};
   };
   PJRT_Client *client = nullptr;
   PJRT_Device *device = nullptr;
@@ -46,6 +52,17 @@ Status write(Manager::Slot &slot, const void *data, int64_t offset, int64_t size
     return Status(Error::pluginArguments,
                   concat("a chunk of ", size, " bytes at offset ", offset,
                          " does not fit in a buffer of ", slot.bytes, " bytes"));
+  if (!slot.elements.empty()) {
+    std::memcpy(slot.elements.data() + offset, data, static_cast<size_t>(size));
+    if (!isLast)
+      return Status();
+    const auto count = static_cast<int64_t>(slot.bytes);
+    std::vector<std::byte> packed(static_cast<size_t>(numerics::arrayBytes(slot.element, count)));
+    numerics::packElements(slot.element, packed.data(), slot.elements.data(), count);
+    slot.elements.clear();
+    slot.bytes = packed.size();
+    return write(slot, packed.data(), 0, static_cast<int64_t>(packed.size()), isLast);
+  }
   if (size > 0) {
     // Wait for the copy: the caller may reuse its bytes when this returns, and when the last chunk
     // completes the promise, all earlier chunks must have been copied.
@@ -85,7 +102,10 @@ Client_CreateBuffersForAsyncHostToDevice(PJRT_Client_CreateBuffersForAsyncHostTo
     slot.memory = memory;
     TILEWRIGHT_PJRT_ASSIGN(void *data, slot.buffer->data());
     slot.data = static_cast<std::byte *>(data);
-    slot.bytes = slot.buffer->byteCount();
+    slot.bytes = slot.buffer->hostByteCount();
+    slot.element = slot.buffer->elementType();
+    if (numerics::isPacked(slot.element))
+      slot.elements.resize(slot.bytes);
     TILEWRIGHT_PJRT_TRY(slot.buffer->addExternalReference());
     manager->slots.push_back(std::move(slot));
   }

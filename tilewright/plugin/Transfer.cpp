@@ -1,4 +1,5 @@
 // Copies bytes from the host to buffers, from buffers to the host, and between buffers.
+#include "tilewright/numerics/PackedElements.h"
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
@@ -43,18 +44,18 @@ PJRT_Error *Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, src);
   const runtime::Buffer &buffer = *args->src->buffer;
   if (!args->dst) {
-    args->dst_size = buffer.byteCount();
+    args->dst_size = buffer.hostByteCount();
     args->event = nullptr;
     return nullptr;
   }
-  if (args->dst_size < buffer.byteCount())
+  if (args->dst_size < buffer.hostByteCount())
     return toError(Status(Error::pluginArguments,
-                          concat("the array has ", buffer.byteCount(),
+                          concat("the array has ", buffer.hostByteCount(),
                                  " bytes, but the destination has only ", args->dst_size)));
   TILEWRIGHT_PJRT_ASSIGN(std::vector<int64_t> order,
                          minorToMajorOf(args->host_layout, buffer.type()));
   TILEWRIGHT_PJRT_ASSIGN(runtime::Event copied,
-                         buffer.toHost(args->dst, buffer.byteCount(), order));
+                         buffer.toHost(args->dst, buffer.hostByteCount(), order));
   args->event = new PJRT_Event{std::move(copied)};
   return nullptr;
 }
@@ -133,6 +134,14 @@ PJRT_Error *Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer
     runtime::HostBuffer host;
     host.data = data;
     host.type = type;
+    std::vector<std::byte> elements;
+    if (numerics::isPacked(type.element)) { // a device's buffer is packed, a host's is not
+      TILEWRIGHT_PJRT_ASSIGN(size_t count, runtime::hostByteCountOf(type));
+      elements.resize(count);
+      numerics::unpackElements(type.element, elements.data(), static_cast<std::byte *>(data),
+                               static_cast<int64_t>(count));
+      host.data = elements.data();
+    }
     view = runtime::Buffer::fromHost(host, *memory);
     if (!view.isOk())
       return toError(std::move(view).takeStatus());

@@ -1,4 +1,5 @@
 #include "tilewright/runtime/Buffer.h"
+#include "tilewright/numerics/PackedElements.h"
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/runtime/Client.h"
 #include "tilewright/runtime/Storage.h"
@@ -14,7 +15,36 @@ constexpr uintptr_t bufferAlignment = artifact::bufferAlignment;
 
 Result<size_t> byteCountOf(const TensorType &type) {
   TILEWRIGHT_ASSIGN(numerics::Shape shape, numerics::Shape::create(type.dims));
+  return static_cast<size_t>(numerics::arrayBytes(type.element, shape.elementCount()));
+}
+
+Result<size_t> hostByteCountOf(const TensorType &type) {
+  TILEWRIGHT_ASSIGN(numerics::Shape shape, numerics::Shape::create(type.dims));
   return static_cast<size_t>(shape.byteCount(type.element));
+}
+
+size_t Buffer::hostByteCount() const {
+  if (!numerics::isPacked(elementType()))
+    return bytes;
+  Result<size_t> size = hostByteCountOf(*tensor);
+  return size.isOk() ? *size : 0; // the type was checked when the buffer was made
+}
+
+/// Packs the elements of a host array of any layout.
+static void packFromHost(std::byte *to, const HostBuffer &host, bool isDense, ThreadPool &pool) {
+  const TensorType &type = host.type;
+  const auto *from = static_cast<const std::byte *>(host.data);
+  size_t count = 1;
+  for (int64_t size : type.dims)
+    count *= static_cast<size_t>(size);
+  std::vector<std::byte> dense;
+  if (!isDense) {
+    dense.resize(count);
+    copyStrided(dense.data(), denseStrides(type.dims, 1), from, host.byteStrides, type.dims, 1,
+                &pool);
+    from = dense.data();
+  }
+  numerics::packElements(type.element, to, from, static_cast<int64_t>(count));
 }
 
 static Status deletedStatus(std::string_view use) {
@@ -63,8 +93,9 @@ Result<std::unique_ptr<Buffer>> Buffer::fromHost(const HostBuffer &host, Memory 
   auto type = std::make_shared<const TensorType>(host.type);
   auto *source = static_cast<std::byte *>(const_cast<void *>(host.data));
 
-  const bool mayAlias = host.semantics == HostBufferSemantics::immutableZeroCopy ||
-                        host.semantics == HostBufferSemantics::mutableZeroCopy;
+  const bool isPacked = numerics::isPacked(host.type.element);
+  const bool mayAlias = !isPacked && (host.semantics == HostBufferSemantics::immutableZeroCopy ||
+                                      host.semantics == HostBufferSemantics::mutableZeroCopy);
   if (mayAlias && dense && bytes > 0 &&
       reinterpret_cast<uintptr_t>(source) % bufferAlignment == 0 && memory.canAdoptHostBytes()) {
     std::function<void()> giveBack;
@@ -86,7 +117,8 @@ Result<std::unique_ptr<Buffer>> Buffer::fromHost(const HostBuffer &host, Memory 
   // the device can copy.
   MemoryAddress from = {source, nullptr};
   Allocator::Block packed;
-  if (!dense) {
+  const bool isCopiedAsItIs = dense && !isPacked;
+  if (!isCopiedAsItIs && bytes > 0) {
     std::byte *to = block.data();
     if (!memory.isHostMemory()) {
       Memory &pinned = *memory.device().memoryOfKind(pinnedHostKind);
@@ -94,11 +126,14 @@ Result<std::unique_ptr<Buffer>> Buffer::fromHost(const HostBuffer &host, Memory 
       to = packed.data();
       from = {to, &pinned};
     }
-    copyStrided(to, denseStrides(host.type.dims, elementBytes), source, host.byteStrides,
-                host.type.dims, elementBytes, &pool);
+    if (isPacked)
+      packFromHost(to, host, dense, pool);
+    else
+      copyStrided(to, denseStrides(host.type.dims, elementBytes), source, host.byteStrides,
+                  host.type.dims, elementBytes, &pool);
   }
   Event arrived;
-  if (bytes > 0 && (dense || packed.data()))
+  if (bytes > 0 && (isCopiedAsItIs || packed.data()))
     arrived = memory.client().backend().copy({block.data(), &memory}, from, bytes, pool);
   if (arrived.isFailed())
     return arrived.status();
@@ -227,9 +262,10 @@ static Event copyToHost(std::byte *to, const std::byte *from, size_t bytes, cons
 
 Result<Event> Buffer::toHost(void *destination, size_t size,
                              std::span<const int64_t> minorToMajor) const {
-  if (size != bytes)
-    return Status(Error::hostLayout, concat("cannot copy a buffer of ", bytes, " bytes to ", size,
-                                            " bytes of host memory; the sizes must be equal"));
+  if (size != hostByteCount())
+    return Status(Error::hostLayout,
+                  concat("cannot copy a buffer of ", hostByteCount(), " bytes to ", size,
+                         " bytes of host memory; the sizes must be equal"));
   std::vector<bool> seen(dims().size());
   bool isPermutation = minorToMajor.empty() || minorToMajor.size() == seen.size();
   for (int64_t dim : minorToMajor) {
@@ -250,34 +286,51 @@ Result<Event> Buffer::toHost(void *destination, size_t size,
   auto *to = static_cast<std::byte *>(destination);
   const size_t elementBytes = numerics::storageBytes(elementType());
   std::vector<int64_t> toStrides = denseStrides(dims(), elementBytes, minorToMajor);
-  if (isDense(toStrides, dims(), elementBytes))
+  const bool isPacked = numerics::isPacked(elementType());
+  const bool dense = isDense(toStrides, dims(), elementBytes);
+  if (dense && !isPacked)
     return copyWhenDefined(defined, *place, std::move(*reading),
                            [to, bytes = bytes, place = place](const std::byte *from) {
                              return copyToHost(to, from, bytes, *place);
                            });
-  return copyWhenDefined(defined, *place, std::move(*reading),
-                         [to, type = tensor, toStrides = std::move(toStrides), elementBytes,
-                          bytes = bytes, place = place](const std::byte *from) -> Event {
-                           // The host reorders the elements, so it needs bytes that it can read.
-                           Allocator::Block packed;
-                           if (!place->isHostMemory()) {
-                             Result<Allocator::Block> block =
-                                 place->device()
-                                     .memoryOfKind(pinnedHostKind)
-                                     ->allocate(bytes, {"array to reorder", type});
-                             if (!block.isOk())
-                               return Event::failed(std::move(block).takeStatus());
-                             packed = *std::move(block);
-                             Event copied = copyToHost(packed.data(), from, bytes, *place);
-                             if (Status status = copied.await(); !status.isOk())
-                               return copied;
-                             from = packed.data();
-                           }
-                           trace::Span span("copy", "reorder on the host");
-                           copyStrided(to, toStrides, from, denseStrides(type->dims, elementBytes),
-                                       type->dims, elementBytes, &place->client().threadPool());
-                           return Event();
-                         });
+  return copyWhenDefined(
+      defined, *place, std::move(*reading),
+      [to, type = tensor, toStrides = std::move(toStrides), elementBytes, bytes = bytes, size,
+       isPacked, dense, place = place](const std::byte *from) -> Event {
+        if (bytes == 0)
+          return Event();
+        // The host reorders or unpacks the elements, so it needs bytes that it
+        // can read.
+        Allocator::Block packed;
+        if (!place->isHostMemory()) {
+          Result<Allocator::Block> block = place->device()
+                                               .memoryOfKind(pinnedHostKind)
+                                               ->allocate(bytes, {"array to reorder", type});
+          if (!block.isOk())
+            return Event::failed(std::move(block).takeStatus());
+          packed = *std::move(block);
+          Event copied = copyToHost(packed.data(), from, bytes, *place);
+          if (Status status = copied.await(); !status.isOk())
+            return copied;
+          from = packed.data();
+        }
+        trace::Span span("copy", "reorder on the host");
+        std::vector<std::byte> elements;
+        if (isPacked) {
+          std::byte *unpacked = to;
+          if (!dense) {
+            elements.resize(size);
+            unpacked = elements.data();
+          }
+          numerics::unpackElements(type->element, unpacked, from, static_cast<int64_t>(size));
+          if (dense)
+            return Event();
+          from = unpacked;
+        }
+        copyStrided(to, toStrides, from, denseStrides(type->dims, elementBytes), type->dims,
+                    elementBytes, &place->client().threadPool());
+        return Event();
+      });
 }
 
 Result<Event> Buffer::toHostRaw(void *destination, size_t offset, size_t size) const {

@@ -18,8 +18,10 @@ namespace tilewright::runtime {
 
 using artifact::TensorType;
 
-/// The size of a tensor in bytes.
+/// The size of a tensor in a buffer, in bytes: packed if its elements are (numerics::isPacked).
 Result<size_t> byteCountOf(const TensorType &type);
+/// The size of a tensor in host memory, where each element has bytes of its own.
+Result<size_t> hostByteCountOf(const TensorType &type);
 using numerics::ElementType;
 
 /// How long the caller leaves host memory unchanged; the values are those of
@@ -31,7 +33,7 @@ enum class HostBufferSemantics {
   mutableZeroCopy = 3,   // the same, but may be written
 };
 
-/// A tensor in memory that the caller owns.
+/// A tensor in memory that the caller owns, storageBytes(type) for each element.
 struct HostBuffer {
   const void *data = nullptr;
   TensorType type;
@@ -41,9 +43,10 @@ struct HostBuffer {
   HostBufferSemantics semantics = HostBufferSemantics::immutableOnlyDuringCall;
 };
 
-/// A tensor: dense row-major, storageBytes(type) for each element. Its bytes are valid once the
-/// definition event completes. If that event fails, they never become valid, and everything
-/// computed from them fails with the same status.
+/// A tensor: dense row-major; elements of 2, 4 and 6 bits are packed (numerics::isPacked), others
+/// have storageBytes(type) each. Its bytes are valid once the definition event completes. If that
+/// event fails, they never become valid, and everything computed from them fails with the same
+/// status.
 ///
 /// Has one owner, which may delete it at any time; work in flight keeps the bytes alive.
 /// Thread-safe. May be destroyed after its client, but not used then.
@@ -54,8 +57,8 @@ public:
   Buffer &operator=(const Buffer &) = delete;
 
   /// A buffer with the bytes at `host`, copied during the call unless they can be used in place
-  /// (zero-copy semantics, dense, 64-byte aligned, host memory). `done` completes when the caller
-  /// may reuse its bytes.
+  /// (zero-copy semantics, dense, not packed, 64-byte aligned, host memory). `done` completes when
+  /// the caller may reuse its bytes.
   ///  - hostLayout (E5055): strides do not fit the rank, or reach beyond the address space.
   static Result<std::unique_ptr<Buffer>> fromHost(const HostBuffer &host, Memory &memory,
                                                   Event *done = nullptr);
@@ -75,6 +78,8 @@ public:
   ElementType elementType() const { return tensor->element; }
   std::span<const int64_t> dims() const { return tensor->dims; }
   size_t byteCount() const { return bytes; }
+  /// The size of the tensor in host memory, for toHost().
+  size_t hostByteCount() const;
   Memory &memory() const { return *place; }
   Device &device() const { return place->device(); }
 
@@ -90,10 +95,10 @@ public:
   /// Copies to `destination`, after the definition. `minorToMajor` is the order of dimensions in
   /// `destination`; empty means row-major. The event fails if the definition fails.
   ///  - bufferDeleted (E5051)
-  ///  - hostLayout (E5055): not a permutation, or `size` is not byteCount().
+  ///  - hostLayout (E5055): not a permutation, or `size` is not hostByteCount().
   Result<Event> toHost(void *destination, size_t size,
                        std::span<const int64_t> minorToMajor = {}) const;
-  /// Copies `size` raw bytes from `offset`, without reordering.
+  /// Copies `size` raw bytes from `offset`, without reordering or unpacking.
   Result<Event> toHostRaw(void *destination, size_t offset, size_t size) const;
 
   /// Copies this buffer to `memory`, which may belong to another device. The copy starts after the

@@ -30,7 +30,8 @@ Result<Tensor> toTensor(const runtime::Buffer &buffer, interpret::Context &conte
   TILEWRIGHT_ASSIGN(numerics::Shape shape, numerics::Shape::create(buffer.dims()));
   TILEWRIGHT_ASSIGN(Tensor tensor,
                     Tensor::allocate(buffer.elementType(), std::move(shape), context));
-  TILEWRIGHT_ASSIGN(runtime::Event copied, buffer.toHost(tensor.mutableData(), buffer.byteCount()));
+  TILEWRIGHT_ASSIGN(runtime::Event copied,
+                    buffer.toHost(tensor.mutableData(), buffer.hostByteCount()));
   TILEWRIGHT_TRY(copied.await());
   return tensor;
 }

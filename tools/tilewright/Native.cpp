@@ -1,5 +1,6 @@
 #include "tools/tilewright/Native.h"
 
+#include "tilewright/numerics/PackedElements.h"
 #include "tilewright/runtime/candidates/Candidates.h"
 #include "tilewright/runtime/cpu/Program.h"
 #include "tilewright/runtime/cpu/StepTracer.h"
@@ -70,7 +71,9 @@ Result<RuntimeValues> runNative(artifact::Executable executable, const RuntimeVa
   for (const RuntimeValue &input : inputs) {
     TILEWRIGHT_ASSIGN(Tensor copy,
                       Tensor::allocate(input.tensor().type(), input.tensor().shape(), context));
-    std::memcpy(copy.mutableData(), input.tensor().data(), static_cast<size_t>(copy.byteCount()));
+    // The first bytes of the copy, if elements are packed.
+    numerics::packElements(copy.type(), copy.mutableData(), input.tensor().data(),
+                           copy.elementCount());
     parameters.push_back(copy.mutableData());
     owned.push_back(std::move(copy));
   }
@@ -96,6 +99,15 @@ Result<RuntimeValues> runNative(artifact::Executable executable, const RuntimeVa
     run.tracer = &tracer.emplace(live.emplace(loaded));
   trace::Span span("program", loaded.name.empty() ? "program" : loaded.name);
   TILEWRIGHT_TRY(program->run(parameters, results, run));
+  for (RuntimeValue &output : outputs) {
+    const Tensor &packed = output.tensor();
+    if (!numerics::isPacked(packed.type()))
+      continue;
+    TILEWRIGHT_ASSIGN(Tensor tensor, Tensor::allocate(packed.type(), packed.shape(), context));
+    numerics::unpackElements(packed.type(), tensor.mutableData(), packed.data(),
+                             packed.elementCount());
+    output = RuntimeValue(std::move(tensor));
+  }
   return outputs;
 }
 

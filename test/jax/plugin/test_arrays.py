@@ -53,6 +53,22 @@ def test_every_type_goes_there_and_back(dtype, device):
         assert np.asarray(array).tobytes() == np.ascontiguousarray(given).tobytes()
 
 
+@pytest.mark.parametrize("dtype", [ml_dtypes.int2, ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.float4_e2m1fn], ids=lambda dtype: np.dtype(dtype).name)
+def test_elements_below_a_byte_are_packed(dtype, device):
+    """All bit patterns in any layout; a copy has the bits, not a byte for each element."""
+    bits = 2 if np.dtype(dtype).name == "int2" else 4
+    patterns = np.arange(15 * 7) % 2**bits
+    values = patterns.astype(np.uint8).view(dtype).reshape(15, 7)
+    for given in (values, values.T, values[::-2, ::-1], values[3:3], values[1, 2]):
+        array = jax.device_put(given, device)
+        assert np.asarray(array).tobytes() == np.ascontiguousarray(given).tobytes()
+        moved = jax.device_put(array, jax.devices()[1])
+        assert np.asarray(moved).tobytes() == np.ascontiguousarray(given).tobytes()
+    before = device.memory_stats()["bytes_in_use"]
+    large = jax.device_put(np.tile(values.reshape(-1), 8192), device).block_until_ready()
+    assert device.memory_stats()["bytes_in_use"] - before <= 1.1 * large.size * bits / 8
+
+
 def test_64_bits_go_there_and_back(device):
     with jax.enable_x64(True):
         for dtype in (np.int64, np.uint64, np.float64, np.complex128):

@@ -200,6 +200,40 @@ def test_int4_weights_are_unpacked_and_used():
     np.testing.assert_allclose(jax.jit(apply)(x, packed), x @ weights, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("narrow", NARROW, ids=lambda dtype: np.dtype(dtype).name)
+def test_arrays_below_a_byte_take_their_bits(narrow):
+    """Weights, a cache that is updated in place, a loop, a result: all are packed in memory."""
+    bits = 2 if np.dtype(narrow).name.endswith("2") else 4
+    random = np.random.default_rng(5)
+
+    def draw(*shape):
+        return random.integers(0, 2**bits, shape, dtype=np.uint8).view(narrow)
+
+    cache, rows, weights, x = draw(16, 32), draw(4, 1, 32), draw(32, 24), random.integers(-3, 4, (8, 32)).astype(np.float32)
+
+    def step(cache, rows, weights, x):
+        def write(i, cache):
+            return lax.dynamic_update_slice(cache, rows[i], (3 * i + 1, 0))
+
+        cache = lax.fori_loop(0, 4, write, cache)
+        column = lax.dynamic_update_slice(cache, rows[0, 0, :16][:, None], (0, 5))  # parts of bytes
+        return cache, x @ weights.astype(jnp.float32), cache[3:, 1:6].T, column
+
+    compiled = jax.jit(step, donate_argnums=0).lower(cache, rows, weights, x).compile()
+    sizes = [a.size * bits // 8 for a in (cache, rows, weights)]
+    assert compiled.memory_analysis().argument_size_in_bytes == sum(sizes) + x.nbytes
+    given = jax.device_put(cache)
+    results = [np.asarray(r) for r in compiled(given, rows, weights, x)]
+    assert given.is_deleted()
+    expected = cache.copy()
+    for i in range(4):
+        expected[3 * i + 1] = rows[i, 0]
+    column = expected.copy()
+    column[:, 5] = rows[0, 0, :16]
+    for result, wanted in zip(results, (expected, x @ weights.astype(np.float32), expected[3:, 1:6].T, column)):
+        assert result.dtype == wanted.dtype and result.tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
 # --- Products in other number types ---------------------------------------------------------------
 
 KINDS = [

@@ -4,10 +4,10 @@
 #include "tilewright/artifact/Reader.h"
 #include "tilewright/artifact/Statistics.h"
 #include "tilewright/artifact/Writer.h"
-#include "tilewright/numerics/Shape.h"
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/Types.h"
+#include "tilewright/runtime/Buffer.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Fingerprint.h"
 
@@ -153,8 +153,8 @@ PJRT_Error *Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryS
   TILEWRIGHT_PJRT_HANDLE(args, executable);
   const artifact::Executable &program = *args->executable->program;
   auto bytesOf = [](const artifact::TensorType &type) {
-    Result<numerics::Shape> shape = numerics::Shape::create(type.dims);
-    return shape.isOk() ? shape->byteCount(type.element) : 0;
+    Result<size_t> bytes = runtime::byteCountOf(type);
+    return bytes.isOk() ? static_cast<int64_t>(*bytes) : 0;
   };
   // Bytes in each memory space: [0] device, [1] pinned host.
   int64_t arguments[2] = {0, 0}, outputs[2] = {0, 0}, aliases[2] = {0, 0};

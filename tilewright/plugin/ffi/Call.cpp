@@ -1,5 +1,6 @@
 #include "tilewright/plugin/ffi/Call.h"
 
+#include "tilewright/numerics/PackedElements.h"
 #include "tilewright/plugin/Types.h"
 #include "tilewright/plugin/ffi/Registry.h"
 #include "tilewright/runtime/StridedCopy.h"
@@ -13,8 +14,8 @@ namespace {
 
 using artifact::TensorType;
 
-/// Whether XLA packs several elements of this type into a byte, low bits first; we store one
-/// element per byte.
+/// Whether handlers expect several elements of this type in a byte, as XLA has them. The operands
+/// and results of a custom call have one element in each byte.
 bool isPacked(const TensorType &type) {
   unsigned bits = numerics::bitWidth(type.element);
   return bits == 2 || bits == 4;
@@ -32,19 +33,15 @@ size_t byteCount(const TensorType &type) {
 }
 
 void pack(const TensorType &type, const void *from, std::vector<std::byte> &to) {
-  unsigned bits = numerics::bitWidth(type.element), perByte = 8 / bits;
-  size_t count = elementCount(type);
+  const size_t count = elementCount(type);
   to.assign(count + 1, std::byte(0)); // handlers may assume one byte for each element
-  auto *elements = static_cast<const std::byte *>(from);
-  for (size_t i = 0; i < count; ++i)
-    to[i / perByte] |= (elements[i] & std::byte((1u << bits) - 1)) << (bits * (i % perByte));
+  numerics::packElements(type.element, to.data(), static_cast<const std::byte *>(from),
+                         static_cast<int64_t>(count));
 }
 
 void unpack(const TensorType &type, const void *from, std::byte *elements) {
-  unsigned bits = numerics::bitWidth(type.element), perByte = 8 / bits;
-  auto *bytes = static_cast<const std::byte *>(from);
-  for (size_t i = 0, count = elementCount(type); i < count; ++i)
-    elements[i] = (bytes[i / perByte] >> (bits * (i % perByte))) & std::byte((1u << bits) - 1);
+  numerics::unpackElements(type.element, elements, static_cast<const std::byte *>(from),
+                           static_cast<int64_t>(elementCount(type)));
 }
 
 /// The buffers of a call frame and the list of pointers to them.

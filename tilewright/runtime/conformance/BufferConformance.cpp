@@ -1,4 +1,5 @@
 // Copies of tensors: from and to the host, between memories and between devices.
+#include "tilewright/numerics/PackedElements.h"
 #include "tilewright/runtime/conformance/Kit.h"
 
 #include <numeric>
@@ -58,6 +59,9 @@ TEST_F(BufferConformance, EveryElementTypeKeepsItsBits) {
     const size_t bytes = numerics::storageBytes(element);
     std::vector<uint8_t> host(15 * bytes), back(host.size());
     std::iota(host.begin(), host.end(), uint8_t(i));
+    if (numerics::isPacked(element))
+      for (uint8_t &each : host)
+        each &= (1u << numerics::bitWidth(element)) - 1;
     // The host transposes: element by element in fromHost, and back in toHost.
     const std::vector<int64_t> strides = {int64_t(bytes), int64_t(3 * bytes)}, columns = {0, 1};
     auto made = Buffer::fromHost({host.data(), {element, {3, 5}}, strides}, memory());
@@ -65,6 +69,40 @@ TEST_F(BufferConformance, EveryElementTypeKeepsItsBits) {
     Result<Event> event = (*made)->toHost(back.data(), back.size(), columns);
     ASSERT_TRUE(event.isOk() && event->await().isOk());
     EXPECT_EQ(back, host) << numerics::spelling(element);
+  }
+}
+
+TEST_F(BufferConformance, ElementsBelowAByteArePacked) {
+  const std::vector<uint8_t> host = {1, 0xF2, 3, 4, 5};
+  const std::vector<int64_t> backwards = {-1};
+  for (bool reversed : {false, true}) {
+    auto made = Buffer::fromHost({host.data() + (reversed ? 4 : 0),
+                                  {ElementType::i4, {5}},
+                                  reversed ? backwards : std::span<const int64_t>()},
+                                 memory());
+    ASSERT_TRUE(made.isOk());
+    EXPECT_EQ((*made)->byteCount(), 3U);
+    EXPECT_EQ((*made)->hostByteCount(), 5U);
+    std::vector<uint8_t> raw(3), elements(5);
+    Result<Event> event = (*made)->toHostRaw(raw.data(), 0, 3);
+    ASSERT_TRUE(event.isOk() && event->await().isOk());
+    event = (*made)->toHost(elements.data(), 5);
+    ASSERT_TRUE(event.isOk() && event->await().isOk());
+    if (reversed) {
+      EXPECT_THAT(raw, ElementsAre(0x45, 0x23, 0x01));
+      EXPECT_THAT(elements, ElementsAre(5, 4, 3, 2, 1));
+    } else {
+      EXPECT_THAT(raw, ElementsAre(0x21, 0x43, 0x05));
+      EXPECT_THAT(elements, ElementsAre(1, 2, 3, 4, 5));
+    }
+    Status status = (*made)->toHost(elements.data(), 3).takeStatus();
+    EXPECT_EQ(status.error(), Error::hostLayout);
+    auto copied = (*made)->copyTo(pinned());
+    ASSERT_TRUE(copied.isOk());
+    std::vector<uint8_t> again(5);
+    event = (*copied)->toHost(again.data(), 5);
+    ASSERT_TRUE(event.isOk() && event->await().isOk());
+    EXPECT_EQ(again, elements);
   }
 }
 

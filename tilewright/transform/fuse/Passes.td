@@ -171,6 +171,31 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
+def PackElementsPass : Pass<"fuse-pack-elements", "::mlir::func::FuncOp"> {
+  let summary = "Stores arrays of elements of 2, 4 and 6 bits packed, as bytes";
+  let description = [{
+    Parameters, results, constants, values that control flow carries, and results of fusions become tensors of ui8 with
+    several elements in a byte (docs/design/packed-elements.md). Kernels unpack what they load and pack what they store, by
+    elementwise ops in the fusion. A byte is one element of what a kernel writes, so one thread owns it.
+
+    Before:
+      func.func @main(%x: tensor<4x8xi4>) -> tensor<4x8xi4>
+      %y = exec.fusion "negate"(%x) …
+    After:
+      func.func @main(%x: tensor<16xui8> {exec.array_type = tensor<4x8xi4>}) -> (tensor<16xui8> {exec.array_type = tensor<4x8xi4>})
+      %y = exec.fusion "negate"(%x) : (tensor<16xui8>) -> tensor<16xui8>    (shift and mask, negate, shift and or)
+
+    An op that is not in a fusion (a sort, a scatter, a collective, a custom call, a product of the CPU library) has no
+    form for packed elements: it reads and writes temporaries with one element in each byte, which are still narrow tensors
+    after this pass. A kernel unpacks before the op, and a result that leaves through a boundary is packed after it; a
+    missed remark names the op. A dynamic_update_slice of rows of whole bytes updates the bytes in place.
+
+    Input: fused StableHLO. Output: the same; a narrow tensor outside of a fusion is a temporary of one byte for each element.
+    Numerics: unchanged.
+  }];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
+}
+
 def VerifyFusedPass : Pass<"fuse-verify", "::mlir::func::FuncOp"> {
   let summary = "Fails with E2010 if a fusion contains an op that no kernel can, or an elementwise op is not fused";
   let description = [{

@@ -31,7 +31,10 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   functions.addPass(createFuseProductsPass());
   if (addTargetPasses)
     addTargetPasses(passes);
-  passes.nest<func::FuncOp>().addPass(createVerifyFusedPass());
+  OpPassManager &last = passes.nest<func::FuncOp>();
+  // After all decisions about kernels: these consider elements, not how memory holds them.
+  last.addPass(createPackElementsPass());
+  last.addPass(createVerifyFusedPass());
 }
 
 void registerFusePasses() {
@@ -42,6 +45,7 @@ void registerFusePasses() {
   registerFusePass();
   registerFuseProductsPass();
   registerFuseRowsPass();
+  registerPackElementsPass();
   registerVerifyFusedPass();
   registerPrintFusionsPass();
 }

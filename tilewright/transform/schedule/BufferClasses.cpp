@@ -16,7 +16,7 @@ namespace tilewright::schedule {
 
 static constexpr llvm::StringLiteral passName = "schedule-assign-buffers";
 
-/// Whether elements take whole bytes by their type, not only in our buffers.
+/// Whether elements take whole bytes by their type, not only in temporaries.
 static bool hasWholeBytes(Value value) {
   const Type element = cast<ShapedType>(value.getType()).getElementType();
   return isa<ComplexType>(element) || element.getIntOrFloatBitWidth() >= 8;
@@ -25,8 +25,8 @@ static bool hasWholeBytes(Value value) {
 bool isAlias(Operation *op) {
   if (isa<stablehlo::ReshapeOp, exec::CollectiveDoneOp>(op))
     return true;
-  // Our buffers store a sub-byte element in a whole byte, so a bitcast is a view of the same memory
-  // only if no byte moves.
+  // A temporary of sub-byte elements has one in each byte, so a bitcast is a view of the same
+  // memory only if no byte moves.
   if (isa<stablehlo::BitcastConvertOp>(op))
     return bytesOf(op->getOperand(0).getType()) == bytesOf(op->getResult(0).getType()) &&
            hasWholeBytes(op->getOperand(0)) && hasWholeBytes(op->getResult(0));

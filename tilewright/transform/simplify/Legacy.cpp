@@ -1,4 +1,5 @@
 // Replaces legacy ops by current ones.
+#include "tilewright/dialect/stablehlo/ElementBits.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
@@ -110,61 +111,8 @@ Value recast(PatternRewriter &rewriter, Location loc, Value value, Type element)
   return Op::create(rewriter, loc, typeOf(value).clone(element), value);
 }
 
-/// All 64 numbers of a six-bit format, in the order of their bits.
-SmallVector<APFloat> numbersOfSixBits(FloatType type) {
-  SmallVector<APFloat> numbers;
-  for (unsigned bits = 0; bits < 64; ++bits)
-    numbers.emplace_back(type.getFloatSemantics(), APInt(6, bits));
-  return numbers;
-}
-
-/// The bits of six-bit floats as u8. There is no six-bit integer type to bitcast to, so each float
-/// is looked up in a table of all 64; the total order distinguishes -0 from 0.
-Value bitsOfSix(PatternRewriter &rewriter, Location loc, Value value) {
-  RankedTensorType type = typeOf(value);
-  const int64_t rank = type.getRank();
-  SmallVector<float> all;
-  for (const APFloat &number : numbersOfSixBits(cast<FloatType>(type.getElementType())))
-    all.push_back(static_cast<float>(number.convertToDouble()));
-  SmallVector<int64_t> shape(type.getShape());
-  shape.push_back(64);
-  auto wide = RankedTensorType::get(shape, rewriter.getF32Type());
-  auto bits = wide.clone(rewriter.getIntegerType(8, false));
-  Value table = stablehlo::ConstantOp::create(
-      rewriter, loc,
-      DenseElementsAttr::get(RankedTensorType::get({64}, wide.getElementType()), ArrayRef(all)));
-  Value here = stablehlo::BroadcastInDimOp::create(
-      rewriter, loc, wide,
-      recast<stablehlo::ConvertOp>(rewriter, loc, value, wide.getElementType()),
-      llvm::to_vector(llvm::seq<int64_t>(0, rank)));
-  Value there = stablehlo::BroadcastInDimOp::create(rewriter, loc, wide, table, rank);
-  Value same = stablehlo::CompareOp::create(
-      rewriter, loc, wide.clone(rewriter.getI1Type()), here, there,
-      stablehlo::ComparisonDirection::EQ,
-      stablehlo::ComparisonTypeAttr::get(rewriter.getContext(),
-                                         stablehlo::ComparisonType::TOTALORDER));
-  Value number = stablehlo::IotaOp::create(rewriter, loc, bits, static_cast<uint64_t>(rank));
-  Value chosen = stablehlo::SelectOp::create(rewriter, loc, bits, same, number,
-                                             makeNumber(rewriter, loc, bits, 0));
-  return sumOver(chosen, {rank}, rewriter, loc);
-}
-
-/// The six-bit floats with the given bits.
-Value sixOfBits(PatternRewriter &rewriter, Location loc, Value bits, FloatType type) {
-  const int64_t rank = typeOf(bits).getRank();
-  Value table = stablehlo::ConstantOp::create(
-      rewriter, loc,
-      DenseElementsAttr::get(RankedTensorType::get({64}, type), numbersOfSixBits(type)));
-  Value index = recast<stablehlo::ConvertOp>(rewriter, loc, bits, rewriter.getI32Type());
-  auto numbers = stablehlo::GatherDimensionNumbersAttr::get(
-      rewriter.getContext(), /*offsetDims=*/{}, /*collapsedSliceDims=*/{0},
-      /*operandBatchingDims=*/{}, /*startIndicesBatchingDims=*/{}, /*startIndexMap=*/{0}, rank);
-  return stablehlo::GatherOp::create(rewriter, loc, typeOf(bits).clone(type), table, index, numbers,
-                                     ArrayRef<int64_t>{1});
-}
-
 /// Lowers a bitcast between sub-byte and other elements to shifts and masks. It is not a view of
-/// memory, because our buffers store a sub-byte element in a whole byte. The first narrow element
+/// memory, because kernels hold a sub-byte element in a whole byte. The first narrow element
 /// is in the lowest bits.
 LogicalResult shiftSubBytes(stablehlo::BitcastConvertOp op, PatternRewriter &rewriter) {
   if (!isStatic(op) || !isStatic(op.getOperand()))
@@ -189,7 +137,7 @@ LogicalResult shiftSubBytes(stablehlo::BitcastConvertOp op, PatternRewriter &rew
       stablehlo::IotaOp::create(rewriter, loc, parts, static_cast<uint64_t>(parts.getRank() - 1));
   Value shift = stablehlo::MultiplyOp::create(rewriter, loc, parts, place,
                                               makeNumber(rewriter, loc, parts, narrow));
-  Value value = *fromBits == 6 ? bitsOfSix(rewriter, loc, op.getOperand())
+  Value value = *fromBits == 6 ? stablehlo::bitsOfElements(rewriter, loc, op.getOperand())
                                : recast<Bitcast>(rewriter, loc, op.getOperand(), bitsOf(*fromBits));
   value = recast<Convert>(rewriter, loc, value, number);
   if (splits) {
@@ -203,7 +151,8 @@ LogicalResult shiftSubBytes(stablehlo::BitcastConvertOp op, PatternRewriter &rew
     value = sumOver(value, {parts.getRank() - 1}, rewriter, loc);
   }
   if (*toBits == 6) {
-    rewriter.replaceOp(op, sixOfBits(rewriter, loc, value, cast<FloatType>(to)));
+    Value bits = recast<Convert>(rewriter, loc, value, bitsOf(8));
+    rewriter.replaceOp(op, stablehlo::elementsOfBits(rewriter, loc, bits, to));
     return success();
   }
   value = recast<Convert>(rewriter, loc, value, bitsOf(*toBits));

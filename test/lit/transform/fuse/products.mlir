@@ -16,6 +16,7 @@ func.func @bias(%x: tensor<64x32xf16>, %q: tensor<32x16xi8>, %b: tensor<16xf16>)
 
 // Scales of groups of the contraction come by way of two reshapes, which go in with what they are between.
 // CHECK-LABEL: @groups
+// CHECK-NEXT: 1 x unpack: {{.*}} for a reader of single bytes
 // CHECK-NEXT: 1 x convert_multiply_reshape_dot_general
 func.func @groups(%x: tensor<64x512xbf16>, %q: tensor<512x32xi4>, %s: tensor<4x32xbf16>) -> tensor<64x32xf32> {
   %w = stablehlo.convert %q : (tensor<512x32xi4>) -> tensor<512x32xbf16>
