@@ -18,6 +18,7 @@ void addAllPatterns(RewritePatternSet &patterns, interpret::OpEvaluator &evaluat
   addAlgorithmPatterns(patterns);
   addAnnotationPatterns(patterns);
   addBatchNormPatterns(patterns);
+  addCollectivePatterns(patterns);
   addControlFlowPatterns(patterns);
   addDynamicShapePatterns(patterns);
   addIndexingPatterns(patterns);

@@ -17,6 +17,7 @@ void addAlgebraPatterns(mlir::RewritePatternSet &patterns);
 void addAlgorithmPatterns(mlir::RewritePatternSet &patterns);
 void addAnnotationPatterns(mlir::RewritePatternSet &patterns);
 void addBatchNormPatterns(mlir::RewritePatternSet &patterns);
+void addCollectivePatterns(mlir::RewritePatternSet &patterns);
 void addControlFlowPatterns(mlir::RewritePatternSet &patterns);
 void addDynamicShapePatterns(mlir::RewritePatternSet &patterns);
 void addIndexingPatterns(mlir::RewritePatternSet &patterns);

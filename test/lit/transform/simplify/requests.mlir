@@ -9,7 +9,7 @@
 func.func @order(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = "stablehlo.async_start"(%x) ({
   ^bb0(%piece: tensor<4x4xf32>):
-    %2 = "stablehlo.all_gather"(%piece) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<0> : tensor<1x1xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "stablehlo.all_gather"(%piece) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
     stablehlo.return %2 : tensor<4x4xf32>
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<4x4xf32>>
   %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<4x4xf32>>) -> tensor<4x4xf32>
@@ -24,7 +24,7 @@ func.func @order(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 func.func @negative_future(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = "stablehlo.async_start"(%x) ({
   ^bb0(%piece: tensor<4x4xf32>):
-    %2 = "stablehlo.all_gather"(%piece) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<0> : tensor<1x1xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "stablehlo.all_gather"(%piece) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
     stablehlo.return %2 : tensor<4x4xf32>
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<4x4xf32>>
   %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<4x4xf32>>) -> tensor<4x4xf32>
