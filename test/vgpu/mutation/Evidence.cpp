@@ -202,15 +202,28 @@ static bool isOfOneThreadOfABlock(const Events &log, uint32_t line) {
                      [](const auto &one) { return one.second.size() == 1; });
 }
 
+/// Whether one thread of the whole launch accesses the memory that `line` accesses.
+static bool isOfOneThread(const Events &log, uint32_t line) {
+  std::set<uint32_t> blocks;
+  for (const Logged &event : log)
+    if (event.isAccess && event.line == line)
+      blocks.insert(event.block);
+  return blocks.size() <= 1 && isOfOneBlock(log, line) && isOfOneThreadOfABlock(log, line);
+}
+
 /// Whether nothing conflicts with the operations that `line` commits or waits for until a later
-/// wait for all groups covers them anyway. The log does not contain registers, so this rule says
-/// nothing about wgmma.
-static bool laterWaitCovers(const Events &log, uint32_t line, SyncKind kind) {
+/// wait for all groups covers them anyway. The log does not contain registers: for wgmma, the
+/// caller must know that they rest until that wait.
+static bool laterWaitCovers(const Events &log, uint32_t line, SyncKind kind, bool registersRest) {
+  std::set<std::pair<uint64_t, uint64_t>> awaited; // phases of mbarriers
+  for (const Logged &event : log)
+    if (!event.isAccess && event.sync == SyncKind::mbarrierWait)
+      awaited.emplace(event.object, event.phase);
   for (size_t i = 0; i < log.size(); ++i) {
     const Logged &at = log[i];
     if (at.isAccess || at.line != line || at.sync != kind)
       continue;
-    if (at.group == GroupKind::matrix && !at.operations.empty())
+    if (at.group == GroupKind::matrix && !at.operations.empty() && !registersRest)
       return false;
     // Without this group, a wait that leaves N groups pending leaves other groups.
     if (kind == SyncKind::asyncCommit)
@@ -248,11 +261,18 @@ static bool laterWaitCovers(const Events &log, uint32_t line, SyncKind kind) {
         if (log[k].isAccess && log[k].async == id)
           for (const Logged::Range &range : log[k].ranges)
             own.add(range, k);
-      for (size_t k = waited; k < covered; ++k)
+      for (size_t k = waited; k < covered; ++k) {
         if (log[k].isAccess)
           for (const Logged::Range &range : log[k].ranges)
             if (own.any(range, [&](size_t one) { return conflicts(log[one], log[k]); }))
               return false;
+        // A signal by which another thread could learn that the operation's memory is free.
+        if (!log[k].isAccess && log[k].block == at.block && log[k].warp == at.warp &&
+            log[k].group == GroupKind::none &&
+            !((log[k].sync == SyncKind::mbarrierArrive || log[k].sync == SyncKind::mbarrierPhase) &&
+              !awaited.count({log[k].object, log[k].phase})))
+          return false;
+      }
     }
   }
   return true;
@@ -463,68 +483,6 @@ static bool ownBlockArrives(const Events &log, uint32_t line) {
   return true;
 }
 
-/// Whether between the wgmma after line `line` and the wgmma.fence before it only wgmma names its
-/// registers, and no branch from elsewhere enters.
-static bool registersAreUntouched(const Mutant &mutant) {
-  std::vector<std::string> lines;
-  std::istringstream in(mutant.text);
-  for (std::string line; std::getline(in, line);)
-    lines.push_back(line);
-  size_t next = mutant.line;
-  while (next < lines.size() && lines[next].find("wgmma.mma_async") == std::string::npos)
-    ++next;
-  if (next == lines.size())
-    return false;
-  // The lists in braces: accumulators, and A if it is in registers.
-  std::set<std::string> registers;
-  std::string name;
-  int depth = 0;
-  for (const char c : lines[next]) {
-    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (depth > 0 && (std::isalnum(static_cast<unsigned char>(c)) || c == '%' || c == '_')) {
-      name += c;
-    } else {
-      if (!name.empty())
-        registers.insert(name);
-      name.clear();
-    }
-  }
-  auto names = [&](const std::string &line) {
-    std::string word;
-    for (const char c : line + " ") {
-      if (std::isalnum(static_cast<unsigned char>(c)) || c == '%' || c == '_') {
-        word += c;
-      } else {
-        if (registers.count(word))
-          return true;
-        word.clear();
-      }
-    }
-    return false;
-  };
-  size_t fence = next;
-  while (fence > 0 &&
-         (fence == mutant.line - 1 || lines[fence].find("wgmma.fence") == std::string::npos))
-    --fence;
-  if (fence == 0)
-    return false;
-  for (size_t i = fence + 1; i < next; ++i) {
-    if (lines[i].find("wgmma.mma_async") == std::string::npos && names(lines[i]))
-      return false;
-    // Every branch to a label in between must itself be in between.
-    const size_t colon = lines[i].find(':');
-    if (colon == std::string::npos || lines[i].find("::") != std::string::npos)
-      continue;
-    const size_t start = lines[i].find_first_not_of(" \t");
-    const std::string label = lines[i].substr(start, colon - start);
-    for (size_t k = 0; k < lines.size(); ++k)
-      if ((k <= fence || k >= next) && lines[k].find("bra") != std::string::npos &&
-          lines[k].find(label + ";") != std::string::npos)
-        return false;
-  }
-  return true;
-}
-
 /// Whether no thread waits for a phase of the mbarriers that are initialised at `line`.
 static bool isNotWaitedFor(const Events &log, uint32_t line) {
   std::set<uint64_t> objects;
@@ -631,6 +589,8 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
        what == "scope tensormap.cp_fenceproxy") &&
       isOfOneBlock(log, line))
     return "no other block writes what it accesses, or accesses what it writes";
+  if (what.starts_with("split ") && isOfOneThread(log, line))
+    return "a single thread accesses the number that it adds to";
   if (is({"relax atom", "relax red", "relax ld", "relax st"}) && blocksAreApart(log) &&
       isOfOneThreadOfABlock(log, line))
     return "blocks share nothing but what they access by strong operations, here by one thread "
@@ -639,10 +599,10 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
     return "all threads that arrive for the phase are of the same block, and waiting threads see "
            "the bytes of copies";
   if (what.starts_with("delete ") && what.ends_with("commit_group") &&
-      laterWaitCovers(log, line, SyncKind::asyncCommit))
+      laterWaitCovers(log, line, SyncKind::asyncCommit, registersRestUntilWaits(mutant.text)))
     return "a later wait covers its operations before anything conflicts with them, or it has none";
   if ((what.starts_with("delete ") || what.starts_with("later ")) && what.ends_with("wait_group") &&
-      laterWaitCovers(log, line, SyncKind::asyncWait))
+      laterWaitCovers(log, line, SyncKind::asyncWait, registersRestUntilWaits(mutant.text)))
     return "a later wait covers its operations before anything conflicts with them, or it has none";
   if (what.ends_with("commit_group") || what.ends_with("wait_group"))
     if ((what.starts_with("delete ") && waitsCoverTheSame(log, line, 0)) ||
@@ -668,9 +628,21 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
   if (is({"delete bar.sync"}) && mutant.before.find('@') == std::string::npos &&
       (sameBarrierIsNear(log, mutant, 1) || sameBarrierIsNear(log, mutant, -1)))
     return "the same threads meet at the same barrier beside it, with nothing in between";
-  if (is({"delete wgmma.fence"}) && registersAreUntouched(mutant))
-    return "no other instruction accessed its registers since the previous fence";
+  if (is({"delete wgmma.fence"}) && registersAreFenced(mutant.text))
+    return "another fence precedes the next wgmma with registers that an instruction accessed";
   return "";
+}
+
+bool haveSameAccesses(const Events &log, const Events &other) {
+  auto isSame = [](const Logged &a, const Logged &b) {
+    return a.isAccess == b.isAccess && a.line == b.line && a.block == b.block && a.warp == b.warp &&
+           a.mask == b.mask && a.access == b.access &&
+           std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(),
+                      [](const Logged::Range &x, const Logged::Range &y) {
+                        return x.lane == y.lane && x.begin == y.begin && x.end == y.end;
+                      });
+  };
+  return !log.empty() && std::equal(log.begin(), log.end(), other.begin(), other.end(), isSame);
 }
 
 /// Whether a thread of the block that owns the shared memory waits for every operation on it, so
@@ -724,6 +696,11 @@ std::string whyStillOrdered(const Events &log, const Mutant &mutant) {
   // Which arrival then completes a phase depends on the order of execution, so one log is not
   // evidence.
   if (what.starts_with("count ") || what.starts_with("parity "))
+    return "";
+  // An addition by another thread between the read and the write is lost, however well they are
+  // ordered.
+  // Nor does order make another buffer's contents right.
+  if (what.starts_with("split ") || what.starts_with("alias "))
     return "";
   const bool isFence =
       what.find("fence") != std::string::npos || what.find("membar") != std::string::npos;

@@ -57,6 +57,8 @@ std::string whyBenign(const std::vector<Logged> &log, const std::vector<Logged> 
 /// conflicting accesses. Only for synchronisation of threads and copies, not for fences and
 /// registers.
 std::string whyStillOrdered(const std::vector<Logged> &log, const Mutant &mutant);
+/// Whether two logs have the same accesses, to the same addresses and in the same order.
+bool haveSameAccesses(const std::vector<Logged> &log, const std::vector<Logged> &other);
 
 } // namespace tilewright::vgpu::mutation
 

@@ -4,6 +4,7 @@
 #include "tilewright/vgpu/ptx/Parser.h"
 #include "tilewright/vgpu/ptx/Printer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -126,15 +127,48 @@ std::string shortName(const Line &line) {
   return line.opcode.substr(0, dot);
 }
 
-/// Calls `make(class, line)` for each mutant; an empty opcode is a deletion. `constants` are
-/// registers that only ever hold one value.
-void mutationsOf(const Line &line, uint32_t threads,
-                 const std::map<std::string, std::string> &constants,
+/// An atomic addition as a load, an addition and a store, with the qualifiers `order` of both
+/// accesses; empty if it is another operation.
+Line splitAddition(const Line &line, const std::vector<std::string> &args, std::string_view order) {
+  const size_t type = line.opcode.rfind('.');
+  if (!has(line, ".add.") || type == std::string::npos || has(line, ".v"))
+    return {};
+  const std::string kind = line.opcode.substr(type + 1);
+  if (kind.size() != 3 || std::string_view("usf").find(kind[0]) == std::string_view::npos)
+    return {};
+  const bool isRed = line.opcode.starts_with("red");
+  const std::string &address = args[isRed ? 0 : 1], &added = args[isRed ? 1 : 2];
+  std::string space;
+  for (const char *one : {".global", ".shared::cluster", ".shared::cta", ".shared"})
+    if (space.empty() && has(line, one))
+      space = one;
+  const std::string width = kind.substr(1);
+  // The destination may be the address or the addend, so it is written last.
+  auto does = [&](auto... parts) { return concat(line.guard, parts..., "; "); };
+  Line split;
+  split.opcode = concat("{ .reg .b", width, " %read, %sum; ") +
+                 does("ld", order, space, ".", kind, " %read, ", address) +
+                 does("add.", kind, " %sum, %read, ", added) +
+                 does("st", order, space, ".", kind, " ", address, ", %sum") +
+                 (isRed || args[0] == "_" ? "" : does("mov.b", width, " ", args[0], ", %read")) +
+                 "}";
+  return split;
+}
+
+/// Facts about the kernel that mutations use.
+struct KernelFacts {
+  uint32_t threads = 0;                         // of a block
+  std::map<std::string, std::string> constants; // of registers that only ever hold one value
+  std::vector<std::string> pointers;            // parameters that are addresses of buffers
+};
+
+/// Calls `make(class, line)` for each mutant; an empty opcode is a deletion.
+void mutationsOf(const Line &line, const KernelFacts &facts,
                  const std::function<void(std::string, Line)> &make) {
   const std::string name = shortName(line);
   std::vector<std::string> args = operands(line);
   for (std::string &argument : args)
-    if (auto constant = constants.find(argument); constant != constants.end())
+    if (auto constant = facts.constants.find(argument); constant != facts.constants.end())
       argument = constant->second;
   auto remove = [&] { make("delete " + name, {}); };
   auto changed = [&](size_t index, int64_t by, const std::string &what) {
@@ -166,11 +200,27 @@ void mutationsOf(const Line &line, uint32_t threads,
       if (has(line, from) && !line.opcode.starts_with("fence"))
         make("relax " + name, with(line, from, ".relaxed"));
   };
+  // Makes a strong load or store weak, and an atomic addition one that others can interrupt.
+  auto breakAtomicity = [&] {
+    if (name == "ld" || name == "st") {
+      Line weak = line;
+      for (const char *word :
+           {".acquire", ".release", ".relaxed", ".cta", ".cluster", ".gpu", ".sys"})
+        if (const size_t at = weak.opcode.find(word);
+            at != std::string::npos && weak.opcode[at - 1] != ':')
+          weak = with(weak, word, "");
+      make("weak " + name, weak);
+    } else if (name == "atom" || name == "red") {
+      for (const char *order : {"", ".relaxed.gpu"})
+        if (Line split = splitAddition(line, args, order); !split.opcode.empty())
+          make(concat("split ", name, *order ? " relaxed" : " weak"), split);
+    }
+  };
   if (name == "bar.sync") {
     remove();
     Line arrive = with(line, "sync", "arrive");
     if (args.size() == 1)
-      arrive.rest = concat(args[0], ", ", threads);
+      arrive.rest = concat(args[0], ", ", facts.threads);
     make("bar.sync to bar.arrive", arrive);
     changed(1, 32, "count bar.sync");
     if (args.size() > 1)
@@ -256,17 +306,39 @@ void mutationsOf(const Line &line, uint32_t threads,
     if (const std::optional<int64_t> parity = number(args.back());
         parity && has(line, ".parity") && args.size() == 3)
       changed(2, *parity == 0 ? 1 : -1, "parity " + name);
+    else if (has(line, ".parity") && args.size() >= 3) {
+      std::vector<std::string> other = args;
+      other[2] = "%other";
+      Line flipped;
+      flipped.opcode = concat("{ .reg .b32 %other; xor.b32 %other, ", args[2], ", 1; ", line.guard,
+                              line.opcode, " ", joined(other), "; }");
+      make("parity " + name, flipped);
+    }
   } else if (line.opcode.starts_with("tensormap.cp_fenceproxy")) {
     weaken();
   } else if (has(line, ".acquire") || has(line, ".release") || has(line, ".acq_rel") ||
              has(line, ".relaxed")) {
     weaken();
+    breakAtomicity();
+  } else if (line.opcode.starts_with("ld.param.") && line.opcode.ends_with("64")) {
+    // Another buffer: of a kernel that updates in place, a wrong alias.
+    const auto found =
+        std::find_if(facts.pointers.begin(), facts.pointers.end(), [&](const std::string &pointer) {
+          return args[1] == concat("[", pointer, "]");
+        });
+    if (found != facts.pointers.end() && facts.pointers.size() > 1) {
+      const auto next = found + 1 == facts.pointers.end() ? facts.pointers.begin() : found + 1;
+      Line other = line;
+      other.rest = concat(args[0], ", [", *next, "]");
+      make("alias ld.param", other);
+    }
   } else if (line.opcode.starts_with("atom.") || line.opcode.starts_with("red.")) {
     // Without qualifiers an atomic is .relaxed.gpu.
     const size_t dot = line.opcode.find('.');
     Line narrow = line;
     narrow.opcode.insert(dot, ".relaxed.cta");
     make("scope " + name, narrow);
+    breakAtomicity();
   }
 }
 } // namespace
@@ -281,7 +353,12 @@ Result<std::vector<Mutant>> mutate(const std::string &text, std::string_view ker
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);)
     lines.push_back(line);
-  std::map<std::string, std::string> constants;
+  KernelFacts facts;
+  facts.threads = threads;
+  for (const uint32_t parameter : function->parameters)
+    if (const ptx::Variable &variable = module.variables[parameter]; variable.pointer)
+      facts.pointers.emplace_back(module.name(variable.name));
+  std::map<std::string, std::string> &constants = facts.constants;
   std::map<std::string, int> writes;
   for (const ptx::Instruction &instruction : function->instructions) {
     const Line line = takeApart(ptx::print(module, *function, instruction));
@@ -296,7 +373,7 @@ Result<std::vector<Mutant>> mutate(const std::string &text, std::string_view ker
   for (const ptx::Instruction &instruction : function->instructions) {
     const uint32_t at = instruction.position.line - 1;
     const Line line = takeApart(ptx::print(module, *function, instruction));
-    mutationsOf(line, threads, constants, [&](std::string what, const Line &next) {
+    mutationsOf(line, facts, [&](std::string what, const Line &next) {
       if (next.text() == line.text())
         return;
       Mutant mutant;
@@ -305,7 +382,10 @@ Result<std::vector<Mutant>> mutate(const std::string &text, std::string_view ker
       mutant.before = line.text();
       mutant.now = next.opcode.empty() ? "" : next.text();
       for (size_t i = 0; i < lines.size(); ++i)
-        mutant.text += (i == at ? mutant.now + (mutant.now.empty() ? "" : ";") : lines[i]) + "\n";
+        mutant.text +=
+            (i == at ? mutant.now + (mutant.now.empty() || mutant.now.starts_with('{') ? "" : ";")
+                     : lines[i]) +
+            "\n";
       // Drop mutants that are not valid PTX.
       if (ptx::parse(mutant.text).isOk())
         mutants.push_back(std::move(mutant));

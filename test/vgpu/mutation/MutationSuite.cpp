@@ -37,7 +37,7 @@ static std::string readFile(const std::string &path) {
   return text.str();
 }
 
-/// The recordings of all folders; recordings with the same PTX only once.
+/// The recordings of all folders; a kernel of the same module only once.
 static std::vector<Kernel> recordingsOf(const std::vector<std::string> &folders) {
   std::set<std::string> paths, texts;
   for (const std::string &folder : folders)
@@ -51,7 +51,7 @@ static std::vector<Kernel> recordingsOf(const std::vector<std::string> &folders)
       std::cerr << std::move(recording).takeStatus().toString() << "\n";
       std::exit(1);
     }
-    if (!texts.insert(recording->text).second)
+    if (!texts.insert(recording->kernel + "\n" + recording->text).second)
       continue;
     Kernel kernel;
     kernel.file = path;
@@ -150,6 +150,9 @@ int main(int count, char **arguments) {
           reason.clear();
       if (!reason.empty())
         return reason;
+      if (mutant.mutation == "alias ld.param" &&
+          haveSameAccesses(logs[0], logOf(kernel, mutant.text, 0)))
+        return std::string("both parameters are the same buffer, or none of it is accessed");
       for (uint32_t order = 0; order < orders; ++order)
         if (reason = whyStillOrdered(logOf(kernel, mutant.text, order), mutant); reason.empty())
           break;

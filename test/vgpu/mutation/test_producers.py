@@ -1,6 +1,6 @@
-"""Deletes or weakens synchronising instructions in kernels of Triton and CUTLASS, one at a time.
+"""Deletes or weakens synchronising instructions in kernels of Triton, of CUTLASS and of our own compiler, one at a time.
 
-The launches are recorded first (record_triton.py, GemmRunner), then MutationSuite repeats them. A mutant is found, or a
+The launches are recorded first (record_triton.py, GemmRunner, record_compiled.py), then MutationSuite repeats them. A mutant is found, or a
 rule shows with a reason that it is benign, or it is left over: nothing was reported and no rule explains it. The original
 kernels must have no findings. The rules are also applied to mutants that were found (--cross): they must not call any benign.
 """
@@ -8,6 +8,7 @@ kernels must have no findings. The rules are also applied to mutants that were f
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -38,8 +39,13 @@ PROGRAMS = {
 SAMPLE = ["matmul_f16", "cooperative_grid", "descriptor_persistent", "last_block_sums", "gluon_async_copy_mbarrier", "gluon_multicast"]
 
 
-def mutate(folder, least_mutants, most_left, every=1):
-    command = [BUILD / "test/vgpu/mutation/MutationSuite", "--seeds", "1", "--cross", "--every", every, folder]
+# Our compiler's kernels that differ between the chips, those of products, and all of them (compiled_programs.py).
+COMPILED = {"sm_90a": [], "sm_80": ["convolution", "convolution_strided", "product", "product_persistent", "product_split"]}
+COMPILED_SAMPLE = ["scan_integers", "scatter_red", "sort_block", "update_overlapping", "convolution_strided", "loop"]
+
+
+def mutate(folder, least_mutants, most_left, every=1, seeds=1):
+    command = [BUILD / "test/vgpu/mutation/MutationSuite", "--seeds", seeds, "--cross", "--every", every, folder]
     result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=3000)
     print(result.stdout)
     assert result.returncode == 0, result.stdout[-10000:] + result.stderr
@@ -54,14 +60,17 @@ def mutate(folder, least_mutants, most_left, every=1):
 def emptied(name):
     folder = BUILD / "test/vgpu/mutation/recordings" / name
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.iterdir():
-        path.unlink()
+    shutil.rmtree(folder)
+    folder.mkdir()
     return folder
 
 
 # (at least this many mutants, at most this many left over). Of CUTLASS at least three are left over and not explained:
 # the last fence.mbarrier_init, a count of mbarrier.init, a wgmma.fence. 10 is a guess until a whole run has completed.
-EXPECTED = {"sm_90a": (950, 0), "sm_80": (80, 0), "cutlass": (200, 10)}
+# Of our own kernels, additions in a histogram that are split into a relaxed load and a relaxed store are left over, unless an
+# order interrupts a block right there. Triton's counts have grown since: mutants that make accesses weak or additions two accesses
+# came later.
+EXPECTED = {"sm_90a": (950, 4), "sm_80": (80, 0), "cutlass": (200, 10), "compiled sm_90a": (600, 4), "compiled sm_80": (170, 0)}
 
 
 def record(chip, name, programs):
@@ -77,6 +86,23 @@ def record(chip, name, programs):
 
 def test_sample():
     mutate(record("sm_90a", "sample", SAMPLE), 40, 0, every=4)
+
+
+def record_compiled(chip, name, programs):
+    folder = emptied(name)
+    result = subprocess.run([sys.executable, str(HERE / "record_compiled.py"), chip, str(folder), *programs], capture_output=True, text=True, timeout=1200)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder
+
+
+def test_sample_of_compiled():
+    mutate(record_compiled("sm_90a", "compiled-sample", COMPILED_SAMPLE), 10, 0, every=6)
+
+
+@pytest.mark.parametrize("chip", list(COMPILED))
+def test_compiled(chip):
+    # Between blocks, what goes wrong needs an order in which they interrupt each other at the right place.
+    mutate(record_compiled(chip, f"compiled-{chip}", COMPILED[chip]), *EXPECTED[f"compiled {chip}"], seeds=6)
 
 
 @pytest.mark.parametrize("chip", list(PROGRAMS))

@@ -1,11 +1,7 @@
 // Small kernels with and without errors, and the expected findings.
 #include "tilewright/support/ThreadPool.h"
-#include "tilewright/vgpu/check/Checker.h"
+#include "tilewright/vgpu/check/testing/CheckKernel.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
-#include "tilewright/vgpu/machine/testing/Kernels.h"
-
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 #include <cctype>
 #include <cstdlib>
@@ -18,78 +14,6 @@ using machine::Completion;
 using machine::LaunchConfig;
 using testing::HasSubstr;
 using testing::Not;
-
-const std::string head = ".version 8.4\n.target sm_90a\n.address_size 64\n";
-
-/// A kernel with `smem` (1024 bytes of shared memory), thread index %t, the thread's address %o in
-/// smem, and an output pointer %out.
-std::string kernel(const std::string &body) {
-  return head + R"(
-.visible .entry k(.param .u64 pout) {
-  .reg .b64 %out, %y<8>;
-  .reg .b32 %t, %o, %l, %c, %r<16>;
-  .reg .pred %p<8>;
-  .shared .align 128 .b8 smem[1024];
-  .shared .align 8 .b64 bar[2];
-  ld.param.u64 %out, [pout];
-  mov.u32 %t, %tid.x;
-  mov.u32 %l, %laneid;
-  mov.u32 %c, %ctaid.x;
-  shl.b32 %r0, %t, 2;
-  mov.u32 %o, smem;
-  add.u32 %o, %o, %r0;
-)" + body +
-         "\n  ret;\n}\n";
-}
-
-struct Checked {
-  Status status;
-  std::string text;
-  std::vector<Report::Counted> findings;
-};
-
-Checked check(const std::string &text, LaunchConfig config,
-              const std::string &checks = "all,strict", std::vector<uint32_t> *memory = nullptr) {
-  Checker checker(*Options::parse(checks));
-  auto module = machine::loadText(text);
-  std::vector<uint32_t> own(4096);
-  uint32_t *out = memory ? memory->data() : own.data();
-  config.observer = &checker;
-  Checked result;
-  if (module)
-    result.status = machine::run(*module, "k", config, out);
-  result.text = checker.report().text();
-  result.findings = checker.report().findings();
-  return result;
-}
-
-/// Expects no findings under any order of completion.
-void expectClean(const std::string &text, LaunchConfig config) {
-  for (const Completion completion : {Completion::eager, Completion::latest, Completion::seeded})
-    for (uint64_t seed = 1; seed < (completion == Completion::seeded ? 4u : 2u); ++seed) {
-      config.completion = completion;
-      config.seed = completion == Completion::seeded ? seed : 0;
-      const Checked checked = check(text, config);
-      EXPECT_TRUE(checked.status.isOk()) << checked.status.toString();
-      EXPECT_EQ(checked.text, "");
-    }
-}
-
-/// Expects a finding of that kind in the text without `piece`, and none in the text with it.
-Checked expectNeeded(std::string text, const std::string &piece, LaunchConfig config,
-                     FindingKind kind) {
-  expectClean(text, config);
-  const size_t at = text.find(piece);
-  EXPECT_NE(at, std::string::npos);
-  text.erase(at, piece.size());
-  Checked checked = check(text, config);
-  std::erase_if(checked.findings,
-                [&](const Report::Counted &one) { return one.finding.kind != kind; });
-  EXPECT_FALSE(checked.findings.empty()) << text << checked.text;
-  if (checked.findings.empty())
-    checked.findings.resize(1);
-  return checked;
-}
 
 const std::string exchange = R"(
   st.shared.u32 [%o], %t;
@@ -209,45 +133,6 @@ END:
   late.erase(late.find(store), store.size());
   late.insert(late.find("  bra END;"), store);
   EXPECT_FALSE(check(late, {.block = {64, 1, 1}}).findings.empty());
-}
-
-TEST(Races, BlocksAreOrderedByReleaseAndAcquire) {
-  const std::string text = kernel(R"(
-  setp.ne.u32 %p1, %t, 0;
-  @%p1 bra END;
-  setp.ne.u32 %p2, %c, 0;
-  @%p2 bra READER;
-  st.global.u32 [%out+64], 7;
-  fence.acq_rel.gpu;
-  st.relaxed.gpu.global.u32 [%out], 1;
-  bra END;
-READER:
-  ld.relaxed.gpu.global.u32 %r1, [%out];
-  setp.eq.u32 %p3, %r1, 0;
-  @%p3 bra READER;
-  fence.acq_rel.sys;
-  ld.global.u32 %r2, [%out+64];
-  st.global.u32 [%out+128], %r2;
-END:
-)");
-  expectNeeded(text, "fence.acq_rel.gpu;", {.grid = {2, 1, 1}, .block = {32, 1, 1}},
-               FindingKind::race);
-  expectNeeded(text, "fence.acq_rel.sys;", {.grid = {2, 1, 1}, .block = {32, 1, 1}},
-               FindingKind::race);
-  // A fence of CTA scope does not reach the other block.
-  std::string narrow = text;
-  narrow.replace(narrow.find("acq_rel.gpu"), 11, "acq_rel.cta");
-  EXPECT_FALSE(check(narrow, {.grid = {2, 1, 1}, .block = {32, 1, 1}}).findings.empty());
-}
-
-TEST(Races, AtomicsDoNotRaceUnlessTheirScopeIsTooSmall) {
-  const std::string text = kernel("red.relaxed.gpu.global.add.u32 [%out], 1;");
-  expectClean(text, {.grid = {4, 1, 1}, .block = {64, 1, 1}});
-  std::string narrow = text;
-  narrow.replace(narrow.find(".gpu"), 4, ".cta");
-  const Checked checked = check(narrow, {.grid = {4, 1, 1}, .block = {64, 1, 1}});
-  ASSERT_FALSE(checked.findings.empty());
-  EXPECT_THAT(checked.findings[0].finding.fix, HasSubstr("scope"));
 }
 
 /// Expects no race when lanes, warps and blocks store equal values of %r4 to the same memory.

@@ -179,7 +179,7 @@ struct NewAccess {
     const AccessRecord &earlier = entry.record;
     const uint32_t overlap = entry.mask & mask;
     if (isThere || earlier.kind != now.kind || earlier.isStrong != now.isStrong ||
-        (overlap != mask && overlap != entry.mask))
+        earlier.scope != now.scope || (overlap != mask && overlap != entry.mask))
       return false;
     entry.mask |= mask;
     isThere = true;

@@ -70,16 +70,32 @@ void Detector::split(WarpState &warp, uint32_t mask) {
 /// Gives each lane in `mask` the combined knowledge of all lanes in `mask` and of `also`.
 void Detector::merge(WarpState &warp, uint32_t mask, const Knowledge *also) {
   split(warp, mask);
+  if (warp.cohorts.size() == 1) { // most of the time
+    if (also)
+      warp.cohorts.front().knowledge.join(*also);
+    return;
+  }
+  Knowledge together;
+  for (const Cohort &cohort : warp.cohorts)
+    if (cohort.mask & mask)
+      together.join(cohort.knowledge);
+  if (also)
+    together.join(*also);
   Cohort *target = nullptr;
   for (Cohort &cohort : warp.cohorts) {
     if (!(cohort.mask & mask))
       continue;
+    // Lanes that read a flag and have yet to acquire what it released keep a cohort of their own:
+    // a fence acquires only what its own lane has read.
+    if (!cohort.unacquired.empty()) {
+      cohort.knowledge.join(together);
+      continue;
+    }
     if (!target) {
       target = &cohort;
       continue;
     }
     target->mask |= cohort.mask;
-    target->knowledge.join(cohort.knowledge);
     for (FencePoint &fence : target->fences)
       fence = {}; // a fence counts only for the lanes that executed it
     target->own.fenced = std::min(target->own.fenced, cohort.own.fenced);
@@ -88,11 +104,9 @@ void Detector::merge(WarpState &warp, uint32_t mask, const Knowledge *also) {
     target->own.inits = std::min(target->own.inits, cohort.own.inits);
     cohort.mask = 0;
   }
+  if (target)
+    target->knowledge.join(together);
   std::erase_if(warp.cohorts, [](const Cohort &cohort) { return cohort.mask == 0; });
-  if (target && also)
-    for (Cohort &cohort : warp.cohorts)
-      if (cohort.mask & mask)
-        cohort.knowledge.join(*also);
 }
 
 Generation &Detector::generationOf(std::vector<Generation> &all, uint64_t number) {

@@ -25,7 +25,8 @@ static constexpr Setting table[] = {
     {"TILEWRIGHT_VGPU_REPORT", "report", "FILE",
      "also write the findings to FILE, as text, JSON (.json) or SARIF (.sarif)"},
     {"TILEWRIGHT_VGPU_COUNTS", "counts", "DIR",
-     "folder for the counts (tables, JSON, timelines); without it a table is printed"},
+     "folder for the counts (tables, JSON, timelines) and for recordings; without it a table is\n"
+     "                              printed"},
     {"TILEWRIGHT_VGPU_ORDER", "order", "eager|latest|seed:N",
      "when asynchronous copies and wgmma execute: at once (default), as late as allowed, or at\n"
      "                              random, with warps in a random order as well"},
@@ -153,6 +154,10 @@ Result<Settings> Settings::fromEnvironment() {
   settings.checks = split(valueOf("TILEWRIGHT_VGPU_CHECK").value_or(""));
   settings.reportPath = valueOf("TILEWRIGHT_VGPU_REPORT").value_or("");
   settings.countDirectory = valueOf("TILEWRIGHT_VGPU_COUNTS").value_or("");
+  if (settings.countDirectory.empty() &&
+      std::find(settings.checks.begin(), settings.checks.end(), "record") != settings.checks.end())
+    return refuse("TILEWRIGHT_VGPU_CHECK", "record",
+                  "TILEWRIGHT_VGPU_COUNTS to name the folder for recordings as well");
   const std::string order = valueOf("TILEWRIGHT_VGPU_ORDER").value_or("eager");
   check::Options options;
   if (!options.setOrder(order).isOk())

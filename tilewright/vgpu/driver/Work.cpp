@@ -68,8 +68,11 @@ static void run(Context &context, const KernelWork &work) {
   config.stop = &interrupts.isRequested();
   config.pool = driver.pool.get();
   std::vector<const void *> arguments;
-  for (const ParameterInfo &parameter : function.parameters)
-    arguments.push_back(work.parameters.data() + parameter.offset);
+  std::vector<std::span<const std::byte>> parameters;
+  for (const ParameterInfo &parameter : function.parameters) {
+    parameters.emplace_back(work.parameters.data() + parameter.offset, parameter.size);
+    arguments.push_back(parameters.back().data());
+  }
 
   const LaunchFacts facts{module,
                           function.name,
@@ -77,7 +80,8 @@ static void run(Context &context, const KernelWork &work) {
                           context.device.ordinal,
                           0,
                           ++launches,
-                          driver.settings.countDirectory};
+                          driver.settings.countDirectory,
+                          parameters};
   std::unique_ptr<Observation> observation = startObservation(driver.settings.checks, facts);
   if (observation)
     config.observer = &observation->observer();

@@ -158,19 +158,19 @@ public:
       grid.observer->instructionsCounted(grid, counts);
   }
 
-  /// Runs the cluster with index `unit`, or the whole grid.
-  void run(uint64_t unit, bool isWholeGrid) {
+  /// Runs all blocks of the group together: clusters from the one with index `first` on.
+  void run(uint64_t first) {
     const Dim3 units = {grid.grid[0] / grid.cluster[0], grid.grid[1] / grid.cluster[1],
                         grid.grid[2] / grid.cluster[2]};
     const uint64_t perCluster = volume(grid.cluster);
     group.clusters.assign(group.blocks.size() / perCluster, {});
     for (size_t i = 0; i < group.blocks.size(); ++i) {
-      const uint64_t cluster = isWholeGrid ? i / perCluster : unit;
-      start(group.blocks[i], i, units, cluster, static_cast<uint32_t>(i % perCluster));
+      start(group.blocks[i], i, units, first + i / perCluster,
+            static_cast<uint32_t>(i % perCluster));
     }
     if (group.async)
       group.async->reset();
-    group.random = grid.seed * 0x9e3779b97f4a7c15u + unit;
+    group.random = grid.seed * 0x9e3779b97f4a7c15u + first;
     if (grid.observer)
       beginObserved();
     schedule();
@@ -239,8 +239,10 @@ private:
   bool runSlice(Warp &warp) {
     if (!hasRunnable(warp))
       return false;
+    // At random, mostly short: what goes wrong between two accesses needs a switch right there.
     const int32_t quantum =
-        grid.seed ? 1 + static_cast<int32_t>(group.nextRandom() % 64) : warpQuantum;
+        grid.seed ? 1 + static_cast<int32_t>(group.nextRandom() % (1u << group.nextRandom() % 7))
+                  : warpQuantum;
     warp.budget = quantum;
     if (chooseFragment(warp))
       warp.current.pc->run(warp, warp.current.pc, warp.current.frame->registers, warp.current.mask);
@@ -351,15 +353,14 @@ static std::vector<ValidRange> ownRanges(LoadedModule &module, Grid &grid) {
 }
 
 /// Like Executor::run(), but an access to unmapped memory fails the launch.
-static void runCatchingFaults(Grid &grid, Executor &executor, uint64_t unit, bool isWholeGrid) {
+static void runCatchingFaults(Grid &grid, Executor &executor, uint64_t first) {
   struct Call {
     Executor &executor;
-    uint64_t unit;
-    bool isWholeGrid;
-  } call{executor, unit, isWholeGrid};
+    uint64_t first;
+  } call{executor, first};
   auto run = [](void *argument) {
     auto &call = *static_cast<Call *>(argument);
-    call.executor.run(call.unit, call.isWholeGrid);
+    call.executor.run(call.first);
   };
   MemoryFault fault;
   if (runCatchingFaults(*grid.program, run, &call, fault))
@@ -410,8 +411,14 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   grid.suppressesInvalid = config.suppressesInvalid;
 
   grid.isCooperative = config.cooperative;
-  const uint64_t perGroup = config.cooperative ? volume(grid.grid) : volume(grid.cluster);
-  const uint64_t groups = volume(grid.grid) / perGroup;
+  // Blocks of a group run together. In a random order, a few clusters do, as on a GPU: what is
+  // wrong between blocks, such as a counter that is not atomic, needs blocks that interrupt each
+  // other.
+  constexpr uint64_t seededClusters = 8;
+  const uint64_t perCluster = volume(grid.cluster), clusters = volume(grid.grid) / perCluster;
+  const uint64_t together =
+      config.cooperative ? clusters : std::min(clusters, config.seed ? seededClusters : 1);
+  const uint64_t groups = (clusters + together - 1) / together;
   std::atomic<uint64_t> next = 0;
   Stopper stopper(grid, config);
   if (config.observer)
@@ -419,14 +426,20 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   // Threads take blocks in order, so a block can wait for an earlier block, which has been started
   // already.
   auto work = [&](int64_t, int64_t) {
-    if (next.load(std::memory_order_relaxed) >= groups)
-      return;
-    Executor executor(grid, stopper, perGroup);
-    for (uint64_t unit = next.fetch_add(1); unit < groups && !grid.failed; unit = next.fetch_add(1))
+    std::unique_ptr<Executor> executor;
+    uint64_t clustersOfExecutor = 0;
+    for (uint64_t unit = next.fetch_add(1); unit < groups && !grid.failed;
+         unit = next.fetch_add(1)) {
+      const uint64_t first = unit * together, count = std::min(together, clusters - first);
+      if (count !=
+          clustersOfExecutor) // the first group of this thread, or the last one, a smaller one
+        executor = std::make_unique<Executor>(grid, stopper, count * perCluster);
+      clustersOfExecutor = count;
       if (config.catchesFaults)
-        runCatchingFaults(grid, executor, unit, config.cooperative);
+        runCatchingFaults(grid, *executor, first);
       else
-        executor.run(unit, config.cooperative);
+        executor->run(first);
+    }
   };
   if (config.pool && groups > 1)
     config.pool->parallelFor(config.pool->threadCount(), 1, work);

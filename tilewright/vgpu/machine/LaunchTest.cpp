@@ -376,6 +376,38 @@ public:
   uint64_t reads = 0, writes = 0, atomics = 0, barriers = 0;
 };
 
+TEST(Launch, BlocksInterruptEachOtherInARandomOrder) {
+  // A counter that is not atomic loses counts if another block counts between its two accesses.
+  auto module = loadText(R"(.version 8.4
+.target sm_90a
+.address_size 64
+.visible .entry count(.param .u64 pout) {
+  .reg .b64 %out;
+  .reg .b32 %r;
+  ld.param.u64 %out, [pout];
+  ld.relaxed.gpu.global.u32 %r, [%out];
+  add.u32 %r, %r, 1;
+  st.relaxed.gpu.global.u32 [%out], %r;
+  ret;
+}
+)");
+  ASSERT_NE(module, nullptr);
+  // 21 blocks: the last group of blocks is smaller.
+  auto counted = [&](LaunchConfig config) {
+    uint32_t number = 0;
+    uint32_t *out = &number;
+    config.grid = {21, 1, 1};
+    const Status status = run(*module, "count", config, out);
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    return number;
+  };
+  EXPECT_EQ(counted({}), 21u);
+  uint32_t fewest = 21;
+  for (uint64_t seed = 1; seed <= 4; ++seed)
+    fewest = std::min(fewest, counted({.completion = Completion::seeded, .seed = seed}));
+  EXPECT_LT(fewest, 21u);
+}
+
 TEST(Launch, AnObserverIsToldAboutEveryAccess) {
   auto module = loadText(kernelText("tiles.ptx"));
   const int n = 64;

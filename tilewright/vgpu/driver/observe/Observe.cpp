@@ -3,6 +3,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/observe/ObserveCheck.h"
 #include "tilewright/vgpu/driver/observe/ObserveCount.h"
+#include "tilewright/vgpu/driver/observe/ObserveRecord.h"
 #include "tilewright/vgpu/machine/ObserverList.h"
 
 #include <algorithm>
@@ -24,6 +25,8 @@ static constexpr std::array kinds{
     ObservationKind{"count",
                     "instructions, sectors, bank conflicts, tensor-core work and waits by line",
                     startCounting},
+    ObservationKind{"record", "each launch, to repeat it: module, sizes, parameters and memory",
+                    startRecording},
 };
 
 std::span<const ObservationKind> observationKinds() { return kinds; }

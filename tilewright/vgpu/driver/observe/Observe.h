@@ -20,7 +20,8 @@ struct LaunchFacts {
   int device = 0;
   uint64_t stream = 0;          // its number
   uint64_t number = 0;          // of the launch in this process, from 1
-  std::string_view counts = {}; // folder for the files of the counter; empty: none
+  std::string_view counts = {}; // folder for files of the counter and of recordings; empty: none
+  std::span<const std::span<const std::byte>> parameters = {};
 };
 
 /// Observes one launch.
