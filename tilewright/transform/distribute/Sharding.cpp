@@ -32,18 +32,6 @@ Axes axesOf(const Sharding &sharding) {
   return all;
 }
 
-/// The replica groups of a collective along `axes`, one group per row.
-DenseIntElementsAttr groupsAlong(Builder &builder, const MeshCoordinates &mesh, const Axes &axes) {
-  std::vector<std::vector<int64_t>> groups = mesh.groupsAlong(axes);
-  SmallVector<int64_t> flat;
-  for (const std::vector<int64_t> &group : groups)
-    flat.append(group.begin(), group.end());
-  auto type = RankedTensorType::get(
-      {static_cast<int64_t>(groups.size()), static_cast<int64_t>(groups.front().size())},
-      builder.getI64Type());
-  return cast<DenseIntElementsAttr>(DenseElementsAttr::get(type, ArrayRef<int64_t>(flat)));
-}
-
 DenseElementsAttr zeroOf(RankedTensorType type) {
   if (auto complex = dyn_cast<ComplexType>(type.getElementType())) {
     const llvm::APFloat zero(cast<FloatType>(complex.getElementType()).getFloatSemantics());
@@ -232,10 +220,9 @@ Result<Sharding> ShardBuilder::shardingOf(sdy::TensorShardingAttr attr,
     sharding.dims.push_back(std::move(axes));
   }
   TILEWRIGHT_ASSIGN(sharding.unreduced, read(attr.getUnreducedAxes()));
-  if (!sharding.unreduced.empty() && attr.getReduction() != sdy::Reduction::Sum)
-    return refuse(concat("its unreduced axes are combined by '",
-                         sdy::stringifyReduction(attr.getReduction()).str(),
-                         "', but only sums are supported"));
+  sharding.combine = attr.getReduction() == sdy::Reduction::Max   ? "stablehlo.maximum"
+                     : attr.getReduction() == sdy::Reduction::Min ? "stablehlo.minimum"
+                                                                  : "stablehlo.add";
   return sharding;
 }
 
@@ -288,102 +275,59 @@ Value ShardBuilder::shardOffset(OpBuilder &builder, Location location, const Sha
                                        DenseElementsAttr::get(scalar, ArrayRef<int32_t>{0}));
 }
 
-Result<Value> ShardBuilder::sliceShard(OpBuilder &builder, Location location, Value global,
-                                       const Sharding &sharding) const {
-  if (sharding.isReplicated())
-    return global;
-  TILEWRIGHT_ASSIGN(Type type, shardType(global.getType(), sharding));
-  auto shardType = cast<RankedTensorType>(type);
-  Value shard = global;
-  if (DenseElementsAttr constant;
-      sharding.isSharded() && matchPattern(global, m_Constant(&constant)) && constant.isSplat()) {
-    shard = stablehlo::ConstantOp::create(builder, location, constant.resizeSplat(shardType));
-  } else if (sharding.isSharded()) {
-    SmallVector<Value> starts;
-    for (size_t dim = 0; dim < sharding.dims.size(); ++dim)
-      starts.push_back(shardOffset(builder, location, sharding, dim,
-                                   shardType.getDimSize(static_cast<unsigned>(dim))));
-    shard = stablehlo::DynamicSliceOp::create(builder, location, shardType, global, starts,
-                                              builder.getDenseI64ArrayAttr(shardType.getShape()));
-  }
-  if (sharding.unreduced.empty())
-    return shard;
-  auto scalar = RankedTensorType::get({}, builder.getI32Type());
-  Value coordinate = coordinateAlong(builder, location, *sharding.mesh, sharding.unreduced, 1);
-  Value first = stablehlo::ConstantOp::create(builder, location,
-                                              DenseElementsAttr::get(scalar, ArrayRef<int32_t>{0}));
-  Value isFirst = stablehlo::CompareOp::create(
-      builder, location, scalar.clone(builder.getI1Type()), coordinate, first,
-      stablehlo::ComparisonDirection::EQ, stablehlo::ComparisonTypeAttr());
-  Value nothing = stablehlo::ConstantOp::create(builder, location, zeroOf(shardType));
-  return Value(stablehlo::SelectOp::create(builder, location, shardType, isFirst, shard, nothing));
-}
-
 Result<Value> ShardBuilder::gather(OpBuilder &builder, Location location, Value shard,
                                    const Sharding &sharding) {
-  if (sharding.isReplicated())
-    return shard;
-  auto type = dyn_cast<RankedTensorType>(shard.getType());
-  if (!type || type.getRank() != static_cast<int64_t>(sharding.dims.size()))
-    return refuse(concat("its tensor must have a static shape of rank ", sharding.dims.size()));
-  if (!sharding.unreduced.empty())
-    shard =
-        allReduce(builder, location, shard, *sharding.mesh, sharding.unreduced, "stablehlo.add");
-  if (!sharding.isSharded())
-    return shard;
-  DenseIntElementsAttr groups = groupsAlong(builder, *sharding.mesh, axesOf(sharding));
-  const int64_t width = cast<ShapedType>(groups.getType()).getDimSize(1);
-
-  // [local…] -> [1, local…] -> [shards, local…] -> [p0, p1…, l0, l1…] -> [p0, l0, p1, l1…]
-  // -> global
-  SmallVector<int64_t> row = {1}, gathered = {width}, split, mixed, global, order;
-  int64_t rank = type.getRank();
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    int64_t count = sharding.count(static_cast<size_t>(dim)), local = type.getDimSize(dim);
-    row.push_back(local);
-    gathered.push_back(local);
-    split.insert(split.begin() + dim, count);
-    split.push_back(local);
-    mixed.append({count, local});
-    global.push_back(count * local);
-    order.append({dim, rank + dim});
-  }
-  Value value = stablehlo::ReshapeOp::create(builder, location, type.clone(row), shard);
-  value = stablehlo::AllGatherOp::create(
-              builder, location, TypeRange(Type(type.clone(gathered))), ValueRange(value),
-              builder.getI64IntegerAttr(0), groups,
-              stablehlo::ChannelHandleAttr::get(builder.getContext(), nextChannel++, 1),
-              builder.getUnitAttr())
-              ->getResult(0);
-  value = stablehlo::ReshapeOp::create(builder, location, type.clone(split), value);
-  value = stablehlo::TransposeOp::create(builder, location, type.clone(mixed), value,
-                                         builder.getDenseI64ArrayAttr(order));
-  return Value(stablehlo::ReshapeOp::create(builder, location, type.clone(global), value));
+  return reshard(builder, location, shard, sharding, Sharding());
 }
 
-Result<Value> ShardBuilder::reshard(OpBuilder &builder, Location location, Value shard,
-                                    const Sharding &from, const Sharding &to) {
-  const Sharding common = from.commonWith(to);
-  TILEWRIGHT_ASSIGN(Value gathered, gather(builder, location, shard, from.within(common)));
-  return sliceShard(builder, location, gathered, to.within(common));
+DenseIntElementsAttr ShardBuilder::groupsAlong(Builder &builder, const MeshCoordinates &mesh,
+                                               const Axes &axes) {
+  std::vector<std::vector<int64_t>> groups = mesh.groupsAlong(axes);
+  SmallVector<int64_t> flat;
+  for (const std::vector<int64_t> &group : groups)
+    flat.append(group.begin(), group.end());
+  auto type = RankedTensorType::get(
+      {static_cast<int64_t>(groups.size()), static_cast<int64_t>(groups.front().size())},
+      builder.getI64Type());
+  return cast<DenseIntElementsAttr>(DenseElementsAttr::get(type, ArrayRef<int64_t>(flat)));
 }
 
-Value ShardBuilder::allReduce(OpBuilder &builder, Location location, Value value,
-                              const MeshCoordinates &mesh, const Axes &axes, StringRef op) {
-  auto reduce = stablehlo::AllReduceOp::create(
-      builder, location, TypeRange(value.getType()), ValueRange(value),
-      groupsAlong(builder, mesh, axes),
-      stablehlo::ChannelHandleAttr::get(builder.getContext(), nextChannel++, 1),
-      builder.getUnitAttr());
+stablehlo::ChannelHandleAttr ShardBuilder::newChannel(Builder &builder) {
+  return stablehlo::ChannelHandleAttr::get(builder.getContext(), nextChannel++, 1);
+}
+
+void ShardBuilder::setCombination(OpBuilder &builder, Region &region, StringRef op,
+                                  Type elementType) {
   OpBuilder::InsertionGuard guard(builder);
-  auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(value.getType()).getElementType());
-  Block *body =
-      builder.createBlock(&reduce.getComputation(), {}, {scalar, scalar}, {location, location});
+  const Location location = region.getLoc();
+  auto scalar = RankedTensorType::get({}, elementType);
+  Block *body = builder.createBlock(&region, {}, {scalar, scalar}, {location, location});
   OperationState state(location, op);
   state.addOperands(body->getArguments());
   state.addTypes(scalar);
   Value combined = builder.create(state)->getResult(0);
   stablehlo::ReturnOp::create(builder, location, ValueRange(combined));
+}
+
+Value ShardBuilder::permute(OpBuilder &builder, Location location, Value value,
+                            ArrayRef<std::pair<int64_t, int64_t>> pairs) {
+  SmallVector<int64_t> flat;
+  for (auto [source, target] : pairs)
+    flat.append({source, target});
+  auto type = RankedTensorType::get({static_cast<int64_t>(pairs.size()), 2}, builder.getI64Type());
+  return stablehlo::CollectivePermuteOp::create(
+      builder, location, value.getType(), value,
+      cast<DenseIntElementsAttr>(DenseElementsAttr::get(type, ArrayRef<int64_t>(flat))),
+      newChannel(builder));
+}
+
+Value ShardBuilder::allReduce(OpBuilder &builder, Location location, Value value,
+                              const MeshCoordinates &mesh, const Axes &axes, StringRef op) {
+  auto reduce = stablehlo::AllReduceOp::create(builder, location, TypeRange(value.getType()),
+                                               ValueRange(value), groupsAlong(builder, mesh, axes),
+                                               newChannel(builder), builder.getUnitAttr());
+  setCombination(builder, reduce.getComputation(), op,
+                 cast<RankedTensorType>(value.getType()).getElementType());
   return reduce->getResult(0);
 }
 
@@ -434,9 +378,9 @@ void ShardBuilder::runOnOneDevice(Operation *op, int64_t device) {
   auto groups = DenseIntElementsAttr::get(
       RankedTensorType::get({1, partitions}, builder.getI64Type()), ArrayRef<int64_t>(devices));
   builder.setInsertionPointAfter(branch);
-  auto sent = stablehlo::CollectiveBroadcastOp::create(
-      builder, location, branch.getResultTypes(), branch.getResults(), groups,
-      stablehlo::ChannelHandleAttr::get(builder.getContext(), nextChannel++, 1), UnitAttr());
+  auto sent = stablehlo::CollectiveBroadcastOp::create(builder, location, branch.getResultTypes(),
+                                                       branch.getResults(), groups,
+                                                       newChannel(builder), UnitAttr());
   for (auto [mine, result] : llvm::zip_equal(branch.getResults(), sent->getResults()))
     mine.replaceAllUsesExcept(result, sent);
 }

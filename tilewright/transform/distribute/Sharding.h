@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDING_H
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/stablehlo/StablehloAttrs.h"
 #include "tilewright/numerics/Mesh.h"
 #include "tilewright/support/Status.h"
 
@@ -69,27 +70,29 @@ public:
 
   /// The sharding along the axes in `names`, or along all axes if `names` is nullopt.
   ///  - planOp (E2101): the mesh does not exist, or its number of devices differs from the
-  ///    program's; unreduced axes would be reduced by something other than a sum.
+  ///    program's.
   Result<Sharding> shardingOf(sdy::TensorShardingAttr attr,
                               std::optional<llvm::ArrayRef<mlir::StringAttr>> names);
 
   /// - planOp (E2101): a dimension is not divisible by its number of shards.
   Result<mlir::Type> shardType(mlir::Type global, const Sharding &sharding) const;
-  /// This device's shard of a global tensor. Along unreduced axes the first device holds the value,
-  /// all others hold zero.
-  Result<mlir::Value> sliceShard(mlir::OpBuilder &builder, mlir::Location location,
-                                 mlir::Value global, const Sharding &sharding) const;
   /// The global tensor, gathered and summed from the shards and partial terms of all devices.
   Result<mlir::Value> gather(mlir::OpBuilder &builder, mlir::Location location, mlir::Value shard,
                              const Sharding &sharding);
 
-  /// Reshards `shard` from `from` to `to`: gathers to the common sharding, then slices.
+  /// Reshards `shard` from `from` to `to` by the exchanges of planReshard(). `shape` is the global
+  /// shape; it may be omitted if all dimensions are divisible by their numbers of shards.
   Result<mlir::Value> reshard(mlir::OpBuilder &builder, mlir::Location location, mlir::Value shard,
-                              const Sharding &from, const Sharding &to);
+                              const Sharding &from, const Sharding &to,
+                              llvm::ArrayRef<int64_t> shape = {});
   /// Reduces the values of the devices along `axes` with `op`, for example "stablehlo.add".
   mlir::Value allReduce(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
                         const numerics::MeshCoordinates &mesh, const Axes &axes,
                         mlir::StringRef op);
+  /// Sends `value` from the first to the second device of each pair. A device that receives nothing
+  /// gets zeros.
+  mlir::Value permute(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
+                      llvm::ArrayRef<std::pair<int64_t, int64_t>> pairs);
   /// The device of an op whose results all have a maximal sharding on the same device; otherwise
   /// nullopt. JAX assigns callbacks to device 0 this way.
   std::optional<int64_t> onlyDeviceOf(mlir::Operation *op) const;
@@ -104,6 +107,15 @@ public:
   std::string opSharding(const Sharding &sharding) const;
 
 private:
+  friend class ExchangeEmitter;
+
+  /// The replica groups of a collective along `axes`, one group per row.
+  static mlir::DenseIntElementsAttr
+  groupsAlong(mlir::Builder &builder, const numerics::MeshCoordinates &mesh, const Axes &axes);
+  /// Fills the region of a reduction with `op`.
+  static void setCombination(mlir::OpBuilder &builder, mlir::Region &region, mlir::StringRef op,
+                             mlir::Type elementType);
+  stablehlo::ChannelHandleAttr newChannel(mlir::Builder &builder);
   /// The mesh that a sharding names or contains; null if no mesh has that name.
   sdy::MeshAttr meshOf(sdy::TensorShardingAttr sharding) const;
   /// This device's id, as an i32 scalar.

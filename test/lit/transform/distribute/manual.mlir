@@ -58,7 +58,7 @@ module @chain attributes {mhlo.num_partitions = 4 : i32} {
 
 // CHECK-LABEL: module @other_pieces
 //       CHECK:   func.func public @main(%[[X:.*]]: tensor<2xf32> {{.*}}, %[[Y:.*]]: tensor<4xf32>
-//   CHECK-DAG:   "stablehlo.all_gather"({{.*}}) {{.*}}replica_groups = dense<{{\[\[}}0, 1], [2, 3]]>{{.*}} -> tensor<2x2xf32>
+//   CHECK-DAG:   "stablehlo.all_gather"({{.*}}) {{.*}}replica_groups = dense<{{\[\[}}0, 1], [2, 3]]>{{.*}} -> tensor<4xf32>
 //   CHECK-DAG:   stablehlo.dynamic_slice %[[Y]], {{.*}} -> tensor<2xf32>
 module @other_pieces attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=2, "y"=2]>

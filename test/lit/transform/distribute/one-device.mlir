@@ -3,7 +3,7 @@
 /// A callback that its sharding puts on device 0 runs there alone: jax.debug.print prints once.
 
 // CHECK-LABEL: module @print
-//       CHECK:   %[[X:.*]] = stablehlo.reshape {{.*}} -> tensor<8xi32>
+//       CHECK:   %[[X:.*]] = "stablehlo.all_gather"({{.*}} -> tensor<8xi32>
 //       CHECK:   %[[ZERO:.*]] = stablehlo.constant dense<0> : tensor<i32>
 //       CHECK:   %[[ID:.*]] = stablehlo.partition_id
 //       CHECK:   %[[HERE:.*]] = stablehlo.convert %[[ID]]

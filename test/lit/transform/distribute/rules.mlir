@@ -119,8 +119,7 @@ module @convolutions attributes {mhlo.num_partitions = 4 : i32} {
 
 // CHECK-LABEL: module @reductions
 //       CHECK:   func.func public @main(%[[X:.*]]: tensor<2x6xf32>
-//       CHECK:   %[[A:.*]] = "stablehlo.all_gather"
-//       CHECK:   %[[W:.*]] = stablehlo.reshape %{{.*}} -> tensor<8x6xf32>
+//       CHECK:   %[[W:.*]] = "stablehlo.all_gather"({{.*}} -> tensor<8x6xf32>
 //       CHECK:   stablehlo.reduce(%[[X]] init: %{{.*}}) applies stablehlo.add across dimensions = [1] {{.*}} -> tensor<2xf32>
 //       CHECK:   %[[S:.*]] = stablehlo.reduce(%[[X]] init: %{{.*}}) applies stablehlo.add across dimensions = [0] {{.*}} -> tensor<6xf32>
 //  CHECK-NEXT:   "stablehlo.all_reduce"(%[[S]])

@@ -47,7 +47,7 @@ module @summed attributes {mhlo.num_partitions = 4 : i32} {
 //       CHECK:   %[[T:.*]] = stablehlo.tanh %[[X]]
 //       CHECK:   %[[P:.*]] = stablehlo.constant dense<[0, 1, 0, 1]>
 //       CHECK:   %[[IS:.*]] = stablehlo.compare EQ
-//       CHECK:   %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+//       CHECK:   %[[Z:.*]] = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
 //       CHECK:   %[[R:.*]] = stablehlo.select %[[IS]], %[[T]], %[[Z]]
 //   CHECK-NOT:   all_
 //       CHECK:   return %[[R]]
@@ -61,12 +61,15 @@ module @made attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-/// The other combinations are not JAX's, and are not guessed at.
+/// The terms of a maximum are combined by a maximum.
 
-// expected-error @below {{its unreduced axes are combined by 'max', but only sums are supported}}
-module @negative_max attributes {mhlo.num_partitions = 2 : i32} {
+// CHECK-LABEL: module @maximum
+//       CHECK:   "stablehlo.all_reduce"
+//       CHECK:     stablehlo.maximum
+module @maximum attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
-  func.func public @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"x"}>}) -> tensor<4xf32> {
+  func.func public @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"x"}>})
+      -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
     return %x : tensor<4xf32>
   }
 }
