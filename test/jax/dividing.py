@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 OPT = evaluator.TOOL.parent / "tilewright-opt"
+COLLECTIVE = r"stablehlo\.(all_\w+|reduce_scatter|collective_\w+)"
 MESHES = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (2, 4), (2, 2, 2)]}
 
 
@@ -79,6 +80,7 @@ class Case:
         for i, array in enumerate(arguments):
             np.save(folder / f"{name}.in{i}.npy", array)
         self.collectives = collections.Counter()
+        self.replicated = collections.Counter()  # ops that every device computes whole, by name
 
     def whole(self):
         """A line of a batch that computes everything on one device."""
@@ -95,7 +97,8 @@ class Case:
         whole = self.folder / f"{name}.whole.mlir"
         whole.write_text(with_shardings(self.text, mesh, cuts, self.results))
         done = subprocess.run(
-            [OPT, whole, "--simplify-inline", "--distribute-split", "-o", self.folder / f"{name}.mlir"],
+            [OPT, whole, "--simplify-inline", "--distribute-split", "-o", self.folder / f"{name}.mlir",
+             "--remark-policy=all", "--remarks-filter=distribute", "--remark-format=emitRemark"],
             capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         if done.returncode:
@@ -106,7 +109,8 @@ class Case:
                 np.save(self.folder / f"{name}.in{i}.rank{device}.npy", cut.piece(array, device))
             inputs.append(f"{name}.in{i}.rank{{rank}}.npy")
         text = (self.folder / f"{name}.mlir").read_text()
-        self.collectives = collections.Counter(re.findall(r"stablehlo\.(all_\w+)", text))
+        self.collectives = collections.Counter(re.findall(COLLECTIVE, text))
+        self.replicated = collections.Counter(re.findall(r'Remark="(\S+) is replicated on each', done.stderr))
         return self._line(f"{name}.mlir", inputs, name), None
 
     def answers(self):
@@ -148,10 +152,10 @@ def run_batch(folder, name, lines, devices):
 def compare(cases, folder, judge):
     """Runs every case on one device and on 2, 4 and 8. `judge(case, device, got, wanted)` describes what is wrong.
 
-    Returns (what is wrong, collectives of all programs, number of runs).
+    Returns (what is wrong, collectives of all programs, ops that every device computes whole, number of runs).
     """
     run_batch(folder, "whole", [case.whole() for case in cases], 1)
-    wrong, collectives, runs = [], collections.Counter(), 0
+    wrong, collectives, replicated, runs = [], collections.Counter(), collections.Counter(), 0
     for devices, meshes in MESHES.items():
         lines, running = [], []
         for number, case in enumerate(cases):
@@ -162,6 +166,7 @@ def compare(cases, folder, judge):
             lines.append(line)
             running.append(case)
             collectives += case.collectives
+            replicated += case.replicated
         said = run_batch(folder, f"on{devices}", lines, devices)
         for case in running:
             runs += 1
@@ -171,4 +176,4 @@ def compare(cases, folder, judge):
                 words = [f"no output: {error}\n{said[-800:]}"]
             if word := next(filter(None, words), None):
                 wrong.append(f"{case.name} on {case.mesh}, {folder}/{case.name}-{devices}.whole.mlir: {word}")
-    return wrong, collectives, runs
+    return wrong, collectives, replicated, runs

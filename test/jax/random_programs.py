@@ -236,8 +236,8 @@ def _seeded_shape(rng, sizes):
             return shape
 
 
-def seeded_program(seed, sizes=(1, 2, 3, 4, 5, 7, 8, 16, 17, 33)):
-    """Program number `seed`: drawn as by `programs`, but also with shapes that fill vectors."""
+def seeded_program(seed, sizes=(1, 2, 3, 4, 5, 7, 8, 16, 17, 33), more_rules=()):
+    """Program number `seed`: drawn as by `programs`, but also with shapes that fill vectors. Half of its ops come from `more_rules`, if any."""
     from random_rules import RULES
 
     rng = random.Random(seed)
@@ -250,7 +250,7 @@ def seeded_program(seed, sizes=(1, 2, 3, 4, 5, 7, 8, 16, 17, 33)):
         for _ in range(4 * wanted):
             if len(builder.lines) >= wanted:
                 break
-            made = rng.choice(RULES)(builder)
+            made = rng.choice(more_rules if more_rules and rng.random() < 0.5 else RULES)(builder)
             if made:
                 builder.add(*made)
         if builder.lines:

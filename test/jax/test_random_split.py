@@ -5,7 +5,8 @@
 Parameters get random shardings on a random mesh, some results too. `distribute-split` makes the program of one device,
 and the evaluator runs it on all devices at once, including its collectives. The reference is the whole program on one
 device. Sums over sharded dimensions have another order, which the bounds of a value allow for (random_programs.py,
-agreement.py); exact values stay exact.
+agreement.py); exact values stay exact. The summary counts the ops that every device computes whole although an operand
+is sharded: if a rule is lost, its op appears there.
 """
 
 import dataclasses
@@ -20,6 +21,7 @@ import jax
 import numpy as np
 import pytest
 import random_programs
+import random_sharded_rules
 from jax import export
 from test_random_programs import disagreement
 
@@ -30,9 +32,10 @@ ROUNDED = {"small_types.mixed_precision_training_step": 2 * 2**16}
 NOBODY = artifacts.Case("", "", 1, b"", [], [])
 
 
-def finish(config, what, count, wrong, collectives, runs):
+def finish(config, what, count, wrong, collectives, whole, runs):
     config.stash[conftest.SUMMARY] = config.stash.get(conftest.SUMMARY, []) + [
-        f"{what}: {count} programs on 2, 4 and 8 devices, {len(wrong)} of {runs} disagree; {dict(collectives)}"
+        f"{what}: {count} programs on 2, 4 and 8 devices, {len(wrong)} of {runs} disagree; {dict(collectives)}",
+        f"{what}: ops with a sharded operand that every device computes whole: {dict(whole.most_common()) or 'none'}",
     ]
     assert collectives["all_reduce"] and collectives["all_gather"]
     if wrong:
@@ -44,7 +47,7 @@ def test_random_programs_in_pieces(tmp_path, pytestconfig):
     programs, cases = {}, []
     for i in range(count):
         rng = random.Random(f"{seed}/{i}")
-        program = random_programs.seeded_program(f"split/{seed}/{i}", SIZES)
+        program = random_programs.seeded_program(f"split/{seed}/{i}", SIZES, random_sharded_rules.RULES)
         function = program.function()
         # The other values are used only inside the program, so that they may be sharded.
         kept = sorted(rng.sample(range(len(program.lines)), min(len(program.lines), rng.randint(1, 3))))

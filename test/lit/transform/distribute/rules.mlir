@@ -113,13 +113,12 @@ module @convolutions attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-/// Over other dimensions a reduction gives pieces, over the divided one a part that all devices
-/// combine. A sum that does not begin with nothing is computed whole, or it would begin with it
-/// once for each device; so is what has an order of its own.
+/// Over other dimensions a reduction gives shards, over the sharded one a partial result that all
+/// devices combine. Only the first device adds an initial value that is not neutral.
 
 // CHECK-LABEL: module @reductions
 //       CHECK:   func.func public @main(%[[X:.*]]: tensor<2x6xf32>
-//       CHECK:   %[[W:.*]] = "stablehlo.all_gather"({{.*}} -> tensor<8x6xf32>
+//   CHECK-NOT:   all_gather
 //       CHECK:   stablehlo.reduce(%[[X]] init: %{{.*}}) applies stablehlo.add across dimensions = [1] {{.*}} -> tensor<2xf32>
 //       CHECK:   %[[S:.*]] = stablehlo.reduce(%[[X]] init: %{{.*}}) applies stablehlo.add across dimensions = [0] {{.*}} -> tensor<6xf32>
 //  CHECK-NEXT:   "stablehlo.all_reduce"(%[[S]])
@@ -127,7 +126,10 @@ module @convolutions attributes {mhlo.num_partitions = 4 : i32} {
 //       CHECK:   %[[M:.*]] = stablehlo.reduce(%[[X]] init: %{{.*}}) applies stablehlo.maximum across dimensions = [0, 1] {{.*}} -> tensor<f32>
 //  CHECK-NEXT:   "stablehlo.all_reduce"(%[[M]])
 //       CHECK:     stablehlo.maximum
-//       CHECK:   stablehlo.reduce(%[[W]] init: %{{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<8x6xf32>
+//       CHECK:   %[[NEUTRAL:.*]] = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+//       CHECK:   %[[INIT:.*]] = stablehlo.select %{{.*}}, %{{.*}}, %[[NEUTRAL]] : tensor<i1>, tensor<f32>
+//       CHECK:   %[[T:.*]] = stablehlo.reduce(%[[X]] init: %[[INIT]]) applies stablehlo.add across dimensions = [0] : (tensor<2x6xf32>
+//  CHECK-NEXT:   "stablehlo.all_reduce"(%[[T]])
 //       CHECK:   stablehlo.reduce({{.*}}) across dimensions = [1] : (tensor<2x6xf32>, tensor<2x6xi32>, {{.*}} -> (tensor<2xf32>, tensor<2xi32>)
 module @reductions attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>

@@ -3,6 +3,8 @@
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/transform/distribute/local/Masked.h"
+#include "tilewright/transform/distribute/local/Merged.h"
 #include "tilewright/transform/distribute/rules/Rules.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -83,9 +85,33 @@ static Status computeIota(stablehlo::IotaOp op, const OpPlan &plan, ShardBuilder
   return Status();
 }
 
+int64_t localWireBytes(Operation *op, const OpPlan &plan) {
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case<stablehlo::ReduceOp, stablehlo::CompositeOp>(
+          [&](Operation *op) { return mergedWireBytes(op, plan); })
+      .Case([&](stablehlo::ReduceWindowOp op) {
+        return scanFormOf(op, shapeOf(op.getInputs()[0])) ? mergedWireBytes(op, plan) : 0;
+      })
+      .Default([](Operation *) { return 0; });
+}
+
 Status computeLocally(Operation *op, const OpPlan &plan, ShardBuilder &shards) {
   return llvm::TypeSwitch<Operation *, Status>(op)
       .Case([&](stablehlo::IotaOp op) { return computeIota(op, plan, shards); })
+      .Case([&](stablehlo::DynamicSliceOp op) { return computeDynamicSlice(op, plan, shards); })
+      .Case([&](stablehlo::DynamicUpdateSliceOp op) {
+        return computeDynamicUpdate(op, plan, shards);
+      })
+      .Case([&](stablehlo::GatherOp op) { return computeGather(op, plan, shards); })
+      .Case([&](stablehlo::ScatterOp op) { return computeScatter(op, plan, shards); })
+      .Case([&](stablehlo::ReduceOp op) { return computeReduce(op, plan, shards); })
+      .Case([&](stablehlo::ReduceWindowOp op) { return computeScan(op, plan, shards); })
+      .Case([&](stablehlo::CompositeOp op) {
+        if (topKSortOf(op))
+          return computeTopK(op, plan, shards);
+        fitAttributes(op);
+        return Status();
+      })
       .Default([](Operation *op) {
         fitAttributes(op);
         return Status();

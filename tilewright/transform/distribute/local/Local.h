@@ -17,6 +17,10 @@ namespace tilewright::distribute {
 /// Each file of this folder has the forms of one group of ops; the table is in Local.cpp.
 Status computeLocally(mlir::Operation *op, const OpPlan &plan, ShardBuilder &shards);
 
+/// Bytes that a device sends inside of the local form, along shifted loops. `op` still has the
+/// types of the whole program.
+int64_t localWireBytes(mlir::Operation *op, const OpPlan &plan);
+
 /// Adapts the attributes of an op to the types of its operands and results, which are now shards.
 void fitAttributes(mlir::Operation *op);
 

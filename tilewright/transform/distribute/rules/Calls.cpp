@@ -32,10 +32,55 @@ static bool isElementwise(stablehlo::CompositeOp op) {
   });
 }
 
+stablehlo::SortOp topKSortOf(stablehlo::CompositeOp op) {
+  func::FuncOp meaning =
+      SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getDecompositionAttr());
+  if (op.getName() != "chlo.top_k" || !meaning || meaning.isExternal() ||
+      op->getNumOperands() != 1 || op->getNumResults() != 2)
+    return {};
+  Operation *terminator = meaning.front().getTerminator();
+  stablehlo::SortOp sort;
+  for (auto [number, result] : llvm::enumerate(terminator->getOperands())) {
+    auto slice = result.getDefiningOp<stablehlo::SliceOp>();
+    auto sorted = slice ? dyn_cast<OpResult>(slice.getOperand()) : OpResult();
+    auto from = sorted ? dyn_cast<stablehlo::SortOp>(sorted.getOwner()) : stablehlo::SortOp();
+    if (!from || (sort && sort != from) || sorted.getResultNumber() != number ||
+        !llvm::all_of(slice.getStartIndices(), [](int64_t start) { return start == 0; }) ||
+        !llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; }))
+      return {};
+    sort = from;
+  }
+  const auto last = static_cast<int64_t>(shapeOf(op.getOperand(0)).size()) - 1;
+  auto positions = sort->getNumOperands() == 2
+                       ? sort->getOperand(1).getDefiningOp<stablehlo::IotaOp>()
+                       : nullptr;
+  if (!sort.getIsStable() || sort->getOperand(0) != meaning.getArgument(0) || !positions ||
+      static_cast<int64_t>(positions.getIotaDimension()) != last ||
+      !getElementTypeOrSelf(positions.getType()).isSignlessInteger(32) ||
+      static_cast<int64_t>(sort.getDimension()) != last)
+    return {};
+  return sort;
+}
+
+/// Each device finds the first elements of its shard, of which the first of all are taken.
+static ShardingRule topKRule(stablehlo::CompositeOp op) {
+  ShardingRule rule = emptyRule(op);
+  rule.why = "takes the largest along";
+  for (auto [dim, size] : llvm::enumerate(shapeOf(op.getOperand(0)))) {
+    const bool isLast = dim + 1 == rule.operands[0].size();
+    rule.operands[0][dim] = {rule.add(size, isLast ? LoopKind::shifted : LoopKind::pass)};
+    if (!isLast)
+      rule.results[0][dim] = rule.results[1][dim] = rule.operands[0][dim];
+  }
+  return rule;
+}
+
 std::optional<ShardingRule> compositeRule(stablehlo::CompositeOp op) {
-  if (!isElementwise(op))
-    return std::nullopt;
-  return elementwiseRule(op);
+  if (isElementwise(op))
+    return elementwiseRule(op);
+  if (topKSortOf(op))
+    return topKRule(op);
+  return std::nullopt;
 }
 
 std::optional<ShardingRule> callbackRule(Operation *op) {

@@ -4,19 +4,36 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 
+/// A loop over an indexed dimension of an operand that is read: each device gives what it holds,
+/// and the results are added. Without loops if the element type has no neutral element.
+static ShardingRule::Dim maskedLoop(ShardingRule &rule, Value operand, size_t dim) {
+  StringRef combine = masksBy(getElementTypeOrSelf(operand));
+  if (combine.empty())
+    return {};
+  return {rule.add(shapeOf(operand)[dim], LoopKind::reduced, combine)};
+}
+
 ShardingRule dynamicSliceRule(stablehlo::DynamicSliceOp op) {
-  // A slice of full size starts at 0, because the start index is clamped.
-  return keepingRule(op, "slices", [&](int64_t dim) {
-    const auto at = static_cast<size_t>(dim);
-    return shapeOf(op.getOperand())[at] == op.getSliceSizes()[at];
-  });
+  ShardingRule rule = emptyRule(op);
+  rule.why = "slices";
+  for (auto [dim, size] : llvm::enumerate(op.getSliceSizes()))
+    // A slice of full size starts at 0, because the start index is clamped.
+    if (shapeOf(op.getOperand())[dim] == size)
+      rule.operands[0][dim] = rule.results[0][dim] = {rule.add(size)};
+    else
+      rule.operands[0][dim] = maskedLoop(rule, op.getOperand(), dim);
+  return rule;
 }
 
 ShardingRule dynamicUpdateRule(stablehlo::DynamicUpdateSliceOp op) {
-  return keepingRule(op, "updates a part of", [&](int64_t dim) {
-    const auto at = static_cast<size_t>(dim);
-    return shapeOf(op.getOperand())[at] == shapeOf(op.getUpdate())[at];
-  });
+  ShardingRule rule = emptyRule(op);
+  for (auto [dim, size] : llvm::enumerate(shapeOf(op.getResult()))) {
+    rule.operands[0][dim] = rule.results[0][dim] = {rule.add(size)};
+    // Every device needs the whole update of a part, of which it takes what falls into its shard.
+    if (shapeOf(op.getUpdate())[dim] == size)
+      rule.operands[1][dim] = rule.operands[0][dim];
+  }
+  return rule;
 }
 
 ShardingRule gatherRule(stablehlo::GatherOp op) {
@@ -36,6 +53,9 @@ ShardingRule gatherRule(stablehlo::GatherOp op) {
   for (auto [from, index] :
        llvm::zip_equal(numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims()))
     operand[static_cast<size_t>(from)] = indices[static_cast<size_t>(index)];
+  for (int64_t dim : numbers.getStartIndexMap())
+    if (const auto at = static_cast<size_t>(dim); op.getSliceSizes()[at] == 1)
+      operand[at] = maskedLoop(rule, op.getOperand(), at);
   // Window dimensions of the result are those of the operand that are not collapsed, in order.
   size_t offset = 0;
   for (size_t dim = 0; dim < operand.size(); ++dim) {
@@ -54,12 +74,12 @@ ShardingRule gatherRule(stablehlo::GatherOp op) {
 ShardingRule scatterRule(stablehlo::ScatterOp op) {
   ShardingRule rule = emptyRule(op);
   rule.why = "scatters along";
-  if (op.getInputs().size() != 1)
-    return rule;
   stablehlo::ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
-  ShardingRule::Dims &operand = rule.operands[0], &indices = rule.operands[1],
-                     &updates = rule.operands[2], &result = rule.results[0];
-  StringRef combine = combinerOf(op.getUpdateComputation());
+  const size_t count = op.getInputs().size();
+  // All inputs, results and updates have the same shapes.
+  ShardingRule::Dims operand(shapeOf(op.getInputs()[0]).size()),
+      indices(shapeOf(op.getScatterIndices()).size()), updates(shapeOf(op.getUpdates()[0]).size());
+  StringRef combine = count == 1 ? combinerOf(op.getUpdateComputation()) : StringRef();
   const bool combines = !combine.empty() && isNeutral(op.getInputs()[0], combine);
   ArrayRef<int64_t> sizes = shapeOf(op.getUpdates()[0]);
   size_t next = 0;
@@ -73,8 +93,7 @@ ShardingRule scatterRule(stablehlo::ScatterOp op) {
     if (batching != numbers.getScatterIndicesBatchingDims().end()) {
       const auto from = static_cast<size_t>(numbers.getInputBatchingDims()[static_cast<size_t>(
           batching - numbers.getScatterIndicesBatchingDims().begin())]);
-      loops = indices[static_cast<size_t>(index)] = operand[from] =
-          result[from] = {rule.add(sizes[dim])};
+      loops = indices[static_cast<size_t>(index)] = operand[from] = {rule.add(sizes[dim])};
     } else if (combines) {
       loops =
           indices[static_cast<size_t>(index)] = {rule.add(sizes[dim], LoopKind::reduced, combine)};
@@ -83,14 +102,27 @@ ShardingRule scatterRule(stablehlo::ScatterOp op) {
   size_t window = 0;
   for (size_t dim = 0; dim < operand.size(); ++dim) {
     const auto at = static_cast<int64_t>(dim);
-    if (llvm::is_contained(numbers.getInsertedWindowDims(), at) ||
-        llvm::is_contained(numbers.getInputBatchingDims(), at))
+    const int64_t size = shapeOf(op.getInputs()[0])[dim];
+    if (llvm::is_contained(numbers.getInputBatchingDims(), at))
       continue;
+    const bool isIndexed = llvm::is_contained(numbers.getScatterDimsToOperandDims(), at);
+    if (llvm::is_contained(numbers.getInsertedWindowDims(), at)) {
+      // Each device skips the updates that are not in its shard.
+      if (isIndexed)
+        operand[dim] = {rule.add(size)};
+      continue;
+    }
     const auto from = static_cast<size_t>(numbers.getUpdateWindowDims()[window++]);
-    if (sizes[from] == shapeOf(op.getInputs()[0])[dim] &&
-        !llvm::is_contained(numbers.getScatterDimsToOperandDims(), at))
-      operand[dim] = result[dim] = updates[from] = {rule.add(sizes[from])};
+    if (isIndexed && sizes[from] == 1)
+      operand[dim] = {rule.add(size)};
+    else if (!isIndexed && sizes[from] == size)
+      operand[dim] = updates[from] = {rule.add(size)};
   }
+  for (size_t i = 0; i < count; ++i) {
+    rule.operands[i] = rule.results[i] = operand;
+    rule.operands[count + 1 + i] = updates;
+  }
+  rule.operands[count] = indices;
   return rule;
 }
 

@@ -52,9 +52,46 @@ bool isNeutral(Value value, StringRef combine) {
   return constant.getSplatValue<APInt>() == static_cast<uint64_t>(neutral);
 }
 
+Attribute neutralElement(Type element, StringRef combine) {
+  Builder builder(element.getContext());
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    Attribute part = neutralElement(complex.getElementType(), combine);
+    if (!part)
+      return {};
+    Attribute imaginary =
+        combine == "stablehlo.multiply" ? builder.getZeroAttr(complex.getElementType()) : part;
+    return builder.getArrayAttr({part, imaginary});
+  }
+  if (auto type = dyn_cast<FloatType>(element)) {
+    // Narrow types may lack a zero or the number 1.
+    if (type.getWidth() < 16)
+      return {};
+    // -0.0 + x is x for every x, but 0.0 + -0.0 is 0.0.
+    if (combine == "stablehlo.add")
+      return FloatAttr::get(type, APFloat::getZero(type.getFloatSemantics(), /*Negative=*/true));
+    if (combine == "stablehlo.multiply")
+      return FloatAttr::get(type, 1.0);
+    return {};
+  }
+  auto type = dyn_cast<IntegerType>(element);
+  if (!type || (type.getWidth() < 8 && type.getWidth() != 1))
+    return {};
+  const bool isBoolean = type.getWidth() == 1;
+  if ((combine == "stablehlo.add" && !isBoolean) || (combine == "stablehlo.or"))
+    return IntegerAttr::get(type, 0);
+  if ((combine == "stablehlo.multiply" && !isBoolean))
+    return IntegerAttr::get(type, 1);
+  return {};
+}
+
+StringRef masksBy(Type element) {
+  const StringRef combine = element.isInteger(1) ? "stablehlo.or" : "stablehlo.add";
+  return neutralElement(element, combine) ? combine : StringRef();
+}
+
 ShardingRule reduceRule(stablehlo::ReduceOp op) {
   ShardingRule rule = emptyRule(op);
-  rule.why = "reduces with a body or an initial value that does not allow partial results";
+  rule.why = "reduces";
   ArrayRef<int64_t> sizes = shapeOf(op.getInputs()[0]);
   ShardingRule::Dims input(sizes.size());
   size_t kept = 0;
@@ -62,10 +99,15 @@ ShardingRule reduceRule(stablehlo::ReduceOp op) {
     if (!llvm::is_contained(op.getDimensions(), static_cast<int64_t>(dim)))
       rule.results[0][kept++] = loops = {rule.add(sizes[dim])};
   StringRef combine = op.getInputs().size() == 1 ? combinerOf(op.getBody()) : StringRef();
-  if (!combine.empty() && isNeutral(op.getInitValues()[0], combine))
-    for (auto [dim, loops] : llvm::enumerate(input))
-      if (loops.empty())
-        loops = {rule.add(sizes[dim], LoopKind::reduced, combine)};
+  // Only one device adds an initial value that is not neutral. Partial results of other bodies are
+  // gathered and reduced once more: the body and the initial values must be a monoid.
+  Value init = op.getInitValues()[0];
+  const bool isReduced = !combine.empty() && (isNeutral(init, combine) ||
+                                              neutralElement(getElementTypeOrSelf(init), combine));
+  for (auto [dim, loops] : llvm::enumerate(input))
+    if (loops.empty())
+      loops = {isReduced ? rule.add(sizes[dim], LoopKind::reduced, combine)
+                         : rule.add(sizes[dim], LoopKind::shifted)};
   for (size_t i = 0; i < op.getInputs().size(); ++i)
     rule.operands[i] = input;
   for (size_t i = 1; i < rule.results.size(); ++i)
@@ -88,7 +130,38 @@ static bool isStill(int64_t dim, ArrayRef<int64_t> sizes, std::optional<ArrayRef
   return sizes[at] == 1 && isOneAt(strides, dim);
 }
 
+std::optional<ScanForm> scanFormOf(stablehlo::ReduceWindowOp op, ArrayRef<int64_t> shape) {
+  if (op.getInputs().size() != 1 || !op.getPadding())
+    return std::nullopt;
+  auto padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
+  std::optional<ScanForm> form;
+  for (auto [dim, window] : llvm::enumerate(op.getWindowDimensions())) {
+    const auto at = static_cast<int64_t>(dim);
+    const int64_t low = padding[2 * dim], high = padding[2 * dim + 1];
+    if (!isOneAt(op.getWindowStrides(), at) || !isOneAt(op.getBaseDilations(), at) ||
+        !isOneAt(op.getWindowDilations(), at))
+      return std::nullopt;
+    if (window == 1 && low == 0 && high == 0)
+      continue;
+    if (form || window != shape[dim] || low + high != window - 1 || (low != 0 && high != 0))
+      return std::nullopt;
+    form = {at, high != 0};
+  }
+  if (!form)
+    return std::nullopt;
+  // The scans of all shards begin with the initial value.
+  StringRef combine = combinerOf(op.getBody());
+  if (!combine.empty() && !isNeutral(op.getInitValues()[0], combine))
+    return std::nullopt;
+  return form;
+}
+
 ShardingRule reduceWindowRule(stablehlo::ReduceWindowOp op) {
+  if (std::optional<ScanForm> form = scanFormOf(op, shapeOf(op.getInputs()[0]))) {
+    ShardingRule rule = elementwiseRule(op);
+    rule.loops[static_cast<size_t>(form->dim)].kind = LoopKind::shifted;
+    return rule;
+  }
   return keepingRule(op, "slides a window over", [&](int64_t dim) {
     return isStill(dim, op.getWindowDimensions(), op.getWindowStrides(), op.getPadding()) &&
            isOneAt(op.getBaseDilations(), dim) && isOneAt(op.getWindowDilations(), dim);

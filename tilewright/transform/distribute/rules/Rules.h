@@ -30,6 +30,12 @@ ShardingRule keepingRule(mlir::Operation *op, llvm::StringRef why,
 llvm::StringRef combinerOf(mlir::Region &region);
 /// Whether combining with `value` any number of times changes nothing.
 bool isNeutral(mlir::Value value, llvm::StringRef combine);
+/// The element that changes nothing when it is combined: an IntegerAttr, a FloatAttr, or an array
+/// of two FloatAttrs for a complex type. Null if the type or the op has none that we know.
+mlir::Attribute neutralElement(mlir::Type element, llvm::StringRef combine);
+/// The op that puts a value together from devices of which one holds it and the others hold the
+/// neutral element; empty if the element type has none.
+llvm::StringRef masksBy(mlir::Type element);
 
 // Movement.cpp
 ShardingRule bitcastRule(stablehlo::BitcastConvertOp op);
@@ -52,6 +58,14 @@ ShardingRule fftRule(stablehlo::FftOp op);
 // Reductions.cpp
 ShardingRule reduceRule(stablehlo::ReduceOp op);
 ShardingRule reduceWindowRule(stablehlo::ReduceWindowOp op);
+/// A window that reaches from each element to the beginning of a dimension, or to its end if
+/// `isReverse`: a cumulative sum and its kind, as JAX writes them.
+struct ScanForm {
+  int64_t dim;
+  bool isReverse;
+};
+/// `shape` is that of the whole operand.
+std::optional<ScanForm> scanFormOf(stablehlo::ReduceWindowOp op, llvm::ArrayRef<int64_t> shape);
 ShardingRule selectAndScatterRule(stablehlo::SelectAndScatterOp op);
 ShardingRule sortRule(stablehlo::SortOp op);
 
@@ -63,6 +77,9 @@ ShardingRule scatterRule(stablehlo::ScatterOp op);
 
 // Calls.cpp
 std::optional<ShardingRule> compositeRule(stablehlo::CompositeOp op);
+/// The sort in the decomposition of "chlo.top_k", which is a stable sort of the operand with the
+/// positions of its elements, and slices of both results. Null for other composites.
+stablehlo::SortOp topKSortOf(stablehlo::CompositeOp op);
 /// A callback that every device calls with its own shards (`jax.debug.print(partitioned=True)`).
 /// Operands of the same shape are sharded alike.
 std::optional<ShardingRule> callbackRule(mlir::Operation *op);
