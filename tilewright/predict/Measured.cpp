@@ -99,6 +99,14 @@ std::optional<double> ProductRates::flopsPerSecond(std::string_view chip, std::s
   auto found = table.find(std::pair(std::string(chip), std::string(type)));
   if (found == table.end())
     return std::nullopt;
+  constexpr double lastSize = 4096, lastBatch = 4;
+  double excess =
+      std::max(m / lastSize, 1.0) * std::max(n / lastSize, 1.0) * std::max(batch / lastBatch, 1.0);
+  for (double *size : {&m, &n, &k}) {
+    const double grown = std::min(*size * excess, lastSize);
+    excess /= std::max(grown / *size, 1.0);
+    *size = std::max(*size, grown);
+  }
   // Multilinear in the logarithms of the four sizes.
   struct Axis {
     size_t low, high;

@@ -52,7 +52,9 @@ public:
   static const ProductRates &measured();
 
   /// FLOP/s of `batch` products of m x k by k x n; sizes outside the measured 256 to 4,096 take the
-  /// rate of the nearest. `stride` 2 uses every second size, for tests. Empty if not measured.
+  /// rate of the nearest. The part of batch, m and n beyond the table counts for the others:
+  /// more output tiles fill the chip more evenly and amortize the begin and the end of a kernel.
+  /// `stride` 2 uses every second size, for tests. Empty if not measured.
   std::optional<double> flopsPerSecond(std::string_view chip, std::string_view type, double batch,
                                        double m, double n, double k, size_t stride = 1) const;
   /// The highest rate of the table.
