@@ -22,7 +22,7 @@ constexpr uint32_t byteMask(uint64_t from, uint64_t to) {
 /// Records which thread accessed bytes of a 32-byte sector, when and how. Consecutive lanes that
 /// access consecutive addresses share one record: the lane depends on the byte.
 struct AccessRecord {
-  uint32_t block = 0;         // linear, in the grid
+  uint32_t block = 0;         // as BlockState::linear
   uint32_t epoch = 0;         // of the warp; for an asynchronous operation, that of its issue
   uint32_t instruction = 0;   // number of the instruction in the program
   uint32_t op = 0;            // asynchronous operation; 0: the lanes made the access themselves

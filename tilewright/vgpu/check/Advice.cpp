@@ -100,6 +100,12 @@ static std::string afterOperation(GroupKind by, Producer producer) {
 
 std::string adviceFor(const Conflict &conflict, Producer producer) {
   using Width = Conflict::Width;
+  if (conflict.width == Width::launches)
+    return conflict.areBothStrong
+               ? "the scope of one access does not include the other device: use .sys"
+               : "order the launches: give them to one stream, let one stream wait for an event of "
+                 "the other, or wait on the host between them; kernels that run at the same time "
+                 "need a flag, with release and acquire at scope .sys between devices, .gpu on one";
   if (conflict.isAfterOperation)
     return afterOperation(conflict.earlierOperation, producer);
   if (conflict.width == Width::warp && conflict.isSameInstruction && !conflict.issuesOperation)

@@ -18,7 +18,7 @@ Producer producerOf(std::string_view file, std::string_view kernel);
 /// Two conflicting accesses without a happens-before order.
 struct Conflict {
   /// The smallest scope that contains both threads.
-  enum class Width : uint8_t { warp, block, cluster, grid };
+  enum class Width : uint8_t { warp, block, cluster, grid, launches };
   Width width = Width::block;
   bool isShared = false;          // the memory is shared memory
   bool isSameInstruction = false; // lanes of one warp store by the same instruction

@@ -25,34 +25,15 @@ struct Current {
 static thread_local Current current;
 
 Checker::Checker(const Options &options)
-    : settings(options), serial(nextSerial.fetch_add(1)), found(options.limit) {}
+    : settings(options), serial(nextSerial.fetch_add(1)), found(options.limit),
+      launches(std::make_unique<Launches>()) {}
 Checker::~Checker() = default;
 
-LaunchState &Checker::launchOf(const Grid &grid) {
-  std::lock_guard lock(mutex);
-  std::unique_ptr<LaunchState> &launch = launches[grid.id];
-  if (launch)
-    return *launch;
-  launch = std::make_unique<LaunchState>();
-  launch->grid = const_cast<Grid *>(&grid); // lets a check stop the launch before a bad access
-  launch->program = grid.program;
-  launch->id = nextSerial.fetch_add(1);
-  launch->allocations = global.table();
-  uint32_t first = 0;
-  for (const std::unique_ptr<machine::DecodedFunction> &function : grid.program->functions) {
-    const machine::Op *begin = function->code.data();
-    launch->ranges.push_back({begin, begin + function->code.size(), first});
-    first += static_cast<uint32_t>(function->code.size());
-  }
-  return *launch;
-}
+LaunchState &Checker::launchOf(const Grid &grid) { return *launches->begin(grid, global); }
 
 void Checker::launchBegin(const Grid &grid) { launchOf(grid); }
 
-void Checker::launchEnd(const Grid &grid) {
-  std::lock_guard lock(mutex);
-  launches.erase(grid.id);
-}
+void Checker::launchEnd(const Grid &grid) { launches->end(grid); }
 
 void Checker::groupBegin(const Group &group) {
   LaunchState &launch = launchOf(*group.grid);
@@ -65,11 +46,11 @@ void Checker::groupBegin(const Group &group) {
   for (size_t i = 0; i < group.blocks.size(); ++i) {
     const machine::Block &from = group.blocks[i];
     BlockState &block = state->blocks[i];
-    block.linear = static_cast<uint32_t>(from.linear);
+    block.linear = launch.firstBlock + static_cast<uint32_t>(from.linear);
     block.id = from.id;
     block.rank = from.rank;
     block.indexInGroup = static_cast<uint32_t>(i);
-    block.cluster = static_cast<uint32_t>(group.blocks[i - from.rank].linear);
+    block.cluster = launch.firstBlock + static_cast<uint32_t>(group.blocks[i - from.rank].linear);
     block.memory = from.shared;
     block.sharedBytes = group.grid->sharedBytes;
     block.shared.resize(group.grid->sharedBytes);
@@ -121,13 +102,12 @@ GroupState &Checker::groupOf(const machine::Warp &warp) {
   return *current.state;
 }
 
-void Checker::access(const machine::MemoryEvent &event) {
-  GroupState &group = groupOf(event.warp);
-  Detector detector(settings, found, global, *current.launch, group);
-  machine::ValidMemory *valid = current.launch->grid->validMemory.get();
+/// Calls `check` with the event. Memory may be mapped at several addresses: then with the addresses
+/// by which accesses are compared.
+template <typename Check>
+static void withHomes(machine::ValidMemory *valid, const machine::MemoryEvent &event, Check check) {
   if (!valid || !valid->hasHomes()) [[likely]]
-    return detector.access(event);
-  // Memory may be mapped at several addresses: compare accesses by its home.
+    return check(event);
   uint64_t addresses[32] = {};
   for (uint32_t rest = event.mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -137,7 +117,21 @@ void Checker::access(const machine::MemoryEvent &event) {
   machine::MemoryEvent atHome{event.warp, event.op,    event.mask,  addresses,   event.bytes,
                               event.kind, event.proxy, event.order, event.scope, event.async};
   atHome.values = event.values;
-  detector.access(atHome);
+  check(atHome);
+}
+
+void Checker::access(const machine::MemoryEvent &event) {
+  GroupState &group = groupOf(event.warp);
+  Detector detector(settings, found, global, *current.launch, group);
+  withHomes(current.launch->grid->validMemory.get(), event,
+            [&](const machine::MemoryEvent &one) { detector.access(one); });
+}
+
+void Checker::valueRead(const machine::MemoryEvent &event) {
+  GroupState &group = groupOf(event.warp);
+  Detector detector(settings, found, global, *current.launch, group);
+  withHomes(current.launch->grid->validMemory.get(), event,
+            [&](const machine::MemoryEvent &one) { detector.valueRead(one); });
 }
 
 machine::SharedReads *Checker::sharedReads(const machine::Block &block) {

@@ -17,6 +17,7 @@
 
 namespace tilewright::vgpu::check {
 
+class Launches;
 struct GroupState;
 struct LaunchState;
 
@@ -63,8 +64,8 @@ struct Options {
 ///   if (!checker.report().isEmpty())
 ///     std::fputs(checker.report().text().c_str(), stderr);
 ///
-/// Consecutive launches are ordered: the checker does not compare accesses of one launch with those
-/// of another. Thread-safe; must outlive the launches.
+/// Launches without a HostOrder happen one after the other. Launches with one are compared if
+/// neither happens before the other. Thread-safe; must outlive the launches.
 class Checker final : public machine::Observer {
 public:
   explicit Checker(const Options &options);
@@ -81,6 +82,7 @@ public:
   void groupBegin(const machine::Group &group) override;
   void groupEnd(const machine::Group &group) override;
   void access(const machine::MemoryEvent &event) override;
+  void valueRead(const machine::MemoryEvent &event) override;
   machine::SharedReads *sharedReads(const machine::Block &block) override;
   void synchronise(const machine::SyncEvent &event) override;
   void accessInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
@@ -94,10 +96,10 @@ private:
   const uint64_t serial; // distinguishes checkers that had the same address
   Report found;
   GlobalMemory global;
+  std::unique_ptr<Launches> launches;
   std::mutex mutex;
-  // The state of each launch, by the id of its grid. Guarded by mutex, as is `groups`.
-  std::unordered_map<uint64_t, std::unique_ptr<LaunchState>> launches;
-  std::unordered_map<const machine::Group *, std::unique_ptr<GroupState>> groups;
+  std::unordered_map<const machine::Group *, std::unique_ptr<GroupState>>
+      groups; // guarded by mutex
 };
 
 } // namespace tilewright::vgpu::check

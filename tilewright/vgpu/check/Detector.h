@@ -5,50 +5,10 @@
 
 #include "tilewright/vgpu/check/Advice.h"
 #include "tilewright/vgpu/check/Checker.h"
+#include "tilewright/vgpu/check/Launches.h"
 #include "tilewright/vgpu/check/State.h"
 
-#include <atomic>
-
 namespace tilewright::vgpu::check {
-
-/// The state of a launch that its groups share.
-struct LaunchState {
-  machine::Grid *grid = nullptr;
-  const machine::Program *program = nullptr;
-  uint64_t id = 0;
-  std::atomic<bool> hasOtherGroups = false;
-  std::shared_ptr<const AllocationTable> allocations;
-  /// The ops of one function. Instructions are numbered consecutively across all functions; `first`
-  /// is the number of `begin`.
-  struct Range {
-    const machine::Op *begin, *end;
-    uint32_t first;
-  };
-  std::vector<Range> ranges;
-
-  /// Whether the blocks with these linear numbers belong to different groups of a launch that has
-  /// several: to different clusters.
-  bool areInTwoGroups(uint32_t block, uint32_t other) const;
-  uint32_t instructionOf(const machine::Op *op) const;
-  const machine::Op *opAt(uint32_t instruction) const;
-  /// The key by which findings are grouped: the source line, if it is known, because a compiler
-  /// generates many instructions and kernel variants from one line; otherwise the instruction.
-  uint64_t sourceKey(uint32_t instruction);
-  uint64_t programKey(uint32_t instruction);
-
-  std::once_flag keysMade;
-  std::vector<uint64_t> keys; // key, by instruction
-
-  // Flags in global memory, and completed asynchronous writes to global memory.
-  std::mutex mutex;
-  std::unordered_map<uint64_t, Flag> flags; // guarded by mutex
-  std::atomic<size_t> flagCount = 0;        // to check for flags without the lock
-  struct Finished {
-    uint32_t block, warp, mask, epoch;
-    bool isReadOnly;
-  };
-  std::unordered_map<uint32_t, std::vector<Finished>> finished; // guarded by mutex
-};
 
 /// The thread or asynchronous operation whose access is checked.
 struct Actor {
@@ -66,6 +26,8 @@ public:
       : options(options), report(report), global(global), launch(launch), group(group) {}
 
   void access(const machine::MemoryEvent &event);
+  /// Passes on what flags released until a strong access read them; see Observer::valueRead().
+  void valueRead(const machine::MemoryEvent &event);
   void synchronise(const machine::SyncEvent &event);
   void accessInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
                       machine::AsyncId operation);
@@ -127,7 +89,7 @@ private:
   bool isReadOfMany(const AccessRecord &record) const {
     return record.isRead() && !record.isStrong &&
            (group.blocks.size() == 1 || launch.hasOtherGroups.load(std::memory_order_relaxed)) &&
-           launch.flagCount.load(std::memory_order_relaxed) == 0;
+           launch.flags->count.load(std::memory_order_relaxed) == 0;
   }
   /// Whether a write stores the same values as an earlier write, in the bytes `mask` of a sector.
   bool storesTheSame(const AccessRecord &earlier, const AccessRecord &now, uint32_t mask,
@@ -163,8 +125,16 @@ public:
                              const AccessRecord &now);
 
 private:
-  bool scopeReaches(machine::Scope scope, const BlockState &block, uint32_t otherBlock,
-                    uint32_t otherCluster) const;
+  /// Whether a scope of a thread in `block` includes the threads of another block.
+  struct OtherBlock {
+    uint32_t block, cluster;
+    int device;
+  };
+  bool scopeReaches(machine::Scope scope, const BlockState &block, const OtherBlock &other) const;
+  /// The launch of an earlier access: this one, or one of another stream that was not forgotten.
+  std::shared_ptr<LaunchState> otherLaunchOf(const AccessRecord &record) const {
+    return launch.owns(record.block) ? nullptr : launch.all->ofBlock(record.block);
+  }
   bool knows(const Actor &actor, const Clock &clock, const AccessRecord &earlier, uint32_t byte,
              uint32_t nowLane) const;
 
@@ -240,7 +210,7 @@ private:
 
   // Explain.cpp
   bool isKnownIn(const BlockState &block, const AsyncState &operation) const;
-  SourceLocation locationOf(uint32_t number) const;
+  static SourceLocation locationOf(const LaunchState &of, uint32_t number);
   std::string describeActor(const AccessRecord &record, uint32_t byte) const;
   Party partyOf(const AccessRecord &record, uint32_t byte) const;
   Conflict::Width widthOf(const AccessRecord &now, const AccessRecord &earlier) const;

@@ -61,10 +61,10 @@ uint64_t LaunchState::programKey(uint32_t instruction) {
                                            : reinterpret_cast<uint64_t>(program);
 }
 
-SourceLocation Detector::locationOf(uint32_t number) const {
+SourceLocation Detector::locationOf(const LaunchState &of, uint32_t number) {
   SourceLocation result;
-  const machine::Op *op = launch.opAt(number);
-  const machine::Program &program = *launch.program;
+  const machine::Op *op = of.opAt(number);
+  const machine::Program &program = *of.program;
   for (const std::unique_ptr<machine::DecodedFunction> &function : program.functions) {
     const machine::Op *begin = function->code.data(), *end = begin + function->code.size();
     if (!op || std::less<>()(op, begin) || !std::less<>()(op, end))
@@ -94,10 +94,13 @@ static std::string describeThread(const machine::Dim3 &block, uint32_t warp, uin
 }
 
 std::string Detector::describeActor(const AccessRecord &record, uint32_t byte) const {
-  // The block is in another group: compute its coordinates from its linear index.
-  const machine::Dim3 &grid = launch.grid->grid;
-  const machine::Dim3 id = {record.block % grid[0], record.block / grid[0] % grid[1],
-                            record.block / grid[0] / grid[1]};
+  // The block may be in another group: compute its coordinates from its linear index.
+  const std::shared_ptr<LaunchState> other = otherLaunchOf(record);
+  const LaunchState &of = other ? *other : launch;
+  const machine::Dim3 &grid = of.shape;
+  const uint32_t linear = record.block - of.firstBlock;
+  const machine::Dim3 id = {linear % grid[0], linear / grid[0] % grid[1],
+                            linear / grid[0] / grid[1]};
   if (record.op == 0)
     return describeThread(id, record.warp, record.laneOf(byte));
   return concat(describeThread(id, record.warp, record.isLaneless ? 32 : record.laneOf(byte)),
@@ -106,7 +109,8 @@ std::string Detector::describeActor(const AccessRecord &record, uint32_t byte) c
 
 Party Detector::partyOf(const AccessRecord &record, uint32_t byte) const {
   Party party;
-  party.location = locationOf(record.instruction);
+  const std::shared_ptr<LaunchState> other = otherLaunchOf(record);
+  party.location = locationOf(other ? *other : launch, record.instruction);
   std::string_view kind = record.accessKind() == AccessKind::read    ? "read"
                           : record.accessKind() == AccessKind::write ? "write"
                                                                      : "atomic access";
@@ -115,6 +119,10 @@ Party Detector::partyOf(const AccessRecord &record, uint32_t byte) const {
                                         : "",
                       kind, record.op != 0 ? " issued by" : " by");
   party.actor = describeActor(record, byte);
+  if (other)
+    party.actor +=
+        concat(" of kernel ", other->program->entry().name,
+               other->device != launch.device ? concat(" on device ", other->device) : "");
   return party;
 }
 
@@ -173,6 +181,8 @@ static std::string_view proxyName(Proxy proxy) {
 
 /// The smallest scope that contains both threads.
 Conflict::Width Detector::widthOf(const AccessRecord &now, const AccessRecord &earlier) const {
+  if (!launch.owns(earlier.block))
+    return Conflict::Width::launches;
   if (now.block == earlier.block)
     return now.warp == earlier.warp ? Conflict::Width::warp : Conflict::Width::block;
   const uint64_t size = machine::volume(launch.grid->cluster);
@@ -191,8 +201,9 @@ void Detector::reportConflict(const Actor &actor, const AccessRecord &now,
       ordering == Ordering::unfenced ? FindingKind::missingFence : FindingKind::race;
   const Conflict::Width width = widthOf(now, earlier);
   // The two accesses ran in an arbitrary order, so sort the pair: both orders are the same finding.
+  const std::shared_ptr<LaunchState> other = otherLaunchOf(earlier);
   const uint64_t one = launch.sourceKey(now.instruction),
-                 two = launch.sourceKey(earlier.instruction);
+                 two = (other ? *other : launch).sourceKey(earlier.instruction);
   const Report::Key key{kind, launch.programKey(now.instruction), std::min(one, two),
                         std::max(one, two)};
   if (!report.countOrReserve(key, static_cast<uint8_t>(width)))
@@ -213,8 +224,12 @@ void Detector::reportConflict(const Actor &actor, const AccessRecord &now,
                              proxyName(now.accessProxy()), " proxy");
     finding.fix = fenceAdvice(now.accessProxy() == Proxy::tensormap, inShared, producer);
   } else {
-    finding.message = concat(pair, " of the same bytes are not ordered",
-                             width == Conflict::Width::grid ? " (by different blocks)" : "");
+    finding.message =
+        concat(pair, " of the same bytes are not ordered",
+               width == Conflict::Width::grid   ? " (by different blocks)"
+               : !other                         ? ""
+               : other->device != launch.device ? " (by launches on different devices)"
+                                                : " (by launches on different streams)");
     Conflict conflict;
     conflict.width = width;
     conflict.isShared = inShared;

@@ -39,9 +39,10 @@ Published Detector::makePublished(const WarpState &warp, SharedKnowledge knowled
   Published result;
   result.block = warp.block->linear;
   result.cluster = warp.block->cluster;
+  result.device = launch.device;
   result.scope = scope;
   result.groupSerial = group.serial;
-  if (isGlobal && launch.hasOtherGroups) {
+  if (isGlobal && launch.hasCompany()) {
     result.foreign = translate(knowledge->base);
     result.foreignFenced = translate(knowledge->fencedGlobal);
   }
@@ -90,8 +91,9 @@ void Detector::readFlag(const MemoryEvent &event, WarpState &warp, uint32_t lane
     if (!(cohort.mask & lanes))
       continue;
     for (const Published &from : flag.published) {
-      if (!scopeReaches(event.scope, *warp.block, from.block, from.cluster) ||
-          !scopeReaches(from.scope, *warp.block, from.block, from.cluster))
+      const OtherBlock other{from.block, from.cluster, from.device};
+      if (!scopeReaches(event.scope, *warp.block, other) ||
+          !scopeReaches(from.scope, *warp.block, other))
         continue;
       if (acquires(event.order)) {
         acquire(cohort, from);
@@ -155,8 +157,8 @@ void Detector::accessFlag(const MemoryEvent &event, WarpState &warp, uint32_t la
   const bool isGlobal = (address & machine::windowMask) == 0;
   std::unique_lock<std::mutex> lock;
   if (isGlobal)
-    lock = std::unique_lock(launch.mutex);
-  auto &all = isGlobal ? launch.flags : group.flags;
+    lock = std::unique_lock(launch.flags->mutex);
+  auto &all = isGlobal ? launch.flags->byAddress : group.flags;
   auto found = all.find(address);
   if (found == all.end() && !publishes)
     return;
@@ -169,11 +171,27 @@ void Detector::accessFlag(const MemoryEvent &event, WarpState &warp, uint32_t la
     return;
   Flag &flag = all[address];
   if (isGlobal)
-    launch.flagCount.store(all.size(), std::memory_order_relaxed);
+    launch.flags->count.store(all.size(), std::memory_order_relaxed);
   // A store ends the release sequence of this flag; a read-modify-write continues it.
   if (!reads)
     flag.published.clear();
   addToFlag(flag, std::move(made), warp, isGlobal);
+}
+
+void Detector::valueRead(const MemoryEvent &event) {
+  if (launch.flags->count.load(std::memory_order_relaxed) == 0)
+    return;
+  WarpState &warp = group.warpOf(event.warp);
+  std::lock_guard lock(launch.flags->mutex);
+  for (uint32_t rest = event.mask; rest != 0;) {
+    const uint64_t address = event.addresses[std::countr_zero(rest)];
+    const uint32_t lanes = lanesAtFirstAddress(event, rest);
+    rest &= ~lanes;
+    if (auto found = launch.flags->byAddress.find(address); found != launch.flags->byAddress.end())
+      readFlag(event, warp, lanes, found->second);
+  }
+  warp.lastIssue = {};
+  warp.block->log.closeGates();
 }
 
 void Detector::flags(const MemoryEvent &event, WarpState &warp) {
@@ -188,7 +206,7 @@ void Detector::flags(const MemoryEvent &event, WarpState &warp) {
       continue;
     const bool publishes = writes && (isRelease || hasFence(warp, lanes));
     const bool isKnownEmpty =
-        isGlobal ? launch.flagCount.load(std::memory_order_relaxed) == 0 : group.flags.empty();
+        isGlobal ? launch.flags->count.load(std::memory_order_relaxed) == 0 : group.flags.empty();
     if (publishes || !isKnownEmpty)
       accessFlag(event, warp, lanes, address, publishes);
   }

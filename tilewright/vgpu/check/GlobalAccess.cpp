@@ -115,7 +115,7 @@ namespace {
 class PageCursor {
 public:
   /// `keepsValues`: the run's values are to be stored in the pages.
-  PageCursor(GroupState &group, GlobalMemory &global, uint64_t launch, bool keepsValues)
+  PageCursor(GroupState &group, GlobalMemory &global, const LaunchState &launch, bool keepsValues)
       : group(group), global(global), launch(launch), keepsValues(keepsValues) {}
   ~PageCursor() { unlock(); }
 
@@ -133,14 +133,17 @@ public:
       known = {number, &global.pageOf(address)};
     page = known.page;
   }
-  /// Takes the page's lock and discards the accesses of earlier launches.
+  /// Takes the page's lock and discards the accesses of launches that happened before.
   void lock() {
     if (!isLocked)
       while (page->lock.test_and_set(std::memory_order_acquire)) {
       }
     isLocked = true;
-    if (page->launch.load(std::memory_order_relaxed) != launch)
-      page->begin(launch);
+    if (page->launch.load(std::memory_order_relaxed) != launch.id)
+      page->enter(launch.id, [&](uint64_t id) {
+        const std::shared_ptr<LaunchState> other = launch.order ? launch.all->withId(id) : nullptr;
+        return !other || launch.isAfter(*other);
+      });
     if (keepsValues && !page->values)
       page->values = std::make_unique<std::byte[]>(Page::bytes);
   }
@@ -153,7 +156,7 @@ public:
 private:
   GroupState &group;
   GlobalMemory &global;
-  const uint64_t launch;
+  const LaunchState &launch;
   const bool keepsValues;
   Page *page = nullptr;
   uint64_t number = ~uint64_t(0);
@@ -194,7 +197,7 @@ void Detector::accessGlobal(const Actor &actor, const AccessRecord &record, cons
     const_cast<AsyncState *>(actor.operation)->writesGlobal = true;
   const bool isPlainRead = isReadOfMany(record);
   const bool isTracked = allocation && allocation->isTracked;
-  PageCursor page(group, global, launch.id, record.hasValues);
+  PageCursor page(group, global, launch, record.hasValues);
   for (uint64_t at = begin; at < end;) {
     const uint64_t base = at / Sector::bytes * Sector::bytes;
     const auto index = static_cast<uint32_t>(at % Page::bytes / Sector::bytes);

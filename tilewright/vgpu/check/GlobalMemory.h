@@ -89,7 +89,22 @@ struct Page {
     split |= bit;
     touched |= bit;
   }
-  /// Discards the accesses of earlier launches.
+  /// Other launches that are not ordered before `launch` and whose accesses are here, too.
+  std::vector<uint64_t> others;
+
+  /// Begins the accesses of a launch. Keeps those of launches that do not happen before it.
+  template <typename IsBefore> void enter(uint64_t ofLaunch, IsBefore isBefore) {
+    const uint64_t last = launch.load(std::memory_order_relaxed);
+    std::erase_if(others, [&](uint64_t other) { return other == ofLaunch || isBefore(other); });
+    if (last != 0 && !isBefore(last))
+      others.push_back(last);
+    if (others.empty())
+      return begin(ofLaunch);
+    for (std::atomic<uint64_t> &bits : settled)
+      bits.store(0, std::memory_order_relaxed);
+    launch.store(ofLaunch, std::memory_order_release);
+  }
+  /// Discards all accesses.
   void begin(uint64_t ofLaunch) {
     for (std::atomic<uint64_t> &bits : settled)
       bits.store(0, std::memory_order_relaxed);

@@ -125,7 +125,7 @@ Knowledge Detector::publishedByArrival(const MbarrierUse &use) {
   // An arrival without a scope reaches every waiter, because libraries rely on that.
   auto reaches = [&](Scope scope) {
     return scope == Scope::none ||
-           scopeReaches(scope, *warp.block, use.block.linear, use.block.cluster);
+           scopeReaches(scope, *warp.block, {use.block.linear, use.block.cluster, launch.device});
   };
   Knowledge made;
   if (releases(event.order) && reaches(event.scope)) {

@@ -19,17 +19,17 @@ BlockState *GroupState::blockAt(const BlockState &from, uint32_t rank) {
   return index < blocks.size() ? &blocks[index] : nullptr;
 }
 
-bool LaunchState::areInTwoGroups(uint32_t block, uint32_t other) const {
-  if (block == other)
+/// Whether `clock` covers an operation that another group waited for.
+static bool knowsFinished(LaunchState &launch, const Clock &clock, const AccessRecord &earlier) {
+  std::lock_guard lock(launch.mutex);
+  const auto finished = launch.finished.find(earlier.op);
+  if (finished == launch.finished.end())
     return false;
-  const machine::Dim3 &shape = grid->cluster;
-  if (machine::volume(shape) <= 1)
-    return true;
-  for (size_t i = 0, size = 0; i < 3; ++i, block /= size, other /= size) {
-    size = grid->grid[i];
-    if (block % size / shape[i] != other % size / shape[i])
+  for (const LaunchState::Finished &mark : finished->second)
+    if ((!mark.isReadOnly || earlier.isRead()) &&
+        clock.knowsForeign(mark.block, mark.warp,
+                           static_cast<uint32_t>(std::countr_zero(mark.mask)), mark.epoch))
       return true;
-  }
   return false;
 }
 
@@ -39,6 +39,14 @@ bool LaunchState::areInTwoGroups(uint32_t block, uint32_t other) const {
 bool Detector::knows(const Actor &actor, const Clock &clock, const AccessRecord &earlier,
                      uint32_t byte, uint32_t nowLanes) const {
   const uint32_t lane = earlier.laneOf(byte);
+  if (!launch.owns(earlier.block)) {
+    // An access of another launch: streams and events order it, or flags.
+    const std::shared_ptr<LaunchState> other = launch.all->ofBlock(earlier.block);
+    if (!other || launch.isAfter(*other))
+      return true;
+    return earlier.op == 0 ? clock.knowsForeign(earlier.block, earlier.warp, lane, earlier.epoch)
+                           : knowsFinished(*other, clock, earlier);
+  }
   if (earlier.op == 0) {
     if (earlier.block == actor.block.linear)
       return clock.knows(actor.block.warps[earlier.warp].groupIndex, lane, earlier.epoch);
@@ -48,18 +56,8 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const AccessRecord 
     return clock.knowsForeign(earlier.block, earlier.warp, lane, earlier.epoch);
   }
   auto found = group.operations.find(earlier.op);
-  if (found == group.operations.end()) {
-    std::lock_guard lock(launch.mutex);
-    auto finished = launch.finished.find(earlier.op);
-    if (finished == launch.finished.end())
-      return false;
-    for (const LaunchState::Finished &mark : finished->second)
-      if ((!mark.isReadOnly || earlier.isRead()) &&
-          clock.knowsForeign(mark.block, mark.warp,
-                             static_cast<uint32_t>(std::countr_zero(mark.mask)), mark.epoch))
-        return true;
-    return false;
-  }
+  if (found == group.operations.end())
+    return knowsFinished(launch, clock, earlier);
   const AsyncState &operation = *found->second;
   for (const CompletionMark &mark : operation.completions) {
     if (mark.isReadOnly && !earlier.isRead())
@@ -123,16 +121,16 @@ Detector::Ordering Detector::orderOf(const Actor &actor, const AccessRecord &ear
   return isBefore ? Ordering::unfenced : Ordering::unordered;
 }
 
-bool Detector::scopeReaches(Scope scope, const BlockState &block, uint32_t otherBlock,
-                            uint32_t otherCluster) const {
+bool Detector::scopeReaches(Scope scope, const BlockState &block, const OtherBlock &other) const {
   switch (scope) {
   case Scope::none:
     return false;
   case Scope::cta:
-    return block.linear == otherBlock;
+    return block.linear == other.block;
   case Scope::cluster:
-    return block.cluster == otherCluster;
+    return block.cluster == other.cluster;
   case Scope::gpu:
+    return launch.device == other.device;
   case Scope::sys:
     break;
   }
@@ -143,11 +141,13 @@ bool Detector::areMorallyStrong(const Actor &actor, const AccessRecord &earlier,
                                 const AccessRecord &now) const {
   if (!earlier.isStrong || !now.isStrong)
     return false;
-  uint32_t cluster = ~0u; // blocks of other groups are in other clusters
+  OtherBlock other{earlier.block, ~0u, launch.device}; // other groups are in other clusters
   if (auto found = group.byLinear.find(earlier.block); found != group.byLinear.end())
-    cluster = group.blocks[found->second].cluster;
-  return scopeReaches(static_cast<Scope>(earlier.scope), actor.block, earlier.block, cluster) &&
-         scopeReaches(static_cast<Scope>(now.scope), actor.block, earlier.block, cluster);
+    other.cluster = group.blocks[found->second].cluster;
+  if (const std::shared_ptr<LaunchState> launched = otherLaunchOf(earlier))
+    other.device = launched->device;
+  return scopeReaches(static_cast<Scope>(earlier.scope), actor.block, other) &&
+         scopeReaches(static_cast<Scope>(now.scope), actor.block, other);
 }
 
 } // namespace tilewright::vgpu::check

@@ -37,8 +37,9 @@ using SharedKnowledge = std::shared_ptr<const Knowledge>;
 /// The knowledge that a thread released through a flag at `scope`. Threads that read the flag can
 /// acquire it.
 struct Published {
-  uint32_t block = 0; // linear
+  uint32_t block = 0; // as BlockState::linear
   uint32_t cluster = 0;
+  int device = -1;
   machine::Scope scope = machine::Scope::none;
   SharedKnowledge knowledge;
   uint64_t groupSerial = 0; // the group that the clock belongs to
@@ -191,7 +192,7 @@ struct ReadLog {
 };
 
 struct BlockState {
-  uint32_t linear = 0;
+  uint32_t linear = 0; // its number among the blocks of all launches
   machine::Dim3 id{};
   uint32_t rank = 0, cluster = 0, indexInGroup = 0;
   uint32_t sharedBytes = 0;

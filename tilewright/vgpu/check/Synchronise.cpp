@@ -138,7 +138,7 @@ void Detector::fence(const SyncEvent &event, WarpState &warp) {
       continue;
     // The fence acquires the knowledge that the lanes read from flags before it.
     for (const Published &from : cohort.unacquired)
-      if (scopeReaches(event.scope, *warp.block, from.block, from.cluster))
+      if (scopeReaches(event.scope, *warp.block, {from.block, from.cluster, from.device}))
         acquire(cohort, from);
     cohort.unacquired.clear();
     cohort.fences[static_cast<size_t>(event.scope)] = {
@@ -372,7 +372,7 @@ void Detector::waitForOperations(const SyncEvent &event, const WarpState &warp) 
         operation->group == GroupKind::matrix ? event.mask : event.mask & operation->mask;
     operation->completions.push_back(
         {false, event.isReadOnly, warp.groupIndex, waited, warp.epoch});
-    if (operation->writesGlobal && launch.hasOtherGroups) {
+    if (operation->writesGlobal && launch.hasCompany()) {
       std::lock_guard lock(launch.mutex);
       launch.finished[static_cast<uint32_t>(id)].push_back(
           {warp.block->linear, warp.index, waited, warp.epoch, event.isReadOnly});

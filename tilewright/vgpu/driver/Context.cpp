@@ -95,7 +95,7 @@ std::vector<std::shared_ptr<Stream>> Context::streams() {
 CUresult Context::synchronise() {
   for (const std::shared_ptr<Stream> &stream : streams())
     if (std::shared_ptr<Fence> last = stream->last())
-      last->wait();
+      last->waitOnHost();
   return tellFailure();
 }
 

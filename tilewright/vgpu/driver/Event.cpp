@@ -62,7 +62,7 @@ CUresult cuEventQuery(CUevent handle) {
   VGPU_TRY(needEvent(handle, event));
   VGPU_TRY(refuseCapturedEvent(*event));
   std::shared_ptr<Fence> record = event->latest();
-  return record && !record->isDone() ? CUDA_ERROR_NOT_READY : tellFailure(*event);
+  return record && !record->isSeenDone() ? CUDA_ERROR_NOT_READY : tellFailure(*event);
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
@@ -70,7 +70,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   VGPU_TRY(needEvent(handle, event));
   VGPU_TRY(refuseCapturedEvent(*event));
   if (std::shared_ptr<Fence> record = event->latest())
-    record->wait();
+    record->waitOnHost();
   return tellFailure(*event);
 }
 

@@ -5,15 +5,17 @@
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Work.h"
 #include "tilewright/vgpu/driver/graph/Capture.h"
+#include "tilewright/vgpu/driver/observe/ObserveCheck.h"
 
 #include <algorithm>
 #include <thread>
 
 namespace tilewright::vgpu::driver {
 
-void Fence::signal() {
+void Fence::signal(SharedClock clock) {
   {
     std::lock_guard lock(mutex);
+    before = std::move(clock);
     time = std::chrono::steady_clock::now();
     done.store(true, std::memory_order_release);
   }
@@ -25,6 +27,18 @@ void Fence::wait() {
     return;
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return done.load(std::memory_order_relaxed); });
+}
+
+void Fence::waitOnHost() {
+  wait();
+  hostLearns(before);
+}
+
+bool Fence::isSeenDone() {
+  if (!isDone())
+    return false;
+  hostLearns(before);
+  return true;
 }
 
 static uint64_t newStreamId() {
@@ -46,7 +60,7 @@ std::shared_ptr<Fence> Stream::enqueue(std::function<void()> work,
   auto done = std::make_shared<Fence>();
   std::lock_guard order(context->order);
   auto waitFor = [&](Stream &other) {
-    if (std::shared_ptr<Fence> fence = other.last(); fence && !fence->isDone())
+    if (std::shared_ptr<Fence> fence = other.last(); fence && (!fence->isDone() || fence->clock()))
       after.push_back(std::move(fence));
   };
   if (kind == Kind::legacy) {
@@ -57,7 +71,7 @@ std::shared_ptr<Fence> Stream::enqueue(std::function<void()> work,
     waitFor(*context->legacy());
   }
   std::lock_guard lock(mutex);
-  tasks.push_back({std::move(work), std::move(after), done});
+  tasks.push_back({std::move(work), std::move(after), done, hostClock()});
   lastFence = done;
   if (!started) {
     started = true;
@@ -85,14 +99,32 @@ void Stream::runTasks() {
       task = std::move(tasks.front());
       tasks.pop_front();
     }
-    for (const std::shared_ptr<Fence> &fence : task.after)
-      fence->wait();
-    task.work();
-    // Release the objects that the work holds before signalling the fence, so that a thread that
-    // waits for the fence sees them released.
-    task.work = nullptr;
-    task.done->signal();
+    run(task);
   }
+}
+
+void Stream::run(Task &task) {
+  for (const std::shared_ptr<Fence> &fence : task.after)
+    fence->wait();
+  SharedClock after;
+  if (areRacesChecked()) {
+    for (const std::shared_ptr<Fence> &fence : task.after)
+      if (fence->clock())
+        machine::join(before, *fence->clock());
+    if (task.host)
+      machine::join(before, *task.host);
+    CurrentWork work(id, ++works, std::move(before));
+    task.work();
+    after = work.after();
+    before = *after;
+    noteDone(after);
+  } else {
+    task.work();
+  }
+  // Release the objects that the work holds before signalling the fence, so that a thread that
+  // waits for the fence sees them released.
+  task.work = nullptr;
+  task.done->signal(std::move(after));
 }
 
 CUresult needStream(CUstream handle, std::shared_ptr<Stream> &stream) {
@@ -193,7 +225,7 @@ CUresult cuStreamQuery(CUstream handle) {
   VGPU_TRY(needStream(handle, stream));
   VGPU_TRY(refuseInCapture(*stream));
   std::shared_ptr<Fence> last = stream->last();
-  return last && !last->isDone() ? CUDA_ERROR_NOT_READY : stream->context->tellFailure();
+  return last && !last->isSeenDone() ? CUDA_ERROR_NOT_READY : stream->context->tellFailure();
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
@@ -201,13 +233,13 @@ CUresult cuStreamSynchronize(CUstream handle) {
   VGPU_TRY(needStream(handle, stream));
   VGPU_TRY(refuseInCapture(*stream));
   if (std::shared_ptr<Fence> last = stream->last())
-    last->wait();
+    last->waitOnHost();
   // Synchronising the legacy stream also synchronises the blocking streams.
   if (stream->kind == Stream::Kind::legacy)
     for (const std::shared_ptr<Stream> &other : stream->context->streams())
       if (other->isBlocking())
         if (std::shared_ptr<Fence> last = other->last())
-          last->wait();
+          last->waitOnHost();
   return stream->context->tellFailure();
 }
 
@@ -221,7 +253,8 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent eventHandle, unsigned flags)
   VGPU_TRY(captureWait(stream, event, flags, isDone));
   if (isDone)
     return CUDA_SUCCESS;
-  if (std::shared_ptr<Fence> record = event->latest(); record && !record->isDone())
+  if (std::shared_ptr<Fence> record = event->latest();
+      record && (!record->isDone() || record->clock()))
     stream->enqueue([] {}, {std::move(record)});
   return CUDA_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_VGPU_DRIVER_STREAM_H
 
 #include "tilewright/vgpu/driver/Driver.h"
+#include "tilewright/vgpu/driver/observe/Order.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -20,8 +21,15 @@ inline constexpr int leastPriority = 0, greatestPriority = -5;
 /// Signalled once, when work is done. Thread-safe.
 class Fence {
 public:
-  void signal();
+  /// `clock`: what happens before everything that waits for the fence; see observe/Order.h.
+  void signal(SharedClock clock = nullptr);
   void wait();
+  /// Waits for the work on behalf of the program.
+  void waitOnHost();
+  /// Like isDone(), for the program, which then knows that the work is done.
+  bool isSeenDone();
+  /// Valid only once isDone().
+  const SharedClock &clock() const { return before; }
   bool isDone() const { return done.load(std::memory_order_acquire); }
   /// The time of the signal; valid only once isDone().
   std::chrono::steady_clock::time_point when() const { return time; }
@@ -29,6 +37,7 @@ public:
 private:
   std::atomic<bool> done = false;
   std::chrono::steady_clock::time_point time; // written before `done`
+  SharedClock before;                         // written before `done`
   std::mutex mutex;
   std::condition_variable changed;
 };
@@ -90,9 +99,13 @@ private:
     std::function<void()> work;
     std::vector<std::shared_ptr<Fence>> after;
     std::shared_ptr<Fence> done;
+    SharedClock host; // what the host knew when it submitted the work
   };
   void runTasks();
+  void run(Task &task);
 
+  machine::StreamClock before; // of the next work; used by the stream's thread only
+  uint64_t works = 0;          // that began; used by the stream's thread only
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Task> tasks;               // guarded by mutex

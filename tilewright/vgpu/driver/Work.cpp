@@ -62,6 +62,7 @@ static void run(Context &context, const KernelWork &work) {
   config.catchesFaults = true;
   config.checksAddresses = !driver.settings.usesHostMemory;
   config.accessor = accessorOf(context);
+  config.order = currentOrder(function.binary);
   config.suppressesInvalid = areBoundsChecked();
   config.timeLimit = driver.settings.timeLimit;
   const InterruptScope interrupts;
@@ -139,22 +140,36 @@ static void run(Context &context, const FillWork &work) {
   }
 }
 
-static void run(Context &, const HostWork &work) { work.function(work.data); }
+/// A function of the program runs on the stream: from then on the host knows what came before.
+static void tellHost() {
+  if (const CurrentWork *now = currentWork())
+    hostLearns(std::make_shared<const machine::StreamClock>(now->before));
+}
+
+static void run(Context &, const HostWork &work) {
+  tellHost();
+  work.function(work.data);
+}
 static void run(Context &context, const CallbackWork &work) {
+  tellHost();
   work.function(work.stream, context.failure(), work.data);
 }
 static void run(Context &, const EmptyWork &) {}
 
 static void run(Context &, const RecordWork &work) {
   auto record = std::make_shared<Fence>();
-  record->signal();
+  record->signal(currentWork() ? currentWork()->after() : nullptr);
   std::lock_guard lock(work.event->mutex);
   work.event->record = record;
 }
 
 static void run(Context &, const WaitWork &work) {
-  if (std::shared_ptr<Fence> record = work.event->latest())
-    record->wait();
+  std::shared_ptr<Fence> record = work.event->latest();
+  if (!record)
+    return;
+  record->wait();
+  if (CurrentWork *now = currentWork(); now && record->clock())
+    machine::join(now->before, *record->clock());
 }
 
 static void run(Context &, const AllocateWork &work) { startUse(work.asked.dptr, *work.pool); }
@@ -200,6 +215,8 @@ template <typename Word> static void runValue(Context &context, const ValueWork 
 }
 static void run(Context &context, const ValueWork &work) {
   work.is64 ? runValue<uint64_t>(context, work) : runValue<uint32_t>(context, work);
+  if (work.waits)
+    learnAllDone();
 }
 
 void perform(Context &context, const Work &work) {
@@ -236,14 +253,14 @@ CUresult submit(const std::shared_ptr<Stream> &stream, Work work) {
   std::shared_ptr<Fence> fence = enqueue(stream, std::move(work));
   if (stream->kind != Stream::Kind::legacy || !Driver::get().settings.defaultStreamWaits)
     return CUDA_SUCCESS;
-  fence->wait();
+  fence->waitOnHost();
   return stream->context->tellFailure();
 }
 
 CUresult submitAndWait(const std::shared_ptr<Stream> &stream, Work work) {
   VGPU_TRY(refuseInCapture(*stream));
   VGPU_TRY(refuseImplicit(*stream));
-  enqueue(stream, std::move(work))->wait();
+  enqueue(stream, std::move(work))->waitOnHost();
   return stream->context->tellFailure();
 }
 

@@ -409,6 +409,8 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   if (config.checksAddresses)
     grid.validMemory = std::make_unique<ValidMemory>(ownRanges(module, grid), config.accessor);
   grid.suppressesInvalid = config.suppressesInvalid;
+  grid.order = config.order;
+  grid.device = config.accessor.device;
 
   grid.isCooperative = config.cooperative;
   // Blocks of a group run together. In a random order, a few clusters do, as on a GPU: what is

@@ -33,6 +33,8 @@ struct LaunchConfig {
   /// memory.
   bool checksAddresses = false;
   Accessor accessor = {}; // with checksAddresses: the device whose memory the kernel uses
+  /// For observers that compare launches; null: launches happen one after the other.
+  std::shared_ptr<const HostOrder> order = nullptr;
   /// With checksAddresses: invalid accesses have no effect, and the launch continues to its end and
   /// then fails, so that an observer sees all of them.
   bool suppressesInvalid = false;

@@ -159,6 +159,10 @@ public:
   virtual void groupBegin(const Group &) {}
   virtual void groupEnd(const Group &) {}
   virtual void access(const MemoryEvent &event) = 0;
+  /// Called after a strong read or atomic access of global memory, which access() reported before.
+  /// Another host thread may have written the value in between; a write is reported before it
+  /// happens, so an observer knows of every write that the read can have seen.
+  virtual void valueRead(const MemoryEvent &) {}
   /// Called after groupBegin. Returns the log (SharedReads.h) in which the machine may record reads
   /// of the block's shared memory until groupEnd, or null if the machine must report each read.
   virtual SharedReads *sharedReads(const Block &) { return nullptr; }

@@ -43,6 +43,10 @@ public:
     for (Observer *one : observers)
       one->access(event);
   }
+  void valueRead(const MemoryEvent &event) override {
+    for (Observer *one : observers)
+      one->valueRead(event);
+  }
   void synchronise(const SyncEvent &event) override {
     for (Observer *one : observers)
       one->synchronise(event);

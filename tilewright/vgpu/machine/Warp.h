@@ -4,6 +4,7 @@
 
 #include "tilewright/support/Status.h"
 #include "tilewright/vgpu/machine/Chip.h"
+#include "tilewright/vgpu/machine/HostOrder.h"
 #include "tilewright/vgpu/machine/Observer.h"
 #include "tilewright/vgpu/machine/Op.h"
 #include "tilewright/vgpu/machine/Program.h"
@@ -106,6 +107,9 @@ struct Warp {
   uint64_t matricesIssued = 0, matricesWaited = 0;
   std::vector<uint64_t> matrixCommits;
   std::shared_ptr<AsyncGroups> async; // created by the first asynchronous operation
+  /// In observed launches: the addresses of the last strong read, which may have overwritten its
+  /// address register.
+  alignas(64) uint64_t readAt[32] = {};
 };
 
 /// A named barrier of a block (bar.sync 3). A warp counts as arrived once all of its live lanes
@@ -166,6 +170,8 @@ struct Grid {
   uint64_t maxSteps = 0;
   std::unique_ptr<ValidMemory> validMemory; // null: kernels may access all of the host's memory
   bool suppressesInvalid = false;           // invalid accesses fail the launch only at its end
+  std::shared_ptr<const HostOrder> order;   // null: launches happen one after the other
+  int device = -1;                          // -1: unknown
   std::atomic<AsyncId> nextAsync = 1;
   std::atomic<uint64_t> finishedGroups = 0;
 

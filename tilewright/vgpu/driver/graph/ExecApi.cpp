@@ -254,7 +254,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   });
   if (stream->kind != Stream::Kind::legacy || !Driver::get().settings.defaultStreamWaits)
     return CUDA_SUCCESS;
-  fence->wait();
+  fence->waitOnHost();
   return stream->context->tellFailure();
 }
 

@@ -100,6 +100,11 @@ bool areBoundsChecked() {
   return checker && checker->options().bounds;
 }
 
+bool areRacesChecked() {
+  const check::Checker *checker = processChecker();
+  return checker && checker->options().races;
+}
+
 void tellAllocated(uint64_t begin, uint64_t bytes, bool isInitialised) {
   if (check::Checker *checker = processChecker())
     checker->memory().allocated(begin, bytes, /*redZone=*/0, isInitialised);

@@ -13,6 +13,8 @@ std::unique_ptr<Observation> startChecking(const LaunchFacts &facts);
 
 /// Whether out-of-bounds accesses are findings. If so, a launch should not stop at the first one.
 bool areBoundsChecked();
+/// Whether races are checked, which needs the order between streams.
+bool areRacesChecked();
 
 /// These functions report memory changes outside of kernels to the checker. They do nothing while
 /// no check is on.

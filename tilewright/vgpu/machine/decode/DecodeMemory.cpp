@@ -75,10 +75,10 @@ Scope scopeOf(const Instruction &instruction) {
   }
 }
 
-void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kind,
-                      const AccessForm *stored) {
+const ObserveForm *Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kind,
+                                    const AccessForm *stored) {
   if (!options.observed)
-    return;
+    return nullptr;
   ObserveForm form;
   form.address = address;
   form.bytes = bytes;
@@ -98,6 +98,15 @@ void Decoder::observe(const AddressForm &address, uint32_t bytes, AccessKind kin
   const bool isPlainShared = kind == AccessKind::read && form.order == Order::weak &&
                              address.space == Space::shared && address.bytes == 4;
   emit(isPlainShared ? Operation::observeShared : Operation::observe).extra = held;
+  // One host thread runs all threads that share the shared memory.
+  return form.order != Order::weak && kind != AccessKind::write && address.space != Space::shared
+             ? held
+             : nullptr;
+}
+
+void Decoder::observeRead(const ObserveForm *form) {
+  if (form)
+    emit(Operation::observeRead).extra = form;
 }
 
 namespace {
@@ -181,7 +190,8 @@ Status Decoder::load() {
       form.address.bytes = 8;
     }
   }
-  observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::read);
+  const ObserveForm *strong =
+      observe(form.address, uint32_t(form.elementBytes) * form.count, AccessKind::read);
 
   const Operation operation = accessOperation(form, {.global = Operation::ldGlobal16,
                                                      .generic = Operation::ldGeneric16,
@@ -195,6 +205,7 @@ Status Decoder::load() {
   op.extra = held;
   if (operation != Operation::loadAny && form.address.space != Space::shared)
     op.f = rangeSlot();
+  observeRead(strong);
   if (operation == Operation::ldShared32 && base.kind == OperandKind::reg && op.d != op.a &&
       form.address.offset >= 0 && form.address.offset % 4 == 0)
     learnShared(function.code.size() - 1, base);
@@ -390,9 +401,11 @@ Status Decoder::atomic() {
     form.b[k] = read(parts[k], type);
   if (handler == Handler::atomCas)
     form.c = read(operands[next++], type);
-  observe(form.address, uint32_t(form.bytes) * form.count, AccessKind::atomic);
+  const ObserveForm *strong =
+      observe(form.address, uint32_t(form.bytes) * form.count, AccessKind::atomic);
   const AtomicForm *held = own<AtomicForm>(form);
   emit(Operation::atomic).extra = held;
+  observeRead(strong);
   return Status();
 }
 

@@ -167,8 +167,11 @@ private:
   Status halfArithmetic(HalfOperation operation);
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
               const Operand *combine);
-  void observe(const AddressForm &address, uint32_t bytes, AccessKind kind,
-               const AccessForm *stored = nullptr);
+  /// Reports an access before it happens. Returns its form if the access may acquire what another
+  /// host thread released; observeRead() must then follow the access.
+  const ObserveForm *observe(const AddressForm &address, uint32_t bytes, AccessKind kind,
+                             const AccessForm *stored = nullptr);
+  void observeRead(const ObserveForm *form);
   /// ld.param of a kernel, at an offset of the parameter at `position`.
   Status loadParameter(const AccessForm &form, size_t position, uint64_t offset);
   /// If the copy is a multicast, reads the mask of CTAs, which is the operand at `position`.

@@ -721,8 +721,22 @@ static void observeAccess(VGPU_ARGS) {
           addresses[lane] = flatAddress(warp, from.space, addresses[lane]);
         }
       describe<uint64_t>(event, *stored);
+      if (form.order != Order::weak && form.kind != AccessKind::write)
+        std::memcpy(warp.readAt, addresses, sizeof(warp.readAt));
     }
     warp.block->group->grid->observer->access(event);
+  }
+  VGPU_NEXT;
+}
+
+/// Reports that the strong access before it has read its values.
+static void observeRead(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  if (m != 0) {
+    const auto &form = *static_cast<const ObserveForm *>(op->extra);
+    const MemoryEvent event{warp,      op,         m,          warp.readAt, form.bytes,
+                            form.kind, form.proxy, form.order, form.scope};
+    warp.block->group->grid->observer->valueRead(event);
   }
   VGPU_NEXT;
 }

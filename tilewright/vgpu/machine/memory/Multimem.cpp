@@ -134,7 +134,8 @@ After runMultimem(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
     most = std::max(most, members[lane].size());
   }
   // For an observer, the instruction is one access to each member.
-  if (Observer *observer = warp.block->group->grid->observer)
+  Observer *observer = warp.block->group->grid->observer;
+  auto tell = [&](void (Observer::*what)(const MemoryEvent &)) {
     for (size_t i = 0; i < most; ++i) {
       uint64_t addresses[32] = {};
       uint32_t mask = 0;
@@ -151,12 +152,17 @@ After runMultimem(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint
       StoredValues values{registers, form.b, form.bytes, form.bytes};
       if (multimem.kind == AccessKind::write)
         event.values = &values;
-      observer->access(event);
+      (observer->*what)(event);
     }
+  };
+  if (observer)
+    tell(&Observer::access);
   for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     access(multimem, registers, lane, members[lane]);
   }
+  if (observer && multimem.order != Order::weak && multimem.kind != AccessKind::write)
+    tell(&Observer::valueRead);
   return After::next;
 }
 

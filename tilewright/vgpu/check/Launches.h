@@ -1,0 +1,103 @@
+// The launches that a checker observes, and how they are ordered with each other.
+#ifndef TILEWRIGHT_VGPU_CHECK_LAUNCHES_H
+#define TILEWRIGHT_VGPU_CHECK_LAUNCHES_H
+
+#include "tilewright/vgpu/check/GlobalMemory.h"
+#include "tilewright/vgpu/check/State.h"
+
+#include <atomic>
+#include <deque>
+
+namespace tilewright::vgpu::check {
+
+class Launches;
+
+/// Flags in global memory. Launches that may run at the same time share them.
+struct GlobalFlags {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, Flag> byAddress; // guarded by mutex
+  std::atomic<size_t> count = 0;                // to check for flags without the lock
+};
+
+/// The state of a launch that its groups share. It is kept for some time after the launch, because
+/// launches of other streams may conflict with it.
+struct LaunchState {
+  machine::Grid *grid = nullptr; // valid only while the launch runs
+  machine::Dim3 shape{}, cluster{};
+  const machine::Program *program = nullptr;
+  uint64_t id = 0;
+  int device = -1;
+  /// The blocks of all launches have different numbers: those of this launch are [firstBlock,
+  /// firstBlock + blockCount), in the order of their linear index.
+  uint32_t firstBlock = 0, blockCount = 0;
+  std::shared_ptr<const machine::HostOrder> order; // null: after all earlier launches
+  Launches *all = nullptr;
+  std::atomic<bool> hasOtherGroups = false;
+  std::shared_ptr<const AllocationTable> allocations;
+  /// The ops of one function. Instructions are numbered consecutively across all functions; `first`
+  /// is the number of `begin`.
+  struct Range {
+    const machine::Op *begin, *end;
+    uint32_t first;
+  };
+  std::vector<Range> ranges;
+
+  bool owns(uint32_t block) const { return block - firstBlock < blockCount; }
+  /// Whether all of `other` happens before this launch.
+  bool isAfter(const LaunchState &other) const {
+    return !order || !other.order || order->isAfter(*other.order);
+  }
+  /// Whether other groups may access the same global memory without being ordered with this one.
+  bool hasCompany() const { return hasOtherGroups.load(std::memory_order_relaxed) || order; }
+  /// Whether two blocks of this launch belong to different groups, that is, to different clusters.
+  bool areInTwoGroups(uint32_t block, uint32_t other) const;
+  uint32_t instructionOf(const machine::Op *op) const;
+  const machine::Op *opAt(uint32_t instruction) const;
+  /// The key by which findings are grouped: the source line, if it is known, because a compiler
+  /// generates many instructions and kernel variants from one line; otherwise the instruction.
+  uint64_t sourceKey(uint32_t instruction);
+  uint64_t programKey(uint32_t instruction);
+
+  std::once_flag keysMade;
+  std::vector<uint64_t> keys; // key, by instruction
+
+  std::shared_ptr<GlobalFlags> flags;
+  // Completed asynchronous writes to global memory.
+  struct Finished {
+    uint32_t block, warp, mask, epoch;
+    bool isReadOnly;
+  };
+  std::mutex mutex;
+  std::unordered_map<uint32_t, std::vector<Finished>> finished; // guarded by mutex
+};
+
+/// Thread-safe.
+class Launches {
+public:
+  /// The state of a launch that runs; made by the first call for it.
+  std::shared_ptr<LaunchState> begin(const machine::Grid &grid, const GlobalMemory &memory);
+  /// Keeps the launch for comparisons with launches that are not ordered after it.
+  void end(const machine::Grid &grid);
+
+  /// The launch that a block belongs to; null if it was forgotten, and so are its conflicts.
+  std::shared_ptr<LaunchState> ofBlock(uint32_t block) const;
+  std::shared_ptr<LaunchState> withId(uint64_t id) const;
+
+private:
+  static constexpr size_t remembered = 1024;
+
+  void forget(std::shared_ptr<LaunchState> launch); // the caller holds the lock
+
+  mutable std::mutex mutex;
+  // All are guarded by mutex.
+  std::unordered_map<uint64_t, std::shared_ptr<LaunchState>> running; // by the id of the grid
+  std::map<uint32_t, std::shared_ptr<LaunchState>> byBlock;           // by the first block
+  std::unordered_map<uint64_t, std::shared_ptr<LaunchState>> byId;
+  std::deque<std::shared_ptr<LaunchState>> ended; // oldest first
+  std::shared_ptr<GlobalFlags> flags = std::make_shared<GlobalFlags>();
+  uint32_t nextBlock = 0;
+};
+
+} // namespace tilewright::vgpu::check
+
+#endif // TILEWRIGHT_VGPU_CHECK_LAUNCHES_H

@@ -1,0 +1,225 @@
+// Races between launches of different streams and devices, in a process with the checks on.
+#include "tilewright/vgpu/driver/testing/Driver.h"
+
+#include "gmock/gmock.h"
+
+namespace tilewright::vgpu::driver {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// `put` and `put_other` store a value, `get` loads it; `send` and `receive` do so with a flag
+/// between them, whose scope is the name's last word.
+constexpr const char *kernels = R"(
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry put(.param .u64 p)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  st.global.u32 [%rd1], 7;
+  ret;
+}
+.visible .entry put_other(.param .u64 p)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  st.global.u32 [%rd1], 8;
+  ret;
+}
+.visible .entry get(.param .u64 p, .param .u64 to)
+{
+  .reg .b64 %rd<3>; .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [to];
+  ld.global.u32 %r1, [%rd1];
+  st.global.u32 [%rd2], %r1;
+  ret;
+}
+.visible .entry send_sys(.param .u64 p, .param .u64 flag)
+{
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [flag];
+  st.global.u32 [%rd1], 7;
+  st.release.sys.global.u32 [%rd2], 1;
+  ret;
+}
+.visible .entry send_gpu(.param .u64 p, .param .u64 flag)
+{
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [flag];
+  st.global.u32 [%rd1], 7;
+  st.release.gpu.global.u32 [%rd2], 1;
+  ret;
+}
+.visible .entry receive(.param .u64 p, .param .u64 flag, .param .u64 to)
+{
+  .reg .b64 %rd<4>; .reg .b32 %r<3>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [flag]; ld.param.u64 %rd3, [to];
+again:
+  ld.acquire.sys.global.u32 %r1, [%rd2];
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra again;
+  ld.global.u32 %r2, [%rd1];
+  st.global.u32 [%rd3], %r2;
+  ret;
+}
+)";
+
+using ReadReport = size_t (*)(char *, size_t);
+
+/// Device 0, and device 2 as its peer. Kernels have one thread.
+class LaunchRaceTest : public DriverTest {
+protected:
+  void SetUp() override {
+    setenv("TILEWRIGHT_VGPU_CHECK", "races", 1); // read when the driver starts
+    DriverTest::SetUp();
+    ASSERT_CUDA(cuda().cuCtxCreate_v2(&peer, 0, 2));
+    ASSERT_CUDA(cuda().cuCtxEnablePeerAccess(context, 0));
+    peerStream = stream();
+    peerModule = load(kernels);
+    ASSERT_CUDA(cuda().cuCtxSetCurrent(context));
+    ASSERT_CUDA(cuda().cuCtxEnablePeerAccess(peer, 0));
+    one = stream();
+    two = stream();
+    module = load(kernels);
+    data = allocate(64);
+    to = allocate(64);
+    ASSERT_CUDA(cuda().cuMemsetD8_v2(data, 0, 64));
+    before = report();
+  }
+  void TearDown() override {
+    EXPECT_CUDA(cuda().cuCtxSynchronize());
+    EXPECT_CUDA(cuda().cuCtxDestroy_v2(peer));
+    EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+    DriverTest::TearDown();
+  }
+  template <typename... Arguments>
+  void run(CUmodule in, const char *name, CUstream on, Arguments... arguments) {
+    void *values[] = {&arguments..., nullptr};
+    EXPECT_CUDA(
+        cuda().cuLaunchKernel(function(in, name), 1, 1, 1, 1, 1, 1, 0, on, values, nullptr));
+  }
+  /// Waits for both devices; a finding is never for the last launch alone.
+  void finish() {
+    EXPECT_CUDA(cuda().cuStreamSynchronize(one));
+    EXPECT_CUDA(cuda().cuStreamSynchronize(two));
+    EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
+    EXPECT_CUDA(cuda().cuStreamSynchronize(peerStream));
+    EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  }
+  std::string report() {
+    auto *read = reinterpret_cast<ReadReport>(dlsym(cuda().library, "tilewright_vgpu_report"));
+    std::string text(read(nullptr, 0) + 1, '?');
+    text.resize(read(text.data(), text.size()));
+    return text;
+  }
+  bool hasNewFinding() { return report() != before; }
+
+  CUcontext peer = nullptr;
+  CUmodule module = nullptr, peerModule = nullptr;
+  CUstream one = nullptr, two = nullptr, peerStream = nullptr;
+  CUdeviceptr data = 0, to = 0;
+  std::string before;
+};
+
+TEST_F(LaunchRaceTest, OneStreamOrdersItsLaunches) {
+  run(module, "put", one, data);
+  run(module, "get", one, data, to);
+  finish();
+  EXPECT_FALSE(hasNewFinding()) << report();
+}
+
+TEST_F(LaunchRaceTest, EventsAndTheHostOrderStreams) {
+  run(module, "put", one, data);
+  const CUevent done = event();
+  EXPECT_CUDA(cuda().cuEventRecord(done, one));
+  EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
+  run(module, "get", two, data, to);
+  EXPECT_CUDA(cuda().cuStreamSynchronize(two));
+  run(module, "put", one, data);
+  EXPECT_CUDA(cuda().cuStreamSynchronize(one));
+  run(module, "get", two, data, to);
+  EXPECT_CUDA(cuda().cuStreamSynchronize(two));
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
+  run(peerModule, "put", peerStream, data);
+  finish();
+  EXPECT_FALSE(hasNewFinding()) << report();
+}
+
+TEST_F(LaunchRaceTest, AnEventThatIsDoneAlreadyOrdersToo) {
+  run(module, "put", one, data);
+  const CUevent done = event();
+  EXPECT_CUDA(cuda().cuEventRecord(done, one));
+  while (cuda().cuEventElapsedTime_v2(nullptr, done, done) == CUDA_ERROR_NOT_READY) {
+  }
+  EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
+  run(module, "get", two, data, to);
+  finish();
+  EXPECT_FALSE(hasNewFinding()) << report();
+}
+
+TEST_F(LaunchRaceTest, FlagsOrderKernelsThatRunTogether) {
+  const CUdeviceptr flag = data + 32;
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
+  run(peerModule, "receive", peerStream, data, flag, to);
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  run(module, "send_sys", one, data, flag);
+  finish();
+  EXPECT_FALSE(hasNewFinding()) << report();
+  EXPECT_CUDA(cuda().cuMemsetD8_v2(data, 0, 64));
+  run(module, "receive", two, data, flag, to);
+  run(module, "send_gpu", one, data, flag); // .gpu is enough on one device
+  finish();
+  EXPECT_FALSE(hasNewFinding()) << report();
+}
+
+// The tests above must not report anything, so those that do come last: a finding is reported once.
+
+TEST_F(LaunchRaceTest, TwoStreamsAreARace) {
+  run(module, "put", one, data);
+  run(module, "get", two, data, to);
+  finish();
+  EXPECT_THAT(report(), HasSubstr("by launches on different streams"));
+}
+
+TEST_F(LaunchRaceTest, MemoryIsTheSameAtAllItsAddresses) {
+  constexpr size_t bytes = size_t(2) << 20;
+  CUmemAllocationProp prop{};
+  prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemGenericAllocationHandle handle = 0;
+  ASSERT_CUDA(cuda().cuMemCreate(&handle, bytes, &prop, 0));
+  CUdeviceptr at[2] = {};
+  const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                               CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  for (CUdeviceptr &address : at) {
+    ASSERT_CUDA(cuda().cuMemAddressReserve(&address, bytes, 0, 0, 0));
+    ASSERT_CUDA(cuda().cuMemMap(address, bytes, 0, handle, 0));
+    ASSERT_CUDA(cuda().cuMemSetAccess(address, bytes, &access, 1));
+  }
+  // Each address is free of races by itself.
+  run(module, "put", one, at[0]);
+  run(module, "put_other", two, at[1]);
+  finish();
+  EXPECT_THAT(report(), HasSubstr("put_other"));
+  for (CUdeviceptr address : at) {
+    EXPECT_CUDA(cuda().cuMemUnmap(address, bytes));
+    EXPECT_CUDA(cuda().cuMemAddressFree(address, bytes));
+  }
+  EXPECT_CUDA(cuda().cuMemRelease(handle));
+}
+
+TEST_F(LaunchRaceTest, ScopeGpuDoesNotReachAnotherDevice) {
+  const CUdeviceptr flag = data + 32;
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
+  run(peerModule, "receive", peerStream, data, flag, to);
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  run(module, "send_gpu", one, data, flag);
+  finish();
+  EXPECT_THAT(report(), HasSubstr("by launches on different devices"));
+  EXPECT_THAT(report(), HasSubstr("use .sys"));
+}
+
+} // namespace
+} // namespace tilewright::vgpu::driver

@@ -1,0 +1,74 @@
+#include "tilewright/vgpu/driver/observe/Order.h"
+
+#include <mutex>
+
+namespace tilewright::vgpu::driver {
+
+using machine::StreamClock;
+
+namespace {
+/// A clock that many threads read and few change.
+class SharedClocks {
+public:
+  SharedClock get() {
+    std::lock_guard lock(mutex);
+    return clock;
+  }
+  void learn(const SharedClock &other) {
+    if (!other)
+      return;
+    std::lock_guard lock(mutex);
+    auto joined = clock ? std::make_shared<StreamClock>(*clock) : std::make_shared<StreamClock>();
+    machine::join(*joined, *other);
+    clock = std::move(joined);
+  }
+
+private:
+  std::mutex mutex;
+  SharedClock clock; // guarded by mutex
+};
+} // namespace
+
+// Both outlive main(), as the streams do.
+static SharedClocks &host() {
+  static auto &only = *new SharedClocks();
+  return only;
+}
+static SharedClocks &done() {
+  static auto &only = *new SharedClocks();
+  return only;
+}
+
+static thread_local CurrentWork *current = nullptr;
+
+SharedClock hostClock() { return host().get(); }
+void hostLearns(const SharedClock &clock) { host().learn(clock); }
+void noteDone(const SharedClock &clock) { done().learn(clock); }
+
+void learnAllDone() {
+  if (const SharedClock all = done().get(); all && current)
+    machine::join(current->before, *all);
+}
+
+CurrentWork::CurrentWork(uint64_t stream, uint64_t number, StreamClock before)
+    : before(std::move(before)), stream(stream), number(number), outer(current) {
+  current = this;
+}
+CurrentWork::~CurrentWork() { current = outer; }
+
+SharedClock CurrentWork::after() const {
+  auto clock = std::make_shared<StreamClock>(before);
+  (*clock)[stream] = number;
+  return clock;
+}
+
+CurrentWork *currentWork() { return current; }
+
+std::shared_ptr<const machine::HostOrder> currentOrder(std::shared_ptr<const void> owner) {
+  if (!current)
+    return nullptr;
+  return std::make_shared<machine::HostOrder>(
+      machine::HostOrder{current->stream, current->number, current->before, std::move(owner)});
+}
+
+} // namespace tilewright::vgpu::driver

@@ -1,0 +1,48 @@
+// Tracks which works of streams happen before which, for checks between launches.
+#ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVE_ORDER_H
+#define TILEWRIGHT_VGPU_DRIVER_OBSERVE_ORDER_H
+
+#include "tilewright/vgpu/machine/HostOrder.h"
+
+namespace tilewright::vgpu::driver {
+
+using SharedClock = std::shared_ptr<const machine::StreamClock>;
+
+/// The works that the host knows to be done: it waited for them, or saw that they are done. All
+/// threads of the host count as one, since the driver does not see how they synchronise. Null if
+/// nothing is known, or if no check needs it.
+SharedClock hostClock();
+/// Records that the host knows that the works of `clock` are done. Null: none.
+void hostLearns(const SharedClock &clock);
+
+/// The work that the calling thread performs for a stream.
+class CurrentWork {
+public:
+  /// The `number`-th work of a stream, after `before`.
+  CurrentWork(uint64_t stream, uint64_t number, machine::StreamClock before);
+  ~CurrentWork();
+  CurrentWork(const CurrentWork &) = delete;
+  CurrentWork &operator=(const CurrentWork &) = delete;
+
+  /// The clock of whatever waits for this work.
+  SharedClock after() const;
+  /// The works that happened before this one; grows if the work waits for something.
+  machine::StreamClock before;
+  const uint64_t stream, number;
+
+private:
+  CurrentWork *outer;
+};
+
+/// The work of the calling thread; null outside of streams, or if no check needs the order.
+CurrentWork *currentWork();
+/// The place of a launch that the calling thread makes now; `owner` keeps its program.
+std::shared_ptr<const machine::HostOrder> currentOrder(std::shared_ptr<const void> owner);
+/// Notes that a work is done, for streams that wait for a value in memory: the driver does not see
+/// who wrote it, so such a wait comes after everything that was done by then.
+void noteDone(const SharedClock &clock);
+void learnAllDone();
+
+} // namespace tilewright::vgpu::driver
+
+#endif // TILEWRIGHT_VGPU_DRIVER_OBSERVE_ORDER_H
