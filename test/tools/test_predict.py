@@ -82,6 +82,9 @@ def test_the_picture_is_an_image_with_names(tmp_path):
     text = picture.read_text()
     assert xml.fromstring(text).tag.endswith("svg")
     assert "all_reduce.0" in text and "communication" in text
+    page = tmp_path / "step.html"
+    report = tilewright("predict", SUMS, "--cluster=gb200x72", f"--picture={page}")
+    assert text.strip() in page.read_text() and report.splitlines()[1] in page.read_text()
 
 
 def test_a_cluster_is_a_file_that_people_write(tmp_path):
@@ -103,4 +106,5 @@ def test_misuse_is_refused_with_what_to_do():
     few = tilewright("predict", SUMS, "--cluster=h100x2", code=2)
     assert "E0031" in few and "the program is for 4 ranks, but cluster 'h100' has 2" in few
     assert "such as 10%, got 'much'" in tilewright("predict", SUMS, "--cluster=h100x4", "--slow=much", code=2)
+    assert "at least 1 chip, got 0 in 'h100x0'" in tilewright("predict", SUMS, "--cluster=h100x0", code=2)
     assert "joins 131072" in tilewright("predict", SUMS, "--cluster=h100x1000000", code=2)

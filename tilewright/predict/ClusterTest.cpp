@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace tilewright::predict {
 namespace {
 
@@ -65,6 +67,37 @@ TEST(Cluster, AProgramNeedsAChipForEachRank) {
   EXPECT_EQ(status.message(),
             "the program is for 65 ranks, but cluster 'mine' has 64; give it more "
             "ranks, as in --cluster=minex65");
+}
+
+/// Files come from people: any text ends in a cluster or in a failure that names the file.
+TEST(Cluster, DamagedFilesAreRefusedOrRead) {
+  std::mt19937 random(1);
+  const std::string whole(small);
+  int refused = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = whole;
+    for (uint32_t change = 0, count = 1 + random() % 4; change < count; ++change) {
+      const size_t at = random() % text.size();
+      if (random() % 3 == 0)
+        text.erase(at, 1 + random() % 20);
+      else if (random() % 2)
+        text[at] = static_cast<char>(random() % 256);
+      else
+        text.insert(at, whole.substr(random() % whole.size(), random() % 30));
+      if (text.empty())
+        text = " ";
+    }
+    Result<Cluster> cluster = parseCluster(text, "damaged");
+    if (cluster.isOk()) {
+      EXPECT_GE(cluster->ranks, 1);
+      EXPECT_GT(cluster->memoryBandwidth, 0);
+      EXPECT_FALSE(cluster->peak.empty());
+      continue;
+    }
+    ++refused;
+    EXPECT_THAT(std::move(cluster).takeStatus().message(), HasSubstr("damaged"));
+  }
+  EXPECT_GT(refused, 10000);
 }
 
 TEST(Cluster, FailuresNameTheLineAndBothValues) {

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <random>
 
 namespace tilewright::predict {
 namespace {
@@ -158,6 +160,69 @@ TEST(Simulate, WithoutJitterEveryRankAgreesExactly) {
                {start(0), compute(1e-3), start(1), done(0), compute(2e-3), done(1)});
   overlapped.nodes = {Node{{}, 7, {overlapped.nodes[0]}}};
   EXPECT_NEAR(secondsOf(overlapped), simulateEveryRank(overlapped, 0, 1), 1e-12);
+}
+
+/// Adds a random sequence of kernels and exchanges; every exchange that it starts also ends in it.
+void addRandomOps(std::mt19937 &random, uint32_t exchanges, std::vector<Op> &ops) {
+  std::vector<uint32_t> open;
+  auto below = [&](size_t count) { return static_cast<uint32_t>(random() % count); };
+  for (uint32_t i = 0, count = 1 + below(8); i < count; ++i) {
+    switch (below(3)) {
+    case 0:
+      ops.push_back(compute(1e-3 * double(1 + below(9))));
+      break;
+    case 1:
+      open.push_back(below(exchanges));
+      ops.push_back(start(open.back()));
+      break;
+    default:
+      if (!open.empty()) {
+        const size_t which = below(open.size());
+        ops.push_back(done(open[which]));
+        open.erase(open.begin() + static_cast<ptrdiff_t>(which));
+      }
+    }
+  }
+  for (uint32_t exchange : open)
+    ops.push_back(done(exchange));
+}
+
+Node randomNode(std::mt19937 &random, uint32_t exchanges, int depth) {
+  Node node;
+  if (depth == 0 || random() % 2) {
+    node.ops.resize(1);
+    addRandomOps(random, exchanges, node.ops[0]);
+    return node;
+  }
+  node.iterations = static_cast<int64_t>(random() % 40);
+  for (uint32_t i = 0, count = 1 + random() % 2; i < count; ++i)
+    node.body.push_back(randomNode(random, exchanges, depth - 1));
+  return node;
+}
+
+TEST(Simulate, RandomProgramsTakeWhatEveryRankTakes) {
+  for (uint32_t seed = 0; seed < 1000; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Exchange> exchanges;
+    for (uint32_t i = 0, count = 1 + random() % 4; i < count; ++i) {
+      const auto lane = static_cast<uint32_t>(random() % 3);
+      // Lanes have levels of their own, because EveryRank does not share bandwidth.
+      exchanges.push_back({"exchange",
+                           1e-3 * double(random() % 12),
+                           lane,
+                           lane,
+                           {},
+                           static_cast<numerics::AxisSet>(random() % 4),
+                           1});
+    }
+    const auto count = static_cast<uint32_t>(exchanges.size());
+    Program program = oneClass({2, 4}, std::move(exchanges), {});
+    program.nodes.clear();
+    for (int i = 0; i < 3; ++i)
+      program.nodes.push_back(randomNode(random, count, 2));
+    const double expected = simulateEveryRank(program, 0, 1);
+    EXPECT_NEAR(secondsOf(program), expected, 1e-9 * std::max(expected, 1.0)) << "seed " << seed;
+  }
 }
 
 /// The time that jitter adds to a step, by order statistics and by simulating all ranks.

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 namespace tilewright::tools {
 namespace {
@@ -20,19 +21,19 @@ constexpr Flag predictFlags[] = {
      "a cluster that is part of the program with its number of chips, or a cluster file"},
     {"show-cluster", "NAME", "print the file of a cluster that is part of the program, and stop"},
     {"slow", "10%", "how much slower the slow rank is (default: 10%)"},
-    {"picture", "FILE.svg", "draw the timeline of the step"},
+    {"picture", "FILE.svg", "draw the timeline of the step; FILE.html has the report, too"},
     targetFlag,
     traceFlag,
 };
 
-/// "h100x64" as name and number; the number is 0 if there is none.
-std::pair<std::string, int64_t> splitName(const std::string &text) {
+/// "h100x64" as name and number.
+std::pair<std::string, std::optional<int64_t>> splitName(const std::string &text) {
   const size_t cross = text.rfind('x');
   int64_t ranks = 0;
   const char *end = text.data() + text.size();
   if (cross == std::string::npos || cross == 0 || cross + 1 == text.size() ||
       std::from_chars(text.data() + cross + 1, end, ranks).ptr != end)
-    return {text, 0};
+    return {text, std::nullopt};
   return {text.substr(0, cross), ranks};
 }
 
@@ -55,8 +56,12 @@ Result<predict::Cluster> findCluster(const std::string &text) {
                          " (the clusters are ", known, ", each with a number of chips: h100x64)"));
   }
   TILEWRIGHT_ASSIGN(predict::Cluster cluster, predict::parseCluster(content, name));
-  return ranks > 0 ? predict::withRanks(std::move(cluster), ranks)
-                   : Result<predict::Cluster>(std::move(cluster));
+  if (!ranks)
+    return cluster;
+  if (*ranks < 1)
+    return Status(Error::clusterMalformed,
+                  concat("a cluster needs at least 1 chip, got ", *ranks, " in '", text, "'"));
+  return predict::withRanks(std::move(cluster), *ranks);
 }
 
 Result<double> parseSlow(const std::string &text) {
@@ -91,8 +96,9 @@ Status predictCommandRun(const CommandLine &line) {
   TILEWRIGHT_ASSIGN(predict::Prediction prediction,
                     predict::predictStep(*executable, cluster, slow));
   if (const std::string picture = line.last("picture"); !picture.empty()) {
-    const std::string drawn =
-        predictPicture(prediction, std::filesystem::path(path).filename().string());
+    const std::string title = std::filesystem::path(path).filename().string();
+    const std::string drawn = picture.ends_with(".html") ? predictPage(prediction, title)
+                                                         : predictPicture(prediction, title);
     TILEWRIGHT_TRY(writeFile(picture, {std::as_bytes(std::span(drawn))}));
   }
   std::cout << predict::describe(prediction);

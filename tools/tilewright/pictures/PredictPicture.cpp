@@ -88,4 +88,11 @@ std::string predictPicture(const predict::Prediction &prediction, std::string_vi
   return out + "</svg>\n";
 }
 
+std::string predictPage(const predict::Prediction &prediction, std::string_view title) {
+  return concat("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>",
+                escaped(title), "</title></head>\n<body style=\"font-family: sans-serif\">\n",
+                predictPicture(prediction, title), "<pre>", escaped(predict::describe(prediction)),
+                "</pre>\n</body></html>\n");
+}
+
 } // namespace tilewright::tools

@@ -13,6 +13,9 @@ namespace tilewright::tools {
 /// communication, and the waits that communication causes. Names appear on hovering.
 std::string predictPicture(const predict::Prediction &prediction, std::string_view title);
 
+/// A page that needs no other file: the picture and the report.
+std::string predictPage(const predict::Prediction &prediction, std::string_view title);
+
 } // namespace tilewright::tools
 
 #endif // TOOLS_TILEWRIGHT_PICTURES_PREDICTPICTURE_H
