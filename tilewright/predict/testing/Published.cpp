@@ -286,6 +286,7 @@ private:
     layout.isSequenceParallel = true;
     layout.shards = Layout::Shards::optimizer;
     layout.overlapsWeightGradients = true;
+    layout.gradientBytes = 4; // Megatron-LM reduces the gradients of bf16 models in f32
     step.stack = "megatron a100";
     add(number(values[0]), " Megatron-LM");
     missing("MegaScale changes the model and its kernels", 1);
@@ -295,6 +296,7 @@ private:
     Layout &layout = step.layout;
     layout.shards = Layout::Shards::optimizer;
     layout.isSequenceParallel = true;
+    layout.gradientBytes = 4; // reduced in f32, as the paper says
     layout.chunks = 4;
     add(modelFlops(step.model, layout) / (double(layout.chips) * number(values[0]) * 1e12));
   }

@@ -58,8 +58,12 @@ public:
     return {forward, product(rows, inputs, outputs, batch) + product(inputs, outputs, rows, batch)};
   }
   double memory(double bytes) const { return factors.memory * bytes / cluster.memoryBandwidth; }
-  /// Kernels that stream tensors: backward reads and writes about twice as much.
-  Pass stream(double bytes) const { return {memory(bytes), memory(2 * bytes)}; }
+  /// Two kernels that stream tensors: backward reads and writes about twice as much.
+  Pass stream(double bytes) const {
+    constexpr double kernels = 2;
+    return {memory(bytes) + kernels * cluster.launch,
+            memory(2 * bytes) + 2 * kernels * cluster.launch};
+  }
 
   /// Attention without its linear layers, which a selective recomputation repeats.
   Pass core() const {
