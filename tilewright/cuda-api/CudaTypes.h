@@ -274,6 +274,13 @@ enum CUmemAllocationGranularity_flags : int {
   CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
   CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1,
 };
+struct CUipcMemHandle {
+  char reserved[64];
+};
+struct CUipcEventHandle {
+  char reserved[64];
+};
+enum CUipcMem_flags : int { CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1 };
 enum CUmulticastGranularity_flags : int {
   CU_MULTICAST_GRANULARITY_MINIMUM = 0,
   CU_MULTICAST_GRANULARITY_RECOMMENDED = 1,

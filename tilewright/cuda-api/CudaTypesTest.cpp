@@ -295,6 +295,8 @@ SAME_MEMBER(CUmemAllocationProp, allocFlags.compressionType);
 SAME_MEMBER(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
 SAME_MEMBER(CUmemAllocationProp, allocFlags.usage);
 
+SAME_SIZE(CUipcMemHandle);
+SAME_SIZE(CUipcEventHandle);
 SAME_SIZE(CUmulticastObjectProp);
 SAME_MEMBER(CUmulticastObjectProp, numDevices);
 SAME_MEMBER(CUmulticastObjectProp, size);

@@ -69,12 +69,14 @@ Arena::Pages *Arena::takePages(uint64_t bytes) {
     return nullptr;
   segment.next = begin + data;
   ++segment.live;
-  return &(pages[begin] = {begin, begin + data, begin, current, 0});
+  return &(pages[begin] = {begin, begin + data, begin, current, 0, -1});
 }
 
 void Arena::givePages(uint64_t begin) {
   const Pages one = pages.at(begin);
   pages.erase(begin);
+  if (one.file >= 0)
+    close(one.file);
   // Map new, inaccessible pages over the old ones, which drops their contents.
   if (mmap(pointer(one.begin), one.end - one.begin, PROT_NONE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
@@ -131,6 +133,33 @@ void Arena::give(void *memory) {
   taken.erase(found);
   if (--pages.at(begin).live == 0 && begin != shared)
     givePages(begin);
+}
+
+std::optional<Arena::SharedPages> Arena::share(void *memory) {
+  std::lock_guard lock(mutex);
+  const auto found = taken.find(reinterpret_cast<uint64_t>(memory));
+  if (found == taken.end())
+    return std::nullopt;
+  Pages &one = pages.at(found->second);
+  if (one.file >= 0)
+    return SharedPages{one.file, one.begin};
+  const uint64_t bytes = one.end - one.begin;
+  const int file = memfd_create("tilewright-vgpu-ipc", MFD_CLOEXEC);
+  uint64_t written = 0;
+  while (file >= 0 && written < bytes) {
+    const ssize_t more = write(file, pointer(one.begin + written), bytes - written);
+    if (more <= 0)
+      break;
+    written += static_cast<uint64_t>(more);
+  }
+  if (written != bytes || mmap(pointer(one.begin), bytes, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+    if (file >= 0)
+      close(file);
+    return std::nullopt;
+  }
+  one.file = file;
+  return SharedPages{file, one.begin};
 }
 
 bool Arena::holds(uint64_t address) {

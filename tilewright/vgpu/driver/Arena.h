@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace tilewright::vgpu::driver {
@@ -27,6 +28,14 @@ public:
   /// pages left.
   void *take(size_t bytes);
   void give(void *memory);
+  /// Memory that other processes can map: the file, and the address of its first byte.
+  struct SharedPages {
+    int file = -1;
+    uint64_t begin = 0;
+  };
+  /// Moves the pages of an allocation to a file, at the same addresses. No other thread may write
+  /// them meanwhile. Nullopt if the host has no memory left, or if `memory` is not an allocation.
+  std::optional<SharedPages> share(void *memory);
   /// Whether an address is in a reserved range, allocated or not.
   bool holds(uint64_t address);
 
@@ -42,6 +51,7 @@ private:
   struct Pages {
     uint64_t begin = 0, end = 0, next = 0;
     size_t segment = 0, live = 0;
+    int file = -1; // of shared pages
   };
   /// Makes `current` a segment with room for `bytes` more; false if there is none.
   bool makeRoom(uint64_t bytes);

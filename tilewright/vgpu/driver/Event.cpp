@@ -2,6 +2,7 @@
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Stream.h"
 #include "tilewright/vgpu/driver/graph/Capture.h"
+#include "tilewright/vgpu/driver/virtual/Ipc.h"
 
 namespace tilewright::vgpu::driver {
 
@@ -11,17 +12,31 @@ static CUresult tellFailure(const Event &event) {
   return context ? context->tellFailure() : CUDA_SUCCESS;
 }
 
+std::shared_ptr<Fence> Event::latest() {
+  {
+    std::lock_guard lock(mutex);
+    if (!shared || (record && !record->isDone()))
+      return record;
+  }
+  // Another process may have recorded it since.
+  return SharedEvent::latest(shared);
+}
+
 namespace api {
 
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
   VGPU_NEED(event && (flags & ~7u) == 0);
-  if (flags & CU_EVENT_INTERPROCESS)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "events cannot be shared between processes");
+  VGPU_NEED(!(flags & CU_EVENT_INTERPROCESS) || (flags & CU_EVENT_DISABLE_TIMING));
   std::shared_ptr<Context> context;
   VGPU_TRY(needContext(context));
   auto made = std::make_shared<Event>();
   made->context = context;
   made->flags = flags;
+  if (flags & CU_EVENT_INTERPROCESS) {
+    made->shared = SharedEvent::create();
+    if (!made->shared)
+      return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host has no file descriptor or no memory left");
+  }
   *event = static_cast<CUevent>(Driver::get().events.add(made));
   return CUDA_SUCCESS;
 }
@@ -51,7 +66,11 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream streamHandle, unsigned 
   std::lock_guard lock(event->mutex);
   // The fence is a task of the stream itself: once the last event of a stream is done, the stream
   // is idle.
-  event->record = stream->enqueue([] {});
+  if (event->shared)
+    event->record = stream->enqueue(
+        [shared = event->shared, number = event->shared->record()] { shared->finish(number); });
+  else
+    event->record = stream->enqueue([] {});
   event->capture.reset();
   event->captureNodes.clear();
   return CUDA_SUCCESS;

@@ -13,6 +13,7 @@
 namespace tilewright::vgpu::driver {
 
 struct Capture;
+class SharedEvent;
 
 /// Lower numbers are higher priorities. The driver stores and returns them; they do not
 /// affect the order of execution.
@@ -54,10 +55,9 @@ struct Event : Handled {
   std::weak_ptr<Capture> capture;   // guarded by mutex
   std::vector<void *> captureNodes; // guarded by mutex; handles
 
-  std::shared_ptr<Fence> latest() {
-    std::lock_guard lock(mutex);
-    return record;
-  }
+  std::shared_ptr<SharedEvent> shared; // set once; null: of this process alone
+
+  std::shared_ptr<Fence> latest();
 };
 
 /// A queue of work. Its thread starts with the first work and ends when the stream is closed and

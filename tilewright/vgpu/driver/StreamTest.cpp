@@ -246,7 +246,7 @@ TEST_F(StreamTest, EventsMeasureTime) {
   EXPECT_CUDA(cuda().cuEventDestroy_v2(start));
   EXPECT_EQ(cuda().cuEventQuery(start), CUDA_ERROR_INVALID_HANDLE);
   CUevent shared = nullptr;
-  EXPECT_EQ(cuda().cuEventCreate(&shared, CU_EVENT_INTERPROCESS), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuda().cuEventCreate(&shared, CU_EVENT_INTERPROCESS), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuda().cuEventCreate(&shared, 64), CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -1,9 +1,5 @@
 #include "tilewright/vgpu/driver/testing/Driver.h"
-
-#include <cstring>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tilewright/vgpu/driver/testing/SecondProcess.h"
 
 using namespace tilewright::vgpu::driver;
 
@@ -297,44 +293,13 @@ TEST_F(MulticastTest, WrongCallsAreRefused) {
   EXPECT_EQ(bytes, granule);
 }
 
-void sendFile(int socket, int file) {
-  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
-  iovec data{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr *header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &file, sizeof(int));
-  ASSERT_EQ(sendmsg(socket, &message, 0), 1);
-}
-
-int receiveFile(int socket) {
-  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
-  iovec data{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  int file = -1;
-  if (recvmsg(socket, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
-    std::memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
-  return file;
-}
-
 /// The second process joins the team, binds its memory and adds to the memory that it gets.
-class SecondProcess : public VirtualTest {};
+class SecondTeamProcess : public VirtualTest {};
 
-TEST_F(SecondProcess, JoinsTheTeam) {
-  const char *number = std::getenv("TILEWRIGHT_VGPU_TEST_SOCKET");
-  if (!number)
+TEST_F(SecondTeamProcess, JoinsTheTeam) {
+  const int socket = firstProcess();
+  if (socket < 0)
     GTEST_SKIP() << "runs only in the process that ProcessesShareMemoryAndTeams starts";
-  const int socket = std::atoi(number);
   CUmemGenericAllocationHandle memory = 0, team = 0;
   auto import = [&](CUmemGenericAllocationHandle &handle) {
     const int file = receiveFile(socket);
@@ -353,28 +318,16 @@ TEST_F(SecondProcess, JoinsTheTeam) {
   const CUmemGenericAllocationHandle own = create(0);
   ASSERT_CUDA(cuda().cuMulticastBindMem(team, 0, own, 0, granule, 0));
   const CUdeviceptr ours = mapped(own, {0}), teamAt = mapped(team, {0});
-  char ready = 1;
-  ASSERT_EQ(::write(socket, &ready, 1), 1);
-  ASSERT_EQ(::read(socket, &ready, 1), 1); // the other one has bound its memory
+  sendTo(socket, 'b');
+  EXPECT_EQ(receiveFrom<char>(socket), 'b'); // both have bound their memory
   ASSERT_CUDA(run(multimemPtx, "count", teamAt));
   EXPECT_EQ(read(ours + 32), 32);
-  ASSERT_EQ(::write(socket, &ready, 1), 1);
-  ASSERT_EQ(::read(socket, &ready, 1), 1); // the other one has looked
+  sendTo(socket, 'c');
+  EXPECT_EQ(receiveFrom<char>(socket), 'c'); // the other one has looked
 }
 
 TEST_F(VirtualTest, ProcessesShareMemoryAndTeams) {
-  int sockets[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-  const std::string other = std::to_string(sockets[1]);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    setenv("TILEWRIGHT_VGPU_TEST_SOCKET", other.c_str(), 1);
-    execl("/proc/self/exe", "VgpuDriverTest", "--gtest_filter=SecondProcess.*",
-          static_cast<char *>(nullptr));
-    _exit(127);
-  }
-  close(sockets[1]);
+  SecondProcess second("SecondTeamProcess.*");
   const CUmemGenericAllocationHandle shared = create(0), own = create(2);
   const CUdeviceptr at = mapped(shared, {0}), ours = mapped(own, {2});
   write(at, 41);
@@ -386,22 +339,17 @@ TEST_F(VirtualTest, ProcessesShareMemoryAndTeams) {
     int file = -1;
     ASSERT_CUDA(cuda().cuMemExportToShareableHandle(&file, handle,
                                                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    sendFile(sockets[0], file);
+    sendFile(second.socket, file);
     close(file);
   }
   // Waits until the other process has joined.
   ASSERT_CUDA(cuda().cuMulticastBindMem(team, 0, own, 0, granule, 0));
-  char ready = 1;
-  ASSERT_EQ(::read(sockets[0], &ready, 1), 1);
+  EXPECT_EQ(receiveFrom<char>(second.socket), 'b');
   EXPECT_EQ(read(at), 42);
-  ASSERT_EQ(::write(sockets[0], &ready, 1), 1);
-  ASSERT_EQ(::read(sockets[0], &ready, 1), 1);
+  sendTo(second.socket, 'b');
+  EXPECT_EQ(receiveFrom<char>(second.socket), 'c');
   EXPECT_EQ(read(ours + 32), 32); // written by a kernel of the other process
-  ASSERT_EQ(::write(sockets[0], &ready, 1), 1);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  close(sockets[0]);
+  sendTo(second.socket, 'c');
   unmap(at);
   unmap(ours);
   for (CUmemGenericAllocationHandle handle : {shared, own, team})

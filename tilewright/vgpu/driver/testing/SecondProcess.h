@@ -1,0 +1,93 @@
+// For tests: a second process, which runs another test of the same program.
+#ifndef TILEWRIGHT_VGPU_DRIVER_TESTING_SECONDPROCESS_H
+#define TILEWRIGHT_VGPU_DRIVER_TESTING_SECONDPROCESS_H
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tilewright::vgpu::driver {
+
+/// The socket between the two processes, in the second one; -1 in a process that no test started.
+inline int firstProcess() {
+  const char *number = std::getenv("TILEWRIGHT_VGPU_TEST_SOCKET");
+  return number ? std::atoi(number) : -1;
+}
+
+/// Runs the tests that match a filter in a new process.
+class SecondProcess {
+public:
+  explicit SecondProcess(const std::string &filter) {
+    int sockets[2] = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    socket = sockets[0];
+    const std::string other = std::to_string(sockets[1]), argument = "--gtest_filter=" + filter;
+    child = fork();
+    EXPECT_GE(child, 0);
+    if (child == 0) {
+      setenv("TILEWRIGHT_VGPU_TEST_SOCKET", other.c_str(), 1);
+      execl("/proc/self/exe", "second", argument.c_str(), static_cast<char *>(nullptr));
+      _exit(127);
+    }
+    close(sockets[1]);
+  }
+  ~SecondProcess() {
+    close(socket);
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "a test failed in the second process";
+  }
+  SecondProcess(const SecondProcess &) = delete;
+  SecondProcess &operator=(const SecondProcess &) = delete;
+
+  int socket = -1;
+  pid_t child = -1;
+};
+
+template <typename T> void sendTo(int socket, const T &value) {
+  ASSERT_EQ(write(socket, &value, sizeof(value)), static_cast<ssize_t>(sizeof(value)));
+}
+template <typename T> T receiveFrom(int socket) {
+  T value{};
+  EXPECT_EQ(recv(socket, &value, sizeof(value), MSG_WAITALL), static_cast<ssize_t>(sizeof(value)));
+  return value;
+}
+
+inline void sendFile(int socket, int file) {
+  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
+  iovec data{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr *header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &file, sizeof(int));
+  ASSERT_EQ(sendmsg(socket, &message, 0), 1);
+}
+
+inline int receiveFile(int socket) {
+  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
+  iovec data{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  int file = -1;
+  if (recvmsg(socket, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
+    std::memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+  return file;
+}
+
+} // namespace tilewright::vgpu::driver
+
+#endif // TILEWRIGHT_VGPU_DRIVER_TESTING_SECONDPROCESS_H
