@@ -76,6 +76,29 @@ def test_memory_is_used_well(name, tmp_path):
         assert size == 32 * copied, counts
 
 
+def copied_bytes(small, order, folder):
+    """The bytes that TMA loads for 16 rows of bf16 times 1024 x 1024 weights of a smaller type."""
+    x, w, b, r = "tensor<16x1024xbf16>", f"tensor<1024x1024x{small}>", "tensor<1024x1024xbf16>", "tensor<16x1024xf32>"
+    (folder / "program.mlir").write_text(f"""func.func @main(%x: {x}, %w: {w}) -> {r} {{
+  %b = stablehlo.convert %w : ({w}) -> {b}
+  %d = stablehlo.dot_general %x, %b, contracting_dims = [1] x [{'nt'.index(order[1])}] : ({x}, {b}) -> {r}
+  return %d : {r}
+}}
+""")
+    counts = tool("run", folder / "program.mlir", "--input=16x1024xbf16=0.5", f"--input=1024x1024x{small}=1", f"--output={folder}/o",
+                  "--target=vgpu:sm_90a", TILEWRIGHT_VGPU_CHECK="count")  # fmt: skip
+    assert counts.count("\nkernel ") + counts.startswith("kernel ") == 1, counts
+    assert np.array_equal(np.load(folder / "o0.npy"), np.full((16, 1024), 512, np.float32))
+    return int(re.search(r"asynchronous +(\d+) bytes of global memory", counts)[1])
+
+
+@pytest.mark.parametrize("order", ["nn", "nt"])
+def test_weights_below_a_byte_are_read_packed(order, tmp_path):
+    bytes_ = copied_bytes("i8", order, tmp_path)
+    for small, bits in (("i4", 4), ("f4E2M1FN", 4), ("ui2", 2)):
+        assert bytes_ - copied_bytes(small, order, tmp_path) == 1024 * 1024 * (8 - bits) // 8, small
+
+
 def moved_bytes(program, inputs, folder):
     """The bytes of global memory that all kernels of a program read and write. Blocks run one after the other, so none reads a word again to wait."""
     (folder / "program.mlir").write_text(program)

@@ -28,8 +28,11 @@ artifact::TensorMap tensorMapOf(const TensorMapInfo &info) {
   map.byteStrides = info.byteStrides;
   map.box = info.box;
   map.elementStrides = info.elementStrides;
-  map.swizzle = info.swizzleBytes == 64 ? artifact::TensorMap::Swizzle::bytes64
-                                        : artifact::TensorMap::Swizzle::bytes128;
+  using Swizzle = artifact::TensorMap::Swizzle;
+  map.swizzle = info.swizzleBytes == 16   ? Swizzle::none // the chunks of a line are 16 bytes
+                : info.swizzleBytes == 32 ? Swizzle::bytes32
+                : info.swizzleBytes == 64 ? Swizzle::bytes64
+                                          : Swizzle::bytes128;
   map.promotion = artifact::TensorMap::L2Promotion::bytes256;
   return map;
 }

@@ -368,6 +368,7 @@ private:
       exec::FusionOp fusion =
           makeFusion("unpack", cast.getOperand(0), type, "for a reader of single bytes",
                      [&](Value bytes) { return emitUnpack(builder, cast.getLoc(), bytes, type); });
+      fusion->setDiscardableAttr("exec.unpacks", builder.getUnitAttr()); // for tile-unpack-loads
       reader->replaceUsesOfWith(cast.getResult(0), fusion.getResult(0));
     }
     cast.erase();

@@ -30,6 +30,30 @@ def TileFusionsPass : Pass<"tile-fusions", "::mlir::ModuleOp"> {
   ];
 }
 
+def UnpackLoadsPass : Pass<"tile-unpack-loads", "::mlir::ModuleOp"> {
+  let summary = "On a GPU, lets kernels of products load packed bytes and unpack them in registers";
+  let description = [{
+    `fuse-pack-elements` unpacks the operands of a product by a kernel of its own, because a product is tiled along elements,
+    not along bytes and the elements of a byte. Here the tiles are known: a load that begins and ends with a byte
+    reads bytes, and each element shifts its byte by its place.
+
+    Before:
+      %u = exec.launch @unpack(%bytes) {exec.unpacks} : (tensor<131072xui8>) -> tensor<512x512xi4>
+      %r = exec.launch @dot(%x, %u)
+      tile.kernel @dot { %t = tile.load %w[%k, %n] : memref<512x512xi4> -> tensor<64x128xi4> … }
+    After:
+      %r = exec.launch @dot(%x, %bytes)
+      tile.kernel @dot {
+        %b = tile.load %w[%k, %n floordiv 2] : memref<512x256xi8> -> tensor<64x64xi8>
+        %v = tile.view %b affine_map<(i, j) -> (i, j floordiv 2)>
+        %t = tile.map(%place, %v) … the byte shifted by 4 * (place mod 2) }
+
+    Input: tiled kernels. Output: the same; a launch that unpacks is removed if it has no readers left. An operand stays
+    unpacked in memory if a load of it does not read whole bytes, or has 6 bits. Numerics: unchanged.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::tilewright::tile::TileDialect"];
+}
+
 def VerifyTiledPass : Pass<"tile-verify", "::mlir::ModuleOp"> {
   let summary = "Fails with E2040 if a fusion is left, or a kernel is not one that targets compile";
   let description = [{

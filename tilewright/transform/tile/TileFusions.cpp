@@ -83,6 +83,9 @@ static exec::LaunchOp makeLaunch(OpBuilder &builder, exec::FusionOp fusion, Kern
   // The driver records the arithmetic of the fusion's ops for the executable's step costs.
   if (Attribute work = fusion->getDiscardableAttr("exec.work"))
     launch->setDiscardableAttr("exec.work", work);
+  // For tile-unpack-loads.
+  if (Attribute unpacks = fusion->getDiscardableAttr("exec.unpacks"))
+    launch->setDiscardableAttr("exec.unpacks", unpacks);
   return launch;
 }
 

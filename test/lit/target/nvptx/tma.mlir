@@ -139,7 +139,7 @@ sm.kernel @pixels grid [4] inputs 2 warps 8 cluster [2, 1, 1] {
 
 // -----
 
-// ERROR: E4051 target: while compiling kernel no_swizzle: 'sm.copy' at {{.*}} must have a buffer of swizzled lines of 128 or 64 bytes in 1 CTAs, got [64 offset:64] [64 offset]
+// ERROR: E4051 target: while compiling kernel no_swizzle: 'sm.copy' at {{.*}} must have a buffer of swizzled lines of 128, 64, 32 or 16 bytes in 1 CTAs, got [64 offset:64] [64 offset]
 !x = !sm.buffer<64x64xf16, shared, <[64 offset:64] [64 offset]>>
 !in = !sm.channel<!x>
 sm.kernel @no_swizzle grid [1] inputs 1 warps 8 {

@@ -95,15 +95,23 @@ std::optional<MatrixDigit> digitOf(AffineExpr expr, unsigned dim, int64_t size) 
   return digit;
 }
 
-/// Whether digits, the outermost first, are all of an index of `size` values.
-bool areDigitsOf(ArrayRef<MatrixDigit> digits, int64_t size) {
-  int64_t stride = 1;
+/// Whether digits, the outermost first, are all of an index of `size` values, except the `packing`
+/// values that share an element.
+bool areDigitsOf(ArrayRef<MatrixDigit> digits, int64_t size, int64_t packing) {
+  int64_t stride = packing;
   for (const MatrixDigit &digit : llvm::reverse(digits)) {
     if (digit.stride != stride || (!digit.isLimited && &digit != digits.begin()))
       return false;
     stride *= digit.size;
   }
   return !digits.empty() && stride == size;
+}
+
+/// How many values of an index share an element of the tile: a byte may hold two or four.
+int64_t packingOf(Value tile, ArrayRef<MatrixDigit> digits) {
+  const int64_t least = digits.empty() ? 1 : digits.back().stride;
+  const bool isByte = cast<RankedTensorType>(tile.getType()).getElementType().isInteger(8);
+  return isByte && (least == 2 || least == 4) ? least : 1;
 }
 
 /// The dimensions of a load's tile that correspond to the operand's last two, in the operand's
@@ -125,7 +133,7 @@ std::optional<MatrixDims> matrixDims(const TracedTile &traced, ArrayRef<int64_t>
   for (auto [digits, size] : llvm::zip_equal(at, sizes.drop_front(leading))) {
     llvm::sort(digits,
                [](const MatrixDigit &a, const MatrixDigit &b) { return a.stride > b.stride; });
-    if (!areDigitsOf(digits, size))
+    if (!areDigitsOf(digits, size, packingOf(traced.value, digits)))
       return std::nullopt;
   }
   return at;
@@ -168,6 +176,9 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
   operand.innerDim = inner.back().dim;
   if (operand.innerDim != memory.getRank() - 1 || inner.size() != 1)
     return no("is not loaded along the contiguous dimension of memory");
+  operand.packing = packingOf(load.getResult(), inner);
+  if (packingOf(load.getResult(), outer) != 1)
+    return no("is unpacked along another than the contiguous dimension of memory");
   auto strideOf = [&](int64_t dim) {
     return load.getStrides() ? (*load.getStrides())[static_cast<size_t>(dim)] : 1;
   };
@@ -189,7 +200,7 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
               " dimensions, but the copy engine supports at most 5");
   if (!type.getElementType().isIntOrFloat())
     return no("has elements that the copy engine does not support");
-  // A sub-byte element occupies a whole byte.
+  // A sub-byte element that the load does not unpack occupies a whole byte.
   operand.bits = std::max<int64_t>(8, type.getElementTypeBitWidth());
   return operand;
 }

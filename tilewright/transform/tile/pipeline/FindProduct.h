@@ -27,6 +27,9 @@ struct Operand {
   llvm::SmallVector<int64_t> outerSizes, outerStrides;
   /// The width of an element in memory, in bits.
   int64_t bits = 0;
+  /// The elements of the matrix in one element of memory along `innerDim`: more than one if the
+  /// load reads packed bytes, which the prologue unpacks.
+  int64_t packing = 1;
   /// The operand of the dot: the load or a view of it or, with a prologue, the result of the maps.
   mlir::Value tile;
   bool hasPrologue = false;

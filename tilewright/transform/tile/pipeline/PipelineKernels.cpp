@@ -81,7 +81,7 @@ int64_t wholeSize(const Product &product, const Operand &operand, bool isInner) 
   tile::KernelOp kernel = product.kernel;
   ArrayRef<int64_t> shape = cast<MemRefType>(load.getSource().getType()).getShape();
   if (isInner)
-    return shape[size_t(operand.innerDim)];
+    return shape[size_t(operand.innerDim)] * operand.packing;
   if (operand.outerDims.size() == 1)
     return llvm::divideCeil(shape[size_t(operand.outerDims[0])], operand.outerStrides[0]);
   // Positions of images: windows overlap in memory, so count the tiles of the grid.
@@ -109,7 +109,7 @@ Gemm gemmOf(const Product &product) {
   int64_t tiles = llvm::divideCeil(gemm.m, product.m) * llvm::divideCeil(gemm.n, product.n);
   gemm.batch = std::max<int64_t>(1, kernel.getPointCount() / std::max<int64_t>(tiles, 1));
   gemm.type = product.type;
-  gemm.lhsBits = product.lhs.bits;
+  gemm.lhsBits = product.lhs.bits / product.lhs.packing;
   gemm.rhsBits = product.rhs.bits;
   gemm.order = orderOf(product);
   gemm.resultBits = 0;
@@ -144,8 +144,10 @@ bool endsWithin(int64_t depth, const Operand &operand, bool kIsOuter) {
   tile::LoadOp load = operand.load;
   const auto dim = size_t(kIsOuter ? operand.outerDims[0] : operand.innerDim);
   std::optional<sm::IndexRange> offset = sm::rangeOf(load.getOffsets()[dim]);
+  const int64_t packing = kIsOuter ? 1 : operand.packing;
   return offset && offset->least >= 0 &&
-         cast<MemRefType>(load.getSource().getType()).getShape()[dim] <= offset->least + depth;
+         cast<MemRefType>(load.getSource().getType()).getShape()[dim] * packing <=
+             offset->least * packing + depth;
 }
 
 /// Why warp-specialized kernels cannot copy or multiply the operands; nullopt if they can.

@@ -23,7 +23,7 @@ RegisterRoute routeOf(const Product &product) {
   // threads of a row holds every fourth pair.
   if (bits == 16 && wanted == 16)
     return {sm::Engine::ldmatrix, false};
-  if (bits == 8 && wanted == 16 && !kInner)
+  if (bits == 8 && wanted == 16 && !kInner && product.lhs.packing == 1)
     return {sm::Engine::ldmatrix, true};
   return {};
 }
@@ -183,19 +183,26 @@ Value Prologue::build(OpBuilder &b, Value buffer, ValueRange loaded, const IRMap
   Location loc = load.getLoc();
   auto type = cast<sm::BufferType>(buffer.getType());
   Type element = cast<RankedTensorType>(load.getType()).getElementType();
-  Value raw =
-      sm::CopyOp::create(b, loc,
-                         sm::withLayout(RankedTensorType::get(type.getShape(), element), fragments),
-                         routeOf(product).engine, buffer, ValueRange(), Value(), ValueRange(),
-                         false, DenseI64ArrayAttr())
-          .getResult();
   // The buffer has the two dimensions of the matrix; the load has all dimensions of memory.
-  const auto rank = static_cast<unsigned>(cast<RankedTensorType>(load.getType()).getRank());
-  AffineExpr first = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.outerDims.front())),
-             second = b.getAffineDimExpr(static_cast<unsigned>(product.lhs.innerDim));
+  auto first = static_cast<unsigned>(product.lhs.outerDims.front()),
+       second = static_cast<unsigned>(product.lhs.innerDim);
   if (product.lhs.transposed)
     std::swap(first, second);
-  AffineMap map = AffineMap::get(rank, 0, {first, second}, b.getContext());
+  // A byte of a packed operand is in the registers of all threads that need one of its elements.
+  const Layout &wanted = layouts.find(load.getResult())->second;
+  const Layout held =
+      product.lhs.packing == 1
+          ? fragments
+          : Layout(ArrayRef<Layout::Digits>({wanted.getDims()[first], wanted.getDims()[second]}),
+                   wanted.getCopies(), wanted.getFlips());
+  Value raw = sm::CopyOp::create(
+                  b, loc, sm::withLayout(RankedTensorType::get(type.getShape(), element), held),
+                  routeOf(product).engine, buffer, ValueRange(), Value(), ValueRange(), false,
+                  DenseI64ArrayAttr())
+                  .getResult();
+  const auto rank = static_cast<unsigned>(cast<RankedTensorType>(load.getType()).getRank());
+  AffineMap map = AffineMap::get(rank, 0, {b.getAffineDimExpr(first), b.getAffineDimExpr(second)},
+                                 b.getContext());
   if (map.isIdentity())
     built[load.getResult()] = raw;
   else

@@ -45,7 +45,9 @@ Layout accumulatorLayout(int64_t m, int64_t n, int64_t clusterM, int64_t cluster
 Layout operandLayout(int64_t rows, int64_t k, int64_t bits, bool kInner, int64_t clusterOwn,
                      int64_t clusterOther) {
   int64_t perCta = rows / clusterOwn;
-  const int64_t lineBytes = (kInner ? k : perCta) * bits / 8 % 128 == 0 ? 128 : 64;
+  int64_t lineBytes = 128;
+  while (lineBytes > 16 && (kInner ? k : perCta) * bits / 8 % lineBytes != 0)
+    lineBytes /= 2;
   const int64_t line = lineBytes * 8 / bits;
   Layout::Digits own, depth;
   if (clusterOwn > 1)
@@ -135,9 +137,13 @@ private:
       shape = {product.k, product.n};
     bool kInner = isLhs != operand.transposed;
     int64_t own = isLhs ? choice.m * choice.clusterM : choice.n * choice.clusterN;
-    Layout layout = operandLayout(own, choice.k, operand.bits, kInner,
-                                  isLhs ? choice.clusterM : choice.clusterN,
-                                  isLhs ? choice.clusterN : choice.clusterM);
+    int64_t depth = choice.k;
+    // A slot has the bytes of a packed operand; threads unpack them.
+    shape[isLhs == kInner ? 1 : 0] /= operand.packing;
+    (kInner ? depth : own) /= operand.packing;
+    Layout layout =
+        operandLayout(own, depth, operand.bits, kInner, isLhs ? choice.clusterM : choice.clusterN,
+                      isLhs ? choice.clusterN : choice.clusterM);
     if (!isLhs) {
       SmallVector<Layout::Digits> dims{layout.getDims()[1], layout.getDims()[0]};
       layout = Layout(dims, layout.getCopies(), layout.getFlips());

@@ -52,7 +52,9 @@ std::optional<TmaLowering::Lines> TmaLowering::linesOf(sm::BufferType buffer, si
   const int64_t bytes = std::max<int64_t>(1, buffer.getElementType().getIntOrFloatBitWidth() / 8);
   std::optional<BufferDim> inner = readDim(layout.getDims()[in]),
                            outer = readDim(layout.getDims()[1 - in]);
-  const int64_t line = inner && inner->inner * bytes == 64 ? 64 / bytes : 128 / bytes;
+  const int64_t innerBytes = inner ? inner->inner * bytes : 0;
+  const bool isShort = innerBytes == 64 || innerBytes == 32 || innerBytes == 16;
+  const int64_t line = isShort ? inner->inner : 128 / bytes;
   SmallVector<sm::Flip> swizzle;
   for (unsigned bit = 0; bit < Log2_64(uint64_t(line * bytes / 16)); ++bit)
     swizzle.push_back({Axis::offset, int64_t(Log2_64(uint64_t(128 / bytes))) + bit, Axis::offset,
@@ -149,7 +151,7 @@ std::optional<TmaLowering::CopyPlan> TmaLowering::planCopy(sm::CopyOp copy) {
   // Find the lines along the dimension that is contiguous in memory.
   std::optional<Lines> lines = linesOf(buffer, copy.getTransposed() ? 0 : 1);
   if (!lines)
-    return no(concat("must have a buffer of swizzled lines of 128 or 64 bytes in ",
+    return no(concat("must have a buffer of swizzled lines of 128, 64, 32 or 16 bytes in ",
                      kernel.clusterSize(), " CTAs, got ", layout.str()));
   const int64_t line = lines->line;
   CopyPlan plan;

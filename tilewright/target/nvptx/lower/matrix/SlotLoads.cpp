@@ -41,11 +41,11 @@ Lanes decodeRaw(ThreadBuilder &b, const RawTile &raw, unsigned reg, Type type,
 }
 
 /// One access to a slot: `bytes` bytes at `offset`, and the registers of the consecutive elements
-/// that it reads.
+/// that it reads. An element that is unpacked later is in several registers.
 namespace {
 struct SlotAccess {
   int64_t offset, bytes;
-  SmallVector<unsigned> registers;
+  SmallVector<SmallVector<unsigned>> registers;
 };
 } // namespace
 
@@ -54,9 +54,9 @@ struct SlotAccess {
 /// register.
 static SmallVector<SlotAccess> accessesOf(ArrayRef<int64_t> ofBits, ArrayRef<int64_t> offsets,
                                           int64_t elementBytes) {
-  std::map<int64_t, unsigned> byOffset;
+  std::map<int64_t, SmallVector<unsigned>> byOffset;
   for (auto [reg, offset] : enumerate(offsets))
-    byOffset[offset] = unsigned(reg);
+    byOffset[offset].push_back(unsigned(reg));
   int64_t alignment = 16;
   for (int64_t flipped : ofBits)
     alignment = std::gcd(alignment, flipped);
@@ -161,9 +161,10 @@ void RegisterOperandLowering::SlotLoad::readElements() {
   for (const SlotAccess &access : accessesOf(ofBits, offsets, bytes)) {
     const unsigned first = add(readWords(group.b, access.bytes, address(),
                                          group.kernel.offsetOfThread(ofBits, access.offset)));
-    for (auto [i, reg] : enumerate(access.registers)) {
+    for (auto [i, registers] : enumerate(access.registers)) {
       const int64_t bit = int64_t(i) * bytes * 8;
-      raw.positions[reg] = {first + unsigned(bit / 32), unsigned(bit % 32)};
+      for (unsigned reg : registers)
+        raw.positions[reg] = {first + unsigned(bit / 32), unsigned(bit % 32)};
     }
   }
 }
