@@ -4,8 +4,8 @@
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["data"=2, "model"=2]>
 
-  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<4xf32> {
-    %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"data"}]>] out_shardings=[<@mesh, [{}]>]
+  func.func @main(%x: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data", "model"}]>}) -> tensor<4xf32> {
+    %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"data", "model"}]>] out_shardings=[<@mesh, [{}]>]
         manual_axes={"data", "model"} (%piece: tensor<4xf32>) {
       %zero = stablehlo.constant dense<0> : tensor<i32>
       %one = stablehlo.constant dense<1> : tensor<i32>
@@ -46,7 +46,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
         stablehlo.return %error2, %better : tensor<f32>, tensor<4xf32>
       }
       sdy.return %steps#1 : tensor<4xf32>
-    } : (tensor<8xf32>) -> tensor<4xf32>
+    } : (tensor<16xf32>) -> tensor<4xf32>
     return %r : tensor<4xf32>
   }
 }

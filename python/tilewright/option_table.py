@@ -59,6 +59,14 @@ class OptionTable:
     """Max number of scalar operations to fold one op; changes what is compiled."""
     simplify_max_rewrites: int | None = None
     """Max number of rewrites of one operation and of its replacements; changes what is compiled."""
+    communicate_combine_bytes: int | None = None
+    """Bytes at which a combined collective takes no more tensors; changes what is compiled."""
+    communicate_loops: bool | None = None
+    """Move collectives out of loops and prefetch across iterations; changes what is compiled."""
+    communicate_overlap: bool | None = None
+    """Run computation while collectives are in progress; changes what is compiled."""
+    communicate_overlap_memory: int | None = None
+    """Max additional memory for overlap, in percent; changes what is compiled."""
     fuse_max_ops: int | None = None
     """Max number of operations in one fusion; changes what is compiled."""
     fuse_max_operands: int | None = None
@@ -125,6 +133,10 @@ NAMES = {
     "simplify_max_fold_elements": "simplify.max-fold-elements",
     "simplify_max_fold_steps": "simplify.max-fold-steps",
     "simplify_max_rewrites": "simplify.max-rewrites",
+    "communicate_combine_bytes": "communicate.combine-bytes",
+    "communicate_loops": "communicate.loops",
+    "communicate_overlap": "communicate.overlap",
+    "communicate_overlap_memory": "communicate.overlap-memory",
     "fuse_max_ops": "fuse.max-ops",
     "fuse_max_operands": "fuse.max-operands",
     "fuse_split_reduce_elements": "fuse.split-reduce-elements",

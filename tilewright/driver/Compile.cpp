@@ -20,6 +20,7 @@
 #include "tilewright/support/WorkLimit.h"
 #include "tilewright/target/AllTargets.h"
 #include "tilewright/target/Target.h"
+#include "tilewright/transform/communicate/Passes.h"
 #include "tilewright/transform/distribute/Replication.h"
 #include "tilewright/transform/schedule/Passes.h"
 #include "tilewright/transform/simplify/Passes.h"
@@ -117,7 +118,7 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
                                                const CompileRequest &request) {
   target.attach(module);
 
-  Stages stages(module, request, /*count=*/7);
+  Stages stages(module, request, /*count=*/8);
   TILEWRIGHT_TRY(
       stages.run("distribute", [&](OpPassManager &passes) { buildDistribute(passes, request); }));
   TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
@@ -125,9 +126,12 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   }));
   if (request.perDevice && request.partitions > 1)
     *request.perDevice = artifactOf(module);
-  // Record now how loops and branches depend on the rank: fusion hides the ops from which that is
-  // derived, and later stages duplicate some of them.
+  // Record now how loops and branches depend on the rank: communicate reads it, fusion hides the
+  // ops from which it is derived, and later stages duplicate some of them.
   distribute::markControl(module);
+  TILEWRIGHT_TRY(stages.run("communicate", [&](OpPassManager &passes) {
+    communicate::buildCommunicatePipeline(passes, request.options.communicate);
+  }));
   const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run(
       "fuse", [&](OpPassManager &passes) { buildFuse(passes, &target, request.options.fuse); }));
@@ -135,7 +139,9 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   TILEWRIGHT_TRY(stages.run("tile", tile::buildTilePipeline));
   TILEWRIGHT_TRY(stages.run("lower", [&](OpPassManager &passes) { buildLower(passes, target); }));
   // Schedule before generating code, because the code generator dismantles kernels.
-  TILEWRIGHT_TRY(stages.run("schedule", schedule::buildSchedulePipeline));
+  TILEWRIGHT_TRY(stages.run("schedule", [&](OpPassManager &passes) {
+    schedule::buildSchedulePipeline(passes, request.options.communicate);
+  }));
 
   std::vector<std::byte> communication;
   if (request.replicas * request.partitions > 1) {

@@ -124,7 +124,7 @@ TEST_F(CompileCacheTest, ARequestForMoreThanAnExecutableIsCompiled) {
   request.report = &report;
   EXPECT_FALSE(isKnown(artifact));
   compiled(artifact);
-  EXPECT_EQ(report.stages.size(), 7u);
+  EXPECT_EQ(report.stages.size(), 8u);
   request.report = nullptr;
   request.options.compile.dumpDir = folder / "dump";
   EXPECT_FALSE(isKnown(artifact));

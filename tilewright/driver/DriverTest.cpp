@@ -135,10 +135,11 @@ TEST_F(Driver, ThePassesOfAStageAreThoseOfTheRegisteredPipeline) {
     const std::pair<const char *, std::string> stages[] = {
         {"00-input", "distribute{mesh=data=2 partitions=2 replicas=1}"},
         {"01-distribute", "simplify"},
-        {"02-simplify", "fuse{target=" + target + "}"},
-        {"03-fuse", "tile"},
-        {"04-tile", "lower{target=" + target + "}"},
-        {"05-lower", "schedule"}};
+        {"02-simplify", "communicate"},
+        {"03-communicate", "fuse{target=" + target + "}"},
+        {"04-fuse", "tile"},
+        {"05-tile", "lower{target=" + target + "}"},
+        {"06-lower", "schedule"}};
     for (const auto &[dump, registered] : stages) {
       mlir::PassManager passes(&context, mlir::ModuleOp::getOperationName());
       ASSERT_TRUE(mlir::succeeded(mlir::parsePassPipeline(registered, passes))) << registered;
@@ -154,7 +155,7 @@ TEST_F(Driver, ThePassesOfAStageAreThoseOfTheRegisteredPipeline) {
 TEST_F(Driver, EveryStageEndsWithItsVerifier) {
   registerPipelines();
   for (const std::string stage :
-       {"import", "distribute", "simplify", "fuse", "tile", "lower", "schedule"}) {
+       {"import", "distribute", "simplify", "communicate", "fuse", "tile", "lower", "schedule"}) {
     mlir::PassManager passes(&context, mlir::ModuleOp::getOperationName());
     ASSERT_TRUE(mlir::succeeded(mlir::parsePassPipeline(stage, passes))) << stage;
     std::string text;

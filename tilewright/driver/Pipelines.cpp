@@ -3,6 +3,7 @@
 #include "tilewright/import/Passes.h"
 #include "tilewright/target/AllTargets.h"
 #include "tilewright/transform/PipelineOptions.h"
+#include "tilewright/transform/communicate/Passes.h"
 #include "tilewright/transform/distribute/Passes.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/schedule/Passes.h"
@@ -132,6 +133,7 @@ void registerPipelines() {
   registerImportPasses();
   distribute::registerTilewrightDistributePasses();
   simplify::registerSimplifyPasses();
+  communicate::registerCommunicatePasses();
   fuse::registerFusePasses();
   tile::registerTilePasses();
   solve::registerTilewrightTileSolvePasses();

@@ -57,6 +57,7 @@ using ImportOptions = Options::import_options;
 using CompileOptions = Options::compile_options;
 using InterpretOptions = Options::interpret_options;
 using SimplifyOptions = Options::simplify_options;
+using CommunicateOptions = Options::communicate_options;
 using FuseOptions = Options::fuse_options;
 using RuntimeOptions = Options::runtime_options;
 using TraceOptions = Options::trace_options;

@@ -112,21 +112,30 @@ protected:
   std::vector<std::vector<int64_t>> tables;     // of ragged_all_to_all, by member
 };
 
-/// A staging buffer that a channel reuses, because allocating one costs more than the reduction
-/// itself.
+/// Buffers that a channel reuses, because allocating one costs more than the reduction itself.
 class Staging final : public ChannelData {
 public:
-  std::byte *staging(size_t bytes) {
-    if (bytes > size) {
-      memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      size = bytes;
-    }
-    return memory.get();
+  static Staging &of(OrderedChannel &channel) {
+    if (!channel.data)
+      channel.data = std::make_unique<Staging>();
+    return static_cast<Staging &>(*channel.data);
   }
+  std::byte *received(size_t bytes) { return incoming.get(bytes); }
+  std::byte *packed(size_t bytes) { return joined.get(bytes); }
 
 private:
-  std::unique_ptr<std::byte[]> memory;
-  size_t size = 0;
+  struct Buffer {
+    std::unique_ptr<std::byte[]> memory;
+    size_t size = 0;
+    std::byte *get(size_t bytes) {
+      if (bytes > size) {
+        memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        size = bytes;
+      }
+      return memory.get();
+    }
+  };
+  Buffer incoming, joined;
 };
 
 /// An all_reduce of one tensor by a built-in operation: reduces block by block as data arrives.
@@ -173,9 +182,7 @@ private:
   void expectOperands() {
     operands.resize(members);
     const bool isInPlace = tensor.in == tensor.out;
-    if (!channel.data)
-      channel.data = std::make_unique<Staging>();
-    std::byte *free = static_cast<Staging &>(*channel.data).staging((members - 1) * share.bytes);
+    std::byte *free = Staging::of(channel).received((members - 1) * share.bytes);
     bool isOutFree = !isInPlace;
     for (size_t m = 0; share.bytes > 0 && m < members; ++m) {
       if (m == mine) {
@@ -234,6 +241,45 @@ private:
   std::vector<const std::byte *> operands; // of the share, by member
   std::vector<Expected *> arriving;
   size_t reduced = 0;
+};
+
+/// An all_reduce of several tensors: packs them into one, so that each member sends one message to
+/// each other, and no more bytes than for one tensor of this size.
+class PackedAllReduce final : public Operation {
+public:
+  PackedAllReduce(Messages &messages, OrderedChannel &channel, const CollectiveRequest &request)
+      : call(*request.call), packed(call), packedRequest(request) {
+    std::byte *memory = Staging::of(channel).packed(request.bytes);
+    std::byte *to = memory;
+    for (const Tensor &tensor : call.tensors) {
+      copyBytes(to, tensor.in, inBytes(tensor));
+      to += inBytes(tensor);
+    }
+    const ElementType element = call.tensors[0].element;
+    const auto count = static_cast<int64_t>(request.bytes / numerics::storageBytes(element));
+    packed.tensors = {Tensor{element, {count}, {count}, memory, memory}};
+    packedRequest.call = &packed;
+    inner.emplace(messages, channel, packedRequest);
+  }
+
+  Result<bool> advance() override {
+    Result<bool> result = inner->advance();
+    if (!result.isOk() || !*result)
+      return result;
+    const std::byte *from = packed.tensors[0].out;
+    for (const Tensor &tensor : call.tensors) {
+      copyBytes(tensor.out, from, outBytes(tensor));
+      from += outBytes(tensor);
+    }
+    return true;
+  }
+  bool isMissing(size_t member) const override { return inner->isMissing(member); }
+
+private:
+  const Call &call;
+  Call packed;
+  CollectiveRequest packedRequest;
+  std::optional<StreamingAllReduce> inner;
 };
 
 /// Implements all other collectives: packs and exchanges shards, and copies them into the results.
@@ -479,9 +525,14 @@ private:
 std::unique_ptr<Operation> makeExchange(Messages &messages, OrderedChannel &channel,
                                         const CollectiveRequest &request) {
   const Call &call = *request.call;
-  if (call.kind == Kind::allReduce && call.tensors.size() == 1 && request.combine &&
-      request.bytes > 0)
-    return std::make_unique<StreamingAllReduce>(messages, channel, request);
+  if (call.kind == Kind::allReduce && request.combine && request.bytes > 0) {
+    if (call.tensors.size() == 1)
+      return std::make_unique<StreamingAllReduce>(messages, channel, request);
+    if (std::all_of(call.tensors.begin(), call.tensors.end(), [&](const Tensor &tensor) {
+          return tensor.element == call.tensors[0].element;
+        }))
+      return std::make_unique<PackedAllReduce>(messages, channel, request);
+  }
   return std::make_unique<Exchange>(messages, channel, request);
 }
 

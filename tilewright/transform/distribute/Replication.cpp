@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/interpret/ranks/RankGroups.h"
 #include "tilewright/transform/distribute/RankScalars.h"
 
@@ -17,6 +18,9 @@ using namespace mlir;
 namespace tilewright::distribute {
 
 static constexpr llvm::StringLiteral variesAttr = "exec.varies", choicesAttr = "exec.choices";
+// For transform/communicate.
+static constexpr llvm::StringLiteral replicatedAttr = "exec.replicated",
+                                     ownPartAttr = "exec.own_part";
 
 static bool hasCollective(Operation *op) {
   return op
@@ -30,15 +34,26 @@ namespace {
 
 class Analysis {
 public:
-  Analysis(ModuleOp module, const Mesh &mesh)
-      : module(module), mesh(mesh), coordinates(mesh), all(mesh.proper()),
+  /// `unsharded`: the axes along which a parameter without a sharding varies.
+  Analysis(ModuleOp module, const Mesh &mesh, AxisSet unsharded)
+      : module(module), mesh(mesh), coordinates(mesh), all(mesh.proper()), unsharded(unsharded),
         grid(interpret::rankGridOf(module)), scalars(coordinates, grid) {}
 
   void run(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments())
       varies[argument] = ofParameter(function, argument.getArgNumber());
     visit(function.front());
+  }
+  /// Stores facts for the proof of communication.
+  void markControl(func::FuncOp function) {
     function.walk([&](Operation *op) { mark(op); });
+  }
+  /// Stores facts for transform/communicate.
+  void markCollectives(func::FuncOp function) {
+    function.walk([&](Operation *op) {
+      markReplicated(op);
+      markOwnPart(op);
+    });
   }
 
 private:
@@ -68,7 +83,7 @@ private:
     if (grid.replicas > 1 && !(same && same.getValue()))
       bits |= mesh.axes.front().name == "replica" ? (AxisSet(1) & all) : all;
     if (!attributes)
-      return bits;
+      return bits | unsharded;
     if (auto sharding = attributes.getAs<sdy::TensorShardingAttr>("sdy.sharding")) {
       for (sdy::DimensionShardingAttr dimension : sharding.getDimShardings())
         for (sdy::AxisRefAttr axis : dimension.getAxes())
@@ -77,7 +92,7 @@ private:
     }
     if (auto text = attributes.getAs<StringAttr>("mhlo.sharding"))
       return text.getValue() == "{replicated}" ? bits : all;
-    return attributes.get("exec.sharding") ? all : bits;
+    return attributes.get("exec.sharding") ? all : bits | unsharded;
   }
 
   /// The default: a result varies along every axis along which an input varies.
@@ -204,10 +219,59 @@ private:
     op->setAttr(variesAttr, builder.getDenseI64ArrayAttr(axes));
   }
 
+  /// Marks an all_reduce whose operands are the same on all ranks of each group.
+  void markReplicated(Operation *op) {
+    if (!isa<stablehlo::AllReduceOp>(op))
+      return;
+    Result<interpret::RankGroups> groups = interpret::rankGroupsOf(op, grid);
+    if (!groups.isOk())
+      return;
+    const GroupFacts facts = coordinates.factsOf(*groups);
+    if (facts.isAligned && (ofInputs(op) & ~facts.varies) == 0)
+      op->setAttr(replicatedAttr, UnitAttr::get(op->getContext()));
+  }
+
+  /// Marks a slice of an all_reduce that gives each rank the part of its position in the group,
+  /// with the dimension.
+  void markOwnPart(Operation *op) {
+    auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op);
+    auto reduce = slice ? slice.getOperand().getDefiningOp<stablehlo::AllReduceOp>()
+                        : stablehlo::AllReduceOp();
+    if (!reduce)
+      return;
+    Result<interpret::RankGroups> groups = interpret::rankGroupsOf(reduce, grid);
+    auto type = dyn_cast<RankedTensorType>(slice.getOperand().getType());
+    if (!groups.isOk() || groups->empty() || !type || !type.hasStaticShape())
+      return;
+    const auto members = static_cast<int64_t>(groups->front().size());
+    std::optional<unsigned> dimension;
+    for (unsigned i = 0; i < type.getRank(); ++i)
+      if (slice.getSliceSizes()[i] != type.getDimSize(i)) {
+        if (dimension || slice.getSliceSizes()[i] * members != type.getDimSize(i))
+          return;
+        dimension = i;
+      }
+    const std::vector<int64_t> *starts =
+        dimension ? scalars.find(slice.getStartIndices()[*dimension]) : nullptr;
+    if (!starts || starts->size() == 1)
+      return;
+    const int64_t size = slice.getSliceSizes()[*dimension];
+    int64_t covered = 0;
+    for (const std::vector<int64_t> &group : *groups) {
+      if (static_cast<int64_t>(group.size()) != members)
+        return;
+      for (int64_t position = 0; position < members; ++position, ++covered)
+        if ((*starts)[static_cast<size_t>(group[static_cast<size_t>(position)])] != position * size)
+          return;
+    }
+    if (covered == mesh.size())
+      op->setAttr(ownPartAttr, Builder(op->getContext()).getI64IntegerAttr(*dimension));
+  }
+
   ModuleOp module;
   const Mesh &mesh;
   const RankCoordinates coordinates;
-  const AxisSet all;
+  const AxisSet all, unsharded;
   const interpret::RankGrid grid;
   RankScalars scalars;
   llvm::DenseMap<Value, AxisSet> varies;
@@ -219,8 +283,19 @@ void markControl(ModuleOp module) {
   const Mesh mesh = meshOf(module);
   if (mesh.size() == 1)
     return;
-  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
-    Analysis(module, mesh).run(main);
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return;
+  Analysis control(module, mesh, /*unsharded=*/0);
+  control.run(main);
+  control.markControl(main);
+  if (!hasCollective(main))
+    return;
+  // The proof may assume that a parameter without a sharding is replicated. A rewrite that changes
+  // values may not: a caller can pass each rank its own.
+  Analysis values(module, mesh, mesh.proper());
+  values.run(main);
+  values.markCollectives(main);
 }
 
 ControlFacts factsOf(Operation *op, const Mesh &mesh) {

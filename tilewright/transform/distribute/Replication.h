@@ -28,6 +28,10 @@ struct ControlFacts {
 /// other result varies as its operands do. all_reduce, all_gather and broadcast make their results
 /// equal within each group. Values from outside (infeed, side effects, rng) vary along all axes.
 ///
+/// Also marks what transform/communicate cannot see: an all_reduce of values that are the same
+/// within each group (`exec.replicated`), and a slice of an all_reduce that gives each rank the
+/// part of its position in the group (`exec.own_part`, with the dimension).
+///
 /// Expects a module with one function whose calls are inlined, before fusion.
 void markControl(mlir::ModuleOp module);
 

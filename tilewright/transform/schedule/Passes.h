@@ -1,6 +1,8 @@
-// transform/schedule: decides which memory each value uses.
+// transform/schedule: decides when each step runs and which memory each value uses.
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_PASSES_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_PASSES_H
+
+#include "tilewright/support/Options.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
@@ -16,8 +18,9 @@ inline constexpr llvm::StringLiteral arenaAttr = "exec.arena";
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/schedule/Passes.h.inc"
 
-/// Assigns memory to every value of a program of launches and library calls on tensors.
-void buildSchedulePipeline(mlir::OpPassManager &passes);
+/// Orders the steps of a program of launches and library calls on tensors, and assigns memory to
+/// every value.
+void buildSchedulePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {});
 
 /// Registers the passes and the pipeline (`schedule`) by name.
 void registerSchedulePasses();

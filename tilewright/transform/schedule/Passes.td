@@ -3,6 +3,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OrderPass : Pass<"schedule-order", "::mlir::func::FuncOp"> {
+  let summary = "Orders steps so that collectives overlap computation";
+  let description = [{
+    A collective is in progress from its start to its done, and other steps may run in
+    between. This pass issues starts as soon as their operands exist, and delays steps
+    that read the result while others can run. It predicts the time and the peak memory of
+    several orders and takes the fastest one that stays within the memory limit; if none is
+    faster, the order does not change. Start and done stay in their block.
+
+    Before:  %s = exec.collective_start(%g1); %r = exec.collective_done(%s)
+             %p = exec.launch @update(%r); %g0 = exec.dot_general(%x, %d)
+    After:   %s = exec.collective_start(%g1); %g0 = exec.dot_general(%x, %d)
+             %r = exec.collective_done(%s); %p = exec.launch @update(%r)
+
+    A passed remark of category "schedule" states how much of the collectives' time is
+    predicted to be hidden, a missed one that nothing is.
+
+    Input: launches, library calls, collectives and control flow on tensors. Output: the
+    same ops. Ops with side effects keep their order. Numerics: unchanged.
+  }];
+  let options = [
+    Option<"overlap", "overlap", "bool", "CommunicateOptions().overlap", "Whether to change anything">,
+    Option<"overlapMemory", "overlap-memory", "int64_t", "CommunicateOptions().overlapMemory",
+           "Max additional memory, in percent of the peak">];
+}
+
 def ClaimDonationsPass : Pass<"schedule-claim-donations", "::mlir::func::FuncOp"> {
   let summary = "Assigns donated parameters to results";
   let description = [{

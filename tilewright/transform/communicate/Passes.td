@@ -1,0 +1,98 @@
+#ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_PASSES_TD
+#define TILEWRIGHT_TRANSFORM_COMMUNICATE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SimplifyCollectivesPass : Pass<"communicate-simplify", "::mlir::func::FuncOp"> {
+  let summary = "Removes collectives whose results are known, unused or computed twice";
+  let description = [{
+    Before:  %a = stablehlo.all_reduce(%x)         After:  %s = stablehlo.add %x, %y
+             %b = stablehlo.all_reduce(%y)                 %c = stablehlo.all_reduce(%s)
+             %c = stablehlo.add %a, %b
+
+    - A collective without uses is erased, on all ranks alike.
+    - Of two equal collectives of the same values, the second takes the first one's result.
+    - A sum (difference, maximum, minimum) of two reductions of the same ranks is reduced once.
+    - A reduction of which each rank keeps only its own part becomes a reduce_scatter.
+    - A reduction of a value that is the same on all its ranks (`exec.replicated`) is arithmetic.
+
+    Input: the program of one device. Output: the same meaning. Numerics: sums of floats are added
+    in another order, which README.md permits.
+  }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
+def MoveOutOfLoopsPass : Pass<"communicate-move-out-of-loops", "::mlir::func::FuncOp"> {
+  let summary = "Moves collectives out of loops that do not need them in every iteration";
+  let description = [{
+    A collective of values from outside runs once, in front of the loop. A sum that a loop accumulates
+    is accumulated on each rank and reduced once, after the loop:
+
+    Before:  while(%acc = %init) { %s = stablehlo.all_reduce(%x); %n = stablehlo.add %acc, %s }
+    After:   %sum = while(%acc = 0) { %n = stablehlo.add %acc, %x }
+             %r = stablehlo.add %init, stablehlo.all_reduce(%sum)
+
+    Small sums that a loop stores slice by slice (dynamic_update_slice into zeros) are reduced
+    together after the loop too.
+
+    Input: the program of one device. Output: the same meaning; at most `memory` percent more of the
+    program's parameters, results and loop state. Numerics: sums of floats are added in another order.
+  }];
+  let options = [Option<"memory", "memory", "int64_t", "CommunicateOptions().overlapMemory",
+                        "Max additional memory, in percent">];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
+def PipelineLoopsPass : Pass<"communicate-pipeline-loops", "::mlir::func::FuncOp"> {
+  let summary = "Runs the collectives of an iteration beside the computation of another";
+  let description = [{
+    Backward: an all_gather of values that depend only on the loop's counters (the weights of layer i) is
+    issued one iteration earlier, and the loop carries its result.
+
+    Before:  while(%i) { %w = all_gather(slice(%all, %i)); %y = dot(%x, %w) }
+    After:   %w0 = all_gather(slice(%all, 0))
+             while(%i, %w = %w0) { %next = all_gather(slice(%all, %i + 1)); %y = dot(%x, %w); return %next }
+
+    Forward: a sum that is only stored in a stack (the gradient of layer i) is reduced and stored one
+    iteration later; the last one is reduced and stored after the loop.
+
+    In both forms start and done of a collective stay in one block. The last gather and the first sum are not
+    needed: loops of fewer than 4 iterations are not changed.
+
+    Input: the program of one device; `exec.trip_count` on counting loops. Output: the same meaning; at most
+    `memory` percent more of the program's parameters, results and loop state. Numerics: unchanged.
+  }];
+  let options = [Option<"memory", "memory", "int64_t", "CommunicateOptions().overlapMemory",
+                        "Max additional memory, in percent">];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
+def CombineCollectivesPass : Pass<"communicate-combine", "::mlir::func::FuncOp"> {
+  let summary = "Combines collectives of the same ranks into one, up to a size";
+  let description = [{
+    Before:  %a = stablehlo.all_reduce(%x)         After:  %a, %b = stablehlo.all_reduce(%x, %y)
+             %b = stablehlo.all_reduce(%y)
+
+    Combines all_reduces of the same reduction, all_gathers along the same dimension, and small
+    reduce_scatters (through a concatenation), if neither depends on the other. A combined
+    collective takes no more tensors once it has `bytes` bytes: the latency is then a small part of
+    its time, and a larger one would only begin later.
+
+    Input: the program of one device. Output: the same ops in an order that respects all
+    dependences; ops with side effects keep their order. Numerics: unchanged.
+  }];
+  let options = [Option<"bytes", "bytes", "int64_t", "CommunicateOptions().combineBytes",
+                        "Bytes at which a combined collective is full; -1 for the target's, 0 for none">];
+  let statistics = [Statistic<"numCombined", "collectives-combined", "Collectives that became part of another">];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
+def VerifyCollectivesPass : Pass<"communicate-verify", "::mlir::func::FuncOp"> {
+  let summary = "Fails with E2031 if a collective names ranks that do not exist";
+  let description = [{
+    Checks the groups of every collective, and that no rank is in two groups. The order of
+    collectives is proved later, on the program's CommPlan.
+  }];
+}
+
+#endif // TILEWRIGHT_TRANSFORM_COMMUNICATE_PASSES_TD

@@ -1,0 +1,39 @@
+#include "tilewright/transform/PipelineOptions.h"
+#include "tilewright/transform/communicate/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace tilewright::communicate {
+
+void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &options) {
+  OpPassManager &functions = passes.nest<func::FuncOp>();
+  functions.addPass(createSimplifyCollectivesPass());
+  if (options.loops) {
+    MoveOutOfLoopsPassOptions moving;
+    moving.memory = options.overlapMemory;
+    functions.addPass(createMoveOutOfLoopsPass(moving));
+    // Only if something runs between start and done is an earlier start worth its memory.
+    PipelineLoopsPassOptions pipelining;
+    pipelining.memory = options.overlapMemory;
+    if (options.overlap)
+      functions.addPass(createPipelineLoopsPass(pipelining));
+  }
+  // Last: the collectives of an iteration that were moved together can be combined.
+  CombineCollectivesPassOptions combining;
+  combining.bytes = options.combineBytes;
+  functions.addPass(createCombineCollectivesPass(combining));
+  functions.addPass(createVerifyCollectivesPass());
+}
+
+void registerCommunicatePasses() {
+  registerTilewrightCommunicatePasses();
+  static PassPipelineRegistration<transform::communicate_pipeline> pipeline(
+      "communicate", "Combines and moves collectives",
+      [](OpPassManager &passes, const transform::communicate_pipeline &options) {
+        buildCommunicatePipeline(passes, valuesOf(options));
+      });
+}
+
+} // namespace tilewright::communicate

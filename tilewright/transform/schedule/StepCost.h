@@ -1,0 +1,34 @@
+// StepCost: how long a step takes, for the order of steps.
+#ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_STEPCOST_H
+#define TILEWRIGHT_TRANSFORM_SCHEDULE_STEPCOST_H
+
+#include "tilewright/transform/CollectivePrice.h"
+
+#include "mlir/IR/Operation.h"
+
+namespace tilewright::schedule {
+
+/// Predicts times from the bytes that a step moves and the multiplications of products, at typical
+/// rates of the target. Good to a factor of a few: enough to decide what a collective can hide
+/// behind.
+class StepCost {
+public:
+  explicit StepCost(exec::TargetAttr target);
+
+  /// Nanoseconds of a launch, library call, copy or control flow. A loop counts its iterations, or
+  /// a few if their number is unknown; of branches the longest counts. For the start of a
+  /// collective, the time of the collective.
+  double of(mlir::Operation *op) const;
+  /// See OrderProblem::separation.
+  double separation() const { return wake; }
+
+private:
+  double ofBlock(mlir::Block &block) const;
+
+  transform::Link link;
+  double flopsPerNano, bytesPerNano, launch, wake;
+};
+
+} // namespace tilewright::schedule
+
+#endif // TILEWRIGHT_TRANSFORM_SCHEDULE_STEPCOST_H
