@@ -8,8 +8,6 @@
 #include "tilewright/runtime/Backend.h"
 #include "tilewright/support/Concat.h"
 
-#include <cstring>
-
 /// The caller may retrieve a buffer before its bytes have arrived; the last chunk completes the
 /// buffer's definition event.
 struct PJRT_AsyncHostToDeviceTransferManager {
@@ -18,11 +16,8 @@ struct PJRT_AsyncHostToDeviceTransferManager {
     tilewright::runtime::Promise promise;
     std::byte *data = nullptr;
     const tilewright::runtime::Memory *memory = nullptr;
-    size_t bytes = 0; // that the caller sends
+    size_t bytes = 0;
     bool isDone = false;
-    /// Of a packed type, whose elements arrive one in each byte: what has arrived.
-    std::vector<std::byte> elements;
-    tilewright::numerics::ElementType element{};
   };
   PJRT_Client *client = nullptr;
   PJRT_Device *device = nullptr;
@@ -52,17 +47,6 @@ Status write(Manager::Slot &slot, const void *data, int64_t offset, int64_t size
     return Status(Error::pluginArguments,
                   concat("a chunk of ", size, " bytes at offset ", offset,
                          " does not fit in a buffer of ", slot.bytes, " bytes"));
-  if (!slot.elements.empty()) {
-    std::memcpy(slot.elements.data() + offset, data, static_cast<size_t>(size));
-    if (!isLast)
-      return Status();
-    const auto count = static_cast<int64_t>(slot.bytes);
-    std::vector<std::byte> packed(static_cast<size_t>(numerics::arrayBytes(slot.element, count)));
-    numerics::packElements(slot.element, packed.data(), slot.elements.data(), count);
-    slot.elements.clear();
-    slot.bytes = packed.size();
-    return write(slot, packed.data(), 0, static_cast<int64_t>(packed.size()), isLast);
-  }
   if (size > 0) {
     // Wait for the copy: the caller may reuse its bytes when this returns, and when the last chunk
     // completes the promise, all earlier chunks must have been copied.
@@ -102,10 +86,7 @@ Client_CreateBuffersForAsyncHostToDevice(PJRT_Client_CreateBuffersForAsyncHostTo
     slot.memory = memory;
     TILEWRIGHT_PJRT_ASSIGN(void *data, slot.buffer->data());
     slot.data = static_cast<std::byte *>(data);
-    slot.bytes = slot.buffer->hostByteCount();
-    slot.element = slot.buffer->elementType();
-    if (numerics::isPacked(slot.element))
-      slot.elements.resize(slot.bytes);
+    slot.bytes = slot.buffer->byteCount();
     TILEWRIGHT_PJRT_TRY(slot.buffer->addExternalReference());
     manager->slots.push_back(std::move(slot));
   }
@@ -135,8 +116,22 @@ PJRT_Error *AsyncHostToDeviceTransferManager_TransferLiteral(
   TILEWRIGHT_PJRT_TRY(checkDeviceLayout(args->shape_layout, type));
   std::lock_guard lock(args->transfer_manager->mutex);
   TILEWRIGHT_PJRT_ASSIGN(Manager::Slot * slot, slotAt(*args->transfer_manager, args->buffer_index));
-  TILEWRIGHT_PJRT_TRY(
-      write(*slot, args->data, 0, static_cast<int64_t>(slot->bytes), /*isLast=*/true));
+  // A literal has one element in each byte; chunks of raw data have the bytes of the buffer.
+  const void *data = args->data;
+  std::vector<std::byte> packed;
+  if (numerics::isPacked(type.element)) {
+    TILEWRIGHT_PJRT_ASSIGN(size_t count, runtime::hostByteCountOf(type));
+    packed.resize(slot->bytes);
+    if (static_cast<size_t>(numerics::arrayBytes(type.element, static_cast<int64_t>(count))) !=
+        slot->bytes)
+      return toError(Status(Error::pluginArguments,
+                            concat("a literal of ", count, " elements does not fit in a buffer of ",
+                                   slot->bytes, " bytes")));
+    numerics::packElements(type.element, packed.data(), static_cast<const std::byte *>(data),
+                           static_cast<int64_t>(count));
+    data = packed.data();
+  }
+  TILEWRIGHT_PJRT_TRY(write(*slot, data, 0, static_cast<int64_t>(slot->bytes), /*isLast=*/true));
   args->done_with_h2d_transfer = new PJRT_Event;
   return nullptr;
 }

@@ -182,5 +182,60 @@ TEST(PluginBuffer, TakesItsBytesPieceByPiece) {
                   args.transfer_manager);
 }
 
+/// A literal has one element in each byte, the buffer has several.
+TEST(PluginBuffer, PacksTheElementsOfALiteral) {
+  TestClient client;
+  int64_t dims[] = {5};
+  PJRT_ShapeSpec spec = {PJRT_ShapeSpec_STRUCT_SIZE, nullptr, dims, 1, PJRT_Buffer_Type_S4};
+  TILEWRIGHT_ARGS(Client_CreateBuffersForAsyncHostToDevice, args);
+  args.client = client.client;
+  args.shape_specs = &spec;
+  args.num_shape_specs = 1;
+  args.device_layouts = nullptr;
+  args.num_device_layouts = 0;
+  args.memory = client.memory();
+  ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateBuffersForAsyncHostToDevice(&args));
+  TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer, retrieve);
+  retrieve.transfer_manager = args.transfer_manager;
+  retrieve.buffer_index = 0;
+  ASSERT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer(&retrieve));
+
+  uint8_t values[] = {1, 2, 0xFF, 4, 5}, raw[3] = {}, back[5] = {};
+  TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_TransferLiteral, transfer);
+  transfer.transfer_manager = args.transfer_manager;
+  transfer.buffer_index = 0;
+  transfer.data = values;
+  transfer.shape_dims = dims;
+  transfer.shape_num_dims = 1;
+  transfer.shape_element_type = PJRT_Buffer_Type_S4;
+  transfer.shape_layout = nullptr;
+  ASSERT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_TransferLiteral(&transfer));
+  destroyEvent(transfer.done_with_h2d_transfer);
+
+  TILEWRIGHT_ARGS(Buffer_OnDeviceSizeInBytes, size);
+  size.buffer = retrieve.buffer_out;
+  ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_OnDeviceSizeInBytes(&size));
+  EXPECT_EQ(size.on_device_size_in_bytes, 3U);
+  TILEWRIGHT_ARGS(Buffer_CopyRawToHost, copy);
+  copy.buffer = retrieve.buffer_out;
+  copy.dst = raw;
+  copy.offset = 0;
+  copy.transfer_size = 3;
+  ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_CopyRawToHost(&copy));
+  EXPECT_EQ(await(copy.event), "");
+  EXPECT_THAT(raw, ElementsAre(0x21, 0x4F, 0x05));
+  TILEWRIGHT_ARGS(Buffer_ToHostBuffer, host);
+  host.src = retrieve.buffer_out;
+  host.host_layout = nullptr;
+  host.dst = back;
+  host.dst_size = 5;
+  ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_ToHostBuffer(&host));
+  EXPECT_EQ(await(host.event), "");
+  EXPECT_THAT(back, ElementsAre(1, 2, 15, 4, 5));
+  destroyBuffer(retrieve.buffer_out);
+  TILEWRIGHT_CALL(AsyncHostToDeviceTransferManager_Destroy, destroy, transfer_manager,
+                  args.transfer_manager);
+}
+
 } // namespace
 } // namespace tilewright::plugin

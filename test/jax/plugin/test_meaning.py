@@ -234,6 +234,36 @@ def test_arrays_below_a_byte_take_their_bits(narrow):
         assert result.dtype == wanted.dtype and result.tobytes() == np.ascontiguousarray(wanted).tobytes()
 
 
+@pytest.mark.parametrize("narrow", NARROW, ids=lambda dtype: np.dtype(dtype).name)
+def test_rows_below_a_byte_are_gathered_and_exchanged(narrow):
+    """Rows of whole bytes move as bytes, others one element in each byte; the results are the same."""
+    bits = 2 if np.dtype(narrow).name.endswith("2") else 4
+    random = np.random.default_rng(6)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), "i")
+    spec = jax.sharding.PartitionSpec("i")
+
+    def exchange(x):
+        return (lax.all_gather(x, "i", tiled=True), lax.all_gather(x, "i", axis=1, tiled=True), lax.ppermute(x, "i", [(0, 1), (1, 0)]),
+                lax.all_to_all(x, "i", 1, 0, tiled=True), lax.all_to_all(x, "i", 0, 1, tiled=True))  # fmt: skip
+
+    exchange = jax.jit(jax.shard_map(exchange, mesh=mesh, in_specs=spec, out_specs=(spec,) * 5, check_vma=False))
+    for shape in ((4, 16), (4, 6)):
+        x = random.integers(0, 2**bits, shape, dtype=np.uint8).view(narrow)
+        a, b = x[:2], x[2:]
+        side = np.concatenate([a, b], 1)
+        half = shape[1] // 2
+        expected = (np.concatenate([x, x]), np.concatenate([side, side]), np.concatenate([b, a]),
+                    np.concatenate([a[:, :half], b[:, :half], a[:, half:], b[:, half:]]),
+                    np.concatenate([np.concatenate([a[:1], b[:1]], 1), np.concatenate([a[1:], b[1:]], 1)]))  # fmt: skip
+        for result, wanted in zip(exchange(x), expected):
+            assert result.shape == wanted.shape and np.asarray(result).tobytes() == np.ascontiguousarray(wanted).tobytes()
+        table = random.integers(0, 2**bits, (9, 3, shape[1]), dtype=np.uint8).view(narrow)
+        rows = np.array([8, 0, 3, 3, 7])
+        taken = jax.jit(lambda t, i: (t[i], t[i, 1], t[:, 2][:, i[:2]]))(table, rows)
+        for result, wanted in zip(taken, (table[rows], table[rows, 1], table[:, 2][:, np.minimum(rows[:2], shape[1] - 1)])):
+            assert np.asarray(result).tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
 # --- Products in other number types ---------------------------------------------------------------
 
 KINDS = [

@@ -51,7 +51,11 @@ bool readsBytes(OpOperand &use) {
   if (auto fusion = dyn_cast<exec::FusionOp>(reader))
     return canUnpack(fusion, bodyOf(fusion).getArgument(use.getOperandNumber()));
   if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(reader))
-    return PackedRows::of(update).has_value();
+    return rowsOf(update).has_value();
+  if (auto gather = dyn_cast<stablehlo::GatherOp>(reader))
+    return use.getOperandNumber() == 0 && rowsOf(gather);
+  if (rowsOfCollective(reader))
+    return true;
   return reader->hasTrait<OpTrait::IsTerminator>() || classify(reader) == OpClass::movement ||
          isa<stablehlo::WhileOp, stablehlo::ReshapeOp>(reader);
 }
@@ -131,19 +135,59 @@ private:
       }
       return;
     }
-    if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op))
-      if (std::optional<PackedRows> rows = PackedRows::of(update)) {
-        builder.setInsertionPoint(op);
-        Value bytes =
-            rows->update(builder, update, rows->viewed(builder, packedOf(update.getOperand())),
-                         packedOf(update.getUpdate()));
-        bytes = rows->flat(builder, bytes);
-        update.replaceAllUsesWith(unpackCast(bytes, update.getType()));
-        update.erase();
-        return;
-      }
+    if (convertRows(op))
+      return;
     if (const OpClass opClass = classify(op); opClass == OpClass::movement)
       convertResults(wrap(op));
+  }
+
+  /// Makes an op that only moves rows of whole bytes an op on bytes.
+  bool convertRows(Operation *op) {
+    builder.setInsertionPoint(op);
+    if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op)) {
+      std::optional<int64_t> rows = rowsOf(update);
+      if (!rows)
+        return false;
+      Value bytes = updateRows(builder, update, asRows(update.getOperand(), *rows),
+                               asRows(update.getUpdate(), *rows));
+      replaceByBytes(op->getResult(0), bytes);
+    } else if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
+      std::optional<int64_t> rows = rowsOf(gather);
+      if (!rows)
+        return false;
+      replaceByBytes(op->getResult(0),
+                     gatherRows(builder, gather, asRows(gather.getOperand(), *rows)));
+    } else {
+      std::optional<int64_t> rows = rowsOfCollective(op);
+      if (!rows)
+        return false;
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(asRows(operand, *rows));
+      Operation *moved = builder.clone(*op);
+      moved->setOperands(operands);
+      for (auto [from, to] : llvm::zip_equal(op->getResults(), moved->getResults())) {
+        to.setType(*rowsOf(typeOf(from), *rows));
+        replaceByBytes(from, to);
+      }
+    }
+    op->erase();
+    return true;
+  }
+
+  /// The bytes of a narrow value as rows.
+  Value asRows(Value value, int64_t leading) {
+    return reshape(packedOf(value), *rowsOf(typeOf(value), leading));
+  }
+  Value reshape(Value value, RankedTensorType type) {
+    if (value.getType() == type)
+      return value;
+    return stablehlo::ReshapeOp::create(builder, value.getLoc(), type, value);
+  }
+  /// Gives the readers of a narrow value the elements of `bytes`, of any shape.
+  void replaceByBytes(Value value, Value bytes) {
+    const RankedTensorType type = typeOf(value);
+    value.replaceAllUsesWith(unpackCast(reshape(bytes, packedType(type)), type));
   }
 
   /// Changes a value to bytes. Its readers get the elements from a cast.
@@ -219,27 +263,27 @@ private:
       return false;
     stablehlo::DynamicUpdateSliceOp update = *updates.begin();
     auto target = dyn_cast<BlockArgument>(update.getOperand());
-    std::optional<PackedRows> rows = PackedRows::of(update);
+    std::optional<int64_t> rows = rowsOf(update);
     if (!rows || !target || !target.hasOneUse() || !update->hasOneUse() ||
         !isa<exec::YieldOp>(*update->user_begin()))
       return false;
     const unsigned number = target.getArgNumber();
-    const RankedTensorType type = update.getType();
+    const RankedTensorType type = update.getType(), array = *rowsOf(type, *rows);
     builder.setInsertionPoint(update);
-    Value part = emitPack(builder, update.getLoc(), update.getUpdate());
-    target.setType(rows->type);
-    Value written = rows->update(builder, update, target, part);
+    Value part = reshape(emitPack(builder, update.getLoc(), update.getUpdate()),
+                         *rowsOf(typeOf(update.getUpdate()), *rows));
+    target.setType(array);
+    Value written = updateRows(builder, update, target, part);
     update.replaceAllUsesWith(written);
     update.erase();
     builder.setInsertionPoint(fusion);
-    Value operand = rows->viewed(builder, packedOf(fusion.getInputs()[number]));
-    fusion.getInputsMutable()[number].set(operand);
+    fusion.getInputsMutable()[number].set(reshape(packedOf(fusion.getInputs()[number]), array));
     Value result = fusion.getResult(0);
-    result.setType(rows->type);
+    result.setType(array);
     builder.setInsertionPointAfter(fusion);
-    Value bytes = rows->flat(builder, result);
+    auto bytes = stablehlo::ReshapeOp::create(builder, fusion.getLoc(), packedType(type), result);
     Value elements = unpackCast(bytes, type);
-    result.replaceAllUsesExcept(elements, bytes.getDefiningOp());
+    result.replaceAllUsesExcept(elements, bytes);
     fusions.push_back(fusion);
     return true;
   }

@@ -1,8 +1,10 @@
 #include "tilewright/transform/fuse/PackedRows.h"
 
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
-#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/transform/fuse/Packing.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -10,46 +12,112 @@ namespace tilewright::fuse {
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-std::optional<PackedRows> PackedRows::of(stablehlo::DynamicUpdateSliceOp op) {
-  const RankedTensorType whole = op.getType(), part = typeOf(op.getUpdate());
-  if (!isNarrow(whole) || !isNarrow(part))
+std::optional<RankedTensorType> rowsOf(RankedTensorType array, int64_t leading) {
+  if (!isNarrow(array) || leading < 0 || leading > array.getRank())
     return std::nullopt;
-  int64_t leading = whole.getRank(), elements = 1;
-  while (leading > 0 && whole.getDimSize(leading - 1) == part.getDimSize(leading - 1))
-    elements *= whole.getDimSize(--leading);
-  const int64_t bits = elements * whole.getElementTypeBitWidth();
+  const auto kept = static_cast<size_t>(leading);
+  const int64_t bits = ShapedType::getNumElements(array.getShape().drop_front(kept)) *
+                       array.getElementTypeBitWidth();
   if (bits % 8 != 0)
     return std::nullopt;
-  SmallVector<int64_t> shape(whole.getShape().take_front(leading));
+  SmallVector<int64_t> shape(array.getShape().take_front(kept));
   shape.push_back(bits / 8);
-  PackedRows rows;
-  rows.type = RankedTensorType::get(shape, packedType(whole).getElementType());
-  return rows;
+  return RankedTensorType::get(shape, packedType(array).getElementType());
 }
 
-Value PackedRows::viewed(OpBuilder &builder, Value bytes) const {
-  return stablehlo::ReshapeOp::create(builder, bytes.getLoc(), type, bytes);
+std::optional<int64_t> rowsOf(stablehlo::DynamicUpdateSliceOp op) {
+  const RankedTensorType whole = op.getType(), part = typeOf(op.getUpdate());
+  int64_t leading = whole.getRank();
+  while (leading > 0 && whole.getDimSize(leading - 1) == part.getDimSize(leading - 1))
+    --leading;
+  if (!isNarrow(part) || !rowsOf(whole, leading))
+    return std::nullopt;
+  return leading;
 }
 
-Value PackedRows::flat(OpBuilder &builder, Value rows) const {
-  return stablehlo::ReshapeOp::create(
-      builder, rows.getLoc(), RankedTensorType::get(type.getNumElements(), type.getElementType()),
-      rows);
+std::optional<int64_t> rowsOf(stablehlo::GatherOp op) {
+  const RankedTensorType array = typeOf(op.getOperand()), result = op.getType();
+  stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  int64_t leading = array.getRank(), last = result.getRank();
+  // The last dimensions of both, which the gather copies as a whole.
+  while (leading > 0 && last > 0 && llvm::is_contained(numbers.getOffsetDims(), last - 1) &&
+         !llvm::is_contained(numbers.getCollapsedSliceDims(), leading - 1) &&
+         !llvm::is_contained(numbers.getOperandBatchingDims(), leading - 1) &&
+         op.getSliceSizes()[static_cast<size_t>(leading - 1)] == array.getDimSize(leading - 1)) {
+    --leading;
+    --last;
+  }
+  // An index along a whole dimension is clamped to 0, so it can be left out only with the
+  // dimension.
+  if (llvm::any_of(numbers.getStartIndexMap(), [&](int64_t dim) { return dim >= leading; }) ||
+      !isNarrow(result) || !rowsOf(array, leading))
+    return std::nullopt;
+  return leading;
 }
 
-Value PackedRows::update(OpBuilder &builder, stablehlo::DynamicUpdateSliceOp op, Value rows,
-                         Value part) const {
-  SmallVector<int64_t> shape(typeOf(op.getUpdate()).getShape().take_front(type.getRank() - 1));
-  shape.push_back(type.getShape().back());
-  part = stablehlo::ReshapeOp::create(builder, op.getLoc(), type.clone(shape), part);
-  SmallVector<Value> starts(op.getStartIndices().take_front(type.getRank() - 1));
+std::optional<int64_t> rowsOfCollective(Operation *op) {
+  if (!isa<stablehlo::AllGatherOp, stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp,
+           stablehlo::CollectiveBroadcastOp>(op))
+    return std::nullopt;
+  auto fits = [&](int64_t leading) {
+    return llvm::all_of(
+        llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector(op->getResults())),
+        [&](Value value) {
+          auto type = dyn_cast<RankedTensorType>(value.getType());
+          return type && rowsOf(type, leading);
+        });
+  };
+  // The last dimension along which the op divides or joins arrays. It may be the bytes themselves,
+  // if every piece has whole ones.
+  int64_t last = -1, pieces = 1;
+  if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op)) {
+    last = static_cast<int64_t>(gather.getAllGatherDim());
+  } else if (auto all = dyn_cast<stablehlo::AllToAllOp>(op)) {
+    const auto split = static_cast<int64_t>(all.getSplitDimension());
+    last = std::max(split, static_cast<int64_t>(all.getConcatDimension()));
+    pieces = split == last ? static_cast<int64_t>(all.getSplitCount()) : 1;
+  }
+  if (fits(last + 1))
+    return last + 1;
+  auto isLast = [&](Value value) {
+    const RankedTensorType type = typeOf(value);
+    return last + 1 == type.getRank() && rowsOf(type, last)->getShape().back() % pieces == 0;
+  };
+  if (last >= 0 && fits(last) && llvm::all_of(op->getOperands(), isLast))
+    return last;
+  return std::nullopt;
+}
+
+Value updateRows(OpBuilder &builder, stablehlo::DynamicUpdateSliceOp op, Value array, Value part) {
+  const auto leading = static_cast<size_t>(typeOf(array).getRank() - 1);
+  SmallVector<Value> starts(op.getStartIndices().take_front(leading));
   // All start indices have the same type.
   const Type index = op.getStartIndices().empty()
                          ? Type(RankedTensorType::get({}, builder.getI32Type()))
                          : op.getStartIndices()[0].getType();
   starts.push_back(stablehlo::ConstantOp::create(
       builder, op.getLoc(), cast<DenseElementsAttr>(builder.getZeroAttr(index))));
-  return stablehlo::DynamicUpdateSliceOp::create(builder, op.getLoc(), type, rows, part, starts);
+  return stablehlo::DynamicUpdateSliceOp::create(builder, op.getLoc(), array.getType(), array, part,
+                                                 starts);
+}
+
+Value gatherRows(OpBuilder &builder, stablehlo::GatherOp op, Value array) {
+  const RankedTensorType rows = typeOf(array);
+  stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  const int64_t merged = typeOf(op.getOperand()).getRank() - (rows.getRank() - 1);
+  SmallVector<int64_t> sizes(op.getSliceSizes().drop_back(static_cast<size_t>(merged)));
+  sizes.push_back(rows.getShape().back());
+  SmallVector<int64_t> shape(op.getType().getShape().drop_back(static_cast<size_t>(merged)));
+  SmallVector<int64_t> offsets(numbers.getOffsetDims().drop_back(static_cast<size_t>(merged)));
+  offsets.push_back(static_cast<int64_t>(shape.size()));
+  shape.push_back(rows.getShape().back());
+  auto changed = stablehlo::GatherDimensionNumbersAttr::get(
+      op.getContext(), offsets, numbers.getCollapsedSliceDims(), numbers.getOperandBatchingDims(),
+      numbers.getStartIndicesBatchingDims(), numbers.getStartIndexMap(),
+      numbers.getIndexVectorDim());
+  return stablehlo::GatherOp::create(builder, op.getLoc(), rows.clone(shape), array,
+                                     op.getStartIndices(), changed, sizes,
+                                     op.getIndicesAreSorted());
 }
 
 } // namespace tilewright::fuse

@@ -1,4 +1,5 @@
-// Rows of whole bytes in a packed array: what an op on rows can read and write without unpacking.
+// Rows of whole bytes in a packed array: what an op that moves rows reads and writes without
+// unpacking.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_PACKEDROWS_H
 #define TILEWRIGHT_TRANSFORM_FUSE_PACKEDROWS_H
 
@@ -8,23 +9,23 @@
 
 namespace tilewright::fuse {
 
-/// A packed array seen as rows: the leading dimensions of the array, then the bytes of a row, which
-/// holds all elements of the remaining dimensions.
-class PackedRows {
-public:
-  /// The longest rows that the update writes as a whole; nullopt if they are not whole bytes.
-  static std::optional<PackedRows> of(stablehlo::DynamicUpdateSliceOp op);
+/// A packed array as rows of bytes: the first `leading` dimensions of the array, then the bytes of
+/// all elements of the others. nullopt if these are not whole bytes.
+std::optional<mlir::RankedTensorType> rowsOf(mlir::RankedTensorType array, int64_t leading);
 
-  mlir::RankedTensorType type; // the array as rows of bytes
+/// The number of leading dimensions for which the update writes whole rows; nullopt if the rows are
+/// not whole bytes.
+std::optional<int64_t> rowsOf(stablehlo::DynamicUpdateSliceOp op);
+/// The same for the operand of a gather of whole rows.
+std::optional<int64_t> rowsOf(stablehlo::GatherOp op);
+/// The same for a collective that only moves elements, for each of its operands and results.
+std::optional<int64_t> rowsOfCollective(mlir::Operation *op);
 
-  /// The bytes of an array as rows, and rows as bytes.
-  mlir::Value viewed(mlir::OpBuilder &builder, mlir::Value bytes) const;
-  mlir::Value flat(mlir::OpBuilder &builder, mlir::Value rows) const;
-
-  /// The update of `rows` by the bytes of the update.
-  mlir::Value update(mlir::OpBuilder &builder, stablehlo::DynamicUpdateSliceOp op, mlir::Value rows,
-                     mlir::Value part) const;
-};
+/// The update of `array` by `part`, both rows of bytes, where `op` has the elements.
+mlir::Value updateRows(mlir::OpBuilder &builder, stablehlo::DynamicUpdateSliceOp op,
+                       mlir::Value array, mlir::Value part);
+/// The gather of rows from `array`, rows of bytes.
+mlir::Value gatherRows(mlir::OpBuilder &builder, stablehlo::GatherOp op, mlir::Value array);
 
 } // namespace tilewright::fuse
 

@@ -188,7 +188,8 @@ def PackElementsPass : Pass<"fuse-pack-elements", "::mlir::func::FuncOp"> {
     An op that is not in a fusion (a sort, a scatter, a collective, a custom call, a product of the CPU library) has no
     form for packed elements: it reads and writes temporaries with one element in each byte, which are still narrow tensors
     after this pass. A kernel unpacks before the op, and a result that leaves through a boundary is packed after it; a
-    missed remark names the op. A dynamic_update_slice of rows of whole bytes updates the bytes in place.
+    missed remark names the op. An op that moves rows of whole bytes (dynamic_update_slice, gather, all_gather, all_to_all,
+    collective_permute, collective_broadcast) moves the bytes.
 
     Input: fused StableHLO. Output: the same; a narrow tensor outside of a fusion is a temporary of one byte for each element.
     Numerics: unchanged.

@@ -92,3 +92,47 @@ func.func public @moves(%x: tensor<3x4xi4>) -> tensor<4x3xi4> {
   %r = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x4xi4>) -> tensor<4x3xi4>
   return %r : tensor<4x3xi4>
 }
+
+// -----
+
+/// A gather of whole rows takes bytes.
+
+// CHECK-LABEL: func.func public @gathers
+//   CHECK-NOT:   exec.fusion
+//       CHECK:   "stablehlo.gather"
+//  CHECK-SAME:   offset_dims = [1]
+//  CHECK-SAME:   slice_sizes = array<i64: 1, 6>
+//  CHECK-SAME:   (tensor<9x6xui8>, tensor<7x1xi32>) -> tensor<7x6xui8>
+func.func public @gathers(%x: tensor<9x3x4xi4>, %i: tensor<7x1xi32>) -> tensor<7x3x4xi4> {
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 3, 4>}> : (tensor<9x3x4xi4>, tensor<7x1xi32>) -> tensor<7x3x4xi4>
+  return %r : tensor<7x3x4xi4>
+}
+
+// -----
+
+/// Collectives that only move elements move bytes: rows along the gathered dimension, or pieces of the last one.
+
+// CHECK-LABEL: func.func public @collectives
+//   CHECK-NOT:   exec.fusion
+//       CHECK:   "stablehlo.all_gather"{{.*}}all_gather_dim = 0 {{.*}} : (tensor<3x2xui8>) -> tensor<6x2xui8>
+//       CHECK:   "stablehlo.all_gather"{{.*}}all_gather_dim = 1 {{.*}} : (tensor<3x2xui8>) -> tensor<3x4xui8>
+//       CHECK:   "stablehlo.collective_permute"{{.*}} : (tensor<6xui8>) -> tensor<6xui8>
+func.func public @collectives(%x: tensor<3x4xi4>) -> (tensor<6x4xi4>, tensor<3x8xi4>, tensor<3x4xi4>) {
+  %a = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<3x4xi4>) -> tensor<6x4xi4>
+  %b = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<3x4xi4>) -> tensor<3x8xi4>
+  %c = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<3x4xi4>) -> tensor<3x4xi4>
+  return %a, %b, %c : tensor<6x4xi4>, tensor<3x8xi4>, tensor<3x4xi4>
+}
+
+// -----
+
+/// Rows of 3 elements of 4 bits are not whole bytes.
+
+// CHECK-LABEL: func.func public @negative_rows
+//       CHECK:   exec.fusion "unpack"
+//       CHECK:   "stablehlo.all_gather"{{.*}} : (tensor<2x3xi4>) -> tensor<4x3xi4>
+//       CHECK:   exec.fusion "pack"
+func.func public @negative_rows(%x: tensor<2x3xi4>) -> tensor<4x3xi4> {
+  %a = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2x3xi4>) -> tensor<4x3xi4>
+  return %a : tensor<4x3xi4>
+}
