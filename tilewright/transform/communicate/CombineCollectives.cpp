@@ -25,7 +25,8 @@ using Bucket = SmallVector<Operation *>;
 
 /// The properties that all ops of a bucket have in common; nothing for ops that are not combined.
 std::optional<CollectiveKey> bucketKeyOf(Operation *op) {
-  if (!isa<stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::ReduceScatterOp>(op))
+  if (!isa<stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::AllToAllOp,
+           stablehlo::ReduceScatterOp>(op))
     return std::nullopt;
   std::optional<CollectiveKey> key = keyOf(op);
   // joinScattered() moves the scattered dimension to the front.

@@ -73,7 +73,7 @@ def CombineCollectivesPass : Pass<"communicate-combine", "::mlir::func::FuncOp">
     Before:  %a = stablehlo.all_reduce(%x)         After:  %a, %b = stablehlo.all_reduce(%x, %y)
              %b = stablehlo.all_reduce(%y)
 
-    Combines all_reduces of the same reduction, all_gathers along the same dimension, and small
+    Combines all_reduces of the same reduction, all_gathers and all_to_alls along the same dimensions, and small
     reduce_scatters (through a concatenation), if neither depends on the other. A combined
     collective takes no more tensors once it has `bytes` bytes: the latency is then a small part of
     its time, and a larger one would only begin later.

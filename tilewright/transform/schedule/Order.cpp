@@ -1,6 +1,7 @@
 #include "tilewright/transform/schedule/Order.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -16,7 +17,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// Limits of one candidate.
 struct Policy {
   int64_t bytesInFlight; // of operands and results of collectives between start and done
-  unsigned inFlight;     // collectives of a lane between start and done
+  unsigned inFlight;     // collectives of a lane that are not complete
   /// Whether steps that a start needs soon run before others.
   bool isEager;
   /// Whether a step that no collective depends on waits for a collective only when nothing else is
@@ -106,8 +107,10 @@ private:
 
   bool mayIssue(unsigned i) const {
     auto lane = lanes.find(step(i).lane);
-    const unsigned busy = lane == lanes.end() ? 0 : lane->second.inFlight;
-    return busy < policy.inFlight &&
+    const auto isUnfinished = [&](unsigned done) { return endOf[done] > now; };
+    return (lane == lanes.end() ||
+            std::count_if(lane->second.last.begin(), lane->second.last.end(), isUnfinished) <
+                static_cast<ptrdiff_t>(policy.inFlight)) &&
            (inFlight == 0 || bytesInFlight + bytesOf(i) <= policy.bytesInFlight) &&
            availableAt(i, /*isPatient=*/false) <= now;
   }
@@ -170,7 +173,6 @@ private:
     open.erase(i);
     now = std::max(now, endOf[i]);
     --inFlight;
-    --lanes[step(i).lane].inFlight;
     bytesInFlight -= bytesOf(step(i).partner);
     order.push_back(i);
     for (unsigned follower : followers[i])
@@ -198,7 +200,9 @@ private:
       Lane &lane = lanes[step(i).lane];
       lane.freeAt = std::max(lane.freeAt, now) + step(i).time;
       endOf[step(i).partner] = lane.freeAt;
-      ++lane.inFlight;
+      lane.last.push_back(step(i).partner);
+      if (lane.last.size() > policy.inFlight)
+        lane.last.pop_front();
       ++inFlight;
       bytesInFlight += bytesOf(i);
     } else {
@@ -221,7 +225,7 @@ private:
 
   struct Lane {
     double freeAt = 0;
-    unsigned inFlight = 0;
+    std::deque<unsigned> last; // the dones of the last collectives
   };
 
   const OrderProblem &problem;
@@ -257,7 +261,7 @@ Prospects prospectsOf(const OrderProblem &problem) {
       length[i] = step.time;
     } else if (distance[i] != never) {
       distance[i] += step.time;
-      prospects.feeds[i] = distance[i] < length[i] / 4;
+      prospects.feeds[i] = distance[i] < length[i];
     }
     for (unsigned before : step.after) {
       if (prospects.leads[i])

@@ -6,6 +6,7 @@
 #include "tilewright/transform/schedule/BufferClasses.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace mlir;
 
@@ -65,6 +66,16 @@ double StepCost::ofBlock(Block &block) const {
   return sum;
 }
 
+/// The bytes that an op reads and writes if it touches only a part of an operand; nothing for
+/// other ops.
+static std::optional<double> bytesOfPart(Operation *op) {
+  if (isa<exec::DynamicSliceOp, exec::SliceOp, exec::GatherOp>(op))
+    return 2.0 * static_cast<double>(bytesOf(op->getResult(0).getType()));
+  if (auto update = dyn_cast<exec::DynamicUpdateSliceOp>(op))
+    return 2.0 * static_cast<double>(bytesOf(update.getUpdate().getType()));
+  return std::nullopt;
+}
+
 double StepCost::of(Operation *op) const {
   if (isAlias(op) || isa<stablehlo::ConstantOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
     return 0;
@@ -79,6 +90,8 @@ double StepCost::of(Operation *op) const {
       longest = std::max(longest, ofBlock(region.front()));
     return longest;
   }
+  if (std::optional<double> part = bytesOfPart(op))
+    return launch + *part / bytesPerNano;
   double bytes = 0;
   for (Value operand : op->getOperands())
     bytes += static_cast<double>(bytesOf(operand.getType()));

@@ -59,3 +59,30 @@ func.func @in_place(%x: tensor<512x512xf32>, %i: tensor<i32>, %v: tensor<1x512xf
   %b = exec.custom_call "second"(%g) {api_version = 4 : i32, config = {}} : (tensor<512x512xf32>) -> tensor<i1>
   return %r, %u, %g, %b : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<i1>
 }
+
+// -----
+
+/// In a loop that gathers for its next iteration, the gather begins first; a slice costs only what it reads.
+
+// CHECK-LABEL: func @prefetch
+//       CHECK:   do {
+//       CHECK:     exec.dynamic_slice
+//       CHECK:     exec.collective_start
+//       CHECK:     exec.dot_general
+//       CHECK:     exec.collective_done
+func.func @prefetch(%w: tensor<64x64x256xf32>, %x: tensor<2048x256xf32>, %first: tensor<256x256xf32>, %i: tensor<i32>) -> tensor<2048x256xf32> {
+  %r:3 = stablehlo.while(%k = %i, %y = %x, %now = %first) : tensor<i32>, tensor<2048x256xf32>, tensor<256x256xf32> attributes {exec.trip_count = 8 : i64}
+  cond {
+    %p = exec.custom_call "more"(%k) {api_version = 4 : i32, config = {}} : (tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %z = exec.dot_general(%y, %now) {lhs_batching_dimensions = array<i64>, rhs_batching_dimensions = array<i64>, lhs_contracting_dimensions = array<i64: 1>, rhs_contracting_dimensions = array<i64: 0>} : (tensor<2048x256xf32>, tensor<256x256xf32>) -> tensor<2048x256xf32>
+    %n = exec.custom_call "next"(%k) {api_version = 4 : i32, config = {}} : (tensor<i32>) -> tensor<i32>
+    %a = exec.dynamic_slice(%w, %n, %i, %i) {slice_sizes = array<i64: 1, 64, 256>} : (tensor<64x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x256xf32>
+    %b = stablehlo.reshape %a : (tensor<1x64x256xf32>) -> tensor<64x256xf32>
+    %s = exec.collective_start <kind = all_gather>(%b) {groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, id = 0 : i64} : (tensor<64x256xf32>) -> tensor<256x256xf32>
+    %g = exec.collective_done(%s) {id = 0 : i64} : (tensor<256x256xf32>) -> tensor<256x256xf32>
+    stablehlo.return %n, %z, %g : tensor<i32>, tensor<2048x256xf32>, tensor<256x256xf32>
+  }
+  return %r#1 : tensor<2048x256xf32>
+}
