@@ -63,7 +63,7 @@ def programs():
             return lambda *gradients: tuple(map(psum, gradients)), operands(*[(n * width, width)] * layers), [True] * layers
         return step, operands((n * rows, width), *[(width, width)] * layers), [True] + [False] * layers
 
-    def fsdp(n, form, layers=16, width=384, rows=4096):
+    def fsdp(n, form, layers=32, width=384, rows=4096):
         """Forward pass over layers whose weights are sharded: the next layer's weights are gathered while a layer is computed."""
         gather = lambda w: jax.lax.all_gather(w, "i", tiled=True)  # noqa: E731
 
