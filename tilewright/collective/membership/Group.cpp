@@ -86,6 +86,7 @@ private:
   void work();
   void obey();
   void receiveFrom(size_t place);
+  void sendNote(std::span<const std::byte> bytes, std::optional<size_t> from);
   void finishOver(uint64_t epoch, const Reason &reason);
 
   // Effects of the state machine, called on the membership thread.
@@ -137,14 +138,17 @@ private:
 
 StateMachine::Settings Group::Body::settingsOf(const Config &config, int rendezvousBeats) {
   StateMachine::Settings settings;
-  settings.processes = config.processes;
+  settings.processes = std::make_shared<const std::vector<int64_t>>(config.processes);
   settings.self = static_cast<size_t>(
       std::lower_bound(config.processes.begin(), config.processes.end(), config.process) -
       config.processes.begin());
+  settings.dense = config.dense;
   settings.epoch = config.epoch;
   settings.rendezvousBeats = rendezvousBeats;
-  settings.silentBeats = settings.answerBeats = config.silentBeats;
-  settings.leadBeats = 3 * config.silentBeats;
+  settings.silentBeats = config.silentBeats;
+  // The leader asks all members. 4096 answers take it less than a heartbeat.
+  settings.answerBeats = config.silentBeats + static_cast<int>(config.processes.size() / 4096);
+  settings.leadBeats = 3 * settings.answerBeats;
   settings.settleBeats = 50 * config.silentBeats;
   return settings;
 }
@@ -187,7 +191,10 @@ void Group::Body::receiveFrom(size_t place) {
           if (const std::optional<Message> message = decode(bytes))
             machine.receive(place, *message);
         } else if (std::optional<Note> note = decodeNote(bytes)) {
-          notes.put(note->epoch, std::move(note->key), std::move(note->value));
+          // In a large job, a note that is new to this process may be new to its neighbours, too.
+          if (notes.put(note->epoch, std::move(note->key), std::move(note->value)) &&
+              config.processes.size() > config.dense)
+            sendNote(bytes, place);
         }
       });
   if (state == Connection::State::open)
@@ -350,16 +357,21 @@ Status Group::Body::putNote(uint64_t epoch, std::string_view key, std::string_vi
   TILEWRIGHT_TRY(notes.check(epoch, key));
   notes.put(epoch, std::string(key), std::string(value));
   order([this, epoch, bytes = encodeNote(epoch, key, value)] {
-    if (machine.isStopped() || machine.epoch() != epoch)
-      return;
-    machine.members().forEach([&](size_t place) {
-      if (Connection *connection = connections[place].get()) {
-        connection->send(Cargo::note, bytes);
-        connection->flush();
-      }
-    });
+    if (!machine.isStopped() && machine.epoch() == epoch)
+      sendNote(bytes, std::nullopt);
   });
   return Status();
+}
+
+/// Sends a note to the members that are connected, except to the one that it came from.
+void Group::Body::sendNote(std::span<const std::byte> bytes, std::optional<size_t> from) {
+  (machine.members() & machine.neighbours()).forEach([&](size_t place) {
+    Connection *connection = connections[place].get();
+    if (!connection || place == from)
+      return;
+    connection->send(Cargo::note, bytes);
+    connection->flush();
+  });
 }
 
 Group::Group(std::unique_ptr<Body> body) : body(std::move(body)) {}

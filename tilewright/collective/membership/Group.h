@@ -47,6 +47,9 @@ public:
     /// others when it resumes.
     std::chrono::nanoseconds beat = std::chrono::milliseconds(50);
     int silentBeats = 8;
+    /// Up to so many processes, all are connected to each other. In a larger job a process is
+    /// connected to at most 2 log2(n) others (Overlay), which pass messages on.
+    size_t dense = 64;
   };
   /// Waits for all other processes. The store is not used after this returns.
   ///  - ranksNotConnected (E6032): a process did not connect; the message names it.

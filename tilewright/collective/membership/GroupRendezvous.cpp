@@ -1,5 +1,6 @@
 #include "tilewright/collective/membership/GroupRendezvous.h"
 #include "tilewright/collective/Handshake.h"
+#include "tilewright/collective/membership/Overlay.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
@@ -36,14 +37,19 @@ public:
   GroupRendezvous(const Group::Config &config, GroupListener &listener, KeyValueStore &store,
                   Deadline deadline)
       : config(config), listener(listener), store(store), deadline(deadline),
-        connections(config.processes.size()), self(placeOf(config.process).value_or(0)) {}
+        connections(config.processes.size()), self(placeOf(config.process).value_or(0)),
+        neighbours(Overlay(config.processes.size(), self, config.dense).neighbours()) {}
 
   Result<std::vector<std::unique_ptr<Connection>>> run() {
     TILEWRIGHT_TRY(store.put(keyOf(config.process), listener.note(config.host)));
     // No deadlock: each process waits only for lower places, and the lowest place waits for none.
-    for (size_t place = 0; place < self; ++place)
-      TILEWRIGHT_TRY(connectTo(place));
-    while (static_cast<size_t>(std::count(connections.begin(), connections.end(), nullptr)) > 1)
+    Status status;
+    neighbours.forEach([&](size_t place) {
+      if (place < self && status.isOk())
+        status = connectTo(place);
+    });
+    TILEWRIGHT_TRY(std::move(status));
+    while (!missing().empty())
       TILEWRIGHT_TRY(acceptOne());
     return std::move(connections);
   }
@@ -54,6 +60,15 @@ private:
     if (found == config.processes.end() || *found != process)
       return std::nullopt;
     return static_cast<size_t>(found - config.processes.begin());
+  }
+  /// The processes that must be connected and are not yet.
+  std::vector<int64_t> missing() const {
+    std::vector<int64_t> processes;
+    neighbours.forEach([&](size_t place) {
+      if (!connections[place])
+        processes.push_back(config.processes[place]);
+    });
+    return processes;
   }
   std::string keyOf(int64_t process) const {
     return concat(config.job, "/control/", config.epoch, "/", process);
@@ -143,11 +158,7 @@ private:
       TILEWRIGHT_TRY(checkPeers());
       if (std::chrono::steady_clock::now() < deadline)
         return Status();
-      std::vector<int64_t> missing;
-      for (size_t place = 0; place < connections.size(); ++place)
-        if (place != self && !connections[place])
-          missing.push_back(config.processes[place]);
-      return failed(concat("processes ", listed(missing), " did not connect in time"));
+      return failed(concat("processes ", listed(missing()), " did not connect in time"));
     }
     for (pollfd &each : listeners) {
       Descriptor socket(each.revents ? accept4(each.fd, nullptr, nullptr, SOCK_CLOEXEC) : -1);
@@ -162,7 +173,7 @@ private:
       answer.process = config.process;
       const std::optional<size_t> place = placeOf(hello.process);
       answer.isWelcome =
-          place && place != self && !connections[*place] && hello.epoch == config.epoch;
+          place && neighbours.has(*place) && !connections[*place] && hello.epoch == config.epoch;
       if (sendHello(socket.get(), answer) && answer.isWelcome)
         connections[*place] =
             std::make_unique<Connection>(*place, each.fd == listener.local(), socket.release());
@@ -176,6 +187,7 @@ private:
   const Deadline deadline;
   std::vector<std::unique_ptr<Connection>> connections; // by place
   const size_t self;
+  const Places neighbours;
 };
 
 } // namespace

@@ -20,11 +20,13 @@ using ::testing::HasSubstr;
 /// Processes that are threads of this one; they exchange the same messages.
 class Groups {
 public:
-  explicit Groups(int64_t count, std::vector<std::string> hosts = {}) {
+  explicit Groups(int64_t count, std::vector<std::string> hosts = {}, size_t dense = 64) {
     std::vector<std::future<Result<std::unique_ptr<Group>>>> joining;
     for (int64_t process = 0; process < count; ++process)
       joining.push_back(std::async(std::launch::async, [&, process] {
-        return Group::join(configOf(process, count, hosts), store, after(20s));
+        Group::Config config = configOf(process, count, hosts);
+        config.dense = dense;
+        return Group::join(config, store, after(20s));
       }));
     for (auto &each : joining) {
       Result<std::unique_ptr<Group>> group = each.get();
@@ -55,6 +57,45 @@ TEST(Group, AllMeetInTheFirstView) {
     EXPECT_TRUE(group->status().isOk());
     EXPECT_EQ(group->whyOver(0), std::nullopt);
   }
+}
+
+/// A job in which a process is connected to few others, as a large one is: here to those at the
+/// distances 1, 2 and 4, and not to those at distance 3.
+TEST(Group, NeighboursPassOnViewsEndsAndNotes) {
+  constexpr int64_t count = 12;
+  Groups groups(count, {}, /*dense=*/0);
+  for (auto &group : groups.all)
+    EXPECT_EQ(group->view().members.size(), size_t(count));
+  // A note to a process that is not connected to its writer.
+  ASSERT_TRUE(groups.all[0]->store(0)->put("job/address", "here").isOk());
+  EXPECT_EQ(*groups.all[6]->store(0)->get("job/address", after(10s)), "here");
+  // All hear of a revocation with its reason, and go on together.
+  groups.all[5]->revoke(0, Reason::of(5, "its rank failed"));
+  for (auto &group : groups.all) {
+    Result<View> view = group->agree(0, after(10s));
+    ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
+    EXPECT_EQ(view->members.size(), size_t(count));
+    EXPECT_EQ(group->whyOver(0)->text, "its rank failed");
+  }
+  // The lowest process leads. It leaves, then the next.
+  for (const uint64_t leaver : {0, 1}) {
+    groups.all[leaver].reset();
+    for (size_t i = leaver + 1; i < groups.all.size(); ++i) {
+      Result<View> view = groups.all[i]->agree(leaver + 1, after(10s));
+      ASSERT_TRUE(view.isOk()) << std::move(view).takeStatus().toString();
+      EXPECT_EQ(view->members.size(), size_t(count) - leaver - 1);
+      EXPECT_FALSE(view->has(static_cast<int64_t>(leaver)));
+      EXPECT_TRUE(groups.all[i]->whyOver(leaver + 1)->hasLeft);
+    }
+  }
+  // A process that is suspected by one that is not connected to it.
+  const uint64_t epoch = groups.all[3]->view().epoch;
+  groups.all[3]->suspect(epoch, 9, "it computes wrong sums");
+  for (size_t i = 2; i < groups.all.size(); ++i)
+    if (i == 9)
+      EXPECT_EQ(groups.all[i]->agree(epoch, after(10s)).takeStatus().error(), Error::rankFenced);
+    else
+      EXPECT_FALSE(groups.all[i]->agree(epoch, after(10s))->has(9));
 }
 
 TEST(Group, OneProcessIsAGroup) {

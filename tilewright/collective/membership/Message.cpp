@@ -7,34 +7,56 @@ namespace tilewright::collective::membership {
 /// malformed message can allocate.
 static constexpr uint64_t maxPlaces = uint64_t(1) << 22;
 
+/// As runs of places: the members of a view are few runs, and so are suspects.
 static void field(ByteWriter &writer, const Places &places) {
-  size_t words = 0;
-  places.forEach([&](size_t place) { words = place / 64 + 1; });
-  std::vector<uint64_t> bits(words);
-  places.forEach([&](size_t place) { bits[place / 64] |= uint64_t(1) << (place % 64); });
-  writer.number(words);
-  for (uint64_t word : bits)
-    writer.number(word);
+  std::vector<std::pair<size_t, size_t>> runs; // [first, last]
+  places.forEach([&](size_t place) {
+    if (!runs.empty() && runs.back().second + 1 == place)
+      runs.back().second = place;
+    else
+      runs.emplace_back(place, place);
+  });
+  writer.number(runs.size());
+  for (const auto &[first, last] : runs) {
+    writer.number(first);
+    writer.number(last);
+  }
 }
 
 static void field(ByteReader &reader, Places &places) {
-  const size_t words = reader.cursor.count("words");
-  if (words > maxPlaces / 64)
+  const size_t runs = reader.cursor.count("runs of processes");
+  if (runs > maxPlaces)
     return reader.cursor.fail("has more processes than a job can have");
-  for (size_t i = 0; i < words; ++i) {
-    uint64_t word = 0;
-    reader.number(word);
-    for (size_t bit = 0; bit < 64; ++bit)
-      if (word >> bit & 1)
-        places.add(i * 64 + bit);
+  size_t next = 0;
+  for (size_t i = 0; i < runs; ++i) {
+    size_t first = 0, last = 0;
+    reader.number(first);
+    reader.number(last);
+    if (first < next || last < first || last >= maxPlaces)
+      return reader.cursor.fail("has processes that are not in ascending order");
+    for (size_t place = first; place <= last; ++place)
+      places.add(place);
+    next = last + 1;
   }
 }
+
+static void setRoute(Message &message, const Message::Route &route) { message.route = route; }
+static void setRoute(const Message &, const Message::Route &) {}
 
 template <typename Archive> static void fields(Archive &archive, Field<Archive, Message> &message) {
   archive.enumeration(message.type, lastMessageType + 1);
   archive.number(message.epoch);
   if (message.type == Message::alive) // most messages are heartbeats
     return;
+  bool isRouted = message.route.has_value();
+  archive.number(isRouted);
+  if (isRouted) {
+    Message::Route route = message.route.value_or(Message::Route());
+    archive.number(route.from);
+    archive.number(route.to);
+    archive.number(route.hops);
+    setRoute(message, route);
+  }
   for (auto *ballot : {&message.ballot, &message.accepted}) {
     archive.number(ballot->round);
     archive.number(ballot->place);
@@ -61,7 +83,8 @@ std::optional<Message> decode(std::span<const std::byte> bytes) {
   Message message;
   fields(reader, message);
   if (!reader.finish().isOk() || message.ballot.place >= maxPlaces ||
-      message.accepted.place >= maxPlaces)
+      message.accepted.place >= maxPlaces ||
+      (message.route && std::max(message.route->from, message.route->to) >= maxPlaces))
     return std::nullopt;
   return message;
 }

@@ -6,6 +6,7 @@
 #include "tilewright/collective/membership/View.h"
 
 #include <compare>
+#include <optional>
 #include <span>
 
 namespace tilewright::collective::membership {
@@ -22,7 +23,7 @@ struct Message {
     alive,     // heartbeat
     here,      // connected to all others, before the first view
     cancelled, // there will be no first view: `reason`
-    revoke,    // the epoch is over: `reason`
+    revoke,    // the epoch is over: `reason`; in a large job also `accused` of the sender
     accuse,    // to the leader: `accused` and `ended` of the sender; implies revoke
     prepare,   // follow `ballot`? `members` are those of the epoch; implies revoke
     promise,   // yes; `accepted` and `members` are what was accepted before, if anything
@@ -35,6 +36,12 @@ struct Message {
   };
   Type type = alive;
   uint64_t epoch = 0; // of the sender
+  /// A message that processes between the two pass on: the places of its sender and its receiver.
+  /// Heartbeats are never passed on.
+  struct Route {
+    size_t from = 0, to = 0, hops = 0;
+  };
+  std::optional<Route> route;
   Ballot ballot, accepted;
   Places members, accused, ended;
   Reason reason;

@@ -3,14 +3,16 @@
 
 namespace tilewright::collective::membership {
 
-void Notes::put(uint64_t epoch, std::string key, std::string value) {
+bool Notes::put(uint64_t epoch, std::string key, std::string value) {
+  bool isNew = false;
   {
     std::lock_guard lock(mutex);
     if (epoch < next)
-      return;
-    values[epoch].insert_or_assign(std::move(key), std::move(value));
+      return false;
+    isNew = values[epoch].insert_or_assign(std::move(key), std::move(value)).second;
   }
   changed.notify_all();
+  return isNew;
 }
 
 Status Notes::over(uint64_t epoch, std::string_view key) const {

@@ -12,7 +12,9 @@ namespace tilewright::collective::membership {
 /// epochs until it enters them. Thread-safe.
 class Notes {
 public:
-  void put(uint64_t epoch, std::string key, std::string value);
+  /// Returns whether the key is new, in an epoch that is not over. In a large job only new keys are
+  /// passed on, so a key must be written once.
+  bool put(uint64_t epoch, std::string key, std::string value);
   /// Waits for the key until the deadline or the end of the epoch.
   ///  - epochOver (E6042), deadlineExceeded
   Result<std::string> get(uint64_t epoch, std::string_view key, Deadline deadline);

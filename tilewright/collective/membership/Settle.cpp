@@ -6,7 +6,7 @@
 
 namespace tilewright::collective::membership {
 
-size_t StateMachine::leader() const { return (view - accusedBy[self()]).lowest(); }
+size_t StateMachine::leader() const { return (view - accused()).lowest(); }
 
 /// A half that includes the lowest place also counts as a majority, so any two majorities have a
 /// member in common.
@@ -21,14 +21,18 @@ bool StateMachine::isMajority(const Places &places) const {
 bool StateMachine::isQuorum(const Places &answers) const {
   if (isMajority(answers) || !rules.needsQuorum)
     return true;
+  // In a large job a process sees the ends of its neighbours only, and messages may take other ways
+  // than the end of a connection.
+  if (!overlay.isDense())
+    return false;
   // Ignore answers of processes that have ended since, because they cannot report what they have
   // seen.
-  const Places living = answers - endedFor[self()];
+  const Places living = answers - endedOf(self());
   const Places missing = view - living;
   if (!rules.proofNeedsAll)
-    return missing.isWithin(endedFor[self()]);
+    return missing.isWithin(endedOf(self()));
   bool isProven = true;
-  living.forEach([&](size_t place) { isProven &= missing.isWithin(endedFor[place]); });
+  living.forEach([&](size_t place) { isProven &= missing.isWithin(endedOf(place)); });
   return isProven;
 }
 
@@ -41,17 +45,17 @@ void StateMachine::settle() {
   if (lead == self()) {
     if (step != Step::none)
       weigh();
-    else if (!following || accusedBy[self()].has(*following))
+    else if (!following || accused().has(*following))
       prepare();
     return;
   }
-  if (told == lead && toldAccused == accusedBy[self()] && toldEnded == endedFor[self()])
+  if (told == lead && toldAccused == accused() && toldEnded == endedOf(self()))
     return;
   if (told != lead)
     waited = 0;
   told = lead;
-  toldAccused = accusedBy[self()];
-  toldEnded = endedFor[self()];
+  toldAccused = accused();
+  toldEnded = endedOf(self());
   Message message = make(Message::accuse);
   message.accused = toldAccused;
   message.ended = toldEnded;
@@ -64,7 +68,7 @@ void StateMachine::prepare() {
   step = Step::preparing;
   following.reset();
   waited = 0;
-  asked = view - accusedBy[self()];
+  asked = view - accused();
   bestAccepted = accepted;
   bestMembers = acceptedMembers;
   ask(Message::prepare, view);
@@ -75,14 +79,20 @@ void StateMachine::prepare() {
 void StateMachine::ask(Message::Type question, const Places &members) {
   answered = Places();
   answered.add(self());
-  Message message = make(question);
-  message.ballot = promised;
-  message.members = members;
-  message.reason = reason;
-  Places others = asked;
-  others.remove(self());
-  sendTo(others, message);
+  unanswered = asked.count() - 1;
+  this->question = make(question);
+  this->question.ballot = promised;
+  this->question.members = members;
+  this->question.reason = reason;
+  askAgain();
   weigh();
+}
+
+/// Sends the question to the members that have not answered.
+void StateMachine::askAgain() {
+  // A copy: an answer may come at once, and end the epoch.
+  const Message message = question;
+  sendTo(asked - answered, message);
 }
 
 /// The processes that answered, minus one of each pair in which one accuses the other. The leader
@@ -91,23 +101,23 @@ void StateMachine::ask(Message::Type question, const Places &members) {
 Places StateMachine::selected() const {
   Places candidates;
   answered.forEach([&](size_t place) {
-    if (!accusedBy[self()].has(place) && !accusedBy[place].has(self()))
+    if (!accused().has(place) && !accusedOf(place).has(self()))
       candidates.add(place);
   });
   Places suspects;
-  candidates.forEach([&](size_t place) { suspects |= accusedBy[place]; });
+  candidates.forEach([&](size_t place) { suspects |= accusedOf(place); });
   Places kept = candidates - suspects; // usually all of them, so the loop below is short
   kept.add(self());
   (candidates & suspects).forEach([&](size_t place) {
     bool isOut = false;
     candidates.forEach([&](size_t other) {
-      isOut |= accusedBy[other].has(place) &&
-               (!accusedBy[place].has(other) || (other < place && kept.has(other)));
+      isOut |= accusedOf(other).has(place) &&
+               (!accusedOf(place).has(other) || (other < place && kept.has(other)));
     });
     if (!isOut)
       kept.add(place);
   });
-  return kept;
+  return overlay.reachable(kept);
 }
 
 void StateMachine::propose() {
@@ -131,7 +141,7 @@ void StateMachine::decide() {
     enter(message.epoch, message.members);
     return;
   }
-  stop(Error::rankFenced, concat("process ", settings.processes[self()],
+  stop(Error::rankFenced, concat("process ", processAt(self()),
                                  " was evicted and must rejoin: it is not among the members ",
                                  listed(namesOf(acceptedMembers)), " of epoch ", message.epoch,
                                  "; epoch ", now, " ended: ", reason.toString()));
@@ -139,22 +149,36 @@ void StateMachine::decide() {
 
 /// Continues to the next step if enough processes have answered.
 void StateMachine::weigh() {
-  if (step == Step::preparing && (asked - accusedBy[self()]).isWithin(answered) &&
-      isQuorum(answered))
+  if (step == Step::preparing && unanswered <= accused().count() &&
+      (asked - accused()).isWithin(answered) && isQuorum(answered))
     propose();
   else if (step == Step::proposing && isQuorum(answered))
     decide();
 }
 
+/// Most processes report nothing, so sets are kept only for those that do.
+void StateMachine::noteReport(size_t place, const Message &message) {
+  if (message.accused.isEmpty())
+    accusedBy.erase(place);
+  else
+    accusedBy[place] = message.accused;
+  if (!message.ended.isEmpty())
+    endedFor[place] |= message.ended;
+}
+
+void StateMachine::noteAnswer(size_t place) {
+  unanswered -= asked.has(place) && !answered.has(place);
+  answered.add(place);
+}
+
 void StateMachine::answer(size_t place, const Message &message) {
   Message reply = make(Message::refuse);
   reply.ballot = message.ballot;
-  reply.accused = accusedBy[self()];
-  reply.ended = endedFor[self()];
+  reply.accused = accused();
+  reply.ended = endedOf(self());
   switch (message.type) {
   case Message::accuse:
-    accusedBy[place] = message.accused;
-    endedFor[place] |= message.ended;
+    noteReport(place, message);
     break;
   case Message::prepare:
   case Message::propose:
@@ -185,9 +209,8 @@ void StateMachine::answer(size_t place, const Message &message) {
   case Message::promise:
     if (step != Step::preparing || message.ballot != promised)
       return;
-    accusedBy[place] = message.accused;
-    endedFor[place] |= message.ended;
-    answered.add(place);
+    noteReport(place, message);
+    noteAnswer(place);
     if (message.accepted > bestAccepted) {
       bestAccepted = message.accepted;
       bestMembers = message.members;
@@ -196,8 +219,9 @@ void StateMachine::answer(size_t place, const Message &message) {
   case Message::accept:
     if (step != Step::proposing || message.ballot != promised)
       return;
-    endedFor[place] |= message.ended;
-    answered.add(place);
+    if (!message.ended.isEmpty())
+      endedFor[place] |= message.ended;
+    noteAnswer(place);
     break;
   case Message::refuse:
     highestRound = std::max(highestRound, message.accepted.round);
@@ -218,10 +242,10 @@ void StateMachine::answer(size_t place, const Message &message) {
 }
 
 void StateMachine::stopAsMinority() {
-  const Places left = view - accusedBy[self()];
+  const Places left = view - accused();
   stop(Error::groupMinority,
-       concat("process ", settings.processes[self()], " reaches only processes ",
-              listed(namesOf(left)), " of ", listed(namesOf(view)), " in epoch ", now,
+       concat("process ", processAt(self()), " reaches only processes ", listed(namesOf(left)),
+              " of ", listed(namesOf(view)), " in epoch ", now,
               ", and the other processes may continue without it, because it cannot prove that "
               "they have ended; epoch ",
               now, " ended: ", reason.toString()));
@@ -230,26 +254,32 @@ void StateMachine::stopAsMinority() {
 void StateMachine::settleBeat() {
   if (++settling > settings.settleBeats) {
     stop(Error::groupUnsettled,
-         concat("process ", settings.processes[self()], " timed out after ", settings.settleBeats,
+         concat("process ", processAt(self()), " timed out after ", settings.settleBeats,
                 " heartbeats: processes ", listed(namesOf(view)),
                 " did not agree on the members of epoch ", now + 1, "; epoch ", now,
                 " ended: ", reason.toString()));
     return;
   }
-  const Places left = view - accusedBy[self()];
+  const Places left = view - accused();
   if (rules.needsQuorum && settling > settings.answerBeats && !isMajority(left) &&
-      !(view - left).isWithin(endedFor[self()])) {
+      !(view - left).isWithin(endedOf(self()))) {
     stopAsMinority();
     return;
   }
-  if (step == Step::none && waited > settings.leadBeats) {
+  // In a large job a question or an answer is lost with a process that should pass it on: ask
+  // again, and wait until the silence of such a process has been noticed.
+  const int extra = overlay.isDense() ? 0 : 2 * settings.silentBeats;
+  if (step == Step::none && waited > settings.leadBeats + extra) {
     waited = 0;
     following.reset();
     if (leader() != self())
       accuse(leader(), "it leads the agreement and makes no progress");
   }
-  const bool isLate = step != Step::none && waited > settings.answerBeats;
-  const Places silent = isLate ? asked - answered - accusedBy[self()] : Places();
+  if (step != Step::none && !overlay.isDense() &&
+      waited % std::max(1, settings.answerBeats / 4) == 0)
+    askAgain();
+  const bool isLate = step != Step::none && waited > settings.answerBeats + extra;
+  const Places silent = isLate ? asked - answered - accused() : Places();
   silent.forEach([&](size_t place) { accuse(place, "it does not answer"); });
   const uint64_t before = now;
   settle(); // perhaps the rest is a quorum

@@ -17,13 +17,14 @@ uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-TEST(Simulation, EverySeededScheduleKeepsTheRulesAndEnds) {
+/// Runs schedules of jobs with up to `dense` processes that are all connected to each other.
+void runSchedules(size_t dense) {
   const uint64_t first = fromEnvironment("TILEWRIGHT_TEST_SEED", 1);
   const uint64_t count = fromEnvironment("TILEWRIGHT_TEST_COUNT", 10'000);
   Outcome sum;
   size_t strict = 0, failed = 0;
   for (uint64_t seed = first; seed < first + count && failed < 5; ++seed) {
-    const Outcome outcome = simulate(seed, {}, count == 1 ? &std::cout : nullptr);
+    const Outcome outcome = simulate(seed, {}, count == 1 ? &std::cout : nullptr, dense);
     if (!outcome.problem.empty()) {
       ++failed;
       ADD_FAILURE() << "seed " << seed << ": " << outcome.problem;
@@ -54,6 +55,11 @@ TEST(Simulation, EverySeededScheduleKeepsTheRulesAndEnds) {
                        sum.restarts, sum.minorities, sum.fenced, strict})
     EXPECT_GT(times, count / 100);
 }
+
+TEST(Simulation, EverySeededScheduleKeepsTheRulesAndEnds) { runSchedules(64); }
+
+/// As in a large job: a process is connected to few others, and messages take several hops.
+TEST(Simulation, SoDoesEveryScheduleOfNeighbours) { runSchedules(0); }
 
 TEST(Simulation, TheSameSeedDoesTheSame) {
   for (uint64_t seed = 1; seed < 100; ++seed)

@@ -7,12 +7,12 @@ StateMachine::StateMachine(const Settings &settings, Effects &effects)
     : StateMachine(settings, effects, Rules()) {}
 
 StateMachine::StateMachine(const Settings &settings, Effects &effects, const Rules &rules)
-    : settings(settings), rules(rules), effects(effects), now(settings.epoch), silence(count(), 0),
-      accusedBy(count()), endedFor(count()) {}
+    : settings(settings), rules(rules), overlay(count(), settings.self, settings.dense),
+      effects(effects), now(settings.epoch) {}
 
 std::vector<int64_t> StateMachine::namesOf(const Places &places) const {
   std::vector<int64_t> names;
-  places.forEach([&](size_t place) { names.push_back(settings.processes[place]); });
+  places.forEach([&](size_t place) { names.push_back(processAt(place)); });
   return names;
 }
 
@@ -24,12 +24,47 @@ Message StateMachine::make(Message::Type type) const {
 }
 
 void StateMachine::send(size_t place, const Message &message) {
-  if (connections.has(place))
+  if (connections.has(place)) {
     effects.send(place, message);
+  } else if (!overlay.isDense()) {
+    Message routed = message;
+    routed.route = {self(), place};
+    passOn(std::move(routed), self());
+  }
 }
 
 void StateMachine::sendTo(const Places &places, const Message &message) {
-  (places & connections).forEach([&](size_t place) { effects.send(place, message); });
+  if (overlay.isDense()) {
+    (places & connections).forEach([&](size_t place) { effects.send(place, message); });
+    return;
+  }
+  Places others = places;
+  others.remove(self());
+  others.forEach([&](size_t place) { send(place, message); });
+}
+
+/// Sends a routed message, which came from the neighbour `last` if not from this process, towards
+/// its receiver. If it cannot be sent on it is lost; the protocol's timeouts then apply.
+void StateMachine::passOn(Message message, size_t last) {
+  // A neighbour that is suspected or evicted may take a message and not pass it on.
+  Places usable = phase == Phase::rendezvous ? connections : (connections & view) - accused();
+  usable.remove(last);
+  if (++message.route->hops > overlay.maxHops())
+    return;
+  if (const auto next = overlay.toward(message.route->to, usable))
+    effects.send(*next, message);
+}
+
+/// In a large job, tells the neighbours that the epoch is over, and of which processes this one
+/// knows that they are to blame. Each process passes on what is new to it, so all know it after at
+/// most log2(n) hops.
+void StateMachine::spread() {
+  if (overlay.isDense() || phase != Phase::revoked)
+    return;
+  Message message = make(Message::revoke);
+  message.reason = reason;
+  message.accused = accused();
+  (view & connections).forEach([&](size_t place) { effects.send(place, message); });
 }
 
 void StateMachine::stop(Error error, std::string text) {
@@ -45,7 +80,7 @@ void StateMachine::leave() {
 }
 
 bool StateMachine::admits(size_t place, uint64_t epoch) const {
-  return phase == Phase::rendezvous && epoch == now && place != self() && place < count() &&
+  return phase == Phase::rendezvous && epoch == now && neighbours().has(place) &&
          !connections.has(place) && !proven.has(place);
 }
 
@@ -58,21 +93,22 @@ void StateMachine::connected(size_t place) {
   completeRendezvous();
 }
 
-/// Delivers the first view once all processes are connected to each other; each process reports to
-/// the lowest place when it is connected to all others.
+/// Delivers the first view once all processes are connected; each process reports to the lowest
+/// place when it is connected to all of its neighbours.
 void StateMachine::completeRendezvous() {
-  if (connections.count() + 1 == count() && !hasSaidHere) {
+  if (!hasSaidHere && connections.count() == neighbours().count()) {
     hasSaidHere = true;
+    arrivals += !arrived.has(self());
     arrived.add(self());
     if (self() != 0)
       send(0, make(Message::here));
   }
-  if (self() != 0 || arrived.count() != count())
+  if (self() != 0 || arrivals != count())
     return;
   const Places all = Places::firstOf(count());
   Message message = make(Message::view);
   message.members = all;
-  sendTo(connections, message);
+  sendTo(all, message);
   enter(now, all);
 }
 
@@ -80,12 +116,12 @@ void StateMachine::cancel(const Reason &reason) {
   Message message = make(Message::cancelled);
   message.reason = reason;
   sendTo(connections, message);
-  stop(Error::ranksNotConnected, concat("process ", settings.processes[self()],
-                                        " cannot join the group: ", reason.toString()));
+  stop(Error::ranksNotConnected,
+       concat("process ", processAt(self()), " cannot join the group: ", reason.toString()));
 }
 
 void StateMachine::loseInRendezvous(size_t place, std::string text) {
-  const Reason reason = Reason::of(settings.processes[place], std::move(text));
+  const Reason reason = Reason::of(processAt(place), std::move(text));
   if (!hasSaidHere || self() == 0) {
     cancel(reason); // no process can have the first view yet
     return;
@@ -98,18 +134,18 @@ void StateMachine::loseInRendezvous(size_t place, std::string text) {
 void StateMachine::receiveInRendezvous(size_t place, const Message &message) {
   switch (message.type) {
   case Message::here:
+    arrivals += !arrived.has(place);
     arrived.add(place);
     completeRendezvous();
     return;
   case Message::cancelled:
-    stop(Error::ranksNotConnected, concat("process ", settings.processes[place],
+    stop(Error::ranksNotConnected, concat("process ", processAt(place),
                                           " cannot join the group: ", message.reason.toString()));
     return;
   case Message::out:
-    stop(Error::rankFenced,
-         concat("process ", settings.processes[self()], " joined with epoch ", now,
-                ", but process ", settings.processes[place], " is in epoch ", message.epoch,
-                "; an evicted process must rejoin"));
+    stop(Error::rankFenced, concat("process ", processAt(self()), " joined with epoch ", now,
+                                   ", but process ", processAt(place), " is in epoch ",
+                                   message.epoch, "; an evicted process must rejoin"));
     return;
   case Message::leaving:
     loseInRendezvous(place, "it has left the job");
@@ -130,8 +166,8 @@ void StateMachine::enter(uint64_t epoch, const Places &members) {
   view = members;
   phase = Phase::member;
   waited = settling = 0;
-  for (size_t place = 0; place < count(); ++place)
-    accusedBy[place] = endedFor[place] = Places();
+  accusedBy.clear();
+  endedFor.clear();
   endedFor[self()] = proven & view;
   told.reset();
   toldAccused = toldEnded = Places();
@@ -141,8 +177,7 @@ void StateMachine::enter(uint64_t epoch, const Places &members) {
   step = Step::none;
   effects.deliver(now, view);
   // Some members may have disconnected while the view was being agreed on.
-  Places gone = view - connections;
-  gone.remove(self());
+  const Places gone = (view & neighbours()) - connections;
   gone.forEach([&](size_t place) {
     accuse(place, proven.has(place) ? "its process has ended" : "its connection was lost");
   });
@@ -156,18 +191,34 @@ void StateMachine::end(const Reason &why) {
   reason = why;
   waited = settling = 0;
   effects.over(now, reason);
+  spread();
 }
 
 /// Returns true if the accusation ended the epoch.
 bool StateMachine::accuse(size_t place, std::string evidence, bool hasLeft) {
-  if (!view.has(place) || place == self() || accusedBy[self()].has(place))
+  if (!view.has(place) || place == self() || accused().has(place))
     return false;
   accusedBy[self()].add(place);
   const bool isFirst = phase == Phase::member;
-  Reason why = Reason::of(settings.processes[place], std::move(evidence));
+  Reason why = Reason::of(processAt(place), std::move(evidence));
   why.hasLeft = hasLeft;
-  end(why);
+  if (isFirst)
+    end(why);
+  else
+    spread();
   return isFirst;
+}
+
+/// In a large job, suspects the processes that one of the suspects' neighbours suspects. Of its own
+/// neighbours a process knows better.
+void StateMachine::believe(const Message &message) {
+  if (overlay.isDense())
+    return;
+  (message.accused - neighbours()).forEach([&](size_t place) {
+    const bool isReason = message.reason.process == processAt(place);
+    accuse(place, isReason ? message.reason.text : "its neighbours suspect it",
+           isReason && message.reason.hasLeft);
+  });
 }
 
 void StateMachine::lost(size_t place) {
@@ -201,7 +252,7 @@ void StateMachine::ended(size_t place) {
 void StateMachine::suspect(uint64_t epoch, size_t place, std::string evidence) {
   if (epoch != now || (phase != Phase::member && phase != Phase::revoked))
     return;
-  if (accuse(place, std::move(evidence))) {
+  if (accuse(place, std::move(evidence)) && overlay.isDense()) {
     Message message = make(Message::revoke);
     message.reason = reason;
     sendTo(view, message);
@@ -213,9 +264,11 @@ void StateMachine::revoke(uint64_t epoch, const Reason &why) {
   if (epoch != now || phase != Phase::member)
     return;
   end(why);
-  Message message = make(Message::revoke);
-  message.reason = reason;
-  sendTo(view, message);
+  if (overlay.isDense()) {
+    Message message = make(Message::revoke);
+    message.reason = reason;
+    sendTo(view, message);
+  }
   settle();
 }
 
@@ -223,10 +276,9 @@ void StateMachine::revoke(uint64_t epoch, const Reason &why) {
 bool StateMachine::isOfThisEpoch(size_t place, const Message &message) {
   if (message.type == Message::out) {
     if (message.epoch > now)
-      stop(Error::rankFenced,
-           concat("process ", settings.processes[self()], " is in epoch ", now, ", but process ",
-                  settings.processes[place], " has moved on to epoch ", message.epoch,
-                  " without it; it was evicted and must rejoin"));
+      stop(Error::rankFenced, concat("process ", processAt(self()), " is in epoch ", now,
+                                     ", but process ", processAt(place), " has moved on to epoch ",
+                                     message.epoch, " without it; it was evicted and must rejoin"));
     return false;
   }
   if (!rules.comparesEpochs && view.has(place) && message.epoch < now)
@@ -250,7 +302,7 @@ bool StateMachine::isOfThisEpoch(size_t place, const Message &message) {
           ? message.reason
           : Reason::of(-1, "the other members have moved on to the next epoch"));
   if (!message.members.has(self())) {
-    stop(Error::rankFenced, concat("process ", settings.processes[self()],
+    stop(Error::rankFenced, concat("process ", processAt(self()),
                                    " was evicted and must rejoin: it is not among the members ",
                                    listed(namesOf(message.members)), " of epoch ", message.epoch,
                                    "; epoch ", now, " ended: ", reason.toString()));
@@ -260,14 +312,22 @@ bool StateMachine::isOfThisEpoch(size_t place, const Message &message) {
   return phase != Phase::stopped && message.type == Message::prepare && message.epoch == now;
 }
 
-void StateMachine::receive(size_t place, const Message &message) {
+void StateMachine::receive(size_t neighbour, const Message &message) {
   if (phase == Phase::stopped)
+    return;
+  silence[neighbour] = 0;
+  if (message.route && message.route->to != self()) {
+    if (message.route->to < count() && !overlay.isDense())
+      passOn(message, neighbour);
+    return;
+  }
+  const size_t place = message.route ? message.route->from : neighbour;
+  if (place >= count() || place == self())
     return;
   if (phase == Phase::rendezvous) {
     receiveInRendezvous(place, message);
     return;
   }
-  silence[place] = 0;
   if (message.type == Message::leaving) {
     // The peer's membership has ended with this message, even if its process still runs.
     proven.add(place);
@@ -281,11 +341,13 @@ void StateMachine::receive(size_t place, const Message &message) {
     settle();
     return;
   }
-  if (!isOfThisEpoch(place, message))
+  if (!isOfThisEpoch(place, message) || message.type == Message::alive)
     return;
   if (message.type == Message::revoke || message.type == Message::accuse ||
-      message.type == Message::prepare || message.type == Message::propose)
+      message.type == Message::prepare || message.type == Message::propose) {
+    believe(message);
     end(message.reason);
+  }
   answer(place, message);
 }
 
@@ -295,14 +357,17 @@ void StateMachine::beat() {
   ++waited;
   if (phase == Phase::rendezvous) {
     ++beatsInRendezvous;
+    // Processes that should pass it on may not have been connected yet.
+    if (hasSaidHere && self() != 0 && !overlay.isDense())
+      send(0, make(Message::here));
     if (doubt && waited > settings.answerBeats) {
       cancel(*doubt);
     } else if (beatsInRendezvous > settings.rendezvousBeats) {
       const Places all = Places::firstOf(count());
-      Places missing = all - (hasSaidHere ? arrived : connections);
+      Places missing = hasSaidHere ? all - arrived : neighbours() - connections;
       missing.remove(self());
       if (hasSaidHere && self() != 0)
-        cancel(Reason::of(settings.processes[0], "it waits for other processes to connect"));
+        cancel(Reason::of(processAt(0), "it waits for other processes to connect"));
       else
         cancel(Reason::of(
             -1, concat("processes ", listed(namesOf(missing)), " did not connect in time")));

@@ -4,6 +4,7 @@
 #define TILEWRIGHT_COLLECTIVE_MEMBERSHIP_STATEMACHINE_H
 
 #include "tilewright/collective/membership/Message.h"
+#include "tilewright/collective/membership/Overlay.h"
 
 namespace tilewright::collective::membership {
 
@@ -26,8 +27,10 @@ public:
 class StateMachine {
 public:
   struct Settings {
-    std::vector<int64_t> processes; // of the job, ascending; a place is an index into this
+    /// Of the job, ascending; a place is an index into this. Shared by simulated machines.
+    std::shared_ptr<const std::vector<int64_t>> processes;
     size_t self = 0;
+    size_t dense = 64;          // up to so many processes, all are connected to each other
     uint64_t epoch = 0;         // of the first view
     int rendezvousBeats = 1200; // timeout for all processes to connect
     int silentBeats = 8;        // of silence after which a process is suspected
@@ -55,6 +58,9 @@ public:
   /// Whether a process that connects with this epoch is admitted; otherwise it is fenced.
   bool admits(size_t place, uint64_t epoch) const;
 
+  /// The processes that this one must be connected to.
+  const Places &neighbours() const { return overlay.neighbours(); }
+
   bool isStopped() const { return phase == Phase::stopped; }
   bool isOver() const { return phase == Phase::revoked; } // until the next view
   uint64_t epoch() const { return now; }
@@ -77,12 +83,15 @@ private:
   enum class Phase { rendezvous, member, revoked, stopped };
   enum class Step { none, preparing, proposing };
 
-  size_t count() const { return settings.processes.size(); }
+  size_t count() const { return settings.processes->size(); }
+  int64_t processAt(size_t place) const { return (*settings.processes)[place]; }
   size_t self() const { return settings.self; }
   std::vector<int64_t> namesOf(const Places &places) const;
   Message make(Message::Type type) const;
   void send(size_t place, const Message &message);
   void sendTo(const Places &places, const Message &message);
+  void passOn(Message message, size_t last);
+  void spread();
 
   // Implemented in StateMachine.cpp: the rendezvous, the end of an epoch, messages of other epochs.
   void completeRendezvous();
@@ -92,6 +101,7 @@ private:
   void enter(uint64_t epoch, const Places &members);
   void end(const Reason &reason);
   bool accuse(size_t place, std::string evidence, bool hasLeft = false);
+  void believe(const Message &message);
   bool isOfThisEpoch(size_t place, const Message &message);
   void stop(Error error, std::string text);
 
@@ -99,9 +109,12 @@ private:
   size_t leader() const;
   void settle();
   void answer(size_t place, const Message &message);
+  void noteReport(size_t place, const Message &message);
+  void noteAnswer(size_t place);
   void prepare();
   void propose();
   void ask(Message::Type question, const Places &members);
+  void askAgain();
   void decide();
   void weigh();
   void settleBeat();
@@ -110,30 +123,41 @@ private:
   bool isQuorum(const Places &answered) const;
   void stopAsMinority();
 
+  const Places &accused() const { return accusedOf(self()); } // by this process
+  const Places &accusedOf(size_t place) const { return setOf(accusedBy, place); }
+  const Places &endedOf(size_t place) const { return setOf(endedFor, place); }
+  static const Places &setOf(const std::map<size_t, Places> &sets, size_t place) {
+    static const Places none;
+    const auto found = sets.find(place);
+    return found == sets.end() ? none : found->second;
+  }
+
   const Settings settings;
   const Rules rules;
+  const Overlay overlay;
   Effects &effects;
   Phase phase = Phase::rendezvous;
   uint64_t now; // the current epoch
   Places view;
-  Places connections;       // the peers that are connected
-  Places proven;            // processes that are known to have ended
-  std::vector<int> silence; // by place: beats since its last message
+  Places connections;            // the peers that are connected
+  Places proven;                 // processes that are known to have ended
+  std::map<size_t, int> silence; // by place of a neighbour: beats since its last message
 
   int waited = 0; // beats without progress
 
   // State of the rendezvous.
   int beatsInRendezvous = 0;
-  Places arrived; // processes that are connected to all others; only place 0 collects them
+  Places arrived;      // processes that are connected to all others; only place 0 collects them
+  size_t arrivals = 0; // the number of these
   bool hasSaidHere = false;
   /// Set if a peer disappeared when the first view may already have been delivered elsewhere.
   std::optional<Reason> doubt;
 
   // State after the epoch is over.
   Reason reason;
-  int settling = 0;              // beats
-  std::vector<Places> accusedBy; // by place: the processes that it accuses
-  std::vector<Places> endedFor;  // by place: the processes whose end it has seen
+  int settling = 0;                   // beats
+  std::map<size_t, Places> accusedBy; // by place: the processes that it accuses
+  std::map<size_t, Places> endedFor;  // by place: the processes whose end it has seen
   /// The last report to a leader: the leader, the processes that this process accuses, and those
   /// whose end it has seen.
   std::optional<size_t> told;
@@ -146,6 +170,8 @@ private:
   // State of this process as leader.
   Step step = Step::none;
   Places asked, answered;
+  size_t unanswered = 0; // of `asked`
+  Message question;
   Ballot bestAccepted;
   Places bestMembers;
 };

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <numeric>
 
 namespace tilewright::collective::membership {
 namespace {
@@ -17,8 +18,10 @@ class Table {
 public:
   explicit Table(size_t count, const UnsafeStateMachine::Rules &rules = {}) {
     StateMachine::Settings settings;
-    for (size_t place = 0; place < count; ++place)
-      settings.processes.push_back(static_cast<int64_t>(place));
+    std::vector<int64_t> processes(count);
+    std::iota(processes.begin(), processes.end(), 0);
+    settings.processes = std::make_shared<const std::vector<int64_t>>(processes);
+    settings.dense = count;
     for (size_t place = 0; place < count; ++place) {
       settings.self = place;
       nodes.push_back(std::make_unique<Node>(*this, place, settings, rules));

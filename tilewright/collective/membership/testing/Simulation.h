@@ -25,7 +25,7 @@ struct Outcome {
 /// Runs the schedule of a seed: 2 to 9 processes on 1 to 3 hosts. A seed gives the same run on
 /// every machine. Writes the events to `log` if it is not null.
 Outcome simulate(uint64_t seed, const UnsafeStateMachine::Rules &rules = {},
-                 std::ostream *log = nullptr);
+                 std::ostream *log = nullptr, size_t dense = 64);
 
 } // namespace tilewright::collective::membership
 
