@@ -67,6 +67,25 @@ def with_shardings(text, mesh, inputs, results):
     return f"{head}  sdy.mesh @mesh = <[{axes}]>\n  func.func public @main({arguments}) -> ({types}) {{\n{rest}"
 
 
+def with_constraints(text, mesh, rng, chance):
+    """Constrains some values of the main function to random shardings, whose dimensions need not be divisible."""
+    head, body = re.match(r"(.*?  func\.func public @main\(.*?\{\n)(.*)", text, re.S).groups()
+    lines = body.split("\n")
+    for at in range(len(lines) - 1, -1, -1):
+        made = re.fullmatch(r"    (%\w+) = .*?[ >](tensor<((?:\d+x)*)\w+>)", lines[at])
+        if not made or rng.random() >= chance:
+            continue
+        value, type, shape = made.groups()
+        dims = [[] for _ in shape.split("x")[:-1]]
+        for axis in rng.sample(range(len(mesh)), len(mesh)):
+            if dims and rng.random() < 0.7:
+                rng.choice(dims).append(f'"a{axis}"')
+        axes = ", ".join("{" + ", ".join(dim) + "}" for dim in dims)
+        rest = re.sub(rf"{value}(?![\w#:])", f"%constrained{at}", "\n".join(lines[at + 1 :]))
+        lines[at + 1 :] = [f"    %constrained{at} = sdy.sharding_constraint {value} <@mesh, [{axes}]> : {type}", *rest.split("\n")]
+    return head + "\n".join(lines)
+
+
 class Case:
     """A program as an artifact for one device; `outputs` are (shape, dtype) of its results."""
 
@@ -95,7 +114,8 @@ class Case:
         cuts = [draw_cut(self.rng, mesh, a.shape, 0.8, is_batch) for a in self.arguments]
         self.results = [draw_cut(self.rng, mesh, shape, 0.3) for shape, _ in self.outputs]
         whole = self.folder / f"{name}.whole.mlir"
-        whole.write_text(with_shardings(self.text, mesh, cuts, self.results))
+        text = with_shardings(self.text, mesh, cuts, self.results)
+        whole.write_text(with_constraints(text, mesh, self.rng, self.rng.choice([0, 0.2])))
         done = subprocess.run(
             [OPT, whole, "--simplify-inline", "--distribute-split", "-o", self.folder / f"{name}.mlir",
              "--remark-policy=all", "--remarks-filter=distribute", "--remark-format=emitRemark"],

@@ -82,6 +82,8 @@ Axes dividedAt(const Axes &axes, const Axes &others) {
   return factors;
 }
 
+} // namespace
+
 DenseElementsAttr neutralOf(RankedTensorType type, StringRef combine) {
   Type element = type.getElementType();
   auto real = [&](const llvm::fltSemantics &kind) {
@@ -118,8 +120,6 @@ DenseElementsAttr neutralOf(RankedTensorType type, StringRef combine) {
     value = llvm::APInt::getAllOnes(width);
   return DenseElementsAttr::get(type, value);
 }
-
-} // namespace
 
 /// Emits exchanges at one place of a program. `shape` is the tensor's global shape.
 class ExchangeEmitter {

@@ -63,6 +63,10 @@ struct Sharding {
   bool refines(const Sharding &coarser) const { return commonWith(coarser) == coarser; }
 };
 
+/// Elements that change nothing if `combine` (for example "stablehlo.add") combines them with
+/// others.
+mlir::DenseElementsAttr neutralOf(mlir::RankedTensorType type, llvm::StringRef combine);
+
 class ShardBuilder {
 public:
   ShardBuilder(mlir::ModuleOp module, int64_t partitions)

@@ -4,6 +4,7 @@
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
+#include "tilewright/transform/distribute/Uneven.h"
 #include "tilewright/transform/distribute/local/Local.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -227,9 +228,10 @@ Status split(ModuleOp module, int64_t partitions) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (partitions <= 1 || !main)
     return Status();
+  ShardBuilder shards(module, partitions);
+  padUneven(main, shards);
   eraseDead(main.front());
   constrainGroups(main);
-  ShardBuilder shards(module, partitions);
   TILEWRIGHT_ASSIGN(ShardingPlan plan, ShardingPlan::make(main, shards));
   plan.remark(partitions);
   return Rewrite(main, shards, plan).run();

@@ -67,20 +67,17 @@ module @weights_on_the_batch attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-/// A constraint whose dimension is not divisible is ignored; one of a call that
-/// only tells something is nothing to gather for.
+/// Nothing is gathered for a call that only annotates.
 
-//      REMARK: Missed{{.*}}Reason="cannot apply sharding: a dimension of size 6 is not divisible by 4"{{.*}}"sdy.sharding_constraint is ignored"
 //  REMARK-NOT: custom_call
 // CHECK-LABEL: module @wishes
-//       CHECK:   func.func public @main(%[[X:.*]]: tensor<2xf32> {{.*}}, %[[Y:.*]]: tensor<6xf32>)
+//       CHECK:   func.func public @main(%[[X:.*]]: tensor<2xf32> {{.*}})
 //       CHECK:   %[[A:.*]] = stablehlo.custom_call @Sharding(%[[X]]) : (tensor<2xf32>) -> tensor<2xf32>
-//       CHECK:   return %[[A]], %[[Y]] : tensor<2xf32>, tensor<6xf32>
+//       CHECK:   return %[[A]] : tensor<2xf32>
 module @wishes attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>
-  func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>}, %y: tensor<6xf32>) -> (tensor<8xf32>, tensor<6xf32>) {
+  func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>}) -> tensor<8xf32> {
     %0 = stablehlo.custom_call @Sharding(%x) : (tensor<8xf32>) -> tensor<8xf32>
-    %1 = sdy.sharding_constraint %y <@mesh, [{"b"}]> : tensor<6xf32>
-    return %0, %1 : tensor<8xf32>, tensor<6xf32>
+    return %0 : tensor<8xf32>
   }
 }
