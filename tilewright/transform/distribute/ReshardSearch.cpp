@@ -16,10 +16,11 @@ namespace {
 using Ids = std::vector<uint8_t>;
 using Lists = std::vector<Ids>;
 
-/// A search gives up after it has visited this many placements.
-constexpr size_t maxVisited = 2000;
 /// With more factors, a search tries only steps that bring factors to their places in the target.
 constexpr size_t maxTried = 4;
+/// After it has visited this many placements, a search goes on greedily; after twice as many it
+/// gives up.
+constexpr size_t maxVisited = 2000, maxVisitedDirected = 100;
 
 /// What is minimised, the most important first: elements sent by one device (in units that make
 /// all of them integers), exchanges that send, steps and the factors that they move.
@@ -36,6 +37,7 @@ struct Price {
 class Search {
 public:
   explicit Search(const ReshardProblem &problem) : problem(problem) {
+    isDirected = problem.sizes.size() > maxTried;
     for (int64_t size : problem.sizes)
       unit *= size;
     targets.resize(problem.sizes.size(), {-1, 0});
@@ -59,7 +61,10 @@ public:
         continue; // a cheaper path was found since
       if (nodes[index].step.to == problem.to)
         return pathTo(entry.node);
-      if (++visited > maxVisited)
+      const size_t limit = isDirected ? maxVisitedDirected : maxVisited;
+      if (++visited == limit)
+        beGreedy();
+      if (visited > 2 * limit)
         break;
       const Placement at = nodes[index].step.to;
       const Price soFar = nodes[index].price;
@@ -107,12 +112,31 @@ private:
     estimate.wire += missing(step.to);
     if (estimate > bound)
       return;
+    if (isGreedy)
+      estimate.wire = misplacedIn(step.to);
     auto [found, isNew] = best.try_emplace(keyOf(step.to), price);
     if (!isNew && found->second <= price)
       return;
     found->second = price;
     queue.push({estimate, static_cast<int>(nodes.size())});
     nodes.push_back({std::move(step), price, parent});
+  }
+
+  /// From now on, prefers placements that are close to the target to cheap ones.
+  void beGreedy() {
+    isGreedy = true;
+    std::priority_queue<Entry> reordered;
+    for (; !queue.empty(); queue.pop()) {
+      Entry entry = queue.top();
+      entry.estimate = nodes[static_cast<size_t>(entry.node)].price;
+      entry.estimate.wire = misplacedIn(nodes[static_cast<size_t>(entry.node)].step.to);
+      reordered.push(entry);
+    }
+    queue = std::move(reordered);
+  }
+  /// The number of factors that are not where the target has them.
+  int64_t misplacedIn(const Placement &at) const {
+    return static_cast<int64_t>(movedBetween(at, problem.to).size());
   }
 
   std::vector<ReshardStep> pathTo(int last) const {
@@ -255,7 +279,7 @@ private:
 
   /// Whether a factor may be placed in `list` of a dimension, at the place `at`.
   bool mayPlace(uint8_t id, size_t dim, const Ids &list, size_t at) const {
-    if (problem.sizes.size() <= maxTried)
+    if (!isDirected)
       return true;
     auto isBefore = [&](uint8_t one, uint8_t other) {
       return targets[one].first == static_cast<int>(dim) && targets[one] < targets[other];
@@ -333,11 +357,23 @@ private:
   /// All-reduces and reduce-scatters of some of the unreduced factors. Even one that the target
   /// wants unreduced may be reduced and opened again, if that makes the terms smaller.
   void forEachReduction(const Placement &at, Visit visit) const {
-    for (uint32_t chosen = 1; chosen < 1U << at.unreduced.size(); ++chosen) {
-      Ids group;
-      for (size_t i = 0; i < at.unreduced.size(); ++i)
-        if (chosen >> i & 1)
-          group.push_back(at.unreduced[i]);
+    std::vector<Ids> groups;
+    if (isDirected) { // those that the target has in dimensions, and the others
+      groups.resize(2);
+      for (uint8_t id : at.unreduced)
+        if (!llvm::is_contained(problem.to.unreduced, id))
+          groups[targets[id].first < 0].push_back(id);
+    } else {
+      for (uint32_t chosen = 1; chosen < 1U << at.unreduced.size(); ++chosen) {
+        Ids &group = groups.emplace_back();
+        for (size_t i = 0; i < at.unreduced.size(); ++i)
+          if (chosen >> i & 1)
+            group.push_back(at.unreduced[i]);
+      }
+    }
+    for (const Ids &group : groups) {
+      if (group.empty())
+        continue;
       Placement next = at;
       llvm::erase_if(next.unreduced, [&](uint8_t id) { return llvm::is_contained(group, id); });
       const auto members = static_cast<double>(countOf(group));
@@ -358,43 +394,35 @@ private:
 
   /// Other factors of the same product in every dimension.
   void forEachPermute(const Placement &at, Visit visit) const {
-    Placement next;
+    Placement next{Lists(at.dims.size()), {}};
     std::vector<bool> isUsed(problem.sizes.size());
     const auto elements = static_cast<double>(elementsOf(at));
-    // Fills dimension after dimension, then the unreduced factors in ascending order.
+    // Fills dimension after dimension up to its product, then the unreduced factors in ascending
+    // order.
     std::function<void(size_t, int64_t)> fill = [&](size_t dim, int64_t rest) {
       const bool isOpen = dim == at.dims.size();
-      if (rest == 1 && isOpen) {
-        if (!(next == at))
+      if (rest == 1) {
+        if (!isOpen)
+          fill(dim + 1, countOf(dim + 1 < at.dims.size() ? at.dims[dim + 1] : at.unreduced));
+        else if (!(next == at))
           visit({ExchangeKind::permute, next, movedBetween(at, next), elements});
         return;
       }
-      if (rest == 1) {
-        const bool isLast = dim + 1 == at.dims.size();
-        if (!isLast)
-          next.dims.emplace_back();
-        fill(dim + 1, countOf(isLast ? at.unreduced : at.dims[dim + 1]));
-        if (!isLast)
-          next.dims.pop_back();
-        return;
-      }
       Ids &list = isOpen ? next.unreduced : next.dims[dim];
-      for (size_t id = 0; id < isUsed.size(); ++id) {
+      for (size_t number = 0; number < isUsed.size(); ++number) {
+        const auto id = static_cast<uint8_t>(number);
         if (isUsed[id] || rest % problem.sizes[id] != 0 ||
-            (!isOpen && !mayPlace(static_cast<uint8_t>(id), dim, list, list.size())) ||
-            (isOpen && !list.empty() && list.back() > id))
+            (isOpen ? !list.empty() && list.back() > id : !mayPlace(id, dim, list, list.size())) ||
+            (isOpen && isDirected && !llvm::is_contained(problem.to.unreduced, id)))
           continue;
         isUsed[id] = true;
-        (isOpen ? next.unreduced : next.dims[dim]).push_back(static_cast<uint8_t>(id));
+        list.push_back(id);
         fill(dim, rest / problem.sizes[id]);
-        (isOpen ? next.unreduced : next.dims[dim]).pop_back();
+        list.pop_back();
         isUsed[id] = false;
       }
     };
-    if (at.dims.empty())
-      return fill(0, countOf(at.unreduced));
-    next.dims.emplace_back();
-    fill(0, countOf(at.dims[0]));
+    fill(0, countOf(at.dims.empty() ? at.unreduced : at.dims[0]));
   }
 
   /// The factors whose places differ.
@@ -454,6 +482,7 @@ private:
 
   const ReshardProblem &problem;
   int64_t unit = 1;
+  bool isDirected = false, isGreedy = false;
   std::vector<std::pair<int, size_t>> targets; // of each factor: its dimension or -1, its place
   std::vector<Node> nodes;
   std::priority_queue<Entry> queue;
