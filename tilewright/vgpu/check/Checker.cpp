@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/check/Checker.h"
 
 #include "tilewright/vgpu/check/Detector.h"
+#include "tilewright/vgpu/machine/memory/Multicast.h"
 
 #include <algorithm>
 #include <atomic>
@@ -102,22 +103,38 @@ GroupState &Checker::groupOf(const machine::Warp &warp) {
   return *current.state;
 }
 
-/// Calls `check` with the event. Memory may be mapped at several addresses: then with the addresses
-/// by which accesses are compared.
+/// Calls `check` with the event, at the addresses by which accesses are compared: memory may be
+/// mapped at several, and a store to a multicast address is one to each member.
 template <typename Check>
 static void withHomes(machine::ValidMemory *valid, const machine::MemoryEvent &event, Check check) {
   if (!valid || !valid->hasHomes()) [[likely]]
     return check(event);
   uint64_t addresses[32] = {};
+  auto checkAt = [&](uint32_t mask) {
+    machine::MemoryEvent atHome{event.warp, event.op,    mask,        addresses,   event.bytes,
+                                event.kind, event.proxy, event.order, event.scope, event.async};
+    atHome.values = event.values;
+    check(atHome);
+  };
+  uint32_t single = 0;
   for (uint32_t rest = event.mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const uint64_t address = event.addresses[lane];
-    addresses[lane] = (address & machine::windowMask) == 0 ? valid->home(address) : address;
+    const bool isGlobal = (address & machine::windowMask) == 0;
+    std::vector<uint64_t> members;
+    if (isGlobal && event.kind == machine::AccessKind::write)
+      members = machine::multicastMembers(address, event.bytes);
+    for (uint64_t member : members) {
+      addresses[lane] = member;
+      checkAt(1u << lane);
+    }
+    if (!members.empty())
+      continue;
+    addresses[lane] = isGlobal ? valid->home(address) : address;
+    single |= 1u << lane;
   }
-  machine::MemoryEvent atHome{event.warp, event.op,    event.mask,  addresses,   event.bytes,
-                              event.kind, event.proxy, event.order, event.scope, event.async};
-  atHome.values = event.values;
-  check(atHome);
+  if (single != 0)
+    checkAt(single);
 }
 
 void Checker::access(const machine::MemoryEvent &event) {

@@ -84,6 +84,25 @@ std::shared_ptr<LaunchState> Launches::withId(uint64_t id) const {
   return found == byId.end() ? nullptr : found->second;
 }
 
+bool LaunchState::isAfter(const LaunchState &other) const {
+  if (!order || !other.order || order->isAfter(*other.order))
+    return true;
+  std::lock_guard lock(other.mutex);
+  return std::any_of(other.readers.begin(), other.readers.end(), [&](const auto &one) {
+    const std::shared_ptr<const LaunchState> reader = one.lock();
+    return reader && reader.get() != this && order->isAfter(*reader->order);
+  });
+}
+
+void LaunchState::meet(const LaunchState &other) {
+  auto &launch = const_cast<LaunchState &>(other); // the readers are not part of its value
+  std::lock_guard lock(launch.mutex);
+  const bool isKnown = std::any_of(launch.readers.begin(), launch.readers.end(),
+                                   [&](const auto &one) { return one.lock().get() == this; });
+  if (!isKnown)
+    launch.readers.push_back(weak_from_this());
+}
+
 bool LaunchState::areInTwoGroups(uint32_t block, uint32_t other) const {
   if (block == other || !owns(block) || !owns(other))
     return false;

@@ -21,7 +21,7 @@ struct GlobalFlags {
 
 /// The state of a launch that its groups share. It is kept for some time after the launch, because
 /// launches of other streams may conflict with it.
-struct LaunchState {
+struct LaunchState : std::enable_shared_from_this<LaunchState> {
   machine::Grid *grid = nullptr; // valid only while the launch runs
   machine::Dim3 shape{}, cluster{};
   const machine::Program *program = nullptr;
@@ -44,9 +44,10 @@ struct LaunchState {
 
   bool owns(uint32_t block) const { return block - firstBlock < blockCount; }
   /// Whether all of `other` happens before this launch.
-  bool isAfter(const LaunchState &other) const {
-    return !order || !other.order || order->isAfter(*other.order);
-  }
+  bool isAfter(const LaunchState &other) const;
+  /// Records that a thread of this launch read a flag of `other`: launches after this one come
+  /// after `other`, too, as far as the checker compares.
+  void meet(const LaunchState &other);
   /// Whether other groups may access the same global memory without being ordered with this one.
   bool hasCompany() const { return hasOtherGroups.load(std::memory_order_relaxed) || order; }
   /// Whether two blocks of this launch belong to different groups, that is, to different clusters.
@@ -67,8 +68,10 @@ struct LaunchState {
     uint32_t block, warp, mask, epoch;
     bool isReadOnly;
   };
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::unordered_map<uint32_t, std::vector<Finished>> finished; // guarded by mutex
+  /// Launches that read a flag of this one, directly or through others. Guarded by mutex.
+  std::vector<std::weak_ptr<const LaunchState>> readers;
 };
 
 /// Thread-safe.

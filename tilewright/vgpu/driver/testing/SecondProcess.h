@@ -15,7 +15,7 @@ namespace tilewright::vgpu::driver {
 
 /// The socket between the two processes, in the second one; -1 in a process that no test started.
 inline int firstProcess() {
-  const char *number = std::getenv("TILEWRIGHT_VGPU_TEST_SOCKET");
+  const char *number = std::getenv("VGPU_TEST_SOCKET");
   return number ? std::atoi(number) : -1;
 }
 
@@ -30,7 +30,7 @@ public:
     child = fork();
     EXPECT_GE(child, 0);
     if (child == 0) {
-      setenv("TILEWRIGHT_VGPU_TEST_SOCKET", other.c_str(), 1);
+      setenv("VGPU_TEST_SOCKET", other.c_str(), 1);
       execl("/proc/self/exe", "second", argument.c_str(), static_cast<char *>(nullptr));
       _exit(127);
     }

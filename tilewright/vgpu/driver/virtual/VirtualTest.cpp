@@ -266,10 +266,10 @@ TEST_F(MulticastTest, HalvesMayBeAccumulatedInFloat) {
   EXPECT_EQ(read<unsigned>(to + 4), 0x40006800u);
 }
 
-TEST_F(MulticastTest, OnlyMultimemMayUseTheAddresses) {
-  EXPECT_EQ(addOne(teamAt), CUDA_ERROR_ILLEGAL_ADDRESS);
+TEST_F(MulticastTest, LoadsMayNotUseTheAddresses) {
+  EXPECT_EQ(addOne(teamAt), CUDA_ERROR_ILLEGAL_ADDRESS); // it loads before it stores
   SetUp();
-  // And multimem uses no other ones.
+  // And multimem uses no other addresses.
   EXPECT_EQ(run(multimemPtx, "count", at[0]), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 

@@ -29,6 +29,11 @@ struct AccessForm {
   uint32_t slots[8] = {};
 };
 
+/// Performs the store of one lane if `address` is a multicast address, in the memory of all
+/// members. Returns whether it is one.
+bool storeToTeam(const AccessForm &form, const std::byte *registers, uint32_t lane,
+                 uint64_t address);
+
 enum class AtomicOperation : uint8_t {
   add,
   min,

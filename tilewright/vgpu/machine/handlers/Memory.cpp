@@ -499,7 +499,13 @@ VGPU_INLINE uint64_t addressOf(const AddressForm &form, const std::byte *registe
 }
 
 /// Strong accesses are atomic on the host as well, so that blocks in different host threads can
-/// wait for each other. They are at most one host word wide, since PTX guarantees no more.
+/// wait for each other: each word of 8 bytes, also of a vector of narrower elements. PTX guarantees
+/// only the elements, but GPUs access aligned words whole, and protocols that put a flag beside 4
+/// bytes of data (NCCL's LL) rely on it.
+constexpr unsigned strongWord(unsigned bytes, unsigned count) {
+  const unsigned all = bytes * count;
+  return all < 8 ? bytes : 8;
+}
 static uint64_t loadStrongly(const std::byte *from, unsigned bytes) {
   switch (bytes) {
   case 1:
@@ -538,7 +544,7 @@ static void loadAny(VGPU_ARGS) {
       return;
     std::byte staged[64];
     if (form.isStrong) {
-      const unsigned word = bytes < 8 ? bytes : 8;
+      const unsigned word = strongWord(bytes, form.count);
       for (unsigned at = 0; at < bytes * form.count; at += word) {
         const uint64_t value = loadStrongly(source + at, word);
         std::memcpy(staged + at, &value, word);
@@ -569,20 +575,28 @@ static void storeAny(VGPU_ARGS) {
   const unsigned bytes = form.elementBytes;
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    std::byte *destination =
-        resolve(warp, op, form.address.space, addressOf(form.address, registers, lane),
-                static_cast<uint32_t>(lane), bytes * form.count);
+    const uint64_t address = addressOf(form.address, registers, lane);
+    if (storeToTeam(form, registers, static_cast<uint32_t>(lane), address))
+      continue;
+    std::byte *destination = resolve(warp, op, form.address.space, address,
+                                     static_cast<uint32_t>(lane), bytes * form.count);
     if (!destination)
       return;
-    for (unsigned k = 0; k < form.count; ++k) {
-      if (form.isStrong && bytes <= 8) {
-        uint64_t value = 0;
-        std::memcpy(&value,
+    if (form.isStrong && bytes <= 8) {
+      std::byte staged[64];
+      for (unsigned k = 0; k < form.count; ++k)
+        std::memcpy(staged + size_t(k) * bytes,
                     registers + form.slots[k] + static_cast<size_t>(lane) * form.registerBytes,
                     bytes);
-        storeStrongly(destination + size_t(k) * bytes, value, bytes);
-        continue;
+      const unsigned word = strongWord(bytes, form.count);
+      for (unsigned at = 0; at < bytes * form.count; at += word) {
+        uint64_t value = 0;
+        std::memcpy(&value, staged + at, word);
+        storeStrongly(destination + at, value, word);
       }
+      continue;
+    }
+    for (unsigned k = 0; k < form.count; ++k) {
       if (bytes == 16) {
         std::memcpy(destination + 16 * k, registers + form.slots[k] + 8 * lane, 8);
         std::memcpy(destination + 16 * k + 8, registers + form.slots[k] + 256 + 8 * lane, 8);

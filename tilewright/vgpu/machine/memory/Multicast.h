@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_VGPU_MACHINE_MEMORY_MULTICAST_H
 #define TILEWRIGHT_VGPU_MACHINE_MEMORY_MULTICAST_H
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,18 +33,26 @@ public:
   void add(uint64_t begin, uint64_t bytes, std::shared_ptr<MulticastMemory> memory);
   void remove(uint64_t begin);
   std::optional<Place> find(uint64_t address) const;
+  /// Whether nothing is mapped, which needs no lock to tell.
+  bool isEmpty() const { return count.load(std::memory_order_relaxed) == 0; }
 
 private:
   struct Range {
     uint64_t bytes = 0;
     std::shared_ptr<MulticastMemory> memory;
   };
+  std::atomic<size_t> count = 0;
   mutable std::shared_mutex mutex;
   std::map<uint64_t, Range> byBegin; // guarded by mutex
 };
 
 /// The multicast addresses of this process.
 Multicasts &multicasts();
+
+/// The addresses that a store to `address` writes in the memory of the members; empty if it is not
+/// a multicast address, or if a member has bound no memory there. PTX leaves stores other than
+/// multimem.st undefined. GPUs perform them, and NCCL's kernels rely on it.
+std::vector<uint64_t> multicastMembers(uint64_t address, uint64_t bytes);
 
 } // namespace tilewright::vgpu::machine
 

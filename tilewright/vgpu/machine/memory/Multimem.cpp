@@ -55,6 +55,9 @@ static uint64_t loadFrom(uint64_t address, unsigned bytes) {
 
 static void storeTo(uint64_t address, uint64_t value, unsigned bytes) {
   switch (bytes) {
+  case 1:
+    return __atomic_store_n(reinterpret_cast<uint8_t *>(address), static_cast<uint8_t>(value),
+                            __ATOMIC_SEQ_CST);
   case 2:
     return __atomic_store_n(reinterpret_cast<uint16_t *>(address), static_cast<uint16_t>(value),
                             __ATOMIC_SEQ_CST);
@@ -64,6 +67,28 @@ static void storeTo(uint64_t address, uint64_t value, unsigned bytes) {
   default:
     return __atomic_store_n(reinterpret_cast<uint64_t *>(address), value, __ATOMIC_SEQ_CST);
   }
+}
+
+bool storeToTeam(const AccessForm &form, const std::byte *registers, uint32_t lane,
+                 uint64_t address) {
+  if (multicasts().isEmpty() || form.elementBytes > 8)
+    return false;
+  const std::vector<uint64_t> members =
+      multicastMembers(address, uint64_t(form.elementBytes) * form.count);
+  std::byte staged[64];
+  for (unsigned k = 0; k < form.count; ++k)
+    std::memcpy(staged + size_t(k) * form.elementBytes,
+                registers + form.slots[k] + size_t(lane) * form.registerBytes, form.elementBytes);
+  // Words of 8 bytes are stored whole, as by the handlers of other stores.
+  const unsigned all = unsigned(form.elementBytes) * form.count;
+  const unsigned word = all < 8 ? form.elementBytes : 8;
+  for (uint64_t member : members)
+    for (unsigned at = 0; at < all; at += word) {
+      uint64_t value = 0;
+      std::memcpy(&value, staged + at, word);
+      storeTo(member + at, value, word);
+    }
+  return !members.empty();
 }
 
 /// The sum of f16 or bf16 numbers at `addresses`, or of pairs of them, rounded once from f32.

@@ -94,7 +94,7 @@ std::string describeInvalid(uint64_t address, const Accessor &by) {
   if (address < 4096)
     return "is near the null address";
   if (multicasts().find(address))
-    return "is in the mapping of a multicast object, which only multimem instructions may access";
+    return "is in the mapping of a multicast object, which cannot be read; use multimem.ld_reduce";
   const std::shared_ptr<const AllocationTable> table = allocations().snapshot();
   const Allocation *before = table->before(address), *after = table->after(address);
   if (const Allocation *found = table->find(address); found && !by.mayAccess(*found))
