@@ -1,6 +1,8 @@
 #include "tilewright/collective/membership/StateMachine.h"
 #include "tilewright/support/Concat.h"
 
+#include <algorithm>
+
 namespace tilewright::collective::membership {
 
 StateMachine::StateMachine(const Settings &settings, Effects &effects)
@@ -8,7 +10,9 @@ StateMachine::StateMachine(const Settings &settings, Effects &effects)
 
 StateMachine::StateMachine(const Settings &settings, Effects &effects, const Rules &rules)
     : settings(settings), rules(rules), overlay(count(), settings.self, settings.dense),
-      effects(effects), now(settings.epoch) {}
+      effects(effects), now(settings.epoch) {
+  neighbours().forEach([&](size_t place) { silence.push_back({static_cast<uint32_t>(place), 0}); });
+}
 
 std::vector<int64_t> StateMachine::namesOf(const Places &places) const {
   std::vector<int64_t> names;
@@ -312,10 +316,16 @@ bool StateMachine::isOfThisEpoch(size_t place, const Message &message) {
   return phase != Phase::stopped && message.type == Message::prepare && message.epoch == now;
 }
 
+int &StateMachine::silenceOf(size_t neighbour) {
+  return std::lower_bound(silence.begin(), silence.end(), neighbour,
+                          [](const Heard &heard, size_t place) { return heard.place < place; })
+      ->beats;
+}
+
 void StateMachine::receive(size_t neighbour, const Message &message) {
-  if (phase == Phase::stopped)
+  if (phase == Phase::stopped || !neighbours().has(neighbour))
     return;
-  silence[neighbour] = 0;
+  silenceOf(neighbour) = 0;
   if (message.route && message.route->to != self()) {
     if (message.route->to < count() && !overlay.isDense())
       passOn(message, neighbour);
@@ -377,7 +387,7 @@ void StateMachine::beat() {
   Places others = view & connections;
   sendTo(others, make(Message::alive));
   others.forEach([&](size_t place) {
-    if (++silence[place] >= settings.silentBeats && rules.suspectsSilent)
+    if (++silenceOf(place) >= settings.silentBeats && rules.suspectsSilent)
       accuse(place, "its heartbeats stopped: it is paused or disconnected");
   });
   if (phase == Phase::revoked)

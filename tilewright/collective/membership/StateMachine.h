@@ -91,6 +91,7 @@ private:
   void send(size_t place, const Message &message);
   void sendTo(const Places &places, const Message &message);
   void passOn(Message message, size_t last);
+  int &silenceOf(size_t neighbour);
   void spread();
 
   // Implemented in StateMachine.cpp: the rendezvous, the end of an epoch, messages of other epochs.
@@ -139,9 +140,14 @@ private:
   Phase phase = Phase::rendezvous;
   uint64_t now; // the current epoch
   Places view;
-  Places connections;            // the peers that are connected
-  Places proven;                 // processes that are known to have ended
-  std::map<size_t, int> silence; // by place of a neighbour: beats since its last message
+  Places connections; // the peers that are connected
+  Places proven;      // processes that are known to have ended
+  /// A neighbour, and the beats since its last message.
+  struct Heard {
+    uint32_t place;
+    int beats;
+  };
+  std::vector<Heard> silence; // of all neighbours, ascending
 
   int waited = 0; // beats without progress
 
