@@ -21,8 +21,10 @@
 
 using namespace tilewright;
 using namespace tilewright::driver;
+using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -149,6 +151,59 @@ TEST_F(Driver, ThePassesOfAStageAreThoseOfTheRegisteredPipeline) {
       EXPECT_EQ(pipelineOf(folder + "/" + dump + ".mlir"), text) << registered;
     }
   }
+}
+
+/// The facts about ranks that the driver records reach the stage that needs them.
+TEST_F(Driver, CollectivesAreRewrittenByWhatIsKnownAboutRanks) {
+  request.partitions = 2;
+  request.mesh = {{"data", 2}};
+  request.options.compile.target = "x86-64-v3";
+  const std::string folder = testing::TempDir() + "collectives";
+  request.options.compile.dumpDir = folder;
+  // A sum of a parameter, and the part of it that a rank keeps.
+  auto communicated = [&](const std::string &sharding, const std::string &last) {
+    Result<artifact::Executable> made = compileText(R"(
+      module attributes {mhlo.num_partitions = 2 : i32} {
+        sdy.mesh @mesh = <["data"=2]>
+        func.func @main(%x: tensor<4xf32>)" + sharding +
+                                                    R"() -> tensor<4xf32> {
+          %sum = "stablehlo.all_reduce"(%x) <{use_global_device_ids,
+            channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+            replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+          ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+            %s = stablehlo.add %p, %q : tensor<f32>
+            stablehlo.return %s : tensor<f32>
+          }) : (tensor<4xf32>) -> tensor<4xf32>
+          )" + last + R"(
+          return %r : tensor<4xf32>
+        }
+      })");
+    EXPECT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
+    std::ifstream file(folder + "/03-communicate.mlir");
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  const std::string all = "%r = stablehlo.negate %sum : tensor<4xf32>";
+  // A caller can pass each rank its own value, unless the program says that it is replicated.
+  EXPECT_THAT(communicated("", all), HasSubstr("all_reduce"));
+  EXPECT_THAT(communicated(" {sdy.sharding = #sdy.sharding<@mesh, [{}]>}", all),
+              Not(HasSubstr("all_reduce")));
+  auto part = [](const std::string &index) {
+    return R"(
+          %me = stablehlo.partition_id : tensor<ui32>
+          %size = stablehlo.constant dense<2> : tensor<ui32>
+          %one = stablehlo.constant dense<1> : tensor<ui32>
+          %other = stablehlo.subtract %one, %me : tensor<ui32>
+          %start = stablehlo.multiply )" +
+           index + R"(, %size : tensor<ui32>
+          %own = stablehlo.dynamic_slice %sum, %start, sizes = [2] : (tensor<4xf32>, tensor<ui32>) -> tensor<2xf32>
+          %r = stablehlo.concatenate %own, %own, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>)";
+  };
+  EXPECT_THAT(communicated("", part("%me")),
+              AllOf(HasSubstr("reduce_scatter"), Not(HasSubstr("all_reduce"))));
+  EXPECT_THAT(communicated("", part("%other")),
+              AllOf(Not(HasSubstr("reduce_scatter")), HasSubstr("all_reduce")));
 }
 
 /// The last pass of each stage is its verifier.

@@ -1,4 +1,6 @@
 // RUN: tilewright-opt %s --communicate-simplify --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --communicate-simplify --split-input-file --remark-policy=all --remarks-filter=communicate \
+// RUN:   --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 /// A sum of sums is summed once, also along a chain.
 
@@ -136,5 +138,18 @@ func.func @replicated(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     stablehlo.return %both : tensor<f32>
   }) {exec.replicated} : (tensor<8xf32>) -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+}
+
+// -----
+
+/// Hints about the schedule are named, because nothing reads them.
+
+//      REMARK: simplify.mlir:[[@LINE+4]]:{{.*}}Missed{{.*}}Remark="annotation _scheduling_group_id of stablehlo.all_gather is ignored"
+// CHECK-LABEL: func @annotated
+module attributes {mhlo.num_partitions = 2 : i32} {
+func.func @annotated(%a: tensor<8xf32>) -> tensor<16xf32> {
+  %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, use_global_device_ids}> {mhlo.frontend_attributes = {_scheduling_group_id = "7"}} : (tensor<8xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
 }
 }
