@@ -20,12 +20,13 @@ class Cut:
 
     mesh: tuple
     dims: list
+    order: tuple | None = None  # the device at each place of the mesh, if not in order
 
     def count(self, dim):
         return int(np.prod([self.mesh[axis] for axis in self.dims[dim]], dtype=np.int64))
 
     def piece(self, array, device):
-        place = np.unravel_index(device, self.mesh)
+        place = np.unravel_index(self.order.index(device) if self.order else device, self.mesh)
         for dim, axes in enumerate(self.dims):
             position = 0
             for axis in axes:
@@ -52,9 +53,10 @@ def draw_cut(rng, mesh, shape, chance, is_batch=False):
     return cut
 
 
-def with_shardings(text, mesh, inputs, results):
+def with_shardings(text, mesh, inputs, results, order=None):
     """Adds a mesh to the program, and shardings to the signature of its main function."""
     axes = ", ".join(f'"a{i}"={size}' for i, size in enumerate(mesh))
+    devices_in_order = f", device_ids={list(order)}" if order else ""
     devices = int(np.prod(mesh))
     text = re.sub(r"mhlo.num_partitions = 1 : i32", f"mhlo.num_partitions = {devices} : i32", text, count=1)
     head, signature, rest = re.match(r"(.*?)(  func\.func public @main\(.*?\{\n)(.*)", text, re.S).groups()
@@ -64,7 +66,7 @@ def with_shardings(text, mesh, inputs, results):
     assert len(arguments) == len(inputs) and len(types) == len(results), signature
     arguments = ", ".join(f"{argument} {cut.text()}" for argument, cut in zip(arguments, inputs))
     types = ", ".join(f"{type} {cut.text()}" for type, cut in zip(types, results))
-    return f"{head}  sdy.mesh @mesh = <[{axes}]>\n  func.func public @main({arguments}) -> ({types}) {{\n{rest}"
+    return f"{head}  sdy.mesh @mesh = <[{axes}]{devices_in_order}>\n  func.func public @main({arguments}) -> ({types}) {{\n{rest}"
 
 
 def with_constraints(text, mesh, rng, chance):
@@ -113,8 +115,13 @@ class Case:
         is_batch = self.rng.random() < 0.5
         cuts = [draw_cut(self.rng, mesh, a.shape, 0.8, is_batch) for a in self.arguments]
         self.results = [draw_cut(self.rng, mesh, shape, 0.3) for shape, _ in self.outputs]
+        order = tuple(self.rng.sample(range(devices), devices)) if self.rng.random() < 0.25 else None
+        if order == tuple(range(devices)):
+            order = None  # sdy does not write this
+        for cut in (*cuts, *self.results):
+            cut.order = order
         whole = self.folder / f"{name}.whole.mlir"
-        text = with_shardings(self.text, mesh, cuts, self.results)
+        text = with_shardings(self.text, mesh, cuts, self.results, order)
         whole.write_text(with_constraints(text, mesh, self.rng, self.rng.choice([0, 0.2])))
         done = subprocess.run(
             [OPT, whole, "--simplify-inline", "--distribute-split", "-o", self.folder / f"{name}.mlir",

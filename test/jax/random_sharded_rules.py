@@ -5,6 +5,7 @@ Each form is one that a device computes differently if the dimension is sharded,
 """
 
 import dataclasses
+import math
 
 from random_programs import Spec
 from random_rules import anything_int, floats, ints, real, rounded
@@ -111,13 +112,11 @@ def set_rows(b):
     if picked:
         (v, s), (u, t) = picked, b.like(picked[1])
         n = s.shape[0]
-        step = b.choose([k for k in (1, 3, 5, 7) if n % k or k == 1])
-        rows = f"(jnp.arange({n}) * {step} + {b.number(0, n)}) % {n + step} - {b.number(0, 1)}"
-        # With rows modulo n + step, all are different if the step divides neither.
-        rows = f"jnp.unique({rows}, size={n}, fill_value={n + 9})"
+        modulus = n + b.number(0, 3)
+        step = b.choose([k for k in (1, 3, 5, 7) if math.gcd(k, modulus) == 1])
+        rows = f"(jnp.arange({n}) * {step} + {b.number(0, n)}) % {modulus}"
         spec = dataclasses.replace(s, low=min(s.low, t.low), high=max(s.high, t.high), error=max(s.error, t.error))
-        flags = b.choose(("", ", unique_indices=True", ", indices_are_sorted=True"))
-        return f"{v}.at[jnp.where({rows} < 0, {n + 5}, {rows})].set({u}, mode='drop'{flags if 'sorted' not in flags else ''})", spec
+        return f"{v}.at[{rows}].set({u}, mode='drop', unique_indices={b.choose((False, True))})", spec
 
 
 @rule
@@ -128,7 +127,7 @@ def combine_rows(b):
     if updates:
         (v, s), (u, t) = picked, updates
         how = b.choose(("add", "max", "min", "multiply")) if ints(s) else b.choose(("max", "min"))
-        spec = anything_int(s)if ints(s) else dataclasses.replace(
+        spec = anything_int(s) if ints(s) else dataclasses.replace(
             s, low=min(s.low, t.low), high=max(s.high, t.high), error=max(s.error, t.error)
         )  # fmt: skip
         return f"{v}.at[{index[0]}].{how}({u}, mode='drop')", spec
