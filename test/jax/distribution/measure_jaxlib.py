@@ -18,7 +18,7 @@ import lowering
 RESULTS = pathlib.Path(__file__).with_name("jaxlib.json")
 
 
-def compile_with_jaxlib(lowered):
+def compile_with_jaxlib(lowered, devices=8):
     """(collectives after the SPMD partitioner, collectives of the final program, seconds)"""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="jaxlib-"))
     try:
@@ -28,7 +28,8 @@ def compile_with_jaxlib(lowered):
         )
         seconds = time.perf_counter() - start
         (after,) = folder.glob("*after_spmd-partitioning*.txt")
-        return collectives.of_hlo(after.read_text()), collectives.of_hlo(compiled.as_text()), seconds
+        texts = after.read_text(), compiled.as_text()
+        return *(collectives.of_hlo(text, devices) for text in texts), seconds
     finally:
         shutil.rmtree(folder)
 
