@@ -32,15 +32,6 @@ Axes axesOf(const Sharding &sharding) {
   return all;
 }
 
-DenseElementsAttr zeroOf(RankedTensorType type) {
-  if (auto complex = dyn_cast<ComplexType>(type.getElementType())) {
-    const llvm::APFloat zero(cast<FloatType>(complex.getElementType()).getFloatSemantics());
-    return DenseElementsAttr::get(type, std::complex<llvm::APFloat>(zero, zero));
-  }
-  return DenseElementsAttr::get(type,
-                                Builder(type.getContext()).getZeroAttr(type.getElementType()));
-}
-
 /// Protocol buffer encoding: varints and packed lists of varints.
 void putVarint(std::string &out, uint64_t value) {
   for (; value >= 0x80; value >>= 7)
@@ -57,6 +48,15 @@ void putList(std::string &out, uint32_t field, const std::vector<int64_t> &value
 }
 
 } // namespace
+
+DenseElementsAttr zeroOf(RankedTensorType type) {
+  if (auto complex = dyn_cast<ComplexType>(type.getElementType())) {
+    const llvm::APFloat zero(cast<FloatType>(complex.getElementType()).getFloatSemantics());
+    return DenseElementsAttr::get(type, std::complex<llvm::APFloat>(zero, zero));
+  }
+  return DenseElementsAttr::get(type,
+                                Builder(type.getContext()).getZeroAttr(type.getElementType()));
+}
 
 bool overlap(const Axes &one, const Axes &other) {
   for (const AxisRef &a : one)
@@ -251,19 +251,24 @@ Value ShardBuilder::deviceId(OpBuilder &builder, Location location) const {
 Value ShardBuilder::coordinateAlong(OpBuilder &builder, Location location,
                                     const MeshCoordinates &mesh, const Axes &axes,
                                     int64_t scale) const {
-  auto scalar = RankedTensorType::get({}, builder.getI32Type());
-  Value rank = deviceId(builder, location);
-  // A table lookup works for any device order of the mesh.
-  SmallVector<int32_t> table;
+  SmallVector<int32_t> byDevice;
   for (int64_t device = 0; device < partitions; ++device)
-    table.push_back(static_cast<int32_t>(mesh.along(axes, device) * scale));
-  auto tableType = RankedTensorType::get({partitions}, builder.getI32Type());
-  Value coordinates = stablehlo::ConstantOp::create(
-      builder, location, tableType, DenseElementsAttr::get(tableType, ArrayRef<int32_t>(table)));
-  Value coordinate = stablehlo::DynamicSliceOp::create(
-      builder, location, RankedTensorType::get({1}, builder.getI32Type()), coordinates,
-      ValueRange(rank), builder.getDenseI64ArrayAttr({1}));
-  return stablehlo::ReshapeOp::create(builder, location, scalar, coordinate);
+    byDevice.push_back(static_cast<int32_t>(mesh.along(axes, device) * scale));
+  return lookUp(builder, location, byDevice);
+}
+
+Value ShardBuilder::lookUp(OpBuilder &builder, Location location,
+                           ArrayRef<int32_t> byDevice) const {
+  // A table works for any device order of the mesh.
+  Value device = deviceId(builder, location);
+  auto type = RankedTensorType::get({partitions}, builder.getI32Type());
+  Value table =
+      stablehlo::ConstantOp::create(builder, location, DenseElementsAttr::get(type, byDevice));
+  Value entry = stablehlo::DynamicSliceOp::create(
+      builder, location, RankedTensorType::get({1}, builder.getI32Type()), table,
+      ValueRange(device), builder.getDenseI64ArrayAttr({1}));
+  return stablehlo::ReshapeOp::create(builder, location,
+                                      RankedTensorType::get({}, builder.getI32Type()), entry);
 }
 
 Value ShardBuilder::shardOffset(OpBuilder &builder, Location location, const Sharding &sharding,

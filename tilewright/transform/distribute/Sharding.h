@@ -63,6 +63,8 @@ struct Sharding {
   bool refines(const Sharding &coarser) const { return commonWith(coarser) == coarser; }
 };
 
+/// Zeros of a type, also of a complex one.
+mlir::DenseElementsAttr zeroOf(mlir::RankedTensorType type);
 /// Elements that change nothing if `combine` (for example "stablehlo.add") combines them with
 /// others.
 mlir::DenseElementsAttr neutralOf(mlir::RankedTensorType type, llvm::StringRef combine);
@@ -102,6 +104,10 @@ public:
   std::optional<int64_t> onlyDeviceOf(mlir::Operation *op) const;
   /// Runs `op` on `device` alone and broadcasts its results to the other devices.
   void runOnOneDevice(mlir::Operation *op, int64_t device);
+
+  /// This device's entry of a table, as an i32 scalar.
+  mlir::Value lookUp(mlir::OpBuilder &builder, mlir::Location location,
+                     llvm::ArrayRef<int32_t> byDevice) const;
 
   /// The offset of this device's shard in a dimension, as an i32 scalar.
   mlir::Value shardOffset(mlir::OpBuilder &builder, mlir::Location location,

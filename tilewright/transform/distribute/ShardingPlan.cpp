@@ -322,7 +322,7 @@ void ShardingPlan::forwardByRule(Operation *op) {
       chosen.pop_back();
     plan.loops[static_cast<size_t>(loop)] = std::move(chosen);
   };
-  for (LoopKind kind : {LoopKind::pass, LoopKind::reduced, LoopKind::shifted})
+  for (LoopKind kind : {LoopKind::pass, LoopKind::shifted, LoopKind::reduced})
     for (auto [number, loop] : llvm::enumerate(rule.loops))
       if (loop.kind == kind)
         assign(static_cast<int>(number));

@@ -49,7 +49,7 @@ module @scan attributes {mhlo.num_partitions = 4 : i32} {
 //       CHECK:   %[[M:.*]] = stablehlo.reduce({{.*}}) applies stablehlo.maximum {{.*}} : (tensor<2xf32>
 //  CHECK-NEXT:   "stablehlo.all_reduce"(%[[M]])
 //       CHECK:   do
-//       CHECK:   stablehlo.reverse {{.*}} : tensor<8xf32>
+//       CHECK:   "stablehlo.sort"({{.*}}
 //       CHECK:   stablehlo.negate {{.*}} : tensor<2xf32>
 module @not_given_back attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>
@@ -61,7 +61,11 @@ module @not_given_back attributes {mhlo.num_partitions = 4 : i32} {
       %2 = stablehlo.compare LT, %1, %low : (tensor<f32>, tensor<f32>) -> tensor<i1>
       stablehlo.return %2 : tensor<i1>
     } do {
-      %1 = stablehlo.reverse %a, dims = [0] : tensor<8xf32>
+      %1 = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = false}> ({
+      ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+        %3 = stablehlo.compare LT, %l, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %3 : tensor<i1>
+      }) : (tensor<8xf32>) -> tensor<8xf32>
       %2 = stablehlo.negate %b : tensor<8xf32>
       stablehlo.return %1, %2 : tensor<8xf32>, tensor<8xf32>
     }

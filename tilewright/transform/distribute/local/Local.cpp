@@ -3,6 +3,7 @@
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/transform/distribute/local/Forms.h"
 #include "tilewright/transform/distribute/local/Masked.h"
 #include "tilewright/transform/distribute/local/Merged.h"
 #include "tilewright/transform/distribute/rules/Rules.h"
@@ -105,13 +106,28 @@ Status computeLocally(Operation *op, const OpPlan &plan, ShardBuilder &shards) {
       .Case([&](stablehlo::GatherOp op) { return computeGather(op, plan, shards); })
       .Case([&](stablehlo::ScatterOp op) { return computeScatter(op, plan, shards); })
       .Case([&](stablehlo::ReduceOp op) { return computeReduce(op, plan, shards); })
-      .Case([&](stablehlo::ReduceWindowOp op) { return computeScan(op, plan, shards); })
       .Case([&](stablehlo::CompositeOp op) {
         if (topKSortOf(op))
           return computeTopK(op, plan, shards);
         fitAttributes(op);
         return Status();
       })
+      .Case([&](stablehlo::SliceOp op) { return computeSlice(op, plan, shards); })
+      .Case([&](stablehlo::PadOp op) { return computePad(op, plan, shards); })
+      .Case([&](stablehlo::ReverseOp op) { return computeReverse(op, plan, shards); })
+      .Case([&](stablehlo::ConcatenateOp op) { return computeConcatenate(op, plan, shards); })
+      .Case([&](stablehlo::ReduceWindowOp op) {
+        SmallVector<int64_t> whole(shapeOf(op.getInputs()[0]));
+        const Sharding sharding = plan.shardingOf(plan.rule.operands[0]);
+        for (auto [dim, size] : llvm::enumerate(whole))
+          size *= sharding.count(dim);
+        return scanFormOf(op, whole) ? computeScan(op, plan, shards)
+                                     : computeReduceWindow(op, plan, shards);
+      })
+      .Case([&](stablehlo::SelectAndScatterOp op) {
+        return computeSelectAndScatter(op, plan, shards);
+      })
+      .Case([&](stablehlo::ConvolutionOp op) { return computeConvolution(op, plan, shards); })
       .Default([](Operation *op) {
         fitAttributes(op);
         return Status();

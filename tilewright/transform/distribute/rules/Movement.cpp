@@ -73,28 +73,54 @@ ShardingRule transposeRule(stablehlo::TransposeOp op) {
 }
 
 ShardingRule reverseRule(stablehlo::ReverseOp op) {
-  return keepingRule(op, "reverses",
-                     [&](int64_t dim) { return !llvm::is_contained(op.getDimensions(), dim); });
+  return keepingRule(
+      op, "reverses", [&](int64_t dim) { return !llvm::is_contained(op.getDimensions(), dim); },
+      LoopKind::shifted);
 }
 
 ShardingRule concatenateRule(stablehlo::ConcatenateOp op) {
-  return keepingRule(op, "concatenates",
-                     [&](int64_t dim) { return dim != static_cast<int64_t>(op.getDimension()); });
+  return keepingRule(
+      op, "concatenates",
+      [&](int64_t dim) { return dim != static_cast<int64_t>(op.getDimension()); },
+      LoopKind::shifted);
+}
+
+/// Whether adding a zero of this type, and only that, is known to leave every value as it is.
+static bool hasExactSums(Type element) {
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  return element.isF32() || element.isF64() || element.isF16() || element.isBF16() ||
+         (element.isIntOrIndex() && !element.isInteger(1));
 }
 
 ShardingRule sliceRule(stablehlo::SliceOp op) {
-  return keepingRule(op, "slices", [&](int64_t dim) {
-    const auto at = static_cast<size_t>(dim);
-    return op.getStrides()[at] == 1 && shapeOf(op.getOperand())[at] == shapeOf(op.getResult())[at];
-  });
+  ArrayRef<int64_t> from = shapeOf(op.getOperand()), to = shapeOf(op.getResult());
+  ShardingRule rule = keepingRule(
+      op, "slices",
+      [&](int64_t dim) {
+        const auto at = static_cast<size_t>(dim);
+        return op.getStrides()[at] == 1 && from[at] == to[at];
+      },
+      LoopKind::shifted);
+  // One row cannot be sharded. The device that has it gives it to the others in a sum.
+  if (hasExactSums(op.getType().getElementType()))
+    for (auto [dim, loops] : llvm::enumerate(rule.results[0]))
+      if (from[dim] > 1 && to[dim] == 1) {
+        rule.loops[static_cast<size_t>(loops[0])] = {from[dim], LoopKind::reduced, "stablehlo.add"};
+        loops.clear();
+      }
+  return rule;
 }
 
 ShardingRule padRule(stablehlo::PadOp op) {
-  return keepingRule(op, "pads", [&](int64_t dim) {
-    const auto at = static_cast<size_t>(dim);
-    return op.getEdgePaddingLow()[at] == 0 && op.getEdgePaddingHigh()[at] == 0 &&
-           op.getInteriorPadding()[at] == 0;
-  });
+  return keepingRule(
+      op, "pads",
+      [&](int64_t dim) {
+        const auto at = static_cast<size_t>(dim);
+        return op.getEdgePaddingLow()[at] == 0 && op.getEdgePaddingHigh()[at] == 0 &&
+               op.getInteriorPadding()[at] == 0;
+      },
+      LoopKind::shifted);
 }
 
 } // namespace tilewright::distribute

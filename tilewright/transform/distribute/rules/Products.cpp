@@ -1,5 +1,7 @@
 #include "tilewright/transform/distribute/rules/Rules.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace tilewright::distribute {
@@ -41,25 +43,53 @@ ShardingRule dotGeneralRule(stablehlo::DotGeneralOp op) {
 
 ShardingRule convolutionRule(stablehlo::ConvolutionOp op) {
   ShardingRule rule = emptyRule(op);
-  rule.why = "slides a window over or splits into groups";
+  rule.why = "slides a window over";
   stablehlo::ConvDimensionNumbersAttr numbers = op.getDimensionNumbers();
   auto at = [](ShardingRule::Dims &dims, int64_t dim) -> ShardingRule::Dim & {
     return dims[static_cast<size_t>(dim)];
   };
   auto size = [](Value value, int64_t dim) { return shapeOf(value)[static_cast<size_t>(dim)]; };
-  if (op.getBatchGroupCount() != 1)
-    return rule;
-  at(rule.operands[0], numbers.getInputBatchDimension()) =
-      at(rule.results[0], numbers.getOutputBatchDimension()) = {
-          rule.add(size(op.getResult(), numbers.getOutputBatchDimension()))};
-  if (op.getFeatureGroupCount() != 1)
-    return rule;
-  at(rule.operands[1], numbers.getKernelOutputFeatureDimension()) =
-      at(rule.results[0], numbers.getOutputFeatureDimension()) = {
-          rule.add(size(op.getResult(), numbers.getOutputFeatureDimension()))};
-  at(rule.operands[0], numbers.getInputFeatureDimension()) =
-      at(rule.operands[1], numbers.getKernelInputFeatureDimension()) = {
-          rule.add(size(op.getLhs(), numbers.getInputFeatureDimension()), LoopKind::reduced, sum)};
+  ShardingRule::Dim &batchIn = at(rule.operands[0], numbers.getInputBatchDimension()),
+                    &featureIn = at(rule.operands[0], numbers.getInputFeatureDimension()),
+                    &kernelIn = at(rule.operands[1], numbers.getKernelInputFeatureDimension()),
+                    &kernelOut = at(rule.operands[1], numbers.getKernelOutputFeatureDimension()),
+                    &batchOut = at(rule.results[0], numbers.getOutputBatchDimension()),
+                    &featureOut = at(rule.results[0], numbers.getOutputFeatureDimension());
+  // Groups are the outermost loop of the dimensions that they divide.
+  const auto featureGroups = static_cast<int64_t>(op.getFeatureGroupCount()),
+             batchGroups = static_cast<int64_t>(op.getBatchGroupCount());
+  if (featureGroups * batchGroups > 1) {
+    const int groups = rule.add(featureGroups * batchGroups);
+    kernelOut = featureOut = {groups};
+    (featureGroups > 1 ? featureIn : batchIn) = {groups};
+  }
+  auto share = [&](std::initializer_list<ShardingRule::Dim *> dims, int loop) {
+    for (ShardingRule::Dim *dim : dims)
+      dim->push_back(loop);
+  };
+  share({&batchIn, &batchOut}, rule.add(size(op.getResult(), numbers.getOutputBatchDimension())));
+  share({&kernelOut, &featureOut},
+        rule.add(size(op.getResult(), numbers.getOutputFeatureDimension()) /
+                 (featureGroups * batchGroups)));
+  share({&featureIn, &kernelIn},
+        rule.add(size(op.getRhs(), numbers.getKernelInputFeatureDimension()), LoopKind::reduced,
+                 sum));
+
+  for (auto [in, kernel, out] :
+       llvm::zip_equal(numbers.getInputSpatialDimensions(), numbers.getKernelSpatialDimensions(),
+                       numbers.getOutputSpatialDimensions())) {
+    const int64_t rows = size(op.getLhs(), in), taps = size(op.getRhs(), kernel),
+                  windows = size(op.getResult(), out);
+    if (rows <= 1 || taps == 0 || windows == 0)
+      continue;
+    // The gradient of a kernel slides one image over another: few windows with many taps, which
+    // are summed. Both images are sharded, so the number of shards divides both sizes.
+    if (windows >= taps)
+      at(rule.operands[0], in) = at(rule.results[0], out) = {rule.add(windows, LoopKind::shifted)};
+    else
+      at(rule.operands[0], in) =
+          at(rule.operands[1], kernel) = {rule.add(std::gcd(rows, taps), LoopKind::reduced, sum)};
+  }
   return rule;
 }
 

@@ -162,17 +162,28 @@ ShardingRule reduceWindowRule(stablehlo::ReduceWindowOp op) {
     rule.loops[static_cast<size_t>(form->dim)].kind = LoopKind::shifted;
     return rule;
   }
-  return keepingRule(op, "slides a window over", [&](int64_t dim) {
-    return isStill(dim, op.getWindowDimensions(), op.getWindowStrides(), op.getPadding()) &&
-           isOneAt(op.getBaseDilations(), dim) && isOneAt(op.getWindowDilations(), dim);
-  });
+  return keepingRule(
+      op, "slides a window over",
+      [&](int64_t dim) {
+        return isStill(dim, op.getWindowDimensions(), op.getWindowStrides(), op.getPadding()) &&
+               isOneAt(op.getBaseDilations(), dim) && isOneAt(op.getWindowDilations(), dim);
+      },
+      LoopKind::shifted);
 }
 
 ShardingRule selectAndScatterRule(stablehlo::SelectAndScatterOp op) {
-  return keepingRule(op, "slides a window over", [&](int64_t dim) {
-    return !op.getWindowDimensions() ||
-           isStill(dim, *op.getWindowDimensions(), op.getWindowStrides(), op.getPadding());
-  });
+  // Windows that lie outside scatter zeros; padding must not be selected, so there must be none.
+  DenseIntElementsAttr padding = op.getPaddingAttr();
+  const bool canShift = combinerOf(op.getScatter()) == "stablehlo.add" &&
+                        (!padding || llvm::all_of(padding.getValues<APInt>(),
+                                                  [](const APInt &rows) { return rows.isZero(); }));
+  return keepingRule(
+      op, canShift ? "slides a window over" : "slides a window with padding over",
+      [&](int64_t dim) {
+        return !op.getWindowDimensions() ||
+               isStill(dim, *op.getWindowDimensions(), op.getWindowStrides(), op.getPadding());
+      },
+      canShift ? LoopKind::shifted : LoopKind::whole);
 }
 
 ShardingRule sortRule(stablehlo::SortOp op) {

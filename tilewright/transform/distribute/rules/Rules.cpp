@@ -38,12 +38,21 @@ ShardingRule elementwiseRule(Operation *op) {
   return rule;
 }
 
-ShardingRule keepingRule(Operation *op, StringRef why, llvm::function_ref<bool(int64_t)> keeps) {
+ShardingRule keepingRule(Operation *op, StringRef why, llvm::function_ref<bool(int64_t)> keeps,
+                         LoopKind others) {
   ShardingRule rule = elementwiseRule(op);
   rule.why = why;
   for (auto [number, loop] : llvm::enumerate(rule.loops))
     if (!keeps(static_cast<int64_t>(number)))
-      loop.kind = LoopKind::whole;
+      loop.kind = others;
+  auto excludeEmpty = [&](const auto &all, auto values) {
+    for (auto [dims, value] : llvm::zip_equal(all, values))
+      for (auto [dim, size] : llvm::zip_equal(dims, shapeOf(value)))
+        if (size == 0 && !dim.empty() && rule.loop(dim[0]).kind == LoopKind::shifted)
+          rule.loops[static_cast<size_t>(dim[0])].kind = LoopKind::whole;
+  };
+  excludeEmpty(rule.operands, op->getOperands());
+  excludeEmpty(rule.results, op->getResults());
   return rule;
 }
 

@@ -21,9 +21,11 @@ bool isPlainTensor(mlir::Type type);
 ShardingRule emptyRule(mlir::Operation *op);
 /// One loop for each dimension of the first result; operands of the same rank share the loops.
 ShardingRule elementwiseRule(mlir::Operation *op);
-/// The elementwise rule, but loops of dimensions for which `keeps` returns false are whole.
+/// The elementwise rule, but loops of dimensions for which `keeps` returns false are of kind
+/// `others`. Empty dimensions cannot be shifted: their loops are whole.
 ShardingRule keepingRule(mlir::Operation *op, llvm::StringRef why,
-                         llvm::function_ref<bool(int64_t)> keeps);
+                         llvm::function_ref<bool(int64_t)> keeps,
+                         LoopKind others = LoopKind::whole);
 
 /// The op of a region that combines two scalars with a single commutative, associative op;
 /// otherwise empty.

@@ -1,0 +1,129 @@
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/transform/distribute/local/Forms.h"
+#include "tilewright/transform/distribute/local/Halo.h"
+#include "tilewright/transform/distribute/local/Local.h"
+#include "tilewright/transform/distribute/rules/Rules.h"
+
+using namespace mlir;
+
+namespace tilewright::distribute {
+
+SmallVector<SplitDim> splitDims(const OpPlan &plan, const ShardingRule::Dims &dims,
+                                ArrayRef<LoopKind> kinds) {
+  SmallVector<SplitDim> found;
+  for (auto [dim, loops] : llvm::enumerate(dims))
+    if (loops.size() == 1 && !plan.axesOf(loops[0]).empty() &&
+        llvm::is_contained(kinds, plan.rule.loop(loops[0]).kind))
+      found.push_back({dim, plan.axesOf(loops[0]), plan.rule.loop(loops[0]).kind});
+  return found;
+}
+
+static void replace(Operation *op, Value with) {
+  op->getResult(0).replaceAllUsesWith(with);
+  op->erase();
+}
+
+Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &shards) {
+  fitAttributes(op);
+  const auto split = splitDims(plan, plan.rule.operands[0], {LoopKind::shifted, LoopKind::reduced});
+  if (split.empty())
+    return Status();
+  OpBuilder builder(op);
+  const Location location = op.getLoc();
+  // Slice the other dimensions first, so that what is not needed does not travel. Where a stride
+  // divides the shards, each device drops the rows between, too.
+  SmallVector<int64_t> starts(op.getStartIndices()), limits(op.getLimitIndices()),
+      strides(op.getStrides());
+  SmallVector<int64_t> shape(shapeOf(op.getResult()));
+  ArrayRef<int64_t> shard = shapeOf(op.getOperand());
+  for (const SplitDim &at : split) {
+    const size_t dim = at.dim;
+    if (shard[dim] % strides[dim] != 0 || at.kind == LoopKind::reduced)
+      strides[dim] = 1;
+    starts[dim] = at.kind == LoopKind::reduced ? starts[dim] % shard[dim]
+                                               : op.getStartIndices()[dim] % strides[dim];
+    shape[dim] = at.kind == LoopKind::reduced ? 1 : shard[dim] / strides[dim];
+    limits[dim] = starts[dim] + (shape[dim] - 1) * strides[dim] + 1;
+  }
+  auto type = cast<RankedTensorType>(op.getType());
+  Value value = stablehlo::SliceOp::create(builder, location, type.clone(shape), op.getOperand(),
+                                           starts, limits, strides);
+  for (const SplitDim &at : split) {
+    const size_t dim = at.dim;
+    ShardedDim rows(builder, location, shards, *plan.mesh, at.axes, dim);
+    const int64_t start = op.getStartIndices()[dim];
+    if (at.kind == LoopKind::reduced) {
+      value = rows.onlyOn(start / shard[dim], value);
+      continue;
+    }
+    // Rows of the dimension with strides that have not been taken yet.
+    const int64_t step = op.getStrides()[dim] / strides[dim], size = type.getDimSize(dim);
+    value = rows.window(value, rows.affine(start / strides[dim], size * step),
+                        (size - 1) * step + 1, Value());
+    if (step == 1)
+      continue;
+    shape.assign(shapeOf(value).begin(), shapeOf(value).end());
+    starts.assign(shape.size(), 0);
+    limits = shape;
+    SmallVector<int64_t> steps(shape.size(), 1);
+    steps[dim] = step;
+    shape[dim] = size;
+    value = stablehlo::SliceOp::create(builder, location, type.clone(shape), value, starts, limits,
+                                       steps);
+  }
+  replace(op, value);
+  return Status();
+}
+
+Status computePad(stablehlo::PadOp op, const OpPlan &plan, ShardBuilder &shards) {
+  OpBuilder builder(op);
+  SmallVector<int64_t> low(op.getEdgePaddingLow()), high(op.getEdgePaddingHigh()),
+      interior(op.getInteriorPadding());
+  Value value = op.getOperand();
+  for (const SplitDim &at : splitDims(plan, plan.rule.operands[0], {LoopKind::shifted})) {
+    ShardedDim rows(builder, op.getLoc(), shards, *plan.mesh, at.axes, at.dim);
+    const int64_t size = shapeOf(op.getResult())[at.dim];
+    value = rows.dilatedWindow(value, rows.affine(-low[at.dim], size), size, interior[at.dim] + 1,
+                               op.getPaddingValue());
+    low[at.dim] = high[at.dim] = interior[at.dim] = 0;
+  }
+  auto isZero = [](int64_t rows) { return rows == 0; };
+  if (llvm::all_of(low, isZero) && llvm::all_of(high, isZero) && llvm::all_of(interior, isZero)) {
+    replace(op, value);
+    return Status();
+  }
+  op.getOperandMutable().assign(value);
+  op.setEdgePaddingLow(low);
+  op.setEdgePaddingHigh(high);
+  op.setInteriorPadding(interior);
+  return Status();
+}
+
+Status computeReverse(stablehlo::ReverseOp op, const OpPlan &plan, ShardBuilder &shards) {
+  OpBuilder builder(op);
+  Value value = op.getOperand();
+  for (const SplitDim &at : splitDims(plan, plan.rule.operands[0], {LoopKind::shifted})) {
+    // Devices exchange their shards, and each reverses what it gets.
+    ShardedDim rows(builder, op.getLoc(), shards, *plan.mesh, at.axes, at.dim);
+    const int64_t size = shapeOf(value)[at.dim];
+    value = rows.window(value, rows.affine((rows.count() - 1) * size, -size), size, Value());
+  }
+  op.getOperandMutable().assign(value);
+  return Status();
+}
+
+Status computeConcatenate(stablehlo::ConcatenateOp op, const OpPlan &plan, ShardBuilder &shards) {
+  const auto split = splitDims(plan, plan.rule.results[0], {LoopKind::shifted});
+  if (split.empty())
+    return Status();
+  OpBuilder builder(op);
+  ShardedDim rows(builder, op.getLoc(), shards, *plan.mesh, split[0].axes, split[0].dim);
+  SmallVector<ShardedDim::Run> runs;
+  for (auto [i, operand] : llvm::enumerate(op.getInputs()))
+    runs.push_back({i, 0, shapeOf(operand)[split[0].dim] * rows.count()});
+  replace(op, rows.concatenate(op.getInputs(), runs));
+  return Status();
+}
+
+} // namespace tilewright::distribute
