@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <random>
 
 using namespace tilewright;
 using namespace tilewright::distribute;
@@ -372,6 +373,44 @@ TEST(Reshard, EndsForMeshesOfManyAxes) {
   const std::vector<Exchange> plan = planReshard(from, to, shape, 4);
   ASSERT_FALSE(plan.empty());
   EXPECT_TRUE(plan.back().to == to);
+}
+
+TEST(Reshard, FindsPlansBetweenRandomShardingsOfFiveAxes) {
+  std::mt19937 random(5);
+  std::shared_ptr<const MeshCoordinates> mesh =
+      meshOf({{"a", 8}, {"b", 4}, {"c", 4}, {"d", 8}, {"e", 2}});
+  auto draw = [&] {
+    Sharding sharding{mesh, std::vector<Axes>(3), {}};
+    std::vector<size_t> axes = {0, 1, 2, 3, 4};
+    std::shuffle(axes.begin(), axes.end(), random);
+    for (size_t axis : axes) {
+      const AxisRef ref{axis, 1, mesh->mesh().axes[axis].size};
+      const size_t place = random() % 6;
+      if (place < 3)
+        sharding.dims[place].push_back(ref);
+      else if (place == 3)
+        sharding.unreduced.push_back(ref);
+    }
+    sharding.unreduced = ordered(sharding.unreduced);
+    return sharding;
+  };
+  const std::vector<int64_t> shape = {4096, 4096, 4096};
+  for (int i = 0; i < 25; ++i) {
+    const Sharding from = draw(), to = draw();
+    Sharding closed = from;
+    closed.unreduced.clear();
+    // Reduce, gather, slice.
+    const double limit = wireBytes(planReshard(from, closed, shape, /*elementBytes=*/1)) +
+                         wireBytes(planReshard(closed, Sharding(), shape, /*elementBytes=*/1));
+    Sharding at = from;
+    const std::vector<Exchange> plan = planReshard(from, to, shape, /*elementBytes=*/1);
+    for (const Exchange &exchange : plan) {
+      EXPECT_TRUE(exchange.from == at);
+      at = exchange.to;
+    }
+    EXPECT_TRUE(at == to) << from.toString() << " to " << to.toString() << ": " << toString(plan);
+    EXPECT_LE(wireBytes(plan), limit);
+  }
 }
 
 } // namespace
