@@ -2,6 +2,7 @@
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
 #include "tilewright/transform/distribute/Uneven.h"
@@ -28,6 +29,21 @@ void eraseDead(Block &block) {
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         eraseDead(inner);
+  }
+}
+
+/// Removes constraints from the bodies of reductions, sorts and scatters. JAX puts them there with
+/// explicit axes, and they hide from rules what a body computes; scalars are not sharded.
+void eraseConstraintsOfScalars(func::FuncOp main) {
+  SmallVector<sdy::ShardingConstraintOp> inBodies;
+  main.walk([&](sdy::ShardingConstraintOp op) {
+    if (!isa<func::FuncOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp,
+             sdy::ManualComputationOp>(op->getParentOp()))
+      inBodies.push_back(op);
+  });
+  for (sdy::ShardingConstraintOp op : inBodies) {
+    op.getResult().replaceAllUsesWith(op.getInput());
+    op.erase();
   }
 }
 
@@ -229,6 +245,7 @@ Status split(ModuleOp module, int64_t partitions) {
   if (partitions <= 1 || !main)
     return Status();
   ShardBuilder shards(module, partitions);
+  eraseConstraintsOfScalars(main);
   padUneven(main, shards);
   eraseDead(main.front());
   constrainGroups(main);
