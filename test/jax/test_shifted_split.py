@@ -194,6 +194,19 @@ def transforms(rng):
     return rng.choice((jnp.fft.rfft, jnp.fft.fft, lambda x: jnp.fft.irfft(x + 0j))), [x]
 
 
+@kind
+def random_bits(rng):
+    """Bits of generators with counters; results are sharded, so that each device makes its own."""
+    shape = rng.choice(((16, 3), (8, 8), (32,), (1, 16, 2), (64,), (16, 5)))
+    dtype = rng.choice((jnp.uint32, jnp.uint8))
+    algorithm = rng.choice((lax.RandomAlgorithm.RNG_PHILOX, lax.RandomAlgorithm.RNG_THREE_FRY, lax.RandomAlgorithm.RNG_DEFAULT))
+    words = 2 if algorithm == lax.RandomAlgorithm.RNG_THREE_FRY else rng.choice((2, 3))
+    state = np.array([[7, 9], [2**32 - 2, 2**32 - 1], [5, 6]], np.uint32)[:words].reshape(-1)
+    if words == 3:
+        words, state = 2, state[:4]
+    return lambda s, x: [*lax.rng_bit_generator(s, shape, dtype, algorithm), x], [state, small(rng, [8])]
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_sharded_like_one_device(name, tmp_path, pytestconfig):
     seed = pytestconfig.getoption("--seed")

@@ -48,6 +48,8 @@ std::optional<ShardingRule> shardingRuleOf(Operation *op) {
       .Case([](stablehlo::TransposeOp op) { return transposeRule(op); })
       .Case([](stablehlo::ReverseOp op) { return reverseRule(op); })
       .Case([](stablehlo::ConcatenateOp op) { return concatenateRule(op); })
+      .Case([](stablehlo::CustomCallOp op) { return foldedSlicesRule(op); })
+      .Case([](stablehlo::RngBitGeneratorOp op) { return randomBitsRule(op); })
       .Case([](stablehlo::SliceOp op) { return sliceRule(op); })
       .Case([](stablehlo::PadOp op) { return padRule(op); })
       .Case([](stablehlo::SortOp op) { return sortRule(op); })

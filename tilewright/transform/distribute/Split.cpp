@@ -4,6 +4,7 @@
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"
+#include "tilewright/transform/distribute/FoldSlices.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
 #include "tilewright/transform/distribute/Uneven.h"
 #include "tilewright/transform/distribute/local/Local.h"
@@ -249,9 +250,12 @@ Status split(ModuleOp module, int64_t partitions) {
   padUneven(main, shards);
   eraseDead(main.front());
   constrainGroups(main);
+  foldSlices(main);
   TILEWRIGHT_ASSIGN(ShardingPlan plan, ShardingPlan::make(main, shards));
   plan.remark(partitions);
-  return Rewrite(main, shards, plan).run();
+  TILEWRIGHT_TRY(Rewrite(main, shards, plan).run());
+  expandFoldedSlices(main);
+  return Status();
 }
 
 } // namespace tilewright::distribute

@@ -135,3 +135,48 @@ module @batches attributes {mhlo.num_partitions = 4 : i32} {
     return %0, %1 : tensor<8x16xcomplex<f32>>, tensor<8x4x4xf32>
   }
 }
+
+// -----
+
+/// What jnp.roll(x, 3) becomes: three rows travel in one permute.
+
+// CHECK-LABEL: module @roll
+//   CHECK-NOT:   all_gather
+//       CHECK:   %[[LAST:.*]] = stablehlo.slice %arg0 [13:16, 0:6]
+//       CHECK:   %[[LEFT:.*]] = "stablehlo.collective_permute"(%[[LAST]])
+//       CHECK:   %[[REST:.*]] = stablehlo.slice %arg0 [0:13, 0:6]
+//       CHECK:   stablehlo.concatenate %[[LEFT]], %[[REST]], dim = 0
+//   CHECK-NOT:   collective_permute
+/// Along a dimension that is not sharded, it is as before.
+//       CHECK:   stablehlo.slice %arg0 [0:16, 5:6]
+//       CHECK:   stablehlo.slice %arg0 [0:16, 0:5]
+//       CHECK:   stablehlo.concatenate {{.*}}, dim = 1
+//   CHECK-NOT:   custom_call
+module @roll attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = stablehlo.slice %x [61:64, 0:6] : (tensor<64x6xf32>) -> tensor<3x6xf32>
+    %1 = stablehlo.slice %x [0:61, 0:6] : (tensor<64x6xf32>) -> tensor<61x6xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3x6xf32>, tensor<61x6xf32>) -> tensor<64x6xf32>
+    %3 = stablehlo.slice %x [0:64, 5:6] : (tensor<64x6xf32>) -> tensor<64x1xf32>
+    %4 = stablehlo.slice %x [0:64, 0:5] : (tensor<64x6xf32>) -> tensor<64x5xf32>
+    %5 = stablehlo.concatenate %3, %4, dim = 1 : (tensor<64x1xf32>, tensor<64x5xf32>) -> tensor<64x6xf32>
+    return %2, %5 : tensor<64x6xf32>, tensor<64x6xf32>
+  }
+}
+
+// -----
+
+/// Random bits whose shards are wanted: each device begins at its own counter.
+
+// CHECK-LABEL: module @random
+//   CHECK-NOT:   all_
+//       CHECK:   %[[STATE:.*]] = stablehlo.concatenate {{.*}} -> tensor<3xui64>
+//       CHECK:   stablehlo.rng_bit_generator %[[STATE]], algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2x8xui32>)
+module @random attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%s: tensor<2xui64>) -> (tensor<2xui64>, tensor<8x8xui32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<8x8xui32>)
+    return %0, %1 : tensor<2xui64>, tensor<8x8xui32>
+  }
+}

@@ -2,6 +2,8 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_FORMS_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_FORMS_H
 
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
@@ -19,17 +21,17 @@ struct SplitDim {
 llvm::SmallVector<SplitDim> splitDims(const OpPlan &plan, const ShardingRule::Dims &dims,
                                       llvm::ArrayRef<LoopKind> kinds);
 
-/// The rows that the device at coordinate `c` needs: `size` rows from `base + c * step` on, of a
-/// dimension in which `dilation - 1` rows of padding lie between two rows.
-struct RowWindow {
-  int64_t base, step, size, dilation = 1;
-};
-
 // Movement.cpp
 Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &shards);
 Status computePad(stablehlo::PadOp op, const OpPlan &plan, ShardBuilder &shards);
 Status computeReverse(stablehlo::ReverseOp op, const OpPlan &plan, ShardBuilder &shards);
 Status computeConcatenate(stablehlo::ConcatenateOp op, const OpPlan &plan, ShardBuilder &shards);
+
+/// What foldSlices() made.
+Status computeFoldedSlices(stablehlo::CustomCallOp op, const OpPlan &plan, ShardBuilder &shards);
+
+// Random.cpp
+Status computeRandomBits(stablehlo::RngBitGeneratorOp op, const OpPlan &plan, ShardBuilder &shards);
 
 // Windows.cpp
 Status computeReduceWindow(stablehlo::ReduceWindowOp op, const OpPlan &plan, ShardBuilder &shards);

@@ -367,7 +367,7 @@ Value ShardedDim::dilatedWindow(Value shard, ArrayRef<int64_t> starts, int64_t s
   return slice(padded, from, size);
 }
 
-Value ShardedDim::concatenate(ValueRange operands, ArrayRef<Run> runs) {
+Value ShardedDim::concatenate(ValueRange operands, ArrayRef<RowRun> runs) {
   // A device holds its shards of all operands, one after the other.
   SmallVector<int64_t> at;
   int64_t held = 0, size = 0;
@@ -376,7 +376,7 @@ Value ShardedDim::concatenate(ValueRange operands, ArrayRef<Run> runs) {
     held += rowsOf(operand);
   }
   std::vector<RowBlock> blocks;
-  for (const Run &run : runs) {
+  for (const RowRun &run : runs) {
     const int64_t rows = rowsOf(operands[run.operand]);
     for (int64_t row = run.start; row < run.limit;) {
       const int64_t owner = row / rows, skipped = row % rows;

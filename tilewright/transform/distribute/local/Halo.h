@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_HALO_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_HALO_H
 
+#include "tilewright/transform/distribute/FoldSlices.h"
 #include "tilewright/transform/distribute/Sharding.h"
 #include "tilewright/transform/distribute/local/RowExchange.h"
 
@@ -38,13 +39,8 @@ public:
   mlir::Value dilatedWindow(mlir::Value shard, llvm::ArrayRef<int64_t> starts, int64_t size,
                             int64_t dilation, mlir::Value fill);
 
-  /// Rows [start, limit) of an operand that is sharded along the dimension.
-  struct Run {
-    size_t operand;
-    int64_t start, limit;
-  };
   /// This device's shard of the concatenation of `runs`.
-  mlir::Value concatenate(mlir::ValueRange operands, llvm::ArrayRef<Run> runs);
+  mlir::Value concatenate(mlir::ValueRange operands, llvm::ArrayRef<RowRun> runs);
 
   /// The value on the device at `coordinate`, and what does not change a sum on all others.
   mlir::Value onlyOn(int64_t coordinate, mlir::Value value);

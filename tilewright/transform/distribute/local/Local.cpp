@@ -3,6 +3,7 @@
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/transform/distribute/FoldSlices.h"
 #include "tilewright/transform/distribute/local/Forms.h"
 #include "tilewright/transform/distribute/local/Masked.h"
 #include "tilewright/transform/distribute/local/Merged.h"
@@ -128,6 +129,10 @@ Status computeLocally(Operation *op, const OpPlan &plan, ShardBuilder &shards) {
         return computeSelectAndScatter(op, plan, shards);
       })
       .Case([&](stablehlo::ConvolutionOp op) { return computeConvolution(op, plan, shards); })
+      .Case([&](stablehlo::RngBitGeneratorOp op) { return computeRandomBits(op, plan, shards); })
+      .Case([&](stablehlo::CustomCallOp op) {
+        return FoldedSlices::of(op) ? computeFoldedSlices(op, plan, shards) : Status();
+      })
       .Default([](Operation *op) {
         fitAttributes(op);
         return Status();

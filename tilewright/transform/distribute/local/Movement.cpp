@@ -119,10 +119,21 @@ Status computeConcatenate(stablehlo::ConcatenateOp op, const OpPlan &plan, Shard
     return Status();
   OpBuilder builder(op);
   ShardedDim rows(builder, op.getLoc(), shards, *plan.mesh, split[0].axes, split[0].dim);
-  SmallVector<ShardedDim::Run> runs;
+  SmallVector<RowRun> runs;
   for (auto [i, operand] : llvm::enumerate(op.getInputs()))
     runs.push_back({i, 0, shapeOf(operand)[split[0].dim] * rows.count()});
   replace(op, rows.concatenate(op.getInputs(), runs));
+  return Status();
+}
+
+Status computeFoldedSlices(stablehlo::CustomCallOp op, const OpPlan &plan, ShardBuilder &shards) {
+  const FoldedSlices folded = *FoldedSlices::of(op);
+  const auto split = splitDims(plan, plan.rule.results[0], {LoopKind::shifted});
+  if (split.empty())
+    return Status(); // expandFoldedSlices() follows
+  OpBuilder builder(op);
+  ShardedDim rows(builder, op.getLoc(), shards, *plan.mesh, split[0].axes, split[0].dim);
+  replace(op, rows.concatenate(op.getInputs(), folded.runs));
   return Status();
 }
 

@@ -1,3 +1,4 @@
+#include "tilewright/transform/distribute/FoldSlices.h"
 #include "tilewright/transform/distribute/rules/Rules.h"
 
 #include <algorithm>
@@ -83,6 +84,14 @@ ShardingRule concatenateRule(stablehlo::ConcatenateOp op) {
       op, "concatenates",
       [&](int64_t dim) { return dim != static_cast<int64_t>(op.getDimension()); },
       LoopKind::shifted);
+}
+
+std::optional<ShardingRule> foldedSlicesRule(stablehlo::CustomCallOp op) {
+  const std::optional<FoldedSlices> folded = FoldedSlices::of(op);
+  if (!folded)
+    return std::nullopt;
+  return keepingRule(
+      op, "concatenates", [&](int64_t dim) { return dim != folded->dim; }, LoopKind::shifted);
 }
 
 /// Whether adding a zero of this type, and only that, is known to leave every value as it is.

@@ -4,6 +4,7 @@
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RULES_RULES_H
 
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
@@ -46,6 +47,8 @@ ShardingRule reshapeRule(stablehlo::ReshapeOp op);
 ShardingRule transposeRule(stablehlo::TransposeOp op);
 ShardingRule reverseRule(stablehlo::ReverseOp op);
 ShardingRule concatenateRule(stablehlo::ConcatenateOp op);
+/// What foldSlices() made; nullopt for other calls.
+std::optional<ShardingRule> foldedSlicesRule(stablehlo::CustomCallOp op);
 ShardingRule sliceRule(stablehlo::SliceOp op);
 ShardingRule padRule(stablehlo::PadOp op);
 
@@ -70,6 +73,11 @@ struct ScanForm {
 std::optional<ScanForm> scanFormOf(stablehlo::ReduceWindowOp op, llvm::ArrayRef<int64_t> shape);
 ShardingRule selectAndScatterRule(stablehlo::SelectAndScatterOp op);
 ShardingRule sortRule(stablehlo::SortOp op);
+
+// Random.cpp
+ShardingRule randomBitsRule(stablehlo::RngBitGeneratorOp op);
+/// The elements that a generator makes of one counter.
+int64_t elementsPerCounter(stablehlo::RngBitGeneratorOp op);
 
 // Indexing.cpp
 ShardingRule dynamicSliceRule(stablehlo::DynamicSliceOp op);
