@@ -217,7 +217,7 @@ private:
 };
 
 void Process::send(size_t to, const Message &message) {
-  sent += message.type != Message::alive || job.countsHeartbeats;
+  sent += (message.type == Message::alive) == job.countsHeartbeats;
   if (!isDead)
     job.put(*this, to, message);
 }
