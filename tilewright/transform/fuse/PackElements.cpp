@@ -83,14 +83,21 @@ public:
 private:
   using Cast = UnrealizedConversionCastOp;
 
-  /// Keeps the types of narrow parameters and results for the executable's signature.
+  /// Keeps the types of narrow parameters and results for the executable's signature. Drops their
+  /// shardings, which describe the dimensions of these types, and which no later stage reads.
   void recordSignature() {
+    const StringAttr arrayType = builder.getStringAttr("exec.array_type"),
+                     sharding = builder.getStringAttr("sdy.sharding");
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (isNarrow(type))
-        function.setArgAttr(static_cast<unsigned>(i), "exec.array_type", TypeAttr::get(type));
+      if (isNarrow(type)) {
+        function.setArgAttr(static_cast<unsigned>(i), arrayType, TypeAttr::get(type));
+        function.removeArgAttr(static_cast<unsigned>(i), sharding);
+      }
     for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
-      if (isNarrow(type))
-        function.setResultAttr(static_cast<unsigned>(i), "exec.array_type", TypeAttr::get(type));
+      if (isNarrow(type)) {
+        function.setResultAttr(static_cast<unsigned>(i), arrayType, TypeAttr::get(type));
+        function.removeResultAttr(static_cast<unsigned>(i), sharding);
+      }
   }
 
   // --- Which values are packed ---

@@ -136,3 +136,16 @@ func.func public @negative_rows(%x: tensor<2x3xi4>) -> tensor<4x3xi4> {
   %a = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<2x3xi4>) -> tensor<4x3xi4>
   return %a : tensor<4x3xi4>
 }
+
+// -----
+
+/// The sharding of a parameter describes its dimensions, which the bytes do not have.
+
+// CHECK-LABEL: func.func public @sharded
+//  CHECK-SAME:   (%{{.*}}: tensor<16xui8> {exec.array_type = tensor<4x8xi4>})
+module {
+  sdy.mesh @mesh = <["b"=4]>
+  func.func public @sharded(%x: tensor<4x8xi4> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}) -> tensor<4x8xi4> {
+    return %x : tensor<4x8xi4>
+  }
+}
