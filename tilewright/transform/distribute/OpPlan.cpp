@@ -1,9 +1,5 @@
 #include "tilewright/transform/distribute/OpPlan.h"
 
-#include "tilewright/support/Concat.h"
-
-#include "mlir/IR/BuiltinTypes.h"
-
 #include <numeric>
 
 using namespace mlir;
@@ -42,37 +38,8 @@ Sharding OpPlan::shardingOf(const ShardingRule::Dims &dims) const {
   return sharding;
 }
 
-bool OpPlan::canSplit(Operation *op, int loop, const Axes &axes, std::string *obstacle) const {
-  auto refuse = [&](std::string why) {
-    if (obstacle)
-      *obstacle = std::move(why);
-    return false;
-  };
-  const int64_t count = countOf(axes);
-  for (int other = 0; other < static_cast<int>(loops.size()); ++other)
-    if (other != loop && overlap(axesOf(other), axes))
-      return false;
-  auto check = [&](const auto &dimsOfAll, auto values) {
-    for (auto [dims, value] : llvm::zip_equal(dimsOfAll, values))
-      for (auto [dim, numbers] : llvm::enumerate(dims)) {
-        if (!llvm::is_contained(numbers, loop))
-          continue;
-        const int64_t size = numbers.size() > 1
-                                 ? rule.loop(loop).size
-                                 : cast<RankedTensorType>(value.getType()).getShape()[dim];
-        if (size % count != 0)
-          return refuse(concat("a dimension of size ", size, " is not divisible by ", count));
-        for (int outer : llvm::make_range(numbers.begin(), llvm::find(numbers, loop)))
-          if (countOf(axesOf(outer)) != rule.loop(outer).size)
-            return refuse("its shards would not be contiguous");
-      }
-    return true;
-  };
-  return check(rule.operands, op->getOperands()) && check(rule.results, op->getResults());
-}
-
 std::vector<Axes> axesPerLoop(const ShardingRule &rule, const ShardingRule::Dim &dim,
-                              const Axes &axes, std::string *obstacle) {
+                              const Axes &axes) {
   std::vector<Axes> all(dim.size());
   if (dim.size() == 1) {
     all[0] = axes; // sizes of shifted loops differ from those of dimensions
@@ -85,12 +52,8 @@ std::vector<Axes> axesPerLoop(const ShardingRule &rule, const ShardingRule::Dim 
       while (left == 1 && at + 1 < dim.size())
         left = rule.loop(dim[++at]).size;
       const int64_t taken = std::gcd(left, axis.size);
-      if (taken == 1) {
-        if (obstacle && !dim.empty())
-          *obstacle = concat("a dimension of size ", rule.loop(dim[at]).size,
-                             " is not divisible by ", countOf(axes));
+      if (taken == 1)
         return all;
-      }
       append(all[at], {axis.axis, axis.preSize, taken});
       axis = {axis.axis, axis.preSize * taken, axis.size / taken};
       left /= taken;

@@ -11,7 +11,7 @@ struct OpPlan {
   ShardingRule rule;
   std::shared_ptr<const numerics::MeshCoordinates> mesh;
   std::vector<Axes> loops; // the axes that split each loop
-  std::string indivisible; // describes a loop that is not divisible, if any
+  Axes open;               // the axes along which operands, and so results, are partial sums
 
   const Axes &axesOf(int loop) const { return loops[static_cast<size_t>(loop)]; }
   /// Whether any loop is split.
@@ -21,18 +21,13 @@ struct OpPlan {
   /// The op that reduces partial results; empty if no reduced loop is split.
   llvm::StringRef combine() const;
   Sharding shardingOf(const ShardingRule::Dims &dims) const;
-
-  /// Whether `op` can split `loop` with `axes`, given the axes of the other loops: no axis is used
-  /// twice, all dimensions are divisible, and the loops before it in a dimension are split
-  /// completely. Otherwise describes the obstacle.
-  bool canSplit(mlir::Operation *op, int loop, const Axes &axes, std::string *obstacle) const;
 };
 
 /// Distributes the axes of a dimension over its loops, outermost first. An axis that is larger than
 /// what remains of a loop is split into sub-axes. Ends where a loop is not divisible or the
-/// dimension has no more loops, and describes that. Returns the axes of each loop of the list.
+/// dimension has no more loops. Returns the axes of each loop of the list.
 std::vector<Axes> axesPerLoop(const ShardingRule &rule, const ShardingRule::Dim &dim,
-                              const Axes &axes, std::string *obstacle = nullptr);
+                              const Axes &axes);
 
 } // namespace tilewright::distribute
 

@@ -2,19 +2,13 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGPLAN_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGPLAN_H
 
-#include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/transform/distribute/OpPlan.h"
 #include "tilewright/transform/distribute/Sharding.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
-#include <map>
-
 namespace tilewright::distribute {
-
-/// An i64 attribute on a constraint: the sharding group that its value belongs to.
-inline constexpr llvm::StringLiteral groupAttribute = "tilewright.sharding_group";
 
 /// The decisions for one function. If a value has one sharding and a use needs another, the value
 /// must be resharded after its definition; ShardingPlan only records both shardings.
@@ -23,11 +17,8 @@ inline constexpr llvm::StringLiteral groupAttribute = "tilewright.sharding_group
 ///   plan.shardingOf(value);  // the sharding that the value is computed with
 ///   plan.wanted(operand);    // the sharding that this use needs
 ///
-/// Forward propagation starts from the shardings in the program (parameters, constraints, manual
-/// computations): an op follows every operand sharding that its rule allows, so that each device
-/// computes its shard. Backward propagation then shards replicated values of which all uses want
-/// the same shards. No decision uses a cost model; a partitioner with a cost model could produce a
-/// plan of the same form.
+/// The shardings in the program (parameters, results, constraints, manual computations) are read
+/// into a ShardingGraph, and choose() decides the others by price.
 class ShardingPlan {
 public:
   using OpPlan = distribute::OpPlan;
@@ -36,8 +27,12 @@ public:
   ///   followed.
   static Result<ShardingPlan> make(mlir::func::FuncOp main, ShardBuilder &shards);
 
+  /// The sharding with which a value is computed. A sum of which each device has a term is
+  /// unreduced.
   const Sharding &shardingOf(mlir::Value value) const;
-  Sharding wanted(mlir::OpOperand &operand) const;
+  const Sharding &wanted(mlir::OpOperand &operand) const;
+  /// The sharding that is made of a value first, because others are made from it.
+  const Sharding &homeOf(mlir::Value value) const;
   const OpPlan *find(mlir::Operation *op) const;
   const llvm::DenseMap<mlir::Value, Sharding> &shardings() const { return valueShardings; }
 
@@ -46,57 +41,15 @@ public:
   void remark(int64_t devices) const;
 
 private:
-  ShardingPlan(mlir::func::FuncOp main, ShardBuilder &shards) : main(main), shards(shards) {}
-
-  Status readShardings();
-  Status readManual(sdy::ManualComputationOp op);
-  Status readConstraint(sdy::ShardingConstraintOp op);
-  /// Propagates the operands' shardings along non-manual axes into the body.
-  void forwardManual(sdy::ManualComputationOp op);
-  /// The sharding along non-manual axes that the body gives a result.
-  Sharding givenBy(sdy::ManualComputationOp op, unsigned number) const;
-
-  /// Gives all members of a sharding group the sharding of the first sharded member. Returns
-  /// whether any sharding changed.
-  bool joinGroups();
-
-  void forward(mlir::Block &block);
-  void forward(mlir::Operation *op);
-  void forwardLoop(stablehlo::WhileOp loop, llvm::ArrayRef<Sharding> begin = {});
-  void forwardBranch(mlir::Operation *op);
-  void forwardByRule(mlir::Operation *op);
-  void backward(mlir::Block &block);
-  void backwardLoop(stablehlo::WhileOp loop);
-  /// The number of values that are gathered or summed inside an op.
-  int64_t communicationsIn(mlir::Operation *around) const;
-  /// The sharding that all uses of a value want; nullopt if they want different ones or there is no
-  /// use.
-  std::optional<Sharding> wantedByAll(mlir::Value value) const;
-  /// Shards an op further if all uses of its results want that and no operand must be gathered for
-  /// it.
-  void refine(mlir::Operation *op);
-  void setResults(mlir::Operation *op, const OpPlan &plan);
+  explicit ShardingPlan(mlir::func::FuncOp main) : main(main) {}
+  /// Why an op does not use an operand as it is sharded.
+  std::string reasonFor(mlir::OpOperand &operand) const;
 
   mlir::func::FuncOp main;
-  ShardBuilder &shards;
-  std::vector<std::optional<Sharding>> resultShardings;
-  /// The shardings that a manual region declares (`own`), and those of its inputs including
-  /// non-manual axes.
-  struct Manual {
-    std::vector<Sharding> ownInputs, ownResults, inputs;
-  };
-  llvm::DenseMap<mlir::Operation *, Manual> manuals;
-  /// The sharding of a constraint; open dimensions keep the operand's sharding.
-  struct Constraint {
-    Sharding sharding;
-    std::vector<bool> isOpen;
-  };
-  llvm::DenseMap<mlir::Operation *, Constraint> constraints;
-  /// The constraints that mark the members of each sharding group, in program order.
-  std::map<int64_t, std::vector<sdy::ShardingConstraintOp>> groups;
   std::vector<std::pair<mlir::Operation *, std::string>> unfollowed; // with the reason
-  // Values without an entry are replicated.
-  llvm::DenseMap<mlir::Value, Sharding> valueShardings;
+  // Values and uses without an entry are replicated.
+  llvm::DenseMap<mlir::Value, Sharding> valueShardings, homes;
+  llvm::DenseMap<mlir::OpOperand *, Sharding> wants;
   llvm::DenseMap<mlir::Operation *, OpPlan> plans;
 };
 

@@ -5,6 +5,8 @@
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/distribute/FoldSlices.h"
+#include "tilewright/transform/distribute/Reshard.h"
+#include "tilewright/transform/distribute/ShardingGraph.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
 #include "tilewright/transform/distribute/Uneven.h"
 #include "tilewright/transform/distribute/local/Local.h"
@@ -12,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -84,6 +87,8 @@ public:
 
   Status run() {
     collect();
+    for (auto &[value, targets] : conversions)
+      globalTypes[value] = value.getType();
     for (const auto &[value, sharding] : plan.shardings())
       if (!sharding.isReplicated()) {
         TILEWRIGHT_ASSIGN(Type shard, shards.shardType(value.getType(), sharding));
@@ -91,10 +96,8 @@ public:
         // IR.
         const_cast<Value &>(value).setType(shard);
       }
-    for (Operation *op : sharded)
-      finish(op, *plan.find(op));
-    for (const Conversion &conversion : conversions)
-      TILEWRIGHT_TRY(reshard(conversion));
+    for (auto &[value, targets] : conversions)
+      TILEWRIGHT_TRY(reshard(value, targets));
     // Only after resharding, because it depends on the new operand types.
     for (Operation *op : sharded)
       TILEWRIGHT_TRY(computeLocally(op, *plan.find(op), shards));
@@ -107,9 +110,9 @@ public:
   }
 
 private:
-  struct Conversion {
+  struct Target { // a use and the sharding that it needs
     OpOperand *use;
-    Sharding from, to;
+    Sharding to;
   };
 
   void collect() {
@@ -133,64 +136,44 @@ private:
         Sharding to = plan.wanted(use);
         if (op == main.front().getTerminator())
           resultShardings.push_back(to);
-        if (isLeftOpen(use, from, to)) {
-          TILEWRIGHT_LOG(passName, use.get().getDefiningOp(),
-                         "is not all-reduced: its only reader wants it unreduced");
-          open.insert(use.get().getDefiningOp());
-        } else if (!(from == to)) {
+        if (!(from == to)) {
           TILEWRIGHT_LOG(passName, op, "operand ", use.getOperandNumber(), " is resharded from ",
                          from.toString(), " to ", to.toString());
-          conversions.push_back({&use, from, std::move(to)});
+          conversions[use.get()].push_back({&use, std::move(to)});
         }
       }
     });
   }
 
-  /// Whether the only use of a sum wants it unreduced along exactly the axes of its partial terms;
-  /// then no all-reduce is needed.
-  bool isLeftOpen(OpOperand &use, const Sharding &from, const Sharding &to) const {
-    Operation *op = use.get().getDefiningOp();
-    const ShardingPlan::OpPlan *made = op ? plan.find(op) : nullptr;
-    if (!made || to.unreduced.empty() || !use.get().hasOneUse() ||
-        made->combine() != "stablehlo.add" || made->reducedAxes() != to.unreduced)
-      return false;
-    Sharding terms{to.mesh, from.dims, to.unreduced};
-    terms.dims.resize(to.dims.size());
-    return made->mesh == to.mesh && terms == to;
-  }
-
-  /// Emits the all-reduce of partial results.
-  void finish(Operation *op, const ShardingPlan::OpPlan &how) {
-    if (op->getNumResults() == 0)
-      return;
-    OpBuilder builder(op->getContext());
-    builder.setInsertionPointAfter(op);
-    Value result = op->getResult(0);
-    const Axes axes = how.reducedAxes();
-    if (axes.empty() || open.contains(op))
-      return;
-    Value combined =
-        shards.allReduce(builder, op->getLoc(), result, *how.mesh, axes, how.combine());
-    result.replaceAllUsesExcept(combined, combined.getDefiningOp());
-  }
-
   /// Reshards a value after its definition, once for all uses that need the same sharding.
-  Status reshard(const Conversion &conversion) {
-    Value value = conversion.use->get();
-    for (const auto &[sharding, known] : converted[value])
-      if (sharding == conversion.to) {
-        conversion.use->set(known);
-        return Status();
-      }
+  Status reshard(Value value, ArrayRef<Target> targets) {
     OpBuilder builder(main.getContext());
     if (Operation *op = value.getDefiningOp())
       builder.setInsertionPointAfter(op);
     else
       builder.setInsertionPointToStart(cast<BlockArgument>(value).getOwner());
-    TILEWRIGHT_ASSIGN(Value made, shards.reshard(builder, conversion.use->getOwner()->getLoc(),
-                                                 value, conversion.from, conversion.to));
-    converted[value].push_back({conversion.to, made});
-    conversion.use->set(made);
+    auto shape = cast<RankedTensorType>(globalTypes.lookup(value)).getShape();
+    SmallVector<std::pair<Sharding, Value>, 2> made = {{plan.shardingOf(value), value}};
+    auto make = [&](Location location, const Sharding &to) -> Status {
+      if (llvm::any_of(made, [&](const auto &one) { return one.first == to; }))
+        return Status();
+      // From the value as it is computed, or from its home.
+      size_t from = 0;
+      if (made.size() > 1 && wireBytes(planReshard(made[1].first, to, shape, 1)) <
+                                 wireBytes(planReshard(made[0].first, to, shape, 1)))
+        from = 1;
+      TILEWRIGHT_ASSIGN(Value shard, shards.reshard(builder, location, made[from].second,
+                                                    made[from].first, to, shape));
+      made.push_back({to, shard});
+      return Status();
+    };
+    if (const Sharding &home = plan.homeOf(value); !(home == made[0].first))
+      TILEWRIGHT_TRY(make(value.getLoc(), home));
+    for (const Target &target : targets) {
+      TILEWRIGHT_TRY(make(target.use->getOwner()->getLoc(), target.to));
+      target.use->set(
+          llvm::find_if(made, [&](const auto &one) { return one.first == target.to; })->second);
+    }
     return Status();
   }
 
@@ -233,10 +216,9 @@ private:
   const ShardingPlan &plan;
   SmallVector<Operation *> sharded, passing;
   SmallVector<std::pair<Operation *, int64_t>> onOneDevice;
-  llvm::DenseSet<Operation *> open; // sums that stay unreduced
-  std::vector<Conversion> conversions;
+  llvm::MapVector<Value, SmallVector<Target, 1>> conversions;
+  llvm::DenseMap<Value, Type> globalTypes; // of values that are resharded
   std::vector<Sharding> resultShardings;
-  DenseMap<Value, SmallVector<std::pair<Sharding, Value>, 1>> converted;
 };
 
 } // namespace

@@ -55,13 +55,13 @@ module @unknown attributes {mhlo.num_partitions = 4 : i32} {
 
 //      REMARK: Passed{{.*}}Reason="its operand 1 is sharded along dimension 0, by axes that also shard another dimension of the op"{{.*}}"stablehlo.dot_general gathers its operand 1"
 // CHECK-LABEL: module @weights_on_the_batch
-//       CHECK:   stablehlo.dot_general {{.*}} : (tensor<2x12xf32>, tensor<12x8xf32>)
+//       CHECK:   stablehlo.dot_general {{.*}} : (tensor<16x12xf32>, tensor<12x8xf32>)
 module @weights_on_the_batch attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>
-  func.func public @main(%x: tensor<8x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>},
-                         %w: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}) -> tensor<8x8xf32> {
-    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x12xf32>, tensor<12x8xf32>) -> tensor<8x8xf32>
-    return %0 : tensor<8x8xf32>
+  func.func public @main(%x: tensor<64x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>},
+                         %w: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}) -> tensor<64x8xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x12xf32>, tensor<12x8xf32>) -> tensor<64x8xf32>
+    return %0 : tensor<64x8xf32>
   }
 }
 

@@ -160,24 +160,25 @@ module @reductions attributes {mhlo.num_partitions = 4 : i32} {
 /// Rows by index: the indices are divided, the table is whole. Its gradient is a sum over all.
 
 // CHECK-LABEL: module @embedding
-//       CHECK:   func.func public @main(%[[I:.*]]: tensor<2x1xi32> {{.*}}, %[[T:.*]]: tensor<10x6xf32>)
-//       CHECK:   %[[R:.*]] = "stablehlo.gather"(%[[T]], %[[I]]) {{.*}} -> tensor<2x6xf32>
+//       CHECK:   func.func public @main(%[[I:.*]]: tensor<256x1xi32> {{.*}}, %[[T:.*]]: tensor<10x6xf32>)
+//       CHECK:   %[[R:.*]] = "stablehlo.gather"(%[[T]], %[[I]]) {{.*}} -> tensor<256x6xf32>
 //       CHECK:   %[[S:.*]] = "stablehlo.scatter"(%{{.*}}, %[[I]], %[[R]])
-//       CHECK:   (tensor<10x6xf32>, tensor<2x1xi32>, tensor<2x6xf32>) -> tensor<10x6xf32>
+//       CHECK:   (tensor<10x6xf32>, tensor<256x1xi32>, tensor<256x6xf32>) -> tensor<10x6xf32>
 //  CHECK-NEXT:   "stablehlo.all_reduce"(%[[S]])
 //   CHECK-NOT:   all_gather
 module @embedding attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>
-  func.func public @main(%i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}, %t: tensor<10x6xf32>) -> tensor<10x6xf32> {
-    %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<10x6xf32>, tensor<8x1xi32>) -> tensor<8x6xf32>
+  func.func public @main(%i: tensor<1024x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}, %t: tensor<10x6xf32>)
+      -> (tensor<10x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, tensor<1024x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}) {
+    %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<10x6xf32>, tensor<1024x1xi32>) -> tensor<1024x6xf32>
     %c = stablehlo.constant dense<0.0> : tensor<f32>
     %z = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<10x6xf32>
     %1 = "stablehlo.scatter"(%z, %i, %0) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       %s = stablehlo.add %a, %b : tensor<f32>
       stablehlo.return %s : tensor<f32>
-    }) : (tensor<10x6xf32>, tensor<8x1xi32>, tensor<8x6xf32>) -> tensor<10x6xf32>
-    return %1 : tensor<10x6xf32>
+    }) : (tensor<10x6xf32>, tensor<1024x1xi32>, tensor<1024x6xf32>) -> tensor<10x6xf32>
+    return %1, %0 : tensor<10x6xf32>, tensor<1024x6xf32>
   }
 }
 

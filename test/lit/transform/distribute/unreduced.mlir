@@ -96,12 +96,12 @@ module @left_open attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-/// Another use needs the sum, so it is taken, and the unreduced value is made of it.
+/// Another use needs the sum: it is reduced for that one only.
 
 // CHECK-LABEL: module @used_twice
-//       CHECK:   stablehlo.reduce
-//       CHECK:   all_reduce
-//       CHECK:   stablehlo.select
+//       CHECK:   %[[P:.*]] = stablehlo.reduce
+//       CHECK:   %[[S:.*]] = "stablehlo.all_reduce"(%[[P]])
+//       CHECK:   return %[[P]], %[[S]]
 module @used_twice attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=4]>
   func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})

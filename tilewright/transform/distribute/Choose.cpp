@@ -1,0 +1,382 @@
+#include "tilewright/transform/distribute/Choose.h"
+
+#include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/transform/distribute/Modes.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace tilewright::distribute {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// A list of different shardings with how many uses want each.
+using Wants = SmallVector<std::pair<int, int>, 2>;
+
+void change(Wants &wants, int sharding, int by) {
+  for (auto &[one, count] : wants)
+    if (one == sharding) {
+      count += by;
+      if (count == 0) {
+        std::swap(one, wants.back().first);
+        std::swap(count, wants.back().second);
+        wants.pop_back();
+      }
+      return;
+    }
+  wants.push_back({sharding, by});
+}
+
+class Chooser {
+public:
+  Chooser(const ShardingGraph &graph, Prices &prices)
+      : graph(graph), prices(prices), modes(graph, prices), now(graph.nodes.size()),
+        wants(graph.values.size()), computed(graph.values.size()) {
+    for (const GraphValue &value : graph.values)
+      types.push_back(prices.typeOf(value.value.getType()));
+    double largest = 0;
+    for (int type : types)
+      largest = std::max(largest, prices.bytesOf(type));
+    prices.fitTo(largest);
+    for (int node = 0; node < count(); ++node) {
+      Choice nothing;
+      nothing.loops.resize(nodeAt(node).rule.loops.size());
+      now[at(node)] = modes.make(node, std::move(nothing));
+    }
+  }
+
+  Choices run() {
+    std::vector<MeshAxisRef> axes;
+    for (const auto &mesh : graph.meshes)
+      for (size_t axis = 0; axis < mesh->mesh().axes.size(); ++axis)
+        if (mesh->mesh().axes[axis].size > 1 && isUsed({mesh, axis}))
+          axes.push_back({mesh, axis});
+    for (const MeshAxisRef &axis : axes) {
+      modes.activate(axis);
+      place(axis, /*isNew=*/true);
+    }
+    improve(axes);
+    // With all axes placed, prices of the first ones differ.
+    if (axes.size() > 1) {
+      for (const MeshAxisRef &axis : axes)
+        place(axis, /*isNew=*/false);
+      improve(axes);
+    }
+    relax();
+    Choices choices;
+    choices.price = total();
+
+    for (Mode &mode : now)
+      choices.nodes.push_back(std::move(mode.choice));
+    return choices;
+  }
+
+private:
+  static size_t at(int number) { return static_cast<size_t>(number); }
+  int count() const { return static_cast<int>(graph.nodes.size()); }
+  const GraphNode &nodeAt(int node) const { return graph.nodes[at(node)]; }
+
+  /// Whether the program shards anything along the axis. Otherwise nothing is sharded along it,
+  /// although that might be cheaper: its author wants the devices to compute the same.
+  bool isUsed(const MeshAxisRef &axis) const {
+    auto names = [&](const Axes &axes) {
+      return llvm::any_of(axes,
+                          [&](const numerics::AxisRef &one) { return one.axis == axis.axis; });
+    };
+    auto shards = [&](const Sharding &sharding) {
+      return sharding.mesh == axis.mesh &&
+             (names(sharding.unreduced) || llvm::any_of(sharding.dims, names));
+    };
+    return llvm::any_of(graph.nodes, [&](const GraphNode &node) {
+      return shards(node.outerIn) || shards(node.outerOut) ||
+             (node.isFixed && node.mesh == axis.mesh &&
+              (names(node.fixedOpen) || llvm::any_of(node.fixed, names)));
+    });
+  }
+
+  double routePrice(int value) {
+    SmallVector<int, 4> distinct;
+    for (auto [sharding, uses] : wants[at(value)])
+      if (sharding != computed[at(value)])
+        distinct.push_back(sharding);
+    if (distinct.empty())
+      return 0;
+    return prices.route(types[at(value)], computed[at(value)], distinct).price *
+           graph.values[at(value)].repeats;
+  }
+
+  /// Records what all nodes want and give now.
+  void settle() {
+    for (Wants &list : wants)
+      list.clear();
+    for (int node = 0; node < count(); ++node) {
+      for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, now[at(node)].wants))
+        change(wants[at(value)], want, 1);
+      for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, now[at(node)].gives))
+        computed[at(value)] = give;
+    }
+  }
+
+  double total() {
+    settle();
+    double price = 0;
+    for (const Mode &mode : now)
+      price += mode.work;
+    for (int value = 0; value < static_cast<int>(graph.values.size()); ++value)
+      price += routePrice(value);
+    return price;
+  }
+
+  //===- Dynamic programming ----------------------------------------------===//
+
+  struct Offer { // a sharding in which a value can be computed, and its price
+    int sharding;
+    double price;
+  };
+
+  /// The cheapest way to have `value` in sharding `want`. Uses share the price of computing it in
+  /// the cheapest way; a use that wants another way pays the difference alone. An exchange is
+  /// shared too, but not by all uses, since some of them will want something else. `isShared`:
+  /// another use has decided to want the same, and pays for the exchange.
+  double priceOf(int value, int want, bool isShared) {
+    const GraphValue &made = graph.values[at(value)];
+    const auto uses = static_cast<double>(made.uses.size());
+    double least = infinite, best = infinite;
+    for (const Offer &offer : offers[at(value)])
+      least = std::min(least, offer.price);
+    for (const Offer &offer : offers[at(value)])
+      best = std::min(best, offer.price - least +
+                                (isShared ? 0
+                                          : prices.reshard(types[at(value)], offer.sharding, want) *
+                                                made.repeats / std::sqrt(uses)));
+    return best + least / usesOf[at(made.maker)];
+  }
+
+  void forward() {
+    for (int node = 0; node < count(); ++node) {
+      std::vector<double> &price = reaching[at(node)];
+      price.assign(options[at(node)].size(), 0);
+      for (auto [mode, cost] : llvm::zip_equal(options[at(node)], price)) {
+        cost = mode.work;
+        for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, mode.wants))
+          cost += operandPrice(node, value, want, /*isDecoding=*/false);
+      }
+      for (auto [out, value] : llvm::enumerate(nodeAt(node).outs)) {
+        std::vector<Offer> &list = offers[at(value)];
+        list.clear();
+        for (auto [mode, cost] : llvm::zip_equal(options[at(node)], price)) {
+          auto found = llvm::find_if(
+              list, [&](const Offer &offer) { return offer.sharding == mode.gives[out]; });
+          if (found == list.end())
+            list.push_back({mode.gives[out], cost});
+          else
+            found->price = std::min(found->price, cost);
+        }
+      }
+    }
+  }
+
+  double operandPrice(int node, int value, int want, bool isDecoding) {
+    // The node of a carried value comes before the value that the loop's body returns.
+    if (graph.values[at(value)].maker >= node)
+      return isDecoding ? prices.reshard(types[at(value)], computed[at(value)], want) *
+                              graph.values[at(value)].repeats
+                        : 0;
+    const bool isShared = isDecoding && llvm::any_of(wants[at(value)], [&](const auto &one) {
+                            return one.first == want;
+                          });
+    return priceOf(value, want, isShared);
+  }
+
+  /// Decides nodes from the last to the first: for each the mode that is cheapest to reach, with
+  /// what its uses have decided to want.
+  void decode() {
+    for (Wants &list : wants)
+      list.clear();
+    for (int node = count() - 1; node >= 0; --node) {
+      double best = infinite;
+      size_t chosen = 0;
+      for (auto [number, mode] : llvm::enumerate(options[at(node)])) {
+        double price = mode.work;
+        for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, mode.wants))
+          price += operandPrice(node, value, want, /*isDecoding=*/true);
+        for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives)) {
+          computed[at(value)] = give;
+          price += routePrice(value) + returnPrice(node, value, give);
+        }
+        if (price < best) {
+          best = price;
+          chosen = number;
+        }
+      }
+      now[at(node)] = options[at(node)][chosen];
+      for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, now[at(node)].gives))
+        computed[at(value)] = give;
+      for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, now[at(node)].wants))
+        change(wants[at(value)], want, 1);
+    }
+  }
+
+  /// If the body of a loop returns the value: what the loop's node, which is decided later, has to
+  /// pay for it at least.
+  double returnPrice(int node, int value, int give) {
+    double sum = 0;
+    for (const GraphValue::Use &use : graph.values[at(value)].uses) {
+      if (use.node > node)
+        continue;
+      const std::vector<double> &price = reaching[at(use.node)];
+      double least = infinite, lowest = infinite;
+      for (auto [mode, cost] : llvm::zip_equal(options[at(use.node)], price)) {
+        lowest = std::min(lowest, cost);
+        least = std::min(least, cost + prices.reshard(types[at(value)], give, mode.wants[use.in]) *
+                                           graph.values[at(value)].repeats);
+      }
+      sum += least - lowest;
+    }
+    return sum;
+  }
+
+  /// Places an axis in all nodes. An axis that had a place keeps it, unless the new places are
+  /// cheaper together.
+  void place(const MeshAxisRef &axis, bool isNew) {
+    options.assign(graph.nodes.size(), {});
+    reaching.resize(graph.nodes.size());
+    offers.resize(graph.values.size());
+    usesOf.assign(graph.nodes.size(), 0);
+    for (const GraphValue &value : graph.values)
+      usesOf[at(value.maker)] += static_cast<double>(value.uses.size());
+    const double before = isNew ? infinite : total();
+    for (int node = 0; node < count(); ++node)
+      options[at(node)] = modes.placing(node, now[at(node)].choice, axis);
+    std::vector<Mode> old = now;
+    forward();
+    decode();
+    if (total() > before) {
+      now = std::move(old);
+      settle();
+    }
+  }
+
+  //===- Local improvement ------------------------------------------------===//
+
+  /// The price of everything that a node's mode changes.
+  double around(int node) {
+    double price = now[at(node)].work;
+    SmallVector<int, 6> seen;
+    for (ArrayRef<int> values :
+         {ArrayRef<int>(nodeAt(node).inValues), ArrayRef<int>(nodeAt(node).outs)})
+      for (int value : values)
+        if (!llvm::is_contained(seen, value)) {
+          seen.push_back(value);
+          price += routePrice(value);
+        }
+    return price;
+  }
+
+  void set(int node, Mode mode) {
+    for (auto [value, before, after] :
+         llvm::zip_equal(nodeAt(node).inValues, now[at(node)].wants, mode.wants))
+      if (before != after) {
+        change(wants[at(value)], before, -1);
+        change(wants[at(value)], after, 1);
+      }
+    for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives))
+      computed[at(value)] = give;
+    now[at(node)] = std::move(mode);
+  }
+
+  void improve(const std::vector<MeshAxisRef> &axes) {
+    settle();
+    constexpr int maxSweeps = 6;
+    std::vector<bool> isDirty(graph.nodes.size(), true);
+    for (int sweep = 0; sweep < maxSweeps; ++sweep) {
+      bool changes = false;
+      for (int step = 0; step < count(); ++step) {
+        const int node = sweep % 2 == 0 ? count() - 1 - step : step;
+        if (!isDirty[at(node)])
+          continue;
+        isDirty[at(node)] = false;
+        if (improve(node, axes)) {
+          changes = true;
+          for (int value : nodeAt(node).inValues) {
+            isDirty[at(graph.values[at(value)].maker)] = true;
+            for (const GraphValue::Use &use : graph.values[at(value)].uses)
+              isDirty[at(use.node)] = true;
+          }
+          for (int value : nodeAt(node).outs)
+            for (const GraphValue::Use &use : graph.values[at(value)].uses)
+              isDirty[at(use.node)] = true;
+        }
+      }
+      if (!changes)
+        return;
+    }
+  }
+
+  bool improve(int node, const std::vector<MeshAxisRef> &axes) {
+    bool changes = false;
+    for (const MeshAxisRef &axis : axes) {
+      Mode best = now[at(node)];
+      double price = around(node);
+      const double before = price;
+      for (Mode &mode : modes.placing(node, best.choice, axis)) {
+        if (mode.choice == now[at(node)].choice)
+          continue;
+        Mode candidate = mode;
+        set(node, std::move(mode));
+        if (const double other = around(node); other < price * (1 - 1e-9)) {
+          price = other;
+          best = std::move(candidate);
+        }
+      }
+      set(node, std::move(best));
+      changes |= price < before;
+    }
+    return changes;
+  }
+
+  /// A constraint whose result is only used in finer shards gives these: a sum that is constrained
+  /// to be replicated, and then sliced, becomes a reduce-scatter.
+  void relax() {
+    settle();
+    for (int node = count() - 1; node >= 0; --node) {
+      if (!isa_and_nonnull<sdy::ShardingConstraintOp>(nodeAt(node).op) ||
+          nodeAt(node).outs.size() != 1)
+        continue;
+      const int value = nodeAt(node).outs[0], given = computed[at(value)];
+      if (wants[at(value)].empty() || !prices[given].unreduced.empty())
+        continue;
+      Sharding finer = prices[wants[at(value)][0].first];
+      for (auto [want, uses] : wants[at(value)])
+        finer = finer.commonWith(prices[want]);
+      if (!finer.isSharded() || !finer.unreduced.empty() || finer == prices[given] ||
+          !(prices[given].isReplicated() || finer.refines(prices[given])))
+        continue;
+      Choice choice = now[at(node)].choice;
+      choice.mesh = finer.mesh;
+      choice.loops = finer.dims;
+      set(node, modes.make(node, std::move(choice)));
+    }
+  }
+
+  const ShardingGraph &graph;
+  Prices &prices;
+  Modes modes;
+  std::vector<Mode> now;
+  std::vector<int> types;                    // of each value
+  std::vector<Wants> wants;                  // of each value
+  std::vector<int> computed;                 // sharding of each value
+  std::vector<std::vector<Mode>> options;    // of each node, for the axis that is placed
+  std::vector<std::vector<double>> reaching; // the price up to each option
+  std::vector<std::vector<Offer>> offers;    // of each value
+  std::vector<double> usesOf;                // uses of a node's results
+};
+
+} // namespace
+
+Choices choose(const ShardingGraph &graph, Prices &prices) { return Chooser(graph, prices).run(); }
+
+} // namespace tilewright::distribute

@@ -1,0 +1,27 @@
+// Choose: the cheapest shardings of a program.
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_CHOOSE_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_CHOOSE_H
+
+#include "tilewright/transform/distribute/Price.h"
+#include "tilewright/transform/distribute/ShardingGraph.h"
+
+namespace tilewright::distribute {
+
+struct Choices {
+  std::vector<Choice> nodes;
+  double price = 0;
+};
+
+/// Chooses a sharding for every node. Shardings of the program are followed; everything else is
+/// chosen by price: bytes on the wire, work that is not divided, bytes that ops read and write.
+///
+/// The axes of the mesh are placed one after the other. For each axis, a pass in program order
+/// computes for every placement of every value what it costs at least to have it, and a pass
+/// backwards takes the cheapest, so that a sharding reaches the operands and the uses for which it
+/// pays, through any number of ops (dynamic programming: exact where values have one use). Then
+/// single nodes are changed as long as the price of the whole program falls.
+Choices choose(const ShardingGraph &graph, Prices &prices);
+
+} // namespace tilewright::distribute
+
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_CHOOSE_H

@@ -1,0 +1,165 @@
+#include "tilewright/transform/distribute/Price.h"
+
+#include "tilewright/transform/distribute/Reshard.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/Hashing.h"
+
+using namespace mlir;
+
+namespace tilewright::distribute {
+
+static size_t hashOf(const Axes &axes) {
+  size_t hash = axes.size();
+  for (const numerics::AxisRef &axis : axes)
+    hash = llvm::hash_combine(hash, axis.axis, axis.preSize, axis.size);
+  return hash;
+}
+
+int Prices::intern(const Sharding &sharding) {
+  size_t hash = 0;
+  if (!sharding.isReplicated()) {
+    hash = llvm::hash_combine(sharding.mesh.get(), hashOf(sharding.unreduced));
+    for (const Axes &axes : sharding.dims)
+      hash = llvm::hash_combine(hash, hashOf(axes));
+  }
+  for (auto [at, end] = numbers.equal_range(hash); at != end; ++at)
+    if (table[static_cast<size_t>(at->second)] == sharding)
+      return at->second;
+  const auto number = static_cast<int>(table.size());
+  table.push_back(sharding);
+  numbers.emplace(hash, number);
+  return number;
+}
+
+int Prices::typeOf(Type type) {
+  auto [entry, isNew] = typeNumbers.try_emplace(type, -1);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!isNew || !tensor || !tensor.hasStaticShape())
+    return entry->second;
+  Type element = tensor.getElementType();
+  auto complex = dyn_cast<ComplexType>(element);
+  const double bits = complex ? 2.0 * complex.getElementType().getIntOrFloatBitWidth()
+                              : (element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 32.0);
+  const double bytes = std::max(bits, 8.0) / 8;
+  entry->second = static_cast<int>(types.size());
+  types.push_back(
+      {tensor.getShape().vec(), static_cast<double>(tensor.getNumElements()) * bytes, bytes});
+  return entry->second;
+}
+
+void Prices::fitTo(double largestBytes) {
+  ratios.message = std::min(ratios.message, largestBytes / 16);
+  ratios.openOp = std::min(ratios.openOp, largestBytes / (1 << 16));
+}
+
+double Prices::shardBytes(int type, int sharding) const {
+  double bytes = bytesOf(type);
+  for (const Axes &axes : (*this)[sharding].dims)
+    bytes /= static_cast<double>(countOf(axes));
+  return bytes;
+}
+
+/// The price if every axis has one simple way from `from` to `to`: dimensions keep their outer axes
+/// and either lose or gain inner ones. These are nearly all pairs, and the search of planReshard()
+/// would take most of the compiler's time. nullopt for all others.
+static std::optional<double> simplePrice(const Sharding &from, const Sharding &to, double bytes,
+                                         double message) {
+  double sliced = 1, gathered = 1, moved = 1, scattered = 1, reduced = 1;
+  auto has = [](const Axes &axes, const numerics::AxisRef &axis) {
+    return llvm::is_contained(axes, axis);
+  };
+  Axes leaving, arriving;
+  const size_t rank =
+      std::max(from.isReplicated() ? 0 : from.dims.size(), to.isReplicated() ? 0 : to.dims.size());
+  for (size_t dim = 0; dim < rank; ++dim) {
+    const Axes &before = from.along(dim), &after = to.along(dim);
+    size_t shared = 0;
+    while (shared < before.size() && shared < after.size() && before[shared] == after[shared])
+      ++shared;
+    if (shared < before.size() && shared < after.size())
+      return std::nullopt;
+    leaving.insert(leaving.end(), before.begin() + static_cast<std::ptrdiff_t>(shared),
+                   before.end());
+    arriving.insert(arriving.end(), after.begin() + static_cast<std::ptrdiff_t>(shared),
+                    after.end());
+    bytes /= static_cast<double>(countOf(before));
+  }
+  const Axes open = from.isReplicated() ? Axes() : from.unreduced;
+  const Axes opened = to.isReplicated() ? Axes() : to.unreduced;
+  auto clashes = [&](const numerics::AxisRef &axis, const Axes &others) {
+    return llvm::any_of(others, [&](const numerics::AxisRef &other) {
+      return !(other == axis) && numerics::overlap(axis, other);
+    });
+  };
+  for (const numerics::AxisRef &axis : arriving) {
+    if (clashes(axis, leaving) || clashes(axis, open))
+      return std::nullopt;
+    (has(leaving, axis) ? moved
+     : has(open, axis)  ? scattered
+                        : sliced) *= static_cast<double>(axis.size);
+  }
+  for (const numerics::AxisRef &axis : leaving) {
+    if (clashes(axis, opened))
+      return std::nullopt;
+    if (!has(arriving, axis))
+      gathered *= static_cast<double>(axis.size);
+  }
+  for (const numerics::AxisRef &axis : open) {
+    if (clashes(axis, opened))
+      return std::nullopt;
+    if (!has(opened, axis) && !has(arriving, axis))
+      reduced *= static_cast<double>(axis.size);
+  }
+  double price = 0;
+  auto send = [&](double count, double factor) {
+    if (count > 1)
+      price += message + factor * bytes * (count - 1) / count;
+  };
+  bytes /= sliced;
+  send(scattered, 1);
+  bytes /= scattered;
+  send(moved, 1);
+  send(reduced, 2);
+  bytes *= gathered;
+  send(gathered, 1);
+  return price;
+}
+
+double Prices::reshard(int type, int from, int to) {
+  if (from == to || type < 0)
+    return 0;
+  auto [entry, isNew] = reshards.try_emplace({type, {from, to}}, 0);
+  if (!isNew)
+    return entry->second;
+  const TensorType &tensor = types[static_cast<size_t>(type)];
+  const Sharding &one = (*this)[from], &other = (*this)[to];
+  if (one.isReplicated() || other.isReplicated() || one.mesh == other.mesh)
+    if (std::optional<double> price = simplePrice(one, other, tensor.bytes, ratios.message))
+      return entry->second = *price;
+  double price = 0;
+  for (const Exchange &exchange :
+       planReshard((*this)[from], (*this)[to], tensor.shape, tensor.elementBytes))
+    price += exchange.wireBytes > 0 ? ratios.message + exchange.wireBytes : 0;
+  return reshards[{type, {from, to}}] = price;
+}
+
+Prices::Route Prices::route(int type, int computed, ArrayRef<int> wanted) {
+  Route best{0, computed};
+  for (int want : wanted)
+    best.price += reshard(type, computed, want);
+  if (best.price == 0 || wanted.size() < 2)
+    return best;
+  // Gather a sum that several uses want in different shards only once.
+  for (int home : wanted) {
+    double price = reshard(type, computed, home);
+    for (int want : wanted)
+      if (want != home)
+        price += std::min(reshard(type, computed, want), reshard(type, home, want));
+    if (price < best.price)
+      best = {price, home};
+  }
+  return best;
+}
+
+} // namespace tilewright::distribute

@@ -1,0 +1,71 @@
+// Price: what shardings cost, in bytes on the wire and work that costs as much.
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_PRICE_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_PRICE_H
+
+#include "tilewright/transform/distribute/Sharding.h"
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <unordered_map>
+
+namespace tilewright::distribute {
+
+/// Prices are in bytes that a device sends. The other units are converted by ratios that are chosen
+/// to keep apart what differs by much, not to predict a machine: a product is divided wherever a
+/// sharding of the program allows it, because the program's author wants that, even where a fast
+/// device would be quicker to compute all of it; elementwise ops, which are fused, only decide
+/// between plans that send the same.
+struct PriceRatios {
+  double message = 1 << 16;     // the latency of a collective; less in programs of small tensors
+  double flop = 1.0 / 8;        // of a product
+  double touched = 1.0 / 16384; // a byte that an op reads or writes
+  double carried = 1;           // a byte that a loop carries, and so holds as long as it runs
+  double openOp = 1;            // prefers sums that are closed early, if all else is equal
+};
+
+/// The shardings and tensor types of a program by number, and prices of changing the one into the
+/// other, each computed once.
+class Prices {
+public:
+  int intern(const Sharding &sharding);
+  const Sharding &operator[](int sharding) const { return table[static_cast<size_t>(sharding)]; }
+  /// The number of a type's shape and element size; -1 if it is not a static tensor.
+  int typeOf(mlir::Type type);
+  double bytesOf(int type) const { return type < 0 ? 0 : types[static_cast<size_t>(type)].bytes; }
+  /// The bytes of one device's shard.
+  double shardBytes(int type, int sharding) const;
+
+  /// Turning a value of `type` from one sharding into another.
+  double reshard(int type, int from, int to);
+
+  /// How a value reaches its uses: each `wanted` sharding is made from the one it is computed
+  /// with, or from `home`, which is made first. A sum of which several uses want different shards
+  /// is thus reduced once.
+  struct Route {
+    double price;
+    int home;
+  };
+  Route route(int type, int computed, llvm::ArrayRef<int> wanted);
+
+  /// Limits the price of a message, so that a program of small tensors is sharded like one of large
+  /// tensors. The unit is the largest tensor.
+  void fitTo(double largestBytes);
+
+  PriceRatios ratios;
+
+private:
+  struct TensorType {
+    std::vector<int64_t> shape;
+    double bytes, elementBytes;
+  };
+  std::vector<Sharding> table;
+  std::unordered_multimap<size_t, int> numbers;
+  std::vector<TensorType> types;
+  llvm::DenseMap<mlir::Type, int> typeNumbers;
+  llvm::DenseMap<std::pair<int, std::pair<int, int>>, double> reshards;
+};
+
+} // namespace tilewright::distribute
+
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_PRICE_H

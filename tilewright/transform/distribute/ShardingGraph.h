@@ -1,0 +1,101 @@
+// ShardingGraph: a program as nodes that shard values, with the shardings that the program fixes.
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGGRAPH_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGGRAPH_H
+
+#include "tilewright/transform/distribute/Sharding.h"
+#include "tilewright/transform/distribute/ShardingRules.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+
+namespace tilewright::distribute {
+
+/// An i64 attribute on a constraint: the sharding group that its value belongs to.
+inline constexpr llvm::StringLiteral groupAttribute = "tilewright.sharding_group";
+
+/// A decision: an op with its rule, or values that have one sharding in common. These are a value
+/// that a loop carries (its initial value, its argument in both regions, what the body returns, the
+/// loop's result), a result of a branch, a sharding constraint, a sharding group, a parameter, a
+/// result of the program, and an operand or result of a manual computation.
+struct GraphNode {
+  mlir::Operation *op = nullptr; // null for parameters
+  bool isOp = false;             // `rule` is the rule of `op`, and ins are its operands
+  bool isFreeResult = false;     // of the program
+  ShardingRule rule;             // its operands are `ins`, its results are `outs`
+  llvm::SmallVector<mlir::OpOperand *, 2> ins;
+  llvm::SmallVector<int, 2> inValues, outs; // numbers of values
+  double repeats = 1;                       // how often it runs
+  /// Each alternative lists the operands that may be partial sums together; then so are the
+  /// results.
+  llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1> linear;
+
+  /// The program's shardings of the loops: their axes, and which may not get more.
+  bool isFixed = false;
+  std::shared_ptr<const numerics::MeshCoordinates> mesh;
+  std::vector<Axes> fixed;
+  std::vector<bool> isClosed;
+  Axes fixedOpen;                            // unreduced axes
+  llvm::StringRef combine = "stablehlo.add"; // along unreduced axes
+  /// For a manual computation: the sharding along manual axes, around that of the body.
+  Sharding outerIn, outerOut;
+  const std::vector<std::string> *manualAxes = nullptr; // axes that are not available here
+};
+
+struct GraphValue {
+  mlir::Value value;
+  int maker = -1, makerOut = 0; // the node that computes it
+  double repeats = 1;           // how often it is computed
+  struct Use {
+    int node;
+    unsigned in;
+  };
+  std::vector<Use> uses;
+};
+
+struct ShardingGraph {
+  std::vector<GraphNode> nodes; // operands come before uses, except what loop bodies return
+  std::vector<GraphValue> values;
+  llvm::DenseMap<mlir::Value, int> numberOf;
+  std::vector<std::shared_ptr<const numerics::MeshCoordinates>> meshes; // in order of appearance
+  /// Constraints that are ignored, with the reason.
+  std::vector<std::pair<mlir::Operation *, std::string>> unfollowed;
+
+  /// - planOp (E2101): the sharding of a parameter, a result or a manual computation cannot be
+  ///   followed.
+  static Result<ShardingGraph> make(mlir::func::FuncOp main, ShardBuilder &shards);
+
+private:
+  class Reader;
+  std::vector<std::unique_ptr<std::vector<std::string>>> manualAxisLists;
+};
+
+/// How a node is sharded.
+struct Choice {
+  std::shared_ptr<const numerics::MeshCoordinates> mesh;
+  std::vector<Axes> loops; // the axes that split each loop
+  Axes open;               // the axes along which operands and results are partial sums
+  int linear = 0;          // which alternative of GraphNode::linear, if there are open axes
+
+  bool operator==(const Choice &) const = default;
+};
+
+/// The sharding that a node needs of an operand, and that of a result as it computes it.
+Sharding wantedBy(const GraphNode &node, const Choice &choice, size_t in);
+Sharding computedBy(const GraphNode &node, const Choice &choice, size_t out);
+/// Whether a node can be split so: dimensions are divisible, shards are contiguous, and results
+/// that are partial are combined by one op.
+bool fits(const ShardingGraph &graph, const GraphNode &node, const Choice &choice);
+
+/// The alternatives of operands in which a result is linear (see GraphNode::linear), for sums over
+/// devices: an op may then run on each device's term. Exact for integers, which wrap; for floats
+/// the order of rounding changes.
+llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1> linearOperands(mlir::Operation *op);
+
+/// `outer`, with each of its shards sharded further by `inner`.
+Sharding nested(const Sharding &outer, const Sharding &inner);
+
+} // namespace tilewright::distribute
+
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGGRAPH_H
