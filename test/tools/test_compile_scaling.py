@@ -22,7 +22,7 @@ def test_eight_times_the_program_is_not_sixteen_times_the_work(tmp_path):
         compile_scaling.write_artifact(text, artifact)
         rows.append(compile_scaling.measure_tilewright(str(TOOL), artifact, tmp_path, timeout=250))
     small, large = rows
-    assert set(small["stages"]) == {"distribute", "simplify", "fuse", "tile", "lower", "schedule", "code"}
+    assert set(small["stages"]) == {"distribute", "simplify", "communicate", "fuse", "tile", "lower", "schedule", "code"}
     assert large["cpu"] < 16 * small["cpu"], rows
     assert large["MiB"] < 8 * small["MiB"], rows
 

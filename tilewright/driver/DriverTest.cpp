@@ -189,6 +189,10 @@ TEST_F(Driver, CollectivesAreRewrittenByWhatIsKnownAboutRanks) {
   EXPECT_THAT(communicated("", all), HasSubstr("all_reduce"));
   EXPECT_THAT(communicated(" {sdy.sharding = #sdy.sharding<@mesh, [{}]>}", all),
               Not(HasSubstr("all_reduce")));
+  // Ranks hold different terms of a sum that is not taken yet.
+  EXPECT_THAT(
+      communicated(" {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={\"data\"}>}", all),
+      HasSubstr("all_reduce"));
   auto part = [](const std::string &index) {
     return R"(
           %me = stablehlo.partition_id : tensor<ui32>

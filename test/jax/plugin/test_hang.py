@@ -12,10 +12,10 @@ from test_processes import SETUP, Job
 
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", ROOT / "build/dev")) / "bin/tilewright"
 
-# The array is replicated, so the sum is the only collective.
+# The array is replicated, so the sum is the only collective. Each rank adds another term: a sum of equal terms would be a product.
 LOOP = SETUP + """
-f = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "i") / ALL, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False),
-            out_shardings=everywhere)
+f = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v * (jax.lax.axis_index("i") + 1), "i") * 2 / ALL / (ALL + 1), mesh=mesh,
+                          in_specs=P(), out_specs=P(), check_vma=False), out_shardings=everywhere)
 x = jax.make_array_from_callback((4,), everywhere, lambda index: np.ones(4, np.float32)[index])
 for n in range(20):
     x = f(x).block_until_ready()

@@ -88,6 +88,9 @@ private:
       for (sdy::DimensionShardingAttr dimension : sharding.getDimShardings())
         for (sdy::AxisRefAttr axis : dimension.getAxes())
           bits |= named(axis.getName());
+      // Each rank holds a term of its own.
+      for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes())
+        bits |= named(axis.getName());
       return bits;
     }
     if (auto text = attributes.getAs<StringAttr>("mhlo.sharding"))
