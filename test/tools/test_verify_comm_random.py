@@ -128,17 +128,22 @@ module attributes {{mhlo.num_partitions = 4 : i32}} {{
 def test_what_is_proven_does_not_deadlock(tmp_path):
     proven = refused = deadlocks = 0
     seed = int(os.environ.get("VERIFY_COMM_SEED", "0")) * 1_000_000
-    file = tmp_path / "p.mlir"
+    file, dump = tmp_path / "p.mlir", tmp_path / "dump"
     while proven + refused < COUNT:
         seed += 1
         program = Program(seed)
         file.write_text(program.text())
         if program.collectives < 2:
             continue
-        verdict = subprocess.run([TOOL, "verify-comm", file], capture_output=True, text=True, timeout=120)
+        verdict = subprocess.run(
+            [TOOL, "verify-comm", file], capture_output=True, text=True, timeout=120,
+            env=dict(os.environ, TILEWRIGHT_COMPILE_DUMP_DIR=str(dump)),
+        )  # fmt: skip
         assert verdict.returncode in (0, 7), f"seed {seed}: {verdict.stderr}"
+        # The proof is of the collectives that are left: those whose results nothing uses are gone.
+        left = dump / "03-communicate.mlir" if verdict.returncode == 0 else file
         runs = [
-            subprocess.run([TOOL, "run", file, "--partitions=4", f"--input=f32={x}"], capture_output=True, text=True, timeout=120)
+            subprocess.run([TOOL, "run", left, "--partitions=4", f"--input=f32={x}"], capture_output=True, text=True, timeout=120)
             for x in (0.0, 2.0)
         ]
         stuck = [run for run in runs if run.returncode]
