@@ -22,12 +22,12 @@ import argparse
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import time
 
 from bench.collective.peers import ROOT
+from bench.collective.processes import free_port, slowest
 
 HOSTS = {"twlap0": "10.83.8.1", "twlap1": "10.83.8.2"}
 FORMS = ("measured", "no overlap", "compute", "comm")
@@ -136,9 +136,7 @@ def worker():
 
 def job(options, ranks, link, form):
     """Runs all processes; returns the slowest one's time for each program."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     hosts = list(HOSTS)
     address = HOSTS[hosts[0]] if link == "slow" else "127.0.0.1"
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_"))}
@@ -157,16 +155,7 @@ def job(options, ranks, link, form):
                          | {"RANK": str(rank)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for rank in range(ranks)
     ]  # fmt: skip
-    try:
-        said = [process.communicate(timeout=600) for process in running]
-    finally:
-        for process in running:
-            if process.poll() is None:
-                process.kill()
-    if any(process.returncode for process in running):
-        sys.exit(f"{form} failed:\n" + "".join(error[-3000:] for _, error in said))
-    times = [json.loads(output.splitlines()[-1]) for output, _ in said]
-    return {row: max(each[row] for each in times) for row in times[0]}
+    return slowest(running, form, timeout=600)
 
 
 def make_hosts(rate):

@@ -17,13 +17,13 @@ import argparse
 import json
 import os
 import pathlib
-import socket
 import statistics
 import subprocess
 import sys
 import time
 
 from bench.collective.peers import ROOT, realtime
+from bench.collective.processes import free_port, slowest
 
 COUNT = 2
 CALLS, LOOPS, IN_A_LOOP = 3000, 20, 1000
@@ -90,9 +90,7 @@ def worker():
 
 def job(build, side, prefix):
     """Runs both processes; returns the slower one's time for each row."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_"))}
     environment |= {"SIDE": side, "COORDINATOR": f"127.0.0.1:{port}", "PYTHONPATH": f"{ROOT}:{ROOT / 'python'}",
                     "TILEWRIGHT_LIBRARY": str(build / "lib/libtilewright_pjrt.so")}  # fmt: skip
@@ -103,16 +101,7 @@ def job(build, side, prefix):
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for rank in range(COUNT)
     ]  # fmt: skip
-    try:
-        said = [process.communicate(timeout=300) for process in running]
-    finally:
-        for process in running:
-            if process.poll() is None:
-                process.kill()
-    if any(process.returncode for process in running):
-        sys.exit(f"{side} failed:\n" + "".join(error for _, error in said))
-    times = [json.loads(output.splitlines()[-1]) for output, _ in said]
-    return {row: max(each[row] for each in times) for row in times[0]}
+    return slowest(running, side, timeout=300)
 
 
 def main():

@@ -200,27 +200,25 @@ def sort_pairs(b):
 # --- reductions ---
 
 
-@rule
-def exclusive_or(b):
-    """A body that no collective has."""
+def reduce_integers(b, init, body):
     picked = b.pick(lambda s: s.rank >= 1 and s.size > 0 and ints(s))
     if picked:
         v, s = picked
         axis = b.number(0, s.rank - 1)
         shape = (*s.shape[:axis], *s.shape[axis + 1 :])
-        return f"lax.reduce({v}, jnp.{s.dtype}(0), lax.bitwise_xor, ({axis},))", anything_int(s.with_shape(shape))
+        return f"lax.reduce({v}, jnp.{s.dtype}({init}), lax.{body()}, ({axis},))", anything_int(s.with_shape(shape))
+
+
+@rule
+def exclusive_or(b):
+    """A body that no collective has."""
+    return reduce_integers(b, 0, lambda: "bitwise_xor")
 
 
 @rule
 def sum_from(b):
     """An initial value that is not neutral."""
-    picked = b.pick(lambda s: s.rank >= 1 and s.size > 0 and ints(s))
-    if picked:
-        v, s = picked
-        axis = b.number(0, s.rank - 1)
-        shape = (*s.shape[:axis], *s.shape[axis + 1 :])
-        how = b.choose(("add", "mul", "max", "min"))
-        return f"lax.reduce({v}, jnp.{s.dtype}(5), lax.{how}, ({axis},))", anything_int(s.with_shape(shape))
+    return reduce_integers(b, 5, lambda: b.choose(("add", "mul", "max", "min")))
 
 
 @rule

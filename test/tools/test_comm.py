@@ -1,16 +1,6 @@
 """`tilewright comm` on files that are missing, damaged or foreign. test_hang.py has jobs that hang."""
 
-import os
-import pathlib
-import subprocess
-
-TOOL = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "bin" / "tilewright"
-
-
-def tilewright(*arguments, code=0):
-    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout if code == 0 else done.stderr
+from conftest import tilewright
 
 
 def test_where_there_is_nothing(tmp_path):

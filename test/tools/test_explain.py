@@ -7,8 +7,8 @@ import subprocess
 import xml.etree.ElementTree as xml
 
 import pytest
+from conftest import TOOL, tilewright
 
-TOOL = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "bin" / "tilewright"
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs/examples"
 
 # The add reads the exponential elementwise, and a transposition reads it in another order.
@@ -31,12 +31,6 @@ func.func @main(%x: tensor<128x128xf32>) -> tensor<128x128xf32> {
   return %3 : tensor<128x128xf32>
 }
 """
-
-
-def tilewright(*arguments, code=0):
-    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
 
 
 def write(path, text):

@@ -1,22 +1,14 @@
 """`tilewright verify-comm`: proofs and counterexamples of whole programs, with the values that choices depend on."""
 
-import os
 import pathlib
 import re
-import subprocess
 import xml.etree.ElementTree as xml
 
 import pytest
+from conftest import tilewright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOL = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "bin" / "tilewright"
 EXAMPLES = ROOT / "docs/examples"
-
-
-def tilewright(*arguments, code=0):
-    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout if code == 0 else done.stderr
 
 
 def all_reduce(value, groups, result, channel=1, type_="tensor<4xf32>", op="add"):

@@ -146,10 +146,10 @@ TEST(PluginBuffer, ViewsMemoryOfOthersUntilItIsFreed) {
   }
 }
 
-TEST(PluginBuffer, TakesItsBytesPieceByPiece) {
-  TestClient client;
-  int64_t dims[] = {4};
-  PJRT_ShapeSpec spec = {PJRT_ShapeSpec_STRUCT_SIZE, nullptr, dims, 1, PJRT_Buffer_Type_F32};
+/// Makes a buffer of `count` elements, to which the returned manager transfers them.
+static PJRT_AsyncHostToDeviceTransferManager *
+beginTransfer(TestClient &client, int64_t count, PJRT_Buffer_Type type, PJRT_Buffer *&buffer) {
+  PJRT_ShapeSpec spec = {PJRT_ShapeSpec_STRUCT_SIZE, nullptr, &count, 1, type};
   TILEWRIGHT_ARGS(Client_CreateBuffersForAsyncHostToDevice, args);
   args.client = client.client;
   args.shape_specs = &spec;
@@ -157,16 +157,25 @@ TEST(PluginBuffer, TakesItsBytesPieceByPiece) {
   args.device_layouts = nullptr;
   args.num_device_layouts = 0;
   args.memory = client.memory();
-  ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateBuffersForAsyncHostToDevice(&args));
+  EXPECT_CALL_OK(pjrtApi().PJRT_Client_CreateBuffersForAsyncHostToDevice(&args));
   TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer, retrieve);
   retrieve.transfer_manager = args.transfer_manager;
   retrieve.buffer_index = 0;
-  ASSERT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer(&retrieve));
+  EXPECT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer(&retrieve));
+  buffer = retrieve.buffer_out;
+  return args.transfer_manager;
+}
+
+TEST(PluginBuffer, TakesItsBytesPieceByPiece) {
+  TestClient client;
+  PJRT_Buffer *buffer = nullptr;
+  PJRT_AsyncHostToDeviceTransferManager *manager =
+      beginTransfer(client, 4, PJRT_Buffer_Type_F32, buffer);
 
   float values[] = {1, 2, 3, 4};
   for (int half : {1, 0}) {
     TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_TransferData, transfer);
-    transfer.transfer_manager = args.transfer_manager;
+    transfer.transfer_manager = manager;
     transfer.buffer_index = 0;
     transfer.data = values + 2 * half;
     transfer.offset = 8 * half;
@@ -174,37 +183,26 @@ TEST(PluginBuffer, TakesItsBytesPieceByPiece) {
     transfer.is_last_transfer = half == 0;
     ASSERT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_TransferData(&transfer));
     destroyEvent(transfer.done_with_h2d_transfer);
-    EXPECT_NE(retrieve.buffer_out, nullptr);
+    EXPECT_NE(buffer, nullptr);
   }
-  EXPECT_THAT(read(retrieve.buffer_out), ElementsAre(1, 2, 3, 4));
-  destroyBuffer(retrieve.buffer_out);
-  TILEWRIGHT_CALL(AsyncHostToDeviceTransferManager_Destroy, destroy, transfer_manager,
-                  args.transfer_manager);
+  EXPECT_THAT(read(buffer), ElementsAre(1, 2, 3, 4));
+  destroyBuffer(buffer);
+  TILEWRIGHT_CALL(AsyncHostToDeviceTransferManager_Destroy, destroy, transfer_manager, manager);
 }
 
 /// A literal has one element in each byte, the buffer has several.
 TEST(PluginBuffer, PacksTheElementsOfALiteral) {
   TestClient client;
-  int64_t dims[] = {5};
-  PJRT_ShapeSpec spec = {PJRT_ShapeSpec_STRUCT_SIZE, nullptr, dims, 1, PJRT_Buffer_Type_S4};
-  TILEWRIGHT_ARGS(Client_CreateBuffersForAsyncHostToDevice, args);
-  args.client = client.client;
-  args.shape_specs = &spec;
-  args.num_shape_specs = 1;
-  args.device_layouts = nullptr;
-  args.num_device_layouts = 0;
-  args.memory = client.memory();
-  ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateBuffersForAsyncHostToDevice(&args));
-  TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer, retrieve);
-  retrieve.transfer_manager = args.transfer_manager;
-  retrieve.buffer_index = 0;
-  ASSERT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer(&retrieve));
+  PJRT_Buffer *buffer = nullptr;
+  PJRT_AsyncHostToDeviceTransferManager *manager =
+      beginTransfer(client, 5, PJRT_Buffer_Type_S4, buffer);
 
   uint8_t values[] = {1, 2, 0xFF, 4, 5}, raw[3] = {}, back[5] = {};
   TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_TransferLiteral, transfer);
-  transfer.transfer_manager = args.transfer_manager;
+  transfer.transfer_manager = manager;
   transfer.buffer_index = 0;
   transfer.data = values;
+  int64_t dims[] = {5};
   transfer.shape_dims = dims;
   transfer.shape_num_dims = 1;
   transfer.shape_element_type = PJRT_Buffer_Type_S4;
@@ -213,11 +211,11 @@ TEST(PluginBuffer, PacksTheElementsOfALiteral) {
   destroyEvent(transfer.done_with_h2d_transfer);
 
   TILEWRIGHT_ARGS(Buffer_OnDeviceSizeInBytes, size);
-  size.buffer = retrieve.buffer_out;
+  size.buffer = buffer;
   ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_OnDeviceSizeInBytes(&size));
   EXPECT_EQ(size.on_device_size_in_bytes, 3U);
   TILEWRIGHT_ARGS(Buffer_CopyRawToHost, copy);
-  copy.buffer = retrieve.buffer_out;
+  copy.buffer = buffer;
   copy.dst = raw;
   copy.offset = 0;
   copy.transfer_size = 3;
@@ -225,16 +223,15 @@ TEST(PluginBuffer, PacksTheElementsOfALiteral) {
   EXPECT_EQ(await(copy.event), "");
   EXPECT_THAT(raw, ElementsAre(0x21, 0x4F, 0x05));
   TILEWRIGHT_ARGS(Buffer_ToHostBuffer, host);
-  host.src = retrieve.buffer_out;
+  host.src = buffer;
   host.host_layout = nullptr;
   host.dst = back;
   host.dst_size = 5;
   ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_ToHostBuffer(&host));
   EXPECT_EQ(await(host.event), "");
   EXPECT_THAT(back, ElementsAre(1, 2, 15, 4, 5));
-  destroyBuffer(retrieve.buffer_out);
-  TILEWRIGHT_CALL(AsyncHostToDeviceTransferManager_Destroy, destroy, transfer_manager,
-                  args.transfer_manager);
+  destroyBuffer(buffer);
+  TILEWRIGHT_CALL(AsyncHostToDeviceTransferManager_Destroy, destroy, transfer_manager, manager);
 }
 
 } // namespace

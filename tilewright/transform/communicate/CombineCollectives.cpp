@@ -1,16 +1,19 @@
 // communicate-combine: buckets of collectives that run as one.
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/CollectivePrice.h"
+#include "tilewright/transform/SortBlock.h"
 #include "tilewright/transform/communicate/Collective.h"
 #include "tilewright/transform/communicate/Passes.h"
-#include "tilewright/transform/communicate/SortBlock.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -22,6 +25,23 @@ namespace tilewright::communicate {
 namespace {
 
 using Bucket = SmallVector<Operation *>;
+
+/// Whether an op may do more than compute its results and communicate. Such ops keep their order.
+bool hasEffects(Operation *op) {
+  if (stablehlo::isCollective(op) || isa<stablehlo::CompositeOp>(op) ||
+      op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+    return call.getHasSideEffect();
+  if (op->getNumRegions() == 0)
+    return !isMemoryEffectFree(op);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : block)
+        if (hasEffects(&inner))
+          return true;
+  return false;
+}
 
 /// The properties that all ops of a bucket have in common; nothing for ops that are not combined.
 std::optional<CollectiveKey> bucketKeyOf(Operation *op) {
@@ -154,7 +174,7 @@ private:
         changes = true;
       }
       if (changes)
-        sortBlock(block);
+        transform::sortBlock(block, hasEffects);
     }
   }
 
@@ -167,7 +187,7 @@ private:
     std::vector<int64_t> openBytes;
     for (Operation &op : block) {
       unsigned deepest = 0;
-      forEachProducer(
+      transform::forEachProducer(
           &op, [&](Operation *producer) { deepest = std::max(deepest, depth.lookup(producer)); });
       depth[&op] = deepest;
       if (bucketKeyOf(&op) != key)

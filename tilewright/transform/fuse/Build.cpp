@@ -5,11 +5,10 @@
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/SortBlock.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
-
-#include <queue>
 
 using namespace mlir;
 
@@ -46,7 +45,7 @@ public:
     for (auto [value, replacement] : replacements)
       value.replaceAllUsesWith(replacement);
     eraseGone();
-    sortBlock();
+    transform::sortBlock(block, hasEffects);
   }
 
 private:
@@ -248,50 +247,6 @@ private:
     for (Node &node : llvm::reverse(groups.nodes))
       if (!standing.contains(node.op))
         node.op->erase();
-  }
-
-  /// Sorts the block topologically. Ops with side effects keep their order; otherwise program order
-  /// is preferred.
-  void sortBlock() {
-    SmallVector<Operation *> ops;
-    DenseMap<Operation *, unsigned> position;
-    for (Operation &op : block) {
-      position[&op] = static_cast<unsigned>(ops.size());
-      ops.push_back(&op);
-    }
-    std::vector<unsigned> waits(ops.size(), 0);
-    std::vector<SmallVector<unsigned, 2>> followers(ops.size());
-    unsigned lastEffect = ~0u;
-    auto follow = [&](unsigned before, unsigned after) {
-      followers[before].push_back(after);
-      ++waits[after];
-    };
-    for (unsigned i = 0; i + 1 < ops.size(); ++i) {
-      ops[i]->walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands())
-          if (Operation *producer = operand.getDefiningOp();
-              producer && producer->getBlock() == &block && producer != ops[i])
-            follow(position[producer], i);
-      });
-      if (hasEffects(ops[i])) {
-        if (lastEffect != ~0u)
-          follow(lastEffect, i);
-        lastEffect = i;
-      }
-    }
-    std::priority_queue<unsigned, std::vector<unsigned>, std::greater<>> ready;
-    for (unsigned i = 0; i + 1 < ops.size(); ++i)
-      if (waits[i] == 0)
-        ready.push(i);
-    Operation *terminator = block.getTerminator();
-    while (!ready.empty()) {
-      const unsigned next = ready.top();
-      ready.pop();
-      ops[next]->moveBefore(terminator);
-      for (unsigned follower : followers[next])
-        if (--waits[follower] == 0)
-          ready.push(follower);
-    }
   }
 
   Block &block;

@@ -5,11 +5,9 @@
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/observe/Summary.h"
+#include "tilewright/vgpu/driver/virtual/OtherProcess.h"
 
-#include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <thread>
@@ -49,13 +47,6 @@ static AllOpened &allOpened() {
   return only;
 }
 
-static bool isAlive(int process) { return kill(process, 0) == 0 || errno != ESRCH; }
-
-static uint64_t inodeOf(int file) {
-  struct stat status{};
-  return fstat(file, &status) == 0 ? status.st_ino : 0;
-}
-
 static IpcHandle makeHandle(const char *magic, int file) {
   IpcHandle handle;
   std::memcpy(handle.magic, magic, sizeof(handle.magic));
@@ -72,11 +63,9 @@ static CUresult openFile(const IpcHandle &handle, const char *magic, int &file) 
   if (handle.process == getpid())
     return fail(CUDA_ERROR_INVALID_CONTEXT,
                 "a process cannot open its own handle; use the address or the event itself");
-  file = open(concat("/proc/", handle.process, "/fd/", handle.file).c_str(), O_RDWR | O_CLOEXEC);
-  if (file >= 0 && inodeOf(file) == handle.inode)
-    return CUDA_SUCCESS;
+  file = openFileOf(handle.process, handle.file, handle.inode);
   if (file >= 0)
-    close(file);
+    return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_VALUE,
               concat("process ", handle.process, " has freed what the handle refers to, or ended"));
 }

@@ -1,14 +1,11 @@
 #include "tilewright/vgpu/driver/virtual/Multicast.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/virtual/OtherProcess.h"
 
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -41,8 +38,6 @@ struct Team {
 
 static constexpr uint64_t teamBytes =
     (sizeof(Team) + FileKind::pageBytes - 1) / FileKind::pageBytes * FileKind::pageBytes;
-
-static bool isAlive(int process) { return kill(process, 0) == 0 || errno != ESRCH; }
 
 namespace {
 /// Holds the team's lock. A process that ended while it held the lock has lost it.
@@ -178,8 +173,6 @@ CUresult MulticastObject::bind(Device &device, uint64_t offset,
   VGPU_NEED(offset <= this->bytes && bytes <= this->bytes - offset);
   VGPU_NEED(memoryOffset <= memory->bytes && bytes <= memory->bytes - memoryOffset);
   VGPU_TRY(waitUntilComplete("cuMulticastBindMem"));
-  struct stat status{};
-  fstat(memory->file, &status);
   std::lock_guard guard(mutex);
   const TeamLock lock(team);
   const uint32_t member = memberOf(team, device);
@@ -199,7 +192,7 @@ CUresult MulticastObject::bind(Device &device, uint64_t offset,
   if (free == Team::maxBindings)
     return fail(CUDA_ERROR_OUT_OF_MEMORY,
                 concat("a multicast object holds ", Team::maxBindings, " bindings"));
-  team.bindings[free] = {true,   member, getpid(),     memory->file, uint64_t(status.st_ino),
+  team.bindings[free] = {true,   member, getpid(),     memory->file, inodeOf(memory->file),
                          offset, bytes,  memoryOffset, memory->bytes};
   team.bindingCount = std::max(team.bindingCount, free + 1);
   ++team.changes;
@@ -231,22 +224,17 @@ CUresult MulticastObject::unbind(const Device &device, uint64_t offset, uint64_t
 uint64_t MulticastObject::addressOf(const Binding &binding) {
   if (const auto known = opened.find(binding.inode); known != opened.end())
     return reinterpret_cast<uint64_t>(known->second.get());
-  const int file =
-      ::open(concat("/proc/", binding.process, "/fd/", binding.file).c_str(), O_RDWR | O_CLOEXEC);
-  struct stat status{};
+  const int file = openFileOf(binding.process, binding.file, binding.inode);
   if (file < 0)
     return 0;
   std::shared_ptr<void> memory;
-  if (fstat(file, &status) == 0 && status.st_ino == binding.inode) {
-    const auto here = std::dynamic_pointer_cast<PhysicalMemory>(findByFile(file));
-    if (here) {
-      memory = std::shared_ptr<void>(here, here->base);
-    } else {
-      const uint64_t bytes = binding.memoryBytes;
-      void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-      if (at != MAP_FAILED)
-        memory = std::shared_ptr<void>(at, [bytes](void *one) { munmap(one, bytes); });
-    }
+  if (const auto here = std::dynamic_pointer_cast<PhysicalMemory>(findByFile(file))) {
+    memory = std::shared_ptr<void>(here, here->base);
+  } else {
+    const uint64_t bytes = binding.memoryBytes;
+    void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (at != MAP_FAILED)
+      memory = std::shared_ptr<void>(at, [bytes](void *one) { munmap(one, bytes); });
   }
   close(file);
   if (!memory)
