@@ -97,6 +97,8 @@ class OptionTable:
     """Transport of collectives between hosts: best, tcp, ucx or mpi; changes how programs run."""
     runtime_mpi_library: str | None = None
     """MPI library for runtime.between-hosts=mpi; changes how programs run."""
+    runtime_nccl_library: str | None = None
+    """NCCL library for collectives between GPUs; changes how programs run."""
     runtime_flight_recorder: str | None = None
     """Folder of the flight recorder, which logs each rank's collectives: auto, off or a path; changes how programs run."""
     runtime_flight_recorder_entries: int | None = None
@@ -152,6 +154,7 @@ NAMES = {
     "runtime_collective_timeout": "runtime.collective-timeout",
     "runtime_between_hosts": "runtime.between-hosts",
     "runtime_mpi_library": "runtime.mpi-library",
+    "runtime_nccl_library": "runtime.nccl-library",
     "runtime_flight_recorder": "runtime.flight-recorder",
     "runtime_flight_recorder_entries": "runtime.flight-recorder-entries",
     "runtime_silence_timeout": "runtime.silence-timeout",

@@ -1,0 +1,100 @@
+// Job: the state that an NCCL engine shares with its communicators.
+#ifndef TILEWRIGHT_COLLECTIVE_NCCL_JOB_H
+#define TILEWRIGHT_COLLECTIVE_NCCL_JOB_H
+
+#include "tilewright/collective/nccl/LocalRank.h"
+#include "tilewright/collective/nccl/NcclEngine.h"
+
+namespace tilewright::collective::nccl {
+
+/// The part that a rank of a program has in a clique.
+struct Seat {
+  Comm *comm = nullptr; // null if the rank communicates with no other rank
+  /// Ranks of the program, in the order of the group; for pairs, all ranks. Empty if the rank is in
+  /// no group.
+  std::vector<int64_t> group;
+  size_t mine = 0; // this rank's position in `group`
+  bool isPairs = false;
+  std::vector<std::vector<int64_t>> pairs; // {source, target} of a permute
+};
+
+/// Communicators by clique, for all ranks of this process. Thread-safe.
+class Job {
+public:
+  Job(const Library &library, Membership membership, KeyValueStore &store, DeviceAccess &access,
+      NcclEngine::Options options);
+  ~Job();
+
+  /// The seats of a program's ranks in this process: by rank, then by clique.
+  struct LocalSeats {
+    int64_t rank; // in the program
+    LocalRank *local;
+    std::vector<Seat> seats;
+  };
+  Result<std::vector<LocalSeats>> prepare(const std::vector<int64_t> &members,
+                                          std::span<const DeviceClique> cliques, Deadline deadline);
+  /// Sets the engine's failure and revokes all communicators.
+  void fail(const std::string &why);
+  /// Takes over the communicators of a revoked job, without those ranks that this job lacks.
+  Status shrinkFrom(Job &old, Deadline deadline);
+  LocalRank *localRank(int64_t rank);
+
+  const Library &nccl;
+  const Membership membership;
+  KeyValueStore &store;
+  DeviceAccess &access;
+  const NcclEngine::Options options;
+  FailureBox failure;
+
+private:
+  using Groups = std::vector<std::vector<int64_t>>;
+  /// One communicator for each local rank, in the order of Program::locals; null for a rank that is
+  /// in no group, or alone in its group.
+  using Comms = std::vector<Comm *>;
+  /// The communicators of one list of members.
+  struct Program {
+    std::vector<int64_t> members; // the engine's ranks, by rank of the program
+    std::vector<int64_t> locals;  // ranks of the program that this process owns
+    Comms all;
+    std::map<std::pair<uint8_t, Groups>, Comms> splits; // by lane and groups
+    uint64_t prepared = 0;                              // number of prepare()
+
+    int64_t memberOf(size_t local) const { return members[static_cast<size_t>(locals[local])]; }
+  };
+
+  /// How all local ranks of a program make a communicator together.
+  struct Making {
+    std::string_view function;
+    Comms parents; // empty for the first communicator
+    std::function<bool(size_t local)> hasMember = [](size_t) { return true; };
+    std::function<abi::Result(size_t local, abi::Comm parent, abi::Comm *into)> make;
+  };
+
+  abi::Config config() const;
+  std::string keyOf(const Program &program) const;
+  Status initialize(Program &program, Deadline deadline);
+  Result<std::vector<abi::UniqueId>> uniqueIds(const Program &program, Deadline deadline);
+  Result<const Comms *> split(Program &program, uint8_t lane, const Groups &groups,
+                              Deadline deadline);
+  /// Makes a communicator for all local ranks in one NCCL group, then waits for all ranks.
+  Result<Comms> makeAll(const Program &program, const Making &making, Deadline deadline);
+  Program &programOf(const std::vector<int64_t> &members);
+  Result<std::vector<LocalSeats>> prepareNow(const std::vector<int64_t> &members,
+                                             std::span<const DeviceClique> cliques,
+                                             Deadline deadline);
+  Status announce(const Program &program, std::span<const DeviceClique> cliques);
+  /// Explains by the store which processes do not take part in a prepare().
+  Status explain(const Program &program, std::span<const DeviceClique> cliques, Status why);
+
+  std::vector<std::unique_ptr<LocalRank>> ranks; // ascending
+
+  /// Held while a group contains communicators of several ranks, so that fail() does not free them.
+  std::mutex grouping;
+  /// Serializes prepare(). Lock order: before `grouping`.
+  std::mutex preparing;
+  std::vector<std::unique_ptr<Program>> programs; // guarded by preparing; in the order of creation
+};
+
+} // namespace tilewright::collective::nccl
+
+#endif // TILEWRIGHT_COLLECTIVE_NCCL_JOB_H

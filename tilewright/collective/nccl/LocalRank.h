@@ -1,0 +1,113 @@
+// LocalRank: one rank of this process with its NCCL communicators.
+#ifndef TILEWRIGHT_COLLECTIVE_NCCL_LOCALRANK_H
+#define TILEWRIGHT_COLLECTIVE_NCCL_LOCALRANK_H
+
+#include "tilewright/collective/DeviceCommunicator.h"
+#include "tilewright/collective/ProgressEngine.h"
+#include "tilewright/collective/nccl/Library.h"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace tilewright::collective::nccl {
+
+/// One NCCL communicator of one rank; guarded by its LocalRank.
+struct Comm {
+  /// Null once aborted. NCCL writes the handle of a child from a thread of its own.
+  std::atomic<abi::Comm> handle = nullptr;
+  /// Initialized, and no child is being made from it: it can be revoked.
+  bool isReady = false;
+  struct Registration {
+    void *handle = nullptr;
+    int uses = 0;
+  };
+  std::map<std::byte *, Registration> registered;
+  std::vector<std::unique_ptr<abi::Window>> windows;
+};
+
+/// One rank of this process. All communicators are non-blocking: a call returns at once, and the
+/// rank polls until NCCL has done it, so that every wait has a deadline and revoke() can end it.
+///
+/// Thread-safe; the mutex is held during NCCL calls and never while waiting. NCCL keeps groups for
+/// each thread, so the mutex is held from beginGroup() to endGroup(): an abort in between would
+/// free communicators that the group uses.
+class LocalRank {
+public:
+  LocalRank(const Library &library, DeviceAccess &access, FailureBox &failure, int64_t rank)
+      : nccl(library), access(access), failure(failure), number(rank) {}
+  ~LocalRank();
+  LocalRank(const LocalRank &) = delete;
+  LocalRank &operator=(const LocalRank &) = delete;
+
+  int64_t rank() const { return number; }
+  Status makeCurrent() { return access.makeCurrent(number); }
+
+  /// A communicator that `make` begins to initialize, from `parent` if that is not null. It is
+  /// ready once settle() has succeeded for the parent, then for itself.
+  using Make = std::function<abi::Result(abi::Comm parent, abi::Comm *into)>;
+  Result<Comm *> make(std::string_view function, Comm *parent, const Make &make);
+
+  using Body = std::function<abi::Result(abi::Comm)>;
+  /// Calls NCCL for a communicator. Outside of a group, waits until NCCL has done it.
+  ///  - ncclCall (E6061), collectiveAborted (E6003), collectiveStuck (E6001)
+  Status call(std::string_view function, Comm &comm, const Body &body, Deadline deadline);
+  /// Waits until NCCL has done what the last calls for these communicators asked for. They are
+  /// ready then.
+  Status settle(std::string_view function, std::span<Comm *const> comms, Deadline deadline);
+
+  Status beginGroup();
+  Status endGroup(Deadline deadline);
+
+  /// Registers memory for transfers without copies; programs that share a communicator share the
+  /// registration, too.
+  Status registerWith(Comm &comm, std::byte *data, size_t bytes, Deadline deadline);
+  Status deregisterFrom(Comm &comm, std::byte *data, Deadline deadline);
+  /// A symmetric window. Collective.
+  Result<void *> makeWindow(Comm &comm, std::byte *data, size_t bytes, Deadline deadline);
+  /// Waits until a revoked communicator has stopped, so that it can shrink.
+  void awaitRest(Comm &comm, Deadline deadline);
+
+  /// The first asynchronous error of these communicators. Never blocks: OK if another thread is
+  /// calling NCCL for this rank.
+  Status asyncError(std::span<Comm *const> comms);
+
+  /// Stops what the communicators do on the device. They remain, so that they can shrink, if the
+  /// library can revoke and they are ready; otherwise they are aborted, which frees them.
+  void revoke();
+
+  /// The two steps that end a rank: the first begins for all ranks of a process before the second
+  /// waits for any of them, because ranks finalize together. Without these steps, and if a rank
+  /// does not come before the deadline, the destructor aborts.
+  void finalize();
+  void destroy(Deadline deadline);
+
+  /// E6003 with the engine's failure.
+  Status failed() const;
+
+private:
+  Status state(std::string_view function, Comm &comm, abi::Result *state);
+  bool hasGroup() const { return groupThread == std::this_thread::get_id(); }
+
+  const Library &nccl;
+  DeviceAccess &access;
+  FailureBox &failure;
+  const int64_t number;
+
+  std::mutex mutex;
+  // guarded by mutex:
+  std::vector<std::unique_ptr<Comm>> comms; // in the order of their creation
+  std::vector<Comm *> inGroup;              // used since the outermost beginGroup()
+
+  /// The thread that has a group open, which holds the mutex.
+  std::atomic<std::thread::id> groupThread;
+  // Only for that thread:
+  std::unique_lock<std::mutex> groupLock;
+  int depth = 0;
+};
+
+} // namespace tilewright::collective::nccl
+
+#endif // TILEWRIGHT_COLLECTIVE_NCCL_LOCALRANK_H
