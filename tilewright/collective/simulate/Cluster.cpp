@@ -86,12 +86,18 @@ void Cluster::send(int64_t from, int64_t to, const Header &header,
   receiver.changed.notify_all();
 }
 
-std::vector<Cluster::Delivery> Cluster::receive(int64_t process,
-                                                std::chrono::milliseconds longest) {
+void Cluster::wait(int64_t process, std::chrono::milliseconds longest) {
   std::unique_lock lock(mutex);
   Process &self = processes[static_cast<size_t>(process)];
-  self.changed.wait_for(lock, longest, [&] { return self.isRung || !self.coming.empty(); });
-  self.isRung = false;
+  uint64_t &noticed = self.noticed[std::this_thread::get_id()];
+  self.changed.wait_for(lock, longest,
+                        [&] { return noticed != self.wakes || !self.coming.empty(); });
+  noticed = self.wakes;
+}
+
+std::vector<Cluster::Delivery> Cluster::receive(int64_t process) {
+  std::lock_guard lock(mutex);
+  Process &self = processes[static_cast<size_t>(process)];
   // Deliver a few messages from random senders, in order per sender; all others stay in flight.
   std::vector<Delivery> brought;
   for (size_t count = self.chance() % 8; count > 0 && !self.coming.empty(); --count) {
@@ -108,7 +114,7 @@ std::vector<Cluster::Delivery> Cluster::receive(int64_t process,
 void Cluster::wake(int64_t process) {
   std::lock_guard lock(mutex);
   Process &self = processes[static_cast<size_t>(process)];
-  self.isRung = true;
+  ++self.wakes;
   self.changed.notify_all();
 }
 

@@ -5,6 +5,7 @@
 #include "tilewright/collective/messages/Messages.h"
 
 #include <random>
+#include <thread>
 
 namespace tilewright::collective::simulate {
 
@@ -53,8 +54,12 @@ public:
   void leave(int64_t process);
   void send(int64_t from, int64_t to, const messages::Header &header,
             std::span<const std::byte> bytes);
-  /// The next messages that the network delivers. Waits up to `longest` for one, or until wake().
-  std::vector<Delivery> receive(int64_t process, std::chrono::milliseconds longest);
+  /// Waits up to `longest` for a message to the process, or for a wake() since this thread's last
+  /// wait(). Several threads may wait, because a process may have several ranks.
+  void wait(int64_t process, std::chrono::milliseconds longest);
+  /// The next messages that the network delivers; none if none is in flight.
+  std::vector<Delivery> receive(int64_t process);
+  /// Wakes every thread of the process, or ends its next wait().
   void wake(int64_t process);
   /// Called when a rank has processed data that arrived at time `at`.
   void advance(int64_t rank, int64_t at);
@@ -65,7 +70,9 @@ private:
     std::map<int64_t, std::deque<Delivery>> coming; // by sender, in the order of sending
     std::mt19937_64 chance;
     int64_t sentUntil = 0; // when its last message has departed
-    bool isHere = false, isDead = false, isRung = false;
+    bool isHere = false, isDead = false;
+    uint64_t wakes = 0;                          // how often wake() was called
+    std::map<std::thread::id, uint64_t> noticed; // how many of them a thread has noticed
   };
   bool isCut(int64_t one, int64_t other) const {
     return cuts.contains({std::min(one, other), std::max(one, other)});

@@ -23,10 +23,13 @@ public:
   }
 
   void progress(std::chrono::milliseconds longest) override {
+    cluster->wait(membership.process, longest);
     // Deliveries are ordered, so only one thread at a time may receive and process them.
-    std::lock_guard one(delivering);
-    std::vector<Cluster::Delivery> brought = cluster->receive(membership.process, longest);
     std::lock_guard lock(mutex);
+    std::vector<Cluster::Delivery> brought = cluster->receive(membership.process);
+    // A message may be for another rank of this process, whose thread waits.
+    if (!brought.empty())
+      cluster->wake(membership.process);
     for (Cluster::Delivery &each : brought) {
       if (each.isEnd) {
         lose(each.from, "", "the peer closed it");
@@ -51,7 +54,6 @@ private:
   void flushFor(std::chrono::milliseconds) override {}
 
   const std::shared_ptr<Cluster> cluster;
-  std::mutex delivering;
 };
 
 } // namespace

@@ -120,5 +120,19 @@ TEST(SimulatedEngine, ACutLinkRunsIntoTheDeadline) {
     EXPECT_EQ(end.error(), Error::collectiveStuck) << end.toString();
 }
 
+/// A thread that receives the messages of all ranks of its process must wake the others. If it did
+/// not, each of them would sleep until its timeout, although its message had been delivered.
+TEST(SimulatedEngine, AWakeReachesEveryThreadOfTheProcess) {
+  Cluster cluster(1, 9);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 3; ++rank)
+    ranks.emplace_back([&] { cluster.wait(0, 20s); });
+  cluster.wake(0); // the same for threads that wait already and for those that begin later
+  for (std::thread &rank : ranks)
+    rank.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+}
+
 } // namespace
 } // namespace tilewright::collective::simulate
