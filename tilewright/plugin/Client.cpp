@@ -34,7 +34,7 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
     TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(
                                            clientOptions, driver,
-                                           std::make_shared<ffi::Resolver>(ffi::Platform::cuda)));
+                                           {std::make_shared<ffi::Resolver>(ffi::Platform::cuda)}));
     target = runtime::cuda::targetFor(target, *client->runtime);
   } else {
     TILEWRIGHT_ASSIGN(client->runtime,

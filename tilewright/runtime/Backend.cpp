@@ -1,5 +1,6 @@
 #include "tilewright/runtime/Backend.h"
 #include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/support/Concat.h"
 
 namespace tilewright::runtime {
 
@@ -12,6 +13,12 @@ Status Backend::copyInOrder(const Device &, std::byte *to, const std::byte *from
                             ThreadPool &pool) {
   copyDense(to, from, bytes, &pool);
   return Status();
+}
+
+Result<std::unique_ptr<collective::DeviceEngine>>
+Backend::connectDevices(const collective::Membership &, tilewright::KeyValueStore &) {
+  return Status(Code::unimplemented,
+                concat("devices of kind '", name(), "' execute no collectives"));
 }
 
 } // namespace tilewright::runtime

@@ -4,6 +4,8 @@
 
 #include "tilewright/artifact/Executable.h"
 #include "tilewright/collective/Communicator.h"
+#include "tilewright/collective/DeviceCommunicator.h"
+#include "tilewright/collective/ProgressEngine.h"
 #include "tilewright/runtime/Allocator.h"
 #include "tilewright/runtime/Device.h"
 #include "tilewright/runtime/Event.h"
@@ -15,6 +17,8 @@
 #include <vector>
 
 namespace tilewright::runtime {
+
+class DeviceRanks;
 
 /// One run of a program on one device. The spans are valid until `run` returns.
 struct ProgramRun {
@@ -32,6 +36,10 @@ struct ProgramRun {
   /// The communicator for collectives with the other devices of the launch; null if the program has
   /// no collectives.
   collective::Communicator *communicator = nullptr;
+  /// The communicators if devices execute the collectives (DeviceProgram::deviceCliques), and which
+  /// of them is this device's.
+  DeviceRanks *ranks = nullptr;
+  size_t local = 0;
   /// The pointer that the caller of execute passed for its custom calls.
   void *userContext = nullptr;
 };
@@ -50,6 +58,22 @@ public:
   /// the calling thread.
   virtual int64_t estimatedNanoseconds() const { return 0; }
   virtual int64_t codeBytes() const { return 0; }
+  /// The cliques of collectives that devices execute, in an order that is the same on all ranks;
+  /// empty if there are none. run() then needs ProgramRun::ranks, whose communicators were made for
+  /// these cliques.
+  virtual std::span<const collective::DeviceClique> deviceCliques() const { return {}; }
+};
+
+/// A device of this process that runs a program, and its position in the launch.
+struct ProgramPlace {
+  Device *device = nullptr;
+  int64_t replica = 0, partition = 0;
+};
+
+/// A collective that a device has begun and not finished.
+struct CollectiveUnderWay {
+  std::string text; // "rank 1 (cuda:1) in 'all_reduce.3' at train.py:41"
+  std::chrono::nanoseconds since{0};
 };
 
 /// The description of a device before a client exists.
@@ -100,8 +124,16 @@ public:
   virtual void drain() {}
 
   virtual Result<std::unique_ptr<DeviceProgram>>
-  load(std::shared_ptr<const artifact::Executable> executable, std::span<Device *const> devices,
+  load(std::shared_ptr<const artifact::Executable> executable, std::span<const ProgramPlace> places,
        ThreadPool &pool) = 0;
+
+  /// Connects the devices of all processes for collectives that they execute themselves; ranks are
+  /// the ids of devices. Called for the first program that has such collectives, and again after a
+  /// failure.
+  virtual Result<std::unique_ptr<collective::DeviceEngine>>
+  connectDevices(const collective::Membership &membership, tilewright::KeyValueStore &store);
+  /// The collectives that devices of this process execute now.
+  virtual std::vector<CollectiveUnderWay> collectivesUnderWay() { return {}; }
 };
 
 } // namespace tilewright::runtime

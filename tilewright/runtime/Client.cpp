@@ -78,6 +78,10 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
   if (recorder)
     client->localEngine = std::make_unique<collective::record::RecordedEngine>(
         std::move(client->localEngine), recorder, "local");
+  client->localDeviceEngine = std::make_unique<DeviceCollectives>(
+      *client->kind,
+      [client = client.get()](uint64_t number) { return client->connectOwnDevices(number); },
+      std::chrono::seconds(options.runtime.collectiveTimeout));
   for (int process = 0; process < options.processCount; ++process) {
     if (process == options.processIndex || options.processCount == 1)
       for (const DeviceDescription &description : own)
@@ -87,6 +91,15 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
         client->addDeviceElsewhere(process, i, own.front().kind);
   }
   return client;
+}
+
+Result<std::unique_ptr<collective::DeviceEngine>> Client::connectOwnDevices(uint64_t number) {
+  collective::Membership membership;
+  membership.epoch = number;
+  membership.processOfRank.assign(allDevices.size(), -1);
+  for (const Device *device : localDevices)
+    membership.processOfRank[static_cast<size_t>(device->id())] = membership.process;
+  return kind->connectDevices(membership, ownStore);
 }
 
 /// Devices are created, and numbered, in the order of processes and then of the index within the

@@ -6,6 +6,7 @@
 #include "tilewright/runtime/Backend.h"
 #include "tilewright/runtime/Buffer.h"
 #include "tilewright/runtime/Device.h"
+#include "tilewright/runtime/DeviceCollectives.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/runtime/Memory.h"
 #include "tilewright/runtime/Processes.h"
@@ -63,6 +64,8 @@ public:
   ThreadPool &threadPool() { return *pool; }
   Backend &backend() { return *kind; }
   collective::Engine &collectives() { return *localEngine; }
+  /// For programs on devices of this process alone.
+  DeviceCollectives &deviceCollectives() { return *localDeviceEngine; }
   /// Null if this is the only process.
   Processes *processes() const { return others.get(); }
 
@@ -85,6 +88,7 @@ private:
   explicit Client(const ClientOptions &options) : options(options) {}
   void addDevice(const DeviceDescription &description);
   void addDeviceElsewhere(int process, int localId, const std::string &kindName);
+  Result<std::unique_ptr<collective::DeviceEngine>> connectOwnDevices(uint64_t number);
   std::unique_ptr<Device> makeDevice(int process, int localId, const std::string &kindName);
 
   const ClientOptions options;
@@ -93,6 +97,8 @@ private:
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<collective::Engine> localEngine;
   std::unique_ptr<Processes> others;
+  tilewright::MemoryKeyValueStore ownStore; // of the devices of this process
+  std::unique_ptr<DeviceCollectives> localDeviceEngine;
   std::vector<std::unique_ptr<Device>> ownedDevices;
   std::vector<std::unique_ptr<Memory>> ownedMemories;
   std::vector<Device *> allDevices, localDevices;

@@ -100,6 +100,8 @@ Status LoadedExecutable::donate(Launch &launch, std::span<Buffer *const> argumen
 Event LoadedExecutable::Launch::start() {
   Result<Event> result = run();
   Event own = result.isOk() ? *std::move(result) : Event::failed(std::move(result).takeStatus());
+  if (deviceRun)
+    own = deviceRun->endOf(executable->rankOf(local), own);
   if (inherited.empty())
     return own;
   inherited.push_back(std::move(own));
@@ -156,6 +158,11 @@ Result<Event> LoadedExecutable::Launch::run() {
   run.device = &device;
   run.runId = runId;
   run.communicator = communicator.get();
+  run.local = local;
+  if (deviceRun) {
+    run.ranks = &deviceRun->ranks();
+    TILEWRIGHT_TRY(deviceRun->begin(self.rankOf(local)));
+  }
   run.userContext = userContext;
 
   const auto begin = std::chrono::steady_clock::now();
@@ -181,6 +188,7 @@ void LoadedExecutable::Launch::finish(Status status) {
       communicator->abandon(status);
     communicator.reset();
   }
+  deviceRun.reset();
   waits.clear();
   inherited.clear();
   storages.clear();

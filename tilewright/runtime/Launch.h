@@ -3,6 +3,7 @@
 #define TILEWRIGHT_RUNTIME_LAUNCH_H
 
 #include "tilewright/plan/CommPlan.h"
+#include "tilewright/runtime/DeviceCollectives.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 
 #include <memory>
@@ -51,6 +52,7 @@ struct LoadedExecutable::Launch {
   std::vector<Copy> copies; // from storages[parameter] to pointers[parameter]
   std::shared_ptr<Allocator::Block> arenas[2];
   std::shared_ptr<collective::Communicator> communicator;
+  std::shared_ptr<DeviceRun> deviceRun; // if devices execute the collectives
   std::optional<Promise> promise;
 
   /// Runs the program, or queues it on the device. The event fails if the run or one of its inputs

@@ -100,8 +100,29 @@ Status LoadedExecutable::prepare() {
       facts->hasCollectives |= std::holds_alternative<artifact::CollectiveStartStep>(step.action);
 
   TILEWRIGHT_ASSIGN(facts->communication, communicationOf(*program));
-  TILEWRIGHT_ASSIGN(code, client.backend().load(program, localDevices, client.threadPool()));
-  return isShared ? agreeWithOtherProcesses() : Status();
+  std::vector<ProgramPlace> places;
+  for (size_t local = 0; local < localDevices.size(); ++local)
+    places.push_back({localDevices[local], localIds[local].replica, localIds[local].partition});
+  TILEWRIGHT_ASSIGN(code, client.backend().load(program, places, client.threadPool()));
+  if (isShared)
+    TILEWRIGHT_TRY(agreeWithOtherProcesses());
+  if (code->deviceCliques().empty())
+    return Status();
+  if (!deviceCollectives)
+    deviceCollectives = &client.deviceCollectives();
+  Result<std::shared_ptr<DeviceRanks>> made = deviceRanks();
+  return made.isOk() ? Status()
+                     : std::move(made).takeStatus().during(concat("loading '", program->name, "'"));
+}
+
+Result<std::shared_ptr<DeviceRanks>> LoadedExecutable::deviceRanks() {
+  std::lock_guard lock(ranksMutex);
+  if (ranks && (isShared || ranks->check().isOk()))
+    return ranks;
+  TILEWRIGHT_ASSIGN(
+      ranks, deviceCollectives->prepare({assignment.devices.begin(), assignment.devices.end()},
+                                        code->deviceCliques()));
+  return ranks;
 }
 
 /// All processes of the assignment call this when they load a program, whether it has collectives
@@ -118,6 +139,10 @@ Status LoadedExecutable::agreeWithOtherProcesses() {
   Result<std::shared_ptr<Processes::Epoch>> epoch = processes.agree(plan, assignment.devices);
   if (!epoch.isOk())
     return std::move(epoch).takeStatus().during(concat("loading '", program->name, "'"));
+  if (!code->deviceCliques().empty()) {
+    deviceCollectives = &processes.deviceCollectives(**epoch, client.backend());
+    keptEpoch = *epoch;
+  }
   for (size_t local = 0; facts->hasCollectives && local < localDevices.size(); ++local) {
     TILEWRIGHT_ASSIGN(
         communicators.emplace_back(),
@@ -244,11 +269,20 @@ LoadedExecutable::makeLaunches(std::span<const std::span<Buffer *const>> argumen
 }
 
 Status LoadedExecutable::joinCollectives(Launches &launches, int64_t runId) {
+  const bool isOnDevices = deviceCollectives != nullptr;
+  if (isOnDevices) {
+    TILEWRIGHT_ASSIGN(std::shared_ptr<DeviceRanks> current, deviceRanks());
+    auto run = std::make_shared<DeviceRun>(*deviceCollectives, std::move(current), isShared);
+    for (std::shared_ptr<Launch> &launch : launches)
+      launch->deviceRun = run;
+  }
   for (std::shared_ptr<Launch> &launch : launches) {
     if (isShared) {
       launch->communicator = communicators[launch->local];
       continue;
     }
+    if (isOnDevices)
+      continue;
     TILEWRIGHT_ASSIGN(
         launch->communicator,
         client.collectives().join({runId,

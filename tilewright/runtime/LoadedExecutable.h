@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct CommPlan;
 }
 
 namespace tilewright::runtime {
+
+class DeviceCollectives;
+class DeviceRanks;
 
 /// Maps each (replica, partition) to the device that runs it.
 struct DeviceAssignment {
@@ -89,6 +93,9 @@ private:
                    DeviceAssignment assignment);
   Status prepare();
   Status agreeWithOtherProcesses();
+  /// Makes the communicators of devices that execute collectives, and makes them again after a
+  /// failure if no other process has to do the same.
+  Result<std::shared_ptr<DeviceRanks>> deviceRanks();
   Status checkArguments(size_t local, std::span<Buffer *const> arguments,
                         const std::vector<bool> &isDonated);
   /// Holds the arguments and allocates the results that do not reuse a donated argument. Donates
@@ -126,7 +133,11 @@ private:
   bool isShared = false; // with other processes
   /// One per local device, if the program has collectives and other processes run it too.
   std::vector<std::shared_ptr<collective::Communicator>> communicators;
-  std::unique_ptr<DeviceProgram> code; // shared by all devices
+  std::unique_ptr<DeviceProgram> code;            // shared by all devices
+  DeviceCollectives *deviceCollectives = nullptr; // if devices execute the collectives
+  std::shared_ptr<void> keptEpoch;                // of deviceCollectives
+  std::mutex ranksMutex;
+  std::shared_ptr<DeviceRanks> ranks; // guarded by ranksMutex
   std::unique_ptr<Facts> facts;
   std::atomic<int64_t> measured = -1; // duration of a run in nanoseconds; negative before the first
   std::atomic<bool> released = false;

@@ -4,6 +4,7 @@
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/record/Folder.h"
 #include "tilewright/collective/shm/ShmEngine.h"
+#include "tilewright/runtime/DeviceCollectives.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 
@@ -79,11 +80,17 @@ public:
   Epoch(std::shared_ptr<collective::membership::Group> group,
         const collective::membership::View &view)
       : group(std::move(group)), view(view), notes(this->group->store(view.epoch)) {}
+  void revokeDevices(const std::string &why) {
+    std::lock_guard lock(mutex);
+    if (deviceCollectives)
+      deviceCollectives->revoke(why);
+  }
   bool isOver() const { return group->whyOver(view.epoch).has_value(); }
 
   const std::shared_ptr<collective::membership::Group> group;
   const collective::membership::View view;
   const std::unique_ptr<tilewright::KeyValueStore> notes;
+  collective::Membership membership;
   std::shared_ptr<collective::record::Recorder> recorder;
   const char *engineName = "";
   bool isRecorded = false;
@@ -95,6 +102,7 @@ public:
   std::map<std::vector<int64_t>, int64_t> loads; // by processes: the number of loads
   std::map<std::pair<std::vector<int64_t>, size_t>, std::shared_ptr<collective::Communicator>>
       communicators; // by devices and rank
+  std::unique_ptr<DeviceCollectives> deviceCollectives;
 };
 
 Status Processes::exchangeDescriptions(tilewright::KeyValueStore &store) {
@@ -143,7 +151,8 @@ Processes::connect(const collective::membership::View &view) {
   job.job = self.job;
   job.process = self.process;
   job.processOfRank = processOfDevice;
-  const collective::Membership membership = view.membershipOf(job);
+  epoch->membership = view.membershipOf(job);
+  const collective::Membership &membership = epoch->membership;
   if (isOneHost) {
     collective::shm::ShmEngine::Options options;
     options.timeout = options.connectTimeout = self.timeout;
@@ -159,12 +168,14 @@ Processes::connect(const collective::membership::View &view) {
                       collective::hosts::HostsEngine::connect(membership, *epoch->notes, options));
     epoch->engineName = "hosts";
   }
-  epoch->watch = group->watch(
-      view.epoch, [engine = epoch->engine.get(), job](const collective::membership::Reason &why) {
-        // A process that left cleanly has completed its part of all collectives in flight.
-        if (!why.hasLeft)
-          engine->revoke(why.toString(job));
-      });
+  epoch->watch = group->watch(view.epoch, [epoch = epoch.get(), engine = epoch->engine.get(),
+                                           job](const collective::membership::Reason &why) {
+    // A process that left cleanly has completed its part of all collectives in flight.
+    if (why.hasLeft)
+      return;
+    engine->revoke(why.toString(job));
+    epoch->revokeDevices(why.toString(job));
+  });
   return epoch;
 }
 
@@ -343,6 +354,23 @@ Processes::communicator(Epoch &epoch, std::span<const int> ids, size_t rank) {
                                         std::move(made));
   }
   return known;
+}
+
+DeviceCollectives &Processes::deviceCollectives(Epoch &epoch, Backend &backend) {
+  std::lock_guard lock(epoch.mutex);
+  if (!epoch.deviceCollectives)
+    epoch.deviceCollectives = std::make_unique<DeviceCollectives>(
+        backend,
+        [&epoch, &backend](uint64_t number) -> Result<std::unique_ptr<collective::DeviceEngine>> {
+          // Only the next epoch can connect again, because all processes must do it.
+          if (number > 0 || epoch.isOver())
+            return Status(Error::epochOver,
+                          concat("the devices of epoch ", epoch.view.epoch,
+                                 " are no longer connected; load the program again"));
+          return backend.connectDevices(epoch.membership, *epoch.notes);
+        },
+        self.timeout);
+  return *epoch.deviceCollectives;
 }
 
 } // namespace tilewright::runtime

@@ -17,6 +17,9 @@
 
 namespace tilewright::runtime {
 
+class Backend;
+class DeviceCollectives;
+
 /// The processes of the job and the transport between their devices. Devices are numbered over all
 /// processes, in the order of the processes; the transport uses these numbers as ranks.
 ///
@@ -72,6 +75,8 @@ public:
   /// the other.
   Result<std::shared_ptr<collective::Communicator>>
   communicator(Epoch &epoch, std::span<const int> ids, size_t rank);
+  /// The collectives that devices execute in this epoch; valid as long as the epoch.
+  DeviceCollectives &deviceCollectives(Epoch &epoch, Backend &backend);
 
 private:
   explicit Processes(const Config &config) : self(config) {}

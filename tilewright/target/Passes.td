@@ -15,6 +15,19 @@ def LowerCustomCallsPass : Pass<"lower-custom-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
+def LowerCollectivesPass : Pass<"lower-collectives", "::mlir::ModuleOp"> {
+  let summary = "Makes collectives and the numbers of ranks steps of the plan";
+  let description = [{
+    For targets whose collectives an engine executes on the device. Each collective becomes a start and a done, next to each other: the stage
+    `schedule` moves them apart. A reduction that is not a single operation is refused (E4070).
+
+    Before:  %y = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({ … add … }) : …
+    After:   %0 = exec.collective_start …(%x) {groups = dense<[[0, 1]]> : tensor<1x2xi64>, id = 0 : i64} : …
+             %y = exec.collective_done %0 {id = 0 : i64} : …
+  }];
+  let dependentDialects = ["::tilewright::exec::ExecDialect"];
+}
+
 def VerifyLoweredPass : Pass<"lower-verify", "::mlir::ModuleOp"> {
   let summary = "Fails with E2101 or E2041 if something is left that is not a step or a kernel of the target";
   let description = [{

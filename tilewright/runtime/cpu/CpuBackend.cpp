@@ -86,7 +86,7 @@ public:
     return availableMemory() / 10 * 9;
   }
   Result<std::unique_ptr<DeviceProgram>>
-  load(std::shared_ptr<const artifact::Executable> executable, std::span<Device *const>,
+  load(std::shared_ptr<const artifact::Executable> executable, std::span<const ProgramPlace>,
        ThreadPool &) override {
     LoadOptions load;
     load.customCalls = customCalls.get();

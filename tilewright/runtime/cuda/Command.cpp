@@ -74,9 +74,9 @@ Result<bool> Command::update(CudaDevice &device, Addresses addresses) {
   auto addressOf = [&](const artifact::Slice &slice) {
     return addresses[slice.allocation] + static_cast<CUdeviceptr>(slice.offset);
   };
-  const bool isFirst = copy ? pointers.empty() : parameters.empty();
-  if (copy) {
-    std::vector<CUdeviceptr> now = {addressOf(copy->to), addressOf(copy->from)};
+  const bool isFirst = launch ? parameters.empty() : pointers.empty();
+  if (!launch) {
+    std::vector<CUdeviceptr> now = {addressOf(buffers[0]), fixed ? fixed : addressOf(buffers[1])};
     const bool isChanged = now != pointers;
     pointers = std::move(now);
     return isChanged;
@@ -110,10 +110,10 @@ Result<bool> Command::update(CudaDevice &device, Addresses addresses) {
 }
 
 Status Command::submit(CudaDevice &device, CUstream stream) {
-  if (copy)
+  if (!launch)
     return isNothing() ? Status()
                        : TILEWRIGHT_CUDA(device, cuMemcpyAsync, pointers[0], pointers[1],
-                                         static_cast<size_t>(copy->to.bytes), stream);
+                                         static_cast<size_t>(buffers[0].bytes), stream);
   CUlaunchAttribute cluster = {};
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   cluster.value = clusterOf(*launch);
@@ -150,7 +150,7 @@ CUDA_MEMCPY3D Command::copyParameters() const {
   parameters.srcMemoryType = parameters.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
   parameters.dstDevice = pointers[0];
   parameters.srcDevice = pointers[1];
-  parameters.WidthInBytes = static_cast<size_t>(copy->to.bytes);
+  parameters.WidthInBytes = static_cast<size_t>(buffers[0].bytes);
   parameters.Height = parameters.Depth = 1;
   return parameters;
 }
@@ -158,7 +158,7 @@ CUDA_MEMCPY3D Command::copyParameters() const {
 Status Command::addTo(CudaDevice &device, CUgraph graph, CUgraphNode before) {
   const CUgraphNode *dependencies = before ? &before : nullptr;
   const size_t count = before ? 1 : 0;
-  if (copy) {
+  if (!launch) {
     const CUDA_MEMCPY3D parameters = copyParameters();
     return TILEWRIGHT_CUDA(device, cuGraphAddMemcpyNode, &node, graph, dependencies, count,
                            &parameters, device.context());

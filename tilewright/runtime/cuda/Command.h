@@ -19,7 +19,9 @@ public:
   /// A launch with pointers to `buffers`, the tensor maps, and `values`.
   Command(const artifact::GpuLaunch &launch, CUfunction function,
           std::span<const artifact::Slice> buffers, std::vector<uint64_t> values = {});
-  explicit Command(const artifact::CopyStep &copy) : copy(&copy) {}
+  Command(const artifact::Slice &to, const artifact::Slice &from) : buffers{to, from} {}
+  /// A copy from a fixed address.
+  Command(const artifact::Slice &to, CUdeviceptr from) : buffers{to}, fixed(from) {}
 
   /// Computes the argument values of this run. Returns whether they differ from the previous ones.
   Result<bool> update(CudaDevice &device, Addresses addresses);
@@ -41,13 +43,13 @@ private:
   CUDA_MEMCPY3D copyParameters() const;
   /// Whether this copies memory to itself, which happens if a result takes over the memory of a
   /// donated parameter.
-  bool isNothing() const { return copy && pointers[0] == pointers[1]; }
+  bool isNothing() const { return !launch && pointers[0] == pointers[1]; }
 
-  const artifact::GpuLaunch *launch = nullptr; // either this or `copy`; inside the executable
-  const artifact::CopyStep *copy = nullptr;
+  const artifact::GpuLaunch *launch = nullptr; // inside the executable; null for a copy
   CUfunction function = nullptr;
-  std::vector<artifact::Slice> buffers;
-  std::vector<CUdeviceptr> pointers; // of buffers; for a copy: to, from
+  std::vector<artifact::Slice> buffers; // for a copy: to, from
+  CUdeviceptr fixed = 0;                // the source of a copy if it is not in the plan
+  std::vector<CUdeviceptr> pointers;    // of buffers; for a copy: to, from
   std::vector<CUtensorMap> maps;
   std::vector<uint64_t> values;
   std::vector<void *> parameters; // pointers into `pointers`, `maps` and `values`

@@ -11,11 +11,37 @@
 namespace tilewright::runtime::cuda {
 namespace {
 
+/// The functions of our devices that an engine of collectives needs, by its ranks.
+class Access final : public collective::DeviceAccess {
+public:
+  Access(std::span<const std::shared_ptr<CudaDevice>> gpus, std::span<const int64_t> ranks) {
+    for (size_t i = 0; i < gpus.size() && i < ranks.size(); ++i)
+      gpuOf[ranks[i]] = gpus[i];
+  }
+  Status makeCurrent(int64_t rank) override {
+    const DriverApi &api = gpuOf.at(rank)->api();
+    return TILEWRIGHT_CUDA(api, cuCtxSetCurrent, gpuOf.at(rank)->context());
+  }
+  Status copy(collective::DeviceStream stream, std::byte *to, const std::byte *from,
+              size_t bytes) override {
+    const DriverApi &api = gpuOf.begin()->second->api();
+    return TILEWRIGHT_CUDA(api, cuMemcpyAsync, addressOf(to), addressOf(from), bytes,
+                           static_cast<CUstream>(stream));
+  }
+  Status fillWithZeros(collective::DeviceStream stream, std::byte *to, size_t bytes) override {
+    const DriverApi &api = gpuOf.begin()->second->api();
+    return TILEWRIGHT_CUDA(api, cuMemsetD8Async, addressOf(to), static_cast<unsigned char>(0),
+                           bytes, static_cast<CUstream>(stream));
+  }
+
+private:
+  std::map<int64_t, std::shared_ptr<CudaDevice>> gpuOf;
+};
+
 class CudaBackend final : public Backend {
 public:
-  CudaBackend(std::vector<std::shared_ptr<CudaDevice>> devices,
-              std::shared_ptr<CustomCallResolver> customCalls)
-      : gpus(std::move(devices)), customCalls(std::move(customCalls)) {}
+  CudaBackend(std::vector<std::shared_ptr<CudaDevice>> devices, CudaParts parts)
+      : gpus(std::move(devices)), parts(std::move(parts)) {}
   ~CudaBackend() override {
     for (const std::shared_ptr<CudaDevice> &gpu : gpus)
       gpu->stop();
@@ -90,12 +116,32 @@ public:
   }
 
   Result<std::unique_ptr<DeviceProgram>>
-  load(std::shared_ptr<const artifact::Executable> executable, std::span<Device *const> devices,
+  load(std::shared_ptr<const artifact::Executable> executable, std::span<const ProgramPlace> places,
        ThreadPool &pool) override {
     std::vector<ProgramDevice> used;
-    for (Device *device : devices)
-      used.push_back({device, gpus[static_cast<size_t>(device->localId())]});
-    return loadProgram(std::move(executable), used, customCalls.get(), pool);
+    for (const ProgramPlace &place : places)
+      used.push_back({place.device, gpus[static_cast<size_t>(place.device->localId())],
+                      place.replica, place.partition});
+    return loadProgram(std::move(executable), used, parts.customCalls.get(), pool);
+  }
+
+  Result<std::unique_ptr<collective::DeviceEngine>>
+  connectDevices(const collective::Membership &membership,
+                 tilewright::KeyValueStore &store) override {
+    if (!parts.connect)
+      return Status(Error::cudaStep, "this build has no engine for collectives between GPUs; run "
+                                     "the program on CPUs (TILEWRIGHT_TARGET=cpu)");
+    std::lock_guard lock(mutex);
+    Access &access = *accesses.emplace_back(
+        std::make_unique<Access>(gpus, membership.ranksOf(membership.process)));
+    return parts.connect(membership, store, access);
+  }
+  std::vector<CollectiveUnderWay> collectivesUnderWay() override {
+    std::vector<CollectiveUnderWay> all;
+    for (const std::shared_ptr<CudaDevice> &gpu : gpus)
+      if (std::optional<CollectiveUnderWay> one = gpu->collectiveUnderWay())
+        all.push_back(*std::move(one));
+    return all;
   }
 
 private:
@@ -107,8 +153,10 @@ private:
   }
 
   const std::vector<std::shared_ptr<CudaDevice>> gpus; // by local id
-  const std::shared_ptr<CustomCallResolver> customCalls;
+  const CudaParts parts;
   std::vector<std::unique_ptr<RawMemory>> prepared;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Access>> accesses; // of all engines; guarded by mutex
 };
 
 } // namespace
@@ -127,8 +175,7 @@ std::string targetFor(std::string_view target, const Client &client) {
 }
 
 Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
-                                             const DriverOptions &driver,
-                                             std::shared_ptr<CustomCallResolver> customCalls) {
+                                             const DriverOptions &driver, CudaParts parts) {
   TILEWRIGHT_ASSIGN(std::shared_ptr<const DriverApi> api, findDriver(driver));
   int count = 0;
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDeviceGetCount, &count));
@@ -151,7 +198,7 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     gpus.push_back(std::move(gpu));
   }
   TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
-  auto backend = std::make_unique<CudaBackend>(std::move(gpus), std::move(customCalls));
+  auto backend = std::make_unique<CudaBackend>(std::move(gpus), std::move(parts));
   TILEWRIGHT_TRY(backend->prepareMemory());
   return Client::create(options, std::move(backend));
 }

@@ -2,9 +2,12 @@
 #ifndef TILEWRIGHT_RUNTIME_CUDA_CUDABACKEND_H
 #define TILEWRIGHT_RUNTIME_CUDA_CUDABACKEND_H
 
+#include "tilewright/collective/DeviceCommunicator.h"
+#include "tilewright/collective/ProgressEngine.h"
 #include "tilewright/runtime/Client.h"
 #include "tilewright/runtime/CustomCall.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,15 +38,24 @@ Result<DriverOptions> driverOptionsOf(std::string_view target);
 /// chips from Hopper on have.
 std::string targetFor(std::string_view target, const Client &client);
 
+/// Parts of the runtime that a client of GPUs is made with.
+struct CudaParts {
+  /// Finds the handlers of custom calls when a program is loaded; without it, a program with custom
+  /// calls cannot be loaded.
+  std::shared_ptr<CustomCallResolver> customCalls = nullptr;
+  /// Connects the engine that executes collectives; NCCL if this is null. For tests.
+  std::function<Result<std::unique_ptr<collective::DeviceEngine>>(
+      const collective::Membership &, tilewright::KeyValueStore &, collective::DeviceAccess &)>
+      connect = nullptr;
+};
+
 /// Creates a client with these GPUs. Uses all of `options.runtime` except `devices`, `prefault` and
-/// `tune`. `customCalls` finds the handlers of custom calls when a program is loaded; without it, a
-/// program with custom calls cannot be loaded.
+/// `tune`.
 ///  - cudaLibrary (E5120), cudaFunction (E5121): there is no usable driver.
 ///  - cudaDevices (E5123): a requested device does not exist, or there are no devices.
 ///  - cudaCall (E5122)
 Result<std::unique_ptr<Client>>
-createClient(const ClientOptions &options, const DriverOptions &driver = {},
-             std::shared_ptr<CustomCallResolver> customCalls = nullptr);
+createClient(const ClientOptions &options, const DriverOptions &driver = {}, CudaParts parts = {});
 
 } // namespace tilewright::runtime::cuda
 

@@ -6,6 +6,7 @@
 #include "tilewright/runtime/CustomCall.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -27,7 +28,8 @@ public:
 
   CudaDevice &gpu;
   const ProgramRun &run;
-  std::vector<CUdeviceptr> addresses; // of the plan's allocations
+  std::vector<CUdeviceptr> addresses;  // of the plan's allocations
+  std::map<uint32_t, CUevent> started; // collectives that are under way, by id
 
 private:
   Allocator::Block host;

@@ -67,7 +67,7 @@ protected:
     };
     RuntimeOptions options;
     options.threads = 2;
-    auto made = cuda::testClient(options, {}, handlers);
+    auto made = cuda::testClient(options, {}, {handlers});
     ASSERT_TRUE(made.isOk()) << std::move(made).takeStatus().toString();
     client = *std::move(made);
   }

@@ -50,12 +50,35 @@ CudaDevice::~CudaDevice() {
     driver->cuDevicePrimaryCtxRelease(device);
 }
 
+Status CudaDevice::createCollectives() {
+  std::lock_guard lock(mutex);
+  if (lane)
+    return Status();
+  auto made = std::make_unique<CollectiveLane>(*this);
+  TILEWRIGHT_TRY(made->create());
+  lane = std::move(made);
+  return Status();
+}
+
+std::optional<CollectiveUnderWay> CudaDevice::collectiveUnderWay() {
+  {
+    std::lock_guard lock(mutex);
+    if (!lane)
+      return std::nullopt;
+  }
+  return lane->underWay();
+}
+
 void CudaDevice::drain() {
   for (CudaQueue &queue : queues)
     queue.drain();
+  if (lane)
+    lane->drain();
 }
 
 void CudaDevice::stop() {
+  if (lane)
+    lane->stop();
   for (CudaQueue &queue : queues)
     queue.stop();
 }

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_RUNTIME_CUDA_CUDADEVICE_H
 
 #include "tilewright/runtime/Allocator.h"
+#include "tilewright/runtime/cuda/CollectiveLane.h"
 #include "tilewright/runtime/cuda/CudaQueue.h"
 #include "tilewright/runtime/cuda/DriverApi.h"
 #include "tilewright/runtime/cuda/Staging.h"
@@ -52,6 +53,12 @@ public:
   CudaQueue &uploads() { return queues[1]; }
   CudaQueue &downloads() { return queues[2]; }
   CudaQueue &peers() { return queues[3]; }
+  /// The stream of collectives, which createCollectives() must have made.
+  CollectiveLane &collectives() { return *lane; }
+  /// Makes the stream of collectives, if that has not been done.
+  Status createCollectives();
+  /// The collective that the device executes now.
+  std::optional<CollectiveUnderWay> collectiveUnderWay();
   Staging &staging() { return slots; }
   void drain();
   /// Stops the threads of all queues. No work can be submitted after this; memory that was
@@ -101,6 +108,7 @@ private:
   bool isBlamed = false; // guarded by mutex; whether howLost names a program
   Staging slots{*this};
   CudaQueue queues[4]{CudaQueue(*this), CudaQueue(*this), CudaQueue(*this), CudaQueue(*this)};
+  std::unique_ptr<CollectiveLane> lane; // guarded by mutex until it is made
 };
 
 /// Makes the device's context current on this thread for the lifetime of this object.

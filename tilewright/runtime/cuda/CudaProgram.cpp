@@ -1,7 +1,9 @@
 #include "tilewright/runtime/cuda/CudaProgram.h"
+#include "tilewright/runtime/DeviceCollectives.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
 #include "tilewright/runtime/cuda/Conditions.h"
 #include "tilewright/runtime/cuda/CudaCall.h"
+#include "tilewright/runtime/cuda/CudaCollective.h"
 #include "tilewright/runtime/cuda/CudaModule.h"
 #include "tilewright/runtime/cuda/Transfer.h"
 #include "tilewright/support/Concat.h"
@@ -22,13 +24,18 @@ std::string describe(const artifact::Step &step) {
                                : concat("'", step.name, "' (", step.location, ")");
 }
 
+/// The library kernel that GPUs have: the number of the rank. Null if this is another one.
+const artifact::RankIdCall *rankIdOf(const Executable &executable,
+                                     const artifact::LibraryStep &step) {
+  return std::get_if<artifact::RankIdCall>(&executable.libraries[step.library].call);
+}
+
 /// Describes a step that GPUs cannot run; empty if they can.
 std::string unsupported(const Executable &executable, const artifact::Step &step) {
-  if (const auto *library = std::get_if<artifact::LibraryStep>(&step.action))
-    return concat("the library kernel '", nameOf(executable.libraries[library->library].call), "'");
-  if (const auto *collective = std::get_if<artifact::CollectiveStartStep>(&step.action))
-    return concat("the collective '", nameOf(collective->kind), "'");
-  return "";
+  const auto *library = std::get_if<artifact::LibraryStep>(&step.action);
+  if (!library || rankIdOf(executable, *library))
+    return "";
+  return concat("the library kernel '", nameOf(executable.libraries[library->library].call), "'");
 }
 
 /// Rejects unsupported steps at load time; the message names the user's line.
@@ -50,8 +57,10 @@ using Calls = std::map<const artifact::CustomCallStep *, std::unique_ptr<CudaCal
 /// device's stream uses it.
 class Instance {
 public:
-  Instance(const Executable &executable, const Calls &calls, const ProgramDevice &place)
-      : executable(executable), calls(calls), place(place), gpu(*place.gpu) {}
+  Instance(const Executable &executable, const Calls &calls, const CudaCollectives &collectives,
+           const ProgramDevice &place)
+      : executable(executable), calls(calls), collectives(collectives), place(place),
+        gpu(*place.gpu) {}
 
   Status load(ThreadPool &pool) {
     TILEWRIGHT_TRY(gpu.isUsable());
@@ -67,6 +76,9 @@ public:
                          .await());
     }
     TILEWRIGHT_TRY(loadConditions(name));
+    TILEWRIGHT_TRY(loadRankIds(name, pool));
+    if (!collectives.isEmpty())
+      TILEWRIGHT_TRY(gpu.createCollectives());
     blocks.resize(executable.blocks.size());
     plan(0);
     if (!hasHostControlFlow)
@@ -78,6 +90,11 @@ public:
 
   Result<Event> run(const ProgramRun &run) {
     TILEWRIGHT_TRY(gpu.isUsable());
+    if (!collectives.isEmpty() && !run.ranks)
+      return Status(Error::runCollectives,
+                    concat("'", executable.name, "' has collectives for ", executable.replicas,
+                           " replicas and ", executable.partitions,
+                           " partitions, but runs without the communicators of its ranks"));
     CudaQueue &queue = gpu.programs();
     queue.awaitRoom();
     const ContextScope scope(gpu);
@@ -92,6 +109,13 @@ public:
     // The caller may free memory when this returns, so wait for all submitted work.
     if (status.isOk())
       status = std::move(done).takeStatus();
+    if (!collectives.isEmpty()) {
+      // Collectives that were submitted wait for ranks that may never join.
+      run.ranks->fail(status);
+      for (const auto &[id, ended] : state.started)
+        gpu.collectives().drop(ended);
+      gpu.collectives().drain();
+    }
     queue.drain();
     // A lost device reports the same error for all work. This program caused it only if all earlier
     // work succeeded, which is known after the drain.
@@ -102,16 +126,19 @@ public:
   }
 
   /// Whether a run only submits commands: the host reads no predicates and calls no handlers.
-  bool isStraight() const { return !hasHostControlFlow && calls.empty(); }
+  bool isStraight() const { return !hasHostControlFlow && calls.empty() && collectives.isEmpty(); }
 
 private:
-  /// A part of a block: either commands, or a call of a handler, or a loop or branch that the
-  /// device cannot run by itself: the host has to read its predicate. A call is not a host node of
-  /// a graph: CUDA forbids such a node to call the driver, which a handler may do, and a node
-  /// cannot fail.
+  /// A part of a block: either commands, or a call of a handler, or the start or end of a
+  /// collective, or a loop or branch that the device cannot run by itself: the host has to read its
+  /// predicate. A call is not a host node of a graph: CUDA forbids such a node to call the driver,
+  /// which a handler may do, and a node cannot fail. A collective is not in a graph, because the
+  /// addresses in its nodes could not be changed, and because an engine that was revoked could not
+  /// be replaced.
   struct Segment {
     std::unique_ptr<CommandBuffer> commands;
     const CudaCall *call = nullptr;
+    const CudaCollective *start = nullptr, *done = nullptr;
     const artifact::WhileStep *loop = nullptr;
     const artifact::BranchStep *branch = nullptr;
   };
@@ -135,6 +162,21 @@ private:
     return Status();
   }
 
+  /// Puts the numbers of the rank on the device if the program reads them.
+  Status loadRankIds(const std::shared_ptr<const std::string> &name, ThreadPool &pool) {
+    for (const artifact::Library &library : executable.libraries)
+      if (std::holds_alternative<artifact::RankIdCall>(library.call) && !rankIds.data()) {
+        const uint32_t numbers[2] = {static_cast<uint32_t>(place.replica),
+                                     static_cast<uint32_t>(place.partition)};
+        TILEWRIGHT_ASSIGN(rankIds, place.device->defaultMemory().allocate(
+                                       sizeof numbers, {"numbers of the rank", nullptr, name}));
+        TILEWRIGHT_TRY(upload(gpu, rankIds.data(), reinterpret_cast<const std::byte *>(numbers),
+                              sizeof numbers, pool)
+                           .await());
+      }
+    return Status();
+  }
+
   /// Whether the device runs the block by itself: launches and copies, and loops and branches of
   /// such blocks.
   bool isForDevice(Index block) const {
@@ -145,8 +187,13 @@ private:
       } else if (const auto *branch = std::get_if<artifact::BranchStep>(&step.action)) {
         if (!isForDevice(*branch))
           return false;
-      } else if (!std::holds_alternative<artifact::LaunchStep>(step.action) &&
-                 !std::holds_alternative<artifact::CopyStep>(step.action)) {
+      } else if (const auto *start = std::get_if<artifact::CollectiveStartStep>(&step.action)) {
+        if (collectives.at(start->id))
+          return false;
+      } else if (const auto *done = std::get_if<artifact::CollectiveDoneStep>(&step.action)) {
+        if (collectives.at(done->id))
+          return false;
+      } else if (std::holds_alternative<artifact::CustomCallStep>(step.action)) {
         return false;
       }
     }
@@ -171,6 +218,12 @@ private:
     for (const artifact::Step &step : executable.blocks[block].steps) {
       if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action)) {
         segments.emplace_back().call = calls.at(call).get();
+      } else if (const auto *start = std::get_if<artifact::CollectiveStartStep>(&step.action);
+                 start && collectives.at(start->id)) {
+        segments.emplace_back().start = collectives.at(start->id);
+      } else if (const auto *done = std::get_if<artifact::CollectiveDoneStep>(&step.action);
+                 done && collectives.at(done->id)) {
+        segments.emplace_back().done = collectives.at(done->id);
       } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action);
                  loop && !isForDevice(*loop)) {
         segments.emplace_back().loop = loop;
@@ -202,13 +255,27 @@ private:
         list.add(Command(*kernel.gpu, module->function(launch->kernel), launch->buffers)).step =
             &step;
     } else if (const auto *copy = std::get_if<artifact::CopyStep>(&step.action)) {
-      if (copy->to.bytes > 0 && copy->from != copy->to)
-        list.add(Command(*copy)).step = &step;
+      add(step, copy->to, copy->from, list);
+    } else if (const auto *start = std::get_if<artifact::CollectiveStartStep>(&step.action)) {
+      for (size_t i = 0; i < start->operands.size(); ++i) // of a single rank
+        add(step, start->results[i].slice, start->operands[i].slice, list);
+    } else if (const auto *library = std::get_if<artifact::LibraryStep>(&step.action)) {
+      const auto *rank = rankIdOf(executable, *library);
+      const size_t which = rank->kind == numerics::RankKind::partition ? 1 : 0;
+      list.add(Command(library->results[0].slice,
+                       addressOf(rankIds.data()) + which * sizeof(uint32_t)))
+          .step = &step;
     } else if (const auto *loop = std::get_if<artifact::WhileStep>(&step.action)) {
       add(*loop, list);
     } else if (const auto *branch = std::get_if<artifact::BranchStep>(&step.action)) {
       add(*branch, list);
     }
+  }
+  /// Adds a copy.
+  static void add(const artifact::Step &step, const Slice &to, const Slice &from,
+                  CommandList &list) {
+    if (to.bytes > 0 && from != to)
+      list.add(Command(to, from)).step = &step;
   }
   void add(const artifact::WhileStep &loop, CommandList &list) {
     if (loop.tripCount == 0)
@@ -278,6 +345,10 @@ private:
         TILEWRIGHT_TRY(segment.commands->submit(run.addresses));
       else if (segment.call)
         TILEWRIGHT_TRY(segment.call->submit(run));
+      else if (segment.start)
+        TILEWRIGHT_TRY(segment.start->start(run));
+      else if (segment.done)
+        TILEWRIGHT_TRY(segment.done->finish(run));
       else if (segment.loop)
         TILEWRIGHT_TRY(submit(run, *segment.loop));
       else
@@ -288,6 +359,8 @@ private:
 
   Status submit(CudaRun &run, const artifact::WhileStep &loop) {
     for (int64_t round = 0; loop.tripCount < 0 || round < loop.tripCount; ++round) {
+      if (run.run.ranks)
+        TILEWRIGHT_TRY(run.run.ranks->check());
       if (loop.tripCount < 0) {
         TILEWRIGHT_TRY(submit(run, loop.condition));
         TILEWRIGHT_TRY(readBack(run, loop.predicate, 1));
@@ -318,14 +391,17 @@ private:
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(
         gpu, cuMemcpyAsync, addressOf(answer.data()),
         run.addresses[slice.allocation] + static_cast<CUdeviceptr>(slice.offset), bytes, stream));
-    return TILEWRIGHT_CUDA(gpu, cuStreamSynchronize, stream);
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(gpu, cuStreamSynchronize, stream));
+    // A collective that was revoked ends without results, from which this may have been computed.
+    return run.run.ranks ? run.run.ranks->check() : Status();
   }
 
   const Executable &executable;
   const Calls &calls;
+  const CudaCollectives &collectives;
   const ProgramDevice place;
   CudaDevice &gpu;
-  Allocator::Block constants, answer, counters;
+  Allocator::Block constants, answer, counters, rankIds;
   std::unique_ptr<Conditions> conditions; // null if the device cannot decide what runs
   std::map<const artifact::WhileStep *, size_t> counterOf; // of counted loops on the device
   std::unique_ptr<CudaModule> module;
@@ -347,8 +423,9 @@ public:
         if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action)) {
           TILEWRIGHT_ASSIGN(calls[call], CudaCall::prepare(*executable, step, customCalls));
         }
+    TILEWRIGHT_TRY(collectives.prepare(*executable));
     for (const ProgramDevice &device : devices) {
-      auto instance = std::make_unique<Instance>(*executable, calls, device);
+      auto instance = std::make_unique<Instance>(*executable, calls, collectives, device);
       if (Status status = instance->load(pool); !status.isOk())
         return std::move(status).during(
             concat("loading '", executable->name, "' on ", device.gpu->text()));
@@ -366,9 +443,14 @@ public:
     return static_cast<int64_t>(executable->objectBytes() + executable->binary.size());
   }
 
+  std::span<const collective::DeviceClique> deviceCliques() const override {
+    return collectives.cliques();
+  }
+
 private:
   const std::shared_ptr<const Executable> executable;
   Calls calls;
+  CudaCollectives collectives;
   std::map<const Device *, std::unique_ptr<Instance>> instances;
 };
 

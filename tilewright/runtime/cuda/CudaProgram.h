@@ -15,6 +15,7 @@ namespace tilewright::runtime::cuda {
 struct ProgramDevice {
   Device *device = nullptr;
   std::shared_ptr<CudaDevice> gpu;
+  int64_t replica = 0, partition = 0; // position in the launch
 };
 
 /// Loads the code on each of `devices`, checks every kernel against the device's limits, and copies

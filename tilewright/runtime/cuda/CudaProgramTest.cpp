@@ -346,11 +346,6 @@ TEST_F(CudaProgramTest, StepsThatAGpuCannotRunAreNamedWithTheUsersLine) {
   Status status = refused(p);
   EXPECT_EQ(status.error(), Error::cudaStep);
   EXPECT_THAT(status.message(), HasSubstr("the library kernel 'sort' at 'sort.3' (train.py:7)"));
-
-  p.executable.blocks[0].steps[0].action = artifact::CollectiveStartStep{
-      artifact::CollectiveKind::allReduce, 0,  0,        {{0}},   0, 0,
-      artifact::ReductionKind::add,        {}, {{x, 0}}, {{y, 0}}};
-  EXPECT_THAT(refused(p).message(), HasSubstr("the collective 'all_reduce'"));
 }
 
 TEST_F(CudaProgramTest, ConstantsCountAsMemory) {

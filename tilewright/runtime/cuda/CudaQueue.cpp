@@ -1,5 +1,6 @@
 #include "tilewright/runtime/cuda/CudaQueue.h"
 #include "tilewright/runtime/cuda/CudaDevice.h"
+#include "tilewright/support/Trace.h"
 
 #include <atomic>
 #include <pthread.h>
@@ -9,11 +10,15 @@ namespace tilewright::runtime::cuda {
 /// Whether the calling thread is a queue's completion thread.
 static thread_local bool isWatching = false;
 
-Status CudaQueue::create(std::string newName, size_t newCapacity) {
+Status CudaQueue::create(std::string newName, size_t newCapacity, bool isUrgent) {
   name = std::move(newName);
   capacity = newCapacity;
   // Do not synchronise with the legacy stream, which other code in this process may use.
-  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device.api(), cuStreamCreate, &handle, CU_STREAM_NON_BLOCKING));
+  int least = 0, greatest = 0;
+  if (isUrgent)
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device.api(), cuCtxGetStreamPriorityRange, &least, &greatest));
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device.api(), cuStreamCreateWithPriority, &handle,
+                                 unsigned(CU_STREAM_NON_BLOCKING), greatest));
   if (!device.api().cuStreamWriteValue32)
     return Status();
   void *word = nullptr;
@@ -87,6 +92,25 @@ Status CudaQueue::waitFor(CudaQueue &other) {
   return status;
 }
 
+Result<CUevent> CudaQueue::mark() {
+  std::lock_guard lock(mutex);
+  TILEWRIGHT_ASSIGN(CUevent event, takeEvent());
+  Status status = TILEWRIGHT_CUDA(device, cuEventRecord, event, handle);
+  if (status.isOk())
+    return event;
+  freeEvents.push_back(event);
+  return status;
+}
+
+Status CudaQueue::waitFor(CUevent marked) {
+  return TILEWRIGHT_CUDA(device, cuStreamWaitEvent, handle, marked, 0u);
+}
+
+void CudaQueue::release(CUevent marked) {
+  std::lock_guard lock(mutex);
+  freeEvents.push_back(marked);
+}
+
 Status CudaQueue::endOf(const Piece &piece) {
   const CUresult result = device.api().cuEventSynchronize(piece.event);
   if (!DriverApi::isFatal(result))
@@ -99,6 +123,7 @@ Status CudaQueue::endOf(const Piece &piece) {
 void CudaQueue::watch() {
   isWatching = true;
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  trace::nameThread(name);
   const ContextScope scope(device);
   std::unique_lock lock(mutex);
   while (true) {

@@ -34,8 +34,9 @@ public:
   CudaQueue(const CudaQueue &) = delete;
   CudaQueue &operator=(const CudaQueue &) = delete;
 
-  /// `name` is the thread's name in debuggers; `capacity` is the limit of awaitRoom().
-  Status create(std::string name, size_t capacity);
+  /// `name` is the thread's name in debuggers and timelines; `capacity` is the limit of
+  /// awaitRoom(). The work of an urgent stream begins before that of others.
+  Status create(std::string name, size_t capacity, bool isUrgent = false);
   CUstream stream() const { return handle; }
 
   /// Completes when everything submitted to the stream so far is complete.
@@ -47,6 +48,10 @@ public:
   /// Work submitted to this stream from now on runs after the work submitted to `other` so far. The
   /// context of `other` must be current.
   Status waitFor(CudaQueue &other);
+  /// The present end of the stream, for waitFor() of any queue and then release().
+  Result<CUevent> mark();
+  Status waitFor(CUevent marked);
+  void release(CUevent marked);
 
   /// Blocks while `capacity` pieces are in flight.
   void awaitRoom();

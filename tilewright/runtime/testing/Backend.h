@@ -40,7 +40,7 @@ public:
   bool isHostMemory(std::string_view) const override { return true; }
   int64_t defaultMemoryLimit(std::string_view, size_t) const override { return int64_t(1) << 30; }
   Result<std::unique_ptr<DeviceProgram>>
-  load(std::shared_ptr<const artifact::Executable> executable, std::span<Device *const>,
+  load(std::shared_ptr<const artifact::Executable> executable, std::span<const ProgramPlace>,
        ThreadPool &) override {
     struct Program final : DeviceProgram {
       TestPrograms::Definition definition;

@@ -67,6 +67,7 @@ public:
   bool isGpu() const override { return true; }
   void addLowerPasses(OpPassManager &passes) const override {
     passes.addPass(target::createLowerCustomCallsPass());
+    passes.addPass(target::createLowerCollectivesPass());
     passes.addPass(createNvptxVerifyOpsPass());
   }
 

@@ -235,8 +235,7 @@ inline const std::string &testChip() {
 
 /// Has little memory, so that tests can run out of it.
 inline Result<std::unique_ptr<Client>>
-testClient(const RuntimeOptions &options, std::vector<int> devices = {},
-           std::shared_ptr<CustomCallResolver> customCalls = nullptr) {
+testClient(const RuntimeOptions &options, std::vector<int> devices = {}, CudaParts parts = {}) {
   setenv("TILEWRIGHT_VGPU_MEMORY", "256M", 0);
   setenv("TILEWRIGHT_VGPU_THREADS", "2", 0);
   ClientOptions client;
@@ -244,7 +243,7 @@ testClient(const RuntimeOptions &options, std::vector<int> devices = {},
   DriverOptions driver;
   driver.virtualChip = testChip();
   driver.devices = std::move(devices);
-  return createClient(client, driver, std::move(customCalls));
+  return createClient(client, driver, std::move(parts));
 }
 
 } // namespace tilewright::runtime::cuda

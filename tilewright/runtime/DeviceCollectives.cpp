@@ -1,0 +1,161 @@
+#include "tilewright/runtime/DeviceCollectives.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/support/Trace.h"
+
+#include <algorithm>
+
+namespace tilewright::runtime {
+
+Status DeviceRanks::check() {
+  {
+    std::lock_guard lock(mutex);
+    if (!failure.isOk())
+      return copyOf(failure);
+  }
+  for (const std::unique_ptr<collective::DeviceCommunicator> &communicator : communicators)
+    TILEWRIGHT_TRY(communicator->check());
+  return Status();
+}
+
+void DeviceRanks::fail(const Status &why) {
+  {
+    std::lock_guard lock(mutex);
+    if (failure.isOk())
+      failure = copyOf(why);
+  }
+  engine->revoke(why.message());
+}
+
+DeviceCollectives::~DeviceCollectives() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+    changed.notify_all();
+  }
+  if (thread.joinable())
+    thread.join();
+}
+
+Result<std::shared_ptr<DeviceRanks>>
+DeviceCollectives::prepare(const std::vector<int64_t> &devices,
+                           std::span<const collective::DeviceClique> cliques) {
+  std::lock_guard one(connecting);
+  std::shared_ptr<collective::DeviceEngine> current;
+  {
+    std::lock_guard lock(mutex);
+    current = engine;
+  }
+  if (std::shared_ptr<DeviceRanks> before = latest.lock(); before && !before->check().isOk())
+    current.reset();
+  if (!current) {
+    trace::Span span("collectives", "connect devices");
+    TILEWRIGHT_ASSIGN(current, connect(connected));
+    ++connected;
+    std::lock_guard lock(mutex);
+    engine = current;
+  }
+  trace::Span span("collectives", "prepare communicators");
+  TILEWRIGHT_ASSIGN(auto communicators,
+                    current->prepare(devices, cliques, tilewright::after(timeout)));
+  auto ranks = std::make_shared<DeviceRanks>(std::move(current), std::move(communicators));
+  latest = ranks;
+  return ranks;
+}
+
+void DeviceCollectives::revoke(const std::string &why) {
+  std::shared_ptr<collective::DeviceEngine> current;
+  {
+    std::lock_guard lock(mutex);
+    current = engine;
+  }
+  if (current)
+    current->revoke(why);
+}
+
+void DeviceCollectives::watch(std::shared_ptr<DeviceRanks> ranks, Event done) {
+  std::lock_guard lock(mutex);
+  runs.push_back({std::move(ranks), std::move(done)});
+  if (!thread.joinable())
+    thread = std::thread([this] { watchRuns(); });
+  changed.notify_all();
+}
+
+/// E6001 if a device has been in a collective for too long.
+Status DeviceCollectives::findStuck() {
+  const std::vector<CollectiveUnderWay> all = backend.collectivesUnderWay();
+  if (std::none_of(all.begin(), all.end(), [&](const auto &one) { return one.since > timeout; }))
+    return Status();
+  std::string where;
+  for (const CollectiveUnderWay &one : all)
+    where += concat(where.empty() ? "" : "; ", one.text);
+  return Status(Error::collectiveStuck,
+                concat("a collective on devices did not end within ", timeout.count(),
+                       " s (runtime.collective-timeout): ", where));
+}
+
+/// Devices report neither a dead peer nor a late one to a thread that waits for a stream, so a
+/// thread asks for both.
+void DeviceCollectives::watchRuns() {
+  trace::nameThread("collectives");
+  constexpr std::chrono::milliseconds pause(5);
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [this] { return stopping || !runs.empty(); });
+    if (stopping)
+      return;
+    std::vector<Run> current = runs;
+    lock.unlock();
+    const Status stuck = findStuck();
+    for (const Run &run : current)
+      if (!run.done.isReady()) {
+        if (!stuck.isOk())
+          run.ranks->fail(stuck);
+        else if (Status status = run.ranks->check(); !status.isOk())
+          run.ranks->fail(status);
+      }
+    current.clear();
+    lock.lock();
+    std::erase_if(runs, [](const Run &run) { return run.done.isReady(); });
+    changed.wait_for(lock, pause, [this] { return stopping; });
+  }
+}
+
+Status DeviceRun::begin(int64_t rank) {
+  std::lock_guard lock(mutex);
+  if (!failure.empty())
+    return Status(Error::collectiveAborted,
+                  concat("rank ", rank, " did not run, because ", failure));
+  hasBegun = true;
+  return Status();
+}
+
+void DeviceRun::fail(int64_t rank, const Status &why) {
+  {
+    std::lock_guard lock(mutex);
+    if (failure.empty())
+      failure = concat("rank ", rank, " failed: ", why.message());
+    if (!hasBegun)
+      return;
+  }
+  communicators->fail(Status(Error::collectiveAborted, failure));
+}
+
+Event DeviceRun::endOf(int64_t rank, const Event &own) {
+  if (own.isFailed()) {
+    fail(rank, own.status());
+    return own;
+  }
+  auto ended = std::make_shared<Promise>();
+  Event end = ended->event();
+  collectives.watch(communicators, end);
+  // The end of a collective that was revoked looks like any other on the stream.
+  own.onReady([self = shared_from_this(), rank, ended](const Status &status) {
+    if (!status.isOk())
+      self->fail(rank, status);
+    ended->complete(status.isOk() ? self->communicators->check() : copyOf(status));
+  });
+  return end;
+}
+
+} // namespace tilewright::runtime

@@ -1,0 +1,117 @@
+// DeviceCollectives: the collectives that devices execute themselves, for all programs of a client.
+#ifndef TILEWRIGHT_RUNTIME_DEVICECOLLECTIVES_H
+#define TILEWRIGHT_RUNTIME_DEVICECOLLECTIVES_H
+
+#include "tilewright/runtime/Backend.h"
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// The communicators of one program, by local device. Thread-safe, but see DeviceCommunicator.
+class DeviceRanks {
+public:
+  DeviceRanks(std::shared_ptr<collective::DeviceEngine> engine,
+              std::vector<std::unique_ptr<collective::DeviceCommunicator>> communicators)
+      : engine(std::move(engine)), communicators(std::move(communicators)) {}
+
+  collective::DeviceCommunicator &at(size_t local) { return *communicators[local]; }
+  /// The first failure; never blocks.
+  Status check();
+  /// Ends the collectives of all programs that use the engine, because a rank will never join one:
+  /// streams that execute them go on without results, and check() fails from now on.
+  void fail(const Status &why);
+
+private:
+  const std::shared_ptr<collective::DeviceEngine> engine;
+  const std::vector<std::unique_ptr<collective::DeviceCommunicator>> communicators;
+  std::mutex mutex;
+  Status failure; // guarded by mutex
+};
+
+/// The engine of a client, or of one epoch of a job: connected for the first program that needs it,
+/// and watched while programs run. Thread-safe.
+class DeviceCollectives {
+public:
+  using Connect = std::function<Result<std::unique_ptr<collective::DeviceEngine>>(uint64_t number)>;
+  /// `connect` makes the engine. It gets the number of earlier engines, because after a failure a
+  /// client of one process makes a new one. `timeout` is for ranks that do not arrive. `backend`
+  /// must outlive this.
+  DeviceCollectives(Backend &backend, Connect connect, std::chrono::seconds timeout)
+      : backend(backend), connect(std::move(connect)), timeout(timeout) {}
+  ~DeviceCollectives();
+
+  /// The communicators of a program on these devices, by id. All processes of the devices call this
+  /// with equal arguments and in the same order.
+  ///  - the errors of DeviceEngine::prepare, and those of the connection
+  Result<std::shared_ptr<DeviceRanks>> prepare(const std::vector<int64_t> &devices,
+                                               std::span<const collective::DeviceClique> cliques);
+
+  /// Fails the ranks if a device reports a failure of its collectives, or stays in one for longer
+  /// than the timeout, before `done`.
+  void watch(std::shared_ptr<DeviceRanks> ranks, Event done);
+
+  /// Fails the engine, because the caller knows that a rank will never join.
+  void revoke(const std::string &why);
+
+private:
+  struct Run {
+    std::shared_ptr<DeviceRanks> ranks;
+    Event done;
+  };
+  void watchRuns();
+  Status findStuck();
+
+  Backend &backend;
+  const Connect connect;
+  const std::chrono::seconds timeout;
+
+  std::mutex connecting; // held while ranks are prepared, which may take long
+  // guarded by connecting:
+  uint64_t connected = 0;
+  std::weak_ptr<DeviceRanks> latest; // to find out whether the engine has failed
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  // guarded by mutex:
+  std::shared_ptr<collective::DeviceEngine> engine;
+  std::vector<Run> runs;
+  bool stopping = false;
+  std::thread thread;
+};
+
+/// One run of a program whose collectives devices execute. If a local rank fails before any of them
+/// has queued work, the others do not begin, and the engine stays usable. Thread-safe.
+class DeviceRun : public std::enable_shared_from_this<DeviceRun> {
+public:
+  /// `isShared`: ranks of other processes run it too, and may have begun already.
+  DeviceRun(DeviceCollectives &collectives, std::shared_ptr<DeviceRanks> ranks, bool isShared)
+      : collectives(collectives), communicators(std::move(ranks)), hasBegun(isShared) {}
+
+  DeviceRanks &ranks() { return *communicators; }
+  /// A rank calls this before it queues work. Fails if another one has failed.
+  ///  - collectiveAborted (E6003)
+  Status begin(int64_t rank);
+  /// The end of a rank, including failures of its collectives. `own` is when its device is done.
+  Event endOf(int64_t rank, const Event &own);
+
+private:
+  void fail(int64_t rank, const Status &why);
+
+  DeviceCollectives &collectives;
+  const std::shared_ptr<DeviceRanks> communicators;
+  std::mutex mutex;
+  // guarded by mutex:
+  bool hasBegun = false;
+  std::string failure; // empty if no rank has failed
+};
+
+} // namespace tilewright::runtime
+
+#endif // TILEWRIGHT_RUNTIME_DEVICECOLLECTIVES_H
