@@ -3,4 +3,5 @@
 install(PROGRAMS ${TILEWRIGHT_INSTALL_FROM}/bin/tilewright DESTINATION bin COMPONENT wheel)
 install(PROGRAMS ${TILEWRIGHT_INSTALL_FROM}/lib/libtilewright_pjrt.so DESTINATION lib COMPONENT wheel)
 install(PROGRAMS ${TILEWRIGHT_INSTALL_FROM}/lib/vgpu/libcuda.so.1 DESTINATION lib/vgpu COMPONENT wheel)
+install(PROGRAMS ${TILEWRIGHT_INSTALL_FROM}/lib/vgpu/libnccl.so.2 DESTINATION lib/vgpu COMPONENT wheel)
 install(PROGRAMS ${TILEWRIGHT_INSTALL_FROM}/lib/vgpu/bin/ptxas DESTINATION lib/vgpu/bin COMPONENT wheel)

@@ -117,6 +117,12 @@ CUresult checkFill(const FillWork &work) {
   return checkMemory(CU_MEMORYTYPE_DEVICE, work.to, bytes);
 }
 
+CUresult checkRange(uint64_t begin, uint64_t bytes) {
+  if (bytes == 0)
+    return CUDA_SUCCESS;
+  return checkMemory(CU_MEMORYTYPE_DEVICE, reinterpret_cast<const std::byte *>(begin), bytes);
+}
+
 CUresult makeCopy(const CUDA_MEMCPY3D &asked, CopyWork &work) {
   const std::byte *to = nullptr;
   VGPU_TRY(locateBox({asked.srcMemoryType, asked.srcHost, asked.srcDevice, asked.srcXInBytes,

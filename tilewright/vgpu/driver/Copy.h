@@ -12,6 +12,8 @@ CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &asked, FillWork &work);
 ///  - CUDA_ERROR_INVALID_VALUE: a part of it is not in a live allocation.
 CUresult checkCopy(const CopyWork &work);
 CUresult checkFill(const FillWork &work);
+/// The same for memory that a device accesses otherwise.
+CUresult checkRange(uint64_t begin, uint64_t bytes);
 
 } // namespace tilewright::vgpu::driver
 

@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/driver/HostTools.h"
 
+#include "tilewright/vgpu/driver/Work.h"
 #include "tilewright/vgpu/driver/observe/ObserveCheck.h"
 
 #include <algorithm>
@@ -23,4 +24,13 @@ VGPU_TOOL size_t tilewright_vgpu_report(char *buffer, size_t capacity) {
     buffer[count] = '\0';
   }
   return text.size();
+}
+
+VGPU_TOOL int tilewright_vgpu_submit(void *handle, const tilewright_vgpu_function *function) {
+  const FunctionWork work{std::make_shared<const HostedFunction>(*function)};
+  if (!Driver::isInitialised())
+    return Driver::refuseUninitialised();
+  std::shared_ptr<Stream> stream;
+  VGPU_TRY(needStream(static_cast<CUstream>(handle), stream));
+  return submitAndReturn(stream, work);
 }

@@ -1,5 +1,5 @@
-// Functions in addition to CUDA's, for tools in the same process, such as the shim for torch and
-// the pytest plugin (python/tilewright/vgpu).
+// Functions in addition to CUDA's, for tools in the same process, such as the shim for torch, the
+// pytest plugin (python/tilewright/vgpu) and the virtual NCCL (vgpu/nccl).
 #ifndef TILEWRIGHT_VGPU_DRIVER_HOSTTOOLS_H
 #define TILEWRIGHT_VGPU_DRIVER_HOSTTOOLS_H
 
@@ -13,6 +13,27 @@ void tilewright_vgpu_host_wrote(uint64_t begin, size_t width, size_t pitch, size
 /// Writes the findings of the checks so far to `buffer`, as JSON; empty if no check is on. Returns
 /// the length of the whole text; if that is `capacity` or more, the text was truncated.
 size_t tilewright_vgpu_report(char *buffer, size_t capacity);
+
+/// Memory that a function of the host accesses in place of a kernel.
+struct tilewright_vgpu_range {
+  uint64_t begin, bytes;
+  int isWritten;
+};
+/// A function of the host that stands for a kernel: it runs in the order of its stream, on the
+/// stream's thread, also from graphs that were captured, and may wait for other devices.
+struct tilewright_vgpu_function {
+  const char *name; // must stay valid until release()
+  /// Returns a CUresult; an error makes the context unusable, as that of a kernel does.
+  int (*run)(void *data);
+  /// Called when no stream and no graph needs `data` any more.
+  void (*release)(void *data);
+  void *data;
+  const tilewright_vgpu_range *ranges; // copied; checked before each run
+  size_t rangeCount;
+};
+/// Submits the function to a stream, a CUstream. Returns a CUresult. On failure release() is called
+/// before it returns.
+int tilewright_vgpu_submit(void *stream, const tilewright_vgpu_function *function);
 }
 
 #endif // TILEWRIGHT_VGPU_DRIVER_HOSTTOOLS_H

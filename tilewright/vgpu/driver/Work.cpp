@@ -180,6 +180,24 @@ static void run(Context &context, const ConditionalWork &work) {
   performConditional(context, work);
 }
 
+static void run(Context &context, const FunctionWork &work) {
+  const HostedFunction &hosted = *work.hosted;
+  for (const tilewright_vgpu_range &range : hosted.ranges)
+    if (!isUsable(context, checkRange(range.begin, range.bytes), hosted.function.name))
+      return;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result = static_cast<CUresult>(hosted.function.run(hosted.function.data));
+  noteLaunch(hosted.function.name, std::chrono::steady_clock::now() - begin);
+  if (result != CUDA_SUCCESS) {
+    noteFailure(concat(hosted.function.name, " failed"));
+    context.setFailure(result);
+    return;
+  }
+  for (const tilewright_vgpu_range &range : hosted.ranges)
+    if (range.isWritten)
+      tellWritten(reinterpret_cast<const void *>(range.begin), range.bytes);
+}
+
 static bool isReached(uint64_t now, const ValueWork &work) {
   switch (work.flags) {
   case CU_STREAM_WAIT_VALUE_GEQ:
@@ -235,7 +253,7 @@ CUgraphNodeType nodeTypeOf(const Work &work) {
       CU_GRAPH_NODE_TYPE_KERNEL,     CU_GRAPH_NODE_TYPE_MEMCPY,       CU_GRAPH_NODE_TYPE_MEMSET,
       CU_GRAPH_NODE_TYPE_HOST,       CU_GRAPH_NODE_TYPE_GRAPH,        CU_GRAPH_NODE_TYPE_EMPTY,
       CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
-      CU_GRAPH_NODE_TYPE_MEM_FREE,   CU_GRAPH_NODE_TYPE_CONDITIONAL,
+      CU_GRAPH_NODE_TYPE_MEM_FREE,   CU_GRAPH_NODE_TYPE_CONDITIONAL,  CU_GRAPH_NODE_TYPE_KERNEL,
   };
   return types[work.index()];
 }
@@ -245,13 +263,25 @@ static std::shared_ptr<Fence> enqueue(const std::shared_ptr<Stream> &stream, Wor
   return stream->enqueue([context = stream->context, shared] { perform(*context, *shared); });
 }
 
-CUresult submit(const std::shared_ptr<Stream> &stream, Work work) {
+/// Captures or enqueues the work. `fence` is null if it was captured.
+static CUresult captureOrEnqueue(const std::shared_ptr<Stream> &stream, Work work,
+                                 std::shared_ptr<Fence> &fence) {
   bool isDone = false;
   VGPU_TRY(captureWork(stream, work, isDone));
-  if (isDone)
-    return CUDA_SUCCESS;
-  std::shared_ptr<Fence> fence = enqueue(stream, std::move(work));
-  if (stream->kind != Stream::Kind::legacy || !Driver::get().settings.defaultStreamWaits)
+  if (!isDone)
+    fence = enqueue(stream, std::move(work));
+  return CUDA_SUCCESS;
+}
+
+CUresult submitAndReturn(const std::shared_ptr<Stream> &stream, Work work) {
+  std::shared_ptr<Fence> fence;
+  return captureOrEnqueue(stream, std::move(work), fence);
+}
+
+CUresult submit(const std::shared_ptr<Stream> &stream, Work work) {
+  std::shared_ptr<Fence> fence;
+  VGPU_TRY(captureOrEnqueue(stream, std::move(work), fence));
+  if (!fence || stream->kind != Stream::Kind::legacy || !Driver::get().settings.defaultStreamWaits)
     return CUDA_SUCCESS;
   fence->waitOnHost();
   return stream->context->tellFailure();

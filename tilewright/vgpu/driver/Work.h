@@ -4,6 +4,7 @@
 
 #include "tilewright/cuda-api/GraphTypes.h"
 #include "tilewright/vgpu/driver/Driver.h"
+#include "tilewright/vgpu/driver/HostTools.h"
 #include "tilewright/vgpu/driver/Stream.h"
 
 #include <array>
@@ -83,6 +84,20 @@ struct ConditionalWork {
   std::vector<std::shared_ptr<Graph>> bodies;
   std::shared_ptr<std::vector<CUgraph>> handles; // of the bodies, as the program gets them
 };
+/// A function that a library submitted in place of a kernel; see HostTools.h.
+struct HostedFunction {
+  explicit HostedFunction(const tilewright_vgpu_function &function)
+      : function(function), ranges(function.ranges, function.ranges + function.rangeCount) {}
+  ~HostedFunction() { function.release(function.data); }
+  HostedFunction(const HostedFunction &) = delete;
+  HostedFunction &operator=(const HostedFunction &) = delete;
+
+  const tilewright_vgpu_function function; // `ranges` of it is not valid any more
+  const std::vector<tilewright_vgpu_range> ranges;
+};
+struct FunctionWork {
+  std::shared_ptr<const HostedFunction> hosted;
+};
 /// cuStreamWaitValue and cuStreamWriteValue.
 struct ValueWork {
   CUdeviceptr address = 0;
@@ -91,9 +106,9 @@ struct ValueWork {
   bool is64 = false, waits = false;
 };
 
-using Work =
-    std::variant<KernelWork, CopyWork, FillWork, HostWork, GraphWork, EmptyWork, WaitWork,
-                 RecordWork, AllocateWork, FreeWork, ConditionalWork, CallbackWork, ValueWork>;
+using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, GraphWork, EmptyWork, WaitWork,
+                          RecordWork, AllocateWork, FreeWork, ConditionalWork, FunctionWork,
+                          CallbackWork, ValueWork>;
 
 CUgraphNodeType nodeTypeOf(const Work &work);
 
@@ -102,6 +117,9 @@ void perform(Context &context, const Work &work);
 
 /// Submits work to a stream, or adds it to the graph that the stream is captured to.
 CUresult submit(const std::shared_ptr<Stream> &stream, Work work);
+/// Like submit(), but never waits, not even for the default stream: for work that waits for work of
+/// other devices, which the same thread submits later.
+CUresult submitAndReturn(const std::shared_ptr<Stream> &stream, Work work);
 /// Like submit(), but waits until the work is done; for synchronous calls.
 CUresult submitAndWait(const std::shared_ptr<Stream> &stream, Work work);
 

@@ -117,6 +117,7 @@ static CUresult checkBody(const Graph &body, CUgraphInstantiateResult &outcome,
     } else if (const auto *child = std::get_if<GraphWork>(&node->work)) {
       VGPU_TRY(checkBody(*child->graph, outcome, errorNode));
     } else if (!std::holds_alternative<KernelWork>(node->work) &&
+               !std::holds_alternative<FunctionWork>(node->work) &&
                !std::holds_alternative<CopyWork>(node->work) &&
                !std::holds_alternative<FillWork>(node->work) &&
                !std::holds_alternative<EmptyWork>(node->work)) {

@@ -1,0 +1,37 @@
+// Groups of calls: nothing begins before the outermost ncclGroupEnd.
+#ifndef TILEWRIGHT_VGPU_NCCL_GROUP_H
+#define TILEWRIGHT_VGPU_NCCL_GROUP_H
+
+#include "tilewright/vgpu/nccl/Batch.h"
+
+namespace tilewright::vgpu::nccl {
+
+/// A call that the hosts of several ranks execute together.
+struct Job {
+  /// The communicators that the call uses or makes, whose state is ncclInProgress meanwhile. Jobs
+  /// with the same first communicator run one after the other, all others at the same time.
+  std::vector<std::shared_ptr<Comm>> comms;
+  std::function<ncclResult_t()> run;
+  /// Takes back what the call gave the program: called if run() fails or never runs.
+  std::function<void()> undo = [] {};
+};
+
+/// Begins a group, or one within the group of this thread.
+void beginGroup();
+/// Ends it. The outermost starts the calls of the group: it waits for them, or lets them continue
+/// if a communicator of the group does not block, and returns ncclInProgress.
+ncclResult_t endGroup();
+/// Drops the calls of the outermost group, and adds up how long their data would take.
+ncclResult_t dropGroup(double &seconds);
+/// Whether the calling thread is in a group.
+bool isInGroup();
+
+/// Adds a call to the group of this thread, which must be in one.
+void addJob(Job job);
+void addOperation(const std::shared_ptr<Comm> &comm, const Operation &operation);
+/// Makes the group of this thread fail at its end, if there is one. Returns `result`.
+ncclResult_t noteGroupError(ncclResult_t result);
+
+} // namespace tilewright::vgpu::nccl
+
+#endif // TILEWRIGHT_VGPU_NCCL_GROUP_H

@@ -1,0 +1,67 @@
+// Advances the operations of a batch until all are done.
+#ifndef TILEWRIGHT_VGPU_NCCL_PROGRESS_H
+#define TILEWRIGHT_VGPU_NCCL_PROGRESS_H
+
+#include "tilewright/vgpu/nccl/Batch.h"
+
+namespace tilewright::vgpu::nccl {
+
+/// One execution of a batch, on the thread of its stream. Data moves through the board only: a rank
+/// never accesses the device memory of another one, which that may free after an abort.
+class Progress {
+public:
+  Progress(Comm &comm, std::span<const Operation> operations);
+  /// Returns a CUresult: CUDA_ERROR_LAUNCH_TIMEOUT if the time limit passed. If the communicator is
+  /// aborted or revoked, the results are undefined, as with NCCL.
+  int run();
+
+private:
+  /// A collective proceeds in steps: all ranks fill their staging memory, reduce a part, drain.
+  struct Collective {
+    const Operation *operation;
+    enum class Stage : uint8_t {
+      begin,
+      announced,
+      fill,
+      filled,
+      reduced,
+      done
+    } stage = Stage::begin;
+    size_t offset = 0; // elements done
+  };
+  struct Message {
+    const Operation *operation;
+    uint64_t number; // between these two ranks, in this direction
+    enum class Stage : uint8_t { begin, announced, transfer, done } stage = Stage::begin;
+    size_t offset = 0; // bytes done
+  };
+
+  /// All return whether something changed.
+  bool advance(Collective &collective);
+  bool advanceSend(Message &message);
+  bool advanceReceive(Message &message);
+
+  bool haveAll(std::atomic<uint64_t> RankSlot::*counter, uint64_t value) const;
+  /// Elements of each block that a step moves.
+  size_t stepElements(const Operation &operation) const;
+  void fill(const Operation &operation, size_t offset, size_t elements);
+  void reduceShare(const Operation &operation, size_t elements);
+  void drain(const Operation &operation, size_t offset, size_t elements);
+  /// Multiplies elements with the factor of the operation, or with 1/n for an average.
+  void scale(const Operation &operation, std::byte *elements, size_t count);
+  /// Says that two ranks called different things; the operation then never ends.
+  void noteMismatch(const CallRecord &own, int other, const CallRecord &theirs);
+  std::string describe(std::span<const Collective> collectives,
+                       std::span<const Message> messages) const;
+
+  Comm &comm;
+  Board &board;
+  std::vector<Collective> collectives;
+  std::vector<Message> messages;
+  std::vector<std::byte> factors; // for scale()
+  bool isMismatched = false;
+};
+
+} // namespace tilewright::vgpu::nccl
+
+#endif // TILEWRIGHT_VGPU_NCCL_PROGRESS_H
