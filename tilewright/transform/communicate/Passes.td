@@ -87,6 +87,35 @@ def CombineCollectivesPass : Pass<"communicate-combine", "::mlir::func::FuncOp">
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
+def DeviceFormsPass : Pass<"communicate-device-forms", "::mlir::func::FuncOp"> {
+  let summary = "Writes collectives in the forms that a library for GPUs knows";
+  let description = [{
+    NCCL gathers, scatters and exchanges along the outermost dimension, and reduces its own types by sum,
+    product, and integers by maximum and minimum. Other collectives are written with these:
+
+    Before:  %r = stablehlo.all_gather(%x) along 1     After:  %g = stablehlo.all_gather(reshape %x) along 0
+                                                               %r = reshape(transpose %g)
+
+    - all_gather, reduce_scatter, all_to_all along other dimensions: the group becomes a dimension of
+      its own, outermost, and a transpose moves it.
+    - i1: `and`, `or`, `xor` are minimum, maximum and sum of ui8. Integers of 2, 4 and 16 bits: wider ones.
+    - Maximum and minimum of floats: of integers that have the order of the floats, and in which a NaN wins.
+      NCCL's own would drop it.
+    - Sums of complex numbers: of their real and imaginary parts.
+    - Other reductions: each rank gathers all values (for a reduce_scatter, all parts that are its own), and
+      combines them in the order of the group.
+
+    Does nothing if the target is not a GPU.
+
+    Input: the program of one device. Output: the same meaning. A reduction stays as it is, and is
+    refused when it runs, if its groups have several sizes, if it is an unknown function of more than 64 ranks, or
+    if the function is not elementwise. Numerics: unchanged.
+  }];
+  let options = [Option<"always", "always", "bool", "false", "For every target; for tests">];
+  let statistics = [Statistic<"numRewritten", "collectives-rewritten", "Collectives written in another form">];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
 def VerifyCollectivesPass : Pass<"communicate-verify", "::mlir::func::FuncOp"> {
   let summary = "Fails with E2031 if a collective names ranks that do not exist";
   let description = [{

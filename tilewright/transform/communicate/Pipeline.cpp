@@ -24,6 +24,7 @@ void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &o
   CombineCollectivesPassOptions combining;
   combining.bytes = options.combineBytes;
   functions.addPass(createCombineCollectivesPass(combining));
+  functions.addPass(createDeviceFormsPass());
   functions.addPass(createVerifyCollectivesPass());
 }
 
