@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "driver": {"import", "transform", "target", "tune", "predict", "artifact", "plan", "dialect", "interpret", "numerics", "support"},
     "artifact": {"numerics", "support"},
     "collective": {"plan", "numerics", "support"},
-    "vgpu": {"chips", "collective", "cuda-api", "numerics", "support"},
+    "vgpu": {"chips", "collective", "cuda-api", "numerics", "plan", "support"},
     "runtime": {"artifact", "collective", "cuda-api", "plan", "numerics", "support"},
     "plugin": {"driver", "runtime", "artifact", "numerics", "support"},
 }

@@ -124,7 +124,7 @@ void Batch::announceConnections() const {
   board.notify();
 }
 
-ncclResult_t Batch::waitForConnections() const {
+ncclResult_t Batch::waitForConnections(const std::function<bool()> &isOver) const {
   const Board &board = comm->board;
   const int rank = comm->rank;
   for (const Operation &operation : operations) {
@@ -139,14 +139,14 @@ ncclResult_t Batch::waitForConnections() const {
                        ? board.mailbox(rank, other).receiverConnected != 0
                        : board.mailbox(other, rank).senderConnected != 0;
           },
-          what));
+          what, isOver));
     } else {
       NCCL_TRY(comm->waitForMembers(
           comm->everyone(),
           [&](int other) {
             return (board.slot(other).connected & 1u << static_cast<unsigned>(operation.kind)) != 0;
           },
-          what));
+          what, isOver));
     }
   }
   return ncclSuccess;

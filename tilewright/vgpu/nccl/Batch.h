@@ -52,8 +52,9 @@ public:
 
   /// Announces to the other ranks that this one is going to use these connections.
   void announceConnections() const;
-  /// Waits until all ranks that the first use of a connection needs have announced it.
-  ncclResult_t waitForConnections() const;
+  /// Waits until all ranks that the first use of a connection needs have announced it, or until
+  /// `isOver`.
+  ncclResult_t waitForConnections(const std::function<bool()> &isOver) const;
 
   /// Submits the batch to its streams; they own it then.
   static ncclResult_t submit(std::unique_ptr<Batch> batch);

@@ -119,9 +119,19 @@ void Comm::abort() {
 
 void Comm::waitForRunning() { std::lock_guard wait(turn); }
 
+void Comm::interruptCalls() {
+  isInterrupting = true;
+  while (calls != 0) {
+    if (board.ranks())
+      board.notify();
+    std::this_thread::sleep_for(100us);
+  }
+  isInterrupting = false;
+}
+
 ncclResult_t Comm::flush() {
   while (outstanding != 0) {
-    if (aborted)
+    if (isEnding())
       return ncclInternalError;
     std::this_thread::sleep_for(200us);
   }
@@ -136,7 +146,8 @@ void Comm::leave() {
 }
 
 ncclResult_t Comm::waitForMembers(std::span<const int> members,
-                                  const std::function<bool(int)> &isThere, std::string_view what) {
+                                  const std::function<bool(int)> &isThere, std::string_view what,
+                                  const std::function<bool()> &isOver) {
   const auto begin = std::chrono::steady_clock::now();
   const auto limit = Settings::get().timeLimit;
   for (;;) {
@@ -148,8 +159,8 @@ ncclResult_t Comm::waitForMembers(std::span<const int> members,
     if (missing.empty())
       return ncclSuccess;
     auto describe = [&] { return concat(what, " waits for ", nameRanks(missing)); };
-    if (aborted)
-      return fail(ncclInternalError, concat("aborted while ", describe()));
+    if (isEnding() || (isOver && isOver()))
+      return fail(ncclInternalError, concat("ended by an abort or a revoke: ", describe()));
     if (const std::string gone = describeGone(members); !gone.empty())
       return fail(ncclRemoteError, concat(gone, "; ", describe()));
     if (limit.count() > 0 && std::chrono::steady_clock::now() - begin >= limit)

@@ -69,9 +69,16 @@ public:
   bool isDeviceStopped() const { return deviceStopped; }
   /// Also ends waits of the host; the communicator is then freed.
   void abort();
-  bool isAborted() const { return aborted; }
+  /// Whether an abort or a revoke ends the calls of this rank now.
+  bool isEnding() const { return aborted || isInterrupting; }
   /// Waits until no work of this rank runs on the device.
   void waitForRunning();
+  /// Ends the calls of this rank that wait on other threads, and waits until they are over, so that
+  /// they do not meet those that follow.
+  void interruptCalls();
+  /// A group that uses this communicator begins or ends.
+  void beginCall() { ++calls; }
+  void endCall() { --calls; }
   /// Waits until all work that was submitted is done. Fails if the communicator is aborted
   /// meanwhile.
   ncclResult_t flush();
@@ -94,8 +101,9 @@ public:
   /// messages.
   ///  - ncclRemoteError: a member aborted, or its process ended
   ///  - ncclSystemError: the time limit passed
+  ///  - ncclInternalError: this rank is ending, or `isOver`
   ncclResult_t waitForMembers(std::span<const int> members, const std::function<bool(int)> &isThere,
-                              std::string_view what);
+                              std::string_view what, const std::function<bool()> &isOver = {});
   std::span<const int> everyone() const { return allRanks; }
 
   // Of works on the device.
@@ -119,7 +127,8 @@ public:
 
 private:
   std::atomic<ncclResult_t> local = ncclInProgress;
-  std::atomic<bool> aborted = false, deviceStopped = false;
+  std::atomic<bool> aborted = false, deviceStopped = false, isInterrupting = false;
+  std::atomic<int> calls = 0; // groups that are executed now
   uint64_t exchanges = 0;
   std::vector<int> allRanks;
   Peers peers;

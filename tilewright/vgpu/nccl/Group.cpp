@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/nccl/Group.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -29,9 +30,15 @@ static ncclResult_t runJobs(std::vector<Job> &jobs) {
   for (size_t i = 0; i < jobs.size(); ++i)
     lanes[jobs[i].comms.front().get()].push_back(i);
   std::vector<std::thread> threads;
+  // A rank is done with its calls when its lane is, whatever the others wait for.
   auto runLane = [&](const std::vector<size_t> &lane) {
-    for (size_t i : lane)
+    for (size_t i : lane) {
       results[i] = jobs[i].run();
+      for (const std::shared_ptr<Comm> &comm : jobs[i].comms) {
+        comm->setState(results[i]);
+        comm->endCall();
+      }
+    }
   };
   for (auto lane = lanes.begin(); lane != lanes.end(); ++lane)
     if (std::next(lane) == lanes.end())
@@ -47,9 +54,6 @@ static ncclResult_t runJobs(std::vector<Job> &jobs) {
     if (first == ncclSuccess)
       first = results[i];
   }
-  for (size_t i = 0; i < jobs.size(); ++i)
-    for (const std::shared_ptr<Comm> &comm : jobs[i].comms)
-      comm->setState(results[i]);
   return first;
 }
 
@@ -59,8 +63,13 @@ static ncclResult_t launch(std::vector<Pending> &pending) {
     batches.push_back(std::make_unique<Batch>(one.comm, std::move(one.operations)));
   for (const std::unique_ptr<Batch> &batch : batches)
     batch->announceConnections();
+  // One rank that gives up ends the group, since nothing of it has started.
+  auto isOver = [&] {
+    return std::any_of(batches.begin(), batches.end(),
+                       [](const auto &batch) { return batch->comm->isEnding(); });
+  };
   for (const std::unique_ptr<Batch> &batch : batches)
-    NCCL_TRY(batch->waitForConnections());
+    NCCL_TRY(batch->waitForConnections(isOver));
   for (std::unique_ptr<Batch> &batch : batches)
     NCCL_TRY(Batch::submit(std::move(batch)));
   return ncclSuccess;
@@ -73,8 +82,10 @@ static ncclResult_t execute(Group &all) {
     used.push_back(one.comm);
   if (result == ncclSuccess)
     result = launch(all.pending);
-  for (const std::shared_ptr<Comm> &comm : used)
+  for (const std::shared_ptr<Comm> &comm : used) {
     comm->setState(result);
+    comm->endCall();
+  }
   return result;
 }
 
@@ -116,14 +127,17 @@ ncclResult_t endGroup() {
     return all->error;
   }
   bool waits = true;
+  auto begin = [&](const std::shared_ptr<Comm> &comm) {
+    comm->setState(ncclInProgress);
+    comm->beginCall();
+  };
   for (const Job &job : all->jobs) {
     waits &= isBlocking(job);
-    for (const std::shared_ptr<Comm> &comm : job.comms)
-      comm->setState(ncclInProgress);
+    std::for_each(job.comms.begin(), job.comms.end(), begin);
   }
   for (const Pending &one : all->pending) {
     waits &= one.comm->config.isBlocking;
-    one.comm->setState(ncclInProgress);
+    begin(one.comm);
   }
   if (all->jobs.empty() && all->pending.empty())
     return ncclSuccess;

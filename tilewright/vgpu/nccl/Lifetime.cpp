@@ -160,6 +160,16 @@ static std::shared_ptr<Comm> makeChild(Comm &parent, int rank, int ranks,
   return child;
 }
 
+/// Ends what the rank does with the communicator, on the device and on the host. Later calls may
+/// use the host only.
+static void revoke(Comm &comm) {
+  comm.isRevoked = true;
+  comm.stopDevice(RankState::revoked);
+  comm.interruptCalls();
+  comm.waitForRunning();
+  comm.clearState();
+}
+
 namespace {
 struct Colour {
   int32_t colour, key;
@@ -329,10 +339,7 @@ ncclResult_t ncclCommShrink(ncclComm_t handle, int *excludeRanksList, int exclud
     CommConfig read;
     NCCL_TRY(readConfig(config, comm->config, read));
     if (shrinkFlags == NCCL_SHRINK_ABORT) {
-      comm->isRevoked = true;
-      comm->stopDevice(RankState::revoked);
-      comm->waitForRunning();
-      comm->clearState();
+      revoke(*comm);
     }
     addJob({{comm}, [=] { return runShrink(comm, members, read, newcomm); }});
     return ncclSuccess;
@@ -394,10 +401,7 @@ ncclResult_t ncclCommRevoke(ncclComm_t handle, int revokeFlags) {
     return comm->fail(ncclInvalidArgument, concat("flags are ", revokeFlags, ", expected 0"));
   if (comm->isFinalized)
     return comm->fail(ncclInvalidUsage, "the communicator was finalized");
-  comm->isRevoked = true;
-  comm->stopDevice(RankState::revoked);
-  comm->waitForRunning();
-  comm->clearState();
+  revoke(*comm);
   return ncclSuccess;
 }
 
