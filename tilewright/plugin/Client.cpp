@@ -24,13 +24,6 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
   // A target that is not a CPU is a GPU; createClient checks whether the machine has one.
   std::string &target = client->options.compile.target;
   if (TargetName::of(target).isGpu()) {
-    if (clientOptions.processCount > 1)
-      return Status(
-          Error::clientProcesses,
-          concat("this release supports GPUs only in a single process, but "
-                 "jax.distributed has started ",
-                 clientOptions.processCount,
-                 " processes; use CPUs (option compile.target), or the GPUs of a single process"));
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
     TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(
                                            clientOptions, driver,

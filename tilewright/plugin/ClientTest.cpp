@@ -27,20 +27,6 @@ TEST(PluginClient, RefusesAnOptionThatDoesNotExist) {
   EXPECT_THAT(createWith("runtime.device", int64_t(2)), HasSubstr("runtime.devices"));
 }
 
-TEST(PluginClient, RefusesGpusOfSeveralProcesses) {
-  NamedValues options;
-  options.add("num_nodes", int64_t(2));
-  options.add("compile.target", std::string("sm_90"));
-  TILEWRIGHT_ARGS(Client_Create, args);
-  args.create_options = options.data();
-  args.num_options = options.size();
-  // The callbacks are set, but creating the client fails before it calls them.
-  args.kv_get_callback = [](PJRT_KeyValueGetCallback_Args *) -> PJRT_Error * { abort(); };
-  args.kv_put_callback = [](PJRT_KeyValuePutCallback_Args *) -> PJRT_Error * { abort(); };
-  args.kv_try_get_callback = [](PJRT_KeyValueTryGetCallback_Args *) -> PJRT_Error * { abort(); };
-  EXPECT_CALL_ERROR(pjrtApi().PJRT_Client_Create(&args), Error::clientProcesses);
-}
-
 TEST(PluginClient, ListsItsDevices) {
   TestClient client(3);
   for (size_t i = 0; i < 3; ++i) {

@@ -14,7 +14,10 @@ Status DeviceRanks::check() {
       return copyOf(failure);
   }
   for (const std::unique_ptr<collective::DeviceCommunicator> &communicator : communicators)
-    TILEWRIGHT_TRY(communicator->check());
+    if (Status status = communicator->check(); !status.isOk()) {
+      engine->hasFailed = true;
+      return status;
+    }
   return Status();
 }
 
@@ -41,30 +44,32 @@ Result<std::shared_ptr<DeviceRanks>>
 DeviceCollectives::prepare(const std::vector<int64_t> &devices,
                            std::span<const collective::DeviceClique> cliques) {
   std::lock_guard one(connecting);
-  std::shared_ptr<collective::DeviceEngine> current;
+  std::shared_ptr<ConnectedEngine> current;
   {
     std::lock_guard lock(mutex);
     current = engine;
   }
-  if (std::shared_ptr<DeviceRanks> before = latest.lock(); before && !before->check().isOk())
-    current.reset();
-  if (!current) {
+  if (!current || current->hasFailed) {
     trace::Span span("collectives", "connect devices");
-    TILEWRIGHT_ASSIGN(current, connect(connected));
+    current = std::make_shared<ConnectedEngine>();
+    TILEWRIGHT_ASSIGN(current->engine, connect(connected));
     ++connected;
     std::lock_guard lock(mutex);
     engine = current;
   }
   trace::Span span("collectives", "prepare communicators");
-  TILEWRIGHT_ASSIGN(auto communicators,
-                    current->prepare(devices, cliques, tilewright::after(timeout)));
-  auto ranks = std::make_shared<DeviceRanks>(std::move(current), std::move(communicators));
-  latest = ranks;
-  return ranks;
+  auto communicators = current->engine->prepare(devices, cliques, tilewright::after(timeout));
+  if (!communicators.isOk()) {
+    // Ranks may disagree on which communicators exist.
+    Status status = std::move(communicators).takeStatus();
+    current->revoke(status.message());
+    return status;
+  }
+  return std::make_shared<DeviceRanks>(std::move(current), *std::move(communicators));
 }
 
 void DeviceCollectives::revoke(const std::string &why) {
-  std::shared_ptr<collective::DeviceEngine> current;
+  std::shared_ptr<ConnectedEngine> current;
   {
     std::lock_guard lock(mutex);
     current = engine;

@@ -4,6 +4,7 @@
 
 #include "tilewright/runtime/Backend.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -14,10 +15,21 @@
 
 namespace tilewright::runtime {
 
+/// An engine, and whether it is known to have failed.
+struct ConnectedEngine {
+  std::unique_ptr<collective::DeviceEngine> engine;
+  std::atomic<bool> hasFailed = false;
+
+  void revoke(const std::string &why) {
+    hasFailed = true;
+    engine->revoke(why);
+  }
+};
+
 /// The communicators of one program, by local device. Thread-safe, but see DeviceCommunicator.
 class DeviceRanks {
 public:
-  DeviceRanks(std::shared_ptr<collective::DeviceEngine> engine,
+  DeviceRanks(std::shared_ptr<ConnectedEngine> engine,
               std::vector<std::unique_ptr<collective::DeviceCommunicator>> communicators)
       : engine(std::move(engine)), communicators(std::move(communicators)) {}
 
@@ -29,7 +41,7 @@ public:
   void fail(const Status &why);
 
 private:
-  const std::shared_ptr<collective::DeviceEngine> engine;
+  const std::shared_ptr<ConnectedEngine> engine;
   const std::vector<std::unique_ptr<collective::DeviceCommunicator>> communicators;
   std::mutex mutex;
   Status failure; // guarded by mutex
@@ -75,12 +87,11 @@ private:
   std::mutex connecting; // held while ranks are prepared, which may take long
   // guarded by connecting:
   uint64_t connected = 0;
-  std::weak_ptr<DeviceRanks> latest; // to find out whether the engine has failed
 
   std::mutex mutex;
   std::condition_variable changed;
   // guarded by mutex:
-  std::shared_ptr<collective::DeviceEngine> engine;
+  std::shared_ptr<ConnectedEngine> engine;
   std::vector<Run> runs;
   bool stopping = false;
   std::thread thread;

@@ -27,8 +27,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> parseText(mlir::MLIRContext &context,
     }
     return mlir::success();
   });
-  // MLIR's lexer reads a zero after the last character, which the bytes of a file do not have.
-  const std::string text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
+  llvm::StringRef text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, file.name());
   if (!module)
     return Status(Error::textMalformed,
@@ -53,10 +52,8 @@ loadProgram(mlir::MLIRContext &context, const std::string &path, const Options &
 Result<std::string> onlyFile(const CommandLine &line, std::string_view command) {
   if (line.files().size() != 1)
     return Status(Error::commandUsage,
-                  concat(command, " takes one argument, got ",
-                         line.files().empty()
-                             ? std::string("none")
-                             : concat(line.files().size(), ": ", listed(line.files())),
+                  concat(command, " takes one argument, got ", line.files().size(),
+                         line.files().empty() ? "" : ": ", listed(line.files()),
                          "; see tilewright ", command, " --help"));
   return line.files().front();
 }

@@ -1,4 +1,5 @@
 #include "tilewright/runtime/cuda/CudaBackend.h"
+#include "tilewright/collective/nccl/NcclEngine.h"
 #include "tilewright/runtime/StridedCopy.h"
 #include "tilewright/runtime/cpu/HostMemory.h"
 #include "tilewright/runtime/cuda/CudaDevice.h"
@@ -128,9 +129,6 @@ public:
   Result<std::unique_ptr<collective::DeviceEngine>>
   connectDevices(const collective::Membership &membership,
                  tilewright::KeyValueStore &store) override {
-    if (!parts.connect)
-      return Status(Error::cudaStep, "this build has no engine for collectives between GPUs; run "
-                                     "the program on CPUs (TILEWRIGHT_TARGET=cpu)");
     std::lock_guard lock(mutex);
     Access &access = *accesses.emplace_back(
         std::make_unique<Access>(gpus, membership.ranksOf(membership.process)));
@@ -174,6 +172,21 @@ std::string targetFor(std::string_view target, const Client &client) {
   return std::string(target);
 }
 
+/// Loads the engine before the processes meet: a process that fails later would keep the others
+/// waiting.
+static Status checkEngine(const CudaParts &parts, int processes) {
+  tilewright::MemoryKeyValueStore store;
+  Access nothing({}, {});
+  Status status = parts.connect({}, store, nothing).takeStatus();
+  if (status.isOk())
+    return Status();
+  return Status(Error::clientProcesses,
+                concat("GPUs of ", processes,
+                       " processes cannot compute together without NCCL: ", status.message(),
+                       "; install NCCL (pip install nvidia-nccl-cu12), name its library in "
+                       "runtime.nccl-library, or use the GPUs of a single process"));
+}
+
 Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
                                              const DriverOptions &driver, CudaParts parts) {
   TILEWRIGHT_ASSIGN(std::shared_ptr<const DriverApi> api, findDriver(driver));
@@ -198,6 +211,21 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     gpus.push_back(std::move(gpu));
   }
   TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
+  if (!parts.connect)
+    parts.connect =
+        [library = findNccl(options.runtime.ncclLibrary, *api),
+         timeout = options.runtime.collectiveTimeout](
+            const collective::Membership &membership, tilewright::KeyValueStore &store,
+            collective::DeviceAccess &access) -> Result<std::unique_ptr<collective::DeviceEngine>> {
+      collective::nccl::NcclEngine::Options engine;
+      engine.library = library;
+      engine.timeout = std::chrono::seconds(timeout);
+      TILEWRIGHT_ASSIGN(auto made,
+                        collective::nccl::NcclEngine::connect(membership, store, access, engine));
+      return std::unique_ptr<collective::DeviceEngine>(std::move(made));
+    };
+  if (options.processCount > 1)
+    TILEWRIGHT_TRY(checkEngine(parts, options.processCount));
   auto backend = std::make_unique<CudaBackend>(std::move(gpus), std::move(parts));
   TILEWRIGHT_TRY(backend->prepareMemory());
   return Client::create(options, std::move(backend));

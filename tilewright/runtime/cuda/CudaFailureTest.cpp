@@ -16,6 +16,17 @@ class CudaFailureTest : public Fixture {};
 
 /// A failure is detected long after the launch. It propagates to everything computed from it, and
 /// from then on the device reports it.
+TEST(CudaProcesses, NeedNcclBeforeTheyMeet) {
+  ClientOptions options;
+  options.processCount = 2;
+  options.runtime.ncclLibrary = "/nowhere/libnccl.so.2";
+  cuda::DriverOptions driver;
+  driver.virtualChip = cuda::testChip();
+  Status status = cuda::createClient(options, driver).takeStatus();
+  EXPECT_EQ(status.error(), Error::clientProcesses);
+  EXPECT_THAT(status.message(), HasSubstr("/nowhere/libnccl.so.2"));
+}
+
 TEST_F(CudaFailureTest, ATrapReachesWhatIsComputedFromIt) {
   makeClient();
   auto slow = load(unary("slow")), bad = load(unary("trap")), good = load(unary());

@@ -91,6 +91,16 @@ Result<std::shared_ptr<const DriverApi>> findDriver(const DriverOptions &options
   return DriverApi::load(library);
 }
 
+std::string findNccl(const std::string &option, const DriverApi &api) {
+  constexpr const char *name = "libnccl.so.2";
+  if (!option.empty())
+    return option;
+  std::error_code error;
+  const std::filesystem::path beside = std::filesystem::path(api.library()).parent_path() / name;
+  return beside.has_parent_path() && std::filesystem::exists(beside, error) ? beside.string()
+                                                                            : name;
+}
+
 Status checkVirtualChip(const DriverOptions &options,
                         std::span<const std::shared_ptr<CudaDevice>> devices) {
   std::string_view first(options.virtualChip);

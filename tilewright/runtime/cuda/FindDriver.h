@@ -15,6 +15,10 @@ Result<std::shared_ptr<const DriverApi>> findDriver(const DriverOptions &options
 Status checkVirtualChip(const DriverOptions &options,
                         std::span<const std::shared_ptr<CudaDevice>> devices);
 
+/// The NCCL library: the one that the option names, else the virtual driver's, which is beside it,
+/// else the system's.
+std::string findNccl(const std::string &option, const DriverApi &api);
+
 /// A chip's name: its compute capability, and the suffix `a` (only this chip), `f` (its family) or
 /// 0 (none).
 struct ChipName {
