@@ -123,8 +123,10 @@ class Case:
         whole = self.folder / f"{name}.whole.mlir"
         text = with_shardings(self.text, mesh, cuts, self.results, order)
         whole.write_text(with_constraints(text, mesh, self.rng, self.rng.choice([0, 0.2])))
+        # The whole phase simplifies first; without that, more ops are divided.
+        passes = self.rng.choice([["--distribute"], ["--simplify-inline", "--distribute-split"]])
         done = subprocess.run(
-            [OPT, whole, "--simplify-inline", "--distribute-split", "-o", self.folder / f"{name}.mlir",
+            [OPT, whole, *passes, "-o", self.folder / f"{name}.mlir",
              "--remark-policy=all", "--remarks-filter=distribute", "--remark-format=emitRemark"],
             capture_output=True, text=True, timeout=60,
         )  # fmt: skip

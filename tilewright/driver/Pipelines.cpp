@@ -23,9 +23,10 @@ void buildDistribute(OpPassManager &passes, const CompileRequest &request) {
     options.mesh.push_back({name, size});
   options.replicas = request.replicas;
   options.partitions = request.partitions;
-  simplify::InlinePassOptions inlining;
-  inlining.maxOps = request.options.simplify.maxOps;
-  distribute::buildDistributePipeline(passes, options, simplify::createInlinePass(inlining));
+  const SimplifyOptions &simplify = request.options.simplify;
+  distribute::buildDistributePipeline(passes, options, [&](OpPassManager &inner) {
+    simplify::addPreparationPasses(inner, simplify);
+  });
 }
 
 void buildFuse(OpPassManager &passes, const target::Target *target, const FuseOptions &options) {

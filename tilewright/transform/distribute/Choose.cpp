@@ -1,7 +1,10 @@
 #include "tilewright/transform/distribute/Choose.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/transform/distribute/MinCut.h"
 #include "tilewright/transform/distribute/Modes.h"
+
+#include "llvm/ADT/SetVector.h"
 
 #include <cmath>
 #include <limits>
@@ -65,6 +68,16 @@ public:
         place(axis, /*isNew=*/false);
       improve(axes);
     }
+    constexpr int maxRounds = 4;
+    for (int round = 0; round < maxRounds; ++round) {
+      bool changes = false;
+      for (const MeshAxisRef &axis : axes)
+        changes |= withdraw(axis);
+      changes |= improveTogether(axes);
+      if (!changes)
+        break;
+      improve(axes);
+    }
     relax();
     Choices choices;
     choices.price = total();
@@ -104,8 +117,29 @@ private:
         distinct.push_back(sharding);
     if (distinct.empty())
       return 0;
+    double held = 0;
+    for (int sharding : distinct)
+      held += heldPrice(value, sharding);
     return prices.route(types[at(value)], computed[at(value)], distinct).price *
-           graph.values[at(value)].repeats;
+               graph.values[at(value)].repeats +
+           held;
+  }
+
+  /// Holding the value in another sharding than the one it is computed with, as long as a loop
+  /// that uses it runs.
+  double heldPrice(int value, int sharding) const {
+    const GraphValue &made = graph.values[at(value)];
+    return made.isHeld
+               ? prices.shardBytes(types[at(value)], sharding) * prices.ratios.held * made.repeats
+               : 0;
+  }
+
+  /// The price of another sharding of a value for one use.
+  double reshardPrice(int value, int from, int to) {
+    return from == to
+               ? 0
+               : prices.reshard(types[at(value)], from, to) * graph.values[at(value)].repeats +
+                     heldPrice(value, to);
   }
 
   /// Records what all nodes want and give now.
@@ -148,10 +182,9 @@ private:
     for (const Offer &offer : offers[at(value)])
       least = std::min(least, offer.price);
     for (const Offer &offer : offers[at(value)])
-      best = std::min(best, offer.price - least +
-                                (isShared ? 0
-                                          : prices.reshard(types[at(value)], offer.sharding, want) *
-                                                made.repeats / std::sqrt(uses)));
+      best = std::min(
+          best, offer.price - least +
+                    (isShared ? 0 : reshardPrice(value, offer.sharding, want) / std::sqrt(uses)));
     return best + least / usesOf[at(made.maker)];
   }
 
@@ -182,9 +215,7 @@ private:
   double operandPrice(int node, int value, int want, bool isDecoding) {
     // The node of a carried value comes before the value that the loop's body returns.
     if (graph.values[at(value)].maker >= node)
-      return isDecoding ? prices.reshard(types[at(value)], computed[at(value)], want) *
-                              graph.values[at(value)].repeats
-                        : 0;
+      return isDecoding ? reshardPrice(value, computed[at(value)], want) : 0;
     const bool isShared = isDecoding && llvm::any_of(wants[at(value)], [&](const auto &one) {
                             return one.first == want;
                           });
@@ -231,8 +262,7 @@ private:
       double least = infinite, lowest = infinite;
       for (auto [mode, cost] : llvm::zip_equal(options[at(use.node)], price)) {
         lowest = std::min(lowest, cost);
-        least = std::min(least, cost + prices.reshard(types[at(value)], give, mode.wants[use.in]) *
-                                           graph.values[at(value)].repeats);
+        least = std::min(least, cost + reshardPrice(value, give, mode.wants[use.in]));
       }
       sum += least - lowest;
     }
@@ -260,6 +290,152 @@ private:
     }
   }
 
+  /// Takes the axis away from all nodes where they are cheaper together without it. Dynamic
+  /// programming shards too much, because it counts what several values share several times.
+  bool withdraw(const MeshAxisRef &axis) {
+    std::vector<Mode> without;
+    for (int node = 0; node < count(); ++node)
+      without.push_back(modes.placing(node, now[at(node)].choice, axis)[0]);
+    return combine(without);
+  }
+
+  //===- Combining two plans ----------------------------------------------===//
+
+  /// Each node takes its present mode or that of `other`, so that all together are cheapest
+  /// (a fusion move). A price depends on what a value's maker gives and a use wants, hence the best
+  /// combination is a minimum cut.
+  bool combine(const std::vector<Mode> &other) {
+    settle();
+    MinCut cut(graph.nodes.size());
+    for (int node = 0; node < count(); ++node)
+      cut.price(at(node), now[at(node)].work, other[at(node)].work);
+    for (int value = 0; value < static_cast<int>(graph.values.size()); ++value)
+      addRoutes(cut, value, other);
+    std::vector<bool> takesOther = cut.solve();
+    for (int node = 0; node < count(); ++node)
+      if (takesOther[at(node)] && now[at(node)].choice == other[at(node)].choice)
+        takesOther[at(node)] = false;
+    // Each group of neighbours is kept only if it is cheaper: the cut shares exchanges
+    // approximately.
+    bool changes = false;
+    for (int node = 0; node < count(); ++node)
+      if (takesOther[at(node)])
+        changes |= takeTogether(node, other, takesOther);
+    return changes;
+  }
+
+  /// Changes the node and those of `waiting` that are connected to it, if that is cheaper.
+  bool takeTogether(int first, const std::vector<Mode> &other, std::vector<bool> &waiting) {
+    std::vector<int> nodes = {first};
+    llvm::SetVector<int> values;
+    auto add = [&](int node) {
+      if (node >= 0 && waiting[at(node)]) {
+        waiting[at(node)] = false;
+        nodes.push_back(node);
+      }
+    };
+    waiting[at(first)] = false;
+    for (size_t next = 0; next < nodes.size(); ++next) {
+      const GraphNode &node = nodeAt(nodes[next]);
+      for (ArrayRef<int> list : {ArrayRef<int>(node.inValues), ArrayRef<int>(node.outs)})
+        for (int value : list)
+          if (values.insert(value)) {
+            add(graph.values[at(value)].maker);
+            for (const GraphValue::Use &use : graph.values[at(value)].uses)
+              add(use.node);
+          }
+    }
+    auto price = [&] {
+      double sum = 0;
+      for (int node : nodes)
+        sum += now[at(node)].work;
+      for (int value : values)
+        sum += routePrice(value);
+      return sum;
+    };
+    const double before = price();
+    std::vector<Mode> old;
+    for (int node : nodes) {
+      old.push_back(now[at(node)]);
+      set(node, other[at(node)]);
+    }
+    if (price() < before * (1 - 1e-9))
+      return true;
+    for (auto [node, mode] : llvm::zip_equal(nodes, old))
+      set(node, mode);
+    return false;
+  }
+
+  /// The prices of the ways from a value's maker to its uses.
+  void addRoutes(MinCut &cut, int value, const std::vector<Mode> &other) {
+    const GraphValue &made = graph.values[at(value)];
+    if (made.maker < 0)
+      return;
+    const auto maker = at(made.maker), out = static_cast<size_t>(made.makerOut);
+    const int gives[] = {now[maker].gives[out], other[maker].gives[out]};
+    // Uses that want the same share an exchange.
+    struct Group {
+      int wants[2];
+      SmallVector<size_t, 4> users;
+    };
+    SmallVector<Group, 4> groups;
+    for (const GraphValue::Use &use : made.uses) {
+      const int first = now[at(use.node)].wants[use.in], second = other[at(use.node)].wants[use.in];
+      auto *group = llvm::find_if(groups, [&](const Group &one) {
+        return one.wants[0] == first && one.wants[1] == second;
+      });
+      if (group == groups.end()) {
+        groups.push_back({{first, second}, {}});
+        group = std::prev(groups.end());
+      }
+      group->users.push_back(at(use.node));
+    }
+    for (const Group &group : groups) {
+      double price[2][2];
+      for (size_t give : {0, 1})
+        for (size_t want : {0, 1})
+          price[give][want] = reshardPrice(value, gives[give], group.wants[want]);
+      if (price[0][0] == 0 && price[1][1] == 0 && !llvm::is_contained(group.users, maker)) {
+        addShared(cut, maker, group.users, price[0][1], price[1][0]);
+        continue;
+      }
+      const auto share = static_cast<double>(group.users.size());
+      for (size_t user : group.users) {
+        if (user == maker) {
+          cut.price(maker, price[0][0] / share, price[1][1] / share);
+          continue;
+        }
+        // As a constant, a term of each of both, and one if they are apart.
+        cut.price(maker, price[0][0] / share, price[1][0] / share);
+        cut.price(user, price[1][0] / share, price[1][1] / share);
+        cut.priceIfApart(maker, user,
+                         (price[0][1] + price[1][0] - price[0][0] - price[1][1]) / share);
+      }
+    }
+  }
+
+  /// Costs `ofOne` if the maker has answer 0 and any user has 1, and `ofZero` in the other case.
+  static void addShared(MinCut &cut, size_t maker, ArrayRef<size_t> users, double ofOne,
+                        double ofZero) {
+    if (users.size() == 1) {
+      cut.priceIfApart(maker, users[0], ofOne);
+      cut.priceIfApart(users[0], maker, ofZero);
+      return;
+    }
+    if (ofOne > 0) {
+      const size_t any = cut.addNode();
+      cut.priceIfApart(maker, any, ofOne);
+      for (size_t user : users)
+        cut.priceIfApart(any, user, infinite);
+    }
+    if (ofZero > 0) {
+      const size_t any = cut.addNode();
+      cut.priceIfApart(any, maker, ofZero);
+      for (size_t user : users)
+        cut.priceIfApart(user, any, infinite);
+    }
+  }
+
   //===- Local improvement ------------------------------------------------===//
 
   /// The price of everything that a node's mode changes.
@@ -276,7 +452,7 @@ private:
     return price;
   }
 
-  void set(int node, Mode mode) {
+  void set(int node, const Mode &mode) {
     for (auto [value, before, after] :
          llvm::zip_equal(nodeAt(node).inValues, now[at(node)].wants, mode.wants))
       if (before != after) {
@@ -285,7 +461,7 @@ private:
       }
     for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives))
       computed[at(value)] = give;
-    now[at(node)] = std::move(mode);
+    now[at(node)] = mode;
   }
 
   void improve(const std::vector<MeshAxisRef> &axes) {
@@ -318,24 +494,96 @@ private:
 
   bool improve(int node, const std::vector<MeshAxisRef> &axes) {
     bool changes = false;
-    for (const MeshAxisRef &axis : axes) {
-      Mode best = now[at(node)];
-      double price = around(node);
-      const double before = price;
-      for (Mode &mode : modes.placing(node, best.choice, axis)) {
-        if (mode.choice == now[at(node)].choice)
-          continue;
-        Mode candidate = mode;
-        set(node, std::move(mode));
-        if (const double other = around(node); other < price * (1 - 1e-9)) {
-          price = other;
-          best = std::move(candidate);
-        }
+    for (const MeshAxisRef &axis : axes)
+      changes |= improve(node, axis) < 0;
+    return changes;
+  }
+
+  /// Takes the cheapest mode of a node for an axis. Returns the change of the program's price.
+  double improve(int node, const MeshAxisRef &axis) {
+    const double before = around(node);
+    double price = before;
+    const Mode now = this->now[at(node)];
+    const Mode *best = nullptr;
+    for (const Mode &mode : modes.placing(node, now.choice, axis)) {
+      if (mode.choice == now.choice)
+        continue;
+      set(node, mode);
+      if (const double other = around(node); other < price - 1e-9 * before) {
+        price = other;
+        best = &mode;
       }
-      set(node, std::move(best));
-      changes |= price < before;
+    }
+    set(node, best ? *best : now);
+    return price - before;
+  }
+
+  //===- Chains of changes ------------------------------------------------===//
+
+  /// Changes several nodes together where no single change pays: a node at a value that is
+  /// resharded takes another mode, then its neighbours follow as long as that lowers the price, and
+  /// theirs. Kept if the price of the program falls.
+  bool improveTogether(const std::vector<MeshAxisRef> &axes) {
+    settle();
+    bool changes = false;
+    for (int node = 0; node < count(); ++node) {
+      auto isResharded = [&](int value) { return routePrice(value) > 0; };
+      if (llvm::none_of(nodeAt(node).inValues, isResharded) &&
+          llvm::none_of(nodeAt(node).outs, isResharded))
+        continue;
+      for (const MeshAxisRef &axis : axes)
+        changes |= improveFrom(node, axis);
     }
     return changes;
+  }
+
+  bool improveFrom(int seed, const MeshAxisRef &axis) {
+    constexpr size_t maxFollowers = 32;
+    const Mode before = now[at(seed)];
+    const double price = around(seed);
+    for (const Mode &mode : modes.placing(seed, before.choice, axis)) {
+      if (mode.choice == before.choice)
+        continue;
+      set(seed, mode);
+      double change = around(seed) - price;
+      std::vector<std::pair<int, Mode>> undo;
+      SmallVector<int, 32> queue;
+      addNeighbours(seed, queue);
+      for (size_t next = 0; next < queue.size() && next < maxFollowers; ++next) {
+        const int node = queue[next];
+        if (node == seed)
+          continue;
+        Mode old = now[at(node)];
+        const double gain = improve(node, axis);
+        if (gain == 0)
+          continue;
+        change += gain;
+        undo.push_back({node, std::move(old)});
+        addNeighbours(node, queue);
+      }
+      if (change < -1e-9 * price)
+        return true;
+      for (auto &[node, old] : llvm::reverse(undo))
+        set(node, old);
+      set(seed, before);
+    }
+    return false;
+  }
+
+  /// The nodes that make and use the values of a node.
+  void addNeighbours(int node, SmallVector<int, 32> &queue) {
+    auto add = [&](int other) {
+      if (!llvm::is_contained(queue, other))
+        queue.push_back(other);
+    };
+    for (int value : nodeAt(node).inValues) {
+      add(graph.values[at(value)].maker);
+      for (const GraphValue::Use &use : graph.values[at(value)].uses)
+        add(use.node);
+    }
+    for (int value : nodeAt(node).outs)
+      for (const GraphValue::Use &use : graph.values[at(value)].uses)
+        add(use.node);
   }
 
   /// A constraint whose result is only used in finer shards gives these: a sum that is constrained

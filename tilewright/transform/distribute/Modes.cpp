@@ -67,7 +67,8 @@ static double flopsOf(const GraphNode &node) {
   return 0; // others are bound by memory
 }
 
-Modes::Modes(const ShardingGraph &graph, Prices &prices) : graph(graph), prices(prices) {
+Modes::Modes(const ShardingGraph &graph, Prices &prices)
+    : graph(graph), prices(prices), made(graph.nodes.size()) {
   for (const GraphNode &node : graph.nodes) {
     flops.push_back(flopsOf(node));
     auto types = [&](ArrayRef<int> values) {
@@ -144,8 +145,10 @@ bool fits(const ShardingGraph &graph, const GraphNode &node, const Choice &choic
     reducesOther |=
         !axes.empty() && loop.kind == LoopKind::reduced && loop.combine != "stablehlo.add";
   }
-  if (reducesOther && !choice.open.empty())
-    return false;
+  return !(reducesOther && !choice.open.empty()) && divides(graph, node, choice);
+}
+
+bool divides(const ShardingGraph &graph, const GraphNode &node, const Choice &choice) {
   auto check = [&](const auto &dimsOfAll, ArrayRef<int> values) {
     for (auto [dims, value] : llvm::zip_equal(dimsOfAll, values)) {
       if (dims.empty())
@@ -187,17 +190,23 @@ static bool has(const Axes &axes, size_t axis) {
   return llvm::any_of(axes, [&](const AxisRef &one) { return one.axis == axis; });
 }
 
-std::vector<Mode> Modes::placing(int number, const Choice &now, const MeshAxisRef &axis) {
-  const GraphNode &node = graph.nodes[static_cast<size_t>(number)];
+const std::vector<Mode> &Modes::placing(int number, const Choice &now, const MeshAxisRef &axis) {
   Choice base = now;
-  if (base.loops.empty())
-    base.loops.resize(node.rule.loops.size());
-  const bool isOtherMesh = base.mesh && base.mesh != axis.mesh;
-  if (!isOtherMesh)
+  if (!base.mesh || base.mesh == axis.mesh) {
     for (Axes &axes : base.loops)
       axes = without(axes, axis.axis);
-  if (!isOtherMesh)
     base.open = without(base.open, axis.axis);
+  }
+  auto &all = made[static_cast<size_t>(number)];
+  for (const Placing &one : all)
+    if (one.axis == axis && one.base == base)
+      return one.modes;
+  std::vector<Mode> modes = makePlacing(number, base, axis);
+  return all.emplace_back(std::move(base), axis, std::move(modes)).modes;
+}
+
+std::vector<Mode> Modes::makePlacing(int number, Choice base, const MeshAxisRef &axis) {
+  const GraphNode &node = graph.nodes[static_cast<size_t>(number)];
   bool isFixed = false; // whether the program says where the axis is
   if (node.isFixed && node.mesh) {
     for (size_t loop = 0; loop < node.fixed.size(); ++loop)

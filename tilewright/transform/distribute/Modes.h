@@ -4,6 +4,8 @@
 
 #include "tilewright/transform/distribute/Choose.h"
 
+#include <deque>
+
 namespace tilewright::distribute {
 
 /// A choice with what follows from it, by number (Prices).
@@ -16,6 +18,8 @@ struct Mode {
 struct MeshAxisRef {
   std::shared_ptr<const numerics::MeshCoordinates> mesh;
   size_t axis;
+
+  bool operator==(const MeshAxisRef &) const = default;
 };
 
 /// Makes the modes of nodes for axes that are placed one after the other.
@@ -25,14 +29,18 @@ public:
 
   /// From now on, `axis` is placed. Shardings that the program fixes are followed only along axes
   /// that are.
-  void activate(const MeshAxisRef &axis) { active.push_back(axis); }
+  void activate(const MeshAxisRef &axis) {
+    active.push_back(axis);
+    made.assign(made.size(), {});
+  }
 
   Mode make(int node, Choice choice);
   /// The choice without `axis`, then with it in each loop that it can split, then as a partial sum.
-  std::vector<Mode> placing(int node, const Choice &now, const MeshAxisRef &axis);
+  /// Made once, and valid until the next activate().
+  const std::vector<Mode> &placing(int node, const Choice &now, const MeshAxisRef &axis);
 
 private:
-  bool isActive(const Sharding &sharding, const numerics::AxisRef &axis) const;
+  std::vector<Mode> makePlacing(int node, Choice base, const MeshAxisRef &axis);
   /// The axes that are active.
   Axes projected(const std::shared_ptr<const numerics::MeshCoordinates> &mesh,
                  const Axes &axes) const;
@@ -44,6 +52,13 @@ private:
   std::vector<MeshAxisRef> active;
   std::vector<double> flops; // of each node
   std::vector<llvm::SmallVector<int, 3>> inTypes, outTypes;
+  /// Of each node: what placing() made of a choice without the axis.
+  struct Placing {
+    Choice base;
+    MeshAxisRef axis;
+    std::vector<Mode> modes;
+  };
+  std::vector<std::deque<Placing>> made;
 };
 
 } // namespace tilewright::distribute

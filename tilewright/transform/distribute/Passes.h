@@ -8,7 +8,6 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
-#include <memory>
 #include <vector>
 
 namespace tilewright::distribute {
@@ -24,11 +23,12 @@ struct DistributeOptions {
   int64_t replicas = 0, partitions = 0;
 };
 
-/// Adds all passes of the stage; runs on a module. `inliner` inlines calls, because shardings
-/// propagate through a single function: `simplify-inline`, which the caller provides because
-/// stages do not include each other. With a single partition there is nothing to inline or split.
+/// Adds all passes of the stage; runs on a module. `addPreparation` adds passes that inline calls,
+/// because shardings propagate through a single function, and simplify what is left: a value that
+/// the result does not depend on must not be sent. The caller provides them, because stages do not
+/// include each other. With a single partition there is nothing to prepare or split.
 void buildDistributePipeline(mlir::OpPassManager &passes, const DistributeOptions &options,
-                             std::unique_ptr<mlir::Pass> inliner);
+                             llvm::function_ref<void(mlir::OpPassManager &)> addPreparation);
 
 } // namespace tilewright::distribute
 

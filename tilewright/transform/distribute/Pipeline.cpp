@@ -70,7 +70,7 @@ struct SplitProgram : impl::SplitPassBase<SplitProgram> {
 } // namespace
 
 void buildDistributePipeline(OpPassManager &passes, const DistributeOptions &options,
-                             std::unique_ptr<Pass> inliner) {
+                             llvm::function_ref<void(OpPassManager &)> addPreparation) {
   // Choose the mesh first: later passes erase the program's own meshes.
   ChooseMeshPassOptions choosing;
   for (const MeshAxis &axis : options.mesh)
@@ -79,7 +79,7 @@ void buildDistributePipeline(OpPassManager &passes, const DistributeOptions &opt
   choosing.partitions = options.partitions;
   passes.addPass(createChooseMeshPass(std::move(choosing)));
   if (options.partitions != 1) {
-    passes.addPass(std::move(inliner));
+    addPreparation(passes);
     passes.addPass(createSplitPass({.partitions = options.partitions}));
   }
   passes.addPass(createVerifyDistributedPass(

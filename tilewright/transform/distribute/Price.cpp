@@ -49,7 +49,7 @@ int Prices::typeOf(Type type) {
 }
 
 void Prices::fitTo(double largestBytes) {
-  ratios.message = std::min(ratios.message, largestBytes / 16);
+  ratios.message = std::min(ratios.message, largestBytes / 64);
   ratios.openOp = std::min(ratios.openOp, largestBytes / (1 << 16));
 }
 

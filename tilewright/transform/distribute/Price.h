@@ -20,8 +20,12 @@ struct PriceRatios {
   double message = 1 << 16;     // the latency of a collective; less in programs of small tensors
   double flop = 1.0 / 8;        // of a product
   double touched = 1.0 / 16384; // a byte that an op reads or writes
-  double carried = 1;           // a byte that a loop carries, and so holds as long as it runs
-  double openOp = 1;            // prefers sums that are closed early, if all else is equal
+  double carried = 1.0 / 4;     // a byte that a loop carries, and so holds as long as it runs
+  /// A byte of another sharding of a value that a loop only reads. More than one, so that weights
+  /// are gathered inside of the loops over layers, although two loops gather them twice: a program
+  /// that shards its weights has no memory for all of them.
+  double held = 2;
+  double openOp = 1; // prefers sums that are closed early, if all else is equal
 };
 
 /// The shardings and tensor types of a program by number, and prices of changing the one into the

@@ -68,15 +68,16 @@ private:
       std::vector<Axes> all = axesPerLoop(node.rule, loops, inner);
       for (auto [number, axes] : llvm::zip_equal(loops, all)) {
         const auto loop = static_cast<size_t>(number);
-        const LoopKind kind = node.rule.loops[loop].kind;
-        if (axes.empty() || (kind != LoopKind::pass && kind != LoopKind::shifted) ||
+        // A loop that each device needs whole passes shardings on, too: what is sharded before a
+        // sort is sharded after it.
+        if (axes.empty() || node.rule.loops[loop].kind == LoopKind::reduced ||
             !choice.loops[loop].empty() || (node.isFixed && node.isClosed[loop]) ||
             llvm::any_of(choice.loops, [&](const Axes &used) { return overlap(used, axes); }))
           continue;
         Choice split = choice;
         split.mesh = from.mesh;
         split.loops[loop] = axes;
-        if (fits(graph, node, split))
+        if (divides(graph, node, split))
           choice = std::move(split);
       }
     }

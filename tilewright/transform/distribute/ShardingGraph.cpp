@@ -81,7 +81,7 @@ private:
   int number(Value value, double repeats) {
     auto [entry, isNew] = graph.numberOf.try_emplace(value, static_cast<int>(graph.values.size()));
     if (isNew)
-      graph.values.push_back({value, -1, 0, repeats, {}});
+      graph.values.push_back({value, -1, 0, repeats, false, {}});
     return entry->second;
   }
 
@@ -171,9 +171,24 @@ private:
   std::map<int64_t, int> groups; // node of each sharding group
 };
 
+/// Whether a loop is around the op, inside of `region`.
+static bool isInLoopWithin(Operation *op, Region *region) {
+  while (op->getParentRegion() != region) {
+    op = op->getParentOp();
+    if (isa<stablehlo::WhileOp>(op))
+      return true;
+  }
+  return false;
+}
+
 Result<ShardingGraph> ShardingGraph::make(func::FuncOp main, ShardBuilder &shards) {
   ShardingGraph graph;
   TILEWRIGHT_TRY(Reader(main, shards, graph).read());
+  for (GraphValue &value : graph.values)
+    value.isHeld = llvm::any_of(value.uses, [&](const GraphValue::Use &use) {
+      Operation *user = graph.nodes[static_cast<size_t>(use.node)].ins[use.in]->getOwner();
+      return isInLoopWithin(user, value.value.getParentRegion());
+    });
   return graph;
 }
 

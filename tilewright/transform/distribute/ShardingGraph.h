@@ -47,6 +47,7 @@ struct GraphValue {
   mlir::Value value;
   int maker = -1, makerOut = 0; // the node that computes it
   double repeats = 1;           // how often it is computed
+  bool isHeld = false;          // a loop uses it, so it stays in memory as long as the loop runs
   struct Use {
     int node;
     unsigned in;
@@ -84,9 +85,11 @@ struct Choice {
 /// The sharding that a node needs of an operand, and that of a result as it computes it.
 Sharding wantedBy(const GraphNode &node, const Choice &choice, size_t in);
 Sharding computedBy(const GraphNode &node, const Choice &choice, size_t out);
-/// Whether a node can be split so: dimensions are divisible, shards are contiguous, and results
-/// that are partial are combined by one op.
+/// Whether a node can be split so: it divides the values, no device needs a split loop whole, and
+/// results that are partial are combined by one op.
 bool fits(const ShardingGraph &graph, const GraphNode &node, const Choice &choice);
+/// Whether dimensions are divisible and shards are contiguous.
+bool divides(const ShardingGraph &graph, const GraphNode &node, const Choice &choice);
 
 /// The alternatives of operands in which a result is linear (see GraphNode::linear), for sums over
 /// devices: an op may then run on each device's term. Exact for integers, which wrap; for floats

@@ -12,13 +12,15 @@ namespace tilewright::simplify {
 #include "tilewright/transform/simplify/Passes.h.inc"
 
 void addAllPatterns(RewritePatternSet &patterns, interpret::OpEvaluator &evaluator,
-                    int64_t maxFoldElements, int64_t maxFoldSteps) {
+                    int64_t maxFoldElements, int64_t maxFoldSteps, bool keepShardings) {
   addFoldPatterns(patterns, evaluator, maxFoldElements, maxFoldSteps);
   addAlgebraPatterns(patterns);
   addAlgorithmPatterns(patterns);
-  addAnnotationPatterns(patterns);
+  if (!keepShardings) {
+    addAnnotationPatterns(patterns);
+    addCollectivePatterns(patterns);
+  }
   addBatchNormPatterns(patterns);
-  addCollectivePatterns(patterns);
   addControlFlowPatterns(patterns);
   addDynamicShapePatterns(patterns);
   addIndexingPatterns(patterns);
@@ -38,7 +40,7 @@ struct Canonicalize : impl::CanonicalizePassBase<Canonicalize> {
   void runOnOperation() override {
     interpret::OpEvaluator evaluator(getOperation()->getParentOfType<ModuleOp>());
     RewritePatternSet patterns(&getContext());
-    addAllPatterns(patterns, evaluator, maxFoldElements, maxFoldSteps);
+    addAllPatterns(patterns, evaluator, maxFoldElements, maxFoldSteps, keepShardings);
     RewriteWatch watch(getOperation(), maxRewrites, checkProgress);
     watch.watch(patterns);
 

@@ -20,6 +20,10 @@ namespace tilewright::simplify {
 void buildSimplifyPipeline(mlir::OpPassManager &passes, const SimplifyOptions &options = {},
                            bool checkProgress = false);
 
+/// Adds what distribute runs before it divides a program: inlining, and simplification that keeps
+/// shardings.
+void addPreparationPasses(mlir::OpPassManager &passes, const SimplifyOptions &options);
+
 /// Registers the passes and the pipeline (`simplify`) by name.
 void registerSimplifyPasses();
 

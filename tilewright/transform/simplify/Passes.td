@@ -44,7 +44,8 @@ def CanonicalizePass : Pass<"simplify-canonicalize", "::mlir::func::FuncOp"> {
     Input: verified StableHLO. Output: an equivalent program with no more ops, except where a
     legacy op is expanded. Fails with E2003 if one op and the ops derived from it were rewritten more
     than `max-rewrites` times. Rules.def explains why rewriting terminates. Loops with a known trip
-    count get the attribute `exec.trip_count`.
+    count get the attribute `exec.trip_count`. With `keep-shardings`, distribute can use the pass before it divides a
+    program, so that devices exchange nothing for values that the result does not depend on.
     Numerics: identities are exact, including NaN and signed zeros. Division by a power of two becomes
     a multiplication and x^2 becomes x*x (both exact); x^3 and x^4 become products, which round once
     more. batch_norm is computed in at least f32.
@@ -57,7 +58,9 @@ def CanonicalizePass : Pass<"simplify-canonicalize", "::mlir::func::FuncOp"> {
     Option<"maxRewrites", "max-rewrites", "int64_t", "SimplifyOptions().maxRewrites",
            "Maximum number of rewrites of one op and the ops derived from it">,
     Option<"checkProgress", "check-progress", "bool", "false",
-           "Check after every rewrite that it decreased the measure of its rule; slow">];
+           "Check after every rewrite that it decreased the measure of its rule; slow">,
+    Option<"keepShardings", "keep-shardings", "bool", "false",
+           "Keep shardings, manual computations and collectives: the program is for all devices together">];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 

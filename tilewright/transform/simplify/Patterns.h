@@ -73,9 +73,10 @@ bool isIdentityOf(mlir::Operation *combiner, mlir::Value init);
 /// that yields the index; otherwise null.
 stablehlo::SelectOp indexOfFirstNan(stablehlo::ReduceOp op);
 
-/// Adds all patterns. `evaluator` must outlive them.
+/// Adds all patterns, or all that keep shardings, manual computations and collectives. `evaluator`
+/// must outlive them.
 void addAllPatterns(mlir::RewritePatternSet &patterns, interpret::OpEvaluator &evaluator,
-                    int64_t maxFoldElements, int64_t maxFoldSteps);
+                    int64_t maxFoldElements, int64_t maxFoldSteps, bool keepShardings = false);
 
 } // namespace tilewright::simplify
 

@@ -19,16 +19,33 @@ struct PipelineOptions : transform::simplify_pipeline {
 };
 } // namespace
 
-void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options,
-                           bool checkProgress) {
+static InlinePassOptions inliningOf(const SimplifyOptions &options) {
   InlinePassOptions inlining;
   inlining.maxOps = options.maxOps;
-  passes.addPass(createInlinePass(inlining));
+  return inlining;
+}
 
+static CanonicalizePassOptions foldingOf(const SimplifyOptions &options) {
   CanonicalizePassOptions folding;
   folding.maxFoldElements = options.maxFoldElements;
   folding.maxFoldSteps = options.maxFoldSteps;
   folding.maxRewrites = options.maxRewrites;
+  return folding;
+}
+
+void addPreparationPasses(OpPassManager &passes, const SimplifyOptions &options) {
+  passes.addPass(createInlinePass(inliningOf(options)));
+  CanonicalizePassOptions folding = foldingOf(options);
+  folding.keepShardings = true;
+  OpPassManager &functions = passes.nest<func::FuncOp>();
+  functions.addPass(createCanonicalizePass(folding));
+  functions.addPass(createCSEPass());
+}
+
+void buildSimplifyPipeline(OpPassManager &passes, const SimplifyOptions &options,
+                           bool checkProgress) {
+  passes.addPass(createInlinePass(inliningOf(options)));
+  CanonicalizePassOptions folding = foldingOf(options);
   folding.checkProgress = checkProgress;
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createCanonicalizePass(folding));

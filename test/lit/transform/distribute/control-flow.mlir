@@ -44,20 +44,21 @@ module @scan attributes {mhlo.num_partitions = 4 : i32} {
 
 // CHECK-LABEL: module @not_given_back
 //       CHECK:   "stablehlo.all_gather"
-//       CHECK:   stablehlo.while({{.*}}) : tensor<8xf32>, tensor<2xf32>
+//       CHECK:   stablehlo.while({{.*}}) : tensor<8xf32>, tensor<2x64xf32>
 //       CHECK:   cond
-//       CHECK:   %[[M:.*]] = stablehlo.reduce({{.*}}) applies stablehlo.maximum {{.*}} : (tensor<2xf32>
+//       CHECK:   %[[M:.*]] = stablehlo.reduce({{.*}}) applies stablehlo.maximum {{.*}} : (tensor<2x64xf32>
 //  CHECK-NEXT:   "stablehlo.all_reduce"(%[[M]])
 //       CHECK:   do
 //       CHECK:   "stablehlo.sort"({{.*}}
-//       CHECK:   stablehlo.negate {{.*}} : tensor<2xf32>
+//       CHECK:   stablehlo.negate {{.*}} : tensor<2x64xf32>
 module @not_given_back attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["b"=4]>
-  func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>}) -> tensor<8xf32> {
-    %0:2 = stablehlo.while(%a = %x, %b = %x) : tensor<8xf32>, tensor<8xf32>
+  func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>},
+                         %y: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}) -> tensor<8xf32> {
+    %0:2 = stablehlo.while(%a = %x, %b = %y) : tensor<8xf32>, tensor<8x64xf32>
     cond {
       %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
-      %1 = stablehlo.reduce(%b init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+      %1 = stablehlo.reduce(%b init: %low) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<8x64xf32>, tensor<f32>) -> tensor<f32>
       %2 = stablehlo.compare LT, %1, %low : (tensor<f32>, tensor<f32>) -> tensor<i1>
       stablehlo.return %2 : tensor<i1>
     } do {
@@ -66,8 +67,8 @@ module @not_given_back attributes {mhlo.num_partitions = 4 : i32} {
         %3 = stablehlo.compare LT, %l, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>
         stablehlo.return %3 : tensor<i1>
       }) : (tensor<8xf32>) -> tensor<8xf32>
-      %2 = stablehlo.negate %b : tensor<8xf32>
-      stablehlo.return %1, %2 : tensor<8xf32>, tensor<8xf32>
+      %2 = stablehlo.negate %b : tensor<8x64xf32>
+      stablehlo.return %1, %2 : tensor<8xf32>, tensor<8x64xf32>
     }
     return %0#0 : tensor<8xf32>
   }

@@ -1,28 +1,44 @@
 // RUN: tilewright-opt %s --simplify-inline --distribute-split --split-input-file | FileCheck %s
 
 /// Ten rows over four devices are twelve: each computes three of them, before and after the constraint. Only the sum
-/// masks the padding, and a result has none.
+/// masks the padding.
 
 // CHECK-LABEL: module @rows
 //       CHECK:   stablehlo.pad %{{.*}} high = [2, 0]{{.*}} -> tensor<12x3xf32>
 //       CHECK:   stablehlo.dot_general {{.*}} -> tensor<3x5xf32>
 //       CHECK:   %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<3x5xf32>
-//       CHECK:   "stablehlo.all_gather"(%[[E]]) {{.*}} -> tensor<12x5xf32>
-//       CHECK:   stablehlo.slice {{.*}} [0:10, 0:5] : (tensor<12x5xf32>) -> tensor<10x5xf32>
 //       CHECK:   %[[IS_REAL:.*]] = stablehlo.compare LT, {{.*}} -> tensor<3x5xi1>
 //       CHECK:   %[[M:.*]] = stablehlo.select %[[IS_REAL]], %[[E]], %{{.*}} : tensor<3x5xi1>, tensor<3x5xf32>
 //   CHECK-NOT:   stablehlo.select
 //       CHECK:   stablehlo.reduce(%[[M]] init: {{.*}} -> tensor<f32>
 module @rows attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=4]>
-  func.func public @main(%a: tensor<10x3xf32>, %w: tensor<3x5xf32>) -> (tensor<f32>, tensor<10x5xf32>) {
+  func.func public @main(%a: tensor<10x3xf32>, %w: tensor<3x5xf32>) -> tensor<f32> {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<10x3xf32>, tensor<3x5xf32>) -> tensor<10x5xf32>
     %1 = stablehlo.tanh %0 : tensor<10x5xf32>
     %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}, {}]> : tensor<10x5xf32>
     %3 = stablehlo.exponential %2 : tensor<10x5xf32>
     %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<10x5xf32>, tensor<f32>) -> tensor<f32>
-    return %4, %3 : tensor<f32>, tensor<10x5xf32>
+    return %4 : tensor<f32>
+  }
+}
+
+// -----
+
+/// A result has no padding.
+
+// CHECK-LABEL: module @rows_of_a_result
+//       CHECK:   %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<3x5xf32>
+//       CHECK:   "stablehlo.all_gather"(%[[E]]) {{.*}} -> tensor<12x5xf32>
+//       CHECK:   stablehlo.slice {{.*}} [0:10, 0:5] : (tensor<12x5xf32>) -> tensor<10x5xf32>
+module @rows_of_a_result attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%a: tensor<10x3xf32>, %w: tensor<3x5xf32>) -> tensor<10x5xf32> {
+    %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<10x3xf32>, tensor<3x5xf32>) -> tensor<10x5xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<10x5xf32>
+    %2 = stablehlo.exponential %1 : tensor<10x5xf32>
+    return %2 : tensor<10x5xf32>
   }
 }
 
