@@ -148,6 +148,8 @@ makes of them.
 
 Denormal numbers are kept, by the evaluator and by compiled code alike: `jax.jit(lambda x: x * 1e-40)(1.5)` is 1.5e-40.
 jaxlib's CPU backend flushes them to zero and gives 0 there; so results below 1.2e-38 in f32 may differ from its.
+There is one exception: matrix products and convolutions of bf16 (and of 8-bit types) on a CPU with bf16 instructions,
+which flush denormal factors, products and sums and have no mode that keeps them. Small products do not use them.
 
 The reference is MPFR. One operand up to 16 bits, two up to 8, and f64 are decided by MPFR alone. Elsewhere a
 result is accepted at once if the C library's long double functions, which share no code with those under test,

@@ -209,7 +209,7 @@ def test_a_damaged_executable_is_refused(add, tmp_path):
 @pytest.mark.parametrize(
     "arguments, code, words",
     [
-        (["run"], 2, ["E0005", "takes one argument, got 0"]),
+        (["run"], 2, ["E0005", "takes one argument, got none"]),
         (["run", "a", "b"], 2, ["E0005", "got 2"]),
         (["run", "ADD", "--inputs=1"], 2, ["E0003", "--inputs", "--input, --output", "did you mean '--input'?"]),
         (["run", "ADD", "--input"], 2, ["E0004", "--input=FILE.npy"]),
@@ -221,13 +221,18 @@ def test_a_damaged_executable_is_refused(add, tmp_path):
         (["run", "ADD", "--input=2x2xf32=1", "--input=none.npy"], 3, ["E0006", "none.npy"]),
         (["run", "missing.mlirbc"], 3, ["E1101", "missing.mlirbc"]),
         (["comm", "explain", "/nonexistent"], 3, ["E6052", "/nonexistent"]),
+        (["run", "EMPTY"], 2, ["E0005", "no function @main"]),
+        (["explain", "kernels"], 2, ["E0005", "explain kernels takes one FILE"]),
+        (["explain", "fusions", "ADD"], 2, ["E0005", "did you mean 'fusion'?"]),
         (["print", "TEXT"], 3, ["E0010", "neither an artifact nor valid text"]),
     ],
 )
 def test_failures_name_the_place_and_what_to_do(add, tmp_path, arguments, code, words):
     text = tmp_path / "text.mlir"
     text.write_text("this is not a program")
-    names = {"ADD": str(add), "TEXT": str(text)}
+    empty = tmp_path / "empty.mlir"
+    empty.touch()
+    names = {"ADD": str(add), "TEXT": str(text), "EMPTY": str(empty)}
     result = tilewright(*[names.get(argument, argument) for argument in arguments])
     assert result.returncode == code, result.stderr
     for word in words:

@@ -65,8 +65,9 @@ public:
   virtual Status beginGroup() = 0;
   virtual Status endGroup() = 0;
 
-  /// The first asynchronous failure of this rank's communicators. Never blocks; call it while
-  /// waiting for a stream, because a stream whose peer is dead waits forever.
+  /// The first asynchronous failure of this rank's communicators. Never blocks. Call it while
+  /// waiting for a stream, because a stream whose peer is dead waits forever; and when the stream
+  /// is done, before results are used, because a collective that was revoked ends without a result.
   virtual Status check() = 0;
 
   /// Registers memory for transfers without staging copies. Local, once for each allocation; the
@@ -116,10 +117,12 @@ public:
   virtual void revoke(const std::string &why) = 0;
 
   /// An engine without these ranks, after revoke(); the other ranks keep their numbers. All
-  /// survivors call it with the same list. The result belongs to the new `epoch`.
+  /// survivors call it with the same list. The result belongs to the new `epoch`, and uses its
+  /// store.
   ///  - ranksNotConnected (E6032)
   virtual Result<std::unique_ptr<DeviceEngine>> shrink(const std::vector<int64_t> &without,
-                                                       uint64_t epoch, Deadline deadline) = 0;
+                                                       uint64_t epoch, KeyValueStore &store,
+                                                       Deadline deadline) = 0;
 };
 
 } // namespace tilewright::collective

@@ -377,7 +377,7 @@ void receive(const Party &party, std::optional<size_t> from) {
   for (size_t t = 0; t < party.own.tensors.size(); ++t) {
     const Tensor &tensor = party.own.tensors[t];
     const size_t bytes = outBytes(tensor);
-    if (bytes == 0)
+    if (bytes == 0 || !tensor.out)
       continue;
     if (from)
       copyBytes(tensor.out, party.inOf(*from, t), bytes);

@@ -53,7 +53,7 @@ void reduceScatter(const Party &party);
 void allToAll(const Party &party);
 /// - raggedRows (E6030): members disagree about the number of rows sent, or a row is out of bounds.
 Status raggedAllToAll(const Party &party);
-/// Copies the operand of member `from`; writes zeros if there is none.
+/// Copies the operand of member `from`; writes zeros if there is none. Skips null results.
 void receive(const Party &party, std::optional<size_t> from);
 /// Dispatches on the call's kind; computes an all_reduce with reduceAll(). For a permute, `source`
 /// is its sourceOf().

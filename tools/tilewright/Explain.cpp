@@ -25,10 +25,27 @@ constexpr Flag explainFlags[] = {
     traceFlag,
 };
 
-Status explainError(const std::string &id) {
-  std::vector<std::string> words = {"fusion", "kernels", "memory", "layout"};
+/// The topics that take a second argument, and a name for it.
+constexpr std::pair<std::string_view, std::string_view> topics[] = {
+    {"fusion", "FILE"}, {"kernels", "FILE"}, {"memory", "FILE"}, {"layout", "TEXT"}};
+
+/// The error for words that are neither a topic with its argument nor an error number.
+Status unknownTopic(const std::string &word) {
+  std::vector<std::string> words;
+  for (auto [topic, argument] : topics) {
+    if (word == topic)
+      return Status(Error::commandUsage, concat("explain ", topic, " takes one ", argument,
+                                                "; see tilewright explain --help"));
+    words.emplace_back(topic);
+  }
   for (Error error : allErrors())
     words.push_back(idOf(error));
+  return Status(Error::commandUsage,
+                concat("unknown topic '", word, "'", didYouMean(word, words), " (errors look like ",
+                       idOf(allErrors().front()), "; fusion, kernels and memory take a FILE)"));
+}
+
+Status explainError(const std::string &id) {
   // Also accept e2010 and 2010.
   std::string wanted = id;
   if (!wanted.empty() && (wanted[0] == 'e' || std::isdigit(static_cast<unsigned char>(wanted[0]))))
@@ -37,9 +54,7 @@ Status explainError(const std::string &id) {
     std::cout << pageText(*page, isatty(STDOUT_FILENO));
     return Status();
   }
-  return Status(Error::commandUsage,
-                concat("unknown topic '", id, "'", didYouMean(id, words), " (errors look like ",
-                       idOf(allErrors().front()), "; fusion, kernels and memory take a FILE)"));
+  return unknownTopic(id);
 }
 
 Status explainFusion(const std::string &path, const CommandLine &line) {
@@ -145,6 +160,8 @@ Status explain(const CommandLine &line) {
     return explainFusion(words[1], line);
   if (words.size() == 2 && words[0] == "kernels")
     return explainKernels(words[1], line);
+  if (words.size() > 1)
+    return unknownTopic(words[0]);
   TILEWRIGHT_ASSIGN(std::string id, onlyFile(line, "explain"));
   return explainError(id);
 }

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <unistd.h>
 
@@ -37,14 +38,24 @@ Result<std::string> readFile(const std::string &path) {
 
 Status writeFile(const std::string &path,
                  std::initializer_list<std::span<const std::byte>> pieces) {
-  std::string temporary = concat(path, ".", getpid(), ".tmp");
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  // A rename would replace a device, a pipe or a link by a file: write into the device or the pipe,
+  // and replace the file that the link names.
+  const fs::file_status status = fs::status(path, ignored);
+  const bool isInPlace = fs::exists(status) && !fs::is_regular_file(status);
+  fs::path target = path;
+  for (int links = 0; !isInPlace && links < 40 && fs::is_symlink(target, ignored); ++links)
+    target = target.parent_path() / fs::read_symlink(target, ignored);
+  const std::string written = isInPlace ? path : concat(target.string(), ".", getpid(), ".tmp");
   auto failed = [&] {
     int reason = errno;
-    std::remove(temporary.c_str());
+    if (!isInPlace)
+      std::remove(written.c_str());
     return Status(Error::fileUnwritable,
                   concat(path, " could not be written: ", std::strerror(reason)));
   };
-  File file(std::fopen(temporary.c_str(), "wb"));
+  File file(std::fopen(written.c_str(), "wb"));
   if (!file)
     return failed();
   for (std::span<const std::byte> piece : pieces)
@@ -53,7 +64,7 @@ Status writeFile(const std::string &path,
   // A full disk may be reported only when fclose() flushes the buffer.
   if (std::fclose(file.release()) != 0)
     return failed();
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
+  if (!isInPlace && std::rename(written.c_str(), target.c_str()) != 0)
     return failed();
   return Status();
 }

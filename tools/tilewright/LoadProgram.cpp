@@ -27,7 +27,8 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> parseText(mlir::MLIRContext &context,
     }
     return mlir::success();
   });
-  llvm::StringRef text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
+  // MLIR's lexer reads a zero after the last character, which the bytes of a file do not have.
+  const std::string text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, file.name());
   if (!module)
     return Status(Error::textMalformed,
@@ -52,8 +53,10 @@ loadProgram(mlir::MLIRContext &context, const std::string &path, const Options &
 Result<std::string> onlyFile(const CommandLine &line, std::string_view command) {
   if (line.files().size() != 1)
     return Status(Error::commandUsage,
-                  concat(command, " takes one argument, got ", line.files().size(),
-                         line.files().empty() ? "" : ": ", listed(line.files()),
+                  concat(command, " takes one argument, got ",
+                         line.files().empty()
+                             ? std::string("none")
+                             : concat(line.files().size(), ": ", listed(line.files())),
                          "; see tilewright ", command, " --help"));
   return line.files().front();
 }

@@ -107,8 +107,8 @@ def loss(parameters, tokens, targets, scheme, rest):
     return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - chosen)
 
 
-def lower(scheme, layers, to_sharding, constrain: Callable):
-    """jit(step).lower of the shapes above. `to_sharding(spec)` and `constrain(x, spec)` know the mesh."""
+def step_of(scheme, constrain: Callable, rate=0.01):
+    """The step: (parameters, tokens, targets) to (new parameters, loss). `constrain(x, spec)` knows the mesh."""
 
     def rest(x, place):
         spec = scheme.activations.get(place)
@@ -116,10 +116,20 @@ def lower(scheme, layers, to_sharding, constrain: Callable):
 
     def step(weights, tokens, targets):
         value, gradients = jax.value_and_grad(loss)(weights, tokens, targets, scheme, rest)
-        return jax.tree.map(lambda w, g: w - 0.01 * g, weights, gradients), value
+        return jax.tree.map(lambda w, g: w - rate * g, weights, gradients), value
 
+    return step
+
+
+def shardings_of(scheme, weights, to_sharding):
+    """The shardings of a tree of parameters. `to_sharding(spec)` knows the mesh."""
+    return jax.tree_util.tree_map_with_path(lambda path, _: to_sharding(scheme.sharding_of(path[-1].key)), weights)
+
+
+def lower(scheme, layers, to_sharding, constrain: Callable):
+    """jit(step).lower of the shapes above."""
     weights = parameters(scheme, layers)
-    shardings = jax.tree_util.tree_map_with_path(lambda path, _: to_sharding(scheme.sharding_of(path[-1].key)), weights)
+    shardings = shardings_of(scheme, weights, to_sharding)
     tokens, data = jax.ShapeDtypeStruct((BATCH, SEQUENCE), jnp.int32), to_sharding(scheme.data)
-    jitted = jax.jit(step, in_shardings=(shardings, data, data), out_shardings=(shardings, None))
+    jitted = jax.jit(step_of(scheme, constrain), in_shardings=(shardings, data, data), out_shardings=(shardings, None))
     return jitted.lower(weights, tokens, tokens)

@@ -1,6 +1,10 @@
-"""A transformer on a 2 x 2 grid, data by model parallel, learns what it learns on one device: 4 processes of a device, 2 of two.
+"""A transformer learns on several processes what it learns on one device.
 
-    pytest test/jax/plugin/test_parallel_training.py --training-steps 100
+    pytest test/jax/plugin/test_parallel_training.py -k grid --training-steps 100
+    pytest test/jax/plugin/test_parallel_training.py -k scheme --training-steps 50
+
+First on a 2 x 2 grid, data by model parallel, written with shard_map: 4 processes of a device, 2 of two. Then GPT and a mixture of
+experts on 8 processes, divided by the compiler: DP, FSDP, TP, TP+SP, FSDP x TP, EP (../distribution/train.py).
 
 What may differ is the order of sums: a sum over 256 hidden units is two sums of 128 that are added, the mean over the
 batch two means, and each kernel has an order of its own. Each such sum is off by at most some 256 / 2 roundings of 6e-8,
@@ -21,16 +25,17 @@ import time
 import numpy
 import pytest
 
-SCRIPT = pathlib.Path(__file__).parents[1] / "scripts/parallel_transformer.py"
+TESTS = pathlib.Path(__file__).parents[1]
+GRID, SCHEMES = TESTS / "scripts/parallel_transformer.py", TESTS / "distribution/train.py"
 BOUND = 1e-5
 SECONDS = 600
 
 
-def start(python, platform, *arguments, log, devices=1):
-    """Runs as for a user: nothing of the source tree but the script itself."""
+def start(python, platform, script, *arguments, log, devices=1):
+    """Runs as for a user: nothing of the source tree but the script itself and what lies beside it."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_", "PYTHON"))}
     kept |= {"JAX_PLATFORMS": platform, "JAX_NUM_CPU_DEVICES": str(devices)}
-    return subprocess.Popen([python, SCRIPT, *map(str, arguments)], env=kept, stdout=log.open("w"),
+    return subprocess.Popen([python, script, *map(str, arguments)], env=kept, stdout=log.open("w"),
                             stderr=log.with_suffix(".err").open("w"))
 
 
@@ -49,9 +54,23 @@ def losses_of(processes, logs):
     return [numpy.array(json.loads(log.read_text().splitlines()[-1])["loss"]) for log in logs]
 
 
-def alone(python, folder, platform, *arguments):
+def alone(python, folder, platform, script, *arguments):
     log = folder / f"{platform}-{'-'.join(map(str, arguments))}.log"
-    return losses_of([start(python, platform, *arguments, log=log)], [log])[0]
+    return losses_of([start(python, platform, script, *arguments, log=log)], [log])[0]
+
+
+def together(python, folder, count, script, *arguments, devices=1):
+    """The losses of `count` processes, which all ranks must agree on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        coordinator = f"127.0.0.1:{probe.getsockname()[1]}"
+    logs = [folder / f"{rank}.log" for rank in range(count)]
+    processes = [start(python, "tilewright", script, *arguments, "--coordinator", coordinator, "--rank", rank, log=log,
+                       devices=devices) for rank, log in enumerate(logs)]
+    losses = losses_of(processes, logs)
+    for loss in losses[1:]:
+        numpy.testing.assert_array_equal(loss, losses[0], "the loss is one number, the same on every rank")
+    return losses[0]
 
 
 @pytest.fixture(scope="session")
@@ -59,32 +78,39 @@ def on_one_device(installed, tmp_path_factory, pytestconfig):
     """Losses of our run, of jaxlib's, and of jaxlib's in f64."""
     steps = pytestconfig.getoption("--training-steps")
     folder = tmp_path_factory.mktemp("one")
-    return (alone(installed, folder, "tilewright", "--steps", steps), alone(installed, folder, "cpu", "--steps", steps),
-            alone(installed, folder, "cpu", "--steps", steps, "--type", "float64"))
+    return (alone(installed, folder, "tilewright", GRID, "--steps", steps), alone(installed, folder, "cpu", GRID, "--steps", steps),
+            alone(installed, folder, "cpu", GRID, "--steps", steps, "--type", "float64"))
 
 
 @pytest.mark.parametrize("count, devices", [(4, 1), (2, 2)])
 def test_a_grid_learns_as_one_device(installed, on_one_device, tmp_path, pytestconfig, count, devices):
     steps = pytestconfig.getoption("--training-steps")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        coordinator = f"127.0.0.1:{probe.getsockname()[1]}"
-    logs = [tmp_path / f"{rank}.log" for rank in range(count)]
-    processes = [start(installed, "tilewright", "--grid", 2, 2, "--steps", steps, "--coordinator", coordinator, "--processes",
-                       count, "--rank", rank, log=log, devices=devices) for rank, log in enumerate(logs)]
-    grid = losses_of(processes, logs)
-    for loss in grid[1:]:
-        numpy.testing.assert_array_equal(loss, grid[0], "the loss is one number, the same on every rank")
+    grid = together(installed, tmp_path, count, GRID, "--grid", 2, 2, "--steps", steps, "--processes", count, devices=devices)
     one, theirs, truth = on_one_device
-    assert grid[0].shape == one.shape == theirs.shape == truth.shape == (steps,)
+    assert grid.shape == one.shape == theirs.shape == truth.shape == (steps,)
 
     apart = {name: numpy.max(numpy.abs(a - b)) for name, a, b in (
-        ("2 x 2 and one device", grid[0], one), ("2 x 2 and jaxlib on one device", grid[0], theirs),
-        ("one device and jaxlib's", one, theirs), ("2 x 2 and f64", grid[0], truth),
+        ("2 x 2 and one device", grid, one), ("2 x 2 and jaxlib on one device", grid, theirs),
+        ("one device and jaxlib's", one, theirs), ("2 x 2 and f64", grid, truth),
         ("jaxlib and f64", theirs, truth))}
-    print(f"\n{count} processes of {devices} device(s), {steps} steps, loss {grid[0][0]:.4f} to {grid[0][-1]:.4f}")
+    print(f"\n{count} processes of {devices} device(s), {steps} steps, loss {grid[0]:.4f} to {grid[-1]:.4f}")
     print("largest difference of any step between")
     for name, value in apart.items():
         print(f"  {name}: {value:.1e}")
     assert max(apart.values()) <= BOUND, apart
     assert truth[-1] < truth[0], "it did not learn"
+
+
+@pytest.mark.parametrize("scheme", ["gpt-dp", "gpt-fsdp", "gpt-tp", "gpt-tp_sp", "gpt-fsdp_tp",
+                                    "moe-dp", "moe-fsdp", "moe-tp", "moe-tp_sp", "moe-fsdp_tp", "moe-ep"])  # fmt: skip
+def test_a_scheme_learns_as_one_device(installed, tmp_path, pytestconfig, scheme):
+    steps = pytestconfig.getoption("--training-steps")
+    arguments = SCHEMES, scheme, "--steps", steps
+    ours, theirs = (alone(installed, tmp_path, platform, *arguments) for platform in ("tilewright", "cpu"))
+    sharded = together(installed, tmp_path, 8, *arguments)
+    assert sharded.shape == ours.shape == theirs.shape == (steps,)
+    apart = {"one device": numpy.max(numpy.abs(sharded - ours)), "jaxlib on one device": numpy.max(numpy.abs(sharded - theirs))}
+    print(f"\n{scheme} on 8 processes, {steps} steps, loss {sharded[0]:.4f} to {sharded[-1]:.4f}; largest difference of any step to",
+          ", ".join(f"{name} {value:.1e}" for name, value in apart.items()))
+    assert max(apart.values()) <= BOUND, apart
+    assert sharded[-1] < sharded[0], "it did not learn"

@@ -1,8 +1,8 @@
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/Connecting.h"
+#include "tilewright/collective/hosts/Steps.h"
 #include "tilewright/collective/messages/Exchange.h"
 #include "tilewright/collective/mpi/MpiEngine.h"
-#include "tilewright/collective/shm/ShmHost.h"
 #include "tilewright/collective/tcp/Mesh.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
 #include "tilewright/support/Concat.h"
@@ -56,80 +56,6 @@ namespace {
 
 using Job = HostsEngine::Job;
 
-/// The channels that implement one channel over several hosts: `flat` for collectives among all
-/// members, and three for the steps of hierarchical collectives: within a host, between hosts, and
-/// within a host again.
-class SplitChannel final : public ChannelData {
-public:
-  OrderedChannel flat, before, between, behind;
-  bool isLeader = false;
-};
-
-/// A hierarchical all_reduce in three steps.
-class SplitAllReduce final : public Operation {
-public:
-  SplitAllReduce(Job &job, OrderedChannel &channel, const CollectiveRequest &request,
-                 bool &isOnWire)
-      : job(job), channel(channel), split(static_cast<SplitChannel &>(*channel.data)),
-        request(request), isOnWire(isOnWire) {
-    ++channel.sequence;
-    calls[0] = *request.call;
-    calls[1] = *request.call;
-    calls[2] = *request.call;
-    calls[2].kind = Kind::broadcast;
-    for (Call *call : {&calls[1], &calls[2]})
-      for (Tensor &tensor : call->tensors)
-        tensor.in = tensor.out;
-  }
-
-  Result<bool> advance() override {
-    OrderedChannel *const channels[] = {&split.before, &split.between, &split.behind};
-    while (step < 3) {
-      const bool isMine = step == 1 ? split.isLeader : channels[step]->members.size() > 1;
-      // On a host with one rank, step 0 copies the operand to the result, as the host's sum.
-      if (!isMine && !(step == 0 && channels[0]->members.size() == 1)) {
-        ++step;
-        continue;
-      }
-      isOnWire = step == 1;
-      if (!current) {
-        CollectiveRequest &part = parts[step] = request;
-        part.call = &calls[step];
-        part.site = request.site + step;
-        current = step == 1 ? messages::makeExchange(*job.mesh, *channels[1], part)
-                            : shm::makeShmOperation(*job.host, *channels[step], part);
-      }
-      TILEWRIGHT_ASSIGN(const bool isDone, current->advance());
-      if (!isDone)
-        return false;
-      current.reset();
-      ++step;
-    }
-    return true;
-  }
-
-  bool isMissing(size_t member) const override {
-    const OrderedChannel *const channels[] = {&split.before, &split.between, &split.behind};
-    if (!current || step > 2)
-      return true;
-    const Clique &members = channels[step]->members;
-    const auto found = std::find(members.begin(), members.end(), channel.members[member]);
-    return found != members.end() &&
-           current->isMissing(static_cast<size_t>(found - members.begin()));
-  }
-
-private:
-  Job &job;
-  OrderedChannel &channel;
-  SplitChannel &split;
-  const CollectiveRequest &request;
-  bool &isOnWire;
-  Call calls[3];
-  CollectiveRequest parts[3];
-  size_t step = 0;
-  std::unique_ptr<Operation> current;
-};
-
 /// Wraps an operation and records whether it waits for messages or for shared memory.
 class Placed final : public Operation {
 public:
@@ -179,40 +105,16 @@ private:
     if (isHere)
       return std::make_unique<Placed>(shm::makeShmOperation(*job.host, channel, request), false,
                                       isOnWire);
-    const bool isSplit = call.kind == Kind::allReduce && !call.reduction.isBody() &&
-                         (job.options.sums == HostsEngine::Sums::byHost || isAnyOrderSame(call));
     if (!channel.data)
-      channel.data = divide(channel);
-    if (!isSplit)
-      return std::make_unique<Placed>(
-          messages::makeExchange(*job.mesh, static_cast<SplitChannel &>(*channel.data).flat,
-                                 request),
-          true, isOnWire);
-    return std::make_unique<SplitAllReduce>(job, channel, request, isOnWire);
-  }
-
-  std::unique_ptr<SplitChannel> divide(const OrderedChannel &channel) const {
-    auto split = std::make_unique<SplitChannel>();
-    std::vector<std::string> seen;
-    for (int64_t member : channel.members) {
-      const std::string &host = job.hostOfRank[static_cast<size_t>(member)];
-      if (job.isHere(member))
-        split->before.members.push_back(member);
-      if (std::find(seen.begin(), seen.end(), host) == seen.end()) {
-        seen.push_back(host);
-        split->between.members.push_back(member);
-      }
-    }
-    split->flat.members = channel.members;
-    split->behind.members = split->before.members;
-    split->isLeader = split->before.members.front() == rank();
-    uint64_t salt = channel.id;
-    for (OrderedChannel *each : {&split->flat, &split->before, &split->between, &split->behind}) {
-      each->id = std::max<uint64_t>(hashOf(each->members, ++salt), 1);
-      each->mine = static_cast<size_t>(
-          std::find(each->members.begin(), each->members.end(), rank()) - each->members.begin());
-    }
-    return split;
+      channel.data = std::make_unique<Levels>(channel, job.hostOfRank);
+    auto &levels = static_cast<Levels &>(*channel.data);
+    const bool mayRegroup = !call.reduction.isBody() &&
+                            (job.options.sums == HostsEngine::Sums::byHost || isAnyOrderSame(call));
+    if (auto steps =
+            makeSteps({*job.host, *job.mesh, isOnWire}, channel, levels, request, mayRegroup))
+      return steps;
+    return std::make_unique<Placed>(messages::makeExchange(*job.mesh, levels.flat, request), true,
+                                    isOnWire);
   }
 
   bool isSleepRound(uint64_t round) const override {

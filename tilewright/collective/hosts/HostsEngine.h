@@ -11,10 +11,9 @@ namespace tilewright::collective::hosts {
 /// namespace.
 std::string nameOfThisHost();
 
-/// An engine that uses shared memory within a host and messages between hosts. An all_reduce over
-/// several hosts is hierarchical, in three steps: among the ranks of each host, among the first
-/// ranks of the hosts, and again among the ranks of each host. So each of h hosts sends 2(h-1)/h
-/// times the size of a tensor, however many ranks it has.
+/// An engine that uses shared memory within a host and messages between hosts. Collectives over
+/// several hosts are hierarchical (Steps.h). So each of h hosts sends 2(h-1)/h times the size of a
+/// tensor in an all_reduce, however many ranks it has.
 class HostsEngine final : public Engine {
 public:
   /// How sums of floats are associated. In both modes all ranks get the same bits in every run.

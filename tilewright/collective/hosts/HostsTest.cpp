@@ -1,4 +1,5 @@
 // Tests of several hosts: bytes between them, the order of sums, deaths.
+#include "tilewright/collective/Move.h"
 #include "tilewright/collective/hosts/HostsEngine.h"
 #include "tilewright/collective/testing/Processes.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
@@ -7,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <csignal>
 
 namespace tilewright::collective::hosts {
@@ -81,6 +83,140 @@ TEST(HostsEngine, SumsOfFloatsAreTakenByHost) {
         EXPECT_THAT(out, ::testing::Each(1e8F + 6));
       }
     });
+}
+
+/// A collective of one tensor: what a rank has, and what it gets.
+struct Case {
+  Kind kind;
+  std::vector<int64_t> in, out;
+  int64_t dimension = 0, split = 0;
+};
+
+std::vector<Case> casesFor(int64_t ranks) {
+  return {{Kind::allGather, {3, 5}, {3 * ranks, 5}},
+          {Kind::allGather, {3, 5}, {3, 5 * ranks}, 1},
+          {Kind::allGather, {0, 5}, {0, 5}},
+          {Kind::allGather, {700, 9}, {700, 9 * ranks}, 1},
+          {Kind::reduceScatter, {2 * ranks, 3}, {2, 3}},
+          {Kind::reduceScatter, {7, 2 * ranks, 2}, {7, 2, 2}, 1},
+          {Kind::reduceScatter, {ranks, 9000}, {1, 9000}},
+          {Kind::allToAll, {2 * ranks, 3}, {2 * ranks, 3}},
+          {Kind::allToAll, {2 * ranks, 3, 4}, {2, 3 * ranks, 4}, 1, 0},
+          {Kind::allToAll, {5, 2 * ranks, 400}, {5 * ranks, 2, 400}, 0, 1},
+          {Kind::allReduce, {11}, {11}},
+          {Kind::broadcast, {4, 4}, {4, 4}},
+          {Kind::permute, {6, 1000}, {6, 1000}},
+          {Kind::barrier, {}, {}}};
+}
+
+size_t countOf(const std::vector<int64_t> &dims) {
+  size_t count = 1;
+  for (int64_t dim : dims)
+    count *= static_cast<size_t>(dim);
+  return count;
+}
+
+Call callOf(const Case &given, const std::vector<std::vector<int64_t>> &groups, const float *in,
+            float *out) {
+  Call call;
+  call.kind = given.kind;
+  call.groups = &groups;
+  call.dimension = given.dimension;
+  call.splitDimension = given.split;
+  call.reduction.operation = ReductionKind::add;
+  call.name = "case";
+  if (given.kind != Kind::barrier)
+    call.tensors = {{ElementType::f32, given.in, given.out, reinterpret_cast<const std::byte *>(in),
+                     reinterpret_cast<std::byte *>(out)}};
+  return call;
+}
+
+/// Small integers, so that sums are exact in every order.
+std::vector<float> operandOf(int64_t rank, size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>((static_cast<size_t>(rank) * 131 + i * 7) % 1009);
+  return values;
+}
+
+/// The result of one member, from the operands of all.
+std::vector<float> resultOf(const Case &given, const std::vector<std::vector<int64_t>> &groups,
+                            const std::vector<int64_t> &clique, size_t mine) {
+  std::vector<std::vector<float>> operands;
+  std::vector<const std::byte *> in;
+  for (int64_t rank : clique) {
+    operands.push_back(operandOf(rank, countOf(given.in)));
+    in.push_back(reinterpret_cast<const std::byte *>(operands.back().data()));
+  }
+  std::vector<float> out(countOf(given.out), -1);
+  const Call call = callOf(given, groups, operands[mine].data(), out.data());
+  const Party party{call, mine, clique.size(), in, {}};
+  EXPECT_TRUE(
+      exchange(party, given.kind == Kind::permute ? sourceOf(call, clique, mine) : std::nullopt)
+          .isOk());
+  return out;
+}
+
+/// Groups in the order of the hosts and across it, and hosts with differently many ranks.
+TEST(HostsEngine, EveryCollectiveTakesItsStepsByHost) {
+  const std::vector<std::vector<int64_t>> inOrder = {{0, 1, 2, 3, 4, 5}};
+  const std::vector<std::vector<int64_t>> across = {{0, 4, 2, 1, 3, 5}};
+  const std::vector<std::vector<int64_t>> pairs = {{0, 1}, {1, 4}, {4, 2}, {3, 3}, {5, 0}};
+  for (int64_t each : {2, 3, 4})
+    runJob(6, each, [&](HostsEngine &engine, Communicator &communicator) {
+      std::byte *arena = engine.arena().allocate(1 << 20);
+      for (const auto *groups : {&inOrder, &across})
+        for (const Case &given : casesFor(6))
+          for (bool isInArena : {false, true}) {
+            const auto &taken = given.kind == Kind::permute ? pairs : *groups;
+            const std::vector<int64_t> clique =
+                given.kind == Kind::permute ? inOrder[0] : groups->front();
+            const auto mine = static_cast<size_t>(
+                std::find(clique.begin(), clique.end(), communicator.rank()) - clique.begin());
+            std::vector<float> in = operandOf(communicator.rank(), countOf(given.in));
+            std::vector<float> out(countOf(given.out), -2);
+            const float *from = in.data();
+            if (isInArena && !in.empty()) {
+              std::memcpy(arena, in.data(), in.size() * sizeof(float));
+              from = reinterpret_cast<const float *>(arena);
+            }
+            const Call call = callOf(given, taken, from, out.data());
+            Status status = communicator.run(call);
+            ASSERT_TRUE(status.isOk()) << status.toString();
+            if (given.kind != Kind::barrier) {
+              EXPECT_EQ(out, resultOf(given, taken, clique, mine))
+                  << nameOf(given.kind) << " of rank " << communicator.rank() << ", " << each
+                  << " ranks a host";
+            }
+          }
+      engine.arena().free(arena);
+    });
+}
+
+/// The bytes that leave a host do not grow with the ranks that need them elsewhere.
+TEST(HostsEngine, RanksOfAHostShareWhatComesFromOthers) {
+  constexpr int64_t ranks = 8, each = 4, hosts = ranks / each, count = 1 << 14;
+  const std::vector<std::vector<int64_t>> all;
+  std::atomic<uint64_t> sent[3] = {};
+  std::barrier together(ranks);
+  const Case cases[] = {{Kind::allGather, {count}, {count * ranks}},
+                        {Kind::reduceScatter, {count * ranks}, {count}},
+                        {Kind::broadcast, {count}, {count}}};
+  runJob(ranks, each, [&](HostsEngine &engine, Communicator &communicator) {
+    for (size_t i = 0; i < std::size(cases); ++i) {
+      const std::vector<float> in = operandOf(communicator.rank(), countOf(cases[i].in));
+      std::vector<float> out(countOf(cases[i].out));
+      const uint64_t before = engine.traffic().payload;
+      Status status = communicator.run(callOf(cases[i], all, in.data(), out.data()));
+      EXPECT_TRUE(status.isOk()) << status.toString();
+      together.arrive_and_wait();
+      sent[i] += engine.traffic().payload - before;
+      together.arrive_and_wait();
+    }
+  });
+  EXPECT_EQ(sent[0], ranks * (hosts - 1) * count * 4); // once to each other host, not to each rank
+  EXPECT_EQ(sent[1], hosts * (hosts - 1) * each * count * 4); // sums of a host
+  EXPECT_EQ(sent[2], (hosts - 1) * count * 4);
 }
 
 TEST(HostsEngine, HostsMayHaveDifferentlyManyRanks) {

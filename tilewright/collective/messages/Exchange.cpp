@@ -369,7 +369,7 @@ private:
         expect(*source, static_cast<uint32_t>(t), tensor.out, bytes);
       else if (source || isRoot)
         copyBytes(tensor.out, tensor.in, tensor.out == tensor.in ? 0 : bytes);
-      else if (bytes > 0)
+      else if (bytes > 0 && tensor.out)
         std::memset(tensor.out, 0, bytes);
       for (size_t m : targets)
         if (m != mine)

@@ -52,7 +52,8 @@ void NcclEngine::free(int64_t rank, std::byte *data) {
 void NcclEngine::revoke(const std::string &why) { job->fail(why); }
 
 Result<std::unique_ptr<DeviceEngine>> NcclEngine::shrink(const std::vector<int64_t> &without,
-                                                         uint64_t epoch, Deadline deadline) {
+                                                         uint64_t epoch, KeyValueStore &store,
+                                                         Deadline deadline) {
   if (!job->failure.isSet())
     job->fail(concat("ranks ", listed(without), " have left"));
   Membership rest = job->membership;
@@ -60,8 +61,7 @@ Result<std::unique_ptr<DeviceEngine>> NcclEngine::shrink(const std::vector<int64
   for (int64_t rank : without)
     if (rank >= 0 && rank < static_cast<int64_t>(rest.processOfRank.size()))
       rest.processOfRank[static_cast<size_t>(rank)] = -1;
-  auto next =
-      std::make_shared<Job>(job->nccl, std::move(rest), job->store, job->access, job->options);
+  auto next = std::make_shared<Job>(job->nccl, std::move(rest), store, job->access, job->options);
   TILEWRIGHT_TRY(next->shrinkFrom(*job, deadline));
   return std::unique_ptr<DeviceEngine>(new NcclEngine(std::move(next)));
 }

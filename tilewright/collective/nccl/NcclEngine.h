@@ -59,7 +59,7 @@ public:
   /// Shrinks the communicators with ncclCommShrink, from 2.28.7 on. With an older library, the new
   /// engine begins without communicators.
   Result<std::unique_ptr<DeviceEngine>> shrink(const std::vector<int64_t> &without, uint64_t epoch,
-                                               Deadline deadline) override;
+                                               KeyValueStore &store, Deadline deadline) override;
 
 private:
   explicit NcclEngine(std::shared_ptr<Job> job) : job(std::move(job)) {}

@@ -308,7 +308,7 @@ TEST_F(NcclEngineTest, ShrinksWhatWasRevoked) {
   const Communicators ranks = prepare(*made, {{{}}});
   made->revoke("rank 1 died");
   test::clear();
-  auto shrunk = made->shrink({1}, 7, after(5s));
+  auto shrunk = made->shrink({1}, 7, store, after(5s));
   ASSERT_TRUE(shrunk.isOk());
   EXPECT_THAT(test::calls(), ElementsAre("GroupStart()", "Shrink(0, without 1, flags 1)",
                                          "Shrink(2, without 1, flags 1)",

@@ -32,11 +32,14 @@ struct Allowance {
   /// Tensor cores multiply f32: factors of products at the default precision may be rounded to
   /// tf32, and products at a higher precision may omit what docs/design/split-products.md lists.
   bool roundsToTf32 = false;
+  /// The bf16 instructions of CPUs flush subnormal numbers in sums of products, and have no mode
+  /// that keeps them.
+  bool flushesBf16Products = true;
 
-  /// The allowance for kernels of this compiler: no contraction, no flushing.
+  /// The allowance for kernels of this compiler: no contraction, no other flushing.
   static Allowance ours() { return {}; }
   /// The same for GPUs.
-  static Allowance tensorCores() { return {false, false, 0, false, true}; }
+  static Allowance tensorCores() { return {false, false, 0, false, true, false}; }
   /// The allowance for XLA's CPU compiler, as jaxlib configures it.
   static Allowance xla() { return {true, true, 16, true}; }
 };

@@ -92,6 +92,48 @@ TEST_F(Bounds, ArithmeticThatIsRoundedOnceIsExact) {
   EXPECT_THAT(result.bounds, Each(0.0));
 }
 
+TEST_F(Bounds, OnlyBf16InstructionsOfCpusFlushSubnormalFactors) {
+  auto boundFor = [&](ElementType type, const char *text, const Allowance &allowance) {
+    return run(text, {reals({0x1p-130, 1}, {2}, type), reals({0x1p20, 0}, {2}, type)}, allowance)
+        .bounds[0];
+  };
+  const char *narrow = R"(
+    func.func @main(%x: tensor<2xbf16>, %y: tensor<2xbf16>) -> tensor<f32> {
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0]
+          : (tensor<2xbf16>, tensor<2xbf16>) -> tensor<f32>
+      return %0 : tensor<f32>
+    })";
+  const char *wide = R"(
+    func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<f32> {
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0]
+          : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    })";
+  EXPECT_GE(boundFor(ElementType::bf16, narrow, Allowance::ours()), 0x1p-110);
+  EXPECT_LT(boundFor(ElementType::bf16, narrow, Allowance::tensorCores()), 0x1p-120);
+  EXPECT_LT(boundFor(ElementType::f32, wide, Allowance::ours()), 0x1p-120);
+}
+
+TEST_F(Bounds, APartOfAComplexProductMayBeZeroWithEitherSign) {
+  Context spending;
+  auto scalar = [&](double real, double imaginary) {
+    Tensor tensor = *Tensor::allocate(ElementType::c64, *Shape::create({}), spending);
+    tensor.set(0, Scalar::ofComplex({real, imaginary}));
+    return tensor;
+  };
+  // (-1)(1 + 0i) is -1 - 0i as a product, and -1 + 0i as a sum that begins with zero.
+  const Bounded result = run(R"(
+    func.func @main(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>) -> tensor<complex<f32>> {
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [] x []
+          : (tensor<complex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+      return %0 : tensor<complex<f32>>
+    })",
+                             {scalar(-1, 0), scalar(1, 0)});
+  EXPECT_EQ(differenceFrom(result, scalar(-1, 0.0)), "");
+  EXPECT_EQ(differenceFrom(result, scalar(-1, -0.0)), "");
+  EXPECT_THAT(differenceFrom(result, scalar(-1, 1e-30)), HasSubstr("within"));
+}
+
 TEST_F(Bounds, WhoContractsMayRoundAProductOnce) {
   const char *text = R"(
     func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

@@ -293,6 +293,11 @@ static bool isOpenBetween(Operation *op, const Bounded &kernel, bool skipsPaddin
   return false;
 }
 
+/// Whether bf16 instructions can multiply numbers of this type.
+static bool fitsBf16(ElementType type) {
+  return type == ElementType::bf16 || (!numerics::isComplex(type) && numerics::bitWidth(type) <= 8);
+}
+
 /// The bound of a sum of products, which is computed in f32 or f64 and then rounded to `type`.
 /// `flushed` bounds the error of flushing subnormal numbers; `flushesFactor` tells whether this
 /// concerns a factor.
@@ -310,6 +315,10 @@ static double boundOfProducts(ElementType type, const Scalar &result, const SumT
     return flushesFactor || terms.magnitude > largestFinite(component) ? unknown : bound;
   }
   bound += flushed;
+  // A sum of products may begin with zero or with the first product, which may be -0. boundOfSum()
+  // allows both signs if the value is zero; of a complex number, one part may be zero.
+  if (numerics::isComplex(type) && (result.r == 0 || result.im == 0))
+    bound = std::max(bound, smallestSubnormal(component));
   // The sum is rounded once more, to the result's type, unless it is exact.
   if (bound > 0 && component != accumulated)
     bound += ulpAt(component, std::fabs(value) + bound);
@@ -388,7 +397,13 @@ Status BoundsEvaluator::setProduct(Operation *op, const Operands &operands, Resu
   // Factors, products and sums below the smallest normal number may each be flushed to zero.
   BoundList flushed(bounds.size(), 0);
   bool flushesFactor = false;
-  if (allowance.flushesSubnormals) {
+  const double ofLhs = latticeOf(operands[0].tensor()), ofRhs = latticeOf(operands[1].tensor()),
+               lattice = ofLhs * ofRhs, normal = smallestNormal(ElementType::f32);
+  // Multiples of a normal number are normal, or zero.
+  const bool isForBf16 = fitsBf16(operands[0].tensor().type()) &&
+                         fitsBf16(operands[1].tensor().type()) &&
+                         std::min({ofLhs, ofRhs, lattice}) < normal;
+  if (allowance.flushesSubnormals || (allowance.flushesBf16Products && isForBf16)) {
     const double least = smallestNormal(numerics::componentOf(type));
     auto isSubnormal = [&](double size) { return size != 0 && size < least; };
     flushesFactor = llvm::any_of(a, isSubnormal) || llvm::any_of(b, isSubnormal);
@@ -397,8 +412,7 @@ Status BoundsEvaluator::setProduct(Operation *op, const Operands &operands, Resu
     for (size_t i = 0; i < flushed.size(); ++i)
       flushed[i] = least * (doublesOf(ofLeft)[i] + doublesOf(ofRight)[i] + 2 * doublesOf(terms)[i]);
   }
-  const double lattice = latticeOf(operands[0].tensor()) * latticeOf(operands[1].tensor()),
-               factor = numerics::isComplex(type) ? 4 : 1;
+  const double factor = numerics::isComplex(type) ? 4 : 1;
   for (size_t i = 0; i < bounds.size(); ++i) {
     const SumTerms sum{
         factor * doublesOf(sizes)[i], doublesOf(fromLeft)[i] + doublesOf(fromRight)[i],

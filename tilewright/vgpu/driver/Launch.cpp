@@ -110,9 +110,9 @@ CUresult checkLaunch(const KernelWork &work) {
   return CUDA_SUCCESS;
 }
 
-static CUresult takeAttribute(const CUlaunchAttribute &attribute, KernelWork &work) {
-  const CUlaunchAttributeValue &value = attribute.value;
-  switch (attribute.id) {
+CUresult takeAttribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue &value,
+                       LaunchAttributes &work) {
+  switch (attribute) {
   case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
     work.cooperative = value.cooperative != 0;
     return CUDA_SUCCESS;
@@ -139,9 +139,9 @@ static CUresult takeAttribute(const CUlaunchAttribute &attribute, KernelWork &wo
   case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
   case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
     return fail(CUDA_ERROR_NOT_SUPPORTED,
-                concat("launch attribute ", int(attribute.id), " is not supported"));
+                concat("launch attribute ", int(attribute), " is not supported"));
   }
-  return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown launch attribute ", int(attribute.id)));
+  return fail(CUDA_ERROR_INVALID_VALUE, concat("unknown launch attribute ", int(attribute)));
 }
 
 CUresult makeLaunch(const CUlaunchConfig &config, const std::shared_ptr<Function> &function,
@@ -152,7 +152,7 @@ CUresult makeLaunch(const CUlaunchConfig &config, const std::shared_ptr<Function
   work.block = {config.blockDimX, config.blockDimY, config.blockDimZ};
   work.dynamicShared = config.sharedMemBytes;
   for (unsigned i = 0; i < config.numAttrs; ++i)
-    VGPU_TRY(takeAttribute(config.attrs[i], work));
+    VGPU_TRY(takeAttribute(config.attrs[i].id, config.attrs[i].value, work));
   VGPU_TRY(checkLaunch(work));
   return takeArguments(*function, values, extra, work.parameters);
 }

@@ -7,6 +7,10 @@
 
 namespace tilewright::vgpu::driver {
 
+/// Stores one attribute of a launch or of a kernel node.
+CUresult takeAttribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue &value,
+                       LaunchAttributes &work);
+
 /// Takes the sizes, attributes and arguments of a launch and checks them against the kernel and the
 /// chip. `extra` or `values` gives the arguments, as documented for cuLaunchKernel.
 CUresult makeLaunch(const CUlaunchConfig &config, const std::shared_ptr<Function> &function,

@@ -468,6 +468,23 @@ TEST(Launch, WhatIsNotExecutedYetIsRefusedAtLoadByName) {
   EXPECT_THAT(status.message(), HasSubstr("line 8: cp.async.bulk.tensor.3d"));
 }
 
+TEST(Launch, ANegatedScalePredicateIsRefusedAndNotReadAsPlain) {
+  for (const char *product :
+       {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d, %d, !%p",
+        "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d, %d, %r, "
+        "0, !%p"}) {
+    Status status =
+        LoadedModule::create(std::string(".version 8.2\n.target sm_90a\n.address_size 64\n") +
+                                 ".visible .entry k() {\n.reg .f32 %f<4>;\n.reg .b64 %d;\n"
+                                 ".reg .b32 %r;\n.reg .pred %p;\n" +
+                                 product + ", 1, 1, 0, 0;\nret;\n}\n",
+                             "sm_90a")
+            .takeStatus();
+    EXPECT_EQ(status.error(), Error::vgpuUnimplemented) << product;
+    EXPECT_THAT(status.message(), HasSubstr("a negated scale predicate")) << product;
+  }
+}
+
 TEST(Launch, AProcessorWithoutVectorsIsRefused) {
   auto module = loadText(kernelText("tiles.ptx"));
   const ptx::Function *kernel = module->source().findDefinition("vector_add");

@@ -56,8 +56,9 @@ static ElementType sumsOf(ElementType lhs, ElementType rhs, ElementType result) 
   return isShort ? ElementType::i32 : ElementType::i64;
 }
 
-/// Whether bf16 instructions compute exactly with every value of the type. They flush subnormals,
-/// and the smallest value of f8E8M0FNU is subnormal in bf16.
+/// Whether bf16 instructions may multiply numbers of the type. They flush subnormals, which is
+/// accepted for bf16 itself (docs/reference/accuracy.md). The smallest value of f8E8M0FNU is
+/// subnormal in bf16, and would be lost.
 static bool fitsBf16(ElementType type) {
   if (isReal(type))
     return type == ElementType::bf16 || (bitWidth(type) <= 8 && type != ElementType::f8E8M0FNU);

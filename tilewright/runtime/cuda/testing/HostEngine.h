@@ -43,7 +43,7 @@ public:
   void free(int64_t, std::byte *) override {}
   void revoke(const std::string &why) override { shared->fail(why); }
   Result<std::unique_ptr<collective::DeviceEngine>> shrink(const std::vector<int64_t> &, uint64_t,
-                                                           Deadline) override {
+                                                           KeyValueStore &, Deadline) override {
     return Status(Code::unimplemented, "all ranks are in one process");
   }
 

@@ -204,6 +204,12 @@ TEST_F(GraphTest, AttributesOfKernelNodes) {
   value = {};
   EXPECT_CUDA(cuda().cuGraphKernelNodeGetAttribute(two, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
   EXPECT_EQ(value.cooperative, 1);
+  for (const unsigned zero : {0, 1, 2}) {
+    value.clusterDim = {zero != 0, zero != 1, zero != 2};
+    EXPECT_EQ(
+        cuda().cuGraphKernelNodeSetAttribute(one, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+        CUDA_ERROR_INVALID_VALUE);
+  }
   EXPECT_EQ(cuda().cuGraphKernelNodeGetAttribute(two, static_cast<CUlaunchAttributeID>(77), &value),
             CUDA_ERROR_INVALID_VALUE);
 }

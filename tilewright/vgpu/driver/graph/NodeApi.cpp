@@ -1,6 +1,7 @@
 // cuGraphAdd*Node, cuGraph*Node{Get,Set}*: nodes of each type, their parameters and attributes.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Functions.h"
+#include "tilewright/vgpu/driver/Launch.h"
 #include "tilewright/vgpu/driver/graph/Conditional.h"
 #include "tilewright/vgpu/driver/graph/Graph.h"
 #include "tilewright/vgpu/driver/graph/NodeParams.h"
@@ -284,28 +285,8 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeID att
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID attribute,
                                        const CUlaunchAttributeValue *value) {
   VGPU_NEED(value);
-  return withWork<KernelWork>(node, [&](KernelWork &work, GraphNode &) {
-    switch (attribute) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      work.cooperative = value->cooperative != 0;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-      work.cluster = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      work.priority = value->priority;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-      work.programmatic = value->programmaticStreamSerializationAllowed != 0;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return CUDA_SUCCESS; // hints, which do not change results
-    default:
-      return fail(CUDA_ERROR_INVALID_VALUE,
-                  concat("unknown kernel node attribute ", int(attribute)));
-    }
-  });
+  return withWork<KernelWork>(
+      node, [&](KernelWork &work, GraphNode &) { return takeAttribute(attribute, *value, work); });
 }
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
   LaunchAttributes attributes;

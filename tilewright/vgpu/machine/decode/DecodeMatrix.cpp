@@ -103,7 +103,9 @@ void Decoder::readFragments(MatrixForm &form) {
   form.d = slotsOf(operands[0], bytesOfElement(form.dType), true);
 }
 
-void Decoder::readWgmmaOperands(MatrixForm &form, size_t scale) {
+Status Decoder::readWgmmaOperands(MatrixForm &form, size_t scale) {
+  if (operands[scale].negated)
+    return unsupported("a negated scale predicate");
   form.aIsDescriptor = operands[1].kind != OperandKind::vector;
   if (form.aIsDescriptor)
     form.aDescriptor = readBytes(operands[1], 8);
@@ -120,6 +122,7 @@ void Decoder::readWgmmaOperands(MatrixForm &form, size_t scale) {
   form.transposesA = form.aIsDescriptor && immediate(scale + 3) != 0;
   form.transposesB = immediate(scale + (form.aIsDescriptor ? 4 : 3)) != 0;
   form.d = slotsOf(operands[0], 4, true);
+  return Status();
 }
 
 Status Decoder::mma() {
@@ -176,9 +179,7 @@ Status Decoder::wgmma() {
   MatrixForm form = matrixForm();
   form.head.function = runWgmma;
   form.cType = form.dType;
-  if (operands[3].negated)
-    return unsupported("a negated scale predicate");
-  readWgmmaOperands(form, 3);
+  TILEWRIGHT_TRY(readWgmmaOperands(form, 3));
   return emitExternal(own<MatrixForm>(std::move(form)));
 }
 
@@ -186,7 +187,7 @@ Status Decoder::sparseWgmma() {
   SparseForm form;
   form.base = matrixForm();
   form.base.head.function = runSparseWgmma;
-  readWgmmaOperands(form.base, 5);
+  TILEWRIGHT_TRY(readWgmmaOperands(form.base, 5));
   form.metadata = readBytes(operands[3], 4);
   form.selector = static_cast<unsigned>(operands[4].value);
   return emitExternal(own<SparseForm>(std::move(form)));

@@ -183,7 +183,7 @@ private:
   void readFragments(MatrixForm &form);
   /// Reads the operands D, A, B of wgmma and those from `scale` on: the scale of D, the signs of A
   /// and B, and whether they are transposed.
-  void readWgmmaOperands(MatrixForm &form, size_t scale);
+  Status readWgmmaOperands(MatrixForm &form, size_t scale);
   /// Finds the registers that wgmma uses. Accesses to them by other instructions are reported to
   /// the observer.
   void findMatrixRegisters();
