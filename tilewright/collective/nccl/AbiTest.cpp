@@ -1,5 +1,5 @@
 // Compares our declarations with NCCL's header, where it is installed.
-#include "tilewright/collective/nccl/Abi.h"
+#include "tilewright/collective/nccl/Library.h"
 
 #include <nccl.h>
 
@@ -130,6 +130,15 @@ TEST(NcclAbi, FunctionsHaveNcclsSignatures) {
   TILEWRIGHT_NCCL_LATER_FUNCTIONS(TILEWRIGHT_SAME_SIGNATURE)
 #undef TILEWRIGHT_SAME_SIGNATURE
 }
+
+#ifdef TILEWRIGHT_TEST_NCCL
+/// NVIDIA's library, which loads without a GPU: it has all functions.
+TEST(NcclAbi, TheInstalledLibraryLoads) {
+  auto library = Library::load(TILEWRIGHT_TEST_NCCL);
+  ASSERT_TRUE(library.isOk()) << std::move(library).takeStatus().toString();
+  EXPECT_GE((*library)->version, 22300);
+}
+#endif
 
 } // namespace
 } // namespace tilewright::collective::nccl

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <numeric>
-#include <set>
+#include <sstream>
 
 namespace tilewright::collective::nccl {
 
@@ -173,7 +173,7 @@ Status Job::initialize(Program &program, Deadline deadline) {
                : nccl.CommInitRankScalable(into, size, rank, static_cast<int>(ids.size()),
                                            ids.data(), &wanted);
   };
-  TILEWRIGHT_ASSIGN(program.all, makeAll(program, making, deadline));
+  TILEWRIGHT_ASSIGN(program.parents, makeAll(program, making, deadline));
   return Status();
 }
 
@@ -196,7 +196,7 @@ Result<const Job::Comms *> Job::split(Program &program, uint8_t lane, const Grou
   abi::Config wanted = config();
   Making making;
   making.function = "CommSplit";
-  making.parents = program.all;
+  making.parents = program.parents;
   making.hasMember = [&](size_t i) { return places.contains(program.locals[i]); };
   making.make = [&](size_t i, abi::Comm parent, abi::Comm *into) {
     const auto found = places.find(program.locals[i]);
@@ -208,14 +208,14 @@ Result<const Job::Comms *> Job::split(Program &program, uint8_t lane, const Grou
 }
 
 /// Equal for the same cliques, in every process.
-static uint64_t hashOf(std::span<const DeviceClique> cliques) {
+static uint64_t hashOfCliques(std::span<const DeviceClique> cliques) {
   uint64_t hash = cliques.size();
   for (const DeviceClique &clique : cliques) {
     const int64_t head[] = {clique.isPairs, clique.lane,
                             static_cast<int64_t>(clique.groups.size())};
-    hash = collective::hashOf(head, hash);
+    hash = hashOf(head, hash);
     for (const std::vector<int64_t> &group : clique.groups)
-      hash = collective::hashOf(group, hash);
+      hash = hashOf(group, hash);
   }
   return hash;
 }
@@ -224,7 +224,7 @@ Status Job::announce(const Program &program, std::span<const DeviceClique> cliqu
   if (membership.processes().size() == 1)
     return Status();
   return store.put(concat(keyOf(program), "/prepare/", program.prepared, "/", membership.process),
-                   concat(hashOf(cliques)));
+                   concat(hashOfCliques(cliques)));
 }
 
 Status Job::explain(const Program &program, std::span<const DeviceClique> cliques, Status why) {
@@ -233,7 +233,7 @@ Status Job::explain(const Program &program, std::span<const DeviceClique> clique
   std::set<int64_t> processes;
   for (int64_t member : program.members)
     processes.insert(membership.processOfRank[static_cast<size_t>(member)]);
-  const std::string own = concat(hashOf(cliques));
+  const std::string own = concat(hashOfCliques(cliques));
   std::string missing;
   for (int64_t process : processes) {
     if (process == membership.process)
@@ -324,13 +324,13 @@ Result<std::vector<Job::LocalSeats>> Job::prepareNow(const std::vector<int64_t> 
   everyRank[0].resize(members.size());
   std::iota(everyRank[0].begin(), everyRank[0].end(), 0);
   Status status;
-  if (program.all.empty() && members.size() > 1)
+  if (program.parents.empty() && members.size() > 1)
     status = initialize(program, deadline);
   for (const DeviceClique &clique : cliques) {
     const bool isAll = clique.isPairs || clique.groups.empty();
     const Groups &groups = isAll ? everyRank : clique.groups;
-    const Comms *comms = &program.all;
-    if (status.isOk() && members.size() > 1 && (clique.lane != 0 || groups != everyRank)) {
+    const Comms *comms = &program.parents;
+    if (status.isOk() && members.size() > 1) {
       auto made = split(program, clique.lane, groups, deadline);
       if (made.isOk())
         comms = *made;
@@ -360,29 +360,89 @@ Result<std::vector<Job::LocalSeats>> Job::prepareNow(const std::vector<int64_t> 
   return result;
 }
 
+std::vector<int64_t> Job::membersLeft(const Program &program) const {
+  std::vector<int64_t> left;
+  for (int64_t member : program.members)
+    if (membership.processOfRank[static_cast<size_t>(member)] >= 0)
+      left.push_back(member);
+  return left;
+}
+
+Result<std::set<uint64_t>> Job::agreeOnShrinking(const Job &old, Deadline deadline) {
+  // The programs that this process can shrink, each with the number of processes that must.
+  std::map<uint64_t, size_t> own;
+  for (const auto &program : old.programs) {
+    std::set<int64_t> processes;
+    for (int64_t member : membersLeft(*program))
+      processes.insert(membership.processOfRank[static_cast<size_t>(member)]);
+    if (!program->parents.empty() &&
+        std::all_of(program->parents.begin(), program->parents.end(),
+                    [](const Comm *comm) { return comm->handle.load() != nullptr; }))
+      own[hashOf(program->members, 0)] = processes.size();
+  }
+  std::set<uint64_t> result;
+  const std::vector<int64_t> processes = membership.processes();
+  if (processes.size() == 1) {
+    for (const auto &[hash, count] : own)
+      result.insert(hash);
+    return result;
+  }
+  const std::string key = concat(membership.job, "/nccl/", membership.epoch, "/shrink/");
+  auto read = [&](const std::string &name) -> Result<std::istringstream> {
+    auto text = store.get(key + name, deadline);
+    if (!text.isOk())
+      return Status(
+          Error::ranksNotConnected,
+          concat("process ", membership.process, " waited in vain for '", key, name,
+                 "' to shrink NCCL communicators: ", std::move(text).takeStatus().message()));
+    return std::istringstream(*text);
+  };
+  std::string note;
+  for (const auto &[hash, count] : own)
+    note += concat(hash, " ", count, " ");
+  TILEWRIGHT_TRY(store.put(concat(key, membership.process), note));
+  uint64_t hash = 0;
+  if (membership.process == processes.front()) {
+    std::map<uint64_t, size_t> missing; // processes that have not yet said that they can
+    for (int64_t process : processes) {
+      TILEWRIGHT_ASSIGN(std::istringstream text, read(concat(process)));
+      for (size_t count = 0; text >> hash >> count;)
+        --missing.try_emplace(hash, count).first->second;
+    }
+    std::string verdict;
+    for (const auto &[each, count] : missing)
+      if (count == 0)
+        verdict += concat(each, " ");
+    TILEWRIGHT_TRY(store.put(key + "verdict", verdict));
+  }
+  TILEWRIGHT_ASSIGN(std::istringstream verdict, read("verdict"));
+  while (verdict >> hash)
+    result.insert(hash);
+  return result;
+}
+
 Status Job::shrinkFrom(Job &old, Deadline deadline) {
   if (!nccl.CommRevoke || !nccl.CommShrink)
     return Status();
   std::lock_guard oldLock(old.preparing), lock(preparing);
+  TILEWRIGHT_ASSIGN(const std::set<uint64_t> agreed, agreeOnShrinking(old, deadline));
   for (const auto &program : old.programs) {
-    if (program->all.empty())
+    if (!agreed.contains(hashOf(program->members, 0)))
       continue;
-    std::vector<int64_t> members;
+    const std::vector<int64_t> members = membersLeft(*program);
     std::vector<int> without;
     for (size_t rank = 0; rank < program->members.size(); ++rank)
       if (membership.processOfRank[static_cast<size_t>(program->members[rank])] < 0)
         without.push_back(static_cast<int>(rank));
-      else
-        members.push_back(program->members[rank]);
     // Two lists may become equal; one communicator is enough.
     Program &shrunk = programOf(members);
-    if (members.size() < 2 || without.empty() || !shrunk.all.empty() || shrunk.locals.empty())
+    if (members.size() < 2 || without.empty() || !shrunk.parents.empty() || shrunk.locals.empty())
       continue;
     Comms parents;
     for (size_t i = 0; i < program->locals.size(); ++i)
-      if (localRank(program->memberOf(i))) {
-        localRank(program->memberOf(i))->awaitRest(*program->all[i], deadline);
-        parents.push_back(program->all[i]);
+      if (LocalRank *rank = localRank(program->memberOf(i))) {
+        rank->awaitRest(*program->parents[i], deadline);
+        parents.push_back(program->parents[i]);
       }
     abi::Config wanted = config();
     Making making;
@@ -392,7 +452,7 @@ Status Job::shrinkFrom(Job &old, Deadline deadline) {
       return nccl.CommShrink(parent, without.data(), static_cast<int>(without.size()), into,
                              &wanted, abi::shrinkAbort);
     };
-    TILEWRIGHT_ASSIGN(shrunk.all, makeAll(shrunk, making, deadline));
+    TILEWRIGHT_ASSIGN(shrunk.parents, makeAll(shrunk, making, deadline));
   }
   return Status();
 }

@@ -5,6 +5,8 @@
 #include "tilewright/collective/nccl/LocalRank.h"
 #include "tilewright/collective/nccl/NcclEngine.h"
 
+#include <set>
+
 namespace tilewright::collective::nccl {
 
 /// The part that a rank of a program has in a clique.
@@ -35,7 +37,8 @@ public:
                                           std::span<const DeviceClique> cliques, Deadline deadline);
   /// Sets the engine's failure and revokes all communicators.
   void fail(const std::string &why);
-  /// Takes over the communicators of a revoked job, without those ranks that this job lacks.
+  /// Takes over the communicators of a revoked job, without those ranks that this job lacks, if all
+  /// processes still have them: a communicator may have failed while some ranks were making it.
   Status shrinkFrom(Job &old, Deadline deadline);
   LocalRank *localRank(int64_t rank);
 
@@ -55,7 +58,9 @@ private:
   struct Program {
     std::vector<int64_t> members; // the engine's ranks, by rank of the program
     std::vector<int64_t> locals;  // ranks of the program that this process owns
-    Comms all;
+    /// Of all ranks, and only to be split. Loading is ordered with running by nothing but time, so
+    /// a collective and a split of one communicator could meet in different orders.
+    Comms parents;
     std::map<std::pair<uint8_t, Groups>, Comms> splits; // by lane and groups
     uint64_t prepared = 0;                              // number of prepare()
 
@@ -82,6 +87,11 @@ private:
   Result<std::vector<LocalSeats>> prepareNow(const std::vector<int64_t> &members,
                                              std::span<const DeviceClique> cliques,
                                              Deadline deadline);
+  /// The programs of a revoked job, by the hash of their members, whose communicators all processes
+  /// can shrink. A process reads one key, the first process one for each process.
+  Result<std::set<uint64_t>> agreeOnShrinking(const Job &old, Deadline deadline);
+  /// The members of a program that are in this job.
+  std::vector<int64_t> membersLeft(const Program &program) const;
   Status announce(const Program &program, std::span<const DeviceClique> cliques);
   /// Explains by the store which processes do not take part in a prepare().
   Status explain(const Program &program, std::span<const DeviceClique> cliques, Status why);

@@ -49,7 +49,20 @@ static Result<std::unique_ptr<Library>> open(const std::string &file) {
     return Status(Error::carrierUnavailable,
                   concat("nccl: '", file, "' is NCCL ", textOf(library->version),
                          "; a version from ", textOf(oldest), " to 2.x is needed"));
+  library->forgetNewer();
   return library;
+}
+
+void Library::forgetNewer() {
+  if (version < 22807)
+    CommRevoke = nullptr;
+  if (version < 22800)
+    AlltoAll = nullptr;
+  if (version < 22700) {
+    CommShrink = nullptr;
+    CommWindowRegister = nullptr;
+    CommWindowDeregister = nullptr;
+  }
 }
 
 Result<const Library *> Library::load(const std::string &file) {

@@ -30,6 +30,10 @@ struct Library {
   /// NCCL's type for reductions; nullopt if this version has none.
   std::optional<abi::DataType> typeOf(numerics::ElementType element) const;
 
+  /// Forgets functions that are newer than `version`: a library that stands for an older one may
+  /// export them.
+  void forgetNewer();
+
   /// Loads the library, which stays loaded: NCCL has threads.
   ///  - carrierUnavailable (E6060): the message contains dlerror(), the name of the missing
   ///    function, or the version.

@@ -126,7 +126,10 @@ Status LocalRank::endGroup(Deadline deadline) {
     return status;
   const std::vector<Comm *> used = std::move(inGroup);
   groupThread = std::thread::id();
+  const bool revokes = std::exchange(revokesAfterGroup, false);
   groupLock.unlock();
+  if (revokes)
+    revoke();
   TILEWRIGHT_TRY(std::move(status));
   return result == abi::inProgress ? settle("GroupEnd", used, deadline) : Status();
 }
@@ -201,6 +204,10 @@ Status LocalRank::asyncError(std::span<Comm *const> comms) {
 }
 
 void LocalRank::revoke() {
+  if (hasGroup()) {
+    revokesAfterGroup = true;
+    return;
+  }
   std::lock_guard lock(mutex);
   (void)makeCurrent();
   for (const auto &comm : comms | std::views::reverse) {

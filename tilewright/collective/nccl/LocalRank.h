@@ -75,7 +75,8 @@ public:
   Status asyncError(std::span<Comm *const> comms);
 
   /// Stops what the communicators do on the device. They remain, so that they can shrink, if the
-  /// library can revoke and they are ready; otherwise they are aborted, which frees them.
+  /// library can revoke and they are ready; otherwise they are aborted, which frees them. In the
+  /// thread that has a group open, it happens when the group ends.
   void revoke();
 
   /// The two steps that end a rank: the first begins for all ranks of a process before the second
@@ -106,6 +107,7 @@ private:
   // Only for that thread:
   std::unique_lock<std::mutex> groupLock;
   int depth = 0;
+  bool revokesAfterGroup = false;
 };
 
 } // namespace tilewright::collective::nccl

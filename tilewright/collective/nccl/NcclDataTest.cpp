@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace tilewright::collective::conformance {
 namespace {
 
@@ -64,6 +66,41 @@ TEST_P(NcclData, EveryKindInEverySubMesh) {
   });
   for (const Status &end : ends)
     EXPECT_TRUE(end.isOk()) << end.toString();
+}
+
+/// A program on some of the devices, in another order; then one on all, whose groups cross.
+TEST(NcclMembers, AreNumberedByTheProgram) {
+  auto job = kits().front().makeJob(8, 60s);
+  ASSERT_TRUE(job.isOk());
+  for (const std::vector<int64_t> &members :
+       {std::vector<int64_t>{6, 2, 5}, {3, 1, 0, 2, 7, 6, 5, 4}, {2, 6, 5}}) {
+    const auto ranks = static_cast<int64_t>(members.size());
+    const std::vector<Case> cases = {
+        {Kind::allReduce, ElementType::f32, {129}, {}},
+        {Kind::allReduce, ElementType::f32, {129}, {{2, 0}, {1}}},
+        {Kind::allGather, ElementType::i8, {3}, {{2, 1, 0}}},
+        {Kind::permute, ElementType::f32, {5}, {{0, 2}, {2, 1}, {1, 0}}},
+        {Kind::broadcast, ElementType::f32, {5}, {{1, 2}}},
+    };
+    std::vector<Status> ends(members.size());
+    std::vector<std::thread> threads;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        auto run = [&]() -> Status {
+          TILEWRIGHT_ASSIGN(auto own, (*job)->engine(rank).join({1, rank, ranks, members}));
+          for (const Case &test : cases)
+            if (ranks == 3 || test.groups.empty() || test.kind == Kind::permute ||
+                test.kind == Kind::broadcast)
+              TILEWRIGHT_TRY(Trial(test, rank, ranks).run(*own));
+          return Status();
+        };
+        ends[static_cast<size_t>(rank)] = run();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    for (const Status &end : ends)
+      EXPECT_TRUE(end.isOk()) << end.toString();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclData, ::testing::Values(2, 4, 8));

@@ -13,10 +13,10 @@ struct Library;
 /// The ranks of a job, one for each of its GPUs. `Membership` states which process owns which rank.
 ///
 /// For each list of members that a program runs on, the engine initializes one communicator, whose
-/// unique id the processes exchange through the key-value store. All others are split from it, in
-/// the order of the program's cliques: ranks outside of a clique take part with NCCL_SPLIT_NOCOLOR.
-/// Whether a communicator is made depends only on the programs loaded before, never on the state of
-/// a rank.
+/// unique id the processes exchange through the key-value store. Those of cliques are split from
+/// it, in the order of the program's list: ranks outside of a clique take part with
+/// NCCL_SPLIT_NOCOLOR. Whether a communicator is made depends only on the programs loaded before,
+/// never on the state of a rank.
 class NcclEngine final : public DeviceEngine {
 public:
   struct Options {

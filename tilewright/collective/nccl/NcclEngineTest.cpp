@@ -64,16 +64,17 @@ TEST_F(NcclEngineTest, InitializesAllRanksOfAProcessInOneGroupAndSplitsInTheOrde
   options.maxChannels = 8;
   const auto made = engine();
   prepare(*made, {{{{0, 1}, {3, 2}}}, {{}}, {{{1, 0}}, false}});
-  EXPECT_THAT(test::calls(),
-              ElementsAre("GetUniqueId()", "GroupStart()",
-                          "Init(0 of 4, id i-3, blocking 0, CTAs 8)",
-                          "Init(1 of 4, id i-3, blocking 0, CTAs 8)",
-                          "Init(2 of 4, id i-3, blocking 0, CTAs 8)",
-                          "Init(3 of 4, id i-3, blocking 0, CTAs 8)", "GroupEnd()", "GroupStart()",
-                          "Split(0, color 0, key 0)", "Split(1, color 0, key 1)",
-                          "Split(2, color 1, key 1)", "Split(3, color 1, key 0)", "GroupEnd()",
-                          "GroupStart()", "Split(0, color 0, key 1)", "Split(1, color 0, key 0)",
-                          "Split(2, color -1, key 0)", "Split(3, color -1, key 0)", "GroupEnd()"));
+  EXPECT_THAT(
+      test::calls(),
+      ElementsAre(
+          "GetUniqueId()", "GroupStart()", "Init(0 of 4, id i-3, blocking 0, CTAs 8)",
+          "Init(1 of 4, id i-3, blocking 0, CTAs 8)", "Init(2 of 4, id i-3, blocking 0, CTAs 8)",
+          "Init(3 of 4, id i-3, blocking 0, CTAs 8)", "GroupEnd()", "GroupStart()",
+          "Split(0, color 0, key 0)", "Split(1, color 0, key 1)", "Split(2, color 1, key 1)",
+          "Split(3, color 1, key 0)", "GroupEnd()", "GroupStart()", "Split(0, color 0, key 0)",
+          "Split(1, color 0, key 1)", "Split(2, color 0, key 2)", "Split(3, color 0, key 3)",
+          "GroupEnd()", "GroupStart()", "Split(0, color 0, key 1)", "Split(1, color 0, key 0)",
+          "Split(2, color -1, key 0)", "Split(3, color -1, key 0)", "GroupEnd()"));
 }
 
 TEST_F(NcclEngineTest, ProgramsShareCommunicatorsOfTheSameMembersAndLane) {
@@ -88,8 +89,10 @@ TEST_F(NcclEngineTest, ProgramsShareCommunicatorsOfTheSameMembersAndLane) {
                           "Split(2, color 0, key 2)", "Split(3, color 0, key 3)", "GroupEnd()"));
   test::clear();
   prepare(*made, {{{}}}, {2, 0}); // other members: rank 0 of the program is rank 2
-  EXPECT_THAT(test::calls(), ElementsAre("GetUniqueId()", "GroupStart()", HasSubstr("Init(0 of 2"),
-                                         HasSubstr("Init(1 of 2"), "GroupEnd()"));
+  EXPECT_THAT(test::calls(),
+              ElementsAre("GetUniqueId()", "GroupStart()", HasSubstr("Init(0 of 2"),
+                          HasSubstr("Init(1 of 2"), "GroupEnd()", "GroupStart()",
+                          HasSubstr("color 0, key 0"), HasSubstr("color 0, key 1"), "GroupEnd()"));
 }
 
 TEST_F(NcclEngineTest, SeveralIdsForManyRanks) {
@@ -121,11 +124,11 @@ TEST_F(NcclEngineTest, QueuesEachKind) {
   run(two, call(Kind::allReduce, {3}, {3}), 3);  // alone
   run(two, call(Kind::allReduce, {0}, {0}), 0);
   EXPECT_THAT(test::calls(),
-              ElementsAre("AllReduce(1, 5, type 9, op 1)", "AllGather(1, 20)",
-                          "ReduceScatter(1, 4, type 7, op 0)", "AlltoAll(1, 16)", "GroupStart()",
-                          "Send(1, 12, to 2)", "Recv(1, 12, from 0)", "GroupEnd()", "zeros(12)",
-                          "GroupStart()", "Send(0, 12, to 1)", "GroupEnd()", "copy(12)",
-                          "Broadcast(4, 12, from 0)", "zeros(12)", "copy(12)"));
+              ElementsAre("AllReduce(5, 5, type 9, op 1)", "AllGather(5, 20)",
+                          "ReduceScatter(5, 4, type 7, op 0)", "AlltoAll(5, 16)", "GroupStart()",
+                          "Send(5, 12, to 2)", "Recv(5, 12, from 0)", "GroupEnd()", "zeros(12)",
+                          "GroupStart()", "Send(4, 12, to 1)", "GroupEnd()", "copy(12)",
+                          "Broadcast(8, 12, from 0)", "zeros(12)", "copy(12)"));
 }
 
 TEST_F(NcclEngineTest, SeveralTensorsAreAGroupAndGroupsNest) {
@@ -138,8 +141,8 @@ TEST_F(NcclEngineTest, SeveralTensorsAreAGroupAndGroupsNest) {
   ASSERT_TRUE(ranks[0]->enqueue(two, 0, nullptr).isOk());
   ASSERT_TRUE(ranks[0]->endGroup().isOk());
   EXPECT_THAT(test::calls(),
-              ElementsAre("GroupStart()", "GroupStart()", "AllReduce(0, 5, type 7, op 0)",
-                          "AllReduce(0, 5, type 7, op 0)", "GroupEnd()", "GroupEnd()"));
+              ElementsAre("GroupStart()", "GroupStart()", "AllReduce(4, 5, type 7, op 0)",
+                          "AllReduce(4, 5, type 7, op 0)", "GroupEnd()", "GroupEnd()"));
 }
 
 TEST_F(NcclEngineTest, RaggedAllToAllSendsTheRowsOfEachMember) {
@@ -224,8 +227,9 @@ TEST_F(NcclEngineTest, AFailedCallFailsTheEngineAndRevokesAllRanks) {
   EXPECT_EQ(status.error(), Error::ncclCall);
   EXPECT_THAT(status.message(),
               HasSubstr("ncclAllReduce failed: unhandled system error (the last words)"));
-  EXPECT_THAT(test::calls(), ElementsAre(HasSubstr("AllReduce"), "Revoke(0)", "Revoke(1)",
-                                         "Revoke(2)", "Revoke(3)"));
+  EXPECT_THAT(test::calls(),
+              ElementsAre(HasSubstr("AllReduce"), "Revoke(4)", "Revoke(0)", "Revoke(5)",
+                          "Revoke(1)", "Revoke(6)", "Revoke(2)", "Revoke(7)", "Revoke(3)"));
   const Status later = ranks[3]->enqueue(call(Kind::allReduce, {5}, {5}), 0, nullptr);
   EXPECT_EQ(later.error(), Error::collectiveAborted);
   EXPECT_THAT(later.message(), HasSubstr("rank 1: ncclAllReduce failed"));
@@ -316,9 +320,80 @@ TEST_F(NcclEngineTest, ShrinksWhatWasRevoked) {
   test::clear();
   const Communicators rest = prepare(**shrunk, {{{}}}, {0, 2, 3});
   ASSERT_EQ(rest.size(), 3U);
-  EXPECT_THAT(test::calls(), IsEmpty()); // the shrunk communicator is the one of all ranks
+  EXPECT_THAT(test::calls(),
+              ElementsAre("GroupStart()", "Split(8, color 0, key 0)", "Split(9, color 0, key 1)",
+                          "Split(10, color 0, key 2)", "GroupEnd()"));
   EXPECT_TRUE(rest[2]->enqueue(call(Kind::allReduce, {5}, {5}), 0, nullptr).isOk());
   EXPECT_EQ(statusOf((*shrunk)->prepare({0, 1}, {}, after(1s))).error(), Error::collectiveGroups);
+}
+
+/// A rank that was aborted while it made a communicator has nothing to shrink.
+TEST_F(NcclEngineTest, MakesNewCommunicatorsIfTheOldOnesWereAborted) {
+  const auto made = engine();
+  prepare(*made, {});
+  test::setState(abi::inProgress);
+  std::thread other([&] {
+    std::this_thread::sleep_for(20ms);
+    made->revoke("rank 1 died in a split");
+  });
+  const std::vector<DeviceClique> cliques = {{{{0, 1}, {2, 3}}}};
+  const Status status = statusOf(made->prepare({0, 1, 2, 3}, cliques, after(5s)));
+  other.join();
+  EXPECT_THAT(status.message(), HasSubstr("rank 1 died in a split"));
+  EXPECT_THAT(test::calls(), ::testing::Contains("Abort(3)"));
+  test::setState(abi::success);
+  test::clear();
+  auto shrunk = made->shrink({1}, 7, store, after(5s));
+  ASSERT_TRUE(shrunk.isOk()) << std::move(shrunk).takeStatus().toString();
+  EXPECT_THAT(test::calls(), IsEmpty());
+  prepare(**shrunk, {{{}}}, {0, 2, 3});
+  EXPECT_THAT(test::calls(), ::testing::Contains(HasSubstr("Init(2 of 3")));
+}
+
+/// Process 0 has lost its communicator, process 1 has not: neither shrinks.
+TEST_F(NcclEngineTest, ProcessesAgreeOnWhatTheyShrink) {
+  Membership membership;
+  membership.processOfRank = {0, 1, 2};
+  std::vector<std::unique_ptr<NcclEngine>> engines;
+  for (int64_t process : {0, 1}) {
+    membership.process = process;
+    engines.push_back(NcclEngine::connect(test::library(), membership, store, access, options));
+    prepare(*engines.back(), {}, {0, 1, 2});
+    prepare(*engines.back(), {}, {0, 2, 1});
+  }
+  test::setState(abi::inProgress); // of a split, in which process 0 is when a rank dies
+  const std::vector<DeviceClique> cliques = {{{{0, 1}}}};
+  EXPECT_FALSE(engines[0]->prepare({0, 1, 2}, cliques, after(20ms)).isOk());
+  test::setState(abi::success);
+  engines[1]->revoke("rank 2 died");
+  test::clear();
+  std::vector<Status> ends(2);
+  std::vector<std::thread> threads;
+  for (size_t i : {0, 1})
+    threads.emplace_back(
+        [&, i] { ends[i] = engines[i]->shrink({2}, 1, store, after(5s)).takeStatus(); });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_TRUE(ends[0].isOk()) << ends[0].toString();
+  EXPECT_TRUE(ends[1].isOk()) << ends[1].toString();
+  // The program with members 0, 2, 1 only: rank 2 is its rank 1.
+  std::vector<std::string> shrinks = test::calls();
+  std::erase_if(shrinks, [](const std::string &each) { return !each.starts_with("Shrink"); });
+  EXPECT_THAT(shrinks, ElementsAre(HasSubstr("without 1"), HasSubstr("without 1")));
+}
+
+TEST_F(NcclEngineTest, AFailureInsideAGroupEndsWhenTheGroupEnds) {
+  const auto made = engine();
+  const Communicators ranks = prepare(*made, {{{}}});
+  test::clear();
+  ASSERT_TRUE(ranks[1]->beginGroup().isOk());
+  test::failCalls("AllReduce", abi::systemError);
+  EXPECT_EQ(ranks[1]->enqueue(call(Kind::allReduce, {5}, {5}), 0, nullptr).error(),
+            Error::ncclCall);
+  EXPECT_THAT(test::calls(), ::testing::Not(::testing::Contains("Revoke(1)")));
+  (void)ranks[1]->endGroup();
+  EXPECT_THAT(test::calls(),
+              AllOf(::testing::Contains("Revoke(1)"), ::testing::Contains("Revoke(0)")));
 }
 
 TEST_F(NcclEngineTest, RegistersMemoryOnceForEachCommunicator) {
@@ -329,17 +404,17 @@ TEST_F(NcclEngineTest, RegistersMemoryOnceForEachCommunicator) {
     test::clear();
     ASSERT_TRUE(ranks[0]->registerMemory(memory, 4096).isOk());
     ASSERT_TRUE(again[0]->registerMemory(memory, 4096).isOk());
-    EXPECT_THAT(test::calls(), ElementsAre("Register(0, 4096)", "Register(4, 4096)"));
+    EXPECT_THAT(test::calls(), ElementsAre("Register(4, 4096)", "Register(8, 4096)"));
     test::clear();
     ASSERT_TRUE(ranks[0]->deregisterMemory(memory).isOk());
-    EXPECT_THAT(test::calls(), ElementsAre("Deregister(4)"));
+    EXPECT_THAT(test::calls(), ElementsAre("Deregister(8)"));
     EXPECT_FALSE(ranks[0]->deregisterMemory(memory).isOk());
     auto window = ranks[1]->registerWindow(0, memory, 4096, after(1s));
     ASSERT_TRUE(window.isOk());
     EXPECT_EQ(*window, memory);
     test::clear();
   }
-  EXPECT_THAT(test::calls(), ElementsAre("Deregister(0)")); // of the second program
+  EXPECT_THAT(test::calls(), ElementsAre("Deregister(4)")); // of the second program
 }
 
 TEST_F(NcclEngineTest, FinalizesAllRanksBeforeItDestroysAny) {
@@ -347,7 +422,21 @@ TEST_F(NcclEngineTest, FinalizesAllRanksBeforeItDestroysAny) {
   prepare(*made, {{{{0, 1}}}}, {0, 1});
   test::clear();
   made.reset();
-  EXPECT_THAT(test::calls(), ElementsAre("Finalize(0)", "Finalize(1)", "Destroy(0)", "Destroy(1)"));
+  EXPECT_THAT(test::calls(), ElementsAre("Finalize(2)", "Finalize(0)", "Finalize(3)", "Finalize(1)",
+                                         "Destroy(2)", "Destroy(0)", "Destroy(3)", "Destroy(1)"));
+}
+
+TEST(NcclLibrary, ForgetsFunctionsThatAreNewerThanItsVersion) {
+  Library library = test::library();
+  library.forgetNewer();
+  EXPECT_TRUE(library.CommRevoke);
+  library.version = 22803;
+  library.forgetNewer();
+  EXPECT_FALSE(library.CommRevoke);
+  EXPECT_TRUE(library.AlltoAll && library.CommShrink);
+  library.version = 22304;
+  library.forgetNewer();
+  EXPECT_FALSE(library.AlltoAll || library.CommShrink || library.CommWindowRegister);
 }
 
 TEST(NcclLibrary, NamesTheFileOrFunctionThatIsMissing) {

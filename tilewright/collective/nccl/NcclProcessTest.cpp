@@ -32,8 +32,7 @@ public:
       job.processOfRank.push_back(rank / ranksEach);
   }
 
-  Status connect(std::chrono::nanoseconds timeout) {
-    NcclEngine::Options options;
+  Status connect(std::chrono::nanoseconds timeout, NcclEngine::Options options = {}) {
     options.library = test::ncclLibrary();
     options.timeout = timeout;
     TILEWRIGHT_ASSIGN(auto engine, NcclEngine::connect(job, store, gpus, options));
@@ -198,6 +197,64 @@ TEST(NcclFaults, AKilledProcessIsNamedWithinFiftyMillisecondsAndTheOthersShrink)
 
 TEST(NcclFaults, AStoppedProcessEndsTheCollectivesOfTheOthersAndTheyShrink) {
   expectTheOthersGoOn(SIGSTOP, 500ms, HasSubstr("process 2"), 1);
+}
+
+/// Several unique ids; memory that becomes a window, and memory that is registered.
+TEST(NcclWindows, AreRegisteredByAllRanks) {
+  Processes processes;
+  for (int64_t process = 0; process < 2; ++process)
+    processes.start([=](KeyValueStore &store, Report &) -> Status {
+      Process self(process, 2, 2, store);
+      NcclEngine::Options options;
+      options.ranksPerId = 2;
+      TILEWRIGHT_TRY(self.connect(60s, options));
+      DeviceEngine &engine = self.ranks->device();
+      const std::vector<DeviceClique> cliques = {{{}}, {{{0, 3}, {1, 2}}, false, 1}};
+      TILEWRIGHT_ASSIGN(auto own, engine.prepare(self.allRanks(), cliques, after(60s)));
+      std::vector<Status> ends(own.size());
+      std::vector<std::thread> threads;
+      for (size_t i = 0; i < own.size(); ++i)
+        threads.emplace_back([&, i] {
+          auto run = [&]() -> Status {
+            const int64_t rank = own[i]->rank();
+            TILEWRIGHT_ASSIGN(std::byte * data, engine.allocate(rank, 1 << 20));
+            for (size_t clique : {0, 1}) {
+              TILEWRIGHT_ASSIGN(void *window,
+                                own[i]->registerWindow(clique, data, 1 << 20, after(30s)));
+              if (!window)
+                return Status(Code::internal, "no window");
+            }
+            TILEWRIGHT_ASSIGN(std::byte * plain, self.gpus.allocate(4096));
+            TILEWRIGHT_TRY(own[i]->registerMemory(plain, 4096));
+            const DeviceStream stream = self.gpus.stream(rank);
+            Call call;
+            call.reduction.operation = ReductionKind::add;
+            call.name = "in a window";
+            call.tensors = {{ElementType::f32, {1024}, {1024}, plain, data}};
+            std::vector<float> in(1024, static_cast<float>(rank + 1)), out(1024);
+            auto *const host = reinterpret_cast<std::byte *>(in.data());
+            TILEWRIGHT_TRY(self.gpus.copy(stream, plain, host, 4096));
+            TILEWRIGHT_TRY(own[i]->enqueue(call, 1, stream));
+            TILEWRIGHT_TRY(
+                self.gpus.copy(stream, reinterpret_cast<std::byte *>(out.data()), data, 4096));
+            TILEWRIGHT_TRY(self.gpus.wait(stream, [&] { return own[i]->check(); }, after(30s)));
+            TILEWRIGHT_TRY(own[i]->deregisterMemory(plain));
+            self.gpus.free(plain);
+            return out[7] == 5 ? Status() : Status(Code::internal, "wrong sum");
+          };
+          ends[i] = self.gpus.makeCurrent(own[i]->rank());
+          if (ends[i].isOk())
+            ends[i] = run();
+        });
+      for (std::thread &thread : threads)
+        thread.join();
+      for (Status &end : ends)
+        TILEWRIGHT_TRY(std::move(end));
+      return Status();
+    });
+  for (size_t process : {0, 1}) {
+    EXPECT_EQ(processes.end(process), "") << processes.said(process);
+  }
 }
 
 TEST(NcclFaults, AProcessThatDoesNotComeIsNamed) {
