@@ -48,8 +48,9 @@ public:
 
   /// Queues a collective and returns. `clique` is an index into the list passed to prepare(), and
   /// the call's groups are ignored. Tensors are in device memory. The operands must not change, and
-  /// the results are not valid, before the stream has executed the collective. A rank that is in no
-  /// group gets zeros from permute and broadcast.
+  /// the results are not valid, before the stream has executed the collective; also after a
+  /// failure, when what was queued before ends without results. A rank that is in no group gets
+  /// zeros from permute and broadcast.
   ///
   /// Only the forms that `communicate-device-forms` produces are accepted: gathers, scatters and
   /// all_to_alls along the outermost dimension (of a size other than 1), reductions and types that

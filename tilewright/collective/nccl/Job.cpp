@@ -441,7 +441,7 @@ Status Job::shrinkFrom(Job &old, Deadline deadline) {
     Comms parents;
     for (size_t i = 0; i < program->locals.size(); ++i)
       if (LocalRank *rank = localRank(program->memberOf(i))) {
-        rank->awaitRest(*program->parents[i], deadline);
+        rank->awaitRest({&program->parents[i], 1}, deadline);
         parents.push_back(program->parents[i]);
       }
     abi::Config wanted = config();

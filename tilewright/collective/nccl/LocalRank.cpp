@@ -183,11 +183,17 @@ Result<void *> LocalRank::makeWindow(Comm &comm, std::byte *data, size_t bytes, 
   return static_cast<void *>(*place);
 }
 
-void LocalRank::awaitRest(Comm &comm, Deadline deadline) {
-  abi::Result now = abi::inProgress;
-  for (Pause pause; comm.handle && std::chrono::steady_clock::now() < deadline; pause.wait())
-    if (nccl.CommGetAsyncError(comm.handle, &now) != abi::success || now != abi::inProgress)
-      return;
+void LocalRank::awaitRest(std::span<Comm *const> comms, Deadline deadline) {
+  if (hasGroup())
+    return; // not yet revoked; endGroup() fails, too
+  for (Comm *comm : comms)
+    for (Pause pause; std::chrono::steady_clock::now() < deadline; pause.wait()) {
+      std::lock_guard lock(mutex);
+      abi::Result now = abi::success;
+      if (!comm->handle || nccl.CommGetAsyncError(comm->handle, &now) != abi::success ||
+          now != abi::inProgress)
+        break;
+    }
 }
 
 Status LocalRank::asyncError(std::span<Comm *const> comms) {
@@ -209,6 +215,8 @@ void LocalRank::revoke() {
     return;
   }
   std::lock_guard lock(mutex);
+  if (std::exchange(isRevoked, true))
+    return;
   (void)makeCurrent();
   for (const auto &comm : comms | std::views::reverse) {
     if (!comm->handle)

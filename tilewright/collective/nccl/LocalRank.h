@@ -67,8 +67,9 @@ public:
   Status deregisterFrom(Comm &comm, std::byte *data, Deadline deadline);
   /// A symmetric window. Collective.
   Result<void *> makeWindow(Comm &comm, std::byte *data, size_t bytes, Deadline deadline);
-  /// Waits until a revoked communicator has stopped, so that it can shrink.
-  void awaitRest(Comm &comm, Deadline deadline);
+  /// Waits until revoked communicators have stopped: nothing is queued any more, and they can
+  /// shrink.
+  void awaitRest(std::span<Comm *const> comms, Deadline deadline);
 
   /// The first asynchronous error of these communicators. Never blocks: OK if another thread is
   /// calling NCCL for this rank.
@@ -101,6 +102,7 @@ private:
   // guarded by mutex:
   std::vector<std::unique_ptr<Comm>> comms; // in the order of their creation
   std::vector<Comm *> inGroup;              // used since the outermost beginGroup()
+  bool isRevoked = false;
 
   /// The thread that has a group open, which holds the mutex.
   std::atomic<std::thread::id> groupThread;

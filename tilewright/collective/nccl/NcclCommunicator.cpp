@@ -24,8 +24,13 @@ Status NcclCommunicator::nccl(std::string_view function, Comm &comm, const Local
 }
 
 Status NcclCommunicator::failWith(Status status) {
-  if (!status.isOk())
-    job->fail(concat("rank ", own.local->rank(), ": ", status.message()));
+  if (status.isOk())
+    return status;
+  job->fail(concat("rank ", own.local->rank(), ": ", status.message()));
+  // If another rank has failed, its thread may not have come here yet. NCCL queues work from a
+  // thread of its own: the caller may free memory only when that cannot happen any more.
+  own.local->revoke();
+  own.local->awaitRest(comms, after(std::chrono::seconds(5)));
   return status;
 }
 

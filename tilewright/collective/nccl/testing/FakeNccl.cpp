@@ -139,7 +139,10 @@ Library makeLibrary(bool isOld) {
   };
   if (isOld)
     return fake;
-  fake.CommRevoke = [](abi::Comm comm, int) { return record("Revoke", numberOf(comm)); };
+  fake.CommRevoke = [](abi::Comm comm, int) {
+    setState(abi::success); // at once at rest
+    return record("Revoke", numberOf(comm));
+  };
   fake.CommShrink = [](abi::Comm parent, int *without, int count, abi::Comm *into, abi::Config *,
                        int flags) {
     make(into);
