@@ -196,10 +196,11 @@ std::string mutateOne(uint64_t seed, const Arguments &arguments) {
     std::ofstream(concat(arguments.keep, "/", seed, ".mlir")) << textOf(module);
   }
   driver::runOnLargeStack([&] { status = driver::compile(module, request).takeStatus(); });
-  // Keep the programs that crashed, hung, failed without an error id, or failed with compileStage,
-  // which is the compiler's fault.
-  if (!arguments.keep.empty() &&
-      (status.isOk() || (status.error() && status.error() != Error::compileStage)))
+  // Keep the programs that crashed, hung, failed without an error id, or failed with an error that
+  // is the compiler's fault.
+  const bool isOurFault = !status.isOk() && (!status.error() || status.code() == Code::internal ||
+                                             status.error() == Error::compileStage);
+  if (!arguments.keep.empty() && !isOurFault)
     std::filesystem::remove(concat(arguments.keep, "/", seed, ".mlir"));
   if (status.isOk())
     return concat("ok ", done);

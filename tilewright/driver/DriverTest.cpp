@@ -246,6 +246,21 @@ TEST_F(Driver, AStageThatFailsIsNamedWithTheOpAndAReplay) {
 }
 
 /// With a limit that was reached before, no stage begins.
+TEST_F(Driver, AFailureThatHasItsOwnPageKeepsItsNumber) {
+  request.options.simplify.maxOps = 1;
+  const Status status = compileText(R"(
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.add %x, %x : tensor<4xf32>
+      %1 = stablehlo.sine %0 : tensor<4xf32>
+      return %1 : tensor<4xf32>
+    })")
+                            .takeStatus();
+  EXPECT_EQ(status.error(), Error::simplifyTooLarge);
+  EXPECT_EQ(status.code(), Code::resourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("raise simplify.max-ops"));
+  EXPECT_THAT(status.message(), Not(HasSubstr(idOf(Error::simplifyTooLarge))));
+}
+
 TEST_F(Driver, AWorkLimitEndsTheCompilation) {
   auto limit = std::make_shared<WorkLimit>(WorkLimit::Amounts{.seconds = 0.001});
   while (!limit->isReached())

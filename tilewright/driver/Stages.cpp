@@ -133,10 +133,14 @@ Status Stages::run(const char *stage, llvm::function_ref<Status()> work) {
   return finish(stage, seconds, std::move(status));
 }
 
-/// The error that a diagnostic names at its beginning: "E4070 target: …".
+/// The error that a diagnostic names at its beginning, followed by the part of the compiler that
+/// reports it: "E4070 target: …", "E2002 simplify: …".
 static std::optional<Error> errorNamedBy(llvm::StringRef text) {
+  const auto [id, rest] = text.split(' ');
+  if (!llvm::all_of(rest.split(": ").first, llvm::isAlpha))
+    return std::nullopt;
   for (Error error : allErrors())
-    if (text.starts_with(concat(idOf(error), " ", stageOf(error), ": ")))
+    if (id == idOf(error))
       return error;
   return std::nullopt;
 }
