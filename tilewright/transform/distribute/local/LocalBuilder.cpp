@@ -1,13 +1,7 @@
 #include "tilewright/transform/distribute/local/LocalBuilder.h"
 
-#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
-#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
-#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
-#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
-
 #include "mlir/IR/BuiltinAttributes.h"
 
-#include <algorithm>
 #include <complex>
 
 using namespace mlir;
@@ -18,8 +12,7 @@ static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(valu
 
 Value LocalBuilder::position(int64_t number) {
   auto type = RankedTensorType::get({}, builder.getI32Type());
-  return stablehlo::ConstantOp::create(
-      builder, location, DenseElementsAttr::get(type, {static_cast<int32_t>(number)}));
+  return constant(DenseElementsAttr::get(type, {static_cast<int32_t>(number)}));
 }
 
 Value LocalBuilder::splat(RankedTensorType type, Attribute element) {
@@ -31,13 +24,11 @@ Value LocalBuilder::splat(RankedTensorType type, Attribute element) {
                                   std::complex<APFloat>(cast<FloatAttr>(parts[0]).getValue(),
                                                         cast<FloatAttr>(parts[1]).getValue()));
   }();
-  return stablehlo::ConstantOp::create(builder, location, elements);
+  return constant(elements);
 }
 
 Value LocalBuilder::iota(ArrayRef<int64_t> shape, int64_t dim) {
-  return stablehlo::IotaOp::create(builder, location,
-                                   RankedTensorType::get(shape, builder.getI32Type()),
-                                   builder.getI64IntegerAttr(dim));
+  return ShapedBuilder::iota(RankedTensorType::get(shape, builder.getI32Type()), dim);
 }
 
 Value LocalBuilder::zero(Type element) {
@@ -47,21 +38,6 @@ Value LocalBuilder::zero(Type element) {
     return splat(type, builder.getArrayAttr({part, part}));
   }
   return splat(type, builder.getZeroAttr(element));
-}
-
-Value LocalBuilder::concatenate(ArrayRef<Value> values, int64_t dim) {
-  if (values.size() == 1)
-    return values[0];
-  SmallVector<int64_t> shape(typeOf(values[0]).getShape());
-  for (Value value : values.drop_front())
-    shape[static_cast<size_t>(dim)] += typeOf(value).getDimSize(dim);
-  return stablehlo::ConcatenateOp::create(builder, location, typeOf(values[0]).clone(shape), values,
-                                          builder.getI64IntegerAttr(dim));
-}
-
-Value LocalBuilder::compare(Value lhs, stablehlo::ComparisonDirection direction, Value rhs) {
-  return stablehlo::CompareOp::create(builder, location, typeOf(lhs).clone(builder.getI1Type()),
-                                      lhs, rhs, direction, stablehlo::ComparisonTypeAttr());
 }
 
 Value LocalBuilder::isWithin(Value value, int64_t limit) {
@@ -81,42 +57,8 @@ Value LocalBuilder::clamp(int64_t low, Value value, int64_t high) {
   return stablehlo::ClampOp::create(builder, location, type, bound(low), value, bound(high));
 }
 
-Value LocalBuilder::select(Value condition, Value onTrue, Value onFalse) {
-  return stablehlo::SelectOp::create(builder, location, onTrue.getType(), condition, onTrue,
-                                     onFalse);
-}
-
-Value LocalBuilder::convert(Value value, Type element) {
-  if (typeOf(value).getElementType() == element)
-    return value;
-  return stablehlo::ConvertOp::create(builder, location, typeOf(value).clone(element), value);
-}
-
-Value LocalBuilder::reshape(Value value, ArrayRef<int64_t> shape) {
-  if (typeOf(value).getShape() == shape)
-    return value;
-  return stablehlo::ReshapeOp::create(builder, location, typeOf(value).clone(shape), value);
-}
-
-Value LocalBuilder::broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-  if (typeOf(value).getShape() == shape)
-    return value;
-  return stablehlo::BroadcastInDimOp::create(builder, location, typeOf(value).clone(shape), value,
-                                             builder.getDenseI64ArrayAttr(dims));
-}
-
 Value LocalBuilder::slice(Value value, int64_t dim, int64_t start, int64_t limit) {
-  auto type = typeOf(value);
-  if (start == 0 && limit == type.getDimSize(dim))
-    return value;
-  SmallVector<int64_t> starts(type.getShape().size()), limits(type.getShape()),
-      strides(type.getShape().size(), 1), shape(type.getShape());
-  starts[static_cast<size_t>(dim)] = start;
-  limits[static_cast<size_t>(dim)] = limit;
-  shape[static_cast<size_t>(dim)] = limit - start;
-  return stablehlo::SliceOp::create(
-      builder, location, type.clone(shape), value, builder.getDenseI64ArrayAttr(starts),
-      builder.getDenseI64ArrayAttr(limits), builder.getDenseI64ArrayAttr(strides));
+  return sliceAlong(value, dim, start, limit - start);
 }
 
 Value LocalBuilder::dynamicSlice(Value value, int64_t dim, Value start, int64_t size) {
@@ -127,21 +69,15 @@ Value LocalBuilder::dynamicSlice(Value value, int64_t dim, Value start, int64_t 
   sizes[static_cast<size_t>(dim)] = size;
   SmallVector<Value> starts(sizes.size(), position(0));
   starts[static_cast<size_t>(dim)] = start;
-  return stablehlo::DynamicSliceOp::create(builder, location, type.clone(sizes), value, starts,
-                                           builder.getDenseI64ArrayAttr(sizes));
+  return ShapedBuilder::dynamicSlice(value, starts, sizes);
 }
 
 Value LocalBuilder::window(Value value, int64_t dim, Value start, int64_t size, Value fill) {
-  auto type = typeOf(value);
   // With `size` rows of padding on both sides, every window begins inside. One that begins further
   // outside is clamped to one that consists of padding.
-  SmallVector<int64_t> edge(type.getShape().size()), none(edge), shape(type.getShape());
+  SmallVector<int64_t> edge(typeOf(value).getShape().size()), none(edge);
   edge[static_cast<size_t>(dim)] = size;
-  shape[static_cast<size_t>(dim)] += 2 * size;
-  Value padded = stablehlo::PadOp::create(
-      builder, location, type.clone(shape), value, fill, builder.getDenseI64ArrayAttr(edge),
-      builder.getDenseI64ArrayAttr(edge), builder.getDenseI64ArrayAttr(none));
-  return dynamicSlice(padded, dim, add(start, position(size)), size);
+  return dynamicSlice(pad(value, fill, edge, edge, none), dim, add(start, position(size)), size);
 }
 
 } // namespace tilewright::distribute

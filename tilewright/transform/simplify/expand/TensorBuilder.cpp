@@ -20,14 +20,6 @@ Value TensorBuilder::integer(RankedTensorType type, uint64_t bits) {
   return makeSplat(builder, location, type, IntegerAttr::get(type.getElementType(), value));
 }
 
-Value TensorBuilder::iota(RankedTensorType type, int64_t dim) {
-  return stablehlo::IotaOp::create(builder, location, type, static_cast<uint64_t>(dim));
-}
-
-Value TensorBuilder::constant(DenseElementsAttr value) {
-  return stablehlo::ConstantOp::create(builder, location, value);
-}
-
 Value TensorBuilder::divide(Value lhs, Value rhs) {
   if (!isa<ComplexType>(typeOf(lhs).getElementType()))
     return binary<stablehlo::DivideOp>(lhs, rhs);
@@ -45,30 +37,8 @@ Value TensorBuilder::divide(Value lhs, Value rhs) {
                  binary<stablehlo::DivideOp>(imaginary(product), square));
 }
 
-Value TensorBuilder::both(Value lhs, Value rhs) {
-  if (!lhs || !rhs)
-    return lhs ? lhs : rhs;
-  return binary<stablehlo::AndOp>(lhs, rhs);
-}
-
-Value TensorBuilder::compare(Value lhs, stablehlo::ComparisonDirection direction, Value rhs) {
-  return stablehlo::CompareOp::create(builder, location, typeOf(lhs).clone(builder.getI1Type()),
-                                      lhs, rhs, direction, nullptr);
-}
-
 Value TensorBuilder::compare(Value lhs, stablehlo::ComparisonDirection direction, int64_t rhs) {
   return compare(lhs, direction, integer(typeOf(lhs), static_cast<uint64_t>(rhs)));
-}
-
-Value TensorBuilder::select(Value condition, Value onTrue, Value onFalse) {
-  return stablehlo::SelectOp::create(builder, location, onTrue.getType(), condition, onTrue,
-                                     onFalse);
-}
-
-Value TensorBuilder::convert(Value value, Type element) {
-  if (typeOf(value).getElementType() == element)
-    return value;
-  return stablehlo::ConvertOp::create(builder, location, typeOf(value).clone(element), value);
 }
 
 Value TensorBuilder::bitcast(Value value, Type element) {
@@ -106,18 +76,6 @@ Value TensorBuilder::conjugate(Value value) {
   return complex(real(value), negate(imaginary(value)));
 }
 
-Value TensorBuilder::reshape(Value value, Shape shape) {
-  return reshapeTo(builder, location, value,
-                   RankedTensorType::get(shape, typeOf(value).getElementType()));
-}
-
-Value TensorBuilder::broadcast(Value value, Shape shape, ArrayRef<int64_t> dims) {
-  RankedTensorType type = RankedTensorType::get(shape, typeOf(value).getElementType());
-  if (type == value.getType() && llvm::is_sorted(dims))
-    return value;
-  return stablehlo::BroadcastInDimOp::create(builder, location, type, value, dims);
-}
-
 Value TensorBuilder::transpose(Value value, ArrayRef<int64_t> permutation) {
   if (llvm::is_sorted(permutation))
     return value;
@@ -129,60 +87,9 @@ Value TensorBuilder::transpose(Value value, ArrayRef<int64_t> permutation) {
       builder, location, RankedTensorType::get(shape, type.getElementType()), value, permutation);
 }
 
-Value TensorBuilder::slice(Value value, Shape starts, Shape sizes, Shape strides) {
-  RankedTensorType type = RankedTensorType::get(sizes, typeOf(value).getElementType());
-  if (type == value.getType())
-    return value;
-  SmallVector<int64_t> limits;
-  for (auto [start, size, stride] : llvm::zip_equal(starts, sizes, strides))
-    limits.push_back(size == 0 ? start : start + (size - 1) * stride + 1);
-  return stablehlo::SliceOp::create(builder, location, type, value, starts, limits, strides);
-}
-
-Value TensorBuilder::sliceAlong(Value value, int64_t dim, int64_t start, int64_t size,
-                                int64_t stride) {
-  SmallVector<int64_t> sizes(typeOf(value).getShape());
-  SmallVector<int64_t> starts(sizes.size(), 0), strides(sizes.size(), 1);
-  starts[static_cast<size_t>(dim)] = start;
-  sizes[static_cast<size_t>(dim)] = size;
-  strides[static_cast<size_t>(dim)] = stride;
-  return slice(value, starts, sizes, strides);
-}
-
-Value TensorBuilder::pad(Value value, Value padding, Shape low, Shape high, Shape interior) {
-  SmallVector<int64_t> shape;
-  bool isIdentity = true;
-  for (auto [size, before, after, between] :
-       llvm::zip_equal(typeOf(value).getShape(), low, high, interior)) {
-    shape.push_back(size + std::max<int64_t>(size - 1, 0) * between + before + after);
-    isIdentity &= before == 0 && after == 0 && (between == 0 || size <= 1);
-  }
-  if (isIdentity)
-    return value;
-  return stablehlo::PadOp::create(builder, location,
-                                  RankedTensorType::get(shape, typeOf(value).getElementType()),
-                                  value, padding, low, high, interior);
-}
-
-Value TensorBuilder::concatenate(ValueRange values, int64_t dim) {
-  RankedTensorType type = typeOf(values[0]);
-  SmallVector<int64_t> shape(type.getShape());
-  for (Value value : values.drop_front())
-    shape[static_cast<size_t>(dim)] += typeOf(value).getDimSize(static_cast<unsigned>(dim));
-  return stablehlo::ConcatenateOp::create(builder, location,
-                                          RankedTensorType::get(shape, type.getElementType()),
-                                          values, static_cast<uint64_t>(dim));
-}
-
 Value TensorBuilder::reverse(Value value, int64_t dim) {
   return stablehlo::ReverseOp::create(builder, location, value.getType(), value,
                                       ArrayRef<int64_t>{dim});
-}
-
-Value TensorBuilder::dynamicSlice(Value value, ValueRange starts, Shape sizes) {
-  return stablehlo::DynamicSliceOp::create(
-      builder, location, RankedTensorType::get(sizes, typeOf(value).getElementType()), value,
-      starts, sizes);
 }
 
 static Value makeDot(TensorBuilder &b, Value lhs, Value rhs, ArrayRef<int64_t> batch,

@@ -2,25 +2,16 @@
 #ifndef TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_TENSORBUILDER_H
 #define TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_TENSORBUILDER_H
 
-#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ShapedBuilder.h"
 #include "tilewright/transform/simplify/Constants.h"
 
 namespace tilewright::simplify {
 
-/// Builds ops on tensors of static shape at one place of a program.
-///
-///   TensorBuilder b(rewriter, op.getLoc());
-///   Value twice = b.add(x, x);
-///
-/// All functions infer the type of the result. Functions that move data return their operand if
-/// nothing would move.
-class TensorBuilder {
+/// Adds the ops that only expansions use.
+class TensorBuilder : public stablehlo::ShapedBuilder {
 public:
-  TensorBuilder(mlir::OpBuilder &builder, mlir::Location location)
-      : builder(builder), location(location) {}
-
-  using Shape = llvm::ArrayRef<int64_t>;
-  using Value = mlir::Value;
+  using ShapedBuilder::compare;
+  using ShapedBuilder::ShapedBuilder;
 
   // Constants.
   Value number(mlir::RankedTensorType type, double number) {
@@ -28,26 +19,13 @@ public:
   }
   /// An integer constant from the low bits of `bits`.
   Value integer(mlir::RankedTensorType type, uint64_t bits);
-  Value iota(mlir::RankedTensorType type, int64_t dim);
-  Value constant(mlir::DenseElementsAttr value);
 
   // Elementwise ops.
-  template <typename Op> Value binary(Value lhs, Value rhs) {
-    return Op::create(builder, location, lhs.getType(), lhs, rhs);
-  }
-  Value add(Value lhs, Value rhs) { return binary<stablehlo::AddOp>(lhs, rhs); }
-  Value subtract(Value lhs, Value rhs) { return binary<stablehlo::SubtractOp>(lhs, rhs); }
-  Value multiply(Value lhs, Value rhs) { return binary<stablehlo::MultiplyOp>(lhs, rhs); }
   /// The quotient. Complex numbers are divided by arithmetic on their parts: kernels on GPUs have
   /// no division of complex numbers with f64 parts.
   Value divide(Value lhs, Value rhs);
-  /// The conjunction of two masks, of which null is one that is true everywhere.
-  Value both(Value lhs, Value rhs);
-  Value compare(Value lhs, stablehlo::ComparisonDirection direction, Value rhs);
   /// Like compare(), with a constant on the right.
   Value compare(Value lhs, stablehlo::ComparisonDirection direction, int64_t rhs);
-  Value select(Value condition, Value onTrue, Value onFalse);
-  Value convert(Value value, mlir::Type element);
   Value bitcast(Value value, mlir::Type element);
   Value real(Value value);
   Value imaginary(Value value);
@@ -57,17 +35,8 @@ public:
   Value conjugate(Value value);
 
   // Data movement.
-  Value reshape(Value value, Shape shape);
-  Value broadcast(Value value, Shape shape, llvm::ArrayRef<int64_t> dims = {});
   Value transpose(Value value, llvm::ArrayRef<int64_t> permutation);
-  /// `sizes` elements from `starts` on, at distance `strides`.
-  Value slice(Value value, Shape starts, Shape sizes, Shape strides);
-  /// `size` elements along `dim`, from `start` on, at distance `stride`.
-  Value sliceAlong(Value value, int64_t dim, int64_t start, int64_t size, int64_t stride = 1);
-  Value pad(Value value, Value padding, Shape low, Shape high, Shape interior);
-  Value concatenate(mlir::ValueRange values, int64_t dim);
   Value reverse(Value value, int64_t dim);
-  Value dynamicSlice(Value value, mlir::ValueRange starts, Shape sizes);
   /// The rows of a table at the given indices: the dimensions of the indices, then those of a row.
   Value gatherRows(Value table, Value indices);
 
@@ -100,9 +69,6 @@ public:
   llvm::SmallVector<Value> loop(Value count, mlir::ValueRange state, Iteration iteration);
   /// Like loop(), where the loop ends earlier if the first value of the state, an i1, is false.
   llvm::SmallVector<Value> loopWhile(int64_t maxCount, mlir::ValueRange state, Iteration iteration);
-
-  mlir::OpBuilder &builder;
-  const mlir::Location location;
 
 private:
   /// Goes on while `hasMore` holds for the number of the iteration and the state.
