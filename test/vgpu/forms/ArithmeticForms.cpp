@@ -47,6 +47,8 @@ static Written write(const Form &form) {
   std::string separator = " ";
   unsigned number = 1;
   for (const OperandRule &rule : form.row->operands) {
+    if (rule.architecture > 90)
+      continue; // forms run on sm_90a unless their words need another target
     const Modifier type = rule.form == OperandForm::move ? form.instruction.type()
                           : rule.form == OperandForm::predicate
                               ? Modifier::pred

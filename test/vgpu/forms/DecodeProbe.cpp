@@ -26,13 +26,14 @@ int main(int argc, char **argv) {
   for (const ptx::Form &form : ptx::makeForms(perRow, 1)) {
     if (form.mutated)
       continue;
-    const std::string text = ptx::formsProlog(90, "90a") + form.text + "\n" + ptx::formsEpilog();
+    const std::string target = form.target.size() > 3 ? form.target : "90a";
+    const std::string text = ptx::formsProlog(90, target) + form.text + "\n" + ptx::formsEpilog();
     if (!ptx::parse(text).isOk())
       continue;
     Count &count = rows[form.row];
     ++count.tried;
     Result<std::unique_ptr<machine::LoadedModule>> module =
-        machine::LoadedModule::create(text, "sm_90a");
+        machine::LoadedModule::create(text, "sm_" + target);
     if (module.isOk())
       ++count.taken;
     else

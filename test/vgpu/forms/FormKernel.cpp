@@ -66,20 +66,33 @@ void Session::fail(const Form &form, const std::string &why) {
   fail(form.row->name, form.name() + ": " + why);
 }
 
+/// sm_90a, or the lowest target that has the form.
+static std::string targetOf(const Form &form) {
+  const ptx::Requirement &requirement = form.row->requirement;
+  unsigned architecture = requirement.architecture;
+  for (Modifier word : form.instruction.mods())
+    architecture = std::max(architecture, ptx::architectureOf(word));
+  return architecture <= 90 ? "sm_90a" : concat("sm_", architecture, "a");
+}
+
 std::shared_ptr<machine::LoadedModule> load(Session &session, const Form &form,
                                             const std::string &text) {
-  if (session.collectsCuda)
+  const std::string target = targetOf(form), head = ".target sm_90a";
+  if (session.collectsCuda && target == "sm_90a") // nvcc compiles all kernels for one target
     session.cuda.collect(form.row->name, text);
   const std::string name = session.cuda.nameOf(text);
   session.coverage.isThroughNvcc = !name.empty();
   session.kernel = name.empty() ? "k" : name;
   if (!name.empty())
     return session.cuda.module;
+  std::string adapted = text;
+  if (const size_t at = adapted.find(head); at != adapted.npos)
+    adapted.replace(at, head.size(), ".target " + target);
   Result<std::unique_ptr<machine::LoadedModule>> module =
-      machine::LoadedModule::create(text, "sm_90a");
+      machine::LoadedModule::create(adapted, target);
   if (module.isOk())
     return *std::move(module);
-  session.fail(form, std::move(module).takeStatus().toString() + "\n" + text);
+  session.fail(form, std::move(module).takeStatus().toString() + "\n" + adapted);
   return nullptr;
 }
 

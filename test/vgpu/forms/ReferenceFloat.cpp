@@ -310,6 +310,13 @@ template <typename T> static Expected wideReference(const Form &form, const Inpu
     return expected;
   case Handler::minFloat:
   case Handler::maxFloat:
+    // .abs without .xorsign: the form of three operands.
+    if (instruction.has(Modifier::absolute) && !instruction.has(Modifier::xorsign)) {
+      const bool isMin = form.row->handler == Handler::minFloat;
+      const uint64_t two = extremeOf(instruction, type, isMin, a & ~signBit, b & ~signBit);
+      expected.bits = extremeOf(instruction, type, isMin, two, c & ~signBit);
+      return expected;
+    }
     expected.bits = extremeOf(instruction, type, form.row->handler == Handler::minFloat, a, b);
     expected.anyNan = isNanOf(type, expected.bits) && type == Modifier::f64;
     return expected;

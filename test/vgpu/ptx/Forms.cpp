@@ -191,7 +191,7 @@ private:
       architecture = std::max(architecture, architectureOf(word));
     }
     form.version = version;
-    form.target = concat(architecture, row.requirement.specific ? "a" : "");
+    form.target = concat(architecture, row.requirement.kind == Requirement::Kind::all ? "" : "a");
     // Skips combinations that the slots allow but no chip has; producers do not write them.
     if (!mutated && !conflictOf(row, words).empty())
       return;

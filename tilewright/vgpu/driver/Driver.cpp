@@ -17,8 +17,8 @@ void *newHandle() {
   return reinterpret_cast<void *>(next.fetch_add(1) << 4);
 }
 
-// The data of A100 SXM 80 GB, RTX 3090, Jetson AGX Orin 64 GB, RTX 4090 and H100 SXM, from their
-// data sheets.
+// The data of A100 SXM 80 GB, RTX 3090, Jetson AGX Orin 64 GB, RTX 4090, H100 SXM, B200, B300,
+// Jetson T5000, RTX 5090 and GB10, from their data sheets.
 static const Board *boardOf(const machine::Chip &chip) {
   static constexpr uint64_t gigabyte = uint64_t(1) << 30;
   static constexpr Board a100{
@@ -31,6 +31,16 @@ static const Board *boardOf(const machine::Chip &chip) {
       "Tilewright virtual RTX 4090", 24 * gigabyte, 2520000, 10501000, 384, 72 << 20, 64, false};
   static constexpr Board h100{
       "Tilewright virtual H100", 80 * gigabyte, 1980000, 2619000, 5120, 50 << 20, 2, true};
+  static constexpr Board b200{
+      "Tilewright virtual B200", 180 * gigabyte, 1965000, 3996000, 8192, 126 << 20, 2, true};
+  static constexpr Board b300{
+      "Tilewright virtual B300", 288 * gigabyte, 1920000, 3996000, 8192, 126 << 20, 2, true};
+  static constexpr Board thor{
+      "Tilewright virtual T5000", 128 * gigabyte, 1575000, 4266000, 256, 32 << 20, 64, false};
+  static constexpr Board rtx5090{
+      "Tilewright virtual RTX 5090", 32 * gigabyte, 2407000, 14001000, 512, 96 << 20, 64, false};
+  static constexpr Board gb10{
+      "Tilewright virtual GB10", 128 * gigabyte, 2418000, 4266000, 256, 24 << 20, 64, false};
   switch (chip.architecture) {
   case 80:
     return &a100;
@@ -40,6 +50,16 @@ static const Board *boardOf(const machine::Chip &chip) {
     return &orin;
   case 89:
     return &rtx4090;
+  case 100:
+    return &b200;
+  case 103:
+    return &b300;
+  case 110:
+    return &thor;
+  case 120:
+    return &rtx5090;
+  case 121:
+    return &gb10;
   default:
     return &h100;
   }

@@ -232,6 +232,17 @@ TEST(Floats, MinimumTakesTheNumberAndMinusZero) {
   EXPECT_EQ(most, (std::vector<uint32_t>{0, 0, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x3f800000}));
 }
 
+TEST(Floats, ExtremeOfThreeIsThatOfTwoTwice) {
+  const std::vector<uint32_t> a = floats(1), b = floats(2), c = floats(3);
+  for (const std::string name : {"min", "max", "min.NaN", "max.ftz"}) {
+    const auto two = evaluate<uint32_t, uint32_t>("f32", "f32", name + ".f32 %d, %a, %b;", a, b);
+    const auto expected =
+        evaluate<uint32_t, uint32_t>("f32", "f32", name + ".f32 %d, %a, %b;", two, c);
+    const auto got = evaluate<uint32_t, uint32_t>("f32", "f32", name + ".f32 %d, %a, %b, %c;", a, b,
+                                                  c, "sm_100a", "sm_100a");
+    EXPECT_EQ(got, expected) << name;
+  }
+}
 TEST(Floats, ComparisonsWithNanAreOrderedOrNot) {
   const std::vector<uint32_t> a = {0x3f800000, 0x7fc00000, 0x40000000};
   const std::vector<uint32_t> b = {0x40000000, 0x3f800000, 0x40000000};

@@ -445,6 +445,22 @@ TEST(Launch, SizesAreHeldAgainstTheChip) {
   EXPECT_THAT(status.message(), HasSubstr("302048 bytes of shared memory (2048 static)"));
 }
 
+TEST(Launch, CodeOfAFamilyRunsOnItsLaterChips) {
+  auto loads = [](const std::string &target, std::string_view chip) {
+    return LoadedModule::create(".version 9.0\n.target " + target + "\n.address_size 64\n", chip)
+        .isOk();
+  };
+  EXPECT_TRUE(loads("sm_100f", "sm_100a"));
+  EXPECT_TRUE(loads("sm_100f", "sm_103a"));
+  EXPECT_FALSE(loads("sm_103f", "sm_100a"));
+  EXPECT_FALSE(loads("sm_100f", "sm_110a"));
+  EXPECT_TRUE(loads("sm_101a", "sm_110a"));
+  EXPECT_TRUE(loads("sm_120f", "sm_121a"));
+  EXPECT_FALSE(loads("sm_100a", "sm_103a"));
+  EXPECT_TRUE(loads("sm_90", "sm_120a"));
+  EXPECT_FALSE(loads("sm_90a", "sm_100a"));
+}
+
 TEST(Launch, AModuleForALaterChipIsRefused) {
   Status status = LoadedModule::create(".version 8.0\n.target sm_90a\n.address_size 64\n", "sm_80")
                       .takeStatus();

@@ -15,11 +15,8 @@ static bool hasHostMemory(const ptx::Variable &variable) {
   return variable.space == Modifier::global || variable.space == Modifier::constant;
 }
 
-/// Code for sm_80 runs on sm_80 and above; code for sm_90a runs only on sm_90a.
 static Status checkTarget(const ptx::Target &target, const Chip &chip) {
-  const bool fits = target.suffix ? target.architecture == chip.architecture && chip.specific
-                                  : target.architecture <= chip.architecture;
-  if (fits)
+  if (runsOn(chip, target.architecture, target.suffix))
     return Status();
   return Status(Error::vgpuChip, concat("the module is for sm_", target.architecture,
                                         target.suffix ? std::string(1, target.suffix) : "",

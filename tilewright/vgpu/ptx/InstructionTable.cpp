@@ -92,7 +92,10 @@ private:
     row.handler = written.handler;
     row.handlerName = written.handlerName;
     std::string_view architecture = written.architecture;
-    row.requirement.specific = takeSuffix(architecture, "a");
+    if (const char last = architecture.back(); last > '9') {
+      row.requirement.kind = static_cast<Requirement::Kind>(last);
+      architecture.remove_suffix(1);
+    }
     std::from_chars(architecture.data(), architecture.data() + architecture.size(),
                     row.requirement.architecture);
     for (std::string_view slot : split(written.modifiers, ' '))
@@ -165,6 +168,8 @@ private:
     }
     if (takeSuffix(form, "?90"))
       rule.architecture = 90;
+    else if (takeSuffix(form, "?100"))
+      rule.architecture = 100;
     rule.optional = takeSuffix(form, "?") || rule.architecture != 0;
     if (takeSuffix(form, "||pred"))
       rule.second = rule.secondNeeded = true;
@@ -282,6 +287,49 @@ bool reorderFrom(const InstructionRow &row, size_t slot, std::vector<Modifier> &
 }
 
 } // namespace
+
+/// sm_101 is the earlier name of sm_110.
+static bool hasTensorMemory(unsigned architecture) {
+  return architecture >= 100 && architecture < 120;
+}
+
+bool Requirement::isMetBy(const Target &target) const {
+  if (target.architecture < architecture)
+    return false;
+  switch (kind) {
+  case Kind::all:
+    return true;
+  case Kind::only:
+    return target.architecture == architecture && target.suffix == 'a';
+  case Kind::suffixed:
+    return target.suffix != 0;
+  case Kind::tensor:
+    return target.suffix != 0 && hasTensorMemory(target.architecture);
+  case Kind::exact:
+    return target.suffix == 'a' && hasTensorMemory(target.architecture);
+  }
+  return false;
+}
+
+std::string Requirement::describe() const {
+  switch (kind) {
+  case Kind::all:
+    return concat("sm_", architecture, " or higher");
+  case Kind::only:
+    return concat("sm_", architecture, "a");
+  case Kind::suffixed:
+    return concat("sm_", architecture, "a or a later one with a suffix");
+  case Kind::tensor:
+    return concat("sm_", architecture, "a or another one with tensor memory and a suffix");
+  case Kind::exact:
+    return concat("sm_", architecture, "a or another one with tensor memory and the suffix 'a'");
+  }
+  return {};
+}
+
+std::string Requirement::example() const {
+  return concat(architecture, kind == Kind::all ? "" : "a");
+}
 
 bool ModifierSlot::accepts(Modifier modifier) const {
   return std::find(words.begin(), words.end(), modifier) != words.end();

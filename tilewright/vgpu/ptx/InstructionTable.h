@@ -46,11 +46,19 @@ enum class Handler : uint16_t {
 #include "tilewright/vgpu/ptx/Handlers.def"
 };
 
-/// The lowest target: `architecture` is for example 90; `specific` marks features of sm_90a that
-/// later chips do not have.
+/// Which targets have an instruction, as the column `sm` of Instructions.def says.
 struct Requirement {
+  /// Targets from `architecture` on: all of them; this one with the suffix 'a' only; those with a
+  /// suffix ('a' or 'f'); those with a suffix that have tensor memory; those of them with 'a'.
+  enum class Kind : char { all = 0, only = 'a', suffixed = 's', tensor = 't', exact = 'x' };
   uint16_t architecture = 0;
-  bool specific = false;
+  Kind kind = Kind::all;
+
+  bool isMetBy(const Target &target) const;
+  /// The targets in words: "sm_90 or higher".
+  std::string describe() const;
+  /// A target that meets the requirement, without "sm_": "100a".
+  std::string example() const;
 };
 
 /// One position in a row's grammar: the words that it accepts, and whether a word is required.

@@ -213,10 +213,9 @@ Status ParserState::checkRequirement(const InstructionRow &row, std::span<const 
   std::string written = concat("sm_", target.architecture);
   if (target.suffix)
     written += target.suffix;
-  if (row.requirement.specific &&
-      (target.architecture != row.requirement.architecture || target.suffix != 'a'))
-    return fail(Error::ptxRequirement, position, subject(Modifier::none), " requires target sm_",
-                row.requirement.architecture, "a, but the module is for ", written);
+  if (row.requirement.kind != Requirement::Kind::all && !row.requirement.isMetBy(target))
+    return fail(Error::ptxRequirement, position, subject(Modifier::none), " requires target ",
+                row.requirement.describe(), ", but the module is for ", written);
   if (target.architecture < architecture)
     return fail(Error::ptxRequirement, position, subject(architectureWord), " requires target sm_",
                 architecture, " or higher, but the module is for ", written);

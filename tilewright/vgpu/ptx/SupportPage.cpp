@@ -51,7 +51,8 @@ std::string supportPage() {
       "keeps it "
       "current. `{…}` may be\nleft out, `(a|b)` is a choice. PTX and sm are the lowest that have "
       "the "
-      "form; single modifiers may need more.\nsm_90a means that target and no other.\n";
+      "form; single modifiers may need more.\n90a is that target and no other; 90a+ that one and "
+      "later ones that have the suffix `a` or `f` (and, for `tcgen05`, tensor memory).\n";
   std::map<InstructionClass, std::vector<const InstructionRow *>> classes;
   for (const InstructionRow &row : instructionTable())
     classes[row.klass].push_back(&row);
@@ -60,8 +61,12 @@ std::string supportPage() {
                    "\n\n| instruction | operands | PTX | sm |\n|---|---|---|---|\n");
     for (const InstructionRow *row : rows)
       page += concat("| `", syntaxOf(*row), "` | `", operandsOf(*row), "` | ", row->version / 10,
-                     ".", row->version % 10, " | ", row->requirement.architecture,
-                     row->requirement.specific ? "a" : "", " |\n");
+                     ".", row->version % 10, " | ", row->requirement.example(),
+                     row->requirement.kind == Requirement::Kind::all ||
+                             row->requirement.kind == Requirement::Kind::only
+                         ? ""
+                         : "+",
+                     " |\n");
   }
   page +=
       "\n## Not executed\n\nEvery row above is executed, and run by `test/vgpu/forms` against a "

@@ -83,8 +83,8 @@ static int rankOf(std::string_view text, const Chip &chip, std::string &target) 
     architecture = architecture * 10 + (text[end] - '0');
   const bool isSpecific = end < text.size() && (text[end] == 'a' || text[end] == 'f');
   target = concat("PTX for ", text.substr(begin, end - begin + (isSpecific ? 1 : 0)));
-  const bool fits = isSpecific ? architecture == chip.architecture && chip.specific
-                               : architecture <= chip.architecture;
+  const bool fits =
+      machine::runsOn(chip, static_cast<unsigned>(architecture), isSpecific ? text[end] : '\0');
   return fits ? 2 * architecture + (isSpecific ? 1 : 0) : -1;
 }
 

@@ -300,6 +300,26 @@ static const FloatFamily &familyOf(Handler handler) {
   return *std::ranges::find(families, handler, &FloatFamily::handler);
 }
 
+/// min and max of three f32: the first two, then the third.
+Status Decoder::extremeOfThree(Operation operation, uint64_t form) {
+  uint32_t terms[3];
+  for (size_t i = 0; i < 3; ++i) {
+    terms[i] = readBytes(operands[1 + i], 4);
+    if (!instruction->has(Modifier::absolute))
+      continue;
+    const uint32_t magnitude = temporary(4);
+    Op &op = emit(Operation::absF32);
+    op.d = magnitude, op.a = terms[i], op.imm = form;
+    terms[i] = magnitude;
+  }
+  const uint32_t first = temporary(4), d = write(operands[0], 4);
+  Op &two = emit(operation);
+  two.d = first, two.a = terms[0], two.b = terms[1], two.imm = form;
+  Op &three = emit(operation);
+  three.d = d, three.a = first, three.b = terms[2], three.imm = form;
+  return Status();
+}
+
 Status Decoder::floating() {
   const FloatFamily &family = familyOf(handler);
   const Modifier type = instruction->type();
@@ -310,6 +330,9 @@ Status Decoder::floating() {
   // Float.def lists the operations of a family in this order.
   const unsigned index =
       family.hasPlain ? (form == 0 ? 0 : 8) + (isDouble ? 4 : 0) : unsigned(isDouble);
+  const bool isExtreme = handler == Handler::minFloat || handler == Handler::maxFloat;
+  if (isExtreme && operands.size() == 4)
+    return extremeOfThree(plus(family.first, index), form);
   const unsigned bytes = registerBytes(type);
   return emitOperands(plus(family.first, index), OperandBytes::all(bytes), form);
 }

@@ -165,6 +165,7 @@ private:
   // Helpers of these functions.
   uint64_t floatForm() const;
   Status halfArithmetic(HalfOperation operation);
+  Status extremeOfThree(Operation operation, uint64_t form);
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
               const Operand *combine);
   /// Reports an access before it happens. Returns its form if the access may acquire what another

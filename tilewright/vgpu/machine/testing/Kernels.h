@@ -76,7 +76,7 @@ std::vector<Out> evaluate(const std::string &in, const std::string &out, const s
                           std::string_view chip = "sm_90a") {
   std::ostringstream text;
   auto memoryType = [](const std::string &type) { return type == "f16" ? "b16" : type; };
-  text << ".version 8.4\n.target " << target << "\n.address_size 64\n"
+  text << ".version 8.8\n.target " << target << "\n.address_size 64\n"
        << ".visible .entry k(.param .u64 po, .param .u64 pa, .param .u64 pb, .param .u64 pc, "
           ".param .u32 pn) {\n"
        << ".reg ." << in << " %a, %b, %c;\n.reg ." << out << " %d;\n"
