@@ -39,7 +39,9 @@ std::vector<Form> formsOf(const InstructionRow &row, size_t most, std::mt19937_6
     unsigned architecture = 0;
     for (Modifier word : form.instruction.mods())
       architecture = std::max(architecture, ptx::architectureOf(word));
-    if (architecture > 90 || !ptx::conflictOf(row, form.instruction.mods()).empty())
+    // Words of later chips only in the rows of these chips.
+    if (architecture > std::max<unsigned>(90, row.requirement.architecture) ||
+        !ptx::conflictOf(row, form.instruction.mods()).empty())
       continue;
     if (seen.insert(form.name()).second)
       forms.push_back(form);

@@ -6,7 +6,7 @@
 // C++; --read-cuda takes the PTX that nvcc made of them and runs it instead (with the same
 // --per-row). The exit status is 1 if a form fails, or, if all subjects ran, if a row that the
 // virtual GPU executes was not covered.
-#include "test/vgpu/forms/FormKernel.h"
+#include "test/vgpu/forms/TensorKernel.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -30,7 +30,9 @@ int main(int argc, char **argv) {
                               {"async", runAsync},
                               {"matrix", runMatrix},
                               {"wmma", runWmma},
-                              {"wgmma", runWgmma}};
+                              {"wgmma", runWgmma},
+                              {"tensor", runTensor},
+                              {"products", runTensorProducts}};
   Session session;
   bool listsRows = false;
   std::set<std::string> chosen;

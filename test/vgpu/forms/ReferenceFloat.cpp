@@ -40,6 +40,8 @@ Modifier elementOf(Modifier type) {
     return Modifier::f16;
   case Modifier::bf16x2:
     return Modifier::bf16;
+  case Modifier::f32x2:
+    return Modifier::f32;
   case Modifier::e4m3x2:
     return Modifier::e4m3;
   case Modifier::e5m2x2:
@@ -467,6 +469,16 @@ Expected floatReference(const Form &form, const Inputs &in) {
     return wideReference<float>(form, in);
   if (type == Modifier::f64)
     return wideReference<double>(form, in);
+  if (type == Modifier::f32x2) {
+    auto half = [](uint64_t bits, unsigned i) { return bits >> 32 * i & 0xffffffffu; };
+    Expected low = wideReference<float>(form, {half(in.a, 0), half(in.b, 0), half(in.c, 0)});
+    const Expected high = wideReference<float>(form, {half(in.a, 1), half(in.b, 1), half(in.c, 1)});
+    low.isKnown = low.isKnown && high.isKnown;
+    low.bits |= high.bits << 32;
+    low.anyZero = low.anyZero || high.anyZero;
+    low.type = type;
+    return low;
+  }
   Expected expected;
   expected.type = type;
   const unsigned halves = type == element ? 1 : 2;

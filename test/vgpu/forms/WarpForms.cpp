@@ -4,6 +4,7 @@
 #include "tilewright/support/Concat.h"
 
 #include <bit>
+#include <cmath>
 #include <sstream>
 
 namespace tilewright::vgpu::forms {
@@ -48,8 +49,34 @@ static void shuffleReference(const Instruction &instruction, uint32_t members, L
   }
 }
 
+/// The extreme of floats: a NaN only if all are, or if .NaN asks for it.
+static void reduxFloats(const Instruction &instruction, uint32_t members, Lanes &lanes) {
+  bool hasNan = false, isFirst = true;
+  float result = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(members >> lane & 1))
+      continue;
+    auto value = std::bit_cast<float>(static_cast<uint32_t>(lanes.a[lane]));
+    if (instruction.has(Modifier::absolute))
+      value = std::fabs(value);
+    if (std::isnan(value)) {
+      hasNan = true;
+      continue;
+    }
+    const bool isLess = value < result || (value == result && std::signbit(value));
+    if (isFirst || isLess == instruction.has(Modifier::min))
+      result = value;
+    isFirst = false;
+  }
+  const bool isNan = isFirst || (hasNan && instruction.has(Modifier::nan));
+  for (int lane = 0; lane < 32; ++lane)
+    lanes.d[lane] = isNan ? 0x7fffffffu : std::bit_cast<uint32_t>(result);
+}
+
 static void reduxReference(const Instruction &instruction, uint32_t members, Lanes &lanes) {
   const Modifier type = instruction.type();
+  if (type == Modifier::f32)
+    return reduxFloats(instruction, members, lanes);
   bool isFirst = true;
   int64_t sum = 0;
   for (int lane = 0; lane < 32; ++lane) {

@@ -50,6 +50,10 @@ std::string addressFor(const Instruction &instruction, const OperandRule &rule) 
     if (word == Modifier::param || word == Modifier::paramEntry)
       return rowOf(instruction).handler == Handler::prefetch ? "[%d20]" : "[parameter]";
   }
+  // Tensor memory has addresses of 32 bits.
+  if (rowOf(instruction).opcode.starts_with("tcgen05") && rule.name != "dst" &&
+      rowOf(instruction).handler != Handler::tcgenCommit)
+    return "[%r20]";
   return "[%d20]";
 }
 
@@ -66,7 +70,7 @@ public:
     for (const OperandRule &rule : row.operands) {
       if (rule.condition != Modifier::none && !instruction.has(rule.condition))
         continue;
-      if (rule.optional && !withOptional)
+      if (rule.optional && (!withOptional || rule.architecture > 90))
         continue;
       text += separator + operand(rule);
       separator = ", ";
@@ -113,6 +117,10 @@ private:
       return concat("[%d21, ", braces(dimensions(), Modifier::b32, 30), "]");
     case OperandForm::offsets:
       return braces(dimensions() - 2, Modifier::b16, 30);
+    case OperandForm::source:
+      return row.name.find("shifted") != row.name.npos ? "[%r20]" : "%d2";
+    case OperandForm::lanes:
+      return braces(instruction.has(Modifier::ctaGroup2) ? 8 : 4, Modifier::b32, next + 20);
     case OperandForm::immediate:
       return constantFor(row, instruction, rule.name);
     case OperandForm::location:

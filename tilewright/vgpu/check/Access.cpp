@@ -199,7 +199,9 @@ void Detector::accessShared(const Actor &actor, const AccessRecord &record, cons
         options.uninit) {
       const auto byte = static_cast<uint32_t>(std::countr_zero(mask & ~sector.initialised));
       reportSimple(FindingKind::uninitialised, here, byte,
-                   "read of shared memory that was never written", flat + base + byte,
+                   base < machine::tensorOffset ? "read of shared memory that was never written"
+                                                : "read of tensor memory that was never written",
+                   flat + base + byte,
                    "write it first, or wait for the copy that fills it before the read");
       sector.initialised |= mask;
     }

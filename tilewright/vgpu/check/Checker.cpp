@@ -54,7 +54,8 @@ void Checker::groupBegin(const Group &group) {
     block.cluster = launch.firstBlock + static_cast<uint32_t>(group.blocks[i - from.rank].linear);
     block.memory = from.shared;
     block.sharedBytes = group.grid->sharedBytes;
-    block.shared.resize(group.grid->sharedBytes);
+    block.shared.resize(group.grid->sharedBytes,
+                        group.grid->chip->matrix == chips::MatrixUnit::tcgen05);
     block.warps = std::vector<WarpState>(from.warps.size());
     block.log.start(block.warps.size());
     state->byLinear[block.linear] = block.indexInGroup;

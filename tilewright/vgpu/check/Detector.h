@@ -53,7 +53,8 @@ private:
 
   static void touchShared(const Actor &actor, const BlockState &block);
   static bool isMatrix(const Actor &actor) {
-    return actor.operation && actor.operation->group == machine::GroupKind::matrix;
+    return actor.operation &&
+           (actor.operation->group == machine::GroupKind::matrix || actor.operation->follows);
   }
 
   // Ranges.cpp
@@ -135,6 +136,8 @@ private:
   std::shared_ptr<LaunchState> otherLaunchOf(const AccessRecord &record) const {
     return launch.owns(record.block) ? nullptr : launch.all->ofBlock(record.block);
   }
+  /// Whether a tcgen05 operation is complete, or comes before that of the actor.
+  bool knowsTensor(const Actor &actor, const Clock &clock, const AsyncState &earlier) const;
   bool knows(const Actor &actor, const Clock &clock, const AccessRecord &earlier, uint32_t byte,
              uint32_t nowLane) const;
 
@@ -159,6 +162,7 @@ private:
   Generation &clusterGeneration(const machine::SyncEvent &event, const WarpState &warp);
   void clusterArrive(const machine::SyncEvent &event, WarpState &warp);
   void clusterLeave(const machine::SyncEvent &event, WarpState &warp);
+  static void allocateTensor(const machine::SyncEvent &event, BlockState &block);
   void reportUnfencedWgmma(const machine::SyncEvent &event, const WarpState &warp);
   AsyncState *operationOf(machine::AsyncId id);
   static std::shared_ptr<const IssuedKnowledge> issuedKnowledge(const machine::SyncEvent &event,

@@ -129,10 +129,16 @@ Party Detector::partyOf(const AccessRecord &record, uint32_t byte) const {
 std::string Detector::describeAddress(uint64_t address) const {
   if ((address & machine::windowMask) == machine::sharedWindow) {
     const auto rank = static_cast<uint32_t>(address >> machine::sharedOffsetBits & 0xff);
-    std::string text = "shared memory";
+    const uint64_t offset = address & machine::sharedOffsetMask;
+    const bool isTensor = offset >= machine::tensorOffset;
+    std::string text = isTensor ? "tensor memory" : "shared memory";
     if (rank != 0 && machine::volume(launch.grid->cluster) > 1)
       text += concat(" of rank ", rank - 1, " of its cluster");
-    return concat(text, ", offset ", hexNumber(address & machine::sharedOffsetMask));
+    if (isTensor)
+      return concat(text, ", lane ",
+                    (offset - machine::tensorOffset) / (4 * machine::tensorColumns), ", column ",
+                    offset / 4 % machine::tensorColumns);
+    return concat(text, ", offset ", hexNumber(offset));
   }
   std::string text = concat("global memory at ", hexNumber(address));
   if (const Allocation *allocation = launch.allocations->find(address))
@@ -320,7 +326,8 @@ void Detector::finish() {
   if (!options.barriers || launch.grid->failed)
     return;
   for (const auto &[id, operation] : group.operations) {
-    if (operation->group == GroupKind::copy || operation->group == GroupKind::matrix)
+    // Of tcgen05, freeing the tensor memory requires that its operations are complete.
+    if (operation->group == GroupKind::copy || operation->group >= GroupKind::matrix)
       continue;
     for (const uint32_t index : operation->sharedOf) {
       if (isKnownIn(group.blocks[index], *operation))

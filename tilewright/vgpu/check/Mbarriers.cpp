@@ -18,6 +18,8 @@ void Detector::completeByPhase(MbarrierState &state, machine::AsyncId id, uint64
   if (!operation)
     return;
   operation->completions.push_back({true, false, state.slot, lanes, phase});
+  if (operation->group == machine::GroupKind::tensorCommit)
+    group.commits[operation->warp->groupIndex].push_back({id, operation->mask, state.slot, phase});
   for (const machine::AsyncId before : operation->after)
     completeByPhase(state, before, phase, lanes);
 }

@@ -1,6 +1,7 @@
 // Decides whether an earlier access happens before the current one.
 #include "tilewright/vgpu/check/Detector.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tilewright::vgpu::check {
@@ -33,6 +34,25 @@ static bool knowsFinished(LaunchState &launch, const Clock &clock, const AccessR
   return false;
 }
 
+bool Detector::knowsTensor(const Actor &actor, const Clock &clock,
+                           const AsyncState &earlier) const {
+  const AsyncState *now = actor.operation;
+  if (now && now->follows && now->warp == earlier.warp && now->mask == earlier.mask &&
+      earlier.id < now->id)
+    return true;
+  // A commit covers all operations that its thread issued before.
+  const auto found = group.commits.find(earlier.warp->groupIndex);
+  if (found == group.commits.end())
+    return false;
+  auto later = std::upper_bound(
+      found->second.begin(), found->second.end(), earlier.id,
+      [](machine::AsyncId id, const TensorCommit &commit) { return id < commit.id; });
+  for (; later != found->second.end(); ++later)
+    if (later->mask == earlier.mask && clock.knowsPhase(later->slot, later->phase))
+      return true;
+  return false;
+}
+
 /// Whether `clock`, which belongs to `actor`, covers `earlier`. `nowLanes` are the lanes that make
 /// the current access; an operation that all of them have waited for counts as covered. 0 disables
 /// this rule.
@@ -59,6 +79,8 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const AccessRecord 
   if (found == group.operations.end())
     return knowsFinished(launch, clock, earlier);
   const AsyncState &operation = *found->second;
+  if (operation.group == GroupKind::tensor)
+    return knowsTensor(actor, clock, operation);
   for (const CompletionMark &mark : operation.completions) {
     if (mark.isReadOnly && !earlier.isRead())
       continue;

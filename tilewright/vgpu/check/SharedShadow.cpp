@@ -129,6 +129,27 @@ void SharedPage::joinAfter(const AccessRecord &write, uint32_t sector, bool isMa
   list.clear();
 }
 
+void SharedShadow::forget(uint32_t offset, uint32_t bytes) {
+  for (uint32_t at = offset; at < offset + bytes;) {
+    SharedPage &here = page(at / SharedPage::bytes);
+    const uint32_t first = at % SharedPage::bytes / SharedPage::chunkBytes;
+    const uint32_t next =
+        std::min(offset + bytes, (at / SharedPage::bytes + 1) * SharedPage::bytes);
+    const uint32_t count = (next - at) / SharedPage::chunkBytes;
+    const uint64_t chunks = (count >= 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1) << first;
+    here.initialised &= ~chunks;
+    for (RangeAccess &entry : here.ranges)
+      entry.chunks &= ~chunks;
+    here.dropEmpty();
+    for (uint32_t rest = SharedPage::sectorsOf(chunks) & here.split; rest != 0; rest &= rest - 1) {
+      Sector &sector = here.sectors[static_cast<size_t>(std::countr_zero(rest))];
+      sector.clear();
+      sector.initialised = 0;
+    }
+    at = next;
+  }
+}
+
 bool SharedShadow::isInitialised(uint32_t sector) const {
   const SharedPage &page = pages[sector / SharedPage::sectorCount];
   const uint32_t within = sector % SharedPage::sectorCount;

@@ -59,7 +59,10 @@ struct SharedPage {
 
 class SharedShadow {
 public:
-  void resize(uint32_t bytes) {
+  /// With `isTensor`, also for tensor memory, which has addresses behind those of shared memory.
+  void resize(uint32_t bytes, bool isTensor = false) {
+    if (isTensor)
+      bytes = machine::tensorOffset + machine::tensorBytes;
     sectors = (bytes + Sector::bytes - 1) / Sector::bytes;
     pages = std::vector<SharedPage>((bytes + SharedPage::bytes - 1) / SharedPage::bytes);
   }
@@ -70,6 +73,8 @@ public:
   Sector &operator[](uint32_t sector) {
     return pageOf(sector).own(sector % SharedPage::sectorCount);
   }
+  /// Forgets that sectors were written, and by whom.
+  void forget(uint32_t offset, uint32_t bytes);
   /// Whether all bytes of the sector were written.
   bool isInitialised(uint32_t sector) const;
 

@@ -144,8 +144,18 @@ struct AsyncState {
   std::shared_ptr<const IssuedKnowledge> issued;
   std::vector<CompletionMark> completions;
   std::vector<machine::AsyncId> after; // cp.async.mbarrier.arrive: the copies that it waits for
+  bool follows = false;                // tcgen05: comes after all earlier operations of its thread
   bool usesAsyncProxy = false, writesGlobal = false;
   std::vector<uint32_t> sharedOf; // indices of the blocks whose shared memory it touches
+};
+
+/// A tcgen05.commit that has arrived: a thread that knows the phase knows that all operations that
+/// `mask` of the warp issued before it are complete.
+struct TensorCommit {
+  machine::AsyncId id = 0;
+  uint32_t mask = 0;
+  uint32_t slot = 0; // of the mbarrier
+  uint64_t phase = 0;
 };
 
 /// Knowledge that threads have released through one memory location.
@@ -214,7 +224,8 @@ struct GroupState {
   std::unordered_map<uint32_t, uint32_t> byLinear; // index in blocks
   std::vector<std::vector<Generation>> clusters;
   std::unordered_map<uint32_t, std::unique_ptr<AsyncState>> operations;
-  std::unordered_map<uint64_t, Flag> flags; // in shared memory
+  std::unordered_map<uint64_t, Flag> flags;                        // in shared memory
+  std::unordered_map<uint32_t, std::vector<TensorCommit>> commits; // by warp, in their order
   uint32_t mbarrierSlots = 0;
   /// Caches how the operation of the current event is ordered with earlier operations
   /// (Detector::Ordering).

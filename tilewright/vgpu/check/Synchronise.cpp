@@ -307,11 +307,22 @@ void Detector::synchronise(const SyncEvent &event) {
     break;
   case SyncKind::wgmmaFence:
     break; // concerns registers, which the machine checks
+  case SyncKind::tensorAlloc:
+    allocateTensor(event, *warp.block);
+    break;
   case SyncKind::wgmmaUnfenced:
     if (options.races)
       reportUnfencedWgmma(event, warp);
     break;
   }
+}
+
+/// The columns of a new allocation hold nothing that a kernel may read.
+void Detector::allocateTensor(const SyncEvent &event, BlockState &block) {
+  const auto first = static_cast<uint32_t>(event.object & machine::sharedOffsetMask);
+  for (uint32_t lane = 0; lane < machine::tensorLanes; ++lane)
+    block.shared.forget(first + lane * 4 * machine::tensorColumns,
+                        4 * static_cast<uint32_t>(event.count));
 }
 
 // Asynchronous operations.
@@ -355,6 +366,7 @@ void Detector::issue(const SyncEvent &event, WarpState &warp) {
   operation->epoch = warp.epoch;
   operation->instruction = launch.instructionOf(event.op);
   operation->group = event.group;
+  operation->follows = event.group == GroupKind::tensor && event.count != 0;
   operation->after.assign(event.operations.begin(), event.operations.end());
   operation->issued = issuedKnowledge(event, warp);
   group.operations[static_cast<uint32_t>(event.async)] = std::move(operation);

@@ -127,6 +127,8 @@ static std::string describeWait(const Warp &warp, const Fragment &fragment) {
     return concat("for wgmma number ", fragment.object, " of their warpgroup, which ",
                   warpsOf(behind), " did not issue,");
   }
+  case Wait::tensorMemory:
+    return "for tensor memory, or for the peer block in tcgen05.alloc or dealloc";
   case Wait::cluster:
     return describeCluster(warp, *warp.block->group);
   case Wait::mbarrier:

@@ -9,6 +9,7 @@
 #include "tilewright/vgpu/machine/async/AsyncQueue.h"
 #include "tilewright/vgpu/machine/decode/MemoryForms.h"
 #include "tilewright/vgpu/machine/memory/MemoryFaults.h"
+#include "tilewright/vgpu/machine/tcgen05/TensorMemory.h"
 #include "tilewright/vgpu/ptx/Module.h"
 
 #include <algorithm>
@@ -201,6 +202,7 @@ private:
     block.linear =
         block.id[0] + uint64_t(grid.grid[0]) * (block.id[1] + uint64_t(grid.grid[1]) * block.id[2]);
     block.liveWarps = static_cast<uint32_t>(block.warps.size());
+    block.tensor = nullptr;
     for (NamedBarrier &barrier : block.barriers)
       barrier = {};
     const auto threads = static_cast<uint32_t>(volume(grid.block));
@@ -228,7 +230,8 @@ private:
     for (Fragment &fragment : warp.others) {
       if ((fragment.wait == Wait::mbarrier && isMbarrierReady(warp, fragment)) ||
           (fragment.wait == Wait::cluster && isClusterReady(warp, fragment)) ||
-          (fragment.wait == Wait::matrices && areMatricesIssued(warp, fragment.object)))
+          (fragment.wait == Wait::matrices && areMatricesIssued(warp, fragment.object)) ||
+          (fragment.wait == Wait::tensorMemory && isTensorReady(warp, fragment)))
         fragment.wait = Wait::none;
       any = any || fragment.wait == Wait::none;
     }
@@ -311,6 +314,8 @@ private:
     }
     if (group.async)
       group.async->finish();
+    for (const Block &block : group.blocks)
+      checkTensorFreed(grid, block);
   }
 
   Grid &grid;

@@ -103,7 +103,8 @@ enum class SyncKind : uint8_t {
   mbarrierWait,     // object, phase: lanes saw that this phase is over
   /// async, group: an operation is issued; its accesses are reported later. For a
   /// cp.async.mbarrier.arrive, `operations` are the copies that it waits for; an earlier such
-  /// arrival stands for the copies that it covers.
+  /// arrival stands for the copies that it covers. For a tcgen05 operation, count is 1 if it comes
+  /// after all earlier ones of its thread.
   asyncIssue,
   asyncCommit, // group; `operations` are those in the new group
   /// group, count = groups that may stay in flight; `operations` are now complete for the lanes in
@@ -117,6 +118,7 @@ enum class SyncKind : uint8_t {
   /// object, phase: lanes still wait for this phase although it is over, and the end of phase
   /// `count` flips the parity back, so that they keep waiting.
   mbarrierLapped,
+  tensorAlloc, // object = address of the first column, count = columns; nothing is written yet
 };
 
 /// The kind of group that an asynchronous operation completes with.
@@ -125,7 +127,12 @@ enum class GroupKind : uint8_t {
   copy,   // cp.async
   bulk,   // cp.async.bulk
   matrix, // wgmma
+  tensor, // tcgen05.mma, cp and shift, which complete by a tcgen05.commit
+  tensorCommit,
+  tensorLoad,  // tcgen05.ld
+  tensorStore, // tcgen05.st
 };
+inline constexpr size_t groupKinds = 8;
 
 /// An event that orders accesses. SyncKind documents the fields of each kind.
 struct SyncEvent {

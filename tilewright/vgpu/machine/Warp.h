@@ -27,6 +27,7 @@ class AsyncQueue;
 struct AsyncGroups;
 struct Block;
 struct Group;
+class TensorMemory;
 
 using Dim3 = std::array<uint32_t, 3>;
 constexpr uint64_t volume(const Dim3 &d) { return uint64_t(d[0]) * d[1] * d[2]; }
@@ -44,12 +45,13 @@ struct Frame {
 };
 
 enum class Wait : uint8_t {
-  none,        // can run
-  lanes,       // waits for other lanes of the warp at a *.sync operation
-  warpBarrier, // bar.warp.sync; `wanted` are its lanes
-  barrier,     // bar.sync; `object` is its number
-  cluster,     // barrier.cluster.wait; `object` is the generation it arrived in
-  matrices,    // wgmma.wait_group; `object` is how many wgmma the warpgroup must have issued
+  none,         // can run
+  lanes,        // waits for other lanes of the warp at a *.sync operation
+  warpBarrier,  // bar.warp.sync; `wanted` are its lanes
+  barrier,      // bar.sync; `object` is its number
+  cluster,      // barrier.cluster.wait; `object` is the generation it arrived in
+  matrices,     // wgmma.wait_group; `object` is how many wgmma the warpgroup must have issued
+  tensorMemory, // tcgen05.alloc or dealloc; `object` counts changes of tensor memory
   /// try_wait; `object` is the host address, `wanted` the phase modulo 8, or its parity if bit 8 is
   /// set.
   mbarrier,
@@ -137,6 +139,7 @@ struct Block {
   std::vector<Warp> warps;
   std::array<NamedBarrier, Chip::namedBarriers> barriers;
   std::unique_ptr<std::byte[]> sharedMemory;
+  std::shared_ptr<TensorMemory> tensor; // created by the first tcgen05.alloc
 };
 
 /// barrier.cluster: the number of threads that have arrived. A group has one for each cluster.

@@ -155,6 +155,9 @@ Status Checker::check() const {
       continue;
     if (rule.optional && spare == 0)
       continue;
+    // Masks of lanes are in braces, so another operand in their place means that they are absent.
+    if (rule.form == OperandForm::lanes && operands[next].kind != OperandKind::vector)
+      continue;
     spare -= rule.optional;
     if (rule.architecture > module.target.architecture)
       return fail(Error::ptxRequirement, operands[next].position, "operand ", rule.name, " of '",
@@ -224,6 +227,11 @@ Status Checker::checkOne(const OperandRule &rule, const Operand &operand) const 
     return checkAddress(rule, operand);
   case OperandForm::tensor:
     return checkTensor(rule, operand);
+  case OperandForm::source:
+    return operand.kind == OperandKind::address ? checkAddress(rule, operand)
+                                                : checkScalar(rule, operand, Modifier::b64);
+  case OperandForm::lanes:
+    return checkVector(rule, operand, instruction.has(Modifier::ctaGroup2) ? 8 : 4, Modifier::b32);
   case OperandForm::offsets:
     return checkVector(rule, operand, dimensions() - 2, Modifier::b16);
   case OperandForm::immediate:

@@ -1,5 +1,7 @@
 #include "tilewright/vgpu/ptx/Fragment.h"
 
+#include <iterator>
+
 namespace tilewright::vgpu::ptx {
 
 namespace {
@@ -65,18 +67,37 @@ Fragment ofWmma(const Instruction &instruction, char matrix) {
   return packed((matrix == 'A' ? shape.m : shape.n) * shape.k / 32, type);
 }
 
+/// A repetition of a shape has 32, 64 or 128 bits for each lane.
+Fragment ofTensorMemory(const Instruction &instruction) {
+  const Modifier shape = instruction.find(ModifierKind::tensorShape);
+  const unsigned each = shape == Modifier::shape16x128b   ? 2
+                        : shape == Modifier::shape16x256b ? 4
+                                                          : 1;
+  return {each * repetitionsOf(instruction), Modifier::b32, Modifier::b32};
+}
+
 } // namespace
+
+unsigned repetitionsOf(const Instruction &instruction) {
+  static constexpr Modifier counts[] = {Modifier::x1,  Modifier::x2,  Modifier::x4,
+                                        Modifier::x8,  Modifier::x16, Modifier::x32,
+                                        Modifier::x64, Modifier::x128};
+  const Modifier count = instruction.find(ModifierKind::count);
+  for (unsigned i = 0; i < std::size(counts); ++i)
+    if (counts[i] == count)
+      return 1u << i;
+  return 1;
+}
 
 Fragment fragmentOf(const Instruction &instruction, char matrix) {
   switch (rowOf(instruction).handler) {
   case Handler::ldmatrix:
   case Handler::stmatrix: {
-    Modifier count = instruction.find(ModifierKind::count);
-    return {count == Modifier::x1   ? 1u
-            : count == Modifier::x2 ? 2u
-                                    : 4u,
-            Modifier::b16, Modifier::b32};
+    return {repetitionsOf(instruction), Modifier::b16, Modifier::b32};
   }
+  case Handler::tcgenLoad:
+  case Handler::tcgenStore:
+    return ofTensorMemory(instruction);
   case Handler::wgmma:
   case Handler::wgmmaSparse:
     return ofWgmma(instruction, matrix);

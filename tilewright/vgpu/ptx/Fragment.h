@@ -17,6 +17,8 @@ struct Fragment {
 /// The fragment of operand 'A', 'B', 'C' or 'D' of an mma, wmma, wgmma, ldmatrix or stmatrix. A of
 /// wgmma may also be a descriptor in one .b64 register.
 Fragment fragmentOf(const Instruction &instruction, char matrix);
+/// The number of .x1, .x2, ….
+unsigned repetitionsOf(const Instruction &instruction);
 
 } // namespace tilewright::vgpu::ptx
 

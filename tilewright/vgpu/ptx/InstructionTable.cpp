@@ -187,6 +187,7 @@ private:
     static constexpr std::pair<std::string_view, OperandForm> plain[] = {
         {"[m]", OperandForm::address},  {"[t]", OperandForm::tensor},
         {"offs", OperandForm::offsets}, {"imm", OperandForm::immediate},
+        {"src", OperandForm::source},   {"lanes", OperandForm::lanes},
         {"var", OperandForm::location}, {"!pred", OperandForm::predicate},
         {"label", OperandForm::label},  {"labels", OperandForm::labels},
         {"mov", OperandForm::move},     {"call", OperandForm::call},

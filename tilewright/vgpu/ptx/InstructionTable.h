@@ -76,6 +76,8 @@ enum class OperandForm : uint8_t {
   address,    // [a]
   tensor,     // [map, {coordinates}]
   offsets,    // {…} of im2col: two less than the dimensions
+  source,     // a matrix descriptor in a register, or [a] of tensor memory
+  lanes,      // {…} of masks, four for each CTA of the group
   immediate,  // integer immediate
   location,   // register, or a variable with an offset: an address as a value
   predicate,  // a predicate that may be written !%p

@@ -74,6 +74,16 @@ enum class ModifierKind : uint8_t {
   layout,
   sparsity,
   matrix,
+  tensorShape,
+  packing,
+  warpCast,
+  format,
+  sourceFormat,
+  product,
+  blockScale,
+  scaleVector,
+  ashift,
+  collector,
 };
 
 /// The interpretation of a type's bits, to the extent that registers must match it.

@@ -86,6 +86,10 @@ std::string supportPage() {
       "make them |\n"
       "| `prefetch`, `applypriority`, `discard`, `createpolicy`, `pmevent`, `brkpt`, "
       "`setmaxnreg`, `griddepcontrol` | no effect that a program sees |\n"
+      "| `tcgen05.*` | a block has a multiprocessor and its tensor memory alone; `.collector` has "
+      "no "
+      "effect; `shift.down` and `.ashift` move to the next lane, which PTX shows only in a figure "
+      "|\n"
       "| `nanosleep` | the warp yields to other warps |\n"
       "| `call` of functions without a body | `vprintf`, `__assertfail`, `malloc` and `free` "
       "(8 MB), `cudaGraphSetConditional` |\n";

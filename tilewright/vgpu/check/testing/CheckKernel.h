@@ -43,7 +43,7 @@ inline Checked check(const std::string &text, machine::LaunchConfig config,
                      const std::string &checks = "all,strict",
                      std::vector<uint32_t> *memory = nullptr) {
   Checker checker(*Options::parse(checks));
-  auto module = machine::loadText(text);
+  auto module = machine::loadText(text, text.find("sm_100a") == text.npos ? "sm_90a" : "sm_100a");
   std::vector<uint32_t> own(4096);
   uint32_t *out = memory ? memory->data() : own.data();
   config.observer = &checker;

@@ -149,6 +149,11 @@ uint64_t addressInBlock(uint64_t address, unsigned rank) {
   return (address & ~uint64_t(0xff000000u)) | uint64_t(rank + 1) << sharedOffsetBits;
 }
 
+uint64_t pairMbarrier(uint64_t address, unsigned rank) {
+  const auto holder = static_cast<uint32_t>(address >> sharedOffsetBits & 0xff);
+  return addressInBlock(address, (rank & ~1u) | (holder == 0 ? 0 : (holder - 1) & 1));
+}
+
 /// Combines the elements of `from` into `to`.
 static void reduce(const AtomicForm &form, std::byte *to, const std::byte *from, size_t bytes) {
   for (size_t i = 0; i + form.bytes <= bytes; i += form.bytes) {

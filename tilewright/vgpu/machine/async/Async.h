@@ -55,6 +55,7 @@ struct CopyForm {
   ExternalForm head;
   AddressForm to, from, mbarrier;
   bool hasMbarrier = false, isMulticast = false;
+  bool isPair = false;   // cta_group::2: the mbarrier may be the peer's
   uint32_t bytes = 0;    // of cp.async
   uint32_t sizeSlot = 0; // slot of the size of a bulk copy, or of the source size of cp.async
   bool hasSourceSize = false, sizeIsPredicate = false, sizeIsFlipped = false;
@@ -88,6 +89,13 @@ bool isClusterReady(Warp &warp, const Fragment &fragment);
 
 /// The address in the registers of one lane.
 uint64_t laneAddress(const AddressForm &form, const std::byte *registers, unsigned lane);
+/// The address of the mbarrier that an operation of cta_group::2 for block `rank` signals. CUTLASS
+/// clears the bit of an address that tells the blocks of a pair apart; an address of the block's
+/// own memory is therefore that of the pair's first block.
+uint64_t pairMbarrier(uint64_t address, unsigned rank);
+/// Arrives once at an mbarrier of any block, for operation `async`.
+bool arriveOnce(Warp &warp, const Op *op, const AddressForm &form, uint64_t address, unsigned lane,
+                AsyncId async);
 /// Performs complete_tx for operation `async` on an mbarrier at a generic or shared address.
 bool completeBytes(Warp &warp, const Op *op, const AddressForm &form, uint64_t address,
                    unsigned lane, uint32_t bytes, AsyncId async);

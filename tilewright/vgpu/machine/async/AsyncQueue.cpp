@@ -28,6 +28,13 @@ size_t AsyncQueue::firstBefore(size_t index) const {
         return i;
     return index;
   }
+  if (operation.group == GroupKind::tensor) {
+    for (size_t i = 0; operation.follows && i < index; ++i)
+      if (waiting[i]->group == GroupKind::tensor && waiting[i]->warp == operation.warp &&
+          waiting[i]->mask == operation.mask)
+        return i;
+    return index;
+  }
   for (AsyncId id : operation.after)
     if (const size_t other = indexOf(id); other != waiting.size())
       return firstBefore(other);
@@ -60,18 +67,21 @@ bool AsyncQueue::issue(std::unique_ptr<AsyncOperation> operation) {
     groups.lastMatrixIssued = operation->id;
     groups.matrices.push_back(operation->id);
   }
-  if (operation->group != GroupKind::none)
+  const bool isTensor =
+      operation->group == GroupKind::tensor || operation->group == GroupKind::tensorCommit;
+  if (operation->group != GroupKind::none && !isTensor)
     groups.sequences[static_cast<size_t>(operation->group)].open.push_back(
         {operation->id, operation->mask});
   // A later cp.async.mbarrier.arrive waits for the operations in this list: for copies, and for an
   // earlier arrival in place of the copies that it already covers.
-  if (operation->group == GroupKind::copy || !operation->after.empty())
+  if (operation->group == GroupKind::copy || (!operation->after.empty() && !isTensor))
     groups.unarrived.push_back({operation->id, operation->mask});
   if (grid.observer)
     grid.observer->synchronise({.warp = *operation->warp,
                                 .op = operation->op,
                                 .mask = operation->mask,
                                 .kind = SyncKind::asyncIssue,
+                                .count = operation->follows,
                                 .async = operation->id,
                                 .group = operation->group,
                                 .operations = operation->after});
@@ -81,6 +91,18 @@ bool AsyncQueue::issue(std::unique_ptr<AsyncOperation> operation) {
   if (isNow && firstBefore(waiting.size() - 1) == waiting.size() - 1)
     return performAt(waiting.size() - 1);
   return true;
+}
+
+AsyncId AsyncQueue::noteIssue(Warp &warp, const Op *op, uint32_t mask, GroupKind kind) {
+  const AsyncId id = group.grid->nextAsync.fetch_add(1, std::memory_order_relaxed);
+  groupsOf(warp).sequences[static_cast<size_t>(kind)].open.push_back({id, mask});
+  tell(warp, {.warp = warp,
+              .op = op,
+              .mask = mask,
+              .kind = SyncKind::asyncIssue,
+              .async = id,
+              .group = kind});
+  return id;
 }
 
 bool AsyncQueue::complete(AsyncId id, bool onlyReads) {
@@ -320,7 +342,12 @@ After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t mask, uint32_t ac
   }
   if (form.kind == GroupKind::matrix)
     return waitForMatrices(warp, op, mask, active, form);
-  return wait(warp, op, active, form, 0) ? After::next : After::stop;
+  if (!wait(warp, op, active, form, 0))
+    return After::stop;
+  // tcgen05.wait::ld and st are for the whole warp.
+  if (form.kind == GroupKind::tensorLoad || form.kind == GroupKind::tensorStore)
+    tell(warp, {.warp = warp, .op = op, .mask = active, .kind = SyncKind::warpBarrier});
+  return After::next;
 }
 
 // Registers of wgmma.

@@ -43,6 +43,7 @@ struct AsyncOperation {
   GroupKind group = GroupKind::none;
   bool signalsMbarrier = false;
   bool canStage = false, isStaged = false;
+  bool follows = false;          // tcgen05: comes after all earlier operations of its thread
   PerformCopy perform = nullptr; // null: wgmma
   PerformMatrix performMatrix = nullptr;
   std::vector<CopyRequest> requests;
@@ -75,6 +76,9 @@ public:
   void reset();
   /// Notifies the observer, and performs `operation` now or queues it. Returns false after a fault.
   bool issue(std::unique_ptr<AsyncOperation> operation);
+  /// Notifies the observer of an operation that is performed now but completes at a wait for its
+  /// group.
+  AsyncId noteIssue(Warp &warp, const Op *op, uint32_t mask, GroupKind kind);
   /// Performs operation `id` if it is still pending. With `onlyReads`, performs only the reads of
   /// the source, which may be overwritten afterwards. Returns false after a fault.
   bool complete(AsyncId id, bool onlyReads = false);
@@ -130,7 +134,7 @@ struct AsyncGroups {
     std::vector<IssuedOperation> open;
     std::vector<Committed> committed; // oldest first
   };
-  Sequence sequences[4]; // by GroupKind
+  Sequence sequences[groupKinds]; // by GroupKind
   std::vector<IssuedOperation>
       unarrived; // cp.async that no cp.async.mbarrier.arrive has covered yet
 

@@ -357,6 +357,20 @@ After runMbarrier(Warp &warp, const Op *op, std::byte *registers, uint32_t mask,
 
 // cp.async.mbarrier.arrive: an asynchronous arrival after the copies that the lanes issued.
 
+bool arriveOnce(Warp &warp, const Op *op, const AddressForm &form, uint64_t address, unsigned lane,
+                AsyncId async) {
+  ArrivalTeller teller(warp, op, Order::release, Scope::cluster, async);
+  Access access(warp, op, form, address, lane);
+  if (!access)
+    return false;
+  if (access.barrier.pending == 0)
+    return misuse(warp, op, "an operation arrives at an mbarrier that expects no more arrivals");
+  --access.barrier.pending;
+  teller.add(access, lane, 1);
+  access.finish(1u << lane, [&] { teller.flush(); });
+  return true;
+}
+
 static bool performArrive(Warp &warp, const Op *op, std::span<const CopyRequest> requests,
                           AsyncId id, Part, std::span<std::vector<std::byte>>) {
   const auto &form = *static_cast<const MbarrierForm *>(op->extra);

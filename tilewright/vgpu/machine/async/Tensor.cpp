@@ -315,8 +315,10 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
     } else if (!copyBox(issuer, local, box, first - offset, offset, part, staged)) {
       return false;
     }
-    if (form.hasMbarrier &&
-        !completeBytes(warp, op, form.mbarrier, inBlock(request.mbarrier), lane, total, id))
+    const uint64_t mbarrier =
+        form.isPair ? pairMbarrier(request.mbarrier, form.isMulticast ? rank : warp.block->rank)
+                    : inBlock(request.mbarrier);
+    if (form.hasMbarrier && !completeBytes(warp, op, form.mbarrier, mbarrier, lane, total, id))
       return false;
   }
   return true;

@@ -320,10 +320,36 @@ Status Decoder::extremeOfThree(Operation operation, uint64_t form) {
   return Status();
 }
 
+/// Arithmetic of two f32 in 64 bits: on each half.
+Status Decoder::pairOfFloats(Operation operation) {
+  uint32_t halves[3][2];
+  const size_t inputs = operands.size() - 1;
+  for (size_t i = 0; i < inputs; ++i) {
+    const uint32_t whole = readBytes(operands[1 + i], 8);
+    halves[i][0] = temporary(4), halves[i][1] = temporary(4);
+    Op &op = emit(Operation::unpack64);
+    op.d = halves[i][0], op.e = halves[i][1], op.a = whole;
+  }
+  uint32_t results[2];
+  for (size_t half = 0; half < 2; ++half) {
+    results[half] = temporary(4);
+    Op &op = emit(operation);
+    op.d = results[half], op.a = halves[0][half], op.b = halves[1][half];
+    op.c = inputs > 2 ? halves[2][half] : op.a;
+    op.imm = floatForm();
+  }
+  const uint32_t d = write(operands[0], 8);
+  Op &op = emit(Operation::pack64);
+  op.d = d, op.a = results[0], op.b = results[1];
+  return Status();
+}
+
 Status Decoder::floating() {
   const FloatFamily &family = familyOf(handler);
   const Modifier type = instruction->type();
   const bool isDouble = type == Modifier::f64;
+  if (type == Modifier::f32x2)
+    return pairOfFloats(plus(family.first, floatForm() == 0 ? 0 : 8));
   if (type != Modifier::f32 && !isDouble)
     return family.half ? halfArithmetic(*family.half) : unsupported("");
   const uint64_t form = handler == Handler::divApprox ? floatForm() & ~roundingMask : floatForm();

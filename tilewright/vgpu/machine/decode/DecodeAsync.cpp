@@ -153,6 +153,7 @@ Status Decoder::tensorCopy() {
     form.to = address(operands[0], Space::shared);
     form.hasMbarrier = true;
     form.mbarrier = address(operands[2], Space::shared);
+    form.isPair = instruction->has(Modifier::ctaGroup2);
     readMulticast(form, 3);
   }
   return emitExternal(own<CopyForm>(form));
@@ -221,13 +222,18 @@ Status Decoder::asyncGroup() {
   case Handler::cpAsyncWait:
     form.kind = GroupKind::copy;
     break;
+  case Handler::tcgenWait:
+    form.kind = ptx::rowOf(*instruction).opcode.ends_with("ld") ? GroupKind::tensorLoad
+                                                                : GroupKind::tensorStore;
+    form.head.converges = true;
+    break;
   default:
     form.kind = GroupKind::matrix;
     form.head.converges = true;
     break;
   }
   const bool isWait = handler == Handler::cpAsyncWait || handler == Handler::cpBulkWait ||
-                      handler == Handler::wgmmaWait;
+                      handler == Handler::wgmmaWait || handler == Handler::tcgenWait;
   form.action = handler == Handler::wgmmaFence ? GroupAction::fence
                 : !isWait                      ? GroupAction::commit
                 : operands.empty()             ? GroupAction::waitAll

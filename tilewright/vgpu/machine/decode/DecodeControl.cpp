@@ -244,8 +244,6 @@ Status Decoder::warpExchange() {
   }
   case Handler::redux: {
     const Modifier type = instruction->type();
-    if (type == Modifier::f32)
-      return unsupported("");
     const uint32_t a = read(operands[1], type), members = readBytes(operands[2], 4);
     Op &op = emit(Operation::redux);
     op.d = write(operands[0], 4), op.a = a, op.f = members;
@@ -255,7 +253,9 @@ Status Decoder::warpExchange() {
               : instruction->has(Modifier::opAnd) ? 3
               : instruction->has(Modifier::opOr)  ? 4
                                                   : 5) |
-             (isSignedType(type) ? 16 : 0);
+             (isSignedType(type) ? 16 : 0) | (type == Modifier::f32 ? 32 : 0) |
+             (instruction->has(Modifier::absolute) ? 64 : 0) |
+             (instruction->has(Modifier::nan) ? 128 : 0);
     return Status();
   }
   default: {

@@ -92,6 +92,8 @@ private:
   /// The slot that holds the address of a variable or function, as a value of `bytes` bytes.
   uint32_t addressOf(const Operand &operand, unsigned bytes);
   AddressForm address(const Operand &operand, Space space);
+  /// An address in tensor memory, which has 32 bits.
+  AddressForm tensorAddress(const Operand &operand);
   const ptx::Variable *variableOf(const Operand &operand) const;
   /// The position of a variable among the parameters of the kernel, if it is one of them.
   std::optional<size_t> kernelParameter(const ptx::Variable &variable) const;
@@ -161,10 +163,16 @@ private:
   Status wmma();
   Status wgmma();
   Status sparseWgmma();
+  Status tcgenAllocation();
+  Status tcgenMove();
+  Status tcgenCommit();
+  Status tcgenCopy();
+  Status tcgenMma();
 
   // Helpers of these functions.
   uint64_t floatForm() const;
   Status halfArithmetic(HalfOperation operation);
+  Status pairOfFloats(Operation operation);
   Status extremeOfThree(Operation operation, uint64_t form);
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
               const Operand *combine);

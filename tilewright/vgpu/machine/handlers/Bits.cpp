@@ -626,13 +626,33 @@ template <typename T> static void match(VGPU_ARGS) {
   });
   VGPU_NEXT;
 }
-/// redux. imm: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor; bit 4: signed.
+/// The minimum or maximum of two f32, whose bits are ordered like integers but for the sign.
+static uint32_t extremeOfFloats(uint32_t a, uint32_t b, bool isMin, bool propagatesNan) {
+  auto isNan = [](uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; };
+  auto key = [](uint32_t bits) {
+    return static_cast<int32_t>(bits >> 31 ? bits ^ 0x7fffffffu : bits);
+  };
+  if (isNan(a) || isNan(b))
+    return propagatesNan || (isNan(a) && isNan(b)) ? 0x7fffffffu : isNan(a) ? b : a;
+  return (key(a) < key(b)) == isMin ? a : b;
+}
+/// redux. imm: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor; bit 4: signed; bit 5: f32, 6: .abs, 7:
+/// .NaN.
 static void reduceWarp(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   VGPU_CONVERGE(m);
   const Lanes<uint32_t> a = get<uint32_t>(registers, op->a);
   eachGroup(registers, op, m, [&](uint32_t, uint32_t group) {
-    uint32_t result = a[std::countr_zero(group)];
+    const uint32_t kept = op->imm & 64 ? 0x7fffffffu : ~0u;
+    uint32_t result = a[std::countr_zero(group)] & kept;
+    if (op->imm & 32) {
+      result = extremeOfFloats(result, result, true, false);
+      for (uint32_t rest = group & (group - 1); rest != 0; rest &= rest - 1)
+        result = extremeOfFloats(result, a[std::countr_zero(rest)] & kept, (op->imm & 15) == 1,
+                                 op->imm & 128);
+      put<uint32_t>(registers, op->d, group, Lanes<uint32_t>(result));
+      return;
+    }
     for (uint32_t rest = group & (group - 1); rest != 0; rest &= rest - 1) {
       const uint32_t value = a[std::countr_zero(rest)];
       const bool isLess = op->imm & 16 ? static_cast<int32_t>(value) < static_cast<int32_t>(result)

@@ -54,7 +54,18 @@ template <typename T> static T *allocate(size_t count) {
 }
 
 void TileProduct::begin(Modifier newA, Modifier newB, unsigned newN, unsigned newK, bool fast) {
-  aType = newA, bType = newB, n = newN, k = newK, isFast = fast;
+  aType = newA, bType = newB;
+  aPrecision = {factsOf(aType).bits, factsOf(aType).last};
+  bPrecision = {factsOf(bType).bits, factsOf(bType).last};
+  begin(newN, newK, fast);
+}
+void TileProduct::beginValues(int aBits, int bBits, unsigned newN, unsigned newK, bool fast) {
+  constexpr int lastOfFloat = -149;
+  aPrecision = {aBits, lastOfFloat}, bPrecision = {bBits, lastOfFloat};
+  begin(newN, newK, fast);
+}
+void TileProduct::begin(unsigned newN, unsigned newK, bool fast) {
+  n = newN, k = newK, isFast = fast;
   const size_t needed = size_t(std::max(n, 16u)) * k;
   if (needed <= capacity)
     return;
@@ -75,29 +86,38 @@ void TileProduct::readA(const std::byte *base, std::span<const uint32_t> offsets
   kernels.widen(factsOf(aType).element, elementTable(aType), base, offsets.data(), chunks,
                 staged.get());
   std::fill(staged.get() + size_t(chunks) * perChunk(aType), staged.get() + size_t(16) * k, 0.0f);
+  packA(staged.get(), isTransposed, isNegated);
+}
+void TileProduct::packA(const float *values, bool isTransposed, bool isNegated) {
   const float sign = isNegated ? -1.0f : 1.0f;
   if (isFast)
-    kernels.packAFast(staged.get(), isTransposed, k, sign, floatsOf(aPanel.get()));
+    kernels.packAFast(values, isTransposed, k, sign, floatsOf(aPanel.get()));
   else
-    kernels.packA(staged.get(), isTransposed, k, sign, aPanel.get(), &aExtent);
+    kernels.packA(values, isTransposed, k, sign, aPanel.get(), &aExtent);
 }
+void TileProduct::readAValues(const float *rows, bool isNegated) { packA(rows, false, isNegated); }
+void TileProduct::readBValues(const float *columns) { packB(columns, false, nullptr); }
+
 void TileProduct::readB(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed,
                         float *packed) {
   kernels.widen(factsOf(bType).element, elementTable(bType), base, offsets.data(),
                 static_cast<unsigned>(offsets.size()), staged.get());
+  packB(staged.get(), isTransposed, packed);
+}
+void TileProduct::packB(const float *values, bool isTransposed, float *packed) {
   if (isFast) {
     float *panels = packed ? packed : floatsOf(bPanels.get());
-    kernels.packBFast(staged.get(), isTransposed, n, k, panels);
+    kernels.packBFast(values, isTransposed, n, k, panels);
     fastB = panels;
   } else {
-    kernels.packB(staged.get(), isTransposed, n, k, bPanels.get(), bExtents.get());
+    kernels.packB(values, isTransposed, n, k, bPanels.get(), bExtents.get());
   }
 }
 
 /// The exponent e such that every element is a multiple of 2^e.
-static int lastBit(const TileExtent &extent, Modifier type) {
-  const ElementFacts facts = factsOf(type);
-  return std::max(static_cast<int>(extent.smallest >> 23) - 127 - (facts.bits - 1), facts.last);
+int TileProduct::lastBit(const TileExtent &extent, const Precision &precision) {
+  return std::max(static_cast<int>(extent.smallest >> 23) - 127 - (precision.bits - 1),
+                  precision.last);
 }
 /// The exponent e such that every magnitude is below 2^e.
 static int topBit(const TileExtent &extent) { return static_cast<int>(extent.largest >> 23) - 126; }
@@ -106,7 +126,7 @@ bool TileProduct::isExact(unsigned octet) const {
   const TileExtent &bExtent = bExtents[octet];
   if (aExtent.largest == 0 || bExtent.largest == 0)
     return true;
-  const int q = lastBit(aExtent, aType) + lastBit(bExtent, bType);
+  const int q = lastBit(aExtent, aPrecision) + lastBit(bExtent, bPrecision);
   return topBit(aExtent) + topBit(bExtent) + std::countr_zero(k) - q <= 53;
 }
 

@@ -43,6 +43,14 @@ public:
   /// those of Arithmetic::fast, which are not exact.
   void begin(ptx::Modifier aType, ptx::Modifier bType, unsigned n, unsigned k, bool isFast = false);
 
+  /// Starts a product of floats whose significands have at most this many bits, for readAValues()
+  /// and readBValues().
+  void beginValues(int aBits, int bBits, unsigned n, unsigned k, bool isFast);
+  /// 16 rows of k floats.
+  void readAValues(const float *rows, bool isNegated);
+  /// n columns of k floats.
+  void readBValues(const float *columns);
+
   /// The number of elements in 16 bytes.
   static unsigned perChunk(ptx::Modifier type) { return 128 / ptx::bitsOf(type); }
 
@@ -72,11 +80,21 @@ public:
   unsigned depth() const { return k; }
 
 private:
+  /// What is known about the elements of a factor.
+  struct Precision {
+    int bits; // of the significand
+    int last; // elements are multiples of 2^last
+  };
+  void begin(unsigned n, unsigned k, bool isFast);
+  void packA(const float *values, bool isTransposed, bool isNegated);
+  void packB(const float *values, bool isTransposed, float *packed);
+  static int lastBit(const TileExtent &extent, const Precision &precision);
   bool isExact(unsigned octet) const;
   double exactSum(unsigned octet, unsigned element, double start) const;
 
   const TileKernels &kernels;
   ptx::Modifier aType{}, bType{};
+  Precision aPrecision{}, bPrecision{};
   unsigned n = 0, k = 0;
   bool isFast = false;
   size_t capacity = 0; // elements of B

@@ -16,8 +16,8 @@ namespace tilewright::vgpu::machine {
 
 using ptx::Modifier;
 
-/// Reports to the observer the bytes that are read, in ranges of up to 128 bytes.
-static void observeChunks(Warp &warp, const Op *op, AsyncId id, std::span<const uint32_t> offsets) {
+void observeChunks(Warp &warp, const Op *op, uint32_t rank, AsyncId id,
+                   std::span<const uint32_t> offsets) {
   AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
   if (!teller)
     return;
@@ -40,8 +40,7 @@ static void observeChunks(Warp &warp, const Op *op, AsyncId id, std::span<const 
       const auto length =
           std::min(static_cast<uint32_t>(std::countr_one(rest >> chunk)), 8 - chunk % 8);
       rest &= ~(((uint64_t(1) << length) - 1) << chunk);
-      teller.range(flatAddress(warp, Space::shared, uint64_t(index) * 1024 + chunk * 16),
-                   length * 16);
+      teller.range(sharedWindow | sharedAddress(rank, index * 1024 + chunk * 16), length * 16);
     }
   }
 }
@@ -102,7 +101,7 @@ static bool locateMatrix(Warp &warp, const Op *op, uint64_t bits, Modifier type,
                  warp.sharedBytes, " bytes"));
     return false;
   }
-  observeChunks(warp, op, id, offsets);
+  observeChunks(warp, op, warp.block->rank, id, offsets);
   return true;
 }
 
