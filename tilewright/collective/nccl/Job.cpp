@@ -34,8 +34,12 @@ LocalRank *Job::localRank(int64_t rank) {
 }
 
 void Job::fail(const std::string &why) {
-  if (!failure.set(why))
-    return;
+  (void)failure.set(why);
+  // A thread with an open group holds the lock of its rank, and must not wait for other ranks,
+  // which may have failed in a group, too. The end of its group fails and comes here again.
+  for (const auto &rank : ranks)
+    if (rank->hasGroup())
+      return;
   std::lock_guard lock(grouping);
   for (const auto &rank : ranks)
     rank->revoke();

@@ -35,7 +35,8 @@ public:
   };
   Result<std::vector<LocalSeats>> prepare(const std::vector<int64_t> &members,
                                           std::span<const DeviceClique> cliques, Deadline deadline);
-  /// Sets the engine's failure and revokes all communicators.
+  /// Sets the engine's failure, if it is the first, and revokes all communicators: at the end of
+  /// its group if the calling thread has one open.
   void fail(const std::string &why);
   /// Takes over the communicators of a revoked job, without those ranks that this job lacks, if all
   /// processes still have them: a communicator may have failed while some ranks were making it.
@@ -99,6 +100,7 @@ private:
   std::vector<std::unique_ptr<LocalRank>> ranks; // ascending
 
   /// Held while a group contains communicators of several ranks, so that fail() does not free them.
+  /// Lock order: before the locks of ranks.
   std::mutex grouping;
   /// Serializes prepare(). Lock order: before `grouping`.
   std::mutex preparing;

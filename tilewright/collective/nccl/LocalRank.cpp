@@ -126,12 +126,11 @@ Status LocalRank::endGroup(Deadline deadline) {
     return status;
   const std::vector<Comm *> used = std::move(inGroup);
   groupThread = std::thread::id();
-  const bool revokes = std::exchange(revokesAfterGroup, false);
   groupLock.unlock();
-  if (revokes)
-    revoke();
   TILEWRIGHT_TRY(std::move(status));
-  return result == abi::inProgress ? settle("GroupEnd", used, deadline) : Status();
+  if (result == abi::inProgress)
+    TILEWRIGHT_TRY(settle("GroupEnd", used, deadline));
+  return failure.isSet() ? failed() : Status();
 }
 
 Status LocalRank::registerWith(Comm &comm, std::byte *data, size_t bytes, Deadline deadline) {
@@ -185,7 +184,7 @@ Result<void *> LocalRank::makeWindow(Comm &comm, std::byte *data, size_t bytes, 
 
 void LocalRank::awaitRest(std::span<Comm *const> comms, Deadline deadline) {
   if (hasGroup())
-    return; // not yet revoked; endGroup() fails, too
+    return; // not revoked before the group ends
   for (Comm *comm : comms)
     for (Pause pause; std::chrono::steady_clock::now() < deadline; pause.wait()) {
       std::lock_guard lock(mutex);
@@ -210,10 +209,6 @@ Status LocalRank::asyncError(std::span<Comm *const> comms) {
 }
 
 void LocalRank::revoke() {
-  if (hasGroup()) {
-    revokesAfterGroup = true;
-    return;
-  }
   std::lock_guard lock(mutex);
   if (std::exchange(isRevoked, true))
     return;

@@ -59,7 +59,10 @@ public:
   Status settle(std::string_view function, std::span<Comm *const> comms, Deadline deadline);
 
   Status beginGroup();
+  /// Fails also if the engine has failed meanwhile.
   Status endGroup(Deadline deadline);
+  /// Whether the calling thread has a group open.
+  bool hasGroup() const { return groupThread == std::this_thread::get_id(); }
 
   /// Registers memory for transfers without copies; programs that share a communicator share the
   /// registration, too.
@@ -76,8 +79,8 @@ public:
   Status asyncError(std::span<Comm *const> comms);
 
   /// Stops what the communicators do on the device. They remain, so that they can shrink, if the
-  /// library can revoke and they are ready; otherwise they are aborted, which frees them. In the
-  /// thread that has a group open, it happens when the group ends.
+  /// library can revoke and they are ready; otherwise they are aborted, which frees them.
+  /// Not for the thread that has a group open.
   void revoke();
 
   /// The two steps that end a rank: the first begins for all ranks of a process before the second
@@ -91,7 +94,6 @@ public:
 
 private:
   Status state(std::string_view function, Comm &comm, abi::Result *state);
-  bool hasGroup() const { return groupThread == std::this_thread::get_id(); }
 
   const Library &nccl;
   DeviceAccess &access;
@@ -109,7 +111,6 @@ private:
   // Only for that thread:
   std::unique_lock<std::mutex> groupLock;
   int depth = 0;
-  bool revokesAfterGroup = false;
 };
 
 } // namespace tilewright::collective::nccl

@@ -27,9 +27,8 @@ Status NcclCommunicator::failWith(Status status) {
   if (status.isOk())
     return status;
   job->fail(concat("rank ", own.local->rank(), ": ", status.message()));
-  // If another rank has failed, its thread may not have come here yet. NCCL queues work from a
-  // thread of its own: the caller may free memory only when that cannot happen any more.
-  own.local->revoke();
+  // NCCL queues work from a thread of its own: the caller may free memory only when that cannot
+  // happen any more.
   own.local->awaitRest(comms, after(std::chrono::seconds(5)));
   return status;
 }

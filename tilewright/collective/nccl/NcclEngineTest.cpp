@@ -396,6 +396,28 @@ TEST_F(NcclEngineTest, AFailureInsideAGroupEndsWhenTheGroupEnds) {
               AllOf(::testing::Contains("Revoke(1)"), ::testing::Contains("Revoke(0)")));
 }
 
+/// Each of the threads holds its rank's lock, and revokes all ranks.
+TEST_F(NcclEngineTest, TwoRanksMayFailInGroupsWhileAProgramIsLoaded) {
+  for (int round = 0; round < 20; ++round) {
+    test::clear();
+    const auto made = engine();
+    const Communicators ranks = prepare(*made, {{{}}});
+    test::failCalls("AllReduce", abi::systemError);
+    std::vector<std::thread> threads;
+    for (size_t rank : {0, 1})
+      threads.emplace_back([&, rank] {
+        EXPECT_TRUE(ranks[rank]->beginGroup().isOk());
+        EXPECT_FALSE(ranks[rank]->enqueue(call(Kind::allReduce, {5}, {5}), 0, nullptr).isOk());
+        EXPECT_FALSE(ranks[rank]->endGroup().isOk());
+      });
+    const std::vector<DeviceClique> cliques = {{{{0, 1}}}};
+    (void)made->prepare({0, 1, 2, 3}, cliques, after(1s)); // may succeed or fail
+    for (std::thread &thread : threads)
+      thread.join();
+    EXPECT_EQ(ranks[3]->check().error(), Error::collectiveAborted);
+  }
+}
+
 TEST_F(NcclEngineTest, RegistersMemoryOnceForEachCommunicator) {
   const auto made = engine();
   {
