@@ -2,6 +2,7 @@
 
 #include "tilewright/vgpu/driver/Work.h"
 #include "tilewright/vgpu/driver/observe/ObserveCheck.h"
+#include "tilewright/vgpu/driver/observe/Order.h"
 
 #include <algorithm>
 #include <cstring>
@@ -34,3 +35,6 @@ VGPU_TOOL int tilewright_vgpu_submit(void *handle, const tilewright_vgpu_functio
   VGPU_TRY(needStream(static_cast<CUstream>(handle), stream));
   return submitAndReturn(stream, work);
 }
+
+VGPU_TOOL void tilewright_vgpu_publish(uint64_t key, unsigned learners) { publish(key, learners); }
+VGPU_TOOL void tilewright_vgpu_learn(uint64_t key) { learn(key); }

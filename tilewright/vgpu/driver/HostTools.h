@@ -34,6 +34,11 @@ struct tilewright_vgpu_function {
 /// Submits the function to a stream, a CUstream. Returns a CUresult. On failure release() is called
 /// before it returns.
 int tilewright_vgpu_submit(void *stream, const tilewright_vgpu_function *function);
+/// For functions that run() now and synchronise with those of other devices of the process, so that
+/// checks know the order: works that learn a key come after all works that published it before.
+/// After `learners` calls of learn the key is forgotten.
+void tilewright_vgpu_publish(uint64_t key, unsigned learners);
+void tilewright_vgpu_learn(uint64_t key);
 }
 
 #endif // TILEWRIGHT_VGPU_DRIVER_HOSTTOOLS_H

@@ -11,6 +11,7 @@
 #include "tilewright/vgpu/driver/module/Module.h"
 #include "tilewright/vgpu/driver/observe/Observe.h"
 #include "tilewright/vgpu/driver/observe/ObserveCheck.h"
+#include "tilewright/vgpu/driver/observe/ObserveFunction.h"
 #include "tilewright/vgpu/driver/observe/Summary.h"
 #include "tilewright/vgpu/machine/Launch.h"
 
@@ -185,6 +186,7 @@ static void run(Context &context, const FunctionWork &work) {
   for (const tilewright_vgpu_range &range : hosted.ranges)
     if (!isUsable(context, checkRange(range.begin, range.bytes), hosted.function.name))
       return;
+  showAccesses(context, hosted.function.name, hosted.ranges, /*areWritten=*/false);
   const auto begin = std::chrono::steady_clock::now();
   const auto result = static_cast<CUresult>(hosted.function.run(hosted.function.data));
   noteLaunch(hosted.function.name, std::chrono::steady_clock::now() - begin);
@@ -196,6 +198,7 @@ static void run(Context &context, const FunctionWork &work) {
   for (const tilewright_vgpu_range &range : hosted.ranges)
     if (range.isWritten)
       tellWritten(reinterpret_cast<const void *>(range.begin), range.bytes);
+  showAccesses(context, hosted.function.name, hosted.ranges, /*areWritten=*/true);
 }
 
 static bool isReached(uint64_t now, const ValueWork &work) {

@@ -90,6 +90,35 @@ size_t Progress::stepElements(const Operation &operation) const {
   return std::max<size_t>(1, Board::chunkBytes / bytesOf(operation.type) / blocks);
 }
 
+/// Whether data of this rank reaches others in a collective, so that what precedes it here precedes
+/// what follows there; and the reverse.
+static bool tells(const Operation &operation, int rank) {
+  const bool isFromRoot =
+      operation.kind == CallKind::broadcast || operation.kind == CallKind::scatter;
+  return !isFromRoot || operation.root == rank;
+}
+static bool learns(const Operation &operation, int rank) {
+  const bool isToRoot = operation.kind == CallKind::reduce || operation.kind == CallKind::gather;
+  return !isToRoot || operation.root == rank;
+}
+
+/// 0 means a collective.
+static uint64_t rankKey(int rank) { return static_cast<uint64_t>(rank) + 1; }
+
+unsigned Progress::learnersOf(const Operation &operation) const {
+  unsigned found = 0;
+  for (int rank = 0; rank < comm.ranks; ++rank)
+    if (learns(operation, rank) && board.slot(rank).process == board.slot(comm.rank).process)
+      ++found;
+  return found;
+}
+
+uint64_t Progress::meetingOf(uint64_t from, uint64_t to, uint64_t number) const {
+  // Odd factors keep the keys of a communicator apart; those of two differ by their random ids.
+  return board.id() ^
+         (number * 0x9e3779b97f4a7c15 + from * 0xc2b2ae3d27d4eb4f + to * 0x165667b19e3779f9);
+}
+
 static bool areEqual(const CallRecord &a, const CallRecord &b) {
   return a.function == b.function && a.type == b.type && a.operation == b.operation &&
          a.root == b.root && a.count == b.count;
@@ -103,6 +132,8 @@ bool Progress::advance(Collective &now) {
   using Stage = Collective::Stage;
   switch (now.stage) {
   case Stage::begin:
+    if (tells(operation, comm.rank))
+      tilewright_vgpu_publish(meetingOf(0, 0, comm.collectives), learnersOf(operation));
     own.call[comm.collectives % 2] = operation.record();
     own.announced = comm.collectives + 1;
     board.notify();
@@ -147,8 +178,11 @@ bool Progress::advance(Collective &now) {
     ++comm.steps;
     now.offset += elements;
     now.stage = now.offset < operation.count ? Stage::fill : Stage::done;
-    if (now.stage == Stage::done)
+    if (now.stage == Stage::done) {
+      if (learns(operation, comm.rank))
+        tilewright_vgpu_learn(meetingOf(0, 0, comm.collectives));
       ++comm.collectives;
+    }
     return true;
   case Stage::done:
     break;
@@ -274,6 +308,7 @@ bool Progress::advanceSend(Message &now) {
     // The message before this one must be done on both sides.
     if (box.sent != now.number || box.received != now.number)
       return false;
+    tilewright_vgpu_publish(meetingOf(rankKey(comm.rank), rankKey(operation.root), now.number), 1);
     box.send = operation.record();
     box.sends = now.number + 1;
     board.notify();
@@ -344,6 +379,7 @@ bool Progress::advanceReceive(Message &now) {
       now.offset += bytes;
     }
     if (now.offset == operation.bytes()) {
+      tilewright_vgpu_learn(meetingOf(rankKey(operation.root), rankKey(comm.rank), now.number));
       box.received = now.number + 1;
       now.stage = Stage::done;
     }

@@ -49,6 +49,10 @@ private:
   void drain(const Operation &operation, size_t offset, size_t elements);
   /// Multiplies elements with the factor of the operation, or with 1/n for an average.
   void scale(const Operation &operation, std::byte *elements, size_t count);
+  /// For checks: the key by which works of ranks tell each other what happened before, and the
+  /// number of ranks of this process that learn it.
+  uint64_t meetingOf(uint64_t from, uint64_t to, uint64_t number) const;
+  unsigned learnersOf(const Operation &operation) const;
   /// Says that two ranks called different things; the operation then never ends.
   void noteMismatch(const CallRecord &own, int other, const CallRecord &theirs);
   std::string describe(std::span<const Collective> collectives,

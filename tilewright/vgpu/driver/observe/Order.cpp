@@ -50,6 +50,47 @@ void learnAllDone() {
     machine::join(current->before, *all);
 }
 
+namespace {
+/// The clock that works published under a key, and how many will still learn it.
+struct Meeting {
+  StreamClock clock;
+  unsigned learners = 0;
+};
+struct Meetings {
+  std::mutex mutex;
+  std::map<uint64_t, Meeting> byKey; // guarded by mutex
+};
+} // namespace
+
+static Meetings &meetings() {
+  static auto &only = *new Meetings();
+  return only;
+}
+
+void publish(uint64_t key, unsigned learners) {
+  if (!current)
+    return;
+  std::lock_guard lock(meetings().mutex);
+  auto [meeting, isNew] = meetings().byKey.try_emplace(key);
+  if (isNew)
+    meeting->second.learners = learners;
+  machine::join(meeting->second.clock, *current->after());
+}
+
+void learn(uint64_t key) {
+  if (!current)
+    return;
+  std::lock_guard lock(meetings().mutex);
+  auto meeting = meetings().byKey.find(key);
+  if (meeting == meetings().byKey.end())
+    return;
+  machine::join(current->before, meeting->second.clock);
+  // A work does not come after itself.
+  current->before.erase(current->stream);
+  if (--meeting->second.learners == 0)
+    meetings().byKey.erase(meeting);
+}
+
 CurrentWork::CurrentWork(uint64_t stream, uint64_t number, StreamClock before)
     : before(std::move(before)), stream(stream), number(number), outer(current) {
   current = this;

@@ -42,6 +42,10 @@ std::shared_ptr<const machine::HostOrder> currentOrder(std::shared_ptr<const voi
 /// who wrote it, so such a wait comes after everything that was done by then.
 void noteDone(const SharedClock &clock);
 void learnAllDone();
+/// The current work tells other works by a key what happens before it, and learns what they told;
+/// see HostTools.h. Both do nothing if no check needs the order.
+void publish(uint64_t key, unsigned learners);
+void learn(uint64_t key);
 
 } // namespace tilewright::vgpu::driver
 

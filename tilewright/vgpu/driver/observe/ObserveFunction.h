@@ -1,0 +1,22 @@
+// Shows checkers the memory that a function of the host accesses in place of a kernel.
+#ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVE_OBSERVEFUNCTION_H
+#define TILEWRIGHT_VGPU_DRIVER_OBSERVE_OBSERVEFUNCTION_H
+
+#include "tilewright/vgpu/driver/HostTools.h"
+
+#include <span>
+#include <string_view>
+
+namespace tilewright::vgpu::driver {
+
+class Context;
+
+/// Launches a kernel with the function's name that accesses the ranges that are written, or those
+/// that are read, as part of the calling thread's work; memory does not change. Does nothing if no
+/// check is on.
+void showAccesses(const Context &context, std::string_view name,
+                  std::span<const tilewright_vgpu_range> ranges, bool areWritten);
+
+} // namespace tilewright::vgpu::driver
+
+#endif // TILEWRIGHT_VGPU_DRIVER_OBSERVE_OBSERVEFUNCTION_H
