@@ -70,6 +70,7 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
     return llvm::is_contained(axes, axis);
   };
   Axes leaving, arriving;
+  bool hasOrder = false; // several axes leave a dimension or arrive in it
   const size_t rank =
       std::max(from.isReplicated() ? 0 : from.dims.size(), to.isReplicated() ? 0 : to.dims.size());
   for (size_t dim = 0; dim < rank; ++dim) {
@@ -79,6 +80,7 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
       ++shared;
     if (shared < before.size() && shared < after.size())
       return std::nullopt;
+    hasOrder |= after.size() - shared > 1 || before.size() - shared > 1;
     leaving.insert(leaving.end(), before.begin() + static_cast<std::ptrdiff_t>(shared),
                    before.end());
     arriving.insert(arriving.end(), after.begin() + static_cast<std::ptrdiff_t>(shared),
@@ -105,12 +107,20 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
     if (!has(arriving, axis))
       gathered *= static_cast<double>(axis.size);
   }
+  // Values become terms of a sum without any exchange, which may save others.
+  if (llvm::any_of(opened, [&](const numerics::AxisRef &axis) { return !has(open, axis); }))
+    return std::nullopt;
   for (const numerics::AxisRef &axis : open) {
     if (clashes(axis, opened))
       return std::nullopt;
     if (!has(opened, axis) && !has(arriving, axis))
       reduced *= static_cast<double>(axis.size);
   }
+  // Different exchanges may need an order in which axes cannot leave or arrive. And a sum that is
+  // scattered for a while makes what moves smaller.
+  if ((hasOrder && (moved > 1 || scattered > 1)) || (reduced > 1 && moved > 1) ||
+      (gathered > 1 && !opened.empty()))
+    return std::nullopt;
   double price = 0;
   auto send = [&](double count, double factor) {
     if (count > 1)

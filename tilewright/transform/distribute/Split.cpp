@@ -23,10 +23,22 @@ namespace {
 
 constexpr llvm::StringLiteral passName = "distribute-split";
 
+/// Whether an op is a composite whose results have no uses and whose decomposition has no effects.
+bool isDeadComposite(Operation *op) {
+  auto composite = dyn_cast<stablehlo::CompositeOp>(op);
+  if (!composite || !op->use_empty())
+    return false;
+  auto meaning =
+      SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, composite.getDecompositionAttr());
+  return meaning && llvm::all_of(meaning.getOps(), [](Operation &inner) {
+           return inner.hasTrait<OpTrait::IsTerminator>() || wouldOpBeTriviallyDead(&inner);
+         });
+}
+
 /// Erases dead ops, because their operands would be gathered for nothing.
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (isOpTriviallyDead(&op)) {
+    if (isOpTriviallyDead(&op) || isDeadComposite(&op)) {
       op.erase();
       continue;
     }

@@ -22,6 +22,10 @@ LogicalResult simplifyDynamicSlice(stablehlo::DynamicSliceOp op, PatternRewriter
     rewriter.replaceOp(op, op.getOperand());
     return success();
   }
+  if (Attribute splat = splatOf(op.getOperand())) {
+    rewriter.replaceOp(op, makeSplat(rewriter, op.getLoc(), op.getType(), splat));
+    return success();
+  }
   SmallVector<int64_t> starts, limits, strides(static_cast<size_t>(type.getRank()), 1);
   for (auto [dim, index] : llvm::enumerate(op.getStartIndices())) {
     const int64_t size = op.getSliceSizes()[dim], most = type.getDimSize(dim) - size;

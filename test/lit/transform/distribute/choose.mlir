@@ -136,3 +136,24 @@ module @accumulated attributes {mhlo.num_partitions = 4 : i32} {
     return %0#2 : tensor<32x32xf32>
   }
 }
+
+// -----
+
+/// A composite without uses: its operand is not gathered for it.
+
+// CHECK-LABEL: module @dead_composite
+//   CHECK-NOT:   "stablehlo.all_gather"
+//   CHECK-NOT:   stablehlo.composite
+//       CHECK:   stablehlo.negate {{.*}} : tensor<2xf32>
+module @dead_composite attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["b"=4]>
+  func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>}) -> tensor<8xf32> {
+    %0 = stablehlo.composite "chlo.erf" %x {decomposition = @erf} : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = stablehlo.negate %x : tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+  func.func private @erf(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.tanh %x : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}

@@ -180,3 +180,20 @@ module @random attributes {mhlo.num_partitions = 4 : i32} {
     return %0, %1 : tensor<2xui64>, tensor<8x8xui32>
   }
 }
+
+// -----
+
+/// Five rows cannot be divided by four: each device gives those that it holds, and zeros for the others.
+
+// CHECK-LABEL: module @odd_slice
+//   CHECK-NOT:   "stablehlo.all_gather"
+//       CHECK:   stablehlo.pad {{.*}} low = [9, 0], high = [5, 0]
+//       CHECK:   %[[ROWS:.*]] = stablehlo.slice {{.*}} [0:9:2, 0:6] : (tensor<9x6xf32>) -> tensor<5x6xf32>
+//       CHECK:   "stablehlo.all_reduce"(%[[ROWS]])
+module @odd_slice attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<5x6xf32> {
+    %0 = stablehlo.slice %x [12:21:2, 0:6] : (tensor<64x6xf32>) -> tensor<5x6xf32>
+    return %0 : tensor<5x6xf32>
+  }
+}

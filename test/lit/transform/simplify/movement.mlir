@@ -52,6 +52,17 @@ func.func @gathers(%x: tensor<8x4xf32>, %i: tensor<1xi32>) -> (tensor<4xf32>, te
   return %0, %1 : tensor<4xf32>, tensor<3x4xf32>
 }
 
+/// A part of a splat is a splat, wherever it starts.
+
+// CHECK-LABEL: func @part_of_a_splat
+//  CHECK-NEXT:   %[[C:.*]] = stablehlo.constant dense<true> : tensor<3xi1>
+//  CHECK-NEXT:   return %[[C]]
+func.func @part_of_a_splat(%i: tensor<i32>) -> tensor<3xi1> {
+  %0 = stablehlo.constant dense<true> : tensor<8xi1>
+  %1 = stablehlo.dynamic_slice %0, %i, sizes = [3] : (tensor<8xi1>, tensor<i32>) -> tensor<3xi1>
+  return %1 : tensor<3xi1>
+}
+
 /// Transposes become dimension numbers.
 
 // CHECK-LABEL: func @products

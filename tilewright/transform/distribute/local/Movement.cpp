@@ -41,9 +41,9 @@ Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &sha
     const size_t dim = at.dim;
     if (shard[dim] % strides[dim] != 0 || at.kind == LoopKind::reduced)
       strides[dim] = 1;
-    starts[dim] = at.kind == LoopKind::reduced ? starts[dim] % shard[dim]
-                                               : op.getStartIndices()[dim] % strides[dim];
-    shape[dim] = at.kind == LoopKind::reduced ? 1 : shard[dim] / strides[dim];
+    const bool isOneRow = at.kind == LoopKind::reduced && shape[dim] == 1;
+    starts[dim] = op.getStartIndices()[dim] % (isOneRow ? shard[dim] : strides[dim]);
+    shape[dim] = isOneRow ? 1 : shard[dim] / strides[dim];
     limits[dim] = starts[dim] + (shape[dim] - 1) * strides[dim] + 1;
   }
   auto type = cast<RankedTensorType>(op.getType());
@@ -53,14 +53,24 @@ Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &sha
     const size_t dim = at.dim;
     ShardedDim rows(builder, location, shards, *plan.mesh, at.axes, dim);
     const int64_t start = op.getStartIndices()[dim];
-    if (at.kind == LoopKind::reduced) {
-      value = rows.onlyOn(start / shard[dim], value);
-      continue;
-    }
     // Rows of the dimension with strides that have not been taken yet.
     const int64_t step = op.getStrides()[dim] / strides[dim], size = type.getDimSize(dim);
-    value = rows.window(value, rows.affine(start / strides[dim], size * step),
-                        (size - 1) * step + 1, Value());
+    const int64_t span = (size - 1) * step + 1;
+    if (at.kind == LoopKind::reduced && size == 1) {
+      value = rows.onlyOn(start / shard[dim], value);
+    } else if (at.kind == LoopKind::reduced) {
+      // Rows of other devices are zeros. A window that lies outside of the shard is moved next to
+      // it.
+      std::vector<int64_t> own = rows.affine(start, -shard[dim]);
+      for (int64_t &first : own)
+        first = std::clamp(first, -span, shard[dim]);
+      Value nothing = stablehlo::ConstantOp::create(
+          builder, location,
+          neutralOf(RankedTensorType::get({}, type.getElementType()), "stablehlo.add"));
+      value = rows.paddedSlice(value, own, span, nothing);
+    } else {
+      value = rows.window(value, rows.affine(start / strides[dim], size * step), span, Value());
+    }
     if (step == 1)
       continue;
     shape.assign(shapeOf(value).begin(), shapeOf(value).end());

@@ -111,10 +111,11 @@ ShardingRule sliceRule(stablehlo::SliceOp op) {
         return op.getStrides()[at] == 1 && from[at] == to[at];
       },
       LoopKind::shifted);
-  // One row cannot be sharded. The device that has it gives it to the others in a sum.
+  // An odd number of rows is seldom divisible. The devices that have them give them to the others
+  // in a sum, if that sends less than all rows.
   if (hasExactSums(op.getType().getElementType()))
     for (auto [dim, loops] : llvm::enumerate(rule.results[0]))
-      if (from[dim] > 1 && to[dim] == 1) {
+      if (to[dim] % 2 == 1 && 2 * to[dim] <= from[dim]) {
         rule.loops[static_cast<size_t>(loops[0])] = {from[dim], LoopKind::reduced, "stablehlo.add"};
         loops.clear();
       }
