@@ -1,6 +1,7 @@
 #include "tilewright/dialect/tile/TileDialect.h"
 
 #include "tilewright/dialect/tile/SortOps.h"
+#include "tilewright/dialect/tile/WindowOps.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -16,10 +17,24 @@ static ParseResult parseInlineMap(OpAsmParser &parser, AffineMapAttr &map) {
   return parser.parseAttribute(map);
 }
 
+/// A keyword that is stored as a string.
+static void printKeyword(OpAsmPrinter &printer, Operation *, StringAttr word) {
+  printer << word.getValue();
+}
+static ParseResult parseKeyword(OpAsmParser &parser, StringAttr &word) {
+  std::string text;
+  if (parser.parseKeywordOrString(&text))
+    return failure();
+  word = parser.getBuilder().getStringAttr(text);
+  return success();
+}
+
 #define GET_OP_CLASSES
 #include "tilewright/dialect/tile/TileOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "tilewright/dialect/tile/SortOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "tilewright/dialect/tile/WindowOps.cpp.inc"
 
 namespace tilewright::tile {
 
@@ -30,6 +45,9 @@ void TileDialect::initialize() {
       ,
 #define GET_OP_LIST
 #include "tilewright/dialect/tile/SortOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "tilewright/dialect/tile/WindowOps.cpp.inc"
       >();
 }
 

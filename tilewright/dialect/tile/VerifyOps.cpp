@@ -2,6 +2,7 @@
 #include "tilewright/dialect/tile/TileDialect.h"
 
 #include "tilewright/dialect/tile/SortOps.h"
+#include "tilewright/dialect/tile/WindowOps.h"
 
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/STLExtras.h"
@@ -56,6 +57,8 @@ LogicalResult tilewright::tile::verifyKernelFrame(Operation *kernel, Block &bloc
       return kernel->emitOpError(
                  "expects a memref of static shape in row-major order as block argument ")
              << argument.getArgNumber() << ", got " << argument.getType();
+    if (isWindow(type) && failed(verifyWindow(kernel, argument)))
+      return failure();
   }
   if (!cast<YieldOp>(block.getTerminator()).getValues().empty())
     return kernel->emitOpError(
@@ -93,7 +96,7 @@ static LogicalResult verifyAccess(Operation *op, MemRefType whole, RankedTensorT
   if (inBounds && inBounds->size() != rank)
     return op->emitOpError("expects one in_bounds entry for each of the ")
            << rank << " dimensions, got " << inBounds->size();
-  return success();
+  return verifyWindowAccess(op, whole, tile, inBounds);
 }
 
 LogicalResult LoadOp::verify() {

@@ -41,6 +41,9 @@ struct KernelInfo {
   int64_t sharedBytes = 0;
   /// Kernel parameters of 128 bytes each, after the pointers.
   std::vector<TensorMapInfo> tensorMaps;
+  /// By memref: the number of ranks if it is a window (lower/Windows.h has the parameter's fields),
+  /// else 0.
+  std::vector<int64_t> windowRanks;
 };
 
 struct GpuCode {
@@ -49,8 +52,9 @@ struct GpuCode {
   std::vector<KernelInfo> kernels;
 };
 
-/// Compiles every `sm.kernel` of the module. A kernel's parameters are the pointers of its memrefs,
-/// in order, then its tensor maps. Fails with E4050 to E4052 and E4054.
+/// Compiles every `sm.kernel` of the module. A kernel's parameters are the pointers of its memrefs
+/// (the addresses of a window's parts), in order, then its tensor maps. Fails with E4050 to E4052
+/// and E4054.
 Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
                              const CodegenOptions &options = {});
 

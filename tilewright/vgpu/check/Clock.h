@@ -28,6 +28,8 @@ struct LaneEpoch {
 constexpr uint64_t foreignKey(uint64_t block, uint32_t warp, uint32_t lane) {
   return (block * 32 + warp) * 33 + lane;
 }
+/// The block of a key.
+constexpr uint64_t foreignBlock(uint64_t key) { return key / 33 / 32; }
 using ForeignEpochs = std::unordered_map<uint64_t, uint32_t>;
 
 class Clock {

@@ -94,13 +94,30 @@ bool LaunchState::isAfter(const LaunchState &other) const {
   });
 }
 
+bool LaunchState::addReader(const std::shared_ptr<const LaunchState> &reader) {
+  std::lock_guard lock(mutex);
+  const bool isKnown = std::any_of(readers.begin(), readers.end(),
+                                   [&](const auto &one) { return one.lock() == reader; });
+  if (!isKnown)
+    readers.push_back(reader);
+  return !isKnown;
+}
+
 void LaunchState::meet(const LaunchState &other) {
   auto &launch = const_cast<LaunchState &>(other); // the readers are not part of its value
-  std::lock_guard lock(launch.mutex);
-  const bool isKnown = std::any_of(launch.readers.begin(), launch.readers.end(),
-                                   [&](const auto &one) { return one.lock().get() == this; });
-  if (!isKnown)
-    launch.readers.push_back(weak_from_this());
+  if (!launch.addReader(shared_from_this()) || !other.order)
+    return;
+  for (const std::shared_ptr<LaunchState> &before : all->before(*other.order))
+    before->addReader(shared_from_this());
+}
+
+std::vector<std::shared_ptr<LaunchState>> Launches::before(const machine::HostOrder &order) const {
+  std::lock_guard lock(mutex);
+  std::vector<std::shared_ptr<LaunchState>> result;
+  for (const std::shared_ptr<LaunchState> &launch : ended)
+    if (launch->order && order.isAfter(*launch->order))
+      result.push_back(launch);
+  return result;
 }
 
 bool LaunchState::areInTwoGroups(uint32_t block, uint32_t other) const {

@@ -46,8 +46,10 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
   /// Whether all of `other` happens before this launch.
   bool isAfter(const LaunchState &other) const;
   /// Records that a thread of this launch read a flag of `other`: launches after this one come
-  /// after `other`, too, as far as the checker compares.
+  /// after `other`, and after what ended before it, too, as far as the checker compares.
   void meet(const LaunchState &other);
+  /// Returns whether the reader is new.
+  bool addReader(const std::shared_ptr<const LaunchState> &reader);
   /// Whether other groups may access the same global memory without being ordered with this one.
   bool hasCompany() const { return hasOtherGroups.load(std::memory_order_relaxed) || order; }
   /// Whether two blocks of this launch belong to different groups, that is, to different clusters.
@@ -85,6 +87,8 @@ public:
   /// The launch that a block belongs to; null if it was forgotten, and so are its conflicts.
   std::shared_ptr<LaunchState> ofBlock(uint32_t block) const;
   std::shared_ptr<LaunchState> withId(uint64_t id) const;
+  /// The remembered launches that ended before a launch with this order could begin.
+  std::vector<std::shared_ptr<LaunchState>> before(const machine::HostOrder &order) const;
 
 private:
   static constexpr size_t remembered = 1024;

@@ -53,6 +53,30 @@ bool Detector::knowsTensor(const Actor &actor, const Clock &clock,
   return false;
 }
 
+/// Whether `clock` covers anything of a launch that is after `other`, and with it all of `other`: a
+/// flag that a peer's second kernel sets tells that its first kernel has ended.
+static bool knowsLaterLaunch(const LaunchState &launch, const Clock &clock,
+                             const LaunchState &other) {
+  const std::shared_ptr<const ForeignEpochs> &foreign = clock.foreignEpochs();
+  if (!foreign)
+    return false;
+  std::vector<std::shared_ptr<LaunchState>> examined;
+  for (const auto &[key, epoch] : *foreign) {
+    const auto block = static_cast<uint32_t>(foreignBlock(key));
+    if (launch.owns(block) || other.owns(block) ||
+        std::any_of(examined.begin(), examined.end(),
+                    [&](const auto &one) { return one->owns(block); }))
+      continue;
+    const std::shared_ptr<LaunchState> later = launch.all->ofBlock(block);
+    if (!later)
+      continue;
+    if (later->order && other.order && later->order->isAfter(*other.order))
+      return true;
+    examined.push_back(later);
+  }
+  return false;
+}
+
 /// Whether `clock`, which belongs to `actor`, covers `earlier`. `nowLanes` are the lanes that make
 /// the current access; an operation that all of them have waited for counts as covered. 0 disables
 /// this rule.
@@ -64,8 +88,10 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const AccessRecord 
     const std::shared_ptr<LaunchState> other = launch.all->ofBlock(earlier.block);
     if (!other || launch.isAfter(*other))
       return true;
-    return earlier.op == 0 ? clock.knowsForeign(earlier.block, earlier.warp, lane, earlier.epoch)
-                           : knowsFinished(*other, clock, earlier);
+    if (earlier.op == 0 ? clock.knowsForeign(earlier.block, earlier.warp, lane, earlier.epoch)
+                        : knowsFinished(*other, clock, earlier))
+      return true;
+    return knowsLaterLaunch(launch, clock, *other);
   }
   if (earlier.op == 0) {
     if (earlier.block == actor.block.linear)

@@ -25,6 +25,11 @@ void KernelLowering::lower(KernelInfo &info) {
     return b.fail(Status(Error::gpuBudget,
                          concat("has ", info.threads, " threads per CTA, but ", kernel.chip.name,
                                 " supports at most ", Chip::threadsPerBlock, "; use fewer warps")));
+  for (mlir::BlockArgument argument :
+       kernel.op.getBlock().getArguments().drop_front(kernel.op.getGrid().size()))
+    info.windowRanks.push_back(tile::isWindow(argument.getType())
+                                   ? cast<mlir::MemRefType>(argument.getType()).getDimSize(0)
+                                   : 0);
   tma.plan();
   info.tensorMaps = tma.maps();
   makeFunction(info);
@@ -49,8 +54,10 @@ void KernelLowering::lower(KernelInfo &info) {
 }
 
 void KernelLowering::makeFunction(const KernelInfo &info) {
-  SmallVector<Type> parameters(kernel.op.getNumInputs() + kernel.op.getOutputs().size(),
-                               b.pointerIn(1));
+  SmallVector<Type> parameters;
+  for (mlir::BlockArgument argument :
+       kernel.op.getBlock().getArguments().drop_front(kernel.op.getGrid().size()))
+    parameters.push_back(b.pointerIn(tile::isWindow(argument.getType()) ? 0 : 1));
   const size_t pointers = parameters.size();
   parameters.append(info.tensorMaps.size(), b.pointerIn(0));
   LLVM::LLVMFuncOp function = kernel.function = b.beginKernel(info.symbol, parameters);
@@ -60,10 +67,20 @@ void KernelLowering::makeFunction(const KernelInfo &info) {
   function.setNoUnwind(true);
   for (auto [i, argument] :
        enumerate(kernel.op.getBlock().getArguments().drop_front(kernel.op.getGrid().size()))) {
+    kernel.memory[argument] = function.getArgument(unsigned(i));
+    if (tile::isWindow(argument.getType())) {
+      function.setArgAttr(
+          unsigned(i), LLVM::LLVMDialect::getByValAttrName(),
+          mlir::TypeAttr::get(windows.parameterType(cast<mlir::MemRefType>(argument.getType()))));
+      function.setArgAttr(unsigned(i), LLVM::LLVMDialect::getAlignAttrName(),
+                          b.op.getI64IntegerAttr(8));
+      function.setArgAttr(unsigned(i), NVVM::NVVMDialect::getGridConstantAttrName(),
+                          b.op.getUnitAttr());
+      continue;
+    }
     // Allocations of the runtime are aligned to at least this.
     function.setArgAttr(unsigned(i), LLVM::LLVMDialect::getAlignAttrName(),
                         b.op.getI64IntegerAttr(16));
-    kernel.memory[argument] = function.getArgument(unsigned(i));
   }
   for (size_t i = 0; i < info.tensorMaps.size(); ++i) {
     const auto argument = unsigned(pointers + i);
@@ -251,6 +268,13 @@ void KernelLowering::lowerOp(mlir::Operation *op) {
       .Case([&](tile::BucketOp op) { OrderLowering(*this).bucket(op); })
       .Case([&](tile::TakeOp op) { OrderLowering(*this).take(op); })
       .Case([&](tile::DotOp op) { mmaSync.dot(op); })
+      .Case([&](tile::RankOp op) { windows.rank(op); })
+      .Case([&](tile::BarrierOp op) { windows.barrier(op); })
+      .Case([&](tile::EpochOp op) { windows.epoch(op); })
+      .Case([&](tile::SignalOp op) { windows.signal(op); })
+      .Case([&](tile::WaitOp op) { windows.wait(op); })
+      .Case([&](tile::ReducePartsOp op) { windows.reduceParts(op); })
+      .Case([&](tile::StorePartsOp op) { windows.storeParts(op); })
       .Case([&](sm::ConvertOp op) { conversions.convert(op); })
       .Case([&](sm::ChannelOp) {})
       .Case([&](sm::RoleOp op) { roles.role(op); })

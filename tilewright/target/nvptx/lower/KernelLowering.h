@@ -8,6 +8,7 @@
 #include "tilewright/target/nvptx/lower/Maps.h"
 #include "tilewright/target/nvptx/lower/Memory.h"
 #include "tilewright/target/nvptx/lower/Reductions.h"
+#include "tilewright/target/nvptx/lower/Windows.h"
 #include "tilewright/target/nvptx/lower/channels/AsyncCopies.h"
 #include "tilewright/target/nvptx/lower/channels/Channels.h"
 #include "tilewright/target/nvptx/lower/channels/Roles.h"
@@ -53,6 +54,7 @@ public:
   StoresLowering stores{*this};
   TmaLowering tma{*this};
   WgmmaLowering wgmma{*this};
+  WindowsLowering windows{*this};
 
 private:
   void makeFunction(const KernelInfo &info);

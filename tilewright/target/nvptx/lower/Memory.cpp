@@ -2,6 +2,7 @@
 // provably aligned addresses, and predicates for elements that may be out of bounds.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
+#include "tilewright/dialect/tile/WindowOps.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/lower/thread/MemoryAccess.h"
 
@@ -22,9 +23,15 @@ StridedView MemoryLowering::viewOf(Value whole, mlir::ValueRange offsets, mlir::
   auto type = cast<mlir::MemRefType>(whole.getType());
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<int64_t> steps = rowMajor(shape);
-  StridedView view{
-      .base = kernel.memory.lookup(whole), .elementType = type.getElementType(), .strides = {}};
-  view.isWide = type.getNumElements() * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
+  // The first offset into a window chooses a part, which has its own address.
+  const bool hasParts = tile::isWindow(type);
+  StridedView view{.base = hasParts
+                               ? all.windows.part(whole, kernel.scalars.lookup(offsets[0]).value)
+                               : kernel.memory.lookup(whole),
+                   .elementType = type.getElementType(),
+                   .strides = {}};
+  const int64_t elements = hasParts ? steps[0] : type.getNumElements();
+  view.isWide = elements * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
   Type word = view.isWide ? b.i64Type : b.i32Type;
   auto advance = [&](mlir::Value by, size_t dim) {
     const int64_t divisor = sm::divisorOf(by);
@@ -34,7 +41,9 @@ StridedView MemoryLowering::viewOf(Value whole, mlir::ValueRange offsets, mlir::
     view.offset = view.offset ? b.add(view.offset, part) : part;
     view.divisor = std::gcd(view.divisor, divisor * steps[dim]);
   };
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
+  if (hasParts)
+    view.strides.push_back(0);
+  for (size_t dim = hasParts ? 1 : 0; dim < shape.size(); ++dim) {
     const int64_t stride = strides ? (*strides)[dim] : 1;
     view.strides.push_back(steps[dim] * stride);
     advance(offsets[dim], dim);
@@ -45,6 +54,26 @@ StridedView MemoryLowering::viewOf(Value whole, mlir::ValueRange offsets, mlir::
       view.checks.push_back({dim,
                              divisor == 0 ? nullptr : kernel.scalars.lookup(offsets[dim]).value,
                              divisor, stride, bounds[dim]});
+  }
+  return view;
+}
+
+StridedView MemoryLowering::partView(Value window, mlir::ValueRange offsets) {
+  auto type = cast<mlir::MemRefType>(window.getType());
+  const SmallVector<int64_t> steps = rowMajor(type.getShape());
+  StridedView view{.base = nullptr, .elementType = type.getElementType(), .strides = {0}};
+  view.isWide = steps[0] * lanes::storageBytes(type.getElementType()) > 0x7FFFFFFF;
+  Type word = view.isWide ? b.i64Type : b.i32Type;
+  for (size_t dim = 1; dim < steps.size(); ++dim) {
+    view.strides.push_back(steps[dim]);
+    Value offset = offsets[dim - 1];
+    const int64_t divisor = sm::divisorOf(offset);
+    if (divisor == 0)
+      continue;
+    Value part =
+        b.mul(b.trunc(kernel.scalars.lookup(offset).value, word), b.integer(word, steps[dim]));
+    view.offset = view.offset ? b.add(view.offset, part) : part;
+    view.divisor = std::gcd(view.divisor, divisor * steps[dim]);
   }
   return view;
 }

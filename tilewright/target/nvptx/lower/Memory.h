@@ -25,6 +25,9 @@ public:
                 Lanes outside);
   void storeTile(const Tile &tile, const ThreadLayout &threads, const StridedView &view,
                  llvm::ArrayRef<int64_t> shape);
+  /// The view of a tile at `offsets` of a window's parts, without a base.
+  StridedView partView(Value window, mlir::ValueRange offsets);
+  Value addressOf(const ThreadLayout &threads, const StridedView &view, int64_t constant);
   /// Forgets the offsets of threads, because a role changes the thread id.
   void forgetThread() { threadOffsets.clear(); }
 
@@ -34,7 +37,6 @@ private:
   StridedView viewOf(Value whole, mlir::ValueRange offsets, mlir::ValueRange origin,
                      llvm::ArrayRef<int64_t> bounds, std::optional<llvm::ArrayRef<int64_t>> strides,
                      std::optional<llvm::ArrayRef<bool>> inBounds);
-  Value addressOf(const ThreadLayout &threads, const StridedView &view, int64_t constant);
   /// Calls `visit` with each register of a tile that this thread writes to `whole`, its address
   /// there, and the condition (or null) under which its index is inside.
   void forEachPlace(mlir::RankedTensorType type, Value whole, mlir::ValueRange indices,

@@ -1,6 +1,7 @@
 // The certificate checker: checks each op independently, from first principles. Contains no search,
 // candidates or costs.
 #include "tilewright/dialect/tile/SortOps.h"
+#include "tilewright/dialect/tile/WindowOps.h"
 #include "tilewright/transform/tile/solve/Certificate.h"
 
 #include "tilewright/dialect/sm/SmDialect.h"
@@ -74,6 +75,8 @@ public:
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return checkLoop(loop);
     if (auto store = dyn_cast<tile::StoreOp>(op))
+      return use(store.getTileMutable()) ? "" : "stores a tile without a required layout";
+    if (auto store = dyn_cast<tile::StorePartsOp>(op))
       return use(store.getTileMutable()) ? "" : "stores a tile without a required layout";
     return "";
   }

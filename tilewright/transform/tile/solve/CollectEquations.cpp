@@ -1,5 +1,6 @@
 // Turns a kernel into unknowns: finds ops that share a layout, and edges between the others.
 #include "tilewright/dialect/tile/SortOps.h"
+#include "tilewright/dialect/tile/WindowOps.h"
 #include "tilewright/transform/tile/solve/Candidates.h"
 #include "tilewright/transform/tile/solve/Equations.h"
 #include "tilewright/transform/tile/solve/Work.h"
@@ -78,6 +79,10 @@ struct Collector {
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
       define(load, add(op, load, false));
     } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      use(store.getTileMutable(), add(op, store.getTile(), false));
+    } else if (auto reduced = dyn_cast<tile::ReducePartsOp>(op)) {
+      define(reduced, add(op, reduced, false));
+    } else if (auto store = dyn_cast<tile::StorePartsOp>(op)) {
       use(store.getTileMutable(), add(op, store.getTile(), false));
     } else if (isa<tile::MapOp, tile::GatherOp, tile::ScatterOp, tile::UpdateOp, tile::ScanOp,
                    tile::SortOp, tile::CarryOp>(op)) {

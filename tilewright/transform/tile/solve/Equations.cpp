@@ -1,6 +1,7 @@
 // The candidates of each unknown, and their costs.
 #include "tilewright/transform/tile/solve/Equations.h"
 #include "tilewright/dialect/tile/SortOps.h"
+#include "tilewright/dialect/tile/WindowOps.h"
 
 #include "tilewright/transform/tile/solve/Candidates.h"
 #include "tilewright/transform/tile/solve/Work.h"
@@ -61,8 +62,8 @@ void Equations::addCandidates() {
       propose(id, layout);
   };
   for (unsigned id = 0; id < unknowns.size(); ++id)
-    if (isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::UpdateOp>(
-            unknowns[id].ops.front()))
+    if (isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::UpdateOp,
+            tile::ReducePartsOp, tile::StorePartsOp>(unknowns[id].ops.front()))
       seed(id);
   // Propagates layouts along each edge in both directions, so that a choice without conversions
   // exists. Returns whether a candidate was added. Ops are in dataflow order, so a few rounds reach
@@ -163,18 +164,20 @@ double Equations::convertCycles(unsigned from, unsigned to, RankedTensorType typ
 }
 
 double Equations::accessCycles(unsigned layout, Operation *op) {
-  auto load = dyn_cast<tile::LoadOp>(op);
-  auto store = dyn_cast<tile::StoreOp>(op);
-  auto whole = cast<MemRefType>(load ? load.getSource().getType() : store.getTarget().getType());
-  RankedTensorType type = load ? load.getType() : tileType(store.getTile());
-  DenseI64ArrayAttr strides = load ? load.getStridesAttr() : store.getStridesAttr();
+  MemRefType whole;
+  for (Value operand : op->getOperands())
+    if (auto memory = dyn_cast<MemRefType>(operand.getType()))
+      whole = memory;
+  const bool isStore = op->getNumResults() == 0;
+  RankedTensorType type = tileType(isStore ? op->getOperand(0) : op->getResult(0));
+  auto strides = op->getAttrOfType<DenseI64ArrayAttr>("strides");
   auto [entry, isNew] =
       accesses.try_emplace({layout, whole.getAsOpaquePointer(), type.getAsOpaquePointer(),
-                            strides ? strides.getAsOpaquePointer() : nullptr, bool(store)});
+                            strides ? strides.getAsOpaquePointer() : nullptr, isStore});
   if (isNew)
     entry->second = accessCost(pool[layout], type.getShape(), whole.getShape(),
                                strides ? strides.asArrayRef() : ArrayRef<int64_t>(),
-                               bitsOf(type.getElementType()), bool(store), machine);
+                               bitsOf(type.getElementType()), isStore, machine);
   return entry->second;
 }
 
@@ -197,7 +200,7 @@ double Equations::costOf(const Unknown &unknown, size_t candidate) {
   double cycles = 0;
   for (Operation *op : unknown.ops) {
     double own = 0;
-    if (isa<tile::LoadOp, tile::StoreOp>(op))
+    if (isa<tile::LoadOp, tile::StoreOp, tile::ReducePartsOp, tile::StorePartsOp>(op))
       own = accessCycles(id, op);
     else if (auto map = dyn_cast<tile::MapOp>(op))
       own = computeCost(pool[id], static_cast<double>(opsOf(map.getBody())), unknown.elementBits,

@@ -210,6 +210,40 @@ TEST_F(LaunchRaceTest, MemoryIsTheSameAtAllItsAddresses) {
   EXPECT_CUDA(cuda().cuMemRelease(handle));
 }
 
+TEST_F(LaunchRaceTest, AFlagOfALaterKernelOfTheStreamCoversTheEarlierOnes) {
+  const CUdeviceptr flag = data + 32, other = data + 16;
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
+  run(peerModule, "receive", peerStream, data, flag, to);
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  run(module, "put", one, data);
+  run(module, "send_sys", one, other, flag);
+  finish();
+  EXPECT_FALSE(hasNewFinding()) << report();
+}
+
+TEST_F(LaunchRaceTest, LaunchesAfterTheReaderOfAFlagComeAfterWhatEndedBeforeItsWriter) {
+  const CUdeviceptr flag = data + 32, other = data + 16;
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
+  run(peerModule, "receive", peerStream, other, flag, to + 16);
+  run(peerModule, "put", peerStream, data);
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  run(module, "get", one, data, to);
+  run(module, "send_sys", one, other, flag);
+  finish();
+  EXPECT_FALSE(hasNewFinding()) << report();
+}
+
+TEST_F(LaunchRaceTest, AFlagOfAnotherStreamCoversNothingElse) {
+  const CUdeviceptr flag = data + 32, other = data + 16;
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
+  run(peerModule, "receive", peerStream, data, flag, to);
+  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  run(module, "put", two, data);
+  run(module, "send_sys", one, other, flag);
+  finish();
+  EXPECT_THAT(report(), HasSubstr("by launches on different devices"));
+}
+
 TEST_F(LaunchRaceTest, ScopeGpuDoesNotReachAnotherDevice) {
   const CUdeviceptr flag = data + 32;
   EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));

@@ -1,0 +1,271 @@
+#include "test/nvptx/collectives/Team.h"
+
+#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/sm/SmDialect.h"
+#include "tilewright/numerics/Float.h"
+#include "tilewright/runtime/cuda/FindDriver.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/transform/tile/solve/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+namespace tilewright::nvptx {
+
+using collective::conformance::Bytes;
+using collective::conformance::Case;
+using numerics::CollectiveKind;
+using numerics::ElementType;
+using namespace runtime::cuda;
+using tile::CollectiveForm;
+using tile::CollectiveKernel;
+
+Result<GpuCode> compileCollective(const CollectiveKernel &wanted, std::string *tileText) {
+  static mlir::MLIRContext *context = [] {
+    mlir::DialectRegistry registry;
+    registry
+        .insert<sm::SmDialect, tile::TileDialect, exec::ExecDialect, mlir::affine::AffineDialect,
+                mlir::arith::ArithDialect, mlir::complex::ComplexDialect, mlir::math::MathDialect,
+                mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
+    auto *made = new mlir::MLIRContext(registry, mlir::MLIRContext::Threading::DISABLED);
+    made->loadAllAvailableDialects();
+    return made;
+  }();
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
+  TILEWRIGHT_TRY(tile::buildCollective(*module, wanted).takeStatus());
+  if (mlir::failed(mlir::verify(*module)))
+    return Status(Code::internal, "the collective kernel is invalid");
+  if (tileText)
+    llvm::raw_string_ostream(*tileText) << *module;
+  mlir::PassManager passes(context);
+  solve::buildLayoutPipeline(passes);
+  if (mlir::failed(passes.run(*module)))
+    return Status(Code::internal, "the collective kernel gets no layouts");
+  return generateCode(*module, *chipNamed("sm_90a"));
+}
+
+Result<std::unique_ptr<Team>> Team::make(int64_t ranks) {
+  std::unique_ptr<Team> team(new Team(ranks));
+  TILEWRIGHT_TRY(team->start());
+  return team;
+}
+
+Status Team::start() {
+  TILEWRIGHT_ASSIGN(api, findDriver({.library = "", .virtualChip = "sm_90a", .devices = {}}));
+  std::vector<int> ordinals;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    ordinals.push_back(static_cast<int>(rank));
+    Device device;
+    CUdevice handle = 0;
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDeviceGet, &handle, static_cast<int>(rank)));
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDevicePrimaryCtxRetain, &device.context, handle));
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, device.context));
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuStreamCreate, &device.stream, 1U));
+    CUcontext popped = nullptr;
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPopCurrent, &popped));
+    devices.push_back(device);
+  }
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, devices[0].context));
+  TILEWRIGHT_ASSIGN(memory, SymmetricMemory::make(api, ordinals, TeamPlaces::bytes));
+  CUcontext popped = nullptr;
+  return TILEWRIGHT_CUDA(*api, cuCtxPopCurrent, &popped);
+}
+
+Team::~Team() = default;
+
+/// The kernel's parameters: whether each is a window, and where it is.
+static std::vector<std::pair<bool, size_t>> parametersOf(const CollectiveKernel &wanted) {
+  const std::pair<bool, size_t> signals = {true, TeamPlaces::signals};
+  switch (wanted.kind) {
+  case CollectiveKind::allReduce:
+    if (wanted.form == CollectiveForm::oneShot)
+      return {
+          {false, TeamPlaces::in}, {false, TeamPlaces::out}, {true, TeamPlaces::staging}, signals};
+    return {{true, TeamPlaces::in}, {true, TeamPlaces::out}, signals};
+  case CollectiveKind::reduceScatter:
+    return {{true, TeamPlaces::in}, {false, TeamPlaces::out}, signals};
+  case CollectiveKind::raggedAllToAll:
+    return {{false, TeamPlaces::in}, {false, TeamPlaces::lists}, {true, TeamPlaces::out}, signals};
+  default:
+    return {{false, TeamPlaces::in}, {true, TeamPlaces::out}, signals};
+  }
+}
+
+Status Team::launch(const CollectiveKernel &wanted, const GpuCode &code, int times) {
+  const KernelInfo &kernel = code.kernels.front();
+  std::vector<CUfunction> functions;
+  std::vector<CUmodule> modules;
+  auto leave = [&] {
+    CUcontext popped = nullptr;
+    return TILEWRIGHT_CUDA(*api, cuCtxPopCurrent, &popped);
+  };
+  for (Device &device : devices) {
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, device.context));
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuModuleLoadDataEx, &modules.emplace_back(),
+                                   code.ptx.c_str(), 0U, nullptr, nullptr));
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuModuleGetFunction, &functions.emplace_back(),
+                                   modules.back(), kernel.symbol.c_str()));
+    TILEWRIGHT_TRY(leave());
+  }
+  for (int time = 0; time < times; ++time)
+    for (size_t rank = 0; rank < devices.size(); ++rank) {
+      TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, devices[rank].context));
+      std::vector<std::vector<uint64_t>> values;
+      std::vector<void *> pointers;
+      for (auto [isWindow, offset] : parametersOf(wanted))
+        values.push_back(isWindow ? memory->window(rank, offset)
+                                  : std::vector<uint64_t>{memory->part(rank) + offset});
+      for (auto &value : values)
+        pointers.push_back(value.data());
+      CUlaunchConfig config = {};
+      config.gridDimX = static_cast<unsigned>(kernel.grid[0]);
+      config.gridDimY = static_cast<unsigned>(kernel.grid[1]);
+      config.gridDimZ = static_cast<unsigned>(kernel.grid[2]);
+      config.blockDimX = static_cast<unsigned>(kernel.threads);
+      config.blockDimY = config.blockDimZ = 1;
+      config.sharedMemBytes = static_cast<unsigned>(kernel.sharedBytes);
+      config.hStream = devices[rank].stream;
+      TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuLaunchKernelEx, &config, functions[rank],
+                                     pointers.data(), nullptr));
+      TILEWRIGHT_TRY(leave());
+    }
+  for (size_t rank = 0; rank < devices.size(); ++rank) {
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, devices[rank].context));
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuStreamSynchronize, devices[rank].stream));
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuModuleUnload, modules[rank]));
+    TILEWRIGHT_TRY(leave());
+  }
+  return Status();
+}
+
+/// The case of the conformance suite that the kernel computes.
+static Case caseOf(const CollectiveKernel &wanted) {
+  Case test{wanted.kind, wanted.element, {wanted.count}, {}, wanted.operation};
+  if (wanted.kind == CollectiveKind::reduceScatter || wanted.kind == CollectiveKind::allToAll)
+    test.dims = {wanted.count * wanted.ranks};
+  for (auto [from, to] : wanted.pairs)
+    test.groups.push_back({from, to});
+  return test;
+}
+
+/// Ragged: rank a sends `(3 a + 5 b) mod 7` rows to rank b, in `ranges` pieces, some of them empty.
+struct RaggedPlan {
+  struct Piece {
+    int64_t from, rows, to;
+  };
+  std::vector<std::vector<Piece>> pieces; // by sender: (receiver, range)
+  RaggedPlan(const CollectiveKernel &wanted) : pieces(static_cast<size_t>(wanted.ranks)) {
+    std::vector<int64_t> next(static_cast<size_t>(wanted.ranks), 1); // row 0 stays as it was
+    for (int64_t a = 0; a < wanted.ranks; ++a) {
+      int64_t from = 0;
+      for (int64_t b = 0; b < wanted.ranks; ++b)
+        for (int64_t range = 0; range < wanted.ranges; ++range) {
+          const int64_t rows = (3 * a + 5 * b + range) % 7 / wanted.ranges;
+          int64_t &to = next[static_cast<size_t>(b)];
+          pieces[static_cast<size_t>(a)].push_back({from, rows, to});
+          from += rows;
+          to += rows;
+        }
+    }
+  }
+};
+
+std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int times) {
+  const Case test = caseOf(wanted);
+  const bool isRagged = wanted.kind == CollectiveKind::raggedAllToAll;
+  const auto width = numerics::storageBytes(wanted.element);
+  std::vector<Bytes> operands, results;
+  const RaggedPlan plan(wanted);
+  auto copy = [&](size_t rank, size_t offset, const Bytes &bytes) {
+    std::memcpy(reinterpret_cast<void *>(memory->part(rank) + offset), bytes.data(), bytes.size());
+  };
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    if (isRagged) {
+      const Case rows{
+          CollectiveKind::allGather, wanted.element, {wanted.rowsIn * wanted.count}, {}};
+      operands.push_back(operandOf(rows, rank, 0));
+      results.emplace_back(static_cast<size_t>(wanted.rowsOut * wanted.count) * width,
+                           std::byte(0x55));
+      std::vector<int64_t> lists;
+      for (int64_t RaggedPlan::Piece::*field :
+           {&RaggedPlan::Piece::from, &RaggedPlan::Piece::rows, &RaggedPlan::Piece::to})
+        for (const RaggedPlan::Piece &piece : plan.pieces[static_cast<size_t>(rank)])
+          lists.push_back(piece.*field);
+      const auto *raw = reinterpret_cast<const std::byte *>(lists.data());
+      copy(static_cast<size_t>(rank), TeamPlaces::lists, Bytes(raw, raw + lists.size() * 8));
+    } else {
+      operands.push_back(operandOf(test, rank, 0));
+      results.push_back(expected(test, rank, ranks, 0));
+    }
+    copy(static_cast<size_t>(rank), TeamPlaces::in, operands.back());
+    copy(static_cast<size_t>(rank), TeamPlaces::out,
+         Bytes(results.back().size() + 4096, std::byte(0x55)));
+  }
+  if (isRagged) {
+    const size_t row = static_cast<size_t>(wanted.count) * width;
+    for (size_t a = 0; a < plan.pieces.size(); ++a)
+      for (size_t i = 0; i < plan.pieces[a].size(); ++i) {
+        const RaggedPlan::Piece &piece = plan.pieces[a][i];
+        std::memcpy(results[i / static_cast<size_t>(wanted.ranges)].data() +
+                        static_cast<size_t>(piece.to) * row,
+                    operands[a].data() + static_cast<size_t>(piece.from) * row,
+                    static_cast<size_t>(piece.rows) * row);
+      }
+  }
+  if (Status status = launch(wanted, code, times); !status.isOk())
+    return status.toString();
+  // Sums by the interconnect: any order of n additions is within n - 1 roundings of the exact sum.
+  const bool isExact = wanted.form != CollectiveForm::multicast ||
+                       !numerics::isReal(wanted.element) ||
+                       wanted.kind == CollectiveKind::allGather;
+  for (size_t rank = 0; rank < results.size(); ++rank) {
+    Bytes got(results[rank].size() + 4096);
+    std::memcpy(got.data(), reinterpret_cast<void *>(memory->part(rank) + TeamPlaces::out),
+                got.size());
+    // The multicast form may write what its last access of 16 bytes has beyond the elements.
+    const size_t padding = wanted.form == CollectiveForm::multicast ? 16 : 0;
+    for (size_t i = results[rank].size() + padding; i < got.size(); ++i)
+      if (got[i] != std::byte(0x55))
+        return concat("rank ", rank, " has a byte written beyond its result, at ", i);
+    for (size_t i = 0; i < results[rank].size(); i += width) {
+      if (std::memcmp(&got[i], &results[rank][i], width) == 0)
+        continue;
+      auto number = [&](const Bytes &bytes, size_t at) {
+        uint64_t bits = 0;
+        std::memcpy(&bits, &bytes[at], width);
+        return numerics::decode(wanted.element, bits);
+      };
+      const double a = number(got, i), b = number(results[rank], i);
+      double magnitude = 0;
+      if (!isExact) {
+        const size_t first = wanted.kind == CollectiveKind::reduceScatter
+                                 ? rank * static_cast<size_t>(wanted.count) * width
+                                 : 0;
+        for (const Bytes &operand : operands)
+          magnitude += std::abs(number(operand, first + i));
+        const double epsilon = wanted.element == ElementType::f64   ? 0x1p-52
+                               : wanted.element == ElementType::f32 ? 0x1p-23
+                               : wanted.element == ElementType::f16 ? 0x1p-10
+                                                                    : 0x1p-7;
+        if (std::abs(a - b) <= 2 * epsilon * static_cast<double>(ranks) * magnitude ||
+            (std::isnan(a) && std::isnan(b)))
+          continue;
+      }
+      return concat("rank ", rank, ", element ", i / width, ": ", a, " instead of ", b);
+    }
+  }
+  return "";
+}
+
+} // namespace tilewright::nvptx

@@ -1,0 +1,62 @@
+// SymmetricMemory: memory of several devices of this process that all of them can access.
+#ifndef TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICMEMORY_H
+#define TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICMEMORY_H
+
+#include "tilewright/runtime/cuda/DriverApi.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tilewright::runtime::cuda {
+
+/// A window as kernels take it, by value (target/nvptx/lower/Windows.h): the rank, the address that
+/// reaches all parts or 0, and the address of each rank's part.
+using WindowArgument = std::vector<uint64_t>;
+
+/// One part on each device, all of the same size. If all devices support it, an address that
+/// reaches all parts at once (multicast) by the interconnect's own instructions. Parts are zero at
+/// first.
+class SymmetricMemory {
+public:
+  /// `ordinals` are the driver's devices, in the order of ranks.
+  ///  - cudaCall (E5122)
+  static Result<std::unique_ptr<SymmetricMemory>> make(std::shared_ptr<const DriverApi> api,
+                                                       std::span<const int> ordinals, size_t bytes);
+  /// No kernel may access the memory any more.
+  ~SymmetricMemory();
+
+  size_t ranks() const { return ordinals.size(); }
+  /// At least the requested size.
+  size_t bytes() const { return size; }
+  CUdeviceptr part(size_t rank) const { return parts[rank].address; }
+  /// 0 if there is none.
+  CUdeviceptr multicast() const { return everywhere.address; }
+
+  /// The window of the same bytes of all parts, at `offset`, as rank `rank` passes it.
+  WindowArgument window(size_t rank, size_t offset) const;
+
+private:
+  struct Range {
+    CUdeviceptr address = 0;
+    CUmemGenericAllocationHandle memory = 0;
+    bool isMapped = false;
+  };
+  SymmetricMemory(std::shared_ptr<const DriverApi> api, std::span<const int> ordinals)
+      : api(std::move(api)), ordinals(ordinals.begin(), ordinals.end()) {}
+  Status create(size_t wanted);
+  Status createMulticast();
+  Status map(Range &range);
+  Result<bool> canMulticast() const;
+  void release(Range &range);
+
+  std::shared_ptr<const DriverApi> api;
+  std::vector<int> ordinals;
+  size_t size = 0;
+  std::vector<Range> parts;
+  Range everywhere;
+};
+
+} // namespace tilewright::runtime::cuda
+
+#endif // TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICMEMORY_H
