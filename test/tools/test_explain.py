@@ -237,3 +237,13 @@ def test_labels_of_a_picture_do_not_touch(tmp_path):
             assert 0 <= a[0] and a[2] <= 1180, a
             for b in boxes[:i]:
                 assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], (a, b)
+
+
+def test_communication_names_the_fastest_form():
+    out = tilewright("explain", "communication", "h100x8")
+    rows = out.split("all_gather")[0].splitlines()
+    assert "*one-shot" in next(row for row in rows if " 4 KiB" in row)
+    assert "*multicast" in next(row for row in rows if " 2 MiB" in row)
+    # Between nodes there are no windows.
+    assert "one-shot" not in tilewright("explain", "communication", "h100x16")
+    assert "E0030" in tilewright("explain", "communication", "nothing", code=3)

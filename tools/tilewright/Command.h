@@ -2,6 +2,7 @@
 #ifndef TOOLS_TILEWRIGHT_COMMAND_H
 #define TOOLS_TILEWRIGHT_COMMAND_H
 
+#include "tilewright/predict/Cluster.h"
 #include "tilewright/support/Options.h"
 #include "tilewright/support/Status.h"
 #include "tools/tilewright/CommandLine.h"
@@ -55,6 +56,10 @@ inline Options optionsOf(const CommandLine &line) {
 /// for tests and for the user's own files.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 loadProgram(mlir::MLIRContext &context, const std::string &path, const Options &options);
+
+/// A cluster that is part of the program with its number of chips, "h100x64", or a cluster file.
+/// - clusterMalformed (E0030)
+Result<predict::Cluster> findCluster(const std::string &text);
 
 /// The single file argument of a command.
 /// - commandUsage: no file was given, or several.

@@ -1,4 +1,6 @@
-// `tilewright explain`: explains errors, kernels, fusion decisions, the memory peak and layouts.
+// `tilewright explain`: explains errors, kernels, fusion decisions, the memory peak, layouts and
+// how collectives are done.
+#include "tilewright/predict/Forms.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/text/Suggest.h"
 #include "tools/tilewright/Command.h"
@@ -9,7 +11,9 @@
 #include "tools/tilewright/pictures/LayoutPicture.h"
 #include "tools/tilewright/pictures/MemoryPicture.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <iostream>
 #include <unistd.h>
 
@@ -26,8 +30,11 @@ constexpr Flag explainFlags[] = {
 };
 
 /// The topics that take a second argument, and a name for it.
-constexpr std::pair<std::string_view, std::string_view> topics[] = {
-    {"fusion", "FILE"}, {"kernels", "FILE"}, {"memory", "FILE"}, {"layout", "TEXT"}};
+constexpr std::pair<std::string_view, std::string_view> topics[] = {{"fusion", "FILE"},
+                                                                    {"kernels", "FILE"},
+                                                                    {"memory", "FILE"},
+                                                                    {"layout", "TEXT"},
+                                                                    {"communication", "CLUSTER"}};
 
 /// The error for words that are neither a topic with its argument nor an error number.
 Status unknownTopic(const std::string &word) {
@@ -150,10 +157,49 @@ Status explainKernels(const std::string &path, const CommandLine &line) {
   return Status();
 }
 
+std::string sizeText(double bytes) {
+  return bytes < 1 << 20 ? concat(static_cast<int64_t>(bytes) >> 10, " KiB")
+                         : concat(static_cast<int64_t>(bytes) >> 20, " MiB");
+}
+
+/// Prints the time of each collective among all chips of a cluster, for sizes from 4 KiB to 256
+/// MiB, by NCCL and by each form of our kernels, and marks the fastest.
+Status explainCommunication(const std::string &name) {
+  TILEWRIGHT_ASSIGN(predict::Cluster cluster, findCluster(name));
+  const predict::GroupShape shape = predict::shapeAlong(cluster, cluster.ranks, 1);
+  std::cout << "collectives among " << cluster.ranks << " chips of " << cluster.name
+            << ", in microseconds; * is the fastest\n";
+  using numerics::CollectiveKind;
+  for (CollectiveKind kind : {CollectiveKind::allReduce, CollectiveKind::allGather,
+                              CollectiveKind::reduceScatter, CollectiveKind::allToAll}) {
+    std::cout << "\n" << nameOf(kind) << "\n";
+    for (double bytes = 4 << 10; bytes <= 256 << 20; bytes *= 8) {
+      char text[64];
+      std::snprintf(text, sizeof text, "  %8s", sizeText(bytes).c_str());
+      std::cout << text;
+      std::vector<predict::FormPrice> prices =
+          predict::pricesOf(cluster, kind, bytes, shape, /*hasMulticast=*/true);
+      const std::string_view best = predict::nameOf(prices.front());
+      std::sort(prices.begin(), prices.end(),
+                [](const auto &a, const auto &b) { return a.form < b.form; });
+      for (const predict::FormPrice &price : prices) {
+        const bool isBest = predict::nameOf(price) == best;
+        std::snprintf(text, sizeof text, "  %s%s %.1f", isBest ? "*" : " ",
+                      std::string(predict::nameOf(price)).c_str(), price.seconds * 1e6);
+        std::cout << text;
+      }
+      std::cout << "\n";
+    }
+  }
+  return Status();
+}
+
 Status explain(const CommandLine &line) {
   const std::vector<std::string> &words = line.files();
   if (words.size() == 2 && words[0] == "layout")
     return explainLayout(words[1], line);
+  if (words.size() == 2 && words[0] == "communication")
+    return explainCommunication(words[1]);
   if (words.size() == 2 && words[0] == "memory")
     return explainMemory(words[1], line);
   if (words.size() == 2 && words[0] == "fusion")
@@ -170,7 +216,8 @@ Status explain(const CommandLine &line) {
 
 const Command explainCommand{
     "explain",
-    "E2104 | fusion FILE | kernels FILE [--target=CHIP] | memory FILE | layout TEXT",
+    "E2104 | fusion FILE | kernels FILE [--target=CHIP] | memory FILE | layout TEXT | "
+    "communication CLUSTER",
     "explains an error, why ops were fused or not, what each kernel uses, and what is in memory",
     "\nFILE is a StableHLO portable artifact or MLIR text, which is compiled; for memory\n"
     "also an executable.\n\n"
@@ -179,7 +226,10 @@ const Command explainCommand{
     "  kernels  one line per kernel: the resources it uses, and the reasons for its shape\n"
     "  memory   which ops hold temporaries at the peak, and a picture of the live bytes\n"
     "  layout   which lane and register holds each element of a tile; TEXT is the content of\n"
-    "           #sm.layout<…>\n\n"
+    "           #sm.layout<…>\n"
+    "  communication  how long collectives take on a cluster (h100x8, or a file) by NCCL and by "
+    "each\n"
+    "           form of our kernels, and which is the fastest\n\n"
     "  tilewright explain memory step.mlirbc --output=step.svg\n"
     "  tilewright explain kernels step.mlirbc --target=sm_90a\n"
     "  tilewright explain layout '[2 reg:2, 8 lane:4] [4 lane, 2 reg]' --output=layout.svg\n",

@@ -37,6 +37,8 @@ std::pair<std::string, std::optional<int64_t>> splitName(const std::string &text
   return {text.substr(0, cross), ranks};
 }
 
+} // namespace
+
 Result<predict::Cluster> findCluster(const std::string &text) {
   if (text.empty())
     return Status(Error::flagValue, "--cluster expects a cluster, such as h100x64 or a file");
@@ -63,6 +65,8 @@ Result<predict::Cluster> findCluster(const std::string &text) {
                   concat("a cluster needs at least 1 chip, got ", *ranks, " in '", text, "'"));
   return predict::withRanks(std::move(cluster), *ranks);
 }
+
+namespace {
 
 Result<double> parseSlow(const std::string &text) {
   double value = 0;

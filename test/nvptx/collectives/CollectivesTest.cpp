@@ -44,7 +44,7 @@ protected:
                         " among ", wanted.ranks, " with ", wanted.points, " points"));
     Result<GpuCode> code = compileCollective(wanted);
     ASSERT_TRUE(code.isOk()) << std::move(code).takeStatus().toString();
-    EXPECT_EQ(team().run(wanted, *code, times), "");
+    EXPECT_EQ(team().run(wanted, *code, times, /*hasNeighbours=*/true), "");
   }
 
   void TearDown() override {

@@ -19,7 +19,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
+#include <mutex>
 
 namespace tilewright::nvptx {
 
@@ -31,7 +31,8 @@ using namespace runtime::cuda;
 using tile::CollectiveForm;
 using tile::CollectiveKernel;
 
-Result<GpuCode> compileCollective(const CollectiveKernel &wanted, std::string *tileText) {
+/// Compiles the kernel that `build` adds to a module.
+template <typename Build> static Result<GpuCode> compileBuilt(Build build) {
   static mlir::MLIRContext *context = [] {
     mlir::DialectRegistry registry;
     registry
@@ -42,17 +43,28 @@ Result<GpuCode> compileCollective(const CollectiveKernel &wanted, std::string *t
     made->loadAllAvailableDialects();
     return made;
   }();
+  static std::mutex mutex; // threads of different ranks compile
+  std::lock_guard lock(mutex);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
-  TILEWRIGHT_TRY(tile::buildCollective(*module, wanted).takeStatus());
+  TILEWRIGHT_TRY(build(*module).takeStatus());
   if (mlir::failed(mlir::verify(*module)))
     return Status(Code::internal, "the collective kernel is invalid");
-  if (tileText)
-    llvm::raw_string_ostream(*tileText) << *module;
   mlir::PassManager passes(context);
   solve::buildLayoutPipeline(passes);
   if (mlir::failed(passes.run(*module)))
     return Status(Code::internal, "the collective kernel gets no layouts");
   return generateCode(*module, *chipNamed("sm_90a"));
+}
+
+Result<GpuCode> compileCollective(const CollectiveKernel &wanted) {
+  return compileBuilt([&](mlir::ModuleOp module) { return tile::buildCollective(module, wanted); });
+}
+
+Result<GpuCode> compileFused(const tile::FusedProduct &wanted, bool isGather) {
+  return compileBuilt([&](mlir::ModuleOp module) {
+    return isGather ? tile::buildAllGatherProduct(module, wanted)
+                    : tile::buildProductReduceScatter(module, wanted);
+  });
 }
 
 Result<std::unique_ptr<Team>> Team::make(int64_t ranks) {
@@ -102,9 +114,37 @@ static std::vector<std::pair<bool, size_t>> parametersOf(const CollectiveKernel 
   }
 }
 
-Status Team::launch(const CollectiveKernel &wanted, const GpuCode &code, int times) {
+/// Copies bytes, or writes them again in place; grid and block have any size.
+static constexpr const char *neighbours = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry copy(.param .u64 from, .param .u64 to, .param .u64 bytes)
+{
+  .reg .pred %p<2>; .reg .b16 %h<2>; .reg .b32 %r<5>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [from];
+  ld.param.u64 %rd2, [to];
+  ld.param.u64 %rd3, [bytes];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r4, %r1, %r2, %r3;
+  cvt.u64.u32 %rd4, %r4;
+  setp.ge.u64 %p1, %rd4, %rd3;
+  @%p1 bra done;
+  add.u64 %rd5, %rd1, %rd4;
+  add.u64 %rd6, %rd2, %rd4;
+  ld.global.u8 %h1, [%rd5];
+  st.global.u8 [%rd6], %h1;
+done:
+  ret;
+}
+)";
+
+Status Team::launch(const Parameters &parameters, const GpuCode &code, int times,
+                    bool hasNeighbours, size_t inBytes, size_t outBytes) {
   const KernelInfo &kernel = code.kernels.front();
-  std::vector<CUfunction> functions;
+  std::vector<CUfunction> functions, copies;
   std::vector<CUmodule> modules;
   auto leave = [&] {
     CUcontext popped = nullptr;
@@ -116,18 +156,35 @@ Status Team::launch(const CollectiveKernel &wanted, const GpuCode &code, int tim
                                    code.ptx.c_str(), 0U, nullptr, nullptr));
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuModuleGetFunction, &functions.emplace_back(),
                                    modules.back(), kernel.symbol.c_str()));
+    CUmodule others = nullptr;
+    TILEWRIGHT_TRY(
+        TILEWRIGHT_CUDA(*api, cuModuleLoadDataEx, &others, neighbours, 0U, nullptr, nullptr));
+    TILEWRIGHT_TRY(
+        TILEWRIGHT_CUDA(*api, cuModuleGetFunction, &copies.emplace_back(), others, "copy"));
     TILEWRIGHT_TRY(leave());
   }
+  auto copy = [&](size_t rank, size_t from, size_t to, size_t bytes) {
+    uint64_t values[] = {memory->part(rank) + from, memory->part(rank) + to, bytes};
+    void *pointers[] = {&values[0], &values[1], &values[2]};
+    CUlaunchConfig config = {};
+    config.gridDimX = static_cast<unsigned>((bytes + 127) / 128);
+    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.blockDimX = 128;
+    config.hStream = devices[rank].stream;
+    return TILEWRIGHT_CUDA(*api, cuLaunchKernelEx, &config, copies[rank], pointers, nullptr);
+  };
   for (int time = 0; time < times; ++time)
     for (size_t rank = 0; rank < devices.size(); ++rank) {
       TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, devices[rank].context));
       std::vector<std::vector<uint64_t>> values;
       std::vector<void *> pointers;
-      for (auto [isWindow, offset] : parametersOf(wanted))
+      for (auto [isWindow, offset] : parameters)
         values.push_back(isWindow ? memory->window(rank, offset)
                                   : std::vector<uint64_t>{memory->part(rank) + offset});
       for (auto &value : values)
         pointers.push_back(value.data());
+      if (hasNeighbours)
+        TILEWRIGHT_TRY(copy(rank, TeamPlaces::in, TeamPlaces::in, inBytes));
       CUlaunchConfig config = {};
       config.gridDimX = static_cast<unsigned>(kernel.grid[0]);
       config.gridDimY = static_cast<unsigned>(kernel.grid[1]);
@@ -138,6 +195,8 @@ Status Team::launch(const CollectiveKernel &wanted, const GpuCode &code, int tim
       config.hStream = devices[rank].stream;
       TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuLaunchKernelEx, &config, functions[rank],
                                      pointers.data(), nullptr));
+      if (hasNeighbours)
+        TILEWRIGHT_TRY(copy(rank, TeamPlaces::out, TeamPlaces::seen, outBytes));
       TILEWRIGHT_TRY(leave());
     }
   for (size_t rank = 0; rank < devices.size(); ++rank) {
@@ -181,7 +240,8 @@ struct RaggedPlan {
   }
 };
 
-std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int times) {
+std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int times,
+                      bool hasNeighbours) {
   const Case test = caseOf(wanted);
   const bool isRagged = wanted.kind == CollectiveKind::raggedAllToAll;
   const auto width = numerics::storageBytes(wanted.element);
@@ -223,7 +283,9 @@ std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int t
                     static_cast<size_t>(piece.rows) * row);
       }
   }
-  if (Status status = launch(wanted, code, times); !status.isOk())
+  if (Status status = launch(parametersOf(wanted), code, times, hasNeighbours, operands[0].size(),
+                             results[0].size());
+      !status.isOk())
     return status.toString();
   // Sums by the interconnect: any order of n additions is within n - 1 roundings of the exact sum.
   const bool isExact = wanted.form != CollectiveForm::multicast ||
@@ -233,6 +295,10 @@ std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int t
     Bytes got(results[rank].size() + 4096);
     std::memcpy(got.data(), reinterpret_cast<void *>(memory->part(rank) + TeamPlaces::out),
                 got.size());
+    // The bytes that the neighbour read.
+    if (hasNeighbours)
+      std::memcpy(got.data(), reinterpret_cast<void *>(memory->part(rank) + TeamPlaces::seen),
+                  results[rank].size());
     // The multicast form may write what its last access of 16 bytes has beyond the elements.
     const size_t padding = wanted.form == CollectiveForm::multicast ? 16 : 0;
     for (size_t i = results[rank].size() + padding; i < got.size(); ++i)
@@ -265,6 +331,61 @@ std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int t
       return concat("rank ", rank, ", element ", i / width, ": ", a, " instead of ", b);
     }
   }
+  return "";
+}
+
+std::string Team::runFused(const tile::FusedProduct &wanted, bool isGather, const GpuCode &code,
+                           int times) {
+  const int64_t shard = wanted.shardRows(), all = ranks * shard, depth = wanted.depth,
+                columns = wanted.columns, lhsRows = isGather ? shard : all;
+  // Small integers: all sums are exact.
+  auto lhsAt = [](int64_t rank, int64_t row, int64_t k) {
+    return static_cast<float>((rank * 5 + row * 3 + k * 7) % 5 - 2);
+  };
+  auto rhsAt = [&](int64_t rank, int64_t k, int64_t column) {
+    return static_cast<float>(((isGather ? 0 : rank) + k * 2 + column * 3) % 5 - 2);
+  };
+  auto at = [&](int64_t rank, size_t place) {
+    return reinterpret_cast<std::byte *>(memory->part(static_cast<size_t>(rank)) + place);
+  };
+  auto put = [&](int64_t rank, size_t place, int64_t index, float value) {
+    const auto bits = static_cast<uint16_t>(numerics::encode(wanted.element, value));
+    std::memcpy(at(rank, place) + index * 2, &bits, 2);
+  };
+  // Flags have words for each point, so kernels with another number of points begin anew.
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    std::memset(at(rank, TeamPlaces::flags), 0, TeamPlaces::staging - TeamPlaces::flags);
+    for (int64_t row = 0; row < lhsRows; ++row)
+      for (int64_t k = 0; k < depth; ++k)
+        put(rank, TeamPlaces::in, row * depth + k, lhsAt(rank, row, k));
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t column = 0; column < columns; ++column)
+        put(rank, TeamPlaces::lists, k * columns + column, rhsAt(rank, k, column));
+  }
+  const int64_t outRows = isGather ? all : shard;
+  const Parameters parameters = {{false, TeamPlaces::in},   {false, TeamPlaces::lists},
+                                 {false, TeamPlaces::out},  {true, TeamPlaces::staging},
+                                 {true, TeamPlaces::flags}, {true, TeamPlaces::signals}};
+  if (Status status = launch(parameters, code, times, /*hasNeighbours=*/true,
+                             static_cast<size_t>(lhsRows * depth * 2),
+                             static_cast<size_t>(outRows * columns * 4));
+      !status.isOk())
+    return status.toString();
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (int64_t row = 0; row < outRows; ++row)
+      for (int64_t column = 0; column < columns; ++column) {
+        float want = 0, got = 0;
+        for (int64_t k = 0; k < depth; ++k)
+          if (isGather)
+            want += lhsAt(row / shard, row % shard, k) * rhsAt(rank, k, column);
+          else
+            for (int64_t other = 0; other < ranks; ++other)
+              want += lhsAt(other, rank * shard + row, k) * rhsAt(other, k, column);
+        std::memcpy(&got, at(rank, TeamPlaces::seen) + (row * columns + column) * 4, 4);
+        if (got != want)
+          return concat("rank ", rank, ", row ", row, ", column ", column, ": ", got,
+                        " instead of ", want);
+      }
   return "";
 }
 

@@ -5,7 +5,7 @@
 #include "tilewright/collective/conformance/Reference.h"
 #include "tilewright/runtime/cuda/symmetric/SymmetricMemory.h"
 #include "tilewright/target/nvptx/GenerateCode.h"
-#include "tilewright/transform/tile/collectives/BuildCollective.h"
+#include "tilewright/transform/tile/collectives/BuildFused.h"
 
 #include <map>
 #include <memory>
@@ -14,14 +14,14 @@
 
 namespace tilewright::nvptx {
 
-/// Compiles a collective for sm_90a; also to the text of the tile kernel, if wanted.
-Result<GpuCode> compileCollective(const tile::CollectiveKernel &wanted,
-                                  std::string *tileText = nullptr);
+/// Compile kernels for sm_90a. Thread-safe.
+Result<GpuCode> compileCollective(const tile::CollectiveKernel &wanted);
+Result<GpuCode> compileFused(const tile::FusedProduct &wanted, bool isGather);
 
 /// Where the parts of the symmetric memory are.
 struct TeamPlaces {
-  static constexpr size_t signals = 0, staging = 1 << 20, lists = 7 << 20, in = 8 << 20,
-                          out = 24 << 20, bytes = 40 << 20;
+  static constexpr size_t signals = 0, flags = 1 << 19, staging = 1 << 20, lists = 7 << 20,
+                          in = 8 << 20, out = 24 << 20, seen = 40 << 20, bytes = 56 << 20;
 };
 
 /// Devices 0 to `ranks` - 1 of the virtual driver.
@@ -33,7 +33,15 @@ public:
   /// Runs the kernel `times` times on all devices, without waiting in between, and compares with
   /// the definition of the collective, bit by bit; sums by the interconnect, whose order is not
   /// ours, within the error that any order has. Returns what is wrong, or "".
-  std::string run(const tile::CollectiveKernel &wanted, const GpuCode &code, int times = 1);
+  ///
+  /// With neighbours, kernels of the same streams write the operand before and read the result
+  /// after the collective, each time.
+  std::string run(const tile::CollectiveKernel &wanted, const GpuCode &code, int times = 1,
+                  bool hasNeighbours = false);
+
+  /// The same for a product fused with an all_gather, or with a reduce_scatter.
+  std::string runFused(const tile::FusedProduct &wanted, bool isGather, const GpuCode &code,
+                       int times);
 
 private:
   struct Device {
@@ -42,7 +50,10 @@ private:
   };
   explicit Team(int64_t ranks) : ranks(ranks) {}
   Status start();
-  Status launch(const tile::CollectiveKernel &wanted, const GpuCode &code, int times);
+  /// Parameters: whether each is a window, and where it is.
+  using Parameters = std::vector<std::pair<bool, size_t>>;
+  Status launch(const Parameters &parameters, const GpuCode &code, int times, bool hasNeighbours,
+                size_t inBytes, size_t outBytes);
 
   const int64_t ranks;
   std::shared_ptr<const runtime::cuda::DriverApi> api;

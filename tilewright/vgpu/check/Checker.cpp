@@ -67,6 +67,8 @@ void Checker::groupBegin(const Group &group) {
       warp.allLanes = lanesBelow(static_cast<uint32_t>(threads - 32 * uint64_t(w)));
       warp.cohorts.resize(1);
       warp.cohorts[0].mask = warp.allLanes;
+      warp.cohorts[0].knowledge.base.joinForeign(launch.inherited.foreignEpochs());
+      warp.cohorts[0].knowledge.fencedGlobal.joinForeign(launch.inheritedFenced.foreignEpochs());
     }
   }
   if (group.blocks.size() < machine::volume(group.grid->grid))
@@ -87,6 +89,10 @@ void Checker::groupEnd(const Group &group) {
   if (!state)
     return;
   Detector(settings, found, global, launch, *state).finish();
+  for (const BlockState &block : state->blocks)
+    for (const WarpState &warp : block.warps)
+      for (const Cohort &cohort : warp.cohorts)
+        launch.learn(cohort.knowledge);
   current = {};
   std::lock_guard lock(mutex);
   groups.erase(&group);

@@ -95,9 +95,6 @@ void Detector::readFlag(const MemoryEvent &event, WarpState &warp, uint32_t lane
       if (!scopeReaches(event.scope, *warp.block, other) ||
           !scopeReaches(from.scope, *warp.block, other))
         continue;
-      if (!launch.owns(from.block))
-        if (const std::shared_ptr<LaunchState> met = launch.all->ofBlock(from.block))
-          launch.meet(*met);
       if (acquires(event.order)) {
         acquire(cohort, from);
         continue;

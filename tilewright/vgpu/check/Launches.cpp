@@ -43,6 +43,8 @@ std::shared_ptr<LaunchState> Launches::begin(const machine::Grid &grid,
   if (isAlone)
     while (!ended.empty())
       forget(ended.front());
+  else if (launch->order)
+    inherit(*launch);
   launch->flags = flags;
   byBlock[launch->firstBlock] = launch;
   byId[launch->id] = launch;
@@ -85,39 +87,39 @@ std::shared_ptr<LaunchState> Launches::withId(uint64_t id) const {
 }
 
 bool LaunchState::isAfter(const LaunchState &other) const {
-  if (!order || !other.order || order->isAfter(*other.order))
-    return true;
-  std::lock_guard lock(other.mutex);
-  return std::any_of(other.readers.begin(), other.readers.end(), [&](const auto &one) {
-    const std::shared_ptr<const LaunchState> reader = one.lock();
-    return reader && reader.get() != this && order->isAfter(*reader->order);
-  });
+  return !order || !other.order || order->isAfter(*other.order);
 }
 
-bool LaunchState::addReader(const std::shared_ptr<const LaunchState> &reader) {
-  std::lock_guard lock(mutex);
-  const bool isKnown = std::any_of(readers.begin(), readers.end(),
-                                   [&](const auto &one) { return one.lock() == reader; });
-  if (!isKnown)
-    readers.push_back(reader);
-  return !isKnown;
-}
-
-void LaunchState::meet(const LaunchState &other) {
-  auto &launch = const_cast<LaunchState &>(other); // the readers are not part of its value
-  if (!launch.addReader(shared_from_this()) || !other.order)
+void LaunchState::learn(const Knowledge &knowledge) {
+  if (!knowledge.base.foreignEpochs())
     return;
-  for (const std::shared_ptr<LaunchState> &before : all->before(*other.order))
-    before->addReader(shared_from_this());
+  std::lock_guard lock(mutex);
+  known.joinForeign(knowledge.base.foreignEpochs());
+  knownFenced.joinForeign(knowledge.fencedGlobal.foreignEpochs());
 }
 
-std::vector<std::shared_ptr<LaunchState>> Launches::before(const machine::HostOrder &order) const {
-  std::lock_guard lock(mutex);
-  std::vector<std::shared_ptr<LaunchState>> result;
-  for (const std::shared_ptr<LaunchState> &launch : ended)
-    if (launch->order && order.isAfter(*launch->order))
-      result.push_back(launch);
-  return result;
+/// Joins the knowledge of ended launches that this one is after, of launches that it is not after.
+void Launches::inherit(LaunchState &launch) {
+  auto isUseless = [&](uint32_t block) {
+    const auto next = byBlock.upper_bound(block);
+    return next == byBlock.begin() || !std::prev(next)->second->owns(block) ||
+           launch.isAfter(*std::prev(next)->second);
+  };
+  auto pruned = [&](const Clock &clock) -> std::shared_ptr<const ForeignEpochs> {
+    if (!clock.foreignEpochs())
+      return nullptr;
+    auto result = std::make_shared<ForeignEpochs>();
+    for (const auto &[key, epoch] : *clock.foreignEpochs())
+      if (!isUseless(static_cast<uint32_t>(foreignBlock(key))))
+        result->emplace(key, epoch);
+    return result->empty() ? nullptr : result;
+  };
+  for (const std::shared_ptr<LaunchState> &before : ended)
+    if (launch.isAfter(*before)) {
+      std::lock_guard lock(before->mutex);
+      launch.inherited.joinForeign(pruned(before->known));
+      launch.inheritedFenced.joinForeign(pruned(before->knownFenced));
+    }
 }
 
 bool LaunchState::areInTwoGroups(uint32_t block, uint32_t other) const {

@@ -45,11 +45,8 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
   bool owns(uint32_t block) const { return block - firstBlock < blockCount; }
   /// Whether all of `other` happens before this launch.
   bool isAfter(const LaunchState &other) const;
-  /// Records that a thread of this launch read a flag of `other`: launches after this one come
-  /// after `other`, and after what ended before it, too, as far as the checker compares.
-  void meet(const LaunchState &other);
-  /// Returns whether the reader is new.
-  bool addReader(const std::shared_ptr<const LaunchState> &reader);
+  /// Adds what a thread knows of other launches when it ends.
+  void learn(const Knowledge &knowledge);
   /// Whether other groups may access the same global memory without being ordered with this one.
   bool hasCompany() const { return hasOtherGroups.load(std::memory_order_relaxed) || order; }
   /// Whether two blocks of this launch belong to different groups, that is, to different clusters.
@@ -72,8 +69,10 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
   };
   mutable std::mutex mutex;
   std::unordered_map<uint32_t, std::vector<Finished>> finished; // guarded by mutex
-  /// Launches that read a flag of this one, directly or through others. Guarded by mutex.
-  std::vector<std::weak_ptr<const LaunchState>> readers;
+  /// The knowledge of threads about other launches, through flags: of this launch when they have
+  /// ended (guarded by mutex), and of the launches before it when they begin.
+  Clock known, knownFenced;
+  Clock inherited, inheritedFenced;
 };
 
 /// Thread-safe.
@@ -87,13 +86,13 @@ public:
   /// The launch that a block belongs to; null if it was forgotten, and so are its conflicts.
   std::shared_ptr<LaunchState> ofBlock(uint32_t block) const;
   std::shared_ptr<LaunchState> withId(uint64_t id) const;
-  /// The remembered launches that ended before a launch with this order could begin.
-  std::vector<std::shared_ptr<LaunchState>> before(const machine::HostOrder &order) const;
 
 private:
   static constexpr size_t remembered = 1024;
 
-  void forget(std::shared_ptr<LaunchState> launch); // the caller holds the lock
+  // The caller holds the lock.
+  void forget(std::shared_ptr<LaunchState> launch);
+  void inherit(LaunchState &launch);
 
   mutable std::mutex mutex;
   // All are guarded by mutex.

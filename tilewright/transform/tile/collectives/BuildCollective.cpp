@@ -13,18 +13,6 @@ namespace tilewright::tile {
 using numerics::CollectiveKind;
 using numerics::ReductionKind;
 
-std::string_view nameOf(CollectiveForm form) {
-  switch (form) {
-  case CollectiveForm::oneShot:
-    return "one-shot";
-  case CollectiveForm::direct:
-    return "direct";
-  case CollectiveForm::multicast:
-    return "multicast";
-  }
-  return "";
-}
-
 namespace {
 
 /// Each method emits the body of one kind. Tile `t` of the data belongs to worker `t mod workers`.
@@ -35,7 +23,7 @@ struct Collectives : CollectiveBuilder {
   /// has passed the next barrier knows that no rank reads this one any more.
   void allReduceOneShot() {
     Value in = plain({wanted.count}), out = plain({wanted.count});
-    const int64_t each = stagingBytes / elementBytes();
+    const int64_t each = numerics::stagingBytes / elementBytes();
     Value staging = window({wanted.points, 2, wanted.ranks, each});
     Value signals = addSignals();
     finishArguments();

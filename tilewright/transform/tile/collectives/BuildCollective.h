@@ -4,61 +4,15 @@
 #define TILEWRIGHT_TRANSFORM_TILE_COLLECTIVES_BUILDCOLLECTIVE_H
 
 #include "tilewright/dialect/tile/TileDialect.h"
-#include "tilewright/numerics/Collective.h"
-#include "tilewright/numerics/ElementType.h"
+#include "tilewright/numerics/CollectiveKernel.h"
 #include "tilewright/support/Status.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace tilewright::tile {
 
-/// How a kernel moves data; docs/design/symmetric-kernels.md compares them.
-enum class CollectiveForm : uint8_t {
-  oneShot,   // all_reduce: each rank sends its operand to all others, and combines all of them
-  direct,    // each element crosses a link once or, in an all_reduce (two-shot), twice
-  multicast, // as direct, but the interconnect combines and multiplies
-};
-inline constexpr size_t collectiveFormCount = 3;
-std::string_view nameOf(CollectiveForm form);
-
-/// A collective of one tensor among `ranks` devices, on `points` blocks of each.
-///
-/// The kernel's parameters, where W is a window, the others are plain memory of the rank:
-///  - all_reduce: one-shot: in, out, W staging, W signals; else W in, W out, W signals
-///  - all_gather, all_to_all, broadcast, permute: in, W out, W signals
-///  - reduce_scatter: W in, out, W signals
-///  - ragged_all_to_all: in, lists, W out, W signals
-struct CollectiveKernel {
-  std::string name = "collective";
-  numerics::CollectiveKind kind = numerics::CollectiveKind::allReduce;
-  numerics::ElementType element = numerics::ElementType::f32;
-  numerics::ReductionKind operation = numerics::ReductionKind::add;
-  CollectiveForm form = CollectiveForm::direct;
-  /// The number of elements that a rank gives to each other rank: of the operand in all_reduce,
-  /// all_gather, broadcast and permute, of the result in reduce_scatter, of a rank's piece in
-  /// all_to_all.
-  int64_t count = 0;
-  int64_t ranks = 2, points = 1;
-  /// permute: from rank to rank, each at most once on either side.
-  std::vector<std::pair<int64_t, int64_t>> pairs = {};
-  /// ragged_all_to_all: `count` is the size of a row; rows of `in` and of each rank's `out`, and
-  /// how many ranges of rows a rank sends to each rank. `lists` are the ranges' first rows in `in`,
-  /// their sizes, and their first rows in the receiver's `out`, as in Call::ragged.
-  int64_t rowsIn = 0, rowsOut = 0, ranges = 1;
-};
-
-/// The bytes that a block of a one-shot kernel sends to a rank before a barrier. The same for all
-/// kernels, so that kernels of different types and counts can share the staging: a block has the
-/// same part of it in all of them.
-inline constexpr int64_t stagingBytes = 8192;
-/// The bytes of each rank's part of the staging.
-inline constexpr int64_t stagingBytesOf(int64_t ranks, int64_t points) {
-  return points * 2 * ranks * stagingBytes;
-}
+using numerics::CollectiveForm;
+using numerics::CollectiveKernel;
 
 /// Adds the kernel to the end of the module.
 ///  - unimplemented: there is no kernel of this form for this type, operation or count; the message

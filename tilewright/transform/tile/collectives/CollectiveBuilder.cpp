@@ -184,16 +184,18 @@ Value CollectiveBuilder::view(Value tile, ArrayRef<int64_t> shape) {
       AffineMap::get(static_cast<unsigned>(shape.size()), 0, source, b.getContext()));
 }
 
-Value CollectiveBuilder::zeros(ArrayRef<int64_t> shape) {
-  auto map = MapOp::create(b, loc, RankedTensorType::get(shape, elementType), ValueRange());
+Value CollectiveBuilder::zeros(ArrayRef<int64_t> shape, Type type) {
+  if (!type)
+    type = elementType;
+  auto map = MapOp::create(b, loc, RankedTensorType::get(shape, type), ValueRange());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&map.getBody().emplaceBlock());
   Value zero;
-  if (auto complex = dyn_cast<ComplexType>(elementType)) {
+  if (auto complex = dyn_cast<ComplexType>(type)) {
     auto part = b.getFloatAttr(complex.getElementType(), 0.0);
     zero = complex::ConstantOp::create(b, loc, complex, b.getArrayAttr({part, part}));
   } else {
-    zero = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(elementType)));
+    zero = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
   }
   YieldOp::create(b, loc, zero);
   return map.getResult(0);
@@ -222,7 +224,8 @@ Value CollectiveBuilder::combineParts(function_ref<Value(Value)> part) {
 Value CollectiveBuilder::combine(Value left, Value right) {
   auto map = MapOp::create(b, loc, left.getType(), ValueRange({left, right}));
   Block &body = map.getBody().emplaceBlock();
-  Value x = body.addArgument(elementType, loc), y = body.addArgument(elementType, loc);
+  Type type = cast<RankedTensorType>(left.getType()).getElementType();
+  Value x = body.addArgument(type, loc), y = body.addArgument(type, loc);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&body);
   YieldOp::create(b, loc, combineScalars(x, y));

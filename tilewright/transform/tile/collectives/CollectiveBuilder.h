@@ -63,7 +63,7 @@ protected:
   void store(Value tile, Value to, llvm::ArrayRef<Value> offsets);
   /// The tile with dimensions of size 1 inserted or removed.
   Value view(Value tile, llvm::ArrayRef<int64_t> shape);
-  Value zeros(llvm::ArrayRef<int64_t> shape);
+  Value zeros(llvm::ArrayRef<int64_t> shape, mlir::Type type = nullptr);
   /// Combines what `part` returns for each rank, in the order of ranks.
   Value combineParts(llvm::function_ref<Value(Value rank)> part);
   Value reduceParts(Value window, llvm::ArrayRef<Value> offsets, llvm::ArrayRef<int64_t> shape);

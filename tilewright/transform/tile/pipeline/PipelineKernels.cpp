@@ -1,5 +1,6 @@
 // The pass `tile-pipeline`: finds matmul kernels, plans their software pipelines and rewrites them.
 #include "tilewright/dialect/sm/IndexFacts.h"
+#include "tilewright/dialect/tile/WindowOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/tile/Passes.h"
@@ -341,6 +342,9 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
       if (!kernel.getBody()
                .walk([](tile::DotOp) { return WalkResult::interrupt(); })
                .wasInterrupted())
+        continue;
+      // Copy engines and roles do not know windows and their barriers.
+      if (llvm::any_of(kernel.getBlock().getArgumentTypes(), tile::isWindow))
         continue;
       std::string reason;
       std::optional<Product> product = findProduct(kernel, reason);
