@@ -67,12 +67,13 @@ ncclResult_t Comm::state() {
 }
 
 std::string Comm::describeGone(std::span<const int> members) {
-  for (int other : members)
-    if (other != rank && board.slot(other).state == RankState::aborted)
-      return concat("rank ", other, " aborted the communicator");
+  // A process that ended is the reason why others abort.
   if (const int other = peers.ended(board, members); other >= 0)
     return concat("rank ", other, " is gone: process ", board.slot(other).process.load(),
                   " has ended");
+  for (int other : members)
+    if (other != rank && board.slot(other).state == RankState::aborted)
+      return concat("rank ", other, " aborted the communicator");
   return "";
 }
 
