@@ -43,6 +43,18 @@ func.func @negative_dynamic(%n: tensor<1xi32>) -> tensor<?xi32> {
 
 // -----
 
+/// The padding gives 3x10.
+func.func @negative_other_shape(%x: tensor<1x7xf32>, %p: tensor<f32>) -> tensor<4x10xf32> {
+  %low = stablehlo.constant dense<1> : tensor<2xi64>
+  %high = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+  %none = stablehlo.constant dense<0> : tensor<2xi64>
+  // expected-error@+1 {{E2002 simplify: 'stablehlo.dynamic_pad' takes sizes that are not constant, or that do not give the shape of its result}}
+  %0 = stablehlo.dynamic_pad %x, %p, %low, %high, %none : (tensor<1x7xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<4x10xf32>
+  return %0 : tensor<4x10xf32>
+}
+
+// -----
+
 /// A manual computation of two devices in a program for one.
 sdy.mesh @mesh = <["x"=2]>
 func.func @negative_more_devices(%x: tensor<4xf32>) -> tensor<4xf32> {
