@@ -60,6 +60,14 @@ def assert_same(ours, theirs):
             numpy.testing.assert_allclose(mine["values"], other["values"], rtol=near, atol=near, err_msg=name)
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_forms_that_nccl_does_not_know_agree_with_numpy(count):
+    process = start("tilewright", count, script=ROOT / "test/gpu/forms.py")
+    out, error = process.communicate(timeout=600)
+    assert process.returncode == 0, error[-4000:]
+    assert out == "35 results agree with numpy\n"
+
+
 @pytest.mark.parametrize("count", [2, 8])
 def test_one_process_agrees_with_jaxlib(count):
     ours, theirs = start("tilewright", count), start("cpu", count)
