@@ -69,6 +69,12 @@ def test_forms_that_nccl_does_not_know_agree_with_numpy(count):
 
 
 @pytest.mark.parametrize("count", [2, 8])
+def test_kernels_of_our_own_agree_with_jaxlib(count):
+    ours, theirs = start("tilewright", count, TILEWRIGHT_RUNTIME_NCCL_LIBRARY="none"), start("cpu", count)
+    assert_same(results_of(ours), results_of(theirs))
+
+
+@pytest.mark.parametrize("count", [2, 8])
 def test_one_process_agrees_with_jaxlib(count):
     ours, theirs = start("tilewright", count), start("cpu", count)
     assert_same(results_of(ours), results_of(theirs))

@@ -1,5 +1,6 @@
 #include "tilewright/plugin/Client.h"
 
+#include "tilewright/driver/CollectiveKernels.h"
 #include "tilewright/plugin/Announce.h"
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Getters.h"
@@ -25,9 +26,19 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
   std::string &target = client->options.compile.target;
   if (TargetName::of(target).isGpu()) {
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
-    TILEWRIGHT_ASSIGN(client->runtime, runtime::cuda::createClient(
-                                           clientOptions, driver,
-                                           {std::make_shared<ffi::Resolver>(ffi::Platform::cuda)}));
+    runtime::cuda::CudaParts parts{std::make_shared<ffi::Resolver>(ffi::Platform::cuda)};
+    // The compiler's options name the chip only after the client has found its devices.
+    parts.compileCollective =
+        [&options = client->options](
+            const numerics::CollectiveKernel &kernel) -> Result<runtime::cuda::CollectiveImage> {
+      TILEWRIGHT_ASSIGN(driver::CollectiveCode code,
+                        driver::compileCollectiveKernel(kernel, options));
+      return runtime::cuda::CollectiveImage{std::move(code.ptx), std::move(code.symbol),
+                                            code.launch.grid[0], code.launch.block[0],
+                                            static_cast<unsigned>(code.launch.sharedBytes)};
+    };
+    TILEWRIGHT_ASSIGN(client->runtime,
+                      runtime::cuda::createClient(clientOptions, driver, std::move(parts)));
     target = runtime::cuda::targetFor(target, *client->runtime);
   } else {
     TILEWRIGHT_ASSIGN(client->runtime,

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,25 @@ using vgpu::mutation::Mutant;
 
 static constexpr int64_t ranks = 2;
 
-static std::vector<CollectiveKernel> kernels() {
+namespace {
+/// A kernel to mutate: a collective, or a product fused with one.
+struct Subject {
+  std::string name;
+  CollectiveKernel collective;
+  std::optional<tile::FusedProduct> fused;
+  bool isGather = false;
+
+  Result<GpuCode> compile() const {
+    return fused ? compileFused(*fused, isGather) : compileCollective(collective);
+  }
+  std::string run(Team &team, const GpuCode &code) const {
+    return fused ? team.runFused(*fused, isGather, code, 3)
+                 : team.run(collective, code, 3, /*hasNeighbours=*/true);
+  }
+};
+} // namespace
+
+static std::vector<CollectiveKernel> collectives() {
   const auto make = [](std::string name, CollectiveKind kind, CollectiveForm form, int64_t count) {
     CollectiveKernel kernel;
     kernel.name = std::move(name);
@@ -58,6 +77,17 @@ static std::vector<CollectiveKernel> kernels() {
   return all;
 }
 
+static std::vector<Subject> subjects() {
+  std::vector<Subject> all;
+  for (const CollectiveKernel &kernel : collectives())
+    all.push_back({kernel.name, kernel, std::nullopt});
+  const tile::FusedProduct product{
+      .ranks = ranks, .points = 2, .rows = 32, .depth = 32, .columns = 32};
+  all.push_back({"all_gather_product", {}, product, true});
+  all.push_back({"product_reduce_scatter", {}, product, false});
+  return all;
+}
+
 /// The mutants that one device does not have: the scope of a device, a flag that is not set, a wait
 /// that does not wait.
 static void addMutants(const std::string &text, std::vector<Mutant> &mutants) {
@@ -78,7 +108,8 @@ static void addMutants(const std::string &text, std::vector<Mutant> &mutants) {
       narrow.replace(at, 5, ".gpu.");
       add("scope of the device", i, narrow);
     }
-    if (line.find("st.release") != std::string::npos)
+    if (line.find("st.release") != std::string::npos ||
+        line.find("red.release") != std::string::npos)
       add("delete flag", i, "");
     if (line.find("ld.acquire") != std::string::npos)
       for (size_t next = i + 1; next < std::min(i + 5, lines.size()); ++next)
@@ -135,7 +166,7 @@ enum class Outcome : int { clean, wrong, reported, crashed };
 }
 
 /// Runs the kernel in a process of its own, in one order.
-static Outcome runIn(const std::string &order, const CollectiveKernel &wanted, const GpuCode &code,
+static Outcome runIn(const std::string &order, const Subject &subject, const GpuCode &code,
                      std::string &what) {
   const std::string report =
       (std::filesystem::temp_directory_path() / concat("collective-mutant-", getpid(), ".txt"))
@@ -153,8 +184,7 @@ static Outcome runIn(const std::string &order, const CollectiveKernel &wanted, c
       setenv(concat("TILEWRIGHT_VGPU_", name).c_str(), value.c_str(), 1);
     close(STDERR_FILENO);
     Result<std::unique_ptr<Team>> team = Team::make(ranks);
-    std::string text =
-        team.isOk() ? (*team)->run(wanted, code, 3, /*hasNeighbours=*/true) : "no team";
+    std::string text = team.isOk() ? subject.run(**team, code) : "no team";
     (void)!write(ends[1], text.data(), text.size());
     _exit(text.empty() ? 0 : 1);
   }
@@ -193,10 +223,10 @@ int main(int count, char **arguments) {
   };
   std::map<std::string, Class> byClass;
   size_t all = 0, found = 0, benign = 0, failures = 0;
-  for (const CollectiveKernel &wanted : kernels()) {
+  for (const Subject &wanted : subjects()) {
     if (!only.empty() && wanted.name != only)
       continue;
-    Result<GpuCode> code = compileCollective(wanted);
+    Result<GpuCode> code = wanted.compile();
     if (!code.isOk()) {
       std::cerr << std::move(code).takeStatus().toString() << "\n";
       return 1;

@@ -211,6 +211,15 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     gpus.push_back(std::move(gpu));
   }
   TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
+  if (!parts.connect && options.runtime.ncclLibrary == "none" && parts.compileCollective &&
+      options.processCount <= 1)
+    parts.connect =
+        [api, ordinals, compile = parts.compileCollective](
+            const collective::Membership &, tilewright::KeyValueStore &,
+            collective::DeviceAccess &access) -> Result<std::unique_ptr<collective::DeviceEngine>> {
+      return std::unique_ptr<collective::DeviceEngine>(
+          SymmetricEngine::make(api, ordinals, access, compile, {}));
+    };
   if (!parts.connect)
     parts.connect =
         [library = findNccl(options.runtime.ncclLibrary, *api),

@@ -6,6 +6,7 @@
 #include "tilewright/collective/ProgressEngine.h"
 #include "tilewright/runtime/Client.h"
 #include "tilewright/runtime/CustomCall.h"
+#include "tilewright/runtime/cuda/symmetric/SymmetricEngine.h"
 
 #include <functional>
 #include <memory>
@@ -47,6 +48,9 @@ struct CudaParts {
   std::function<Result<std::unique_ptr<collective::DeviceEngine>>(
       const collective::Membership &, tilewright::KeyValueStore &, collective::DeviceAccess &)>
       connect = nullptr;
+  /// Compiles kernels of collectives, with which the GPUs of one process compute together without
+  /// NCCL, if `runtime.nccl-library` is "none".
+  CollectiveCompiler compileCollective = nullptr;
 };
 
 /// Creates a client with these GPUs. Uses all of `options.runtime` except `devices`, `prefault` and
