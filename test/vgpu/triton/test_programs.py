@@ -47,7 +47,7 @@ def pytest_generate_tests(metafunc):
                 pytest.param(device, capability, program, id=f"sm_{capability}-{program.name}")
                 for device, capability in CHIPS
                 for program in PROGRAMS.values()
-                if program.needs <= capability and program.slow == large
+                if program.needs <= capability < program.below and program.slow == large
                 if not (reported or is_checked) or (0 < program.reports <= capability) == reported
             ],
         )

@@ -165,9 +165,18 @@ void Detector::arriveAtMbarrier(const MbarrierUse &use) {
   endEpoch(warp);
 }
 
-/// An arrival by cp.async.mbarrier.arrive: orders the copies only, not the thread's own accesses.
+/// An arrival by cp.async.mbarrier.arrive or tcgen05.commit: orders the operations only, not the
+/// thread's own accesses.
 void Detector::arriveAfterCopies(const MbarrierUse &use) {
   const SyncEvent &event = use.event;
+  // A product comes after what its thread knew when it issued it, such as the copy of its operands.
+  if (const AsyncState *commit = operationOf(event.async);
+      commit && commit->group == machine::GroupKind::tensorCommit)
+    for (const auto &[mask, knowledge] : *commit->issued) {
+      use.state.arriving.all.join(*knowledge);
+      if (&use.block == use.warp.block)
+        use.state.arriving.own.join(*knowledge);
+    }
   if (event.operations.empty())
     completeByPhase(use.state, event.async, event.phase, event.mask);
   for (const machine::AsyncId id : event.operations)

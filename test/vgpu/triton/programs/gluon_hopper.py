@@ -7,7 +7,7 @@ from triton.experimental.gluon.language.nvidia import hopper
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-from .harness import HOPPER, bfloat16, empty, exact, f64, float8_e4m3, full, integers, normal, program, within
+from .harness import BLACKWELL, HOPPER, bfloat16, empty, exact, f64, float8_e4m3, full, integers, normal, program, within
 from .matmul import SUMMED_F32
 
 
@@ -31,7 +31,7 @@ def tma_copy_kernel(source, target):
     tma.store_wait(0)
 
 
-@program(exact("one addition; the tiles at the edge are cut off"), needs=HOPPER)
+@program(exact("one addition; the tiles at the edge are cut off"), needs=HOPPER, below=BLACKWELL)
 def gluon_tma_copy():
     pairs = []
     for dtype, kind, swizzle in ((np.float32, gl.float32, 128), (np.int16, gl.int16, 64), (np.float16, gl.float16, 32)):
@@ -81,7 +81,7 @@ def wgmma_kernel(a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexp
     tma.store_wait(0)
 
 
-@program(within(5.5e-4, 1e-4, because="one rounding to f16; " + SUMMED_F32 % ("f16", 224)), needs=HOPPER)
+@program(within(5.5e-4, 1e-4, because="one rounding to f16; " + SUMMED_F32 % ("f16", 224)), needs=HOPPER, below=BLACKWELL)
 def gluon_wgmma_pipelined():
     m, n, k, bm, bn, bk = 100, 120, 224, 64, 64, 32
     a, b, c = normal(m, k, dtype=np.float16), normal(n, k, dtype=np.float16), empty((m, n), np.float16)
@@ -115,7 +115,7 @@ def register_operand_kernel(a, b, c, M: gl.constexpr, N: gl.constexpr, K: gl.con
     gl.store(c + out_rows[:, None] * N + out_columns[None, :], acc)
 
 
-@program(within(1e-6, 5e-6, because=SUMMED_F32 % ("f16", 64)), needs=HOPPER)
+@program(within(1e-6, 5e-6, because=SUMMED_F32 % ("f16", 64)), needs=HOPPER, below=BLACKWELL)
 def gluon_wgmma_registers():
     m, n, k = 64, 32, 64
     a, b, c = normal(m, k, dtype=np.float16), normal(n, k, dtype=np.float16), empty((m, n))
@@ -187,12 +187,12 @@ def specialized(dtype, kind, out_dtype, k, bk):
     return c, f64(a) @ f64(b).T
 
 
-@program(within(1e-6, 2e-5, because=SUMMED_F32 % ("bf16", 256)), needs=HOPPER)
+@program(within(1e-6, 2e-5, because=SUMMED_F32 % ("bf16", 256)), needs=HOPPER, below=BLACKWELL)
 def gluon_warp_specialized_bf16():
     return specialized(bfloat16, gl.bfloat16, np.float32, k=256, bk=32)
 
 
-@program(within(1e-6, 2e-5, because=SUMMED_F32 % ("e4m3", 320)), needs=HOPPER)
+@program(within(1e-6, 2e-5, because=SUMMED_F32 % ("e4m3", 320)), needs=HOPPER, below=BLACKWELL)
 def gluon_warp_specialized_e4m3():
     return specialized(float8_e4m3, gl.float8e4nv, np.float32, k=320, bk=64)
 
@@ -209,7 +209,7 @@ def exchange_kernel(x, out, BLOCK: gl.constexpr, CGA: gl.constexpr):
     gl.store(out + gl.program_id(0) * 32 + c, total)
 
 
-@program(exact("whole numbers"), needs=HOPPER)
+@program(exact("whole numbers"), needs=HOPPER, below=BLACKWELL)
 def gluon_cluster_reduction():
     clusters, block = 3, 16
     x, out = integers(-1000, 1000, clusters, block, 32), empty((clusters, 32), np.int32)
@@ -231,7 +231,7 @@ def tma_reduce_kernel(x, target, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
     tma.store_wait(0)
 
 
-@program(exact("whole numbers in f32"), needs=HOPPER)
+@program(exact("whole numbers in f32"), needs=HOPPER, below=BLACKWELL)
 def gluon_tma_reduce():
     blocks, rows, columns = 6, 16, 32
     x, out = integers(-100, 100, blocks, rows, columns, dtype=np.float32), full((rows, columns), 1)
@@ -275,26 +275,26 @@ def wgmma_of(a, b, out, kind, acc, transposed=False):
     return out, f64(a) @ (f64(b) if transposed else f64(b).T)
 
 
-@program(exact("whole numbers"), needs=HOPPER)
+@program(exact("whole numbers"), needs=HOPPER, below=BLACKWELL)
 def gluon_wgmma_int8():
     a, b = integers(-128, 128, 64, 64, dtype=np.int8), integers(-128, 128, 32, 64, dtype=np.int8)
     out, want = wgmma_of(a, b, empty((64, 32), np.int32), gl.int8, gl.int32)
     return out, want.astype(np.int32)
 
 
-@program(within(1e-6, 1e-5, because=SUMMED_F32 % ("f16", 64)), needs=HOPPER)
+@program(within(1e-6, 1e-5, because=SUMMED_F32 % ("f16", 64)), needs=HOPPER, below=BLACKWELL)
 def gluon_wgmma_transposed():
     a, b = normal(64, 64, dtype=np.float16), normal(64, 128, dtype=np.float16)
     return wgmma_of(a, b, empty((64, 128)), gl.float16, gl.float32, transposed=True)
 
 
-@program(exact("whole numbers up to 1024, exact in f16"), needs=HOPPER)
+@program(exact("whole numbers up to 1024, exact in f16"), needs=HOPPER, below=BLACKWELL)
 def gluon_wgmma_f16_accumulator():
     a, b = integers(-4, 5, 64, 64, dtype=np.float16), integers(-4, 5, 16, 64, dtype=np.float16)
     return wgmma_of(a, b, empty((64, 16), np.float16), gl.float16, gl.float16)
 
 
-@program(exact("small whole numbers, exact in tf32 and in f32"), needs=HOPPER)
+@program(exact("small whole numbers, exact in tf32 and in f32"), needs=HOPPER, below=BLACKWELL)
 def gluon_wgmma_tf32():
     a, b = integers(-9, 10, 64, 32, dtype=np.float32), integers(-9, 10, 64, 32, dtype=np.float32)
     return wgmma_of(a, b, empty((64, 64)), gl.float32, gl.float32)
@@ -320,7 +320,7 @@ def multicast_kernel(source, target, ROWS: gl.constexpr, COLUMNS: gl.constexpr, 
     mbarrier.invalidate(bar)
 
 
-@program(exact("a product with 2"), needs=HOPPER)
+@program(exact("a product with 2"), needs=HOPPER, below=BLACKWELL)
 def gluon_multicast():
     clusters, rows, columns = 3, 16, 32
     x, out = normal(clusters * rows, columns), empty((clusters * rows, columns))

@@ -49,16 +49,17 @@ class Program:
     run: callable
     tolerance: Tolerance
     needs: int  # minimum capability of the chip
+    below: int  # chips of this capability and later ones lack what it needs
     slow: bool
     seed: int
     reports: int  # capability from which on the checks rightly report it; 0: never
 
 
 # The oldest chip that supports a program. By default: any of them.
-ANY, ADA, HOPPER = 80, 89, 90
+ANY, ADA, HOPPER, BLACKWELL = 80, 89, 90, 100
 
 
-def program(tolerance, needs=ANY, slow=False, name=None, reports=0):
+def program(tolerance, needs=ANY, slow=False, name=None, reports=0, below=1000):
     """Registers a program under its function's name."""
 
     def register(function):
@@ -66,7 +67,7 @@ def program(tolerance, needs=ANY, slow=False, name=None, reports=0):
         if key in PROGRAMS:
             raise ValueError(f"two programs are named {key}: {PROGRAMS[key].subject} and {function.__module__}")
         subject = function.__module__.rpartition(".")[2]
-        PROGRAMS[key] = Program(key, subject, function, tolerance, needs, slow, zlib.crc32(key.encode()), reports)
+        PROGRAMS[key] = Program(key, subject, function, tolerance, needs, below, slow, zlib.crc32(key.encode()), reports)
         return function
 
     return register

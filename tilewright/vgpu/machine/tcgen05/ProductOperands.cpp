@@ -26,6 +26,15 @@ static unsigned perChunk(ProductKind kind, ProductType type) {
   }
 }
 
+/// The bytes of a chunk that hold elements; the rest is padding.
+static unsigned usedBytes(ProductKind kind, ProductType type) {
+  if (perChunk(kind, type) != 16)
+    return 16;
+  return type == ProductType::e2m1                                ? 8
+         : type == ProductType::e2m3 || type == ProductType::e3m2 ? 12
+                                                                  : 16;
+}
+
 /// The type of the elements if TileKernels::widen() reads them.
 static Modifier widenedType(ProductType type) {
   switch (type) {
@@ -78,16 +87,17 @@ bool ProductReader::readShared(Block &block, uint64_t descriptor, ProductType ty
   static thread_local std::vector<uint32_t> offsets;
   static thread_local std::vector<float> turned;
   const unsigned per = perChunk(form.mode.kind, type), k = product.k;
+  const unsigned used = usedBytes(form.mode.kind, type);
   const SharedMatrix matrix(descriptor);
   values.resize(size_t(rows) * k);
   if (!isTransposed) {
-    if (!locateShared(warp, op, block, matrix, false, rows, k / per, id, offsets))
+    if (!locateShared(warp, op, block, matrix, false, rows, k / per, used, id, offsets))
       return false;
     widenChunks(form.mode.kind, type, false, block.shared, offsets, values.data());
     return true;
   }
   const unsigned across = (rows + per - 1) / per * per;
-  if (!locateShared(warp, op, block, matrix, true, k, across / per, id, offsets))
+  if (!locateShared(warp, op, block, matrix, true, k, across / per, used, id, offsets))
     return false;
   turned.resize(size_t(across) * k);
   widenChunks(form.mode.kind, type, false, block.shared, offsets, turned.data());

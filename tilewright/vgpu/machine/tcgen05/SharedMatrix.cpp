@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/machine/tcgen05/SharedMatrix.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/async/AsyncQueue.h"
 #include "tilewright/vgpu/machine/matrix/Matrix.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ std::string SharedMatrix::problem(bool isTransposed) const {
 }
 
 bool locateShared(Warp &warp, const Op *op, Block &block, const SharedMatrix &matrix,
-                  bool isTransposed, unsigned rows, unsigned chunks, AsyncId id,
+                  bool isTransposed, unsigned rows, unsigned chunks, unsigned usedBytes, AsyncId id,
                   std::vector<uint32_t> &offsets) {
   if (const std::string problem = matrix.problem(isTransposed); !problem.empty()) {
     fault(warp, op, Error::vgpuFault, problem);
@@ -46,7 +47,13 @@ bool locateShared(Warp &warp, const Op *op, Block &block, const SharedMatrix &ma
                  warp.sharedBytes, " bytes"));
     return false;
   }
-  observeChunks(warp, op, block.rank, id, offsets);
+  if (usedBytes == 16) {
+    observeChunks(warp, op, block.rank, id, offsets);
+    return true;
+  }
+  AccessTeller teller(warp, op, AccessKind::read, Proxy::async, id);
+  for (const uint32_t offset : offsets)
+    teller.range(sharedWindow | sharedAddress(block.rank, offset), usedBytes);
   return true;
 }
 

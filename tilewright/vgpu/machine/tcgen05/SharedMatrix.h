@@ -67,10 +67,11 @@ struct SharedMatrix {
 };
 
 /// Computes the offsets of the chunks of `rows` rows and `chunks` chunks in each, or, transposed,
-/// of `rows` elements k and `chunks` chunks along the rows; tells the observer that operation `id`
-/// reads them in `block`. Returns false after a fault.
+/// of `rows` elements k and `chunks` chunks along the rows. Tells the observer that operation `id`
+/// reads the first `usedBytes` of each in `block`; the rest is padding. Returns false after a
+/// fault.
 bool locateShared(Warp &warp, const Op *op, Block &block, const SharedMatrix &matrix,
-                  bool isTransposed, unsigned rows, unsigned chunks, AsyncId id,
+                  bool isTransposed, unsigned rows, unsigned chunks, unsigned usedBytes, AsyncId id,
                   std::vector<uint32_t> &offsets);
 
 } // namespace tilewright::vgpu::machine

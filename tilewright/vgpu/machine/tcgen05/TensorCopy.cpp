@@ -15,6 +15,11 @@ static uint32_t laneOf(const TensorCopyForm &form, uint32_t row, uint32_t copy) 
   return row * form.laneStep + form.rows * copy;
 }
 
+/// The bytes of a chunk that hold elements.
+static unsigned usedBytes(PaddedFormat format) {
+  return format == PaddedFormat::bits4 ? 8 : format == PaddedFormat::bits6 ? 12 : 16;
+}
+
 /// Copies within one block.
 static bool copyIn(Warp &warp, const Op *op, Block &block, const CopyRequest &request, AsyncId id) {
   const auto &form = *static_cast<const TensorCopyForm *>(op->extra);
@@ -25,7 +30,7 @@ static bool copyIn(Warp &warp, const Op *op, Block &block, const CopyRequest &re
       resolveTensor(warp, op, {&block, lane, last + 1, column, columns}, "tcgen05.cp writes");
   static thread_local std::vector<uint32_t> offsets;
   if (!memory || !locateShared(warp, op, block, SharedMatrix(request.from), false, form.rows,
-                               form.chunks, id, offsets))
+                               form.chunks, usedBytes(form.format), id, offsets))
     return false;
   AccessTeller teller(warp, op, AccessKind::write, Proxy::generic, id);
   for (uint32_t copy = 0; copy < form.copies; ++copy)

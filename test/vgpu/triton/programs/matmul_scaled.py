@@ -1,0 +1,69 @@
+"""Products with block scales, which chips with tensor memory have instructions for: MXFP8, MXFP4, NVFP4 and mixed."""
+
+import numpy as np
+import triton
+import triton.language as tl
+
+from .harness import BLACKWELL, array, empty, float8_e4m3, float8_e5m2, integers, normal, program, uniform, within
+from .matmul import SUMMED_F32
+
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+DEPTH = 256
+
+
+@triton.jit
+def scaled_kernel(
+    a, a_scales, b, b_scales, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, BK: tl.constexpr,
+    A: tl.constexpr, B: tl.constexpr, A_PACKED: tl.constexpr, B_PACKED: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """c = a b, both with rows of k and a scale for each BLOCK elements of k."""
+    r, s = tl.arange(0, M), tl.arange(0, N)
+    i, j, g = tl.arange(0, BK // A_PACKED), tl.arange(0, BK // B_PACKED), tl.arange(0, BK // BLOCK)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, K // BK):
+        x = tl.load(a + r[:, None] * (K // A_PACKED) + k * (BK // A_PACKED) + i[None, :])
+        y = tl.load(b + s[None, :] * (K // B_PACKED) + k * (BK // B_PACKED) + j[:, None])
+        sx = tl.load(a_scales + r[:, None] * (K // BLOCK) + k * (BK // BLOCK) + g[None, :])
+        sy = tl.load(b_scales + s[:, None] * (K // BLOCK) + k * (BK // BLOCK) + g[None, :])
+        acc = tl.dot_scaled(x, sx, A, y, sy, B, acc)
+    tl.store(c + r[:, None] * N + s[None, :], acc)
+
+
+def factor(kind, rows):
+    """Elements as the kernel reads them, their values, and how many a byte has."""
+    if kind == "e2m1":
+        codes = integers(0, 16, rows, DEPTH, dtype=np.uint8)
+        return array(codes[:, 0::2] | codes[:, 1::2] << 4), E2M1[codes], 2
+    values = normal(rows, DEPTH, dtype=float8_e4m3 if kind == "e4m3" else float8_e5m2)
+    return array(values.view(np.uint8)), values.astype(np.float64), 1
+
+
+def scales(rows, block):
+    """Powers of two for each 32 elements, e4m3 for each 16."""
+    if block == 32:
+        codes = integers(120, 134, rows, DEPTH // block, dtype=np.uint8)
+        return codes, 2.0 ** (codes.astype(np.float64) - 127)
+    codes = uniform(rows, DEPTH // block, low=0.5, high=4.0, dtype=float8_e4m3)
+    return codes, codes.astype(np.float64)
+
+
+def scaled(a_kind, b_kind, block):
+    m = n = 128
+    (a, a_values, a_packed), (b, b_values, b_packed) = factor(a_kind, m), factor(b_kind, n)
+    (a_scales, a_factors), (b_scales, b_factors) = scales(m, block), scales(n, block)
+    out = empty((m, n))
+    scaled_kernel[(1,)](a, a_scales, b, b_scales, out, M=m, N=n, K=DEPTH, BK=128, A=a_kind, B=b_kind, A_PACKED=a_packed,
+                        B_PACKED=b_packed, BLOCK=block)  # fmt: skip
+    want = (a_values * np.repeat(a_factors, block, 1)) @ (b_values * np.repeat(b_factors, block, 1)).T
+    return out, want
+
+
+CASES = {
+    "mxf8": ("e4m3", "e4m3", 32), "mxf8_mixed": ("e5m2", "e4m3", 32), "mxf4": ("e2m1", "e2m1", 32), "nvf4": ("e2m1", "e2m1", 16),
+    "mxf8_by_mxf4": ("e4m3", "e2m1", 32),
+}  # fmt: skip
+for name, case in CASES.items():
+    program(
+        within(1e-6, 0.5, because=SUMMED_F32 % ("scaled elements up to 2^15", DEPTH)),
+        needs=BLACKWELL, below=120, name=f"matmul_scaled_{name}",
+    )(lambda case=case: scaled(*case))  # fmt: skip
