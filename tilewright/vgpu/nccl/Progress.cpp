@@ -231,11 +231,11 @@ void Progress::reduceShare(const Operation &operation, size_t elements) {
 void Progress::drain(const Operation &operation, size_t offset, size_t elements) {
   const size_t size = bytesOf(operation.type), step = stepElements(operation);
   const uint64_t now = comm.steps;
-  std::byte *out = operation.out + offset * size;
   const auto own = static_cast<size_t>(comm.rank);
   if ((operation.kind == CallKind::reduce || operation.kind == CallKind::gather) &&
       operation.root != comm.rank)
-    return;
+    return; // `out` may be null
+  std::byte *out = operation.out + offset * size;
   switch (operation.kind) {
   case CallKind::allReduce:
   case CallKind::reduce:
