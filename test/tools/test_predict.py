@@ -53,10 +53,12 @@ def test_a_product_takes_what_the_tables_say(tmp_path):
     assert seconds(wide, "compute") < seconds(report, "compute")
 
 
-def test_an_executable_says_the_same_as_its_program(tmp_path):
+def test_a_program_is_ordered_for_its_cluster_and_an_executable_keeps_its_order(tmp_path):
     compiled = tmp_path / "sums.twx"
     tilewright("compile", SUMS, f"--output={compiled}")
-    assert tilewright("predict", compiled, "--cluster=h100x4") == tilewright("predict", SUMS, "--cluster=h100x4")
+    executable, program = (tilewright("predict", file, "--cluster=h100x4") for file in (compiled, SUMS))
+    assert seconds(program, "step") < seconds(executable, "step")
+    assert seconds(program, "compute") == pytest.approx(seconds(executable, "compute"), rel=0.05)
 
 
 def test_the_report_says_where_the_time_goes():

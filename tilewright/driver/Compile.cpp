@@ -140,7 +140,7 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   TILEWRIGHT_TRY(stages.run("lower", [&](OpPassManager &passes) { buildLower(passes, target); }));
   // Schedule before generating code, because the code generator dismantles kernels.
   TILEWRIGHT_TRY(stages.run("schedule", [&](OpPassManager &passes) {
-    schedule::buildSchedulePipeline(passes, request.options.communicate);
+    schedule::buildSchedulePipeline(passes, request.options.communicate, request.cluster);
   }));
 
   std::vector<std::byte> communication;

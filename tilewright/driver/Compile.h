@@ -42,6 +42,9 @@ struct CompileRequest {
   /// and sizes of axes, outermost first.
   std::vector<std::pair<std::string, int64_t>> mesh;
   Options options;
+  /// The cluster whose prices decide the order of steps, as predict::findCluster takes it; if
+  /// empty, typical prices of the target.
+  std::string cluster;
   CompileReport *report = nullptr;
   /// Remarks are also collected if `options.compile.dumpDir` is set, into the file remarks.txt.
   bool wantsRemarks = false;

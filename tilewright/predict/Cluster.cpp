@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -251,6 +253,45 @@ Result<Cluster> withRanks(Cluster cluster, int64_t ranks) {
                          last.name, "' joins ", last.ranks, "; add a level or raise its ranks"));
   cluster.ranks = ranks;
   return cluster;
+}
+
+/// "h100x64" as name and number.
+static std::pair<std::string, std::optional<int64_t>> splitName(const std::string &text) {
+  const size_t cross = text.rfind('x');
+  int64_t ranks = 0;
+  const char *end = text.data() + text.size();
+  if (cross == std::string::npos || cross == 0 || cross + 1 == text.size() ||
+      std::from_chars(text.data() + cross + 1, end, ranks).ptr != end)
+    return {text, std::nullopt};
+  return {text.substr(0, cross), ranks};
+}
+
+Result<Cluster> findCluster(const std::string &text) {
+  if (std::filesystem::exists(text)) {
+    std::ifstream file(text);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    if (!file)
+      return Status(Error::clusterMalformed, concat("cannot read the cluster file '", text, "'"));
+    return parseCluster(content, text);
+  }
+  auto [name, ranks] = splitName(text);
+  const std::string_view content = shippedCluster(name);
+  if (content.empty()) {
+    const std::vector<std::string> names = shippedClusters();
+    std::string known;
+    for (const std::string &one : names)
+      known += concat(known.empty() ? "" : ", ", one);
+    return Status(Error::clusterMalformed,
+                  concat("there is no file and no cluster '", text, "'", didYouMean(name, names),
+                         " (the clusters are ", known, ", each with a number of chips: h100x64)"));
+  }
+  TILEWRIGHT_ASSIGN(Cluster cluster, parseCluster(content, name));
+  if (!ranks)
+    return cluster;
+  if (*ranks < 1)
+    return Status(Error::clusterMalformed,
+                  concat("a cluster needs at least 1 chip, got ", *ranks, " in '", text, "'"));
+  return withRanks(std::move(cluster), *ranks);
 }
 
 Status checkFits(const Cluster &cluster, int64_t ranks) {

@@ -57,6 +57,11 @@ std::vector<std::string> shippedClusters();
 ///  - clusterMalformed (E0030): the last level does not join that many.
 Result<Cluster> withRanks(Cluster cluster, int64_t ranks);
 
+/// "h100x64": a cluster that is part of the program with its number of ranks; or the cluster in the
+/// file of this name.
+///  - clusterMalformed (E0030)
+Result<Cluster> findCluster(const std::string &text);
+
 /// Whether a program for `ranks` ranks runs on the cluster, one rank on each chip.
 ///  - clusterMismatch (E0031)
 Status checkFits(const Cluster &cluster, int64_t ranks);

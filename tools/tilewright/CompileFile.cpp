@@ -18,7 +18,8 @@ static constexpr llvm::StringLiteral partitionsAttr = "mhlo.num_partitions",
 
 Result<artifact::Executable> compileFile(const std::string &path, const Options &options,
                                          driver::CompileReport &report, bool wantsRemarks,
-                                         std::vector<std::pair<std::string, int64_t>> mesh) {
+                                         std::vector<std::pair<std::string, int64_t>> mesh,
+                                         std::string cluster) {
   mlir::DialectRegistry registry;
   driver::registerCompilerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -42,6 +43,7 @@ Result<artifact::Executable> compileFile(const std::string &path, const Options 
   request.replicas = grid.replicas;
   request.partitions = grid.partitions;
   request.mesh = std::move(mesh);
+  request.cluster = std::move(cluster);
   Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
   driver::runOnLargeStack([&] { executable = driver::compile(*module, request); });
   return executable;

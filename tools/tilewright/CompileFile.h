@@ -9,11 +9,12 @@
 namespace tilewright::tools {
 
 /// Compiles the artifact or text at `path` for the number of ranks that it declares. The report
-/// contains remarks if `wantsRemarks`. `mesh` is as in driver::CompileRequest; a module that does
-/// not declare its number of partitions gets one for each rank of the mesh.
+/// contains remarks if `wantsRemarks`. `mesh` and `cluster` are as in driver::CompileRequest; a
+/// module that does not declare its number of partitions gets one for each rank of the mesh.
 Result<artifact::Executable> compileFile(const std::string &path, const Options &options,
                                          driver::CompileReport &report, bool wantsRemarks = false,
-                                         std::vector<std::pair<std::string, int64_t>> mesh = {});
+                                         std::vector<std::pair<std::string, int64_t>> mesh = {},
+                                         std::string cluster = "");
 
 /// The executable in the file at `path`; nullopt if the file holds a program.
 ///  - artifactUnreadable (E1101), E5001 to E5013: the file cannot be read or is damaged.

@@ -1,7 +1,6 @@
 // `tilewright predict`: how long a step takes on a cluster that need not exist.
 #include "tilewright/predict/Report.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/support/text/Suggest.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/Files.h"
@@ -26,44 +25,12 @@ constexpr Flag predictFlags[] = {
     traceFlag,
 };
 
-/// "h100x64" as name and number.
-std::pair<std::string, std::optional<int64_t>> splitName(const std::string &text) {
-  const size_t cross = text.rfind('x');
-  int64_t ranks = 0;
-  const char *end = text.data() + text.size();
-  if (cross == std::string::npos || cross == 0 || cross + 1 == text.size() ||
-      std::from_chars(text.data() + cross + 1, end, ranks).ptr != end)
-    return {text, std::nullopt};
-  return {text.substr(0, cross), ranks};
-}
-
 } // namespace
 
 Result<predict::Cluster> findCluster(const std::string &text) {
   if (text.empty())
     return Status(Error::flagValue, "--cluster expects a cluster, such as h100x64 or a file");
-  if (std::filesystem::exists(text)) {
-    TILEWRIGHT_ASSIGN(std::string content, readFile(text));
-    return predict::parseCluster(content, text);
-  }
-  auto [name, ranks] = splitName(text);
-  const std::string_view content = predict::shippedCluster(name);
-  if (content.empty()) {
-    const std::vector<std::string> names = predict::shippedClusters();
-    std::string known;
-    for (const std::string &one : names)
-      known += concat(known.empty() ? "" : ", ", one);
-    return Status(Error::clusterMalformed,
-                  concat("there is no file and no cluster '", text, "'", didYouMean(name, names),
-                         " (the clusters are ", known, ", each with a number of chips: h100x64)"));
-  }
-  TILEWRIGHT_ASSIGN(predict::Cluster cluster, predict::parseCluster(content, name));
-  if (!ranks)
-    return cluster;
-  if (*ranks < 1)
-    return Status(Error::clusterMalformed,
-                  concat("a cluster needs at least 1 chip, got ", *ranks, " in '", text, "'"));
-  return predict::withRanks(std::move(cluster), *ranks);
+  return predict::findCluster(text);
 }
 
 namespace {
@@ -83,19 +50,20 @@ Status predictCommandRun(const CommandLine &line) {
   if (const std::string name = line.last("show-cluster"); !name.empty()) {
     const std::string_view content = predict::shippedCluster(name);
     if (content.empty())
-      return findCluster(name).takeStatus();
+      return predict::findCluster(name).takeStatus();
     std::cout << content;
     return Status();
   }
   TILEWRIGHT_ASSIGN(std::string path, onlyFile(line, "predict"));
   TILEWRIGHT_ASSIGN(double slow, parseSlow(line.last("slow", "10%")));
-  TILEWRIGHT_ASSIGN(predict::Cluster cluster, findCluster(line.last("cluster")));
+  const std::string name = line.last("cluster");
+  TILEWRIGHT_ASSIGN(predict::Cluster cluster, findCluster(name));
   TILEWRIGHT_ASSIGN(std::optional<artifact::Executable> executable,
                     readIfExecutable(path, line.options()));
   if (!executable) {
     driver::CompileReport report;
     TILEWRIGHT_ASSIGN(executable,
-                      compileFile(path, optionsOf(line), report, /*wantsRemarks=*/false));
+                      compileFile(path, optionsOf(line), report, /*wantsRemarks=*/false, {}, name));
   }
   TILEWRIGHT_ASSIGN(predict::Prediction prediction,
                     predict::predictStep(*executable, cluster, slow));

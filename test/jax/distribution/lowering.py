@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 # Before jax is imported: it makes the devices when it starts.
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
+if "device_count" not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -76,11 +77,11 @@ def divide(lowered):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "program.mlirbc"
         file.write_bytes(artifact_of(lowered))
-        text = _run("tilewright", "print", file)
-        return _run("tilewright-opt", "-", *PHASES, "--mlir-print-op-generic", text=text)
+        text = run("tilewright", "print", file)
+        return run("tilewright-opt", "-", *PHASES, "--mlir-print-op-generic", text=text)
 
 
-def _run(tool, *arguments, text=None):
+def run(tool, *arguments, text=None):
     done = subprocess.run([TOOLS / tool, *arguments], input=text, capture_output=True, text=True, timeout=300)
     if done.returncode:
         raise RuntimeError(f"{tool} failed: {done.stderr[-2000:]}")

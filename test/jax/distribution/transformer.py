@@ -1,4 +1,4 @@
-"""A transformer's training step, small enough to partition in a second and large enough that every collective of a layer shows.
+"""A transformer's training step, by default small enough to partition in a second and large enough that every collective of a layer shows.
 
 Gated MLP or a mixture of experts with einsum dispatch, RMS norms, an untied head, value_and_grad and SGD, all in f32. A
 `Scheme` says how it is sharded; `rest(x, place)` is called wherever an activation may be constrained, with the name of the place.
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
 BATCH, SEQUENCE, WIDTH, HEADS, HEAD, HIDDEN, VOCABULARY, EXPERTS = 16, 48, 128, 8, 16, 384, 320, 8
+TYPE = jnp.float32
 CAPACITY = SEQUENCE // EXPERTS * 2
 
 
@@ -28,30 +29,42 @@ class Scheme:
 
     def sharding_of(self, name):
         spec = self.parameters.get(name, P())
-        return P(None, *spec) if self.scanned and name in LAYER else spec
+        return P(None, *spec) if self.scanned and name in layer_shapes(self.experts) else spec
 
 
-GLOBAL = {"embedding": (VOCABULARY, WIDTH), "head": (WIDTH, VOCABULARY), "last_norm": (WIDTH,)}
-LAYER = {
-    "norm_attention": (WIDTH,), "norm_mlp": (WIDTH,),
-    "query": (WIDTH, HEADS, HEAD), "key": (WIDTH, HEADS, HEAD), "value": (WIDTH, HEADS, HEAD), "merge": (HEADS, HEAD, WIDTH),
-    "gate": (WIDTH, HIDDEN), "up": (WIDTH, HIDDEN), "down": (HIDDEN, WIDTH),
-}  # fmt: skip
-EXPERT_LAYER = LAYER | {
-    "router": (WIDTH, EXPERTS), "gate": (EXPERTS, WIDTH, HIDDEN), "up": (EXPERTS, WIDTH, HIDDEN),
-    "down": (EXPERTS, HIDDEN, WIDTH),
-}  # fmt: skip
+def global_shapes():
+    return {"embedding": (VOCABULARY, WIDTH), "head": (WIDTH, VOCABULARY), "last_norm": (WIDTH,)}
+
+
+def layer_shapes(experts=False):
+    layer = {
+        "norm_attention": (WIDTH,), "norm_mlp": (WIDTH,),
+        "query": (WIDTH, HEADS, HEAD), "key": (WIDTH, HEADS, HEAD), "value": (WIDTH, HEADS, HEAD), "merge": (HEADS, HEAD, WIDTH),
+        "gate": (WIDTH, HIDDEN), "up": (WIDTH, HIDDEN), "down": (HIDDEN, WIDTH),
+    }  # fmt: skip
+    if experts:
+        layer |= {
+            "router": (WIDTH, EXPERTS), "gate": (EXPERTS, WIDTH, HIDDEN), "up": (EXPERTS, WIDTH, HIDDEN),
+            "down": (EXPERTS, HIDDEN, WIDTH),
+        }  # fmt: skip
+    return layer
+
+
+def resize(**sizes):
+    """Changes the sizes of all programs that are made from now on: resize(WIDTH=8192, TYPE=jnp.bfloat16)."""
+    assert all(name in globals() for name in sizes), sizes
+    globals().update(sizes)
 
 
 def parameters(scheme, layers):
     """Shapes of all parameters: {"embedding": …, "layers": [{"query": …}, …]}, or one stacked dictionary for a scan."""
 
     def shaped(shapes, *stacked):
-        return {name: jax.ShapeDtypeStruct((*stacked, *shape), jnp.float32) for name, shape in shapes.items()}
+        return {name: jax.ShapeDtypeStruct((*stacked, *shape), TYPE) for name, shape in shapes.items()}
 
-    layer = EXPERT_LAYER if scheme.experts else LAYER
+    layer = layer_shapes(scheme.experts)
     every = shaped(layer, layers) if scheme.scanned else [shaped(layer) for _ in range(layers)]
-    return shaped(GLOBAL) | {"layers": every}
+    return shaped(global_shapes()) | {"layers": every}
 
 
 def normalize(x, gain):

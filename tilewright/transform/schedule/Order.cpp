@@ -1,4 +1,5 @@
 #include "tilewright/transform/schedule/Order.h"
+#include "tilewright/transform/schedule/BackwardOrder.h"
 
 #include <algorithm>
 #include <deque>
@@ -327,34 +328,101 @@ OrderCost costOf(const OrderProblem &problem, const std::vector<unsigned> &order
   return cost;
 }
 
-std::vector<unsigned> chooseOrder(const OrderProblem &problem, int64_t percent) {
-  std::vector<unsigned> best(problem.steps.size());
-  std::iota(best.begin(), best.end(), 0u);
-  OrderCost bestCost = costOf(problem, best);
-  const int64_t limit =
-      bestCost.peak + (bestCost.peak + problem.resident) / 100 * std::max<int64_t>(percent, 0);
-  const Prospects prospects = prospectsOf(problem);
-  int64_t all = 0;
-  for (const OrderStep &step : problem.steps)
-    if (step.kind == Kind::start)
-      for (const auto *buffers : {&step.reads, &step.defines})
-        for (unsigned buffer : *buffers)
-          all += problem.bytes[buffer];
-  // More than a few collectives in flight hide no more time, and delay the one that is needed next.
-  constexpr unsigned inFlight = 4;
-  for (const bool isPatient : {true, false})
-    for (const bool isEager : {false, true})
-      for (int64_t share = 1; share <= 64; share *= 8) {
-        std::vector<unsigned> order =
-            ListScheduler(problem, prospects, {all / share, inFlight, isEager, isPatient}).run();
-        const OrderCost cost = costOf(problem, order);
-        // A faster order must gain more than the model's rounding.
-        if (cost.peak <= limit && cost.time < bestCost.time * (1 - 1e-6)) {
-          best = std::move(order);
-          bestCost = cost;
+/// The same problem with its steps in another order.
+static OrderProblem renumbered(const OrderProblem &problem, const std::vector<unsigned> &order) {
+  OrderProblem result = problem;
+  std::vector<unsigned> numberOf(order.size());
+  for (unsigned i = 0; i < order.size(); ++i)
+    numberOf[order[i]] = i;
+  for (unsigned i = 0; i < order.size(); ++i) {
+    OrderStep &step = result.steps[i] = problem.steps[order[i]];
+    if (step.kind != Kind::compute)
+      step.partner = numberOf[step.partner];
+    for (unsigned &before : step.after)
+      before = numberOf[before];
+    std::sort(step.after.begin(), step.after.end());
+  }
+  return result;
+}
+
+namespace {
+
+/// Collects the best of several orders.
+class Choice {
+public:
+  Choice(const OrderProblem &problem, int64_t percent) : problem(problem) {
+    best.resize(problem.steps.size());
+    std::iota(best.begin(), best.end(), 0u);
+    bestCost = costOf(problem, best);
+    limit =
+        bestCost.peak + (bestCost.peak + problem.resident) / 100 * std::max<int64_t>(percent, 0);
+    for (const OrderStep &step : problem.steps)
+      if (step.kind == Kind::start)
+        for (const auto *buffers : {&step.reads, &step.defines})
+          for (unsigned buffer : *buffers)
+            allBytes += problem.bytes[buffer];
+  }
+
+  /// Takes the order if it is faster and within the limit.
+  bool offer(std::vector<unsigned> order) {
+    const OrderCost cost = costOf(problem, order);
+    // A faster order must gain more than the model's rounding.
+    if (cost.peak > limit || cost.time >= bestCost.time * (1 - 1e-6))
+      return false;
+    best = std::move(order);
+    bestCost = cost;
+    return true;
+  }
+
+  /// Schedules forward in time, with several policies; `base` decides between equal steps.
+  bool offerForward(std::vector<unsigned> base) {
+    const OrderProblem sorted = renumbered(problem, base);
+    const Prospects prospects = prospectsOf(sorted);
+    // More than a few collectives in flight hide no more time, and delay the one that is needed
+    // next.
+    constexpr unsigned inFlight = 4;
+    bool isFaster = false;
+    for (const bool isPatient : {true, false})
+      for (const bool isEager : {false, true})
+        for (int64_t share = 1; share <= 64; share *= 8) {
+          std::vector<unsigned> order =
+              ListScheduler(sorted, prospects, {allBytes / share, inFlight, isEager, isPatient})
+                  .run();
+          for (unsigned &i : order)
+            i = base[i];
+          isFaster |= offer(std::move(order));
         }
-      }
-  return best;
+    return isFaster;
+  }
+
+  const std::vector<unsigned> &get() const { return best; }
+
+private:
+  const OrderProblem &problem;
+  std::vector<unsigned> best;
+  OrderCost bestCost;
+  int64_t limit = 0, allBytes = 0;
+};
+
+} // namespace
+
+std::vector<unsigned> chooseOrder(const OrderProblem &problem, int64_t percent) {
+  Choice choice(problem, percent);
+  choice.offerForward(choice.get());
+  // Forward and backward in turn: backward finds in which order collectives are needed, forward how
+  // early each of them can start.
+  std::vector<unsigned> base = backwardOrder(problem);
+  for (int round = 0; round < 3; ++round) {
+    bool isFaster = choice.offer(base);
+    isFaster |= choice.offerForward(base);
+    if (!isFaster)
+      break;
+    const std::vector<unsigned> best = choice.get();
+    base = backwardOrder(renumbered(problem, best));
+    for (unsigned &i : base)
+      i = best[i];
+  }
+  return choice.get();
 }
 
 } // namespace tilewright::schedule

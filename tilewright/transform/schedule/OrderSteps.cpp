@@ -1,12 +1,8 @@
 // schedule-order: moves starts of collectives up and dones down, so that they overlap computation.
-#include "tilewright/dialect/exec/LibraryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
-#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/interpret/PassLog.h"
-#include "tilewright/transform/schedule/BufferClasses.h"
-#include "tilewright/transform/schedule/Order.h"
+#include "tilewright/transform/schedule/BlockProblem.h"
 #include "tilewright/transform/schedule/Passes.h"
-#include "tilewright/transform/schedule/StepCost.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -17,144 +13,7 @@ namespace tilewright::schedule {
 #define GEN_PASS_DEF_ORDERPASS
 #include "tilewright/transform/schedule/Passes.h.inc"
 
-static bool hasCollective(Operation *op) {
-  return op->walk([](exec::CollectiveStartOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
-/// Whether an op may do more than compute its results: such ops keep their order.
-static bool hasEffects(Operation *op) {
-  if (isa<exec::LaunchOp, exec::CopyOp, exec::CollectiveStartOp, exec::CollectiveDoneOp,
-          stablehlo::ConstantOp>(op) ||
-      isAlias(op))
-    return false;
-  if (isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op)) {
-    for (Region &region : op->getRegions())
-      for (Operation &inner : region.front().without_terminator())
-        if (hasEffects(&inner))
-          return true;
-    return false;
-  }
-  return !isa<exec::LibraryCallOpInterface>(op) || isa<exec::RngOp>(op);
-}
-
 namespace {
-
-/// Describes the ops of one block as an OrderProblem.
-class BlockProblem {
-public:
-  BlockProblem(Block &block, const StepCost &cost) : cost(cost) {
-    for (Operation &op : block.without_terminator()) {
-      number[&op] = static_cast<unsigned>(ops.size());
-      ops.push_back(&op);
-    }
-    problem.steps.resize(ops.size());
-    problem.separation = cost.separation();
-    for (unsigned i = 0; i < ops.size(); ++i)
-      add(i);
-    auto function = block.front().getParentOfType<func::FuncOp>();
-    for (TypeRange types :
-         {TypeRange(function.getArgumentTypes()), TypeRange(function.getResultTypes())})
-      for (Type type : types)
-        problem.resident += bytesOf(type);
-    Operation *terminator = block.getTerminator();
-    for (Value operand : terminator->getOperands()) {
-      if (auto buffer = buffers.find(rootOf(operand)); buffer != buffers.end()) {
-        problem.returned.push_back(buffer->second);
-        // The caller provides the memory of a result, for the whole run.
-        if (isa<func::ReturnOp>(terminator))
-          problem.bytes[buffer->second] = 0;
-      }
-      // The next iteration, or what follows the branch, waits for it.
-      Operation *producer = operand.getDefiningOp();
-      if (auto found = number.find(producer);
-          found != number.end() && !isa<func::ReturnOp>(terminator))
-        problem.steps[found->second].isUrgent = true;
-    }
-  }
-
-  const OrderProblem &get() const { return problem; }
-  Operation *op(unsigned i) const { return ops[i]; }
-
-private:
-  void add(unsigned i) {
-    Operation *op = ops[i];
-    OrderStep &step = problem.steps[i];
-    step.time = cost.of(op);
-    // The ops in its regions read too.
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands()) {
-        if (auto found = number.find(operand.getDefiningOp());
-            found != number.end() && found->second < i)
-          step.after.push_back(found->second);
-        if (auto buffer = buffers.find(rootOf(operand)); buffer != buffers.end())
-          step.reads.push_back(buffer->second);
-        readers[rootOf(operand)].push_back(i);
-      }
-    });
-    if (auto start = dyn_cast<exec::CollectiveStartOp>(op)) {
-      step.kind = OrderStep::Kind::start;
-      auto [lane, isNew] = lanes.try_emplace(start.getGroups(), lanes.size());
-      step.lane = lane->second;
-      startOf[start.getId()] = i;
-    } else if (auto done = dyn_cast<exec::CollectiveDoneOp>(op)) {
-      step.kind = OrderStep::Kind::done;
-      step.partner = startOf[done.getId()];
-      step.lane = problem.steps[step.partner].lane;
-      step.time = 0;
-      step.after = {step.partner};
-      problem.steps[step.partner].partner = i;
-    } else {
-      step.isUrgent =
-          isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op) && hasCollective(op);
-    }
-    if (hasEffects(op)) {
-      if (lastEffect != ~0u)
-        step.after.push_back(lastEffect);
-      lastEffect = i;
-    }
-    keepInPlace(i);
-    if (!isAlias(op) && !isa<stablehlo::ConstantOp>(op))
-      for (Value result : op->getResults()) {
-        buffers[result] = static_cast<unsigned>(problem.bytes.size());
-        step.defines.push_back(static_cast<unsigned>(problem.bytes.size()));
-        problem.bytes.push_back(bytesOf(result.getType()));
-      }
-    llvm::sort(step.after);
-    step.after.erase(llvm::unique(step.after), step.after.end());
-    llvm::sort(step.reads);
-    step.reads.erase(llvm::unique(step.reads), step.reads.end());
-  }
-
-  /// An op that writes a part of its operand stays behind the earlier readers of that operand,
-  /// because otherwise the whole operand must be copied first. An elementwise kernel only loses the
-  /// reuse of memory.
-  void keepInPlace(unsigned i) {
-    Operation *op = ops[i];
-    if (isa<exec::LaunchOp>(op) && !exec::mustAlias(op))
-      return;
-    ArrayRef<int64_t> pairs = exec::aliasesOf(op);
-    for (size_t p = 1; p < pairs.size(); p += 2)
-      for (unsigned reader : readers[rootOf(op->getOperand(static_cast<unsigned>(pairs[p])))]) {
-        if (reader >= i)
-          continue;
-        problem.steps[i].after.push_back(reader);
-        // A collective reads until it is done. (A start's partner is known once its done was seen.)
-        if (problem.steps[reader].kind == OrderStep::Kind::start &&
-            problem.steps[reader].partner > reader)
-          problem.steps[i].after.push_back(problem.steps[reader].partner);
-      }
-  }
-
-  const StepCost &cost;
-  OrderProblem problem;
-  std::vector<Operation *> ops;
-  llvm::DenseMap<Operation *, unsigned> number;
-  llvm::DenseMap<Value, unsigned> buffers;                 // by root, of this block
-  llvm::DenseMap<Value, SmallVector<unsigned, 2>> readers; // by root
-  llvm::DenseMap<Attribute, unsigned> lanes;               // by the groups of ranks
-  llvm::DenseMap<int64_t, unsigned> startOf;               // by id
-  unsigned lastEffect = ~0u;
-};
 
 struct Order : impl::OrderPassBase<Order> {
   using OrderPassBase::OrderPassBase;
@@ -163,7 +22,16 @@ struct Order : impl::OrderPassBase<Order> {
     func::FuncOp function = getOperation();
     if (!overlap || function.isPrivate() || function.isExternal() || !hasCollective(function))
       return;
-    const StepCost cost(exec::targetOf(function));
+    std::optional<predict::Cluster> prices;
+    if (!cluster.empty()) {
+      Result<predict::Cluster> found = predict::findCluster(cluster);
+      if (!found.isOk()) {
+        function.emitError() << std::move(found).takeStatus().message();
+        return signalPassFailure();
+      }
+      prices = *std::move(found);
+    }
+    const StepCost cost(exec::targetOf(function), std::move(prices));
     function.walk([&](Block *block) {
       Operation *parent = block->getParentOp();
       if (isa<func::FuncOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(parent) &&

@@ -1,4 +1,6 @@
 #include "tilewright/transform/schedule/Order.h"
+#include "tilewright/transform/schedule/BackwardOrder.h"
+#include "tilewright/transform/schedule/XlaOrder.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -59,6 +61,19 @@ std::vector<unsigned> programOrder(const OrderProblem &problem) {
   std::vector<unsigned> order(problem.steps.size());
   std::iota(order.begin(), order.end(), 0u);
   return order;
+}
+
+/// Every step once, behind the steps that must come first.
+void expectValid(const OrderProblem &problem, const std::vector<unsigned> &order) {
+  std::vector<size_t> at(problem.steps.size(), order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    at[order[i]] = i;
+  ASSERT_EQ(order.size(), problem.steps.size());
+  for (unsigned i = 0; i < order.size(); ++i) {
+    ASSERT_LT(at[i], order.size()) << "step " << i << " is missing";
+    for (unsigned before : problem.steps[i].after)
+      ASSERT_LT(at[before], at[i]);
+  }
 }
 
 TEST(Order, ASumOfGradientsHidesBehindTheRestOfTheBackwardPass) {
@@ -135,6 +150,23 @@ TEST(Order, ACollectiveIsNotSeparatedForLessThanThatCosts) {
   EXPECT_NE(chooseOrder(b.problem, 100), programOrder(b.problem));
 }
 
+/// All gathers can start at once; the order in which the program lists them says nothing.
+TEST(Order, GathersStartInTheOrderInWhichTheyAreNeeded) {
+  Builder b;
+  std::vector<unsigned> weights;
+  for (int layer = 0; layer < 8; ++layer)
+    weights.push_back(b.collective(9, {}));
+  unsigned x = b.compute(1);
+  for (int layer = 8; layer-- > 0;)
+    x = b.compute(10, {std::min(x, weights[static_cast<size_t>(layer)]),
+                       std::max(x, weights[static_cast<size_t>(layer)])});
+  b.returns(x);
+
+  EXPECT_EQ(costOf(b.problem, chooseOrder(b.problem, 100)).exposed, 8); // the first, but for a step
+  EXPECT_EQ(costOf(b.problem, xlaLatencyHidingOrder(b.problem)).exposed, 8);
+  EXPECT_EQ(costOf(b.problem, xlaOrder(b.problem)).exposed, 71); // all, but for a step
+}
+
 TEST(Order, LanesRunBesideEachOther) {
   Builder b;
   const unsigned x = b.compute(1);
@@ -164,15 +196,11 @@ TEST(Order, EveryOrderRespectsDependencesAndTheLimit) {
     const int64_t percent = draw(3) * 50;
     const std::vector<unsigned> order = chooseOrder(b.problem, percent);
 
-    std::vector<size_t> at(order.size(), order.size());
-    for (size_t i = 0; i < order.size(); ++i)
-      at[order[i]] = i;
-    ASSERT_EQ(order.size(), b.problem.steps.size());
-    for (unsigned i = 0; i < order.size(); ++i) {
-      ASSERT_LT(at[i], order.size()) << "step " << i << " is missing";
-      for (unsigned before : b.problem.steps[i].after)
-        ASSERT_LT(at[before], at[i]) << "in round " << round;
-    }
+    expectValid(b.problem, order);
+    expectValid(b.problem, backwardOrder(b.problem));
+    expectValid(b.problem, xlaOrder(b.problem));
+    expectValid(b.problem, xlaLatencyHidingOrder(b.problem));
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "in round " << round;
     const OrderCost before = costOf(b.problem, programOrder(b.problem)),
                     after = costOf(b.problem, order);
     EXPECT_LE(after.time, before.time);

@@ -19,8 +19,10 @@ inline constexpr llvm::StringLiteral arenaAttr = "exec.arena";
 #include "tilewright/transform/schedule/Passes.h.inc"
 
 /// Orders the steps of a program of launches and library calls on tensors, and assigns memory to
-/// every value.
-void buildSchedulePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {});
+/// every value. `cluster`: whose prices decide the order, as predict::findCluster takes it; if
+/// empty, typical ones.
+void buildSchedulePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {},
+                           const std::string &cluster = "");
 
 /// Registers the passes and the pipeline (`schedule`) by name.
 void registerSchedulePasses();

@@ -26,7 +26,24 @@ def OrderPass : Pass<"schedule-order", "::mlir::func::FuncOp"> {
   let options = [
     Option<"overlap", "overlap", "bool", "CommunicateOptions().overlap", "Whether to change anything">,
     Option<"overlapMemory", "overlap-memory", "int64_t", "CommunicateOptions().overlapMemory",
-           "Max additional memory, in percent of the peak">];
+           "Max additional memory, in percent of the peak">,
+    Option<"cluster", "cluster", "std::string", "", "The cluster whose prices count, such as h100x64; if empty, typical ones">];
+}
+
+def CompareOrdersPass : Pass<"schedule-compare-orders", "::mlir::func::FuncOp"> {
+  let summary = "Prints what several orders of steps take on a cluster";
+  let description = [{
+    For studies. Simulates one step of the function on a cluster (`predict/`) in the program's
+    own order, in those of XLA's GPU compiler without and with its latency-hiding scheduler
+    (XlaOrder.h), and in the order that schedule-order takes, and prints seconds, computation and exposed
+    communication of each. Only the order differs: all have the same steps at the same prices.
+
+    Input: as schedule-order, with collectives outside of loops. Output: the same function.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"h100x64\"", "The cluster whose prices count">,
+    Option<"overlapMemory", "overlap-memory", "int64_t", "CommunicateOptions().overlapMemory",
+           "Max additional memory of our order, in percent of the peak">];
 }
 
 def ClaimDonationsPass : Pass<"schedule-claim-donations", "::mlir::func::FuncOp"> {

@@ -7,12 +7,14 @@ using namespace mlir;
 
 namespace tilewright::schedule {
 
-void buildSchedulePipeline(OpPassManager &passes, const CommunicateOptions &options) {
+void buildSchedulePipeline(OpPassManager &passes, const CommunicateOptions &options,
+                           const std::string &cluster) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   // Order the steps before memory is assigned, which depends on when values are live.
   OrderPassOptions ordering;
   ordering.overlap = options.overlap;
   ordering.overlapMemory = options.overlapMemory;
+  ordering.cluster = cluster;
   functions.addPass(createOrderPass(ordering));
   // Claim donations first, because later passes treat a result and the parameter it claims as one
   // buffer.

@@ -3,6 +3,7 @@
 #include "tilewright/dialect/exec/LibraryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/numerics/ElementType.h"
 #include "tilewright/transform/schedule/BufferClasses.h"
 
 #include <algorithm>
@@ -12,7 +13,13 @@ using namespace mlir;
 
 namespace tilewright::schedule {
 
-StepCost::StepCost(exec::TargetAttr target) : link(transform::Link::of(target)) {
+StepCost::StepCost(exec::TargetAttr target, std::optional<predict::Cluster> cluster)
+    : cluster(std::move(cluster)), link(transform::Link::of(target)) {
+  if (this->cluster) {
+    // A stream of its own executes collectives: nothing wakes.
+    flopsPerNano = bytesPerNano = launch = wake = 0;
+    return;
+  }
   const auto units = static_cast<double>(std::max<int64_t>(target.getUnits(), 1));
   if (target.isGpu()) {
     // Multiply-adds per cycle of a multiprocessor, at 1.5 GHz and half of the peak.
@@ -59,6 +66,58 @@ static double flopsOf(Operation *op) {
   return 0;
 }
 
+/// The shape and the arithmetic of a product, alone or in a fusion.
+static predict::Work productOf(Operation *op) {
+  predict::Work work;
+  auto set = [&](double batch, double m, double n, double k, unsigned bits, bool isBf16) {
+    work.batch = batch, work.m = m, work.n = n, work.k = k;
+    work.flops = 2 * batch * m * n * k;
+    work.type = bits <= 8 ? "f8" : bits > 16 ? "f32" : isBf16 ? "bf16" : "f16";
+  };
+  if (auto counted = op->getAttrOfType<DenseI64ArrayAttr>("exec.work");
+      counted && counted.size() == 7 && counted[3] > 0) {
+    const auto element = static_cast<numerics::ElementType>(counted[6]);
+    set(static_cast<double>(counted[2]), static_cast<double>(counted[3]),
+        static_cast<double>(counted[4]), static_cast<double>(counted[5]),
+        static_cast<unsigned>(numerics::bitWidth(element)), element == numerics::ElementType::bf16);
+    work.flops = static_cast<double>(counted[0]);
+  } else if (auto dot = dyn_cast<exec::DotGeneralOp>(op)) {
+    auto lhs = cast<ShapedType>(dot.getLhs().getType()),
+         rhs = cast<ShapedType>(dot.getRhs().getType());
+    auto sizeOf = [&](ArrayRef<int64_t> dimensions) {
+      double size = 1;
+      for (int64_t dimension : dimensions)
+        size *= static_cast<double>(lhs.getDimSize(dimension));
+      return size;
+    };
+    const double batch = sizeOf(dot.getLhsBatchingDimensions());
+    const double k = sizeOf(dot.getLhsContractingDimensions());
+    const double shared = std::max(batch * k, 1.0);
+    set(batch, elementsOf(lhs) / shared, elementsOf(rhs) / shared, k, lhs.getElementTypeBitWidth(),
+        lhs.getElementType().isBF16());
+  }
+  return work;
+}
+
+/// Nanoseconds of a launch, call, copy or collective.
+double StepCost::onCluster(Operation *op, double bytes) const {
+  if (auto start = dyn_cast<exec::CollectiveStartOp>(op)) {
+    const numerics::CollectiveKind kind = start.getCollective().getKind();
+    const auto groups = start.getGroups();
+    std::vector<int64_t> members;
+    const int64_t size = cast<ShapedType>(groups.getType()).getDimSize(1);
+    for (int64_t member : llvm::make_range(groups.getValues<int64_t>().begin(),
+                                           groups.getValues<int64_t>().begin() + size))
+      members.push_back(member);
+    const predict::GroupShape shape = predict::shapeOf(*cluster, members);
+    return 1e9 * predict::secondsOf(*cluster, kind, predict::wholeBytes(kind, bytes, shape.ranks()),
+                                    shape);
+  }
+  predict::Work work = productOf(op);
+  work.bytes = bytes;
+  return 1e9 * predict::secondsOf(*cluster, work);
+}
+
 double StepCost::ofBlock(Block &block) const {
   double sum = 0;
   for (Operation &op : block)
@@ -91,18 +150,21 @@ double StepCost::of(Operation *op) const {
     return longest;
   }
   if (std::optional<double> part = bytesOfPart(op))
-    return launch + *part / bytesPerNano;
+    return cluster ? onCluster(op, *part) : launch + *part / bytesPerNano;
   double bytes = 0;
   for (Value operand : op->getOperands())
     bytes += static_cast<double>(bytesOf(operand.getType()));
   if (auto start = dyn_cast<exec::CollectiveStartOp>(op)) {
+    if (cluster)
+      return onCluster(op, bytes);
     const auto groups = cast<ShapedType>(start.getGroups().getType());
     return transform::collectiveTime(link, start.getCollective().getKind(),
                                      std::max<int64_t>(groups.getDimSize(1), 1), bytes);
   }
   for (Value result : op->getResults())
     bytes += static_cast<double>(bytesOf(result.getType()));
-  return launch + std::max(bytes / bytesPerNano, flopsOf(op) / flopsPerNano);
+  return cluster ? onCluster(op, bytes)
+                 : launch + std::max(bytes / bytesPerNano, flopsOf(op) / flopsPerNano);
 }
 
 } // namespace tilewright::schedule

@@ -2,18 +2,18 @@
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_STEPCOST_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_STEPCOST_H
 
+#include "tilewright/predict/Price.h"
 #include "tilewright/transform/CollectivePrice.h"
 
 #include "mlir/IR/Operation.h"
 
 namespace tilewright::schedule {
 
-/// Predicts times from the bytes that a step moves and the multiplications of products, at typical
-/// rates of the target. Good to a factor of a few: enough to decide what a collective can hide
-/// behind.
+/// Predicts times from the bytes that a step moves and the multiplications of products: at typical
+/// rates of the target, good to a factor of a few, or at the prices of a cluster.
 class StepCost {
 public:
-  explicit StepCost(exec::TargetAttr target);
+  explicit StepCost(exec::TargetAttr target, std::optional<predict::Cluster> cluster = {});
 
   /// Nanoseconds of a launch, library call, copy or control flow. A loop counts its iterations, or
   /// a few if their number is unknown; of branches the longest counts. For the start of a
@@ -24,7 +24,9 @@ public:
 
 private:
   double ofBlock(mlir::Block &block) const;
+  double onCluster(mlir::Operation *op, double bytes) const;
 
+  const std::optional<predict::Cluster> cluster;
   transform::Link link;
   double flopsPerNano, bytesPerNano, launch, wake;
 };

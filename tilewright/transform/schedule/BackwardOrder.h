@@ -1,0 +1,18 @@
+// BackwardOrder: an order of the steps of a block in which every collective starts as late as it
+// may.
+#ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_BACKWARDORDER_H
+#define TILEWRIGHT_TRANSFORM_SCHEDULE_BACKWARDORDER_H
+
+#include "tilewright/transform/schedule/Order.h"
+
+namespace tilewright::schedule {
+
+/// Schedules the steps of a block backward in time. A done comes directly before the first step
+/// that needs it, and its start as long before that as the collective and those behind it in its
+/// lane take, if there is enough to compute in between. So the collectives of a lane are in the
+/// order in which they are needed, which a schedule forward in time does not know.
+std::vector<unsigned> backwardOrder(const OrderProblem &problem);
+
+} // namespace tilewright::schedule
+
+#endif // TILEWRIGHT_TRANSFORM_SCHEDULE_BACKWARDORDER_H
