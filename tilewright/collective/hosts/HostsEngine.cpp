@@ -113,8 +113,8 @@ private:
     if (auto steps =
             makeSteps({*job.host, *job.mesh, isOnWire}, channel, levels, request, mayRegroup))
       return steps;
-    return std::make_unique<Placed>(messages::makeExchange(*job.mesh, levels.flat, request), true,
-                                    isOnWire);
+    return std::make_unique<Placed>(
+        messages::makeExchange(*job.mesh, levels.flat, request, !mayRegroup), true, isOnWire);
   }
 
   bool isSleepRound(uint64_t round) const override {

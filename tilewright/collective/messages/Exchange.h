@@ -7,9 +7,10 @@
 namespace tilewright::collective::messages {
 
 /// Creates the operation that executes the collective of `request` with messages. Takes the
-/// channel's next sequence number.
+/// channel's next sequence number. `keepsOrder`: sums are taken in the order of the group, also
+/// among many members.
 std::unique_ptr<Operation> makeExchange(Messages &messages, OrderedChannel &channel,
-                                        const CollectiveRequest &request);
+                                        const CollectiveRequest &request, bool keepsOrder = false);
 
 } // namespace tilewright::collective::messages
 

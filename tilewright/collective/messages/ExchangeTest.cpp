@@ -1,8 +1,11 @@
 #include "tilewright/collective/messages/Exchange.h"
+#include "tilewright/collective/messages/Doubling.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace tilewright::collective::messages {
 namespace {
@@ -68,7 +71,28 @@ TEST(Exchange, MemoryOfMessagesStaysUntilTheyAreForgotten) {
       EXPECT_GT(messages.written, 0u) << nameOf(kind);
     if (kind != Kind::barrier)
       EXPECT_GT(messages.read, 0u) << nameOf(kind);
+    // The same among many members.
+    request.combine = combineFor(ReductionKind::add, ElementType::f32);
+    messages.written = 0;
+    if (auto doubling = makeDoubling(messages, channel, request)) {
+      Result<bool> isDone = doubling->advance();
+      EXPECT_TRUE(isDone.isOk() && (!*isDone || kind == Kind::broadcast)) << nameOf(kind);
+      doubling.reset();
+      if (kind != Kind::barrier && kind != Kind::broadcast)
+        EXPECT_GT(messages.written, 0u) << nameOf(kind);
+    }
   }
+}
+
+TEST(ProgressThread, AsksForShortSlices) {
+  std::thread([] {
+    if (!askForShortSlices())
+      GTEST_SKIP() << "the kernel has no slices for each thread (before Linux 6.12)";
+    uint64_t attributes[6] = {}; // struct sched_attr; the fourth word is sched_runtime
+    ASSERT_EQ(syscall(SYS_sched_getattr, 0, attributes, sizeof attributes, 0), 0);
+    if (attributes[3] != 0) // kernels before 6.12 accept the request and ignore it
+      EXPECT_EQ(attributes[3], 100'000u);
+  }).join();
 }
 
 } // namespace
