@@ -13,9 +13,9 @@ using Kind = OrderStep::Kind;
 /// Times count from the end of the block.
 class BackwardScheduler {
 public:
-  explicit BackwardScheduler(const OrderProblem &problem)
-      : problem(problem), users(problem.steps.size(), 0), readyAt(problem.steps.size(), 0),
-        depth(problem.steps.size(), 0) {
+  BackwardScheduler(const OrderProblem &problem, bool isOneAtATime)
+      : problem(problem), isOneAtATime(isOneAtATime), users(problem.steps.size(), 0),
+        readyAt(problem.steps.size(), 0), depth(problem.steps.size(), 0) {
     for (unsigned i = 0; i < problem.steps.size(); ++i) {
       for (unsigned before : step(i).after) {
         ++users[before];
@@ -58,11 +58,12 @@ private:
   }
 
   unsigned choose() {
-    if (!dones.empty()) {
-      const unsigned last = *dones.rbegin();
-      dones.erase(last);
-      return last;
-    }
+    for (auto done = dones.rbegin(); done != dones.rend(); ++done)
+      if (const unsigned last = *done;
+          !isOneAtATime || !busy.contains(step(last).lane) || (current.empty() && later.empty())) {
+        dones.erase(last);
+        return last;
+      }
     if (current.empty())
       now = later.begin()->first; // nothing to compute: the collective is exposed
     while (!later.empty() && later.begin()->first <= now) {
@@ -77,6 +78,10 @@ private:
   void place(unsigned i) {
     if (step(i).kind == Kind::compute)
       now += step(i).time;
+    else if (step(i).kind == Kind::done)
+      busy.insert(step(i).lane);
+    else
+      busy.erase(step(i).lane);
     for (unsigned before : step(i).after) {
       double at = now;
       if (step(i).kind == Kind::done && before == step(i).partner) {
@@ -90,6 +95,8 @@ private:
   }
 
   const OrderProblem &problem;
+  const bool isOneAtATime;
+  std::set<unsigned> busy;     // lanes whose collective has no start yet
   std::vector<unsigned> users; // that are not placed
   std::vector<double> readyAt;
   std::vector<unsigned> depth; // collectives on a path from the begin of the block
@@ -103,8 +110,8 @@ private:
 
 } // namespace
 
-std::vector<unsigned> backwardOrder(const OrderProblem &problem) {
-  return BackwardScheduler(problem).run();
+std::vector<unsigned> backwardOrder(const OrderProblem &problem, bool isOneAtATime) {
+  return BackwardScheduler(problem, isOneAtATime).run();
 }
 
 } // namespace tilewright::schedule

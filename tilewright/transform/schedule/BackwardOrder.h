@@ -11,7 +11,9 @@ namespace tilewright::schedule {
 /// that needs it, and its start as long before that as the collective and those behind it in its
 /// lane take, if there is enough to compute in between. So the collectives of a lane are in the
 /// order in which they are needed, which a schedule forward in time does not know.
-std::vector<unsigned> backwardOrder(const OrderProblem &problem);
+/// `isOneAtATime`: a lane has one collective between start and done, so that the next done comes
+/// behind that start.
+std::vector<unsigned> backwardOrder(const OrderProblem &problem, bool isOneAtATime);
 
 } // namespace tilewright::schedule
 

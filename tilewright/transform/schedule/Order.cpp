@@ -408,19 +408,23 @@ private:
 
 std::vector<unsigned> chooseOrder(const OrderProblem &problem, int64_t percent) {
   Choice choice(problem, percent);
-  choice.offerForward(choice.get());
+  const std::vector<unsigned> programOrder = choice.get();
+  choice.offerForward(programOrder);
   // Forward and backward in turn: backward finds in which order collectives are needed, forward how
   // early each of them can start.
-  std::vector<unsigned> base = backwardOrder(problem);
   for (int round = 0; round < 3; ++round) {
-    bool isFaster = choice.offer(base);
-    isFaster |= choice.offerForward(base);
+    bool isFaster = false;
+    const std::vector<unsigned> from = round == 0 ? programOrder : choice.get();
+    const OrderProblem sorted = renumbered(problem, from);
+    for (const bool isOneAtATime : {true, false}) {
+      std::vector<unsigned> base = backwardOrder(sorted, isOneAtATime);
+      for (unsigned &i : base)
+        i = from[i];
+      isFaster |= choice.offer(base);
+      isFaster |= choice.offerForward(std::move(base));
+    }
     if (!isFaster)
       break;
-    const std::vector<unsigned> best = choice.get();
-    base = backwardOrder(renumbered(problem, best));
-    for (unsigned &i : base)
-      i = best[i];
   }
   return choice.get();
 }

@@ -197,7 +197,8 @@ TEST(Order, EveryOrderRespectsDependencesAndTheLimit) {
     const std::vector<unsigned> order = chooseOrder(b.problem, percent);
 
     expectValid(b.problem, order);
-    expectValid(b.problem, backwardOrder(b.problem));
+    expectValid(b.problem, backwardOrder(b.problem, true));
+    expectValid(b.problem, backwardOrder(b.problem, false));
     expectValid(b.problem, xlaOrder(b.problem));
     expectValid(b.problem, xlaLatencyHidingOrder(b.problem));
     ASSERT_FALSE(::testing::Test::HasFailure()) << "in round " << round;
