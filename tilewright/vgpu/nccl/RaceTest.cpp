@@ -87,18 +87,6 @@ TEST_F(NcclRaceTest, EventsOrderKernelsOfOtherStreamsWithACollective) {
   EXPECT_EQ(devices[0]->download(data[0], 1)[0], 4);
 }
 
-TEST_F(NcclRaceTest, AKernelAfterwardsWithoutAnEventIsReported) {
-  sum();
-  add(second);
-  EXPECT_THAT(findings(), AllOf(HasSubstr("ncclAllReduce"), HasSubstr("add_one")));
-}
-
-TEST_F(NcclRaceTest, AKernelBeforeWithoutAnEventIsReported) {
-  add(second);
-  sum();
-  EXPECT_THAT(findings(), HasSubstr("ncclAllReduce"));
-}
-
 /// Rank 1 reads memory of rank 0 that rank 0 wrote before the collective.
 TEST_F(NcclRaceTest, ACollectiveOrdersTheDevicesOfItsRanks) {
   devices[1]->makeCurrent();
@@ -122,6 +110,20 @@ TEST_F(NcclRaceTest, ACollectiveOrdersTheDevicesOfItsRanks) {
   EXPECT_CUDA(
       cuda().cuLaunchKernel(other, 4, 1, 1, 32, 1, 1, 0, devices[1]->stream, values, nullptr));
   EXPECT_EQ(findings(), "none");
+}
+
+// These come last: a race that is reported once for its source line would hide a wrong report
+// above.
+TEST_F(NcclRaceTest, AKernelAfterwardsWithoutAnEventIsReported) {
+  sum();
+  add(second);
+  EXPECT_THAT(findings(), AllOf(HasSubstr("ncclAllReduce"), HasSubstr("add_one")));
+}
+
+TEST_F(NcclRaceTest, AKernelBeforeWithoutAnEventIsReported) {
+  add(second);
+  sum();
+  EXPECT_THAT(findings(), HasSubstr("ncclAllReduce"));
 }
 
 } // namespace
