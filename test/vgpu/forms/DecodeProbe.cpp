@@ -26,7 +26,11 @@ int main(int argc, char **argv) {
   for (const ptx::Form &form : ptx::makeForms(perRow, 1)) {
     if (form.mutated)
       continue;
-    const std::string target = form.target.size() > 3 ? form.target : "90a";
+    // sm_90a, or the lowest later target, with its suffix.
+    const bool isLater = form.target.starts_with('1');
+    const std::string target = !isLater                     ? "90a"
+                               : form.target.ends_with('a') ? form.target
+                                                            : form.target + "a";
     const std::string text = ptx::formsProlog(90, target) + form.text + "\n" + ptx::formsEpilog();
     if (!ptx::parse(text).isOk())
       continue;
