@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     if (form.mutated)
       continue;
     // sm_90a, or the lowest later target, with its suffix.
-    const bool isLater = form.target.starts_with('1');
+    const bool isLater = form.target.size() > 2 && form.target.starts_with('1');
     const std::string target = !isLater                     ? "90a"
                                : form.target.ends_with('a') ? form.target
                                                             : form.target + "a";
