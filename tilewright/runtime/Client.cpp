@@ -81,7 +81,7 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
   client->localDeviceEngine = std::make_unique<DeviceCollectives>(
       *client->kind,
       [client = client.get()](uint64_t number) { return client->connectOwnDevices(number); },
-      std::chrono::seconds(options.runtime.collectiveTimeout));
+      std::chrono::seconds(options.runtime.collectiveTimeout), recorder);
   for (int process = 0; process < options.processCount; ++process) {
     if (process == options.processIndex || options.processCount == 1)
       for (const DeviceDescription &description : own)

@@ -21,6 +21,37 @@ Status DeviceRanks::check() {
   return Status();
 }
 
+std::function<void(bool)> DeviceRanks::record(size_t local, const collective::Call &call) {
+  const int64_t rank = communicators[local]->rank();
+  collective::record::Track *track =
+      recorder ? recorder->trackOf(devices[static_cast<size_t>(rank)]) : nullptr;
+  if (!track)
+    return nullptr;
+  std::lock_guard lock(mutex); // a track has one writer at a time
+  auto known = callSites.find({local, call.identity});
+  if (known == callSites.end()) {
+    Result<std::optional<collective::Clique>> clique =
+        collective::cliqueOf(call, rank, static_cast<int64_t>(devices.size()));
+    if (!clique.isOk() || !*clique)
+      return nullptr;
+    for (int64_t &member : **clique)
+      member = devices[static_cast<size_t>(member)];
+    known = callSites
+                .emplace(std::pair(local, call.identity),
+                         recorder->callSiteOf(*track, call, **clique, engine->engine->name()))
+                .first;
+  }
+  const uint64_t number = track->begin(known->second.site, *known->second.progress, /*run=*/1,
+                                       collective::record::State::started);
+  return [self = shared_from_this(), track, number](bool isWell) {
+    const Status why = isWell ? self->check() : Status();
+    std::lock_guard lock(self->mutex);
+    track->end(number, isWell && why.isOk());
+    if (!why.isOk())
+      track->explain(why.message());
+  };
+}
+
 void DeviceRanks::fail(const Status &why) {
   {
     std::lock_guard lock(mutex);
@@ -65,7 +96,8 @@ DeviceCollectives::prepare(const std::vector<int64_t> &devices,
     current->revoke(status.message());
     return status;
   }
-  return std::make_shared<DeviceRanks>(std::move(current), *std::move(communicators));
+  return std::make_shared<DeviceRanks>(std::move(current), *std::move(communicators), devices,
+                                       recorder);
 }
 
 void DeviceCollectives::revoke(const std::string &why) {

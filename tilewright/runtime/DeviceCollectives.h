@@ -2,11 +2,13 @@
 #ifndef TILEWRIGHT_RUNTIME_DEVICECOLLECTIVES_H
 #define TILEWRIGHT_RUNTIME_DEVICECOLLECTIVES_H
 
+#include "tilewright/collective/record/Recorder.h"
 #include "tilewright/runtime/Backend.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -27,15 +29,21 @@ struct ConnectedEngine {
 };
 
 /// The communicators of one program, by local device. Thread-safe, but see DeviceCommunicator.
-class DeviceRanks {
+class DeviceRanks : public std::enable_shared_from_this<DeviceRanks> {
 public:
+  /// `devices` are the ids of the program's devices, by rank; `recorder` may be null.
   DeviceRanks(std::shared_ptr<ConnectedEngine> engine,
-              std::vector<std::unique_ptr<collective::DeviceCommunicator>> communicators)
-      : engine(std::move(engine)), communicators(std::move(communicators)) {}
+              std::vector<std::unique_ptr<collective::DeviceCommunicator>> communicators,
+              std::vector<int64_t> devices, std::shared_ptr<collective::record::Recorder> recorder)
+      : engine(std::move(engine)), communicators(std::move(communicators)),
+        devices(std::move(devices)), recorder(std::move(recorder)) {}
 
   collective::DeviceCommunicator &at(size_t local) { return *communicators[local]; }
   /// The first failure; never blocks.
   Status check();
+  /// Records that a rank queues a collective. The result records its end, which must be called once
+  /// by any thread; null if nothing is recorded.
+  std::function<void(bool isWell)> record(size_t local, const collective::Call &call);
   /// Ends the collectives of all programs that use the engine, because a rank will never join one:
   /// streams that execute them go on without results, and check() fails from now on.
   void fail(const Status &why);
@@ -43,8 +51,13 @@ public:
 private:
   const std::shared_ptr<ConnectedEngine> engine;
   const std::vector<std::unique_ptr<collective::DeviceCommunicator>> communicators;
+  const std::vector<int64_t> devices;
+  const std::shared_ptr<collective::record::Recorder> recorder;
   std::mutex mutex;
-  Status failure; // guarded by mutex
+  // guarded by mutex:
+  Status failure;
+  std::map<std::pair<size_t, uint64_t>, collective::record::Recorder::CallSite>
+      callSites; // by local rank and the identity of the call
 };
 
 /// The engine of a client, or of one epoch of a job: connected for the first program that needs it,
@@ -55,8 +68,11 @@ public:
   /// `connect` makes the engine. It gets the number of earlier engines, because after a failure a
   /// client of one process makes a new one. `timeout` is for ranks that do not arrive. `backend`
   /// must outlive this.
-  DeviceCollectives(Backend &backend, Connect connect, std::chrono::seconds timeout)
-      : backend(backend), connect(std::move(connect)), timeout(timeout) {}
+  /// `recorder` records the collectives; null if that is off.
+  DeviceCollectives(Backend &backend, Connect connect, std::chrono::seconds timeout,
+                    std::shared_ptr<collective::record::Recorder> recorder)
+      : backend(backend), connect(std::move(connect)), timeout(timeout),
+        recorder(std::move(recorder)) {}
   ~DeviceCollectives();
 
   /// The communicators of a program on these devices, by id. All processes of the devices call this
@@ -83,6 +99,7 @@ private:
   Backend &backend;
   const Connect connect;
   const std::chrono::seconds timeout;
+  const std::shared_ptr<collective::record::Recorder> recorder;
 
   std::mutex connecting; // held while ranks are prepared, which may take long
   // guarded by connecting:

@@ -358,6 +358,9 @@ Processes::communicator(Epoch &epoch, std::span<const int> ids, size_t rank) {
 
 DeviceCollectives &Processes::deviceCollectives(Epoch &epoch, Backend &backend) {
   std::lock_guard lock(epoch.mutex);
+  // Computing does not need a recording: a full disk must not end the job here.
+  if (!epoch.deviceCollectives)
+    (void)record(epoch);
   if (!epoch.deviceCollectives)
     epoch.deviceCollectives = std::make_unique<DeviceCollectives>(
         backend,
@@ -369,7 +372,7 @@ DeviceCollectives &Processes::deviceCollectives(Epoch &epoch, Backend &backend) 
                                  " are no longer connected; load the program again"));
           return backend.connectDevices(epoch.membership, *epoch.notes);
         },
-        self.timeout);
+        self.timeout, epoch.recorder);
   return *epoch.deviceCollectives;
 }
 

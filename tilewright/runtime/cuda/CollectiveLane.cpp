@@ -64,7 +64,8 @@ Status CollectiveLane::announce(uint32_t number) {
 
 Result<CUevent> CollectiveLane::start(collective::DeviceCommunicator &communicator,
                                       const collective::Call &call, size_t clique,
-                                      std::shared_ptr<const Label> label) {
+                                      std::shared_ptr<const Label> label,
+                                      std::function<void(bool)> whenEnded) {
   TILEWRIGHT_TRY(queue.waitFor(device.programs()));
   uint32_t number = 0;
   {
@@ -85,7 +86,9 @@ Result<CUevent> CollectiveLane::start(collective::DeviceCommunicator &communicat
     if (watch)
       TILEWRIGHT_TRY(watch->mark(1, queue.stream()));
     TILEWRIGHT_ASSIGN(CUevent ended, queue.mark());
-    queue.finished().onReady([forget, watch, label](const Status &status) {
+    queue.finished().onReady([forget, watch, label, whenEnded](const Status &status) {
+      if (whenEnded)
+        whenEnded(status.isOk());
       if (watch && status.isOk())
         watch->record(*label);
       forget();
@@ -93,8 +96,11 @@ Result<CUevent> CollectiveLane::start(collective::DeviceCommunicator &communicat
     return ended;
   };
   Result<CUevent> ended = submit();
-  if (!ended.isOk())
+  if (!ended.isOk()) {
     forget();
+    if (whenEnded)
+      whenEnded(false);
+  }
   return ended;
 }
 

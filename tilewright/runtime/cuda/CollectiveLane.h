@@ -27,9 +27,10 @@ public:
     std::string name, place, source; // "all_reduce.3", "train.py:41", lines of the user's program
   };
   /// Starts a collective after everything that programs have submitted so far. The result marks its
-  /// end, for finish().
+  /// end, for finish(). Calls `ended`, unless it is null, when the device has executed it.
   Result<CUevent> start(collective::DeviceCommunicator &communicator, const collective::Call &call,
-                        size_t clique, std::shared_ptr<const Label> label);
+                        size_t clique, std::shared_ptr<const Label> label,
+                        std::function<void(bool isWell)> ended);
   /// Programs submitted from now on run after the collective.
   Status finish(CUevent ended);
   /// Returns an event of start() for which finish() is not called.

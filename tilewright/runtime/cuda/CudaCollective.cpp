@@ -56,7 +56,8 @@ Status CudaCollective::start(CudaRun &run) const {
     now.tensors[i].out = pointerTo(step->results[i].slice);
   }
   Result<CUevent> ended =
-      run.gpu.collectives().start(run.run.ranks->at(run.run.local), now, clique, label);
+      run.gpu.collectives().start(run.run.ranks->at(run.run.local), now, clique, label,
+                                  run.run.ranks->record(run.run.local, now));
   if (!ended.isOk())
     return std::move(ended).takeStatus().during(
         concat("running '", label->name, "'",

@@ -1,5 +1,6 @@
 // Programs with collectives on several virtual GPUs: order on streams, control flow, failures. The
 // engine is a test double; collective/nccl has the tests of the real one.
+#include "tilewright/runtime/DeviceCollectives.h"
 #include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/testing/HostEngine.h"
 #include "tilewright/runtime/cuda/testing/Kernels.h"
@@ -214,6 +215,32 @@ TEST_F(CudaCollectiveTest, ARankThatNeverJoinsIsADeadline) {
   Slice a = good.parameter(floats()), b = good.result(floats());
   addSum(good, 0, a, b);
   EXPECT_EQ(resultsOf(*load(good), {1, 2, 3, 4}), std::vector<float>(4, 10));
+}
+
+/// The recorder has begun and ended each collective of each rank.
+TEST_F(CudaCollectiveTest, AreRecorded) {
+  collective::record::Recorder::Options options;
+  options.folder = ::testing::TempDir();
+  options.job = "lanes";
+  options.ranks = {0, 1, 2, 3};
+  options.jobRanks = ranks;
+  auto recorder = collective::record::Recorder::create(options);
+  ASSERT_TRUE(recorder.isOk()) << std::move(recorder).takeStatus().toString();
+  auto engine = std::make_shared<ConnectedEngine>();
+  engine->engine = std::make_unique<cuda::HostEngine>();
+  const std::vector<int64_t> devices = {0, 1, 2, 3};
+  auto made = engine->engine->prepare(devices, {}, tilewright::after(std::chrono::seconds(1)));
+  ASSERT_TRUE(made.isOk());
+  auto four = std::make_shared<DeviceRanks>(engine, *std::move(made), devices, *recorder);
+  const std::vector<std::vector<int64_t>> groups = {{0, 1}, {3}};
+  collective::Call call;
+  call.groups = &groups;
+  call.identity = 1;
+  auto ended = four->record(0, call);
+  ASSERT_TRUE(ended);
+  ended(true);
+  EXPECT_FALSE(four->record(2, call)); // rank 2 is in no group
+  EXPECT_TRUE(four->check().isOk());
 }
 
 /// An argument of rank 2 has failed, so the others must not wait for it.
