@@ -44,6 +44,15 @@ LogicalResult modernIndexSelect(stablehlo::TorchIndexSelectOp op, PatternRewrite
   if (batch > dim)
     return rewriter.notifyMatchFailure(op, Twine("batch_dims ") + Twine(batch) +
                                                " is larger than dim " + Twine(dim));
+  // A gather cannot take slices of size 1 along dimensions of size 0.
+  if (op.getType().getNumElements() == 0) {
+    rewriter.replaceOpWithNewOp<stablehlo::ConstantOp>(
+        op, DenseElementsAttr::get(op.getType(), ArrayRef<Attribute>{}));
+    return success();
+  }
+  if (operand.getDimSize(dim) == 0)
+    return rewriter.notifyMatchFailure(op, Twine("dimension ") + Twine(dim) +
+                                               " of the operand is empty, so no index is valid");
   SmallVector<int64_t> batching, offsets, sizes(operand.getShape());
   for (int64_t d = 0; d < batch; ++d) {
     batching.push_back(d);

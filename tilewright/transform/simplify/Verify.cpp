@@ -21,6 +21,9 @@ const char *complaintAbout(Operation *op) {
     return "needs more devices than the program has";
   if (isa<stablehlo::OptimizationBarrierOp>(op))
     return "should have been removed";
+  if (auto select = dyn_cast<stablehlo::TorchIndexSelectOp>(op);
+      select && cast<ShapedType>(select.getOperand().getType()).getDimSize(select.getDim()) == 0)
+    return "selects from a dimension of size 0, in which no index is valid";
   if (isa<stablehlo::EinsumOp, stablehlo::UnaryEinsumOp, stablehlo::DotOp, stablehlo::BroadcastOp,
           stablehlo::CreateTokenOp, stablehlo::TorchIndexSelectOp>(op))
     return "is a legacy op that should have been expanded";

@@ -35,6 +35,16 @@ func.func @closed_body(%x: tensor<4xf32>, %y: tensor<f32>) -> (tensor<f32>, tens
 
 // -----
 
+// CHECK-LABEL: func.func @empty_selection
+// CHECK-NEXT: %[[EMPTY:.*]] = stablehlo.constant dense<> : tensor<5x0xf32>
+// CHECK-NEXT: return %[[EMPTY]]
+func.func @empty_selection(%x: tensor<5x0xf32>, %i: tensor<0xi32>) -> tensor<5x0xf32> {
+  %0 = "stablehlo.torch_index_select"(%x, %i) <{batch_dims = 0 : i64, dim = 1 : i64}> : (tensor<5x0xf32>, tensor<0xi32>) -> tensor<5x0xf32>
+  return %0 : tensor<5x0xf32>
+}
+
+// -----
+
 func.func @negative_dynamic(%n: tensor<1xi32>) -> tensor<?xi32> {
   // expected-error@+1 {{E2002 simplify: 'stablehlo.dynamic_iota' returns a tensor whose shape depends on values}}
   %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
@@ -51,6 +61,14 @@ func.func @negative_other_shape(%x: tensor<1x7xf32>, %p: tensor<f32>) -> tensor<
   // expected-error@+1 {{E2002 simplify: 'stablehlo.dynamic_pad' takes sizes that are not constant, or that do not give the shape of its result}}
   %0 = stablehlo.dynamic_pad %x, %p, %low, %high, %none : (tensor<1x7xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<4x10xf32>
   return %0 : tensor<4x10xf32>
+}
+
+// -----
+
+func.func @negative_nothing_to_select(%x: tensor<5x0xf32>, %i: tensor<3xi32>) -> tensor<5x3xf32> {
+  // expected-error@+1 {{E2002 simplify: 'stablehlo.torch_index_select' selects from a dimension of size 0, in which no index is valid}}
+  %0 = "stablehlo.torch_index_select"(%x, %i) <{batch_dims = 0 : i64, dim = 1 : i64}> : (tensor<5x0xf32>, tensor<3xi32>) -> tensor<5x3xf32>
+  return %0 : tensor<5x3xf32>
 }
 
 // -----
