@@ -1,5 +1,5 @@
 // Products fused with a collective, on several virtual GPUs: right, bit by bit (all sums are
-// exact), without a report of any check, and each arriving row read once.
+// exact), and without a report of any check.
 #include "test/nvptx/collectives/Team.h"
 
 #include "tilewright/transform/tile/collectives/BuildFused.h"

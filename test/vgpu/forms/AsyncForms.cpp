@@ -399,7 +399,7 @@ struct TensorMemory {
 static void runTensorLoad(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   if (instruction.has(Modifier::ctaGroup2))
-    return; // the first block of a pair gets both signals; machine/tcgen05 tests this
+    return; // the first block of a pair gets both signals, which this form cannot see: not tested
   const bool isMulticast = instruction.has(Modifier::multicastCluster);
   static constexpr TensorElement elements[] = {TensorElement::u8,   TensorElement::f16,
                                                TensorElement::f32,  TensorElement::u64,
