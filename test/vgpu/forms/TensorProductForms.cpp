@@ -450,7 +450,7 @@ static void runForm(Session &session, const Form &form) {
       c.scaleD = random() % 16;
   }
   if (c.isStationary && random() & 1)
-    c.zeroMask = (random() & 0x00ff'ff0f'ffff'ffffu) & 0x001f'1f0f'ffff'ffffu | uint64_t(1) << 39;
+    c.zeroMask = (random() & 0x001f'1f0f'ffff'ffffu) | uint64_t(1) << 39;
   if (c.isScaled) {
     const Modifier vector = instruction.find(ModifierKind::scaleVector);
     c.block = vector == Modifier::scaleVec4 || vector == Modifier::block16 ? 16 : 32;
