@@ -33,6 +33,7 @@ private:
       const std::vector<std::byte> copy(bytes.begin(), bytes.end());
       read += copy.size();
     }
+    underWay.clear();
   }
   void flushFor(std::chrono::milliseconds) override {}
   std::vector<std::span<const std::byte>> underWay;

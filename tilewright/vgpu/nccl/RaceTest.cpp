@@ -20,7 +20,6 @@ protected:
     EXPECT_NCCL(nccl().ncclCommInitAll(comms, 2, nullptr));
     devices[0]->makeCurrent();
     EXPECT_CUDA(cuda().cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
-    CUmodule module = nullptr;
     EXPECT_CUDA(cuda().cuModuleLoadData(&module, driver::testPtx));
     EXPECT_CUDA(cuda().cuModuleGetFunction(&addOne, module, "add_one"));
     EXPECT_CUDA(cuda().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
@@ -71,6 +70,7 @@ protected:
   std::vector<int32_t *> data;
   CUstream second = nullptr;
   CUevent event = nullptr;
+  CUmodule module = nullptr;
   CUfunction addOne = nullptr;
   std::string before;
 };
@@ -121,9 +121,15 @@ TEST_F(NcclRaceTest, AKernelAfterwardsWithoutAnEventIsReported) {
 }
 
 TEST_F(NcclRaceTest, AKernelBeforeWithoutAnEventIsReported) {
-  add(second);
+  // Another kernel than above: whichever comes first, this pair has not been reported yet.
+  CUfunction wide = nullptr;
+  EXPECT_CUDA(cuda().cuModuleGetFunction(&wide, module, "wide"));
+  void *address = data[0];
+  uint32_t last = 0;
+  void *values[] = {&address, &last, nullptr};
+  EXPECT_CUDA(cuda().cuLaunchKernel(wide, 1, 1, 1, 1, 1, 1, 64, second, values, nullptr));
   sum();
-  EXPECT_THAT(findings(), HasSubstr("ncclAllReduce"));
+  EXPECT_THAT(findings(), AllOf(HasSubstr("ncclAllReduce"), HasSubstr("wide")));
 }
 
 } // namespace
