@@ -95,14 +95,16 @@ public:
   const char *engineName = "";
   bool isRecorded = false;
   std::unique_ptr<collective::Engine> engine;
-  std::unique_ptr<collective::membership::Group::Watch> watch; // revokes `engine` at its end
 
   std::mutex mutex;
+  std::unique_ptr<DeviceCollectives> deviceCollectives; // guarded by mutex
+  /// Revokes both engines at the epoch's end; after them, because its callback uses them.
+  std::unique_ptr<collective::membership::Group::Watch> watch;
+
   // guarded by mutex:
   std::map<std::vector<int64_t>, int64_t> loads; // by processes: the number of loads
   std::map<std::pair<std::vector<int64_t>, size_t>, std::shared_ptr<collective::Communicator>>
       communicators; // by devices and rank
-  std::unique_ptr<DeviceCollectives> deviceCollectives;
 };
 
 Status Processes::exchangeDescriptions(tilewright::KeyValueStore &store) {
