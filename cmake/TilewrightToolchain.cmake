@@ -40,12 +40,7 @@ if(TILEWRIGHT_CCACHE)
 endif()
 
 if(TILEWRIGHT_SANITIZE)
-  # Functions of C libraries that dlopen finds are called by our own declarations of their types (cuda-api,
-  # collective/nccl/Abi.h). When we also built the library, "function" compares the names of these types.
-  if(TILEWRIGHT_SANITIZE MATCHES undefined)
-    set(exceptions -fno-sanitize=function)
-  endif()
-  add_compile_options(-fsanitize=${TILEWRIGHT_SANITIZE} ${exceptions} -fno-sanitize-recover=all
+  add_compile_options(-fsanitize=${TILEWRIGHT_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TILEWRIGHT_SANITIZE})
 endif()

@@ -1,15 +1,8 @@
 // Collective kernels on several virtual GPUs: right, bit by bit, and without a report of any check.
 // The order in which things happen comes from the environment, because a process has only one.
-#include "test/nvptx/collectives/Team.h"
+#include "test/nvptx/collectives/TeamTest.h"
 
 #include "tilewright/support/Concat.h"
-
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace tilewright::nvptx {
 namespace {
@@ -20,23 +13,8 @@ using numerics::ReductionKind;
 using tile::CollectiveForm;
 using tile::CollectiveKernel;
 
-/// The number of ranks is a parameter of each test.
-class Collectives : public ::testing::TestWithParam<int64_t> {
+class Collectives : public TeamTest {
 protected:
-  static Team &team() {
-    static std::map<int64_t, std::unique_ptr<Team>> teams;
-    std::unique_ptr<Team> &team = teams[GetParam()];
-    if (!team) {
-      Result<std::unique_ptr<Team>> made = Team::make(GetParam());
-      if (!made.isOk()) {
-        ADD_FAILURE() << std::move(made).takeStatus().toString();
-        std::exit(1);
-      }
-      team = *std::move(made);
-    }
-    return *team;
-  }
-
   static void tryKernel(CollectiveKernel wanted, int times = 2) {
     wanted.ranks = GetParam();
     SCOPED_TRACE(concat(nameOf(wanted.kind), " ", nameOf(wanted.form), " of ", wanted.count, " ",
@@ -45,16 +23,6 @@ protected:
     Result<GpuCode> code = compileCollective(wanted);
     ASSERT_TRUE(code.isOk()) << std::move(code).takeStatus().toString();
     EXPECT_EQ(team().run(wanted, *code, times, /*hasNeighbours=*/true), "");
-  }
-
-  void TearDown() override {
-    const char *report = std::getenv("TILEWRIGHT_VGPU_REPORT");
-    if (!report || !std::filesystem::exists(report))
-      return;
-    std::stringstream text;
-    text << std::ifstream(report).rdbuf();
-    std::filesystem::remove(report);
-    ADD_FAILURE() << text.str().substr(0, 4000);
   }
 };
 

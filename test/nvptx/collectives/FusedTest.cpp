@@ -1,37 +1,13 @@
 // Products fused with a collective, on several virtual GPUs: right, bit by bit (all sums are
 // exact), and without a report of any check.
-#include "test/nvptx/collectives/Team.h"
+#include "test/nvptx/collectives/TeamTest.h"
 
 #include "tilewright/transform/tile/collectives/BuildFused.h"
-
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace tilewright::nvptx {
 namespace {
 
-class FusedTest : public ::testing::TestWithParam<int64_t> {
-protected:
-  static Team &team() {
-    static std::map<int64_t, std::unique_ptr<Team>> teams;
-    std::unique_ptr<Team> &team = teams[GetParam()];
-    if (!team)
-      team = *Team::make(GetParam());
-    return *team;
-  }
-  void TearDown() override {
-    const char *report = std::getenv("TILEWRIGHT_VGPU_REPORT");
-    if (!report || !std::filesystem::exists(report))
-      return;
-    std::stringstream text;
-    text << std::ifstream(report).rdbuf();
-    std::filesystem::remove(report);
-    ADD_FAILURE() << text.str().substr(0, 4000);
-  }
-};
+class FusedTest : public TeamTest {};
 
 TEST_P(FusedTest, AllGatherThenProduct) {
   for (int64_t points : {1, 2}) {

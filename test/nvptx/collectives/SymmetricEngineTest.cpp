@@ -1,17 +1,12 @@
 // The engine of our own kernels: the cases of the conformance suite that are in the forms of device
 // engines, bit by bit; groups in other orders, pieces, groups of calls, revoke.
-#include "test/nvptx/collectives/Team.h"
+#include "test/nvptx/collectives/TeamTest.h"
 
 #include "tilewright/runtime/cuda/FindDriver.h"
 #include "tilewright/runtime/cuda/symmetric/SymmetricEngine.h"
 #include "tilewright/support/Concat.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 namespace tilewright::runtime::cuda {
@@ -168,15 +163,7 @@ protected:
       EXPECT_TRUE(end.isOk()) << end.toString();
   }
 
-  void TearDown() override {
-    const char *report = std::getenv("TILEWRIGHT_VGPU_REPORT");
-    if (!report || !std::filesystem::exists(report))
-      return;
-    std::stringstream text;
-    text << std::ifstream(report).rdbuf();
-    std::filesystem::remove(report);
-    ADD_FAILURE() << text.str().substr(0, 4000);
-  }
+  void TearDown() override { nvptx::expectNoReport(); }
 };
 
 const std::vector<Groups> manyGroups = {

@@ -34,7 +34,7 @@ PAIRS = [
     ("reduce_scatter multicast f32 5000", "ReduceScatter_LDMC_sum_f32", 5000),
 ]
 # Instructions that order memory or make other threads wait. Loads that poll are not counted, neither as instructions nor
-# as bytes: their number depends on who is late. In the LL protocol data and flag are polled together, so what is
+# as bytes: their number depends on which rank is late. In the LL protocol data and flag are polled together, so what is
 # stored counts twice instead: as stored, and as loaded once.
 ORDERS = re.compile(r"(?<!multimem\.)\b(fence|membar|(st|red|atom|multimem\.red)\.(relaxed\.sys|release|acq_rel))")
 POLLS = re.compile(r"\bld\.(acquire|relaxed|volatile)")

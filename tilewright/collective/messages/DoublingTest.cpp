@@ -126,7 +126,7 @@ public:
         });
         left -= part.isDone;
       }
-      ASSERT_TRUE(left < before || messages() > sent) << left << " ranks wait for ever";
+      ASSERT_TRUE(left < before || messages() > sent) << left << " ranks wait forever";
     }
   }
   const std::vector<float> &resultOf(size_t rank) const { return parts[rank].out; }

@@ -6,6 +6,7 @@
 
 #include "tilewright/collective/DeviceCommunicator.h"
 #include "tilewright/collective/local/LocalCollectives.h"
+#include "tilewright/cuda-api/CudaTypes.h"
 
 #include <dlfcn.h>
 #include <memory>
@@ -91,9 +92,11 @@ private:
       auto *work = new Work{shared, inner, call, cliques[clique].groups, std::string(call.name)};
       work->call.groups = &work->groups;
       work->call.name = work->name;
-      static const auto launch = reinterpret_cast<int (*)(void *, void (*)(void *), void *)>(
-          dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc"));
-      if (!launch || launch(stream, &Work::run, work) != 0) {
+      static const auto launch =
+          reinterpret_cast<cuda_api::CUresult (*)(cuda_api::CUstream, cuda_api::CUhostFn, void *)>(
+              dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc"));
+      if (!launch || launch(static_cast<cuda_api::CUstream>(stream), &Work::run, work) !=
+                         cuda_api::CUDA_SUCCESS) {
         delete work;
         return Status(Code::internal, "cuLaunchHostFunc failed");
       }
