@@ -388,6 +388,7 @@ ncclResult_t ncclCommAbort(ncclComm_t handle) {
   if (!comm)
     return failCall(ncclInvalidArgument, "invalid or destroyed communicator");
   comm->abort();
+  comm->interruptCalls(); // a call in the background must not meet ranks that come later
   comm->waitForRunning();
   removeComm(handle);
   return ncclSuccess;

@@ -259,9 +259,11 @@ TEST(Init, AMissingRankIsWaitedForUntilAbort) {
   std::this_thread::sleep_for(moment);
   EXPECT_EQ(asyncError(comm), ncclInProgress);
   EXPECT_NCCL(nccl().ncclCommAbort(comm));
-  // The rank that comes later learns that the other one is gone.
+  // For the rank that comes later there is no communicator left to join.
+  RankDevice second(1);
   ncclComm_t late = nullptr;
-  EXPECT_NE(nccl().ncclCommInitRank(&late, 2, id, 1), ncclSuccess);
+  EXPECT_EQ(nccl().ncclCommInitRank(&late, 2, id, 1), ncclSystemError);
+  EXPECT_THAT(lastError(nullptr), HasSubstr("is the unique id used a second time?"));
   EXPECT_EQ(late, nullptr);
 }
 
@@ -536,7 +538,13 @@ TEST(End, FreedMemoryMakesTheContextFailAsAKernelWould) {
   EXPECT_CUDA(cuda().cuMemFree_v2(gone));
   EXPECT_CUDA(cuda().cuStreamCreate(&stream, 0));
   void *data = reinterpret_cast<void *>(gone);
+  // Without the gate the context may fail before ncclAllReduce has returned, and then it says so.
+  std::atomic<bool> gate = false;
+  EXPECT_CUDA(cuda().cuLaunchHostFunc(
+      stream, [](void *open) { static_cast<std::atomic<bool> *>(open)->wait(false); }, &gate));
   EXPECT_NCCL(nccl().ncclAllReduce(data, data, 4, ncclFloat32, ncclSum, comm, stream));
+  gate = true;
+  gate.notify_one();
   EXPECT_EQ(cuda().cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_NCCL(nccl().ncclCommAbort(comm));
   EXPECT_CUDA(cuda().cuCtxDestroy_v2(own));
