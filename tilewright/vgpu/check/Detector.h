@@ -199,6 +199,9 @@ private:
 
   // Flags.cpp
   void flags(const machine::MemoryEvent &event, WarpState &warp);
+  /// As readFlag, for flags that launches before the current generation wrote.
+  void readOlderFlags(const machine::MemoryEvent &event, WarpState &warp, uint32_t lanes,
+                      uint64_t address);
   void accessFlag(const machine::MemoryEvent &event, WarpState &warp, uint32_t lanes,
                   uint64_t address, bool publishes);
   void readFlag(const machine::MemoryEvent &event, WarpState &warp, uint32_t lanes,

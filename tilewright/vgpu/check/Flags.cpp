@@ -149,6 +149,18 @@ void Detector::addToFlag(Flag &flag, std::vector<Published> made, const WarpStat
   }
 }
 
+void Detector::readOlderFlags(const MemoryEvent &event, WarpState &warp, uint32_t lanes,
+                              uint64_t address) {
+  for (const std::shared_ptr<const GlobalFlags> &older : launch.olderFlags) {
+    const auto found = older->byAddress.find(address);
+    if (found == older->byAddress.end())
+      continue;
+    readFlag(event, warp, lanes, found->second);
+    if (!found->second.continuesOlder)
+      return;
+  }
+}
+
 /// A strong access by `lanes`, all of them to `address`, which is or may become a flag.
 /// `publishes`: the lanes have knowledge to release.
 void Detector::accessFlag(const MemoryEvent &event, WarpState &warp, uint32_t lanes,
@@ -160,11 +172,11 @@ void Detector::accessFlag(const MemoryEvent &event, WarpState &warp, uint32_t la
     lock = std::unique_lock(launch.flags->mutex);
   auto &all = isGlobal ? launch.flags->byAddress : group.flags;
   auto found = all.find(address);
-  if (found == all.end() && !publishes)
-    return;
   if (reads && found != all.end())
     readFlag(event, warp, lanes, found->second);
-  if (!writes)
+  if (reads && isGlobal && (found == all.end() || found->second.continuesOlder))
+    readOlderFlags(event, warp, lanes, address);
+  if (!writes || (found == all.end() && !publishes))
     return;
   std::vector<Published> made = publishedByWrite(event, warp, lanes, isGlobal);
   if (made.empty() && found == all.end())
@@ -173,13 +185,15 @@ void Detector::accessFlag(const MemoryEvent &event, WarpState &warp, uint32_t la
   if (isGlobal)
     launch.flags->count.store(all.size(), std::memory_order_relaxed);
   // A store ends the release sequence of this flag; a read-modify-write continues it.
-  if (!reads)
+  if (!reads) {
     flag.published.clear();
+    flag.continuesOlder = false;
+  }
   addToFlag(flag, std::move(made), warp, isGlobal);
 }
 
 void Detector::valueRead(const MemoryEvent &event) {
-  if (launch.flags->count.load(std::memory_order_relaxed) == 0)
+  if (!launch.mayHaveFlags())
     return;
   WarpState &warp = group.warpOf(event.warp);
   std::lock_guard lock(launch.flags->mutex);
@@ -187,8 +201,12 @@ void Detector::valueRead(const MemoryEvent &event) {
     const uint64_t address = event.addresses[std::countr_zero(rest)];
     const uint32_t lanes = lanesAtFirstAddress(event, rest);
     rest &= ~lanes;
-    if (auto found = launch.flags->byAddress.find(address); found != launch.flags->byAddress.end())
+    const auto found = launch.flags->byAddress.find(address);
+    const bool isHere = found != launch.flags->byAddress.end();
+    if (isHere)
       readFlag(event, warp, lanes, found->second);
+    if (!isHere || found->second.continuesOlder)
+      readOlderFlags(event, warp, lanes, address);
   }
   warp.lastIssue = {};
   warp.block->log.closeGates();
@@ -205,8 +223,7 @@ void Detector::flags(const MemoryEvent &event, WarpState &warp) {
     if (!isGlobal && window != machine::sharedWindow)
       continue;
     const bool publishes = writes && (isRelease || hasFence(warp, lanes));
-    const bool isKnownEmpty =
-        isGlobal ? launch.flags->count.load(std::memory_order_relaxed) == 0 : group.flags.empty();
+    const bool isKnownEmpty = isGlobal ? !launch.mayHaveFlags() : group.flags.empty();
     if (publishes || !isKnownEmpty)
       accessFlag(event, warp, lanes, address, publishes);
   }

@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/check/Launches.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilewright::vgpu::check {
 
@@ -34,21 +35,40 @@ std::shared_ptr<LaunchState> Launches::begin(const machine::Grid &grid,
     launch->ranges.push_back({begin, begin + function->code.size(), first});
     first += static_cast<uint32_t>(function->code.size());
   }
-  // A launch after everything else needs no older flags, and neither do the launches after it.
-  const bool isAlone =
+  const bool isAfterAll =
       running.size() == 1 && std::all_of(ended.begin(), ended.end(),
                                          [&](const auto &one) { return launch->isAfter(*one); });
-  if (isAlone || !launch->order)
-    flags = std::make_shared<GlobalFlags>();
-  if (isAlone)
-    while (!ended.empty())
-      forget(ended.front());
-  else if (launch->order)
+  while (isAfterAll && ended.size() > rememberedBeforeAll)
+    forget(ended.front());
+  if (launch->order && !isAfterAll)
     inherit(*launch);
-  launch->flags = flags;
+  chooseFlags(*launch, isAfterAll);
   byBlock[launch->firstBlock] = launch;
   byId[launch->id] = launch;
   return launch;
+}
+
+void Launches::chooseFlags(LaunchState &launch, bool isAfterAll) {
+  if (!launch.order)
+    flags = std::make_shared<GlobalFlags>();
+  else if (isAfterAll && flags->count != 0) {
+    auto next = std::make_shared<GlobalFlags>();
+    next->firstLaunch = launch.id;
+    next->firstOrder = launch.order;
+    next->older = std::exchange(flags, next);
+  }
+  launch.flags = flags;
+  bool mayWait = launch.order != nullptr;
+  for (std::shared_ptr<GlobalFlags> one = flags; one->older; one = one->older) {
+    const bool isFirst = one->firstLaunch == launch.id;
+    if (!isFirst && !byId.contains(one->firstLaunch)) {
+      one->older = nullptr; // their launches are forgotten
+      return;
+    }
+    mayWait &= !isFirst && !launch.order->isAfter(*one->firstOrder);
+    if (mayWait)
+      launch.olderFlags.push_back(one->older);
+  }
 }
 
 void Launches::end(const machine::Grid &grid) {

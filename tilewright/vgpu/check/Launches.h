@@ -12,11 +12,18 @@ namespace tilewright::vgpu::check {
 
 class Launches;
 
-/// Flags in global memory. Launches that may run at the same time share them.
+/// Flags in global memory. Launches that may run at the same time share them. A launch that begins
+/// when none runs, after all that have ended, begins a new generation of flags: launches after it
+/// do not need the older ones, which do not change any more.
 struct GlobalFlags {
   std::mutex mutex;
   std::unordered_map<uint64_t, Flag> byAddress; // guarded by mutex
   std::atomic<size_t> count = 0;                // to check for flags without the lock
+  // The launch that began this generation, and the generation before it, which only Launches uses,
+  // under its mutex. Both are null in the first one.
+  uint64_t firstLaunch = 0;
+  std::shared_ptr<const machine::HostOrder> firstOrder;
+  std::shared_ptr<GlobalFlags> older;
 };
 
 /// The state of a launch that its groups share. It is kept for some time after the launch, because
@@ -62,6 +69,11 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
   std::vector<uint64_t> keys; // key, by instruction
 
   std::shared_ptr<GlobalFlags> flags;
+  /// Older generations with flags that this launch may wait for, newest first.
+  std::vector<std::shared_ptr<const GlobalFlags>> olderFlags;
+  bool mayHaveFlags() const {
+    return flags->count.load(std::memory_order_relaxed) != 0 || !olderFlags.empty();
+  }
   // Completed asynchronous writes to global memory.
   struct Finished {
     uint32_t block, warp, mask, epoch;
@@ -88,11 +100,14 @@ public:
   std::shared_ptr<LaunchState> withId(uint64_t id) const;
 
 private:
-  static constexpr size_t remembered = 1024;
+  /// How many ended launches are kept. Fewer if a launch is after all of them: most launches that
+  /// begin later are, too, but a stream that waits for nothing may still conflict with them.
+  static constexpr size_t remembered = 1024, rememberedBeforeAll = 64;
 
   // The caller holds the lock.
   void forget(std::shared_ptr<LaunchState> launch);
   void inherit(LaunchState &launch);
+  void chooseFlags(LaunchState &launch, bool isAfterAll);
 
   mutable std::mutex mutex;
   // All are guarded by mutex.

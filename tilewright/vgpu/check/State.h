@@ -161,6 +161,8 @@ struct TensorCommit {
 /// Knowledge that threads have released through one memory location.
 struct Flag {
   std::vector<Published> published;
+  /// No store has ended the release sequence that launches of older generations began.
+  bool continuesOlder = true;
 };
 
 /// Reads of a block's own shared memory that are known to be ordered after all writes to it. They

@@ -3,13 +3,15 @@
 
 #include "gmock/gmock.h"
 
+#include <atomic>
+
 namespace tilewright::vgpu::driver {
 namespace {
 
 using ::testing::HasSubstr;
 
-/// `put` and `put_other` store a value, `get` loads it; `send` and `receive` do so with a flag
-/// between them, whose scope is the name's last word.
+/// `put`, `put_other` and `put_late` store a value, `get` loads it; `send` and `receive` do so with
+/// a flag between them, whose scope is the name's last word.
 constexpr const char *kernels = R"(
 .version 7.8
 .target sm_80
@@ -26,6 +28,13 @@ constexpr const char *kernels = R"(
   .reg .b64 %rd<2>;
   ld.param.u64 %rd1, [p];
   st.global.u32 [%rd1], 8;
+  ret;
+}
+.visible .entry put_late(.param .u64 p)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  st.global.u32 [%rd1], 9;
   ret;
 }
 .visible .entry get(.param .u64 p, .param .u64 to)
@@ -156,6 +165,50 @@ TEST_F(LaunchRaceTest, AnEventThatIsDoneAlreadyOrdersToo) {
   EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
   run(module, "get", two, data, to);
   finish();
+  EXPECT_FALSE(hasNewFinding()) << report();
+}
+
+/// Waits in a stream until the test opens it: what follows was submitted early and runs late.
+struct Gate {
+  std::atomic<bool> isOpen = false;
+  static void wait(void *self) { static_cast<Gate *>(self)->isOpen.wait(false); }
+  void open() {
+    isOpen = true;
+    isOpen.notify_one();
+  }
+};
+
+TEST_F(LaunchRaceTest, ALaunchAfterAllOthersDoesNotHideThemFromTheNext) {
+  Gate gate;
+  const CUstream late = stream();
+  const CUevent done = event();
+  const CUdeviceptr elsewhere = allocate(8192);
+  EXPECT_CUDA(cuda().cuLaunchHostFunc(late, Gate::wait, &gate));
+  run(module, "put_late", late, data);
+  run(module, "put", one, data);
+  EXPECT_CUDA(cuda().cuEventRecord(done, one));
+  EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
+  run(module, "put", two, elsewhere + 4096);
+  EXPECT_CUDA(cuda().cuStreamSynchronize(two));
+  gate.open();
+  EXPECT_CUDA(cuda().cuStreamSynchronize(late));
+  EXPECT_THAT(report(), HasSubstr("put_late"));
+}
+
+TEST_F(LaunchRaceTest, ALaunchAfterAllOthersDoesNotHideTheirFlagsFromTheNext) {
+  Gate gate;
+  const CUstream late = stream();
+  const CUevent done = event();
+  const CUdeviceptr flag = data + 32, elsewhere = allocate(8192);
+  EXPECT_CUDA(cuda().cuLaunchHostFunc(late, Gate::wait, &gate));
+  run(module, "receive", late, data, flag, to);
+  run(module, "send_gpu", one, data, flag);
+  EXPECT_CUDA(cuda().cuEventRecord(done, one));
+  EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
+  run(module, "put", two, elsewhere + 4096);
+  EXPECT_CUDA(cuda().cuStreamSynchronize(two));
+  gate.open();
+  EXPECT_CUDA(cuda().cuStreamSynchronize(late));
   EXPECT_FALSE(hasNewFinding()) << report();
 }
 
