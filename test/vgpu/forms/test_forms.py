@@ -10,7 +10,7 @@ import pytest
 
 BUILD = pathlib.Path(os.environ["TILEWRIGHT_BUILD_DIR"]) / "test/vgpu/forms"
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-PER_ROW = ["--per-row", "24"]
+PER_ROW = ["--per-row", "12"]
 
 # Rows whose kernels need module-level variables or functions, which a function's body cannot contain. They run as text
 # here, and as CUDA C++ in test/vgpu/cuda.
