@@ -9,6 +9,7 @@
 #include "tilewright/vgpu/ptx/InstructionTable.h"
 #include "tilewright/vgpu/ptx/Parser.h"
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <string>
@@ -31,7 +32,8 @@ int main(int argc, char **argv) {
     const std::string target = !isLater                     ? "90a"
                                : form.target.ends_with('a') ? form.target
                                                             : form.target + "a";
-    const std::string text = ptx::formsProlog(90, target) + form.text + "\n" + ptx::formsEpilog();
+    const std::string text = ptx::formsProlog(std::max(90u, form.version), target) + form.text +
+                             "\n" + ptx::formsEpilog();
     if (!ptx::parse(text).isOk())
       continue;
     Count &count = rows[form.row];

@@ -90,6 +90,10 @@ std::shared_ptr<machine::LoadedModule> load(Session &session, const Form &form,
   std::string adapted = text;
   if (const size_t at = adapted.find(head); at != adapted.npos)
     adapted.replace(at, head.size(), ".target " + target);
+  // A row may need a later version than moduleHead() gives.
+  if (form.row->version > 90)
+    adapted.replace(adapted.find("9.0"), 3,
+                    concat(form.row->version / 10, ".", form.row->version % 10));
   Result<std::unique_ptr<machine::LoadedModule>> module =
       machine::LoadedModule::create(adapted, target);
   if (module.isOk())

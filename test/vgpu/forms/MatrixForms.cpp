@@ -1,9 +1,11 @@
 // mma.sync of dense and sparse matrices, and the instructions that move 8 × 8 matrices.
 #include "test/vgpu/forms/MatrixReference.h"
 #include "test/vgpu/forms/Reference.h"
+#include "tilewright/numerics/ExactSum.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/ptx/Fragment.h"
 
+#include <cmath>
 #include <cstring>
 #include <sstream>
 
@@ -136,6 +138,151 @@ static void runMma(Session &session, const Form &form) {
                                     instruction.has(Modifier::opXor));
     if (!compareFragment(session, form, out, expected, shape.m, dType))
       return;
+  }
+  session.coverage.add(form.row->name);
+}
+
+/// Random bits of an element of 4, 6 or 8 bits, without infinities, and its value.
+static uint64_t randomElement(Modifier type, std::mt19937_64 &random) {
+  for (;;) {
+    const uint64_t bits = random() & ((uint64_t(1) << ptx::bitsOf(type)) - 1);
+    if (std::isfinite(static_cast<double>(valueOf(type, bits))))
+      return bits;
+  }
+}
+
+namespace {
+/// One factor of a product of narrow types: elements by rows (or columns of B) and their scales.
+struct NarrowFactor {
+  Modifier type;
+  unsigned rows, k, scaleCount;
+  bool isE8, inBytes;
+  std::vector<uint64_t> elements, scales;
+
+  double value(unsigned row, unsigned l) const {
+    double result = static_cast<double>(valueOf(type, elements[size_t(row) * k + l]));
+    if (scaleCount != 0) {
+      const uint64_t scale = scales[row * scaleCount + l / (k / scaleCount)];
+      result *= static_cast<double>(
+          valueOf(isE8 ? Modifier::ue8m0 : Modifier::e4m3, isE8 ? scale : scale & 0x7f));
+    }
+    return result;
+  }
+  /// The registers, in the layout of integers of 8 or 4 bits.
+  std::vector<uint64_t> registers(char which) const {
+    const unsigned bits = inBytes ? 8 : 4, per = 32 / bits, count = rows * k / (32 * per);
+    std::vector<uint64_t> result(size_t(count) * 32);
+    for (unsigned lane = 0; lane < 32; ++lane)
+      for (unsigned v = 0; v < count * per; ++v) {
+        const Position at = mmaPosition(which, 16, inBytes ? Modifier::s8 : Modifier::s4, lane, v);
+        const unsigned row = which == 'A' ? at.row : at.column;
+        const unsigned l = which == 'A' ? at.column : at.row;
+        uint64_t element = elements[size_t(row) * k + l];
+        if (inBytes && type == Modifier::e2m1) // in bits 2 to 5 of its byte
+          element <<= 2;
+        result[v / per * 32 + lane] |= element << (v % per * bits);
+      }
+    return result;
+  }
+  /// The register of scales: those of row i are in lane 4 * (i % 8) + thread, and of rows from 8 on
+  /// in the next lane. All other bytes are arbitrary.
+  std::vector<uint64_t> scaleRegister(unsigned byte, unsigned thread,
+                                      std::mt19937_64 &random) const {
+    std::vector<uint64_t> result(32);
+    for (uint64_t &one : result)
+      one = random() & 0xffffffff;
+    for (unsigned row = 0; row < rows; ++row)
+      for (unsigned s = 0; s < scaleCount; ++s) {
+        uint64_t &to = result[4 * (row % 8) + thread + row / 8];
+        const unsigned shift = 8 * (byte + s);
+        to = (to & ~(uint64_t(0xff) << shift)) | scales[row * scaleCount + s] << shift;
+      }
+    return result;
+  }
+};
+} // namespace
+
+static NarrowFactor randomFactor(const Form &form, unsigned which, unsigned rows, bool isExtreme,
+                                 std::mt19937_64 &random) {
+  const Instruction &instruction = form.instruction;
+  const unsigned k = ptx::shapeOf(instruction.find(ModifierKind::shape)).k;
+  const unsigned scaleCount = !instruction.has(Modifier::blockScale) ? 0
+                              : instruction.has(Modifier::scaleVec4) ? 4
+                              : k == 64                              ? 2
+                                                                     : 1;
+  NarrowFactor factor{instruction.type(which),
+                      rows,
+                      k,
+                      scaleCount,
+                      instruction.type(4) == Modifier::ue8m0,
+                      k == 32,
+                      {},
+                      {}};
+  for (unsigned i = 0; i < rows * k; ++i)
+    factor.elements.push_back(randomElement(factor.type, random));
+  for (unsigned i = 0; i < rows * scaleCount; ++i)
+    factor.scales.push_back(isExtreme     ? random() & 0xff
+                            : factor.isE8 ? 120 + random() % 15
+                                          : random() % 0x7f);
+  return factor;
+}
+
+/// mma of narrow types: every element is the exact sum, rounded once.
+static void runNarrow(Session &session, const Form &form) {
+  const Instruction &instruction = form.instruction;
+  const Modifier dType = instruction.type(0);
+  const bool isScaled = instruction.has(Modifier::blockScale);
+  std::mt19937_64 &random = session.random;
+  for (const bool isExtreme : {false, true}) {
+    const NarrowFactor a = randomFactor(form, 1, 16, isExtreme, random);
+    const NarrowFactor b = randomFactor(form, 2, 8, isExtreme, random);
+    const Matrix c = randomMatrix(16, 8, dType, true, random);
+    const unsigned count = ptx::fragmentOf(instruction, 'C').count;
+    WarpKernel kernel;
+    const std::string aList = kernel.load(32, a.registers('A'));
+    const std::string bList = kernel.load(32, b.registers('B'));
+    const std::string cList = kernel.load(32, packFragment(c, 'C', 16, dType, count));
+    std::string scales, before;
+    if (isScaled) {
+      const unsigned choices = 4 / a.scaleCount;
+      const unsigned byteA = a.scaleCount * static_cast<unsigned>(random() % choices);
+      const unsigned byteB = a.scaleCount * static_cast<unsigned>(random() % choices);
+      const unsigned threadA = random() % 2, threadB = random() % 4;
+      const std::string sa = kernel.load(32, a.scaleRegister(byteA, 2 * threadA, random));
+      const std::string sb = kernel.load(32, b.scaleRegister(byteB, threadB, random));
+      // Constants or registers, with or without braces.
+      before = concat("mov.b16 %h290, ", byteB, "; mov.b16 %h291, ", threadB, ";\n");
+      scales = concat(", ", sa, ", {", byteA, ", ", threadA, "}, ", sb.substr(1, sb.size() - 2),
+                      ", {%h290, %h291}");
+    }
+    const std::string dList = kernel.result(32, count);
+    std::vector<uint64_t> out;
+    ++session.forms;
+    if (!kernel.run(session, form,
+                    concat(before, form.name(), " ", dList, ", ", aList, ", ", bList, ", ", cList,
+                           scales, ";"),
+                    out))
+      return;
+    const unsigned per = dType == Modifier::f16 ? 2 : 1;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      for (unsigned v = 0; v < 4; ++v) {
+        const Position at = mmaPosition('C', 16, dType, lane, v);
+        numerics::ExactSum sum;
+        sum.add(static_cast<double>(c.at(at.row, at.column)));
+        for (unsigned l = 0; l < a.k; ++l)
+          sum.addProduct(a.value(at.row, l), b.value(at.column, l));
+        const uint64_t mask = per == 2 ? 0xffff : 0xffffffff;
+        const uint64_t expected =
+            sum.round(per == 2 ? numerics::ElementType::f16 : numerics::ElementType::f32);
+        const uint64_t got = out[v / per * 32 + lane] >> (v % per * 16) & mask;
+        ++session.values;
+        if (got == expected || (isNanOf(dType, got) && isNanOf(dType, expected)) ||
+            ((got | expected) & (mask >> 1)) == 0)
+          continue;
+        session.fail(form, concat("element (", at.row, ", ", at.column, ") has bits ", got,
+                                  ", expected ", expected));
+        return;
+      }
   }
   session.coverage.add(form.row->name);
 }
@@ -316,7 +463,8 @@ static void runMove(Session &session, const Form &form) {
 
 void runMatrix(Session &session) {
   for (const InstructionRow &row : ptx::instructionTable()) {
-    const size_t most = row.handler == Handler::mma || row.handler == Handler::mmaSparse
+    const size_t most = row.handler == Handler::mma || row.handler == Handler::mmaNarrow ||
+                                row.handler == Handler::mmaSparse
                             ? session.perRow
                             : std::min<size_t>(session.perRow, 64);
     switch (row.handler) {
@@ -331,6 +479,10 @@ void runMatrix(Session &session) {
         if (form.instruction.find(ModifierKind::rounding) != Modifier::none)
           runRounded(session, form);
       }
+      break;
+    case Handler::mmaNarrow:
+      for (const Form &form : formsOf(row, most, session.random))
+        runNarrow(session, form);
       break;
     case Handler::ldmatrix:
     case Handler::stmatrix:

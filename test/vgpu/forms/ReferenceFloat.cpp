@@ -12,6 +12,7 @@ struct Format {
   int precision, least, greatest; // minimum and maximum exponent of normal numbers
   unsigned exponentBits, mantissaBits, shift;
   bool hasInfinity;
+  bool hasNan = true;
 };
 } // namespace
 
@@ -27,6 +28,12 @@ static Format formatOf(Modifier type) {
     return {4, -6, 8, 4, 3, 0, false};
   case Modifier::e5m2:
     return {3, -14, 15, 5, 2, 0, true};
+  case Modifier::e2m1:
+    return {2, 0, 2, 2, 1, 0, false, false};
+  case Modifier::e2m3:
+    return {4, 0, 2, 2, 3, 0, false, false};
+  case Modifier::e3m2:
+    return {3, -2, 4, 3, 2, 0, false, false};
   case Modifier::f64:
     return {53, -1022, 1023, 11, 52, 0, true};
   default:
@@ -46,6 +53,21 @@ Modifier elementOf(Modifier type) {
     return Modifier::e4m3;
   case Modifier::e5m2x2:
     return Modifier::e5m2;
+  case Modifier::e2m1x2:
+  case Modifier::e2m1x4:
+    return Modifier::e2m1;
+  case Modifier::e2m3x2:
+  case Modifier::e2m3x4:
+    return Modifier::e2m3;
+  case Modifier::e3m2x2:
+  case Modifier::e3m2x4:
+    return Modifier::e3m2;
+  case Modifier::e4m3x4:
+    return Modifier::e4m3;
+  case Modifier::e5m2x4:
+    return Modifier::e5m2;
+  case Modifier::ue8m0x2:
+    return Modifier::ue8m0;
   default:
     return type;
   }
@@ -83,6 +105,13 @@ uint64_t nanOf(Modifier type) {
   case Modifier::e4m3:
   case Modifier::e5m2:
     return 0x7f;
+  case Modifier::e2m1: // types without NaN: the largest value
+    return 0x7;
+  case Modifier::e2m3:
+  case Modifier::e3m2:
+    return 0x1f;
+  case Modifier::ue8m0:
+    return 0xff;
   case Modifier::f64:
     return 0x7fffffffffffffff;
   default:
@@ -91,6 +120,9 @@ uint64_t nanOf(Modifier type) {
 }
 
 long double valueOf(Modifier type, uint64_t bits) {
+  if (type == Modifier::ue8m0)
+    return (bits & 0xff) == 0xff ? std::numeric_limits<long double>::quiet_NaN()
+                                 : std::ldexp(1.0L, static_cast<int>(bits & 0xff) - 127);
   const Format format = formatOf(type);
   bits >>= format.shift;
   const uint64_t mantissa = bits & ((uint64_t(1) << format.mantissaBits) - 1);
@@ -103,7 +135,7 @@ long double valueOf(Modifier type, uint64_t bits) {
     magnitude = mantissa ? std::numeric_limits<long double>::quiet_NaN()
                          : std::numeric_limits<long double>::infinity();
   else if (exponent == top && mantissa == (uint64_t(1) << format.mantissaBits) - 1 &&
-           !format.hasInfinity)
+           !format.hasInfinity && format.hasNan)
     magnitude = std::numeric_limits<long double>::quiet_NaN();
   else if (exponent == 0)
     magnitude = std::ldexp(static_cast<long double>(mantissa),
@@ -149,12 +181,12 @@ uint64_t roundTo(Modifier type, long double value, Mode mode, bool isFinite) {
   long double magnitude = std::fabs(value);
   // The largest finite value: e4m3 lacks the last mantissa of the last exponent.
   const long double significand =
-      format.hasInfinity ? 2.0L - std::ldexp(1.0L, 1 - format.precision) : 1.75L;
+      format.hasInfinity || !format.hasNan ? 2.0L - std::ldexp(1.0L, 1 - format.precision) : 1.75L;
   const long double largest = std::ldexp(significand, format.greatest);
   const uint64_t infinity = format.hasInfinity
                                 ? ((uint64_t(1) << format.exponentBits) - 1) << format.mantissaBits
                                 : nanOf(type);
-  const uint64_t most = format.hasInfinity ? infinity - 1 : 0x7e;
+  const uint64_t most = format.hasInfinity ? infinity - 1 : format.hasNan ? 0x7e : infinity;
   if (magnitude == 0)
     return sign << format.shift;
   if (!std::isinf(magnitude)) {

@@ -30,6 +30,21 @@ static ElementType elementOf(Modifier type) {
   case Modifier::e5m2:
   case Modifier::e5m2x2:
     return ElementType::f8E5M2;
+  case Modifier::e2m1:
+  case Modifier::e2m1x2:
+  case Modifier::e2m1x4:
+    return ElementType::f4E2M1FN;
+  case Modifier::e2m3:
+  case Modifier::e2m3x2:
+  case Modifier::e2m3x4:
+    return ElementType::f6E2M3FN;
+  case Modifier::e3m2:
+  case Modifier::e3m2x2:
+  case Modifier::e3m2x4:
+    return ElementType::f6E3M2FN;
+  case Modifier::ue8m0:
+  case Modifier::ue8m0x2:
+    return ElementType::f8E8M0FNU;
   default:
     return ElementType::f32;
   }

@@ -220,6 +220,8 @@ Status Checker::checkOne(const OperandRule &rule, const Operand &operand) const 
       return checkVector(rule, operand, instruction.vectorLength(), typeOf(rule));
     return checkScalar(rule, operand, typeOf(rule));
   case OperandForm::vector:
+    if (rule.count == 1 && operand.kind != OperandKind::vector)
+      return checkScalar(rule, operand, typeOf(rule));
     return checkVector(rule, operand, rule.count, typeOf(rule));
   case OperandForm::fragment:
     return checkFragment(rule, operand);

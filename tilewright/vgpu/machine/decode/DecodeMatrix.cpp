@@ -147,6 +147,31 @@ Status Decoder::mma() {
   return emitExternal(own<WarpMatrixForm>(std::move(special)));
 }
 
+Status Decoder::narrowMma() {
+  NarrowForm form;
+  form.base = matrixForm();
+  form.base.head.function = runNarrowMma;
+  form.inBytes = form.base.k == 32;
+  readFragments(form.base);
+  if (instruction->has(Modifier::blockScale)) {
+    // The numbers of scales of a row, which are the defaults of the kinds.
+    const Modifier vector = instruction->find(ModifierKind::scaleVector);
+    const unsigned count = vector == Modifier::scaleVec4   ? 4
+                           : vector == Modifier::scaleVec2 ? 2
+                           : vector == Modifier::scaleVec1 ? 1
+                                                           : form.base.k / 32;
+    form.block = form.base.k / count;
+    form.hasE8Scales = instruction->type(4) == Modifier::ue8m0;
+    form.scaleA = readBytes(partsOf(operands[4])[0], 4);
+    form.byteA = readBytes(partsOf(operands[5])[0], 2);
+    form.threadA = readBytes(partsOf(operands[5])[1], 2);
+    form.scaleB = readBytes(partsOf(operands[6])[0], 4);
+    form.byteB = readBytes(partsOf(operands[7])[0], 2);
+    form.threadB = readBytes(partsOf(operands[7])[1], 2);
+  }
+  return emitExternal(own<NarrowForm>(std::move(form)));
+}
+
 Status Decoder::wmma() {
   WarpMatrixForm form;
   form.base = matrixForm();

@@ -158,6 +158,7 @@ private:
   Status cluster();
   Status moveMatrix();
   Status mma();
+  Status narrowMma();
   Status sparseMma();
   Status moveWmma();
   Status wmma();

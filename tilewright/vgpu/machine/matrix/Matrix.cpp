@@ -17,7 +17,7 @@ using ptx::Modifier;
 template <size_t size> static std::unique_ptr<float[]> tableOf(Modifier type) {
   auto table = std::make_unique<float[]>(size);
   for (size_t i = 0; i < size; ++i)
-    table[i] = static_cast<float>(valueOf(type, i));
+    table[i] = static_cast<float>(valueOf(type, i & ((size_t(1) << ptx::bitsOf(type)) - 1)));
   return table;
 }
 
@@ -26,6 +26,9 @@ const float *elementTable(Modifier type) {
   static const std::unique_ptr<float[]> brain = tableOf<65536>(Modifier::bf16);
   static const std::unique_ptr<float[]> e4m3 = tableOf<256>(Modifier::e4m3);
   static const std::unique_ptr<float[]> e5m2 = tableOf<256>(Modifier::e5m2);
+  static const std::unique_ptr<float[]> e2m3 = tableOf<256>(Modifier::e2m3);
+  static const std::unique_ptr<float[]> e3m2 = tableOf<256>(Modifier::e3m2);
+  static const std::unique_ptr<float[]> e2m1 = tableOf<256>(Modifier::e2m1);
   switch (type) {
   case Modifier::f16:
     return half.get();
@@ -35,6 +38,12 @@ const float *elementTable(Modifier type) {
     return e4m3.get();
   case Modifier::e5m2:
     return e5m2.get();
+  case Modifier::e2m3:
+    return e2m3.get();
+  case Modifier::e3m2:
+    return e3m2.get();
+  case Modifier::e2m1:
+    return e2m1.get();
   default:
     return nullptr;
   }
@@ -382,6 +391,21 @@ static bool multiplyFast(const MatrixForm &form, std::byte *registers) {
   return true;
 }
 
+void accumulateFragments(TileProduct &product, const MatrixForm &form, Arithmetic arithmetic,
+                         std::byte *registers) {
+  if (form.dType != Modifier::f32 || form.cType != Modifier::f32 || form.m != 16)
+    return accumulateProduct(product, form, arithmetic, true, registers, form.c, form.d);
+  // D may use the registers of C in a different order, so accumulate in a copy.
+  alignas(64) float sums[4][32];
+  for (unsigned i = 0; i < 4; ++i)
+    std::memcpy(sums[i], registers + form.c[i], sizeof(sums[i]));
+  static constexpr uint32_t slots[4] = {0, 128, 256, 384};
+  accumulateProduct(product, form, arithmetic, true, reinterpret_cast<std::byte *>(sums), slots,
+                    slots);
+  for (unsigned i = 0; i < 4; ++i)
+    std::memcpy(registers + form.d[i], sums[i], sizeof(sums[i]));
+}
+
 After runMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const MatrixForm *>(op->extra);
   if (form.dType == Modifier::f64) {
@@ -401,19 +425,7 @@ After runMma(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t)
     for (uint32_t slot : form.b)
       offsets.push_back(slot + 16 * column);
   product.readB(registers, offsets, false);
-  if (form.dType == Modifier::f32 && form.cType == Modifier::f32 && form.m == 16) {
-    // D may use the registers of C in a different order, so accumulate in a copy.
-    alignas(64) float sums[4][32];
-    for (unsigned i = 0; i < 4; ++i)
-      std::memcpy(sums[i], registers + form.c[i], sizeof(sums[i]));
-    static constexpr uint32_t slots[4] = {0, 128, 256, 384};
-    accumulateProduct(product, form, arithmetic, true, reinterpret_cast<std::byte *>(sums), slots,
-                      slots);
-    for (unsigned i = 0; i < 4; ++i)
-      std::memcpy(registers + form.d[i], sums[i], sizeof(sums[i]));
-    return After::next;
-  }
-  accumulateProduct(product, form, arithmetic, true, registers, form.c, form.d);
+  accumulateFragments(product, form, arithmetic, registers);
   return After::next;
 }
 

@@ -83,6 +83,11 @@ void accumulateProduct(TileProduct &product, const MatrixForm &form, Arithmetic 
                        bool adds, std::byte *registers, std::span<const uint32_t> c,
                        std::span<const uint32_t> d);
 
+/// D = C + product for the fragments of an mma with 16 rows and 8 columns; D may use the registers
+/// of C in a different order.
+void accumulateFragments(TileProduct &product, const MatrixForm &form, Arithmetic arithmetic,
+                         std::byte *registers);
+
 /// Sums as Hopper's tensor cores do: products are exact, all terms are truncated at 2^-fraction of
 /// the largest, and their sum is truncated to f32.
 float alignedSum(const double *products, unsigned count, double start, int fraction);

@@ -1,5 +1,6 @@
-// Matrix instructions other than mma.sync and wgmma of dense matrices: wmma, the four products of
-// mma.m8n8k4 (Volta), and products with a sparse A.
+// Matrix instructions other than plain mma.sync and wgmma of dense matrices: wmma, the four
+// products of mma.m8n8k4 (Volta), products of narrow types with block scales, and products with a
+// sparse A.
 #ifndef TILEWRIGHT_VGPU_MACHINE_MATRIX_WARPMATRIX_H
 #define TILEWRIGHT_VGPU_MACHINE_MATRIX_WARPMATRIX_H
 
@@ -42,6 +43,19 @@ After runWmma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runQuadMma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 /// mma of f64 with a rounding mode other than to nearest.
 After runRoundedMma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+
+/// mma of kind::f8f6f4 and with block scales.
+struct NarrowForm {
+  MatrixForm base;
+  bool inBytes = false; // elements of 4 and 6 bits have a byte
+  // Of scales; `block` is the number of elements that share one, or 0.
+  unsigned block = 0;
+  bool hasE8Scales = false;          // ue8m0, otherwise ue4m3
+  uint32_t scaleA = 0, scaleB = 0;   // slots
+  uint32_t byteA = 0, byteB = 0;     // slots of the first byte of the scales
+  uint32_t threadA = 0, threadB = 0; // slots of the lanes of a quad that have them
+};
+After runNarrowMma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
 /// mma.sp and wgmma.mma_async.sp.
 struct SparseForm {

@@ -1,13 +1,11 @@
 #include "tilewright/vgpu/machine/tcgen05/ProductOperands.h"
 
-#include "tilewright/numerics/Float.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/machine/matrix/BlockScales.h"
 #include "tilewright/vgpu/machine/matrix/Matrix.h"
 #include "tilewright/vgpu/machine/tcgen05/SharedMatrix.h"
 #include "tilewright/vgpu/machine/tcgen05/TensorCopy.h"
 #include "tilewright/vgpu/machine/tcgen05/TensorMemory.h"
-
-#include <cmath>
 
 namespace tilewright::vgpu::machine {
 
@@ -129,12 +127,6 @@ bool ProductReader::readTensor(Block &block, uint32_t address, const ProductLayo
   values.resize(size_t(layout.rows) * product.k);
   widenChunks(form.mode.kind, product.a, true, memory->bytes(), offsets, values.data());
   return true;
-}
-
-static float scaleValue(bool isE8, uint8_t bits) {
-  if (isE8)
-    return bits == 0xff ? NAN : std::ldexp(1.0f, int(bits) - 127);
-  return static_cast<float>(numerics::decode(numerics::ElementType::f8E4M3FN, bits & 0x7f));
 }
 
 bool ProductReader::readScales(Block &block, uint32_t address, unsigned rows, unsigned firstByte,

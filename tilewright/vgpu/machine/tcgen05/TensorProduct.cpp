@@ -1,8 +1,8 @@
 #include "tilewright/vgpu/machine/tcgen05/TensorProduct.h"
 
-#include "tilewright/numerics/ExactSum.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/machine/async/Async.h"
+#include "tilewright/vgpu/machine/matrix/BlockScales.h"
 #include "tilewright/vgpu/machine/matrix/Matrix.h"
 #include "tilewright/vgpu/machine/tcgen05/ProductOperands.h"
 #include "tilewright/vgpu/machine/tcgen05/TensorMemory.h"
@@ -125,22 +125,6 @@ static void accumulateRounded(TileProduct &product, const Accumulator &to, unsig
   }
 }
 
-/// Multiplies each row of k values by its scales. Returns whether all products are floats.
-static bool applyScales(std::vector<float> &values, const std::vector<float> &scales, unsigned k,
-                        unsigned block) {
-  bool isExact = true;
-  const unsigned count = k / block;
-  const size_t rows = values.size() / k;
-  for (size_t row = 0; row < rows; ++row)
-    for (unsigned l = 0; l < k; ++l) {
-      float &value = values[row * k + l];
-      const double scaled = double(value) * double(scales[row * count + l / block]);
-      value = static_cast<float>(scaled);
-      isExact = isExact && (double(value) == scaled || std::isnan(scaled));
-    }
-  return isExact;
-}
-
 /// Rows of k values, with zeros at the end of each.
 static std::vector<float> padded(const std::vector<float> &values, unsigned k, unsigned depth) {
   std::vector<float> result(values.size() / k * depth);
@@ -165,8 +149,7 @@ private:
   bool readB(std::span<Block *const> blocks);
   bool multiply(Block &block, unsigned rank);
   void observe(Block &block, const Accumulator &to) const;
-  void multiplyExtremes(const Accumulator &to, const std::vector<float> &rawA,
-                        const std::vector<float> &scalesA, const Result &result) const;
+  void multiplyExtremes(const Accumulator &to, const Result &result) const;
 
   Warp &warp;
   const Op *op;
@@ -176,18 +159,19 @@ private:
   const InstructionDescriptor &product;
   const ProductLayout layout;
   const ProductReader reader;
-  std::vector<float> a, b, scaledB, scalesA, scalesB;
+  ScaledRows a, b;
+  std::vector<float> scaledA, scaledB;
 };
 } // namespace
 
 bool Product::readB(std::span<Block *const> blocks) {
   const auto each = static_cast<unsigned>(product.n / blocks.size());
   std::vector<float> part;
-  b.clear();
+  b.values.clear();
   for (Block *block : blocks) {
     if (!reader.readShared(*block, request.mbarrier, product.b, product.transposesB, each, part))
       return false;
-    b.insert(b.end(), part.begin(), part.end());
+    b.values.insert(b.values.end(), part.begin(), part.end());
   }
   if (!form.hasZeroMask)
     return true;
@@ -196,7 +180,7 @@ bool Product::readB(std::span<Block *const> blocks) {
   const std::vector<bool> zero = zeroColumns(mask, product.m, product.n);
   for (unsigned j = 0; j < product.n; ++j)
     if (zero[j])
-      std::fill_n(b.begin() + ptrdiff_t(j) * product.k, product.k, 0.0f);
+      std::fill_n(b.values.begin() + ptrdiff_t(j) * product.k, product.k, 0.0f);
   return true;
 }
 
@@ -213,23 +197,12 @@ void Product::observe(Block &block, const Accumulator &to) const {
 }
 
 /// Scaled products whose factors exceed the range of f32.
-void Product::multiplyExtremes(const Accumulator &to, const std::vector<float> &rawA,
-                               const std::vector<float> &scales, const Result &result) const {
-  const unsigned k = product.k, count = k / form.block;
+void Product::multiplyExtremes(const Accumulator &to, const Result &result) const {
   const double sign = product.negatesA != product.negatesB ? -1 : 1;
   for (unsigned row = 0; row < layout.rows; ++row)
     for (unsigned j = 0; j < product.n; ++j) {
-      numerics::ExactSum sum;
-      if (result.adds)
-        sum.add(std::bit_cast<float>(to.octet(row, j / 8)[j % 8]));
-      for (unsigned l = 0; l < k; ++l)
-        sum.addProduct(sign * double(rawA[size_t(row) * k + l]) *
-                           double(scales[size_t(row) * count + l / form.block]),
-                       double(b[size_t(j) * k + l]) *
-                           double(scalesB[size_t(j) * count + l / form.block]));
-      storeElement(
-          to, row, j, result,
-          std::bit_cast<float>(static_cast<uint32_t>(sum.round(numerics::ElementType::f32))));
+      const double start = result.adds ? std::bit_cast<float>(to.octet(row, j / 8)[j % 8]) : 0;
+      storeElement(to, row, j, result, sumScaled(a, row, b, j, start, sign));
     }
 }
 
@@ -246,8 +219,9 @@ bool Product::multiply(Block &block, unsigned rank) {
   if (!memory)
     return false;
   if (form.aIsDescriptor
-          ? !reader.readShared(block, request.from, product.a, product.transposesA, layout.rows, a)
-          : !reader.readTensor(block, static_cast<uint32_t>(request.from), layout, a))
+          ? !reader.readShared(block, request.from, product.a, product.transposesA, layout.rows,
+                               a.values)
+          : !reader.readTensor(block, static_cast<uint32_t>(request.from), layout, a.values))
     return false;
   const Accumulator to{*memory,          layout,           address >> 16,
                        address & 0xffff, n / layout.parts, disabled + 4 * rank};
@@ -258,23 +232,21 @@ bool Product::multiply(Block &block, unsigned rank) {
                 arithmetic == Arithmetic::hopper && product.d != ProductType::s32,
                 std::ldexp(1.0, -static_cast<int>(form.scaleD))};
   int aBits = significandBits(product.a), bBits = significandBits(product.b);
-  const std::vector<float> *factors = &b;
+  const std::vector<float> *rows = &a.values, *columns = &b.values;
   if (isScaled(form.mode.kind)) {
     const bool isHalved = form.mode.isPair && product.m == 128;
     if (!reader.readScales(block, static_cast<uint32_t>(request.coordinates[1]), layout.rows,
-                           product.scaleIdA, false, scalesA) ||
+                           product.scaleIdA, false, a.scales) ||
         !reader.readScales(block, static_cast<uint32_t>(request.coordinates[2]), n,
-                           product.scaleIdB, isHalved, scalesB))
+                           product.scaleIdB, isHalved, b.scales))
       return false;
-    const std::vector<float> rawA = a;
-    scaledB = b;
-    const bool isExact =
-        applyScales(a, scalesA, k, form.block) && applyScales(scaledB, scalesB, k, form.block);
-    if (!isExact) {
-      multiplyExtremes(to, rawA, scalesA, result);
+    a.k = b.k = k;
+    a.block = b.block = form.block;
+    if (!a.multiplied(scaledA) || !b.multiplied(scaledB)) {
+      multiplyExtremes(to, result);
       return true;
     }
-    factors = &scaledB;
+    rows = &scaledA, columns = &scaledB;
     if (!product.hasE8Scales) {
       aBits += significandBits(ProductType::e4m3);
       bBits += significandBits(ProductType::e4m3);
@@ -283,16 +255,16 @@ bool Product::multiply(Block &block, unsigned rank) {
   // TileProduct wants a power of two.
   const unsigned depth = std::bit_ceil(k);
   if (depth != k) {
-    a = padded(a, k, depth);
-    scaledB = padded(*factors, k, depth);
-    factors = &scaledB;
+    scaledA = padded(*rows, k, depth);
+    scaledB = padded(*columns, k, depth);
+    rows = &scaledA, columns = &scaledB;
   }
   TileProduct &tile = threadProduct();
   tile.beginValues(aBits, bBits, n, depth, arithmetic == Arithmetic::fast);
-  tile.readBValues(factors->data());
+  tile.readBValues(columns->data());
   const bool isPlain = product.d == ProductType::f32 && !result.isTruncated && result.factor == 1;
   for (unsigned row = 0; row < layout.rows; row += 16) {
-    tile.readAValues(a.data() + size_t(row) * depth, product.negatesA != product.negatesB);
+    tile.readAValues(rows->data() + size_t(row) * depth, product.negatesA != product.negatesB);
     if (isPlain)
       accumulateFloats(tile, to, row, n, result.adds);
     else
