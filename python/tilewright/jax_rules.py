@@ -2,8 +2,8 @@
 
 This plugin has no XLA compiler to call back from. custom_partitioning is
 compiled from the function itself. For inspect_array_sharding and HLO
-transformations the user gets a warning that they do not run. ragged_dot is lowered
-as for other compilers that have their own code for it.
+transformations the user gets a warning that they do not run. ragged_dot and
+scaled_matmul are lowered as for other compilers that have their own code for them.
 """
 
 import warnings
@@ -21,6 +21,7 @@ def install() -> None:
     _announce_inspections()
     _announce_hlo_transformations()
     _keep_ragged_dots()
+    _keep_scaled_matmuls()
 
 
 def _is_ours(client) -> bool:
@@ -148,3 +149,24 @@ def _keep_ragged_dots() -> None:
         return lax._ragged_dot_general_lower(ctx, *values, precision=precision, **parameters, platform="gpu")
 
     mlir.register_lowering(lax.ragged_dot_general_p, lower, platform="cpu")
+
+
+def _keep_scaled_matmuls() -> None:
+    """Lowers jax.nn.scaled_matmul, and what calls it, to the custom call that JAX emits for CUDA.
+
+    JAX has no lowering for `cpu`, so nothing is replaced.
+    """
+    from jax._src.interpreters import mlir
+
+    try:
+        from jax._src.cudnn import scaled_matmul_stablehlo as scaled
+        primitive, lower_for_cuda = scaled._scaled_matmul_p, scaled._scaled_matmul_gpu_lowering
+    except (ImportError, AttributeError):  # another JAX
+        return
+
+    def lower(ctx, *values, **parameters):
+        if not _is_for_us(ctx.module_context):
+            raise NotImplementedError("jax.nn.scaled_matmul has no lowering for platform cpu, except on Tilewright")
+        return lower_for_cuda(ctx, *values, **parameters)
+
+    mlir.register_lowering(primitive, lower, platform="cpu")

@@ -6,6 +6,7 @@
 #include "tilewright/transform/simplify/ApproxTopK.h"
 #include "tilewright/transform/simplify/Passes.h"
 #include "tilewright/transform/simplify/RaggedDot.h"
+#include "tilewright/transform/simplify/ScaledDot.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -44,6 +45,8 @@ struct Inline : impl::InlinePassBase<Inline> {
     makeTopKExact(module);
     if (!kept.contains("chlo.ragged_dot"))
       expandRaggedDots(module);
+    if (failed(expandScaledDots(module)))
+      return signalPassFailure();
     dropControlDependencies(module);
     SymbolTable symbols(module);
 

@@ -16,7 +16,8 @@ def InlinePass : Pass<"simplify-inline", "::mlir::ModuleOp"> {
     functions that are no longer referenced are erased.
 
     The composite chlo.ragged_dot becomes a batched product of tiles of its groups, except if it is in `keep`
-    (RaggedDot.h). The custom call ApproxTopK becomes a sort by its comparator. JAX's control_dep, which only requests
+    (RaggedDot.h). The custom call ApproxTopK becomes a sort by its comparator, and __op$block_scaled_dot a product of
+    scaled elements (ScaledDot.h). JAX's control_dep, which only requests
     an order, is removed with a remark. The location of an inlined op names the call that it comes from.
 
     Input: a verified module without recursion. Output: no func.call, and no composite whose

@@ -1,0 +1,107 @@
+"""Block-scaled products and their exact values, for tests on one target; also a script that checks all of them there."""
+
+import dataclasses
+import itertools
+import sys
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """The element types of both sides, with the type and the block of their scales."""
+
+    lhs: type
+    rhs: type
+    scale: type
+    block: int
+
+    def __str__(self):
+        return f"{np.dtype(self.lhs).name}-{np.dtype(self.rhs).name}-{np.dtype(self.scale).name}"
+
+
+E4M3, E5M2, E2M1, E8M0 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e8m0fnu
+PAIRS = [
+    Pair(E4M3, E4M3, E8M0, 32),
+    Pair(E4M3, E5M2, E8M0, 32),
+    Pair(E5M2, E4M3, E8M0, 32),
+    Pair(E2M1, E2M1, E8M0, 32),
+    Pair(E4M3, E2M1, E8M0, 32),
+    Pair(E2M1, E2M1, E4M3, 16),
+]
+# Batch, rows of lhs, rows of rhs, and how many times 32 the depth has.
+SHAPES = [
+    (1, 1, 1, 1), (1, 1, 37, 3), (1, 29, 1, 5), (1, 3, 5, 1), (2, 17, 33, 2), (1, 64, 64, 4),
+    (3, 7, 130, 3), (1, 129, 65, 7), (1, 100, 31, 9), (5, 2, 2, 2), (1, 255, 19, 11), (2, 48, 80, 32),
+]
+
+
+def operands(pair, shape, seed=0):
+    """lhs, rhs and their scales. Scales of e8m0 differ by up to 2^24 within a row."""
+    batch, rows, columns, depth = shape
+    random = np.random.default_rng(seed)
+
+    def side(lines, element):
+        values = random.normal(size=(batch, lines, 32 * depth), scale=2).astype(element)
+        blocks = (batch, lines, 32 * depth // pair.block)
+        scales = 2.0 ** random.integers(-12, 13, blocks) if pair.scale is E8M0 else random.uniform(0.02, 200, blocks)
+        return values, scales.astype(pair.scale)
+
+    (lhs, lhs_scales), (rhs, rhs_scales) = side(rows, pair.lhs), side(columns, pair.rhs)
+    return lhs, rhs, lhs_scales, rhs_scales
+
+
+def exact(lhs, rhs, lhs_scales, rhs_scales):
+    """The product, and the sum of the magnitudes of its terms. A term has 16 bits, so f64 is exact to 2^-53 of that sum."""
+    def whole(values, scales):
+        return values.astype(np.float64) * np.repeat(scales.astype(np.float64), values.shape[-1] // scales.shape[-1], -1)
+
+    x, y = whole(lhs, lhs_scales), whole(rhs, rhs_scales)
+    return np.einsum("bmk,bnk->bmn", x, y), np.einsum("bmk,bnk->bmn", np.abs(x), np.abs(y))
+
+
+def multiply(*arrays, result=jnp.float32):
+    return np.asarray(jax.nn.scaled_matmul(*map(jnp.asarray, arrays), preferred_element_type=result))
+
+
+def check(pair, shape):
+    """Sums in f32 have an error of at most 2^-24 of the magnitudes for each of their additions, in any order."""
+    arrays = operands(pair, shape)
+    product, magnitude = exact(*arrays)
+    result = multiply(*arrays)
+    bound = (arrays[0].shape[-1] + 1) * 2.0**-24 * magnitude
+    error = np.abs(result.astype(np.float64) - product)
+    assert (error <= bound).all(), f"{pair} {shape}: off by {np.max(error / bound):.2f} of the bound"
+    # Twice the scales of one side, exactly twice the result.
+    lhs, rhs, lhs_scales, rhs_scales = arrays
+    twice = (lhs_scales.astype(np.float32) * 2).astype(pair.scale)
+    assert (twice.astype(np.float32) == lhs_scales.astype(np.float32) * 2).all()
+    np.testing.assert_array_equal(multiply(lhs, rhs, twice, rhs_scales), 2 * result)
+
+
+def check_nan_scales(pair):
+    """A scale of NaN makes its row NaN, and only that one."""
+    lhs, rhs, lhs_scales, rhs_scales = operands(pair, (1, 19, 40, 3))
+    lhs_scales = lhs_scales.copy()
+    lhs_scales[0, 7, 1] = np.nan
+    is_nan = np.isnan(multiply(lhs, rhs, lhs_scales, rhs_scales))
+    assert is_nan[0, 7].all() and is_nan.sum() == is_nan.shape[-1]
+
+
+def main(part, parts):
+    cases = list(itertools.product(PAIRS, SHAPES))[part::parts]
+    for pair, shape in cases:
+        check(pair, shape)
+    for pair in PAIRS[part::parts]:
+        check_nan_scales(pair)
+    print(len(cases), "products are right on", jax.devices()[0])
+
+
+if __name__ == "__main__":
+    from tilewright import jax_plugin
+
+    jax_plugin.initialize()
+    main(int(sys.argv[1]), int(sys.argv[2]))

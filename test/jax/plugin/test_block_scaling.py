@@ -1,0 +1,159 @@
+"""Block-scaled products from JAX: jax.nn.scaled_matmul, jax.nn.scaled_dot_general, lax.scaled_dot, lax.ragged_dot."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import block_scaled_cases as cases
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+GPUS = ["vgpu:sm_80", "vgpu:sm_90a", "vgpu:sm_100a", "vgpu:sm_120a"]
+
+
+@pytest.mark.parametrize("pair", cases.PAIRS, ids=str)
+def test_products_are_exact_up_to_the_rounding_of_sums(pair):
+    for shape in [(1, 3, 5, 1), (3, 7, 130, 3), (1, 100, 31, 9)]:
+        cases.check(pair, shape)
+
+
+@pytest.mark.parametrize("pair", cases.PAIRS, ids=str)
+def test_a_scale_of_nan_makes_its_row_nan(pair):
+    cases.check_nan_scales(pair)
+
+
+@pytest.mark.parametrize("result", [jnp.bfloat16, jnp.float16])
+def test_a_narrow_result_is_the_sum_rounded_once(result):
+    lhs, rhs, lhs_scales, rhs_scales = cases.operands(cases.PAIRS[5], (2, 17, 33, 2))
+    arrays = lhs, rhs, (lhs_scales.astype(np.float32) / 512).astype(lhs_scales.dtype), rhs_scales  # in the range of f16
+    wide = cases.multiply(*arrays)
+    np.testing.assert_array_equal(cases.multiply(*arrays, result=result), wide.astype(result))
+
+
+def check_part(target, part, parts):
+    """Checks a part of all cases on a target, a virtual GPU with all its checks."""
+    return subprocess.run(
+        [sys.executable, FOLDER / "block_scaled_cases.py", str(part), str(parts)],
+        env={**os.environ, "TILEWRIGHT_TARGET": target, "TILEWRIGHT_VGPU_CHECK": "all", "PYTHONPATH": str(FOLDER.parents[2] / "python")},
+        capture_output=True, text=True, timeout=1500,
+    )
+
+
+@pytest.mark.parametrize("target", GPUS)
+def test_two_products_on_a_gpu(target):
+    done = check_part(target, GPUS.index(target), 36)
+    assert done.returncode == 0 and "2 products are right on" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("target", ["cpu", *GPUS])
+def test_all_products(target):
+    done = check_part(target, 0, 1)
+    assert done.returncode == 0 and "72 products are right on" in done.stdout, done.stdout + done.stderr
+
+
+def configs(mode, scale=0.01):
+    scales = [jnp.full((), scale, jnp.float32)] if mode == "nvfp4" else []
+    return [jax.nn.get_scaled_dot_general_config(mode, *scales)] * 3
+
+
+def quantised(x, mode, scale=0.01):
+    """JAX's quantisation, in NumPy: the values that an array is rounded to, along its last dimension."""
+    block, element = (32, cases.E4M3) if mode == "mxfp8" else (16, cases.E2M1)
+    largest = float(cases.ml_dtypes.finfo(element).max)
+    blocks = np.asarray(x, np.float32).reshape(*x.shape[:-1], -1, block)
+    if mode == "mxfp8":
+        amax = np.abs(blocks).max(-1, keepdims=True) / np.float32(largest)
+        scales = np.exp2(np.ceil(np.log2(amax.astype(np.float64)))).astype(np.float32)
+        return (np.clip(blocks / scales, -largest, largest).astype(element).astype(np.float32) * scales).reshape(x.shape)
+    blocks = blocks / np.float32(scale)
+    scales = np.clip(np.abs(blocks).max(-1, keepdims=True) / np.float32(largest), 0, 448).astype(cases.E4M3).astype(np.float32)
+    return (np.clip(blocks / scales, -largest, largest).astype(element).astype(np.float32) * scales * np.float32(scale)).reshape(x.shape)
+
+
+@pytest.mark.parametrize("mode", ["mxfp8", "nvfp4"])
+def test_scaled_dot_general_multiplies_what_it_quantises(mode):
+    random = np.random.default_rng(3)
+    lhs, rhs = random.normal(size=(2, 33, 96)).astype(np.float32), random.normal(size=(2, 65, 96)).astype(np.float32)
+    result = jax.jit(lambda lhs, rhs: jax.nn.scaled_dot_general(lhs, rhs, (((2,), (2,)), ((0,), (0,))), configs=configs(mode)))(lhs, rhs)
+    expected = np.einsum("bmk,bnk->bmn", quantised(lhs, mode).astype(np.float64), quantised(rhs, mode).astype(np.float64))
+    np.testing.assert_allclose(result, expected, rtol=0, atol=98 * 2.0**-23 * np.abs(expected).max())
+
+
+def test_gradients_of_mxfp8_are_products_of_quantised_values():
+    random = np.random.default_rng(4)
+    lhs, rhs = random.normal(size=(1, 64, 32)).astype(np.float32), random.normal(size=(1, 96, 32)).astype(np.float32)
+    weight = random.normal(size=(1, 64, 96)).astype(np.float32)
+
+    def loss(lhs, rhs):
+        return (jax.nn.scaled_dot_general(lhs, rhs, (((2,), (2,)), ((0,), (0,))), configs=configs("mxfp8")) * weight).sum()
+
+    of_lhs, of_rhs = jax.jit(jax.grad(loss, (0, 1)))(lhs, rhs)
+    turned = lambda x: np.swapaxes(x, 1, 2)
+    for gradient, g, other in [(of_lhs, weight, turned(rhs)), (of_rhs, turned(weight), turned(lhs))]:
+        expected = np.einsum("bmk,bnk->bmn", quantised(g, "mxfp8").astype(np.float64), quantised(other, "mxfp8").astype(np.float64))
+        np.testing.assert_allclose(gradient, expected, rtol=0, atol=98 * 2.0**-23 * np.abs(expected).max())
+
+
+def test_gradients_of_nvfp4_are_those_of_the_product_where_nothing_is_clipped():
+    random = np.random.default_rng(5)
+    lhs, rhs = random.normal(size=(1, 32, 48)).astype(np.float32), random.normal(size=(1, 16, 48)).astype(np.float32)
+    lhs[0, 0, 0] = 1000  # beyond the global scale times 6 times 448
+    loss = lambda lhs, rhs: jax.nn.scaled_dot_general(lhs, rhs, (((2,), (2,)), ((0,), (0,))), configs=configs("nvfp4")).sum()
+    of_lhs, of_rhs = jax.jit(jax.grad(loss, (0, 1)))(lhs, rhs)
+    expected = np.broadcast_to(rhs.sum(1, keepdims=True), lhs.shape).copy()
+    expected[0, 0, 0] = 0
+    np.testing.assert_allclose(of_lhs, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(of_rhs, np.broadcast_to(lhs.sum(1, keepdims=True), rhs.shape), rtol=1e-5, atol=1e-4)
+
+
+def test_scaled_dot_with_scales_along_other_dimensions():
+    """lax.scaled_dot contracts any dimension: here the first of rhs, with a scale for 32 rows of a column."""
+    random = np.random.default_rng(6)
+    lhs, rhs = random.normal(size=(9, 64)).astype(cases.E4M3), random.normal(size=(64, 21)).astype(cases.E5M2)
+    lhs_scale = (2.0 ** random.integers(-3, 4, (9, 2))).astype(cases.E8M0)
+    rhs_scale = (2.0 ** random.integers(-3, 4, (2, 21))).astype(cases.E8M0)
+    result = lax.scaled_dot(*map(jnp.asarray, (lhs, rhs)), lhs_scale=jnp.asarray(lhs_scale), rhs_scale=jnp.asarray(rhs_scale), preferred_element_type=jnp.float32)
+    x = lhs.astype(np.float64) * np.repeat(lhs_scale.astype(np.float64), 32, 1)
+    y = rhs.astype(np.float64) * np.repeat(rhs_scale.astype(np.float64), 32, 0)
+    assert (np.abs(result - x @ y) <= 65 * 2.0**-24 * (np.abs(x) @ np.abs(y))).all()
+
+
+def test_ragged_dot_of_scaled_operands():
+    """Rows of each group times the group's weights, both with scales for 32 elements."""
+    random = np.random.default_rng(7)
+    lhs, rhs = random.normal(size=(24, 64)).astype(cases.E4M3), random.normal(size=(3, 64, 10)).astype(cases.E4M3)
+    lhs_scale = (2.0 ** random.integers(-3, 4, (24, 2))).astype(cases.E8M0)
+    rhs_scale = (2.0 ** random.integers(-3, 4, (3, 2, 10))).astype(cases.E8M0)
+    sizes = np.array([5, 0, 17], np.int32)
+
+    @jax.jit
+    def product(lhs, rhs, lhs_scale, rhs_scale, sizes):
+        x = lhs.astype(jnp.bfloat16) * jnp.repeat(lhs_scale.astype(jnp.bfloat16), 32, 1)
+        y = rhs.astype(jnp.bfloat16) * jnp.repeat(rhs_scale.astype(jnp.bfloat16), 32, 1)
+        return lax.ragged_dot(x, y, sizes, preferred_element_type=jnp.float32)
+
+    result = np.asarray(product(*map(jnp.asarray, (lhs, rhs, lhs_scale, rhs_scale, sizes))))
+    x = lhs.astype(np.float64) * np.repeat(lhs_scale.astype(np.float64), 32, 1)
+    y = rhs.astype(np.float64) * np.repeat(rhs_scale.astype(np.float64), 32, 1)
+    group = np.array([0] * 5 + [2] * 17)
+    bound = 65 * 2.0**-24 * np.einsum("mk,mkn->mn", np.abs(x[:22]), np.abs(y[group]))
+    assert (np.abs(result[:22] - np.einsum("mk,mkn->mn", x[:22], y[group])) <= bound).all()
+    assert (result[22:] == 0).all()
+
+
+def test_sharded_operands():
+    """Rows of lhs on two devices; the compiler shards the product like any other."""
+    if len(jax.devices()) < 2:
+        pytest.skip("needs two devices")
+    arrays = cases.operands(cases.PAIRS[0], (1, 32, 16, 2))
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), ("x",))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "x"))
+    whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    placed = [jax.device_put(array, sharding) for array, sharding in zip(arrays, (rows, whole, rows, whole))]
+    result = jax.jit(jax.nn.scaled_matmul)(*placed)
+    np.testing.assert_array_equal(result, cases.multiply(*arrays))
