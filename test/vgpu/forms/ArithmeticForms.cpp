@@ -63,7 +63,8 @@ static Written write(const Form &form) {
       reg.text = registerName(reg.bits, number++);
       text = (rule.form == OperandForm::predicate ? "!" : "") + reg.text;
       if (rule.form == OperandForm::typed && ptx::bitsOf(type) == 8 && !rule.mayBeWider) {
-        const std::string sign = ptx::spellingOf(type).substr(0, 1);
+        const std::string sign =
+            ptx::categoryOf(type) == ptx::TypeCategory::signedInteger ? "s" : "u";
         text = concat("%b", number);
         if (rule.written)
           after = concat(" cvt.", sign, "16.", sign, "8 ", reg.text, ", ", text, ";");
@@ -123,6 +124,16 @@ static std::vector<uint64_t> edgesOf(Modifier type) {
     for (uint64_t i = 0; i < 256; i += 5)
       values.push_back(i);
     values.insert(values.end(), {0x7f, 0xff, 0x7e, 0x7c, 0x7b});
+    break;
+  case Modifier::e2m1:
+  case Modifier::e2m3:
+  case Modifier::e3m2:
+    for (uint64_t i = 0; i < (uint64_t(1) << ptx::bitsOf(element)); ++i)
+      values.push_back(i);
+    break;
+  case Modifier::ue8m0:
+    for (uint64_t i = 0; i < 256; ++i)
+      values.push_back(i);
     break;
   case Modifier::pred:
     return {0, 1};

@@ -461,6 +461,87 @@ static void runMove(Session &session, const Form &form) {
   session.coverage.add(form.row->name);
 }
 
+/// Element i of a row of 16 bytes whose elements have `bits` bits.
+static uint8_t paddedElementOf(const uint8_t *row, unsigned bits, unsigned i) {
+  unsigned element = 0;
+  for (unsigned b = 0; b < bits; ++b)
+    element |= (row[(i * bits + b) / 8] >> (i * bits + b) % 8 & 1u) << b;
+  return static_cast<uint8_t>(element);
+}
+
+/// ldmatrix and stmatrix of bytes. The expected elements are those of CuTe's layouts: of
+/// LdMatrix16x16x8b ((4,8),(4,2,n)):((64,1),(16,8,256)), and of StMatrix16x8x8b
+/// ((4,8),(2,2,n)):((32,1),(16,8,128)), both over rows of 16.
+static void runByteMove(Session &session, const Form &form) {
+  const Instruction &instruction = form.instruction;
+  const bool isStore = form.row->handler == Handler::stmatrix;
+  const bool isTall = ptx::shapeOf(instruction.find(ModifierKind::shape)).n == 16 &&
+                      instruction.has(Modifier::trans);
+  const unsigned bits = instruction.has(Modifier::b4x16p64)   ? 4
+                        : instruction.has(Modifier::b6x16p32) ? 6
+                                                              : 8;
+  const unsigned count = ptx::fragmentOf(instruction, 'D').count;
+  const unsigned rows = 8 * count;
+  const bool isGeneric = instruction.find(ModifierKind::space) == Modifier::none;
+  std::vector<uint8_t> in(512), out(512);
+  for (uint8_t &one : in)
+    one = static_cast<uint8_t>(session.random());
+  std::ostringstream text;
+  text << moduleHead() << ".visible .entry k(.param .u64 pin, .param .u64 pout) {\n"
+       << registerDeclarations() << ".shared .align 16 .b8 rows[512];\n"
+       << "ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout]; mov.u32 %i, %tid.x;\n"
+          // Row r is at 16 * (r ^ 3).
+          "xor.b32 %x0, %i, 3; mov.u32 %x1, rows; mad.lo.u32 %x1, %x0, 16, %x1;\n"
+          "mul.wide.u32 %a1, %i, 16; add.u64 %a2, %a1, %in; add.u64 %a1, %a1, %out;\n";
+  if (isGeneric)
+    text << "cvt.u64.u32 %a3, %x1; cvta.shared.u64 %a3, %a3;\n";
+  const std::string address = isGeneric ? "[%a3]" : "[%x1]";
+  const std::string registers = list(32, 1, count);
+  if (isStore) {
+    for (unsigned i = 0; i < count; ++i)
+      text << "ld.global.b32 " << registerName(32, 1 + i) << ", [%a2+" << 4 * i << "];\n";
+    text << "st.shared.v4.b32 [%x1], {0, 0, 0, 0};\nbar.sync 0;\n"
+         << form.name() << " " << address << ", " << registers << ";\nbar.sync 0;\n"
+         << "ld.shared.v4.b32 {%x2, %x3, %x4, %x5}, [%x1];\n"
+            "st.global.v4.b32 [%a1], {%x2, %x3, %x4, %x5};\n";
+  } else {
+    text << "ld.global.v4.b32 {%x2, %x3, %x4, %x5}, [%a2];\n"
+            "st.shared.v4.b32 [%x1], {%x2, %x3, %x4, %x5};\nbar.sync 0;\n"
+         << form.name() << " " << registers << ", " << address << ";\n";
+    for (unsigned i = 0; i < count; ++i)
+      text << "st.global.b32 [%a1+" << 4 * i << "], " << registerName(32, 1 + i) << ";\n";
+  }
+  text << "ret;\n}\n";
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
+  if (!module)
+    return;
+  const uint8_t *pin = in.data();
+  uint8_t *pout = out.data();
+  const void *arguments[] = {&pin, &pout};
+  ++session.forms;
+  if (!launch(session, form, *module, {.grid = {1, 1, 1}, .block = {32, 1, 1}}, arguments))
+    return;
+  // Lane l has 16 bytes of input or output; byte v of it is value v of CuTe's layouts.
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned v = 0; v < 4 * count; ++v) {
+      unsigned place; // in rows of 16
+      if (isStore)
+        place = 32 * (lane % 4) + lane / 4 + 16 * (v % 2) + 8 * (v / 2 % 2) + 128 * (v / 4);
+      else if (isTall)
+        place = 64 * (lane % 4) + lane / 4 + 16 * (v % 4) + 8 * (v / 4 % 2) + 256 * (v / 8);
+      else
+        place = 4 * lane + v % 4 + 128 * (v / 4);
+      const uint8_t inLane = (isStore ? in : out)[16 * lane + v];
+      const uint8_t *row = &(isStore ? out : in)[place / 16 * 16];
+      ++session.values;
+      if (place / 16 < rows && inLane == paddedElementOf(row, bits, place % 16))
+        continue;
+      session.fail(form, concat("byte ", v, " of lane ", lane, " is wrong"));
+      return;
+    }
+  session.coverage.add(form.row->name);
+}
+
 void runMatrix(Session &session) {
   for (const InstructionRow &row : ptx::instructionTable()) {
     const size_t most = row.handler == Handler::mma || row.handler == Handler::mmaNarrow ||
@@ -488,7 +569,7 @@ void runMatrix(Session &session) {
     case Handler::stmatrix:
     case Handler::movmatrix:
       for (const Form &form : formsOf(row, most, session.random))
-        runMove(session, form);
+        (row.requirement.architecture < 100 ? runMove : runByteMove)(session, form);
       break;
     default:
       break;

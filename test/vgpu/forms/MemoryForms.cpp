@@ -34,14 +34,16 @@ std::string copyBytes(const std::string &loadSpace, const std::string &from,
 
 /// `data` are the bytes of all threads, needed for constants.
 MemoryOperand memoryOperandFor(Modifier space, std::mt19937_64 &random,
-                               const std::vector<uint8_t> &data, std::string_view opcode,
+                               const std::vector<uint8_t> &data, const InstructionRow &row,
                                bool isStore = false) {
+  const std::string_view opcode = row.opcode;
+  const bool isWide = row.requirement.architecture >= 100; // 256 bits only of global memory
   MemoryOperand memory;
   // Without a space the address is generic and may refer to any memory.
   const bool isGeneric = space == Modifier::none;
   if (isGeneric) {
     static constexpr Modifier choices[] = {Modifier::global, Modifier::shared, Modifier::local};
-    space = opcode == "ldu" ? Modifier::global : choices[random() % 3];
+    space = opcode == "ldu" || isWide ? Modifier::global : choices[random() % 3];
   }
   auto generic = [&](const char *kind, const char *offset) {
     return concat("cvt.u64.u32 %a4, ", offset, "; cvta.", kind, ".u64 %a4, %a4;\n");
@@ -116,11 +118,17 @@ bool runText(Session &session, const Form &form, const std::string &text,
   out.assign(4096, 0);
   alignas(16) uint8_t parameter[bytesEach];
   std::memcpy(parameter, in.data(), bytesEach);
-  const uint8_t *pin = in.data();
-  uint8_t *pout = out.data();
+  // Accesses of 32 bytes need aligned addresses.
+  alignas(64) uint8_t input[threads * bytesEach], output[4096] = {};
+  std::memcpy(input, in.data(), sizeof(input));
+  const uint8_t *pin = input;
+  uint8_t *pout = output;
   const void *arguments[] = {&pin, &pout, parameter};
   ++session.forms;
-  return launch(session, form, *module, {.grid = {1, 1, 1}, .block = {threads, 1, 1}}, arguments);
+  const bool isDone =
+      launch(session, form, *module, {.grid = {1, 1, 1}, .block = {threads, 1, 1}}, arguments);
+  std::memcpy(out.data(), output, sizeof(output));
+  return isDone;
 }
 
 std::vector<uint8_t> randomBytes(std::mt19937_64 &random) {
@@ -176,7 +184,7 @@ static void runLoad(Session &session, const Form &form) {
           concat("ld.param.b64 %a3, [bytes+", at, "]; st.param.b64 [argument+", at, "], %a3;\n");
     text += "call f, (result, argument);\n}\nret;\n}\n";
   } else {
-    const MemoryOperand memory = memoryOperandFor(space, session.random, data, form.row->opcode);
+    const MemoryOperand memory = memoryOperandFor(space, session.random, data, *form.row);
     isParameter = memory.isParameter;
     text = kernelHead(memory.declarations) + memory.begin + form.name() + " " +
            vectorText(bits, count) + ", " + memory.address + (hasPolicy ? ", %d299" : "") + ";\n" +
@@ -198,6 +206,33 @@ static void runLoad(Session &session, const Form &form) {
         return;
       }
     }
+  session.coverage.add(form.row->name);
+}
+
+/// st.bulk: zeros in the middle of shared memory, and nothing beside them.
+static void runBulkStore(Session &session, const Form &form) {
+  const std::vector<uint8_t> data = randomBytes(session.random);
+  const unsigned first = 8 * static_cast<unsigned>(session.random() % 64);
+  const unsigned bytes = 8 * static_cast<unsigned>(session.random() % 100);
+  const bool isGeneric = form.instruction.find(ModifierKind::space) == Modifier::none;
+  const std::string text =
+      kernelHead(".shared .align 16 .b8 tile[2048];\n") +
+      concat("mov.u32 %x20, tile; mad.lo.u32 %x21, %i, 64, %x20; mov.u64 %d1, ", bytes, ";\n",
+             copyBytes("global", "%in", "shared", "%x21"),
+             "bar.sync 0; setp.eq.u32 %p1, %i, 7; add.u32 %x20, %x20, ", first,
+             "; cvt.u64.u32 %a4, %x20; cvta.shared.u64 %a4, %a4;\n@%p1 ", form.name(),
+             isGeneric ? " [%a4]" : " [%x20]", ", %d1, 0;\nbar.sync 0;\n",
+             copyBytes("shared", "%x21", "global", "%out"), "ret;\n}\n");
+  std::vector<uint8_t> out;
+  if (!runText(session, form, text, data, out))
+    return;
+  for (unsigned i = 0; i < data.size(); ++i) {
+    ++session.values;
+    if (out[i] != (i >= first && i < first + bytes ? 0 : data[i])) {
+      session.fail(form, concat("byte ", i, " is wrong"));
+      return;
+    }
+  }
   session.coverage.add(form.row->name);
 }
 
@@ -230,8 +265,7 @@ static void runStore(Session &session, const Form &form) {
     text += form.name() + " [argument], " + vectorText(bits, count) + policy +
             ";\ncall f, (result, argument);\n}\nret;\n}\n";
   } else {
-    const MemoryOperand memory =
-        memoryOperandFor(space, session.random, data, form.row->opcode, true);
+    const MemoryOperand memory = memoryOperandFor(space, session.random, data, *form.row, true);
     text = kernelHead(memory.declarations) + memory.begin + values.str() + form.name() + " " +
            memory.address + ", " + vectorText(bits, count) + policy + ";\n" + memory.end +
            "ret;\n}\n";
@@ -466,6 +500,9 @@ void runMemory(Session &session) {
       break;
     case Handler::st:
       run = runStore;
+      break;
+    case Handler::stBulk:
+      run = runBulkStore;
       break;
     case Handler::prefetch:
     case Handler::discard:

@@ -171,7 +171,23 @@ static long double wholeOf(long double magnitude, bool isNegative, Mode mode) {
   return goesUp ? floor + 1 : floor;
 }
 
+/// The exponent of a magnitude, which is the next power of two below or above it.
+static uint64_t scaleOf(long double magnitude, Mode mode, bool isFinite) {
+  long double exponent = std::floor(std::log2(magnitude));
+  // log2 of a value near a power of two may be inexact.
+  if (std::ldexp(1.0L, static_cast<int>(exponent)) > magnitude)
+    exponent -= 1;
+  if (mode == Mode::up && std::ldexp(1.0L, static_cast<int>(exponent)) < magnitude)
+    exponent += 1;
+  const long double scale = exponent + 127;
+  return scale < 0 ? 0 : scale > 254 ? (isFinite ? 254 : 255) : static_cast<uint64_t>(scale);
+}
+
 uint64_t roundTo(Modifier type, long double value, Mode mode, bool isFinite) {
+  if (type == Modifier::ue8m0 && !std::isnan(value))
+    return std::isinf(value) ? (isFinite ? 254 : 255)
+           : value == 0      ? 0
+                             : scaleOf(std::fabs(value), mode, isFinite);
   const Format format = formatOf(type);
   if (std::isnan(value))
     return nanOf(type);

@@ -58,7 +58,13 @@ static bool isSigned(Modifier type) {
   return ptx::categoryOf(type) == ptx::TypeCategory::signedInteger;
 }
 
-double valueOf(Modifier type, uint64_t bits) { return numerics::decode(elementOf(type), bits); }
+double valueOf(Modifier type, uint64_t bits) {
+  const ElementType element = elementOf(type);
+  // Types of 6 bits have bytes, whose upper bits do not count.
+  if (element == ElementType::f6E2M3FN || element == ElementType::f6E3M2FN)
+    bits &= 63;
+  return numerics::decode(element, bits);
+}
 
 uint64_t canonicalNan(Modifier type) {
   switch (elementOf(type)) {
@@ -70,6 +76,13 @@ uint64_t canonicalNan(Modifier type) {
   case ElementType::f8E4M3FN:
   case ElementType::f8E5M2:
     return 0x7f;
+  // These types have no NaN: the largest value takes its place.
+  case ElementType::f4E2M1FN:
+  case ElementType::f6E2M3FN:
+  case ElementType::f6E3M2FN:
+    return numerics::formatOf(elementOf(type)).maxFinite();
+  case ElementType::f8E8M0FNU:
+    return 0xff;
   default:
     return 0x7fffffffu;
   }
@@ -201,12 +214,29 @@ static uint64_t toInteger(const ConversionForm &form, const Parts &parts) {
   return hasSign && (low >> (width - 1)) ? low | ~uint64_t(0) << width : low;
 }
 
+/// The exponent of the magnitude as a ue8m0, rounded down or up. Zero becomes the smallest scale.
+static uint64_t toScale(const ConversionForm &form, const Parts &parts) {
+  constexpr int bias = 127, largest = 254;
+  const int overflow = form.satfinite ? largest : 255;
+  if (parts.isInfinite)
+    return static_cast<uint64_t>(overflow);
+  if (parts.mantissa == 0)
+    return 0;
+  int exponent = parts.exponent + 63 - std::countl_zero(parts.mantissa);
+  if (form.rounding == Rounding::up && !std::has_single_bit(parts.mantissa))
+    ++exponent;
+  const int scale = std::max(exponent + bias, 0);
+  return static_cast<uint64_t>(scale > largest ? overflow : scale);
+}
+
 uint64_t convert(const ConversionForm &form, uint64_t bits) {
   Parts parts = takeApart(form, bits);
   if (!isFloat(form.to))
     return toInteger(form, parts);
   if (parts.isNan)
     return form.saturate ? 0 : canonicalNan(form.to);
+  if (form.to == Modifier::ue8m0x2)
+    return toScale(form, parts);
   if (form.relu && parts.negative)
     return 0;
   if (form.saturate) {

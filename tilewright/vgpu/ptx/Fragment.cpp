@@ -98,7 +98,10 @@ Fragment fragmentOf(const Instruction &instruction, char matrix) {
   switch (rowOf(instruction).handler) {
   case Handler::ldmatrix:
   case Handler::stmatrix: {
-    return {repetitionsOf(instruction), Modifier::b16, Modifier::b32};
+    // 16 rows of 16 bytes are two registers.
+    const Shape shape = shapeOf(instruction.find(ModifierKind::shape));
+    return {(shape.m * shape.n == 256 ? 2 : 1) * repetitionsOf(instruction), Modifier::b16,
+            Modifier::b32};
   }
   case Handler::tcgenLoad:
   case Handler::tcgenStore:

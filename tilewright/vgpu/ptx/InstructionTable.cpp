@@ -403,7 +403,12 @@ std::string conflictOf(const InstructionRow &row, std::span<const Modifier> word
       break;
     }
   }
-  if (length * bits > 128 && length > 1)
+  // Rows of sm_100 have vectors of 256 bits; narrower ones are in the rows before them.
+  const bool isWide = row.klass == InstructionClass::memory && row.requirement.architecture >= 100;
+  if (isWide && length > 1 && length * bits != 256)
+    return concat("this form needs 8 elements of 32 bits or 4 of 64 bits, got ", length, " of ",
+                  bits, " bits");
+  if (length * bits > 128 && length > 1 && !isWide)
     return concat("a vector can have at most 128 bits below sm_100, got ", length, " elements of ",
                   bits, " bits");
   bool accesses = row.klass == InstructionClass::memory || row.klass == InstructionClass::atomic;

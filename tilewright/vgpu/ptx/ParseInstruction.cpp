@@ -162,14 +162,16 @@ Status ParserState::resolveHead(std::string_view text, Position position, const 
     modifiers.push_back(findModifier(words[i]).value_or(Modifier::none));
   const InstructionRow *refused = nullptr;
   std::vector<Modifier> refusedWords;
+  std::string conflict;
   for (bool reorder : {false, true}) {
     for (const InstructionRow *row : rows) {
       std::vector<Modifier> ordered = modifiers;
       if (!(reorder ? matchesReordered(*row, ordered) : matches(*row, ordered)))
         continue;
-      if (std::string conflict = conflictOf(*row, ordered); !conflict.empty())
-        return fail(Error::ptxModifier, position, "'", text.substr(0, 80),
-                    "' is not valid: ", conflict);
+      if (std::string found = conflictOf(*row, ordered); !found.empty()) {
+        conflict = conflict.empty() ? std::move(found) : conflict;
+        continue;
+      }
       if (!checkRequirement(*row, ordered, position).isOk()) {
         if (!refused)
           refusedWords = ordered;
@@ -186,6 +188,9 @@ Status ParserState::resolveHead(std::string_view text, Position position, const 
   }
   if (refused)
     return checkRequirement(*refused, refusedWords, position);
+  if (!conflict.empty())
+    return fail(Error::ptxModifier, position, "'", text.substr(0, 80),
+                "' is not valid: ", conflict);
   return explainHead(opcode, rows, modifiers, std::span(words).subspan(opcodeWords),
                      std::span(positions).subspan(opcodeWords), position);
 }

@@ -278,4 +278,32 @@ After runStAsync(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint3
   return issueCopies(warp, op, active, GroupKind::none, false, performStAsync, gather);
 }
 
+// st.bulk, which is an ordinary store of zeros.
+
+After runStBulk(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t active) {
+  const auto &form = *static_cast<const CopyForm *>(op->extra);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!(active >> lane & 1))
+      continue;
+    const uint64_t bytes = longWord(registers, form.sizeSlot, lane);
+    constexpr uint64_t most = 16u << 20;
+    if (bytes % 8 != 0 || bytes > most) {
+      fault(warp, op, Error::vgpuAccess,
+            concat("the size of st.bulk must be a multiple of 8 up to ", most, " bytes, got ",
+                   bytes));
+      return After::stop;
+    }
+    if (bytes == 0)
+      continue;
+    const uint64_t address = laneAddress(form.to, registers, lane);
+    std::byte *to = resolveRange(warp, op, form.to.space, address, lane, bytes, 8);
+    if (!to)
+      return After::stop;
+    AccessTeller(warp, op, AccessKind::write, Proxy::generic, 0)
+        .lane(lane, flatAddress(warp, form.to.space, address), static_cast<uint32_t>(bytes));
+    std::memset(to, 0, bytes);
+  }
+  return After::next;
+}
+
 } // namespace tilewright::vgpu::machine

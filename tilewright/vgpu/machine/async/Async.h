@@ -75,6 +75,7 @@ After runCpAsyncMbarrier(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runBulk(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runTensor(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runStAsync(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runStBulk(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runTensormapReplace(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runTensormapCopy(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 

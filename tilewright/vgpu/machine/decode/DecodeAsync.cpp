@@ -176,6 +176,16 @@ Status Decoder::asyncStore() {
   return emitExternal(own<CopyForm>(form));
 }
 
+Status Decoder::bulkStore() {
+  if (operands[2].value != 0)
+    return unsupported("the value of st.bulk must be 0");
+  CopyForm form;
+  form.head.function = runStBulk;
+  form.to = address(operands[0], spaceOf(instruction->find(ModifierKind::space)));
+  form.sizeSlot = readBytes(operands[1], 8);
+  return emitExternal(own<CopyForm>(form));
+}
+
 Status Decoder::replaceTensorMap() {
   static constexpr Modifier fields[] = {Modifier::globalAddress, Modifier::rank,
                                         Modifier::boxDim,        Modifier::globalDim,

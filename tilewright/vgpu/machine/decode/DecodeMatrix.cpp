@@ -49,12 +49,17 @@ Status Decoder::moveMatrix() {
   form.head.converges = true;
   form.transposed = instruction->has(Modifier::trans);
   const Space space = spaceOf(instruction->find(ModifierKind::space));
+  const bool ofBytes = instruction->has(Modifier::b8) || instruction->has(Modifier::b8x16);
+  form.isTall = ptx::shapeOf(instruction->find(ModifierKind::shape)).m == 16;
+  form.paddedBits = instruction->has(Modifier::b4x16p64)   ? 4
+                    : instruction->has(Modifier::b6x16p32) ? 6
+                                                           : 0;
   if (handler == Handler::ldmatrix) {
-    form.head.function = runLdmatrix;
+    form.head.function = ofBytes ? runLdmatrixBytes : runLdmatrix;
     form.slots = slotsOf(operands[0], 4, true);
     form.address = address(operands[1], space);
   } else if (handler == Handler::stmatrix) {
-    form.head.function = runStmatrix;
+    form.head.function = ofBytes ? runStmatrixBytes : runStmatrix;
     form.address = address(operands[0], space);
     form.slots = slotsOf(operands[1], 4, false);
   } else {

@@ -152,6 +152,7 @@ private:
   Status bulkCopy();
   Status tensorCopy();
   Status asyncStore();
+  Status bulkStore();
   Status replaceTensorMap();
   Status copyTensorMap();
   Status asyncGroup();

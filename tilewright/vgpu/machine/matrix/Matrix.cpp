@@ -136,14 +136,13 @@ float alignedSum(const double *products, unsigned count, double start, int fract
 
 // Transfers between shared memory and registers.
 
-/// The address of a matrix row, which is in the register of lane 8 * index + row.
-static uint64_t rowAddress(const std::byte *registers, const AddressForm &form, unsigned lane) {
+uint64_t rowAddress(const std::byte *registers, const AddressForm &form, unsigned lane) {
   if (form.bytes == 4)
     return static_cast<uint32_t>(word(registers, form.slot, lane) + uint32_t(form.offset));
   return longWord(registers, form.slot, lane) + static_cast<uint64_t>(form.offset);
 }
-static std::byte *rowOf(Warp &warp, const Op *op, const std::byte *registers,
-                        const AddressForm &form, unsigned lane) {
+std::byte *rowOf(Warp &warp, const Op *op, const std::byte *registers, const AddressForm &form,
+                 unsigned lane) {
   return resolve(warp, op, form.space, rowAddress(registers, form, lane), lane, 16);
 }
 

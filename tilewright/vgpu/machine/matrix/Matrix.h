@@ -19,7 +19,16 @@ struct MatrixMoveForm {
   bool transposed = false;
   std::vector<uint32_t> slots;
   uint32_t source = 0; // for movmatrix
+  // Of matrices of bytes.
+  bool isTall = false;     // 16 rows of a matrix instead of 8
+  unsigned paddedBits = 0; // elements of 4 or 6 bits in rows of 16 bytes; 0 for others
 };
+
+/// The address of a matrix row, which is in the register of `lane`, and the row's 16 bytes; null
+/// after a fault.
+uint64_t rowAddress(const std::byte *registers, const AddressForm &form, unsigned lane);
+std::byte *rowOf(Warp &warp, const Op *op, const std::byte *registers, const AddressForm &form,
+                 unsigned lane);
 
 /// mma.sync and wgmma.
 struct MatrixForm {
@@ -38,6 +47,8 @@ struct MatrixForm {
 
 After runLdmatrix(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runStmatrix(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runLdmatrixBytes(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
+After runStmatrixBytes(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runMovmatrix(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runMma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 After runWgmma(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
