@@ -77,11 +77,19 @@ struct Inline : impl::InlinePassBase<Inline> {
     }
   }
 
+  /// Whether it takes the largest of one element: its decomposition folds to the operand and zero.
+  static bool isTopOfOne(stablehlo::CompositeOp op) {
+    auto type = op.getNumOperands() == 1 ? dyn_cast<RankedTensorType>(op.getOperand(0).getType())
+                                         : RankedTensorType();
+    return op.getName() == "chlo.top_k" && type && type.getRank() > 0 &&
+           type.getShape().back() == 1;
+  }
+
   std::optional<Site> siteOf(Operation *op) const {
     if (auto call = dyn_cast<func::CallOp>(op))
       return Site{op, call.getCallee()};
     if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
-      if (!kept.contains(composite.getName()))
+      if (!kept.contains(composite.getName()) || isTopOfOne(composite))
         return Site{op, composite.getDecomposition()};
     return std::nullopt;
   }

@@ -87,6 +87,9 @@ LogicalResult dropState(stablehlo::WhileOp op, PatternRewriter &rewriter) {
     if (!op.getResult(i).use_empty() || !isa<RankedTensorType>(op->getOperand(i).getType()))
       needed.set(i);
   addDependencies(terminatorOf(op.getCond()), op.getCond(), needed, seenInCond);
+  if (needed.all())
+    return rewriter.notifyMatchFailure(
+        op, "the used results or the condition depend on every carried value");
   for (Region *region : {&op.getCond(), &op.getBody()})
     for (Operation &inner : region->front().without_terminator())
       if (!isMemoryEffectFree(&inner)) {
@@ -253,16 +256,16 @@ LogicalResult hoistInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) 
   Block &body = op.getBody().front();
   DenseSet<Operation *> invariant;
   SmallVector<Operation *> wanted;
+  // An op without regions sees values of the body, and values from outside of the loop.
   auto comesFromOutside = [&](Value value) {
-    Operation *producer = value.getDefiningOp();
-    return producer ? invariant.contains(producer) || !op->isProperAncestor(producer)
-                    : !op->isAncestor(value.getParentBlock()->getParentOp());
+    return value.getParentBlock() != &body ||
+           (value.getDefiningOp() && invariant.contains(value.getDefiningOp()));
   };
   for (Operation &inner : body.without_terminator()) {
-    if (inner.getNumRegions() != 0 || !isMemoryEffectFree(&inner) || !isSpeculatable(&inner) ||
-        isa<stablehlo::OptimizationBarrierOp>(inner) ||
-        !llvm::all_of(inner.getOperands(), comesFromOutside) ||
-        !llvm::all_of(inner.getResults(), isStatic))
+    // Operands first: they decide about nearly all ops, and the other questions take longer.
+    if (inner.getNumRegions() != 0 || !llvm::all_of(inner.getOperands(), comesFromOutside) ||
+        isa<stablehlo::OptimizationBarrierOp>(inner) || !isMemoryEffectFree(&inner) ||
+        !isSpeculatable(&inner) || !llvm::all_of(inner.getResults(), isStatic))
       continue;
     invariant.insert(&inner);
     if (isFree(&inner))

@@ -1,8 +1,9 @@
-// Combines or removes reshape, transpose, broadcast, slice, pad, concatenate and reverse.
+// Combines or removes reshape, transpose, broadcast, slice, pad, concatenate, reverse and sort.
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 
@@ -345,6 +346,17 @@ LogicalResult simplifyReverse(stablehlo::ReverseOp op, PatternRewriter &rewriter
   return success();
 }
 
+LogicalResult simplifySort(stablehlo::SortOp op, PatternRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(op.getOperand(0).getType());
+  const int64_t dim =
+      op.getDimension() < 0 ? op.getDimension() + type.getRank() : op.getDimension();
+  if (type.getDimSize(static_cast<unsigned>(dim)) != 1 ||
+      op.getOperandTypes() != op.getResultTypes())
+    return rewriter.notifyMatchFailure(op, "it sorts several elements");
+  rewriter.replaceOp(op, op.getOperands());
+  return success();
+}
+
 /// Replaces every tensor without elements by a constant. Ops that become unused are not computed,
 /// some of which would fail: LAPACK rejects matrices without rows.
 struct KnowEmptyValues : RewritePattern {
@@ -391,6 +403,7 @@ void addMovementPatterns(RewritePatternSet &patterns) {
   addPattern<PadOp>(patterns, "simplifyPad", simplifyPad);
   addPattern<ConcatenateOp>(patterns, "simplifyConcatenate", simplifyConcatenate);
   addPattern<ReverseOp>(patterns, "simplifyReverse", simplifyReverse);
+  addPattern<SortOp>(patterns, "simplifySort", simplifySort);
 }
 
 } // namespace tilewright::simplify
