@@ -37,7 +37,8 @@ class Chooser {
 public:
   Chooser(const ShardingGraph &graph, Prices &prices)
       : graph(graph), prices(prices), modes(graph, prices), now(graph.nodes.size()),
-        wants(graph.values.size()), computed(graph.values.size()) {
+        isDirty(graph.nodes.size(), true), wants(graph.values.size()),
+        computed(graph.values.size()) {
     for (const GraphValue &value : graph.values)
       types.push_back(prices.typeOf(value.value.getType()));
     double largest = 0;
@@ -47,7 +48,7 @@ public:
     for (int node = 0; node < count(); ++node) {
       Choice nothing;
       nothing.loops.resize(nodeAt(node).rule.loops.size());
-      now[at(node)] = modes.make(node, std::move(nothing));
+      now[at(node)] = &modes.makeOne(node, std::move(nothing));
     }
   }
 
@@ -81,9 +82,8 @@ public:
     relax();
     Choices choices;
     choices.price = total();
-
-    for (Mode &mode : now)
-      choices.nodes.push_back(std::move(mode.choice));
+    for (const Mode *mode : now)
+      choices.nodes.push_back(mode->choice);
     return choices;
   }
 
@@ -147,9 +147,9 @@ private:
     for (Wants &list : wants)
       list.clear();
     for (int node = 0; node < count(); ++node) {
-      for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, now[at(node)].wants))
+      for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, now[at(node)]->wants))
         change(wants[at(value)], want, 1);
-      for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, now[at(node)].gives))
+      for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, now[at(node)]->gives))
         computed[at(value)] = give;
     }
   }
@@ -157,8 +157,8 @@ private:
   double total() {
     settle();
     double price = 0;
-    for (const Mode &mode : now)
-      price += mode.work;
+    for (const Mode *mode : now)
+      price += mode->work;
     for (int value = 0; value < static_cast<int>(graph.values.size()); ++value)
       price += routePrice(value);
     return price;
@@ -191,8 +191,8 @@ private:
   void forward() {
     for (int node = 0; node < count(); ++node) {
       std::vector<double> &price = reaching[at(node)];
-      price.assign(options[at(node)].size(), 0);
-      for (auto [mode, cost] : llvm::zip_equal(options[at(node)], price)) {
+      price.assign(options[at(node)]->size(), 0);
+      for (auto [mode, cost] : llvm::zip_equal(*options[at(node)], price)) {
         cost = mode.work;
         for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, mode.wants))
           cost += operandPrice(node, value, want, /*isDecoding=*/false);
@@ -200,7 +200,7 @@ private:
       for (auto [out, value] : llvm::enumerate(nodeAt(node).outs)) {
         std::vector<Offer> &list = offers[at(value)];
         list.clear();
-        for (auto [mode, cost] : llvm::zip_equal(options[at(node)], price)) {
+        for (auto [mode, cost] : llvm::zip_equal(*options[at(node)], price)) {
           auto found = llvm::find_if(
               list, [&](const Offer &offer) { return offer.sharding == mode.gives[out]; });
           if (found == list.end())
@@ -230,7 +230,7 @@ private:
     for (int node = count() - 1; node >= 0; --node) {
       double best = infinite;
       size_t chosen = 0;
-      for (auto [number, mode] : llvm::enumerate(options[at(node)])) {
+      for (auto [number, mode] : llvm::enumerate(*options[at(node)])) {
         double price = mode.work;
         for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, mode.wants))
           price += operandPrice(node, value, want, /*isDecoding=*/true);
@@ -243,10 +243,10 @@ private:
           chosen = number;
         }
       }
-      now[at(node)] = options[at(node)][chosen];
-      for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, now[at(node)].gives))
+      now[at(node)] = &(*options[at(node)])[chosen];
+      for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, now[at(node)]->gives))
         computed[at(value)] = give;
-      for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, now[at(node)].wants))
+      for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, now[at(node)]->wants))
         change(wants[at(value)], want, 1);
     }
   }
@@ -260,7 +260,7 @@ private:
         continue;
       const std::vector<double> &price = reaching[at(use.node)];
       double least = infinite, lowest = infinite;
-      for (auto [mode, cost] : llvm::zip_equal(options[at(use.node)], price)) {
+      for (auto [mode, cost] : llvm::zip_equal(*options[at(use.node)], price)) {
         lowest = std::min(lowest, cost);
         least = std::min(least, cost + reshardPrice(value, give, mode.wants[use.in]));
       }
@@ -272,7 +272,7 @@ private:
   /// Places an axis in all nodes. An axis that had a place keeps it, unless the new places are
   /// cheaper together.
   void place(const MeshAxisRef &axis, bool isNew) {
-    options.assign(graph.nodes.size(), {});
+    options.assign(graph.nodes.size(), nullptr);
     reaching.resize(graph.nodes.size());
     offers.resize(graph.values.size());
     usesOf.assign(graph.nodes.size(), 0);
@@ -280,22 +280,24 @@ private:
       usesOf[at(value.maker)] += static_cast<double>(value.uses.size());
     const double before = isNew ? infinite : total();
     for (int node = 0; node < count(); ++node)
-      options[at(node)] = modes.placing(node, now[at(node)].choice, axis);
-    std::vector<Mode> old = now;
+      options[at(node)] = &modes.placing(node, now[at(node)]->choice, axis);
+    std::vector<const Mode *> old = now;
     forward();
     decode();
     if (total() > before) {
       now = std::move(old);
       settle();
+    } else {
+      isDirty.assign(isDirty.size(), true);
     }
   }
 
   /// Takes the axis away from all nodes where they are cheaper together without it. Dynamic
   /// programming shards too much, because it counts what several values share several times.
   bool withdraw(const MeshAxisRef &axis) {
-    std::vector<Mode> without;
+    std::vector<const Mode *> without;
     for (int node = 0; node < count(); ++node)
-      without.push_back(modes.placing(node, now[at(node)].choice, axis)[0]);
+      without.push_back(&modes.placing(node, now[at(node)]->choice, axis)[0]);
     return combine(without);
   }
 
@@ -304,16 +306,16 @@ private:
   /// Each node takes its present mode or that of `other`, so that all together are cheapest
   /// (a fusion move). A price depends on what a value's maker gives and a use wants, hence the best
   /// combination is a minimum cut.
-  bool combine(const std::vector<Mode> &other) {
+  bool combine(const std::vector<const Mode *> &other) {
     settle();
     MinCut cut(graph.nodes.size());
     for (int node = 0; node < count(); ++node)
-      cut.price(at(node), now[at(node)].work, other[at(node)].work);
+      cut.price(at(node), now[at(node)]->work, other[at(node)]->work);
     for (int value = 0; value < static_cast<int>(graph.values.size()); ++value)
       addRoutes(cut, value, other);
     std::vector<bool> takesOther = cut.solve();
     for (int node = 0; node < count(); ++node)
-      if (takesOther[at(node)] && now[at(node)].choice == other[at(node)].choice)
+      if (takesOther[at(node)] && now[at(node)]->choice == other[at(node)]->choice)
         takesOther[at(node)] = false;
     // Each group of neighbours is kept only if it is cheaper: the cut shares exchanges
     // approximately.
@@ -325,7 +327,7 @@ private:
   }
 
   /// Changes the node and those of `waiting` that are connected to it, if that is cheaper.
-  bool takeTogether(int first, const std::vector<Mode> &other, std::vector<bool> &waiting) {
+  bool takeTogether(int first, const std::vector<const Mode *> &other, std::vector<bool> &waiting) {
     std::vector<int> nodes = {first};
     llvm::SetVector<int> values;
     auto add = [&](int node) {
@@ -348,31 +350,34 @@ private:
     auto price = [&] {
       double sum = 0;
       for (int node : nodes)
-        sum += now[at(node)].work;
+        sum += now[at(node)]->work;
       for (int value : values)
         sum += routePrice(value);
       return sum;
     };
     const double before = price();
-    std::vector<Mode> old;
+    std::vector<const Mode *> old;
     for (int node : nodes) {
       old.push_back(now[at(node)]);
-      set(node, other[at(node)]);
+      set(node, *other[at(node)]);
     }
-    if (price() < before * (1 - 1e-9))
+    if (price() < before * (1 - 1e-9)) {
+      for (int node : nodes)
+        markAround(node);
       return true;
+    }
     for (auto [node, mode] : llvm::zip_equal(nodes, old))
-      set(node, mode);
+      set(node, *mode);
     return false;
   }
 
   /// The prices of the ways from a value's maker to its uses.
-  void addRoutes(MinCut &cut, int value, const std::vector<Mode> &other) {
+  void addRoutes(MinCut &cut, int value, const std::vector<const Mode *> &other) {
     const GraphValue &made = graph.values[at(value)];
     if (made.maker < 0)
       return;
     const auto maker = at(made.maker), out = static_cast<size_t>(made.makerOut);
-    const int gives[] = {now[maker].gives[out], other[maker].gives[out]};
+    const int gives[] = {now[maker]->gives[out], other[maker]->gives[out]};
     // Uses that want the same share an exchange.
     struct Group {
       int wants[2];
@@ -380,7 +385,8 @@ private:
     };
     SmallVector<Group, 4> groups;
     for (const GraphValue::Use &use : made.uses) {
-      const int first = now[at(use.node)].wants[use.in], second = other[at(use.node)].wants[use.in];
+      const int first = now[at(use.node)]->wants[use.in],
+                second = other[at(use.node)]->wants[use.in];
       auto *group = llvm::find_if(groups, [&](const Group &one) {
         return one.wants[0] == first && one.wants[1] == second;
       });
@@ -440,7 +446,7 @@ private:
 
   /// The price of everything that a node's mode changes.
   double around(int node) {
-    double price = now[at(node)].work;
+    double price = now[at(node)]->work;
     SmallVector<int, 6> seen;
     for (ArrayRef<int> values :
          {ArrayRef<int>(nodeAt(node).inValues), ArrayRef<int>(nodeAt(node).outs)})
@@ -454,20 +460,20 @@ private:
 
   void set(int node, const Mode &mode) {
     for (auto [value, before, after] :
-         llvm::zip_equal(nodeAt(node).inValues, now[at(node)].wants, mode.wants))
+         llvm::zip_equal(nodeAt(node).inValues, now[at(node)]->wants, mode.wants))
       if (before != after) {
         change(wants[at(value)], before, -1);
         change(wants[at(value)], after, 1);
       }
     for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives))
       computed[at(value)] = give;
-    now[at(node)] = mode;
+    now[at(node)] = &mode;
   }
 
+  /// Improves the nodes whose neighbours have changed since they were last looked at.
   void improve(const std::vector<MeshAxisRef> &axes) {
     settle();
     constexpr int maxSweeps = 6;
-    std::vector<bool> isDirty(graph.nodes.size(), true);
     for (int sweep = 0; sweep < maxSweeps; ++sweep) {
       bool changes = false;
       for (int step = 0; step < count(); ++step) {
@@ -477,19 +483,27 @@ private:
         isDirty[at(node)] = false;
         if (improve(node, axes)) {
           changes = true;
-          for (int value : nodeAt(node).inValues) {
-            isDirty[at(graph.values[at(value)].maker)] = true;
-            for (const GraphValue::Use &use : graph.values[at(value)].uses)
-              isDirty[at(use.node)] = true;
-          }
-          for (int value : nodeAt(node).outs)
-            for (const GraphValue::Use &use : graph.values[at(value)].uses)
-              isDirty[at(use.node)] = true;
+          markAround(node);
         }
       }
       if (!changes)
         return;
     }
+  }
+
+  /// Remembers that the node has changed.
+  void markAround(int node) {
+    auto markUsers = [&](int value) {
+      for (const GraphValue::Use &use : graph.values[at(value)].uses)
+        isDirty[at(use.node)] = true;
+    };
+    isDirty[at(node)] = true;
+    for (int value : nodeAt(node).inValues) {
+      isDirty[at(graph.values[at(value)].maker)] = true;
+      markUsers(value);
+    }
+    for (int value : nodeAt(node).outs)
+      markUsers(value);
   }
 
   bool improve(int node, const std::vector<MeshAxisRef> &axes) {
@@ -503,10 +517,9 @@ private:
   double improve(int node, const MeshAxisRef &axis) {
     const double before = around(node);
     double price = before;
-    const Mode now = this->now[at(node)];
-    const Mode *best = nullptr;
+    const Mode &now = *this->now[at(node)], *best = &now;
     for (const Mode &mode : modes.placing(node, now.choice, axis)) {
-      if (mode.choice == now.choice)
+      if (&mode == &now || mode.choice == now.choice)
         continue;
       set(node, mode);
       if (const double other = around(node); other < price - 1e-9 * before) {
@@ -514,7 +527,7 @@ private:
         best = &mode;
       }
     }
-    set(node, best ? *best : now);
+    set(node, *best);
     return price - before;
   }
 
@@ -539,32 +552,36 @@ private:
 
   bool improveFrom(int seed, const MeshAxisRef &axis) {
     constexpr size_t maxFollowers = 32;
-    const Mode before = now[at(seed)];
+    const Mode &before = *now[at(seed)];
     const double price = around(seed);
     for (const Mode &mode : modes.placing(seed, before.choice, axis)) {
-      if (mode.choice == before.choice)
+      if (&mode == &before || mode.choice == before.choice)
         continue;
       set(seed, mode);
       double change = around(seed) - price;
-      std::vector<std::pair<int, Mode>> undo;
+      std::vector<std::pair<int, const Mode *>> undo;
       SmallVector<int, 32> queue;
       addNeighbours(seed, queue);
       for (size_t next = 0; next < queue.size() && next < maxFollowers; ++next) {
         const int node = queue[next];
         if (node == seed)
           continue;
-        Mode old = now[at(node)];
+        const Mode *old = now[at(node)];
         const double gain = improve(node, axis);
         if (gain == 0)
           continue;
         change += gain;
-        undo.push_back({node, std::move(old)});
+        undo.push_back({node, old});
         addNeighbours(node, queue);
       }
-      if (change < -1e-9 * price)
+      if (change < -1e-9 * price) {
+        markAround(seed);
+        for (auto [node, old] : undo)
+          markAround(node);
         return true;
-      for (auto &[node, old] : llvm::reverse(undo))
-        set(node, old);
+      }
+      for (auto [node, old] : llvm::reverse(undo))
+        set(node, *old);
       set(seed, before);
     }
     return false;
@@ -603,24 +620,25 @@ private:
       if (!finer.isSharded() || !finer.unreduced.empty() || finer == prices[given] ||
           !(prices[given].isReplicated() || finer.refines(prices[given])))
         continue;
-      Choice choice = now[at(node)].choice;
+      Choice choice = now[at(node)]->choice;
       choice.mesh = finer.mesh;
       choice.loops = finer.dims;
-      set(node, modes.make(node, std::move(choice)));
+      set(node, modes.makeOne(node, std::move(choice)));
     }
   }
 
   const ShardingGraph &graph;
   Prices &prices;
   Modes modes;
-  std::vector<Mode> now;
-  std::vector<int> types;                    // of each value
-  std::vector<Wants> wants;                  // of each value
-  std::vector<int> computed;                 // sharding of each value
-  std::vector<std::vector<Mode>> options;    // of each node, for the axis that is placed
-  std::vector<std::vector<double>> reaching; // the price up to each option
-  std::vector<std::vector<Offer>> offers;    // of each value
-  std::vector<double> usesOf;                // uses of a node's results
+  std::vector<const Mode *> now;
+  std::vector<bool> isDirty;                      // of each node: a neighbour has changed
+  std::vector<int> types;                         // of each value
+  std::vector<Wants> wants;                       // of each value
+  std::vector<int> computed;                      // sharding of each value
+  std::vector<const std::vector<Mode> *> options; // of each node, for the axis that is placed
+  std::vector<std::vector<double>> reaching;      // the price up to each option
+  std::vector<std::vector<Offer>> offers;         // of each value
+  std::vector<double> usesOf;                     // uses of a node's results
 };
 
 } // namespace

@@ -31,15 +31,20 @@ public:
   /// that are.
   void activate(const MeshAxisRef &axis) {
     active.push_back(axis);
-    made.assign(made.size(), {});
+    earlier.push_back(std::move(made));
+    made = std::vector<std::deque<Placing>>(graph.nodes.size());
   }
 
-  Mode make(int node, Choice choice);
+  /// All modes live as long as this.
+  const Mode &makeOne(int node, Choice choice) {
+    return singles.emplace_back(make(node, std::move(choice)));
+  }
   /// The choice without `axis`, then with it in each loop that it can split, then as a partial sum.
-  /// Made once, and valid until the next activate().
+  /// Made once.
   const std::vector<Mode> &placing(int node, const Choice &now, const MeshAxisRef &axis);
 
 private:
+  Mode make(int node, Choice choice);
   std::vector<Mode> makePlacing(int node, Choice base, const MeshAxisRef &axis);
   /// The axes that are active.
   Axes projected(const std::shared_ptr<const numerics::MeshCoordinates> &mesh,
@@ -59,6 +64,8 @@ private:
     std::vector<Mode> modes;
   };
   std::vector<std::deque<Placing>> made;
+  std::vector<std::vector<std::deque<Placing>>> earlier; // before activate()
+  std::deque<Mode> singles;
 };
 
 } // namespace tilewright::distribute

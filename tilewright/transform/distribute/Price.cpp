@@ -1,7 +1,5 @@
 #include "tilewright/transform/distribute/Price.h"
 
-#include "tilewright/transform/distribute/Reshard.h"
-
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/Hashing.h"
 
@@ -89,6 +87,8 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
   }
   const Axes open = from.isReplicated() ? Axes() : from.unreduced;
   const Axes opened = to.isReplicated() ? Axes() : to.unreduced;
+  if (!open.empty() && !opened.empty() && from.combine != to.combine)
+    return std::nullopt;
   auto clashes = [&](const numerics::AxisRef &axis, const Axes &others) {
     return llvm::any_of(others, [&](const numerics::AxisRef &other) {
       return !(other == axis) && numerics::overlap(axis, other);
@@ -107,7 +107,14 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
     if (!has(arriving, axis))
       gathered *= static_cast<double>(axis.size);
   }
-  // Values become terms of a sum without any exchange, which may save others.
+  // Values become terms of a sum without any exchange: shards, and copies.
+  if (llvm::all_of(leaving, [&](const numerics::AxisRef &axis) { return has(opened, axis); }) &&
+      llvm::all_of(open, [&](const numerics::AxisRef &axis) { return has(opened, axis); }) &&
+      llvm::none_of(opened, [&](const numerics::AxisRef &axis) {
+        return clashes(axis, arriving) || clashes(axis, leaving) || clashes(axis, open);
+      }))
+    return 0;
+  // That may save other exchanges.
   if (llvm::any_of(opened, [&](const numerics::AxisRef &axis) { return !has(open, axis); }))
     return std::nullopt;
   for (const numerics::AxisRef &axis : open) {
@@ -119,7 +126,7 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
   // Different exchanges may need an order in which axes cannot leave or arrive. And a sum that is
   // scattered for a while makes what moves smaller.
   if ((hasOrder && (moved > 1 || scattered > 1)) || (reduced > 1 && moved > 1) ||
-      (gathered > 1 && !opened.empty()))
+      ((gathered > 1 || reduced > 1) && !opened.empty()))
     return std::nullopt;
   double price = 0;
   auto send = [&](double count, double factor) {
@@ -139,7 +146,8 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
 double Prices::reshard(int type, int from, int to) {
   if (from == to || type < 0)
     return 0;
-  auto [entry, isNew] = reshards.try_emplace({type, {from, to}}, 0);
+  auto [entry, isNew] = reshards.try_emplace(
+      {static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to), type}, 0);
   if (!isNew)
     return entry->second;
   const TensorType &tensor = types[static_cast<size_t>(type)];
@@ -147,11 +155,8 @@ double Prices::reshard(int type, int from, int to) {
   if (one.isReplicated() || other.isReplicated() || one.mesh == other.mesh)
     if (std::optional<double> price = simplePrice(one, other, tensor.bytes, ratios.message))
       return entry->second = *price;
-  double price = 0;
-  for (const Exchange &exchange :
-       planReshard((*this)[from], (*this)[to], tensor.shape, tensor.elementBytes))
-    price += exchange.wireBytes > 0 ? ratios.message + exchange.wireBytes : 0;
-  return reshards[{type, {from, to}}] = price;
+  const ReshardTraffic sent = trafficOf(one, other, tensor.shape, tensor.elementBytes, known);
+  return entry->second = sent.amount + sent.exchanges * ratios.message;
 }
 
 Prices::Route Prices::route(int type, int computed, ArrayRef<int> wanted) {

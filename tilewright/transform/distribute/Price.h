@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_PRICE_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_PRICE_H
 
-#include "tilewright/transform/distribute/Sharding.h"
+#include "tilewright/transform/distribute/ReshardSearch.h"
 
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/DenseMap.h"
@@ -67,7 +67,8 @@ private:
   std::unordered_multimap<size_t, int> numbers;
   std::vector<TensorType> types;
   llvm::DenseMap<mlir::Type, int> typeNumbers;
-  llvm::DenseMap<std::pair<int, std::pair<int, int>>, double> reshards;
+  llvm::DenseMap<std::pair<uint64_t, int>, double> reshards; // by both shardings, and type
+  KnownReshards known;
 };
 
 } // namespace tilewright::distribute

@@ -69,30 +69,65 @@ TEST_F(Price, ASumThatSeveralUsesWantInShardsIsReducedOnce) {
             prices.reshard(type, open, rows) + prices.reshard(type, open, columns));
 }
 
-/// Prices of simple pairs are computed without the search, and must be the same.
+/// Prices of simple pairs are computed without the search, others by a search in a smaller problem;
+/// they must be the same.
 TEST_F(Price, IsThatOfTheExchangesThatAreEmitted) {
   std::mt19937 random(5);
-  const std::vector<int64_t> shape = {16, 16, 8};
-  const int type = f32(shape);
   prices.ratios.message = 0;
-  auto draw = [&] {
-    Sharding drawn = sharding({{}, {}, {}});
+  auto draw = [&](size_t rank) {
+    Sharding drawn = sharding(std::vector<Axes>(rank));
     for (const AxisRef &axis : {x, y}) {
-      const size_t place = random() % 5;
-      if (place < 3)
+      const size_t place = random() % (rank + 2);
+      if (place < rank)
         drawn.dims[place].insert(random() % 2 ? drawn.dims[place].begin() : drawn.dims[place].end(),
                                  axis);
-      else if (place == 3)
+      else if (place == rank)
         drawn.unreduced.push_back(axis);
     }
     return drawn;
   };
-  for (int round = 0; round < 500; ++round) {
-    const Sharding from = draw(), to = draw();
-    const double planned = wireBytes(planReshard(from, to, shape, 4));
-    EXPECT_DOUBLE_EQ(prices.reshard(type, prices.intern(from), prices.intern(to)), planned)
-        << from.toString() << " to " << to.toString();
+  // Dimensions that all, some and no factors of the mesh divide, and an empty one.
+  for (const std::vector<int64_t> &shape :
+       {std::vector<int64_t>{16, 16, 8}, {8}, {4, 16}, {3, 16, 1, 8}, {2, 12, 8}, {0, 16}}) {
+    const int type = f32(shape);
+    auto divides = [&](const Sharding &drawn) {
+      for (size_t dim = 0; dim < shape.size(); ++dim)
+        if (shape[dim] % countOf(drawn.dims[dim]) != 0)
+          return false;
+      return true;
+    };
+    for (int round = 0; round < 400; ++round) {
+      const Sharding from = draw(shape.size()), to = draw(shape.size());
+      if (!divides(from) || !divides(to))
+        continue;
+      const double planned = wireBytes(planReshard(from, to, shape, 4));
+      EXPECT_DOUBLE_EQ(prices.reshard(type, prices.intern(from), prices.intern(to)), planned)
+          << from.toString() << " to " << to.toString() << ", rank " << shape.size();
+    }
   }
+}
+
+TEST_F(Price, TermsOfDifferentReductionsAreNotTakenForEqual) {
+  Sharding sum = sharding({{}}, {x}), most = sum;
+  sum.combine = "stablehlo.add";
+  most.combine = "stablehlo.maximum";
+  EXPECT_GT(prices.reshard(f32({64}), prices.intern(sum), prices.intern(most)), 0);
+}
+
+TEST(KnownReshards, NeedOneSearchForTensorsThatDifferInSizeAndOrder) {
+  const Placement rows{{{0, 1}, {}}, {}}, columns{{{}, {0, 1}}, {}};
+  const std::vector<int64_t> factors = {2, 2};
+  KnownReshards known;
+  const ReshardTraffic first = known.find({rows, columns, {{16}, {8}}, factors});
+  EXPECT_DOUBLE_EQ(first.amount, 16.0 * 8 / 4 * 3 / 4);
+  EXPECT_EQ(first.exchanges, 1);
+  EXPECT_DOUBLE_EQ(known.find({columns, rows, {{4}, {64}}, factors}).amount, 2 * first.amount);
+  // 3 is divided by no factor, and the other dimension can hold no more than the first two can.
+  const Placement more{{{0, 1}, {}, {}, {}}, {}}, moved{{{}, {0, 1}, {}, {}}, {}};
+  EXPECT_DOUBLE_EQ(known.find({more, moved, {{4}, {8}, {3}, {4}}, factors}).amount,
+                   3 * first.amount);
+  EXPECT_LE(known.searches(), 2U);
+  EXPECT_EQ(known.find({rows, columns, {{0}, {8}}, factors}).exchanges, 0);
 }
 
 } // namespace

@@ -107,15 +107,19 @@ public:
 
   size_t factors() const { return atoms.size(); }
 
-  std::vector<Exchange> run(double elementBytes) const {
+  ReshardProblem problem() const {
     ReshardProblem problem{start, goal, {}, {}};
     for (const AxisRef &atom : atoms)
       problem.sizes.push_back(atom.size);
     for (size_t dim = 0; dim < shape.size(); ++dim)
       problem.dims.push_back({shape[dim], countOf(kept[dim])});
+    return problem;
+  }
+
+  std::vector<Exchange> run(double elementBytes) const {
     std::vector<Exchange> exchanges;
     Sharding now = from;
-    for (const ReshardStep &step : findReshard(problem)) {
+    for (const ReshardStep &step : findReshard(problem())) {
       Exchange &made = exchanges.emplace_back();
       made.kind = step.kind;
       made.from = now;
@@ -202,17 +206,17 @@ llvm::StringRef toString(ExchangeKind kind) {
   return "";
 }
 
-std::vector<Exchange> planReshard(const Sharding &first, const Sharding &last,
-                                  llvm::ArrayRef<int64_t> shape, double elementBytes) {
+/// Visits the parts of a reshard that a search covers: the whole, or what leads to a sharding in
+/// between and from there. `visit` gets both shardings and where they divide the axes.
+static void forEachLeg(
+    const Sharding &first, const Sharding &last, size_t rank,
+    llvm::function_ref<void(const Sharding &, const Sharding &, const std::vector<Cuts> &)> visit) {
   if (first == last)
-    return {};
-  const Sharding from = spelledOut(first, last, shape.size()),
-                 to = spelledOut(last, first, shape.size());
+    return;
+  const Sharding from = spelledOut(first, last, rank), to = spelledOut(last, first, rank);
   auto through = [&](const Sharding &middle) {
-    std::vector<Exchange> all = planReshard(from, middle, shape, elementBytes);
-    for (Exchange &exchange : planReshard(middle, to, shape, elementBytes))
-      all.push_back(std::move(exchange));
-    return all;
+    forEachLeg(from, middle, rank, visit);
+    forEachLeg(middle, to, rank, visit);
   };
   if (from.mesh != to.mesh)
     return through(Sharding());
@@ -221,7 +225,7 @@ std::vector<Exchange> planReshard(const Sharding &first, const Sharding &last,
     closed.unreduced.clear();
     return through(closed);
   }
-  std::vector<Cuts> cuts = cutsOf(from, to);
+  const std::vector<Cuts> cuts = cutsOf(from, to);
   // If no factorization of an axis has the sub-axes of both shardings, the value leaves that axis
   // in between.
   for (size_t axis = 0; axis < cuts.size(); ++axis)
@@ -233,17 +237,50 @@ std::vector<Exchange> planReshard(const Sharding &first, const Sharding &last,
       llvm::erase_if(middle.unreduced, isOnAxis);
       return through(middle);
     }
-  std::vector<Cuts> primes = cuts;
-  for (Cuts &axis : primes)
+  visit(from, to, cuts);
+}
+
+static std::vector<Cuts> primesOf(std::vector<Cuts> cuts) {
+  for (Cuts &axis : cuts)
     cutIntoPrimes(axis);
-  const Reshard fine(from, to, shape, primes), coarse(from, to, shape, cuts);
-  std::vector<Exchange> plan = fine.run(elementBytes);
-  if (fine.factors() > maxPrimes && coarse.factors() < fine.factors()) {
-    std::vector<Exchange> other = coarse.run(elementBytes);
-    if (std::pair(wireBytes(other), other.size()) < std::pair(wireBytes(plan), plan.size()))
-      return other;
-  }
-  return plan;
+  return cuts;
+}
+
+std::vector<Exchange> planReshard(const Sharding &first, const Sharding &last,
+                                  llvm::ArrayRef<int64_t> shape, double elementBytes) {
+  std::vector<Exchange> all;
+  forEachLeg(first, last, shape.size(),
+             [&](const Sharding &from, const Sharding &to, const std::vector<Cuts> &cuts) {
+               const Reshard fine(from, to, shape, primesOf(cuts)), coarse(from, to, shape, cuts);
+               std::vector<Exchange> plan = fine.run(elementBytes);
+               if (fine.factors() > maxPrimes && coarse.factors() < fine.factors()) {
+                 std::vector<Exchange> other = coarse.run(elementBytes);
+                 if (std::pair(wireBytes(other), other.size()) <
+                     std::pair(wireBytes(plan), plan.size()))
+                   plan = std::move(other);
+               }
+               std::move(plan.begin(), plan.end(), std::back_inserter(all));
+             });
+  return all;
+}
+
+ReshardTraffic trafficOf(const Sharding &first, const Sharding &last, llvm::ArrayRef<int64_t> shape,
+                         double elementBytes, KnownReshards &known) {
+  ReshardTraffic all;
+  forEachLeg(first, last, shape.size(),
+             [&](const Sharding &from, const Sharding &to, const std::vector<Cuts> &cuts) {
+               const Reshard fine(from, to, shape, primesOf(cuts));
+               ReshardTraffic sent = known.find(fine.problem());
+               if (fine.factors() > maxPrimes)
+                 if (const Reshard coarse(from, to, shape, cuts); coarse.factors() < fine.factors())
+                   if (const ReshardTraffic other = known.find(coarse.problem());
+                       std::pair(other.amount, other.exchanges) <
+                       std::pair(sent.amount, sent.exchanges))
+                     sent = other;
+               all.amount += sent.amount * elementBytes;
+               all.exchanges += sent.exchanges;
+             });
+  return all;
 }
 
 double wireBytes(llvm::ArrayRef<Exchange> exchanges) {

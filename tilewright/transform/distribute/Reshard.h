@@ -49,6 +49,17 @@ struct Exchange {
 std::vector<Exchange> planReshard(const Sharding &from, const Sharding &to,
                                   llvm::ArrayRef<int64_t> shape, double elementBytes);
 
+/// The elements or bytes that one device sends in a reshard.
+struct ReshardTraffic {
+  double amount = 0;
+  int exchanges = 0; // that send anything
+};
+class KnownReshards; // ReshardSearch.h
+
+/// The traffic of planReshard(), in bytes.
+ReshardTraffic trafficOf(const Sharding &from, const Sharding &to, llvm::ArrayRef<int64_t> shape,
+                         double elementBytes, KnownReshards &known);
+
 /// The bytes that one device sends in all of `exchanges`.
 double wireBytes(llvm::ArrayRef<Exchange> exchanges);
 

@@ -1,7 +1,6 @@
 #include "tilewright/transform/distribute/ReshardSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -489,7 +488,100 @@ private:
   llvm::StringMap<Price> best;
 };
 
+/// A problem without what its solution does not depend on: the sizes of dimensions that all factors
+/// together divide, dimensions that no factor divides, the order of dimensions and the numbers of
+/// factors. Sending n elements in it is sending n * `scale` in the problem.
+struct Reduced {
+  ReshardProblem problem;
+  double scale = 1;
+
+  explicit Reduced(const ReshardProblem &whole) {
+    int64_t all = 1;
+    for (int64_t size : whole.sizes)
+      all *= size;
+    std::vector<std::tuple<Ids, Ids, int64_t, int64_t>> dims;
+    for (size_t dim = 0; dim < whole.dims.size(); ++dim) {
+      const Ids &from = whole.from.dims[dim], &to = whole.to.dims[dim];
+      const auto [size, shards] = whole.dims[dim];
+      const bool isSpare = from.empty() && to.empty();
+      auto divides = [&](int64_t factor) { return size % (shards * factor) == 0; };
+      if (divides(all)) {
+        scale *= static_cast<double>(size / shards) / static_cast<double>(all);
+        dims.emplace_back(from, to, all, 1);
+      } else if (isSpare && llvm::none_of(whole.sizes, divides)) {
+        scale *= static_cast<double>(
+            llvm::divideCeil(static_cast<uint64_t>(size), static_cast<uint64_t>(shards)));
+      } else {
+        dims.emplace_back(from, to, size, shards);
+      }
+    }
+    llvm::sort(dims);
+    // A dimension that is whole before and after may hold factors in between. One can hold all.
+    const std::tuple<Ids, Ids, int64_t, int64_t> spare({}, {}, all, 1);
+    const auto spares = static_cast<int64_t>(llvm::count(dims, spare));
+    for (int64_t more = 1; more < spares; ++more) {
+      dims.erase(llvm::find(dims, spare));
+      scale *= static_cast<double>(all);
+    }
+    std::vector<int> numbers(whole.sizes.size(), -1);
+    auto renamed = [&](Ids ids) {
+      for (uint8_t &id : ids) {
+        if (numbers[id] < 0) {
+          numbers[id] = static_cast<int>(problem.sizes.size());
+          problem.sizes.push_back(whole.sizes[id]);
+        }
+        id = static_cast<uint8_t>(numbers[id]);
+      }
+      return ids;
+    };
+    for (auto &[from, to, size, shards] : dims) {
+      problem.from.dims.push_back(renamed(from));
+      problem.to.dims.push_back(renamed(to));
+      problem.dims.push_back({size, shards});
+    }
+    problem.from.unreduced = renamed(whole.from.unreduced);
+    problem.to.unreduced = renamed(whole.to.unreduced);
+    llvm::sort(problem.from.unreduced);
+    llvm::sort(problem.to.unreduced);
+  }
+
+  std::string key() const {
+    std::string key;
+    auto add = [&](const Ids &ids) {
+      key.append(ids.begin(), ids.end());
+      key.push_back('\xff');
+    };
+    auto addNumber = [&](int64_t number) {
+      key += std::to_string(number);
+      key.push_back(' ');
+    };
+    for (size_t dim = 0; dim < problem.dims.size(); ++dim) {
+      add(problem.from.dims[dim]);
+      add(problem.to.dims[dim]);
+      addNumber(problem.dims[dim].size);
+      addNumber(problem.dims[dim].shards);
+    }
+    add(problem.from.unreduced);
+    add(problem.to.unreduced);
+    for (int64_t size : problem.sizes)
+      addNumber(size);
+    return key;
+  }
+};
+
 } // namespace
+
+ReshardTraffic KnownReshards::find(const ReshardProblem &problem) {
+  const Reduced reduced(problem);
+  auto [found, isNew] = known.try_emplace(reduced.key());
+  if (isNew)
+    for (const ReshardStep &step : findReshard(reduced.problem)) {
+      found->second.amount += step.wireElements;
+      found->second.exchanges += step.wireElements > 0;
+    }
+  const auto [amount, exchanges] = found->second;
+  return {amount * reduced.scale, reduced.scale > 0 ? exchanges : 0};
+}
 
 std::vector<ReshardStep> findReshard(const ReshardProblem &problem) {
   return Search(problem).run();

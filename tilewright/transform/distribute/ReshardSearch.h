@@ -4,6 +4,8 @@
 
 #include "tilewright/transform/distribute/Reshard.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +40,18 @@ struct ReshardStep {
 /// The cheapest path, as planReshard() describes it. A search that grows too large ends with the
 /// path through the replicated tensor.
 std::vector<ReshardStep> findReshard(const ReshardProblem &problem);
+
+/// The traffic of reshards, in elements. Tensors of one program differ in their sizes and in the
+/// order of their dimensions more than in how they are resharded, so few of many problems need a
+/// search.
+class KnownReshards {
+public:
+  ReshardTraffic find(const ReshardProblem &problem);
+  size_t searches() const { return known.size(); }
+
+private:
+  llvm::StringMap<ReshardTraffic> known;
+};
 
 } // namespace tilewright::distribute
 
