@@ -39,7 +39,39 @@ class _CustomCallExtension(ctypes.Structure):
     _fields_ = [("base", _Extension), ("register", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_RegisterArgs)))]
 
 
+class _TypeInfo(ctypes.Structure):
+    """XLA_FFI_TypeInfo of XLA's FFI headers."""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class _TypeFunctions(ctypes.Structure):
+    """PJRT_FFI_Type_Info."""
+
+    _fields_ = [("deleter", ctypes.c_void_p), ("serialize", ctypes.c_void_p), ("deserialize", ctypes.c_void_p)]
+
+
+class _TypeRegisterArgs(ctypes.Structure):
+    """PJRT_FFI_Type_Register_Args."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("extension_start", ctypes.c_void_p),
+        ("type_name", ctypes.c_char_p),
+        ("type_name_size", ctypes.c_size_t),
+        ("type_id", ctypes.c_int64),
+        ("type_info", ctypes.POINTER(_TypeFunctions)),
+    ]
+
+
+class _FfiExtension(ctypes.Structure):
+    """The beginning of PJRT_FFI_Extension."""
+
+    _fields_ = [("base", _Extension), ("register_type", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_TypeRegisterArgs)))]
+
+
 _EXTENSION_TYPE = 0x54574343  # TILEWRIGHT_CUSTOM_CALL_EXTENSION
+_FFI_EXTENSION_TYPE = 5  # PJRT_Extension_Type_FFI
 _TYPED = 1  # api_version of the typed FFI, as JAX numbers it
 
 
@@ -83,7 +115,8 @@ def share_handlers(c_api) -> None:
         return None if capsule is None else get(capsule, name(capsule))
 
     api = address(c_api)
-    extension = _find(api)
+    extension = _find(api, _EXTENSION_TYPE, _CustomCallExtension)
+    types = _find(api, _FFI_EXTENSION_TYPE, _FfiExtension)
     errors = _Errors(api)
 
     def register(target, function, platform="Host", api_version=_TYPED, traits=0):
@@ -99,28 +132,44 @@ def share_handlers(c_api) -> None:
         if error := extension.register(args):
             raise RuntimeError(errors.take(error))
 
+    def register_type(name, registration):
+        """Registers a type under the id that XLA has assigned to it, so that the library destroys the states of that type."""
+        info = address(registration.get("type_info"))
+        if info is None:
+            return
+        functions = _TypeFunctions(ctypes.cast(info, ctypes.POINTER(_TypeInfo)).contents.deleter)
+        text = name if isinstance(name, bytes) else name.encode()
+        assigned = ctypes.cast(address(registration["type_id"]), ctypes.POINTER(ctypes.c_int64)).contents.value
+        args = _TypeRegisterArgs(ctypes.sizeof(_TypeRegisterArgs), None, text, len(text), assigned, ctypes.pointer(functions))
+        if error := types.register_type(args):
+            raise RuntimeError(errors.take(error))
+
     for target, function in xla_client.custom_call_targets("Host").items():
         # The handler needs its two stages, and jaxlib exports only one; the plugin has its own handler.
         if isinstance(function, dict) and "python_cpu_callback" not in target or target.startswith("xla_buffer"):
             register(target, function)
-    _forward(xla_client, register)
-    _forward_cuda(xla_client, register)
+    _forward(xla_client, register, register_type)
+    _forward_cuda(xla_client, register, register_type)
 
 
-def _forward(xla_client, register) -> None:
-    """Wraps JAX's registration of handlers for `cpu`."""
+def _forward(xla_client, register, register_type) -> None:
+    """Wraps JAX's registration of handlers and types for `cpu`."""
     def both(name, function, platform, api_version=0, traits=0):
         xla_client._xla.register_custom_call_target(name, function, platform, api_version, traits)
         register(name, function, platform, api_version, traits)
 
+    def both_types(name, registration):
+        xla_client._xla.register_custom_type(name, registration)
+        register_type(name, registration)
+
     with xla_client._custom_callback_lock:
-        present = xla_client._custom_callback_handler.pop("Host", None)
+        xla_client._custom_callback_handler.pop("Host", None)
+        xla_client._custom_type_id_handler.pop("Host", None)
     xla_client.register_custom_call_handler("cpu", both)
-    if present is None:
-        xla_client.register_custom_type_handler("cpu", xla_client._xla.register_custom_type)
+    xla_client.register_custom_type_handler("cpu", both_types)
 
 
-def _forward_cuda(xla_client, register) -> None:
+def _forward_cuda(xla_client, register, register_type) -> None:
     """Receives what is registered for `CUDA`, and passes it on to JAX's CUDA plugin, whose handlers may come earlier or later."""
 
     def receive(handlers, name, ours):
@@ -146,18 +195,19 @@ def _forward_cuda(xla_client, register) -> None:
 
         setattr(xla_client, name, add_later)
 
-    def register_type(is_registered, *arguments):
+    def both_types(is_registered, *arguments):
         if not is_registered:  # a type has one id in a process
             xla_client._xla.register_custom_type(*arguments)
+        register_type(*arguments)
 
-    receive(xla_client._custom_type_id_handler, "register_custom_type_handler", register_type)
+    receive(xla_client._custom_type_id_handler, "register_custom_type_handler", both_types)
     receive(xla_client._custom_callback_handler, "register_custom_call_handler", lambda _, *arguments: register(*arguments))
 
 
-def _find(api: int) -> _CustomCallExtension:
+def _find(api: int, kind: int, extension):
     node = ctypes.cast(api, ctypes.POINTER(_Api)).contents.extension_start
     while node:
-        if node.contents.type == _EXTENSION_TYPE:
-            return ctypes.cast(node, ctypes.POINTER(_CustomCallExtension)).contents
+        if node.contents.type == kind:
+            return ctypes.cast(node, ctypes.POINTER(extension)).contents
         node = node.contents.next
     raise RuntimeError("the library of tilewright has no extension for custom calls; its version differs from that of the Python package")

@@ -152,10 +152,14 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(DoubleCuda, doubleCuda,
 /// State from the stage `instantiate`: a count of the runs of one call.
 struct Counter {
   static ffi::TypeId id __asm__("CounterId"); // a name without mangling, for Python
+  static inline std::atomic<int> alive = 0;
   std::atomic<float> runs = 0;
+  Counter() { ++alive; }
+  ~Counter() { --alive; }
 };
 ffi::TypeId Counter::id = {};
 extern "C" {
+int countersAlive() { return Counter::alive; }
 ffi::TypeInfo CounterInfo = ffi::MakeTypeInfo<Counter>();
 }
 

@@ -4,6 +4,7 @@
 """
 
 import ctypes
+import gc
 import os
 import pathlib
 import shutil
@@ -112,6 +113,17 @@ def test_in_place():
 def test_state_of_a_call():
     count = jax.jit(lambda x: ffi.ffi_call("count_runs", jax.ShapeDtypeStruct((2,), jnp.float32))(x, first=np.float32(10)))
     assert [count(jnp.ones(2)).tolist() for _ in range(3)] == [[11] * 2, [12] * 2, [13] * 2]
+
+
+def test_the_state_of_a_call_ends_with_its_executable(handlers):
+    before = handlers.countersAlive()
+    compiled = jax.jit(lambda x: ffi.ffi_call("count_runs", jax.ShapeDtypeStruct((3,), jnp.float32))(x, first=np.float32(1))).lower(jnp.ones(3)).compile()
+    assert compiled(jnp.ones(3)).tolist() == [2] * 3
+    assert handlers.countersAlive() == before + 1
+    del compiled
+    jax.clear_caches()
+    gc.collect()
+    assert handlers.countersAlive() <= before  # also those of other tests, whose programs were cached
 
 
 @pytest.mark.parametrize("name", ["refuse_cuda", "refuse_host"])

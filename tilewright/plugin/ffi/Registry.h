@@ -54,7 +54,8 @@ private:
   // guarded by mutex:
   std::map<std::string, XLA_FFI_Handler_Bundle, std::less<>> handlers[2]; // by platform
   std::map<std::string, Type, std::less<>> types;
-  int64_t nextType = 1;
+  // Far above the ids that XLA assigns, with which types of JAX are registered.
+  int64_t nextType = int64_t(1) << 32;
 };
 
 } // namespace tilewright::plugin::ffi
