@@ -3,6 +3,7 @@
 The library calls `call` while holding the GIL (plugin/ffi/PythonCallback.cpp).
 """
 
+import threading
 import traceback
 
 import ml_dtypes
@@ -24,6 +25,9 @@ _DTYPES = {
     "complex<f32>": np.complex64, "complex<f64>": np.complex128,
 }  # fmt: skip
 
+# The threads in which callbacks run now, by their idents.
+running: set[int] = set()
+
 
 def call(function, arguments, results) -> str:
     """Calls `function` and writes its results. Returns "" or an error message.
@@ -31,6 +35,7 @@ def call(function, arguments, results) -> str:
     Arguments and results are (memory, element type, shape). Arguments are
     copied: the function may keep them, and the program reuses the memory.
     """
+    running.add(threading.get_ident())
     try:
         inputs = []
         for memory, element, shape in arguments:
@@ -47,6 +52,8 @@ def call(function, arguments, results) -> str:
         return ""
     except BaseException:  # it must not propagate through C++ frames
         return "the callback raised an exception\n" + traceback.format_exc()
+    finally:
+        running.discard(threading.get_ident())
 
 
 def _view(memory, element, shape):

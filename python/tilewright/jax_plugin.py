@@ -6,12 +6,15 @@ docs/design/platform-name.md has the reasons.
 """
 
 import atexit
+import ctypes
 import dataclasses
 import os
 import re
+import signal
 import sys
+import time
 
-from tilewright import ffi, jax_rules, native, options
+from tilewright import callbacks, ffi, jax_rules, native, options
 
 _NAME = "tilewright"
 _PRIORITY = 400  # above JAX's own cpu (0), as for every plugin
@@ -38,6 +41,7 @@ def initialize() -> None:
     # Exit functions run in reverse order of registration: this one runs before JAX's own, which JAX registered at
     # import.
     atexit.register(_finish_runs)
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _finish_runs() -> None:
@@ -48,6 +52,13 @@ def _finish_runs() -> None:
     """
     from jax._src import dispatch
 
+    try:
+        if getattr(sys, "last_type", None) is KeyboardInterrupt:  # Ctrl-C ended the script
+            raise KeyboardInterrupt
+        while callbacks.running:
+            time.sleep(0.01)  # unlike the wait of a client's destructor, Ctrl-C ends this one
+    except KeyboardInterrupt:
+        _interrupt_callbacks()
     tokens = dispatch.runtime_tokens
     for token in [*tokens.current_tokens.values(), *tokens.output_runtime_tokens.values()]:
         try:
@@ -55,6 +66,61 @@ def _finish_runs() -> None:
         except Exception as error:  # JAX's error, or that of a backend that is already destroyed
             print(f"tilewright: a program failed, and the script may not have asked for its result: {str(error).splitlines()[0]}", file=sys.stderr)
     tokens.clear()
+
+
+def _interrupt_callbacks() -> None:
+    """Ends the process after Ctrl-C although callbacks run: jaxlib runs them in the main thread, where Ctrl-C interrupts them.
+
+    Python interrupts other threads only between two instructions, so a long call of a C function, such as sleep(), is abandoned.
+    """
+    from jax._src import dispatch
+
+    for thread in [*callbacks.running]:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
+    deadline = time.monotonic() + 1
+    while callbacks.running and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if not callbacks.running:
+        return
+    print("tilewright: interrupted while a callback runs; its program is abandoned", file=sys.stderr)
+    _keep_clients()
+    dispatch.runtime_tokens.clear()  # JAX's own exit function waits for them
+    atexit.unregister(_finish_runs)
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)  # as Python ends a script that does not catch KeyboardInterrupt
+
+
+def _keep_clients() -> None:
+    """Lets the clients live until the process ends, because destroying one waits for its threads."""
+    from jax._src import xla_bridge
+
+    for client in {id(client): client for client in xla_bridge._backends.values()}.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+
+
+def _after_fork() -> None:
+    """Lets a process that was forked after JAX was used fail instead of hang: the threads of its clients exist only in the other process.
+
+    The library refuses to run programs and to copy arrays. Compiling and destroying a client wait for threads of jaxlib before they call the library.
+    """
+    from jax._src import compiler, xla_bridge
+
+    if _NAME not in xla_bridge._backends:
+        return  # the first client of this process can be created here
+    atexit.unregister(_finish_runs)
+    compiler.backend_compile_and_load = _refuse_to_compile
+    _keep_clients()
+
+
+def _refuse_to_compile(*_args, **_named):
+    from jax.errors import JaxRuntimeError
+
+    raise JaxRuntimeError(
+        "FAILED_PRECONDITION: this process was forked from one that already used JAX with Tilewright, whose threads exist only there; "
+        "start processes with multiprocessing.get_context('spawn'), or fork before JAX is first used"
+    )
 
 
 def _create_options() -> dict:

@@ -3,6 +3,7 @@
 #include "tilewright/driver/CollectiveKernels.h"
 #include "tilewright/plugin/Announce.h"
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Fork.h"
 #include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/KeyValueStore.h"
 #include "tilewright/plugin/ffi/Resolver.h"
@@ -117,6 +118,8 @@ Status readCreateOptions(const PJRT_Client_Create_Args *args, Options &options,
 
 PJRT_Error *Client_Create(PJRT_Client_Create_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, client);
+  TILEWRIGHT_PJRT_TRY(checkNotForked());
+  noticeForks();
   Options options;
   runtime::ClientOptions place;
   bool isQuiet = false;
@@ -145,6 +148,8 @@ PJRT_Error *Client_Create(PJRT_Client_Create_Args *args) {
 
 PJRT_Error *Client_Destroy(PJRT_Client_Destroy_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, client);
+  if (isForked())
+    return nullptr; // leaks the client: its threads, which it would join, are in the other process
   delete args->client;
   // jaxlib ends the process if this function fails, so ignore the failure. An unwritable file is
   // reported at exit.

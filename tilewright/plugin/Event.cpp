@@ -1,6 +1,7 @@
 #include "tilewright/plugin/Event.h"
 
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Fork.h"
 #include "tilewright/plugin/Getters.h"
 
 namespace tilewright::plugin {
@@ -23,12 +24,16 @@ PJRT_Error *Event_Error(PJRT_Event_Error_Args *args) {
 
 PJRT_Error *Event_Await(PJRT_Event_Await_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, event);
+  if (!args->event->event.isReady())
+    TILEWRIGHT_PJRT_TRY(checkNotForked());
   return toError(args->event->event.await());
 }
 
 PJRT_Error *Event_OnReady(PJRT_Event_OnReady_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, event);
   TILEWRIGHT_PJRT_HANDLE(args, callback);
+  if (!args->event->event.isReady())
+    TILEWRIGHT_PJRT_TRY(checkNotForked());
   PJRT_Event_OnReadyCallback callback = args->callback;
   void *userArg = take(args, &PJRT_Event_OnReady_Args::user_arg);
   // A copy, because the callback may destroy the PJRT_Event.

@@ -3,6 +3,7 @@
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
+#include "tilewright/plugin/Fork.h"
 #include "tilewright/plugin/Types.h"
 #include "tilewright/support/Concat.h"
 
@@ -12,6 +13,7 @@ namespace {
 /// Copies a buffer to the memory that the caller chose, and writes the new buffer to `copy`.
 PJRT_Error *copyTo(Result<runtime::Memory *> chosen, const PJRT_Buffer &buffer,
                    PJRT_Buffer *&copy) {
+  TILEWRIGHT_PJRT_TRY(checkNotForked());
   TILEWRIGHT_PJRT_ASSIGN(runtime::Memory * memory, std::move(chosen));
   TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> made, buffer.buffer->copyTo(*memory));
   copy = new PJRT_Buffer(buffer.client, std::move(made));
@@ -23,6 +25,7 @@ PJRT_Error *copyTo(Result<runtime::Memory *> chosen, const PJRT_Buffer &buffer,
 PJRT_Error *Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, buffer);
   TILEWRIGHT_PJRT_HANDLE(args, client);
+  TILEWRIGHT_PJRT_TRY(checkNotForked());
   runtime::HostBuffer host;
   host.data = args->data;
   TILEWRIGHT_PJRT_ASSIGN(host.type, toTensorType(args->type, args->dims, args->num_dims));
@@ -42,6 +45,7 @@ PJRT_Error *Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *a
 PJRT_Error *Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, event);
   TILEWRIGHT_PJRT_HANDLE(args, src);
+  TILEWRIGHT_PJRT_TRY(checkNotForked());
   const runtime::Buffer &buffer = *args->src->buffer;
   if (!args->dst) {
     args->dst_size = buffer.hostByteCount();

@@ -2,6 +2,7 @@
 
 #include "tilewright/driver/Compile.h"
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Fork.h"
 #include "tilewright/plugin/execute/Executable.h"
 #include "tilewright/plugin/execute/LoadedExecutable.h"
 #include "tilewright/support/Concat.h"
@@ -70,6 +71,7 @@ PJRT_Error *Client_Compile(PJRT_Client_Compile_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, executable);
   TILEWRIGHT_PJRT_HANDLE(args, client);
   TILEWRIGHT_PJRT_HANDLE(args, program);
+  TILEWRIGHT_PJRT_TRY(checkNotForked());
   std::string_view bytes = textOf(args->compile_options, args->compile_options_size);
   TILEWRIGHT_PJRT_ASSIGN(CompileOptions options, CompileOptions::parse(bytes));
   std::string perDevice;

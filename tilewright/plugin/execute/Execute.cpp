@@ -2,6 +2,7 @@
 #include "tilewright/plugin/Api.h"
 #include "tilewright/plugin/Buffer.h"
 #include "tilewright/plugin/Event.h"
+#include "tilewright/plugin/Fork.h"
 #include "tilewright/plugin/Getters.h"
 #include "tilewright/plugin/execute/LoadedExecutable.h"
 #include "tilewright/plugin/ffi/UserData.h"
@@ -39,6 +40,7 @@ PJRT_Error *LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, device_complete_events);
   TILEWRIGHT_PJRT_HANDLE(args, executable);
   TILEWRIGHT_PJRT_HANDLE(args, options);
+  TILEWRIGHT_PJRT_TRY(checkNotForked());
   PJRT_LoadedExecutable &executable = *args->executable;
   std::shared_ptr<runtime::LoadedExecutable> loaded = executable.loaded;
   if (PJRT_Device *device = take(args, &Args::execute_device)) {

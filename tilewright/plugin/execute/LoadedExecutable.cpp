@@ -1,6 +1,7 @@
 #include "tilewright/plugin/execute/LoadedExecutable.h"
 
 #include "tilewright/plugin/Api.h"
+#include "tilewright/plugin/Fork.h"
 #include "tilewright/plugin/Getters.h"
 #include "tilewright/support/Concat.h"
 
@@ -77,6 +78,7 @@ PJRT_Error *Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Arg
   using Args = PJRT_Executable_DeserializeAndLoad_Args;
   TILEWRIGHT_PJRT_ARGS(args, loaded_executable);
   TILEWRIGHT_PJRT_HANDLE(args, client);
+  TILEWRIGHT_PJRT_TRY(checkNotForked());
   TILEWRIGHT_PJRT_ASSIGN(
       std::unique_ptr<PJRT_Executable> executable,
       parseExecutable(textOf(args->serialized_executable, args->serialized_executable_size)));
@@ -94,6 +96,7 @@ PJRT_Error *Client_Load(PJRT_Client_Load_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, loaded_executable);
   TILEWRIGHT_PJRT_HANDLE(args, client);
   TILEWRIGHT_PJRT_HANDLE(args, executable);
+  TILEWRIGHT_PJRT_TRY(checkNotForked());
   std::string bytes(textOf(args->compile_options, args->compile_options_size));
   if (bytes.empty())
     bytes = args->executable->compileOptions;

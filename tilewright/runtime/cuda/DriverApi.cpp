@@ -90,11 +90,15 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::load(const std::string &path
   }
   TILEWRIGHT_ASSIGN(std::shared_ptr<DriverApi> api, open(path));
   if (CUresult result = api->cuInit(0); result != CUDA_SUCCESS)
-    return Status(Error::cudaLibrary, concat("cannot initialize the CUDA driver ", wanted,
-                                             ": cuInit: ", api->describe(result),
-                                             "; check that a GPU is visible (nvidia-smi, "
-                                             "CUDA_VISIBLE_DEVICES), or use the virtual GPU: "
-                                             "TILEWRIGHT_TARGET=vgpu:sm_90a"));
+    return Status(Error::cudaLibrary,
+                  concat("cannot initialize the CUDA driver ", wanted,
+                         ": cuInit: ", api->describe(result),
+                         // Only the virtual GPU reads settings in cuInit, and it prints the reason.
+                         result == CUDA_ERROR_INVALID_VALUE
+                             ? "; correct the setting that the virtual GPU names above; its chips "
+                               "are those of `tilewright vgpu run --help`"
+                             : "; check that a GPU is visible (nvidia-smi, CUDA_VISIBLE_DEVICES), "
+                               "or use the virtual GPU: TILEWRIGHT_TARGET=vgpu:sm_90a"));
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDriverGetVersion, &api->driverVersion));
   ofProcess = std::move(api);
   return ofProcess;

@@ -52,7 +52,7 @@ public:
   /// The status of a call that returned `result`. The message contains the call, CUDA's name and
   /// description of the error, and what to do.
   Status check(CUresult result, const char *call) const;
-  /// "CUDA_ERROR_LAUNCH_FAILED (719): a kernel failed"
+  /// "CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure"
   std::string describe(CUresult result) const;
 
   /// Whether the context is unusable after this error.

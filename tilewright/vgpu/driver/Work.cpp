@@ -27,6 +27,8 @@ static CUresult resultOf(const Status &status) {
   switch (*status.error()) {
   case Error::vgpuAccess:
     return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case Error::vgpuAssert:
+    return CUDA_ERROR_ASSERT;
   case Error::vgpuDeadlock:
   case Error::vgpuLivelock:
   case Error::vgpuTimeout:

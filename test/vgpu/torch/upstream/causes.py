@@ -15,6 +15,7 @@ KNOWN = [
     ("cuBLAS is machine code", r"cublas|CublasLt"),
     ("proton needs CUPTI", r"proton|CUPTI|cupti"),
     ("compares the text of machine code", r"cuobjdump|nvdisasm|SASS|\bsass\b"),
+    ("expects the ptxas of Triton's wheel; the command puts its own before it", r"vgpu/bin/ptxas'\) == PosixPath"),
     ("counts instructions in Triton's own PTX, which its wheel writes otherwise than the checkout",
      r"assert \w+\.count\([^\n]*\n?[^\n]*\n?E\s+AssertionError: assert \d+ == \d+[^\n]*\n[^\n]*built-in method count of str"),
     ("compares the text of Triton's own IR, which its wheel writes otherwise than the checkout", r"search range end \(exclusive\)"),
@@ -48,7 +49,7 @@ def of_test(name, outcome, message):
         return LARGE
     if outcome == "failed" and name.startswith(tuple(OF_OTHER_VERSION)):
         return OTHER_VERSION
-    if outcome == "failed" and name.startswith(tuple(OF_OUTSIDE)) and "accessed memory illegally" in message:
+    if outcome == "failed" and name.startswith(tuple(OF_OUTSIDE)) and "illegal memory access" in message:
         return OUTSIDE
     return of(message) if outcome == "failed" else outcome
 

@@ -253,6 +253,45 @@ TEST_F(ModuleTest, OccupancyIsThatOfTheChip) {
             CUDA_ERROR_INVALID_CLUSTER_SIZE);
 }
 
+/// By the texts, too: Triton and torch look for them in exceptions.
+TEST_F(ModuleTest, AFailedAssertionIsNamedAsOnAPhysicalGpu) {
+  ::testing::internal::CaptureStderr();
+  const CUmodule module = load(R"(
+.version 7.8
+.target sm_80
+.address_size 64
+.extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+.global .align 1 .b8 text[6] = {119, 114, 111, 110, 103, 0};
+.visible .entry assert()
+{
+  .reg .b64 %rd<2>;
+  mov.u64 %rd0, text;
+  cvta.global.u64 %rd1, %rd0;
+  {
+    .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;
+    st.param.b64 [a], %rd1;
+    st.param.b64 [b], %rd1;
+    st.param.b32 [c], 7;
+    st.param.b64 [d], %rd1;
+    st.param.b64 [e], 1;
+    call.uni __assertfail, (a, b, c, d, e);
+  }
+  ret;
+}
+)");
+  EXPECT_EQ(launch(function(module, "assert"), nullptr, 1), CUDA_ERROR_ASSERT);
+  EXPECT_EQ(cuda().cuCtxSynchronize(), CUDA_ERROR_ASSERT);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("assertion `wrong` failed"));
+  for (auto [result, expected] :
+       {std::pair(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
+        std::pair(CUDA_ERROR_ASSERT, "device-side assert triggered"),
+        std::pair(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")}) {
+    const char *text = nullptr;
+    EXPECT_CUDA(cuda().cuGetErrorString(result, &text));
+    EXPECT_STREQ(text, expected);
+  }
+}
+
 TEST_F(ModuleTest, AFailedKernelMakesTheContextUseless) {
   ::testing::internal::CaptureStderr();
   const CUmodule module = load(testPtx);
