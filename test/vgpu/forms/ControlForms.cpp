@@ -164,6 +164,56 @@ static void runTrap(Session &session, const Form &form) {
     session.coverage.add(form.row->name);
 }
 
+/// Cluster launch control: six places in a grid of 3 × 2, each counted once.
+static void runLaunchControl(Session &session, const Form &form) {
+  const std::string prefix = "clusterlaunchcontrol.";
+  std::string cancel =
+      prefix + "try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%a3], [%a4];";
+  if (form.row->handler == Handler::launchCancel) {
+    const bool isGeneric = form.instruction.find(ModifierKind::space) == Modifier::none;
+    cancel = form.name() + (isGeneric ? " [%a5], [%a6];" : " [%a3], [%a4];");
+  }
+  // A query of the form under test repeats one of the others.
+  std::string again;
+  if (form.row->name == "launch_first_x" || form.row->name == "launch_first_y")
+    again = concat(form.name(), " %x8, %q1; setp.ne.u32 %p5, %x8, ",
+                   form.row->name == "launch_first_x" ? "%x4" : "%x5", "; @%p5 trap;\n");
+  else if (form.row->name == "launch_first_z")
+    again = form.name() + " %x8, %q1; setp.ne.u32 %p5, %x8, 0; @%p5 trap;\n";
+  const std::string text =
+      moduleHead() + ".visible .entry k(.param .u64 pout) {\n" + registerDeclarations() +
+      ".shared .align 16 .b8 response[16]; .shared .align 8 .b64 arrived;\n"
+      "ld.param.u64 %out, [pout]; mov.u32 %i, %tid.x; setp.eq.u32 %p1, %i, 0;\n"
+      "mov.u64 %a3, response; mov.u64 %a4, arrived; cvta.shared.u64 %a5, %a3; "
+      "cvta.shared.u64 %a6, %a4;\n"
+      "@%p1 mbarrier.init.shared.b64 [arrived], 1; bar.sync 0;\n"
+      "mov.u32 %x4, %ctaid.x; mov.u32 %x5, %ctaid.y; mov.u32 %x6, 0;\n"
+      "NEXT:\n@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [arrived], 16;\n@%p1 " +
+      cancel +
+      "\nmad.lo.u32 %x7, %x5, 3, %x4; mul.wide.u32 %a0, %x7, 4; add.u64 %a1, %a0, %out;\n"
+      "@%p1 red.global.add.u32 [%a1], 1;\n"
+      "WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [arrived], %x6; @!%p2 bra WAIT;\n"
+      "xor.b32 %x6, %x6, 1; ld.shared.b128 %q1, [response]; bar.sync 0;\n" +
+      prefix + "query_cancel.is_canceled.pred.b128 %p3, %q1;\n@!%p3 ret;\n" + prefix +
+      "query_cancel.get_first_ctaid.v4.b32.b128 {%x4, %x5, %x9, _}, %q1;\n" + again +
+      "bra NEXT;\n}\n";
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
+  if (!module)
+    return;
+  std::vector<uint32_t> out(6);
+  uint32_t *pout = out.data();
+  const void *arguments[] = {&pout};
+  ++session.forms;
+  if (!launch(session, form, *module, {.grid = {3, 2, 1}, .block = {32, 1, 1}}, arguments))
+    return;
+  for (uint32_t place = 0; place < 6; ++place) {
+    ++session.values;
+    if (out[place] != 1)
+      return session.fail(form, concat("place ", place, " was counted ", out[place], " times"));
+  }
+  session.coverage.addModule(module->source(), session.kernel);
+}
+
 void runControl(Session &session) {
   for (const InstructionRow &row : ptx::instructionTable())
     for (const Form &form : formsOf(row, session.perRow, session.random))
@@ -180,6 +230,10 @@ void runControl(Session &session) {
       case Handler::stacksave:
       case Handler::stackrestore:
         runForm(session, form);
+        break;
+      case Handler::launchCancel:
+      case Handler::launchQuery:
+        runLaunchControl(session, form);
         break;
       case Handler::trap:
         runTrap(session, form);

@@ -161,13 +161,10 @@ public:
 
   /// Runs all blocks of the group together: clusters from the one with index `first` on.
   void run(uint64_t first) {
-    const Dim3 units = {grid.grid[0] / grid.cluster[0], grid.grid[1] / grid.cluster[1],
-                        grid.grid[2] / grid.cluster[2]};
     const uint64_t perCluster = volume(grid.cluster);
     group.clusters.assign(group.blocks.size() / perCluster, {});
     for (size_t i = 0; i < group.blocks.size(); ++i) {
-      start(group.blocks[i], i, units, first + i / perCluster,
-            static_cast<uint32_t>(i % perCluster));
+      start(group.blocks[i], i, first + i / perCluster, static_cast<uint32_t>(i % perCluster));
     }
     if (group.async)
       group.async->reset();
@@ -190,15 +187,13 @@ private:
     }
   }
 
-  void start(Block &block, size_t index, const Dim3 &units, uint64_t cluster, uint32_t rank) {
-    const Dim3 first = {static_cast<uint32_t>(cluster % units[0]),
-                        static_cast<uint32_t>(cluster / units[0] % units[1]),
-                        static_cast<uint32_t>(cluster / units[0] / units[1])};
+  void start(Block &block, size_t index, uint64_t cluster, uint32_t rank) {
+    const Dim3 first = grid.firstBlockOf(cluster);
     const Dim3 &size = grid.cluster;
     block.rank = rank;
     block.clusterBase = static_cast<uint32_t>(index - rank);
-    block.id = {first[0] * size[0] + rank % size[0], first[1] * size[1] + rank / size[0] % size[1],
-                first[2] * size[2] + rank / (size[0] * size[1])};
+    block.id = {first[0] + rank % size[0], first[1] + rank / size[0] % size[1],
+                first[2] + rank / (size[0] * size[1])};
     block.linear =
         block.id[0] + uint64_t(grid.grid[0]) * (block.id[1] + uint64_t(grid.grid[1]) * block.id[2]);
     block.liveWarps = static_cast<uint32_t>(block.warps.size());
@@ -212,6 +207,7 @@ private:
       warp.frame = nullptr;
       warp.clusterGeneration = 0;
       warp.clusterArrived = 0;
+      warp.sawNoCluster = false;
       warp.async = nullptr;
       warp.matricesIssued = warp.matricesWaited = 0;
       warp.matrixCommits.clear();
@@ -422,11 +418,11 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   // wrong between blocks, such as a counter that is not atomic, needs blocks that interrupt each
   // other.
   constexpr uint64_t seededClusters = 8;
-  const uint64_t perCluster = volume(grid.cluster), clusters = volume(grid.grid) / perCluster;
-  const uint64_t together =
-      config.cooperative ? clusters : std::min(clusters, config.seed ? seededClusters : 1);
-  const uint64_t groups = (clusters + together - 1) / together;
-  std::atomic<uint64_t> next = 0;
+  const uint64_t perCluster = volume(grid.cluster);
+  grid.clusters = volume(grid.grid) / perCluster;
+  const uint64_t together = config.cooperative
+                                ? grid.clusters
+                                : std::min(grid.clusters, config.seed ? seededClusters : 1);
   Stopper stopper(grid, config);
   if (config.observer)
     config.observer->launchBegin(grid);
@@ -434,10 +430,11 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   // already.
   auto work = [&](int64_t, int64_t) {
     std::unique_ptr<Executor> executor;
-    uint64_t clustersOfExecutor = 0;
-    for (uint64_t unit = next.fetch_add(1); unit < groups && !grid.failed;
-         unit = next.fetch_add(1)) {
-      const uint64_t first = unit * together, count = std::min(together, clusters - first);
+    uint64_t clustersOfExecutor = 0, first = 0;
+    while (!grid.failed) {
+      const uint64_t count = grid.takeClusters(together, first);
+      if (count == 0)
+        break;
       if (count !=
           clustersOfExecutor) // the first group of this thread, or the last one, a smaller one
         executor = std::make_unique<Executor>(grid, stopper, count * perCluster);
@@ -448,7 +445,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
         executor->run(first);
     }
   };
-  if (config.pool && groups > 1)
+  if (config.pool && grid.clusters > together)
     config.pool->parallelFor(config.pool->threadCount(), 1, work);
   else
     work(0, 1);

@@ -197,6 +197,21 @@ void fault(Warp &warp, const Op *op, Error error, const std::string &what) {
   warp.stop = Stop::fault;
 }
 
+uint64_t Grid::takeClusters(uint64_t most, uint64_t &first) {
+  first = nextCluster.load();
+  for (;;) {
+    const uint64_t count = std::min(most, clusters - first);
+    if (count == 0 || nextCluster.compare_exchange_weak(first, first + count))
+      return count;
+  }
+}
+Dim3 Grid::firstBlockOf(uint64_t index) const {
+  const uint64_t width = grid[0] / cluster[0], height = grid[1] / cluster[1];
+  return {static_cast<uint32_t>(index % width) * cluster[0],
+          static_cast<uint32_t>(index / width % height) * cluster[1],
+          static_cast<uint32_t>(index / width / height) * cluster[2]};
+}
+
 uint64_t Group::nextRandom() {
   // splitmix64, Steele, Lea and Flood 2014.
   uint64_t z = random += 0x9e3779b97f4a7c15u;

@@ -96,6 +96,7 @@ struct Warp {
   uint32_t index = 0;             // in the block
   uint64_t clusterGeneration = 0; // of the cluster's barrier, when the warp arrived
   uint32_t clusterArrived = 0;    // lanes that arrived at it and have not continued
+  bool sawNoCluster = false;      // saw that a request for another cluster failed
   alignas(64) uint32_t tid[3][32] = {};
   InstructionCount *counts = nullptr; // by instruction, if the launch counts
   uint64_t executed = 0;              // number of instructions of this warp, likewise
@@ -177,6 +178,14 @@ struct Grid {
   int device = -1;                          // -1: unknown
   std::atomic<AsyncId> nextAsync = 1;
   std::atomic<uint64_t> finishedGroups = 0;
+  uint64_t clusters = 0;
+  std::atomic<uint64_t> nextCluster = 0; // the first that has not started
+
+  /// Takes up to `most` clusters that have not started, so that none else runs them. Sets the index
+  /// of the first; returns how many there are.
+  uint64_t takeClusters(uint64_t most, uint64_t &first);
+  /// %ctaid of the first block of a cluster.
+  Dim3 firstBlockOf(uint64_t cluster) const;
 
   std::atomic<bool> failed = false;
   std::mutex mutex;

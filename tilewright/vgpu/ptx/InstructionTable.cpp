@@ -389,7 +389,7 @@ std::string conflictOf(const InstructionRow &row, std::span<const Modifier> word
       length = word == Modifier::v2 ? 2 : word == Modifier::v4 ? 4 : 8;
       break;
     case ModifierKind::type:
-      bits = bitsOf(word);
+      bits = bits == 0 ? bitsOf(word) : bits; // of the elements
       break;
     case ModifierKind::space:
       space = word;

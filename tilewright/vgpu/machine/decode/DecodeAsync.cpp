@@ -1,4 +1,5 @@
 // mbarriers, asynchronous copies and their groups, and the barriers of clusters.
+#include "tilewright/vgpu/machine/LaunchControl.h"
 #include "tilewright/vgpu/machine/async/Async.h"
 #include "tilewright/vgpu/machine/async/AsyncQueue.h"
 #include "tilewright/vgpu/machine/decode/Decoder.h"
@@ -262,6 +263,35 @@ Status Decoder::cluster() {
     form.order = handler == Handler::clusterArrive ? Order::release : Order::acquire;
   form.head.function = handler == Handler::clusterArrive ? runClusterArrive : runClusterWait;
   return emitExternal(own<ClusterForm>(form));
+}
+
+Status Decoder::launchControl() {
+  if (handler == Handler::launchCancel) {
+    CopyForm form;
+    form.head.function = runTryCancel;
+    const Space space = spaceOf(instruction->find(ModifierKind::space));
+    form.to = address(operands[0], space);
+    form.mbarrier = address(operands[1], space);
+    form.hasMbarrier = true;
+    form.isMulticast = instruction->has(Modifier::multicastClusterAll);
+    return emitExternal(own<CopyForm>(form));
+  }
+  LaunchQueryForm form;
+  form.head.function = runQueryCancel;
+  form.response = readBytes(operands[1], 16);
+  form.isTest = instruction->type(0) == Modifier::pred;
+  if (form.isTest) {
+    form.predicate = writePredicate(operands[0]);
+  } else {
+    const std::span<const Operand> parts = partsOf(operands[0]);
+    form.count = static_cast<unsigned>(parts.size());
+    for (unsigned i = 0; i < form.count; ++i)
+      form.slots[i] = write(parts[i], 4);
+    form.first = instruction->row == ptx::RowId::launch_first_y   ? 1
+                 : instruction->row == ptx::RowId::launch_first_z ? 2
+                                                                  : 0;
+  }
+  return emitExternal(own<LaunchQueryForm>(form));
 }
 
 } // namespace tilewright::vgpu::machine

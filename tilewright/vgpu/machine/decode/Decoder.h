@@ -157,6 +157,7 @@ private:
   Status copyTensorMap();
   Status asyncGroup();
   Status cluster();
+  Status launchControl();
   Status moveMatrix();
   Status mma();
   Status narrowMma();
