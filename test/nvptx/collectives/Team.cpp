@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
 #include <cmath>
@@ -32,7 +33,8 @@ using tile::CollectiveForm;
 using tile::CollectiveKernel;
 
 /// Compiles the kernel that `build` adds to a module.
-template <typename Build> static Result<GpuCode> compileBuilt(Build build) {
+template <typename Build>
+static Result<GpuCode> compileBuilt(Build build, const CodegenOptions &options = {}) {
   static mlir::MLIRContext *context = [] {
     mlir::DialectRegistry registry;
     registry
@@ -46,25 +48,43 @@ template <typename Build> static Result<GpuCode> compileBuilt(Build build) {
   static std::mutex mutex; // threads of different ranks compile
   std::lock_guard lock(mutex);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
-  TILEWRIGHT_TRY(build(*module).takeStatus());
+  TILEWRIGHT_TRY(build(*module));
   if (mlir::failed(mlir::verify(*module)))
     return Status(Code::internal, "the collective kernel is invalid");
   mlir::PassManager passes(context);
   solve::buildLayoutPipeline(passes);
   if (mlir::failed(passes.run(*module)))
     return Status(Code::internal, "the collective kernel gets no layouts");
-  return generateCode(*module, *chipNamed("sm_90a"));
+  return generateCode(*module, *chipNamed("sm_90a"), options);
 }
 
 Result<GpuCode> compileCollective(const CollectiveKernel &wanted) {
-  return compileBuilt([&](mlir::ModuleOp module) { return tile::buildCollective(module, wanted); });
+  return compileBuilt(
+      [&](mlir::ModuleOp module) { return tile::buildCollective(module, wanted).takeStatus(); });
 }
 
-Result<GpuCode> compileFused(const tile::FusedProduct &wanted, bool isGather) {
-  return compileBuilt([&](mlir::ModuleOp module) {
-    return isGather ? tile::buildAllGatherProduct(module, wanted)
-                    : tile::buildProductReduceScatter(module, wanted);
-  });
+Result<GpuCode> compileFused(const tile::FusedProduct &wanted, bool isGather,
+                             const CodegenOptions &options) {
+  return compileBuilt(
+      [&](mlir::ModuleOp module) {
+        return (isGather ? tile::buildAllGatherProduct(module, wanted)
+                         : tile::buildProductReduceScatter(module, wanted))
+            .takeStatus();
+      },
+      options);
+}
+
+Result<GpuCode> compileText(const std::string &text, const CodegenOptions &options) {
+  return compileBuilt(
+      [&](mlir::ModuleOp module) {
+        auto parsed = mlir::parseSourceString<mlir::ModuleOp>(text, module.getContext());
+        if (!parsed)
+          return Status(Code::invalidArgument, "the text is not a module");
+        module.getBody()->getOperations().splice(module.getBody()->end(),
+                                                 parsed->getBody()->getOperations());
+        return Status();
+      },
+      options);
 }
 
 Result<std::unique_ptr<Team>> Team::make(int64_t ranks) {

@@ -16,7 +16,10 @@ namespace tilewright::nvptx {
 
 /// Compile kernels for sm_90a. Thread-safe.
 Result<GpuCode> compileCollective(const tile::CollectiveKernel &wanted);
-Result<GpuCode> compileFused(const tile::FusedProduct &wanted, bool isGather);
+Result<GpuCode> compileFused(const tile::FusedProduct &wanted, bool isGather,
+                             const CodegenOptions &options = {});
+/// Of a `tile.kernel` in MLIR.
+Result<GpuCode> compileText(const std::string &text, const CodegenOptions &options);
 
 /// Where the parts of the symmetric memory are.
 struct TeamPlaces {

@@ -8,17 +8,29 @@ using namespace mlir;
 namespace tilewright::tile {
 
 StringAttr windowSpace(MLIRContext *context) { return StringAttr::get(context, "window"); }
+StringAttr heapSpace(MLIRContext *context) { return StringAttr::get(context, "heap"); }
 
-bool isWindow(Type type) {
+static bool isIn(Type type, StringRef name) {
   auto memory = dyn_cast<MemRefType>(type);
   auto space = memory ? dyn_cast_or_null<StringAttr>(memory.getMemorySpace()) : StringAttr();
-  return space && space.getValue() == "window";
+  return space && space.getValue() == name;
 }
+bool isWindow(Type type) { return isIn(type, "window") || isIn(type, "heap"); }
+bool isOnHeap(Type type) { return isIn(type, "heap"); }
 
 static LogicalResult verifyIsWindow(Operation *op, Value window) {
   if (isWindow(window.getType()))
     return success();
-  return op->emitOpError("expects a memref in the memory space \"window\", got ")
+  return op->emitOpError("expects a memref in the memory space \"window\" or \"heap\", got ")
+         << window.getType();
+}
+
+/// For ops that access the parts of other ranks.
+static LogicalResult verifyIsReachable(Operation *op, Value window) {
+  if (isIn(window.getType(), "window"))
+    return success();
+  return op->emitOpError("expects a memref in the memory space \"window\", whose parts all ranks "
+                         "can access, got ")
          << window.getType();
 }
 
@@ -39,10 +51,18 @@ LogicalResult verifyWindow(Operation *kernel, BlockArgument window) {
     return kernel->emitOpError("expects a window to have a first dimension for at least one rank "
                                "and further dimensions, got ")
            << type;
-  for (Operation *user : window.getUsers())
-    if (!isa<LoadOp, StoreOp, RankOp, BarrierOp, EpochOp, SignalOp, WaitOp, ReducePartsOp,
+  for (Operation *user : window.getUsers()) {
+    if (!isa<LoadOp, StoreOp, RankOp, BarrierOp, EpochOp, SignalOp, WaitOp, PutOp, ReducePartsOp,
              StorePartsOp>(user))
       return user->emitOpError("cannot access a window; load the tile that it needs");
+    if (!isOnHeap(type) || !isa<LoadOp, StoreOp>(user))
+      continue;
+    Value part = isa<LoadOp>(user) ? cast<LoadOp>(user).getOffsets()[0]
+                                   : cast<StoreOp>(user).getOffsets()[0];
+    if (!part.getDefiningOp<RankOp>())
+      return user->emitOpError("accesses a part of the heap that may be on another node; access "
+                               "the part of `tile.rank`, and send to others by `tile.put`");
+  }
   return success();
 }
 
@@ -64,8 +84,10 @@ static LogicalResult verifyWords(Operation *op, Value words) {
   if (failed(verifyIsWindow(op, words)))
     return failure();
   auto type = cast<MemRefType>(words.getType());
-  if (type.getRank() != 3 || !type.getElementType().isInteger(32))
-    return op->emitOpError("expects words of 32 bits in a window of rank 3, got ") << type;
+  const unsigned bits = isOnHeap(type) ? 64 : 32; // NVSHMEM's signals have 64
+  if (type.getRank() != 3 || !type.getElementType().isInteger(bits))
+    return op->emitOpError("expects words of ")
+           << bits << " bits in a window of rank 3, got " << type;
   return success();
 }
 
@@ -82,7 +104,11 @@ static LogicalResult verifySignals(Operation *op, Value signals) {
 }
 
 LogicalResult BarrierOp::verify() { return verifySignals(*this, getSignals()); }
-LogicalResult EpochOp::verify() { return verifySignals(*this, getSignals()); }
+LogicalResult EpochOp::verify() {
+  if (failed(verifyIsReachable(*this, getSignals())))
+    return failure();
+  return verifySignals(*this, getSignals());
+}
 
 static LogicalResult verifyFlags(Operation *op, Value flags) {
   if (failed(verifyWords(op, flags)))
@@ -94,7 +120,33 @@ static LogicalResult verifyFlags(Operation *op, Value flags) {
   return success();
 }
 
-LogicalResult SignalOp::verify() { return verifyFlags(*this, getFlags()); }
+LogicalResult SignalOp::verify() {
+  if (failed(verifyIsReachable(*this, getFlags())))
+    return failure();
+  return verifyFlags(*this, getFlags());
+}
+
+LogicalResult PutOp::verify() {
+  for (Value memory : {getSource(), getTarget(), getFlags()})
+    if (!isOnHeap(memory.getType()))
+      return emitOpError("expects memrefs in the memory space \"heap\", got ") << memory.getType();
+  auto source = cast<MemRefType>(getSource().getType());
+  auto target = cast<MemRefType>(getTarget().getType());
+  if (source.getElementType() != target.getElementType())
+    return emitOpError("must have the same element type, got ") << source << " and " << target;
+  for (auto [type, offsets] :
+       {std::pair(source, getSourceOffsets().size()), std::pair(target, getTargetOffsets().size())})
+    if (offsets + 1 != static_cast<size_t>(type.getRank()))
+      return emitOpError("expects one offset for each of the ")
+             << type.getRank() - 1 << " dimensions of a part, got " << offsets;
+  const auto count = static_cast<int64_t>(getCount());
+  const int64_t limit = std::min(source.getNumElements() / source.getDimSize(0),
+                                 target.getNumElements() / target.getDimSize(0));
+  if (count < 1 || count > limit)
+    return emitOpError("expects a count of 1 to ")
+           << limit << ", the size of the smaller part, got " << count;
+  return verifyFlags(*this, getFlags());
+}
 
 LogicalResult WaitOp::verify() {
   if (static_cast<int64_t>(getCount()) < 1)
@@ -105,7 +157,7 @@ LogicalResult WaitOp::verify() {
 /// Offsets are those inside a part, so the first dimension has none.
 static LogicalResult verifyParts(Operation *op, Value window, RankedTensorType tile,
                                  size_t offsets) {
-  if (failed(verifyIsWindow(op, window)))
+  if (failed(verifyIsReachable(op, window)))
     return failure();
   auto type = cast<MemRefType>(window.getType());
   if (tile.getRank() != type.getRank() || tile.getElementType() != type.getElementType() ||

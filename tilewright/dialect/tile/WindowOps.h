@@ -16,7 +16,12 @@ namespace tilewright::tile {
 /// The memory space of windows. A window is a kernel's memref whose first dimension is the rank:
 /// each rank has one part of it, at an address of its own. Loads and stores access one part.
 mlir::StringAttr windowSpace(mlir::MLIRContext *context);
+/// The memory space of windows on NVSHMEM's symmetric heap. Peers may be on other nodes, so a
+/// kernel loads and stores only its own rank's part, and sends to others by `tile.put`.
+mlir::StringAttr heapSpace(mlir::MLIRContext *context);
+/// Whether it is a window, on the heap or not.
 bool isWindow(mlir::Type type);
+bool isOnHeap(mlir::Type type);
 
 /// The words of the signals of a kernel with this many points, and of `flags` flags, in one part.
 inline constexpr int64_t wordsOfSignals(int64_t ranks, int64_t points) {

@@ -4,7 +4,7 @@
 include "tilewright/dialect/tile/TileBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
-/// A whole tensor whose first dimension is the rank, in the memory space "window".
+/// A whole tensor whose first dimension is the rank, in the memory space "window" or "heap".
 def Tile_Window : MemRefOf<[AnyType]>;
 
 def Tile_RankOp : Tile_Op<"rank", [Pure]> {
@@ -27,7 +27,7 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
 
     Part `r` of `signals` has, for each point, one word that each rank writes (its number of barriers so far), and as many in which rank `r` counts its own.
     Counts only grow and continue with the next kernel, so words start as zero once and are never reset. All kernels that use the
-    same `signals` run in the same order on all ranks.
+    same `signals` run in the same order on all ranks. On the heap words have 64 bits, and the barrier does not wait for a `tile.put`: its flag tells that.
 
     ```mlir
     tile.barrier %s : memref<8x16x16xi32, "window">   // 8 ranks, 16 points, 2 * 8 words
@@ -78,6 +78,26 @@ def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Tile_Window:$flags, Index:$flag, DefaultValuedAttr<I64Attr, "1">:$count);
   let assemblyFormat = "$flags `[` $flag `]` (`count` $count^)? attr-dict `:` type($flags)";
+  let hasVerifier = 1;
+}
+
+def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Copies consecutive elements of this rank's part to the part of a rank on any node, then adds one to a flag of that rank.";
+  let description = [{
+    `target[rank, target_offsets + i] = source[this rank, source_offsets + i]` for `count` consecutive elements, in row-major order. All three are on the
+    symmetric heap. When the point goes on, it may overwrite the source; that the elements have arrived, only a `tile.wait` of the receiver tells.
+
+    ```mlir
+    tile.put %a[%i, %c0] count 2048, %b[%peer][%j, %c0], %f[%flag] : memref<8x64x64xf16, "heap">, memref<8x512x64xf16, "heap">, memref<8x32x5xi64, "heap">
+    ```
+    A target makes one call of NVSHMEM of it (`nvshmemx_putmem_signal_block`), in which all threads of the point take part.
+  }];
+  let arguments = (ins Tile_Window:$source, Variadic<Index>:$source_offsets, I64Attr:$count, Tile_Window:$target, Index:$rank,
+                       Variadic<Index>:$target_offsets, Tile_Window:$flags, Index:$flag);
+  let assemblyFormat = [{
+    $source `[` $source_offsets `]` `count` $count `,` $target `[` $rank `]` `[` $target_offsets `]` `,` $flags `[` $flag `]` attr-dict `:`
+    type($source) `,` type($target) `,` type($flags)
+  }];
   let hasVerifier = 1;
 }
 

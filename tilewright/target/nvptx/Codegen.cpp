@@ -14,12 +14,12 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
+Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip, uint32_t minPtx) {
   codegen::registerTarget<LLVMInitializeNVPTXTargetInfo, LLVMInitializeNVPTXTarget,
                           LLVMInitializeNVPTXTargetMC, LLVMInitializeNVPTXAsmPrinter>();
   return codegen::createMachine({.triple = triple,
                                  .cpu = chip.name,
-                                 .features = concat("+ptx", chip.ptxVersion),
+                                 .features = concat("+ptx", std::max(chip.ptxVersion, minPtx)),
                                  .failure = Error::gpuCodegen,
                                  .origin = " (NvidiaChips.def)"});
 }

@@ -10,7 +10,9 @@
 
 namespace tilewright::nvptx {
 
-Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const Chip &chip);
+/// For the chip's version of PTX, or a later one that the code needs.
+Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const Chip &chip,
+                                                                 uint32_t minPtx = 0);
 
 /// Runs few passes, because the IR is already unrolled and its addresses are split into thread,
 /// loop and register parts: only promotes allocas to registers, removes common subexpressions and

@@ -5,6 +5,7 @@
 #include "tilewright/target/lanes/SourceLines.h"
 #include "tilewright/target/lanes/Translate.h"
 #include "tilewright/target/nvptx/Codegen.h"
+#include "tilewright/target/nvptx/LinkLibrary.h"
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -119,7 +120,9 @@ Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
   if (module.getOps<sm::KernelOp>().empty())
     return result;
   auto unit = std::make_shared<Unit>();
-  TILEWRIGHT_ASSIGN(unit->machine, createTargetMachine(chip));
+  TILEWRIGHT_ASSIGN(
+      unit->machine,
+      createTargetMachine(chip, options.deviceLibrary.empty() ? 0 : libraryPtxVersion));
   mlir::MLIRContext *context = module.getContext();
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -138,6 +141,7 @@ Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
   if (options.dumpLevel == "nvvm")
     options.dump(textOf(lowered->getOperation()[0]));
   TILEWRIGHT_TRY(translateKernels(*lowered, result.kernels, *unit));
+  TILEWRIGHT_TRY(linkLibrary(*unit->code, options.deviceLibrary));
   auto dumpIf = [&](std::string_view level) {
     if (options.dumpLevel == level)
       options.dump(textOf(*unit->code));

@@ -19,6 +19,9 @@ struct CodegenOptions {
   /// after them, or "ptx".
   std::string dumpLevel;
   std::function<void(std::string_view text)> dump;
+  /// The path of the LLVM bitcode from which functions that kernels call are linked: NVSHMEM's
+  /// device library, if a kernel has windows on the heap.
+  std::string deviceLibrary;
 };
 
 /// A tensor map (TMA descriptor) with swizzled lines of `swizzleBytes` (64 or 128). Dimension 0 is

@@ -35,6 +35,11 @@ END:
   std::string narrow = text;
   narrow.replace(narrow.find("acq_rel.gpu"), 11, "acq_rel.cta");
   EXPECT_FALSE(check(narrow, {.grid = {2, 1, 1}, .block = {32, 1, 1}}).findings.empty());
+  // Nor does one of the reader, but a wider one after it does.
+  std::string both = text;
+  both.insert(both.find("fence.acq_rel.sys;"), "fence.acq_rel.cta;\n  ");
+  expectNeeded(both, "fence.acq_rel.sys;", {.grid = {2, 1, 1}, .block = {32, 1, 1}},
+               FindingKind::race);
 }
 
 TEST(Races, AtomicsDoNotRaceUnlessTheirScopeIsTooSmall) {

@@ -136,11 +136,14 @@ void Detector::fence(const SyncEvent &event, WarpState &warp) {
   for (Cohort &cohort : warp.cohorts) {
     if (!(cohort.mask & event.mask))
       continue;
-    // The fence acquires the knowledge that the lanes read from flags before it.
-    for (const Published &from : cohort.unacquired)
-      if (scopeReaches(event.scope, *warp.block, {from.block, from.cluster, from.device}))
-        acquire(cohort, from);
-    cohort.unacquired.clear();
+    // The fence acquires the knowledge that the lanes read from flags before it. A later fence of a
+    // wider scope may acquire what this one does not reach.
+    std::erase_if(cohort.unacquired, [&](const Published &from) {
+      if (!scopeReaches(event.scope, *warp.block, {from.block, from.cluster, from.device}))
+        return false;
+      acquire(cohort, from);
+      return true;
+    });
     cohort.fences[static_cast<size_t>(event.scope)] = {
         std::make_shared<Knowledge>(cohort.knowledge), warp.epoch, cohort.own};
   }

@@ -27,7 +27,7 @@ void KernelLowering::lower(KernelInfo &info) {
                                 " supports at most ", Chip::threadsPerBlock, "; use fewer warps")));
   for (mlir::BlockArgument argument :
        kernel.op.getBlock().getArguments().drop_front(kernel.op.getGrid().size()))
-    info.windowRanks.push_back(tile::isWindow(argument.getType())
+    info.windowRanks.push_back(WindowsLowering::isByValue(argument.getType())
                                    ? cast<mlir::MemRefType>(argument.getType()).getDimSize(0)
                                    : 0);
   tma.plan();
@@ -57,7 +57,7 @@ void KernelLowering::makeFunction(const KernelInfo &info) {
   SmallVector<Type> parameters;
   for (mlir::BlockArgument argument :
        kernel.op.getBlock().getArguments().drop_front(kernel.op.getGrid().size()))
-    parameters.push_back(b.pointerIn(tile::isWindow(argument.getType()) ? 0 : 1));
+    parameters.push_back(b.pointerIn(WindowsLowering::isByValue(argument.getType()) ? 0 : 1));
   const size_t pointers = parameters.size();
   parameters.append(info.tensorMaps.size(), b.pointerIn(0));
   LLVM::LLVMFuncOp function = kernel.function = b.beginKernel(info.symbol, parameters);
@@ -68,7 +68,7 @@ void KernelLowering::makeFunction(const KernelInfo &info) {
   for (auto [i, argument] :
        enumerate(kernel.op.getBlock().getArguments().drop_front(kernel.op.getGrid().size()))) {
     kernel.memory[argument] = function.getArgument(unsigned(i));
-    if (tile::isWindow(argument.getType())) {
+    if (WindowsLowering::isByValue(argument.getType())) {
       function.setArgAttr(
           unsigned(i), LLVM::LLVMDialect::getByValAttrName(),
           mlir::TypeAttr::get(windows.parameterType(cast<mlir::MemRefType>(argument.getType()))));
@@ -273,6 +273,7 @@ void KernelLowering::lowerOp(mlir::Operation *op) {
       .Case([&](tile::EpochOp op) { windows.epoch(op); })
       .Case([&](tile::SignalOp op) { windows.signal(op); })
       .Case([&](tile::WaitOp op) { windows.wait(op); })
+      .Case([&](tile::PutOp op) { windows.put(op); })
       .Case([&](tile::ReducePartsOp op) { windows.reduceParts(op); })
       .Case([&](tile::StorePartsOp op) { windows.storeParts(op); })
       .Case([&](sm::ConvertOp op) { conversions.convert(op); })

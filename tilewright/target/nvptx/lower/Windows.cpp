@@ -24,6 +24,8 @@ Value WindowsLowering::field(Value window, Value bytes) {
 }
 
 Value WindowsLowering::part(Value window, Value rank) {
+  if (tile::isOnHeap(window.getType())) // then the rank is this one
+    return kernel.memory.lookup(window);
   Value bytes = b.add(b.mul(rank, b.i64(8)), b.i64(partsField));
   Value address = field(window, bytes);
   return LLVM::IntToPtrOp::create(b.op, b.location, b.pointerIn(1), address);
@@ -31,7 +33,11 @@ Value WindowsLowering::part(Value window, Value rank) {
 
 Value WindowsLowering::multicast(Value window) { return field(window, b.i64(multicastField)); }
 
-Value WindowsLowering::rankOf(Value window) { return field(window, b.i64(rankField)); }
+Value WindowsLowering::rankOf(Value window) {
+  if (tile::isOnHeap(window.getType()))
+    return b.zext(b.call(b.i32Type, "nvshmem_my_pe", {}), b.i64Type, /*isNonNegative=*/true);
+  return field(window, b.i64(rankField));
+}
 
 void WindowsLowering::rank(tile::RankOp op) {
   kernel.scalars[op.getResult()] = {rankOf(op.getWindow())};
@@ -73,6 +79,11 @@ void WindowsLowering::barrier(tile::BarrierOp op) {
   if (ranks > kernel.warpCount() * Chip::warpSize)
     return kernel.refuse(op, concat("synchronises ", ranks, " ranks, but the kernel has only ",
                                     kernel.warpCount() * Chip::warpSize, " threads"));
+  if (tile::isOnHeap(signals.getType())) {
+    kernel.barrier();
+    where(b.unsignedLess(kernel.thread, b.i32(ranks)), [&] { exchangeOnHeap(signals, ranks); });
+    return kernel.barrier();
+  }
   Value me = rankOf(signals);
   kernel.barrier();
   where(b.unsignedLess(kernel.thread, b.i32(ranks)), [&] {
@@ -121,6 +132,12 @@ void WindowsLowering::wait(tile::WaitOp op) {
   const int64_t words = cast<mlir::MemRefType>(flags.getType()).getDimSize(2);
   where(b.equal(kernel.thread, b.i32(0)), [&] {
     Value number = b.mul(kernel.scalars.lookup(op.getFlag()).value, b.i64(words));
+    if (tile::isOnHeap(flags.getType())) {
+      Value own = heapWord(flags, b.add(number, b.add(point(), b.i64(1))));
+      Value target = b.add(b.load(b.i64Type, own), b.i64(int64_t(op.getCount())));
+      b.store(target, own);
+      return waitOnHeap(heapWord(flags, number), target);
+    }
     Value first = b.elementOf(part(flags, rankOf(flags)), b.i32Type, number);
     Value own = b.elementOf(first, b.i32Type, b.add(point(), b.i64(1)));
     Value target = b.add(b.load(b.i32Type, own), b.i32(int64_t(op.getCount())));

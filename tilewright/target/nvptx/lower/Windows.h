@@ -10,10 +10,15 @@ namespace tilewright::nvptx {
 /// A window is a parameter of the kernel that is passed by value: the rank of this device (64
 /// bits), the address by which the interconnect reaches all parts (0 if there is none), and the
 /// address of each part. So an access needs no table in memory, and parts may be anywhere.
+///
+/// A window on the heap is a pointer to this rank's part, and calls of NVSHMEM's device library do
+/// the rest (Heap.cpp).
 class WindowsLowering : public OpGroup {
 public:
   explicit WindowsLowering(KernelLowering &all) : OpGroup(all) {}
 
+  /// Whether the parameter has the fields above.
+  static bool isByValue(Type type) { return tile::isWindow(type) && !tile::isOnHeap(type); }
   /// The type of the parameter.
   Type parameterType(mlir::MemRefType window);
 
@@ -27,6 +32,7 @@ public:
   void epoch(tile::EpochOp op);
   void signal(tile::SignalOp op);
   void wait(tile::WaitOp op);
+  void put(tile::PutOp op);
   void reduceParts(tile::ReducePartsOp op);
   void storeParts(tile::StorePartsOp op);
 
@@ -37,6 +43,15 @@ private:
   Value point();
   /// Waits until the word at an address is at least `target`, counted around the end of 32 bits.
   void spin(Value address, Value target);
+  // --- On the heap ---
+  /// The address of an element of this rank's part, as NVSHMEM takes it.
+  Value heapElement(Value window, mlir::ValueRange offsets);
+  Value heapWord(Value words, Value number);
+  /// Waits until the word at an address is at least `target`.
+  void waitOnHeap(Value address, Value target);
+  /// Tells peer thread by thread this point's count, and waits for theirs.
+  void exchangeOnHeap(Value signals, int64_t ranks);
+
   /// Runs `emit` on the threads for which the condition holds.
   void where(Value condition, llvm::function_ref<void()> emit);
 };

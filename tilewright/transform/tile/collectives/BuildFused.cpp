@@ -23,9 +23,11 @@ namespace {
 struct Fused : CollectiveBuilder {
   const FusedProduct &fused;
   Fused(ModuleOp module, const FusedProduct &fused, const CollectiveKernel &kernel)
-      : CollectiveBuilder(module, kernel), fused(fused) {}
+      : CollectiveBuilder(module, kernel), fused(fused) {
+    isOnHeap = fused.isOnHeap;
+  }
 
-  Value flags(int64_t count) { return window({count, 1 + fused.points}, b.getI32Type()); }
+  Value flags(int64_t count) { return window({count, 1 + fused.points}, wordType()); }
   /// The first row of this block in a shard.
   Value rowOf(Value shard) {
     AffineExpr s, p;
@@ -47,6 +49,11 @@ struct Fused : CollectiveBuilder {
     Value zero = zeros({fused.rows, fused.columns}, b.getF32Type());
     return DotOp::create(b, loc, zero.getType(), lhs, rhs, zero, Value(), Value(), UnitAttr());
   }
+  void put(Value source, ArrayRef<Value> from, int64_t count, Value target, Value rank,
+           ArrayRef<Value> to, Value arrived, Value flag) {
+    PutOp::create(b, loc, source, ValueRange(from), b.getI64IntegerAttr(count), target, rank,
+                  ValueRange(to), arrived, flag);
+  }
   Value squeeze(Value tile, ArrayRef<int64_t> shape) {
     auto from = cast<RankedTensorType>(tile.getType());
     SmallVector<AffineExpr> source(static_cast<size_t>(from.getRank()), b.getAffineConstantExpr(0));
@@ -60,17 +67,27 @@ struct Fused : CollectiveBuilder {
 
   void allGatherProduct() {
     const int64_t all = fused.ranks * fused.shardRows();
-    Value lhs = plain({fused.shardRows(), fused.depth});
+    Value lhs = isOnHeap ? window({fused.shardRows(), fused.depth})
+                         : plain({fused.shardRows(), fused.depth});
     Value rhs = plain({fused.depth, fused.columns});
     Value out = plain({all, fused.columns}, b.getF32Type());
     Value gathered = window({all, fused.depth}), arrived = flags(fused.ranks * fused.points);
     Value signals = addSignals();
     finishArguments();
     Value me = rankOf(signals), none = constant(0);
-    Value own = load(lhs, {rowOf(none), none}, {fused.rows, fused.depth});
-    Value sent = squeeze(own, {1, fused.rows, fused.depth});
+    Value own, sent;
+    if (isOnHeap) {
+      sent = load(lhs, {me, rowOf(none), none}, {1, fused.rows, fused.depth});
+      own = squeeze(sent, {fused.rows, fused.depth});
+    } else {
+      own = load(lhs, {rowOf(none), none}, {fused.rows, fused.depth});
+      sent = squeeze(own, {1, fused.rows, fused.depth});
+    }
     forEach(constant(1), constant(fused.ranks), [&](Value distance) {
       Value peer = after(me, distance);
+      if (isOnHeap)
+        return put(lhs, {rowOf(none), none}, fused.rows * fused.depth, gathered, peer,
+                   {rowOf(me), none}, arrived, flagOf(me));
       store(sent, gathered, {peer, rowOf(me), none});
       SignalOp::create(b, loc, arrived, peer, flagOf(me));
     });
@@ -93,7 +110,9 @@ struct Fused : CollectiveBuilder {
     const int64_t all = fused.ranks * fused.shardRows();
     Value lhs = plain({all, fused.depth}), rhs = plain({fused.depth, fused.columns});
     Value out = plain({fused.shardRows(), fused.columns}, b.getF32Type());
-    Value partial = window({fused.ranks, fused.shardRows(), fused.columns}, b.getF32Type());
+    const int64_t products[] = {fused.ranks, fused.shardRows(), fused.columns};
+    Value sent = isOnHeap ? window(products, b.getF32Type()) : Value();
+    Value partial = window(products, b.getF32Type());
     Value arrived = flags(fused.points), signals = addSignals();
     finishArguments();
     Value me = rankOf(signals), none = constant(0);
@@ -102,6 +121,12 @@ struct Fused : CollectiveBuilder {
       Value owner = after(me, distance);
       Value left = load(lhs, {rowOf(owner), none}, {fused.rows, fused.depth});
       Value tile = squeeze(product(left, right), {1, 1, fused.rows, fused.columns});
+      if (isOnHeap) {
+        // Each owner has its own place, so a tile is computed while NVSHMEM sends another.
+        store(tile, sent, {me, owner, rowOf(none), none});
+        return put(sent, {owner, rowOf(none), none}, fused.rows * fused.columns, partial, owner,
+                   {me, rowOf(none), none}, arrived, point());
+      }
       store(tile, partial, {owner, me, rowOf(none), none});
       SignalOp::create(b, loc, arrived, owner, point());
     });

@@ -8,10 +8,16 @@ namespace tilewright::tile {
 
 /// A product of f16 (`element`) with sums in f32, by `ranks` devices with `points` blocks each. A
 /// shard has `points * rows` rows, and a block has the same `rows` of every shard.
+///
+/// Its transfers are stores to windows, or calls of NVSHMEM (isOnHeap), by which ranks on several
+/// nodes exchange shards. Then W lhs of the all_gather is on the heap too, as the source of what is
+/// sent, and the reduce_scatter has one more parameter, W sent [ranks, shard rows, columns] of f32,
+/// before W partial.
 struct FusedProduct {
   std::string name = "fused";
   numerics::ElementType element = numerics::ElementType::f16; // or bf16
   int64_t ranks = 2, points = 1, rows = 64, depth = 64, columns = 64;
+  bool isOnHeap = false;
 
   int64_t shardRows() const { return points * rows; }
   CollectiveKernel asCollective() const;

@@ -63,14 +63,14 @@ Value CollectiveBuilder::plain(ArrayRef<int64_t> shape, Type type) {
 Value CollectiveBuilder::window(ArrayRef<int64_t> partShape, Type type) {
   SmallVector<int64_t> shape = {wanted.ranks};
   shape.append(partShape.begin(), partShape.end());
-  return kernel.getBlock().addArgument(MemRefType::get(shape, type ? type : elementType,
-                                                       MemRefLayoutAttrInterface(),
-                                                       windowSpace(b.getContext())),
-                                       loc);
+  return kernel.getBlock().addArgument(
+      MemRefType::get(shape, type ? type : elementType, MemRefLayoutAttrInterface(),
+                      isOnHeap ? heapSpace(b.getContext()) : windowSpace(b.getContext())),
+      loc);
 }
 
 Value CollectiveBuilder::addSignals() {
-  return window({wanted.points, 2 * wanted.ranks}, b.getI32Type());
+  return window({wanted.points, 2 * wanted.ranks}, wordType());
 }
 
 void CollectiveBuilder::finishArguments() {

@@ -27,6 +27,8 @@ protected:
   // --- Parameters: the first is the kernel's input, the others are written ---
   Value plain(llvm::ArrayRef<int64_t> shape, mlir::Type type = nullptr);
   Value window(llvm::ArrayRef<int64_t> partShape, mlir::Type type = nullptr);
+  /// The type of signals and flags.
+  mlir::Type wordType() { return isOnHeap ? b.getI64Type() : b.getI32Type(); }
   Value addSignals();
   void finishArguments();
 
@@ -71,6 +73,9 @@ protected:
   /// Writes a tile to the same place of all parts, by the interconnect if the form says so.
   void sendToAll(Value tile, Value window, Value me, llvm::ArrayRef<Value> offsets);
   void barrier(Value signals);
+
+  /// Whether windows are on NVSHMEM's symmetric heap.
+  bool isOnHeap = false;
 
 private:
   Value combine(Value left, Value right);

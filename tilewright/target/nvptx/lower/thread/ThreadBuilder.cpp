@@ -181,6 +181,10 @@ Value ThreadBuilder::bitcast(Value value, Type type) {
   return convert<LLVM::BitcastOp>(value, type);
 }
 Value ThreadBuilder::fpext(Value value, Type type) { return convert<LLVM::FPExtOp>(value, type); }
+Value ThreadBuilder::generic(Value pointer) {
+  return LLVM::AddrSpaceCastOp::create(op, location, pointerIn(0), pointer);
+}
+
 Value ThreadBuilder::ptrToInt(Value pointer, Type type) {
   return convert<LLVM::PtrToIntOp>(pointer, type);
 }
@@ -253,6 +257,24 @@ LLVM::InlineAsmOp ThreadBuilder::makeAssembly(Type type, StringRef text, StringR
 
 static Value resultOf(LLVM::InlineAsmOp assembly) {
   return assembly->getNumResults() ? assembly->getResult(0) : Value();
+}
+
+Value ThreadBuilder::call(Type type, StringRef name, ArrayRef<Value> operands) {
+  auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!callee) {
+    OpBuilder::InsertionGuard guard(op);
+    op.setInsertionPointToStart(module.getBody());
+    SmallVector<Type> types;
+    for (Value operand : operands)
+      types.push_back(operand.getType());
+    Type result = type ? type : LLVM::LLVMVoidType::get(op.getContext());
+    callee = LLVM::LLVMFuncOp::create(op, op.getUnknownLoc(), name,
+                                      LLVM::LLVMFunctionType::get(result, types));
+    callee.setConvergent(true);
+  }
+  auto made = LLVM::CallOp::create(op, location, callee, operands);
+  made.setConvergent(true);
+  return type ? made.getResult() : Value();
 }
 
 Value ThreadBuilder::assembly(Type type, const Twine &text, const Twine &constraints,

@@ -131,6 +131,8 @@ public:
   Value bitcast(Value value, Type type);
   Value fpext(Value value, Type type);
   Value ptrToInt(Value pointer, Type type);
+  /// The pointer in the generic address space.
+  Value generic(Value pointer);
   /// The pointer to an address in shared memory, an i32. Address space 7 is that of the cluster.
   Value sharedPointer(Value address, unsigned space = 3);
 
@@ -158,6 +160,9 @@ public:
   }
   /// Calls one of LLVM's intrinsics that the nvvm dialect has no op for. A null `type` is void.
   Value intrinsic(Type type, llvm::StringRef name, llvm::ArrayRef<Value> operands);
+  /// Calls a function of a device library, which must be linked (LinkLibrary.h). Convergent. A null
+  /// `type` is void.
+  Value call(Type type, llvm::StringRef name, llvm::ArrayRef<Value> operands);
   /// Inline assembly, for instructions without an intrinsic. Convergent: no pass may sink it into
   /// one side of a branch or duplicate it. A null `type` is void.
   Value assembly(Type type, const llvm::Twine &text, const llvm::Twine &constraints,
