@@ -1,5 +1,6 @@
 #include "tilewright/transform/distribute/rules/Rules.h"
 
+#include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 
@@ -31,9 +32,9 @@ bool isNeutral(Value value, StringRef combine) {
   if (combine != "stablehlo.add" && combine != "stablehlo.multiply")
     return true; // the others are idempotent
   const int neutral = combine == "stablehlo.add" ? 0 : 1;
-  // Look through broadcasts.
-  while (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
-    value = broadcast.getOperand();
+  while (isa_and_nonnull<stablehlo::BroadcastInDimOp, sdy::ShardingConstraintOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
   DenseElementsAttr constant;
   if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat())
     return false;
