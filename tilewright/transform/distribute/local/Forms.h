@@ -30,6 +30,11 @@ Status computeConcatenate(stablehlo::ConcatenateOp op, const OpPlan &plan, Shard
 /// What foldSlices() made.
 Status computeFoldedSlices(stablehlo::CustomCallOp op, const OpPlan &plan, ShardBuilder &shards);
 
+// Wire.cpp
+/// The bytes of rows that a device sends to others for a slice, a pad, a reverse, a concatenation
+/// or windows, if `plan` splits the op, which has its global shape; 0 for other ops.
+int64_t rowsWireBytes(mlir::Operation *op, const OpPlan &plan);
+
 // Random.cpp
 Status computeRandomBits(stablehlo::RngBitGeneratorOp op, const OpPlan &plan, ShardBuilder &shards);
 

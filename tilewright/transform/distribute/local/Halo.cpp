@@ -367,29 +367,38 @@ Value ShardedDim::dilatedWindow(Value shard, ArrayRef<int64_t> starts, int64_t s
   return slice(padded, from, size);
 }
 
-Value ShardedDim::concatenate(ValueRange operands, ArrayRef<RowRun> runs) {
-  // A device holds its shards of all operands, one after the other.
+RowExchange planRuns(ArrayRef<int64_t> rows, ArrayRef<RowRun> runs, int64_t shards) {
   SmallVector<int64_t> at;
   int64_t held = 0, size = 0;
-  for (Value operand : operands) {
+  for (int64_t count : rows) {
     at.push_back(held);
-    held += rowsOf(operand);
+    held += count;
   }
   std::vector<RowBlock> blocks;
-  for (const RowRun &run : runs) {
-    const int64_t rows = rowsOf(operands[run.operand]);
+  for (const RowRun &run : runs)
     for (int64_t row = run.start; row < run.limit;) {
-      const int64_t owner = row / rows, skipped = row % rows;
-      const int64_t taken = std::min(run.limit - row, rows - skipped);
+      const int64_t owner = row / rows[run.operand], skipped = row % rows[run.operand];
+      const int64_t taken = std::min(run.limit - row, rows[run.operand] - skipped);
       blocks.push_back({size, taken, owner, at[run.operand] + skipped});
       size += taken;
       row += taken;
     }
-  }
+  const int64_t shard = size / shards;
+  std::vector<int64_t> starts;
+  for (int64_t c = 0; c < shards; ++c)
+    starts.push_back(c * shard);
+  return planRows(blocks, starts, shard, held);
+}
+
+Value ShardedDim::concatenate(ValueRange operands, ArrayRef<RowRun> runs) {
+  SmallVector<int64_t> rows;
+  int64_t size = 0;
+  for (Value operand : operands)
+    rows.push_back(rowsOf(operand));
+  for (const RowRun &run : runs)
+    size += run.limit - run.start;
   Value all = joinRows(SmallVector<Value>(operands));
-  const int64_t shard = size / count();
-  const RowExchange exchange = planRows(blocks, affine(0, shard), shard, held);
-  return assemble(all, exchange, shard);
+  return assemble(all, planRuns(rows, runs, count()), size / count());
 }
 
 } // namespace tilewright::distribute

@@ -83,6 +83,10 @@ private:
   const size_t dim;
 };
 
+/// The exchange of ShardedDim::concatenate(), if each of `shards` devices holds `rows` rows of each
+/// operand, one operand after the other.
+RowExchange planRuns(llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<RowRun> runs, int64_t shards);
+
 /// A window of a dilated dimension as rows of the undilated one: `low` rows of padding, then
 /// `rows` rows with `dilation - 1` rows of padding between them, then `high`. On the device at
 /// coordinate `c` the rows begin at starts[c].

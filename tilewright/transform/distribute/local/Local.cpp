@@ -92,9 +92,10 @@ int64_t localWireBytes(Operation *op, const OpPlan &plan) {
       .Case<stablehlo::ReduceOp, stablehlo::CompositeOp>(
           [&](Operation *op) { return mergedWireBytes(op, plan); })
       .Case([&](stablehlo::ReduceWindowOp op) {
-        return scanFormOf(op, shapeOf(op.getInputs()[0])) ? mergedWireBytes(op, plan) : 0;
+        return scanFormOf(op, shapeOf(op.getInputs()[0])) ? mergedWireBytes(op, plan)
+                                                          : rowsWireBytes(op, plan);
       })
-      .Default([](Operation *) { return 0; });
+      .Default([&](Operation *op) { return rowsWireBytes(op, plan); });
 }
 
 Status computeLocally(Operation *op, const OpPlan &plan, ShardBuilder &shards) {
