@@ -139,6 +139,24 @@ CUresult makeCopy(const CUDA_MEMCPY3D &asked, CopyWork &work) {
   return checkCopy(work);
 }
 
+void stagePageable(CopyWork &work) {
+  const bool isEmpty = !work.width || !work.height || !work.depth;
+  const auto address = reinterpret_cast<uint64_t>(work.from);
+  // Kernels may write any host memory if the driver is set so.
+  if (isEmpty || work.asked.srcMemoryType == CU_MEMORYTYPE_DEVICE || arena().holds(address) ||
+      ownedAt(address) || Driver::get().settings.usesHostMemory)
+    return;
+  auto staged = std::make_shared<std::vector<std::byte>>(work.width * work.height * work.depth);
+  std::byte *to = staged->data();
+  for (size_t z = 0; z < work.depth; ++z)
+    for (size_t y = 0; y < work.height; ++y, to += work.width)
+      std::memcpy(to, work.from + z * work.fromSlice + y * work.fromPitch, work.width);
+  work.from = staged->data();
+  work.fromPitch = work.width;
+  work.fromSlice = work.width * work.height;
+  work.staged = std::move(staged);
+}
+
 CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &asked, FillWork &work) {
   const unsigned size = asked.elementSize;
   VGPU_NEED(size == 1 || size == 2 || size == 4);

@@ -8,6 +8,9 @@ namespace tilewright::vgpu::driver {
 
 CUresult makeCopy(const CUDA_MEMCPY3D &asked, CopyWork &work);
 CUresult makeFill(const CUDA_MEMSET_NODE_PARAMS &asked, FillWork &work);
+/// Reads the source now if it is pageable host memory, which the program may change or free as soon
+/// as the call returns.
+void stagePageable(CopyWork &work);
 /// Checks that all memory that the work accesses is allocated.
 ///  - CUDA_ERROR_INVALID_VALUE: a part of it is not in a live allocation.
 CUresult checkCopy(const CopyWork &work);

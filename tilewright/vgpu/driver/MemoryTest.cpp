@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -272,6 +273,36 @@ TEST_F(MemoryTest, BoxesAreCopied) {
   EXPECT_EQ(std::string(to.data(), 8), expected);
   box.srcHeight = 1;
   EXPECT_EQ(cuda().cuMemcpy3D_v2(&box), CUDA_ERROR_INVALID_VALUE);
+}
+
+/// The stream is held back until the source has changed.
+TEST_F(MemoryTest, AnAsynchronousCopyReadsPageableMemoryBeforeItReturns) {
+  const CUstream order = stream();
+  void *flag = nullptr;
+  EXPECT_CUDA(cuda().cuMemAllocHost_v2(&flag, 4));
+  std::memset(flag, 0, 4);
+  std::vector<char> from(64, 'a'), rows(64, 'b'), to(64);
+  const CUdeviceptr first = allocate(64), second = allocate(64);
+  EXPECT_CUDA(cuda().cuStreamWaitValue32_v2(order, reinterpret_cast<CUdeviceptr>(flag), 1,
+                                            CU_STREAM_WAIT_VALUE_EQ));
+  EXPECT_CUDA(cuda().cuMemcpyHtoDAsync_v2(first, from.data(), 64, order));
+  CUDA_MEMCPY2D box{};
+  box.srcMemoryType = CU_MEMORYTYPE_HOST;
+  box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  box.srcHost = rows.data();
+  box.srcPitch = 16;
+  box.dstDevice = second;
+  box.dstPitch = box.WidthInBytes = 8;
+  box.Height = 4;
+  EXPECT_CUDA(cuda().cuMemcpy2DAsync_v2(&box, order));
+  std::fill(from.begin(), from.end(), 'x');
+  std::fill(rows.begin(), rows.end(), 'x');
+  EXPECT_CUDA(cuda().cuMemcpyAsync(second + 32, first, 32, order));
+  std::atomic_ref(*static_cast<uint32_t *>(flag)).store(1);
+  EXPECT_CUDA(cuda().cuStreamSynchronize(order));
+  EXPECT_CUDA(cuda().cuMemcpyDtoH_v2(to.data(), second, 64));
+  EXPECT_EQ(std::string(to.data(), 64), std::string(32, 'b') + std::string(32, 'a'));
+  EXPECT_CUDA(cuda().cuMemFreeHost(flag));
 }
 
 TEST_F(MemoryTest, CopiesInTheOrderOfAStream) {

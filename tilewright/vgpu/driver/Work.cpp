@@ -273,8 +273,11 @@ static CUresult captureOrEnqueue(const std::shared_ptr<Stream> &stream, Work wor
                                  std::shared_ptr<Fence> &fence) {
   bool isDone = false;
   VGPU_TRY(captureWork(stream, work, isDone));
-  if (!isDone)
-    fence = enqueue(stream, std::move(work));
+  if (isDone)
+    return CUDA_SUCCESS; // a node of a graph reads its source each time it runs
+  if (auto *copy = std::get_if<CopyWork>(&work))
+    stagePageable(*copy);
+  fence = enqueue(stream, std::move(work));
   return CUDA_SUCCESS;
 }
 

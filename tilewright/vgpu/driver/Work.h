@@ -40,6 +40,8 @@ struct CopyWork {
   size_t width = 0, height = 1, depth = 1;
   size_t toPitch = 0, toSlice = 0, fromPitch = 0, fromSlice = 0;
   CUDA_MEMCPY3D asked{}; // the program's parameters, for queries of a node
+  std::shared_ptr<const std::vector<std::byte>>
+      staged; // the memory that `from` points into, if any
 };
 
 struct FillWork {
