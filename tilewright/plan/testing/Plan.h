@@ -22,6 +22,9 @@ struct TestPlan : CommPlan {
   PlanIndex groups(std::vector<std::vector<int64_t>> lists) {
     return add({CliqueSpec::Form::groups, {}, std::move(lists)});
   }
+  PlanIndex pairs(std::vector<std::vector<int64_t>> lists) {
+    return add({CliqueSpec::Form::pairs, {}, std::move(lists)});
+  }
   PlanIndex group(std::vector<int64_t> list) { return groups({std::move(list)}); }
 
   TestPlan &start(const std::string &name, PlanIndex clique, uint32_t collectiveId,

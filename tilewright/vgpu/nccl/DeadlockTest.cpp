@@ -153,6 +153,15 @@ protected:
       ADD_FAILURE() << describe(plan, *found);
   }
 
+  /// The reason why the plan is refused; empty if it is proven.
+  static std::string refusalOf(const TestPlan &plan) {
+    auto verdict = collective::verify(plan);
+    EXPECT_TRUE(verdict.isOk());
+    const auto *found =
+        verdict.isOk() ? std::get_if<collective::Counterexample>(&*verdict) : nullptr;
+    return found ? std::string(toStatus(plan, *found).message()) : "";
+  }
+
   MemoryKeyValueStore store;
   Access access;
   std::unique_ptr<collective::DeviceEngine> engine;
@@ -197,6 +206,12 @@ TEST_F(XlaDeadlock, TheSameGroupFromTwoParents) {
   onAll(pair, [&](int rank, DeviceCommunicator &one) { EXPECT_EQ(sum(rank, one, 0), 3); });
   onAll(again,
         [&](int rank, DeviceCommunicator &one) { EXPECT_EQ(sum(rank, one, 0), rank < 2 ? 3 : 7); });
+  // Each program has a plan of its own; the parents are no part of any.
+  TestPlan both({{"x", ranks}}), two({{"x", 2}});
+  both.call("A", both.axes({0}), 0).call("B", both.groups({{0, 1}, {2, 3}}), 1);
+  two.call("A", two.axes({0}), 0);
+  expectProven(both);
+  expectProven(two);
 }
 
 /// 7cd0cfdd81: the same, where the second parent contains more ranks than the first.
@@ -210,6 +225,9 @@ TEST_F(XlaDeadlock, AGroupThatIsCachedBeforeALargerParentComes) {
     EXPECT_EQ(sum(rank, one, 0), 10);
   });
   onAll(pair, [&](int rank, DeviceCommunicator &one) { EXPECT_EQ(sum(rank, one, 0), 3); });
+  TestPlan plan({{"x", ranks}});
+  plan.call("A", plan.groups({{0, 1}, {2, 3}}), 0).call("B", plan.axes({0}), 1);
+  expectProven(plan);
 }
 
 /// cf1e2b7399: components of a permute with a single rank.
@@ -221,6 +239,10 @@ TEST_F(XlaDeadlock, PermutesWithRanksThatAreAlone) {
     EXPECT_EQ(finish(rank, one, out),
               (std::array{2.0f, 1.0f, 3.0f, 0.0f})[static_cast<size_t>(rank)]);
   });
+  TestPlan plan({{"x", ranks}});
+  plan.call("A", plan.pairs(pairs), 0);
+  plan.sites[0].kind = Kind::permute;
+  expectProven(plan);
 }
 
 /// ee4a48ec5e: devices that no clique contains skipped the rendezvous after initialisation.
@@ -233,6 +255,9 @@ TEST_F(XlaDeadlock, ADeviceWithoutAnyClique) {
   });
   const Communicators next = prepare({{{}}});
   onAll(next, [&](int rank, DeviceCommunicator &one) { EXPECT_EQ(sum(rank, one, 0), 10); });
+  TestPlan plan({{"x", ranks}});
+  plan.call("A", plan.group({0, 1, 2}), 0);
+  expectProven(plan);
 }
 
 /// 919252e488: loading a module waited for kernels that waited for this rank.
@@ -251,6 +276,11 @@ TEST_F(XlaDeadlock, ARankLoadsAModuleWhileTheOthersWaitForIt) {
     }
     EXPECT_EQ(sum(rank, one, 0), 10);
   });
+  // Loading is not in the plan: that it waits for no kernel is what running shows. The collectives
+  // themselves cannot deadlock.
+  TestPlan plan({{"x", ranks}});
+  plan.call("A", plan.axes({0}), 0).call("B", plan.axes({0}), 1);
+  expectProven(plan);
 }
 
 /// 2738c2880c: ranks were aborted one after the other, and the first waited for the others.
@@ -276,6 +306,16 @@ TEST_F(XlaDeadlock, OneThreadEndsAllRanksWhileTheirStreamsWait) {
     EXPECT_THAT(one->check().message(), HasSubstr("rank 3 is gone"));
   made.clear();
   engine.reset();
+  // With all ranks the program is proven; a plan in which rank 3 stays away is refused.
+  TestPlan plan({{"x", ranks}}), without({{"x", ranks}});
+  plan.start("A", plan.groups({{0, 1}, {2, 3}}), 0).start("B", plan.axes({0}), 1);
+  plan.wait("A").wait("B");
+  expectProven(plan);
+  without.branchByRank({0, 0, 0, 1});
+  without.arm(0);
+  without.call("B", without.axes({0}), 0);
+  without.end();
+  EXPECT_THAT(refusalOf(without), HasSubstr("rank 3"));
 }
 
 /// 17a2d4f0ec: two collectives under way on two streams, begun in different orders.
@@ -297,13 +337,23 @@ TEST_F(XlaDeadlock, TwoStreamsThatRanksFillInDifferentOrders) {
     EXPECT_EQ(finish(rank, one, out[1]), 10);
     EXPECT_CUDA(cuda().cuStreamDestroy_v2(second));
   });
-  // In one lane, the order of the plan is the order of all ranks: such a program is refused.
+  // Both under way in one order on all ranks: proven. In different orders the engine gets through,
+  // but the first use of a lane waits on the host, so the plan refuses it.
+  TestPlan same({{"x", ranks}}), other({{"x", ranks}});
+  same.start("A", same.axes({0}), 0, 0).start("B", same.axes({0}), 1, 1).wait("A").wait("B");
+  expectProven(same);
+  other.branchByRank({0, 1, 0, 1});
+  for (uint32_t arm : {0, 1}) {
+    other.arm(arm);
+    for (uint32_t i : {arm, 1 - arm})
+      other.start(i ? "B" : "A", other.axes({0}), i, static_cast<uint8_t>(i));
+    other.wait("A").wait("B");
+  }
+  other.end();
+  EXPECT_THAT(refusalOf(other), HasSubstr("issue different collectives at the same point"));
   TestPlan plan({{"x", 3}});
   plan.callInACircle();
-  auto verdict = collective::verify(plan);
-  ASSERT_TRUE(verdict.isOk() && std::holds_alternative<collective::Counterexample>(*verdict));
-  EXPECT_THAT(toStatus(plan, std::get<collective::Counterexample>(*verdict)).message(),
-              HasSubstr("3 ranks wait for each other in a cycle"));
+  EXPECT_THAT(refusalOf(plan), HasSubstr("3 ranks wait for each other in a cycle"));
 }
 
 /// The program that the plan refuses really hangs: any two of its collectives share one rank only,
