@@ -2,13 +2,16 @@
 
     python sharded_training.py dp                                                      the devices of one process
     python sharded_training.py moe-ep --coordinator HOST:PORT --processes 4 --rank 0   one of four processes
+    python sharded_training.py tp --executable step.twx                                keeps the executable of a step
 
 Products are of bf16, weights and norms in f32. `dp`, `fsdp` and `tp` train a GPT, `moe-ep` a mixture of experts with one expert on
-each device. On one device nothing is sharded.
+each device. On one device nothing is sharded. `weights` in the output is a digest of all weights after the last step.
 """
 
 import argparse
+import hashlib
 import json
+import pathlib
 
 import jax
 import jax.numpy as jnp
@@ -78,6 +81,7 @@ def main():
     parser.add_argument("--coordinator")
     parser.add_argument("--processes", type=int)
     parser.add_argument("--rank", type=int)
+    parser.add_argument("--executable", type=pathlib.Path)
     given = parser.parse_args()
     if given.coordinator:
         jax.distributed.initialize(given.coordinator, given.processes, given.rank)
@@ -98,11 +102,19 @@ def main():
     batch = [put(value, P() if given.scheme == "tp" else ROWS) for value in batch]
     results = ({name: value.sharding for name, value in weights.items()}, NamedSharding(mesh, P()))
     training = jax.jit(step, donate_argnums=0, out_shardings=results)
+    if given.executable:
+        # JAX puts its own header before it.
+        written = training.lower(weights, *batch).compile().runtime_executable().serialize()
+        given.executable.write_bytes(written[written.index(b"\xf5TWX\r\n\x1a\n"):])
     losses = []
     for _ in range(given.steps):
         weights, loss = training(weights, *batch)
         losses.append(float(loss))
-    print(json.dumps({"name": given.scheme, "results": [{"shape": [len(losses)], "values": losses}]}))
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        for shard in weights[name].addressable_shards:
+            digest.update(np.asarray(shard.data).tobytes())
+    print(json.dumps({"name": given.scheme, "results": [{"shape": [len(losses)], "values": losses}], "weights": digest.hexdigest()}))
 
 
 if __name__ == "__main__":
